@@ -486,6 +486,7 @@ READER_LEVELS: dict[str, Layer] = {
 BELOW_CLI = frozenset(f"stackbuild.{name}" for name, layer in LEVELS.items() if layer.level < LEVELS["cli"].level)
 CI_LEVELS: dict[str, Layer] = {
     "layout": Layer(1, "the layers, and their check"),
+    "names": Layer(2, "what functions, variables and types are called"),
     "campaign": Layer(1, "ci/campaign: fault campaigns, one a module of `rigs`", uses=BELOW_CLI),
     **{
         name: Layer(2, "measurements and checks of stages", uses=BELOW_CLI)

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from stackbuild.core.digest import of_file
-from stackbuild.model.loaded import Loaded
+from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.recipe.load import bundled, load
 from stackbuild.recipe.lock_file import read_lock
 from stackbuild.sources.git import in_mirror
@@ -132,7 +132,7 @@ def table(mirror: Path, names: list[str]) -> Iterator[Row]:
         yield from _rows(loaded, mirror)
 
 
-def _rows(loaded: Loaded, mirror: Path) -> Iterator[Row]:
+def _rows(loaded: LoadedRecipe, mirror: Path) -> Iterator[Row]:
     name = loaded.given_name
     events = stackbuild(mirror, "build", "-r", name, "--until", "configure", "--keep-going", "--json")
     took = {e["step"]: f"yes, {_seconds(e['key']):.0f} s" for e in events if e["event"] == "StepFinished"}

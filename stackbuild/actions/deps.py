@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from stackbuild.actions.job import Job
-from stackbuild.sources.http import Wanted, fetch, place_in
+from stackbuild.sources.http import DownloadRequest, fetch, place_in
 
 
 def do(job: Job) -> dict[str, str]:
     """Fetch all into `job.out`."""
     for url, digest in job.params.items():
-        fetch(Wanted(url, digest), place_in(job.out, url), job.mirror, job.stopper)
+        fetch(DownloadRequest(url, digest), place_in(job.out, url), job.mirror, job.stopper)
     return {}

@@ -19,7 +19,7 @@ from stackbuild.core.errors import LockError, MachineLacks, StepFailed
 from stackbuild.model.lock import File
 from stackbuild.model.recipe import Source
 from stackbuild.sources.archive import unpack
-from stackbuild.sources.http import TransferLimits, Wanted, fetch
+from stackbuild.sources.http import DownloadRequest, TransferLimits, fetch
 from stackbuild.sources.local import settle
 from stackbuild.sources.mirror import Mirror, refuse_packages, unpack_object
 
@@ -99,13 +99,15 @@ def _sdist(requirement: str, folder: Path, stopper: Stopper) -> Path:
     page = folder / "page.html"
     index = _index()
     project = re.sub(r"[-_.]+", "-", name).lower()
-    fetch(Wanted(f"{index}/{project}/"), page, None, stopper, MOST_OF_PAGE)
+    fetch(DownloadRequest(f"{index}/{project}/"), page, None, stopper, MOST_OF_PAGE)
     links = re.findall(r'href="([^"#\[\]]+)#sha256=([0-9a-f]{64})"', page.read_text("utf-8", "replace"))
     wanted = {f"{n}-{version}.{end}" for n in (name, project, project.replace("-", "_")) for end in ("tar.gz", "zip")}
     for link, sha256 in links:
         file = unquote(link.rpartition("/")[2])
         if file in wanted:
-            fetch(Wanted(urljoin(f"{index}/{project}/", link), f"sha256:{sha256}"), folder / file, None, stopper)
+            fetch(
+                DownloadRequest(urljoin(f"{index}/{project}/", link), f"sha256:{sha256}"), folder / file, None, stopper
+            )
             return folder / file
     raise StepFailed(f"the index has no source distribution of {requirement}", next="check the name and the version")
 

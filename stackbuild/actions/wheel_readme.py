@@ -8,7 +8,7 @@ from typing import Literal
 from stackbuild.tables.packages import packages_of
 from stackbuild.tables.targets import TARGETS, processor
 
-Kind = Literal["onnxruntime", "plugin", "custom-ops", "other"]
+WheelKind = Literal["onnxruntime", "plugin", "custom-ops", "other"]
 
 _ONNXRUNTIME = """\
 import onnxruntime
@@ -41,7 +41,7 @@ session = onnxruntime.InferenceSession("model.onnx", options, providers=["CPUExe
 _CODE = {"onnxruntime": _ONNXRUNTIME, "plugin": _PLUGIN, "custom-ops": _CUSTOM_OPS}
 
 
-def kind_of(package: str, module: str) -> Kind:
+def kind_of(package: str, module: str) -> WheelKind:
     """What a package is, from its name and the text of its `__init__.py`."""
     if package == "onnxruntime":
         return "onnxruntime"
@@ -55,7 +55,9 @@ def _packages(soname: str) -> str:
     return f": package `{debian}` of Debian and Ubuntu, `{amd}` of AMD" if debian else ""
 
 
-def readme(title: str, summary: str, package: str, kind: Kind, targets: Sequence[str], outside: Sequence[str]) -> str:
+def readme(
+    title: str, summary: str, package: str, kind: WheelKind, targets: Sequence[str], outside: Sequence[str]
+) -> str:
     """Markdown. `targets` are those of the wheel's GPU code, `outside` the sonames that it needs of the machine."""
     lines = [f"# {title}", "", summary, ""]
     if code := _CODE.get(kind):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stackbuild.bench import counters
 from stackbuild.bench.environment import WorkerEnvironment
-from stackbuild.bench.experiment import Contender, Experiment, Tick, Work
+from stackbuild.bench.experiment import Contender, Experiment, ProgressCallback, Work
 from stackbuild.bench.job import ERROR_METRICS, SessionOptions, run_each
 from stackbuild.core.digest import Json, plain
 from stackbuild.model.results import CONTROL, Accuracy, Benchmarks, KernelCounters, OpTime, Series, Share
@@ -41,7 +41,12 @@ class _SideCheck:
 
 
 def add_correctness(
-    benchmarks: Benchmarks, experiment: Experiment, reference: Reference | None, *, profile: bool, tick: Tick
+    benchmarks: Benchmarks,
+    experiment: Experiment,
+    reference: Reference | None,
+    *,
+    profile: bool,
+    tick: ProgressCallback,
 ) -> Benchmarks:
     """The same results with accuracy and provider shares in every series but the control's."""
     with tempfile.TemporaryDirectory(prefix="stackbuild-proof-") as folder:

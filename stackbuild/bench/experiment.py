@@ -20,7 +20,7 @@ from stackbuild.model.results import CONTROL, Benchmarks, Case, Fingerprint, Ser
 from stackbuild.tables.provider_options import builtin_providers
 
 Work = dict[str, Json]
-Tick = Callable[[str, int], None]
+ProgressCallback = Callable[[str, int], None]
 """Called with what ended and with the number of processes that are left (0: not known)."""
 
 
@@ -126,7 +126,7 @@ def measure(
     *,
     first_round: int = 0,
     machine: Fingerprint | None = None,
-    tick: Tick = no_progress,
+    tick: ProgressCallback = no_progress,
 ) -> Benchmarks:
     """Rounds `first_round` to `first_round + rounds` of the experiment. `tick` hears of every process that ended.
 
@@ -179,7 +179,7 @@ def _measure_group(
     group: tuple[Task, ...],
     number: int,
     rounds: range,
-    tick: Tick,
+    tick: ProgressCallback,
     clocks: dict[str, str],
     unchecked: dict[str, str],
 ) -> list[Case]:
@@ -213,7 +213,9 @@ def _order(experiment: Experiment, group: int, turn: int) -> list[Contender]:
     return order
 
 
-def _run_group(experiment: Experiment, contender: Contender, group: tuple[Task, ...], tick: Tick) -> WorkerAnswer:
+def _run_group(
+    experiment: Experiment, contender: Contender, group: tuple[Task, ...], tick: ProgressCallback
+) -> WorkerAnswer:
     label = contender.side.label
     cases: list[Json] = [task.work[label] for task in group if label in task.work]
     job: Work = {

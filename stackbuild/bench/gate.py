@@ -10,7 +10,7 @@ from pathlib import Path
 
 from stackbuild.bench.compare import stored_pair
 from stackbuild.bench.environment import default_cache
-from stackbuild.bench.experiment import Tick
+from stackbuild.bench.experiment import ProgressCallback
 from stackbuild.bench.kernels import KernelBench, measure_kernels
 from stackbuild.bench.lock_diff import compare_inputs, lock_beside
 from stackbuild.bench.measure import Measurement, baseline_of
@@ -69,7 +69,7 @@ def gates_of(file: Path | None, recipe: str = "") -> tuple[Gate, ...]:
     return gates
 
 
-def run_gate(request: GateRequest, gates: Sequence[Gate], tick: Tick) -> Measurement:
+def run_gate(request: GateRequest, gates: Sequence[Gate], tick: ProgressCallback) -> Measurement:
     """Measure wheels or read results, and judge them. Raises UsageError for inputs that do not go together."""
     for file in (request.candidate, request.baseline):
         if file is not None and not file.is_file():
@@ -108,7 +108,7 @@ def _judge_files(request: GateRequest, gates: Sequence[Gate]) -> Measurement:
     return Measurement(benchmarks, judge(benchmarks, gates, datetime.now(UTC).date(), evidence))
 
 
-def measure_wheel(request: GateRequest, gates: Sequence[Gate], tick: Tick) -> Measurement:
+def measure_wheel(request: GateRequest, gates: Sequence[Gate], tick: ProgressCallback) -> Measurement:
     """Measure a wheel, judge it, and list the inputs in which it differs from its baseline.
 
     Raises UsageError for another wheel, or one that has no baseline.
@@ -159,7 +159,7 @@ def _refuse_itself(request: GateRequest, gates: Sequence[Gate]) -> None:
             )
 
 
-def _measure(request: GateRequest, gates: Sequence[Gate], tick: Tick) -> Measurement:
+def _measure(request: GateRequest, gates: Sequence[Gate], tick: ProgressCallback) -> Measurement:
     """Measure a wheel by what is in it: bundled kernels by a suite of kernels, an onnxruntime or a plugin EP by models.
 
     Every provider that a gate names is a side. Raises UsageError for another wheel, or one that has no baseline.

@@ -12,7 +12,15 @@ from pathlib import Path
 
 from stackbuild.bench.correctness import Reference
 from stackbuild.bench.environment import WorkerEnvironment, default_cache, plain_environment, wheel_environment
-from stackbuild.bench.experiment import Contender, Experiment, Task, Tick, Work, with_control, with_libraries
+from stackbuild.bench.experiment import (
+    Contender,
+    Experiment,
+    ProgressCallback,
+    Task,
+    Work,
+    with_control,
+    with_libraries,
+)
 from stackbuild.bench.job import SessionOptions, TimingBudget
 from stackbuild.bench.measure import Measurement, baseline_of, run
 from stackbuild.core import digest
@@ -58,7 +66,9 @@ class _Row:
     shapes: dict[str, list[int]]
 
 
-def measure_kernels(request: KernelBench, suite: Suite, name: str, gates: Sequence[Gate], tick: Tick) -> Measurement:
+def measure_kernels(
+    request: KernelBench, suite: Suite, name: str, gates: Sequence[Gate], tick: ProgressCallback
+) -> Measurement:
     """Measure a custom-op wheel against ONNX Runtime's own operators (and a baseline wheel), paired and interleaved.
 
     With `gates`, pairs are added while one is undecided. Raises UsageError for a wheel or suite that is none,

@@ -12,7 +12,7 @@ from stackbuild.core import digest, yaml
 from stackbuild.core.errors import RecipeError, UsageError
 from stackbuild.core.model import ValidationError
 from stackbuild.model.lock import Lock
-from stackbuild.model.results import ChangedInput, InputsCompared
+from stackbuild.model.results import ChangedInput, InputComparison
 
 
 def lock_beside(wheel: Path) -> Path:
@@ -20,7 +20,7 @@ def lock_beside(wheel: Path) -> Path:
     return wheel.with_name(f"{wheel.name}.lock.yaml")
 
 
-def compare_inputs(baseline: Path, candidate: Path) -> InputsCompared:
+def compare_inputs(baseline: Path, candidate: Path) -> InputComparison:
     """The two locks' digests, and every input that differs. Raises UsageError for a file that is not a lock."""
     before, after = _read(baseline), _read(candidate)
     theirs, ours = dict(_answers(before)), dict(_answers(after))
@@ -29,7 +29,7 @@ def compare_inputs(baseline: Path, candidate: Path) -> InputsCompared:
         for what in dict.fromkeys([*theirs, *ours])
         if theirs.get(what) != ours.get(what)
     )
-    return InputsCompared(digest.of_file(baseline), digest.of_file(candidate), moved)
+    return InputComparison(digest.of_file(baseline), digest.of_file(candidate), moved)
 
 
 def _read(path: Path) -> Lock:

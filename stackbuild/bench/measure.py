@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from stackbuild.bench.correctness import Reference, add_correctness
-from stackbuild.bench.experiment import Experiment, Tick, measure, no_progress
+from stackbuild.bench.experiment import Experiment, ProgressCallback, measure, no_progress
 from stackbuild.core.errors import StepFailed, UsageError
 from stackbuild.judgement import judge, next_pair_count
 from stackbuild.model.gates import BaselineGate, Gate
@@ -66,7 +66,7 @@ def run(
     reference: Reference | None,
     *,
     profile: bool = False,
-    tick: Tick = no_progress,
+    tick: ProgressCallback = no_progress,
 ) -> Measurement:
     """Correctness first, then `rounds` of every case, then as many more as the gates allow while one is undecided.
 

@@ -8,7 +8,15 @@ from pathlib import Path
 
 from stackbuild.bench.correctness import Reference
 from stackbuild.bench.environment import WorkerEnvironment, default_cache, plain_environment, wheel_environment
-from stackbuild.bench.experiment import Contender, Experiment, Task, Tick, Work, with_control, with_libraries
+from stackbuild.bench.experiment import (
+    Contender,
+    Experiment,
+    ProgressCallback,
+    Task,
+    Work,
+    with_control,
+    with_libraries,
+)
 from stackbuild.bench.job import SessionOptions, TimingBudget, run_job
 from stackbuild.bench.measure import Measurement, baseline_of, run
 from stackbuild.bench.model_cache import model_file, net_file
@@ -51,7 +59,12 @@ class ModelBench:
 
 
 def measure_models(
-    request: ModelBench, suite: Suite, name: str, gates: Sequence[Gate], tick: Tick, users: Sequence[UserModel] = ()
+    request: ModelBench,
+    suite: Suite,
+    name: str,
+    gates: Sequence[Gate],
+    tick: ProgressCallback,
+    users: Sequence[UserModel] = (),
 ) -> Measurement:
     """Measure the suite's models, and the user's own, on every side; judged by the gates.
 

@@ -15,14 +15,14 @@ from typing import Any
 import onnxruntime as ort
 from worker import library_path, load_plugin, make_feeds, plugin_device
 
-Job = dict[str, Any]
+JobDict = dict[str, Any]
 RECORD = "session.record_ep_graph_assignment_info"
 """ONNX Runtime 1.24 and newer tell the placement of every node where this is set; older ones ignore it."""
 
 
 def main() -> None:
     job = json.loads(Path(sys.argv[1]).read_text())
-    answer: Job = {"onnxruntime": ort.__version__, "available": ort.get_available_providers()}
+    answer: JobDict = {"onnxruntime": ort.__version__, "available": ort.get_available_providers()}
     try:
         answer |= examined(job)
     except Exception as error:  # every kind: the caller reports it as what the model met
@@ -30,7 +30,7 @@ def main() -> None:
     Path(job["answer"]).write_text(json.dumps(answer))
 
 
-def examined(job: Job) -> Job:
+def examined(job: JobDict) -> JobDict:
     """The session's providers, each node's provider and kernel time, and how long creation and each shape's runs took."""
     began = time.perf_counter()
     session = opened(job)
@@ -47,7 +47,7 @@ def examined(job: Job) -> Job:
     }  # fmt: skip
 
 
-def opened(job: Job) -> ort.InferenceSession:
+def opened(job: JobDict) -> ort.InferenceSession:
     session = job["session"]
     options = ort.SessionOptions()
     options.log_severity_level = 1  # it says which nodes it keeps on the CPU, and what cannot be loaded
@@ -66,7 +66,7 @@ def opened(job: Job) -> ort.InferenceSession:
     return ort.InferenceSession(job["model"], options, providers=wanted, enable_fallback=0)
 
 
-def timed(session: ort.InferenceSession, feeds: Job, runs: int, quiet: ort.RunOptions) -> Job:
+def timed(session: ort.InferenceSession, feeds: JobDict, runs: int, quiet: ort.RunOptions) -> JobDict:
     """Seconds of the first run of these inputs, and of each later one."""
     seconds = []
     for _ in range(runs):
@@ -80,9 +80,9 @@ def timed(session: ort.InferenceSession, feeds: Job, runs: int, quiet: ort.RunOp
     }
 
 
-def profiled(path: Path) -> list[Job]:
+def profiled(path: Path) -> list[JobDict]:
     """Every node that ran: its name, operator, provider, input types, and seconds of kernel time over all runs."""
-    nodes: dict[tuple[str, str], Job] = {}
+    nodes: dict[tuple[str, str], JobDict] = {}
     for event in json.loads(path.read_text()):
         arguments = event.get("args", {})
         if event.get("cat") == "Node" and event["name"].endswith("_kernel_time") and arguments.get("provider"):
@@ -102,7 +102,7 @@ def profiled(path: Path) -> list[Job]:
     return list(nodes.values())
 
 
-def assigned(session: ort.InferenceSession) -> list[Job]:
+def assigned(session: ort.InferenceSession) -> list[JobDict]:
     """Every node and the provider that was given it, where the runtime tells (1.24 and newer); [] elsewhere."""
     if not hasattr(session, "get_provider_graph_assignment_info"):
         return []

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 
 from stackbuild.bench.advice import Advice, advise, parse_mix
-from stackbuild.bench.experiment import Tick
+from stackbuild.bench.experiment import ProgressCallback
 from stackbuild.bench.models import ModelBench, measure_models
 from stackbuild.bench.onnx_file import UserModel, parse_shape
 from stackbuild.bench.providers import provider_name
@@ -57,7 +57,7 @@ def parse_providers(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def batch_curve(
-    request: ModelBench, model: str, dtype: str, sizes: str, within: float, mix: str, tick: Tick
+    request: ModelBench, model: str, dtype: str, sizes: str, within: float, mix: str, tick: ProgressCallback
 ) -> tuple[Benchmarks, Advice]:
     """Measure a model at every batch and advise."""
     try:

@@ -26,7 +26,7 @@ import devices
 import numpy as np
 import onnxruntime as ort
 
-Job = dict[str, Any]
+JobDict = dict[str, Any]
 Feeds = dict[str, "np.ndarray[Any, Any]"]
 CPU = "CPUExecutionProvider"
 HIGH = {"ids": 1000, "flags": 2}
@@ -47,20 +47,20 @@ def main() -> None:
     Path(job["answer"]).write_text(json.dumps(answer))
 
 
-def versions(job: Job) -> dict[str, str]:
+def versions(job: JobDict) -> dict[str, str]:
     numbers = {"python": sys.version.split()[0], "onnxruntime": ort.__version__, "numpy": np.__version__}
     numbers["onnxruntime_path"] = os.path.dirname(ort.__file__)  # noqa: PTH120
     numbers["providers"] = " ".join(ort.get_available_providers())
     return numbers | {"build": getattr(ort, "get_build_info", str)()}
 
 
-def load_plugin(session: Job) -> None:
+def load_plugin(session: JobDict) -> None:
     """Register a plugin EP's library; its name then stands for a provider."""
     if session.get("plugin"):
         ort.register_execution_provider_library(session["provider"], library_path(session["plugin"]))
 
 
-def make_session(session: Job, case: Job, device: dict[str, str], profile: str = "") -> ort.InferenceSession:
+def make_session(session: JobDict, case: JobDict, device: dict[str, str], profile: str = "") -> ort.InferenceSession:
     """A session that really runs on the job's provider, or an error with the one it fell back to."""
     options = ort.SessionOptions()
     options.log_severity_level = 3
@@ -94,7 +94,7 @@ def library_path(library: str) -> str:
     return str(getattr(importlib.import_module(module), function)()) if colon else library
 
 
-def make_feeds(part: Job) -> Feeds:
+def make_feeds(part: JobDict) -> Feeds:
     """A part's inputs: read from its file, or seeded: `normal` by default, token `ids`, 0/1 `flags`, `ones`, `zeros`."""
     if "feeds" in part:
         with np.load(part["feeds"]) as kept:
@@ -103,7 +103,7 @@ def make_feeds(part: Job) -> Feeds:
     return {name: value[begin:end] for name, value in random_feeds(part).items()}
 
 
-def random_feeds(part: Job) -> Feeds:
+def random_feeds(part: JobDict) -> Feeds:
     """The whole batch, of which a device may take only some rows."""
     inputs, rng = part["inputs"], np.random.default_rng(1)
     feeds: Feeds = {}
@@ -132,7 +132,7 @@ def plugin_device(provider: str, number: int) -> Any:
     return offered[number]
 
 
-def vendor_of(session: Job) -> int:
+def vendor_of(session: JobDict) -> int:
     """The PCI vendor of the session's device; 0 for the host."""
     if not session.get("plugin"):
         return int(devices.VENDORS.get(session["provider"], 0))
@@ -140,11 +140,11 @@ def vendor_of(session: Job) -> int:
     return int(device.vendor_id) if device.type == ort.OrtHardwareDeviceType.GPU else 0
 
 
-def number_of(session: Job) -> int:
+def number_of(session: JobDict) -> int:
     return int(session.get("options", {}).get("device_id", 0))
 
 
-def device_of(session: Job) -> tuple[Any, ...]:
+def device_of(session: JobDict) -> tuple[Any, ...]:
     """Where inputs and outputs lie, as ONNX Runtime's Python names it: (type, id) or (type, id, PCI vendor).
 
     "cuda" stood for AMD's GPUs too until devices got vendors (in onnxruntime 1.31 it means NVIDIA's alone). A plugin
@@ -160,13 +160,13 @@ def device_of(session: Job) -> tuple[Any, ...]:
     return ("gpu", number, vendor) if vendor == devices.AMD and named else ("cuda", number)
 
 
-def on_device(job: Job, part: Job) -> Job:
+def on_device(job: JobDict, part: JobDict) -> JobDict:
     """The job with the provider options that name this part's device."""
     session = job["session"]
     return {**job, "session": {**session, "options": {**session.get("options", {}), **part.get("device", {})}}}
 
 
-def timing(job: Job) -> str:
+def timing(job: JobDict) -> str:
     """How a run is timed, for the results: the clock, and whether copies between host and device are in it."""
     session = job["session"]
     copied = job.get("copies") or (vendor_of(session) and device_of(session)[0] == "cpu")
@@ -179,7 +179,7 @@ def timing(job: Job) -> str:
 class Run:
     """One session with its bound inputs; calling it is one inference (or one decoding of `loop.steps` tokens)."""
 
-    def __init__(self, session: ort.InferenceSession, feeds: Feeds, job: Job, loop: Job | None) -> None:
+    def __init__(self, session: ort.InferenceSession, feeds: Feeds, job: JobDict, loop: JobDict | None) -> None:
         self.session, self.feeds, self.loop, self.copies = session, feeds, loop, job.get("copies", False)
         self.synchronous = True
         self.last: list[Any] = []
@@ -217,7 +217,7 @@ class Run:
             options.add_run_config_entry("disable_synchronize_execution_providers", "1")
             self.session.run_with_iobinding(binding, options)
 
-    def decode(self, loop: Job) -> None:
+    def decode(self, loop: JobDict) -> None:
         """Feed outputs back as inputs, so that a key-value cache grows by a token each step."""
         inputs, names = dict(self.start), [o.name for o in self.session.get_outputs()]
         for _ in range(loop["steps"]):
@@ -241,7 +241,7 @@ class ParallelRuns:
             thread.join()
 
 
-def time_case(job: Job, case: Job) -> Job:
+def time_case(job: JobDict, case: JobDict) -> JobDict:
     """Create, first inference, plain runs for comparison, warm-up until stable, then timed runs; seconds per inference."""
     loop, steps = case.get("loop"), (case.get("loop") or {"steps": 1})["steps"]
     with Memory(job["session"], case["parts"]) as memory:
@@ -272,7 +272,7 @@ def time_case(job: Job, case: Job) -> Job:
     }  # fmt: skip
 
 
-def events_of(job: Job, case: Job) -> devices.DeviceEvents | None:
+def events_of(job: JobDict, case: JobDict) -> devices.DeviceEvents | None:
     """The device's own clock where the job asks for it. Raises ClockUnavailable where there is none."""
     if job.get("clock") != "device":
         return None
@@ -288,7 +288,7 @@ def wall_seconds(run: Any) -> float:
     return perf_counter() - began
 
 
-def warm_up(run: Any, budget: Job, clock: Any) -> int:
+def warm_up(run: Any, budget: JobDict, clock: Any) -> int:
     """Run until the medians of the last two windows of five agree to 2 %, or the warm-up's time is spent."""
     seen: list[float] = []
     end = perf_counter() + budget["warm_seconds"]
@@ -299,7 +299,7 @@ def warm_up(run: Any, budget: Job, clock: Any) -> int:
     return len(seen)
 
 
-def timed_samples(run: Any, budget: Job, clock: Any) -> list[float]:
+def timed_samples(run: Any, budget: JobDict, clock: Any) -> list[float]:
     samples = [clock(run) for _ in range(budget["least"])]
     end = perf_counter() + budget["seconds"]
     while perf_counter() < end and len(samples) < budget["most"]:
@@ -313,7 +313,7 @@ class Memory:
     A device is read every 5 ms and once more at the end, before the session goes: its memory pools do not shrink.
     """
 
-    def __init__(self, session: Job, parts: list[Job]) -> None:
+    def __init__(self, session: JobDict, parts: list[JobDict]) -> None:
         vendor = vendor_of(session)
         numbers = sorted({int(part.get("device", {}).get("device_id", number_of(session))) for part in parts})
         self.read_device = devices.memory_reader(vendor, numbers) if vendor else None
@@ -347,7 +347,7 @@ def proc_status(field: str) -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field + ":"))
 
 
-def outputs(job: Job, case: Job) -> Job:
+def outputs(job: JobDict, case: JobDict) -> JobDict:
     """Run three times and keep every output of the last in `case["keep"]`, an .npz file, by name.
 
     A kernel that computes at its first call alone is not called right.
@@ -363,7 +363,7 @@ def outputs(job: Job, case: Job) -> Job:
     return {"outputs": names}
 
 
-def compare(job: Job, case: Job) -> Job:
+def compare(job: JobDict, case: JobDict) -> JobDict:
     """The worst of each measure over the outputs, by stackbuild's own `error_metrics.py` at `job["error_metrics"]`."""
     spec = importlib.util.spec_from_file_location("error_metrics", job["error_metrics"])
     assert spec and spec.loader
@@ -378,11 +378,11 @@ def compare(job: Job, case: Job) -> Job:
     if blind or not any(e.is_conclusive for e in by_name.values()):
         raise ValueError(f"no element of {', '.join(blind) or 'any output'} is finite, here or in the reference")
     rows = list(by_name.values())
-    worst: Job = {m: max(getattr(e, m) for e in rows) for m in ("max_abs", "max_rel", "rms")}
+    worst: JobDict = {m: max(getattr(e, m) for e in rows) for m in ("max_abs", "max_rel", "rms")}
     return worst | {m: min(getattr(e, m) for e in rows) for m in ("cosine", "snr_db")}
 
 
-def profile(job: Job, case: Job) -> Job:
+def profile(job: JobDict, case: JobDict) -> JobDict:
     """Seconds and nodes by operator and provider over three runs, from ONNX Runtime's own profile."""
     with tempfile.TemporaryDirectory() as folder:
         session = make_session(job["session"], case, {}, profile=str(Path(folder) / "profile"))
@@ -404,7 +404,7 @@ def profile(job: Job, case: Job) -> Job:
     }
 
 
-def quantise(job: Job, case: Job) -> Job:
+def quantise(job: JobDict, case: JobDict) -> JobDict:
     """Dynamic int8 quantisation of the weights: case["model"] to case["keep"].
 
     Shape inference knows nothing of the optimiser's own operators, so weights behind them are said to be float32.
@@ -416,7 +416,7 @@ def quantise(job: Job, case: Job) -> Job:
     return {"kept": case["keep"]}
 
 
-def optimise(job: Job, case: Job) -> Job:
+def optimise(job: JobDict, case: JobDict) -> JobDict:
     """ONNX Runtime's transformer optimiser: case["model"] to case["keep"]; says which fusions it found."""
     from onnxruntime.transformers import optimizer
 

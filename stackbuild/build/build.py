@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stackbuild.build.context import BuildContext, Built
+from stackbuild.build.context import BuildContext, StepOutput
 from stackbuild.build.order import Order
 from stackbuild.build.perform import is_sound, recover, report_removed
 from stackbuild.build.schedule import schedule
@@ -16,7 +16,7 @@ from stackbuild.checks.needs import disk_warning, refuse_missing_tools
 from stackbuild.core.errors import LockError, PlanError, StepFailed
 from stackbuild.model.events import Note, RunFinished, RunStarted, StepBroke
 from stackbuild.model.inputs import Inputs
-from stackbuild.model.loaded import Loaded
+from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.lock import Lock
 from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.compatibility import doubts, refuse_impossible
@@ -41,11 +41,11 @@ class Outputs:
     """What a build made: the plan it followed, and the outputs of the wanted steps."""
 
     plan: Plan
-    built: tuple[Built, ...]
+    built: tuple[StepOutput, ...]
     ran: int
 
 
-def build(loaded: Loaded, order: Order, context: BuildContext) -> Outputs:
+def build(loaded: LoadedRecipe, order: Order, context: BuildContext) -> Outputs:
     """Make everything the recipe wants. Raises LockError, PlanError, StepFailed, MachineLacks, Stopped."""
     started = time.monotonic()
     refuse_impossible(loaded)
@@ -71,7 +71,7 @@ def build(loaded: Loaded, order: Order, context: BuildContext) -> Outputs:
     return Outputs(plan, tuple(built[name] for name in plan.wanted), len(built) - cached)
 
 
-def _guess(loaded: Loaded, lock: Lock, order: Order, context: BuildContext) -> None:
+def _guess(loaded: LoadedRecipe, lock: Lock, order: Order, context: BuildContext) -> None:
     """Say, before the base is made, what steps that this machine never built may take. Raises MachineLacks for a tool."""
     plan = resolve(loaded.recipe, observe(loaded, lock, context.store), order.choice)
     todo = steps_to_run(plan, context.store.find_all(step.key for step in plan.steps))
@@ -85,7 +85,7 @@ def _guess(loaded: Loaded, lock: Lock, order: Order, context: BuildContext) -> N
         context.emit(Note("info", f"never built here; a guess, in hours of one core: {_each(new)}"))
 
 
-def _never_built(plan: Plan, loaded: Loaded, store: Store) -> dict[str, float]:
+def _never_built(plan: Plan, loaded: LoadedRecipe, store: Store) -> dict[str, float]:
     """Hours of one core, from a table of guesses, of each step that has to run and never ran here."""
     todo = steps_to_run(plan, store.find_all(step.key for step in plan.steps))
     known, took = (guesses(loaded.recipe), step_seconds(store, loaded.recipe.name)) if todo else ({}, {})
@@ -96,7 +96,7 @@ def _each(hours: dict[str, float]) -> str:
     return ", ".join(f"{name} {part:g}" for name, part in hours.items())
 
 
-def long_build(loaded: Loaded, order: Order) -> str:
+def long_build(loaded: LoadedRecipe, order: Order) -> str:
     """What a person should be asked before a build of many hours begins, "" for a shorter one.
 
     Raises as `build` does before its first step: LockError, PlanError, MachineLacks.
@@ -165,7 +165,7 @@ def _without_damaged(plan: Plan, stored: dict[str, Record], context: BuildContex
     return {key: record for key, record in stored.items() if key not in damaged}
 
 
-def _with_base(loaded: Loaded, lock: Lock, order: Order, context: BuildContext) -> Inputs:
+def _with_base(loaded: LoadedRecipe, lock: Lock, order: Order, context: BuildContext) -> Inputs:
     """What the plan depends on, once the base is there: what the archive really gave decides every later key."""
     inputs = observe(loaded, lock, context.store)
     asked_for = base_step(loaded.recipe, Inputs.of(lock, dict(inputs.trees)))
@@ -210,12 +210,12 @@ def _asks_remotes(context: BuildContext) -> bool:
     return context.sharing is not None and context.sharing.is_asked
 
 
-def _push_made(built: Mapping[str, Built], context: BuildContext) -> None:
+def _push_made(built: Mapping[str, StepOutput], context: BuildContext) -> None:
     if context.sharing is not None:
         context.sharing.push_made({one.key for one in built.values() if one.how == "run"})
 
 
-def _make_base(base: Step, loaded: Loaded, order: Order, context: BuildContext) -> None:
+def _make_base(base: Step, loaded: LoadedRecipe, order: Order, context: BuildContext) -> None:
     if order.fail_on_rebuild:
         raise _rebuild((base.name,), context)
     _refuse_others((base.name,), order)

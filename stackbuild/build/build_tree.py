@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stackbuild.model.plan import Step
-from stackbuild.store.store import Staging, Store
+from stackbuild.store.store import StagingFolder, Store
 from stackbuild.store.unfinished import UnfinishedMark, boot, is_written_to
 
 QUIET_SECONDS = 5.0
@@ -22,7 +22,9 @@ NINJA_LOGS = (".ninja_log", "*/.ninja_log")
 """Where ninja notes each command that it finished: in the build tree, or one folder below (ONNX Runtime's configuration)."""
 
 
-def begin_tree(step: Step, trees: Mapping[str, str], staging: Staging, store: Store, made_by: tuple[str, str]) -> str:
+def begin_tree(
+    step: Step, trees: Mapping[str, str], staging: StagingFolder, store: Store, made_by: tuple[str, str]
+) -> str:
     """Give `staging` the step's build tree; what there is to say of it, "" for nothing.
 
     `trees` are the needed outputs by step; `made_by` the recipe's and the runner's name. Raises OSError.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stackbuild.actions import Job
 from stackbuild.build.jobserver import Jobserver
-from stackbuild.build.sharing import Sharing
+from stackbuild.build.sharing import RemoteSharing
 from stackbuild.core.cancel import Stopper
 from stackbuild.model.events import Emit, How, StepBroke
 from stackbuild.runners.protocol import Runner
@@ -19,7 +19,7 @@ from stackbuild.store.store import Store
 
 
 @dataclass(frozen=True)
-class Built:
+class StepOutput:
     """A step with its output: which tree, and how it came about."""
 
     step: str
@@ -48,7 +48,7 @@ class BuildContext:
     actions: Mapping[str, Callable[[Job], dict[str, str]]]
     expected: Mapping[str, float]
     lock_digest: str
-    sharing: Sharing | None = None
+    sharing: RemoteSharing | None = None
     """The remotes that are asked before a step runs, and those that get what this run makes; None where there are none."""
     from_scratch: bool = False
     """Every step runs, with no compiler cache, no build tree of an earlier run and no stored output taken over."""

@@ -16,7 +16,7 @@ from stackbuild.build.order import Order
 from stackbuild.build.schedule import Limits, schedule
 from stackbuild.core.cancel import Stopper
 from stackbuild.model.events import Event, StepStarted
-from stackbuild.model.loaded import Loaded
+from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.current import current_plan
 from stackbuild.plan.status import status
@@ -37,7 +37,7 @@ class DryStep:
     params: tuple[tuple[str, str], ...]
 
 
-def dry(loaded: Loaded, order: Order) -> tuple[DryStep, ...]:
+def dry(loaded: LoadedRecipe, order: Order) -> tuple[DryStep, ...]:
     """The steps that a build would run now, in the order they would start, with the commands they would run."""
     refuse_mistakes(loaded)
     with current_plan(loaded, order.choice) as (plan, store):

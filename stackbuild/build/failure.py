@@ -15,7 +15,7 @@ from stackbuild.model.events import StepBroke
 from stackbuild.model.plan import CONVERSION, Command, Step
 from stackbuild.runners.protocol import ExecResult, Session
 from stackbuild.store.disk import is_full
-from stackbuild.store.store import Staging, disk_full
+from stackbuild.store.store import StagingFolder, disk_full
 
 LOG_END = 1 << 20
 """Bytes at the end of a log that causes are looked for in."""
@@ -48,7 +48,7 @@ def log_end(log: Path) -> str:
         return file.read().decode("utf-8", "replace")
 
 
-def raise_failure(failed: FailedCommand, staging: Staging, session: Session, context: BuildContext) -> NoReturn:
+def raise_failure(failed: FailedCommand, staging: StagingFolder, session: Session, context: BuildContext) -> NoReturn:
     """Keep the step's folders, say what went wrong, and raise.
 
     Raises BrokenStep, MachineLacks where the disk is full or the engine failed.

@@ -15,25 +15,25 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stackbuild.build.context import BuildContext, Built
+from stackbuild.build.context import BuildContext, StepOutput
 from stackbuild.build.order import Order, open_context
 from stackbuild.build.schedule import schedule
 from stackbuild.core.errors import StepFailed, UsageError
 from stackbuild.model.events import Emit, Note
-from stackbuild.model.loaded import Loaded
+from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.inputs import observe, refuse_unlocked
 from stackbuild.plan.resolve import resolve
 from stackbuild.recipe.lock_file import read_lock
 from stackbuild.sources import git
 from stackbuild.sources.bundle import seal, verify
-from stackbuild.sources.http import Wanted, fetch, named, place_in
+from stackbuild.sources.http import DownloadRequest, fetch, named, place_in
 from stackbuild.sources.mirror import pack_object
 from stackbuild.store import atomic
 
 
 @dataclass(frozen=True)
-class Fetched:
+class FetchReport:
     """What was fetched: steps and, of a bundle, files, bytes and its index's sha256. `checked`: files of the mirror's
     index."""
 
@@ -47,7 +47,7 @@ class Fetched:
     checked: int = 0
 
 
-def fetch_all(loaded: Loaded, order: Order, bundle: Path | None, listeners: tuple[Emit, ...]) -> Fetched:
+def fetch_all(loaded: LoadedRecipe, order: Order, bundle: Path | None, listeners: tuple[Emit, ...]) -> FetchReport:
     """Fetch every source, wheel and base of a recipe, and write them into `bundle` where one is named.
 
     A mirror with an index is read whole first. Raises LockError where the lock does not answer or the mirror is
@@ -75,10 +75,10 @@ def fetch_all(loaded: Loaded, order: Order, bundle: Path | None, listeners: tupl
     size = sum(p.stat().st_size for p in files)
     seconds = round(time.monotonic() - started, 3)
     names = tuple(s.name for s in steps)
-    return Fetched(loaded.recipe.name, names, str(bundle or ""), len(files), size, seconds, sha256, checked)
+    return FetchReport(loaded.recipe.name, names, str(bundle or ""), len(files), size, seconds, sha256, checked)
 
 
-def _bundled(bundle: Path, steps: tuple[Step, ...], built: dict[str, Built], context: BuildContext) -> str:
+def _bundled(bundle: Path, steps: tuple[Step, ...], built: dict[str, StepOutput], context: BuildContext) -> str:
     """Write and seal the bundle; the sha256 of its index. One that fails leaves an empty folder: what was fetched is in
     the store, and half a bundle would be taken for a mirror."""
     bundle.mkdir(parents=True, exist_ok=True)
@@ -91,7 +91,7 @@ def _bundled(bundle: Path, steps: tuple[Step, ...], built: dict[str, Built], con
         raise
 
 
-def _write(bundle: Path, steps: tuple[Step, ...], built: dict[str, Built], context: BuildContext) -> None:
+def _write(bundle: Path, steps: tuple[Step, ...], built: dict[str, StepOutput], context: BuildContext) -> None:
     for step in steps:
         context.stopper.check()
         context.emit(Note("info", f"bundling {step.name}"))
@@ -120,4 +120,4 @@ def _write(bundle: Path, steps: tuple[Step, ...], built: dict[str, Built], conte
 
 
 def _take(bundle: Path, url: str, digest: str, context: BuildContext) -> None:
-    fetch(Wanted(url, digest), place_in(bundle, url), context.mirror, context.stopper)
+    fetch(DownloadRequest(url, digest), place_in(bundle, url), context.mirror, context.stopper)

@@ -13,13 +13,13 @@ from stackbuild.build.context import BuildContext
 from stackbuild.build.jobserver import Jobserver
 from stackbuild.build.runs import EventLog
 from stackbuild.build.schedule import Limits
-from stackbuild.build.sharing import Sharing
+from stackbuild.build.sharing import RemoteSharing
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.digest import of_file
 from stackbuild.core.errors import Stop
 from stackbuild.machine.host import machine_memory
 from stackbuild.model.events import Emit, RunStopped
-from stackbuild.model.loaded import Loaded
+from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.plan.resolve import CONFIGURE, Choice
 from stackbuild.publishing.signing import SigningKey
 from stackbuild.runners import choose
@@ -68,7 +68,7 @@ class Order:
 
 
 @contextlib.contextmanager
-def open_context(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Iterator[BuildContext]:
+def open_context(loaded: LoadedRecipe, order: Order, listeners: Iterable[Emit]) -> Iterator[BuildContext]:
     """The store, runner, jobserver and event log of one run; signals stop it. Raises MachineLacks."""
     stopper = Stopper()
     run = new_run_id()
@@ -82,7 +82,7 @@ def open_context(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Ite
         jobserver = Jobserver(store.tmp / "jobserver", order.limits.jobs)
         stack.callback(jobserver.close)
         runner = choose(order.runner, store=store, base_is_image=loaded.recipe.base.image is not None)
-        offline = Sharing(loaded.recipe.name, store, event_log.emit, stopper.check)
+        offline = RemoteSharing(loaded.recipe.name, store, event_log.emit, stopper.check)
         sharing = offline.opened(order.remotes, order.from_scratch)
         stack.callback(sharing.close)
         context = BuildContext(

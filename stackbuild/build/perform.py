@@ -13,10 +13,10 @@ from typing import Literal
 
 from stackbuild.actions import Job
 from stackbuild.build.build_tree import WENT_DOWN, begin_tree
-from stackbuild.build.context import BadInput, BrokenStep, BuildContext, Built
+from stackbuild.build.context import BadInput, BrokenStep, BuildContext, StepOutput
 from stackbuild.build.failure import FailedCommand, ignored_options, log_end, raise_failure
 from stackbuild.core.digest import of_value
-from stackbuild.core.errors import MachineLacks, Stop, Stopped
+from stackbuild.core.errors import Interruption, MachineLacks, Stop
 from stackbuild.core.log_excerpt import excerpt
 from stackbuild.core.plain_file import read_plain
 from stackbuild.model.events import Compiles, How, Note, StepBroke, StepFinished, StepStarted
@@ -24,7 +24,7 @@ from stackbuild.model.plan import CONVERSION, Step
 from stackbuild.runners.protocol import Exec, Mount, SessionSpec
 from stackbuild.store.atomic import write_hint
 from stackbuild.store.records import PEAK_MEMORY, Record
-from stackbuild.store.store import Staging
+from stackbuild.store.store import StagingFolder
 from stackbuild.store.tree import OutOfBounds
 
 STATISTICS, STATISTICS_MOST = ".ccache-stats", 64 << 20
@@ -33,7 +33,7 @@ REPORT_MOST = 256 << 20
 """Bytes of a conversion's report that are read."""
 
 
-def perform(step: Step, trees: Mapping[str, str], context: BuildContext) -> Built:
+def perform(step: Step, trees: Mapping[str, str], context: BuildContext) -> StepOutput:
     """Make sure the step's output is in the store; `trees` are the outputs it needs, by step.
 
     Raises BrokenStep, BadInput, Stopped, MachineLacks.
@@ -104,11 +104,11 @@ def finish(
     context: BuildContext,
     compiles: Compiles = Compiles(),
     peak_memory: int = 0,
-) -> Built:
+) -> StepOutput:
     if step.action == "hipify":
         _keep_report(step, tree, context)
     context.emit(StepFinished(step.name, step.key, tree, how, seconds, compiles, peak_memory))
-    return Built(step.name, step.key, tree, how, seconds)
+    return StepOutput(step.name, step.key, tree, how, seconds)
 
 
 def _keep_report(step: Step, tree: str, context: BuildContext) -> None:
@@ -120,7 +120,7 @@ def _keep_report(step: Step, tree: str, context: BuildContext) -> None:
         )
 
 
-def _make(step: Step, trees: Mapping[str, str], context: BuildContext) -> Built:
+def _make(step: Step, trees: Mapping[str, str], context: BuildContext) -> StepOutput:
     staging = context.store.stage(step.name)
     log = context.logs / f"{step.name}.log"
     context.emit(StepStarted(step.name, step.key, str(log), context.expected.get(step.name, 0.0)))
@@ -148,7 +148,7 @@ def _make(step: Step, trees: Mapping[str, str], context: BuildContext) -> Built:
     return finish(step, tree, "run", seconds, context, compiles, int(notes.get(PEAK_MEMORY, 0)))
 
 
-def _kept(step: Step, staging: Staging, log: Path, context: BuildContext) -> str:
+def _kept(step: Step, staging: StagingFolder, log: Path, context: BuildContext) -> str:
     """The digest of the step's output, in the store now. Raises BrokenStep where it is beyond the store's bounds."""
     try:
         return context.store.keep(staging)
@@ -167,7 +167,7 @@ def _differs(step: str, before: Record) -> str:
 
 
 def _on_host(
-    step: Step, trees: Mapping[str, str], staging: Staging, log: Path, context: BuildContext
+    step: Step, trees: Mapping[str, str], staging: StagingFolder, log: Path, context: BuildContext
 ) -> tuple[dict[str, str], Compiles]:
     inputs = {name: context.store.tree(tree) for name, tree in trees.items()}
 
@@ -177,7 +177,7 @@ def _on_host(
     job = Job(step, staging.out, staging.work, log, context.stopper, inputs, context.locals, context.mirror, warn)
     try:
         return context.actions[step.action](job), Compiles()
-    except (Stopped, MachineLacks):
+    except (Interruption, MachineLacks):
         raise
     except Stop as stop:
         text = log_end(log) if log.exists() else ""
@@ -187,7 +187,7 @@ def _on_host(
 
 
 def _in_session(
-    step: Step, trees: Mapping[str, str], staging: Staging, log: Path, context: BuildContext
+    step: Step, trees: Mapping[str, str], staging: StagingFolder, log: Path, context: BuildContext
 ) -> tuple[dict[str, str], Compiles]:
     if context.from_scratch:
         (staging.build / step.name).mkdir()
@@ -209,7 +209,7 @@ def _in_session(
     return {"runner": context.runner.name, **({PEAK_MEMORY: str(peak)} if peak else {})}, _compiles(staging)
 
 
-def session_spec(step: Step, trees: Mapping[str, str], staging: Staging, context: BuildContext) -> SessionSpec:
+def session_spec(step: Step, trees: Mapping[str, str], staging: StagingFolder, context: BuildContext) -> SessionSpec:
     """Where the step's commands run: its needs read-only, `/out` and `/build` its own, the jobserver that of the run."""
     mounts = [Mount(context.store.tree(trees[n.step]) / n.part, n.at) for n in step.needs if n.at]
     mounts += [Mount(staging.out, "/out", writable=True), Mount(staging.build, "/build", writable=True)]
@@ -242,7 +242,7 @@ def _live_env(trees: Mapping[str, str], context: BuildContext) -> dict[str, str]
     }
 
 
-def _compiles(staging: Staging) -> Compiles:
+def _compiles(staging: StagingFolder) -> Compiles:
     """What ccache's statistics log says of this step: one counter a line, file names as comments."""
     lines = (read_plain(staging.build, STATISTICS, STATISTICS_MOST) or b"").split()
     hits = lines.count(b"direct_cache_hit") + lines.count(b"preprocessed_cache_hit")

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
-from stackbuild.build.context import BadInput, BrokenStep, BuildContext, Built
+from stackbuild.build.context import BadInput, BrokenStep, BuildContext, StepOutput
 from stackbuild.build.perform import finish, perform
-from stackbuild.core.errors import MachineLacks, Stop, Stopped
+from stackbuild.core.errors import Interruption, MachineLacks, Stop
 from stackbuild.model.events import StepBroke
 from stackbuild.model.plan import Plan, Step
 from stackbuild.store.records import Record
@@ -30,9 +30,9 @@ class _Progress:
     """Where a schedule stands: what is done, what is to do, what runs, what failed."""
 
     plan: Plan
-    built: dict[str, Built] = field(default_factory=dict)
+    built: dict[str, StepOutput] = field(default_factory=dict)
     todo: dict[str, Step] = field(default_factory=dict)
-    running: dict[Future[Built], Step] = field(default_factory=dict)
+    running: dict[Future[StepOutput], Step] = field(default_factory=dict)
     broken: list[StepBroke] = field(default_factory=list)
     lacking: dict[str, MachineLacks] = field(default_factory=dict)
     """What the machine lacks, by step: with `keep_going` the others are done nevertheless."""
@@ -41,7 +41,7 @@ class _Progress:
 
 def schedule(
     plan: Plan, context: BuildContext, limits: Limits, stored: Mapping[str, Record] | None = None
-) -> tuple[dict[str, Built], tuple[StepBroke, ...]]:
+) -> tuple[dict[str, StepOutput], tuple[StepBroke, ...]]:
     """Everything wanted is made or has failed: outputs by step name, and failures. Raises Stopped, MachineLacks.
 
     `stored` are the plan's records by key where the caller has just looked for them.
@@ -111,7 +111,7 @@ def _start_what_can(progress: _Progress, context: BuildContext, limits: Limits, 
         progress.running[pool.submit(perform, step, trees, context)] = step
 
 
-def _settle(future: Future[Built], progress: _Progress, context: BuildContext, limits: Limits) -> None:
+def _settle(future: Future[StepOutput], progress: _Progress, context: BuildContext, limits: Limits) -> None:
     step = progress.running.pop(future)
     try:
         progress.built[step.name] = future.result()
@@ -130,6 +130,6 @@ def _settle(future: Future[Built], progress: _Progress, context: BuildContext, l
         progress.stopped = progress.stopped or stop
     except BrokenPipeError:  # whoever read the events has gone: what runs is of no more use to anyone
         context.stopper.set(signal.SIGPIPE)
-        progress.stopped = progress.stopped or Stopped(signal.SIGPIPE)
+        progress.stopped = progress.stopped or Interruption(signal.SIGPIPE)
     except OSError as error:
         progress.stopped = progress.stopped or unusable(error, context.store.root)

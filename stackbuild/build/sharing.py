@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from stackbuild.core import digest
 from stackbuild.model.events import Emit, Note
-from stackbuild.model.loaded import Loaded
+from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.current import current_plan
 from stackbuild.plan.resolve import Choice
@@ -19,13 +19,13 @@ from stackbuild.store.records import Record
 from stackbuild.store.store import Store
 
 if TYPE_CHECKING:
-    from stackbuild.remote.pull import Pulled, Puller
+    from stackbuild.remote.pull import PulledOutput, Puller
     from stackbuild.remote.push import Pusher
     from stackbuild.remote.settings import Settings
 
 
 @dataclass(frozen=True)
-class Sharing:
+class RemoteSharing:
     """The remotes of one run: `puller` is None where no key is trusted and from scratch. `check` raises once it is to stop."""
 
     recipe: str
@@ -39,7 +39,7 @@ class Sharing:
     def is_asked(self) -> bool:
         return self.puller is not None
 
-    def opened(self, settings: Settings | None, from_scratch: bool) -> Sharing:
+    def opened(self, settings: Settings | None, from_scratch: bool) -> RemoteSharing:
         """The same with the remotes of the settings. Raises UsageError where a key cannot be used."""
         if settings is None or not settings.remotes:
             return self
@@ -108,12 +108,12 @@ class Sharing:
         with self.store.lock(step.key, lambda pid: None, self.check):
             return self.store.find(step.key) or self.take_over(step, step.key_text)
 
-    def _pulled(self, step: Step, text: str, kind: Literal["r", "c"]) -> Pulled | None:
+    def _pulled(self, step: Step, text: str, kind: Literal["r", "c"]) -> PulledOutput | None:
         if self.puller is None:
             return None
-        from stackbuild.remote.pull import Asked
+        from stackbuild.remote.pull import PullRequest
 
-        pulled = self.puller.pull(Asked(digest.of_text(text), text, step.name, self.recipe, kind))
+        pulled = self.puller.pull(PullRequest(digest.of_text(text), text, step.name, self.recipe, kind))
         if pulled is not None:
             origin = pulled.origin
             message = f"{step.name}: taken from {origin.url}, {pulled.size / 1e6:.1f} MB, signed by {origin.signed_by}"
@@ -157,7 +157,7 @@ class PullReport:
     left: tuple[str, ...]
 
 
-def pull_plan(loaded: Loaded, choice: Choice, settings: Settings, everything: bool, emit: Emit) -> PullReport:
+def pull_plan(loaded: LoadedRecipe, choice: Choice, settings: Settings, everything: bool, emit: Emit) -> PullReport:
     """Take what a recipe's plan needs from remotes into the store; with `everything` each of its steps.
 
     What the base really has decides the keys of the steps on it, so the plan is made again once something came.
@@ -167,7 +167,7 @@ def pull_plan(loaded: Loaded, choice: Choice, settings: Settings, everything: bo
     left: tuple[str, ...] = ()
     for _ in range(2):
         with current_plan(loaded, choice) as (plan, store):
-            sharing = Sharing(plan.recipe, store, emit, lambda: None).opened(settings, from_scratch=False)
+            sharing = RemoteSharing(plan.recipe, store, emit, lambda: None).opened(settings, from_scratch=False)
             wanted = replace(plan, wanted=tuple(plan.by_name)) if everything else plan
             before = store.find_all(step.key for step in plan.steps)
             records = sharing.with_remotes(wanted, before)

@@ -11,7 +11,7 @@ from stackbuild.build.order import Order, open_context
 from stackbuild.build.perform import session_spec
 from stackbuild.core.errors import UsageError
 from stackbuild.model.events import Emit, Note
-from stackbuild.model.loaded import Loaded
+from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.plan import Step, sorted_items
 from stackbuild.plan.inputs import observe
 from stackbuild.plan.resolve import resolve
@@ -20,7 +20,9 @@ from stackbuild.runners.protocol import Mount
 from stackbuild.store.unfinished import UnfinishedMark
 
 
-def open_shell(loaded: Loaded, name: str, order: Order, argv: tuple[str, ...], listeners: Iterable[Emit] = ()) -> int:
+def open_shell(
+    loaded: LoadedRecipe, name: str, order: Order, argv: tuple[str, ...], listeners: Iterable[Emit] = ()
+) -> int:
     """Open a shell (or run `argv`) where the step ran; its exit code.
 
     Raises UsageError for a step without a session, or one whose inputs are not built.

@@ -9,12 +9,12 @@ from stackbuild.core.errors import RecipeError, UsageError
 from stackbuild.hipify.stage import rules_of
 from stackbuild.model.components import Hipify
 from stackbuild.model.findings import Finding, Severity
-from stackbuild.model.loaded import Loaded
+from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.sources.local import conversions
 from stackbuild.sources.patches import series
 
 
-def hipify_findings(loaded: Loaded) -> tuple[Finding, ...]:
+def hipify_findings(loaded: LoadedRecipe) -> tuple[Finding, ...]:
     """Every mistake in rule sets, in their support headers and in patches after the conversion."""
     findings: list[Finding] = []
     for name, conversion in conversions(loaded.recipe).items():
@@ -23,7 +23,7 @@ def hipify_findings(loaded: Loaded) -> tuple[Finding, ...]:
     return tuple(findings)
 
 
-def _rules(loaded: Loaded, subject: str, conversion: Hipify) -> Iterator[Finding]:
+def _rules(loaded: LoadedRecipe, subject: str, conversion: Hipify) -> Iterator[Finding]:
     try:
         rules_of(conversion.rules, loaded.folder)
     except RecipeError as error:
@@ -33,7 +33,7 @@ def _rules(loaded: Loaded, subject: str, conversion: Hipify) -> Iterator[Finding
         yield _finding("HIPIFY-RULES", f"{subject}.rules", where + error.what, error.next)
 
 
-def _patches(loaded: Loaded, subject: str, conversion: Hipify) -> Iterator[Finding]:
+def _patches(loaded: LoadedRecipe, subject: str, conversion: Hipify) -> Iterator[Finding]:
     if conversion.patches is None:
         return
     folder = loaded.patch_folder(conversion.patches)

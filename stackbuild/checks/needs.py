@@ -11,7 +11,7 @@ from stackbuild.core.errors import MachineLacks, RecipeError, Stop
 from stackbuild.core.sizes import size_of
 from stackbuild.machine.host import machine_memory
 from stackbuild.model.findings import Rung, Status
-from stackbuild.model.loaded import Loaded
+from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.lock import unlocked
 from stackbuild.model.recipe import Recipe
 from stackbuild.plan.compatibility import refuse_impossible
@@ -29,9 +29,9 @@ DISK_BASE = {"debian": 5 * GIB, "image": 30 * GIB}
 """Bytes of a base: AMD's `-complete` images have more than 20 GB unpacked."""
 
 
-def needs(loaded: Loaded) -> tuple[Rung, ...]:
+def needs(loaded: LoadedRecipe) -> tuple[Rung, ...]:
     """Every need with whether this machine meets it. A failed one stops the build; skipped is what only may."""
-    checks: tuple[tuple[str, Callable[[Loaded], tuple[Status, str]]], ...] = (
+    checks: tuple[tuple[str, Callable[[LoadedRecipe], tuple[Status, str]]], ...] = (
         *(
             ("recipe", _mistakes),
             ("lock", _lock),
@@ -44,7 +44,7 @@ def needs(loaded: Loaded) -> tuple[Rung, ...]:
     return tuple(Rung(name, *check(loaded), 0.0) for name, check in checks)
 
 
-def _mistakes(loaded: Loaded) -> tuple[Status, str]:
+def _mistakes(loaded: LoadedRecipe) -> tuple[Status, str]:
     try:
         refuse_mistakes(loaded)
     except RecipeError as error:
@@ -54,7 +54,7 @@ def _mistakes(loaded: Loaded) -> tuple[Status, str]:
     return Status.PASSED, "names nothing that is not there"
 
 
-def _lock(loaded: Loaded) -> tuple[Status, str]:
+def _lock(loaded: LoadedRecipe) -> tuple[Status, str]:
     try:
         lock = read_lock(loaded)
         refuse_impossible(loaded, lock)
@@ -88,13 +88,13 @@ def refuse_missing_tools(actions: Iterable[str]) -> None:
         raise MachineLacks(message, next=f"apt-get install {' '.join(lacking)}{engine}")
 
 
-def disk_warning(loaded: Loaded) -> str:
+def disk_warning(loaded: LoadedRecipe) -> str:
     """What to say before a build that may not fit on the disk, by a guess; "" where it fits."""
     status, message = _disk(loaded)
     return "" if status is Status.PASSED else message
 
 
-def _tools(loaded: Loaded) -> tuple[Status, str]:
+def _tools(loaded: LoadedRecipe) -> tuple[Status, str]:
     recipe = loaded.recipe
     wanted = ["git"] if any(s.git for s in recipe.sources.values()) else []
     wanted.append("debian" if recipe.base.debian else "image")
@@ -112,7 +112,7 @@ def disk_wanted(recipe: Recipe) -> int:
     return base + sum(DISK.get(c.kind, GIB) for c in recipe.components.values())
 
 
-def _disk(loaded: Loaded) -> tuple[Status, str]:
+def _disk(loaded: LoadedRecipe) -> tuple[Status, str]:
     wanted = disk_wanted(loaded.recipe)
     place = default_root()
     there = next(p for p in (place, *place.parents) if Path(p).exists())
@@ -125,7 +125,7 @@ def _disk(loaded: Loaded) -> tuple[Status, str]:
     )
 
 
-def _memory(loaded: Loaded) -> tuple[Status, str]:
+def _memory(loaded: LoadedRecipe) -> tuple[Status, str]:
     name, largest = max(((n, size_of(c.memory)) for n, c in loaded.recipe.components.items()), key=lambda item: item[1])
     have = machine_memory()
     message = f"{have // GIB} GiB; {name} declares {largest // GIB or 1}"
@@ -134,7 +134,7 @@ def _memory(loaded: Loaded) -> tuple[Status, str]:
     )
 
 
-def _hours(loaded: Loaded) -> tuple[Status, str]:
+def _hours(loaded: LoadedRecipe) -> tuple[Status, str]:
     known = guesses(loaded.recipe)
     each = ", ".join(f"{name} {part:g}" for name, part in known.items())
     cores = len(os.sched_getaffinity(0))

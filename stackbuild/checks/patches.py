@@ -12,17 +12,17 @@ from pathlib import Path
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import MachineLacks, Mistake, RecipeError
 from stackbuild.model.findings import Finding, Severity, SourceLocation
-from stackbuild.model.loaded import Loaded
+from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.lock import Lock
 from stackbuild.model.recipe import Source
 from stackbuild.sources import git
 from stackbuild.sources.archive import unpack
-from stackbuild.sources.http import Wanted, fetch
+from stackbuild.sources.http import DownloadRequest, fetch
 from stackbuild.sources.mirror import Mirror
 from stackbuild.sources.patches import Patch, PatchSeries, apply, is_taken, series, try_one
 
 
-def patch_findings(loaded: Loaded, lock: Lock | None, ask: bool, mirror: Mirror | None) -> tuple[Finding, ...]:
+def patch_findings(loaded: LoadedRecipe, lock: Lock | None, ask: bool, mirror: Mirror | None) -> tuple[Finding, ...]:
     """What there is to say of the recipe's patches; they are checked against the sources, from the mirror or their servers, where `ask` is true.
 
     Raises StepFailed and LockError where a source is not the locked one.
@@ -61,7 +61,7 @@ def _check_against(
             return
         for patch in wanted.patches:
             if is_taken(tree, patch):
-                yield _taken(name, patch)
+                yield _taken_upstream(name, patch)
             elif misfits := try_one(tree, patch):
                 why = "the step that patches it would fail"
                 yield _finding(
@@ -71,7 +71,7 @@ def _check_against(
                 apply(tree, PatchSeries(wanted.folder, (patch,)))
 
 
-def _taken(name: str, patch: Patch) -> Finding:
+def _taken_upstream(name: str, patch: Patch) -> Finding:
     evidence = f"{patch.name}: upstream has taken it"
     why = f"its header says it can go when: {patch.of('Remove-When')}"
     return _finding("PATCH-TAKEN", Severity.WARNING, name, evidence, why, "remove the patch", patch.of("Upstream"))
@@ -82,7 +82,7 @@ def _fetch(source: Source, commit: str, tree: Path, mirror: Mirror | None) -> No
         git.checkout(git.Revision(source.git, source.ref or "", commit, mirror, source.exclude), tree, submodules=False)
         return
     archive = tree.parent / "archive"
-    fetch(Wanted(source.archive or "", f"sha256:{source.sha256}"), archive, mirror, Stopper())
+    fetch(DownloadRequest(source.archive or "", f"sha256:{source.sha256}"), archive, mirror, Stopper())
     unpack(archive, tree)
 
 

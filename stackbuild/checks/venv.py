@@ -72,7 +72,7 @@ class VenvReport:
 
 
 @dataclass(frozen=True)
-class _Installed:
+class _Distribution:
     """A distribution: its files as RECORD has them, path below site-packages to the digest, "" where none is recorded."""
 
     name: str
@@ -92,13 +92,13 @@ class _Environment:
     folder: Path
     site: Path
     python: str
-    installed: tuple[_Installed, ...]
+    installed: tuple[_Distribution, ...]
     here: tuple[str, ...]
     """The files below `onnxruntime/`, without byte code."""
 
     @property
-    def claimed(self) -> dict[str, tuple[_Installed, ...]]:
-        by_path: dict[str, list[_Installed]] = defaultdict(list)
+    def claimed(self) -> dict[str, tuple[_Distribution, ...]]:
+        by_path: dict[str, list[_Distribution]] = defaultdict(list)
         for each in self.installed:
             for path in each.files:
                 if path.startswith(f"{ROOT}/") and "__pycache__" not in path:
@@ -106,7 +106,7 @@ class _Environment:
         return {path: tuple(owners) for path, owners in by_path.items()}
 
     @property
-    def runtimes(self) -> tuple[_Installed, ...]:
+    def runtimes(self) -> tuple[_Distribution, ...]:
         """The distributions that are an ONNX Runtime: they have its package's `__init__.py`, or recorded files of it."""
         return tuple(e for e in self.installed if any(path.startswith(f"{ROOT}/capi/") for path in e.files))
 
@@ -159,7 +159,7 @@ def _site_packages(folder: Path) -> Path:
     return known[0]
 
 
-def _installed(place: Path) -> _Installed:
+def _installed(place: Path) -> _Distribution:
     """The distribution of that `.dist-info`. Of one whose METADATA cannot be read, the folder's name says which it is."""
     distribution = PathDistribution(place)
     damaged: list[tuple[str, str]] = []
@@ -181,7 +181,7 @@ def _installed(place: Path) -> _Installed:
         damaged.append((f"{place.name}/RECORD", f"it is not UTF-8: byte {error.start}"))
     except (csv.Error, ValueError, TypeError):
         damaged.append((f"{place.name}/RECORD", "it has a row that is not path, hash and size"))
-    return _Installed(str(canonicalize_name(name)), version or "0", files, requires, tuple(damaged))
+    return _Distribution(str(canonicalize_name(name)), version or "0", files, requires, tuple(damaged))
 
 
 def _recorded(distribution: PathDistribution) -> dict[str, str]:
@@ -212,7 +212,7 @@ def _digest(path: Path) -> str:
         return base64.urlsafe_b64encode(hashlib.file_digest(file, "sha256").digest()).decode().rstrip("=")
 
 
-def _is_as_recorded(environment: _Environment, path: str, owner: _Installed) -> bool:
+def _is_as_recorded(environment: _Environment, path: str, owner: _Distribution) -> bool:
     return not owner.files[path] or _digest(environment.site / path) == owner.files[path]
 
 
@@ -371,7 +371,7 @@ def _requirements(environment: _Environment) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _wanted(each: _Installed, environment: _Environment) -> Iterator[tuple[Requirement, str]]:
+def _wanted(each: _Distribution, environment: _Environment) -> Iterator[tuple[Requirement, str]]:
     """The requirements of a distribution that count in this environment, with the version that it has, "" for none."""
     for text in each.requires:
         try:

@@ -224,7 +224,7 @@ AllowPath = Annotated[
         help="Let the recipe's paths lead into this folder, too: by themselves they stay in the recipe's own, and the index in the working directory. May be repeated.",
     ),
 ]
-Json = Annotated[
+JsonOption = Annotated[
     bool, option("--json", help="Print the result as JSON on stdout; everything for people goes to stderr.")
 ]
 Out = Annotated[Path | None, option("--out", "-o", help="Where to write the result.")]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from stackbuild.cli.app import Json, argument, group, option
-from stackbuild.cli.shared_options import SessionArguments, Texts, sharing
+from stackbuild.cli.app import JsonOption, argument, group, option
+from stackbuild.cli.shared_options import SessionArguments, TextsOption, sharing
 from stackbuild.core.errors import GateClosed, UsageError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class MeasureArguments(SessionArguments):
     cache: Annotated[Path | None, option("--cache", help="Where models and unpacked wheels are kept.")] = None
     history: History = None
     no_history: Annotated[bool, option("--no-history", help="Do not append to the history.")] = False
-    json: Json = False
+    json: JsonOption = False
 
 
 @dataclass(frozen=True)
@@ -155,23 +155,25 @@ def _count(wheel: Path, target: str, whole: bool, files: BudgetFiles, json: bool
 @sharing(ProfileArguments)
 def models(
     model: Annotated[
-        Texts, option("--model", "-m", help="resnet50, bert-base, yolov5s, chess, gpt2-decode or an .onnx file.")
+        TextsOption, option("--model", "-m", help="resnet50, bert-base, yolov5s, chess, gpt2-decode or an .onnx file.")
     ] = None,
     suite: Annotated[str, option("--suite", help="A suite's name or file; --model replaces it.")] = "models-quick",
     batch: Annotated[
         list[int] | None, option("--batch", "-b", min=1, help="With --model: a batch; may be repeated.")
     ] = None,
-    dtype: Annotated[Texts, option("--dtype", help="With --model: float32, float16, int8.")] = None,
-    size: Annotated[Texts, option("--size", metavar="NAME=N", help="With --model: such as sequence=384.")] = None,
+    dtype: Annotated[TextsOption, option("--dtype", help="With --model: float32, float16, int8.")] = None,
+    size: Annotated[TextsOption, option("--size", metavar="NAME=N", help="With --model: such as sequence=384.")] = None,
     optimised: Annotated[
         bool, option("--optimised", help="With --model: also after ONNX Runtime's transformer optimiser.")
     ] = False,
-    shape: Annotated[Texts, option("--shape", metavar="INPUT=AxB", help="With a file: a shape for an input.")] = None,
+    shape: Annotated[
+        TextsOption, option("--shape", metavar="INPUT=AxB", help="With a file: a shape for an input.")
+    ] = None,
     wheel: Annotated[
         Path | None, option("--wheel", "-w", metavar="WHEEL", help="The wheel to measure; default: what is installed.")
     ] = None,
     against: Annotated[
-        Texts, option("--against", help="Another provider to measure beside it; may be repeated.")
+        TextsOption, option("--against", help="Another provider to measure beside it; may be repeated.")
     ] = None,
     devices: Annotated[str, option("--devices", metavar="0,1", help="Also split the batch over these devices.")] = "",
     plugin: Annotated[
@@ -253,7 +255,7 @@ def batches(
 def compare(
     before: Annotated[Path, argument(help="Results of the older release.")],
     after: Annotated[Path, argument(help="Results of the newer release.")],
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Print how two results files of one machine differ.
 
@@ -284,7 +286,7 @@ def history(
     provider: Annotated[str, option("--provider", "-p", help="Its provider; default: that of the latest result.")] = "",
     history: History = None,
     csv: Annotated[bool, option("--csv", help="Everything as CSV on stdout.")] = False,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Plot a case's history and mark where it changed.
 

@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from stackbuild.cli.app import AllowPath, Json, RecipeName, app, argument, leave, option
+from stackbuild.cli.app import AllowPath, JsonOption, RecipeName, app, argument, leave, option
 from stackbuild.cli.completion import recipe_gfx, recipe_pythons, steps, words
 
 if TYPE_CHECKING:
     from stackbuild.core.errors import StepFailed
-    from stackbuild.model.loaded import Loaded
+    from stackbuild.model.loaded import LoadedRecipe
     from stackbuild.plan.resolve import Choice
 
 Gfx = Annotated[
@@ -34,7 +34,7 @@ Pythons = Annotated[
         "--python", help="Build for these Pythons of the recipe only; may be repeated.", autocompletion=recipe_pythons
     ),
 ]
-Mirror = Annotated[
+MirrorOption = Annotated[
     Path | None, option("--mirror", metavar="DIR", help="Take every source from this folder, none from a network.")
 ]
 RunnerName = Annotated[
@@ -76,7 +76,7 @@ def build(
     ] = "",
     gfx: Gfx = None,
     python: Pythons = None,
-    mirror: Mirror = None,
+    mirror: MirrorOption = None,
     runner: RunnerName = "auto",
     jobs: Jobs = 0,
     keep_going: Annotated[
@@ -168,11 +168,11 @@ def build(
         try:
             released = release(loaded, order, (watching,))
         except StepFailed as stop:
-            raise (_told_before(watching.told) if watching.told else stop) from None
+            raise (_steps_failed(watching.failed_steps) if watching.failed_steps else stop) from None
     draw_release(released)
 
 
-def _told_before(steps: list[str]) -> StepFailed:
+def _steps_failed(steps: list[str]) -> StepFailed:
     """The end of a run whose failures are on the screen already: no cause, log or next step is said twice."""
     from stackbuild.core.errors import StepFailed
 
@@ -199,7 +199,7 @@ def plan(
         bool, option("--detailed-exitcode", help="Exit 0: nothing to do; 10: steps to run.")
     ] = False,
     allow_path: AllowPath = None,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Show a recipe's steps and why each would run. Runs nothing.
 
@@ -237,7 +237,7 @@ def explain(
     step: Annotated[str, argument(help="The step's name, as `stackbuild plan` shows it.", autocompletion=steps)],
     gfx: Gfx = None,
     allow_path: AllowPath = None,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Print what a step's key depends on, and what changed.
 
@@ -262,9 +262,9 @@ def explain(
 @app.command()
 def lock(
     recipe: RecipeName,
-    mirror: Mirror = None,
+    mirror: MirrorOption = None,
     check: Annotated[bool, option("--check", help="Write nothing; exit 3 when the lock is missing or stale.")] = False,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Pin tags, digests and packages of a recipe in its lock.
 
@@ -313,7 +313,7 @@ def lock(
         leave(3)
 
 
-def _tell_doubts(loaded: Loaded) -> None:
+def _tell_doubts(loaded: LoadedRecipe) -> None:
     """Warn of what the compatibility table does not know, as a real build does."""
     from stackbuild.plan.compatibility import doubts
     from stackbuild.views.console import err

@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from stackbuild.cli.app import AllowPath, Json, RecipeName, app, option
+from stackbuild.cli.app import AllowPath, JsonOption, RecipeName, app, option
 
-Bundle = Annotated[
+BundleOption = Annotated[
     Path | None,
     option("--bundle", metavar="DIR", help="Also write everything into this new folder, a mirror to carry away."),
 ]
-Mirror = Annotated[
+FetchMirrorOption = Annotated[
     Path | None, option("--mirror", metavar="DIR", help="Take everything from this folder and nothing from a network.")
 ]
 Digest = Annotated[
@@ -23,11 +23,11 @@ Digest = Annotated[
 @app.command()
 def fetch(
     recipe: RecipeName,
-    bundle: Bundle = None,
-    mirror: Mirror = None,
+    bundle: BundleOption = None,
+    mirror: FetchMirrorOption = None,
     digest: Digest = "",
     allow_path: AllowPath = None,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Fetch all that a recipe takes from a network, by its lock.
 

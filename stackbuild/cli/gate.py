@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from stackbuild.cli.app import Json, app, option
+from stackbuild.cli.app import JsonOption, app, option
 from stackbuild.cli.completion import recipes
 from stackbuild.cli.shared_options import SessionArguments, sharing
 
@@ -41,7 +41,7 @@ def gate(
     verdict_out: Annotated[
         Path | None, option("--verdict", metavar="FILE", help="Also write the verdict here.")
     ] = None,
-    json: Json = False,
+    json: JsonOption = False,
     arguments: SessionArguments = SessionArguments(),
 ) -> None:
     """Judge a release by gates; exit code 6 if one fails.

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
 
-from stackbuild.cli.app import Json, app, argument, leave, option
+from stackbuild.cli.app import JsonOption, app, argument, leave, option
 
 if TYPE_CHECKING:
     from stackbuild.hipify.engines import Engine
@@ -47,7 +47,7 @@ def hipify(
     hipify_perl: Annotated[str | None, option("--hipify-perl", metavar="FILE", help="hipify-perl, where not on PATH.", show_default=False)] = None,
     tables: Annotated[Path | None, option("--tables", metavar="FILE", help="HIPIFY's tables: a hipify-perl script, or a file like hipify/hipify-tables.tsv.  [default: the newer of this package's and the installed HIPIFY's]", show_default=False)] = None,
     hipify_clang: Annotated[str | None, option("--hipify-clang", metavar="FILE", help="hipify-clang, where not on PATH.", show_default=False)] = None,
-    json: Json = False,
+    json: JsonOption = False,
     sarif: Annotated[bool, option("--sarif", help="Print the findings as SARIF 2.1.0 on stdout.")] = False,
     annotations: Annotated[bool, option("--annotations", help="Print the findings as GitHub's workflow commands, for a job's log.")] = False,
     html: Annotated[str, option("--html", metavar="FILE", help="Also write the report as an HTML page, the worst files first.", show_default=False)] = "",

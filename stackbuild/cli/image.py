@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from stackbuild.cli.app import AllowPath, Json, RecipeName, app, option
-from stackbuild.cli.build import Jobs, Mirror, RunnerName
+from stackbuild.cli.app import AllowPath, JsonOption, RecipeName, app, option
+from stackbuild.cli.build import Jobs, MirrorOption, RunnerName
 
 
 @app.command()
@@ -18,11 +18,11 @@ def image(
         Path | None,
         option("--to", metavar="DIR", help="A new folder for the OCI layout; dist/images/RECIPE-T if left out."),
     ] = None,
-    mirror: Mirror = None,
+    mirror: MirrorOption = None,
     runner: RunnerName = "auto",
     jobs: Jobs = 0,
     allow_path: AllowPath = None,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Write a container image for one GPU target.
 

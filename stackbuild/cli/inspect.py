@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from stackbuild.cli.app import Json, app, argument, leave, option
+from stackbuild.cli.app import JsonOption, app, argument, leave, option
 from stackbuild.cli.completion import recipes, rule_ids
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def inspect(
         bool, option("--diff", help="Compare two files, OLD and NEW: what the release gained and lost.")
     ] = False,
     kernels: Annotated[bool, option("--kernels", help="With --json: list every kernel of every code object.")] = False,
-    json: Json = False,
+    json: JsonOption = False,
     sarif: Sarif = None,
     junit: Junit = None,
 ) -> None:
@@ -210,7 +210,7 @@ def rules(
         argument(metavar="[ID…]", help="Explain these rules; without one, list them all.", autocompletion=rule_ids),
     ] = None,
     markdown: Annotated[bool, option("--markdown", help="Print docs/rules.md.")] = False,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """List the rules of inspect and verify, or explain some.
 

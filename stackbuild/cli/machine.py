@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from stackbuild.cli.app import Json, app, leave, option
+from stackbuild.cli.app import JsonOption, app, leave, option
 from stackbuild.cli.completion import gpus, recipes, words
 
 
@@ -33,7 +33,7 @@ def env(
         str,
         option("--format", help="shell, dotenv or dockerfile.", autocompletion=words("shell", "dotenv", "dockerfile")),
     ] = "shell",
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Print the environment worth setting for a GPU, with sources.
 
@@ -65,7 +65,7 @@ def start(
             autocompletion=gpus,
         ),
     ] = "",
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Say which wheel or recipe is for a GPU, and what it takes.
 
@@ -99,7 +99,7 @@ def doctor(
         Path | None,
         option("--venv", metavar="DIR", help="Look at the ONNX Runtime of this virtual environment instead."),
     ] = None,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Check what this machine can build and verify.
 

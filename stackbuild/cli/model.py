@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from stackbuild.cli.app import Json, argument, group, leave, option
+from stackbuild.cli.app import JsonOption, argument, group, leave, option
 from stackbuild.cli.completion import words
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ Provider = Annotated[
         autocompletion=words("migraphx", "rocm", "cuda", "cpu"),
     ),
 ]
-Shapes = Annotated[
+ShapesOption = Annotated[
     list[str] | None,
     option(
         "--shape",
@@ -33,7 +33,7 @@ Shapes = Annotated[
         help="An input's shape; may be repeated. A second one of an input is the second shape.",
     ),
 ]
-Plugin = Annotated[
+PluginOption = Annotated[
     str, option("--plugin", metavar="LIBRARY", help="Shared library of a plugin EP that --provider names.")
 ]
 
@@ -43,8 +43,8 @@ def check(
     file: Annotated[Path, argument(help="The .onnx file.")],
     venv: Venv = None,
     provider: Provider = "migraphx",
-    shape: Shapes = None,
-    plugin: Plugin = "",
+    shape: ShapesOption = None,
+    plugin: PluginOption = "",
     options: Annotated[
         list[str] | None, option("--option", metavar="KEY=VALUE", help="A provider option; may be repeated.")
     ] = None,
@@ -60,7 +60,7 @@ def check(
     seconds: Annotated[
         str, option("--seconds", metavar="SHARE", help="The least share of the kernels' time that it must have.")
     ] = "0",
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Say which nodes run on a provider, and why not the others.
 
@@ -97,8 +97,8 @@ def compile_(
         Path, option("--out", "-o", metavar="DIR", help="Folder of the compiled models; it must be empty or new.")
     ],
     venv: Venv = None,
-    shape: Shapes = None,
-    json: Json = False,
+    shape: ShapesOption = None,
+    json: JsonOption = False,
 ) -> None:
     """Compile a model ahead with MIGraphX. Needs an AMD GPU.
 

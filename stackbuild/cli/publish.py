@@ -7,7 +7,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from stackbuild.cli.app import Json, app, argument, group, leave, option
+from stackbuild.cli.app import JsonOption, app, argument, group, leave, option
 
 if TYPE_CHECKING:
     from stackbuild.publishing.catalog import Catalog
@@ -20,7 +20,7 @@ index = group(
 Folder = Annotated[Path, argument(metavar="INDEX", help="Folder of the index.")]
 Index = Annotated[str, argument(metavar="INDEX", help="Folder of the index, or s3://BUCKET/PREFIX.")]
 ProjectName = Annotated[str, argument(metavar="PROJECT", help="Name of a project on the index.")]
-Sign = Annotated[
+SignIndexOption = Annotated[
     list[Path] | None,
     option(
         "--sign",
@@ -29,7 +29,7 @@ Sign = Annotated[
         " $STACKBUILD_KEY_PASSPHRASE.",
     ),
 ]
-Unsigned = Annotated[bool, option("--unsigned", help="Write a signed index without a signature: it is signed no more.")]
+UnsignedOption = Annotated[bool, option("--unsigned", help="Write a signed index without a signature: it is signed no more.")]
 Days = Annotated[float, option("--days", metavar="N", help="How long the signature of the index holds.")]
 Keys = Annotated[
     list[Path],
@@ -53,14 +53,14 @@ def publish(
     ] = False,
     older: Annotated[bool, option("--older", help="Allow a version below the highest one that is published.")] = False,
     url: Annotated[str, option("--url", metavar="URL", help="Where the index is served: for the install lines.")] = "",
-    sign: Sign = None,
-    unsigned: Unsigned = False,
+    sign: SignIndexOption = None,
+    unsigned: UnsignedOption = False,
     days: Days = 90.0,
     check_install: Annotated[
         str,
         option("--check-install", metavar="PYTHONS", help="Which file does each Python get? As 3.11 or 3.10..3.14."),
     ] = "",
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Put wheels on a static index that pip and uv install from.
 
@@ -182,10 +182,10 @@ def yank(
     project: ProjectName,
     version: Annotated[str, argument(help="The version to yank: all its files.")],
     reason: Annotated[str, option("--reason", metavar="TEXT", help="Why; installers print it.")] = "",
-    sign: Sign = None,
-    unsigned: Unsigned = False,
+    sign: SignIndexOption = None,
+    unsigned: UnsignedOption = False,
     days: Days = 90.0,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Take a version back.
 
@@ -205,10 +205,10 @@ def unyank(
     place: Index,
     project: ProjectName,
     version: Annotated[str, argument(help="The version that was yanked.")],
-    sign: Sign = None,
-    unsigned: Unsigned = False,
+    sign: SignIndexOption = None,
+    unsigned: UnsignedOption = False,
     days: Days = 90.0,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Offer a yanked version again.
 
@@ -227,10 +227,10 @@ def status(
     project: ProjectName,
     value: Annotated[str, argument(metavar="STATUS", help="active, archived, deprecated or quarantined (PEP 792).")],
     reason: Annotated[str, option("--reason", metavar="TEXT", help="Why; the page shows it.")] = "",
-    sign: Sign = None,
-    unsigned: Unsigned = False,
+    sign: SignIndexOption = None,
+    unsigned: UnsignedOption = False,
     days: Days = 90.0,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Set a project's status. The page of a quarantined project offers no file.
 
@@ -255,10 +255,10 @@ def quarantine(
     place: Index,
     project: ProjectName,
     reason: Annotated[str, option("--reason", metavar="TEXT", help="Why; the page shows it.")] = "",
-    sign: Sign = None,
-    unsigned: Unsigned = False,
+    sign: SignIndexOption = None,
+    unsigned: UnsignedOption = False,
     days: Days = 90.0,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Offer no file of a project.
 
@@ -276,7 +276,7 @@ def quarantine(
 @index.command("sign")
 def sign_index(
     place: Index,
-    sign: Sign = None,
+    sign: SignIndexOption = None,
     add: Annotated[
         bool, option("--add", help="Add a signature to those that are there: the second of several people.")
     ] = False,
@@ -288,7 +288,7 @@ def sign_index(
         bool, option("--accept-changes", help="Sign what lies there, though it is not what was signed before.")
     ] = False,
     days: Days = 90.0,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Sign an index as it stands.
 
@@ -323,8 +323,8 @@ def check(
     rebuild: Annotated[
         bool, option("--rebuild", help="Make the catalog again from the wheels that the last pages name; yanks are lost.")
     ] = False,
-    sign: Sign = None,
-    json: Json = False,
+    sign: SignIndexOption = None,
+    json: JsonOption = False,
 ) -> None:
     """Read every published file.
 
@@ -376,7 +376,7 @@ def check_release(
     no_seen: Annotated[
         bool, option("--no-seen", help="Neither read nor write that file: a rollback is not seen.")
     ] = False,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Check a signed index against keys that you trust.
 

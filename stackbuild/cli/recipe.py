@@ -6,14 +6,14 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from stackbuild.cli.app import AllowPath, Json, RecipeName, argument, group, leave, option
+from stackbuild.cli.app import AllowPath, JsonOption, RecipeName, argument, group, leave, option
 from stackbuild.cli.completion import recipes
 
 recipe = group("recipe", "List, show, check and write recipes. Example: stackbuild recipe list")
 
 
 @recipe.command("list")
-def list_(json: Json = False) -> None:
+def list_(json: JsonOption = False) -> None:
     """List the bundled recipes and what of each ran here. Example: stackbuild recipe list"""
     from stackbuild.recipe.load import bundled, load
     from stackbuild.tables.proofs import proofs
@@ -30,7 +30,7 @@ def show(
     named: Annotated[
         str, option("--recipe", "-r", metavar="R", help="The same, as other commands take it.", autocompletion=recipes)
     ] = "",
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Print a recipe as it was written, or as data. Example: stackbuild recipe show rocm-6.4"""
     from stackbuild.core.errors import UsageError
@@ -54,7 +54,7 @@ def check(
         bool, option("--sources", help="Fetch sources that are patched; say which patches upstream has taken.")
     ] = False,
     allow_path: AllowPath = None,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Say what of a recipe cannot work or nobody confirmed.
 
@@ -105,7 +105,7 @@ def outdated(
     mirror: Annotated[
         Path | None, option("--mirror", metavar="DIR", help="Read the tags of the repositories in this folder.")
     ] = None,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Name newer upstream tags than those that a recipe builds.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from stackbuild.cli.app import Json, Out, app, argument, option
+from stackbuild.cli.app import JsonOption, Out, app, argument, option
 from stackbuild.cli.completion import runs, words
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def report(
         Path | None, option("--history", metavar="FILE", help="History to draw the cases' series from; default: yours.")
     ] = None,
     no_history: Annotated[bool, option("--no-history", help="Draw no series.")] = False,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Write a run's report: an HTML page, or what CI reads.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from stackbuild.cli.app import AllowPath, App, Json, RecipeName, argument, leave, option
+from stackbuild.cli.app import AllowPath, App, JsonOption, RecipeName, argument, leave, option
 from stackbuild.cli.store import store
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ store.add_typer(trust)
 Url = Annotated[
     str, argument(metavar="URL", help="oci://HOST/REPOSITORY, oci+http://…, https://…, http://… or file:///…")
 ]
-Sign = Annotated[
+SignRecordsOption = Annotated[
     Path,
     option(
         "--sign",
@@ -34,13 +34,15 @@ OneRecipe = Annotated[
     str,
     option("--recipe", "-r", metavar="R", help="Only what this recipe's latest build made; all outputs without it."),
 ]
-Check = Annotated[
+CheckOption = Annotated[
     bool, option("--check", help="Read back what is there already; replace what is damaged there by another blob.")
 ]
 
 
 @store.command("push")
-def push(url: Url, sign: Sign, recipe: OneRecipe = "", check: Check = False, json: Json = False) -> None:
+def push(
+    url: Url, sign: SignRecordsOption, recipe: OneRecipe = "", check: CheckOption = False, json: JsonOption = False
+) -> None:
     """Put outputs that were made here on a remote, signed.
 
     Outputs that came from a remote are left out: who signs says that it made them. A push that was stopped resumes where it was. The login is
@@ -63,10 +65,10 @@ def push(url: Url, sign: Sign, recipe: OneRecipe = "", check: Check = False, jso
 @store.command("export")
 def export(
     folder: Annotated[Path, argument(metavar="DIR", help="The folder; made where it is not there, else added to.")],
-    sign: Sign,
+    sign: SignRecordsOption,
     recipe: OneRecipe = "",
-    check: Check = False,
-    json: Json = False,
+    check: CheckOption = False,
+    json: JsonOption = False,
 ) -> None:
     """Write outputs as signed files for any web server.
 
@@ -141,7 +143,7 @@ def pull(
         bool, option("--all", help="Every step of the recipe, also those that only others need.")
     ] = False,
     allow_path: AllowPath = None,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Take a recipe's outputs from remotes into the store.
 
@@ -184,7 +186,7 @@ def conflicts(
         ),
     ] = None,
     recipe: OneRecipe = "",
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Find outputs that differ between this store and a remote.
 
@@ -234,7 +236,7 @@ def forget(
     ] = "",
     origin: Annotated[str, option("--from", metavar="URL", help="Outputs that came from this remote.")] = "",
     dry_run: Annotated[bool, option("--dry-run", help="Show them; remove none.")] = False,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Remove what a stolen key signed.
 
@@ -258,7 +260,7 @@ def forget(
 
 
 @trust.command("ls")
-def trust_ls(json: Json = False) -> None:
+def trust_ls(json: JsonOption = False) -> None:
     """List the remotes that are asked, with the keys that count.
 
     Example: stackbuild store trust ls

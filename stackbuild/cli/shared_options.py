@@ -40,7 +40,7 @@ def sharing(shape: type[DataclassInstance]) -> Callable[[Callable[..., None]], C
     return spread
 
 
-Texts = list[str] | None
+TextsOption = list[str] | None
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ class SessionArguments:
     """How ONNX Runtime is run and timed: what `bench` and `gate` have in common."""
 
     provider: Annotated[str, option("--provider", "-p", help="cpu, migraphx, rocm, cuda, or a full name.")] = "cpu"
-    options: Annotated[Texts, option("--option", metavar="KEY=VALUE", help="A provider option; may be repeated.")] = (
-        None
-    )
+    options: Annotated[
+        TextsOption, option("--option", metavar="KEY=VALUE", help="A provider option; may be repeated.")
+    ] = None
     python: Annotated[
         Path | None, option("--python", help="Interpreter with numpy and onnxruntime; default: this one.")
     ] = None

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from stackbuild.cli.app import AllowPath, Json, RecipeName, app, argument, group, leave, option
+from stackbuild.cli.app import AllowPath, JsonOption, RecipeName, app, argument, group, leave, option
 from stackbuild.cli.completion import logged_steps, runs, steps, words
 
 store = group("store", "Look after built outputs. They lie in $STACKBUILD_STORE, or ~/.cache/stackbuild/store.")
 
 
 @store.command("ls")
-def ls(json: Json = False) -> None:
+def ls(json: JsonOption = False) -> None:
     """List what is in the store, and what unfinished steps left.
 
     Example: stackbuild store ls
@@ -31,7 +31,7 @@ def ls(json: Json = False) -> None:
 
 
 @store.command("check")
-def check(json: Json = False) -> None:
+def check(json: JsonOption = False) -> None:
     """Read every file of the store against its digest.
 
     Damaged outputs go into quarantine and are built again. Exit 7 if any.
@@ -66,7 +66,7 @@ def gc(
         option("--max-size", metavar="SIZE", help="Then remove the oldest outputs, too, until no more is left: 8G."),
     ] = "",
     dry_run: Annotated[bool, option("--dry-run", help="Say what would be removed; remove nothing.")] = False,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Remove old outputs that no recipe's latest build uses.
 
@@ -95,7 +95,7 @@ def copy(
     ],
     to: Annotated[Path, option("--to", metavar="DIR", help="The new folder.")],
     recipe: RecipeName,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Copy a step's output out of the store.
 
@@ -136,7 +136,7 @@ def logs(
         str, argument(help="The step's name; none lists the steps of the last run.", autocompletion=logged_steps)
     ] = "",
     run: Annotated[str, option("--run", help="A run's id; the last one when left out.", autocompletion=runs)] = "",
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Print the log of a step of the last run (or of another).
 

@@ -14,21 +14,21 @@ def usage_mistake(error: Any, words: Sequence[str], program: Any) -> UsageError:
     """The library's error about a command line, as ours. `program` is the command that has all others inside."""
     path, command = _command(words, program)
     where = path.partition(" ")[2]
-    said = str(error.format_message()).strip().rstrip(".")
-    said = said[:1].lower() + said[1:]
+    message = str(error.format_message()).strip().rstrip(".")
+    message = message[:1].lower() + message[1:]
     every = f"`{path} --help` lists the options"
     if (option := getattr(error, "option_name", "")) and hasattr(error, "possibilities"):
         hint = _option_hint(option, path, command, program)
         return UsageError(f"no option `{option}`", where=where, next=f"{hint}; {every}" if hint else every)
-    if unknown := re.search(r"no such command ['\"](.*?)['\"]", said):
+    if unknown := re.search(r"no such command ['\"](.*?)['\"]", message):
         meant = nearest(unknown[1], [*command.commands])
         hint = f"did you mean `{path} {meant}`? " if meant else ""
         return UsageError(f"no command `{path} {unknown[1]}`", next=f"{hint}`{path} --help` lists the commands")
-    if missing := re.match(r"missing (?:argument|option) (.*)", said, re.DOTALL):
-        said = f"{missing[1].replace(chr(39), '').replace(' / ', ' or ')} is missing"
+    if missing := re.match(r"missing (?:argument|option) (.*)", message, re.DOTALL):
+        message = f"{missing[1].replace(chr(39), '').replace(' / ', ' or ')} is missing"
     shown = re.search(r"Example: (.+)", command.help or "")
     example = f"for example `{shown[1].strip()}`; " if shown else ""
-    return UsageError(said, where=where, next=example + every)
+    return UsageError(message, where=where, next=example + every)
 
 
 def _command(words: Sequence[str], program: Any) -> tuple[str, Any]:

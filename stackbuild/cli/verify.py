@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from stackbuild.cli.app import Json, app, argument, leave, option
+from stackbuild.cli.app import JsonOption, app, argument, leave, option
 from stackbuild.cli.inspect import Junit, OptionalRecipe, OwedGfx, Sarif, expectations_for, write_reports
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def verify(
             help="Fail where one of these was skipped: static, import, load, rocm, operators, share, numerics, emulated, gpu.",
         ),
     ] = "",
-    json: Json = False,
+    json: JsonOption = False,
     sarif: Sarif = None,
     junit: Junit = None,
 ) -> None:

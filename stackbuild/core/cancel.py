@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
 
-from stackbuild.core.errors import Stopped
+from stackbuild.core.errors import Interruption
 
 GRACE_SECONDS = 3.0
 """Between SIGTERM and SIGKILL for a child that is told to stop."""
@@ -45,7 +45,7 @@ class Stopper:
     def check(self) -> None:
         """Raises Stopped once the stopper is set."""
         if self.signal:
-            raise Stopped(self.signal, next="run the same command again: it resumes where it stopped")
+            raise Interruption(self.signal, next="run the same command again: it resumes where it stopped")
 
     def wait(self, process: subprocess.Popen[bytes]) -> int:
         """The exit code of a child that leads its own process group. Raises Stopped after the whole group has ended."""

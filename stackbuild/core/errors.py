@@ -146,7 +146,7 @@ class MachineLacks(Stop):
     topic = "machine"
 
 
-class Stopped(Stop):
+class Interruption(Stop):
     """A signal ended the run: exit code 128 + its number."""
 
     topic = "stopped"

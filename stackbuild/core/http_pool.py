@@ -88,10 +88,10 @@ class SocketPool:
         place = f"{parts.scheme}://{parts.netloc}"
         if place not in self._managers:
             is_direct = is_loopback(parts.hostname) or proxy_bypass(parts.hostname or "")
-            self._managers[place] = self._made("" if is_direct else getproxies().get(parts.scheme, ""))
+            self._managers[place] = self._new_manager("" if is_direct else getproxies().get(parts.scheme, ""))
         return self._managers[place]
 
-    def _made(self, proxy: str) -> PoolManager:
+    def _new_manager(self, proxy: str) -> PoolManager:
         settings: dict[str, Any] = {"maxsize": self._parallel, "block": False, "blocksize": SENT_AT_ONCE}
         manager = ProxyManager(proxy, **settings) if proxy else PoolManager(**settings)
         known = self._sockets

@@ -9,10 +9,10 @@ from stackbuild.core import yaml
 from stackbuild.core.errors import Mistake, RecipeError, UsageError
 from stackbuild.core.model import Model, ValidationError
 
-Shape = TypeVar("Shape", bound=Model)
+ModelT = TypeVar("ModelT", bound=Model)
 
 
-def read_yaml(path: Path, shape: type[Shape], help: str) -> Shape:
+def read_yaml(path: Path, shape: type[ModelT], help: str) -> ModelT:
     """A YAML file as that model. `help` is the next step of a mistake that names none itself.
 
     RecipeError names file, line and column of each mistake; UsageError where the file cannot be read.

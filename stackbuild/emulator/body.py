@@ -45,13 +45,13 @@ def branch_target(inst: Instruction) -> int:
 
 def reachable(code: bytes, family: EncodingFamily, entry: int, end: int) -> dict[int, Instruction]:
     """The instructions that can run from `entry`, by offset. What lies beyond `end` is left out. Raises DecodeError."""
-    found: dict[int, Instruction] = {}
+    reached: dict[int, Instruction] = {}
     waiting = [entry]
     while waiting:
         at = waiting.pop()
-        while at not in found and entry <= at < end:
+        while at not in reached and entry <= at < end:
             inst = decode(code, family, at)
-            found[at] = inst
+            reached[at] = inst
             if inst.name in BRANCHES:
                 waiting.append(branch_target(inst))
                 if inst.name == "s_branch":
@@ -59,7 +59,7 @@ def reachable(code: bytes, family: EncodingFamily, entry: int, end: int) -> dict
             if inst.name in ("s_endpgm", "s_endpgm_saved", "s_code_end"):
                 break
             at = inst.end
-    return dict(sorted(found.items()))
+    return dict(sorted(reached.items()))
 
 
 @dataclass
@@ -185,10 +185,10 @@ class _BodyWriter:
 
     def scalar_load(self, inst: Instruction) -> list[str]:
         f, name = inst.fields, inst.name
-        found, part = _LOADS.match(name), _PART_LOADS.match(name)
-        if not found and not part:
+        match, part = _LOADS.match(name), _PART_LOADS.match(name)
+        if not match and not part:
             raise UnknownInstruction(f"{name} is not known")
-        count = int(found[1] or 1) if found else 1
+        count = int(match[1] or 1) if match else 1
         words = count if "dword" in name or part else count // 32
         field_name = "ioffset" if "ioffset" in f else "offset"
         width = inst.format.fields[field_name].high - inst.format.fields[field_name].low + 1
@@ -268,11 +268,11 @@ class _BodyWriter:
             return text
         return f"set_lane_mask(w->s + {call.mask_out}, {text})"
 
-    def operand(self, taken: SourceOperand, replaced: dict[int, str]) -> str:
-        if taken.kind == "v":
-            self.touch(taken.registers)
-            return replaced.get(taken.number, f"V({taken.number})")
-        return scalar_text(taken)
+    def operand(self, source: SourceOperand, replaced: dict[int, str]) -> str:
+        if source.kind == "v":
+            self.touch(source.registers)
+            return replaced.get(source.number, f"V({source.number})")
+        return scalar_text(source)
 
     def touch(self, registers: range) -> None:
         self.rows = max(self.rows, registers.stop)
@@ -352,21 +352,21 @@ class _BodyWriter:
         return lines
 
     def matrix(self, inst: Instruction) -> list[str]:
-        found = _MFMA.match(inst.name)
-        if found:
-            return self.mfma(inst, int(found[1].split("x")[0]), int(found[2]), int(found[3] or 1), found[4])
-        found = _WMMA.match(inst.name)
-        if not found:
+        match = _MFMA.match(inst.name)
+        if match:
+            return self.mfma(inst, int(match[1].split("x")[0]), int(match[2]), int(match[3] or 1), match[4])
+        match = _WMMA.match(inst.name)
+        if not match:
             raise UnknownInstruction(f"{inst.name} is not known")
         f = inst.fields
         if f["neg"] or f["neg_hi"] or f["clmp"]:
             raise UnknownInstruction(f"{inst.name} with a sign or clamp is not known")
-        out, taken, new = found[1], found[2], inst.format.family == "rdna4"
+        out, type_name, new = match[1], match[2], inst.format.family == "rdna4"
         c, word = self.accumulator(inst, 0)
         if c == "0" and out != "f32":
             word = f"({word} & 0xffffu) * 0x10001u"
         key = inst.name
-        body = f"    wmma(w, d, a, b, c, word, {int(taken == 'bf16')}, {int(out != 'f32')}, (int)high, {int(new)});"
+        body = f"    wmma(w, d, a, b, c, word, {int(type_name == 'bf16')}, {int(out != 'f32')}, (int)high, {int(new)});"
         head = "void {}(struct wave *w, uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t word, uint32_t high)"
         symbol = self.table.special(key, head, body)
         self.touch(range(f["vdst"] + 8))
@@ -491,27 +491,27 @@ def kernel_body(
     sanitize: bool,
 ) -> KernelBody:
     """A kernel's function `int SYMBOL(struct wave *w)` in C. Raises UnknownInstruction and DecodeError."""
-    found = reachable(code, family, entry, end)
-    leaders = sorted(set(_leaders(found, entry)))
+    instructions = reachable(code, family, entry, end)
+    leaders = sorted(set(_leaders(instructions, entry)))
     writer = _BodyWriter(family, lanes, table, counters, sanitize)
     writer.base = entry
     resumes = [0]
     lines: list[str] = []
     numbers = {at: i for i, at in enumerate(leaders)}
-    for at, inst in found.items():
+    for at, inst in instructions.items():
         if at in numbers:
             lines.append(f"L{at}:;")
             if counters:
                 lines.append(f"w->blocks[{numbers[at]}]++;")
         try:
-            lines += _instruction(writer, inst, found, resumes, entry)
+            lines += _instruction(writer, inst, instructions, resumes, entry)
         except UnknownInstruction as error:
             raise UnknownInstruction(f"{error.what} (at {at - entry:#x})") from None
-        if inst.end not in found and not _ends(inst):
+        if inst.end not in instructions and not _ends(inst):
             lines += [f"w->pc = {inst.offset - entry};", 'w->calls->report(w, 6, -1, 0, "");', "return WAVE_ERROR;"]
     head = [f"int {symbol}(struct wave *w)", "{", "switch (w->resume) {"]
     head += [f"case {i}: {f'goto R{i};' if i else 'break;'}" for i in resumes]
-    return KernelBody([*head, "}", f"goto L{entry};", *lines, "}"], writer.rows, leaders, found)
+    return KernelBody([*head, "}", f"goto L{entry};", *lines, "}"], writer.rows, leaders, instructions)
 
 
 def _ends(inst: Instruction) -> bool:
@@ -519,11 +519,11 @@ def _ends(inst: Instruction) -> bool:
 
 
 def _instruction(
-    writer: _BodyWriter, inst: Instruction, found: dict[int, Instruction], resumes: list[int], entry: int
+    writer: _BodyWriter, inst: Instruction, instructions: dict[int, Instruction], resumes: list[int], entry: int
 ) -> list[str]:
     if inst.name in BRANCHES:
         target = branch_target(inst)
-        if target not in found:
+        if target not in instructions:
             jump = f'{{ w->pc = {inst.offset - entry}; w->calls->report(w, 6, -1, 0, ""); return WAVE_ERROR; }}'
         elif target <= inst.offset:
             jump = f'{{ if (--w->fuel < 0) {{ w->pc = {inst.offset - entry}; w->calls->report(w, 5, -1, 0, ""); return WAVE_ERROR; }} goto L{target}; }}'
@@ -543,12 +543,12 @@ def _instruction(
     return writer.write(inst)
 
 
-def _leaders(found: dict[int, Instruction], entry: int) -> Iterator[int]:
+def _leaders(instructions: dict[int, Instruction], entry: int) -> Iterator[int]:
     yield entry
-    for inst in found.values():
+    for inst in instructions.values():
         if inst.name in BRANCHES:
             for at in (branch_target(inst), inst.end):
-                if at in found:
+                if at in instructions:
                     yield at
 
 

@@ -24,12 +24,12 @@ def read_budgets(file: Path, target: str) -> Budgets:
         tables = tomllib.loads(file.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"budgets cannot be read: {error}", where=str(file)) from None
-    found = tables.get(target)
-    if not isinstance(found, dict) or not all(_is_budget(row) for row in found.values()):
+    table = tables.get(target)
+    if not isinstance(table, dict) or not all(_is_budget(row) for row in table.values()):
         raise UsageError(
             f"no budgets of {target}, or not of {', '.join(_KEYS)}", where=str(file), next="--write-budgets writes them"
         )
-    return found
+    return table
 
 
 def _is_budget(row: object) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
-from stackbuild.emulator.semantics import Assignment, Condition, Semantics, Statement, Type, Value
+from stackbuild.emulator.semantics import Assignment, Condition, Semantics, SemanticStatement, Type, Value
 
 _CALLED = re.compile(r"\b([a-z]\w*)\(")
 _DEFINED = re.compile(r"^\s*PURE [\w ]+?(\w+)\(|PURE \w+ (\w+)##S\(|PURE T (\w+)##K##N\(", re.MULTILINE)
@@ -158,20 +158,20 @@ def _shift(value: Value) -> str:
     )
 
 
-def statements(lines: Sequence[Statement], rename: Callable[[str], str] = str) -> list[str]:
+def statements(lines: Sequence[SemanticStatement], rename: Callable[[str], str] = str) -> list[str]:
     """C statements."""
-    made: list[str] = []
+    rows: list[str] = []
     for line in lines:
         if isinstance(line, Assignment):
-            made.append(f"{rename(line.name)} = {expression(line.value)};")
+            rows.append(f"{rename(line.name)} = {expression(line.value)};")
         elif isinstance(line, Condition):
-            made.append(f"if ({expression(line.value)}) {{")
-            made += statements(line.then, rename)
+            rows.append(f"if ({expression(line.value)}) {{")
+            rows += statements(line.then, rename)
             if line.otherwise:
-                made.append("} else {")
-                made += statements(line.otherwise, rename)
-            made.append("}")
-    return made
+                rows.append("} else {")
+                rows += statements(line.otherwise, rename)
+            rows.append("}")
+    return rows
 
 
 def declarations(meaning: Semantics) -> list[str]:

@@ -23,21 +23,21 @@ def code_object_for(target: str, data: bytes | mmap.mmap) -> bytes:
     whole = inflated(bytes(data))
     if whole.startswith(b"\x7fELF"):
         return _checked(whole, target, "")
-    found = dict(entries(whole))
-    names = [name for name in found if processor(name) == processor(target)]
+    objects = dict(entries(whole))
+    names = [name for name in objects if processor(name) == processor(target)]
     if not names:
-        has = ", ".join(sorted(found)) or "none"
+        has = ", ".join(sorted(objects)) or "none"
         raise MalformedError(f"no code object for {target}; it has {has}")
-    return _checked(found[names[0]], target, names[0])
+    return _checked(objects[names[0]], target, names[0])
 
 
 def entries(whole: bytes) -> Iterable[tuple[str, bytes]]:
     """(target ID, code object) of every device entry of a plain bundle. Raises MalformedError."""
     budget = ReadBudget(len(whole))
-    made = read_all(bundle.plain(0, len(whole), budget), _from(whole))
+    members = read_all(bundle.plain(0, len(whole), budget), _from(whole))
     rows, _ = read_all(bundle.directory(0, len(whole), budget), _from(whole))
-    if made.problems:
-        raise MalformedError(made.problems[0])
+    if members.problems:
+        raise MalformedError(members.problems[0])
     for offset, size, name in rows:
         if size and not name.startswith("host-"):
             yield bundle.target_of(name), whole[offset : offset + size]
@@ -63,30 +63,30 @@ def described(code: bytes) -> CodeObject:
 
 def check_descriptor(code: bytes, name: str) -> None:
     """Refuse a kernel whose descriptor, which the hardware obeys, says another thing than its metadata, which the runtime reads."""
-    found = next((kernel for kernel in described(code).kernels if kernel.name == name), None)
+    match = next((kernel for kernel in described(code).kernels if kernel.name == name), None)
     image = next((kernel for kernel in load(code).kernels if kernel.name == name), None)
-    if found is None or image is None:
+    if match is None or image is None:
         return  # the translation says so
-    made = image.descriptor
+    descriptor = image.descriptor
     rows = [
-        ("bytes of LDS", made.group_bytes, found.lds),
-        ("bytes of scratch", made.private_bytes, found.scratch),
-        ("bytes of arguments", made.kernarg_bytes, found.kernarg),
+        ("bytes of LDS", descriptor.group_bytes, match.lds),
+        ("bytes of scratch", descriptor.private_bytes, match.scratch),
+        ("bytes of arguments", descriptor.kernarg_bytes, match.kernarg),
     ]
     if family_name(described(code).target) != "cdna":
-        rows.append(("lanes of a wave", 32 if made.bit(_WAVE32) else 64, found.wave))
-    for what, said, noted in rows:
-        if said != noted:
-            raise MalformedError(f"{name}: its descriptor says {said} {what}, its metadata {noted}")
+        rows.append(("lanes of a wave", 32 if descriptor.bit(_WAVE32) else 64, match.wave))
+    for what, value, noted in rows:
+        if value != noted:
+            raise MalformedError(f"{name}: its descriptor says {value} {what}, its metadata {noted}")
 
 
 def _checked(code: bytes, target: str, claimed: str) -> bytes:
     """Refuse a code object of another processor than the one it lies under."""
-    found = described(code)
-    for said in (found.target, found.noted or found.target):
-        if processor(said) != processor(target):
+    description = described(code)
+    for name_in_metadata in (description.target, description.noted or description.target):
+        if processor(name_in_metadata) != processor(target):
             under = f" under the name {claimed}" if claimed else ""
-            raise MalformedError(f"the code object{under} is for {said}, not for {target}")
+            raise MalformedError(f"the code object{under} is for {name_in_metadata}, not for {target}")
     return code
 
 

@@ -47,9 +47,9 @@ class EmulatedCounters:
     def short(self) -> str:
         """The kernel's own name and its template arguments as they are mangled."""
         rest, last, after = self.kernel.removeprefix("_ZN"), self.kernel, ""
-        while found := re.match(r"L?(\d+)", rest):
-            end = found.end() + int(found[1])
-            last, rest = rest[found.end() : end], rest[end:]
+        while match := re.match(r"L?(\d+)", rest):
+            end = match.end() + int(match[1])
+            last, rest = rest[match.end() : end], rest[end:]
             after = rest
         arguments = re.match(r"I(\w*?)E+v", after)
         return f"{last}<{arguments[1]}>" if arguments else last
@@ -76,8 +76,8 @@ def summed(reports: Iterable[EmulatorReport]) -> tuple[EmulatedCounters, ...]:
         numbers = [_numbers(fields.get(name, "")) for name in ("counters", "resources", "shape")]
         if report.kind == "dispatch" and list(map(len, numbers)) == [len(COUNTERS), 5, 7]:
             rows.setdefault(fields.get("kernel", ""), []).append((numbers[0], numbers[1], numbers[2]))
-    made = (_sum(kernel, dispatches) for kernel, dispatches in rows.items())
-    return tuple(sorted(made, key=lambda row: (-row.counters["instructions"], row.kernel)))
+    totals = (_sum(kernel, dispatches) for kernel, dispatches in rows.items())
+    return tuple(sorted(totals, key=lambda row: (-row.counters["instructions"], row.kernel)))
 
 
 def _sum(kernel: str, dispatches: list[tuple[list[int], list[int], list[int]]]) -> EmulatedCounters:
@@ -138,9 +138,9 @@ def budgets_of(rows: Iterable[EmulatedCounters]) -> dict[str, dict[str, int]]:
 def over_budget(rows: Iterable[EmulatedCounters], budgets: Budgets) -> tuple[str, ...]:
     """In what the counters exceed their budgets, a sentence each: 5 % more instructions, one FLAT access, one dispatch."""
     rows = tuple(rows)
-    found = [sentence for row in rows for sentence in _over(row, budgets.get(row.kernel))]
+    sentences = [sentence for row in rows for sentence in _over(row, budgets.get(row.kernel))]
     gone = sorted(budgets.keys() - {row.kernel for row in rows})
-    return (*found, *(f"{name} has a budget and was not launched" for name in gone))
+    return (*sentences, *(f"{name} has a budget and was not launched" for name in gone))
 
 
 def _over(row: EmulatedCounters, budget: Mapping[str, int] | None) -> Iterable[str]:

@@ -69,10 +69,10 @@ def decode(code: bytes, family: EncodingFamily, offset: int = 0) -> Instruction:
     for plain in family.formats[word >> 23 & 511]:
         if (word ^ plain.match) & plain.mask:
             continue
-        found = _in_format(word, plain, family)
-        if found is None:
+        instruction = _in_format(word, plain, family)
+        if instruction is None:
             continue
-        format, operation, second = found
+        format, operation, second = instruction
         if offset + format.size > len(code):
             raise DecodeError(f"the code ends at {len(code):#x}, inside an instruction at {offset:#x}")
         return Instruction(offset, format.size, word & (1 << 8 * format.size) - 1, format, operation, second)

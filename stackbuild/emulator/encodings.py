@@ -118,15 +118,15 @@ def family(name: str) -> EncodingFamily:
         raise EncodingError(
             "AMD's instruction tables are not installed", next='Run: pip install "stackbuild[emulator]"'
         ) from None
-    made = [
+    classes = [
         _format(name, klass, operands.OPERANDS, pseudocode.PCODE)
         for klass in vars(instructions).values()
         if isinstance(klass, type) and issubclass(klass, language.Inst) and klass.__module__ == instructions.__name__
         and not klass.__name__.startswith(("EXP", "VEXPORT"))
     ]  # fmt: skip
-    plain = sorted((f for f in made if not f.variant), key=lambda f: -f.mask.bit_count())
+    plain = sorted((f for f in classes if not f.variant), key=lambda f: -f.mask.bit_count())
     index = {top: tuple(f for f in plain if (top << 23 ^ f.match) & f.mask & 0xFF800000 == 0) for top in range(512)}
-    return EncodingFamily(name, index, {(f.name, f.variant): f for f in made})
+    return EncodingFamily(name, index, {(f.name, f.variant): f for f in classes})
 
 
 @cache

@@ -31,8 +31,8 @@ class HostImports:
     @property
     def major(self) -> int:
         """N of `libamdhip64.so.N`."""
-        found = RUNTIME.fullmatch(self.soname)
-        return int(found[1]) if found else 0
+        match = RUNTIME.fullmatch(self.soname)
+        return int(match[1]) if match else 0
 
 
 def imports_of(libraries: Iterable[Path]) -> HostImports | None:
@@ -47,8 +47,12 @@ def imports_of(libraries: Iterable[Path]) -> HostImports | None:
         needed = [name for name in image.names(NEEDED) if RUNTIME.fullmatch(name)]
         sonames.update(needed)
         if needed:
-            asked = {name: version for name, (file, version) in image.asked().items() if _is_of(name, file, needed)}
-            for name, version in asked.items():
+            runtime_versions = {
+                name: version
+                for name, (file, version) in image.required_versions().items()
+                if _is_of(name, file, needed)
+            }
+            for name, version in runtime_versions.items():
                 if versions.setdefault(name, version) != version:
                     raise UsageError(
                         f"{name} is asked for in the versions {versions[name]} and {version}", where=path.name
@@ -57,12 +61,12 @@ def imports_of(libraries: Iterable[Path]) -> HostImports | None:
         return None
     if len(sonames) > 1:
         raise UsageError(f"its libraries need {' and '.join(sorted(sonames))}: a process has one HIP runtime")
-    made = HostImports(sonames.pop(), versions)
-    if made.major not in MAJORS:
+    imports = HostImports(sonames.pop(), versions)
+    if imports.major not in MAJORS:
         raise UsageError(
-            f"there is no stand-in of {made.soname}", next=f"there is one of versions {', '.join(map(str, MAJORS))}"
+            f"there is no stand-in of {imports.soname}", next=f"there is one of versions {', '.join(map(str, MAJORS))}"
         )
-    return made
+    return imports
 
 
 def _is_of(name: str, file: str, runtimes: list[str]) -> bool:

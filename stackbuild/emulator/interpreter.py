@@ -65,21 +65,21 @@ class InterpretedWave:
         else:
             raise UnknownInstruction(f"{name} is not interpreted")
 
-    def _read(self, taken: SourceOperand) -> int:
+    def _read(self, operand: SourceOperand) -> int:
         """A scalar operand."""
-        if taken.kind == "c":
-            return taken.number
-        if taken.kind == "s":
-            return self.pair(taken.number) if taken.bits == 64 else self.s[taken.number]
-        if taken.name in _APERTURES:
-            return _APERTURES[taken.name] if taken.bits == 64 else _APERTURES[taken.name] >> 32
-        return {"scc": self.scc, "vccz": int(self.mask(_VCC) == 0), "execz": int(self.execute == 0)}[taken.name]
+        if operand.kind == "c":
+            return operand.number
+        if operand.kind == "s":
+            return self.pair(operand.number) if operand.bits == 64 else self.s[operand.number]
+        if operand.name in _APERTURES:
+            return _APERTURES[operand.name] if operand.bits == 64 else _APERTURES[operand.name] >> 32
+        return {"scc": self.scc, "vccz": int(self.mask(_VCC) == 0), "execz": int(self.execute == 0)}[operand.name]
 
     def _scalar(self, inst: Instruction) -> None:
         meaning = scalar_meaning(inst, self.lanes)
         bits, target = target_bits(inst), inst.fields.get("sdst", 0)
         names: dict[str, int | float] = {
-            f"S{i}": self._read(taken) for i, taken in enumerate(scalar_sources(inst, self.lanes))
+            f"S{i}": self._read(operand) for i, operand in enumerate(scalar_sources(inst, self.lanes))
         }
         names |= {
             "SCC": self.scc,
@@ -133,8 +133,10 @@ class InterpretedWave:
                 "SIMM32": call.literal,
                 "D0": self._old(call, lane),
             }
-            for i, taken in enumerate(call.sources):
-                names[f"S{i}"] = modified(taken, first[lane] if i == 0 and first else self._raw(taken, lane, before))
+            for i, operand in enumerate(call.sources):
+                names[f"S{i}"] = modified(
+                    operand, first[lane] if i == 0 and first else self._raw(operand, lane, before)
+                )
             after = run_semantics(meaning, names)
             for name in ("VCCL", "D0L", "EXECL"):
                 if name in meaning.writes:
@@ -165,11 +167,11 @@ class InterpretedWave:
         row = call.target.number
         return self.v[row][lane] | (self.v[row + 1][lane] << 32 if call.form.bits == 64 else 0)
 
-    def _raw(self, taken: SourceOperand, lane: int, rows: list[list[int]]) -> int:
-        if taken.kind == "v":
-            return rows[taken.number][lane] | (rows[taken.number + 1][lane] << 32 if taken.bits == 64 else 0)
-        value = self._read(taken)
-        return value & (0xFFFFFFFFFFFFFFFF if taken.bits > 32 else 0xFFFFFFFF)
+    def _raw(self, operand: SourceOperand, lane: int, rows: list[list[int]]) -> int:
+        if operand.kind == "v":
+            return rows[operand.number][lane] | (rows[operand.number + 1][lane] << 32 if operand.bits == 64 else 0)
+        value = self._read(operand)
+        return value & (0xFFFFFFFFFFFFFFFF if operand.bits > 32 else 0xFFFFFFFF)
 
     def _swizzled(self, inst: Instruction, call: VectorCall, rows: list[list[int]], mask: int) -> tuple[int, list[int]]:
         """The lanes that are written and the first operand of each lane, where DPP moves it; else the mask and nothing."""
@@ -228,34 +230,34 @@ def dpp_lane(lane: int, control: int, lanes: int) -> int | None:
     raise UnknownInstruction(f"DPP control {control:#x} is not known")
 
 
-def modified(taken: SourceOperand, raw: int) -> int:
+def modified(operand: SourceOperand, raw: int) -> int:
     """An operand's bits after SDWA's selection, the half, |x| and −x, and the halves of packed operands."""
-    bits = taken.bits
-    if taken.select != 6:
-        width = 8 if taken.select < 4 else 16
-        raw = raw >> (taken.select * 8 if width == 8 else (taken.select - 4) * 16) & (1 << width) - 1
-        if taken.extend and raw >> width - 1:
+    bits = operand.bits
+    if operand.select != 6:
+        width = 8 if operand.select < 4 else 16
+        raw = raw >> (operand.select * 8 if width == 8 else (operand.select - 4) * 16) & (1 << width) - 1
+        if operand.extend and raw >> width - 1:
             raw |= 0xFFFFFFFF & ~((1 << width) - 1)
-        bits = 16 if taken.form == "F16" else 32
-    if taken.half:
+        bits = 16 if operand.form == "F16" else 32
+    if operand.half:
         raw >>= 16
     bits = bits if bits in (16, 32, 64) else 32
-    if taken.absolute:
+    if operand.absolute:
         raw &= ~(1 << bits - 1)
         raw &= (1 << max(bits, 32)) - 1
         if bits == 16:
             raw &= 0x7FFF
-    if taken.negate:
+    if operand.negate:
         raw ^= 1 << bits - 1
-    if taken.swizzle is None:
+    if operand.swizzle is None:
         return raw
-    low, high, negate, negate_high = taken.swizzle
-    if taken.form.startswith("PK2"):
-        width = taken.bits // 2
+    low, high, negate, negate_high = operand.swizzle
+    if operand.form.startswith("PK2"):
+        width = operand.bits // 2
         mask, sign = (1 << width) - 1, 1 << width - 1
         parts = [raw & mask, raw >> width & mask]
         return (parts[low] ^ (sign if negate else 0)) | (parts[high] ^ (sign if negate_high else 0)) << width
-    if low and taken.bits == 16:
+    if low and operand.bits == 16:
         raw >>= 16
     return raw ^ (1 << bits - 1 if negate else 0)
 

@@ -279,8 +279,8 @@ def _cache(inst: Instruction) -> str:
     """Cache policies as LLVM names them."""
     f = inst.fields
     if inst.format.family == "rdna4":
-        said = f" th:{f['th']}" if f.get("th") else ""
-        return said + (
+        hint = f" th:{f['th']}" if f.get("th") else ""
+        return hint + (
             f" scope:{('SCOPE_CU', 'SCOPE_SE', 'SCOPE_DEV', 'SCOPE_SYS')[f['scope']]}" if f.get("scope") else ""
         )
     return "".join(f" {word}" for word in ("sc0", "nt", "sc1", "glc", "slc", "dlc") if f.get(word))

@@ -83,24 +83,24 @@ class MemoryCall:
 def access_of(inst: Instruction) -> Access:
     """What an instruction moves. Raises UnknownInstruction."""
     name = inst.name
-    found = _MOVE.match(name)
-    if found and found["size"] in _SIZES:
-        half = (found["d16a"] or found["d16b"] or "").removeprefix("_")
-        pair = {"_2addr": 1, "2": 1, "_2addr_stride64": 64, "2st64": 64}.get(found["pair"] or "", 0)
-        size = found["size"]
-        verb = "load" if found["verb"] in ("load", "read") else "store"
+    match = _MOVE.match(name)
+    if match and match["size"] in _SIZES:
+        half = (match["d16a"] or match["d16b"] or "").removeprefix("_")
+        pair = {"_2addr": 1, "2": 1, "_2addr_stride64": 64, "2st64": 64}.get(match["pair"] or "", 0)
+        size = match["size"]
+        verb = "load" if match["verb"] in ("load", "read") else "store"
         return Access(
-            _SPACES[found["space"]], verb, _SIZES[size], size[0] in "is" and not size.startswith("short"),
+            _SPACES[match["space"]], verb, _SIZES[size], size[0] in "is" and not size.startswith("short"),
             {"": "", "d16": "low", "d16_hi": "high"}[half], pair,
         )  # fmt: skip
     return _atomic(inst)
 
 
 def _atomic(inst: Instruction) -> Access:
-    found = _ATOMIC.match(inst.name)
-    if not found:
+    match = _ATOMIC.match(inst.name)
+    if not match:
         raise UnknownInstruction(f"{inst.name} is not known")
-    space, rest = found["space"], found["rest"]
+    space, rest = match["space"], match["rest"]
     returns = bool(inst.fields.get("glc") or inst.fields.get("sc0")) or bool(inst.fields.get("th", 0) & 1)
     if space == "ds":
         returns = "_rtn" in rest

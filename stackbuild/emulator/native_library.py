@@ -19,10 +19,10 @@ _FLAGS = ("-std=gnu11", "-O2", "-g1", "-fPIC", "-shared", "-fvisibility=hidden",
 
 def compiler() -> str:
     """The machine's C compiler. Raises MachineLacks where there is none."""
-    found = shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc") or shutil.which("clang")
-    if found is None:
+    path = shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc") or shutil.which("clang")
+    if path is None:
         raise MachineLacks("there is no C compiler, which the emulator needs", next="apt-get install gcc libc6-dev", topic="emulator")
-    return found
+    return path
 
 
 def compiled(
@@ -49,10 +49,10 @@ def compiled(
         return home / name
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as work:
-        made, script, more = Path(work) / name, Path(work) / "versions.map", Path(work) / "generated.c"
+        library, script, more = Path(work) / name, Path(work) / "versions.map", Path(work) / "generated.c"
         more.write_text(generated, "utf-8")
         script.write_text(versions, "utf-8")
-        parts = [*map(str, sources), str(more), "-o", str(made), *libraries]
+        parts = [*map(str, sources), str(more), "-o", str(library), *libraries]
         done = subprocess.run(
             [*command, *([f"-Wl,--version-script,{script}"] if versions else []), *parts],
             capture_output=True, text=True, check=False, timeout=_SECONDS, stdin=subprocess.DEVNULL,
@@ -62,5 +62,5 @@ def compiled(
                 f"{name} does not compile: {(done.stderr or done.stdout).strip()[-600:]}", where=command[0]
             )
         home.mkdir(exist_ok=True)
-        made.replace(home / name)
+        library.replace(home / name)
     return home / name

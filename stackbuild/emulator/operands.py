@@ -136,7 +136,7 @@ def _is_cdna(inst: Instruction) -> bool:
 def vector_sources(inst: Instruction, lanes: int) -> list[SourceOperand]:
     """The sources of a vector ALU instruction, in order, modifiers set."""
     f, kinds = inst.fields, inst.operation.operands
-    found: list[SourceOperand] = []
+    operands: list[SourceOperand] = []
     short = inst.format.name in ("VOP1", "VOP2", "VOPC", "VOP1_SDST") and not _is_cdna(inst)
     for i, names in enumerate((("src0",), ("src1", "vsrc1"), ("src2",))):
         name = next((n for n in names if n in f), None)
@@ -148,8 +148,8 @@ def vector_sources(inst: Instruction, lanes: int) -> list[SourceOperand]:
             code = f["vsrc0"] + (0 if f.get("s0") else 256)
         if name == "vsrc1" and f.get("s1"):
             code = f[name]
-        found.append(_modified(inst, i, source(inst, code, typed, lanes, true16=short)))
-    return found
+        operands.append(_modified(inst, i, source(inst, code, typed, lanes, true16=short)))
+    return operands
 
 
 def _modified(inst: Instruction, i: int, source: SourceOperand) -> SourceOperand:

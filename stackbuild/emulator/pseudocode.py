@@ -56,12 +56,12 @@ class _PseudocodeParser:
         self.tokens: list[tuple[str, str]] = []
         at = 0
         while at < len(text):
-            found = _TOKEN.match(text, at)
-            if found is None:
+            match = _TOKEN.match(text, at)
+            if match is None:
                 raise PseudocodeError(f"no token at {text[at : at + 20]!r}")
-            at = found.end()
-            if found.lastgroup != "space":
-                self.tokens.append((str(found.lastgroup), found.group()))
+            at = match.end()
+            if match.lastgroup != "space":
+                self.tokens.append((str(match.lastgroup), match.group()))
         self.at = 0
 
     def peek(self, ahead: int = 0) -> str:
@@ -80,13 +80,13 @@ class _PseudocodeParser:
 
     def block(self, *ends: str) -> Node:
         """Statements up to one of `ends`, which is not taken."""
-        found: list[Node] = []
+        nodes: list[Node] = []
         while self.peek() not in ends and self.peek():
             if self.peek() == ";":
                 self.take()
             else:
-                found.append(self.statement())
-        return Node("block", tuple(found))
+                nodes.append(self.statement())
+        return Node("block", tuple(nodes))
 
     def statement(self) -> Node:
         word = self.peek()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from stackbuild.emulator.semantics import Assignment, Condition, Semantics, Statement, Type, Value
+from stackbuild.emulator.semantics import Assignment, Condition, Semantics, SemanticStatement, Type, Value
 
 _FORMS = {16: "<e", 32: "<f", 64: "<d"}
 _QUIET = {16: 0x7E00, 32: 0x7FC00000, 64: 0x7FF8000000000000}
@@ -104,7 +104,7 @@ class Lane:
     def __init__(self, registers: dict[str, Number]) -> None:
         self.names = registers
 
-    def run(self, lines: Sequence[Statement]) -> None:
+    def run(self, lines: Sequence[SemanticStatement]) -> None:
         """Run statements."""
         for line in lines:
             if isinstance(line, Assignment):

@@ -13,9 +13,9 @@ _GFX12 = {
 
 def _vectors(inst: Instruction) -> list[tuple[int, int]]:
     """Vector registers that a vector ALU or memory instruction reads or writes: (first, count)."""
-    f, found = inst.fields, list[tuple[int, int]]()
+    f, ranges = inst.fields, list[tuple[int, int]]()
     if inst.name.startswith("s_"):
-        return found
+        return ranges
     for name, operand in inst.operation.operands.items():
         if name not in f or name == "simm16" or not operand.place:
             continue
@@ -32,8 +32,8 @@ def _vectors(inst: Instruction) -> list[tuple[int, int]]:
         if value >= 256:
             acc = _accumulates(inst, name)
             short = name in ("addr", "vaddr") and "saddr" in f and not memory_call(inst).wide
-            found.append((value - 256 + acc, 1 if short else max(1, operand.bits // 32)))
-    return found
+            ranges.append((value - 256 + acc, 1 if short else max(1, operand.bits // 32)))
+    return ranges
 
 
 def _accumulates(inst: Instruction, name: str) -> int:
@@ -49,7 +49,7 @@ def _accumulates(inst: Instruction, name: str) -> int:
 
 
 def _scalars(inst: Instruction, lanes: int) -> list[tuple[int, int]]:
-    f, found = inst.fields, []
+    f, ranges = inst.fields, []
     for name, operand in inst.operation.operands.items():
         value = f.get(name)
         if value is None or name in ("simm16",):
@@ -60,14 +60,14 @@ def _scalars(inst: Instruction, lanes: int) -> list[tuple[int, int]]:
         scalar = name in ("sdst", "ssrc0", "ssrc1", "sdata", "sbase", "saddr", "soffset", "src0", "src1", "src2")
         scalar = scalar or (name == "vdst" and operand.place in ("OPR_SREG", "OPR_SDST", "OPR_SREG_NOVCC"))
         if scalar and value < _NO_SCALARS:
-            found.append((value, max(1, bits // 32)))
-    return found
+            ranges.append((value, max(1, bits // 32)))
+    return ranges
 
 
 def register_checks(inst: Instruction, lanes: int, pc: int) -> list[str]:
     """Checks that no register of an instruction has a load under way."""
-    made = [f"check_vectors(w, {pc}, {first}, {count});" for first, count in _vectors(inst)]
-    return made + [f"check_scalars(w, {pc}, {first}, {count});" for first, count in _scalars(inst, lanes)]
+    checks = [f"check_vectors(w, {pc}, {first}, {count});" for first, count in _vectors(inst)]
+    return checks + [f"check_scalars(w, {pc}, {first}, {count});" for first, count in _scalars(inst, lanes)]
 
 
 def written_notes(inst: Instruction, lanes: int) -> list[str]:

@@ -16,10 +16,10 @@ VCC, EXEC, NULL = 106, 126, 124
 def scalar_sources(inst: Instruction, lanes: int) -> list[SourceOperand]:
     """The scalar operands that are read, in order; of s_cmpk and the like the register in the target's field."""
     kinds, f = inst.operation.operands, inst.fields
-    found = [source(inst, f[name], kinds[name], lanes) for name in ("ssrc0", "ssrc1") if name in f and name in kinds]
+    operands = [source(inst, f[name], kinds[name], lanes) for name in ("ssrc0", "ssrc1") if name in f and name in kinds]
     if inst.format.name == "SOPK" and "cmpk" in inst.name:
-        found = [SourceOperand("s", f["sdst"], 32, "B32")]
-    return found
+        operands = [SourceOperand("s", f["sdst"], 32, "B32")]
+    return operands
 
 
 def target_bits(inst: Instruction) -> int:
@@ -34,8 +34,8 @@ def scalar_meaning(inst: Instruction, lanes: int) -> Semantics:
     if not code:
         raise UnknownInstruction(f"{inst.name} is not known")
     widths = [64, 64, 64, max(32, target_bits(inst))]
-    for i, taken in enumerate(scalar_sources(inst, lanes)):
-        widths[i] = max(32, taken.bits)
+    for i, operand in enumerate(scalar_sources(inst, lanes)):
+        widths[i] = max(32, operand.bits)
     try:
         meaning = semantics(code, lanes, widths, {"SIMM16": inst.fields.get("simm16", 0), "SIMM32": inst.literal})
     except PseudocodeError as error:
@@ -47,31 +47,31 @@ def scalar_meaning(inst: Instruction, lanes: int) -> Semantics:
     return meaning
 
 
-def scalar_text(taken: SourceOperand) -> str:
+def scalar_text(operand: SourceOperand) -> str:
     """C text of a scalar operand, raw bits."""
-    if taken.kind == "c":
-        return f"{taken.number:#x}ull" if taken.bits > 32 else f"{taken.number & 0xFFFFFFFF:#x}u"
-    if taken.kind == "s":
-        return f"get64(w->s + {taken.number})" if taken.bits == 64 else f"S({taken.number})"
-    if taken.name in ("shared_base", "private_base"):
-        aperture = "SHARED_APERTURE" if taken.name == "shared_base" else "PRIVATE_APERTURE"
-        return aperture if taken.bits == 64 else f"(uint32_t)({aperture} >> 32)"
-    if taken.name == "vccz":
+    if operand.kind == "c":
+        return f"{operand.number:#x}ull" if operand.bits > 32 else f"{operand.number & 0xFFFFFFFF:#x}u"
+    if operand.kind == "s":
+        return f"get64(w->s + {operand.number})" if operand.bits == 64 else f"S({operand.number})"
+    if operand.name in ("shared_base", "private_base"):
+        aperture = "SHARED_APERTURE" if operand.name == "shared_base" else "PRIVATE_APERTURE"
+        return aperture if operand.bits == 64 else f"(uint32_t)({aperture} >> 32)"
+    if operand.name == "vccz":
         return "(lane_mask(w->s + 106) == 0)"
-    if taken.name == "execz":
+    if operand.name == "execz":
         return "(EXECUTE == 0)"
-    if taken.name == "scc":
+    if operand.name == "scc":
         return "w->scc"
-    raise UnknownInstruction(f"source {taken.name} is not known")
+    raise UnknownInstruction(f"source {operand.name} is not known")
 
 
 def c_scalar(inst: Instruction, lanes: int) -> list[str]:
     """The C block of a scalar instruction. Raises UnknownInstruction."""
     meaning = scalar_meaning(inst, lanes)
     lines = ["{"]
-    for i, taken in enumerate(scalar_sources(inst, lanes)):
-        kind = "uint64_t" if taken.bits > 32 else "uint32_t"
-        lines.append(f"{kind} S{i} = {scalar_text(taken)};")
+    for i, operand in enumerate(scalar_sources(inst, lanes)):
+        kind = "uint64_t" if operand.bits > 32 else "uint32_t"
+        lines.append(f"{kind} S{i} = {scalar_text(operand)};")
     used = meaning.reads | meaning.writes
     if "SCC" in used:
         lines.append("uint32_t SCC = w->scc;")
@@ -108,8 +108,8 @@ def c_scalar_float(inst: Instruction, lanes: int) -> list[str]:
         raise UnknownInstruction(f"{name} in this form is not known")
     plain = name.replace("v_s_", "v_", 1)
     meaning = semantics(code_of(plain, ""), lanes, [64, 64, 64, 32])
-    taken = source(inst, f["src0"], inst.operation.operands["src0"], lanes)
+    operand = source(inst, f["src0"], inst.operation.operands["src0"], lanes)
     body = statements(meaning.statements)
     return [
-        "{", f"uint32_t S0 = {scalar_text(taken)};", "uint32_t D0 = 0;", *declarations(meaning), *body, f"S({f['vdst']}) = D0;", "}"
+        "{", f"uint32_t S0 = {scalar_text(operand)};", "uint32_t D0 = 0;", *declarations(meaning), *body, f"S({f['vdst']}) = D0;", "}"
     ]  # fmt: skip

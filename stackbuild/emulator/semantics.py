@@ -54,18 +54,18 @@ class Condition:
     """Runs one of two lists of statements."""
 
     value: Value
-    then: tuple[Statement, ...]
-    otherwise: tuple[Statement, ...]
+    then: tuple[SemanticStatement, ...]
+    otherwise: tuple[SemanticStatement, ...]
 
 
-Statement = Assignment | Condition
+SemanticStatement = Assignment | Condition
 
 
 @dataclass(frozen=True)
 class Semantics:
     """What an operation does to one lane, or to the wave. `variables` are local names and their types."""
 
-    statements: tuple[Statement, ...]
+    statements: tuple[SemanticStatement, ...]
     variables: dict[str, Type]
     reads: frozenset[str]
     writes: frozenset[str]
@@ -117,11 +117,11 @@ _CONVERSION = re.compile(r"v?_?(?:cvt_)?(u|i|f|bf|snorm|unorm)(\d+)_to_(u|i|f|bf
 
 def view_type(text: str) -> Type:
     """The type of `.f32`, `.b16`, `.bf16`. Raises PseudocodeError."""
-    found = _VIEW.match(text)
-    if not found:
+    match = _VIEW.match(text)
+    if not match:
         raise PseudocodeError(f".{text} is not a type that is known")
-    kind = {"b": "u", "bf": "g"}.get(found[1], found[1])
-    return Type(kind, int(found[2]))
+    kind = {"b": "u", "bf": "g"}.get(match[1], match[1])
+    return Type(kind, int(match[2]))
 
 
 def constant(value: int | float, type: Type) -> Value:
@@ -365,9 +365,9 @@ class _Scope:
             return self.sign_from_bit(given[0], given[1])
         if name == "pow" and given[0].op == "const" and given[0].data == 2.0:
             return Value("call", given[1].type, (given[1],), "exp2")
-        found = _CONVERSION.match(name)
-        if found and found[1] not in ("snorm", "unorm"):
-            return convert(given[0], view_type(found[3] + found[4]))
+        match = _CONVERSION.match(name)
+        if match and match[1] not in ("snorm", "unorm"):
+            return convert(given[0], view_type(match[3] + match[4]))
         three = re.match(r"v_(max|min)3(?:_num)?_(\w+)$", name)
         if three:
             inner, _ = _known_function(f"v_{three[1]}_{three[2]}", given)
@@ -411,13 +411,13 @@ class _Scope:
 
     # --- statements
 
-    def block(self, nodes: Sequence[Node]) -> tuple[Statement, ...]:
-        made: list[Statement] = []
+    def block(self, nodes: Sequence[Node]) -> tuple[SemanticStatement, ...]:
+        statements: list[SemanticStatement] = []
         for node in nodes:
-            made += self.statement(node)
-        return tuple(made)
+            statements += self.statement(node)
+        return tuple(statements)
 
-    def statement(self, node: Node) -> Sequence[Statement]:
+    def statement(self, node: Node) -> Sequence[SemanticStatement]:
         if node.kind == "assign":
             return self.assign(node.parts[0], self.value(node.parts[1]))
         if node.kind == "block":
@@ -450,7 +450,7 @@ class _Scope:
         else:
             self.variables[node.text] = type
 
-    def loop(self, node: Node) -> Sequence[Statement]:
+    def loop(self, node: Node) -> Sequence[SemanticStatement]:
         first, last = (self.fixed(self.value(part)) for part in node.parts[:2])
         if last - first > 64:
             raise PseudocodeError("a loop of more than 64 turns")
@@ -460,33 +460,33 @@ class _Scope:
             self.loops += 1
             guard = f"broken{self.loops}"
             self.variables[guard] = BOOL
-        made: list[Statement] = [Assignment(guard, constant(0, BOOL))] if guard else []
+        statements: list[SemanticStatement] = [Assignment(guard, constant(0, BOOL))] if guard else []
         for i in range(first, last + 1):
             self.constants[node.text] = constant(i, I32)
             body = self.guarded(node.parts[2].parts, guard)
             if guard:
-                made.append(Condition(Value("not", BOOL, (Value("read", BOOL, (), guard),)), tuple(body), ()))
+                statements.append(Condition(Value("not", BOOL, (Value("read", BOOL, (), guard),)), tuple(body), ()))
             else:
-                made += body
+                statements += body
         self.constants.pop(node.text)
         if saved:
             self.constants[node.text] = saved
-        return made
+        return statements
 
-    def guarded(self, nodes: Sequence[Node], guard: str) -> list[Statement]:
-        made: list[Statement] = []
+    def guarded(self, nodes: Sequence[Node], guard: str) -> list[SemanticStatement]:
+        statements: list[SemanticStatement] = []
         for node in nodes:
             if node.kind == "break":
-                made.append(Assignment(guard, constant(1, BOOL)))
+                statements.append(Assignment(guard, constant(1, BOOL)))
             elif node.kind == "if" and guard:
                 condition = truth(self.value(node.parts[0]))
                 then, otherwise = (tuple(self.guarded(part.parts, guard)) for part in node.parts[1:])
-                made.append(Condition(condition, then, otherwise))
+                statements.append(Condition(condition, then, otherwise))
             else:
-                made += self.statement(node)
-        return made
+                statements += self.statement(node)
+        return statements
 
-    def assign(self, target: Node, value: Value) -> Sequence[Statement]:
+    def assign(self, target: Node, value: Value) -> Sequence[SemanticStatement]:
         if target.kind == "join":
             return self.scatter(target, value)
         type, base = None, target
@@ -515,7 +515,7 @@ class _Scope:
             return self.whole("D0", Type("u", 1 - width), value)
         return self.insert(_NAMES.get(root.text, root.text), self.fixed(low), width, type, value)
 
-    def scatter(self, target: Node, value: Value) -> Sequence[Statement]:
+    def scatter(self, target: Node, value: Value) -> Sequence[SemanticStatement]:
         """`{ D1.u1, D0.u64 } = value`: a carry into VCC and the rest."""
         names = [part.parts[0].text for part in target.parts]
         if names != ["D1", "D0"]:
@@ -531,7 +531,7 @@ class _Scope:
             *self.whole("D0", Type("u", bits), convert(bits_of(whole), Type("u", bits))),
         ]
 
-    def whole(self, name: str, type: Type | None, value: Value) -> Sequence[Statement]:
+    def whole(self, name: str, type: Type | None, value: Value) -> Sequence[SemanticStatement]:
         if name in REGISTERS:
             self.writes.add(name)
             if name == "SCC":
@@ -552,7 +552,7 @@ class _Scope:
         have = self.variables[name]
         return [Assignment(name, _stored(value, type or have, have))]
 
-    def insert(self, name: str, low: int, width: int, type: Type | None, value: Value) -> Sequence[Statement]:
+    def insert(self, name: str, low: int, width: int, type: Type | None, value: Value) -> Sequence[SemanticStatement]:
         """Sets bits of a variable or register."""
         if name in REGISTERS:
             self.writes.add(name)
@@ -632,9 +632,9 @@ def _common(left: Value, right: Value) -> Type:
 
 def _known_function(name: str, given: list[Value]) -> tuple[str, list[Value]]:
     """The function both back ends have for one of the guides' names."""
-    found = re.match(r"v_(max|min)(?:_num)?_(f|u|i)(\d+)$", name)
-    if found:
-        return (found[1] + "num") if found[2] == "f" else found[1] + "int", given
+    match = re.match(r"v_(max|min)(?:_num)?_(f|u|i)(\d+)$", name)
+    if match:
+        return (match[1] + "num") if match[2] == "f" else match[1] + "int", given
     if name in ("s_ff1_i32_b32", "s_ff1_i32_b64"):
         return "ctz", given
     return name, given

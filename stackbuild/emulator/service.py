@@ -127,18 +127,18 @@ class EmulatorService:
             raise MalformedError("a code object was not handed over")
         with mmap.mmap(payload, 0, prot=mmap.PROT_READ) as data:
             code = code_object_for(self.limits.target, data)
-        made = self._run_translate(code, [])
-        self._objects[str(made)] = code
-        return made
+        translation = self._run_translate(code, [])
+        self._objects[str(translation)] = code
+        return translation
 
     def _translate(self, folder: str, name: str = "") -> Path:
         if folder not in self._objects or not _KERNEL.fullmatch(name):
             raise MalformedError(f"{name} of {folder} was not loaded")
         check_descriptor(self._objects[folder], name)
         started = time.process_time()
-        made = self._run_translate(self._objects[folder], [name])
+        translation = self._run_translate(self._objects[folder], [name])
         self.kernels[name] = time.process_time() - started
-        return made
+        return translation
 
     def _run_translate(self, code: bytes, names: list[str]) -> Path:
         return translate(

@@ -162,14 +162,14 @@ class _Translation:
 
     def _row(self, kernel: KernelImage) -> dict[str, object]:
         d = kernel.descriptor
-        made = self.done.get(kernel.name, {})
+        outcome = self.done.get(kernel.name, {})
         return {
-            "name": kernel.name, "symbol": kernel.symbol, "library": made.get("library", ""), "function": made.get("function", ""),
-            "problem": made.get("problem", ""), "wavefront": kernel.lanes, "kernarg_bytes": d.kernarg_bytes,
+            "name": kernel.name, "symbol": kernel.symbol, "library": outcome.get("library", ""), "function": outcome.get("function", ""),
+            "problem": outcome.get("problem", ""), "wavefront": kernel.lanes, "kernarg_bytes": d.kernarg_bytes,
             "explicit_bytes": kernel.explicit_bytes, "group_bytes": d.group_bytes, "private_bytes": d.private_bytes,
             "vgprs": kernel.registers[0], "sgprs": kernel.registers[1], "agprs": kernel.registers[2],
             "maximum_workgroup": kernel.maximum_workgroup, "rsrc1": d.rsrc1, "rsrc2": d.rsrc2, "properties": d.properties,
-            "rows": made.get("rows", 0), "blocks": made.get("blocks", []), "instructions": made.get("instructions", 0), "entry": d.entry,
+            "rows": outcome.get("rows", 0), "blocks": outcome.get("blocks", []), "instructions": outcome.get("instructions", 0), "entry": d.entry,
             "arguments": [{"name": a.name, "kind": a.kind, "offset": a.offset, "bytes": a.bytes} for a in kernel.arguments],
         }  # fmt: skip
 

@@ -65,8 +65,8 @@ class VectorForm:
     def meaning(self) -> Semantics:
         """The operation's statements. Raises PseudocodeError."""
         widths = [64, 64, 64, self.bits]
-        for i, taken in enumerate(self.sources):
-            widths[i] = max(taken.bits, 32)
+        for i, operand in enumerate(self.sources):
+            widths[i] = max(operand.bits, 32)
         return semantics(self.code, self.lanes, widths, dict(self.constants))
 
 
@@ -171,11 +171,11 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
     return VectorCall(form, sources, target, mask_in, mask_out, "v_cmpx" in name, literal)
 
 
-def _mask_register(name: str, taken: SourceOperand) -> int:
+def _mask_register(name: str, operand: SourceOperand) -> int:
     """The scalar register of a mask. Raises UnknownInstruction for a constant."""
-    if taken.kind != "s":
+    if operand.kind != "s":
         raise UnknownInstruction(f"{name} with a constant mask is not known")
-    return taken.number
+    return operand.number
 
 
 def _is_short(name: str) -> bool:
@@ -190,13 +190,13 @@ def _shape(source: SourceOperand) -> SourceOperand:
 
 def _mixed(inst: Instruction, sources: tuple[SourceOperand, ...]) -> tuple[tuple[SourceOperand, ...], str]:
     """v_fma_mix: each operand is float32, or one half of a register as float16."""
-    made, terms = [], []
-    for i, taken in enumerate(sources):
-        low, high, negate, absolute = taken.swizzle or (0, 0, 0, 0)
+    operands, terms = [], []
+    for i, operand in enumerate(sources):
+        low, high, negate, absolute = operand.swizzle or (0, 0, 0, 0)
         bits = 16 if high else 32
-        made.append(
+        operands.append(
             replace(
-                taken,
+                operand,
                 swizzle=None,
                 bits=bits,
                 form=f"F{bits}",
@@ -208,20 +208,20 @@ def _mixed(inst: Instruction, sources: tuple[SourceOperand, ...]) -> tuple[tuple
         terms.append(f"f16_to_f32(S{i}.f16)" if high else f"S{i}.f32")
     value = f"fma({', '.join(terms)})"
     if "mixlo" in inst.name:
-        return tuple(made), f"D0[15 : 0].f16 = f32_to_f16({value})"
+        return tuple(operands), f"D0[15 : 0].f16 = f32_to_f16({value})"
     if "mixhi" in inst.name:
-        return tuple(made), f"D0[31 : 16].f16 = f32_to_f16({value})"
-    return tuple(made), f"D0.f32 = {value}"
+        return tuple(operands), f"D0[31 : 16].f16 = f32_to_f16({value})"
+    return tuple(operands), f"D0.f32 = {value}"
 
 
 def _dual(inst: Instruction, lanes: int) -> tuple[VectorCall, ...]:
     f = inst.fields
-    made = []
+    calls = []
     y = f["vdsty"] << 1 | ((f["vdstx"] & 1) ^ 1)
     rows = ((inst.operation, "srcx0", "vsrcx1", f["vdstx"]), (inst.second or inst.operation, "srcy0", "vsrcy1", y))
     for operation, first, second, target in rows:
-        made.append(_half(inst, operation, f[first], f[second], target, lanes))
-    return tuple(made)
+        calls.append(_half(inst, operation, f[first], f[second], target, lanes))
+    return tuple(calls)
 
 
 def _half(inst: Instruction, operation: Operation, first: int, second: int, target: int, lanes: int) -> VectorCall:
@@ -277,8 +277,8 @@ def signature(form: VectorForm, symbol: str, meaning: Semantics | None = None) -
     given = ["uint64_t m"]
     if "D0" in meaning.writes:
         given.append("uint32_t *d")
-    for i, taken in enumerate(form.sources):
-        given.append(f"const uint32_t *a{i}" if taken.kind == "v" else f"uint64_t a{i}")
+    for i, operand in enumerate(form.sources):
+        given.append(f"const uint32_t *a{i}" if operand.kind == "v" else f"uint64_t a{i}")
     if "VCCL" in meaning.reads:
         given.append("uint64_t vcc")
     if form.literal:
@@ -289,8 +289,8 @@ def signature(form: VectorForm, symbol: str, meaning: Semantics | None = None) -
 
 def _body(form: VectorForm, meaning: Semantics) -> list[str]:
     lines = ["uint32_t LANE = l; (void)LANE;"]
-    for i, taken in enumerate(form.sources):
-        lines += _fetch(i, taken)
+    for i, operand in enumerate(form.sources):
+        lines += _fetch(i, operand)
     wide = form.bits == 64
     kind = "uint64_t" if wide else "uint32_t"
     if "D0" in meaning.writes:

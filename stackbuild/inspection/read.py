@@ -18,7 +18,7 @@ from stackbuild.inspection.readers import archive, imports, log, policy, provide
 from stackbuild.inspection.readers.budget import ReadBudget
 from stackbuild.inspection.readers.byte_parser import LimitError, MalformedError
 from stackbuild.inspection.readers.source import FileEntry, FileRange, LooseFile, open_file
-from stackbuild.inspection.recognise import Collected, read_file
+from stackbuild.inspection.recognise import FactCollector, read_file
 from stackbuild.inspection.summary import by_target
 
 _METADATA_FILES = ("METADATA", "WHEEL", "RECORD", "entry_points.txt")
@@ -65,7 +65,7 @@ def _no_collecting() -> Iterator[None]:
 
 
 def _wheel(path: Path, fd: int) -> Facts:
-    collected = Collected(ReadBudget(os.fstat(fd).st_size))
+    collected = FactCollector(ReadBudget(os.fstat(fd).st_size))
     packaging: list[Problem] = []
     metadata = None
     try:
@@ -78,7 +78,7 @@ def _wheel(path: Path, fd: int) -> Facts:
 
 
 def _folder(path: Path) -> Facts:
-    collected = Collected()
+    collected = FactCollector()
     packaging: list[Problem] = []
     metadata = None
     try:
@@ -100,7 +100,7 @@ def _single(path: Path, fd: int) -> Facts:
     size = os.fstat(fd).st_size
     if log.is_log(_spelt(Path(path.name))):
         return _log(path, fd, size)
-    collected = Collected(ReadBudget(size))
+    collected = FactCollector(ReadBudget(size))
     read_file(
         FileEntry(_spelt(Path(path.name)), size, size, None, FileRange(fd, _spelt(Path(path.name)), 0, size)),
         collected,
@@ -112,7 +112,7 @@ def _single(path: Path, fd: int) -> Facts:
 
 
 def _log(path: Path, fd: int, size: int) -> Facts:
-    collected = Collected()
+    collected = FactCollector()
     build_log = None
     try:
         build_log = log.build_log(FileRange(fd, _spelt(Path(path.name)), 0, size))
@@ -121,7 +121,7 @@ def _log(path: Path, fd: int, size: int) -> Facts:
     return replace(_facts(path, Kind.LOG, size, of_file(path), None, collected, []), log=build_log)
 
 
-def _files(root: Path, collected: Collected) -> Iterator[FileEntry]:
+def _files(root: Path, collected: FactCollector) -> Iterator[FileEntry]:
     """The regular files under a folder in order of their names; links are left out, since what they name is read itself.
 
     What cannot be listed is a problem of the collected. Raises LimitError.
@@ -155,7 +155,7 @@ def _spelt(path: Path) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def _read_all(filename: str, entries: list[FileEntry], collected: Collected) -> tuple[WheelMetadata, list[Problem]]:
+def _read_all(filename: str, entries: list[FileEntry], collected: FactCollector) -> tuple[WheelMetadata, list[Problem]]:
     """Read the metadata first (it says which files are to be hashed), then every file."""
     paths = [entry.path for entry in entries if not entry.path.endswith("/")]
     folder = wheel.dist_info(paths, filename)
@@ -171,7 +171,7 @@ def _read_all(filename: str, entries: list[FileEntry], collected: Collected) -> 
     return metadata, problems
 
 
-def _text(entry: FileEntry, collected: Collected) -> bytes:
+def _text(entry: FileEntry, collected: FactCollector) -> bytes:
     most = TEXT if entry.path.endswith("/RECORD") else METADATA
     if entry.size > most:
         collected.add_problem(entry.path, LimitError(f"{entry.size} bytes of metadata; at most {most} are read"))
@@ -188,7 +188,7 @@ def _facts(
     size: int,
     sha256: str,
     wheel_metadata: WheelMetadata | None,
-    collected: Collected,
+    collected: FactCollector,
     packaging: list[Problem],
 ) -> Facts:
     tags = (
@@ -205,7 +205,7 @@ def _facts(
     )  # fmt: skip
 
 
-def _imports(wheel_metadata: WheelMetadata | None, collected: Collected) -> tuple[Import, ...]:
+def _imports(wheel_metadata: WheelMetadata | None, collected: FactCollector) -> tuple[Import, ...]:
     if wheel_metadata is None:
         return ()
     carried = frozenset(name.split(".", 1)[0] for name in wheel_metadata.top_level)

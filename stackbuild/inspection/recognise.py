@@ -35,7 +35,7 @@ _KPACK_MAGIC = b"HIPK"  # in place of HIPF where the device code was split out i
 
 
 @dataclass
-class Collected:
+class FactCollector:
     """What has been read so far. `sources` are the Python sources among the files (`source_bytes` long in all), `budget` what the whole may cost."""
 
     budget: ReadBudget = field(default_factory=ReadBudget)
@@ -75,7 +75,7 @@ class Collected:
             self.sources[path] = source.read(0, source.size)
 
 
-def read_file(entry: FileEntry, collected: Collected, *, hashed: str) -> None:
+def read_file(entry: FileEntry, collected: FactCollector, *, hashed: str) -> None:
     """Read one file into `collected`; `hashed` names the hash that is asked for. What is wrong with it becomes a problem."""
     if entry.source is None:
         collected.members.append(Member(entry.path, entry.size, entry.packed, entry.crc32 or 0, ""))
@@ -93,7 +93,7 @@ def read_file(entry: FileEntry, collected: Collected, *, hashed: str) -> None:
     collected.texts += scan.texts.hits(entry.path)
 
 
-def _recognise(source: ByteSource, scan: SinglePass, collected: Collected) -> None:
+def _recognise(source: ByteSource, scan: SinglePass, collected: FactCollector) -> None:
     path = source.path
     machine = elf.machine_of(scan.head)
     suffix = path.rsplit(".", 1)[-1] if "." in path.rsplit("/", 1)[-1] else ""
@@ -132,7 +132,7 @@ def _lone(code: CodeObject) -> Bundle:
     return Bundle(0, code.size, code.size, "none", 0, None, (), (code,))
 
 
-def _host(source: ByteSource, scan: SinglePass, collected: Collected) -> None:
+def _host(source: ByteSource, scan: SinglePass, collected: FactCollector) -> None:
     library, sections, texts = elf.library(source, collected.budget)
     collected.libraries.append(library)
     spans = elf.merged(sections.get(_FATBIN, ()))
@@ -145,7 +145,7 @@ def _host(source: ByteSource, scan: SinglePass, collected: Collected) -> None:
             collected.extras.append(Extra(source.path, "kpack wrapper", "", size))
 
 
-def _beside(scan: SinglePass, spans: list[elf.Span]) -> list[Bundle]:
+def _beside(scan: SinglePass, spans: list[elf.SectionRange]) -> list[Bundle]:
     """Bundles with code that passed by outside the sections for it: in a library without sections, or under another name."""
     starts = [at for at, _ in spans]
     bundles = []
@@ -156,9 +156,9 @@ def _beside(scan: SinglePass, spans: list[elf.Span]) -> list[Bundle]:
     return bundles
 
 
-def _around(spans: list[elf.Span], bundles: list[Bundle]) -> list[elf.Span]:
+def _around(spans: list[elf.SectionRange], bundles: list[Bundle]) -> list[elf.SectionRange]:
     """What is left of stretches (sorted, apart from each other) without the bundles in them."""
-    left: list[elf.Span] = []
+    left: list[elf.SectionRange] = []
     for at, size in spans:
         for each in bundles:
             if at <= each.offset < at + size:
@@ -171,10 +171,10 @@ def _around(spans: list[elf.Span], bundles: list[Bundle]) -> list[elf.Span]:
 def _device(
     source: ByteSource,
     section: str,
-    spans: list[elf.Span],
+    spans: list[elf.SectionRange],
     beside: list[Bundle],
     scan: SinglePass,
-    collected: Collected,
+    collected: FactCollector,
 ) -> None:
     objects = list(beside)
     stopped: list[MalformedError] = []

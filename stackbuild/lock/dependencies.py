@@ -8,11 +8,11 @@ from pathlib import Path
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import LockError, MachineLacks
 from stackbuild.model.components import MIGraphXEp
-from stackbuild.model.lock import FILES, VERSION_FILES, Dep, Downloading, deps_of, is_elsewhere
+from stackbuild.model.lock import FILES, VERSION_FILES, Dep, DownloadingComponent, deps_of, is_elsewhere
 from stackbuild.model.recipe import Recipe
 from stackbuild.sources import git
 from stackbuild.sources.archive import unpack
-from stackbuild.sources.http import Wanted, fetch
+from stackbuild.sources.http import DownloadRequest, fetch
 from stackbuild.sources.mirror import Mirror
 from stackbuild.sources.upstream import READERS, abseil_of_protobuf, version_in
 
@@ -36,7 +36,7 @@ def version(recipe: Recipe, name: str, commit: str, mirror: Mirror | None) -> st
     return version_in(git.read(git.Revision(source.git or "", source.ref or "", commit, mirror), VERSION_FILES[kind]))
 
 
-def _whole(dep: Dep, source: str, component: Downloading, mirror: Mirror | None) -> tuple[Dep, ...]:
+def _whole(dep: Dep, source: str, component: DownloadingComponent, mirror: Mirror | None) -> tuple[Dep, ...]:
     """The dependency with a digest, and what it would download itself. It is fetched where its list has no digest.
 
     Dependencies of the base, and those that cannot be reached, stay as they are."""
@@ -51,7 +51,7 @@ def _whole(dep: Dep, source: str, component: Downloading, mirror: Mirror | None)
     try:
         with tempfile.TemporaryDirectory(prefix="stackbuild-lock-") as folder:
             archive = Path(folder) / "archive"
-            sha256 = fetch(Wanted(dep.url, dep.digest), archive, mirror, Stopper())
+            sha256 = fetch(DownloadRequest(dep.url, dep.digest), archive, mirror, Stopper())
             inner = _abseil_of(archive, Path(folder) / "tree") if nested else None
     except MachineLacks:
         return (dep,)

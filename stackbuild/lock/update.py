@@ -10,11 +10,11 @@ from typing import TypeVar
 from stackbuild.actions import debian, image, package, wheelhouse
 from stackbuild.core.errors import LockError, MachineLacks, StepFailed
 from stackbuild.lock import dependencies
-from stackbuild.model.loaded import Loaded
+from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.lock import (
     VERSION_FILES,
     Dep,
-    Downloading,
+    DownloadingComponent,
     File,
     Lock,
     Pin,
@@ -42,7 +42,7 @@ class LockUpdate:
     moved: tuple[str, ...] = ()
 
 
-def update(loaded: Loaded, mirror: Mirror | None = None) -> LockUpdate:
+def update(loaded: LoadedRecipe, mirror: Mirror | None = None) -> LockUpdate:
     """Ask Debian's archive, git servers, registries and the package index.
 
     A question that cannot be asked keeps the answer that the lock beside the recipe has, stale or not, where the
@@ -71,13 +71,13 @@ def update(loaded: Loaded, mirror: Mirror | None = None) -> LockUpdate:
     return LockUpdate(lock, tuple(resolver.unreachable), _moved(before, lock, resolver.same))
 
 
-Answer = TypeVar("Answer")
+ResponseT = TypeVar("ResponseT")
 
 
 class _Resolver:
     """Asks one question after the other; what cannot be asked is answered as before, where the question is the same."""
 
-    def __init__(self, loaded: Loaded, mirror: Mirror | None) -> None:
+    def __init__(self, loaded: LoadedRecipe, mirror: Mirror | None) -> None:
         self.mirror = mirror
         self.now = questions(loaded.recipe)
         self.unreachable: list[str] = []
@@ -88,27 +88,27 @@ class _Resolver:
         fresh = self.before.asked == questions_digest(loaded.recipe)
         self._then = self.now if fresh else self.before.questions
 
-    def __call__(self, name: str, previous: Answer | None, ask: Callable[[], Answer]) -> Answer | None:
+    def __call__(self, name: str, previous: ResponseT | None, ask: Callable[[], ResponseT]) -> ResponseT | None:
         """The answer now, else the one before to the same question, else None: open.
 
         A question that has no answer (a tag that is gone) is as open as one that cannot be asked: the others' answers are
         of use without it.
         """
         try:
-            return self._asked(name, previous, ask)
+            return self._answer(name, previous, ask)
         except (MachineLacks, StepFailed, LockError) as failure:
             self.unreachable.append(f"{name} is open: {failure.what}")
             return None
 
-    def needed(self, name: str, previous: Answer | None, ask: Callable[[], Answer]) -> Answer:
+    def needed(self, name: str, previous: ResponseT | None, ask: Callable[[], ResponseT]) -> ResponseT:
         """As a call, for what a lock cannot leave open. Raises MachineLacks."""
-        return self._asked(name, previous, ask)
+        return self._answer(name, previous, ask)
 
     def same(self, name: str) -> bool:
         """Whether this question was asked for the lock before too."""
         return name in self.now and self._then.get(name) == self.now[name]
 
-    def _asked(self, name: str, previous: Answer | None, ask: Callable[[], Answer]) -> Answer:
+    def _answer(self, name: str, previous: ResponseT | None, ask: Callable[[], ResponseT]) -> ResponseT:
         try:
             return ask()
         except MachineLacks as lacks:
@@ -200,7 +200,7 @@ def _moved(before: Lock, after: Lock, same: Callable[[str], bool]) -> tuple[str,
 
 
 def _with_known_digests(
-    name: str, rows: tuple[Dep, ...], component: Downloading, resolver: _Resolver
+    name: str, rows: tuple[Dep, ...], component: DownloadingComponent, resolver: _Resolver
 ) -> tuple[Dep, ...]:
     known = {dep.url: dep.digest for dep in resolver.before.deps.get(name, ()) if dep.digest}
     kept = (dep.url for dep in rows if not dep.digest and dep.url in known and not is_elsewhere(dep, component))

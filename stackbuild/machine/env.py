@@ -36,7 +36,7 @@ class Setting(Model):
     source: str
 
 
-class Warned(Model):
+class VariableWarning(Model):
     """A variable not to set, or not for that reason; or a target, and what is wrong with it."""
 
     name: str
@@ -48,7 +48,7 @@ class Warned(Model):
 class _EnvironmentFile(Model):
     schema_: Literal[1] = Field(alias="schema")
     set: tuple[Setting, ...]
-    beware: tuple[Warned, ...]
+    beware: tuple[VariableWarning, ...]
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Environment:
     gfx: str
     workload: Workload
     settings: tuple[Setting, ...]
-    warnings: tuple[Warned, ...]
+    warnings: tuple[VariableWarning, ...]
 
 
 @cache
@@ -115,7 +115,7 @@ def environment(
     return Environment(gpu, target.gfx, next(w for w in WORKLOADS if w == workload), fits, warned)
 
 
-def _holds(row: Setting | Warned, rocm: str) -> bool:
+def _holds(row: Setting | VariableWarning, rocm: str) -> bool:
     return not rocm or numbers(_release(rocm)) >= numbers(row.since)
 
 
@@ -124,7 +124,7 @@ def _release(rocm: str) -> str:
     return rocm.partition("-")[0]
 
 
-def _no_binaries(target: GpuTarget, rocm: str) -> tuple[Warned, ...]:
+def _no_binaries(target: GpuTarget, rocm: str) -> tuple[VariableWarning, ...]:
     """A warning for a target that this ROCm of the compatibility table has no binaries for, or none of them; and for a ROCm
     that the table does not know."""
     table, source = compatibility.table(), "recipes/compatibility.yaml, gfx"
@@ -136,13 +136,13 @@ def _no_binaries(target: GpuTarget, rocm: str) -> tuple[Warned, ...]:
         why = f"ROCm {rocm} ships no code objects for it that we know of: {fails}. It has {', '.join(known)}"
     elif rocm and not known:
         why = f"whether ROCm {rocm} has code objects for {target.gfx} is not known: the table has no such ROCm"
-        return (Warned(name=f"ROCm {rocm}", why=why, source=source),)
+        return (VariableWarning(name=f"ROCm {rocm}", why=why, source=source),)
     else:
         return ()
-    return (Warned(name=target.gfx, why=why, source=source),)
+    return (VariableWarning(name=target.gfx, why=why, source=source),)
 
 
-def all_warnings(rocm: str = "") -> tuple[Warned, ...]:
+def all_warnings(rocm: str = "") -> tuple[VariableWarning, ...]:
     """Every variable there is a warning of, with that ROCm or at all."""
     return tuple(w for w in _table().beware if _holds(w, rocm))
 

@@ -129,7 +129,7 @@ class _Gate(Model):
     waivers: tuple[Waiver, ...] = Field(default=(), description="Cases that may fail for a while.")
 
 
-class _Paired(_Gate):
+class _PairedGate(_Gate):
     confidence: float = Field(default=0.99, ge=0.5, lt=1, description="Of the bootstrap interval of the median ratio.")
     pairs: tuple[int, ...] = Field(
         default=(20, 40, 60), min_length=1, description="Pairs to measure; the next while undecided."
@@ -160,7 +160,7 @@ class _Paired(_Gate):
         return self
 
 
-class BaselineGate(_Paired):
+class BaselineGate(_PairedGate):
     """Not slower than the baseline artifact by more than `delta`."""
 
     kind: Literal["baseline"]
@@ -175,7 +175,7 @@ class BaselineGate(_Paired):
     _delta = field_validator("delta", mode="before")(_share)
 
 
-class SpeedupGate(_Paired):
+class SpeedupGate(_PairedGate):
     """At least `at_least` times as fast as another side (below 1 allows it to be slower by so much)."""
 
     kind: Literal["speedup"]

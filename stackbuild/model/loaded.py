@@ -11,7 +11,7 @@ from stackbuild.model.recipe import Recipe
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedRecipe:
     """A recipe, the name or path it was given by, the folder that its relative paths start from, and where its lock lies.
 
     `path` is its file, `text` what that held, and `places` where each key and value stands in it. `allowed` are folders

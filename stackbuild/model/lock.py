@@ -113,7 +113,7 @@ def questions(recipe: Recipe) -> dict[str, str]:
     return {name: digest.of_value(value)[:16] for name, value in sorted(questions.items())}
 
 
-Downloading = OnnxRuntime | MIGraphX | MIGraphXEp
+DownloadingComponent = OnnxRuntime | MIGraphX | MIGraphXEp
 FILES = {
     "onnxruntime": "cmake/deps.txt",
     "migraphx": "requirements.txt",
@@ -127,10 +127,10 @@ VERSION_FILES = {"onnxruntime": "VERSION_NUMBER", "migraphx": "CMakeLists.txt"}
 """Kind of component to the file of its source that says which version it is."""
 
 
-def deps_of(recipe: Recipe) -> dict[str, tuple[str, Downloading]]:
+def deps_of(recipe: Recipe) -> dict[str, tuple[str, DownloadingComponent]]:
     """Sources whose own build would download, by name: the kind and the first component that builds them."""
     components = reversed(recipe.components.values())
-    deps = {c.source: (c.kind, c) for c in components if isinstance(c, Downloading)}
+    deps = {c.source: (c.kind, c) for c in components if isinstance(c, DownloadingComponent)}
     return dict(sorted(deps.items()))
 
 
@@ -163,7 +163,7 @@ DIRECTML = ("eigen", "d3dx12", "boost")
 """What only the DirectML part of AMD's plugin EPs fetches, on Windows."""
 
 
-def is_elsewhere(dep: Dep, component: Downloading) -> bool:
+def is_elsewhere(dep: Dep, component: DownloadingComponent) -> bool:
     """Whether a dependency is not fetched for its own sake: the base has it, a component makes it, or no Linux build asks."""
     if isinstance(component, MIGraphX):
         return dep.name in (*component.from_base, *ROCMLIR)

@@ -147,7 +147,7 @@ class ChangedInput:
 
 
 @dataclass(frozen=True)
-class InputsCompared:
+class InputComparison:
     """What the baseline and the candidate were built of: their locks' sha256, and each difference."""
 
     baseline: str
@@ -179,7 +179,7 @@ class Benchmarks:
     cases: tuple[Case, ...]
     timer: str = ""
     notes: tuple[str, ...] = ()
-    inputs: InputsCompared | None = None
+    inputs: InputComparison | None = None
 
     def __post_init__(self) -> None:
         if double := first_duplicate(case.name for case in self.cases):

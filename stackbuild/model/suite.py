@@ -7,7 +7,7 @@ from typing import Literal
 from stackbuild.core.model import Field, Model
 
 Dtype = Literal["float32", "float16", "int8"]
-Plain = bool | int | float | str | tuple[int, ...]
+SuiteValue = bool | int | float | str | tuple[int, ...]
 
 
 class BudgetText(Model):
@@ -37,7 +37,7 @@ class KernelCases(Model):
 
     op: str
     dtype: tuple[Literal["float32", "float16"], ...] = Field(default=("float32",), min_length=1)
-    make: tuple[dict[str, Plain | dict[str, Plain]], ...] = ()
+    make: tuple[dict[str, SuiteValue | dict[str, SuiteValue]], ...] = ()
 
 
 class FileCases(Model):

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from stackbuild.core.errors import UsageError
 from stackbuild.core.templates import render
-from stackbuild.model.loaded import Loaded
+from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.recipe import Recipe
 from stackbuild.recipe.load import bundled
-from stackbuild.recipe.wheels import CPU, Packed, providers_of, wheels_of
+from stackbuild.recipe.wheels import CPU, PackedWheel, providers_of, wheels_of
 
 TEMPLATES = {"github": "ci/github.yml.j2", "gitlab": "ci/gitlab.yml.j2", "jenkins": "ci/jenkins.groovy.j2"}
 PLACES = {"github": ".github/workflows/rocm-wheels.yml", "gitlab": ".gitlab-ci.yml", "jenkins": "Jenkinsfile"}
@@ -93,14 +93,14 @@ class GpuJob:
 
 
 @dataclass(frozen=True)
-class Gated:
+class GatedWheel:
     """A wheel that `stackbuild gate` can measure: the file name's first part, and the options it is gated with."""
 
     stem: str
     options: str
 
 
-def pipeline(provider: str, recipes: tuple[Loaded, ...], request: PipelineRequest) -> str:
+def pipeline(provider: str, recipes: tuple[LoadedRecipe, ...], request: PipelineRequest) -> str:
     """The pipeline's text. A recipe or GPU that is named twice is taken once. Raises UsageError."""
     if provider not in TEMPLATES:
         raise UsageError(f"no provider {provider!r}", where="--provider", next=f"one of: {', '.join(TEMPLATES)}")
@@ -204,10 +204,10 @@ def requirement(install_from: str, extras: str) -> str:
     return f"./{install_from.removeprefix('./')}[{extras}]"
 
 
-def _builds(recipes: tuple[Loaded, ...]) -> tuple[tuple[Loaded, BuildJob], ...]:
+def _builds(recipes: tuple[LoadedRecipe, ...]) -> tuple[tuple[LoadedRecipe, BuildJob], ...]:
     """A job for each recipe, with an id that no other has: two files may hold recipes of one name."""
     named = {_called(loaded): loaded for loaded in recipes}
-    jobs: dict[str, tuple[Loaded, BuildJob]] = {}
+    jobs: dict[str, tuple[LoadedRecipe, BuildJob]] = {}
     for called, loaded in named.items():
         plain = base = _id(loaded.recipe.name)
         count = 1
@@ -218,7 +218,7 @@ def _builds(recipes: tuple[Loaded, ...]) -> tuple[tuple[Loaded, BuildJob], ...]:
     return tuple(jobs.values())
 
 
-def _called(loaded: Loaded) -> str:
+def _called(loaded: LoadedRecipe) -> str:
     """What the runner is to call the recipe. Raises UsageError for a file that its checkout would not have."""
     if loaded.given_name in bundled():
         return loaded.given_name
@@ -243,24 +243,24 @@ def _id(text: str) -> str:
 def _gate(recipe: Recipe, build: BuildJob, target: str, folder: str) -> str:
     """The script that gates each wheel for that GPU that can be measured; empty where none can."""
     wheels = [w for w in wheels_of(recipe) if target in w.gfx and _kind(w)]
-    gated = dict.fromkeys(Gated(_stem(w), _options(w, recipe, build)) for w in wheels)
+    gated = dict.fromkeys(GatedWheel(_stem(w), _options(w, recipe, build)) for w in wheels)
     runtime = next((_stem(w) for w in wheels if "onnxruntime" in w.wheel.packages), "")
     alone = bool(recipe.gates) and all(gate.kind != "baseline" for gate in recipe.gates)
     return render("ci/gate.sh.j2", wheels=tuple(gated), runtime=runtime, alone=alone, folder=folder) if gated else ""
 
 
-def _stem(packed: Packed) -> str:
+def _stem(packed: PackedWheel) -> str:
     return re.sub(r"[-_.]+", "_", packed.wheel.distribution)
 
 
-def _kind(packed: Packed) -> str:
+def _kind(packed: PackedWheel) -> str:
     """The kind of suite that a wheel is measured by, `kernels` or `models`; "" for one that `gate` cannot measure."""
     if "stackbuild_kernels" in packed.wheel.packages:
         return "kernels"
     return "models" if any(p == "onnxruntime" or p.startswith("onnxruntime_ep_") for p in packed.wheel.packages) else ""
 
 
-def _options(packed: Packed, recipe: Recipe, build: BuildJob) -> str:
+def _options(packed: PackedWheel, recipe: Recipe, build: BuildJob) -> str:
     """The gates are the recipe's where it has any, the provider is what the wheel brings, else the recipe's first."""
     providers = recipe.verify.providers if recipe.verify else ()
     provider = next(iter((*providers_of(packed, recipe), *providers)), CPU)

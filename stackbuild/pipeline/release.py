@@ -12,7 +12,7 @@ from stackbuild.build.context import BuildContext
 from stackbuild.build.order import Order, open_context
 from stackbuild.core.interpreter import this_python
 from stackbuild.model.events import Emit, Note
-from stackbuild.model.loaded import Loaded
+from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.recipe import Recipe
 from stackbuild.pipeline.stages import (
     BuiltWheels,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Released:
+class ReleaseReport:
     """What a whole build came to. `fresh`: something was built, proved, measured or published that was not before.
 
     `receipt` is None where `--until` ended it, and where `--gfx` left targets out of a wheel.
@@ -51,7 +51,7 @@ class Released:
 STOPPED = "nothing is measured and published: that takes a whole build, without --until and --only"
 
 
-def release(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Released:
+def release(loaded: LoadedRecipe, order: Order, listeners: Iterable[Emit]) -> ReleaseReport:
     """Build, prove, measure, judge, publish. Raises every Stop but Defect.
 
     With `--until` and `--only` wheels are proved as far as that goes without a clean environment, which is not part of what
@@ -82,7 +82,7 @@ def release(loaded: Loaded, order: Order, listeners: Iterable[Emit]) -> Released
                 receipt = _published(partial, built, loaded.recipe, stages, order.sign, context)
                 fresh |= receipt is not None and any(wheel.fresh for wheel in receipt.wheels)
     names = tuple(path.name for path in built.wheels)
-    return Released(loaded.recipe.name, context.run, fresh, names, claim, receipt, time.monotonic() - started)
+    return ReleaseReport(loaded.recipe.name, context.run, fresh, names, claim, receipt, time.monotonic() - started)
 
 
 def _published(
@@ -109,7 +109,9 @@ def _withheld(partial: tuple[str, ...], built: BuiltWheels, whole: Recipe) -> No
     )
 
 
-def _built_wheels(recipe: Recipe, loaded: Loaded, outputs: Outputs, until: str, context: BuildContext) -> BuiltWheels:
+def _built_wheels(
+    recipe: Recipe, loaded: LoadedRecipe, outputs: Outputs, until: str, context: BuildContext
+) -> BuiltWheels:
     """The wheels, and the wheelhouse they are proved in where the lock has one for this Python."""
     built = wheels(outputs, context.store)
     house = next((b for b in outputs.built if b.step == f"wheelhouse.{this_python()}"), None)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Span:
+class TimeSpan:
     """One step or stage: when it began (seconds after the run did), how long it took, and how it ended.
 
     `how` is run, cached, reused, failed or unfinished; `hits` and `misses` are ccache's.
@@ -75,8 +75,8 @@ class RunRecord:
     title: str
     started: str
     seconds: float
-    steps: tuple[Span, ...] = ()
-    stages: tuple[Span, ...] = ()
+    steps: tuple[TimeSpan, ...] = ()
+    stages: tuple[TimeSpan, ...] = ()
     notes: tuple[str, ...] = ()
     verifications: tuple[Verification, ...] = ()
     benchmarks: Benchmarks | None = None
@@ -87,7 +87,7 @@ class RunRecord:
     delivery: Delivery = Delivery()
 
     @property
-    def failed(self) -> tuple[Span, ...]:
+    def failed(self) -> tuple[TimeSpan, ...]:
         return tuple(span for span in (*self.steps, *self.stages) if span.how in ("failed", "unfinished"))
 
     @property
@@ -186,16 +186,16 @@ def _events(file: Path) -> Iterator[dict[str, Any]]:
             yield event
 
 
-def _once(spans: Iterator[Span]) -> tuple[Span, ...]:
+def _once(spans: Iterator[TimeSpan]) -> tuple[TimeSpan, ...]:
     """Each step once: the base has an event when it is made, and another as cached when the plan begins."""
-    by_name: dict[str, Span] = {}
+    by_name: dict[str, TimeSpan] = {}
     for span in spans:
         if span.name not in by_name or span.how != "cached":
             by_name[span.name] = span
     return tuple(by_name.values())
 
 
-def _steps(events: list[dict[str, Any]], begun: float) -> Iterator[Span]:
+def _steps(events: list[dict[str, Any]], begun: float) -> Iterator[TimeSpan]:
     """Every step that ended or was under way; a finished step's start is its end less its seconds."""
     open_steps: dict[str, float] = {}
     for event in events:
@@ -205,23 +205,23 @@ def _steps(events: list[dict[str, Any]], begun: float) -> Iterator[Span]:
         elif event["event"] == "StepFinished":
             start = open_steps.pop(event["step"], max(0.0, at - float(event["seconds"])))
             compiles = event.get("compiles") or {}
-            yield Span(
+            yield TimeSpan(
                 event["step"], start, float(event["seconds"]), event["how"], int(compiles.get("hits", 0)),
                 int(compiles.get("misses", 0)), peak_memory=int(event.get("peak_memory", 0)),
             )  # fmt: skip
         elif event["event"] == "StepBroke":
             start = open_steps.pop(event["step"], at)
-            yield Span(event["step"], start, at - start, "failed", says="\n".join([event["what"], *event["lines"]]))
+            yield TimeSpan(event["step"], start, at - start, "failed", says="\n".join([event["what"], *event["lines"]]))
     end = float(events[-1]["at"]) - begun
-    yield from (Span(name, start, end - start, "unfinished") for name, start in open_steps.items())
+    yield from (TimeSpan(name, start, end - start, "unfinished") for name, start in open_steps.items())
 
 
-def _stages(events: list[dict[str, Any]], begun: float) -> Iterator[Span]:
+def _stages(events: list[dict[str, Any]], begun: float) -> Iterator[TimeSpan]:
     for event in events:
         if event["event"] == "StageFinished":
             seconds, at = float(event["seconds"]), float(event["at"]) - begun
             how = "cached" if event.get("remembered") else "run"
-            yield Span(event["stage"], max(0.0, at - seconds), seconds, how, says=str(event["result"]))
+            yield TimeSpan(event["stage"], max(0.0, at - seconds), seconds, how, says=str(event["result"]))
 
 
 def _delivery(folder: Path) -> Delivery:

@@ -11,7 +11,7 @@ from stackbuild.core.errors import PlanError
 from stackbuild.core.versions import numbers, series
 from stackbuild.model.components import HipdnnEp, MIGraphXEp, OnnxRuntime, Wheel
 from stackbuild.model.findings import Finding, Severity
-from stackbuild.model.loaded import Loaded
+from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.lock import Lock
 from stackbuild.model.recipe import Recipe
 from stackbuild.plan.consistency import disagreements, finding, tree_versions
@@ -32,7 +32,7 @@ def impossible(recipe: Recipe, known: Table) -> tuple[Finding, ...]:
     return tuple(f for check in _IMPOSSIBLE for f in check(recipe, known) if f.severity is Severity.ERROR)
 
 
-def refuse_impossible(loaded: Loaded, lock: Lock | None = None) -> None:
+def refuse_impossible(loaded: LoadedRecipe, lock: Lock | None = None) -> None:
     """Before an hour is spent: what cannot work, by the compatibility table and by what the lock read in the sources.
 
     Raises PlanError with all of it.
@@ -46,7 +46,7 @@ def refuse_impossible(loaded: Loaded, lock: Lock | None = None) -> None:
         )
 
 
-def doubts(loaded: Loaded) -> tuple[str, ...]:
+def doubts(loaded: LoadedRecipe) -> tuple[str, ...]:
     """What is built although the compatibility table knows nothing about it, a line each."""
     return tuple(f"{f.found}: {f.why}; {f.fix}" for f in _rocm(loaded.recipe, table()))
 

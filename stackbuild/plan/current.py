@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from stackbuild.model.loaded import Loaded
+from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.plan import Plan
 from stackbuild.plan.compatibility import refuse_impossible
 from stackbuild.plan.inputs import observe
@@ -15,7 +15,7 @@ from stackbuild.store.store import Store, open_store
 
 
 @contextlib.contextmanager
-def current_plan(loaded: Loaded, choice: Choice) -> Iterator[tuple[Plan, Store]]:
+def current_plan(loaded: LoadedRecipe, choice: Choice) -> Iterator[tuple[Plan, Store]]:
     """The recipe's plan under its lock, and the store it would be built in.
 
     Raises as `build` does before its first step: LockError, PlanError, MachineLacks.

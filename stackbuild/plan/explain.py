@@ -57,7 +57,7 @@ def explain_step(plan: Plan, name: str, store: Store, places: Mapping[str, Local
         raise UsageError(f"no step {name!r}", next=f"steps are: {', '.join(plan.by_name)}")
     step = plan.by_name[name]
     last = next((r for r in store.latest(plan.recipe) if r.step == name), None)
-    causes = _Looking(plan, store, places).causes(step, last) if last else ()
+    causes = _ChangeTracer(plan, store, places).causes(step, last) if last else ()
     stored = store.find(step.key)
     return Explanation(
         name,
@@ -91,7 +91,7 @@ def _digested(step: Step, places: Mapping[str, LocalSource]) -> list[tuple[str, 
 
 
 @dataclass(frozen=True)
-class _Looking:
+class _ChangeTracer:
     """Follows what changed from a step to where it began."""
 
     plan: Plan

@@ -9,7 +9,7 @@ from stackbuild.core import digest
 from stackbuild.core.errors import LockError
 from stackbuild.core.resources import folder
 from stackbuild.model.inputs import Inputs
-from stackbuild.model.loaded import Loaded
+from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.lock import Lock
 from stackbuild.model.plan import Step
 from stackbuild.plan.resolve import base_step
@@ -18,7 +18,7 @@ from stackbuild.store.records import packages_in
 from stackbuild.store.store import Store
 
 
-def _trees(loaded: Loaded) -> dict[str, str]:
+def _trees(loaded: LoadedRecipe) -> dict[str, str]:
     """Digests of what lies on this machine and decides: local sources, patches, hipify rules with the code they steer."""
     trees = {name: content(local) for name, local in local_sources(loaded).items()}
     for name, asked_for in conversions(loaded.recipe).items():
@@ -28,7 +28,7 @@ def _trees(loaded: Loaded) -> dict[str, str]:
     return trees
 
 
-def observe(loaded: Loaded, lock: Lock, store: Store) -> Inputs:
+def observe(loaded: LoadedRecipe, lock: Lock, store: Store) -> Inputs:
     """The lock, the content of local sources now, and what the base really got if it has been built."""
     trees = _trees(loaded)
     if loaded.recipe.base.image is not None:
@@ -50,7 +50,7 @@ def drift(lock: Lock, inputs: Inputs) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def refuse_unlocked(steps: tuple[Step, ...], loaded: Loaded) -> None:
+def refuse_unlocked(steps: tuple[Step, ...], loaded: LoadedRecipe) -> None:
     """Before any of them begins: what the lock does not answer would fail in the middle. Raises LockError."""
     open_ = [step.name for step in steps if any("unlocked" in row for row in step.params)]
     if open_:

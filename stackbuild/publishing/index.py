@@ -17,7 +17,7 @@ from stackbuild.publishing.catalog import Catalog, CatalogFile, Project
 from stackbuild.publishing.generation import WHEELS_ELSEWHERE, read_catalog
 from stackbuild.publishing.pages import UNVERIFIED, direct_requirement
 from stackbuild.publishing.placement import Placement, is_unchanged, planned, read_wheel, sonames_outside, write_file
-from stackbuild.publishing.publication import Publication, Published, Receipt
+from stackbuild.publishing.publication import Publication, PublishedWheel, Receipt
 from stackbuild.publishing.refusals import (
     refuse_linked,
     refuse_malformed,
@@ -110,7 +110,7 @@ def _receipt(
         project, version = distribution_of(wheel.name)
         row = catalog.projects[project].files[wheel.name]
         done.append(
-            Published(
+            PublishedWheel(
                 project=project,
                 version=version,
                 file=row.name,

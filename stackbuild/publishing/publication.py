@@ -44,7 +44,7 @@ class Publication:
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedWheel:
     """One wheel on an index; `fresh` is False when it was there already, byte for byte.
 
     `path` is where it lies below the index. `requirement` names these bytes: `NAME @ URL#sha256=…`. `claim` is what their
@@ -72,7 +72,7 @@ class Receipt:
     """
 
     index: str
-    wheels: tuple[Published, ...]
+    wheels: tuple[PublishedWheel, ...]
     number: int
     signed_by: tuple[str, ...] = ()
     unpublished: tuple[str, ...] = ()

@@ -35,14 +35,14 @@ INSTALL = 'pip install "stackbuild[publish]"'
 _LINE_WIDTH = 70
 _LIST_OPTIONS = frozenset(("valid-after", "valid-before", "namespaces"))
 _SIGSTORE_TIME = re.compile(r"([0-9]{8})([0-9]{4}([0-9]{2})?)?(Z)?")
-_Loaded = TypeVar("_Loaded")
+_Key = TypeVar("_Key")
 
 
 class SignatureRefused(Exception):
     """Why signatures are not enough; the text is for people."""
 
 
-def _library(load: Callable[[], _Loaded]) -> _Loaded:
+def _library(load: Callable[[], _Key]) -> _Key:
     try:
         return load()
     except ImportError as error:

@@ -15,7 +15,7 @@ from stackbuild.publishing.signing import INSTALL
 
 
 @dataclass(frozen=True)
-class Uploaded:
+class UploadedWheel:
     """One wheel that an index took."""
 
     file: str
@@ -28,7 +28,7 @@ def is_url(text: str) -> bool:
     return text.startswith(("http://", "https://"))
 
 
-def upload(wheels: tuple[Path, ...], url: str) -> tuple[Uploaded, ...]:
+def upload(wheels: tuple[Path, ...], url: str) -> tuple[UploadedWheel, ...]:
     """Upload wheels one after the other. Raises UsageError with what the index answered, MachineLacks without twine."""
     try:
         from twine.commands.upload import upload as twine_upload
@@ -51,4 +51,4 @@ def upload(wheels: tuple[Path, ...], url: str) -> tuple[Uploaded, ...]:
             where=url,
             next="check the URL, and $TWINE_USERNAME and $TWINE_PASSWORD; a name that is taken needs a new version",
         ) from None
-    return tuple(Uploaded(wheel.name, digest.of_file(wheel), url) for wheel in wheels)
+    return tuple(UploadedWheel(wheel.name, digest.of_file(wheel), url) for wheel in wheels)

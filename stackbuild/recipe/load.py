@@ -16,7 +16,7 @@ from stackbuild.core.model import ValidationError
 from stackbuild.core.resources import folder
 from stackbuild.core.yaml import Places
 from stackbuild.model.components import Component, Convertible
-from stackbuild.model.loaded import Loaded
+from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.recipe import Recipe
 from stackbuild.recipe.validation import mistakes, short
 from stackbuild.recipe.wheels import owed_by_nobody, providers_of, wheels_of
@@ -34,7 +34,7 @@ def bundled() -> dict[str, Path]:
     return {p.stem: p for p in files if not p.name.endswith(".lock.yaml") and p.stem not in tables}
 
 
-def load(name: str, allowed: Sequence[Path] = ()) -> Loaded:
+def load(name: str, allowed: Sequence[Path] = ()) -> LoadedRecipe:
     """The recipe of that bundled name or path; `allowed` are the folders beside its own that its paths may lead into.
 
     Raises UsageError where there is none, RecipeError where it is wrong.
@@ -43,7 +43,7 @@ def load(name: str, allowed: Sequence[Path] = ()) -> Loaded:
     text = _read(path)
     data, places = yaml.compose(text, str(path))
     recipe, lock_path = _validated(data, places, text), path.with_name(f"{path.stem}.lock.yaml")
-    return Loaded(recipe, name, path.parent, lock_path, path, text, places, tuple(allowed))
+    return LoadedRecipe(recipe, name, path.parent, lock_path, path, text, places, tuple(allowed))
 
 
 def _find(name: str) -> Path:

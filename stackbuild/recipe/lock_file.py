@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from stackbuild.core import yaml
 from stackbuild.core.errors import LockError, RecipeError
 from stackbuild.core.model import ValidationError
-from stackbuild.model.loaded import Loaded
+from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.lock import Lock, questions_digest
 from stackbuild.store import atomic
 
@@ -17,7 +17,7 @@ HEADER = """\
 """
 
 
-def write_lock(lock: Lock, loaded: Loaded) -> None:
+def write_lock(lock: Lock, loaded: LoadedRecipe) -> None:
     """Write the lock beside its recipe, whole or not at all. Raises OSError."""
     text = HEADER.format(file=_recipe_file(loaded), recipe=loaded.given_name) + "".join(
         _lines(lock.model_dump(mode="json", by_alias=True), 0)
@@ -25,7 +25,7 @@ def write_lock(lock: Lock, loaded: Loaded) -> None:
     atomic.write_whole(loaded.lock_path, text, loaded.lock_path.parent)
 
 
-def _recipe_file(loaded: Loaded) -> str:
+def _recipe_file(loaded: LoadedRecipe) -> str:
     """The name of the recipe's file: that of its lock without `.lock`."""
     return loaded.lock_path.name.removesuffix(".lock.yaml") + ".yaml"
 
@@ -46,7 +46,7 @@ def _lines(data: Mapping[str, object], depth: int) -> list[str]:
     return lines
 
 
-def read_lock(loaded: Loaded) -> Lock:
+def read_lock(loaded: LoadedRecipe) -> Lock:
     """The lock beside the recipe. Raises LockError where there is none, it is broken, or it answers other questions."""
     lock = parse_lock(loaded)
     if lock.asked != questions_digest(loaded.recipe):
@@ -58,11 +58,11 @@ def read_lock(loaded: Loaded) -> Lock:
     return lock
 
 
-def _command(loaded: Loaded) -> str:
+def _command(loaded: LoadedRecipe) -> str:
     return f"run `stackbuild lock --recipe {loaded.given_name}`"
 
 
-def parse_lock(loaded: Loaded) -> Lock:
+def parse_lock(loaded: LoadedRecipe) -> Lock:
     """The lock beside the recipe, stale or not. Raises LockError where there is none or it is broken."""
     again = _command(loaded)
     try:

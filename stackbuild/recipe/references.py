@@ -16,7 +16,7 @@ from stackbuild.core.resources import folder
 from stackbuild.core.yaml import KeyPath, Places
 from stackbuild.model.findings import Finding, SourceLocation
 from stackbuild.model.gates import BaselineGate, Gate, MemoryGate, ShareGate, SpeedupGate
-from stackbuild.model.loaded import Loaded
+from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.recipe import Recipe
 from stackbuild.model.suite import Suite
 from stackbuild.recipe.suites import bundled_suites, load_suite
@@ -31,20 +31,20 @@ OWN = "onnxruntime"
 """The side of a suite of kernels that runs ONNX Runtime's own operators."""
 
 
-def refuse_mistakes(loaded: Loaded) -> None:
+def refuse_mistakes(loaded: LoadedRecipe) -> None:
     """Raises RecipeError with every mistake that `mistakes_of` finds."""
     mistakes = sorted(mistakes_of(loaded), key=lambda m: [int(n) for n in m.place.rsplit(":", 2)[1:]])
     if mistakes:
         raise RecipeError(with_lines(mistakes, loaded.text))
 
 
-def mistakes_of(loaded: Loaded) -> Iterator[Mistake]:
+def mistakes_of(loaded: LoadedRecipe) -> Iterator[Mistake]:
     """Every mistake that only the files beside the recipe, or the suite that it names, can show."""
     yield from _paths(loaded, loaded.places)
     yield from _gates(loaded, loaded.places)
 
 
-def with_places(findings: Iterable[Finding], loaded: Loaded) -> tuple[Finding, ...]:
+def with_places(findings: Iterable[Finding], loaded: LoadedRecipe) -> tuple[Finding, ...]:
     """The findings of a recipe, each with the place of the key that its subject names, such as `sources.migraphx`."""
     places = loaded.places
 
@@ -62,7 +62,7 @@ def with_places(findings: Iterable[Finding], loaded: Loaded) -> tuple[Finding, .
     return tuple(map(placed, findings))
 
 
-def _paths(loaded: Loaded, places: Places) -> Iterator[Mistake]:
+def _paths(loaded: LoadedRecipe, places: Places) -> Iterator[Mistake]:
     for name, source in loaded.recipe.sources.items():
         at = places.of_value(("sources", name, "path"))
         if source.path is not None:
@@ -75,7 +75,7 @@ def _paths(loaded: Loaded, places: Places) -> Iterator[Mistake]:
             yield Mistake(at, f"there is no folder of patches `{source.patches}`", next)
 
 
-def _folder(path: str, loaded: Loaded, at: str) -> Iterator[Mistake]:
+def _folder(path: str, loaded: LoadedRecipe, at: str) -> Iterator[Mistake]:
     """Whether a source's folder is there, and in a place that recipes may read."""
     target = (loaded.folder / path).resolve()
     beside = sorted(p.name for p in loaded.folder.iterdir() if p.is_dir() and not p.name.startswith("."))
@@ -90,7 +90,7 @@ def _folder(path: str, loaded: Loaded, at: str) -> Iterator[Mistake]:
         )
 
 
-def _patch_folders(loaded: Loaded) -> list[str]:
+def _patch_folders(loaded: LoadedRecipe) -> list[str]:
     """Every folder of patches that a recipe may name: COMPONENT/VERSION."""
     roots = (loaded.folder / "patches", folder("patches"))
     return sorted(
@@ -98,7 +98,7 @@ def _patch_folders(loaded: Loaded) -> list[str]:
     )
 
 
-def _gates(loaded: Loaded, places: Places) -> Iterator[Mistake]:
+def _gates(loaded: LoadedRecipe, places: Places) -> Iterator[Mistake]:
     recipe = loaded.recipe
     if recipe.bench is None:
         if recipe.gates:

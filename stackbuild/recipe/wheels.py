@@ -36,7 +36,7 @@ _FOLLOWS = WheelDemands.model_validate({})
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedWheel:
     """A wheel of a recipe at one point of its matrix: its component's name, itself, what it packs, and its GPU targets."""
 
     name: str
@@ -45,17 +45,17 @@ class Packed:
     gfx: tuple[str, ...]
 
 
-def wheels_of(recipe: Recipe) -> Iterator[Packed]:
+def wheels_of(recipe: Recipe) -> Iterator[PackedWheel]:
     """Every wheel that the recipe makes, one for each name that its matrix gives it."""
     for each in expand(recipe).components:
         if isinstance(each.component, Wheel):
             packed = recipe.components[each.component.needs[0]]
-            yield Packed(
+            yield PackedWheel(
                 each.point.component, each.component, packed, (each.point.gfx,) if each.point.gfx else recipe.gfx
             )
 
 
-def gfx_of(packed: Packed, recipe: Recipe) -> tuple[str, ...]:
+def gfx_of(packed: PackedWheel, recipe: Recipe) -> tuple[str, ...]:
     """The GPU targets that a wheel must have code objects for, exactly these; none where it need not hold GPU code."""
     targets = demands_of(packed.name, recipe).gfx
     if targets is not None:
@@ -76,7 +76,7 @@ def narrowed(recipe: Recipe, gfx: tuple[str, ...]) -> tuple[Recipe, tuple[str, .
     return part, tuple(name for name, targets in held.items() if targets != promised[name])
 
 
-def providers_of(packed: Packed, recipe: Recipe) -> tuple[str, ...]:
+def providers_of(packed: PackedWheel, recipe: Recipe) -> tuple[str, ...]:
     """The execution providers that a wheel must bring."""
     demanded = demands_of(packed.name, recipe).providers
     if demanded is not None:

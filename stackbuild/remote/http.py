@@ -108,7 +108,7 @@ class HttpClient:
         try:
             yield answer
         except HTTPError as error:
-            raise RemoteFault(f"the answer broke off: {_said(error)}", blob=request.url) from None
+            raise RemoteFault(f"the answer broke off: {_error_text(error)}", blob=request.url) from None
         finally:
             if request.method == "HEAD" or answer.length_remaining == 0:
                 answer.release_conn()  # to be used again
@@ -126,7 +126,7 @@ class HttpClient:
                 answer = self._authorized(request)
             except HTTPError as error:
                 kind = RemoteUnreachable if isinstance(error, NOT_REACHED) else RemoteFault
-                fault = kind(f"no answer: {_said(error)}", blob=request.url)
+                fault = kind(f"no answer: {_error_text(error)}", blob=request.url)
                 continue
             if answer.status not in BUSY:
                 return answer
@@ -254,7 +254,7 @@ class HttpBlob:
             except HTTPError as error:
                 self._breaks += 1
                 if self._breaks > RESUMED:
-                    raise RemoteFault(f"the answer broke off: {_said(error)}", blob=self._request.url) from None
+                    raise RemoteFault(f"the answer broke off: {_error_text(error)}", blob=self._request.url) from None
                 self._answer = self._begin()
                 continue
             self._got += len(piece)
@@ -288,7 +288,7 @@ class HttpBlob:
             left -= len(piece)
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """What a library says of an error, without the connection that it names first."""
     return _CONNECTION.sub("", str(error))[:200] or type(error).__name__
 

@@ -20,11 +20,11 @@ from stackbuild.publishing.signing import TrustedKey
 from stackbuild.remote.faults import NoRoom, RemoteFault, RemoteUnreachable, shown
 from stackbuild.remote.origin import Origin
 from stackbuild.remote.protocol import Count, RemoteReader
-from stackbuild.remote.records import NOTES_HERE, Signed, agreed, verified
+from stackbuild.remote.records import NOTES_HERE, SignedRecord, agreed, verified
 from stackbuild.remote.trees import MOST_MANIFEST, RemoteTree, listing_in, read_tree, write_tree
 from stackbuild.remote.watch import PATIENCE, Patience, Progress, Watch
 from stackbuild.store.records import Record
-from stackbuild.store.store import Staging, Store
+from stackbuild.store.store import StagingFolder, Store
 from stackbuild.store.tree import BOUNDS
 
 STRIKES = 3
@@ -39,7 +39,7 @@ _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
-class Asked:
+class PullRequest:
     """A key that is asked for, the text it is the digest of, and whose output it names.
 
     `kind` is r for a step's key and c for a content key.
@@ -57,7 +57,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Pulled:
+class PulledOutput:
     """An output that was taken over: the local record, its bytes, and where from."""
 
     record: Record
@@ -100,7 +100,7 @@ class Puller:
     missing: set[str] = field(default_factory=set)
     """Tags that no remote had: they are not asked for again in this run."""
 
-    def pull(self, request: Asked) -> Pulled | None:
+    def pull(self, request: PullRequest) -> PulledOutput | None:
         """Take an output over into the store, with its record; None where no remote has it.
 
         Whoever calls holds the key's lock. Raises OSError of this disk, and what `check` raises.
@@ -124,7 +124,7 @@ class Puller:
         for remote in self.remotes:
             remote.reader.close()
 
-    def _pulled(self, request: Asked, remote: TrustedRemote) -> Pulled | None:
+    def _pulled(self, request: PullRequest, remote: TrustedRemote) -> PulledOutput | None:
         signed = self._watched(remote, lambda count: ask(remote, request, datetime.now(UTC)))
         if signed is None:
             return None
@@ -145,9 +145,9 @@ class Puller:
             notes={**notes, "remote": origin.url, "signed_by": origin.signed_by, "signed_run": origin.run},
         )
         self.store.record(record)
-        return Pulled(record, remote_record.size, origin)
+        return PulledOutput(record, remote_record.size, origin)
 
-    def _take(self, request: Asked, remote: TrustedRemote, signed: Signed) -> None:
+    def _take(self, request: PullRequest, remote: TrustedRemote, signed: SignedRecord) -> None:
         """Stream the tree into a staging folder, then let the store keep it. Raises RemoteFault, OSError."""
         size = signed.record.size
         if size > BOUNDS.bytes or size > shutil.disk_usage(self.store.root).free - ROOM:
@@ -160,7 +160,7 @@ class Puller:
                 raise RemoteFault("the tree has another digest", expected=signed.record.tree)
 
     @contextlib.contextmanager
-    def _staging(self, request: Asked) -> Iterator[Staging]:
+    def _staging(self, request: PullRequest) -> Iterator[StagingFolder]:
         """A folder of its own for each try: a thread that was given up may still write into that of another."""
         staging = self.store.stage(f"pull.{request.key[:16]}.{secrets.token_hex(4)}")
         try:
@@ -177,13 +177,13 @@ class Puller:
             raise RemoteFault(f"an answer that is not understood: {type(error).__name__}: {error}"[:300]) from None
 
 
-def _fetched(reader: RemoteReader, signed: Signed, out: Path, count: Count) -> RemoteTree:
+def _fetched(reader: RemoteReader, signed: SignedRecord, out: Path, count: Count) -> RemoteTree:
     tree = read_tree(reader, signed.record, count)
     write_tree(reader, tree, out, count)
     return tree
 
 
-def ask(remote: TrustedRemote, request: Asked, now: datetime) -> Signed | None:
+def ask(remote: TrustedRemote, request: PullRequest, now: datetime) -> SignedRecord | None:
     """The record of a key that enough trusted keys have signed; None where the remote has none. Raises RemoteFault.
 
     It is about the key that was asked for: another key's record, however well signed, is refused.

@@ -30,7 +30,7 @@ from stackbuild.remote.records import (
     MOST_ENVELOPES,
     NOTES_HERE,
     RemoteRecord,
-    Signed,
+    SignedRecord,
     envelopes_of,
     listing_of,
     sign,
@@ -135,7 +135,7 @@ class Pusher:
         except RemoteFault:
             return b"[]"
 
-    def _verified(self, listing: bytes) -> tuple[Signed, ...]:
+    def _verified(self, listing: bytes) -> tuple[SignedRecord, ...]:
         """The records in it that this key has signed."""
         try:
             return verified(listing, (TrustedKey(self.key.blob),), datetime.now(UTC))[0]

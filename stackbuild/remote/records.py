@@ -109,7 +109,7 @@ def _is_time(text: object) -> bool:
 
 
 @dataclass(frozen=True)
-class Signed:
+class SignedRecord:
     """A record with the fingerprints of the trusted keys that signed it."""
 
     record: RemoteRecord
@@ -137,17 +137,19 @@ def envelopes_of(listing: bytes) -> tuple[bytes, ...]:
         raise RemoteFault(f"the record cannot be read: {error}") from None
 
 
-def verified(listing: bytes, keys: Sequence[TrustedKey], now: datetime) -> tuple[tuple[Signed, ...], tuple[str, ...]]:
+def verified(
+    listing: bytes, keys: Sequence[TrustedKey], now: datetime
+) -> tuple[tuple[SignedRecord, ...], tuple[str, ...]]:
     """The records of a blob that trusted keys have signed, oldest first, and why others do not count.
 
     Raises RemoteFault where it is no such blob.
     """
-    valid, why = list[Signed](), list[str]()
+    valid, why = list[SignedRecord](), list[str]()
     for envelope in envelopes_of(listing):
         try:
             payload, good, refused = good_signatures(envelope, PAYLOAD_TYPE, keys, now)
             if good:
-                valid.append(Signed(RemoteRecord.read(payload), good))
+                valid.append(SignedRecord(RemoteRecord.read(payload), good))
             else:
                 why += refused or ("nobody has signed it",)
         except (SignatureRefused, RemoteFault, ValueError, TypeError, RecursionError) as error:
@@ -155,11 +157,11 @@ def verified(listing: bytes, keys: Sequence[TrustedKey], now: datetime) -> tuple
     return tuple(valid), tuple(why)
 
 
-def agreed(signatures: Sequence[Signed], threshold: int) -> Signed | None:
+def agreed(signatures: Sequence[SignedRecord], threshold: int) -> SignedRecord | None:
     """The first record whose output at least `threshold` keys have signed for, with all these keys; None where none is."""
     for one in signatures:
         alike = (other.signers for other in signatures if other.record.output == one.record.output)
         signers = frozenset[str]().union(*alike)
         if len(signers) >= threshold:
-            return Signed(one.record, signers)
+            return SignedRecord(one.record, signers)
     return None

@@ -15,7 +15,7 @@ _NEED = re.compile(r"^need [^\n]*: ([0-9a-f]{64})$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Tainted:
+class TaintedRecord:
     """A local record that is to go: directly from the remote, or made from what is."""
 
     step: str
@@ -25,7 +25,7 @@ class Tainted:
     is_pulled: bool
 
 
-def tainted(store: Store, signed_by: str, url: str) -> tuple[Tainted, ...]:
+def tainted(store: Store, signed_by: str, url: str) -> tuple[TaintedRecord, ...]:
     """The records that came by a key (its fingerprint) or from a URL, and those made from them, however far."""
     stored = tuple(records(store))
     gone = {record.key: record for record in stored if _came_by(record, signed_by, url)}
@@ -40,7 +40,7 @@ def tainted(store: Store, signed_by: str, url: str) -> tuple[Tainted, ...]:
         ]
         gone.update((record.key, record) for record in fresh)
         more = bool(fresh)
-    return tuple(Tainted(r.step, r.recipe, r.key, r.tree, r.key in pulled) for r in gone.values())
+    return tuple(TaintedRecord(r.step, r.recipe, r.key, r.tree, r.key in pulled) for r in gone.values())
 
 
 def _came_by(record: Record, signed_by: str, url: str) -> bool:
@@ -48,7 +48,7 @@ def _came_by(record: Record, signed_by: str, url: str) -> bool:
     return signed_by in names if signed_by else record.notes.get("remote") == url
 
 
-def revoke(store: Store, tainted_outputs: tuple[Tainted, ...]) -> None:
+def revoke(store: Store, tainted_outputs: tuple[TaintedRecord, ...]) -> None:
     """Remove these records, their trees, and the compiler caches that steps on them may have filled.
 
     Raises MachineLacks while another run uses the store.

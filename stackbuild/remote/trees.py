@@ -144,7 +144,7 @@ def _pieces(stored: BlobReader, layer: Layer) -> Iterator[bytes]:
         raise RemoteFault("a blob is damaged", blob=layer.digest, expected=layer.digest, got=hasher.hexdigest())
 
 
-class _Stored:
+class _BlobReader:
     """The pieces of a blob as a file for the inflater."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
@@ -191,7 +191,7 @@ def read_pack(reader: RemoteReader, pack: Pack, layer: Layer, out: Path | None, 
     if layer.size > pack.size + pack.size // 128 + 1024:
         raise RemoteFault("a pack is larger than what is in it", blob=layer.digest, expected=f"{pack.size} bytes inflated")  # fmt: skip
     with reader.blob(layer.digest, count) as stored:
-        source = _Stored(_pieces(stored, layer))
+        source = _BlobReader(_pieces(stored, layer))
         inflater = ZstdDecompressor(max_window_size=WINDOW).stream_reader(cast(IO[bytes], source), read_size=CHUNK)
         try:
             for entry in pack.files:

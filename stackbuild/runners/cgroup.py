@@ -98,7 +98,9 @@ class PeakMemory:
 def limits(label: str, memory: int, processes: int) -> Iterator[Group]:
     """A group with that many bytes of memory and that many processes and threads; removed at the end."""
     with contextlib.ExitStack() as stack:
-        folders = tuple(stack.enter_context(_removed(folder, lock)) for folder, lock in _made(label, memory, processes))
+        folders = tuple(
+            stack.enter_context(_removed(folder, lock)) for folder, lock in _group_folders(label, memory, processes)
+        )
         yield Group(folders, _kills_machine())
 
 
@@ -118,7 +120,7 @@ def reap() -> tuple[str, ...]:
     return tuple(dict.fromkeys(gone))
 
 
-def _made(label: str, memory: int, processes: int) -> Iterator[tuple[Path, int]]:
+def _group_folders(label: str, memory: int, processes: int) -> Iterator[tuple[Path, int]]:
     """The folders of a new group with their locks; no process id in the name, which is another's in another namespace."""
     name = f"{PREFIX}{label}.{secrets.token_hex(4)}"
     enabled = _words(UNIFIED / "cgroup.subtree_control")

@@ -90,7 +90,7 @@ def has_image(client: Any, reference: str) -> bool:
 
 
 @contextlib.contextmanager
-def _told(image: str) -> Iterator[None]:
+def _image_errors(image: str) -> Iterator[None]:
     """Within, what the engine answers is said in one line: the image's fault, or the engine's. Raises StepFailed,
     MachineLacks."""
     from docker.errors import APIError
@@ -108,7 +108,7 @@ def _told(image: str) -> Iterator[None]:
 
 def digest_in_registry(client: Any, image: str) -> str:
     """What the registry has under that name now, `sha256:…`: of an index where it has one. Raises StepFailed, MachineLacks."""
-    with _told(image):
+    with _image_errors(image):
         return str(client.images.get_registry_data(image).id)
 
 
@@ -118,7 +118,7 @@ def pulled_layers(client: Any, name: str, wanted: str, folder: Path, tell: Calla
     An image that the engine did not have before is removed from it again. Raises StepFailed, MachineLacks.
     """
     reference = f"{name}@{wanted}"
-    with _told(reference):
+    with _image_errors(reference):
         had = has_image(client, reference)
         if not had:
             _pull(client, name, wanted, tell)

@@ -10,7 +10,7 @@ from pathlib import Path
 from stackbuild.core.cancel import Stopper
 from stackbuild.runners.protocol import Exec, ExecResult, Session, SessionSpec
 
-Answer = Callable[[SessionSpec, Exec], ExecResult]
+ExecHandler = Callable[[SessionSpec, Exec], ExecResult]
 
 
 def write_commands(spec: SessionSpec, exec: Exec) -> ExecResult:
@@ -25,7 +25,7 @@ def write_commands(spec: SessionSpec, exec: Exec) -> ExecResult:
 class Fake:
     """Every exec is kept in `ran`, and answered by `answer`."""
 
-    answer: Answer = write_commands
+    answer: ExecHandler = write_commands
     name: str = "fake"
     ran: list[tuple[SessionSpec, Exec]] = field(default_factory=list)
 

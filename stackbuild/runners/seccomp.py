@@ -153,7 +153,7 @@ _NUMBER, _AUDIT, _ARGUMENTS = 0, 4, 16
 """Offsets in `struct seccomp_data`; an argument has 8 bytes, the low half first on both architectures."""
 _ALLOW, _ERROR = 0x7FFF0000, 0x00050000
 
-Instruction = tuple[int, int, int, int]
+FilterInstruction = tuple[int, int, int, int]
 """Code, how many instructions to skip when the test holds and when not, and the operand."""
 
 
@@ -175,9 +175,9 @@ def program() -> bytes:
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in assemble(architecture()))
 
 
-def assemble(machine: Architecture) -> list[Instruction]:
+def assemble(machine: Architecture) -> list[FilterInstruction]:
     """The filter's instructions. Calls of another instruction set or ABI (i386, x32) are refused with ENOSYS."""
-    code: list[Instruction] = [
+    code: list[FilterInstruction] = [
         (_LOAD, 0, 0, _AUDIT),
         (_EQUAL, 1, 0, machine.audit),
         (_RETURN, 0, 0, _ERROR | errno.ENOSYS),
@@ -193,17 +193,17 @@ def assemble(machine: Architecture) -> list[Instruction]:
     return [*code, (_RETURN, 0, 0, _ALLOW)]
 
 
-def _body(row: Refusal) -> list[Instruction]:
+def _body(row: Refusal) -> list[FilterInstruction]:
     """What follows where the call's number is the row's; it ends by refusing or by allowing."""
-    refuse: Instruction = (_RETURN, 0, 0, _ERROR | row.error)
-    allow: Instruction = (_RETURN, 0, 0, _ALLOW)
+    refuse: FilterInstruction = (_RETURN, 0, 0, _ERROR | row.error)
+    allow: FilterInstruction = (_RETURN, 0, 0, _ALLOW)
     if row.argument is None:
         return [refuse]
-    load: Instruction = (_LOAD, 0, 0, _ARGUMENTS + 8 * row.argument.index)
+    load: FilterInstruction = (_LOAD, 0, 0, _ARGUMENTS + 8 * row.argument.index)
     values = row.argument.values
     if row.argument.test == "any":
         return [load, (_ANY_BIT, 0, 1, values[0]), refuse, allow]
-    tests: list[Instruction] = [(_EQUAL, len(values) - i, 0, value) for i, value in enumerate(values)]
+    tests: list[FilterInstruction] = [(_EQUAL, len(values) - i, 0, value) for i, value in enumerate(values)]
     hit, miss = (refuse, allow) if row.argument.test == "in" else (allow, refuse)
     return [load, *tests, miss, hit]
 

@@ -141,7 +141,7 @@ def _untar(tar: _Tar, limit: int, out: Path, called: str) -> None:
     infos = [info for info in infos if not _is_header(info)]
     members = [_of_tar(info, called) for info in infos]
     cast(_Forwards, tar.fileobj).is_listing = False
-    writing = _Writing(out, _vet(members, called))
+    writing = _ArchiveWriter(out, _vet(members, called))
     for info, member in zip(infos, members, strict=True):
         writing.write(member, lambda info=info: tar.extractfile(info))  # type: ignore[misc]
 
@@ -181,7 +181,7 @@ def _unzip(archive: Path, out: Path, called: str) -> None:
         infos = file.infolist()
         _refuse_beyond(len(infos), sum(info.file_size for info in infos), _most_bytes(archive), called)
         members = [_of_zip(i, file, called) for i in infos]
-        writing = _Writing(out, _vet(members, called))
+        writing = _ArchiveWriter(out, _vet(members, called))
         for info, member in zip(infos, members, strict=True):
             writing.write(member, lambda info=info: file.open(info))  # type: ignore[misc]
 
@@ -262,12 +262,12 @@ def _stay_inside(links: dict[tuple[str, ...], tuple[str, ...]], archive: str) ->
 
 
 @dataclass
-class _Writing:
+class _ArchiveWriter:
     """Writes vetted members into the empty folder `out`, `strip` left away."""
 
     out: Path
     strip: str
-    made: set[str] = field(default_factory=set)
+    folders: set[str] = field(default_factory=set)
 
     def write(self, member: _Member, content: _Open) -> None:
         parts = member.parts[bool(self.strip) :]
@@ -288,9 +288,9 @@ class _Writing:
             raise StepFailed(f"{member.path!r} is not as long as the archive says")
 
     def _folder(self, path: str) -> None:
-        if path and path not in self.made:
+        if path and path not in self.folders:
             Path(self.out, path).mkdir(parents=True, exist_ok=True)
-            self.made.add(path)
+            self.folders.add(path)
 
 
 def _copy(source: IO[bytes], place: str, mode: int) -> int:

@@ -59,7 +59,7 @@ LIMITS = TransferLimits()
 
 
 @dataclass(frozen=True)
-class Wanted:
+class DownloadRequest:
     """A file to fetch: its URL and its digest, `sha256:…` or `sha1:…` (ONNX Runtime's `deps.txt` has sha1); "" only asks."""
 
     url: str
@@ -87,7 +87,7 @@ def place_in(mirror: Path, url: str) -> Path:
 
 
 def fetch(
-    wanted: Wanted, target: Path, mirror: Mirror | None, stopper: Stopper, limits: TransferLimits = LIMITS
+    wanted: DownloadRequest, target: Path, mirror: Mirror | None, stopper: Stopper, limits: TransferLimits = LIMITS
 ) -> str:
     """Put the file at `target`, whole and checked; its sha256. Where that fails, nothing is left.
 
@@ -122,7 +122,7 @@ def _copy(place: Path, partial: Path, url: str, mirror: Mirror) -> None:
     shutil.copyfile(place, partial)
 
 
-def _check(wanted: Wanted, partial: Path) -> None:
+def _check(wanted: DownloadRequest, partial: Path) -> None:
     kind, _, digest = wanted.digest.partition(":")
     value = _digest(partial, kind) if kind else digest
     if value != digest:
@@ -155,7 +155,7 @@ def _download(url: str, partial: Path, stopper: Stopper, limits: TransferLimits)
             problem = f"HTTP {error.code} {error.reason}"
             if error.code in HOPELESS:
                 break
-        except (http.client.HTTPException, OSError, ValueError, _Refused) as error:  # URLError is an OSError
+        except (http.client.HTTPException, OSError, ValueError, _RefusedAnswer) as error:  # URLError is an OSError
             problem = str(getattr(error, "reason", "") or error) or type(error).__name__
         if time.monotonic() >= end:
             break
@@ -175,7 +175,7 @@ def _pause(seconds: float, stopper: Stopper) -> None:
         time.sleep(POLL_SECONDS)
 
 
-class _Refused(Exception):
+class _RefusedAnswer(Exception):
     """The answer is not taken: too slow, too short, too long, or for another question."""
 
 
@@ -262,14 +262,14 @@ class _Transfer:
             stopper.check()
             now = time.monotonic()
             if now >= end:
-                raise _Refused(f"not whole after {limits.total:g} s")
+                raise _RefusedAnswer(f"not whole after {limits.total:g} s")
             if not self.is_answered:
                 if now - began > limits.answer:
-                    raise _Refused(f"no answer in {limits.answer:g} s")
+                    raise _RefusedAnswer(f"no answer in {limits.answer:g} s")
                 since = now
             elif now - since > limits.window:
                 if self.got - before < limits.rate * limits.window:
-                    raise _Refused(f"only {self.got - before} bytes in {limits.window:g} s")
+                    raise _RefusedAnswer(f"only {self.got - before} bytes in {limits.window:g} s")
                 since, before = now, self.got
 
     def _fetch(self) -> None:
@@ -300,13 +300,13 @@ class _Transfer:
             with self.partial.open("ab" if start else "wb") as file:
                 self._drain(answer, file, start)
         if length is not None and self.got != length:
-            raise _Refused(f"{self.got} of {length} bytes came")
+            raise _RefusedAnswer(f"{self.got} of {length} bytes came")
 
     def _drain(self, answer: http.client.HTTPResponse, file: IO[bytes], start: int) -> None:
         while (chunk := answer.read1(CHUNK)) and not self.is_given_up:
             self.got += len(chunk)
             if start + self.got > self.limits.most:
-                raise _Refused(_too_long(self.limits.most))
+                raise _RefusedAnswer(_too_long(self.limits.most))
             file.write(chunk)
 
 
@@ -323,7 +323,7 @@ def _promised(answer: http.client.HTTPResponse, have: int, most: int) -> tuple[i
     """From which byte on the answer goes, and how many bytes it promises (None: it does not say). Raises _Refused."""
     value = answer.headers.get("Content-Length")
     if value is not None and not re.fullmatch(r"[0-9]{1,18}", value):
-        raise _Refused(f"its Content-Length is {value[:40]!r}")
+        raise _RefusedAnswer(f"its Content-Length is {value[:40]!r}")
     length = None if value is None else int(value)
     start = 0
     if answer.status == 206:
@@ -331,12 +331,12 @@ def _promised(answer: http.client.HTTPResponse, have: int, most: int) -> tuple[i
             r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18}|\*)", answer.headers.get("Content-Range", "")
         )
         if not have or place is None or int(place[1]) != have or place[3] not in ("*", str(int(place[2]) + 1)):
-            raise _Refused("the server sent another part than was asked for")
+            raise _RefusedAnswer("the server sent another part than was asked for")
         start, length = have, int(place[2]) + 1 - have
     elif answer.status != 200:
-        raise _Refused(f"HTTP {answer.status} is not a file")
+        raise _RefusedAnswer(f"HTTP {answer.status} is not a file")
     if start + (length or 0) > most:
-        raise _Refused(_too_long(most))
+        raise _RefusedAnswer(_too_long(most))
     return start, length
 
 

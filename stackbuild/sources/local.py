@@ -12,7 +12,7 @@ from pathlib import Path
 from stackbuild.core import digest, resources
 from stackbuild.core.errors import UsageError
 from stackbuild.model.components import Convertible, Hipify
-from stackbuild.model.loaded import Loaded
+from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.lock import patches_of
 from stackbuild.model.recipe import Recipe
 from stackbuild.store.tree import OutOfBounds, opened, walk
@@ -32,7 +32,7 @@ class LocalSource:
     exclude: tuple[str, ...] = ()
 
 
-def refuse_outside(loaded: Loaded) -> None:
+def refuse_outside(loaded: LoadedRecipe) -> None:
     """Every path that a recipe names leads into the recipe's folder, its index into the working directory, or into a
     folder that was allowed. Links count by where they lead. Raises UsageError."""
     for place, path, start in _named(loaded):
@@ -45,7 +45,7 @@ def refuse_outside(loaded: Loaded) -> None:
             )
 
 
-def _named(loaded: Loaded) -> Iterator[tuple[str, str, Path]]:
+def _named(loaded: LoadedRecipe) -> Iterator[tuple[str, str, Path]]:
     """The paths of a recipe: the key, the path as written, the folder that it starts from."""
     recipe, folder = loaded.recipe, loaded.folder
     for name, source in recipe.sources.items():
@@ -64,7 +64,7 @@ def _named(loaded: Loaded) -> Iterator[tuple[str, str, Path]]:
     yield "publish.index", recipe.destination.index, Path.cwd()
 
 
-def local_sources(loaded: Loaded) -> dict[str, LocalSource]:
+def local_sources(loaded: LoadedRecipe) -> dict[str, LocalSource]:
     """Where the local sources lie, by name. Raises UsageError where a path of the recipe leads outside."""
     refuse_outside(loaded)
     sources = {}
@@ -86,7 +86,7 @@ def conversions(recipe: Recipe) -> dict[str, Hipify]:
     return {n: c.hipify for n, c in recipe.components.items() if isinstance(c, Convertible) and c.hipify}
 
 
-def places(loaded: Loaded) -> dict[str, LocalSource]:
+def places(loaded: LoadedRecipe) -> dict[str, LocalSource]:
     """Where everything lies that steps take from this machine: local sources, and the recipe's folder for hipify rules."""
     converted = {f"hipify.{name}": LocalSource(loaded.folder) for name in conversions(loaded.recipe)}
     return {**local_sources(loaded), **converted}

@@ -59,7 +59,7 @@ class ImageSettings:
     labels: Mapping[str, str]
 
 
-class _Counted(io.RawIOBase):
+class _HashingWriter(io.RawIOBase):
     """A stream that counts and hashes what goes through it."""
 
     def __init__(self, target: BinaryIO) -> None:
@@ -132,9 +132,9 @@ def _put(blobs: Path, media_type: str, document: Mapping[str, Json]) -> dict[str
 def _write_layer(layer: LayerFiles, blobs: Path) -> WrittenLayer:
     scratch = blobs / "unfinished"
     with scratch.open("wb") as file:
-        outer = _Counted(file)
+        outer = _HashingWriter(file)
         with gzip.GzipFile("", "wb", GZIP_LEVEL, cast(BinaryIO, outer), mtime=0) as packed:
-            inner = _Counted(cast(BinaryIO, packed))
+            inner = _HashingWriter(cast(BinaryIO, packed))
             with tarfile.open(fileobj=cast(BinaryIO, inner), mode="w|", format=tarfile.PAX_FORMAT) as tar:
                 size = sum(_add(tar, path, source, layer) for path, source in _entries(layer))
     scratch.rename(blobs / outer.digest.removeprefix("sha256:"))

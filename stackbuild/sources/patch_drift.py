@@ -16,7 +16,7 @@ _TOKEN = re.compile(r"\w+|\s+|.", re.S)
 _SLACK = 12
 """Lines that may have come in between those of a hunk."""
 
-Span = tuple[int, int, str]
+RowRange = tuple[int, int, str]
 """From a column to a column of a line of the file, counted from 0, and what the hunk has there."""
 
 
@@ -40,7 +40,7 @@ class HunkChange:
     kind: Literal["changed", "added", "missing"]
     line: int
     text: str
-    spans: tuple[Span, ...] = ()
+    spans: tuple[RowRange, ...] = ()
 
 
 def hunks(text: str) -> Iterator[Hunk]:
@@ -108,7 +108,7 @@ def _trimmed(a: int, b: int, wanted: int, size: int, is_first: bool, is_last: bo
     return a, b
 
 
-def _spans(now: str, before: str) -> Iterator[Span]:
+def _spans(now: str, before: str) -> Iterator[RowRange]:
     """The columns of a line at which it differs."""
     ours, theirs = _TOKEN.findall(now), _TOKEN.findall(before)
     for tag, a, b, c, d in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():

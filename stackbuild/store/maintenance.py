@@ -29,7 +29,7 @@ class StoredOutput:
 
 
 @dataclass(frozen=True)
-class Unfinished:
+class UnfinishedStep:
     """The folders of a step that did not end, RECIPE.STEP, with their bytes on the disk. `waits`: the next build
     resumes in them; otherwise they are there to be looked at."""
 
@@ -78,12 +78,12 @@ def _size(store: Store, name: str) -> int:
     return 0
 
 
-def unfinished(store: Store) -> tuple[Unfinished, ...]:
+def unfinished(store: Store) -> tuple[UnfinishedStep, ...]:
     """What steps that did not end have left, by name."""
     rows = []
     for folder in sorted((store.root / "failed").iterdir()):
         mark = UnfinishedMark.of(folder)
-        rows.append(Unfinished(folder.name, _on_disk(folder), mark is not None and mark.is_intact))
+        rows.append(UnfinishedStep(folder.name, _on_disk(folder), mark is not None and mark.is_intact))
     return tuple(rows)
 
 

@@ -43,7 +43,7 @@ def default_root() -> Path:
 
 
 @dataclass(frozen=True)
-class Staging:
+class StagingFolder:
     """The folders of one step under way, all on the store's disk: `out` becomes the tree; the rest is scratch."""
 
     root: Path
@@ -169,7 +169,7 @@ class Store:
         """Remove a run's staging folders, all but those with a mark that holds: they are kept. All `marks` found are told."""
         folder = self.root / "tmp" / run
         for path in sorted(folder.glob(f"*/{unfinished.MARK}")):
-            mark, staging = UnfinishedMark.of(path.parent), Staging(path.parent)
+            mark, staging = UnfinishedMark.of(path.parent), StagingFolder(path.parent)
             if mark and mark.names_step(staging.root.name) and self.find(mark.inputs) is None:
                 marks.append(mark)
                 if mark.is_intact:
@@ -242,28 +242,28 @@ class Store:
 
     # --- keeping
 
-    def stage(self, step: str) -> Staging:
+    def stage(self, step: str) -> StagingFolder:
         """Fresh folders for one step."""
-        staging = Staging(self.tmp / step)
+        staging = StagingFolder(self.tmp / step)
         staging.remove()
         for folder in (staging.out, staging.build, staging.upper, staging.work):
             folder.mkdir(parents=True)
         return staging
 
-    def keep(self, staging: Staging) -> str:
+    def keep(self, staging: StagingFolder) -> str:
         """Make `out` a tree of the store; its digest. The staging folder is gone afterwards. Raises OutOfBounds, OSError."""
         tree.seal(staging.out)
         entries = tree.survey(staging.out)
         return self._placed(staging, tree.manifest(entries), entries)
 
-    def adopt(self, staging: Staging, text: str) -> str:
+    def adopt(self, staging: StagingFolder, text: str) -> str:
         """The same for an `out` of which every file has just been compared with that manifest text; none is read again.
 
         Raises ValueError where the text is not a manifest, OSError.
         """
         return self._placed(staging, text, tuple(map(Entry.read, text.splitlines())))
 
-    def _placed(self, staging: Staging, text: str, entries: tuple[Entry, ...]) -> str:
+    def _placed(self, staging: StagingFolder, text: str, entries: tuple[Entry, ...]) -> str:
         """Flush and rename a tree and its manifest; its digest."""
         name = digest.of_text(text)
         with locks.hold(self.root / "locks" / f"tree.{name}", lambda pid: None, lambda: None):
@@ -299,11 +299,11 @@ class Store:
 
     # --- what steps that did not end have left
 
-    def mark(self, staging: Staging, mark: UnfinishedMark) -> None:
+    def mark(self, staging: StagingFolder, mark: UnfinishedMark) -> None:
         """Say whose build tree that is: from now on a run that is killed leaves it to the next."""
         atomic.write_whole(staging.root / unfinished.MARK, mark.text(), staging.root)
 
-    def keep_failed(self, name: str, staging: Staging, at_rest: bool = True) -> None:
+    def keep_failed(self, name: str, staging: StagingFolder, at_rest: bool = True) -> None:
         """Keep the folders of a step for `stackbuild shell` and the next run; those of its last failure go.
 
         `at_rest`: all that wrote there has ended, so a marked tree can be flushed, and a power cut does it no more harm.
@@ -316,12 +316,12 @@ class Store:
             self.failed(name).remove()
             staging.root.rename(self.failed(name).root)
 
-    def failed(self, name: str) -> Staging:
+    def failed(self, name: str) -> StagingFolder:
         """Where the folders of a step that did not end are, if they are."""
-        return Staging(self.root / "failed" / name)
+        return StagingFolder(self.root / "failed" / name)
 
     def resume(
-        self, mark: UnfinishedMark, staging: Staging, unfit: Callable[[Path, UnfinishedMark], str]
+        self, mark: UnfinishedMark, staging: StagingFolder, unfit: Callable[[Path, UnfinishedMark], str]
     ) -> str | None:
         """Take the build tree that the same step on the same inputs left into `staging`, if there is one.
 

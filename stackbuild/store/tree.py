@@ -65,7 +65,7 @@ class Bounds:
 BOUNDS = Bounds()
 
 
-class Found(NamedTuple):
+class WalkEntry(NamedTuple):
     """One entry of a folder: its relative path, what it is (f, l, d, or s for all else), and its lstat(2)."""
 
     path: str
@@ -85,7 +85,7 @@ def opened(root: Path) -> Iterator[int]:
 
 def walk(
     root: int, bounds: Bounds = BOUNDS, *, lenient: bool = False, wanted: Callable[[str], bool] = lambda path: True
-) -> Iterator[Found]:
+) -> Iterator[WalkEntry]:
     """Every `wanted` entry below the open folder `root`, folders before what is in them, in no set order. What lies in a
     folder that is not wanted is left out with it.
 
@@ -116,7 +116,7 @@ def walk(
             os.close(fd)
 
 
-def _entries(folder: int, prefix: str, lenient: bool) -> Iterator[Found]:
+def _entries(folder: int, prefix: str, lenient: bool) -> Iterator[WalkEntry]:
     with os.scandir(folder) as entries:
         for entry in entries:
             try:
@@ -125,7 +125,7 @@ def _entries(folder: int, prefix: str, lenient: bool) -> Iterator[Found]:
                 if not lenient:
                     raise
                 continue
-            yield Found(prefix + entry.name, _KINDS.get(stat.S_IFMT(status.st_mode), "s"), status)
+            yield WalkEntry(prefix + entry.name, _KINDS.get(stat.S_IFMT(status.st_mode), "s"), status)
 
 
 _KINDS = {stat.S_IFDIR: "d", stat.S_IFLNK: "l", stat.S_IFREG: "f"}
@@ -172,7 +172,7 @@ def survey(root: Path, bounds: Bounds = BOUNDS) -> tuple[Entry, ...]:
     return tuple(sorted(entries, key=lambda e: e.path))
 
 
-def _refuse_beyond(bounds: Bounds, last: Found, entries: int, size: int) -> None:
+def _refuse_beyond(bounds: Bounds, last: WalkEntry, entries: int, size: int) -> None:
     if entries > bounds.entries:
         raise OutOfBounds(f"it holds more than {bounds.entries} files and folders", next=WHOLESOME)
     if size > bounds.bytes:
@@ -182,7 +182,7 @@ def _refuse_beyond(bounds: Bounds, last: Found, entries: int, size: int) -> None
         raise OutOfBounds(f"{last.path!r} is a device", next=WHOLESOME)
 
 
-def _entry(root: int, listed: Found) -> Entry:
+def _entry(root: int, listed: WalkEntry) -> Entry:
     path, kind, status = listed
     match kind:
         case "l":

@@ -10,13 +10,13 @@ from stackbuild.core.model import Field, Model
 from stackbuild.core.resources import folder
 from stackbuild.core.versions import numbers, series
 
-Status = Literal["supported", "built", "tested"]
+GfxStatus = Literal["supported", "built", "tested"]
 
 
 class Row(Model):
     """What every row has: its claim and where it was read."""
 
-    status: Status
+    status: GfxStatus
     source: str = Field(min_length=1)
 
 

@@ -15,7 +15,7 @@ from stackbuild.model.components import Kernels, KernelsEp, OnnxRuntime
 from stackbuild.model.recipe import Recipe
 from stackbuild.plan.steps import hipdnn_ep, migraphx, migraphx_ep
 from stackbuild.plan.steps.rocm import NEVER_ASKED
-from stackbuild.recipe.wheels import NOTHING_SAID, Packed, demands_of, gfx_of, providers_of, wheels_of
+from stackbuild.recipe.wheels import NOTHING_SAID, PackedWheel, demands_of, gfx_of, providers_of, wheels_of
 
 _OF_THE_STEPS = (
     *NEVER_ASKED,
@@ -55,7 +55,7 @@ def _of_any(recipe: Recipe) -> Expectations:
     )
 
 
-def _of_wheel(packed: Packed, recipe: Recipe, commits: Mapping[str, str]) -> Expectations:
+def _of_wheel(packed: PackedWheel, recipe: Recipe, commits: Mapping[str, str]) -> Expectations:
     demands, required = recipe.verify or NOTHING_SAID, demands_of(packed.name, recipe)
     gfx = gfx_of(packed, recipe)
     floor = demands.kernels_floor if required.kernels_floor is None else required.kernels_floor

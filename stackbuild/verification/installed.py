@@ -36,7 +36,7 @@ _FILES = 200_000
 _BY_PIP = frozenset(("RECORD", "INSTALLER", "REQUESTED", "direct_url.json"))
 """What pip itself writes into a .dist-info folder."""
 
-Owned = Mapping[str, frozenset[str]]
+DigestsByPath = Mapping[str, frozenset[str]]
 """Path below site-packages → the sha256 that it may have."""
 
 
@@ -81,7 +81,7 @@ def _by_distribution(by_wheel: Mapping[str, Mapping[str, str]]) -> dict[str, dic
     return {owner: {path: frozenset(digests) for path, digests in files.items()} for owner, files in merged.items()}
 
 
-def _findings(here: Mapping[str, str], owners: Mapping[str, Owned]) -> Iterator[tuple[str, str]]:
+def _findings(here: Mapping[str, str], owners: Mapping[str, DigestsByPath]) -> Iterator[tuple[str, str]]:
     claimed: dict[str, list[str]] = defaultdict(list)
     for owner, files in owners.items():
         for path in files:

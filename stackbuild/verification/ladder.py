@@ -40,7 +40,7 @@ from stackbuild.verification.workspace import workspace
 IMPORT, LOAD, LOAD_ROCM, OPERATORS = "install and import", "load", "load with ROCm", "operators"
 SHARE, NUMERICS, GPU = "share of nodes", "numerics", GPU_RUNG
 LADDER = ("static rules", IMPORT, LOAD, LOAD_ROCM, OPERATORS, SHARE, NUMERICS, GPU)
-Tick = Callable[[Rung], None]
+RungCallback = Callable[[Rung], None]
 ExpectationsOf = Callable[[str], Expectations]
 
 
@@ -83,7 +83,7 @@ def verify(
     wheels: tuple[Path, ...],
     expectations: ExpectationsOf = lambda distribution: NOTHING,
     options: VerifyOptions | None = None,
-    tick: Tick = lambda _: None,
+    tick: RungCallback = lambda _: None,
 ) -> Verification:
     """Verify wheels that belong together; `expectations` gives each one's by its distribution.
 

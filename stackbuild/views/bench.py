@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 from stackbuild.bench.tables import efficiency, format_figure, speed_table
 from stackbuild.core.cancel import handled, unless_ignored
-from stackbuild.core.errors import Stopped, safe
+from stackbuild.core.errors import Interruption, safe
 from stackbuild.judgement.intervals import median_interval
-from stackbuild.model.results import CONTROL, Benchmarks, Case, GateOutcome, InputsCompared, Series, Verdict
+from stackbuild.model.results import CONTROL, Benchmarks, Case, GateOutcome, InputComparison, Series, Verdict
 from stackbuild.views.console import (
     Text,
     err,
@@ -27,7 +27,7 @@ from stackbuild.views.console import (
 if TYPE_CHECKING:
     from stackbuild.bench.advice import Advice
     from stackbuild.bench.compare import FigureChange
-    from stackbuild.bench.experiment import Tick
+    from stackbuild.bench.experiment import ProgressCallback
     from stackbuild.bench.trend import Trend
 
 STYLE = {
@@ -40,7 +40,7 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 @contextmanager
-def progress() -> Iterator[Tick]:
+def progress() -> Iterator[ProgressCallback]:
     """A bar with the time left on a terminal; nothing in a pipe. SIGTERM or SIGHUP within ends the worker and raises Stopped."""
     with progress_bar() as bar:
         task = bar.add_task("starting", total=None)
@@ -61,7 +61,7 @@ def _text(text: str, style: str = "") -> Text:
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
-    raise Stopped(number, next="run the same command again; models that were made are kept")
+    raise Interruption(number, next="run the same command again; models that were made are kept")
 
 
 _HEAD = f"  {'side':13}{'ms':>9}{'99 % interval':>20}{'per s':>11}{'first ms':>10}{'create ms':>11}{'MiB':>7}{'GPU MiB':>9}{'SNR dB':>8}"
@@ -177,7 +177,7 @@ def draw_verdict(verdict: Verdict) -> None:
         err().print(_text(note, "yellow"))
 
 
-def draw_inputs(inputs: InputsCompared | None, most: int = 40) -> None:
+def draw_inputs(inputs: InputComparison | None, most: int = 40) -> None:
     """What the two builds were made of otherwise, by their locks."""
     if inputs is None or not inputs.moved:
         return

@@ -87,11 +87,11 @@ class PlainView:
     """One line an event, for CI logs and pipes."""
 
     console: Console = field(default_factory=err)
-    told: list[str] = field(default_factory=list)
+    failed_steps: list[str] = field(default_factory=list)
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, StepBroke):
-            self.told.append(event.step)
+            self.failed_steps.append(event.step)
         if isinstance(event, StepStarted):
             hint = f"  (took {format_duration(event.expected)} last time)" if event.expected else ""
             self.console.print(f"  {event.step} …{hint}", highlight=False, markup=False)
@@ -117,7 +117,7 @@ class LiveView:
 
     console: Console = field(default_factory=err)
     running: dict[str, tuple[float, StepStarted | StageStarted]] = field(default_factory=dict)
-    told: list[str] = field(default_factory=list)
+    failed_steps: list[str] = field(default_factory=list)
     total: int = 0
     done: int = 0
     started: float = field(default_factory=time.monotonic)
@@ -154,7 +154,7 @@ class LiveView:
         if isinstance(event, StepFinished) and event.how == "cached":
             return  # nothing is drawn of it, and there may be a thousand
         if isinstance(event, StepBroke):
-            self.told.append(event.step)
+            self.failed_steps.append(event.step)
         with self._drawing:
             self._count(event)
             for line in lines_of(event):
@@ -226,7 +226,7 @@ class QuietView(PlainView):
         warns = isinstance(event, Note) and event.level == "warning"
         if isinstance(event, StepBroke) or warns or (isinstance(event, StageFinished) and not event.stands):
             if isinstance(event, StepBroke):
-                self.told.append(event.step)
+                self.failed_steps.append(event.step)
             for line in lines_of(event):
                 self.console.print(line)
 

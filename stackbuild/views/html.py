@@ -14,7 +14,7 @@ from stackbuild.bench.tables import SpeedTable, efficiency, format_figure, speed
 from stackbuild.core.templates import render
 from stackbuild.judgement.intervals import median_interval
 from stackbuild.model.findings import Finding, Severity, Verification
-from stackbuild.model.results import CONTROL, Benchmarks, Case, GateVerdict, InputsCompared, Series
+from stackbuild.model.results import CONTROL, Benchmarks, Case, GateVerdict, InputComparison, Series
 from stackbuild.pipeline.run_record import RunRecord
 from stackbuild.version import __version__
 from stackbuild.views.plots import PairPlot, curve_plots, pair_plot, timeline
@@ -187,7 +187,7 @@ def _latency(speeds: SpeedTable) -> PageTable:
     return PageTable("Latency by side", columns, tuple(rows))
 
 
-def _inputs(inputs: InputsCompared) -> PageTable:
+def _inputs(inputs: InputComparison) -> PageTable:
     columns = (PageColumn("input"), PageColumn("baseline"), PageColumn("candidate"))
     return PageTable("Changed inputs", columns, tuple((m.what, m.before or "–", m.after or "–") for m in inputs.moved))
 

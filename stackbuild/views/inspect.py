@@ -179,12 +179,12 @@ def _draw_rule(same: Sequence[Finding]) -> None:
     console, first = out(), same[0]
     console.print()
     console.print(Text.assemble((f"{first.severity:<8}", _STYLES[first.severity]), (first.rule, "bold")))
-    _found(same)
+    _print_subjects(same)
     rows = [("fix", first.fix)] if first.severity is Severity.NOTE else [("why", first.why), ("fix", first.fix)]
     _pairs([*rows, ("more", first.link)] if first.link and first.severity is not Severity.NOTE else rows)
 
 
-def _found(same: Sequence[Finding]) -> None:
+def _print_subjects(same: Sequence[Finding]) -> None:
     """The subjects of one rule, the first few."""
     grid = Table.grid(padding=(0, 0))
     grid.add_column(width=2)

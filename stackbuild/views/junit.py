@@ -18,7 +18,7 @@ from stackbuild.model.findings import Finding, Rung, Severity, Status, Verificat
 
 if TYPE_CHECKING:
     from stackbuild.model.results import GateVerdict, Series
-    from stackbuild.pipeline.run_record import RunRecord, Span
+    from stackbuild.pipeline.run_record import RunRecord, TimeSpan
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TEXT = 20_000
@@ -98,7 +98,7 @@ def _listed(findings: Sequence[Finding]) -> str:
     return "\n".join(f"{f.severity} {f.rule} {f.subject}: {f.found}\n  fix: {f.fix}" for f in findings)
 
 
-def _step(span: Span) -> Element:
+def _step(span: TimeSpan) -> Element:
     case = _case("step", span.name, f"{span.seconds:.3f}")
     if span.how in ("failed", "unfinished"):
         SubElement(case, "failure", message=span.how).text = _clean(span.says)

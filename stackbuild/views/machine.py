@@ -6,7 +6,7 @@ import textwrap
 
 from stackbuild.checks.start import StartAnswer
 from stackbuild.checks.venv import VenvReport
-from stackbuild.machine.env import Warned
+from stackbuild.machine.env import VariableWarning
 from stackbuild.model.findings import Rung, Severity, Status
 from stackbuild.views.console import Text, err, indented, out, print_text, table
 
@@ -16,7 +16,7 @@ SHOWN_WHEELS = 3
 MARKS = {Status.PASSED: ("✓", "green"), Status.FAILED: ("✗", "red"), Status.SKIPPED: ("-", "dim")}
 
 
-def draw_environment(lines: str, warnings: tuple[Warned, ...]) -> None:
+def draw_environment(lines: str, warnings: tuple[VariableWarning, ...]) -> None:
     """The lines on stdout, to be evaluated or kept, their comments wrapped on a terminal; the warnings beside them."""
     print_text("".join(_wrapped(line, out().width) for line in lines.splitlines()) if out().is_terminal else lines)
     for warning in warnings:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from stackbuild.judgement.intervals import ratio_interval
 from stackbuild.model.results import Benchmarks, Case, GateVerdict
-from stackbuild.pipeline.run_record import Span
+from stackbuild.pipeline.run_record import TimeSpan
 from stackbuild.views.text import SHOWN_MEMORY, format_duration, format_size
 
 WIDTH, LEFT, RIGHT = 400.0, 10.0, 10.0
@@ -21,7 +21,7 @@ _STEPS = (1.0, 2.0, 5.0)
 
 
 @dataclass(frozen=True)
-class Tick:
+class AxisTick:
     at: float
     label: str
 
@@ -40,7 +40,7 @@ class PairPlot:
     high: float
     one: float
     limit: float | None
-    ticks: tuple[Tick, ...]
+    ticks: tuple[AxisTick, ...]
 
 
 @dataclass(frozen=True)
@@ -62,15 +62,15 @@ class CurvePlot:
     unit: str
     height: float
     curves: tuple[Curve, ...]
-    across: tuple[Tick, ...]
-    up: tuple[Tick, ...]
+    across: tuple[AxisTick, ...]
+    up: tuple[AxisTick, ...]
 
 
 @dataclass(frozen=True)
 class Bar:
     """A step on the timeline. Its label begins at `text`, or ends there where there is no room to the right."""
 
-    span: Span
+    span: TimeSpan
     x: float
     y: float
     width: float
@@ -83,7 +83,7 @@ class Bar:
 class Timeline:
     height: float
     bars: tuple[Bar, ...]
-    ticks: tuple[Tick, ...]
+    ticks: tuple[AxisTick, ...]
     left_out: int
 
 
@@ -146,11 +146,11 @@ def _curve_plot(name: str, unit: str, points_by_side: dict[str, list[tuple[float
         for number, (side, points) in enumerate(points_by_side.items())
         if points
     )
-    upward = tuple(Tick(height - 24 - (t.at - 20), t.label) for t in up.ticks(plain=True))
+    upward = tuple(AxisTick(height - 24 - (t.at - 20), t.label) for t in up.ticks(plain=True))
     return CurvePlot(name, unit, height, curves, across.ticks(plain=True), upward)
 
 
-def timeline(spans: Sequence[Span], seconds: float, most: int = 60) -> Timeline | None:
+def timeline(spans: Sequence[TimeSpan], seconds: float, most: int = 60) -> Timeline | None:
     """The steps that took time, longest kept, by their start; None where nothing did."""
     drawn = [s for s in spans if s.seconds >= 0.05 or s.how == "failed"]
     lasting = sorted(drawn, key=lambda s: (s.how != "failed", -s.seconds))[:most]
@@ -160,11 +160,11 @@ def timeline(spans: Sequence[Span], seconds: float, most: int = 60) -> Timeline 
     scale = (WIDTH - LEFT - RIGHT) / end
     bars = tuple(_bar(n, s, scale) for n, s in enumerate(sorted(lasting, key=lambda s: (s.start, s.name))))
     step = _nice(end / 4) if end < 120 else 60 * _nice(end / 240)
-    ticks = tuple(Tick(LEFT + n * step * scale, _clock(n * step)) for n in range(int(end / step) + 1))
+    ticks = tuple(AxisTick(LEFT + n * step * scale, _clock(n * step)) for n in range(int(end / step) + 1))
     return Timeline(24.0 * len(bars) + 26, bars, ticks, len(drawn) - len(lasting))
 
 
-def _bar(number: int, span: Span, scale: float) -> Bar:
+def _bar(number: int, span: TimeSpan, scale: float) -> Bar:
     x, width = LEFT + span.start * scale, max(1.5, span.seconds * scale)
     how = "" if span.how in ("run", "cached") else span.how
     label = " · ".join(filter(None, (span.name, format_duration(span.seconds), _hit_rate(span), _memory(span), how)))
@@ -173,12 +173,12 @@ def _bar(number: int, span: Span, scale: float) -> Bar:
     return Bar(span, x, 4 + 24.0 * number, width, label, max(x + width, min(room, WIDTH)) if ends else x, ends)
 
 
-def _hit_rate(span: Span) -> str:
+def _hit_rate(span: TimeSpan) -> str:
     total = span.hits + span.misses
     return f"ccache {math.floor(1000 * span.hits / total) / 10:g} % of {total}" if total else ""
 
 
-def _memory(span: Span) -> str:
+def _memory(span: TimeSpan) -> str:
     return f"{format_size(span.peak_memory)} of memory" if span.peak_memory >= SHOWN_MEMORY else ""
 
 
@@ -197,7 +197,7 @@ class _Scale:
     def __call__(self, value: float) -> float:
         return self.start + (math.log(value) - self.low) / (self.high - self.low) * (self.end - self.start)
 
-    def ticks(self, plain: bool = False) -> tuple[Tick, ...]:
+    def ticks(self, plain: bool = False) -> tuple[AxisTick, ...]:
         """RuleDescription four round values; near 1 they read as per cent more or less."""
         low, high = math.exp(self.low), math.exp(self.high)
         if high / low < 3:
@@ -208,7 +208,7 @@ class _Scale:
             values = [s * 10.0**d for d in decades for s in _STEPS if low <= s * 10.0**d <= high]
             values = values[:: max(1, round(len(values) / 5))]
         near = not plain and low > 0.4 and high < 2.5
-        return tuple(Tick(self(v), _near_one(v) if near else _short(v) + ("" if plain else "×")) for v in values)
+        return tuple(AxisTick(self(v), _near_one(v) if near else _short(v) + ("" if plain else "×")) for v in values)
 
 
 def _short(value: float) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from stackbuild.publishing.install_check import InstallCheck
     from stackbuild.publishing.publication import Receipt
-    from stackbuild.publishing.upload import Uploaded
+    from stackbuild.publishing.upload import UploadedWheel
     from stackbuild.publishing.verify_release import ReleaseProof
 
 
@@ -44,7 +44,7 @@ def draw_installs(installs: Sequence[InstallCheck]) -> None:
         err().print(Text.assemble(f"Python {one.python}: {one.project} {one.version} → ", what))
 
 
-def draw_uploaded(uploaded: Sequence[Uploaded]) -> None:
+def draw_uploaded(uploaded: Sequence[UploadedWheel]) -> None:
     for one in uploaded:
         out().print(Text(f"uploaded: {one.file} to {one.url}"))
 

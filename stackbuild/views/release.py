@@ -11,10 +11,10 @@ from stackbuild.views.text import format_duration
 
 if TYPE_CHECKING:
     from stackbuild.build.dry_run import DryStep
-    from stackbuild.pipeline.release import Released
+    from stackbuild.pipeline.release import ReleaseReport
 
 
-def draw_release(released: Released) -> None:
+def draw_release(released: ReleaseReport) -> None:
     """What was verified, where the wheels are, and, last, how to install them."""
     if released.claim:
         err().print(Text(released.claim))

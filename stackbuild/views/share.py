@@ -15,7 +15,7 @@ from stackbuild.views.store import megabytes
 if TYPE_CHECKING:
     from stackbuild.build.sharing import PullReport
     from stackbuild.remote.push import Conflict, Push
-    from stackbuild.remote.revoke import Tainted
+    from stackbuild.remote.revoke import TaintedRecord
     from stackbuild.remote.settings import Settings
     from stackbuild.store.records import Record
 
@@ -106,7 +106,7 @@ def draw_trust(rows: Sequence[TrustRow], path: Path) -> None:
         out().print(Text(f"no remote is trusted ({path}); `stackbuild store trust add URL KEY.pub` trusts one"))
 
 
-def draw_forgotten(rows: Sequence[Tainted], dry_run: bool) -> None:
+def draw_forgotten(rows: Sequence[TaintedRecord], dry_run: bool) -> None:
     for one in rows:
         why = "came by it" if one.is_pulled else "made from what came by it"
         out().print(Text(safe(f"{one.recipe} {one.step} {one.key[:12]}: {why}")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from stackbuild.core.log_excerpt import clean
-from stackbuild.store.maintenance import Damage, GcReport, StoredOutput, Unfinished
+from stackbuild.store.maintenance import Damage, GcReport, StoredOutput, UnfinishedStep
 from stackbuild.views.console import Text, out, table
 from stackbuild.views.text import format_duration
 
@@ -17,7 +17,7 @@ def megabytes(size: int) -> str:
     return f"{size / 1e6:.1f} MB" if size < 1e9 else f"{size / 1e9:.2f} GB"
 
 
-def draw_listing(rows: tuple[StoredOutput, ...], unfinished: tuple[Unfinished, ...], root: Path) -> None:
+def draw_listing(rows: tuple[StoredOutput, ...], unfinished: tuple[UnfinishedStep, ...], root: Path) -> None:
     drawn = table("step", "recipe", "size", "took", "made", "key")
     for row in rows:
         drawn.add_row(

@@ -13,7 +13,7 @@ from pathlib import Path
 from stackbuild.actions import Job
 from stackbuild.build.context import BuildContext
 from stackbuild.build.jobserver import Jobserver
-from stackbuild.build.sharing import Sharing
+from stackbuild.build.sharing import RemoteSharing
 from stackbuild.core.cancel import Stopper
 from stackbuild.model.events import Event, StepFinished, StepStarted
 from stackbuild.model.plan import Command, Need, Plan, Resources, Step
@@ -133,7 +133,7 @@ def fake_context(
             actions={"debian": commands.make_base},
             expected={},
             lock_digest="",
-            sharing=Sharing("t", store, commands.events.append, lambda: None).opened(remotes, from_scratch),
+            sharing=RemoteSharing("t", store, commands.events.append, lambda: None).opened(remotes, from_scratch),
             from_scratch=from_scratch,
         )
     finally:

@@ -20,7 +20,7 @@ from stackbuild.core import digest
 from stackbuild.publishing.signing import SigningKey, TrustedKey
 from stackbuild.remote.files import ExportFolder
 from stackbuild.remote.http import HttpClient, HttpLimits
-from stackbuild.remote.pull import Asked, Puller, TrustedRemote
+from stackbuild.remote.pull import Puller, PullRequest, TrustedRemote
 from stackbuild.remote.push import Push, Pusher, made_here
 from stackbuild.remote.registry import OciRegistry
 from stackbuild.remote.watch import Patience
@@ -99,8 +99,8 @@ def put(store: Store, text: str = TEXT, content_text: str = CONTENT_TEXT, seed: 
     return record
 
 
-def asked(text: str = TEXT, kind: Any = "r") -> Asked:
-    return Asked(digest.of_text(text), text, "s", "r", kind)
+def asked(text: str = TEXT, kind: Any = "r") -> PullRequest:
+    return PullRequest(digest.of_text(text), text, "s", "r", kind)
 
 
 def push_all(store: Store, writer: Any, name: str = "builder", check: bool = False) -> list[Push]:

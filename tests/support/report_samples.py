@@ -12,14 +12,14 @@ from stackbuild.model.results import (
     Fingerprint,
     GateOutcome,
     GateVerdict,
-    InputsCompared,
+    InputComparison,
     OpTime,
     Series,
     Share,
     Side,
     Verdict,
 )
-from stackbuild.pipeline.run_record import RunRecord, Span
+from stackbuild.pipeline.run_record import RunRecord, TimeSpan
 
 EVIL = "<script>alert(1)</script> \x1b[31m ::error::x ![a](http://evil) | @all `x` ]]> [link=http://evil]y[/link]"
 
@@ -27,7 +27,7 @@ EVIL = "<script>alert(1)</script> \x1b[31m ::error::x ![a](http://evil) | @all `
 def results() -> Benchmarks:
     sides = (Side("candidate", "ROCMExecutionProvider", EVIL, "ab" * 32), Side("baseline", "ROCMExecutionProvider"))
     cases = tuple(_case(batch) for batch in (1, 4, 16))
-    inputs = InputsCompared("a" * 64, "b" * 64, (ChangedInput(EVIL, EVIL, ""),))
+    inputs = InputComparison("a" * 64, "b" * 64, (ChangedInput(EVIL, EVIL, ""),))
     machine = Fingerprint({"cpu": EVIL})
     return Benchmarks("models", "models", "2026-11-20T09:00:00Z", machine, sides, cases, EVIL, (EVIL,), inputs)
 
@@ -61,8 +61,12 @@ def verdict(waived: str = "") -> Verdict:
 def whole_run() -> RunRecord:
     finding = Finding("SB-X", Severity.ERROR, EVIL, EVIL, EVIL, EVIL)
     rung = Rung("static", Status.FAILED, EVIL, 1.0, (finding,))
-    steps = (Span("base", 0, 40, "run", 9, 1), Span("wheel", 40, 0, "failed", says=EVIL), Span("old", 0, 0, "cached"))
+    steps = (
+        TimeSpan("base", 0, 40, "run", 9, 1),
+        TimeSpan("wheel", 40, 0, "failed", says=EVIL),
+        TimeSpan("old", 0, 0, "cached"),
+    )
     return RunRecord(
-        EVIL, "2026-11-20", 41.0, steps, (Span("verify", 40, 1, "run", says=EVIL),), (EVIL,),
+        EVIL, "2026-11-20", 41.0, steps, (TimeSpan("verify", 40, 1, "run", says=EVIL),), (EVIL,),
         (Verification(EVIL, "0" * 64, (rung,)),), results(), verdict(), facts={"recipe": EVIL},
     )  # fmt: skip

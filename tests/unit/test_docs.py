@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from stackbuild.bench import environment as bench_environment
 from stackbuild.cli import app, load_commands
 from stackbuild.cli.settings import SETTINGS
-from stackbuild.core.errors import Stop, Stopped
+from stackbuild.core.errors import Interruption, Stop
 from stackbuild.model.recipe import recipe_schema
 from stackbuild.recipe.load import bundled
 from stackbuild.sources import git
@@ -106,7 +106,7 @@ def exit_codes() -> set[int]:
     """Every exit code of the code: of each Stop, of a signal, of a reader that has gone, and those that commands leave with."""
     ours = {stop.exit_code for stop in kinds_of_stop()}
     left = {int(code) for path in (ROOT / "stackbuild/cli").glob("*.py") for code in re.findall(r"\bleave\((\d+)\)", path.read_text("utf-8"))}
-    stopped = {Stopped(number).exit_code for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)}
+    stopped = {Interruption(number).exit_code for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)}
     return {0, *ours, *left, *stopped, 128 + signal.SIGPIPE}
 
 
@@ -228,7 +228,7 @@ def test_every_kind_of_error_has_its_section_with_its_exit_code() -> None:
     for stop in stops:
         said = re.findall(r"^Exit codes? ([^.:]*)|Exit code (\d+):", sections[stop.topic], re.MULTILINE)
         codes = {int(code) for pair in said for text in pair for code in re.findall(r"\d+", text)}
-        wanted = {129, 130, 143} if stop is Stopped else {stop.exit_code}
+        wanted = {129, 130, 143} if stop is Interruption else {stop.exit_code}
         assert wanted <= codes, f"{stop.__name__}: {stop.topic} has {codes}"
 
 

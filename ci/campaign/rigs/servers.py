@@ -23,8 +23,8 @@ from random import Random
 
 from campaign.frame import Case, NotRun, Rig
 from stackbuild.core.cancel import Stopper
-from stackbuild.core.errors import LockError, MachineLacks, Stop, Stopped
-from stackbuild.sources.http import TransferLimits, Wanted, fetch
+from stackbuild.core.errors import Interruption, LockError, MachineLacks, Stop
+from stackbuild.sources.http import DownloadRequest, TransferLimits, fetch
 
 BODY = bytes(range(256)) * 200
 DIGEST = "sha256:" + hashlib.sha256(BODY).hexdigest()
@@ -286,7 +286,7 @@ def _fetched(server: Server, url: str, folder: Path, stopper: Stopper) -> type[S
     if server.tls and server.trusted:
         os.environ["SSL_CERT_FILE"] = str(_certificate() / "cert")
     try:
-        fetch(Wanted(url, DIGEST), folder / "file", None, stopper, LIMITS)
+        fetch(DownloadRequest(url, DIGEST), folder / "file", None, stopper, LIMITS)
     except Stop as stop:
         return type(stop)
     finally:
@@ -319,7 +319,7 @@ def _stopped(server: Server, folder: Path) -> str:
         came_to = _fetched(server, there.url, folder, stopper)
         took = time.monotonic() - began - 0.3
         timer.join()
-    if came_to is not Stopped or took > 1.5:
+    if came_to is not Interruption or took > 1.5:
         return f"it came to {came_to} after {took:.1f} s"
     return f"it left {[path.name for path in folder.iterdir()]}" if any(folder.iterdir()) else ""
 

@@ -21,7 +21,7 @@ from random import Random
 from campaign.frame import Case, Rig
 from stackbuild.core import digest
 from stackbuild.core.errors import Stop
-from stackbuild.model.loaded import Loaded
+from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.plan import rows_of
 from stackbuild.recipe.load import load, parse
 from stackbuild.recipe.lock_file import parse_lock
@@ -152,7 +152,7 @@ def _lock(text: str, folder: Path) -> object:
 
 
 @cache
-def _demo() -> Loaded:
+def _demo() -> LoadedRecipe:
     return load("debian-13")
 
 
@@ -233,7 +233,7 @@ PARSERS: dict[str, Parser] = {
     "FetchContent": Parser(lambda text, folder: upstream.fetchcontent(text), lambda: ("FetchContent_Declare(\n  x\n  GIT_REPOSITORY https://github.com/a/b\n  GIT_TAG v1\n)\nFetchContent_Declare(y URL https://h/y.zip URL_HASH SHA1=" + "0" * 40 + ")\n",)),
     "abseil": Parser(lambda text, folder: upstream.abseil_of_protobuf(text), lambda: ('set(abseil-cpp-version "20240722.0")\n',)),
     "patch": Parser(_patch, lambda: (PATCH,)),
-    "answer": Parser(_headers, lambda: (ANSWER,), (HTTPException, http._Refused, ValueError)),
+    "answer": Parser(_headers, lambda: (ANSWER,), (HTTPException, http._RefusedAnswer, ValueError)),
 }  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from stackbuild.inspection.limits import ARCHIVE, ARCHIVE_FREE, ARCHIVE_RATIO, P
 from stackbuild.inspection.readers.budget import ReadBudget
 from stackbuild.inspection.readers.byte_parser import LimitError, MalformedError
 from stackbuild.inspection.readers.install_paths import landings
-from stackbuild.inspection.readers.source import ByteSource, Deflated, FileEntry, FileRange
+from stackbuild.inspection.readers.source import ByteSource, DeflatedSource, FileEntry, FileRange
 from stackbuild.inspection.readers.zip_directory import Directory, DirectoryRow, directory, other_name
 
 _ZIPFILE_RAISES = (
@@ -74,10 +74,10 @@ def _directory(fd: int) -> list[zipfile.ZipInfo]:
     return infos
 
 
-Told = tuple[str, str]
+EntryProblem = tuple[str, str]
 
 
-def _names(infos: list[zipfile.ZipInfo]) -> Iterator[Told]:
+def _names(infos: list[zipfile.ZipInfo]) -> Iterator[EntryProblem]:
     for path, times in Counter(info.filename for info in infos).items():
         for text in _unclean(path, times):
             yield path, text
@@ -103,13 +103,13 @@ def _unclean(path: str, times: int) -> Iterator[str]:
         yield "the name holds control characters, or characters without a shape that change how it reads (U+202E and others)"
 
 
-def _extents(members: list[tuple[zipfile.ZipInfo, int]], ends: Directory) -> tuple[set[int], list[Told]]:
+def _extents(members: list[tuple[zipfile.ZipInfo, int]], ends: Directory) -> tuple[set[int], list[EntryProblem]]:
     """Which members share bytes (a small archive then unpacks to any size), and the bytes that no member owns.
 
     `members` are directory entries and where each ends in the file, its descriptor included.
     """
     shared: set[int] = set()
-    extents: list[Told] = []
+    extents: list[EntryProblem] = []
     reached, last = 0, ""
     for index in sorted(range(len(members)), key=lambda index: (members[index][0].header_offset, index)):
         info, end = members[index]
@@ -182,5 +182,5 @@ def _source(
     if info.compress_type == zipfile.ZIP_STORED:
         return (span, []) if info.compress_size == info.file_size else (None, ["stored with two sizes"])
     if info.compress_type == zipfile.ZIP_DEFLATED:
-        return Deflated(span, info.file_size, budget), []
+        return DeflatedSource(span, info.file_size, budget), []
     return None, [f"compression method {info.compress_type}, which installers do not all read"]

@@ -22,7 +22,7 @@ ALIGN = 4096
 _FIRST = 4096
 #: Bytes that a bundle takes as a fact beyond its entries.
 _BUNDLE = 512
-DirectoryRow = tuple[int, int, str]
+BundleRow = tuple[int, int, str]
 
 
 def is_start(head: bytes) -> bool:
@@ -78,9 +78,7 @@ def plain(at: int, room: int, budget: ReadBudget) -> Pull[Bundle]:
     return Bundle(at, end, end, "none", 0, None, entries, tuple(objects), tuple(problems), vacant)
 
 
-def directory(
-    at: int, room: int, budget: ReadBudget
-) -> Generator[tuple[int, int], bytes, tuple[list[DirectoryRow], int]]:
+def directory(at: int, room: int, budget: ReadBudget) -> Generator[tuple[int, int], bytes, tuple[list[BundleRow], int]]:
     """The entries of a bundle (offset, size, ID), and where its table of them ends."""
     head = yield at, min(room, _FIRST)
     if len(head) < 32 or head[:24] != MAGIC:
@@ -91,7 +89,7 @@ def directory(
     longest = 32 + count * (24 + ENTRY_ID)
     if count * 256 > _FIRST:  # a table that may not fit the first page
         head = yield at, min(room, longest)
-    rows: list[DirectoryRow] = []
+    rows: list[BundleRow] = []
     budget.text(_BUNDLE)
     where = 32
     for _ in range(count):
@@ -151,10 +149,10 @@ def _pass_on(feed: Feed[Bundle], at: int, chunk: bytes) -> None:
         raise MalformedError("the entries of a compressed bundle overlap") from None
 
 
-Walk = tuple[list[Bundle], list[MalformedError]]
+BundleWalk = tuple[list[Bundle], list[MalformedError]]
 
 
-def bundles(at: int, size: int, budget: ReadBudget, foreseen: Callable[[int], Bundle | None]) -> Pull[Walk]:
+def bundles(at: int, size: int, budget: ReadBudget, foreseen: Callable[[int], Bundle | None]) -> Pull[BundleWalk]:
     """All bundles between `at` and `at + size`, and what stopped the walk, if anything did.
 
     Each bundle ends where it says; the next starts at the next 4 KiB boundary that is not zero (or at once: a linker may

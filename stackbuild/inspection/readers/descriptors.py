@@ -21,7 +21,7 @@ _SIZE = 64
 SAMPLE = 256
 _SAMPLES = 4
 
-Span = tuple[int, int]
+ImageRange = tuple[int, int]
 
 
 class Image(NamedTuple):
@@ -50,7 +50,7 @@ def samples(offset: int, length: int) -> list[int]:
     return [offset + at for at in range(0, max(length - SAMPLE, 0) + 1, step)][:_SAMPLES]
 
 
-def check(claimed: str, listed: object, image: Image, tags: bytes, code: list[Span]) -> None:
+def check(claimed: str, listed: object, image: Image, tags: bytes, code: list[ImageRange]) -> None:
     """Compare the kernels of the metadata with the descriptors. `code` are the (address, size) of executable segments.
 
     Raises MalformedError for a kernel without a descriptor, one whose descriptor has other sizes than the metadata, and

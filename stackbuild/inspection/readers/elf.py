@@ -32,9 +32,9 @@ _ELFTOOLS_RAISES = (
 
 _LOADED, _EXECUTABLE = 2, 4  # SHF_ALLOC, SHF_EXECINSTR
 _SHARED = re.compile(r"\.so(\.\d+)*$")
-Span = tuple[int, int]
+SectionRange = tuple[int, int]
 #: Name → (offset, size) of each section of that name; a file may have several.
-Sections = dict[str, list[Span]]
+Sections = dict[str, list[SectionRange]]
 
 
 class _File(io.RawIOBase):
@@ -69,7 +69,7 @@ def machine_of(head: bytes) -> int:
     return struct.unpack_from("<H", head, 18)[0] if len(head) >= 20 and head[:4] == b"\x7fELF" else 0
 
 
-def library(source: ByteSource, budget: ReadBudget) -> tuple[Library, Sections, list[Span]]:
+def library(source: ByteSource, budget: ReadBudget) -> tuple[Library, Sections, list[SectionRange]]:
     """Read a host ELF; where its sections are; and which stretches hold text, none of them twice. Raises MalformedError."""
     try:
         elf = ELFFile(cast(IO[bytes], _File(source, budget)))
@@ -90,9 +90,9 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         cause = cause.__context__
 
 
-def merged(spans: Iterable[Span]) -> list[Span]:
+def merged(spans: Iterable[SectionRange]) -> list[SectionRange]:
     """Stretches in order, those that overlap made one."""
-    ranges: list[Span] = []
+    ranges: list[SectionRange] = []
     for at, size in sorted(spans):
         if ranges and at < ranges[-1][0] + ranges[-1][1]:
             start, before = ranges.pop()
@@ -102,7 +102,7 @@ def merged(spans: Iterable[Span]) -> list[Span]:
     return ranges
 
 
-def _library(elf: Any, source: ByteSource, budget: ReadBudget) -> tuple[Library, Sections, list[Span]]:
+def _library(elf: Any, source: ByteSource, budget: ReadBudget) -> tuple[Library, Sections, list[SectionRange]]:
     loaded = ElfImage(source, budget)
     _check_kind(elf, loaded, source.path)
     sections = _sections(elf, source, budget)
@@ -110,7 +110,7 @@ def _library(elf: Any, source: ByteSource, budget: ReadBudget) -> tuple[Library,
     for name, section in sections:
         if section["sh_type"] not in ("SHT_NOBITS", "SHT_NULL"):
             spans.setdefault(name, []).append((int(section["sh_offset"]), int(section["sh_size"])))
-    exports, undefined = loaded.symbols(_said(sections, loaded))
+    exports, undefined = loaded.symbols(_symbol_count(sections, loaded))
     library = Library(
         path=source.path, size=source.size, machine=int(machine_of(source.read(0, 64))), soname=loaded.name(SONAME) or "",
         needed=loaded.names(NEEDED), rpath=_elements(loaded.name(RPATH)), runpath=_elements(loaded.name(RUNPATH)),
@@ -134,7 +134,7 @@ def _check_kind(elf: Any, loaded: ElfImage, path: str) -> None:
         raise MalformedError("it has no dynamic section (PT_DYNAMIC), so no loader takes it for a library")
 
 
-def _said(sections: list[tuple[str, Section]], loaded: ElfImage) -> int:
+def _symbol_count(sections: list[tuple[str, Section]], loaded: ElfImage) -> int:
     """How many dynamic symbols the section has that lies where the loader finds them."""
     at = loaded.symbol_table()
     return max(

@@ -89,7 +89,7 @@ class ElfImage:
         """(soname, symbol versions asked of it), by following the links from DT_VERNEED."""
         return tuple((file, tuple(name for _, name in rows)) for file, rows in self._version_needs())
 
-    def asked(self) -> dict[str, tuple[str, str]]:
+    def required_versions(self) -> dict[str, tuple[str, str]]:
         """Each undefined symbol to the (soname, version) that is asked of it; ("", "") where none is."""
         numbers = {number: (file, name) for file, rows in self._version_needs() for number, name in rows}
         at, versym = self._last.get(_SYMTAB, 0), self._last.get(_VERSYM, 0)

@@ -109,7 +109,7 @@ class LooseFile:
         """Nothing to do either."""
 
 
-class Deflated:
+class DeflatedSource:
     """A deflated member: `packed` holds its compressed bytes, `size` is what the archive says it inflates to."""
 
     def __init__(self, packed: FileRange, size: int, budget: ReadBudget | None = None) -> None:

@@ -8,10 +8,10 @@ from itertools import combinations
 
 from stackbuild.inspection.facts import Facts
 from stackbuild.inspection.readers.install_paths import landing
-from stackbuild.inspection.rules.rule import ERROR, Found, JointRule, counted, some
+from stackbuild.inspection.rules.rule import ERROR, JointRule, SubjectEvidence, counted, some
 
 
-def overwrite(all_facts: tuple[Facts, ...]) -> Iterator[Found]:
+def overwrite(all_facts: tuple[Facts, ...]) -> Iterator[SubjectEvidence]:
     wheels = [facts for facts in all_facts if facts.wheel is not None]
     for one, two in combinations(wheels, 2):
         if one.wheel and two.wheel and one.wheel.name != two.wheel.name:

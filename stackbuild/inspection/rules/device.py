@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from stackbuild.inspection.expectations import Expectations
 from stackbuild.inspection.facts import Facts, Library
 from stackbuild.inspection.readers.bundle import target_of
-from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, Found, counted, rule, some
+from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, SubjectEvidence, counted, rule, some
 from stackbuild.inspection.rules.variants import alternatives
 from stackbuild.inspection.summary import by_target
 from stackbuild.tables.targets import in_file_name, is_known, normal, processor
@@ -24,7 +24,7 @@ _WORTH = 64 << 20
     fix="Build again; no tool should edit bundle entries.",
     link="https://llvm.org/docs/AMDGPUUsage.html#elf-header",
 )  # fmt: skip
-def target_lie(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def target_lie(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """The target in the code object's ELF header is not that of the bundle's entry, of its metadata, or of its file's name."""
     for device in facts.device:
         for claimed, target in sorted({(o.claimed, o.target) for o in device.objects if o.claimed}):
@@ -50,7 +50,7 @@ def _disagree(claimed: str, target: str) -> bool:
     fix="If the GPU is real, its number is missing in `stackbuild/tables/targets.py`: say so in a bug report.",
     link="https://llvm.org/docs/AMDGPUUsage.html#amdgpu-elf-header-e-flags-table-v3-onwards",
 )  # fmt: skip
-def target_unknown(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def target_unknown(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A number in e_flags that no known processor has."""
     for device in facts.device:
         unknown = sorted({o.target for o in device.objects if not is_known(o.target)})
@@ -64,7 +64,7 @@ def target_unknown(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="Build again, and look for what rewrote the file (patchelf, strip, objcopy).",
     link="https://clang.llvm.org/docs/ClangOffloadBundler.html#compression-and-decompression",
 )  # fmt: skip
-def bundle_hash(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def bundle_hash(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """The hash in a CCOB header is not that of the inflated bundle."""
     for device in facts.device:
         wrong = [bundle.offset for bundle in device.bundles if bundle.hash_ok is False]
@@ -77,7 +77,7 @@ def bundle_hash(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     why="The GPU would run nothing and report success. Empty kernels are trampolines compiled for other targets.",
     fix="Add the target to the source's architecture list (CMAKE_HIP_ARCHITECTURES, GPU_TARGETS), not only to the linker's.",
 )  # fmt: skip
-def empty(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def empty(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """Kernels for a target, none of which uses a vector register; or no kernel at all where another target has some."""
     most = max((t.working for t in facts.targets), default=0)
     for target in facts.targets:
@@ -96,7 +96,7 @@ def empty(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="Build all targets from one source list; a file of another architecture may have overwritten the right one.",
     link="https://github.com/ROCm/rocm-systems/issues/6362",
 )  # fmt: skip
-def uneven(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def uneven(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """Fewer than half the non-empty kernels of the best covered target, but some. Libraries that are alternatives of each
     other are compared each by itself: a newer ROCm knows more targets."""
     groups = [group for group in alternatives(facts.libraries) if len(group) > 1]
@@ -119,7 +119,7 @@ def uneven(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="Build every source with the same targets; a part that is for some GPUs on purpose needs a check before its launch.",
     link="https://github.com/ROCm/rocm-libraries/issues/11219",
 )  # fmt: skip
-def bundle_targets(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def bundle_targets(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A bundle of a library lacks a target that another bundle of the same library has."""
     for device in facts.device:
         held = [frozenset(normal(o.target) for o in bundle.objects) for bundle in device.bundles if bundle.objects]
@@ -135,7 +135,7 @@ def bundle_targets(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     why="Each spilled register is memory traffic in the innermost loop; a wide kernel that spills is usually slower than a narrow one.",
     fix="Lower the block size or unrolling for that target, or `__launch_bounds__`; compare with the last release (`--diff`).",
 )  # fmt: skip
-def spills(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def spills(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """Per target, how many kernels spill vector registers and which is worst."""
     for target in facts.targets:
         if target.spilling and target.worst is not None:
@@ -155,7 +155,7 @@ def spills(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="Compress (`--offload-compress`), split per target into device wheels, or use -mcmodel=medium.",
     link="https://github.com/ROCm/rocm-systems/issues/7009",
 )  # fmt: skip
-def fatbin_size(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def fatbin_size(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """More than 1.5 GiB of .hip_fatbin in one library."""
     for device in facts.device:
         if device.section != "file" and device.size > _FATBIN_LIMIT:
@@ -168,7 +168,7 @@ def fatbin_size(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="Compile with `--offload-compress`, or ship one device wheel per target.",
     link="https://github.com/ROCm/rocm-systems/pull/3855",
 )  # fmt: skip
-def uncompressed(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def uncompressed(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """More than 64 MiB of plain bundles in one file."""
     for device in facts.device:
         plain = sum(bundle.size for bundle in device.bundles if bundle.compression == "none" and bundle.entries)
@@ -189,7 +189,7 @@ def _targets(objects: tuple[object, ...]) -> int:
     fix="Build every part with one ROCm, or `-mcode-object-version` alike.",
     link="https://llvm.org/docs/AMDGPUUsage.html#code-object",
 )  # fmt: skip
-def mixed_versions(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def mixed_versions(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """Code objects of more than one code-object version in one file."""
     for device in facts.device:
         versions = sorted({o.version for o in device.objects})
@@ -202,7 +202,7 @@ def mixed_versions(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     why="Each translation unit registers one bundle when the library is loaded; one that is not there is a launch that fails later.",
     fix="Look for what rewrote the file after linking (objcopy, patchelf, a size tool).",
 )  # fmt: skip
-def wrappers(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def wrappers(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """More wrappers of 24 bytes in .hipFatBinSegment than bundles in .hip_fatbin, but some bundles."""
     bundles = _bundles(facts)
     for lib in facts.libraries:
@@ -217,7 +217,7 @@ def wrappers(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="Look for what removed the section after linking (strip, objcopy, a size tool), and build again.",
     link="https://llvm.org/docs/AMDGPUUsage.html#code-object",
 )  # fmt: skip
-def lost(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def lost(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A library calls `__hipRegisterFatBinary` or has .hipFatBinSegment, and no bundle is in it; or its .hip_fatbin has a
     size and no bytes (NOBITS). Not where the code was split out into a kpack archive."""
     bundles = _bundles(facts)
@@ -247,7 +247,7 @@ def _registered(lib: Library) -> int:
     fix="Look for what renamed the section after linking (objcopy --rename-section).",
     link="https://clang.llvm.org/docs/ClangOffloadBundler.html",
 )  # fmt: skip
-def section(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def section(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """Bundles in a library that has sections, but not in its .hip_fatbin."""
     has_sections = {lib.path for lib in facts.libraries if lib.sections}
     for device in facts.device:
@@ -261,7 +261,7 @@ def section(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="Build again; a compiler that was given no target (`--offload-arch`) writes such bundles.",
     link="https://clang.llvm.org/docs/ClangOffloadBundler.html#bundled-code-object-layout",
 )  # fmt: skip
-def bundle_empty(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def bundle_empty(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A bundle with no entry, with entries for the host alone, or with an entry for a GPU that has no bytes."""
     for device in facts.device:
         bundles = [each for each in device.bundles if each.compression != "none" or each.entries or not each.objects]
@@ -279,7 +279,7 @@ def bundle_empty(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="Build again with each target named once; look for a step that joins bundles.",
     link="https://clang.llvm.org/docs/ClangOffloadBundler.html#bundled-code-object-layout",
 )  # fmt: skip
-def target_twice(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def target_twice(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """Two entries of one bundle for the same target ID."""
     for device in facts.device:
         twice = {
@@ -298,7 +298,7 @@ def target_twice(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="Build again with HIP's compiler; no tool should edit bundle entries.",
     link="https://clang.llvm.org/docs/ClangOffloadBundler.html#target-id",
 )  # fmt: skip
-def triple(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def triple(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """An entry that is neither `host-…` nor `hip-amdgcn-amd-amdhsa-…` or `hipv4-amdgcn-amd-amdhsa-…` with a target ID, nor
     SPIR-V of AMD."""
     for device in facts.device:
@@ -318,7 +318,7 @@ _ENTRY = re.compile(r"hip(v4)?-(amdgcn-amd-amdhsa-\w*-gfx[0-9a-z-]+(:\w+[+-])*|s
     fix="Copy the whole `library/` folder of the target, or leave the target out altogether.",
     link="https://github.com/ROCm/pytorch/issues/1340",
 )  # fmt: skip
-def tensile_pair(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def tensile_pair(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A Tensile library file in a wheel or folder, and no code object for its target in a file beside it: rocBLAS does not
     look into libraries. Silent where there is a kpack archive, which is not read and may hold it."""
     have = {
@@ -343,7 +343,7 @@ def _folder(path: str) -> str:
     fix="Copy the whole `library/` folder of the target.",
     link="https://github.com/ROCm/pytorch/issues/1340",
 )  # fmt: skip
-def tensile_lost(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def tensile_lost(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A lazy index in a wheel or folder names library files (`.dat`) that are not beside it."""
     have = {extra.path for extra in facts.extras}
     for extra in facts.extras if len(facts.members) > 1 else ():

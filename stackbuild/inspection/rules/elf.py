@@ -10,7 +10,7 @@ from stackbuild.inspection.expectations import Expectations
 from stackbuild.inspection.facts import Facts, Library
 from stackbuild.inspection.readers.install_paths import landing
 from stackbuild.inspection.readers.providers import bridge_stem
-from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, Found, counted, rule, some
+from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, SubjectEvidence, counted, rule, some
 
 _LD_SO = "https://man7.org/linux/man-pages/man8/ld.so.8.html"
 
@@ -36,7 +36,7 @@ def _is_loose(path: str) -> bool:
     " INSTALL_RPATH is empty. A needed path comes from linking a library without a soname by its path.",
     link=_LD_SO,
 )  # fmt: skip
-def cwd_runpath(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def cwd_runpath(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """An element of RPATH or RUNPATH that is empty or relative (`a::b`, a trailing `:`, `.`, `lib`, `$LIB/x`), or a needed
     library named by a relative path (`build/liba.so`)."""
     for lib in facts.libraries:
@@ -55,7 +55,7 @@ def cwd_runpath(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="A CMake list went into a linker option as it was: join INSTALL_RPATH with `:` (CMake does it for the property itself).",
     link=_LD_SO,
 )  # fmt: skip
-def runpath_separator(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def runpath_separator(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """An element of RPATH or RUNPATH that holds a semicolon."""
     for lib in facts.libraries:
         joined = [element for element in _search_path(lib) if ";" in element]
@@ -69,7 +69,7 @@ def runpath_separator(facts: Facts, expectations: Expectations) -> Iterator[Foun
     fix="Compile every part with `-fPIC` (an assembly file or a static library without it causes this), and link with `-Wl,-z,text`.",
     link="https://refspecs.linuxfoundation.org/elf/gabi4+/ch5.dynamic.html",
 )  # fmt: skip
-def text_relocations(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def text_relocations(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """DT_TEXTREL, or DF_TEXTREL in DT_FLAGS."""
     for lib in facts.libraries:
         if lib.text_relocations:
@@ -84,7 +84,7 @@ def text_relocations(facts: Facts, expectations: Expectations) -> Iterator[Found
     " (`runpaths`).",
     link="https://github.com/ROCm/AMDMIGraphX/issues/5235",
 )  # fmt: skip
-def absolute_runpath(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def absolute_runpath(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """An absolute element of RPATH or RUNPATH that the recipe does not name, or a needed library named by an absolute path."""
     for lib in facts.libraries:
         fixed = [e for e in _search_path(lib) if e.startswith("/") and e not in expectations.runpaths]
@@ -102,7 +102,7 @@ def absolute_runpath(facts: Facts, expectations: Expectations) -> Iterator[Found
     why="What is found there belongs to another package or to nobody; it changes without this wheel knowing.",
     fix="Point $ORIGIN to folders of the wheel; a package it is meant to reach (a rocm-sdk wheel) goes into the recipe.",
 )  # fmt: skip
-def escaping_runpath(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def escaping_runpath(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A $ORIGIN element that leads above the top of the wheel."""
     if facts.wheel is None:
         return
@@ -122,7 +122,7 @@ def escaping_runpath(facts: Facts, expectations: Expectations) -> Iterator[Found
     fix="Link with `-Wl,-z,noexecstack` (an assembly file without .note.GNU-stack causes it); `patchelf --clear-execstack` fixes one.",
     link="https://github.com/microsoft/onnxruntime/issues/27377",
 )  # fmt: skip
-def exec_stack(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def exec_stack(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """PT_GNU_STACK is executable, or missing, which means executable."""
     for lib in facts.libraries:
         if lib.exec_stack is not False:
@@ -137,7 +137,7 @@ def exec_stack(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     why="What links to it records the path it had at link time instead of a name.",
     fix="Link with `-Wl,-soname,NAME` (CMake does it unless NO_SONAME is set).",
 )  # fmt: skip
-def soname(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def soname(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A shared library, not a Python extension, without DT_SONAME. Bridge EPs are opened by path and still need one."""
     for lib in facts.libraries:
         named = re.search(r"(^|/)lib[^/]*\.so(\.\d+)*$", lib.path)
@@ -168,7 +168,7 @@ ALSO = {
     fix="Link the library the symbols are from (CMake: target_link_libraries), and link with `-Wl,--no-undefined`.",
     link="https://github.com/microsoft/onnxruntime/pull/15204",
 )  # fmt: skip
-def underlinked(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def underlinked(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """Undefined symbols of a ROCm library that DT_NEEDED does not name."""
     for lib in facts.libraries:
         missing: dict[str, list[str]] = {}
@@ -193,7 +193,7 @@ def _has(lib: Library, stem: str) -> bool:
     fix="Build with `-march=x86-64` (or the level the recipe declares) and dispatch at run time.",
     link="https://github.com/GeiserX/whisper-subs/issues/173",
 )  # fmt: skip
-def isa(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def isa(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """The GNU property note names an x86-64 level above the declared one (level 1 without a recipe). Compilers write that
     note only when asked to (`-Wl,-z,x86-64-v3`; clang and gcc do not by themselves), and ONNX Runtime holds AVX-512 code that
     it only runs where the CPU has it: silence here proves nothing. SB-LOG-NATIVE reads what compilers were told."""
@@ -207,7 +207,7 @@ def isa(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     why="They are downloaded and installed by every user and used by none of them.",
     fix="`strip --strip-unneeded` before RECORD is written (keep the debug files apart).",
 )  # fmt: skip
-def unstripped(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def unstripped(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A megabyte or more of .symtab, .strtab and .debug sections."""
     for lib in facts.libraries:
         spare = lib.symtab_bytes + lib.debug_bytes
@@ -220,7 +220,7 @@ def unstripped(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     why="It cannot be loaded there.",
     fix="Build it for the platform of the tag, or correct the tag.",
 )  # fmt: skip
-def machine(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def machine(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """e_machine is not that of the platform tag; or a library in a wheel for any platform."""
     if facts.wheel is None or not facts.wheel.filename_tags:
         return
@@ -243,7 +243,7 @@ def machine(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="Export them in the version script: GetProvider (bridge), CreateEpFactories and ReleaseEpFactory (plugin).",
     link="https://onnxruntime.ai/docs/execution-providers/plugin-ep-libraries/development.html",
 )  # fmt: skip
-def ep_exports(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def ep_exports(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A library named like a provider without `GetProvider`; one plugin entry point without the other; a wheel named for a
     plugin EP (`onnxruntime-ep-…`) that has no library with both; a Python extension without PyInit_; libonnxruntime without
     OrtGetApiBase; the shared bridge without Provider_GetHost and Provider_SetHost."""
@@ -278,7 +278,7 @@ def _wanted_exports(lib: Library) -> set[str]:
     why="Its symbols take the place of others' of the same name (LLVM, protobuf, abseil), and two libraries crash in each other.",
     fix="Link with a version script that keeps everything but the entry points local, and `-Wl,--exclude-libs,ALL`.",
 )  # fmt: skip
-def exports_many(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def exports_many(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """More than 64 dynamic symbols exported by a provider, a custom-op library, ONNX Runtime or its Python extension."""
     ours = {provider.path for provider in facts.providers}
     for lib in facts.libraries:

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 from stackbuild.inspection.expectations import Expectations
 from stackbuild.inspection.facts import Facts
-from stackbuild.inspection.rules.rule import ERROR, Found, counted, rule, some
+from stackbuild.inspection.rules.rule import ERROR, SubjectEvidence, counted, rule, some
 
 
 @rule(
@@ -16,7 +16,7 @@ from stackbuild.inspection.rules.rule import ERROR, Found, counted, rule, some
     fix="Give the option under its present name, or list it in the component's `unused_ok` and inspect with `--recipe`.",
     link="https://github.com/tobocop2/lilbee/pull/630",
 )  # fmt: skip
-def unused_option(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def unused_option(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """`Manually-specified variables were not used by the project` names an option that neither the recipe nor
     onnxruntime's own build is known to leave unused."""
     if facts.log:
@@ -33,7 +33,7 @@ def unused_option(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="Set an explicit level (`-march=x86-64`); look for GGML_NATIVE, CK_NATIVE and their like.",
     link="https://github.com/GeiserX/whisper-subs/issues/173",
 )  # fmt: skip
-def native(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def native(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A command line with -march=native or -mcpu=native."""
     if facts.log and facts.log.native:
         yield facts.subject, f"-march=native for {some(facts.log.native)}"

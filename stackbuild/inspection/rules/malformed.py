@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from stackbuild.inspection.expectations import Expectations
 from stackbuild.inspection.facts import Facts, ProblemKind
 from stackbuild.inspection.readers.bundle import is_portable
-from stackbuild.inspection.rules.rule import ERROR, NOTE, Found, rule
+from stackbuild.inspection.rules.rule import ERROR, NOTE, SubjectEvidence, rule
 
 
-def _problems(facts: Facts, kind: ProblemKind) -> Iterator[Found]:
+def _problems(facts: Facts, kind: ProblemKind) -> Iterator[SubjectEvidence]:
     for problem in facts.problems:
         if problem.trouble is kind:
             yield problem.subject, problem.what
@@ -21,7 +21,7 @@ def _problems(facts: Facts, kind: ProblemKind) -> Iterator[Found]:
     why="What a loader makes of such a file is undefined: it may refuse it, crash, or read something else than was checked.",
     fix="Build or fetch the file again. If it came from a fresh build, the linker, patchelf or strip damaged it.",
 )  # fmt: skip
-def malformed(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def malformed(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A truncated, mutated or lying wheel, ELF, bundle, code object or its metadata; a hash or CRC that is not the content's."""
     return _problems(facts, ProblemKind.MALFORMED)
 
@@ -31,7 +31,7 @@ def malformed(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     why="A few bytes can claim terabytes. Readers here follow no claim beyond the bounds of `stackbuild/inspection/limits.py`.",
     fix="Check where the file comes from. If it is genuine and this large, raise the bound and say so in a bug report.",
 )  # fmt: skip
-def limit(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def limit(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A count or size beyond the bounds of the readers."""
     return _problems(facts, ProblemKind.LIMIT)
 
@@ -42,7 +42,7 @@ def limit(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="Check it with the tool that made it.",
     link="https://github.com/ROCm/TheRock/blob/main/docs/rfcs/RFC0008-Multi-Arch-Packaging.md",
 )  # fmt: skip
-def unread(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def unread(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A .kpack archive, a library whose GPU code was split out into one, a MIOpen kernel database, or SPIR-V that the runtime
     compiles for its GPU."""
     for device in facts.device:
@@ -61,7 +61,7 @@ def unread(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="Write the wheel with one tool in one go; never append to it or edit it in place.",
     link="https://packaging.python.org/en/latest/specifications/binary-distribution-format/",
 )  # fmt: skip
-def unclean(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def unclean(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """Duplicate, absolute, `..` or control-character names, links, encrypted or overlapping members, local headers that
     disagree with the directory, extra fields with another name, several end records, counts or Zip64 records that disagree,
     bytes that no member owns, names and .data folders that come to the same place, and no, a wrong or several .dist-info."""

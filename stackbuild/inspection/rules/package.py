@@ -22,7 +22,7 @@ from stackbuild.inspection.readers.wheel import (
     required_names,
     same_version,
 )
-from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, Found, counted, rule, some
+from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, SubjectEvidence, counted, rule, some
 
 _RECORD_SPEC = "https://packaging.python.org/en/latest/specifications/recording-installed-packages/"
 
@@ -39,7 +39,7 @@ def _unhashed_may(path: str) -> bool:
     fix="Write RECORD again: `wheel unpack` and `wheel pack`, or let `auditwheel repair` rewrite it.",
     link=_RECORD_SPEC,
 )  # fmt: skip
-def record_hash(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def record_hash(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A row other than RECORD's own without a sha256 or stronger hash."""
     if facts.wheel is None:
         return
@@ -56,7 +56,7 @@ def record_hash(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="Pack the wheel in one go, after the last strip or patchelf.",
     link=_RECORD_SPEC,
 )  # fmt: skip
-def record_mismatch(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def record_mismatch(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """No RECORD; a file without a row; a row without a file, or twice; a hash or size that is not the file's."""
     metadata = facts.wheel
     if metadata is None:
@@ -80,7 +80,7 @@ def record_mismatch(facts: Facts, expectations: Expectations) -> Iterator[Found]
             yield from _row_against(listed[0], by_path[path])
 
 
-def _row_against(row: RecordRow, member: Member) -> Iterator[Found]:
+def _row_against(row: RecordRow, member: Member) -> Iterator[SubjectEvidence]:
     if row.size and row.size != str(member.size):
         yield row.path, f"RECORD says {row.size[:20]} bytes, it has {member.size}"
     kind, _, text = row.hash.partition("=")
@@ -101,7 +101,7 @@ def _hex(text: str) -> str:
     why="An index and an installer file the wheel under different names or versions.",
     fix="Build the wheel again with one name and version.",
 )  # fmt: skip
-def meta_name(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def meta_name(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """Name or version of the file name is not that of METADATA, or METADATA has none."""
     metadata = facts.wheel
     if metadata is None:
@@ -120,7 +120,7 @@ def meta_name(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="Add the distribution to the wheel's dependencies.",
     link="https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist-multiple-use",
 )  # fmt: skip
-def undeclared(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def undeclared(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A module imported unconditionally, by Python or by an extension's numpy binding, no requirement of its name, and no
     requirement that could bring it: a wheel that requires more than numpy and its like gets SB-META-TRANSITIVE."""
     for path, module in () if _may_bring_more(facts) else _not_declared(facts):
@@ -142,7 +142,7 @@ def _other_name(module: str, declared: set[str]) -> bool:
     fix="Declare what is imported.",
     link="https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist-multiple-use",
 )  # fmt: skip
-def transitive(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def transitive(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A module imported unconditionally, no requirement of its name, and some requirement that always applies."""
     for path, module in _not_declared(facts) if _may_bring_more(facts) else ():
         yield path, f"imports {module}; {_requires(facts)}"
@@ -180,7 +180,7 @@ _ALONE = frozenset(("numpy", "packaging", "protobuf", "typing-extensions", "flat
     fix="Write it as PEP 508 says, `name>=1.2; python_version < '3.12'`; a build backend checks it.",
     link="https://packaging.python.org/en/latest/specifications/dependency-specifiers/",
 )  # fmt: skip
-def requires(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def requires(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A `Requires-Dist` or `Requires-Python` of METADATA that does not parse."""
     if facts.wheel is None:
         return
@@ -197,7 +197,7 @@ def requires(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="Write `Wheel-Version: 1.0` into WHEEL; a build backend does it.",
     link="https://packaging.python.org/en/latest/specifications/binary-distribution-format/#file-contents",
 )  # fmt: skip
-def wheel_version(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def wheel_version(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """The `Wheel-Version` of WHEEL is missing, or its major number is not 1."""
     metadata = facts.wheel
     if metadata and metadata.filename and not re.fullmatch(r"1(\.\d+)*", metadata.wheel_version):
@@ -211,7 +211,7 @@ def wheel_version(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="Name it without a path, and write the value as `package.module:function`.",
     link="https://packaging.python.org/en/latest/specifications/entry-points/",
 )  # fmt: skip
-def entry_point(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def entry_point(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A line of entry_points.txt whose name is a path, `..`, or holds control characters, or whose value is not
     `module` or `module:attribute`."""
     for each in facts.wheel.entry_points if facts.wheel else ():
@@ -233,7 +233,7 @@ _OBJECT = re.compile(r"[\w.]+(\s*:\s*[\w.]+)?(\s*\[[^\]]*\])?")
     fix="Run the code when the package is imported.",
     link="https://docs.python.org/3/library/site.html",
 )  # fmt: skip
-def startup(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def startup(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A .pth file, sitecustomize or usercustomize at the top of the wheel or of its .data/purelib and .data/platlib."""
     if facts.wheel is None:
         return
@@ -250,7 +250,7 @@ def startup(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="Name it in `license-files` (METADATA: License-File).",
     link="https://peps.python.org/pep-0639/",
 )  # fmt: skip
-def licence(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def licence(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """No licence file beside METADATA."""
     if facts.wheel and not facts.wheel.licence_files:
         yield facts.wheel.filename or "METADATA", "no licence, copying or notice file in the .dist-info"
@@ -262,7 +262,7 @@ def licence(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="Set `readme` in pyproject.toml, or long_description and long_description_content_type.",
     link="https://packaging.python.org/en/latest/specifications/core-metadata/#description-content-type",
 )  # fmt: skip
-def description(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def description(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """No description, or one without its content type."""
     metadata = facts.wheel
     if metadata and not metadata.has_description:
@@ -277,7 +277,7 @@ def description(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="Write `+rocm.10.0`, from the first release on: the two forms do not sort together either.",
     link="https://packaging.python.org/en/latest/specifications/version-specifiers/#local-version-identifiers",
 )  # fmt: skip
-def version_local(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def version_local(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A local version such as `rocm7.2.4`, with the number glued to the word."""
     local = local_of(facts.wheel.version) if facts.wheel else ""
     if facts.wheel and re.match(r"[a-z]+\d", local):
@@ -290,7 +290,7 @@ def version_local(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     why="Users and bug reports go by the version; a wheel built from another branch has other code under that name.",
     fix="Check out the tag of the version, and build in a clean tree: sources without `.git`, as stackbuild's, name no commit.",
 )  # fmt: skip
-def build_info(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def build_info(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """ONNX Runtime's build information names a release branch of another version; or, with `--recipe`, another commit than
     the recipe's lock has for its source."""
     if facts.wheel is None:
@@ -318,7 +318,7 @@ def _same_commit(one: str, two: str) -> bool:
     fix="Tell users to uninstall the others first, or ship a plugin EP beside the plain onnxruntime.",
     link="https://onnxruntime.ai/docs/execution-providers/plugin-ep-libraries/packaging.html",
 )  # fmt: skip
-def shared_module(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def shared_module(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A distribution with another name that installs `onnxruntime/`."""
     metadata = facts.wheel
     if metadata and "onnxruntime" in metadata.top_level and metadata.name not in ("", "onnxruntime"):
@@ -330,7 +330,7 @@ def shared_module(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     why="Wheels hold no links, so each copy is downloaded and installed.",
     fix="Ship one and load it by that name.",
 )  # fmt: skip
-def duplicate(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def duplicate(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """Files of 64 KiB and more with equal size and CRC."""
     same: dict[tuple[int, int], list[str]] = defaultdict(list)
     for member in facts.members:

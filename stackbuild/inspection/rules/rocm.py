@@ -11,7 +11,7 @@ from stackbuild.inspection.expectations import Expectations
 from stackbuild.inspection.facts import Facts, Library, ProviderLibrary
 from stackbuild.inspection.readers.providers import bridge_stem
 from stackbuild.inspection.readers.wheel import required_names, same_version
-from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, Found, counted, rule, some
+from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, SubjectEvidence, counted, rule, some
 from stackbuild.inspection.rules.variants import alternatives
 from stackbuild.tables.targets import normal
 
@@ -49,7 +49,7 @@ def rocm_majors(lib: Library) -> dict[str, tuple[int, ...]]:
     fix="Build everything against one ROCm; look for a cached or prebuilt dependency of the other.",
     link="https://github.com/microsoft/onnxruntime/issues/20929",
 )  # fmt: skip
-def mixed(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def mixed(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """Needed sonames that no single ROCm major has together. Libraries that are alternatives of each other (one folder,
     names that differ by numbers alone, the same exports) each may be for another ROCm."""
     for lib in facts.libraries:
@@ -84,7 +84,7 @@ def _needs(owners: dict[str, tuple[int, ...]]) -> str:
     fix="Build in a base with the ROCm that the recipe targets.",
     link="https://github.com/ROCm/TheRock/issues/1995", needs="rocm",
 )  # fmt: skip
-def wrong_soname(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def wrong_soname(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A needed ROCm soname is not the one of the target ROCm's major release. Of libraries that are alternatives one has
     to fit."""
     if expectations.rocm_major not in SONAMES:
@@ -107,7 +107,7 @@ def _not_of(major: int, lib: Library) -> list[str]:
     " older than ROCm 7.",
     link="https://github.com/microsoft/onnxruntime/pull/19586",
 )  # fmt: skip
-def grafted(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def grafted(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A file named like a ROCm library, hashed names of auditwheel included, in a wheel that is not ROCm itself."""
     if facts.wheel is None or facts.wheel.name.startswith(("rocm", "amd-", "migraphx", "hip")):
         return
@@ -125,7 +125,7 @@ def grafted(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="Look in the configure log for `Manually-specified variables were not used`; `stackbuild inspect` reads such logs too.",
     link="https://github.com/tobocop2/lilbee/pull/630",
 )  # fmt: skip
-def no_provider(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def no_provider(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A distribution named for ROCm, MIGraphX or hipDNN that installs no such provider, custom-op library or GPU code."""
     metadata = facts.wheel
     if metadata is None or not metadata.name.startswith("onnxruntime") or not _GPU_NAMES.search(metadata.name):
@@ -141,7 +141,7 @@ def no_provider(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="Leave onnxruntime out of the dependencies and check the version when the library is registered.",
     link="https://onnxruntime.ai/docs/execution-providers/plugin-ep-libraries/packaging.html",
 )  # fmt: skip
-def plugin_depends(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def plugin_depends(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A wheel that brings only plugin EPs and requires an onnxruntime distribution, or brings ONNX Runtime itself."""
     if facts.wheel is None or {p.form for p in facts.providers} != {"plugin"}:
         return
@@ -160,7 +160,7 @@ def plugin_depends(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     " built for fewer on purpose (`build --gfx`) is judged with the same `--gfx`.",
     link="https://github.com/ROCm/rocm-libraries/issues/11219", needs="gfx",
 )  # fmt: skip
-def recipe_gfx(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def recipe_gfx(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """The set of target IDs of all code objects in a wheel is not the one that it must have by the recipe; or a library with GPU
     code lacks one of them that other files of the wheel have."""
     if facts.wheel is None or not expectations.gfx:
@@ -183,7 +183,7 @@ def recipe_gfx(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="Find the object that lost its kernels (`inspect --diff` with the last release); lower the floor only knowingly.",
     link="https://github.com/ROCm/rocm-systems/issues/6362", needs="kernels_floor",
 )  # fmt: skip
-def recipe_kernels(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def recipe_kernels(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """Fewer non-empty kernels for a target of a wheel than the recipe's floor."""
     if facts.wheel is None or not expectations.kernels_floor:
         return
@@ -203,7 +203,7 @@ def recipe_kernels(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     " that must have others than follow from its component says so in `verify.wheels`.",
     needs="providers",
 )  # fmt: skip
-def recipe_providers(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def recipe_providers(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A wheel has no library for a provider that it must have by the recipe, or none of custom operators. A plugin says its
     provider's name only when it runs: its file counts where it is named alike (`libmigraphx-ep.so`)."""
     if facts.wheel is None:
@@ -228,7 +228,7 @@ def _named_alike(provider: ProviderLibrary, name: str) -> bool:
     fix="Set the version in the recipe's wheel component; do not rename the file.",
     needs="version",
 )  # fmt: skip
-def recipe_version(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def recipe_version(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """The version, its local part included, is not the recipe's."""
     if expectations.version and facts.wheel and not same_version(facts.wheel.version, expectations.version):
         yield (
@@ -243,7 +243,7 @@ def recipe_version(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="Strip, compress GPU code (`--offload-compress`), or split targets into device wheels.",
     needs="size_budget",
 )  # fmt: skip
-def recipe_size(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def recipe_size(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """The wheel is larger than the recipe's budget."""
     if facts.wheel and expectations.size_budget and facts.size > expectations.size_budget:
         yield facts.subject, f"{facts.size:,} bytes; the budget is {expectations.size_budget:,}"
@@ -255,7 +255,7 @@ def recipe_size(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="Write the pattern for the ROCm of the recipe, or remove it.",
     needs="excludes",
 )  # fmt: skip
-def recipe_exclude(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def recipe_exclude(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A pattern of the repair step that no soname matches that the wheel's libraries need."""
     if facts.wheel is None:
         return
@@ -270,7 +270,7 @@ def recipe_exclude(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     why="They are outside every manylinux policy; without them the provider does not load.",
     fix="Name them in the README and, with a recipe, in the wheel's `external`.",
 )  # fmt: skip
-def external(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def external(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """Needed sonames that neither the wheel nor a manylinux policy has, and the recipe does not name."""
     needs: dict[str, list[str]] = defaultdict(list)
     outside = facts.policy.external if facts.policy else ()

@@ -11,8 +11,8 @@ from stackbuild.inspection.limits import FINDINGS
 from stackbuild.model.findings import Finding, Severity
 
 #: What a check yields: (subject, what was found there).
-Found = tuple[str, str]
-Check = Callable[[Facts, Expectations], Iterable[Found]]
+SubjectEvidence = tuple[str, str]
+RuleCheck = Callable[[Facts, Expectations], Iterable[SubjectEvidence]]
 
 ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
@@ -43,7 +43,7 @@ class RuleDescription:
 class Rule(RuleDescription):
     """A rule over the facts of one file."""
 
-    check: Check
+    check: RuleCheck
 
     def judge(self, facts: Facts, expectations: Expectations) -> list[Finding]:
         every = list(self.check(facts, expectations))
@@ -57,7 +57,7 @@ class Rule(RuleDescription):
 class JointRule(RuleDescription):
     """A rule over several files that would be installed together."""
 
-    check: Callable[[tuple[Facts, ...]], Iterable[Found]]
+    check: Callable[[tuple[Facts, ...]], Iterable[SubjectEvidence]]
 
     def judge(self, all_facts: tuple[Facts, ...]) -> list[Finding]:
         return [self.finding(subject, evidence) for subject, evidence in self.check(all_facts)]
@@ -65,7 +65,7 @@ class JointRule(RuleDescription):
 
 def rule(
     id: str, severity: Severity, title: str, *, why: str, fix: str, link: str = "", needs: str = ""
-) -> Callable[[Check], Rule]:
+) -> Callable[[RuleCheck], Rule]:
     """Make a Rule of the function below it, whose docstring says when the rule speaks."""
     return lambda check: Rule(id, severity, title, _sentence(check), why, fix, link, needs, check)
 

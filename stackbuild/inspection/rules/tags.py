@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from stackbuild.inspection.expectations import Expectations
 from stackbuild.inspection.facts import Facts, Library, WheelMetadata
-from stackbuild.inspection.rules.rule import ERROR, WARNING, Found, rule, some
+from stackbuild.inspection.rules.rule import ERROR, WARNING, SubjectEvidence, rule, some
 
 
 @rule(
@@ -17,7 +17,7 @@ from stackbuild.inspection.rules.rule import ERROR, WARNING, Found, rule, some
     fix="Never rename a wheel: `wheel tags` or `auditwheel repair --plat` changes both.",
     link="https://packaging.python.org/en/latest/specifications/binary-distribution-format/#file-contents",
 )  # fmt: skip
-def tag_mismatch(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def tag_mismatch(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """The tags of the file name are not the `Tag:` lines of WHEEL."""
     metadata = facts.wheel
     if metadata and metadata.filename_tags and metadata.filename_tags != metadata.wheel_tags:
@@ -33,7 +33,7 @@ def tag_mismatch(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     fix="Build on an older base, or claim the policy that holds: `auditwheel repair --plat`.",
     link="https://peps.python.org/pep-0600/",
 )  # fmt: skip
-def tag_policy(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def tag_policy(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A library needs symbol versions newer than the policy of a claimed tag, versioned or (`__isoc23_*`) by name."""
     if facts.policy is None:
         return
@@ -46,7 +46,7 @@ def tag_policy(facts: Facts, expectations: Expectations) -> Iterator[Found]:
         yield from _isoc23(facts, facts.wheel)
 
 
-def _isoc23(facts: Facts, wheel: WheelMetadata) -> Iterator[Found]:
+def _isoc23(facts: Facts, wheel: WheelMetadata) -> Iterator[SubjectEvidence]:
     """glibc 2.38 renamed strtol and friends for C23; unversioned references (static libraries) escape auditwheel."""
     claims = [
         int(m[1]) for tag in wheel.filename_tags + wheel.wheel_tags if (m := re.search(r"manylinux_2_(\d+)_", tag))
@@ -66,7 +66,7 @@ def _isoc23(facts: Facts, wheel: WheelMetadata) -> Iterator[Found]:
     fix="Build on the system of the tag, or correct the tag (`wheel tags`).",
     link="https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/",
 )  # fmt: skip
-def tag_platform(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def tag_platform(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """ELF libraries in a wheel for Windows, macOS or iOS; libraries that need glibc under a tag of musl or of another system
     than Linux; libraries that need musl under a manylinux tag."""
     for platform in _platforms(facts.wheel) if facts.wheel else ():
@@ -106,7 +106,7 @@ def _needs_musl(lib: Library) -> bool:
     fix="Check it with the `auditwheel` of that platform; a tag newer than every glibc is a slip.",
     link="https://peps.python.org/pep-0600/",
 )  # fmt: skip
-def tag_unknown(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def tag_unknown(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A manylinux tag of another architecture than x86-64, or of a glibc newer than auditwheel has a policy for."""
     metadata = facts.wheel
     if metadata is None or not facts.libraries:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from stackbuild.inspection.expectations import Expectations
 from stackbuild.inspection.facts import Facts
-from stackbuild.inspection.rules.rule import ERROR, WARNING, Found, counted, rule, some
+from stackbuild.inspection.rules.rule import ERROR, WARNING, SubjectEvidence, counted, rule, some
 
 
 @rule(
@@ -15,7 +15,7 @@ from stackbuild.inspection.rules.rule import ERROR, WARNING, Found, counted, rul
     fix="Build at a fixed path (stackbuild does) or with `-ffile-prefix-map=$PWD=.`.",
     link="https://reproducible-builds.org/docs/build-path/",
 )  # fmt: skip
-def home_path(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def home_path(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """Text under /home/NAME, /root or /Users/NAME in a library or other file, manuals and METADATA left out."""
     for hit in facts.texts:
         written = hit.path.endswith((".py", ".md", ".txt", ".rst", ".dist-info/METADATA"))
@@ -28,7 +28,7 @@ def home_path(facts: Facts, expectations: Expectations) -> Iterator[Found]:
     why="Whoever downloads the wheel has it.",
     fix="Revoke it now, then find what wrote it (an environment dump, a URL with a password in build information).",
 )  # fmt: skip
-def secret(facts: Facts, expectations: Expectations) -> Iterator[Found]:
+def secret(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """Access keys, tokens of code hosts and package indexes, private keys, tokens and passwords in URLs; in text also keys of
     storage, model hubs, chat and payment services, JSON web tokens, bearer tokens and netrc lines. Never shown whole."""
     for hit in facts.texts:

@@ -6,10 +6,10 @@ import dataclasses
 
 import error_metrics
 import numpy as np
-from probe import Job, main
+from probe import JobDict, main
 
 
-def do(job: Job) -> Job:
+def do(job: JobDict) -> JobDict:
     ours, theirs = np.load(job["ours"]), np.load(job["theirs"])
     if ours.files != theirs.files:
         return {"error": f"{len(ours.files)} outputs, the reference has {len(theirs.files)}"}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib
 import sys
 
-from probe import Job, main, said
+from probe import JobDict, error_text, main
 
 
-def do(job: Job) -> Job:
+def do(job: JobDict) -> JobDict:
     modules = {}
     for name in job["modules"]:
         try:
@@ -18,7 +18,7 @@ def do(job: Job) -> Job:
                 "version": str(getattr(module, "__version__", "")),
             }
         except BaseException as error:  # SystemExit at import is a failed import as well
-            modules[name] = {"error": said(error)}
+            modules[name] = {"error": error_text(error)}
     ort = sys.modules.get("onnxruntime")
     return {
         "python": sys.version.split()[0],

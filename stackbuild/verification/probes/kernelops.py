@@ -10,25 +10,25 @@ from typing import Any
 import error_metrics
 import numpy as np
 import onnxruntime as ort
-from probe import Job, main, said
+from probe import JobDict, error_text, main
 from sessions import options, package_library
 
 
-def do(job: Job) -> Job:
+def do(job: JobDict) -> JobDict:
     sys.path.insert(0, job["cases"])
     from tools import cases as kernel_cases
     from tools.case import mismatch
 
     session_options = options({})
     session_options.register_custom_ops_library(package_library(job["module"]))
-    rows: dict[str, Job] = {}
+    rows: dict[str, JobDict] = {}
     for case in sampled(kernel_cases.all_cases(job["seed"]), job["op"], *job["sample"]):
         row = rows.setdefault(str(case.dtype), {"cases": 0, "wrong": [], "failed": [], "worst": None})
         row["cases"] += 1
         try:
             got = run(kernel_cases, case, session_options)
         except Exception as error:  # ONNX Runtime raises many types; each is a case that did not run
-            row["failed"].append(f"{case.name}: {said(error)}")
+            row["failed"].append(f"{case.name}: {error_text(error)}")
             continue
         if why := mismatch(got, case):
             row["wrong"].append(f"{case.name}: {why}")
@@ -76,7 +76,7 @@ def run(kernel_cases: object, case: object, session_options: ort.SessionOptions)
     return np.array(output.numpy())
 
 
-def worst(row: Job, got: np.ndarray, expected: np.ndarray) -> None:
+def worst(row: JobDict, got: np.ndarray, expected: np.ndarray) -> None:
     """Keep the measures of the case with the largest relative RMS error."""
     if got.shape == expected.shape and got.size:
         errors = dataclasses.asdict(error_metrics.errors(got, expected))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ctypes
 import os
 
-from probe import Job, main
+from probe import JobDict, main
 
 
-def do(job: Job) -> Job:
+def do(job: JobDict) -> JobDict:
     for path in job["before"]:
         ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
     try:

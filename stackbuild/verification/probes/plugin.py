@@ -6,7 +6,7 @@ import importlib
 from types import ModuleType
 
 import onnxruntime as ort
-from probe import Job, main, said
+from probe import JobDict, error_text, main
 from sessions import ep_names, own_devices, package_library
 
 
@@ -15,10 +15,10 @@ def said_by(package: ModuleType) -> str:
     try:
         return str(package.why_no_device()) if hasattr(package, "why_no_device") else ""
     except (AttributeError, OSError) as error:
-        return str(said(error))
+        return str(error_text(error))
 
 
-def do(job: Job) -> Job:
+def do(job: JobDict) -> JobDict:
     if not hasattr(ort, "register_execution_provider_library"):
         return {"error": f"onnxruntime {ort.__version__} has no plugin EPs (1.23 and later have)"}
     package = importlib.import_module(job["module"])

@@ -13,21 +13,21 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-Job = dict[str, Any]
+JobDict = dict[str, Any]
 
 
-def main(do: Callable[[Job], Job]) -> None:
+def main(do: Callable[[JobDict], JobDict]) -> None:
     with os.fdopen(int(sys.argv[1]), encoding="utf-8") as job_file:
         job = json.load(job_file)
     try:
         answer = do(job)
     except Exception as error:  # every kind: the caller reports it as the probe's result
-        answer = {"error": said(error), "kind": type(error).__name__}
+        answer = {"error": error_text(error), "kind": type(error).__name__}
     with os.fdopen(int(sys.argv[2]), "w", encoding="utf-8") as answer_file:
         json.dump(answer, answer_file)
 
 
-def said(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """The error and what it came from: extension modules raise an ImportError that says nothing itself."""
     parts: list[str] = []
     while error is not None and len(parts) < 3:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import onnxruntime as ort
 
-Job = dict[str, Any]
+JobDict = dict[str, Any]
 NO_FALLBACK = {"session.disable_cpu_ep_fallback": "1"}
 RECORD = {"session.record_ep_graph_assignment_info": "1"}
 
@@ -35,7 +35,7 @@ def options(config: dict[str, str], *, profile: str = "") -> ort.SessionOptions:
     return session_options
 
 
-def session(model: Any, job: Job, session_options: ort.SessionOptions) -> ort.InferenceSession:
+def session(model: Any, job: JobDict, session_options: ort.SessionOptions) -> ort.InferenceSession:
     """A session on the job's provider, a plugin's devices or one by name, with the Python fallback off: it runs again on the CPU what failed."""
     if job.get("plugin"):
         devices = plugin_devices(job)
@@ -49,7 +49,7 @@ def session(model: Any, job: Job, session_options: ort.SessionOptions) -> ort.In
 _registered: set[str] = set()
 
 
-def plugin_devices(job: Job) -> list[Any]:
+def plugin_devices(job: JobDict) -> list[Any]:
     """Register the plugin's library once, and list the devices it offers."""
     if job["provider"] not in _registered:
         ort.register_execution_provider_library(job["provider"], package_library(job["plugin"]))

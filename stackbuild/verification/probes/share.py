@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import onnxruntime as ort
-from probe import Job, main
+from probe import JobDict, main
 from sessions import RECORD, assigned, feeds, options, session
 
 
-def do(job: Job) -> Job:
+def do(job: JobDict) -> JobDict:
     wanted = options(RECORD, profile=job["profile"])
     for dimension, size in job["sizes"].items():  # some providers compile fixed shapes only
         wanted.add_free_dimension_override_by_name(dimension, size)

@@ -20,7 +20,7 @@ import pytest
 
 from stackbuild.model.findings import Rung, Status, Verification
 from stackbuild.model.results import Benchmarks, Case, Fingerprint, OpTime, Series, Side
-from stackbuild.pipeline.run_record import BuiltFile, Delivery, RunRecord, Span, of_results
+from stackbuild.pipeline.run_record import BuiltFile, Delivery, RunRecord, TimeSpan, of_results
 from stackbuild.views.html import html
 from support.report_samples import verdict
 
@@ -102,8 +102,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     install = f'pip install "stackbuild-kernels @ file:///srv/dist/{wheel}#sha256={"ab" * 32}"'
     run = RunRecord(
         "debian-13, run 20261123T045429", "2026-11-23", 300.0,
-        (Span("kernels", 0, 200, "run", 9, 1), Span("a.step.with.a.long.name", 200, 2, "failed", says="line\n" * 9)),
-        (Span("verify", 202, 60, "run", says="6 rungs passed, 2 not run, 0 failed"),), ("a warning",),
+        (TimeSpan("kernels", 0, 200, "run", 9, 1), TimeSpan("a.step.with.a.long.name", 200, 2, "failed", says="line\n" * 9)),
+        (TimeSpan("verify", 202, 60, "run", says="6 rungs passed, 2 not run, 0 failed"),), ("a warning",),
         (Verification(wheel, "ab" * 32, rungs),), measured, verdict(), facts={"recipe": "debian-13"},
         delivery=Delivery((BuiltFile(wheel, 9_123_456, "ab" * 32),), install, "dist/simple", (("lock", folder / "x.lock.yaml"),)),
     )  # fmt: skip

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from stackbuild.core.cancel import Stopper
-from stackbuild.core.errors import LockError, MachineLacks, Stopped
-from stackbuild.sources.http import TransferLimits, Wanted, fetch
+from stackbuild.core.errors import Interruption, LockError, MachineLacks
+from stackbuild.sources.http import DownloadRequest, TransferLimits, fetch
 
 BODY = bytes(range(256)) * 400
 DIGEST = "sha256:" + hashlib.sha256(BODY).hexdigest()
@@ -98,7 +98,7 @@ def answer(handler: BaseHTTPRequestHandler, server: Server, fault: str) -> None:
 
 def get(server: Server, tmp_path: Path) -> Path:
     target = tmp_path / "got" / "file.bin"
-    fetch(Wanted(server.url, DIGEST), target, None, Stopper(), SOON)
+    fetch(DownloadRequest(server.url, DIGEST), target, None, Stopper(), SOON)
     return target
 
 
@@ -154,15 +154,15 @@ def test_other_bytes_are_refused_with_both_digests_and_leave_nothing(server: Ser
 
 def test_no_server_at_all_is_said_soon(tmp_path: Path) -> None:
     with pytest.raises(MachineLacks, match="refused"):
-        fetch(Wanted("http://127.0.0.1:9/x", ""), tmp_path / "x", None, Stopper(), SOON)
+        fetch(DownloadRequest("http://127.0.0.1:9/x", ""), tmp_path / "x", None, Stopper(), SOON)
 
 
 def test_a_stopped_run_stops_between_tries(server: Server, tmp_path: Path) -> None:
     server.faults = ["500"] * 3
     stopper = Stopper()
     stopper.signal = 2
-    with pytest.raises(Stopped):
-        fetch(Wanted(server.url, DIGEST), tmp_path / "x", None, stopper)
+    with pytest.raises(Interruption):
+        fetch(DownloadRequest(server.url, DIGEST), tmp_path / "x", None, stopper)
 
 
 def test_a_stop_is_seen_while_a_server_says_nothing(server: Server, tmp_path: Path) -> None:
@@ -170,6 +170,6 @@ def test_a_stop_is_seen_while_a_server_says_nothing(server: Server, tmp_path: Pa
     stopper = Stopper()
     threading.Timer(0.1, stopper.set, (2,)).start()
     started = time.monotonic()
-    with pytest.raises(Stopped):
-        fetch(Wanted(server.url, DIGEST), tmp_path / "x", None, stopper)
+    with pytest.raises(Interruption):
+        fetch(DownloadRequest(server.url, DIGEST), tmp_path / "x", None, stopper)
     assert time.monotonic() - started < 1.1 and not list(tmp_path.iterdir())

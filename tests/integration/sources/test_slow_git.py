@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from stackbuild.core.cancel import Stopper, collected
-from stackbuild.core.errors import MachineLacks, StepFailed, Stopped
+from stackbuild.core.errors import Interruption, MachineLacks, StepFailed
 from stackbuild.sources import git
 
 
@@ -39,7 +39,7 @@ def test_a_signal_ends_git_at_once(tmp_path: Path) -> None:
         with stopper.on_signals():
             threading.Timer(0.3, stopper.set, (2,)).start()
             started = time.monotonic()
-            with pytest.raises(Stopped):
+            with pytest.raises(Interruption):
                 git.ask(f"https://127.0.0.1:{silent.getsockname()[1]}/org/tool", "v1")
         assert time.monotonic() - started < 3
 

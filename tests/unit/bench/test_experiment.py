@@ -12,7 +12,7 @@ from stackbuild.bench.environment import WorkerEnvironment
 from stackbuild.bench.experiment import Contender, Experiment, with_libraries
 from stackbuild.bench.job import SessionOptions, TimingBudget, WorkerAnswer
 from stackbuild.bench.selection import parse_providers
-from stackbuild.core.errors import MachineLacks, Stopped
+from stackbuild.core.errors import Interruption, MachineLacks
 from stackbuild.model.results import Side
 from stackbuild.views.bench import progress
 
@@ -21,7 +21,7 @@ from stackbuild.views.bench import progress
 def test_a_signal_while_measuring_ends_it_in_order(number: signal.Signals) -> None:
     found = signal.signal(number, signal.SIG_DFL)  # also where nohup runs the tests
     try:
-        with pytest.raises(Stopped), progress():
+        with pytest.raises(Interruption), progress():
             signal.raise_signal(number)
         assert signal.getsignal(number) is signal.SIG_DFL
     finally:

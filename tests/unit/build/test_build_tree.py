@@ -14,7 +14,7 @@ from stackbuild.build.build_tree import begin_tree
 from stackbuild.model.plan import Command, Need, Step
 from stackbuild.store import unfinished as left
 from stackbuild.store.records import Record
-from stackbuild.store.store import Staging, Store
+from stackbuild.store.store import StagingFolder, Store
 from stackbuild.store.unfinished import MARK, UnfinishedMark
 
 CONFIGURE, BUILD = Command(("cmake",), "configure"), Command(("cmake", "--build"), "build")
@@ -35,12 +35,12 @@ def store(root: Path) -> Iterator[Store]:
     made.close()
 
 
-def begin(store: Store, step: Step = STEP, trees: dict[str, str] = TREES, by: tuple[str, str] = BY) -> tuple[Staging, str]:
+def begin(store: Store, step: Step = STEP, trees: dict[str, str] = TREES, by: tuple[str, str] = BY) -> tuple[StagingFolder, str]:
     staging = store.stage(step.name)
     return staging, begin_tree(step, trees, staging, store, by)
 
 
-def work(staging: Staging, step: Step = STEP, log: str = ".ninja_log") -> None:
+def work(staging: StagingFolder, step: Step = STEP, log: str = ".ninja_log") -> None:
     tree = staging.build / step.name
     (tree / log).parent.mkdir(exist_ok=True)
     (tree / log).touch()

@@ -12,7 +12,7 @@ import pytest
 
 from stackbuild.build.jobserver import Jobserver
 from stackbuild.core.cancel import Stopper
-from stackbuild.core.errors import Stopped
+from stackbuild.core.errors import Interruption
 
 
 def test_tokens_are_lent_and_come_back(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_waiting_for_a_token_ends_when_the_run_is_stopped(tmp_path: Path) -> Non
     with server.token(stopper):
         threading.Timer(0.1, stopper.set, (signal.SIGINT,)).start()
         started = time.monotonic()
-        with pytest.raises(Stopped) as caught, server.token(stopper):
+        with pytest.raises(Interruption) as caught, server.token(stopper):
             pass
         assert time.monotonic() - started < 2 and caught.value.exit_code == 130
     server.close()

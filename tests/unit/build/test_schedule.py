@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from stackbuild.build.context import BuildContext
 from stackbuild.build.schedule import Limits, schedule
-from stackbuild.core.errors import MachineLacks, Stopped
+from stackbuild.core.errors import Interruption, MachineLacks
 from stackbuild.model.events import StepBroke
 from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.status import status, steps_to_run
@@ -170,7 +170,7 @@ def test_a_stop_ends_the_run_and_what_was_made_is_kept(tmp_path: Path) -> None:
     commands = FakeCommands()
     with fake_context(commands, tmp_path) as context:
         commands.during = lambda name: context.stopper.set(signal.SIGTERM) if name == "first" else None
-        with pytest.raises(Stopped) as caught:
+        with pytest.raises(Interruption) as caught:
             schedule(plan, context, Limits(2, MEMORY * 10))
     assert caught.value.exit_code == 143 and "first" in commands.began and "second" not in commands.began
     rest = FakeCommands()
@@ -229,7 +229,7 @@ def test_a_reader_that_goes_away_stops_the_run(tmp_path: Path) -> None:
             raise BrokenPipeError
 
         commands.during = gone
-        with pytest.raises(Stopped) as caught:
+        with pytest.raises(Interruption) as caught:
             schedule(plan_of(step("a"), step("b")), context, Limits(1, MEMORY))
     assert caught.value.exit_code == 141 and len(commands.began) == 2  # base and one step
 

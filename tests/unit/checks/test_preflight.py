@@ -14,7 +14,7 @@ from stackbuild.build.order import Order, open_context
 from stackbuild.core.errors import LockError, PlanError
 from stackbuild.core.resources import folder
 from stackbuild.model.events import Emit, Event, StepStarted
-from stackbuild.model.loaded import Loaded
+from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.lock import questions_digest
 from stackbuild.plan.compatibility import doubts
 from stackbuild.plan.current import current_plan
@@ -23,7 +23,7 @@ from stackbuild.recipe.load import load
 
 
 @pytest.fixture
-def impossible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Loaded:
+def impossible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LoadedRecipe:
     """rocm-6.4 with a target that its ROCm has no code objects for. Its lock stays fresh: gfx is no question of it."""
     monkeypatch.setenv("STACKBUILD_STORE", str(tmp_path / "store"))
     text = (folder("recipes") / "rocm-6.4.yaml").read_text()
@@ -33,7 +33,7 @@ def impossible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Loaded:
     return load(str(tmp_path / "mine.yaml"))
 
 
-def test_plan_refuses_what_cannot_work(impossible: Loaded) -> None:
+def test_plan_refuses_what_cannot_work(impossible: LoadedRecipe) -> None:
     with (
         pytest.raises(PlanError, match=r"ROCm 6\.4\.4 has no gfx950"),
         current_plan(impossible, Choice(python=("3.12",))),
@@ -75,19 +75,19 @@ def test_a_source_alone_needs_no_base(tmp_path: Path, monkeypatch: pytest.Monkey
     assert began == ["source.kernels"]
 
 
-def built(loaded: Loaded, listen: Emit) -> None:
+def built(loaded: LoadedRecipe, listen: Emit) -> None:
     order = Order(runner="fake")
     with open_context(loaded, order, (listen,)) as context:
         build(loaded, order, context)
 
 
-def fetched(loaded: Loaded, listen: Emit) -> None:
+def fetched(loaded: LoadedRecipe, listen: Emit) -> None:
     fetch_all(loaded, Order(runner="fake"), None, (listen,))
 
 
 @pytest.mark.parametrize("verb", [built, fetched])
 def test_what_the_lock_does_not_answer_is_refused_before_anything_begins(
-    verb: Callable[[Loaded, Emit], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    verb: Callable[[LoadedRecipe, Emit], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The base's image, a commit, and the dependencies of a source: as long as they are open no action is asked for them."""
     monkeypatch.setenv("STACKBUILD_STORE", str(tmp_path / "store"))
@@ -102,7 +102,7 @@ def test_what_the_lock_does_not_answer_is_refused_before_anything_begins(
     assert not any(isinstance(event, StepStarted) for event in began)
 
 
-def test_a_dry_run_refuses_what_cannot_work(impossible: Loaded) -> None:
+def test_a_dry_run_refuses_what_cannot_work(impossible: LoadedRecipe) -> None:
     with pytest.raises(PlanError, match=r"ROCm 6\.4\.4 has no gfx950") as stopped:
         dry(impossible, Order(Choice(python=("3.12",))))
     assert f"recipe check --recipe {impossible.given_name}" in stopped.value.next

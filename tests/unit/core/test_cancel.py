@@ -9,7 +9,7 @@ import time
 import pytest
 
 from stackbuild.core.cancel import Stopper
-from stackbuild.core.errors import Stopped
+from stackbuild.core.errors import Interruption
 
 
 def test_a_stopper_is_set_once_and_signals_set_it() -> None:
@@ -21,7 +21,7 @@ def test_a_stopper_is_set_once_and_signals_set_it() -> None:
         assert stopper.signal == signal.SIGTERM
     assert signal.getsignal(signal.SIGTERM) is before
     stopper.set(signal.SIGINT)
-    with pytest.raises(Stopped) as caught:
+    with pytest.raises(Interruption) as caught:
         stopper.check()
     assert caught.value.exit_code == 143
 

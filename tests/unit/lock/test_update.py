@@ -13,7 +13,7 @@ from stackbuild.core.errors import MachineLacks, PlanError, StepFailed
 from stackbuild.core.resources import folder
 from stackbuild.lock import dependencies
 from stackbuild.lock.update import LockUpdate, update
-from stackbuild.model.loaded import Loaded
+from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.lock import Dep, Lock, questions
 from stackbuild.plan.compatibility import refuse_impossible
 from stackbuild.plan.consistency import tree_versions
@@ -190,7 +190,7 @@ def test_the_header_names_the_recipe_that_was_given(mine: Path) -> None:
     "name", [p.stem for p in folder("recipes").glob("*.yaml") if p.with_suffix(".lock.yaml").exists()]
 )
 def test_bundled_locks_say_which_questions_they_answer(name: str) -> None:
-    loaded: Loaded = load(name)
+    loaded: LoadedRecipe = load(name)
     assert read_lock(loaded).questions == questions(loaded.recipe)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.build.context import Built
+from stackbuild.build.context import StepOutput
 from stackbuild.build.schedule import Limits, schedule
 from stackbuild.model.events import Note
 from stackbuild.model.plan import Plan
@@ -40,7 +40,7 @@ class Machine:
             assert context.sharing is not None
             found = {} if from_scratch else context.store.find_all(s.key for s in plan.steps)
             stored = found if from_scratch else context.sharing.with_remotes(plan, found)
-            built: dict[str, Built] = {}
+            built: dict[str, StepOutput] = {}
             built, broken = schedule(plan, context, Limits(2, 1 << 34), stored)
             assert not broken
             context.sharing.push_made({one.key for one in built.values() if one.how == "run"})

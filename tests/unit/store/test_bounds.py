@@ -9,18 +9,18 @@ import pytest
 
 from stackbuild.store import atomic, tree
 from stackbuild.store.maintenance import collect, unfinished
-from stackbuild.store.store import Staging, Store
+from stackbuild.store.store import StagingFolder, Store
 from stackbuild.store.tree import Bounds, OutOfBounds
 from support.stores import again, deep
 
 
 @pytest.fixture
-def staging(store: Store) -> Staging:
+def staging(store: Store) -> StagingFolder:
     return store.stage("s")
 
 
 @pytest.mark.parametrize("name", ["d", "d" * 255])
-def test_a_tree_3000_deep_is_removed_by_the_next_run(store: Store, staging: Staging, name: str) -> None:
+def test_a_tree_3000_deep_is_removed_by_the_next_run(store: Store, staging: StagingFolder, name: str) -> None:
     for folder in (staging.out, staging.build, staging.upper):
         deep(folder, 3000, name)
     with pytest.raises(OutOfBounds, match=r"deep|bytes"):
@@ -33,7 +33,7 @@ def test_a_tree_3000_deep_is_removed_by_the_next_run(store: Store, staging: Stag
     assert not (store.root / "tmp" / "dead").exists()
 
 
-def test_a_deep_build_tree_that_was_kept_is_told_and_collected(store: Store, staging: Staging) -> None:
+def test_a_deep_build_tree_that_was_kept_is_told_and_collected(store: Store, staging: StagingFolder) -> None:
     deep(staging.build, 3000)
     store.keep_failed("r.s", staging)
     assert [row.name for row in unfinished(store)] == ["r.s"]
@@ -41,7 +41,7 @@ def test_a_deep_build_tree_that_was_kept_is_told_and_collected(store: Store, sta
     assert unfinished(store) == ()
 
 
-def test_a_deep_tree_among_the_stored_ones_is_damage(store: Store, staging: Staging) -> None:
+def test_a_deep_tree_among_the_stored_ones_is_damage(store: Store, staging: StagingFolder) -> None:
     (staging.out / "a").touch()
     name = store.keep(staging)
     deep(store.tree(name), 3000)
@@ -74,7 +74,7 @@ def test_what_is_just_within_the_bounds_is_taken(tmp_path: Path) -> None:
     assert len(tree.survey(tmp_path, BOUNDS)) == 9
 
 
-def test_modes_that_only_harm_are_taken_away(store: Store, staging: Staging) -> None:
+def test_modes_that_only_harm_are_taken_away(store: Store, staging: StagingFolder) -> None:
     (staging.out / "su").touch()
     (staging.out / "su").chmod(0o6755)
     (staging.out / "shared").mkdir()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from stackbuild.cli.build import _told_before
+from stackbuild.cli.build import _steps_failed
 from stackbuild.model.events import (
     Compiles,
     Note,
@@ -94,6 +94,6 @@ def test_verbose_shows_what_a_step_prints_behind_its_name(tmp_path: Path) -> Non
 def test_a_failure_on_the_screen_is_not_told_again() -> None:
     view = PlainView()
     text = seen(view, StepStarted("lib", "k", "/none", 0.0), BROKE)
-    assert text.count("/s/lib.log") == 1 and view.told == ["lib"]
-    last = str(_told_before(view.told))
+    assert text.count("/s/lib.log") == 1 and view.failed_steps == ["lib"]
+    last = str(_steps_failed(view.failed_steps))
     assert last == "the build failed: lib"

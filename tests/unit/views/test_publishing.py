@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stackbuild.publishing.publication import Published, Receipt
+from stackbuild.publishing.publication import PublishedWheel, Receipt
 from stackbuild.publishing.verify_release import ReleaseProof, WheelProof
 from stackbuild.views.publishing import draw_problems, draw_published, draw_release_proof
 
@@ -15,7 +15,7 @@ SHOWN = r"verified\x1b[2J\n✓ index number 9\u202e\r"
 def test_a_claim_is_one_line_without_escape_sequences(capsys: pytest.CaptureFixture[str]) -> None:
     wheel = WheelProof("demo/demo-1.whl", "0" * 64, ("verification",), False, CLAIM)
     draw_release_proof(ReleaseProof("simple", 1, "2090", (), 1, 1, (wheel,), ()))
-    draw_published(Receipt("simple", (Published("demo", "1", "demo-1.whl", "", 1, True, "", "demo @ x", CLAIM),), 1))
+    draw_published(Receipt("simple", (PublishedWheel("demo", "1", "demo-1.whl", "", 1, True, "", "demo @ x", CLAIM),), 1))
     draw_problems([CLAIM], "")
     shown = capsys.readouterr()
     for text, words in ((shown.out, f"  {SHOWN}"), (shown.err, f"published: demo-1.whl: {SHOWN}"), (shown.out, f"✗ {SHOWN}")):

@@ -24,13 +24,13 @@ from stackbuild.model.results import (
     ChangedInput,
     GateOutcome,
     GateVerdict,
-    InputsCompared,
+    InputComparison,
     KernelCounters,
     OpTime,
     Series,
     Verdict,
 )
-from stackbuild.pipeline.run_record import BuiltFile, Delivery, RunRecord, Span, find_run, of_results
+from stackbuild.pipeline.run_record import BuiltFile, Delivery, RunRecord, TimeSpan, find_run, of_results
 from stackbuild.views import bench
 from stackbuild.views.formats import render_run
 from stackbuild.views.html import html
@@ -262,24 +262,24 @@ def test_curves_rise_with_throughput_and_lie_on_the_paper() -> None:
 
 
 def test_a_timeline_of_a_thousand_steps_keeps_the_longest_and_what_failed() -> None:
-    spans = [Span(f"s{n}", n, n / 10, "run") for n in range(1000)] + [Span("bad", 3, 0, "failed")]
+    spans = [TimeSpan(f"s{n}", n, n / 10, "run") for n in range(1000)] + [TimeSpan("bad", 3, 0, "failed")]
     found = timeline(spans, 1100)
     assert found is not None and len(found.bars) == 60 and found.left_out == 1000 - 60
     assert {"bad", "s999"} <= {bar.span.name for bar in found.bars}
     assert all(bar.x >= 0 and bar.x + bar.width <= WIDTH for bar in found.bars)
-    assert timeline([Span("x", 0, 0, "cached")], 1) is None
+    assert timeline([TimeSpan("x", 0, 0, "cached")], 1) is None
 
 
 def test_no_label_of_a_timeline_is_cut_at_its_edge() -> None:
     """A step that begins past the middle, with its cache's figures: the label ran out of the picture."""
-    long = Span("onnxruntime-wheel.cp312", 55, 3661, "run", hits=120, misses=880)
-    found = timeline([Span("a", 0, 50, "run"), long, Span("b", 59, 1, "run"), Span("x" * 80, 30, 1, "failed")], 60)
+    long = TimeSpan("onnxruntime-wheel.cp312", 55, 3661, "run", hits=120, misses=880)
+    found = timeline([TimeSpan("a", 0, 50, "run"), long, TimeSpan("b", 59, 1, "run"), TimeSpan("x" * 80, 30, 1, "failed")], 60)
     assert found is not None
     for bar in found.bars:
         room = LETTER * len(bar.label)
         low, high = (bar.text - room, bar.text) if bar.ends else (bar.text, bar.text + room)
         assert high <= WIDTH and (low >= 0 or room > WIDTH), bar
-    half = timeline([Span("kernels", 60, 40, "run", hits=1, misses=24), Span("base", 0, 60, "run")], 100)
+    half = timeline([TimeSpan("kernels", 60, 40, "run", hits=1, misses=24), TimeSpan("base", 0, 60, "run")], 100)
     assert half is not None and half.bars[1].label == "kernels · 40 s · ccache 4 % of 25" and half.bars[1].ends
 
 
@@ -314,7 +314,7 @@ def test_what_is_drawn_cannot_act_on_a_terminal(capsys: pytest.CaptureFixture[st
               replace(whole.cases[0].series[1], problem=odd))  # fmt: skip
     hostile = replace(
         whole, cases=(replace(whole.cases[0], name=odd, series=series),), timer=odd, notes=(odd,),
-        inputs=InputsCompared("a", "b", (ChangedInput(odd, odd, odd),)),
+        inputs=InputComparison("a", "b", (ChangedInput(odd, odd, odd),)),
     )  # fmt: skip
     (gate,) = verdict(odd).gates
     bench.draw_benchmarks(hostile)

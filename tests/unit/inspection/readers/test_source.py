@@ -10,7 +10,7 @@ import pytest
 
 from stackbuild.inspection import inspect
 from stackbuild.inspection.readers.byte_parser import MalformedError
-from stackbuild.inspection.readers.source import Deflated, FileRange, ahead
+from stackbuild.inspection.readers.source import DeflatedSource, FileRange, ahead
 from support.binaries import GOOD, zipped
 
 
@@ -23,7 +23,7 @@ def test_a_deflated_member_is_read_anywhere_after_one_pass(tmp_path: Path, monke
     monkeypatch.setattr("stackbuild.inspection.readers.source.CHECKPOINT", 100_000)
     plain = b"".join(n.to_bytes(4, "little") for n in range(300_000))
     packer = zlib.compressobj(6, zlib.DEFLATED, -15)
-    source = Deflated(on_disk(tmp_path / "x", packer.compress(plain) + packer.flush()), len(plain))
+    source = DeflatedSource(on_disk(tmp_path / "x", packer.compress(plain) + packer.flush()), len(plain))
     assert b"".join(ahead(source.chunks())) == plain
     for at, size in (
         (0, 10),
@@ -73,7 +73,7 @@ def test_a_member_is_not_inflated_again_for_ever(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("stackbuild.inspection.readers.source.AGAIN", 10)
     plain = os.urandom(2_000_000)
     packer = zlib.compressobj(1, zlib.DEFLATED, -15)
-    source = Deflated(on_disk(tmp_path / "x", packer.compress(plain) + packer.flush()), len(plain))
+    source = DeflatedSource(on_disk(tmp_path / "x", packer.compress(plain) + packer.flush()), len(plain))
     list(source.chunks())
     with pytest.raises(MalformedError, match="scattered"):
         for turn in range(100):

@@ -1,0 +1,81 @@
+"""Names: what a class, an alias, a function or a variable of stackbuild is called.
+
+A name is the noun of its value. A word such as `found` says how a value came about and not what it is, so no function,
+parameter or variable of the packages in `COVERED` is called so. Fields are left out: they are keys of the JSON
+documents. No class and no alias of these packages is called so either, and none has two meanings.
+`python ci/names.py` prints every violation and exits 1 if there is one.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from layout import LEVELS, STACKBUILD
+
+PARTICIPLES = frozenset(("asked", "found", "made", "said", "taken", "told"))
+"""Words that no function, parameter or variable is called by."""
+COVERED = frozenset(LEVELS) - {"hipify"}
+"""The packages that the rules hold for."""
+_CAMEL_CASE = re.compile(r"_?[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*")
+_PARTICIPLE_TYPE = re.compile(r"_?(?:[A-Z][a-z]*[^e]ed|Built|Found|Kept|Made|Said|Taken|Told)")
+"""A type of one word that is a participle. `StepFailed` and `RunStarted` are the usual forms of errors and events."""
+
+
+def variables(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Line and name of every function, parameter and variable; the fields of classes are not among them."""
+    fields = {id(node.target) for each in ast.walk(tree) if isinstance(each, ast.ClassDef)
+              for node in each.body if isinstance(node, ast.AnnAssign)}  # fmt: skip
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in fields:
+            yield node.lineno, node.id
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or (
+            isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name
+        ):
+            yield node.lineno, node.name
+
+
+def types(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
+    """Line, name and meaning of every class and alias. A class means its own name, an alias its expression."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            yield node.lineno, node.name, f"class {node.name}"
+    for node in tree.body:
+        aliases = (
+            [each.id for each in node.targets if isinstance(each, ast.Name)] if isinstance(node, ast.Assign) else []
+        )
+        for name in filter(_CAMEL_CASE.fullmatch, aliases):
+            yield node.lineno, name, ast.unparse(node.value)
+
+
+def violations(files: dict[str, Path], covered: frozenset[str]) -> Iterator[str]:
+    """A sentence for each name that breaks a rule. `files` are modules by dotted name."""
+    meanings: dict[str, tuple[str, str]] = {}
+    for module, path in sorted(files.items()):
+        if STACKBUILD.part(module) not in covered:
+            continue
+        tree = ast.parse(path.read_text("utf-8"))
+        for line, name in variables(tree):
+            if name.strip("_") in PARTICIPLES:
+                yield f"{path}:{line}: `{name}` says how the value came about: name what it is"
+        for line, name, meaning in types(tree):
+            if _PARTICIPLE_TYPE.fullmatch(name):
+                yield f"{path}:{line}: the type `{name}` is called by a participle: name it by a noun"
+            before, place = meanings.setdefault(name, (meaning, f"{path}:{line}"))
+            if before != meaning:
+                yield f"{path}:{line}: the type `{name}` has another meaning at {place}"
+
+
+def main() -> int:
+    lines = list(violations(STACKBUILD.modules, COVERED))
+    print("\n".join(lines) or f"names of {len(STACKBUILD.modules)} modules: nothing found")
+    return bool(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

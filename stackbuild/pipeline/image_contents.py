@@ -1,0 +1,128 @@
+"""The wheels of an image: built, fetched with what they run with, and installed by the base's own Python."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from stackbuild.build.build import build, wheels
+from stackbuild.build.context import BuildContext
+from stackbuild.build.order import Order
+from stackbuild.core.errors import LockError, MachineLacks, StepFailed, UsageError
+from stackbuild.core.versions import series
+from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.model.plan import Step
+from stackbuild.pipeline.image_sandbox import sandbox_of
+from stackbuild.recipe.wheels import narrowed
+from stackbuild.sources.dpkg import DpkgRoot
+
+
+@dataclass(frozen=True)
+class ImageContents:
+    """What the image is made of.
+
+    `base` is the root of the recipe's base, `step` the step that made it and `python` its Python. `own` are the recipe's wheels,
+    `runtime` those that they run with, `packages` the import packages that are loaded as a proof.
+    """
+
+    base: Path
+    step: Step
+    python: str
+    own: tuple[Path, ...]
+    runtime: tuple[Path, ...]
+    packages: tuple[str, ...]
+
+
+def contents_of(loaded: LoadedRecipe, order: Order, context: BuildContext) -> ImageContents:
+    """Build the wheels, and fetch those that they run with for the base's Python."""
+    outputs = build(loaded, order, context)
+    step = next((s for s in outputs.plan.steps if s.action in ("debian", "image")), None)
+    record = context.store.find(step.key) if step else None
+    if step is None or record is None:
+        raise MachineLacks("the recipe's base is not in the store", next=f"stackbuild build -r {loaded.given_name}")
+    base = context.store.tree(record.tree)
+    python = _python(base)
+    own = tuple(w for w in wheels(outputs, context.store) if fits_python(w, python))
+    if not own:
+        raise UsageError("the recipe makes no wheel for its base's Python", where=f"Python {python}")
+    runtime: tuple[Path, ...] = ()
+    if loaded.recipe.verify and loaded.recipe.verify.runtime:
+        if python not in loaded.recipe.python:
+            raise LockError(
+                f"the recipe does not list Python {python}, which its base has",
+                where="python",
+                next=f"add it and run `stackbuild lock -r {loaded.given_name}`",
+            )
+        house = f"wheelhouse.{python}"
+        choice = replace(order.choice, python=(python,), until=house)
+        fetched = build(loaded, replace(order, choice=choice), context)
+        runtime = tuple(p for b in fetched.built for p in sorted(context.store.tree(b.tree).glob("*.whl")))
+    return ImageContents(base, step, python, own, without_replaced(runtime, own), _packages(loaded, order))
+
+
+def _python(base: Path) -> str:
+    """The Python of the base, such as `3.13`."""
+    status = DpkgRoot(base).packages.get("python3")
+    version = re.search(r"^Version: (\S+)", status.stanza, re.MULTILINE) if status else None
+    if version is None:
+        raise MachineLacks("the base has no package python3", next="add python3 to the recipe's base")
+    return series(version[1])
+
+
+def fits_python(wheel: Path, python: str) -> bool:
+    """Whether that Python, such as `3.13`, can install the wheel: by the Python tag of its file name."""
+    tag = wheel.stem.split("-")[-3]
+    return tag.startswith("py") or tag == f"cp{python.replace('.', '')}"
+
+
+def without_replaced(runtime: tuple[Path, ...], own: tuple[Path, ...]) -> tuple[Path, ...]:
+    """The wheels of a runtime but for distributions that the recipe makes itself. One `onnxruntime` is enough."""
+    mine = {w.name.partition("-")[0].lower() for w in own}
+    replaced = (
+        {"onnxruntime"} if any(name.startswith("onnxruntime_") and "_ep_" not in name for name in mine) else set()
+    )
+    return tuple(w for w in runtime if w.name.partition("-")[0].lower() not in mine | replaced)
+
+
+def _packages(loaded: LoadedRecipe, order: Order) -> tuple[str, ...]:
+    """The import packages of the recipe's wheels, those that are loaded to prove the image."""
+    recipe, _ = narrowed(loaded.recipe, order.choice.gfx)
+    return tuple(
+        dict.fromkeys(p for c in recipe.components.values() for p in getattr(c, "packages", ()) if "/" not in p)
+    )
+
+
+def install_wheels(contents: ImageContents, scratch: Path) -> Mapping[str, Path]:
+    """Each wheel's files where the base's own Python puts them: `own` or `runtime` to the folder. pip runs in the base."""
+    folders = {}
+    for kind, chosen in (("runtime", contents.runtime), ("own", contents.own)):
+        target, given = scratch / kind, scratch / f"{kind}-wheels"
+        target.mkdir()
+        given.mkdir()
+        for wheel in chosen:
+            shutil.copy(wheel, given)
+        if chosen:
+            _pip(contents.base, target, given)
+        folders[kind] = target
+    return folders
+
+
+def _pip(root: Path, target: Path, wheels_folder: Path) -> None:
+    import pip
+
+    names = [f"/tmp/wheels/{p.name}" for p in sorted(wheels_folder.iterdir())]
+    sandbox = sandbox_of(
+        root,
+        (
+            *("--dir", "/tmp/pip", "--ro-bind", str(Path(pip.__file__).parent), "/tmp/pip/pip"),
+            *("--ro-bind", str(wheels_folder), "/tmp/wheels", "--bind", str(target), "/tmp/target"),
+        ),
+        (("PYTHONPATH", "/tmp/pip"), ("PIP_CONFIG_FILE", "/dev/null"), ("PIP_ROOT_USER_ACTION", "ignore")),
+    )
+    words = ("--no-index", "--no-deps", "--no-compile", "--no-cache-dir", "--disable-pip-version-check")
+    code, output = sandbox.run("python3", "-m", "pip", "install", "--quiet", *words, "--target", "/tmp/target", *names)
+    if code:
+        raise StepFailed(f"pip cannot install the wheels in the base: {output.strip()[-800:]}", where=str(root))
