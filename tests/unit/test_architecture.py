@@ -9,6 +9,7 @@ import ast
 import re
 import sys
 from collections import Counter
+from collections.abc import Iterable, Set
 from dataclasses import replace
 from pathlib import Path
 
@@ -315,3 +316,42 @@ def test_a_command_that_fails_is_not_counted(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(SystemExit) as stopped:
         trace(["plan", "-r", "no-such-recipe"])
     assert stopped.value.code == 2
+
+
+def modules_below(root: Path) -> frozenset[str]:
+    """The modules below `root`, as paths without a suffix."""
+    return frozenset(path.relative_to(root).with_suffix("").as_posix() for path in root.rglob("*.py"))
+
+
+def misplaced(tests: Iterable[str], modules: Set[str]) -> list[str]:
+    """The test files that lie at the path of no module or package.
+
+    A module's tests are `test_MODULE.py` where the module lies, or files in a folder called as the module. Tests of a
+    package as a whole lie in its folder `whole`. Tests of the repository lie in tests/unit itself.
+    """
+    packages = {module.rpartition("/")[0] for module in modules}
+
+    def is_placed(test: str) -> bool:
+        folder, _, name = test.rpartition("/")
+        package, _, last = folder.rpartition("/")
+        own = f"{folder}/{name.removeprefix('test_')}"
+        return own in modules | packages or folder in modules or (last == "whole" and package in packages)
+
+    return [test for test in tests if "/" in test and not is_placed(test)]
+
+
+def test_each_test_lies_where_its_module_does() -> None:
+    """`kernels` has its tools in kernels/tools, so a test of one may leave `tools` out of its path."""
+    kernels = {f"kernels/{module}" for name in (".", "tools") for module in modules_below(ROOT / "kernels" / name)}
+    modules = modules_below(ROOT / "stackbuild") | kernels
+    unit = ROOT / "tests/unit"
+    tests = [path.relative_to(unit).with_suffix("").as_posix() for path in sorted(unit.rglob("test_*.py"))]
+    assert len(tests) > 150
+    assert not misplaced(tests, modules)
+
+
+def test_a_misplaced_test_is_found() -> None:
+    modules = frozenset(("store/__init__", "store/tree"))
+    good = ["test_docs", "store/test_tree", "store/tree/test_links", "store/whole/test_bounds"]
+    bad = ["store/test_bounds", "gone/test_tree", "store/gone/test_links", "gone/whole/test_bounds"]
+    assert misplaced([*good, *bad], modules) == bad

@@ -1,4 +1,4 @@
-"""The gate on trial for real, a few times; the large counts are simulated in tests/unit/judgement/test_error_rates.py."""
+"""The gate on trial for real, a few times; the large counts are simulated in tests/unit/judgement/whole/test_error_rates.py."""
 
 from __future__ import annotations
 

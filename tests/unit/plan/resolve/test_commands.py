@@ -1,6 +1,6 @@
 """Every command of every bundled recipe, as files that people read in a review: `commands/RECIPE.txt`.
 
-To take a new state over: STACKBUILD_SNAPSHOTS=write pytest tests/unit/plan/test_commands.py
+To take a new state over: STACKBUILD_SNAPSHOTS=write pytest tests/unit/plan/resolve/test_commands.py
 """
 
 import os

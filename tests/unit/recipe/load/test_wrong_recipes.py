@@ -1,6 +1,6 @@
 """Each wrong recipe gives one message: place, cause, next step. The snapshots lie beside the recipes.
 
-To take them anew after a change of words: `STACKBUILD_SNAPSHOTS=1 pytest tests/unit/recipe/test_wrong_recipes.py`, and
+To take them anew after a change of words: `STACKBUILD_SNAPSHOTS=1 pytest tests/unit/recipe/load/test_wrong_recipes.py`, and
 read the diff.
 """
 

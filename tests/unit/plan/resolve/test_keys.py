@@ -1,6 +1,6 @@
 """Keys: a fixed recipe on fixed inputs has fixed keys, and each change changes those it must and no other.
 
-When the meaning of a step changes on purpose: `STACKBUILD_SNAPSHOTS=1 pytest tests/unit/plan/test_keys.py`, and read
+When the meaning of a step changes on purpose: `STACKBUILD_SNAPSHOTS=1 pytest tests/unit/plan/resolve/test_keys.py`, and read
 the diff: every store out there will build those steps again.
 """
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import pytest
 
 np = pytest.importorskip("numpy")
-KERNELS = Path(__file__).parents[3] / "kernels"
+KERNELS = Path(__file__).parents[4] / "kernels"
 FOLDERS = {"tools", "attention", "batch_norm", "conv", "group_norm", "leaky_relu"}
 
 

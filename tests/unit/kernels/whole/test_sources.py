@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-KERNELS = Path(__file__).parents[3] / "kernels"
+KERNELS = Path(__file__).parents[4] / "kernels"
 OPERATORS = ("attention", "batch_norm", "conv", "group_norm", "leaky_relu")
 SOURCES = sorted(p for p in KERNELS.rglob("*") if p.suffix in {".hip", ".hpp"} and "ep" not in p.relative_to(KERNELS).parts)
 

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-EP = Path(__file__).parents[4] / "kernels" / "ep"
+EP = Path(__file__).parents[5] / "kernels" / "ep"
 
 
 @pytest.fixture

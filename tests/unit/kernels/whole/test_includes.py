@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-KERNELS = Path(__file__).parents[3] / "kernels"
+KERNELS = Path(__file__).parents[4] / "kernels"
 LEVELS = {
     "common": 1,
     # The provider. None of its folders may include an operator: those of kernels/ and ep/ops are above it.
