@@ -66,7 +66,7 @@ class _Dispatch(ctypes.Structure):
         ("pointers", ctypes.c_void_p), ("kernarg", ctypes.c_char_p), ("kernarg_bytes", ctypes.c_size_t),
         ("dynamic_lds_bytes", ctypes.c_uint32), ("lds_limit", ctypes.c_uint32), ("seed", ctypes.c_uint64), ("threads", ctypes.c_uint32),
         ("budget", ctypes.c_uint64), ("context", ctypes.c_void_p), ("range", _Range), ("report", _Report),
-        ("counters", ctypes.POINTER(_Counters)),
+        ("counters", ctypes.POINTER(_Counters)), ("items", ctypes.c_uint32 * 3),
     )  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def executor_library(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class Launch:
-    """The sizes of a dispatch and how it is run."""
+    """The sizes of a dispatch and how it is run. `items` are the grid's work-items where its last workgroups are partial."""
 
     grid: tuple[int, int, int]
     workgroup: tuple[int, int, int]
@@ -108,6 +108,7 @@ class Launch:
     seed: int = 0
     threads: int = 0
     budget: int = 0
+    items: tuple[int, int, int] = (0, 0, 0)
 
 
 class Executor:
@@ -157,7 +158,7 @@ class Executor:
         given = _Dispatch(
             ctypes.sizeof(_Dispatch), handle, (ctypes.c_uint32 * 3)(*launch.grid), (ctypes.c_uint32 * 3)(*launch.workgroup), None,
             kernarg, len(kernarg), launch.dynamic_lds_bytes, 0, launch.seed, launch.threads, launch.budget, None,
-            _Range(in_range) if ranges is not None else _Range(), _Report(report), ctypes.pointer(counters),
+            _Range(in_range) if ranges is not None else _Range(), _Report(report), ctypes.pointer(counters), (ctypes.c_uint32 * 3)(*launch.items),
         )  # fmt: skip
         result = self._library.emulator_dispatch(ctypes.byref(given))
         if result:

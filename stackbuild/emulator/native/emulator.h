@@ -120,6 +120,7 @@ struct emulator_dispatch {
     emulator_range range;          /* NULL: bounds are not checked, wrong addresses are EMULATOR_FAULT */
     emulator_report report;        /* NULL: none */
     struct emulator_counters *counters; /* NULL, or added to */
+    uint32_t items[3];             /* work-items of the grid, where the last workgroup of an axis is partial; 0: all are whole */
 };
 
 /* Opens FOLDER, which translate wrote. NULL, and a sentence in `error`, where it cannot. */

@@ -256,7 +256,7 @@ struct run {
     uint32_t kernarg_bytes, lds_bytes, waves;
     uint8_t packet[64];
     uint64_t groups;
-    _Atomic uint64_t next;
+    _Atomic uint64_t next, waves_begun;
     _Atomic int result;
     pthread_mutex_t lock;
     struct { uint64_t pc; int kind; } said[256];
@@ -377,12 +377,24 @@ static uint64_t next_random(uint64_t *state)
     return x ^ x >> 31;
 }
 
-/* Registers as the hardware sets them at a wave's start. */
-static void start_wave(struct wave *w, const struct run *run, const uint32_t *group, uint32_t index)
+static uint32_t items_of(const struct emulator_dispatch *d, int axis) { return d->items[axis] ? d->items[axis] : d->grid[axis] * d->workgroup[axis]; }
+
+/* The work-items of a workgroup along each axis: fewer in the last one of an axis where it is partial; their product. */
+static uint32_t size_of(const struct emulator_dispatch *d, const uint32_t *group, uint32_t *size)
+{
+    for (int i = 0; i < 3; i++) {
+        uint32_t rest = d->items[i] ? d->items[i] - group[i] * d->workgroup[i] : d->workgroup[i];
+        size[i] = rest < d->workgroup[i] ? rest : d->workgroup[i];
+    }
+    return size[0] * size[1] * size[2];
+}
+
+/* Registers as the hardware sets them at a wave's start. `extent` is the workgroup's size along each axis. */
+static void start_wave(struct wave *w, const struct run *run, const uint32_t *group, const uint32_t *extent, uint32_t index)
 {
     const struct emulator_dispatch *d = run->dispatch;
     const struct kernel *k = run->kernel;
-    uint32_t lanes = k->facts.wavefront, at = 0, size = d->workgroup[0] * d->workgroup[1] * d->workgroup[2];
+    uint32_t lanes = k->facts.wavefront, at = 0, size = extent[0] * extent[1] * extent[2];
     uint64_t kernarg = (uint64_t)(uintptr_t)run->kernarg, packet = (uint64_t)(uintptr_t)run->packet;
     uint32_t user = k->rsrc2 >> 1 & 31;
     int rdna4 = !strcmp(k->object->family, "rdna4"), architected = rdna4 || !strcmp(k->object->family, "rdna3") || !strncmp(k->object->target, "gfx94", 5) || !strncmp(k->object->target, "gfx95", 5);
@@ -411,8 +423,8 @@ static void start_wave(struct wave *w, const struct run *run, const uint32_t *gr
     uint64_t exec = 0;
     uint32_t start = index * lanes;
     for (uint32_t l = 0; l < lanes && start + l < size; l++) {
-        uint32_t item = start + l, x = item % d->workgroup[0], rest = item / d->workgroup[0];
-        w->v[l] = x | rest % d->workgroup[1] << 10 | rest / d->workgroup[1] << 20;
+        uint32_t item = start + l, x = item % extent[0], rest = item / extent[0];
+        w->v[l] = x | rest % extent[1] << 10 | rest / extent[1] << 20;
         exec |= 1ull << l;
     }
     w->s[126] = (uint32_t)exec;
@@ -433,21 +445,23 @@ static void run_group(struct worker *worker, struct wave **waves, uint8_t *lds, 
     worker->group[0] = (uint32_t)(number % d->grid[0]);
     worker->group[1] = (uint32_t)(number / d->grid[0] % d->grid[1]);
     worker->group[2] = (uint32_t)(number / d->grid[0] / d->grid[1]);
+    uint32_t extent[3], size = size_of(d, worker->group, extent), count = (size + lanes - 1) / lanes;
+    atomic_fetch_add(&run->waves_begun, count);
     memset(lds, 0xff, run->lds_bytes); /* a NaN in every type: LDS has no values at the start */
-    for (uint32_t i = 0; i < run->waves; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         struct wave *w = waves[i];
         memset(w->s, 0, sizeof w->s);
         memset(w->v, 0, (size_t)w->rows * lanes * 4);
         w->scc = w->resume = w->pc = 0;
         w->fuel = d->budget ? (int64_t)d->budget : 1ll << 40;
         w->index = i;
-        start_wave(w, run, worker->group, i);
+        start_wave(w, run, worker->group, extent, i);
         sanitizer_start(w, run->lds_bytes);
         state[i] = WAVE_BARRIER;
     }
     for (;;) {
         uint32_t order[64], alive = 0, stopped = 0;
-        for (uint32_t i = 0; i < run->waves; i++)
+        for (uint32_t i = 0; i < count; i++)
             if (state[i] == WAVE_BARRIER) order[alive++] = i;
         if (!alive || atomic_load(&run->result)) break;
         if (d->seed)
@@ -474,7 +488,7 @@ static void run_group(struct worker *worker, struct wave **waves, uint8_t *lds, 
                 report(waves[order[i]], EMULATOR_DIVERGENT_BARRIER, -1, 0, text);
             }
         }
-        sanitizer_interval(waves, run->waves);
+        sanitizer_interval(waves, count);
         if (!stopped) break;
     }
 }
@@ -598,9 +612,10 @@ static void fill_arguments(const struct emulator_dispatch *d, const struct kerne
         uint64_t value = 0;
         size_t length = strlen(kind);
         int axis = length && kind[length - 1] >= 'x' && kind[length - 1] <= 'z' ? kind[length - 1] - 'x' : 0;
-        if (!strncmp(kind, "block_count_", 12)) value = d->grid[axis];
+        if (!strncmp(kind, "block_count_", 12)) value = items_of(d, axis) / d->workgroup[axis];
         else if (!strncmp(kind, "group_size_", 11)) value = d->workgroup[axis];
-        else if (!strcmp(kind, "grid_dims")) value = d->grid[2] * d->workgroup[2] > 1 ? 3 : d->grid[1] * d->workgroup[1] > 1 ? 2 : 1;
+        else if (!strncmp(kind, "remainder_", 10)) value = items_of(d, axis) % d->workgroup[axis];
+        else if (!strcmp(kind, "grid_dims")) value = items_of(d, 2) > 1 ? 3 : items_of(d, 1) > 1 ? 2 : 1;
         else if (!strcmp(kind, "dynamic_lds_size")) value = d->dynamic_lds_bytes;
         else if (!strcmp(kind, "shared_base")) value = SHARED_APERTURE >> 32;
         else if (!strcmp(kind, "private_base")) value = PRIVATE_APERTURE >> 32;
@@ -614,7 +629,7 @@ static void fill_packet(uint8_t *packet, const struct emulator_dispatch *d, cons
     uint64_t kernarg = (uint64_t)(uintptr_t)run->kernarg;
     for (int i = 0; i < 3; i++) {
         uint16_t size = (uint16_t)d->workgroup[i];
-        items[i] = d->grid[i] * d->workgroup[i];
+        items[i] = items_of(d, i);
         memcpy(packet + 4 + 2 * i, &size, 2);
     }
     memcpy(packet + 12, items, 12);
@@ -639,6 +654,9 @@ int emulator_dispatch(const struct emulator_dispatch *d)
         snprintf(text, sizeof text, "a workgroup of %llu work-items: the kernel takes 1 to %u", (unsigned long long)size, k->facts.maximum_workgroup);
         return refuse(d, k, EMULATOR_BAD_DISPATCH, text);
     }
+    for (int i = 0; i < 3; i++)
+        if (d->items[i] && ((uint64_t)d->items[i] + d->workgroup[i] - 1) / d->workgroup[i] != d->grid[i])
+            return refuse(d, k, EMULATOR_BAD_DISPATCH, "a grid whose work-items are not those of its workgroups");
     if (!d->grid[0] || !d->grid[1] || !d->grid[2]) return refuse(d, k, EMULATOR_BAD_DISPATCH, "a grid of no workgroups");
     if ((uint64_t)k->facts.group_bytes + d->dynamic_lds_bytes > limit) {
         snprintf(text, sizeof text, "%u + %u bytes of LDS: a workgroup has %u", k->facts.group_bytes, d->dynamic_lds_bytes, limit);
@@ -670,9 +688,8 @@ int emulator_dispatch(const struct emulator_dispatch *d)
     work(&run);
     for (uint64_t i = 0; i < started; i++) pthread_join(others[i], NULL);
     if (d->counters) {
-        run.counters.waves = run.groups * run.waves;
         struct emulator_counters *to = d->counters;
-        to->waves += run.counters.waves;
+        to->waves += atomic_load(&run.waves_begun);
         to->lane_operations += run.counters.lane_operations;
         to->global_bytes += run.counters.global_bytes;
         to->global_segments += run.counters.global_segments;

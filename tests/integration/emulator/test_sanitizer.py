@@ -11,31 +11,12 @@ import pytest
 pytest.importorskip("tinygrad")
 
 from stackbuild.emulator import translate as translation
-from stackbuild.emulator.code_object import LoadedObject
 from support.emulator_executor import ExecutionError, Executor, Launch, executor_library
-from support.instruction_machine import codes
+from support.one_kernel_object import code_object
 from support.sanitizer_defects import DEFECTS, Defect
 
-ENTRY = 256
 ALSO = {"no barrier between a write and a read": {"uninitialised"}}
 """What a defect is besides its kind: the wave that runs first reads what the other has not yet written."""
-
-
-def made_object(defect: Defect, text: str, name: str) -> LoadedObject:
-    """A loaded code object of one kernel: its descriptor, its code and its metadata."""
-    code = bytes.fromhex(codes()["gfx1100", text])
-    rsrc1 = 0 if defect.flushes else 3 << 16
-    descriptor = struct.pack(
-        "<IIIIq20xIIIHH4x", defect.group, defect.private, 8, 0, ENTRY, 0, rsrc1, 2 << 1, 1 << 3 | 1 << 10, 0
-    )
-    image = descriptor.ljust(ENTRY, b"\0") + code
-    symbols = {f"{name}.kd": (0, 64), name: (ENTRY, len(code))}
-    argument = {b".name": b"memory", b".value_kind": b"global_buffer", b".offset": 0, b".size": 8}
-    kernel = {
-        b".name": name.encode(), b".symbol": f"{name}.kd".encode(), b".wavefront_size": 32, b".vgpr_count": 8, b".sgpr_count": 16,
-        b".agpr_count": 0, b".max_flat_workgroup_size": 1024, b".args": [argument],
-    }  # fmt: skip
-    return LoadedObject("gfx1100", 5, image, symbols, (), {b"amdhsa.kernels": [kernel]})
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def findings(defect: Defect, text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """The kinds that a run of the kernel reports."""
-    monkeypatch.setattr(translation, "load", lambda data: made_object(defect, text, "made"))
+    monkeypatch.setattr(translation, "load", lambda data: code_object(defect, text, "made"))
     unique = f"{defect} {text}".encode()
     out = translation.translate(unique, "gfx1100", folder, sanitize=True, counters=False, kernels=["made"])
     memory = (ctypes.c_uint8 * 512)()

@@ -83,6 +83,7 @@ hipError_t run_launch(const struct launch *l) {
   struct emulator_dispatch dispatch = {
       .size = sizeof dispatch, .kernel = l->function->kernel,
       .grid = {l->grid.x, l->grid.y, l->grid.z}, .workgroup = {l->workgroup.x, l->workgroup.y, l->workgroup.z},
+      .items = {l->items.x, l->items.y, l->items.z},
       .kernarg = l->kernarg, .kernarg_bytes = l->kernarg_bytes, .dynamic_lds_bytes = l->dynamic_lds,
       .lds_limit = device->lds_bytes, .seed = number_in("STACKBUILD_EMULATOR_SEED"), .threads = number_in("STACKBUILD_EMULATOR_THREADS"),
       .budget = number_in("STACKBUILD_EMULATOR_BUDGET"), .range = memory_range, .report = on_finding, .counters = &counters};
@@ -111,7 +112,7 @@ static void *copied_arguments(const struct emulator_kernel *kernel, void *const 
   return segment;
 }
 
-static hipError_t launch(const char *call, struct function *function, dim3 grid, dim3 workgroup, void *const *pointers, const void *buffer,
+static hipError_t launch(const char *call, struct function *function, dim3 grid, dim3 workgroup, dim3 items, void *const *pointers, const void *buffer,
                          size_t buffer_bytes, size_t lds, hipStream_t stream) {
   hipError_t code = prepared(call, function);
   if (code) return code;
@@ -129,7 +130,7 @@ static hipError_t launch(const char *call, struct function *function, dim3 grid,
   CHECK_IN(call, !buffer || buffer_bytes >= kernel->explicit_bytes, hipErrorInvalidValue, "%s: %zu bytes of arguments; it takes %u", kernel->name,
            buffer_bytes, kernel->explicit_bytes);
   struct operation operation = {.kind = OPERATION_LAUNCH};
-  operation.launch = (struct launch){function, grid, workgroup, (uint32_t)lds, NULL, kernel->explicit_bytes, current_device()};
+  operation.launch = (struct launch){function, grid, workgroup, items, (uint32_t)lds, NULL, kernel->explicit_bytes, current_device()};
   operation.launch.kernarg = copied_arguments(kernel, pointers);
   CHECK_IN(call, operation.launch.kernarg, hipErrorOutOfMemory, "%u bytes of arguments", kernel->kernarg_bytes);
   if (buffer) memcpy(operation.launch.kernarg, buffer, kernel->explicit_bytes);
@@ -140,34 +141,47 @@ EXPORT hipError_t hipLaunchKernel(const void *host, dim3 grid, dim3 block, void 
   SEEDED_FAULT();
   struct function *function;
   hipError_t code = function_of(__func__, host, &function);
-  return code ? code : launch(__func__, function, grid, block, arguments, NULL, 0, lds, stream);
+  return code ? code : launch(__func__, function, grid, block, (dim3){0, 0, 0}, arguments, NULL, 0, lds, stream);
 }
 EXPORT hipError_t hipLaunchKernel_spt(const void *host, dim3 grid, dim3 block, void **arguments, size_t lds, hipStream_t stream) {
   return hipLaunchKernel(host, grid, block, arguments, lds, stream);
 }
 
-EXPORT hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                                        unsigned lds, hipStream_t stream, void **arguments, void **extra) {
-  SEEDED_FAULT();
+static hipError_t launch_in_module(const char *call, hipFunction_t function, dim3 grid, dim3 block, dim3 items, size_t lds, hipStream_t stream,
+                                   void **arguments, void **extra) {
   const void *buffer = NULL;
   size_t bytes = 0;
   // {1: buffer pointer, 2: pointer to its size, 3: end}, as HIP_LAUNCH_PARAM_… have them.
   for (int i = 0; extra && extra[i] != (void *)3; i += 2) {
     if (extra[i] == (void *)1) buffer = extra[i + 1];
     else if (extra[i] == (void *)2) bytes = *(size_t *)extra[i + 1];
-    else return failed(__func__, hipErrorInvalidValue, "extra parameter %p", extra[i]);
+    else return failed(call, hipErrorInvalidValue, "extra parameter %p", extra[i]);
   }
-  CHECK(function, hipErrorInvalidHandle, "the function is null");
-  return launch(__func__, function, (dim3){gx, gy, gz}, (dim3){bx, by, bz}, arguments, buffer, bytes, lds, stream);
+  CHECK_IN(call, function, hipErrorInvalidHandle, "the function is null");
+  return launch(call, function, grid, block, items, arguments, buffer, bytes, lds, stream);
 }
+EXPORT hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                                        unsigned lds, hipStream_t stream, void **arguments, void **extra) {
+  SEEDED_FAULT();
+  return launch_in_module(__func__, function, (dim3){gx, gy, gz}, (dim3){bx, by, bz}, (dim3){0, 0, 0}, lds, stream, arguments, extra);
+}
+// Sizes are in work-items: the last workgroup of an axis may be partial, which HSA allows.
 EXPORT hipError_t hipExtModuleLaunchKernel(hipFunction_t function, unsigned wx, unsigned wy, unsigned wz, unsigned bx, unsigned by, unsigned bz,
                                            size_t lds, hipStream_t stream, void **arguments, void **extra, hipEvent_t start, hipEvent_t stop,
                                            unsigned flags) {
+  SEEDED_FAULT();
   (void)flags;
-  CHECK(!start && !stop, hipErrorNotSupported, "events around one launch");
-  CHECK(bx && by && bz && wx % bx == 0 && wy % by == 0 && wz % bz == 0, hipErrorInvalidConfiguration,
-        "%u×%u×%u work-items in workgroups of %u×%u×%u", wx, wy, wz, bx, by, bz);
-  return hipModuleLaunchKernel(function, wx / bx, wy / by, wz / bz, bx, by, bz, (unsigned)lds, stream, arguments, extra);
+  CHECK(bx && by && bz, hipErrorInvalidConfiguration, "%u×%u×%u work-items in workgroups of %u×%u×%u", wx, wy, wz, bx, by, bz);
+  dim3 grid = {wx / bx + (wx % bx != 0), wy / by + (wy % by != 0), wz / bz + (wz % bz != 0)};
+  hipError_t code = start ? hipEventRecord(start, stream) : hipSuccess;
+  if (!code) code = launch_in_module(__func__, function, grid, (dim3){bx, by, bz}, (dim3){wx, wy, wz}, lds, stream, arguments, extra);
+  return code || !stop ? code : hipEventRecord(stop, stream);
+}
+// hip_ext.h declares it outside of extern "C": MIGraphX and rocBLAS ask for the C++ name.
+EXPORT hipError_t _Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j(
+    hipFunction_t function, unsigned wx, unsigned wy, unsigned wz, unsigned bx, unsigned by, unsigned bz, size_t lds, hipStream_t stream,
+    void **arguments, void **extra, hipEvent_t start, hipEvent_t stop, unsigned flags) {
+  return hipExtModuleLaunchKernel(function, wx, wy, wz, bx, by, bz, lds, stream, arguments, extra, start, stop, flags);
 }
 
 EXPORT hipError_t hipFuncGetAttributes(hipFuncAttributes *attributes, const void *host) {

@@ -68,7 +68,7 @@ hipError_t symbol_of(const char *call, const void *host, void **address, size_t 
 // launch.c
 struct launch {
   struct function *function;
-  dim3 grid, workgroup;
+  dim3 grid, workgroup, items;  // items: work-items of the grid where its last workgroups are partial; else 0
   uint32_t dynamic_lds;
   void *kernarg;
   size_t kernarg_bytes;
@@ -84,6 +84,7 @@ struct operation {
   struct { char *to; size_t pitch, width, rows; uint32_t value; int value_bytes; } fill;
   struct { void (*function)(void *); void *argument; } call;
 };
+hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream);
 hipError_t submit(const char *name, hipStream_t stream, const struct operation *operation);
 hipError_t check_stream(const char *call, hipStream_t stream);
 
