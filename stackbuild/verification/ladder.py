@@ -15,6 +15,7 @@ from stackbuild.core.digest import of_file, of_text
 from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.core.packaging import Claim
 from stackbuild.core.resources import folder
+from stackbuild.emulator.hip_runtime import RUNTIME
 from stackbuild.inspection import NOTHING, Expectations, inspect, judge, judge_together
 from stackbuild.model.findings import GPU_RUNG, Rung, Status, Verification
 from stackbuild.tables.gpu_limits import limits_of
@@ -24,7 +25,7 @@ from stackbuild.verification.models import write_models
 from stackbuild.verification.rung import RungContext, RungOutcome, rung, skipped_rung
 from stackbuild.verification.rungs import operators, providers
 from stackbuild.verification.rungs.emulation import Emulation, check_emulated
-from stackbuild.verification.rungs.gpu import GpuWatch
+from stackbuild.verification.rungs.gpu import NO_GPU_HERE, GpuWatch
 from stackbuild.verification.rungs.importing import check_import
 from stackbuild.verification.rungs.loading import (
     LoadProbes,
@@ -269,7 +270,13 @@ def _emulated(context: RungContext, emulations: tuple[Emulation, ...]) -> Iterat
 
 
 def _session_blocker(subject: Subject, load_rung: Rung, rocm_probes: LoadProbes) -> str:
-    """Why no session can be opened: the provider's library does not load here. A plugin opens its GPU runtime itself."""
+    """Why no session can be opened: the provider's library does not load here, or it needs HIP and no GPU is here.
+
+    A plugin opens its GPU runtime itself, and says what it found.
+    """
     if load_rung.status is Status.FAILED:
         return f"{LOAD} failed"
-    return missing_names(rocm_probes) if subject.form is Form.RUNTIME else ""
+    if subject.form is not Form.RUNTIME:
+        return ""
+    needs_gpu = any(RUNTIME.fullmatch(name) for lib in subject.libraries for name in lib.needed)
+    return missing_names(rocm_probes) or (NO_GPU_HERE if needs_gpu and not GpuWatch().is_here() else "")

@@ -1,7 +1,12 @@
-"""dlopen one library as ONNX Runtime would, and name every library that it needs and this machine has not."""
+"""dlopen one library as ONNX Runtime would, and name every library that it needs and this machine has not.
+
+A provider's library finds ONNX Runtime through libonnxruntime_providers_shared.so, into which `import onnxruntime` puts its
+own functions. One that calls them while it is loaded crashes without that (MIGraphX's of 1.22 does).
+"""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 
@@ -9,6 +14,9 @@ from probe import JobDict, main
 
 
 def do(job: JobDict) -> JobDict:
+    if job["host"]:
+        with contextlib.suppress(Exception):  # the rung before this one reports it
+            import onnxruntime  # noqa: F401 - for what it does when it is imported
     for path in job["before"]:
         ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
     try:

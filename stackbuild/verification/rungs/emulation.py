@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -11,6 +12,10 @@ from pathlib import Path
 from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.emulator.hip_runtime import HostImports, imports_of, runtime_folder
 from stackbuild.emulator.service import CHANNEL, EmulatorService
+from stackbuild.inspection.readers.budget import ReadBudget
+from stackbuild.inspection.readers.byte_parser import MalformedError
+from stackbuild.inspection.readers.loader import NEEDED, ElfImage
+from stackbuild.inspection.readers.source import LooseFile
 from stackbuild.inspection.rules.rule import RuleDescription, counted
 from stackbuild.model.findings import Finding
 from stackbuild.tables.gpu_limits import limits_of
@@ -21,6 +26,11 @@ from stackbuild.verification.rungs import operators, providers
 from stackbuild.verification.subject import Form, installed_path
 
 SECONDS = 1800.0
+#: Where a machine has the libraries that an in-tree provider loads beside the wheel: MIGraphX, rocBLAS, MIOpen.
+MACHINE_LIBRARIES = (
+    "usr/lib/x86_64-linux-gnu/lib*.so.*", "usr/lib/x86_64-linux-gnu/migraphx/lib/lib*.so.*", "usr/lib64/lib*.so.*",
+    "opt/rocm*/lib/lib*.so.*", "opt/rocm*/lib/migraphx/lib/lib*.so.*",
+)  # fmt: skip
 #: The most cases of an operator and element type, and the most values of one: enough to launch every family of kernels.
 SAMPLE = (6, 20_000)
 _NO_CODE = frozenset(("hipErrorNoBinaryForGpu", "hipErrorInvalidDeviceFunction", "hipErrorSharedObjectInitFailed"))
@@ -51,9 +61,13 @@ def check_emulated(context: RungContext, emulation: Emulation) -> RungOutcome:
         return RungOutcome(skip="the emulator's tables are not installed here: pip install 'stackbuild[emulator]'")
     libraries = [context.sandbox.site / installed_path(lib.path) for lib in context.subject.libraries]
     try:
-        imports = imports_of(path for path in libraries if path.is_file())
+        libraries = [path for path in libraries if path.is_file()]
+        imports = imports_of(libraries)
         if imports is None:
             return RungOutcome(skip="none of its libraries needs the HIP runtime")
+        if context.subject.form is Form.RUNTIME:
+            root = context.sandbox.root or Path("/")
+            imports = imports_of([*libraries, *machine_libraries(root, imports.soname)]) or imports
         service = EmulatorService(
             limits_of(emulation.target), emulation.folder / "kernels", sanitize=emulation.sanitize
         )
@@ -61,13 +75,24 @@ def check_emulated(context: RungContext, emulation: Emulation) -> RungOutcome:
         with _emulating(context, imports, service, emulation) as emulated:
             if context.subject.form is Form.CUSTOM_OPS:
                 return _custom_ops(emulated, service, emulation)
-            if context.subject.form is Form.PLUGIN:
-                return _plugin(emulated, service)
+            if context.subject.form in (Form.PLUGIN, Form.RUNTIME):
+                return _provider(emulated, service)
     except MachineLacks as lacks:
         return RungOutcome(skip=f"{lacks.what}: {lacks.next}" if lacks.next else lacks.what)
     except UsageError as wrong:
         return RungOutcome((EMULATED_CODE.finding(context.subject.name, wrong.what),))
-    return RungOutcome(skip="only custom-op libraries and plugin EPs can be run on an emulated GPU")
+    return RungOutcome(skip="only custom-op libraries and execution providers can be run on an emulated GPU")
+
+
+def machine_libraries(root: Path, runtime: str) -> Iterator[Path]:
+    """The libraries below a root file system that need that HIP runtime: what a provider loads is not in its wheel."""
+    for pattern in MACHINE_LIBRARIES:
+        for path in sorted(root.glob(pattern)):
+            if not path.is_symlink() and path.is_file():
+                with contextlib.suppress(MalformedError, OSError):  # a linker script, or what this user may not read
+                    size = path.stat().st_size
+                    if runtime in ElfImage(LooseFile(path, path.name, size), ReadBudget(size)).names(NEEDED):
+                        yield path
 
 
 @contextmanager
@@ -79,7 +104,7 @@ def _emulating(
     with service.running() as descriptor:
         sandbox: ProbeSandbox = replace(
             context.sandbox,
-            rocm=False,
+            rocm=context.sandbox.rocm and context.subject.form is Form.RUNTIME,  # its own HIP is behind the stand-in
             readable=(*context.sandbox.readable, runtime.parent, service.folder),
             env=(*context.sandbox.env, ("LD_LIBRARY_PATH", str(runtime)), (CHANNEL, str(descriptor))),
             inherited=(*context.sandbox.inherited, descriptor),
@@ -103,7 +128,7 @@ def _custom_ops(context: RungContext, service: EmulatorService, emulation: Emula
     return RungOutcome(findings, says=says)
 
 
-def _plugin(context: RungContext, service: EmulatorService) -> RungOutcome:
+def _provider(context: RungContext, service: EmulatorService) -> RungOutcome:
     probes = providers.ProviderProbes(context, (), "models are not run on an emulated GPU", "")
     ran = providers.check_operators(probes)
     if ran.skip:

@@ -12,6 +12,8 @@ from stackbuild.verification.catalogue import IDLE
 from stackbuild.verification.rung import RungOutcome
 
 DRM = Path("/sys/class/drm")
+KFD = Path("/dev/kfd")
+NO_GPU_HERE = "no AMD GPU here"
 _EVERY = 0.02
 #: Memory that a session with a model takes at least; a desktop's idle movement stays below.
 _MEMORY = 16 << 20
@@ -45,6 +47,10 @@ class GpuWatch:
         """The device folders of AMD GPUs."""
         cards = [card / "device" for card in sorted(self.root.glob("card[0-9]*")) if "-" not in card.name]
         return [device for device in cards if _text(device / "vendor") == _AMD]
+
+    def is_here(self) -> bool:
+        """Whether there is an AMD GPU that HIP could use: a container may have the device without its counters."""
+        return bool(self.cards()) or KFD.exists()
 
     @contextmanager
     def sampling(self) -> Iterator[None]:
@@ -92,7 +98,7 @@ def _text(path: Path) -> str:
 def check_gpu_activity(watch: GpuWatch, run: Callable[[], object], blocker: str) -> RungOutcome:
     """Run something on the provider and see whether a GPU moved."""
     if not watch.cards():
-        return RungOutcome(skip="no AMD GPU here")
+        return RungOutcome(skip=NO_GPU_HERE)
     if blocker:
         return RungOutcome(skip=blocker)
     with watch.sampling():

@@ -19,6 +19,7 @@ from stackbuild.verification.subject import installed_path
 
 SECONDS = 60.0
 _MOST = 64
+_BRIDGE = re.compile(r"libonnxruntime_providers_\w+\.so$")
 DRIVERS = ("libcuda.so.1", "libnvidia-ml.so.1", "libOpenCL.so.1", "libze_loader.so.1", "libvulkan.so.1")
 """Libraries that a machine has from the driver of its devices, and never from a wheel."""
 
@@ -78,6 +79,7 @@ class LoadProbes:
         job: dict[str, Json] = {
             "path": f"{site}/{installed_path(lib.path)}",
             "before": [*before],
+            "host": bool(before and _BRIDGE.search(lib.path)),
             "needed": [*lib.needed],
             "beside": [self._expanded(element, lib) for element in (*lib.rpath, *lib.runpath)],
         }

@@ -66,13 +66,29 @@ class ProviderProbes:
 
     @cached_property
     def operators(self) -> dict[str, ProbeResult]:
-        return {name: self.context.sandbox.probe("epops", self.job(name) | {"ops": []}, SECONDS) for name in self.names}
+        return {name: self._ran_alone(name) for name in self.names}
 
     @cached_property
     def runs(self) -> dict[tuple[str, ReferenceModel], ProbeResult]:
         """Each model on each provider, and on the CPU alone for reference, in processes of their own."""
         wanted = dict.fromkeys((*self.names, CPU))
         return {(name, model): self._run(name, model) for model in self.models for name in wanted}
+
+    def _ran_alone(self, name: str) -> ProbeResult:
+        """Each operator's session on that provider: all in one process, or each in its own where one kills that."""
+        together = self._probe(name)
+        if together.timed_out or not together.termination or not self.claimed_operators:
+            return together
+        each = {op: self._probe(name, op) for op in self.claimed_operators}
+        rows: dict[str, Json] = {op: _ops(result).get(op, {"error": result.problem}) for op, result in each.items()}
+        return (
+            replace(together, code=0, answer={"ops": rows})
+            if any(not r.termination for r in each.values())
+            else together
+        )
+
+    def _probe(self, name: str, *operators: str) -> ProbeResult:
+        return self.context.sandbox.probe("epops", self.job(name) | {"ops": list(operators)}, SECONDS)
 
     def job(self, name: str) -> dict[str, Json]:
         return {
@@ -182,6 +198,8 @@ def check_numerics(probes: ProviderProbes) -> RungOutcome:
     """Operators against float64, models against the CPU alone."""
     if probes.blocker or not probes.names:
         return RungOutcome(skip=probes.blocker or _no_device(probes))
+    if not any("errors" in row for result in probes.operators.values() for row in _ops(result).values()):
+        return RungOutcome(skip="not one operator ran on the provider")
     findings: list[Finding] = []
     lines = []
     for name, result in probes.operators.items():
@@ -214,6 +232,8 @@ def _error(errors: Json) -> float:
 def _model(probes: ProviderProbes, name: str, model: ReferenceModel) -> tuple[list[Finding], str]:
     if any(probes.runs[who, model].problem for who in (name, CPU)):
         return [], ""  # said by the rung before
+    if not (_share(probes.runs[name, model], "assigned", name) or _share(probes.runs[name, model], "nodes", name)):
+        return [], f"{model.name}: no node of it ran on {name}"
     result = probes.context.sandbox.probe(
         "compare", {"ours": probes.output_file(name, model), "theirs": probes.output_file(CPU, model)}, SECONDS
     )

@@ -241,3 +241,42 @@ def test_loading():
     assert rules(check_loading(loaded(without(why="undefined symbol: miopenGet")))) == ["SB-RUN-LOAD"] * 2
     assert "GLIBCXX_3.4.32" in check_loading(loaded(without(why="version `GLIBCXX_3.4.32' not found"))).skip
     assert rules(check_loading(loaded(ProbeResult(134, False, 0.1, {}, "")))) == ["SB-RUN-CRASH"] * 2
+
+
+def test_an_operator_that_kills_its_process_hides_no_other():
+    def epops(job: dict[str, Any]) -> Any:
+        if not job["ops"] or "Conv" in job["ops"]:
+            return ProbeResult(-11, False, 0.1, {}, "")
+        return {"ops": {op: {"assigned": {EP: 1}, "errors": GOOD} for op in job["ops"]}}
+
+    outcome = providers.check_operators(provider_probes(epops=epops, share=shared(95, 5), compare={"outputs": [GOOD]}))
+    assert [finding.subject for finding in outcome.findings] == [f"{EP} Conv"] and "22 of 23 operators" in outcome.says
+    assert "SIGSEGV" in outcome.findings[0].found
+
+
+def test_a_provider_that_ran_nothing_has_no_numbers():
+    """The CPU's own answers were compared with themselves, and the rung passed."""
+    nothing = {"ops": {op: {"refused": "no device"} for op in providers.CLAIMED}}
+    made = provider_probes(epops=nothing, share=shared(0, 99), compare={"outputs": [GOOD]})
+    assert providers.check_numerics(made).skip == "not one operator ran on the provider"
+    made = provider_probes(epops=ran(), share=shared(0, 99), compare={"outputs": [GOOD]})
+    outcome = providers.check_numerics(made)
+    assert "no node of it ran on" in outcome.says and "SNR" not in outcome.says
+
+
+def test_libraries_of_the_machine_that_need_the_wheels_hip_runtime(tmp_path: Path) -> None:
+    from stackbuild.verification.rungs.emulation import machine_libraries
+    from support.binaries import library
+
+    folder = tmp_path / "usr" / "lib" / "x86_64-linux-gnu"
+    (folder / "migraphx" / "lib").mkdir(parents=True)
+    for path, needs in (
+        (folder / "librocblas.so.4", "libamdhip64.so.6"), (folder / "libold.so.1", "libamdhip64.so.5"),
+        (folder / "migraphx" / "lib" / "libmigraphx_gpu.so.2", "libamdhip64.so.6"),
+    ):  # fmt: skip
+        path.write_bytes(library(needed=(needs,)))
+    (folder / "libscript.so.1").write_text("GROUP ( libc.so.6 )")
+    (folder / "liblink.so.1").symlink_to("librocblas.so.4")
+    assert [path.name for path in machine_libraries(tmp_path, "libamdhip64.so.6")] == [
+        "librocblas.so.4", "libmigraphx_gpu.so.2",
+    ]  # fmt: skip
