@@ -12,11 +12,13 @@ from functools import cached_property
 from stackbuild.core.errors import Stop
 from stackbuild.inspection.limits import KERNELS, PROGRAM_HEADERS
 from stackbuild.inspection.readers.byte_parser import MalformedError
-from stackbuild.inspection.readers.codeobject import EM_AMDGPU
+from stackbuild.inspection.readers.codeobject import EM_AMDGPU, merged_metadata
 from stackbuild.inspection.readers.messagepack import unpack
 from stackbuild.tables.targets import of_e_flags
 
 _PT_LOAD, _PT_DYNAMIC, _PT_NOTE = 1, 2, 4
+_NT_METADATA = 32
+_R_ABS64 = 3
 _R_RELATIVE64 = 13
 _LARGEST = 1 << 30
 
@@ -81,7 +83,7 @@ class KernelImage:
 
 @dataclass(frozen=True)
 class LoadedObject:
-    """A code object: `image` is its memory from address 0; `relocations` are (address, addend) of relative pointers."""
+    """A code object: `image` is its memory from address 0; `relocations` are (address, place in the image) of pointers."""
 
     target: str
     version: int
@@ -161,31 +163,43 @@ def _load(data: bytes) -> LoadedObject:
 
 
 def _metadata(notes: bytes) -> dict[bytes, object]:
-    name_size, size, _ = struct.unpack_from("<III", notes, 0)
-    start = 12 + (name_size + 3 & ~3)
-    return unpack(notes[start : start + size], "kernel metadata", KERNELS)
+    """The metadata of all notes: a code object that was linked of many has a note of each."""
+    maps, at = [], 0
+    while at + 12 <= len(notes):
+        name_size, size, kind = struct.unpack_from("<III", notes, at)
+        start = at + 12 + (name_size + 3 & ~3)
+        if kind == _NT_METADATA:
+            maps.append(unpack(notes[start : start + size], "kernel metadata", KERNELS))
+        at = start + (size + 3 & ~3)
+    return merged_metadata(maps)
 
 
 def _dynamic(image: bytes, at: int, size: int) -> tuple[dict[str, tuple[int, int]], tuple[tuple[int, int], ...]]:
-    """Symbols by name as (address, bytes), and relative relocations."""
+    """Symbols by name as (address, bytes), and pointers as (address, place that they point to). Raises CodeObjectError."""
     tags: dict[int, int] = {}
     for tag, value in struct.iter_unpack("<QQ", image[at : at + (size & ~15)]):
         if tag == 0:
             break
         tags[tag] = value
     symbols: dict[str, tuple[int, int]] = {}
+    places: list[int | None] = []  # of symbols by number, None for those of other objects
     table, names = tags.get(6, 0), tags.get(5, 0)
     count = struct.unpack_from("<I", image, tags[4] + 4)[0] if 4 in tags else max(0, (names - table) // 24)
     for i in range(count):
-        name, _, _, _, address, length = struct.unpack_from("<IBBHQQ", image, table + 24 * i)
+        name, _, _, section, address, length = struct.unpack_from("<IBBHQQ", image, table + 24 * i)
+        places.append(address if section else None)
         end = image.index(b"\0", names + name)
         if name:
             symbols[image[names + name : end].decode()] = (address, length)
     relocations = []
     for offset, info, addend in struct.iter_unpack("<QQq", image[tags.get(7, 0) : tags.get(7, 0) + tags.get(8, 0)]):
-        if info & 0xFFFFFFFF != _R_RELATIVE64:
-            raise CodeObjectError(f"relocation {info & 0xFFFFFFFF} of the code object is not known")
-        relocations.append((offset, addend))
+        kind, number = info & 0xFFFFFFFF, info >> 32
+        if kind not in (_R_RELATIVE64, _R_ABS64):
+            raise CodeObjectError(f"relocation {kind} of the code object is not known")
+        place = 0 if kind == _R_RELATIVE64 else places[number] if number < len(places) else None
+        if place is None:
+            raise CodeObjectError(f"a pointer at {offset:#x} of the code object leads to a symbol that it has not")
+        relocations.append((offset, place + addend))
     return symbols, tuple(relocations)
 
 

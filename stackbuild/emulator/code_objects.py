@@ -62,7 +62,10 @@ def described(code: bytes) -> CodeObject:
 
 
 def check_descriptor(code: bytes, name: str) -> None:
-    """Refuse a kernel whose descriptor, which the hardware obeys, says another thing than its metadata, which the runtime reads."""
+    """Refuse a kernel whose descriptor, which the hardware obeys, says another thing than its metadata, which the runtime reads.
+
+    A descriptor may leave the bytes of arguments out (0), as that of Tensile's assembled kernels does.
+    """
     match = next((kernel for kernel in described(code).kernels if kernel.name == name), None)
     image = next((kernel for kernel in load(code).kernels if kernel.name == name), None)
     if match is None or image is None:
@@ -71,7 +74,7 @@ def check_descriptor(code: bytes, name: str) -> None:
     rows = [
         ("bytes of LDS", descriptor.group_bytes, match.lds),
         ("bytes of scratch", descriptor.private_bytes, match.scratch),
-        ("bytes of arguments", descriptor.kernarg_bytes, match.kernarg),
+        ("bytes of arguments", descriptor.kernarg_bytes or match.kernarg, match.kernarg),
     ]
     if family_name(described(code).target) != "cdna":
         rows.append(("lanes of a wave", 32 if descriptor.bit(_WAVE32) else 64, match.wave))

@@ -9,6 +9,7 @@ and a note named AMDGPU of type 32 whose description is a MessagePack map.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -159,17 +160,34 @@ def _check_length(claimed: str, what: str, length: int, most: int) -> None:
 
 
 def _metadata(notes: bytes) -> dict[bytes, object]:
-    """The AMDGPU metadata map among the notes, or {}."""
+    """The AMDGPU metadata map among the notes, or {}.
+
+    A code object that was linked of many has a note of each, as rocBLAS's have: the first map gets the kernels of all.
+    """
     at = 0
+    maps: list[dict[bytes, object]] = []
     while at + 12 <= len(notes):
         name_size, desc_size, kind = struct.unpack_from("<III", notes, at)
         desc = at + 12 + (name_size + 3 & ~3)
         if desc + desc_size > len(notes):
             raise MalformedError(f"a note of {desc_size} bytes does not fit the {len(notes)} bytes of notes")
         if kind == _NT_METADATA and notes[at + 12 : at + 12 + name_size].rstrip(b"\0") == b"AMDGPU":
-            return unpack(notes[desc : desc + desc_size], "kernel metadata", KERNELS)
+            maps.append(unpack(notes[desc : desc + desc_size], "kernel metadata", KERNELS))
         at = desc + (desc_size + 3 & ~3)
-    return {}
+    return merged_metadata(maps)
+
+
+def merged_metadata(maps: Sequence[dict[bytes, object]]) -> dict[bytes, object]:
+    """The first of these metadata maps with the kernels of all; {} of none. Raises MalformedError."""
+    if len(maps) < 2:
+        return maps[0] if maps else {}
+    kernels: list[object] = []
+    for each in maps:
+        listed = each.get(b"amdhsa.kernels", [])
+        if not isinstance(listed, list):
+            raise MalformedError("amdhsa.kernels is not a list")
+        kernels += listed
+    return {**maps[0], b"amdhsa.kernels": kernels}
 
 
 def _kernels(

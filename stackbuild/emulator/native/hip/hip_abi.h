@@ -44,7 +44,7 @@ enum { HIP_ERRORS(HIP_ENUMERATOR) };
   A(MaxSharedMemoryPerBlock, 74, d->lds_bytes) A(SharedMemPerBlockOptin, 75, d->lds_bytes) \
   A(StreamPrioritiesSupported, 78, 0) A(TotalConstantMemory, 83, 2147483647) A(TotalGlobalMem, 84, 2147483647) \
   A(UnifiedAddressing, 85, 1) A(WarpSize, 87, d->wave) A(MemoryPoolsSupported, 88, 0) \
-  A(MaxSharedMemoryPerMultiprocessor, 10002, d->lds_bytes)
+  A(MaxSharedMemoryPerMultiprocessor, 10002, d->lds_bytes) A(PhysicalMultiProcessorCount, 10015, d->units)
 
 // hipDeviceProp_t: field, offset in bytes in HIP 5 (R0000), offset in HIP 6 and 7 (R0600; -1: not there), size, value.
 enum { PROPERTIES_R0000 = 792, PROPERTIES_R0600 = 1472, NAME_BYTES = 256 };
