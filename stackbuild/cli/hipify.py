@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
 
 from stackbuild.cli.app import JsonOption, app, argument, leave, option
+from stackbuild.cli.shared_options import sharing
 
 if TYPE_CHECKING:
     from stackbuild.hipify.engines import Engine
+    from stackbuild.hipify.model import Report, Target
     from stackbuild.hipify.tree.files import SourceSelection
     from stackbuild.hipify.tree.preview import Change
 
@@ -18,40 +21,118 @@ Many = list[str] | None
 T = TypeVar("T", bound=str)
 
 
+# fmt: off
+@dataclass(frozen=True)
+class HipifyArguments:
+    """The options of `stackbuild hipify`, and the values that they describe."""
+
+    out: Annotated[str, option("--out", "-o", metavar="OUT", help="The output folder, or file for one source file.", show_default=False)] = ""
+    rules: Annotated[Many, option("--rules", metavar="SET", help="A rule set by bundled name or path; repeat for more, the first wins; `none` for none.  [default: generic]", show_default=False)] = None
+    engine: Annotated[str, option("--engine", help="fast, perl (hipify-perl) or clang (hipify-clang).")] = "fast"
+    target_rocm: Annotated[str, option("--target-rocm", metavar="X.Y", help="Report what this ROCm does not have yet, or no longer.")] = ""
+    target_include: Annotated[list[Path] | None, option("--target-include", metavar="DIR", help="An include folder of the target, to resolve headers; repeat for more.", show_default=False)] = None
+    wavefront: Annotated[list[int] | None, option("--wavefront", metavar="LANES", help="Lanes of the target's wavefront, 32 or 64; repeat for both.  [default: both]", show_default=False)] = None
+    launch: Annotated[str, option("--launch", help="keep: leave <<<>>>; ggl: make hipLaunchKernelGGL of it.")] = "keep"
+    flavour: Annotated[str, option("--flavour", help="hip, roc (roc libraries) or miopen (cuDNN becomes MIOpen).")] = "hip"
+    experimental: Annotated[bool, option("--experimental", help="Also convert APIs that HIPIFY calls experimental.")] = False
+    hip_macro: Annotated[Many, option("--hip-macro", metavar="NAME", help="A macro that only your build for HIP defines; repeat for more.", show_default=False)] = None
+    compat: Annotated[str, option("--compat", metavar="hipify", help="Make the text that HIPIFY would make, also where our own differs on purpose; --rules are not used.")] = ""
+    include: Annotated[Many, option("--include", metavar="GLOB", help="Convert only these paths below SRC; repeat for more.", show_default=False)] = None
+    exclude: Annotated[Many, option("--exclude", metavar="GLOB", help="Leave these paths out; repeat for more.", show_default=False)] = None
+    lint: Annotated[bool, option("--lint/--no-lint", help="Report what no mapping can fix.")] = True
+    dry_run: Annotated[bool, option("--dry-run", help="Report, and write nothing; -o may be left out.")] = False
+    diff: Annotated[bool, option("--diff", help="Print what would change as a unified diff, and write nothing; -o may be left out.")] = False
+    in_place: Annotated[bool, option("--in-place", help="Replace the sources; the originals stay beside them as NAME.prehip.")] = False
+    copy_rest: Annotated[bool, option("--copy-rest", help="Copy everything else below SRC too, so that OUT builds as SRC does.")] = False
+    strict: Annotated[bool, option("--strict", help="Exit with 5 where a finding is an error.")] = False
+    force: Annotated[bool, option("--force", help="Overwrite files in OUT that stackbuild did not make, or made of another source.")] = False
+    verify_engine: Annotated[str, option("--verify-engine", metavar="perl", help="Run hipify-perl too and explain every difference; exit with 5 where one has no explanation.")] = ""
+    errors: Annotated[str, option("--errors", metavar="LOG", help="Print a compiler's output (- for stdin) with places in SRC instead of OUT, and convert nothing.")] = ""
+    jobs: Annotated[int, option("--jobs", "-j", min=1, help="Worker processes.", show_default="CPUs")] = os.cpu_count() or 1
+    hipify_perl: Annotated[str | None, option("--hipify-perl", metavar="FILE", help="hipify-perl, where not on PATH.", show_default=False)] = None
+    tables: Annotated[Path | None, option("--tables", metavar="FILE", help="HIPIFY's tables: a hipify-perl script, or a file like hipify/hipify-tables.tsv.  [default: the newer of this package's and the installed HIPIFY's]", show_default=False)] = None
+    hipify_clang: Annotated[str | None, option("--hipify-clang", metavar="FILE", help="hipify-clang, where not on PATH.", show_default=False)] = None
+    json: JsonOption = False
+    sarif: Annotated[bool, option("--sarif", help="Print the findings as SARIF 2.1.0 on stdout.")] = False
+    annotations: Annotated[bool, option("--annotations", help="Print the findings as GitHub's workflow commands, for a job's log.")] = False
+    html: Annotated[str, option("--html", metavar="FILE", help="Also write the report as an HTML page, the worst files first.", show_default=False)] = ""
+    summary: Annotated[bool, option("--summary", help="Print counts only, no findings.")] = False
+    # fmt: on
+
+    @property
+    def is_trial(self) -> bool:
+        """Whether nothing is written."""
+        return self.dry_run or self.diff
+
+    def refuse_contradictions(self) -> None:
+        """Raises UsageError for options that exclude each other, and for a run without an output."""
+        if self.in_place and (self.out or self.is_trial or self.copy_rest or self.errors or self.verify_engine):
+            _usage(
+                "--in-place has no output folder, and writes",
+                "give it without -o, --dry-run, --diff, --copy-rest, --errors and --verify-engine",
+            )
+        if self.is_trial and (self.errors or self.verify_engine):
+            _usage("--dry-run and --diff are for conversions", "give --errors and --verify-engine without them")
+        if not self.out and not (self.is_trial or self.in_place):
+            _usage("no output is given", "add -o OUT, or --in-place, --dry-run or --diff")
+        if not self.errors and sum((self.json, self.sarif, self.annotations, self.diff)) > 1:
+            _usage("--json, --sarif, --annotations and --diff all want stdout", "give one of them")
+
+    @property
+    def target(self) -> Target:
+        """What is converted to. Raises UsageError."""
+        from stackbuild.hipify.model import COMPATS, LAUNCHES, Target
+        from stackbuild.hipify.rules.rules import is_rocm_version
+        from stackbuild.hipify.tables.tables import FLAVOURS
+
+        if self.target_rocm and not is_rocm_version(self.target_rocm):
+            _usage(
+                f"--target-rocm is {self.target_rocm!r}, which is not a ROCm version", "write one such as 6.4 or 6.4.3"
+            )
+        return Target(
+            rocm=self.target_rocm,
+            launch=_choice("--launch", self.launch, LAUNCHES),
+            flavour=_choice("--flavour", self.flavour, FLAVOURS),
+            experimental=self.experimental,
+            wavefronts=_wavefronts(self.wavefront),
+            lint=self.lint,
+            compat=_choice("--compat", self.compat, COMPATS),
+            hip_macros=tuple(sorted(set(self.hip_macro or ()))),
+        )
+
+    def selection(self, sources: list[Path]) -> SourceSelection:
+        """Which files are converted, and where to."""
+        from stackbuild.hipify import SourceSelection
+
+        return SourceSelection(
+            tuple(sources),
+            Path(self.out) if self.out else NOWHERE,
+            tuple(self.include or ()),
+            tuple(self.exclude or ()),
+            self.out.endswith(os.sep),
+            self.copy_rest,
+        )
+
+    def open_engine(self) -> Engine:
+        """The engine, with its rules and tables read. Raises UsageError, MachineLacks."""
+        from stackbuild.hipify import open_engine
+
+        return open_engine(
+            self.engine,
+            rule_sets=[] if self.rules == ["none"] else self.rules or ["generic"],
+            target=self.target,
+            include_folders=self.target_include or [],
+            hipify_perl=self.hipify_perl,
+            hipify_clang=self.hipify_clang,
+            tables_file=self.tables,
+        )
+
+
 @app.command()
+@sharing(HipifyArguments)
 def hipify(
     sources: Annotated[list[Path], argument(metavar="SRC…", help="CUDA or C++ files, or folders of them.", show_default=False)],
-    out: Annotated[str, option("--out", "-o", metavar="OUT", help="The output folder, or file for one source file.", show_default=False)] = "",
-    rules: Annotated[Many, option("--rules", metavar="SET", help="A rule set by bundled name or path; repeat for more, the first wins; `none` for none.  [default: generic]", show_default=False)] = None,
-    engine: Annotated[str, option("--engine", help="fast, perl (hipify-perl) or clang (hipify-clang).")] = "fast",
-    target_rocm: Annotated[str, option("--target-rocm", metavar="X.Y", help="Report what this ROCm does not have yet, or no longer.")] = "",
-    target_include: Annotated[list[Path] | None, option("--target-include", metavar="DIR", help="An include folder of the target, to resolve headers; repeat for more.", show_default=False)] = None,
-    wavefront: Annotated[list[int] | None, option("--wavefront", metavar="LANES", help="Lanes of the target's wavefront, 32 or 64; repeat for both.  [default: both]", show_default=False)] = None,
-    launch: Annotated[str, option("--launch", help="keep: leave <<<>>>; ggl: make hipLaunchKernelGGL of it.")] = "keep",
-    flavour: Annotated[str, option("--flavour", help="hip, roc (roc libraries) or miopen (cuDNN becomes MIOpen).")] = "hip",
-    experimental: Annotated[bool, option("--experimental", help="Also convert APIs that HIPIFY calls experimental.")] = False,
-    hip_macro: Annotated[Many, option("--hip-macro", metavar="NAME", help="A macro that only your build for HIP defines; repeat for more.", show_default=False)] = None,
-    compat: Annotated[str, option("--compat", metavar="hipify", help="Make the text that HIPIFY would make, also where our own differs on purpose; --rules are not used.")] = "",
-    include: Annotated[Many, option("--include", metavar="GLOB", help="Convert only these paths below SRC; repeat for more.", show_default=False)] = None,
-    exclude: Annotated[Many, option("--exclude", metavar="GLOB", help="Leave these paths out; repeat for more.", show_default=False)] = None,
-    lint: Annotated[bool, option("--lint/--no-lint", help="Report what no mapping can fix.")] = True,
-    dry_run: Annotated[bool, option("--dry-run", help="Report, and write nothing; -o may be left out.")] = False,
-    diff: Annotated[bool, option("--diff", help="Print what would change as a unified diff, and write nothing; -o may be left out.")] = False,
-    in_place: Annotated[bool, option("--in-place", help="Replace the sources; the originals stay beside them as NAME.prehip.")] = False,
-    copy_rest: Annotated[bool, option("--copy-rest", help="Copy everything else below SRC too, so that OUT builds as SRC does.")] = False,
-    strict: Annotated[bool, option("--strict", help="Exit with 5 where a finding is an error.")] = False,
-    force: Annotated[bool, option("--force", help="Overwrite files in OUT that stackbuild did not make, or made of another source.")] = False,
-    verify_engine: Annotated[str, option("--verify-engine", metavar="perl", help="Run hipify-perl too and explain every difference; exit with 5 where one has no explanation.")] = "",
-    errors: Annotated[str, option("--errors", metavar="LOG", help="Print a compiler's output (- for stdin) with places in SRC instead of OUT, and convert nothing.")] = "",
-    jobs: Annotated[int, option("--jobs", "-j", min=1, help="Worker processes.", show_default="CPUs")] = os.cpu_count() or 1,
-    hipify_perl: Annotated[str | None, option("--hipify-perl", metavar="FILE", help="hipify-perl, where not on PATH.", show_default=False)] = None,
-    tables: Annotated[Path | None, option("--tables", metavar="FILE", help="HIPIFY's tables: a hipify-perl script, or a file like hipify/hipify-tables.tsv.  [default: the newer of this package's and the installed HIPIFY's]", show_default=False)] = None,
-    hipify_clang: Annotated[str | None, option("--hipify-clang", metavar="FILE", help="hipify-clang, where not on PATH.", show_default=False)] = None,
-    json: JsonOption = False,
-    sarif: Annotated[bool, option("--sarif", help="Print the findings as SARIF 2.1.0 on stdout.")] = False,
-    annotations: Annotated[bool, option("--annotations", help="Print the findings as GitHub's workflow commands, for a job's log.")] = False,
-    html: Annotated[str, option("--html", metavar="FILE", help="Also write the report as an HTML page, the worst files first.", show_default=False)] = "",
-    summary: Annotated[bool, option("--summary", help="Print counts only, no findings.")] = False,
+    arguments: HipifyArguments,
 ) -> None:  # fmt: skip
     """Convert CUDA sources to HIP; report what needs a person.
 
@@ -65,26 +146,39 @@ def hipify(
 
     Check against hipify-perl: stackbuild hipify src -o out --verify-engine perl
     """
-    is_trial = dry_run or diff
-    if in_place and (out or is_trial or copy_rest or errors or verify_engine):
-        _usage(
-            "--in-place has no output folder, and writes",
-            "give it without -o, --dry-run, --diff, --copy-rest, --errors and --verify-engine",
-        )
-    if is_trial and (errors or verify_engine):
-        _usage("--dry-run and --diff are for conversions", "give --errors and --verify-engine without them")
-    if not out and not (is_trial or in_place):
-        _usage("no output is given", "add -o OUT, or --in-place, --dry-run or --diff")
-    if errors:
-        _print_relocated(errors, Path(out))
+    arguments.refuse_contradictions()
+    if arguments.errors:
+        _print_relocated(arguments.errors, Path(arguments.out))
         return
-    if sum((json, sarif, annotations, diff)) > 1:
-        _usage("--json, --sarif, --annotations and --diff all want stdout", "give one of them")
-    from stackbuild.hipify import SourceSelection, hipify_tree, open_engine
-    from stackbuild.hipify.model import COMPATS, LAUNCHES, Target
-    from stackbuild.hipify.rules.rules import is_rocm_version
-    from stackbuild.hipify.tables.tables import FLAVOURS
+    selection, engine = arguments.selection(sources), arguments.open_engine()
+    if arguments.verify_engine:
+        _verify(selection, engine, arguments.verify_engine, arguments.json)
+        return
+    report, changes = _convert(selection, engine, arguments)
+    _print_report(report, changes, selection, arguments)
+    faulty = any(fault.severity == "error" for fault in report.faults)
+    if faulty or (arguments.strict and report.worst == "error"):
+        leave(2 if faulty else 5)
+
+
+def _convert(
+    selection: SourceSelection, engine: Engine, arguments: HipifyArguments
+) -> tuple[Report, tuple[Change, ...]]:
+    """The report of a run, and what it would change where it is a trial."""
+    from stackbuild.hipify import hipify_tree
     from stackbuild.hipify.tree.preview import convert_in_place, preview
+
+    if arguments.is_trial:
+        trial = preview(selection, engine, arguments.jobs)
+        return trial.report, trial.changes
+    if arguments.in_place:
+        return convert_in_place(selection, engine, arguments.force, arguments.jobs), ()
+    return hipify_tree(selection, engine, workers=arguments.jobs, force=arguments.force), ()
+
+
+def _print_report(
+    report: Report, changes: tuple[Change, ...], selection: SourceSelection, arguments: HipifyArguments
+) -> None:
     from stackbuild.views.hipify import (
         draw_diff,
         draw_report,
@@ -95,59 +189,16 @@ def hipify(
         print_sarif,
     )
 
-    if target_rocm and not is_rocm_version(target_rocm):
-        _usage(f"--target-rocm is {target_rocm!r}, which is not a ROCm version", "write one such as 6.4 or 6.4.3")
-    target = Target(
-        rocm=target_rocm,
-        launch=_choice("--launch", launch, LAUNCHES),
-        flavour=_choice("--flavour", flavour, FLAVOURS),
-        experimental=experimental,
-        wavefronts=_wavefronts(wavefront),
-        lint=lint,
-        compat=_choice("--compat", compat, COMPATS),
-        hip_macros=tuple(sorted(set(hip_macro or ()))),
-    )
-    selection = SourceSelection(
-        tuple(sources),
-        Path(out) if out else NOWHERE,
-        tuple(include or ()),
-        tuple(exclude or ()),
-        out.endswith(os.sep),
-        copy_rest,
-    )
-    opened = open_engine(
-        engine,
-        rule_sets=[] if rules == ["none"] else rules or ["generic"],
-        target=target,
-        include_folders=target_include or [],
-        hipify_perl=hipify_perl,
-        hipify_clang=hipify_clang,
-        tables_file=tables,
-    )
-    if verify_engine:
-        _verify(selection, opened, verify_engine, json)
-        return
-    changes: tuple[Change, ...] = ()
-    if is_trial:
-        tried = preview(selection, opened, jobs)
-        report, changes = tried.report, tried.changes
-    elif in_place:
-        report = convert_in_place(selection, opened, force, jobs)
-    else:
-        report = hipify_tree(selection, opened, workers=jobs, force=force)
-    if html:
-        _write(html, html_of(report))
-    if sarif:
+    if arguments.html:
+        _write(arguments.html, html_of(report))
+    if arguments.sarif:
         print_sarif(report, selection)
-    elif annotations:
+    elif arguments.annotations:
         print_annotations(report, selection)
-    elif diff:
+    elif arguments.diff:
         draw_diff(changes)
     else:
-        (print_report_json if json else draw_summary if summary else draw_report)(report)
-    faulty = any(fault.severity == "error" for fault in report.faults)
-    if faulty or (strict and report.worst == "error"):
-        leave(2 if faulty else 5)
+        (print_report_json if arguments.json else draw_summary if arguments.summary else draw_report)(report)
 
 
 def _choice(name: str, value: str, choices: tuple[T, ...]) -> T:
