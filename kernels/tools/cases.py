@@ -1,6 +1,6 @@
 """All operators' cases, and ONNX models of them. Needs numpy and onnx, and the folder `kernels/` on sys.path.
 
-`all_cases()` yields correctness cases, `bench_cases()` the few shapes worth timing; `model(case)` is a one-node model
+`all_cases()` yields correctness cases; `model(case)` is a one-node model
 with the operator of the domain `stackbuild.kernels`, `standard_model(case)` the same with ONNX's own operator.
 """
 
@@ -37,13 +37,6 @@ def all_cases(seed: int = 0, dtypes: tuple[type, ...] = DTYPES) -> Iterator[Case
     for number, module in enumerate(OPERATORS.values()):
         for dtype in dtypes:
             yield from module.cases(np.random.default_rng([seed, number, np.dtype(dtype).itemsize]), dtype)
-
-
-def bench_cases(seed: int = 0, dtypes: tuple[type, ...] = (np.float32,)) -> Iterator[Case]:
-    """The shapes worth timing on a CPU, one or a few per operator."""
-    for number, module in enumerate(OPERATORS.values()):
-        for dtype in dtypes:
-            yield from module.bench(np.random.default_rng([seed, number]), dtype)
 
 
 def model(case: Case, domain: str = DOMAIN) -> onnx.ModelProto:

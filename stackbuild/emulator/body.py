@@ -458,8 +458,6 @@ class _BodyWriter:
     def time(self, inst: Instruction) -> list[str]:
         return [f"set64(w->s + {inst.fields['sdata']}, (uint64_t)-w->fuel);"]
 
-    def nothing(self, inst: Instruction) -> list[str]:
-        return []
 
 
 _LANE_MOVES = ("ds_bpermute_b32", "ds_permute_b32", "ds_swizzle_b32", "ds_bpermute_fi_b32")

@@ -9,9 +9,7 @@ from stackbuild.core.errors import Stop
 from stackbuild.emulator.decoder import Instruction
 from stackbuild.emulator.encodings import OperandType
 
-VCC, M0_CDNA, M0_RDNA, NULL, EXEC = 106, 124, 125, 124, 126
-ACC = 256
-"""Number of the first accumulation register: the file of vector registers holds both kinds."""
+VCC, M0_CDNA, M0_RDNA, NULL = 106, 124, 125, 124
 
 _FLOAT_CONSTANTS = (0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0, 0.15915494309189532)
 _APERTURES = {235: "shared_base", 236: "shared_limit", 237: "private_base", 238: "private_limit"}

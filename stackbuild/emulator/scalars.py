@@ -5,12 +5,11 @@ from __future__ import annotations
 from stackbuild.emulator.c_code import declarations, missing_functions, statements
 from stackbuild.emulator.corrections import code_of
 from stackbuild.emulator.decoder import Instruction
-from stackbuild.emulator.operands import SourceOperand, UnknownInstruction, source
+from stackbuild.emulator.operands import NULL, SourceOperand, UnknownInstruction, source
 from stackbuild.emulator.pseudocode import PseudocodeError
 from stackbuild.emulator.semantics import Semantics, semantics
 
 FORMATS = ("SOP1", "SOP2", "SOPC", "SOPK")
-VCC, EXEC, NULL = 106, 126, 124
 
 
 def scalar_sources(inst: Instruction, lanes: int) -> list[SourceOperand]:

@@ -15,7 +15,6 @@ from stackbuild.recipe.load import bundled
 from stackbuild.recipe.wheels import CPU, PackedWheel, providers_of, wheels_of
 
 TEMPLATES = {"github": "ci/github.yml.j2", "gitlab": "ci/gitlab.yml.j2", "jenkins": "ci/jenkins.groovy.j2"}
-PLACES = {"github": ".github/workflows/rocm-wheels.yml", "gitlab": ".gitlab-ci.yml", "jenkins": "Jenkinsfile"}
 BUILD_ON = {"github": "ubuntu-24.04", "gitlab": "rocm-build", "jenkins": "rocm-build"}
 """The label of the machine that builds, where none is said."""
 ACTIONS = {
