@@ -16,7 +16,12 @@ from pathlib import Path
 
 from layout import LEVELS, STACKBUILD
 
-PARTICIPLES = frozenset(("asked", "found", "made", "said", "taken", "told"))
+PARTICIPLES = frozenset(
+    (
+        *("asked", "brought", "chosen", "found", "given", "gone", "held", "kept", "made", "meant", "said", "seen", "shown"),
+        *("taken", "told", "written"),
+    )
+)
 """Words that no function, parameter or variable is called by."""
 COVERED = frozenset(LEVELS) - {"hipify"}
 """The packages that the rules hold for."""

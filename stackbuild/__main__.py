@@ -70,8 +70,8 @@ def run() -> int:
         MANNER.color, MANNER.verbosity = os.environ.get("STACKBUILD_COLOR", "auto"), 0
         return run_words(words, load_commands)
     except SystemExit as left:  # typer meets a reader that has gone by pacifying the streams and leaving with 1
-        gone = type(sys.stdout).__name__ == "PacifyFlushWrapper"
-        return 128 + signal.SIGPIPE if gone else left.code if isinstance(left.code, int) else 0
+        is_closed = type(sys.stdout).__name__ == "PacifyFlushWrapper"
+        return 128 + signal.SIGPIPE if is_closed else left.code if isinstance(left.code, int) else 0
     except Stop as stop:
         if MANNER.verbosity > 0 and stop.exit_code in (1, 2, 3, 7):  # others are about a step, a wheel or a gate
             import traceback

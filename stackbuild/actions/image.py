@@ -125,9 +125,9 @@ def _extend(job: Job) -> None:
 
 def _environment(job: Job) -> dict[str, str]:
     params = job.params
-    kept = {n: v for n, v in os.environ.items() if n in ("PIP_INDEX_URL", "https_proxy", "http_proxy", "no_proxy")}
+    variables = {n: v for n, v in os.environ.items() if n in ("PIP_INDEX_URL", "https_proxy", "http_proxy", "no_proxy")}
     return {
-        **kept,
+        **variables,
         "PIP_CERT": "/tmp/certificates",
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "LC_ALL": "C.UTF-8",

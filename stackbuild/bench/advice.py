@@ -65,8 +65,8 @@ def advise(
 
 def best_ladder(seconds: Mapping[int, float], mix: Mapping[int, float], count: int) -> BatchLadder:
     """Of all ladders of at most so many measured sizes, the one that serves the mix fastest (the shortest of equals)."""
-    chosen = (sizes for length in range(1, count + 1) for sizes in combinations(sorted(seconds), length))
-    ladders = (ladder_cost(seconds, mix, sizes) for sizes in chosen)
+    combined = (sizes for length in range(1, count + 1) for sizes in combinations(sorted(seconds), length))
+    ladders = (ladder_cost(seconds, mix, sizes) for sizes in combined)
     return min(ladders, key=lambda ladder: (ladder.seconds_per_item, len(ladder.sizes), ladder.sizes))
 
 

@@ -66,7 +66,7 @@ def parse_counters(texts: Iterable[str]) -> tuple[KernelCounters, ...]:
             dispatches[who] += 1
     rows = []
     for kernel in {name for name, _ in seconds}:
-        seen = [who for who in seconds if who[0] == kernel]
-        counters = {who[1]: weighted[who] / seconds[who] if seconds[who] else 0.0 for who in sorted(seen)}
-        rows.append(KernelCounters(kernel, max(dispatches[w] for w in seen), max(seconds[w] for w in seen), counters))
+        keys = [who for who in seconds if who[0] == kernel]
+        counters = {who[1]: weighted[who] / seconds[who] if seconds[who] else 0.0 for who in sorted(keys)}
+        rows.append(KernelCounters(kernel, max(dispatches[w] for w in keys), max(seconds[w] for w in keys), counters))
     return tuple(sorted(rows, key=lambda k: (-k.seconds, k.kernel)))

@@ -36,9 +36,9 @@ class WorkerEnvironment:
 
     def variables(self) -> dict[str, str]:
         """The whole environment of a worker."""
-        kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+        inherited = {name: os.environ[name] for name in KEPT if name in os.environ}
         over = {"PYTHONPATH": str(self.overlay)} if self.overlay else {}
-        return kept | {"PYTHONNOUSERSITE": "1", "PYTHONHASHSEED": "0"} | over | dict(self.env)
+        return inherited | {"PYTHONNOUSERSITE": "1", "PYTHONHASHSEED": "0"} | over | dict(self.env)
 
 
 def scrubbed_variables() -> tuple[str, ...]:

@@ -236,8 +236,8 @@ def _series(label: str, results: list[Work], problem: str) -> Series:
         return tuple(float(str(work[name])) for work in results)
 
     def largest(name: str) -> int | None:
-        seen = [int(str(work[name])) for work in results if work[name] is not None]
-        return max(seen, default=None)
+        sizes = [int(str(work[name])) for work in results if work[name] is not None]
+        return max(sizes, default=None)
 
     return Series(
         label, of("seconds"), of("create"), of("first"), largest("host_bytes"), largest("device_bytes"),

@@ -210,23 +210,23 @@ def _fallback(
     """Every node that the provider was not given, those that took most time first."""
     if request.provider == CPU:
         return ()
-    kept = set(_KEPT.findall(output))
+    cpu_nodes = set(_KEPT.findall(output))
     times = {node["name"]: node for node in ran}
     placed_ops = Counter(node["op"] for node in placed if node["provider"] == request.provider)
     took_any = bool(placed_ops)
     rows = []
     for node in placed:
         if node["provider"] != request.provider:
-            seen = times.get(node["name"], {})
-            types = tuple(dict.fromkeys(seen.get("types", ())))
-            why = _why(node, types, kept, placed_ops, took_any)
-            rows.append(FallbackNode(node["name"], node["op"], node["provider"], types, seen.get("seconds", 0.0), why))
+            time_row = times.get(node["name"], {})
+            types = tuple(dict.fromkeys(time_row.get("types", ())))
+            why = _why(node, types, cpu_nodes, placed_ops, took_any)
+            rows.append(FallbackNode(node["name"], node["op"], node["provider"], types, time_row.get("seconds", 0.0), why))
     return tuple(sorted(rows, key=lambda n: -n.seconds))
 
 
-def _why(node: dict[str, Any], types: tuple[str, ...], kept: set[str], placed_ops: Counter[str], took_any: bool) -> str:
+def _why(node: dict[str, Any], types: tuple[str, ...], cpu_nodes: set[str], placed_ops: Counter[str], took_any: bool) -> str:
     unusual = [kind for kind in types if kind not in USUAL]
-    if node["name"] in kept:
+    if node["name"] in cpu_nodes:
         return "ONNX Runtime keeps it on the CPU: it computes a shape, and a copy to the GPU would cost more"
     if node["op"] in CONTROL:
         return "control flow: the nodes inside of it are placed one by one"

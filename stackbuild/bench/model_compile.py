@@ -39,20 +39,20 @@ def compile_model(request: ModelRequest, out: Path) -> CompiledModel:
     out.mkdir(parents=True, exist_ok=True)
     environment = replace(request.environment, env=(*request.environment.env, (VARIABLE, str(out))))
     seconds = []
-    written: list[tuple[str, ...]] = []
+    file_names: list[tuple[str, ...]] = []
     for _ in range(2):
         check = check_model(replace(request, environment=environment, runs=1))
         if check.problem:
             raise MachineLacks(check.problem, next=check.next)
         seconds.append(check.create + sum(shape.first for shape in check.shapes))
-        written.append(tuple(sorted(p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file())))
-    if not written[0]:
+        file_names.append(tuple(sorted(p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file())))
+    if not file_names[0]:
         raise StepFailed(
             f"the session wrote nothing into {VARIABLE}",
             where=str(out),
             next="AMD's builds since ROCm 6.4 read it; upstream's 1.21 does not",
         )
-    if written[0] != written[1]:
+    if file_names[0] != file_names[1]:
         raise StepFailed(
             "the second session compiled again: what the first wrote was not used",
             where=str(out),
@@ -60,7 +60,7 @@ def compile_model(request: ModelRequest, out: Path) -> CompiledModel:
         )
     body = {
         "model": digest.of_file(request.model), "onnxruntime": check.onnxruntime, "parts": list(request.parts),
-        "files": {name: digest.of_file(out / name) for name in written[0]},
+        "files": {name: digest.of_file(out / name) for name in file_names[0]},
     }  # fmt: skip
     (out / MANIFEST).write_text(json.dumps(body, indent=1) + "\n")
-    return CompiledModel(str(out), written[0], seconds[0], seconds[1])
+    return CompiledModel(str(out), file_names[0], seconds[0], seconds[1])

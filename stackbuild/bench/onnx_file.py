@@ -62,23 +62,23 @@ def user_case(user: UserModel) -> tuple[Case, Work]:
 
 def _shape(name: str, declared: tuple[int | str, ...], user: UserModel, where: str) -> tuple[int, ...]:
     spelt = "x".join(map(str, declared))
-    given = user.shapes.get(name)
-    if given is None:
+    shape = user.shapes.get(name)
+    if shape is None:
         if not all(isinstance(size, int) for size in declared):
             raise UsageError(
                 f"the input {name!r} is {spelt}: its open dimensions need sizes", where=where,
                 next=f"--shape {name}={'x'.join(str(s) if isinstance(s, int) else '1' for s in declared)}",
             )  # fmt: skip
         return tuple(int(size) for size in declared)
-    fits = len(given) == len(declared) and all(
-        not isinstance(want, int) or want == size for want, size in zip(declared, given, strict=True)
+    fits = len(shape) == len(declared) and all(
+        not isinstance(want, int) or want == size for want, size in zip(declared, shape, strict=True)
     )
     if not fits:
         raise UsageError(
-            f"the shape {'x'.join(map(str, given))} does not fit the input {name!r}, which is {spelt}", where=where,
+            f"the shape {'x'.join(map(str, shape))} does not fit the input {name!r}, which is {spelt}", where=where,
             next="keep the fixed dimensions as the model has them",
         )  # fmt: skip
-    return given
+    return shape
 
 
 def input_parts(path: Path, shapes: Sequence[str]) -> tuple[dict[str, Json], ...]:
@@ -95,21 +95,21 @@ def input_parts(path: Path, shapes: Sequence[str]) -> tuple[dict[str, Json], ...
         _, inputs = describe_inputs(path)
     except ValueError as error:
         raise UsageError(str(error), where=str(path), next="export it again, or check it with onnx.checker") from None
-    given: dict[str, list[tuple[int, ...]]] = {}
+    given_shapes: dict[str, list[tuple[int, ...]]] = {}
     for name, shape in map(parse_shape, shapes):
-        given.setdefault(name, []).append(shape)
-    for name in given.keys() - inputs.keys():
+        given_shapes.setdefault(name, []).append(shape)
+    for name in given_shapes.keys() - inputs.keys():
         raise UsageError(f"it has no input {name!r}", where=str(path), next=f"its inputs are {', '.join(inputs)}")
     is_open = any(not isinstance(size, int) for _, declared in inputs.values() for size in declared)
-    two = any(len(each) > 1 for each in given.values()) or (is_open and not given)
+    two = any(len(each) > 1 for each in given_shapes.values()) or (is_open and not given_shapes)
     parts: list[dict[str, Json]] = []
     for number in range(2 if two else 1):
         feeds: dict[str, Json] = {}
         for name, (dtype, declared) in inputs.items():
-            mine = given.get(name, [])
+            mine = given_shapes.get(name, [])
             size = mine[min(number, len(mine) - 1)] if mine else _opened(declared, number + 1)
-            chosen = UserModel(path, {name: size})
-            feeds[name] = {"shape": list(_shape(name, declared, chosen, str(path))), "dtype": dtype, "high": 2}
+            model = UserModel(path, {name: size})
+            feeds[name] = {"shape": list(_shape(name, declared, model, str(path))), "dtype": dtype, "high": 2}
         parts.append({"inputs": feeds})
     return tuple(parts)
 

@@ -82,9 +82,9 @@ def _cases(
     model: str, batch: tuple[int, ...], dtype: tuple[str, ...], sizes: dict[str, tuple[int, ...]], optimised: bool
 ) -> ModelCases:
     forms = (False, True) if optimised else (False,)
-    written = {"model": model, "batch": batch, "dtype": dtype, "sizes": sizes, "optimised": forms}
+    fields = {"model": model, "batch": batch, "dtype": dtype, "sizes": sizes, "optimised": forms}
     try:
-        return ModelCases.model_validate(written)
+        return ModelCases.model_validate(fields)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise UsageError(

@@ -97,8 +97,8 @@ def library_path(library: str) -> str:
 def make_feeds(part: JobDict) -> Feeds:
     """A part's inputs: read from its file, or seeded: `normal` by default, token `ids`, 0/1 `flags`, `ones`, `zeros`."""
     if "feeds" in part:
-        with np.load(part["feeds"]) as kept:
-            return dict(kept)
+        with np.load(part["feeds"]) as arrays:
+            return dict(arrays)
     begin, end = part.get("rows", (0, None))
     return {name: value[begin:end] for name, value in random_feeds(part).items()}
 
@@ -290,13 +290,13 @@ def wall_seconds(run: Any) -> float:
 
 def warm_up(run: Any, budget: JobDict, clock: Any) -> int:
     """Run until the medians of the last two windows of five agree to 2 %, or the warm-up's time is spent."""
-    seen: list[float] = []
+    durations: list[float] = []
     end = perf_counter() + budget["warm_seconds"]
     while perf_counter() < end:
-        seen.append(clock(run))
-        if len(seen) >= 10 and abs(median(seen[-5:]) / median(seen[-10:-5]) - 1) < 0.02:
+        durations.append(clock(run))
+        if len(durations) >= 10 and abs(median(durations[-5:]) / median(durations[-10:-5]) - 1) < 0.02:
             break
-    return len(seen)
+    return len(durations)
 
 
 def timed_samples(run: Any, budget: JobDict, clock: Any) -> list[float]:

@@ -189,8 +189,8 @@ def _with_base(loaded: LoadedRecipe, lock: Lock, order: Order, context: BuildCon
             next=f"run `stackbuild lock --recipe {loaded.given_name}`, or build without --locked",
         )
     if moved:
-        shown = "; ".join(moved[:5]) + (f"; and {len(moved) - 5} more" if len(moved) > 5 else "")
-        context.emit(Note("warning", f"Debian's archive has moved on since the lock: {shown}. Built with what it has."))
+        listing = "; ".join(moved[:5]) + (f"; and {len(moved) - 5} more" if len(moved) > 5 else "")
+        context.emit(Note("warning", f"Debian's archive has moved on since the lock: {listing}. Built with what it has."))
         _adopt(asked_for.key, base_step(loaded.recipe, inputs), context)
     return inputs
 

@@ -128,7 +128,7 @@ def _make(step: Step, trees: Mapping[str, str], context: BuildContext) -> StepOu
     notes, compiles = (_in_session if step.action == "run" else _on_host)(step, trees, staging, log, context)
     seconds = time.monotonic() - started
     before = context.store.find(step.key) if context.from_scratch else None
-    tree = _kept(step, staging, log, context)
+    tree = _keep(step, staging, log, context)
     if before is not None and before.tree != tree:
         context.emit(Note("warning", _differs(step.name, before)))
     record = Record(
@@ -148,7 +148,7 @@ def _make(step: Step, trees: Mapping[str, str], context: BuildContext) -> StepOu
     return finish(step, tree, "run", seconds, context, compiles, int(notes.get(PEAK_MEMORY, 0)))
 
 
-def _kept(step: Step, staging: StagingFolder, log: Path, context: BuildContext) -> str:
+def _keep(step: Step, staging: StagingFolder, log: Path, context: BuildContext) -> str:
     """The digest of the step's output, in the store now. Raises BrokenStep where it is beyond the store's bounds."""
     try:
         return context.store.keep(staging)

@@ -52,14 +52,14 @@ def _enter(step: Step, trees: Mapping[str, str], context: BuildContext, argv: tu
     staging = failed if failed.root.is_dir() and not awaited else context.store.stage(step.name)
     spec = session_spec(step, trees, staging, context)
     if awaited:
-        seen = (m if m.at != "/build" else Mount(failed.build, "/build") for m in spec.mounts)
-        spec = replace(spec, mounts=tuple(seen))
+        mounts = (m if m.at != "/build" else Mount(failed.build, "/build") for m in spec.mounts)
+        spec = replace(spec, mounts=tuple(mounts))
         context.emit(Note("info", f"/build is read-only: the next build of {step.name} resumes in it"))
     else:
         (staging.build / step.name).mkdir(exist_ok=True)
     image = staging.root / "kept"
-    kept = image.read_text() if image.exists() else ""
-    with context.runner.reopen(spec, kept) if kept else context.runner.open(spec) as session:
+    environment_text = image.read_text() if image.exists() else ""
+    with context.runner.reopen(spec, environment_text) if environment_text else context.runner.open(spec) as session:
         return session.exec_interactive(argv, _env(step), f"/build/{step.name}")
 
 

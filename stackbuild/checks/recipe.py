@@ -130,9 +130,9 @@ def _from_base(inputs: CheckInput) -> Iterator[Finding]:
         if not isinstance(component, MIGraphX) or rows is None:
             continue
         listed = [row.name for row in rows]
-        for gone in (n for n in component.from_base if n not in listed):
+        for need in (n for n in component.from_base if n not in listed):
             yield finding(
-                "FROM-BASE", Severity.WARNING, f"components.{name}.from_base", f"{gone} is not a line of its requirements.txt",
+                "FROM-BASE", Severity.WARNING, f"components.{name}.from_base", f"{need} is not a line of its requirements.txt",
                 "what it stood for may have another name now, and is built then",
                 f"take it out; the lines are {', '.join(listed)}",
             )  # fmt: skip

@@ -270,9 +270,9 @@ def _ownership(environment: _Environment) -> Iterator[Finding]:
     in_conflict = {path for paths in shared.values() for path in paths}
     for each in environment.installed:
         mine = [p for p in each.files if p.startswith(f"{ROOT}/") and "__pycache__" not in p and p not in in_conflict]
-        gone = [path for path in mine if not (environment.site / path).is_file()]
-        odd = [path for path in mine if path not in gone and not _is_as_recorded(environment, path, each)]
-        for rule, paths, what in (("MISSING", gone, "not there"), ("CHANGED", odd, "other bytes than it installed")):
+        absent = [path for path in mine if not (environment.site / path).is_file()]
+        odd = [path for path in mine if path not in absent and not _is_as_recorded(environment, path, each)]
+        for rule, paths, what in (("MISSING", absent, "not there"), ("CHANGED", odd, "other bytes than it installed")):
             if paths:
                 yield _finding(
                     rule, Severity.ERROR, each.title, f"{len(paths)} of its files are {what}, first {paths[0]}",

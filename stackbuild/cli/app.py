@@ -76,10 +76,10 @@ def _with_manners(command: Callable[..., Any], hidden: bool = True) -> Callable[
     shared = _manners(hidden)
 
     @wraps(command)
-    def called(**given: Any) -> Any:
+    def called(**arguments: Any) -> Any:
         for parameter in shared:
-            given.pop(parameter.name, None)
-        return command(**given)
+            arguments.pop(parameter.name, None)
+        return command(**arguments)
 
     whole = [*own, *shared]
     called.__signature__ = inspect.Signature(whole)  # type: ignore[attr-defined]
@@ -112,10 +112,10 @@ class RecipeCommand(TyperCommand):
         known = [word for word in mine if word in bundled() or word.endswith((".yaml", ".yml"))]
         takes_words = any(param.param_type_name == "argument" for param in self.params)
         first = [] if takes_words else [word for word in mine[:1] if not word.startswith("-")]
-        for meant in (known or first)[:1]:
-            at = args.index(meant)
-            words = shlex.join(["--recipe", meant, *args[:at], *args[at + 1 :]])
-            return UsageError("a recipe is named by an option", where=meant, next=f"did you mean `{path} {words}`?")
+        for recipe_name in (known or first)[:1]:
+            at = args.index(recipe_name)
+            words = shlex.join(["--recipe", recipe_name, *args[:at], *args[at + 1 :]])
+            return UsageError("a recipe is named by an option", where=recipe_name, next=f"did you mean `{path} {words}`?")
         words = " ".join(["--recipe R", *([shlex.join(args)] if args else [])])
         return UsageError(
             "no recipe is named", next=f"`{path} {words}`; `stackbuild recipe list` shows those that there are"

@@ -126,10 +126,10 @@ def _count(wheel: Path, target: str, whole: bool, files: BudgetFiles, json: bool
     from stackbuild.views.emulated import draw_counters, draw_over_budget
 
     limits, stopper = limits_of(target), Stopper()
-    held = read_budgets(files.read, target) if files.read else None
+    budgets = read_budgets(files.read, target) if files.read else None
     with stopper.on_signals(), err().status(f"running the kernels on an emulated {target} …"):
         rows = count(CounterRequest(wheel, target, default_root() / EMULATOR, whole), stopper.check)
-    exceeded = over_budget(rows, held) if held is not None else ()
+    exceeded = over_budget(rows, budgets) if budgets is not None else ()
     if json:
         kernels = [
             {"counters": row, "model": (kernel_model := model(row, limits)), "binds": kernel_model.binding}

@@ -46,5 +46,5 @@ def image(
     order = Order(runner=runner, jobs=jobs, mirror=mirror_of(mirror, os.environ))
     folder = to or Path("dist/images") / f"{loaded.recipe.name}-{gfx}"
     with view() as watching:
-        written = image(loaded, order, gfx, folder, (watching,))
-    print_json(written, "stackbuild.image/1") if json else draw_image(written)
+        result = image(loaded, order, gfx, folder, (watching,))
+    print_json(result, "stackbuild.image/1") if json else draw_image(result)

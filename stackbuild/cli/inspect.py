@@ -227,8 +227,8 @@ def rules(
         unknown = [wanted for wanted in ids if wanted.upper() not in known]
         if unknown:
             raise UsageError(f"no rule {unknown[0]!r}", next="`stackbuild rules` lists them")
-        chosen = [known[wanted.upper()] for wanted in ids]
-        print_json([rule.description for rule in chosen], "stackbuild.rules/1") if json else draw_rules(chosen)
+        rows = [known[wanted.upper()] for wanted in ids]
+        print_json([rule.description for rule in rows], "stackbuild.rules/1") if json else draw_rules(rows)
     elif markdown:
         print_text(text_of_all(groups))
     elif json:

@@ -367,7 +367,7 @@ def check_release(
             "--require", metavar="KINDS", help="What each wheel must have: provenance, verification, benchmarks, sbom."
         ),
     ] = "",
-    seen: Annotated[
+    numbers_file: Annotated[
         Path | None,
         option(
             "--seen", metavar="FILE", help="File with the numbers of indexes seen before; default below ~/.local/state."
@@ -395,7 +395,7 @@ def check_release(
     kinds = tuple(word for word in require.split(",") if word)
     if unknown := [kind for kind in kinds if kind not in (*NAMES, "sbom")]:
         raise UsageError(f"no kind {unknown[0]!r}", next=f"kinds are {', '.join(NAMES)}, sbom")
-    state = None if no_seen else seen or _seen_file()
+    state = None if no_seen else numbers_file or _seen_file()
     with err().status("reading the index …"):
         proof = verify_release(folder, Trust(load_trusted_keys(key), threshold, state, kinds))
     print_json(proof, "stackbuild.release-proof/1") if json else draw_release_proof(proof)

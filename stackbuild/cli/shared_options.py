@@ -29,8 +29,8 @@ def sharing(shape: type[DataclassInstance]) -> Callable[[Callable[..., None]], C
         ]
 
         @wraps(command)
-        def called(**given: Any) -> None:
-            command(**{p.name: given.pop(p.name) for p in own}, **{last.name: shape(**given)})
+        def called(**arguments: Any) -> None:
+            command(**{p.name: arguments.pop(p.name) for p in own}, **{last.name: shape(**arguments)})
 
         whole = [*(p.replace(annotation=hints[p.name]) for p in own), *shared]
         called.__signature__ = inspect.Signature(whole)  # type: ignore[attr-defined]

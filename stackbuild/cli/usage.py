@@ -21,13 +21,13 @@ def usage_mistake(error: Any, words: Sequence[str], program: Any) -> UsageError:
         hint = _option_hint(option, path, command, program)
         return UsageError(f"no option `{option}`", where=where, next=f"{hint}; {every}" if hint else every)
     if unknown := re.search(r"no such command ['\"](.*?)['\"]", message):
-        meant = nearest(unknown[1], [*command.commands])
-        hint = f"did you mean `{path} {meant}`? " if meant else ""
+        near = nearest(unknown[1], [*command.commands])
+        hint = f"did you mean `{path} {near}`? " if near else ""
         return UsageError(f"no command `{path} {unknown[1]}`", next=f"{hint}`{path} --help` lists the commands")
     if missing := re.match(r"missing (?:argument|option) (.*)", message, re.DOTALL):
         message = f"{missing[1].replace(chr(39), '').replace(' / ', ' or ')} is missing"
-    shown = re.search(r"Example: (.+)", command.help or "")
-    example = f"for example `{shown[1].strip()}`; " if shown else ""
+    example_line = re.search(r"Example: (.+)", command.help or "")
+    example = f"for example `{example_line[1].strip()}`; " if example_line else ""
     return UsageError(message, where=where, next=example + every)
 
 
@@ -48,9 +48,9 @@ def _option_hint(option: str, path: str, command: Any, program: Any) -> str:
     whose = [f"`{other}`" for other, each in _commands(program) if any(option in param.opts for param in each.params)]
     if whose:
         return f"{', '.join(whose[:3])} take{'s' * (len(whose) == 1)} it"
-    shown = [name for param in command.params if not param.hidden for name in param.opts if name.startswith("--")]
-    meant = nearest(option, shown)
-    return f"did you mean `{meant}`?" if meant else ""
+    names = [name for param in command.params if not param.hidden for name in param.opts if name.startswith("--")]
+    near = nearest(option, names)
+    return f"did you mean `{near}`?" if near else ""
 
 
 def _commands(program: Any) -> Iterator[tuple[str, Any]]:

@@ -77,9 +77,9 @@ class Mistake:
 
     def __str__(self) -> str:
         next = f"\n  next: {safe(self.next, '')}" if self.next else ""
-        return f"{safe(self.place, '')}: {safe(self.what, '')}{self._shown()}{next}"
+        return f"{safe(self.place, '')}: {safe(self.what, '')}{self._source_line()}{next}"
 
-    def _shown(self) -> str:
+    def _source_line(self) -> str:
         """The source line, cut around the column, and the caret; nothing where the line is blank or not known."""
         column = self.place.rpartition(":")[2]
         if not self.line.strip() or not column.isdigit():

@@ -39,11 +39,11 @@ def _environment() -> ImmutableSandboxedEnvironment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        finalize=_shown,
+        finalize=_printable,
     )
 
 
 @pass_eval_context
-def _shown(context: EvalContext, value: Any) -> Any:
+def _printable(context: EvalContext, value: Any) -> Any:
     """What is put into a document that people see; text that is already marked up, and other kinds, are left alone."""
     return safe(value) if context.autoescape and type(value) is str else value

@@ -22,10 +22,10 @@ def main() -> None:
     command.add_argument("--kernel", action="append")
     command.add_argument("--sanitize", action="store_true")
     command.add_argument("--counters", action="store_true")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     print(
-        translate(given.object.read_bytes(), given.target, given.folder, sanitize=given.sanitize,
-                  counters=given.counters, kernels=given.kernel)
+        translate(arguments.object.read_bytes(), arguments.target, arguments.folder, sanitize=arguments.sanitize,
+                  counters=arguments.counters, kernels=arguments.kernel)
     )  # fmt: skip
 
 

@@ -98,7 +98,7 @@ class FunctionTable:
         if key not in self.names:
             definition = c_memory(call.access, _PLACE, wide=call.wide, vector=vector, scalar=scalar)
             self._add(key, inst.name, definition, c_memory_signature(call.access, _PLACE, vector=vector, scalar=scalar))
-        given = [
+        parameters = [
             f"V({call.target})",
             f"V({call.data})",
             f"V({call.second})",
@@ -106,11 +106,11 @@ class FunctionTable:
             str(call.offsets[1]),
         ]
         if vector:
-            given.append(f"V({call.address})")
+            parameters.append(f"V({call.address})")
         if scalar:
             wide = call.access.space != "SPACE_SCRATCH"
-            given.append(f"get64(w->s + {call.base})" if wide else f"S({call.base})")
-        return self.names[key], given
+            parameters.append(f"get64(w->s + {call.base})" if wide else f"S({call.base})")
+        return self.names[key], parameters
 
     def special(self, key: str, declaration: str, body: str) -> str:
         """A function that is written out."""
@@ -241,16 +241,16 @@ class _BodyWriter:
             words = max(1, call.sources[0].bits // 32)
             lines.append(self.swizzle(inst, rows[0], words))
             mask, rows[0] = "m", "w->temp"
-        given = [mask]
+        arguments = [mask]
         if "D0" in meaning.writes and call.target:
             self.touch(call.target.registers)
-            given.append(f"V({call.target.number})")
-        given += rows
+            arguments.append(f"V({call.target.number})")
+        arguments += rows
         if "VCCL" in meaning.reads:
-            given.append(f"lane_mask(w->s + {call.mask_in})")
+            arguments.append(f"lane_mask(w->s + {call.mask_in})")
         if call.form.literal:
-            given.append(f"{call.literal:#x}u")
-        text = f"{symbol}({', '.join(given)})"
+            arguments.append(f"{call.literal:#x}u")
+        text = f"{symbol}({', '.join(arguments)})"
         if self.counters:
             lines.append("w->counts.lane_operations += (uint64_t)__builtin_popcountll(EXECUTE);")
         if {"VCCL", "D0L", "EXECL"} & meaning.writes:
@@ -292,7 +292,7 @@ class _BodyWriter:
         if inst.name in _LANE_MOVES:
             return self.lane_move(inst)
         call = memory_call(inst)
-        symbol, given = self.table.memory(inst)
+        symbol, arguments = self.table.memory(inst)
         count = call.access.words * (2 if call.access.pair else 1)
         self.touch(range(call.target, call.target + count))
         self.touch(range(call.data, call.data + call.access.words * (2 if call.access.operation == "cmpswap" else 1)))
@@ -300,7 +300,7 @@ class _BodyWriter:
             self.touch(range(call.second, call.second + call.access.words))
         if call.address is not None:
             self.touch(range(call.address, call.address + 2))
-        lines = [f"w->pc = {inst.offset - self.base};", f"{symbol}(w, EXECUTE, {', '.join(given)});"]
+        lines = [f"w->pc = {inst.offset - self.base};", f"{symbol}(w, EXECUTE, {', '.join(arguments)});"]
         return self.checked_access(inst, call, lines) if self.sanitize else lines
 
     def checked_access(self, inst: Instruction, call: MemoryCall, lines: list[str]) -> list[str]:
@@ -331,13 +331,13 @@ class _BodyWriter:
         offset = f["offset0"] | f["offset1"] << 8
         target, address, data = f["vdst"], f["addr"], f["data0"]
         self.touch(range(max(target, address, data) + 1))
-        given = "uint64_t m, uint32_t *d, const uint32_t *a, const uint32_t *x, uint32_t offset"
+        parameters = "uint64_t m, uint32_t *d, const uint32_t *a, const uint32_t *x, uint32_t offset"
         name = inst.name
         if name == "ds_swizzle_b32":
             body = "    (void)x; swizzle(w, m, d, a, offset);"
         else:
             body = f"    {'bpermute' if 'bpermute' in name else 'permute'}(w, m, d, a, x, offset);"
-        symbol = self.table.special(name, f"void {{}}(struct wave *w, {given})", body)
+        symbol = self.table.special(name, f"void {{}}(struct wave *w, {parameters})", body)
         mask = "FULL" if name == "ds_bpermute_fi_b32" else "EXECUTE"
         lines = [
             f"w->pc = {inst.offset - self.base};",

@@ -38,8 +38,8 @@ def _masked(text: str, type: Type) -> str:
     unsigned = c_type(Type("u", room))
     if kind == "u":
         mask = (1 << bits) - 1
-        shown = f"{mask:#x}u" if bits < 32 else f"{mask:#x}ull" if bits < 64 else f"((({unsigned})1 << {bits}) - 1)"
-        return f"(({unsigned})({text}) & {shown})"
+        literal = f"{mask:#x}u" if bits < 32 else f"{mask:#x}ull" if bits < 64 else f"((({unsigned})1 << {bits}) - 1)"
+        return f"(({unsigned})({text}) & {literal})"
     signed = c_type(Type("i", room))
     return f"(({signed})(({unsigned})({text}) << {room - bits}) >> {room - bits})"
 
@@ -127,14 +127,14 @@ def _conversion(value: Value, type: Type) -> str:
 
 
 def _call(value: Value) -> str:
-    given = ", ".join(expression(part) for part in value.parts)
+    arguments = ", ".join(expression(part) for part in value.parts)
     type = value.parts[0].type
     suffix = _float_name(type) if type.kind in "fg" else f"{type.kind}{max(type.bits, 32)}"
     if value.data in ("maxint", "minint"):
         suffix = f"{type.kind}{64 if type.bits > 32 else 32}"
     if value.data == "reverse":
-        return f"(reverse_u{64 if type.bits > 32 else 32}({given}) >> {(64 if type.bits > 32 else 32) - type.bits})"
-    return f"{value.data}_{suffix}({given})"
+        return f"(reverse_u{64 if type.bits > 32 else 32}({arguments}) >> {(64 if type.bits > 32 else 32) - type.bits})"
+    return f"{value.data}_{suffix}({arguments})"
 
 
 def _shift(value: Value) -> str:

@@ -139,8 +139,8 @@ def over_budget(rows: Iterable[EmulatedCounters], budgets: Budgets) -> tuple[str
     """In what the counters exceed their budgets, a sentence each: 5 % more instructions, one FLAT access, one dispatch."""
     rows = tuple(rows)
     sentences = [sentence for row in rows for sentence in _over(row, budgets.get(row.kernel))]
-    gone = sorted(budgets.keys() - {row.kernel for row in rows})
-    return (*sentences, *(f"{name} has a budget and was not launched" for name in gone))
+    absent = sorted(budgets.keys() - {row.kernel for row in rows})
+    return (*sentences, *(f"{name} has a budget and was not launched" for name in absent))
 
 
 def _over(row: EmulatedCounters, budget: Mapping[str, int] | None) -> Iterable[str]:

@@ -138,8 +138,8 @@ def _counters(value: int, family: str) -> str:
         )
     else:
         rows = (("vmcnt", value >> 10, 63), ("expcnt", value & 7, 7), ("lgkmcnt", value >> 4 & 63, 63))
-    shown = [f"{name}({count})" for name, count, most in rows if count != most]
-    return " ".join(shown) or " ".join(f"{name}({count})" for name, count, _ in rows)
+    waits = [f"{name}({count})" for name, count, most in rows if count != most]
+    return " ".join(waits) or " ".join(f"{name}({count})" for name, count, _ in rows)
 
 
 def _delay(value: int) -> str:
@@ -178,17 +178,17 @@ def _scalar_memory(inst: Instruction) -> Iterator[str]:
         return
     yield scalar(inst, f["sbase"] * 2, kinds["sbase"].bits)
     offset = _signed(inst, "ioffset" if "ioffset" in f else "offset")
-    shown = f"-{-offset:#x}" if offset < 0 else hex(offset)
+    text = f"-{-offset:#x}" if offset < 0 else hex(offset)
     if inst.format.family == "cdna":
         register_offset = scalar(inst, f["soffset"], 32) if f["soffset_en"] else ""
         if register_offset and f["imm"]:
-            yield f"{register_offset} offset:{shown}"
+            yield f"{register_offset} offset:{text}"
         else:
-            yield register_offset or shown
+            yield register_offset or text
     elif f["soffset"] == 124:
-        yield shown if offset else "null" if inst.format.family == "rdna3" else shown
+        yield text if offset else "null" if inst.format.family == "rdna3" else text
     else:
-        yield scalar(inst, f["soffset"], 32) + (f" offset:{shown}" if offset else "")
+        yield scalar(inst, f["soffset"], 32) + (f" offset:{text}" if offset else "")
 
 
 # --- vector memory
@@ -297,14 +297,14 @@ def _dual(inst: Instruction) -> str:
     for operation, first, other, target in (
         (inst.operation, "srcx0", "vsrcx1", f["vdstx"]), (second, "srcy0", "vsrcy1", y)
     ):  # fmt: skip
-        shown = [f"v{target}", _source(inst, f[first], None)]
+        operands = [f"v{target}", _source(inst, f[first], None)]
         if "fmamk" in operation.name:
-            shown.append(f"{inst.literal:#x}")
+            operands.append(f"{inst.literal:#x}")
         if "mov" not in operation.name:
-            shown.append(f"v{f[other]}")
+            operands.append(f"v{f[other]}")
         if "fmaak" in operation.name:
-            shown.append(f"{inst.literal:#x}")
-        parts.append(f"{operation.name} {', '.join(shown)}")
+            operands.append(f"{inst.literal:#x}")
+        parts.append(f"{operation.name} {', '.join(operands)}")
     return " :: ".join(parts)
 
 

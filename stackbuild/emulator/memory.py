@@ -200,7 +200,7 @@ def _c_counts(access: Access, kind: str, whole: str) -> list[str]:
 
 def c_memory_signature(access: Access, symbol: str, *, vector: bool, scalar: bool) -> str:
     """The C declaration, without a semicolon."""
-    given = [
+    parameters = [
         "struct wave *w",
         "uint64_t m",
         "uint32_t *d",
@@ -210,10 +210,10 @@ def c_memory_signature(access: Access, symbol: str, *, vector: bool, scalar: boo
         "int32_t second",
     ]
     if vector:
-        given.append("const uint32_t *a")
+        parameters.append("const uint32_t *a")
     if scalar:
-        given.append("uint64_t base")
-    return f"void {symbol}({', '.join(given)})"
+        parameters.append("uint64_t base")
+    return f"void {symbol}({', '.join(parameters)})"
 
 
 def _c_load(access: Access, i: int) -> list[str]:

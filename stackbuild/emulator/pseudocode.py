@@ -211,13 +211,13 @@ class _PseudocodeParser:
         if kind == "name":
             if self.peek() == "(":
                 self.take()
-                given = []
+                arguments = []
                 while self.peek() != ")":
-                    given.append(self.expression())
+                    arguments.append(self.expression())
                     if self.peek() == ",":
                         self.take()
                 self.take(")")
-                return Node("function", tuple(given), text)
+                return Node("function", tuple(arguments), text)
             return Node("name", (), text)
         raise PseudocodeError(f"{text!r} starts no expression")
 

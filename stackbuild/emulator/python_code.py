@@ -123,12 +123,12 @@ class Lane:
             return self.value(parts[1] if self.value(parts[0]) else parts[2])
         if op == "bits" and parts[0].op == "float":  # a move: no rounding, and a NaN keeps its bits
             return self.value(parts[0].parts[0])
-        given = [self.value(part) for part in parts]
-        return _OPERATORS[op](value, type, given) if op in _OPERATORS else _binary(value, type, given)
+        arguments = [self.value(part) for part in parts]
+        return _OPERATORS[op](value, type, arguments) if op in _OPERATORS else _binary(value, type, arguments)
 
 
-def _convert(value: Value, type: Type, given: list[Any]) -> Number:
-    number = given[0]
+def _convert(value: Value, type: Type, arguments: list[Any]) -> Number:
+    number = arguments[0]
     if type.kind in "ui":
         if number != number:
             return 0
@@ -145,15 +145,15 @@ def _rounded_result(number: float, type: Type) -> float:
     return rounded_brain(number) if type.kind == "g" else rounded(number, type.bits)
 
 
-def _shift(value: Value, type: Type, given: list[Any]) -> int:
-    number, count = given
+def _shift(value: Value, type: Type, arguments: list[Any]) -> int:
+    number, count = arguments
     if value.op == "<<":
         return wrapped(number << count, type) if count < type.bits else 0
     return int(number >> count) if count < type.bits else (-1 if number < 0 else 0)
 
 
-def _binary(value: Value, type: Type, given: list[Any]) -> Number:
-    left, right = given
+def _binary(value: Value, type: Type, arguments: list[Any]) -> Number:
+    left, right = arguments
     op = value.op
     if op in _COMPARISONS:
         return int(_COMPARISONS[op](left, right))
@@ -180,24 +180,24 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 }  # fmt: skip
 
 
-def _call(value: Value, type: Type, given: list[Any]) -> Number:
+def _call(value: Value, type: Type, arguments: list[Any]) -> Number:
     name, first = str(value.data), value.parts[0].type
     if name == "fma":
-        return fused(float(given[0]), float(given[1]), float(given[2]), type.bits)
+        return fused(float(arguments[0]), float(arguments[1]), float(arguments[2]), type.bits)
     if name == "reverse":
-        return int(f"{given[0]:0{first.bits}b}"[::-1], 2)
+        return int(f"{arguments[0]:0{first.bits}b}"[::-1], 2)
     if name in ("countbits",):
-        return int(given[0]).bit_count()
+        return int(arguments[0]).bit_count()
     if name == "ctz":
-        return (int(given[0]) & -int(given[0])).bit_length() - 1
+        return (int(arguments[0]) & -int(arguments[0])).bit_length() - 1
     if name == "clz":
-        return first.bits - int(given[0]).bit_length() if given[0] else -1
+        return first.bits - int(arguments[0]).bit_length() if arguments[0] else -1
     if name in ("maxint", "minint"):
-        return int(max(given) if name == "maxint" else min(given))
+        return int(max(arguments) if name == "maxint" else min(arguments))
     if name == "perm":
-        return _permuted_byte(int(given[0]), int(given[1]))
+        return _permuted_byte(int(arguments[0]), int(arguments[1]))
     return _float_call(
-        name, type, first, [float(number) if i == 0 or name != "ldexp" else number for i, number in enumerate(given)]
+        name, type, first, [float(number) if i == 0 or name != "ldexp" else number for i, number in enumerate(arguments)]
     )
 
 
@@ -211,8 +211,8 @@ def _permuted_byte(data: int, select: int) -> int:
     return data >> select * 8 & 0xFF
 
 
-def _float_call(name: str, type: Type, first: Type, given: list[Any]) -> Number:
-    x = given[0]
+def _float_call(name: str, type: Type, first: Type, arguments: list[Any]) -> Number:
+    x = arguments[0]
     if name in ("isNAN", "isQuietNAN"):
         return int(x != x)
     if name == "isSignalNAN":
@@ -226,16 +226,16 @@ def _float_call(name: str, type: Type, first: Type, given: list[Any]) -> Number:
     if name == "frexp_exp":
         return math.frexp(x)[1] if math.isfinite(x) else 0
     if name in ("maxnum", "minnum"):
-        return _extreme(name, float(given[0]), float(given[1]))
+        return _extreme(name, float(arguments[0]), float(arguments[1]))
     if name == "abs":
         return abs(float(x))
     if name == "cvtToQuietNAN":
         return float(x)
     if name in ("div_scale", "div_scale_vcc"):
-        return _div_scale(name, *given)
+        return _div_scale(name, *arguments)
     if name == "div_fixup":
-        return _div_fixup(*given)
-    return _rounded_result(_function(name, x, given, type.bits), type)
+        return _div_fixup(*arguments)
+    return _rounded_result(_function(name, x, arguments, type.bits), type)
 
 
 def _extreme(name: str, a: float, b: float) -> float:
@@ -249,7 +249,7 @@ def _extreme(name: str, a: float, b: float) -> float:
     return max(a, b) if name == "maxnum" else min(a, b)
 
 
-def _function(name: str, x: float, given: list[Any], bits: int) -> float:
+def _function(name: str, x: float, arguments: list[Any], bits: int) -> float:
     finite = math.isfinite(x)
     if name in ("floor", "trunc", "ceil", "rint"):
         if not finite:
@@ -288,7 +288,7 @@ def _function(name: str, x: float, given: list[Any], bits: int) -> float:
         return math.nan if not finite else math.sin(x) if name == "sin" else math.cos(x)
     if name == "ldexp":
         try:
-            return math.ldexp(x, max(-3000, min(3000, int(given[1])))) if finite else x
+            return math.ldexp(x, max(-3000, min(3000, int(arguments[1])))) if finite else x
         except OverflowError:
             return math.copysign(math.inf, x)
     if name == "frexp_mant":
@@ -339,14 +339,14 @@ def _div_fixup(value: float, denominator: float, numerator: float) -> float:
 
 
 _OPERATORS: dict[str, Callable[[Value, Type, list[Any]], Any]] = {
-    "wrap": lambda value, type, given: wrapped(given[0], type),
+    "wrap": lambda value, type, arguments: wrapped(arguments[0], type),
     "convert": _convert,
-    "bits": lambda value, type, given: float_bits(given[0], value.parts[0].type),
-    "float": lambda value, type, given: bits_float(given[0], type),
-    "slice": lambda value, type, given: given[0] >> int(value.data) & (1 << type.bits) - 1,
-    "not": lambda value, type, given: int(not given[0]),
-    "invert": lambda value, type, given: wrapped(~given[0], type),
-    "negative": lambda value, type, given: -given[0] if type.kind in "fg" else wrapped(-given[0], type),
+    "bits": lambda value, type, arguments: float_bits(arguments[0], value.parts[0].type),
+    "float": lambda value, type, arguments: bits_float(arguments[0], type),
+    "slice": lambda value, type, arguments: arguments[0] >> int(value.data) & (1 << type.bits) - 1,
+    "not": lambda value, type, arguments: int(not arguments[0]),
+    "invert": lambda value, type, arguments: wrapped(~arguments[0], type),
+    "negative": lambda value, type, arguments: -arguments[0] if type.kind in "fg" else wrapped(-arguments[0], type),
     "call": _call,
     "<<": _shift,
     ">>": _shift,

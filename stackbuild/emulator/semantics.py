@@ -358,22 +358,22 @@ class _Scope:
         name = node.text
         if name in self.lambdas:
             return self.inline(self.lambdas[name], [self.value(part) for part in node.parts])
-        given = [self.value(part) for part in node.parts]
+        values = [self.value(part) for part in node.parts]
         if name == "signext":
-            return convert(Value(given[0].op, given[0].type, given[0].parts, given[0].data), I64)
+            return convert(Value(values[0].op, values[0].type, values[0].parts, values[0].data), I64)
         if name == "signext_from_bit":
-            return self.sign_from_bit(given[0], given[1])
-        if name == "pow" and given[0].op == "const" and given[0].data == 2.0:
-            return Value("call", given[1].type, (given[1],), "exp2")
+            return self.sign_from_bit(values[0], values[1])
+        if name == "pow" and values[0].op == "const" and values[0].data == 2.0:
+            return Value("call", values[1].type, (values[1],), "exp2")
         match = _CONVERSION.match(name)
         if match and match[1] not in ("snorm", "unorm"):
-            return convert(given[0], view_type(match[3] + match[4]))
+            return convert(values[0], view_type(match[3] + match[4]))
         three = re.match(r"v_(max|min)3(?:_num)?_(\w+)$", name)
         if three:
-            inner, _ = _known_function(f"v_{three[1]}_{three[2]}", given)
-            type = _strong(given[0].type)
-            return Value("call", type, (Value("call", type, (given[0], given[1]), inner), given[2]), inner)
-        name, arguments = _known_function(name, given)
+            inner, _ = _known_function(f"v_{three[1]}_{three[2]}", values)
+            type = _strong(values[0].type)
+            return Value("call", type, (Value("call", type, (values[0], values[1]), inner), values[2]), inner)
+        name, arguments = _known_function(name, values)
         if name not in BUILTINS:
             raise PseudocodeError(f"the function {name} is not known")
         rule = BUILTINS[name]
@@ -389,10 +389,10 @@ class _Scope:
         moved = Value(">>", signed, (Value("<<", signed, (value, shift)), shift))
         return Value("choose", signed, (truth(width), moved, constant(0, signed)))
 
-    def inline(self, function: Node, given: list[Value]) -> Value:
+    def inline(self, function: Node, arguments: list[Value]) -> Value:
         names, body = function.parts
         saved = dict(self.constants)
-        self.constants.update({name.text: value for name, value in zip(names.parts, given, strict=True)})
+        self.constants.update({name.text: value for name, value in zip(names.parts, arguments, strict=True)})
         try:
             return self.returned(list(body.parts))
         finally:
@@ -570,8 +570,8 @@ class _Scope:
         have = Type("u", whole.type.bits)
         part = bits_of(_stored(value, type or Type("u", width), Type(type.kind if type else "u", width)))
         moved = _folded(Value("<<", have, (convert(convert(part, Type("u", width)), have), constant(low, U32))))
-        kept = Value("&", have, (bits_of(whole), constant(~((1 << width) - 1 << low), have)))
-        return [Assignment(name, convert(Value("|", have, (kept, moved)), whole.type))]
+        rest = Value("&", have, (bits_of(whole), constant(~((1 << width) - 1 << low), have)))
+        return [Assignment(name, convert(Value("|", have, (rest, moved)), whole.type))]
 
 
 def _strong(type: Type) -> Type:
@@ -630,14 +630,14 @@ def _common(left: Value, right: Value) -> Type:
     return a if a.bits > b.bits else b
 
 
-def _known_function(name: str, given: list[Value]) -> tuple[str, list[Value]]:
+def _known_function(name: str, arguments: list[Value]) -> tuple[str, list[Value]]:
     """The function both back ends have for one of the guides' names."""
     match = re.match(r"v_(max|min)(?:_num)?_(f|u|i)(\d+)$", name)
     if match:
-        return (match[1] + "num") if match[2] == "f" else match[1] + "int", given
+        return (match[1] + "num") if match[2] == "f" else match[1] + "int", arguments
     if name in ("s_ff1_i32_b32", "s_ff1_i32_b64"):
-        return "ctz", given
-    return name, given
+        return "ctz", arguments
+    return name, arguments
 
 
 def _number(text: str) -> Value:

@@ -274,17 +274,17 @@ def c_function(form: VectorForm, symbol: str) -> str:
 def signature(form: VectorForm, symbol: str, meaning: Semantics | None = None) -> str:
     """The C declaration, without a semicolon."""
     meaning = meaning or form.meaning()
-    given = ["uint64_t m"]
+    parameters = ["uint64_t m"]
     if "D0" in meaning.writes:
-        given.append("uint32_t *d")
+        parameters.append("uint32_t *d")
     for i, operand in enumerate(form.sources):
-        given.append(f"const uint32_t *a{i}" if operand.kind == "v" else f"uint64_t a{i}")
+        parameters.append(f"const uint32_t *a{i}" if operand.kind == "v" else f"uint64_t a{i}")
     if "VCCL" in meaning.reads:
-        given.append("uint64_t vcc")
+        parameters.append("uint64_t vcc")
     if form.literal:
-        given.append("uint32_t SIMM32")
+        parameters.append("uint32_t SIMM32")
     returns = "uint64_t" if {"VCCL", "D0L", "EXECL"} & meaning.writes else "void"
-    return f"{returns} {symbol}({', '.join(given)})"
+    return f"{returns} {symbol}({', '.join(parameters)})"
 
 
 def _body(form: VectorForm, meaning: Semantics) -> list[str]:

@@ -154,8 +154,8 @@ def _names_of(topic: str, path: str, before: set[str], after: set[str]) -> Itera
     for name in names[:_NAMES]:
         yield FactChange(topic, f"{path}: {name}", "yes" if name in before else "", "yes" if name in after else "")
     if rest := names[_NAMES:]:
-        gone = len(before.intersection(rest))
-        yield FactChange(topic, f"{path}: {len(rest):,} more", f"{gone:,} of them", f"{len(rest) - gone:,} of them")
+        count = len(before.intersection(rest))
+        yield FactChange(topic, f"{path}: {len(rest):,} more", f"{count:,} of them", f"{len(rest) - count:,} of them")
 
 
 def _pairs(old: Facts, new: Facts) -> list[tuple[str, Library | None, Library | None]]:

@@ -34,11 +34,11 @@ def limit_verdict(gate: LimitGate, benchmarks: Benchmarks, case: Case) -> GateVe
             name, case, f"{len(series.seconds)} samples are too few for a {gate.confidence:.0%} interval: it takes {least}"
         )
     if gate.at_most is not None:
-        limit, kept, broken = gate.at_most, figure.high <= gate.at_most, figure.low > gate.at_most
+        limit, is_within, broken = gate.at_most, figure.high <= gate.at_most, figure.low > gate.at_most
     else:
         limit = gate.at_least or 0.0
-        kept, broken = figure.low >= limit, figure.high < limit
-    outcome = GateOutcome.PASS if kept else GateOutcome.FAIL if broken else GateOutcome.INCONCLUSIVE
+        is_within, broken = figure.low >= limit, figure.high < limit
+    outcome = GateOutcome.PASS if is_within else GateOutcome.FAIL if broken else GateOutcome.INCONCLUSIVE
     scale, unit = _SHOWN.get(gate.metric, (1 / _MIB, "MiB"))
     middle, low, high, bound = (v * scale for v in (figure.median, figure.low, figure.high, limit))
     wanted = f"{'at most' if gate.at_most is not None else 'at least'} {bound:.4g}"

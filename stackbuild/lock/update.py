@@ -159,8 +159,8 @@ def _deps(recipe: Recipe, commits: Mapping[str, str], resolver: _Resolver) -> di
     deps: dict[str, tuple[Dep, ...]] = {}
     for name in (n for n in deps_of(recipe) if n in commits):
         unmoved = commits[name] == resolver.before.commits.get(name)
-        kept = resolver.before.deps.get(name) if unmoved else None
-        rows = resolver(f"deps.{name}", kept, partial(dependencies.ask, recipe, name, commits[name], resolver.mirror))
+        locked = resolver.before.deps.get(name) if unmoved else None
+        rows = resolver(f"deps.{name}", locked, partial(dependencies.ask, recipe, name, commits[name], resolver.mirror))
         if rows is not None:
             deps[name] = _with_known_digests(name, rows, deps_of(recipe)[name][1], resolver)
     return deps
@@ -203,6 +203,6 @@ def _with_known_digests(
     name: str, rows: tuple[Dep, ...], component: DownloadingComponent, resolver: _Resolver
 ) -> tuple[Dep, ...]:
     known = {dep.url: dep.digest for dep in resolver.before.deps.get(name, ()) if dep.digest}
-    kept = (dep.url for dep in rows if not dep.digest and dep.url in known and not is_elsewhere(dep, component))
-    resolver.unreachable += [f"deps.{name}: the digest of {url} stays as it was: it cannot be fetched" for url in kept]
+    urls = (dep.url for dep in rows if not dep.digest and dep.url in known and not is_elsewhere(dep, component))
+    resolver.unreachable += [f"deps.{name}: the digest of {url} stays as it was: it cannot be fetched" for url in urls]
     return tuple(d if d.digest else d.model_copy(update={"digest": known.get(d.url, "")}) for d in rows)

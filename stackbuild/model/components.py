@@ -47,8 +47,8 @@ def _as_installed(version: str) -> str:
     except InvalidVersion:
         head = re.match(r"[0-9]+(?:\.[0-9]+)*", version)
         tail = re.sub(r"[^a-z0-9]+", ".", version[len(head[0]) :].lower()).strip(".") if head else ""
-        meant = f"`{head[0]}+{tail}`: what follows `+` is yours" if head and tail else "it such as `1.2.3`"
-        raise ValueError(f"{version!r} is not a version of PEP 440; write {meant}") from None
+        advice = f"`{head[0]}+{tail}`: what follows `+` is yours" if head and tail else "it such as `1.2.3`"
+        raise ValueError(f"{version!r} is not a version of PEP 440; write {advice}") from None
     if normal != version:
         raise ValueError(f"{version!r} is {normal} to installers, and in the wheel's file name; write `{normal}`")
     return version
@@ -64,10 +64,10 @@ class Component(Model):
 
 def requirement_meant(entry: str) -> str:
     """What to write for a text that is not a requirement: the one that was probably meant, or an example."""
-    meant = entry.replace("=>", ">=").replace("=<", "<=")
-    meant = re.sub(r"(?<![=!~<>])=(?!=)", "==", re.sub(r"\s+", "", meant)) if "@" not in meant else ""
-    if meant != entry and REQUIREMENT.fullmatch(meant):
-        return f"`{meant}`"
+    requirement = entry.replace("=>", ">=").replace("=<", "<=")
+    requirement = re.sub(r"(?<![=!~<>])=(?!=)", "==", re.sub(r"\s+", "", requirement)) if "@" not in requirement else ""
+    if requirement != entry and REQUIREMENT.fullmatch(requirement):
+        return f"`{requirement}`"
     return "a name and versions, such as `numpy>=2`: no options, no URLs"
 
 

@@ -84,7 +84,7 @@ class Step:
         """The printable fields of the key, in order."""
         rows = [("format", str(FORMAT)), ("step", self.name), ("action", self.action)]
         rows += [(f"param {name}", value) for name, value in self.params]
-        rows += [(f"need {_seen(n)}", n.key) for n in self.needs]
+        rows += [(f"need {_need_text(n)}", n.key) for n in self.needs]
         rows += [(f"env {name}", value) for name, value in self.env]
         rows += [(f"command {i} {c.phase}", digest.canonical(c.argv)) for i, c in enumerate(self.commands)]
         return tuple(rows)
@@ -111,7 +111,7 @@ class Step:
         return "content\n" + _text(tuple(rows))
 
 
-def _seen(need: Need) -> str:
+def _need_text(need: Need) -> str:
     return need.step + (f" at {need.at}" if need.at else "") + (f" part {need.part}" if need.part else "")
 
 

@@ -67,13 +67,13 @@ def _provenance(
     wheel: ResourceDescriptor, step: Step, recipe: Recipe, plan: Plan, lock: Path, context: BuildContext
 ) -> bytes:
     steps = plan.closure((step.name,))
-    chosen: dict[str, Json] = {
+    parameters: dict[str, Json] = {
         "recipe": recipe.name,
         "recipeDigest": digest.of_value(recipe),
         "lockDigest": digest.of_file(lock),
     }
-    chosen["gfx"] = list(recipe.gfx)
-    return statements.provenance(wheel, chosen, materials_of(steps), _origins(step, steps, context), __version__)
+    parameters["gfx"] = list(recipe.gfx)
+    return statements.provenance(wheel, parameters, materials_of(steps), _origins(step, steps, context), __version__)
 
 
 def _origins(wheel: Step, steps: tuple[Step, ...], context: BuildContext) -> list[StepOrigin]:

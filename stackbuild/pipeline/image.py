@@ -71,7 +71,7 @@ def image(loaded: LoadedRecipe, order: Order, gfx: str, folder: Path, listeners:
         site = install_wheels(contents, scratch)
         layers = layers_of(root, contents, site, outside, TargetFilter(gfx, left_out))
         settings = _settings(loaded, gfx, contents)
-        written = write_layout(scratch / "layout", layers, settings, _layer_note(context))
+        written_layers = write_layout(scratch / "layout", layers, settings, _layer_note(context))
         layout = Layout(scratch / "layout")
         context.emit(Note("info", f"unpacking the image, and loading {', '.join(contents.packages)} in it"))
         proved = loaded_packages(layout, scratch, contents.packages)
@@ -84,7 +84,7 @@ def image(loaded: LoadedRecipe, order: Order, gfx: str, folder: Path, listeners:
         contents.python,
         str(folder),
         placed.digest,
-        written,
+        written_layers,
         len(left_out),
         sum(left_out.values()),
         proved,

@@ -98,14 +98,14 @@ def _packages(loaded: LoadedRecipe, order: Order) -> tuple[str, ...]:
 def install_wheels(contents: ImageContents, scratch: Path) -> Mapping[str, Path]:
     """Each wheel's files where the base's own Python puts them: `own` or `runtime` to the folder. pip runs in the base."""
     folders = {}
-    for kind, chosen in (("runtime", contents.runtime), ("own", contents.own)):
-        target, given = scratch / kind, scratch / f"{kind}-wheels"
+    for kind, wheel_files in (("runtime", contents.runtime), ("own", contents.own)):
+        target, wheel_folder = scratch / kind, scratch / f"{kind}-wheels"
         target.mkdir()
-        given.mkdir()
-        for wheel in chosen:
-            shutil.copy(wheel, given)
-        if chosen:
-            _pip(contents.base, target, given)
+        wheel_folder.mkdir()
+        for wheel in wheel_files:
+            shutil.copy(wheel, wheel_folder)
+        if wheel_files:
+            _pip(contents.base, target, wheel_folder)
         folders[kind] = target
     return folders
 

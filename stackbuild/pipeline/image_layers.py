@@ -56,9 +56,9 @@ def layers_of(
     system = base.closure(there)
     python = base.closure(["python3"]) - system
     libraries = base.closure(outside) - system - python
-    chosen = (*sorted(system), *sorted(python), *sorted(libraries))
+    packages = (*sorted(system), *sorted(python), *sorted(libraries))
     dist = f"usr/local/lib/python{contents.python}/dist-packages"
-    status = "".join(f"{base.packages[name].stanza}\n\n" for name in sorted(chosen)).encode()
+    status = "".join(f"{base.packages[name].stanza}\n\n" for name in sorted(packages)).encode()
     runtime, own = ({f"{dist}/{name}": path for name, path in _below(site[kind])} for kind in ("runtime", "own"))
     extra: dict[str, Path | bytes] = dict(_settings_files(base))
     extra |= {p.name: p for p in base.root.iterdir() if p.is_symlink()}

@@ -18,12 +18,12 @@ from stackbuild.sources.dpkg import DpkgRoot
 from stackbuild.tables.packages import packages_of
 
 
-def _needed(chosen: tuple[Path, ...], base: DpkgRoot) -> tuple[frozenset[str], tuple[str, ...]]:
+def _needed(wheel_files: tuple[Path, ...], base: DpkgRoot) -> tuple[frozenset[str], tuple[str, ...]]:
     """The packages of the base that have the libraries which the wheels need and do not hold; the sonames that no package of
     it has."""
     from stackbuild.inspection import inspect
 
-    libraries = [library for wheel in chosen for library in inspect(wheel).libraries]
+    libraries = [library for wheel in wheel_files for library in inspect(wheel).libraries]
     inside = {name for one in libraries for name in (one.soname, PurePosixPath(one.path).name)}
     owners, lacking = set(), []
     for soname in sorted({name for one in libraries for name in one.needed} - inside):

@@ -123,18 +123,18 @@ def find_run(name: str, verdict: Path | None = None) -> RunRecord:
         return read_run(path)
     runs = sorted(p.name for p in (default_root() / "runs").glob("[!.]*") if p.is_dir())
     planned = planned_runs(default_root())
-    meant = list(planned[-1:]) if name == "last" else [run for run in runs if run.startswith(name)]
-    if name == "last" and not meant:
+    matches = list(planned[-1:]) if name == "last" else [run for run in runs if run.startswith(name)]
+    if name == "last" and not matches:
         raise UsageError(
             "no build was begun here yet",
             where=str(default_root()),
             next="`stackbuild build` makes a run; or give a results file that stackbuild bench wrote",
         )
-    if len(meant) != 1:
-        what = f"{len(meant)} runs begin with {name!r}" if meant else f"no file, folder or run is called {name!r}"
+    if len(matches) != 1:
+        what = f"{len(matches)} runs begin with {name!r}" if matches else f"no file, folder or run is called {name!r}"
         known = f"the latest runs are {', '.join(planned[-3:])}" if planned else "no run is in the store"
         raise UsageError(what, next=f"{known}; or give a results file that stackbuild bench wrote")
-    return read_run(default_root() / "runs" / meant[0])
+    return read_run(default_root() / "runs" / matches[0])
 
 
 def of_results(benchmarks: Benchmarks, verdict: Verdict | None) -> RunRecord:
@@ -228,12 +228,12 @@ def _delivery(folder: Path) -> Delivery:
     """The wheels, their index, the lock and the logs. A run that stopped earlier has fewer."""
     wheels, published = _hint(folder / WHEELS), _hint(folder / PUBLISHED)
     logs = [(f"log of {path.stem}", path) for path in sorted((folder / "logs").glob("*.log"))]
-    kept = [("lock", Path(str(wheels["lock"])))] if wheels.get("lock") else []
+    files = [("lock", Path(str(wheels["lock"])))] if wheels.get("lock") else []
     return Delivery(
         tuple(BuiltFile(str(w["name"]), int(w["size"]), str(w["sha256"])) for w in wheels.get("wheels", ())),
         str(published.get("install", "")),
         str(published.get("index", "")),
-        tuple((name, path) for name, path in (*kept, *logs) if path.is_file()),
+        tuple((name, path) for name, path in (*files, *logs) if path.is_file()),
     )
 
 

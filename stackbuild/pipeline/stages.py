@@ -124,8 +124,8 @@ def _sound_wheelhouse(name: str, tree: str, built: BuiltWheels, context: BuildCo
 
 def _wheelhouses(built: BuiltWheels, context: BuildContext) -> tuple[tuple[str, Path], ...]:
     """The wheelhouses that the store has, by their Python: this machine's, and the base's where that is another."""
-    kept = ((s.name, context.store.find(s.key)) for s in built.plan.steps if s.action == "wheelhouse")
-    return tuple((name.partition(".")[2], _sound_wheelhouse(name, r.tree, built, context)) for name, r in kept if r)
+    records = ((s.name, context.store.find(s.key)) for s in built.plan.steps if s.action == "wheelhouse")
+    return tuple((name.partition(".")[2], _sound_wheelhouse(name, r.tree, built, context)) for name, r in records if r)
 
 
 def _base(built: BuiltWheels, context: BuildContext) -> Path | None:

@@ -48,8 +48,8 @@ def _why(step: Step, last: Record | None) -> str:
         return "its stored output is gone or damaged"
     before, now = rows_of(last.key_text), rows_of(step.key_text)
     changed = [name for name in (*now, *(before.keys() - now.keys())) if before.get(name) != now.get(name)]
-    shown = ", ".join(map(_field_name, changed[:3])) + (f" and {len(changed) - 3} more" if len(changed) > 3 else "")
-    return f"changed: {shown}"
+    listing = ", ".join(map(_field_name, changed[:3])) + (f" and {len(changed) - 3} more" if len(changed) > 3 else "")
+    return f"changed: {listing}"
 
 
 def _field_name(name: str) -> str:

@@ -119,8 +119,8 @@ def planned(wheel: WheelFile, before: CatalogFile | None, folder: Path, attached
     contents = {path.name: path.read_bytes() for path in attached}
     contents |= {f"{wheel.path.name}.cdx.json": sbom for sbom in _sboms(wheel.path)[:1]}
     claims = [refuse_misstated(wheel.path.name, sha256, name, data) for name, data in contents.items()]
-    kept = before.attached if before is not None and same else ()
-    rows = {one.name: one for one in kept}
+    attachments = before.attached if before is not None and same else ()
+    rows = {one.name: one for one in attachments}
     rows |= {n: AttachedFile(name=n, sha256=digest.of_bytes(data), size=len(data)) for n, data in contents.items()}
     row = CatalogFile(
         name=target.name,
@@ -134,7 +134,7 @@ def planned(wheel: WheelFile, before: CatalogFile | None, folder: Path, attached
         summary=wheel.fields.summary,
         uploaded=before.uploaded if unchanged and before else datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
         yanked=before.yanked if before else None,
-        claim=next((claim for claim in claims if claim), before.claim if before and kept else ""),
+        claim=next((claim for claim in claims if claim), before.claim if before and attachments else ""),
         attached=tuple(rows[name] for name in sorted(rows)),
     )
     return Placement(wheel, row, target, unchanged, contents)

@@ -85,9 +85,9 @@ def words_of(pattern: str) -> str:
 def advice(pattern: str, value: object) -> str:
     """The next step for a value that does not have that pattern: what was probably meant, or an example."""
     candidates = _versions(str(value)) if pattern == WHEEL_VERSION else _candidates(str(value))
-    meant = next((text for text in candidates if re.search(pattern, text) and text != value), "")
-    if meant:
-        return f"write `{meant}`"
+    suggestion = next((text for text in candidates if re.search(pattern, text) and text != value), "")
+    if suggestion:
+        return f"write `{suggestion}`"
     example = FORMS[pattern].example
     return f"write it such as `{example}`" if example else words_of(pattern)
 

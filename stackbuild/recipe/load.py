@@ -201,14 +201,14 @@ def _idle_demands(recipe: Recipe, places: Places) -> list[Mistake]:
     for key in owed_by_nobody(recipe):
         path: yaml.KeyPath = ("verify", *(int(part) if part.isdigit() else part for part in key.split(".")))
         name = recipe.verify.providers[at] if recipe.verify and isinstance(at := path[-1], int) else ""
-        brought = sorted({p for each in wheels_of(recipe) for p in providers_of(each, recipe)})
-        meant = nearest(name, brought) if name else ""
+        providers = sorted({p for each in wheels_of(recipe) for p in providers_of(each, recipe)})
+        near = nearest(name, providers) if name else ""
         which = "say which wheel does: `verify: {wheels: {NAME: {…}}}`; see docs/recipes.md, Verify"
         wrong.append(
             Mistake(
                 places.of_value(path),
                 f"`verify.{key.partition('.')[0]}`: no wheel of this recipe brings {name or 'it'}, so it would never be checked",
-                f"did you mean `{meant}`?" if meant else which,
+                f"did you mean `{near}`?" if near else which,
             )
         )
     return wrong

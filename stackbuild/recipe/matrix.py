@@ -67,14 +67,14 @@ class MatrixComponents:
     components: tuple[MatrixComponent, ...]
 
 
-def chosen(what: str, offered: tuple[str, ...], choice: tuple[str, ...]) -> tuple[str, ...]:
+def selected(what: str, offered: tuple[str, ...], choice: tuple[str, ...]) -> tuple[str, ...]:
     """Those of a recipe's values that were asked for, in its order; all where none were. Raises UsageError on
     another."""
     for one in choice:
         if one not in offered:
             target = target_named(one)
-            meant = next((o for o in offered if target and processor(o) == target.gfx), "")
-            hint = f"write {meant}, which {one} is; " if meant else ""
+            suggestion = next((o for o in offered if target and processor(o) == target.gfx), "")
+            hint = f"write {suggestion}, which {one} is; " if suggestion else ""
             raise UsageError(f"{what} {one!r} is not in the recipe", next=f"{hint}it has: {', '.join(offered)}")
     return tuple(one for one in offered if one in choice) or offered
 
@@ -112,9 +112,9 @@ def expand(recipe: Recipe, gfx: tuple[str, ...] = (), python: tuple[str, ...] = 
 
     `gfx` and `python` narrow the recipe's own lists; empty means all. Raises UsageError on a value that is not in them.
     """
-    targets = chosen("gfx target", recipe.gfx, gfx)
+    targets = selected("gfx target", recipe.gfx, gfx)
     values = {
-        "python": chosen("Python", recipe.python, python),
+        "python": selected("Python", recipe.python, python),
         "gfx": targets,
         "variant": tuple(recipe.matrix.variants),
     }

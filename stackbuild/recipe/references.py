@@ -70,8 +70,8 @@ def _paths(loaded: LoadedRecipe, places: Places) -> Iterator[Mistake]:
         if source.patches is not None and not loaded.patch_folder(source.patches).is_dir():
             at, known = places.of_value(("sources", name, "patches")), _patch_folders(loaded)
             near = nearest(source.patches, known)
-            meant = f"did you mean `{near}`?" if near else f"there are {', '.join(known) or 'none'}"
-            next = f"{meant} Make it below `patches/` beside the recipe, or leave `patches` out"
+            suggestion = f"did you mean `{near}`?" if near else f"there are {', '.join(known) or 'none'}"
+            next = f"{suggestion} Make it below `patches/` beside the recipe, or leave `patches` out"
             yield Mistake(at, f"there is no folder of patches `{source.patches}`", next)
 
 
@@ -84,9 +84,9 @@ def _folder(path: str, loaded: LoadedRecipe, at: str) -> Iterator[Mistake]:
         yield Mistake(at, f"`{path}` does not lie beside the recipe, in {loaded.folder.resolve()}", next)
     elif not target.is_dir():
         near = nearest(Path(path).name, beside) or (beside[0] if len(beside) == 1 else "")
-        meant = f"did you mean `{near}`? Paths" if near else "paths"
+        suggestion = f"did you mean `{near}`? Paths" if near else "paths"
         yield Mistake(
-            at, f"there is no folder `{path}` beside the recipe", f"{meant} start at {loaded.folder.resolve()}"
+            at, f"there is no folder `{path}` beside the recipe", f"{suggestion} start at {loaded.folder.resolve()}"
         )
 
 
@@ -112,8 +112,8 @@ def _gates(loaded: LoadedRecipe, places: Places) -> Iterator[Mistake]:
     if recipe.bench.suite not in bundled_suites() and not beside.is_file():
         known = sorted(bundled_suites())
         near = nearest(recipe.bench.suite, known)
-        meant = f"did you mean `{near}`? " if near else ""
-        next = f"{meant}There are {', '.join(known)}, or give a .yaml file beside the recipe"
+        suggestion = f"did you mean `{near}`? " if near else ""
+        next = f"{suggestion}There are {', '.join(known)}, or give a .yaml file beside the recipe"
         yield Mistake(at, f"there is no suite {recipe.bench.suite!r}", next)
         return
     try:
@@ -147,10 +147,10 @@ def _gate(gate: Gate, path: KeyPath, recipe: Recipe, suite: Suite, places: Place
         if not may_match(pattern, suite):
             known = _case_heads(suite)
             near = nearest(re.split(r"[/*?\[]", pattern)[0], known)
-            meant = f"did you mean `{near}/*`? " if near else ""
+            suggestion = f"did you mean `{near}/*`? " if near else ""
             yield Mistake(
                 places.of_value((*path, "cases", i)), f"no case of the suite {recipe.bench.suite if recipe.bench else ''} matches {pattern!r}",
-                f"{meant}its cases begin with {', '.join(known)}; a type that it measures follows: {', '.join(_dtypes(suite))}",
+                f"{suggestion}its cases begin with {', '.join(known)}; a type that it measures follows: {', '.join(_dtypes(suite))}",
             )  # fmt: skip
     if isinstance(gate, BaselineGate) and gate.wheel and not Path(gate.wheel).is_file():
         next = "write its path from where stackbuild runs, or leave `wheel` out and give --baseline"

@@ -32,9 +32,9 @@ def mistakes(error: ValidationError, places: Places, text: str) -> tuple[Mistake
     """
     details = [d for d in error.errors(include_url=False) if not (d["type"] == "too_short" and d["input"])][:MOST]
     misspelt = {
-        (*_path(d, places)[:-1], meant)
+        (*_path(d, places)[:-1], near)
         for d in details
-        if d["type"] == "extra_forbidden" and (meant := nearest(str(d["loc"][-1]), _keys_at(d["loc"][:-1])))
+        if d["type"] == "extra_forbidden" and (near := nearest(str(d["loc"][-1]), _keys_at(d["loc"][:-1])))
     }
     source = SourceText(text)
     unique = {
@@ -130,7 +130,7 @@ def _reference(path: yaml.KeyPath) -> str:
     return f"see `{next((p for p in reversed(path) if isinstance(p, str)), 'recipe')}` in docs/recipes.md"
 
 
-def _rewritten(kind: str, path: yaml.KeyPath, detail: Any, written: str) -> str:
+def _rewritten(kind: str, path: yaml.KeyPath, detail: Any, text: str) -> str:
     """The value as it should have been written, where that is plain; else ""."""
     value, key = detail["input"], next((p for p in reversed(path) if isinstance(p, str)), "")
     if kind == "string_type" and isinstance(value, bool | int | float):
@@ -139,11 +139,11 @@ def _rewritten(kind: str, path: yaml.KeyPath, detail: Any, written: str) -> str:
             if isinstance(value, int) and value > 0:
                 return f"write `{value}M` or `{value}G`: a size has a unit"
             return f"{advice(pattern, value)}: a size has a unit"
-        if path[:1] == ("gfx",) and f"gfx{written}" in BUILDABLE:
-            return f"write `gfx{written}`"
+        if path[:1] == ("gfx",) and f"gfx{text}" in BUILDABLE:
+            return f"write `gfx{text}`"
         if key == "suite":
-            return f"write the suite's name: {DEBIAN_RELEASES.get(written, 'trixie')}"
-        return f'put it in quotes: `"{written}"`' if written else ""
+            return f"write the suite's name: {DEBIAN_RELEASES.get(text, 'trixie')}"
+        return f'put it in quotes: `"{text}"`' if text else ""
     if kind == "tuple_type" and isinstance(value, str):
         return _as_list(key, value)
     if kind == "tuple_type" and key == "gates" and isinstance(value, dict):
@@ -231,9 +231,9 @@ def _form(detail: Any) -> str:
     if detail["type"] == "literal_error":
         words = re.findall(r"'([^']*)'", detail["ctx"]["expected"])
         near = nearest(str(detail["input"]), words)
-        meant = near or next((w for w in words if w and str(detail["input"]).lower().startswith(w)), "")
+        suggestion = near or next((w for w in words if w and str(detail["input"]).lower().startswith(w)), "")
         choices = f"one of: {detail['ctx']['expected']}"
-        return f"did you mean `{meant}`? It is {choices}" if meant else choices
+        return f"did you mean `{suggestion}`? It is {choices}" if suggestion else choices
     return "the reference is docs/recipes.md"
 
 
@@ -259,10 +259,10 @@ SYNONYMS = {
 def _did_you_mean(detail: Any, path: yaml.KeyPath) -> str:
     """The next step for an unknown key: one of that mapping, or who else takes it."""
     word, keys = str(path[-1]), _keys_at(detail["loc"][:-1])
-    if meant := nearest(word, keys):
-        return f"did you mean `{meant}`?"
-    if (meant := SYNONYMS.get(word.lower(), "")) in keys:
-        return f"did you mean `{meant}`?"
+    if near := nearest(word, keys):
+        return f"did you mean `{near}`?"
+    if (near := SYNONYMS.get(word.lower(), "")) in keys:
+        return f"did you mean `{near}`?"
     takers = sorted({kind for kind, model in _components().items() if word in model.model_fields})
     if path[:1] == ("components",) and len(path) == 3 and takers:
         return f"remove it: other kinds take it, one of: {', '.join(takers)}; here known are: {', '.join(keys)}"

@@ -22,7 +22,7 @@ from stackbuild.model.components import (
     Wheel,
 )
 from stackbuild.model.recipe import Recipe, Verify, WheelDemands
-from stackbuild.recipe.matrix import chosen, expand
+from stackbuild.recipe.matrix import expand, selected
 from stackbuild.tables import providers
 
 NAMES = {"migraphx": "MIGraphXExecutionProvider", "rocm": "ROCMExecutionProvider"}
@@ -70,10 +70,10 @@ def narrowed(recipe: Recipe, gfx: tuple[str, ...]) -> tuple[Recipe, tuple[str, .
     """
     if not gfx:
         return recipe, ()
-    part = recipe.model_copy(update={"gfx": chosen("gfx target", recipe.gfx, gfx)})
+    part = recipe.model_copy(update={"gfx": selected("gfx target", recipe.gfx, gfx)})
     promised = {each.wheel.distribution: set(gfx_of(each, recipe)) for each in wheels_of(recipe)}
-    held = {each.wheel.distribution: set(gfx_of(each, part)) for each in wheels_of(part)}
-    return part, tuple(name for name, targets in held.items() if targets != promised[name])
+    targets_by_wheel = {each.wheel.distribution: set(gfx_of(each, part)) for each in wheels_of(part)}
+    return part, tuple(name for name, targets in targets_by_wheel.items() if targets != promised[name])
 
 
 def providers_of(packed: PackedWheel, recipe: Recipe) -> tuple[str, ...]:
@@ -113,8 +113,8 @@ def has_device_code(component: Component) -> bool:
 def owed_by_nobody(recipe: Recipe) -> tuple[str, ...]:
     """The keys of `verify` whose demand no wheel of the recipe would be held to."""
     demands, packed = recipe.verify or NOTHING_SAID, tuple(wheels_of(recipe))
-    brought = {CPU, *(name for each in packed for name in providers_of(each, recipe))}
-    lost = [f"providers.{n}" for n, name in enumerate(demands.providers) if name not in brought]
+    providers = {CPU, *(name for each in packed for name in providers_of(each, recipe))}
+    lost = [f"providers.{n}" for n, name in enumerate(demands.providers) if name not in providers]
     if demands.kernels_floor and not any(gfx_of(each, recipe) for each in packed):
         lost.append("kernels_floor")
     return tuple(lost) if packed else ()

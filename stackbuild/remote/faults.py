@@ -23,12 +23,12 @@ class RemoteFault(Exception):
     def __str__(self) -> str:
         """One line of bounded length, control characters as escapes: whoever serves the answer can choose the text."""
         rows = (("", self.blob), ("expected ", self.expected), ("got ", self.got))
-        more = ", ".join(f"{name}{shown(value, MOST_VALUE)}" for name, value in rows if value)
-        what = shown(self.what, MOST_WHAT)
+        more = ", ".join(f"{name}{excerpt(value, MOST_VALUE)}" for name, value in rows if value)
+        what = excerpt(self.what, MOST_WHAT)
         return f"{what} ({more})" if more else what
 
 
-def shown(text: str, most: int) -> str:
+def excerpt(text: str, most: int) -> str:
     """The beginning of a text, on one line."""
     return safe(text[:most], keep="") + ("…" if len(text) > most else "")
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from stackbuild.publishing.signing import TrustedKey
-from stackbuild.remote.faults import NoRoom, RemoteFault, RemoteUnreachable, shown
+from stackbuild.remote.faults import NoRoom, RemoteFault, RemoteUnreachable, excerpt
 from stackbuild.remote.origin import Origin
 from stackbuild.remote.protocol import Count, RemoteReader
 from stackbuild.remote.records import NOTES_HERE, SignedRecord, agreed, verified
@@ -207,5 +207,5 @@ def ask(remote: TrustedRemote, request: PullRequest, now: datetime) -> SignedRec
             "too few trusted keys agree on one output",
             blob=request.tag, expected=f"{remote.threshold} keys", got=remote.names(signers),
         )  # fmt: skip
-    reasons = "; ".join(shown(one, MOST_REASON) for one in why[:3]) or "nobody has signed it"
+    reasons = "; ".join(excerpt(one, MOST_REASON) for one in why[:3]) or "nobody has signed it"
     raise RemoteFault(f"its record is not trusted: {reasons}", blob=request.tag)

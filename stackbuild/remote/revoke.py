@@ -28,19 +28,19 @@ class TaintedRecord:
 def tainted(store: Store, signed_by: str, url: str) -> tuple[TaintedRecord, ...]:
     """The records that came by a key (its fingerprint) or from a URL, and those made from them, however far."""
     stored = tuple(records(store))
-    gone = {record.key: record for record in stored if _came_by(record, signed_by, url)}
-    pulled = frozenset(gone)
+    by_key = {record.key: record for record in stored if _came_by(record, signed_by, url)}
+    pulled = frozenset(by_key)
     more = True
     while more:
-        names = gone.keys() | {record.tree for record in gone.values()} - {""}
+        names = by_key.keys() | {record.tree for record in by_key.values()} - {""}
         fresh = [
             record
             for record in stored
-            if record.key not in gone and (record.like in gone or names.intersection(_NEED.findall(record.key_text)))
+            if record.key not in by_key and (record.like in by_key or names.intersection(_NEED.findall(record.key_text)))
         ]
-        gone.update((record.key, record) for record in fresh)
+        by_key.update((record.key, record) for record in fresh)
         more = bool(fresh)
-    return tuple(TaintedRecord(r.step, r.recipe, r.key, r.tree, r.key in pulled) for r in gone.values())
+    return tuple(TaintedRecord(r.step, r.recipe, r.key, r.tree, r.key in pulled) for r in by_key.values())
 
 
 def _came_by(record: Record, signed_by: str, url: str) -> bool:

@@ -82,8 +82,8 @@ def _lines(keys: Sequence[Path]) -> tuple[str, ...]:
 
 def settings_path() -> Path:
     """`$STACKBUILD_REMOTES`, else `stackbuild/remotes.yaml` in `$XDG_CONFIG_HOME` or `~/.config`."""
-    if given := os.environ.get(VARIABLE):
-        return Path(given).absolute()
+    if text := os.environ.get(VARIABLE):
+        return Path(text).absolute()
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "stackbuild" / "remotes.yaml"
 
 
@@ -154,8 +154,8 @@ def add_keys(url: str, keys: Sequence[Path], threshold: int = 0) -> RemoteSettin
     load_trusted_keys(keys)
     fresh = _lines(keys)
     known = {key.fingerprint for line in fresh for key in trusted_keys_of((line,), url)}
-    kept = [line for line in old.read if not known & {key.fingerprint for key in trusted_keys_of((line,), url)}]
-    new = old.model_copy(update={"read": (*kept, *fresh), **({"threshold": threshold} if threshold else {})})
+    lines = [line for line in old.read if not known & {key.fingerprint for key in trusted_keys_of((line,), url)}]
+    new = old.model_copy(update={"read": (*lines, *fresh), **({"threshold": threshold} if threshold else {})})
     _replace(settings, new)
     return new
 
@@ -169,12 +169,12 @@ def remove_keys(url: str, fingerprint: str = "") -> RemoteSettings | None:
     if not fingerprint:
         write_settings(Settings(remotes=tuple(one for one in settings.remotes if one.url != url)))
         return None
-    kept = tuple(
+    lines = tuple(
         line for line in old.read if fingerprint not in {key.fingerprint for key in trusted_keys_of((line,), url)}
     )
-    if len(kept) == len(old.read):
+    if len(lines) == len(old.read):
         raise UsageError(f"{fingerprint} is not trusted for {url}", next="`stackbuild store trust ls` lists the keys")
-    new = old.model_copy(update={"read": kept})
+    new = old.model_copy(update={"read": lines})
     _replace(settings, new)
     return new
 

@@ -106,7 +106,7 @@ def limits(label: str, memory: int, processes: int) -> Iterator[Group]:
 
 def reap() -> tuple[str, ...]:
     """Remove the groups whose owner is dead, with what still runs in them; the names of those removed."""
-    gone = []
+    labels = []
     for parent in (UNIFIED, *(UNIFIED / name for name in V1_LIMITS)):
         for folder in parent.glob(f"{PREFIX}*"):
             with contextlib.suppress(OSError):  # its owner lives, it is another user's, or another start removed it
@@ -114,10 +114,10 @@ def reap() -> tuple[str, ...]:
                 try:
                     _kill_all(folder)
                     _remove(folder)
-                    gone.append(f"control group {folder.name}")
+                    labels.append(f"control group {folder.name}")
                 finally:
                     os.close(lock)
-    return tuple(dict.fromkeys(gone))
+    return tuple(dict.fromkeys(labels))
 
 
 def _group_folders(label: str, memory: int, processes: int) -> Iterator[tuple[Path, int]]:

@@ -212,8 +212,8 @@ class _DockerSession:
         if self.container.attrs["State"].get("OOMKilled") or not self.container.attrs["State"].get("Running"):
             return bool(self.container.attrs["State"].get("OOMKilled"))
         execution = self.client.api.exec_create(self.container.id, list(RAN_OUT))
-        shown = b"".join(_frames(self.client.api.exec_start(execution["Id"], socket=True)))
-        numbers = shown.decode("ascii", "replace").split()
+        output = b"".join(_frames(self.client.api.exec_start(execution["Id"], socket=True)))
+        numbers = output.decode("ascii", "replace").split()
         return any(name == "oom_kill" and count not in ("0", "") for name, count in pairwise(numbers))
 
     def _copy(self, exec_id: str, log: Path, failures: list[Exception]) -> None:

@@ -203,21 +203,21 @@ def _vet(members: list[_Member], archive: str) -> str:
     """Refuse the whole archive for one bad member; the single top folder to leave away, or ""."""
     if not members:
         raise StepFailed("it holds nothing", where=archive)
-    seen: dict[Parts, str] = {}
+    kinds: dict[Parts, str] = {}
     for member in members:
         _refuse_name(member, archive)
         path = member.parts
-        if seen.get(path, member.kind) != member.kind or (path in seen and member.kind != "d"):
+        if kinds.get(path, member.kind) != member.kind or (path in kinds and member.kind != "d"):
             raise StepFailed(f"{member.path!r} is there twice", where=archive)
-        seen[path] = member.kind
+        kinds[path] = member.kind
     above: set[Parts] = set()
-    for path in seen:
+    for path in kinds:
         while path and (path := path[:-1]) not in above:
             above.add(path)
-            if seen.get(path, "d") != "d":
+            if kinds.get(path, "d") != "d":
                 raise StepFailed(f"something would be written through {'/'.join(path)!r}", where=archive)
-    tops = {path[0] for path in seen if path}
-    one = len(tops) == 1 and all(len(path) != 1 or kind == "d" for path, kind in seen.items())
+    tops = {path[0] for path in kinds if path}
+    one = len(tops) == 1 and all(len(path) != 1 or kind == "d" for path, kind in kinds.items())
     strip = tops.pop() if one else ""
     links = {member.parts[bool(strip) :]: _target(member, archive) for member in members if member.kind == "l"}
     _stay_inside(links, archive)

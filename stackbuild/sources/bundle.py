@@ -29,8 +29,8 @@ def seal(folder: Path) -> str:
 def _files(folder: Path) -> list[str]:
     """Paths below the folder, without the index and what lies in git repositories."""
     with opened(folder) as top:
-        kept = walk(top, wanted=lambda path: not (folder / path / "HEAD").is_file())
-        return sorted(entry.path for entry in kept if entry.kind != "d" and entry.path != INDEX)
+        entries = walk(top, wanted=lambda path: not (folder / path / "HEAD").is_file())
+        return sorted(entry.path for entry in entries if entry.kind != "d" and entry.path != INDEX)
 
 
 def digits(text: str) -> str:

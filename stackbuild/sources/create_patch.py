@@ -65,7 +65,7 @@ def _difference(original: Path, edited: Path) -> str:
         difference = _git(scratch, *_DIFF, before, after)
         _git(scratch, "read-tree", before)
         _git(scratch, "apply", "--cached", "--whitespace=nowarn", "-", stdin=difference)
-        if _written(scratch) != after:
+        if _write_tree(scratch) != after:
             raise Defect("the patch does not make the edited tree of the original", where=str(edited))
     return difference.decode("utf-8", "surrogateescape")
 
@@ -96,7 +96,7 @@ def _tree(scratch: Path, source: Path) -> str:
     _git(scratch, "read-tree", "--empty")
     index = "".join(f"{mode} {id_}\t{path}\0" for mode, id_, path in rows)
     _git(scratch, "update-index", "-z", "--index-info", stdin=os.fsencode(index))
-    return _written(scratch)
+    return _write_tree(scratch)
 
 
 def _files(source: Path) -> list[str]:
@@ -112,7 +112,7 @@ def _files(source: Path) -> list[str]:
     return paths
 
 
-def _written(scratch: Path) -> str:
+def _write_tree(scratch: Path) -> str:
     return _git(scratch, "write-tree").decode().strip()
 
 

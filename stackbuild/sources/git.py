@@ -80,8 +80,8 @@ def vetted(url: str) -> str:
     """The URL, if it is one that git may be given. Raises StepFailed."""
     if _URL.fullmatch(url) and ".." not in PurePosixPath(urlsplit(url).path).parts:
         return url
-    shown = re.sub(r"//[^/]*@", "//…@", url)  # what stands there may be a secret
-    raise StepFailed(f"the git URL {shown!r} is refused: https or ssh, a host and a plain path, and nothing else")
+    address = re.sub(r"//[^/]*@", "//…@", url)  # what stands there may be a secret
+    raise StepFailed(f"the git URL {address!r} is refused: https or ssh, a host and a plain path, and nothing else")
 
 
 def in_mirror(url: str, mirror: Mirror | None) -> Path | None:
@@ -119,12 +119,12 @@ def ask(url: str, ref: str, mirror: Mirror | None = None) -> str:
         with _repository(url, mirror) as tree:
             _fetch(tree, Revision(url, ref, ref, mirror))
             return _git(tree, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
-    if revision := _meant(url, ref, mirror):
+    if revision := _resolve_name(url, ref, mirror):
         return revision[1]
     raise StepFailed(f"{url} has no tag or branch {ref!r}", next="check the name; a deleted one must be replaced")
 
 
-def _meant(url: str, ref: str, mirror: Mirror | None) -> tuple[str, str] | None:
+def _resolve_name(url: str, ref: str, mirror: Mirror | None) -> tuple[str, str] | None:
     """What a name is, "tag" or "branch", and the commit it means now; None where there is none of that name."""
     names = {f"refs/tags/{ref}^{{}}": "tag", f"refs/tags/{ref}": "tag", f"refs/heads/{ref}": "branch"}
     listing = _git(Path("/"), "ls-remote", "--", _origin(url, mirror), *names, mirror=mirror)
@@ -145,10 +145,10 @@ def moved(revision: Revision) -> str:
     if _FULL.fullmatch(ref) or _SHORT.fullmatch(ref):
         return ""
     try:
-        meant = _meant(url, ref, revision.mirror)
+        current = _resolve_name(url, ref, revision.mirror)
     except (StepFailed, MachineLacks) as failure:  # the commit is there: no reason to end a build
         return f"{url}: whether {ref} was moved cannot be asked: {failure.what}"
-    match meant:
+    match current:
         case None if revision.mirror is None:  # one that was fetched by its commit has no names
             return f"{url} has no tag or branch {ref!r} any more; commit {commit} of the lock is built"
         case "tag", now if not now.startswith(commit):
@@ -441,8 +441,8 @@ def _git(folder: Path, *words: str, mirror: Mirror | None = None) -> str:
     runner: Any = git.Git(str(folder))
     if not shutil.which("git"):
         raise MachineLacks("`git` is not installed", next="apt-get install git")
-    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-    environment = {**kept, **ENVIRONMENT, "GIT_ALLOW_PROTOCOL": schemes}
+    inherited = {name: os.environ[name] for name in KEPT if name in os.environ}
+    environment = {**inherited, **ENVIRONMENT, "GIT_ALLOW_PROTOCOL": schemes}
     if mirror:
         environment["GIT_CONFIG_GLOBAL"] = str(OF_A_MIRROR)
     alone = ("env", "-i", *(f"{name}={value}" for name, value in sorted(environment.items())))

@@ -111,8 +111,8 @@ def files(local: LocalSource) -> list[str]:
         raise UsageError("the source's folder is not there", where=str(local.folder), next="fix `path` in the recipe")
     try:
         with opened(local.folder) as top:
-            kept = walk(top, wanted=lambda path: not _out(path, local.exclude))
-            return sorted(entry.path for entry in kept if entry.kind != "d")
+            entries = walk(top, wanted=lambda path: not _out(path, local.exclude))
+            return sorted(entry.path for entry in entries if entry.kind != "d")
     except OutOfBounds as beyond:
         raise UsageError(f"the source is too large: {beyond.what}", where=str(local.folder), next=_LEAVE_OUT) from None
 

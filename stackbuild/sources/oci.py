@@ -125,12 +125,12 @@ def _apply_whiteouts(layer: Path, root: Path) -> None:
         if hidden in ("", ".", "..") or not inside:
             raise StepFailed(f"the whiteout {str(name)!r} is refused", where=str(layer))
         if name.name == OPAQUE:
-            gone = list(parent.iterdir()) if parent.is_dir() else []
+            paths = list(parent.iterdir()) if parent.is_dir() else []
         elif hidden.startswith(WHITEOUT):
             continue  # the format keeps these names to itself
         else:
-            gone = [parent / hidden]
-        for path in gone:
+            paths = [parent / hidden]
+        for path in paths:
             if path.is_dir() and not path.is_symlink():
                 atomic.remove(path)
             else:

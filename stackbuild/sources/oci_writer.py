@@ -84,17 +84,17 @@ def write_layout(
     """Write the layout into the empty folder; `report_layer` hears of each layer once it is written."""
     blobs = folder / "blobs" / "sha256"
     blobs.mkdir(parents=True)
-    written = []
+    layer_rows = []
     for layer in layers:
         one = _write_layer(layer, blobs)
-        written.append(one)
+        layer_rows.append(one)
         report_layer(one)
-    config = _config(written, settings)
+    config = _config(layer_rows, settings)
     manifest: dict[str, Json] = {
         "schemaVersion": 2,
         "mediaType": MANIFEST,
         "config": _put(blobs, CONFIG, config),
-        "layers": [{"mediaType": LAYER, "digest": one.digest, "size": one.compressed} for one in written],
+        "layers": [{"mediaType": LAYER, "digest": one.digest, "size": one.compressed} for one in layer_rows],
         "annotations": dict(settings.labels),
     }
     descriptor = _put(blobs, MANIFEST, manifest)
@@ -102,7 +102,7 @@ def write_layout(
     index: dict[str, Json] = {"schemaVersion": 2, "mediaType": INDEX, "manifests": [descriptor]}
     (folder / "oci-layout").write_text('{"imageLayoutVersion": "1.0.0"}')
     (folder / "index.json").write_bytes(_bytes(index))
-    return tuple(written)
+    return tuple(layer_rows)
 
 
 def _config(layers: Sequence[WrittenLayer], settings: ImageSettings) -> dict[str, Json]:

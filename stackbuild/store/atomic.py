@@ -125,7 +125,7 @@ def remove(path: Path) -> None:
     except (FileNotFoundError, NotADirectoryError):
         return
     try:
-        while not _gone(path.name, above):
+        while not _unlink(path.name, above):
             top = _opened(path.name, above)
             if top is not None:
                 try:
@@ -136,18 +136,18 @@ def remove(path: Path) -> None:
         os.close(above)
 
 
-def _gone(name: str, above: int) -> bool:
+def _unlink(name: str, above: int) -> bool:
     """Remove a file, link or empty folder of the open folder `above`; False where it is a folder with something in it."""
     try:
         os.unlink(name, dir_fd=above)
     except FileNotFoundError:
         return True
     except IsADirectoryError:
-        return _gone_folder(name, above)
+        return _unlink_folder(name, above)
     return True
 
 
-def _gone_folder(name: str, above: int) -> bool:
+def _unlink_folder(name: str, above: int) -> bool:
     try:
         os.rmdir(name, dir_fd=above)
     except FileNotFoundError:
@@ -179,20 +179,20 @@ def _opened(name: str, above: int) -> int | None:
 def _empty(top: int) -> None:
     """Remove what is in the open folder `top`: each folder below is emptied into it, then what came of that."""
     fresh, number = secrets.token_hex(8), 0
-    todo = [name for name in _names(top) if not _gone(name, top)]
+    todo = [name for name in _names(top) if not _unlink(name, top)]
     while todo:
         name = todo.pop()
         fd = _opened(name, top)
         if fd is not None:
             try:
                 for inner in _names(fd):
-                    if not _gone(inner, fd):
+                    if not _unlink(inner, fd):
                         number += 1
                         _move_up(inner, fd, f"{fresh}.{number}", top)
                         todo.append(f"{fresh}.{number}")
             finally:
                 os.close(fd)
-        _gone(name, top)
+        _unlink(name, top)
 
 
 def _names(folder: int) -> list[str]:

@@ -169,16 +169,16 @@ def _sweep_all(sweep: _Sweep, limit: float, max_size: int) -> None:
 
 def _shrink(sweep: _Sweep, max_size: int) -> None:
     """Remove outputs, those made first before all others, until the rest have `max_size` bytes together."""
-    total, gone = 0, set()
+    total, removed_names = 0, set()
     for row in listing(sweep.store):  # newest first
         if row.tree not in sweep.trees:
             total += row.size
             if total > max_size:
-                gone.add(row.tree)
+                removed_names.add(row.tree)
     for record in tuple(records(sweep.store)):  # before their trees: a record without its tree is none
-        if record.tree in gone:
+        if record.tree in removed_names:
             sweep.drop_record(record.key)
-    for name in sorted(gone):
+    for name in sorted(removed_names):
         sweep.drop_tree(name)
 
 

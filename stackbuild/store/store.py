@@ -31,8 +31,8 @@ _KEY = re.compile(r"[0-9a-f]{64}")
 
 def default_root() -> Path:
     """`$STACKBUILD_STORE`, else `$XDG_CACHE_HOME/stackbuild/store`, else `~/.cache/stackbuild/store`."""
-    if given := os.environ.get("STACKBUILD_STORE"):
-        return Path(given).absolute()
+    if text := os.environ.get("STACKBUILD_STORE"):
+        return Path(text).absolute()
     try:
         cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     except RuntimeError:  # no HOME, and no such user
@@ -162,8 +162,8 @@ class Store:
             run = alive.name.removesuffix(".alive")
             if run != self.run and locks.remove_dead(alive, partial(self._clear, run, marks)):
                 dead.append(run)
-        kept = tuple(mark.name for mark in marks if mark.is_intact)
-        return ReapReport(tuple(dead), kept, tuple(mark.name for mark in marks if not mark.is_intact))
+        names = tuple(mark.name for mark in marks if mark.is_intact)
+        return ReapReport(tuple(dead), names, tuple(mark.name for mark in marks if not mark.is_intact))
 
     def _clear(self, run: str, marks: list[UnfinishedMark], at_rest: bool = False) -> None:
         """Remove a run's staging folders, all but those with a mark that holds: they are kept. All `marks` found are told."""

@@ -79,5 +79,5 @@ def shows_writable(mountinfo: str, folder: Path) -> bool:
     """Whether one of these mounts shows that folder, or one in it, and is not read-only."""
     wanted = "/".join(folder.parts[-2:])
     rows = (line.split(" ") for line in mountinfo.splitlines())
-    seen = (row[3] for row in rows if row[5].startswith("rw") and not row[3].endswith(REMOVED))
-    return any(f"/{wanted}/" in f"{place}/" for place in seen)
+    mounts = (row[3] for row in rows if row[5].startswith("rw") and not row[3].endswith(REMOVED))
+    return any(f"/{wanted}/" in f"{place}/" for place in mounts)

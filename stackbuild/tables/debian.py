@@ -24,7 +24,7 @@ def refused_suite(suite: str) -> str:
         return (
             f"{suite!r} is a release of Ubuntu, and `suite` is one of Debian; write `suite: trixie`, or take `image:`"
         )
-    meant, shown = nearest(suite[:40], list(SUITES)), suite if len(suite) <= 40 else f"{suite[:40]}…"
-    return f"Debian's archive has no suite {shown!r}; " + (
-        f"did you mean `{meant}`?" if meant else f"it has {', '.join(SUITES)}"
+    near, label = nearest(suite[:40], list(SUITES)), suite if len(suite) <= 40 else f"{suite[:40]}…"
+    return f"Debian's archive has no suite {label!r}; " + (
+        f"did you mean `{near}`?" if near else f"it has {', '.join(SUITES)}"
     )

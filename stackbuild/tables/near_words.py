@@ -20,5 +20,5 @@ def nearest(word: str, known: list[str]) -> str:
 
 def close_to(word: str, known: list[str]) -> str:
     """The next step for a word that is not known: the nearest known one, or all of them."""
-    meant = nearest(word, known)
-    return f"did you mean `{meant}`?" if meant else f"known are: {', '.join(known)}"
+    near = nearest(word, known)
+    return f"did you mean `{near}`?" if near else f"known are: {', '.join(known)}"

@@ -186,12 +186,12 @@ class ProbeSandbox:
     def _bwrap(self, env: tuple[tuple[str, str], ...], writable: tuple[Path, ...]) -> bwrap.Bwrap:
         readable = (*(() if self.root else _interpreter(self.python)), *self.readable)
         own = tuple(path for name in ("env", "probes") if (path := self.folder / name).is_dir())
-        shown = (*readable, *(path for path in own if path not in writable))
+        paths = (*readable, *(path for path in own if path not in writable))
         devices = [d for d in ("/dev/kfd", "/dev/dri") if Path(d).exists()] if self.rocm else []
-        binds = [("--ro-bind", path) for path in shown] + [("--bind", path) for path in (self.out, *writable)]
+        binds = [("--ro-bind", path) for path in paths] + [("--bind", path) for path in (self.out, *writable)]
         return bwrap.Bwrap(
             bwrap.installed(": probes are not run outside a sandbox"),
-            root=_shown(self.root or Path("/"), self.rocm),
+            root=_root_mounts(self.root or Path("/"), self.rocm),
             mounts=(
                 *(word for kind, path in binds for word in (kind, str(path), str(path))),
                 *(word for device in devices for word in ("--dev-bind", device, device)),
@@ -217,7 +217,7 @@ def scrubbed_variables() -> tuple[str, ...]:
     return tuple(sorted(name for name in os.environ if name.startswith(OVERRIDES)))
 
 
-def _shown(root: Path, rocm: bool) -> tuple[str, ...]:
+def _root_mounts(root: Path, rocm: bool) -> tuple[str, ...]:
     """The parts of a root file system that programs need, read-only, on an empty `/` where anything can be mounted.
 
     Of /etc only what tells no secrets; /opt, where ROCm lies, only with `rocm`; /sys, where it looks for GPUs.

@@ -33,14 +33,14 @@ def unmet(rungs: Sequence[Rung], required: Sequence[str]) -> tuple[str, ...]:
     """Why each required rung does not count as passed, in a line; none where all passed."""
     lines = []
     for word in required:
-        meant = [
+        distributions = [
             rung for rung in rungs if rung.name.startswith(RUNGS[word]) and (word != "load" or rung.name == "load")
         ]
-        if not meant:
+        if not distributions:
             lines.append(f"{RUNGS[word]} is required, and was not asked for")
         lines += [
             f"{rung.name} is required, and {'failed' if rung.status is Status.FAILED else 'was not run here'}: {rung.reason}"
-            for rung in meant
+            for rung in distributions
             if rung.status is not Status.PASSED
         ]
     return tuple(lines)

@@ -46,10 +46,10 @@ def progress() -> Iterator[ProgressCallback]:
         task = bar.add_task("starting", total=None)
 
         def tick(what: str, left: int) -> None:
-            shown = what if len(what) <= 48 else what[:47] + "…"
+            text = what if len(what) <= 48 else what[:47] + "…"
             bar.advance(task)
             done = bar.tasks[0].completed
-            bar.update(task, description=escape(safe(shown, keep="")), total=done + left if left else None)
+            bar.update(task, description=escape(safe(text, keep="")), total=done + left if left else None)
 
         with handled(unless_ignored(signal.SIGTERM, signal.SIGHUP), _stop):
             yield tick
@@ -230,8 +230,8 @@ def draw_history(trend: Trend) -> None:
     """A line of blocks with the change points under it, then the change points in words."""
     rows, values = trend.figures, [row.value for row in trend.figures]
     low, high = min(values), max(values)
-    shown = values[-120:]
-    blocks = "".join(_BLOCKS[round(7 * (v - low) / (high - low))] if high > low else _BLOCKS[3] for v in shown)
+    tail = values[-120:]
+    blocks = "".join(_BLOCKS[round(7 * (v - low) / (high - low))] if high > low else _BLOCKS[3] for v in tail)
     marks = [" "] * len(values)
     for turn in trend.turns:
         marks[turn.at] = "▲"

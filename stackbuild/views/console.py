@@ -195,8 +195,8 @@ def fitted(drawing: Table, width: int) -> Table | Group:
         return _stacked(drawing, heads)
     wanted = [all_ - word for all_, word in zip(most, words, strict=True)]
     for column, word, more in zip(drawing.columns, words, wanted, strict=True):
-        given = min(more, room * more // max(1, sum(wanted)))
-        column.width = word + given
+        share = min(more, room * more // max(1, sum(wanted)))
+        column.width = word + share
     return drawing
 
 

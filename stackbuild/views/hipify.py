@@ -114,7 +114,7 @@ def print_annotations(run: Report, selection: SourceSelection) -> None:
             (*selection.sources, selection.out),
             several=len(selection.sources) > 1,
         )
-        where = [f"file={_property(_shown(lies, root))}"] if lies else []
+        where = [f"file={_property(_relative_path(lies, root))}"] if lies else []
         where += [f"line={place.line}", f"col={place.column}"] if place and lies else []
         message = f"{finding.found}. {finding.why}. Do: {finding.fix}"
         print_text(
@@ -122,7 +122,7 @@ def print_annotations(run: Report, selection: SourceSelection) -> None:
         )
 
 
-def _shown(path: Path, root: Path) -> str:
+def _relative_path(path: Path, root: Path) -> str:
     whole = Path(os.path.abspath(path))  # noqa: PTH100 (a link stays one)
     return str(whole.relative_to(root)) if whole.is_relative_to(root) else str(whole)
 

@@ -136,12 +136,12 @@ def _quote(text: str) -> str:
 
 def _fit(blocks: list[str], limit: int) -> str:
     note = "_The rest does not fit here: see the HTML report._"
-    kept: list[str] = []
+    lines: list[str] = []
     left = limit - len(note.encode()) - 2
     for block in blocks:
         size = len(block.encode()) + 2
         if size > left:
-            return "\n\n".join([*kept, note]) + "\n"
-        kept.append(block)
+            return "\n\n".join([*lines, note]) + "\n"
+        lines.append(block)
         left -= size
-    return "\n\n".join(kept) + "\n"
+    return "\n\n".join(lines) + "\n"

@@ -98,8 +98,8 @@ def pair_plot(
     ratios = [a / b for a, b in zip(ours.seconds[:pairs], theirs.seconds[:pairs], strict=True)]
     interval = ratio_interval(ours.seconds[:pairs], theirs.seconds[:pairs], confidence)
     limit = _limit(gate)
-    shown = [*ratios, 1.0, *([limit] if limit else [])]
-    place = _Scale(min(shown), max(shown))
+    values = [*ratios, 1.0, *([limit] if limit else [])]
+    place = _Scale(min(values), max(values))
     row = 4.0 if pairs > 12 else 7.0
     dots = tuple((place(r), 10 + row * n) for n, r in enumerate(ratios))
     says = f"{interval.median:.3g}× its time ({interval.low:.3g} to {interval.high:.3g}, {pairs} pairs)"

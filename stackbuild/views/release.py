@@ -39,7 +39,7 @@ def draw_dry_run(steps: tuple[DryStep, ...], as_json: bool) -> None:
         for argv in step.commands:
             out().print(Text(f"    {shlex.join(argv)}"))
         if not step.commands:
-            shown = [f"{name}={value}" for name, value in step.params if not name.startswith("package ")]
-            out().print(Text(f"    ({step.action}: {', '.join(shown)[:300]})", "dim"))
+            parameters = [f"{name}={value}" for name, value in step.params if not name.startswith("package ")]
+            out().print(Text(f"    ({step.action}: {', '.join(parameters)[:300]})", "dim"))
     if not steps:
         out().print("nothing to do: every step is in the store")

@@ -31,10 +31,10 @@ def sarif(verifications: Sequence[Verification], locate: Callable[[Finding], str
     rows = [(v, f) for v in verifications for f in v.findings]
     rows.sort(key=lambda row: list(_LEVELS).index(row[1].severity))
     rules = {finding.rule: finding for _, finding in rows}
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     run: dict[str, Json] = {
         "tool": {"driver": {"name": "stackbuild", "version": __version__, "rules": [_rule(f) for f in rules.values()]}},
-        "results": [_result(v, f, list(rules).index(f.rule), seen, locate) for v, f in rows[:RESULTS]],
+        "results": [_result(v, f, list(rules).index(f.rule), counts, locate) for v, f in rows[:RESULTS]],
         "properties": {"resultsLeftOut": max(0, len(rows) - RESULTS)},
     }
     if root:

@@ -67,16 +67,16 @@ def check(claimed: str, listed: object, image: Image, tags: bytes, code: list[Im
             said_lds, said_scratch = (entry.get(key, 0) for key in _SIZES)
         address = descriptors.get(name) if type(name) is bytes else None
         if address is None:
-            raise MalformedError(f"code object {claimed} has no descriptor for its kernel {_shown(name)}")
+            raise MalformedError(f"code object {claimed} has no descriptor for its kernel {_name_text(name)}")
         if not 0 <= address - loaded <= last:
-            raise MalformedError(f"the descriptor of kernel {_shown(name)} is outside of code object {claimed}")
+            raise MalformedError(f"the descriptor of kernel {_name_text(name)} is outside of code object {claimed}")
         lds, scratch, distance = _UNPACK(data, address - loaded)
         start = address + distance
         if not low <= start < high and not any(first <= start < first + size for first, size in code):
-            raise MalformedError(f"the code of kernel {_shown(name)} is outside of code object {claimed}")
+            raise MalformedError(f"the code of kernel {_name_text(name)} is outside of code object {claimed}")
         if lds != said_lds or scratch != said_scratch:
             raise MalformedError(
-                f"kernel {_shown(name)}: its metadata says {said_lds} bytes of LDS and {said_scratch} of scratch, its"
+                f"kernel {_name_text(name)}: its metadata says {said_lds} bytes of LDS and {said_scratch} of scratch, its"
                 f" descriptor {lds} and {scratch}"
             )
 
@@ -107,5 +107,5 @@ def _symbol_count(image: Image, table: dict[int, int]) -> int:
     return int(count) if 0 < count <= SYMBOLS else 0
 
 
-def _shown(name: object) -> str:
+def _name_text(name: object) -> str:
     return name[:80].decode("utf-8", "replace") if isinstance(name, bytes) else repr(name)[:80]

@@ -35,13 +35,13 @@ def missing(
     is too large to parse goes to `add_problem`.
     """
     imports: dict[str, Import] = {}
-    seen: set[str] = set()
+    names: set[str] = set()
     todo = [f"{root}/__init__.py" for root in roots]
     while todo:
         path = todo.pop()
-        if path in seen or path not in sources:
+        if path in names or path not in sources:
             continue
-        seen.add(path)
+        names.add(path)
         try:
             _afford(sources[path], budget)
         except MalformedError as broken:

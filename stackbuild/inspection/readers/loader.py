@@ -133,15 +133,15 @@ class ElfImage:
         _at_most("dynamic symbols", count, SYMBOLS)
         text = self._text
         for first in range(0, count, _BATCH):
-            kept = 0
+            memory = 0
             data = self._exactly(at + 24 * first, 24 * min(_BATCH, count - first))
             for name, info, _, section, _, _ in struct.iter_unpack("<IBBHQQ", data):
                 if name and info >> 4:  # named and not local
                     end = text.find(b"\0", name, name + NAME)
                     spelt = text[name : end if end >= 0 else name + NAME].decode("utf-8", "replace")
                     (exports if section else undefined).append(spelt)
-                    kept += len(spelt) + 64
-            self._budget.spend(Cost.TEXT, kept)
+                    memory += len(spelt) + 64
+            self._budget.spend(Cost.TEXT, memory)
         return tuple(exports), tuple(undefined)
 
     def offset(self, address: int) -> int:

@@ -131,5 +131,5 @@ class TextScan:
 
 def _sample(kind: str, text: bytes) -> str:
     """What may be shown: a secret never whole."""
-    shown = text.decode("utf-8", "replace")
-    return f"{shown[:8]}… ({len(shown)} characters)" if kind == "secret" else shown[:120]
+    sample = text.decode("utf-8", "replace")
+    return f"{sample[:8]}… ({len(sample)} characters)" if kind == "secret" else sample[:120]

@@ -122,12 +122,12 @@ def uneven(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence
 def bundle_targets(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A bundle of a library lacks a target that another bundle of the same library has."""
     for device in facts.device:
-        held = [frozenset(normal(o.target) for o in bundle.objects) for bundle in device.bundles if bundle.objects]
-        every = frozenset().union(*held)
-        lacking = [target for target in sorted(every) if not all(target in one for one in held)]
+        target_sets = [frozenset(normal(o.target) for o in bundle.objects) for bundle in device.bundles if bundle.objects]
+        every = frozenset().union(*target_sets)
+        lacking = [target for target in sorted(every) if not all(target in one for one in target_sets)]
         if device.section != "file" and lacking:
-            few = sum(one < every for one in held)
-            yield device.path, f"{few} of {counted(len(held), 'bundle')} without {some(lacking)}"
+            few = sum(one < every for one in target_sets)
+            yield device.path, f"{few} of {counted(len(target_sets), 'bundle')} without {some(lacking)}"
 
 
 @rule(

@@ -77,8 +77,8 @@ def _sentence(check: object) -> str:
 def some(items: Iterable[object], most: int = 4) -> str:
     """Items in words, the first few and how many more."""
     listed = list(map(str, items))
-    shown = ", ".join(listed[:most])
-    return shown + (f" and {len(listed) - most} more" if len(listed) > most else "")
+    listing = ", ".join(listed[:most])
+    return listing + (f" and {len(listed) - most} more" if len(listed) > most else "")
 
 
 def counted(number: int, noun: str) -> str:

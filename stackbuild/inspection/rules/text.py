@@ -18,8 +18,8 @@ from stackbuild.inspection.rules.rule import ERROR, WARNING, SubjectEvidence, co
 def home_path(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """Text under /home/NAME, /root or /Users/NAME in a library or other file, manuals and METADATA left out."""
     for hit in facts.texts:
-        written = hit.path.endswith((".py", ".md", ".txt", ".rst", ".dist-info/METADATA"))
-        if hit.kind == "home-path" and not written:
+        is_prose = hit.path.endswith((".py", ".md", ".txt", ".rst", ".dist-info/METADATA"))
+        if hit.kind == "home-path" and not is_prose:
             yield hit.path, f"{counted(hit.count, 'path')}, such as {hit.samples[0]}"
 
 

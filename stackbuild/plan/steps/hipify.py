@@ -85,9 +85,9 @@ def _tables(name: str, conversion: Hipify, context: Context) -> Step:
 def _clang(name: str, source: str, conversion: Hipify, context: Context) -> Step:
     cuda = f"--cuda-path={conversion.cuda}" if conversion.cuda else ""
     script = CLANG.format(source=source, cuda=cuda, flags=" ".join(map(shlex.quote, conversion.clang_flags)))
-    plain, seen = Component.model_validate({}), context.need(f"source.{source}", f"/src/{source}")
+    plain, need = Component.model_validate({}), context.need(f"source.{source}", f"/src/{source}")
     return session_step(
-        f"{name}.clang", plain, replace(context, names={}), (Command(("sh", "-ec", script)),), None, {}, (seen,)
+        f"{name}.clang", plain, replace(context, names={}), (Command(("sh", "-ec", script)),), None, {}, (need,)
     )
 
 

@@ -131,11 +131,11 @@ def _commands(name: str, component: OnnxRuntime, context: Context) -> tuple[Comm
 
 def _tree(name: str, component: OnnxRuntime) -> tuple[str, tuple[Command, ...]]:
     """Where the source is built from, and the commands that put it there."""
-    given = f"/src/{component.source}"
+    source_folder = f"/src/{component.source}"
     if _version(component) >= MIRROR_OPTION:
-        return given, ()
+        return source_folder, ()
     own = f"/build/{name}/source"
-    words = f"mkdir -p {own} && cp -a {given}/. {own} && chmod -R u+w {own} && ln -sfn {given}-deps {own}/mirror"
+    words = f"mkdir -p {own} && cp -a {source_folder}/. {own} && chmod -R u+w {own} && ln -sfn {source_folder}-deps {own}/mirror"
     if _parts(component) < OWN_EIGEN:
         served = " ".join(f"-e s/{old}/{new}/" for old, new in sorted(REGENERATED.items()))
         words += f" && sed -i {served} {own}/cmake/deps.txt"

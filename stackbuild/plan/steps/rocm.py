@@ -110,12 +110,12 @@ def built_dep(source: str, component: Rocm, context: Context, index: int) -> tup
             where=f"sources.{source}",
             next=f"install it in the base and list {dep.name} in `from_base`",
         )
-    given = dict(option.removeprefix("-D").split("=", 1) for option in dep.options)
+    cache_entries = dict(option.removeprefix("-D").split("=", 1) for option in dep.options)
     entries = {
         **compilers(component),
         **common(component, context),
         "CMAKE_PREFIX_PATH": _earlier(source, context),
-        **given,
+        **cache_entries,
     }
     defines = (f"-D{key}={spell(value)}" for key, value in sorted(entries.items()))
     where, build = f"/src/{name}/{dep.subfolder}".rstrip("/"), f"/build/{name}"

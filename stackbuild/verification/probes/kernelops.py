@@ -42,12 +42,12 @@ def sampled(cases: Iterable[Any], op: str, most: int, largest: int) -> Iterator[
     for case in cases:
         if case.op == op and not (most and values(case) > largest):
             kinds.setdefault(str(case.dtype), []).append(case)
-    for chosen in kinds.values():
-        if most < 2 or len(chosen) <= most:
-            yield from chosen
+    for rows in kinds.values():
+        if most < 2 or len(rows) <= most:
+            yield from rows
             continue
-        chosen.sort(key=values)
-        yield from (chosen[number * (len(chosen) - 1) // (most - 1)] for number in range(most))
+        rows.sort(key=values)
+        yield from (rows[number * (len(rows) - 1) // (most - 1)] for number in range(most))
 
 
 def values(case: Any) -> int:
