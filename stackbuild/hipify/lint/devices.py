@@ -64,6 +64,12 @@ _NAMES = {
     "atomicExch_block": "use __hip_atomic_exchange with __HIP_MEMORY_SCOPE_WORKGROUP",
     "atomicOr_block": "use __hip_atomic_fetch_or with __HIP_MEMORY_SCOPE_WORKGROUP",
     "atomicAnd_block": "use __hip_atomic_fetch_and with __HIP_MEMORY_SCOPE_WORKGROUP",
+    "atomicSub_block": "use __hip_atomic_fetch_sub with __HIP_MEMORY_SCOPE_WORKGROUP",
+    "atomicXor_block": "use __hip_atomic_fetch_xor with __HIP_MEMORY_SCOPE_WORKGROUP",
+    **dict.fromkeys(
+        ("atomicInc_block", "atomicDec_block", "atomicInc_system", "atomicDec_system"),
+        "loop over __hip_atomic_compare_exchange_strong with a scope; atomicInc and atomicDec have the device's",
+    ),
     "cudaGridDependencySynchronize": "drop it: there is no programmatic dependent launch",
     "cudaTriggerProgrammaticLaunchCompletion": "drop it: there is no programmatic dependent launch",
 }

@@ -30,6 +30,17 @@ GROUPS = {
     "reduce_update_async": "reduce, and let one thread do the atomic operation",
     "reduce_store_async": "reduce, and let one thread store",
 }
+# Members of CUDA's groups that HIP 5.7's and 6.4's groups do not have.
+GROUP_MEMBERS = {
+    "num_threads": "use size()",
+    "dim_threads": "use group_dim(), or blockDim",
+    "block_index": "use group_index(), or blockIdx",
+    "block_rank": "work it out of blockIdx and gridDim",
+    "barrier_arrive": "use sync(), which arrives and waits",
+    "barrier_wait": "use sync(), which arrives and waits",
+    **dict.fromkeys(("cluster_rank", "cluster_index", "cluster_dims", "num_clusters", "dim_clusters", "map_shared_rank", "query_shared_rank"), "there are no clusters: use the grid or the block"),
+}  # fmt: skip
+_GROUP_MEMBERS = frozenset(GROUP_MEMBERS)
 _OWN_TYPES = "NVIDIA's own types: drop the include, or declare what is used of it"
 _INTEROP = "use HIP's OpenGL interoperation or hipImportExternalMemory"
 # Headers of CUDA and of its samples that HIP does not have, nor HIPIFY's tables a good counterpart.
@@ -43,6 +54,7 @@ HEADERS = {
     **dict.fromkeys(("helper_cuda.h", "helper_functions.h", "helper_timer.h"), "write checkCudaErrors, getLastCudaError and findCudaDevice for HIP: they are of CUDA's samples"),
 }  # fmt: skip
 _WITH_DEFAULTS, _GROUPS = frozenset(DEFAULTS), frozenset(GROUPS)  # a set meets another by the shorter one
+_CALL_OF_MEMBER = re.compile(r"\.\w+\s*\(")
 _BF16 = ("__nv_bfloat16", "nv_bfloat16", "__nv_bfloat162", "nv_bfloat162")
 _BEFORE = 3000
 """So many characters before a shuffle its value may be declared."""
@@ -70,6 +82,10 @@ def groups(view: View) -> Iterator[Found]:
         for at in view.places(name):
             if qualifier(view.code, at) not in (".", "->"):
                 yield at, "LINT-GROUPS", (name, GROUPS[name])
+    for name in sorted(view.words & _GROUP_MEMBERS):
+        for at in view.places(name):
+            if _CALL_OF_MEMBER.match(view.code, max(0, at - 1), at + len(name) + 10):
+                yield at, "LINT-GROUPS", (name, GROUP_MEMBERS[name])
 
 
 def brain_floats(view: View) -> Iterator[Found]:

@@ -73,10 +73,9 @@ def convert(view: View, lookups: Lookups, directives: Directives, uses: Iterable
     is_late = not like_hipify and _is_late(
         view, lookups, [(path, include) for path, include in have if path in everywhere]
     )
-    runtime = (
-        is_late
-        or ((hidden or like_hipify or _needs_runtime(view, uses, launches, directives))
-        and not _brings_runtime(lookups, everywhere | {n for n, _ in shims}))
+    runtime = is_late or (
+        (hidden or like_hipify or _needs_runtime(view, uses, launches, directives))
+        and not _brings_runtime(lookups, everywhere | {n for n, _ in shims})
     )
     brought = runtime or _brings_runtime(lookups, everywhere | {n for n, _ in shims})
     math = brought and not like_hipify and _needs_math(view, everywhere)

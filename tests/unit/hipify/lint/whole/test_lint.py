@@ -444,3 +444,14 @@ def test_overloads_for_types_that_are_one_in_hip(text: str, lines: list[int]) ->
 def test_surface_functions_lose_the_boundary_mode() -> None:
     text = "surf2Dwrite(v, s, x * 4, y, cudaBoundaryModeTrap);\nsurf2Dwrite(v, s, x * 4, y);\n"
     assert hip(text, "a.h").text == "surf2Dwrite(v, s, x * 4, y);\n" * 2
+
+
+def test_members_of_groups_and_atomics_that_hip_lacks() -> None:
+    text = "namespace cg = cooperative_groups;\nint n = block.num_threads();\nint m = grid.size();\natomicInc_system(p, 3);\n"
+    assert severities(text) == [("LINT-GROUPS", 2, "error"), ("LINT-DEVICE-NAME", 4, "error")]
+    assert severities("int n = pool.num_threads();\n") == []
+
+
+def test_types_that_only_cudas_headers_name() -> None:
+    text = "cuuint32_t a;\nstruct __builtin_align__(16) S {\n  nv_half h;\n};\n"
+    assert hip(text, "a.h").text == "uint32_t a;\nstruct __align__(16) S {\n  __half h;\n};\n"
