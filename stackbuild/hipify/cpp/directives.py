@@ -12,7 +12,6 @@ from stackbuild.hipify.cpp.source_text import View
 _DIRECTIVE = re.compile(
     r"#[ \t]*(include_next|include|import|ifdef|ifndef|if|elifdef|elifndef|elif|else|endif|pragma|define)\b"
 )
-_SIGN_OF_CODE = re.compile(r"[^\s\ufeff]")
 _SIGN = re.compile(r"[ \t]*(?=[<\"])")
 _PATH = re.compile(r"<([^>\n]+)>|\"([^\"\n]+)\"")
 _GUARD = re.compile(r"[ \t]*(\w+)")
@@ -153,8 +152,10 @@ def _guard_only(code: str, lines: list[tuple[str, int, int]], at: int) -> tuple[
 
 
 def _first_code(code: str) -> int:
-    found = _SIGN_OF_CODE.search(code)
-    return found.start() if found else len(code)
+    rest = code.lstrip()
+    while rest.startswith("\ufeff"):
+        rest = rest[1:].lstrip()
+    return len(code) - len(rest)
 
 
 def _line_start(code: str, at: int) -> int:

@@ -18,7 +18,7 @@ from stackbuild.hipify.cpp.scan import arguments, back_token, is_name_char, qual
 
 _BRACKET = re.compile(r"([()])")
 _FUNCTION = re.compile(r"\)\s*(?:const|noexcept|override|final|mutable|volatile|&&?|->[^{;]*|\s)*\Z")
-_SPACE = re.compile(r"\bnamespace\s+((?:\w+\s*::\s*)*\w+)")
+_SPACE = re.compile(r"namespace(?<!\wnamespace)\s+((?:\w+\s*::\s*)*\w+)")
 _CLASS = re.compile(
     r"\b(?:struct|class|union)\b(?:\s*\[\[[^\]]*\]\])?[\s()]*((?:\w+[\s()]+)*?)(\w+)?\s*(?:<[^{;]*>)?\s*(?:\bfinal\s*)?(?::[^:].*|\Z)",
     re.S,

@@ -24,7 +24,7 @@ _IN_CONSTANT = re.compile(
 _BOUND = re.compile(r"(?<![\w.])(?!return\b|case\b)[A-Za-z_]\w*(?:\s*<[^<>;]*>)?[\s*&]+\w+\s*(?:\[[^\]\n]*\]\s*)*\Z")
 _OWN_SIZE = re.compile(r"\b(?:int|unsigned|size_t|auto|u?int32_t|define)[ \t]+warpSize\b")
 _COMPARED = re.compile(r"(?:\w+\s*(?:\.|->)\s*)?\bwarpSize\s*[!=]=\s*32[uU]?\b(?!\s*[\w.])")
-_BOTH = re.compile(r"\bwarpSize\s*[!=]=\s*64\b")
+_BOTH = re.compile(r"warpSize(?<!\wwarpSize)\s*[!=]=\s*64\b")
 
 
 def _given(value: str) -> re.Pattern[str]:

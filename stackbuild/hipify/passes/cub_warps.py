@@ -24,7 +24,7 @@ COLLECTIVES = {
     "WarpStore": {2: "hipcub::WARP_STORE_DIRECT, 32", 3: "32"},
 }
 _COLLECTIVES = frozenset(COLLECTIVES)
-_SPACE = re.compile(r"\busing\s+namespace\s+(?:::\s*)?cub\s*;")
+_SPACE = re.compile(r"using(?<!\wusing)\s+namespace\s+(?:::\s*)?cub\s*;")
 _SIGN = re.compile(r"[<>()\[\]{};]")
 _CLOSES = {")": "(", "]": "[", "}": "{", ">": "<"}
 
@@ -32,7 +32,7 @@ _CLOSES = {")": "(", "]": "[", "}": "{", ">": "<"}
 def fix(view: View, by: str) -> Iterator[Edit]:
     """The edits of all of CUB's warp collectives without a number of threads, in the name of rule `by`."""
     for name in sorted(view.words & _COLLECTIVES):
-        brought = _SPACE.search(view.code) or re.search(rf"\busing\s+(?:::\s*)?cub\s*::\s*{name}\s*;", view.code)
+        brought = _SPACE.search(view.code) or re.search(rf"using(?<!\wusing)\s+(?:::\s*)?cub\s*::\s*{name}\s*;", view.code)
         for at in view.own(name):
             found = qualifier(view.code, at)
             if found == "cub::" or (found == "" and brought):

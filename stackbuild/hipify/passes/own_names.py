@@ -28,7 +28,8 @@ _LISTED = re.compile(
 _USING = re.compile(r"\busing\s+\Z")
 _TYPEDEF = re.compile(r"\btypedef\b[^;{}]*(?:\{[^{}]*\}[^;{}]*)?\Z")
 _ENUM = re.compile(r"\benum\b[^;(){}]*\Z")
-_NAMESPACES = re.compile(r"\bnamespace\s+((?:\w+\s*::\s*)*\w+)\s*\{")
+# Begins with letters: the search skips to them.
+_NAMESPACES = re.compile(r"namespace(?<!\wnamespace)\s+((?:\w+\s*::\s*)*\w+)\s*\{")
 _LIBCUXX = re.compile(r"cuda\s*::")
 _UNMISTAKABLE = re.compile(
     r"cuda\s*::\s*(?:std|ptx|atomic_ref|annotated_ptr|access_property|proclaim_return_type|aligned_size_t|thread_scope\w*)\b"

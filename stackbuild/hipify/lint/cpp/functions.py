@@ -15,7 +15,7 @@ _PLAIN_LAMBDA = re.compile(r"\[[^\[\]]*\]\s*\Z")
 _NO_FUNCTION = frozenset(
     ("if", "constexpr", "for", "while", "switch", "catch", "sizeof", "decltype", "noexcept", "alignas")
 )
-_TEMPLATE = re.compile(r"\btemplate\s*<")
+_TEMPLATE = re.compile(r"template(?<!\wtemplate)\s*<")
 _CLASS = re.compile(r"\b(?:struct|class)\s+([A-Za-z_]\w*)\s*(<[^{};]*>)?")
 _ANGLE = re.compile(r"[<>()]")
 

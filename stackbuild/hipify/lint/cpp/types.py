@@ -23,7 +23,7 @@ _QUALIFIERS = re.compile(
     r"\b(?:const|constexpr|volatile|static|extern|inline|register|mutable|typename|explicit|virtual|friend|__shared__|__device__|__host__|__constant__"
     r"|__forceinline__|__noinline__|__restrict__|FORCEINLINE|(?:cuda::)?std::|::)\b|\bstd\s*::|\b[A-Z][A-Z0-9_]{3,}\b"
 )
-_TEMPLATE = re.compile(r"\btemplate\s*<")
+_TEMPLATE = re.compile(r"template(?<!\wtemplate)\s*<")
 _SPACE = re.compile(r"\s+")
 _CONTROL = frozenset(("if", "for", "while", "switch", "catch", "return", "sizeof", "else", "do"))
 _DECLARED = re.compile(r"(.*?[\w>])\s*[&*]*\s*", re.S)
