@@ -313,6 +313,18 @@ WARNINGS: dict[str, LintRule] = {
         "HIP has one type for both: the second definition is one too many",
         "leave one of them out where __HIP_PLATFORM_AMD__ is defined",
     ),
+    "LINT-TEMPLATE-KEYWORD": LintRule(
+        Severity.WARNING,
+        "member template {0} of a dependent type without the keyword template",
+        "nvcc takes it, and clang reads the < as a comparison: it does not compile",
+        "write ::template {0}<",
+    ),
+    "LINT-DIM3": LintRule(
+        Severity.ERROR,
+        "dim3 {0} is given a uint3",
+        "HIP's dim3 has no conversion from uint3: it does not compile",
+        "use dim3(x, y, z)",
+    ),
     "LINT-HEADER": LintRule(
         Severity.WARNING,
         "HIP has no {0}",

@@ -455,3 +455,14 @@ def test_members_of_groups_and_atomics_that_hip_lacks() -> None:
 def test_types_that_only_cudas_headers_name() -> None:
     text = "cuuint32_t a;\nstruct __builtin_align__(16) S {\n  nv_half h;\n};\n"
     assert hip(text, "a.h").text == "uint32_t a;\nstruct __align__(16) S {\n  __half h;\n};\n"
+
+
+def test_member_templates_of_dependent_types() -> None:
+    text = "template <typename T, size_t n>\nvoid f(T *p) {\n  cast<T, int>::apply<n>(p);\n  cast<float>::apply<n>(p);\n  cast<T>::template apply<n>(p);\n}\n"
+    assert severities(text) == [("LINT-TEMPLATE-KEYWORD", 3, "warning")]
+    assert severities("void f() {\n  cast<T, int>::apply<4>(p);\n}\n") == []
+
+
+def test_dimensions_that_are_given_three_numbers() -> None:
+    text = "dim3 grid(2);\ngrid = make_uint3(1, 2, 3);\nuint3 u;\nu = make_uint3(1, 2, 3);\no.grid = make_uint3(1, 1, 1);\n"
+    assert severities(text) == [("LINT-DIM3", 2, "error")]

@@ -1,0 +1,35 @@
+"""Lint of C++ that nvcc takes and clang, or HIP's types, do not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from stackbuild.hipify.cpp.source_text import View
+
+Found = tuple[int, str, tuple[str, ...]]
+
+_PARAMETERS = re.compile(r"template(?<!\wtemplate)\s*<([^{};()]*?)>\s*(?:[\w:_]|\[\[)")
+_PARAMETER = re.compile(r"(\w+)\s*(?:=[^,]*)?(?:,|$)")
+_MEMBER_TEMPLATE = re.compile(r"<([^<>;{}()]*)>\s*::\s*(\w+)\s*<[^<>;{}()]*>\s*\(")
+_DIM3 = re.compile(r"dim3(?<!\wdim3)\s+(?:const\s+)?([A-Za-z_]\w*)")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def member_templates(view: View) -> Iterator[Found]:
+    """Calls of a dependent type's member template without `template`: `cast<T, U>::apply<n>(…)` within a template."""
+    if "template" not in view.words:
+        return
+    known = {one[1] for found in _PARAMETERS.finditer(view.code) for one in _PARAMETER.finditer(found[1])}
+    for found in _MEMBER_TEMPLATE.finditer(view.code) if known else ():
+        if not known.isdisjoint(_WORD.findall(found[1])) and found[2] != "template":
+            yield found.start(2), "LINT-TEMPLATE-KEYWORD", (found[2],)
+
+
+def dimensions(view: View) -> Iterator[Found]:
+    """A dim3 that is given a uint3: HIP's dim3 is made of numbers only."""
+    if "dim3" not in view.words or "make_uint3" not in view.words:
+        return
+    for name in sorted({found[1] for found in _DIM3.finditer(view.code)}):
+        for found in re.finditer(rf"{name}(?<!\w{name})(?<!\.{name})\s*=\s*make_uint3\s*\(", view.code):
+            yield found.start(), "LINT-DIM3", (name,)
