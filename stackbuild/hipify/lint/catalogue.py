@@ -325,6 +325,12 @@ WARNINGS: dict[str, LintRule] = {
         "HIP's dim3 has no conversion from uint3: it does not compile",
         "use dim3(x, y, z)",
     ),
+    "LINT-WARP-TRANSPOSE": LintRule(
+        Severity.WARNING,
+        "{0} with a wavefront of 64",
+        "hipCUB asserts that the block has a multiple of the wavefront's threads: one of 32 does not compile for gfx9",
+        "see that no block has fewer threads than 64, or take BLOCK_LOAD_TRANSPOSE",
+    ),
     "LINT-HEADER": LintRule(
         Severity.WARNING,
         "HIP has no {0}",

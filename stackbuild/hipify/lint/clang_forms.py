@@ -33,3 +33,13 @@ def dimensions(view: View) -> Iterator[Found]:
     for name in sorted({found[1] for found in _DIM3.finditer(view.code)}):
         for found in re.finditer(rf"{name}(?<!\w{name})(?<!\.{name})\s*=\s*make_uint3\s*\(", view.code):
             yield found.start(), "LINT-DIM3", (name,)
+
+
+_TRANSPOSE = frozenset(f"BLOCK_{way}_WARP_TRANSPOSE{end}" for way in ("LOAD", "STORE") for end in ("", "_TIMESLICED"))
+
+
+def transposes(view: View) -> Iterator[Found]:
+    """CUB's loads and stores that transpose by warps: hipCUB wants blocks of whole wavefronts for them."""
+    for name in sorted(view.words & _TRANSPOSE):
+        for at in view.places(name):
+            yield at, "LINT-WARP-TRANSPOSE", (name,)

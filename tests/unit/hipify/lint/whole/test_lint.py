@@ -466,3 +466,9 @@ def test_member_templates_of_dependent_types() -> None:
 def test_dimensions_that_are_given_three_numbers() -> None:
     text = "dim3 grid(2);\ngrid = make_uint3(1, 2, 3);\nuint3 u;\nu = make_uint3(1, 2, 3);\no.grid = make_uint3(1, 1, 1);\n"
     assert severities(text) == [("LINT-DIM3", 2, "error")]
+
+
+def test_transposes_by_warps_matter_for_wavefronts_of_64() -> None:
+    text = "typedef cub::BlockLoad<int, n, 4, cub::BLOCK_LOAD_WARP_TRANSPOSE> L;\n"
+    assert severities(text) == [("LINT-WARP-TRANSPOSE", 1, "warning")]
+    assert "LINT-WARP-TRANSPOSE" not in [rule for rule, _ in found(text, Target(wavefronts=(32,)))]
