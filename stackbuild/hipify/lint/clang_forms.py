@@ -20,8 +20,10 @@ def member_templates(view: View) -> Iterator[Found]:
     """Calls of a dependent type's member template without `template`: `cast<T, U>::apply<n>(…)` within a template."""
     if "template" not in view.words:
         return
-    known = {one[1] for found in _PARAMETERS.finditer(view.code) for one in _PARAMETER.finditer(found[1])}
-    for found in _MEMBER_TEMPLATE.finditer(view.code) if known else ():
+    known: set[str] | None = None
+    for found in _MEMBER_TEMPLATE.finditer(view.code):
+        if known is None:
+            known = {one[1] for of in _PARAMETERS.finditer(view.code) for one in _PARAMETER.finditer(of[1])}
         if not known.isdisjoint(_WORD.findall(found[1])) and found[2] != "template":
             yield found.start(2), "LINT-TEMPLATE-KEYWORD", (found[2],)
 

@@ -84,8 +84,10 @@ def run_tool(tool: str, args: argparse.Namespace, source: Path, out: Path, files
             text = re.sub(r"/tmp/([\w.+-]+?)-[0-9a-f]{6}\.hip:", f"{file}:", text)
         else:
             if tool == "torch.utils.hipify" and not target.exists():
-                others = list(target.parent.glob(f"**/{target.stem}*.hip"))
-                shutil.copyfile(others[0] if others else source / file, target)
+                written = Path(str(out / file.replace("-cuda/", "-hip/"))).with_suffix(
+                    ".hip"
+                )  # it renames folders, too
+                shutil.copyfile(written, target)
             continue
         made.seconds += spent
         made.told |= told_lines(text)
@@ -142,6 +144,7 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=1000)
     parser.add_argument("--files", type=int, default=30)
     parser.add_argument("--only", nargs="+")
+    parser.add_argument("--tool", nargs="+", choices=TOOLS, default=TOOLS)
     args = parser.parse_args()
     args.suite, out = args.suite.resolve(), args.out.resolve()
     rocm, _, path = args.root.partition("=")
@@ -156,20 +159,21 @@ def main() -> None:
         "\n| tool | CPU seconds | compile clean | errors | with a finding at the line |\n|---|---|---|---|---|",
         flush=True,
     )
-    for tool in TOOLS:
+    rows: list[str] = []
+    for tool in args.tool:
         made = run_tool(tool, args, source, out / tool, files)
-        clean, errors, told = 0, 0, 0
+        clean = errors = told = 0
         for file in files:
             folder, _, name = file.partition("/")
             found = set(compiler.run(rocm, out / tool, folder, name, words_of(source / folder))["gfx1100"])
             clean += not found
-            errors += len(found)
-            told += sum(
-                (e.file, original_line(source / e.file, out / tool / e.file, e.line)) in made.told
-                for e in found
-                if e.file
-            )
+            for error in sorted(found, key=lambda e: (e.file, e.line)):
+                line = original_line(source / error.file, out / tool / error.file, error.line) if error.file else 0
+                is_known = (error.file, line) in made.told
+                rows.append(f"{tool}: {error.file}:{error.line}: {error.text} {'(told)' if is_known else ''}")
+                errors, told = errors + 1, told + is_known
         print(f"| {tool} | {made.seconds:.2f} | {clean} of {len(files)} | {errors} | {told} |", flush=True)
+    print("", *rows, sep="\n")
 
 
 if __name__ == "__main__":
