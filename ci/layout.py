@@ -340,6 +340,7 @@ LEVELS: dict[str, Layer] = {
     "checks": Layer(8, "`recipe check`, `recipe new`, and what is refused before a build"),
     "build": Layer(9, "Plan → Built: schedule, perform, dry run, shell, fetch, run logs"),
     "pipeline": Layer(10, "build → verify → bench → judge → publish; the index; the record of a run; CI files"),
+    "cluster": Layer(11, "steps on other machines: workers, a scheduler, and the client of `build --on`"),
     "views": Layer(11, "every value drawn: terminal, HTML, Markdown, JUnit, SARIF"),
     "cli": Layer(12, "typer: one module a topic"),
     "__main__": Layer(13, "the entry point: exit codes, and a message for every error"),

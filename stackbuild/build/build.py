@@ -76,8 +76,11 @@ def _guess(loaded: LoadedRecipe, lock: Lock, order: Order, context: BuildContext
     plan = resolve(loaded.recipe, observe(loaded, lock, context.store), order.choice)
     todo = steps_to_run(plan, context.store.find_all(step.key for step in plan.steps))
     refuse_unlocked(todo, loaded)
+    place = context.placement
+    if place is not None:
+        place.refuse_lacking(todo)
     if order.mirror is None:
-        refuse_missing_tools(step.action for step in todo)
+        refuse_missing_tools(step.action for step in todo if place is None or place.is_here(step))
     new = _never_built(plan, loaded, context.store)
     if sum(new.values()) >= WORTH_SAYING and (warning := disk_warning(loaded)):
         context.emit(Note("warning", warning))
@@ -131,7 +134,7 @@ def _announce(plan: Plan, todo: tuple[Step, ...], order: Order, context: BuildCo
     if names and order.fail_on_rebuild:
         raise _rebuild(names, context)
     _refuse_others(names, order)
-    if names:
+    if names and context.placement is None:
         report_removed(context.runner.reap(), context)
 
 
@@ -201,6 +204,8 @@ def _stored(plan: Plan, order: Order, context: BuildContext) -> dict[str, Record
         return {}
     try:
         stored = context.store.find_all(step.key for step in plan.steps)
+        if context.placement is not None:
+            return context.placement.stored(plan, stored)
         return context.sharing.with_remotes(plan, stored) if context.sharing else stored
     except OSError as error:
         raise unusable(error, context.store.root) from None

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from stackbuild.actions import Job
 from stackbuild.build.jobserver import Jobserver
 from stackbuild.build.sharing import RemoteSharing
 from stackbuild.core.cancel import Stopper
 from stackbuild.model.events import Emit, How, StepBroke
+from stackbuild.model.plan import Plan, Step
 from stackbuild.runners.protocol import Runner
 from stackbuild.sources.local import LocalSource
 from stackbuild.sources.mirror import Mirror
@@ -27,6 +29,34 @@ class StepOutput:
     tree: str
     how: How
     seconds: float
+
+
+class StepPlacement(Protocol):
+    """Where the steps of a run are done, if not on this machine: `stackbuild.cluster` has the one that there is."""
+
+    @property
+    def at_once(self) -> int:
+        """How many steps may be under way, those that wait for a machine included."""
+        ...
+
+    def is_here(self, step: Step) -> bool:
+        """Whether this machine does the step: it reads files that only this machine has."""
+        ...
+
+    def refuse_lacking(self, steps: Iterable[Step]) -> None:
+        """Raises MachineLacks where no machine has what one of these steps needs."""
+        ...
+
+    def stored(self, plan: Plan, stored: Mapping[str, Record]) -> dict[str, Record]:
+        """The records of the plan's steps that need not run: those of this store, and those of the machines' remote."""
+        ...
+
+    def perform(self, plan: Plan, step: Step, trees: Mapping[str, str]) -> StepOutput:
+        """The step's output; a wanted one is in this store afterwards. `trees` are the outputs it needs, by step.
+
+        Raises BrokenStep, BadInput, Stopped, MachineLacks.
+        """
+        ...
 
 
 @dataclass(frozen=True)
@@ -50,6 +80,8 @@ class BuildContext:
     lock_digest: str
     sharing: RemoteSharing | None = None
     """The remotes that are asked before a step runs, and those that get what this run makes; None where there are none."""
+    placement: StepPlacement | None = None
+    """Other machines that do the steps; None where this one does."""
     from_scratch: bool = False
     """Every step runs, with no compiler cache, no build tree of an earlier run and no stored output taken over."""
 

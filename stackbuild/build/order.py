@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from stackbuild import actions
-from stackbuild.build.context import BuildContext
+from stackbuild.build.context import BuildContext, StepPlacement
 from stackbuild.build.jobserver import Jobserver
 from stackbuild.build.runs import EventLog
 from stackbuild.build.schedule import Limits
@@ -59,6 +60,8 @@ class Order:
 
     remotes: Settings | None = None
     """The remotes that are asked before a step runs, and those that what was made is pushed to."""
+    place: Callable[[BuildContext], AbstractContextManager[StepPlacement]] | None = None
+    """Opens the connection to the machines that do the steps; None where this one does."""
 
     @property
     def limits(self) -> Limits:
@@ -104,6 +107,8 @@ def open_context(loaded: LoadedRecipe, order: Order, listeners: Iterable[Emit]) 
             from_scratch=order.from_scratch,
         )
         try:
+            if order.place is not None:
+                context = replace(context, placement=stack.enter_context(order.place(context)))
             yield context
         except Stop as stop:
             context.emit(RunStopped(run, stop.what, stop.exit_code))

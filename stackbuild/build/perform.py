@@ -65,7 +65,7 @@ def perform(step: Step, trees: Mapping[str, str], context: BuildContext) -> Step
 
 def _taken_over(step: Step, text: str, kind: Literal["r", "c"], context: BuildContext) -> Record | None:
     """The record of an output that a remote had, by the text of the step's key (r) or content key (c)."""
-    return context.sharing.take_over(step, text, kind) if context.sharing else None
+    return context.sharing.take_over(step.name, text, kind) if context.sharing else None
 
 
 def recover(context: BuildContext) -> None:
@@ -104,10 +104,12 @@ def finish(
     context: BuildContext,
     compiles: Compiles = Compiles(),
     peak_memory: int = 0,
+    machine: str = "",
 ) -> StepOutput:
+    """The step with its output, which is told to who listens; `machine` is "" where this one ran it."""
     if step.action == "hipify":
         _keep_report(step, tree, context)
-    context.emit(StepFinished(step.name, step.key, tree, how, seconds, compiles, peak_memory))
+    context.emit(StepFinished(step.name, step.key, tree, how, seconds, compiles, peak_memory, machine))
     return StepOutput(step.name, step.key, tree, how, seconds)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from stackbuild.build.context import BadInput, BrokenStep, BuildContext, StepOutput
 from stackbuild.build.perform import finish, perform
@@ -47,6 +48,8 @@ def schedule(
     `stored` are the plan's records by key where the caller has just looked for them.
     """
     progress = _Progress(plan)
+    if context.placement is not None:  # each machine has its own memory, and says how many steps it takes
+        limits = replace(limits, jobs=context.placement.at_once, memory=sys.maxsize)
     _demand(set(plan.wanted), progress, context, context.find_made if stored is None else stored.get)
     with ThreadPoolExecutor(max_workers=limits.jobs) as pool:
         while progress.todo or progress.running:
@@ -108,7 +111,13 @@ def _start_what_can(progress: _Progress, context: BuildContext, limits: Limits, 
             continue
         del progress.todo[step.name]
         trees = {need.step: progress.built[need.step].tree for need in step.needs}
-        progress.running[pool.submit(perform, step, trees, context)] = step
+        progress.running[pool.submit(_perform, progress.plan, step, trees, context)] = step
+
+
+def _perform(plan: Plan, step: Step, trees: Mapping[str, str], context: BuildContext) -> StepOutput:
+    if context.placement is not None:
+        return context.placement.perform(plan, step, trees)
+    return perform(step, trees, context)
 
 
 def _settle(future: Future[StepOutput], progress: _Progress, context: BuildContext, limits: Limits) -> None:
@@ -120,7 +129,8 @@ def _settle(future: Future[StepOutput], progress: _Progress, context: BuildConte
     except BadInput as bad:
         progress.built.pop(bad.step, None)  # another step may have found it bad before
         progress.todo[step.name] = step
-        _demand({bad.step}, progress, context, context.find_made)
+        placed = context.placement is not None  # then this store's copy does not help the machine that lacks it
+        _demand({bad.step}, progress, context, (lambda key: None) if placed else context.find_made)
     except MachineLacks as lacks:
         if limits.keep_going:
             progress.lacking[step.name] = lacks

@@ -21,6 +21,7 @@ from stackbuild.store.store import Store
 if TYPE_CHECKING:
     from stackbuild.remote.pull import PulledOutput, Puller
     from stackbuild.remote.push import Pusher
+    from stackbuild.remote.records import SignedRecord
     from stackbuild.remote.settings import Settings
 
 
@@ -54,13 +55,24 @@ class RemoteSharing:
             if self.puller is not None:
                 stack.callback(self.puller.close)
 
-    def take_over(self, step: Step, text: str, kind: Literal["r", "c"] = "r") -> Record | None:
-        """The record of an output that a remote had and the store has now; `text` is that of its key or content key.
+    def take_over(self, step: str, text: str, kind: Literal["r", "c"] = "r") -> Record | None:
+        """The record of a step's output that a remote had and the store has now; `text` is that of its key or content key.
 
         Whoever calls holds the step's lock. Raises OSError, Stopped.
         """
         pulled = self._pulled(step, text, kind)
         return pulled.record if pulled else None
+
+    def look_up(self, step: str, text: str, kind: Literal["r", "c"] = "r") -> SignedRecord | None:
+        """What a remote says of an output now; its tree is not taken. `text` is that of its key or content key.
+
+        Raises Stopped.
+        """
+        if self.puller is None:
+            return None
+        from stackbuild.remote.pull import PullRequest
+
+        return self.puller.look_up(PullRequest(digest.of_text(text), text, step, self.recipe, kind))
 
     def with_remotes(self, plan: Plan, stored: Mapping[str, Record]) -> dict[str, Record]:
         """The records of the plan's keys that the store has, once the remotes were asked for what is wanted.
@@ -106,17 +118,17 @@ class RemoteSharing:
     def _locked(self, step: Step) -> Record | None:
         """The same for one step. Another run that holds its lock makes or takes over the same output."""
         with self.store.lock(step.key, lambda pid: None, self.check):
-            return self.store.find(step.key) or self.take_over(step, step.key_text)
+            return self.store.find(step.key) or self.take_over(step.name, step.key_text)
 
-    def _pulled(self, step: Step, text: str, kind: Literal["r", "c"]) -> PulledOutput | None:
+    def _pulled(self, step: str, text: str, kind: Literal["r", "c"]) -> PulledOutput | None:
         if self.puller is None:
             return None
         from stackbuild.remote.pull import PullRequest
 
-        pulled = self.puller.pull(PullRequest(digest.of_text(text), text, step.name, self.recipe, kind))
+        pulled = self.puller.pull(PullRequest(digest.of_text(text), text, step, self.recipe, kind))
         if pulled is not None:
             origin = pulled.origin
-            message = f"{step.name}: taken from {origin.url}, {pulled.size / 1e6:.1f} MB, signed by {origin.signed_by}"
+            message = f"{step}: taken from {origin.url}, {pulled.size / 1e6:.1f} MB, signed by {origin.signed_by}"
             self.emit(Note("info", message))
         return pulled
 

@@ -31,11 +31,13 @@ TOPICS = {
     "recipe": "recipe",
     "report": "report",
     "rules": "inspect",
+    "scheduler": "cluster",
     "shell": "store",
     "start": "machine",
     "store": "share",
     "verify": "verify",
     "verify-release": "publish",
+    "worker": "cluster",
 }
 """Commands and groups to the module that adds them: nothing of the others is imported for one."""
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from stackbuild.cli.app import AllowPath, JsonOption, RecipeName, app, argument, leave, option
 from stackbuild.cli.completion import recipe_gfx, recipe_pythons, steps, words
+from stackbuild.cli.shared_options import TlsArguments, sharing
 
 if TYPE_CHECKING:
+    from stackbuild.build.context import BuildContext, StepPlacement
     from stackbuild.core.errors import StepFailed
     from stackbuild.model.loaded import LoadedRecipe
     from stackbuild.plan.resolve import Choice
@@ -62,6 +66,7 @@ Jobs = Annotated[
 
 
 @app.command()
+@sharing(TlsArguments)
 def build(
     recipe: RecipeName,
     until: Until = "",
@@ -111,10 +116,22 @@ def build(
         option("--trust", metavar="FILE", help="Public key whose records of --remote count; may be repeated."),
     ] = None,
     no_remote: Annotated[bool, option("--no-remote", help="Ask no remote and push to none.")] = False,
+    on: Annotated[
+        str,
+        option(
+            "--on",
+            metavar="ADDRESS",
+            help="Let workers do the steps: the scheduler's address, as tcp+tls://HOST:PORT.",
+            envvar="STACKBUILD_ON",
+            show_envvar=False,
+        ),
+    ] = "",
     yes: Annotated[
         bool, option("--yes", "-y", help="Do not ask before a build of many hours; without a terminal nobody is asked.")
     ] = False,
     json: Annotated[bool, option("--json", help="Stream the run's events as JSON lines on stdout.")] = False,
+    *,
+    tls: TlsArguments,
 ) -> None:
     """Build a recipe; verify, measure, judge and publish it.
 
@@ -136,6 +153,12 @@ def build(
     if from_scratch and (only or fail_on_rebuild):
         other = "--only" if only else "--fail-on-rebuild"
         raise UsageError(f"--from-scratch runs every step, {other} does not", next="give one of them")
+    if on and (from_scratch or no_remote or mirror):
+        other = "--from-scratch" if from_scratch else "--no-remote" if no_remote else "--mirror"
+        raise UsageError(
+            f"--on and {other} cannot be used together: workers take inputs from the remote store, not from this machine",
+            next="leave one out; a worker takes the mirror that its own STACKBUILD_MIRROR names",
+        )
     is_rehearsal = dry_run or runner == "fake"  # it takes nothing from a mirror, so the environment's may be gone
     source_mirror = mirror_of(mirror, {} if is_rehearsal else os.environ)
     loaded = load(recipe, allow_path or ())
@@ -152,6 +175,7 @@ def build(
         source_mirror,
         from_scratch,
         remotes=chosen_remotes(remote, trust or [], no_remote),
+        place=_placement(on, tls, loaded, runner) if on and not is_rehearsal else None,
     )
     if is_rehearsal:
         _tell_doubts(loaded)
@@ -170,6 +194,18 @@ def build(
         except StepFailed as stop:
             raise (_steps_failed(watching.failed_steps) if watching.failed_steps else stop) from None
     draw_release(released)
+
+
+def _placement(
+    on: str, tls: TlsArguments, loaded: LoadedRecipe, runner: str
+) -> Callable[[BuildContext], AbstractContextManager[StepPlacement]]:
+    """Opens the connection to a scheduler. Raises UsageError for an address that is none or is not safe."""
+    from stackbuild.cluster.address import TlsFiles, parse_address
+    from stackbuild.cluster.open import placement
+
+    address = parse_address(on, TlsFiles(tls.tls_ca, tls.tls_cert, tls.tls_key))
+    name = runner if runner != "auto" else "docker" if loaded.recipe.base.image is not None else "sandbox"
+    return placement(address, name)
 
 
 def _steps_failed(steps: list[str]) -> StepFailed:

@@ -63,6 +63,42 @@ class SessionArguments:
     ] = "wall"
 
 
+@dataclass(frozen=True)
+class TlsArguments:
+    """The certificates of a cluster: what `worker`, `scheduler` and `build --on` have in common."""
+
+    tls_ca: Annotated[
+        Path | None,
+        option(
+            "--tls-ca",
+            metavar="FILE",
+            help="PEM certificate of the cluster's authority.",
+            envvar="STACKBUILD_TLS_CA",
+            show_envvar=False,
+        ),
+    ] = None
+    tls_cert: Annotated[
+        Path | None,
+        option(
+            "--tls-cert",
+            metavar="FILE",
+            help="PEM certificate of this process.",
+            envvar="STACKBUILD_TLS_CERT",
+            show_envvar=False,
+        ),
+    ] = None
+    tls_key: Annotated[
+        Path | None,
+        option(
+            "--tls-key",
+            metavar="FILE",
+            help="PEM key of that certificate.",
+            envvar="STACKBUILD_TLS_KEY",
+            show_envvar=False,
+        ),
+    ] = None
+
+
 def chosen_remotes(url: str, trust: list[Path], no_remote: bool) -> Settings:
     """The remotes that the options name, else those of the user's settings."""
     from stackbuild.core.errors import UsageError

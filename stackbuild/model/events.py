@@ -31,12 +31,13 @@ class RunStarted:
 
 @dataclass(frozen=True)
 class StepStarted:
-    """`expected` seconds come from the step's last run, 0.0 when there was none."""
+    """`expected` seconds come from the step's last run, 0.0 when there was none; `machine` is "" for this one."""
 
     step: str
     key: str
     log: str
     expected: float
+    machine: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class StepFinished:
     seconds: float
     compiles: Compiles = Compiles()
     peak_memory: int = 0
+    machine: str = ""
+    """Who ran it, "" for this machine."""
 
 
 @dataclass(frozen=True)

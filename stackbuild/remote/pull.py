@@ -107,25 +107,44 @@ class Puller:
         """
         if request.tag in self.missing:
             return None
+        pulled = self._first(request, self._pulled)
+        if pulled is None:
+            self.missing.add(request.tag)
+        return pulled
+
+    def look_up(self, request: PullRequest) -> SignedRecord | None:
+        """The record of an output, without its tree. What was missing before is asked for again: another machine makes it.
+
+        Raises what `check` raises.
+        """
+        self.missing.discard(request.tag)
+        return self._first(request, self._ask)
+
+    def _first(
+        self, request: PullRequest, answer: Callable[[PullRequest, TrustedRemote], _Result | None]
+    ) -> _Result | None:
+        """What the first remote that has it answers. A fault is a warning, and a strike against its remote."""
         for remote in self.remotes:
             if remote.off:
                 continue
             try:
-                if pulled := self._pulled(request, remote):
-                    return pulled
+                if result := answer(request, remote):
+                    return result
             except RemoteFault as fault:
                 remote.strike(fault)
                 off = f"; not asked again in this run: {remote.off}" if remote.off else ""
                 self.say("warning", f"{request.step}: nothing is taken from {remote.reader.url}: {fault}{off}")
-        self.missing.add(request.tag)
         return None
 
     def close(self) -> None:
         for remote in self.remotes:
             remote.reader.close()
 
+    def _ask(self, request: PullRequest, remote: TrustedRemote) -> SignedRecord | None:
+        return self._watched(remote, lambda count: ask(remote, request, datetime.now(UTC)))
+
     def _pulled(self, request: PullRequest, remote: TrustedRemote) -> PulledOutput | None:
-        signed = self._watched(remote, lambda count: ask(remote, request, datetime.now(UTC)))
+        signed = self._ask(request, remote)
         if signed is None:
             return None
         remote_record = signed.record

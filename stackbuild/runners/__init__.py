@@ -11,6 +11,14 @@ from stackbuild.store.store import Store
 NAMES = ("auto", "sandbox", "docker", "fake")
 
 
+def usable_runners() -> tuple[str, ...]:
+    """The runners that this machine has the tools for: bubblewrap, and the Docker engine that answers."""
+    from stackbuild.runners.engine import find_engine
+
+    names = ["sandbox"] if shutil.which("bwrap") else []
+    return (*names, "docker") if find_engine() else tuple(names)
+
+
 def choose(name: str, *, store: Store, base_is_image: bool) -> Runner:
     """The runner of that name for the run that has opened `store`; `auto` is the sandbox for a Debian base and docker for
     an image."""

@@ -85,13 +85,16 @@ class ReapReport:
 
 
 class Store:
-    """One store on one disk, opened by one run. Raises MachineLacks where the folder cannot be used."""
+    """One store on one disk, opened by one run. Raises MachineLacks where the folder cannot be used.
 
-    def __init__(self, root: Path, run: str) -> None:
+    `verified` are digests of trees that need not be read again: several runs of one process may share that set.
+    """
+
+    def __init__(self, root: Path, run: str, verified: set[str] | None = None) -> None:
         self.root = root
         self._root = str(root)
         self.run = run
-        self._verified: set[str] = set()
+        self._verified: set[str] = set() if verified is None else verified
         try:
             for name in FOLDERS:
                 (root / name).mkdir(parents=True, exist_ok=True)

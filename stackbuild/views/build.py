@@ -44,11 +44,11 @@ def print_event(event: Event) -> None:
 def lines_of(event: Event) -> list[Text]:
     """What stays on the screen of an event; most events leave one line or none."""
     match event:
-        case StepFinished(step=step, how="run", seconds=seconds, compiles=compiles, peak_memory=memory):
+        case StepFinished(step=step, how="run", seconds=seconds, compiles=compiles, peak_memory=memory, machine=machine):
             total = compiles.hits + compiles.misses
             hits = f", ccache {compiles.hits}/{total} hits" if total else ""
             used = f", {format_size(memory)} of memory" if memory >= SHOWN_MEMORY else ""
-            return [_line("✓", "green", step, f"{format_duration(seconds)}{hits}{used}")]
+            return [_line("✓", "green", step, f"{format_duration(seconds)}{hits}{used}{_on(machine)}")]
         case StepFinished(step=step, how="reused"):
             return [_line("✓", "green", step, "inputs identical to an earlier build's: output reused")]
         case StageFinished(stage=stage, result=result, seconds=seconds, stands=False):
@@ -64,6 +64,10 @@ def lines_of(event: Event) -> list[Text]:
             ]
         case _:
             return []
+
+
+def _on(machine: str) -> str:
+    return f", on {machine}" if machine else ""
 
 
 def _line(sign: str, style: str, name: str, text: str) -> Text:
@@ -94,7 +98,8 @@ class PlainView:
             self.failed_steps.append(event.step)
         if isinstance(event, StepStarted):
             hint = f"  (took {format_duration(event.expected)} last time)" if event.expected else ""
-            self.console.print(f"  {event.step} …{hint}", highlight=False, markup=False)
+            where = f" on {event.machine}" if event.machine else ""
+            self.console.print(f"  {event.step} …{where}{hint}", highlight=False, markup=False)
         elif isinstance(event, StageStarted):
             self.console.print(f"  {event.stage} …", markup=False)
         for line in lines_of(event):
@@ -202,7 +207,8 @@ def _running_line(name: str, elapsed: float, event: StepStarted | StageStarted) 
         if expected
         else ""
     )
-    return Text.assemble(("▸", "cyan"), (f" {name:<18} ", "bold"), f"{format_duration(elapsed)}{about}")
+    machine = event.machine if isinstance(event, StepStarted) else ""
+    return Text.assemble(("▸", "cyan"), (f" {name:<18} ", "bold"), f"{format_duration(elapsed)}{about}{_on(machine)}")
 
 
 def tail(log: Path) -> list[str]:

@@ -41,7 +41,7 @@ def begin(path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     monkeypatch.setattr(MODULE, "recover", lambda context: None)
     store = SimpleNamespace(find=lambda key: None, find_all=lambda keys: {}, root=path.parent / "store")
     with pytest.raises(StopIteration):
-        build(load(str(path)), Order(), SimpleNamespace(store=store, emit=said.append, find_made=store.find, sharing=None))  # type: ignore[arg-type]
+        build(load(str(path)), Order(), SimpleNamespace(store=store, emit=said.append, find_made=store.find, sharing=None, placement=None))  # type: ignore[arg-type]
     return said
 
 

@@ -13,6 +13,7 @@ WRITERS = {
     "stackbuild ci render", "stackbuild patch new", "stackbuild recipe new", "stackbuild recipe schema",  # they print the file itself
     "stackbuild help",  # a page for people
     "stackbuild shell", "stackbuild store trust add", "stackbuild store trust remove",
+    "stackbuild scheduler", "stackbuild worker",  # they serve until they are stopped
 }  # fmt: skip
 SCHEMA = re.compile(r'"(stackbuild\.[a-z-]+/[0-9]+)"')
 

@@ -1,0 +1,80 @@
+"""Where a scheduler listens, and the certificates that open it: `tcp+tls://HOST:PORT`, or `tcp://` on loopback."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from stackbuild.core.errors import UsageError
+from stackbuild.core.http_pool import is_loopback
+
+FORM = "tcp+tls://HOST:PORT, or tcp://127.0.0.1:PORT on one machine"
+OPEN_PORT = (
+    "an open scheduler port is remote code execution: whoever reaches it runs any Python code as the user of each worker"
+    " and of the scheduler"
+)
+
+
+@dataclass(frozen=True)
+class TlsFiles:
+    """PEM files: the authority that signs all certificates of the cluster, and this process's certificate and key."""
+
+    ca: Path | None = None
+    cert: Path | None = None
+    key: Path | None = None
+
+    @property
+    def given(self) -> tuple[Path, ...]:
+        return tuple(path for path in (self.ca, self.cert, self.key) if path is not None)
+
+
+@dataclass(frozen=True)
+class ClusterAddress:
+    """A scheduler's address; `tls` is None for plain TCP on loopback."""
+
+    host: str
+    port: int
+    tls: TlsFiles | None
+
+    @property
+    def url(self) -> str:
+        """As Dask writes it."""
+        return f"{'tls' if self.tls else 'tcp'}://{_bracketed(self.host)}:{self.port}"
+
+    def __str__(self) -> str:
+        return f"{'tcp+tls' if self.tls else 'tcp'}://{_bracketed(self.host)}:{self.port}"
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def parse_address(text: str, files: TlsFiles) -> ClusterAddress:
+    """The address that a person wrote. Raises UsageError: also for plain TCP beyond loopback, and for missing certificates."""
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise UsageError(f"{text!r} is not an address: {error}", next=f"write {FORM}") from None
+    is_bare = not (parts.path.strip("/") or parts.query or parts.fragment or parts.username)
+    if parts.scheme not in ("tcp", "tcp+tls") or not host or not port or not is_bare:
+        raise UsageError(f"{text!r} is not the address of a scheduler", next=f"write {FORM}")
+    if parts.scheme == "tcp":
+        if files.given:
+            raise UsageError(f"{text} is plain TCP, and certificates are given", next=f"write tcp+tls://{host}:{port}")
+        if not is_loopback(host):
+            raise UsageError(
+                f"plain TCP beyond loopback is refused: {OPEN_PORT}", where=text,
+                next=f"write tcp+tls://{host}:{port} with --tls-ca, --tls-cert and --tls-key; docs/cluster.md makes them",
+            )  # fmt: skip
+        return ClusterAddress(host, port, None)
+    if len(files.given) < 3:
+        raise UsageError(
+            "TLS needs three files: the authority, this process's certificate and its key", where=text,
+            next="give --tls-ca, --tls-cert and --tls-key, or STACKBUILD_TLS_CA, _CERT and _KEY; docs/cluster.md makes them",
+        )  # fmt: skip
+    for path in files.given:
+        if not path.is_file():
+            raise UsageError("no such file", where=str(path), next="correct --tls-ca, --tls-cert or --tls-key")
+    return ClusterAddress(host, port, files)

@@ -1,0 +1,361 @@
+"""Dask distributed: the one module that imports it.
+
+Settings that Dask's defaults get wrong for steps that take hours: no stealing of tasks, three attempts where workers die,
+none where a task fails, no memory limit that kills the worker, and no web pages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import ssl
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import dask
+from distributed import Client, Future, KilledWorker, Scheduler, Worker, get_worker
+from distributed.comm.core import CommClosedError
+from distributed.diagnostics.plugin import WorkerPlugin
+from distributed.security import Security
+
+from stackbuild.cluster.address import ClusterAddress
+from stackbuild.cluster.client import MessageReader, SchedulerLost, WorkersDied
+from stackbuild.cluster.host import Message, StepHost
+from stackbuild.cluster.offers import Amounts, Offer
+from stackbuild.cluster.tasks import StepOutcome, StepTask
+from stackbuild.core.errors import MachineLacks
+from stackbuild.core.manner import MANNER
+from stackbuild.version import __version__
+
+ATTEMPTS = 3
+"""Workers that may die with one task."""
+TOPIC, PLUGIN = "stackbuild", "stackbuild"
+CONNECT_SECONDS = 3.0
+STOP_SECONDS = 8.0
+"""How long a worker that is told to stop waits for its steps."""
+RETRY_SECONDS = 1.0
+"""Between two tries of a worker to reach its scheduler."""
+NOWHERE = "127.0.0.1:0"
+"""Where Dask's web server listens: it has no pages here."""
+SETTINGS = {
+    "distributed.scheduler.work-stealing": False,
+    "distributed.scheduler.allowed-failures": ATTEMPTS - 1,
+    "distributed.scheduler.worker-ttl": "60s",
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+    "distributed.worker.profile.enabled": False,
+    "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
+    "distributed.comm.retry.count": 0,
+    "distributed.admin.system-monitor.gil.enabled": False,
+}
+
+
+LOGGERS = ("distributed", "distributed.client", "distributed.gc", "tornado.application")
+"""Dask's loggers with a level of their own. They speak under --verbose alone: what matters is said by stackbuild."""
+
+
+def _configure() -> None:
+    dask.config.set(SETTINGS)
+    level = logging.WARNING if MANNER.verbosity > 0 else logging.CRITICAL
+    for name in LOGGERS:
+        logging.getLogger(name).setLevel(level)
+
+
+def _security(address: ClusterAddress) -> Security | None:
+    if address.tls is None:
+        return None
+    files = {f"tls_{role}_{part}": str(path) for role in ("client", "worker", "scheduler")
+             for part, path in (("cert", address.tls.cert), ("key", address.tls.key))}  # fmt: skip
+    return Security(
+        require_encryption=True, tls_ca_file=str(address.tls.ca), tls_min_version=ssl.TLSVersion.TLSv1_2, **files
+    )
+
+
+# --- the scheduler
+
+
+def serve_scheduler(address: ClusterAddress, listens: Callable[[str], None]) -> None:
+    """Run a scheduler until a signal ends it; `listens` is told its address once it does. Raises MachineLacks."""
+    _configure()
+    asyncio.run(_scheduler(address, listens))
+
+
+async def _scheduler(address: ClusterAddress, listens: Callable[[str], None]) -> None:
+    scheduler = Scheduler(
+        host=address.url.rpartition(":")[0], port=address.port, security=_security(address) or Security(),
+        dashboard=False, dashboard_address=NOWHERE, allowed_failures=ATTEMPTS - 1,
+    )  # fmt: skip
+    try:
+        await scheduler
+    except (OSError, RuntimeError) as error:
+        raise MachineLacks(
+            f"the scheduler cannot listen: {error}", where=str(address), next="choose another port or certificate"
+        ) from None
+    listens(str(address))
+    stopped = _on_signals()
+    await stopped.wait()
+    await scheduler.close()
+
+
+def _on_signals() -> asyncio.Event:
+    """Set by SIGINT and SIGTERM; a second one ends the process."""
+    stopped, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def stop(number: signal.Signals) -> None:
+        stopped.set()
+        loop.remove_signal_handler(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop, number)
+    return stopped
+
+
+# --- the worker
+
+
+class HostPlugin(WorkerPlugin):
+    """Gives tasks their host, and stops a task's processes once nobody wants it: Dask leaves them running."""
+
+    name = PLUGIN
+
+    def __init__(self, host: StepHost) -> None:
+        self.host = host
+
+    def transition(self, key: Any, start: str, finish: str, **more: Any) -> None:
+        if start in ("executing", "long-running") and finish in ("cancelled", "resumed", "released", "forgotten"):
+            self.host.stop(str(key))
+
+    def teardown(self, worker: Any) -> None:
+        self.host.stop_all()
+
+
+def run_task(task_key: str, task: StepTask) -> StepOutcome:
+    """What a worker runs: the one function that tasks name."""
+    worker = get_worker()
+    plugin = worker.plugins[PLUGIN]
+    assert isinstance(plugin, HostPlugin)
+
+    def send(message: Message) -> None:
+        worker.log_event(TOPIC, message)
+
+    return plugin.host.do(task_key, task, send)
+
+
+def serve_worker(address: ClusterAddress, host: StepHost, offer: Offer) -> None:
+    """Offer this machine's resources to a scheduler until a signal ends it; a scheduler that goes away is waited for."""
+    _configure()
+    asyncio.run(_worker(address, host, offer))
+
+
+async def _worker(address: ClusterAddress, host: StepHost, offer: Offer) -> None:
+    stopped = _on_signals()
+    last_message = ""
+    while not stopped.is_set():
+        try:
+            worker = await _connected(address, host, offer)
+        except (OSError, TimeoutError, CommClosedError, RuntimeError, ValueError) as error:
+            same = "; certificates of another authority look the same" if address.tls else ""
+            message = f"waiting for the scheduler {address}: {_first_line(error)}{same}"
+            if message != last_message:
+                host.report(message)
+                last_message = message
+            await _pause(stopped)
+            continue
+        last_message = ""
+        host.report(f"{offer.name} is connected to {address}")
+        waits = [asyncio.create_task(one) for one in (stopped.wait(), worker.finished())]
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        host.stop_all()
+        await _emptied(host)
+        await worker.close(executor_wait=False)
+        for wait in waits:
+            wait.cancel()
+        if not stopped.is_set():
+            host.report(f"the connection to {address} broke; its steps were stopped")
+    host.report("stopped")
+
+
+async def _connected(address: ClusterAddress, host: StepHost, offer: Offer) -> Worker:
+    worker = Worker(
+        address.url, nthreads=int(offer.amounts.get("step", 1)) or 1, name=offer.name, resources=offer.amounts,
+        security=_security(address) or Security(), memory_limit=0, plugins=(HostPlugin(host),),
+        host="127.0.0.1" if address.tls is None else None, protocol="tls" if address.tls else "tcp",
+        dashboard_address=NOWHERE, local_directory=str(host.store.tmp / "dask"), death_timeout=CONNECT_SECONDS * 2,
+        startup_information={
+            "signers": lambda worker: list(offer.signers),
+            "trusted": lambda worker: list(offer.trusted),
+        },
+    )  # fmt: skip
+    try:
+        await worker
+    except BaseException:
+        await worker.close(executor_wait=False)
+        raise
+    return worker
+
+
+async def _pause(stopped: asyncio.Event) -> None:
+    try:
+        await asyncio.wait_for(stopped.wait(), RETRY_SECONDS)
+    except TimeoutError:
+        return
+
+
+async def _emptied(host: StepHost) -> None:
+    """Wait until the steps that were stopped have ended."""
+    end = asyncio.get_running_loop().time() + STOP_SECONDS
+    while not host.is_idle and asyncio.get_running_loop().time() < end:
+        await asyncio.sleep(0.05)
+
+
+# --- the client
+
+
+@dataclass
+class DaskSubmission:
+    """A future, and an event that is set once it has ended in whatever way."""
+
+    future: Any
+    ended: threading.Event
+
+    def wait(self, seconds: float) -> bool:
+        return self.ended.wait(seconds)
+
+    def outcome(self) -> StepOutcome:
+        status = self.future.status
+        if status == "finished":
+            try:
+                outcome = self.future.result(timeout=CONNECT_SECONDS * 10)
+            except Exception as error:  # the worker that held it has gone: asked for again, it is done already
+                raise SchedulerLost(str(error)) from None
+            assert isinstance(outcome, StepOutcome)
+            return outcome
+        if status == "error":
+            raised = self.future.exception(timeout=CONNECT_SECONDS * 10)
+            if isinstance(raised, KilledWorker):
+                raise WorkersDied(f"{ATTEMPTS} workers died while they did it, the last one {raised.last_worker.name}")
+            raise MachineLacks(
+                f"a worker failed in itself: {type(raised).__name__}: {raised}",
+                next="look at what the workers print; do all run the same stackbuild?",
+            )
+        raise SchedulerLost(status)
+
+    def cancel(self) -> None:
+        try:
+            self.future.cancel(force=False)
+        except (OSError, RuntimeError, CommClosedError, asyncio.CancelledError):
+            return
+
+
+class DaskConnection:
+    """A client of a scheduler. Raises MachineLacks where none answers, or where it was not started by stackbuild."""
+
+    def __init__(self, address: ClusterAddress) -> None:
+        _configure()
+        self.address = address
+        self._readers: dict[str, MessageReader] = {}
+        self._opening = threading.Lock()
+        try:
+            self._client = self._opened()
+        except OSError as error:
+            raise MachineLacks(
+                f"no scheduler answers at {address}: {_first_line(error)}",
+                next=f"start one: stackbuild scheduler {address}"
+                + ("; are all certificates of one authority?" if address.tls else ""),
+            ) from None
+        self._refuse_other_settings()
+
+    def _opened(self) -> Client:
+        """A client that is connected and hears what workers say. Raises OSError."""
+        client = Client(
+            self.address.url, security=_security(self.address), timeout=CONNECT_SECONDS, set_as_default=False
+        )
+        client.subscribe_topic(TOPIC, self._hear)
+        return client
+
+    def _connected(self) -> Client:
+        """The client, a new one where its connection broke: Dask gives up after seconds. Raises SchedulerLost."""
+        with self._opening:
+            if self._client.status != "running":
+                self.close()
+                try:
+                    self._client = self._opened()
+                except OSError as error:
+                    raise SchedulerLost(_first_line(error)) from None
+            return self._client
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError, RuntimeError):
+            self._client.close(timeout=CONNECT_SECONDS)
+
+    def _refuse_other_settings(self) -> None:
+        try:
+            settings = self._client.run_on_scheduler(scheduler_settings)
+        except Exception as error:  # whatever another program raises that has no stackbuild
+            settings = {"version": f"none: {_first_line(error)}"}
+        wanted = {"version": __version__, "stealing": False, "attempts": ATTEMPTS}
+        if settings != wanted:
+            self.close()
+            differs = ", ".join(
+                f"{name} {settings.get(name)!r}, not {value!r}"
+                for name, value in wanted.items()
+                if settings.get(name) != value
+            )
+            raise MachineLacks(
+                f"the scheduler {self.address} is set up otherwise: {differs}",
+                next=f"start it with this stackbuild: stackbuild scheduler {self.address}",
+            )
+
+    def _hear(self, event: tuple[float, Message]) -> None:
+        message = event[1]
+        reader = self._readers.get(str(message.get("task")))
+        if reader is not None:
+            reader(message)
+
+    def offers(self) -> tuple[Offer, ...]:
+        try:
+            client = self._connected()
+            workers = client.sync(_identity, client)["workers"]
+        except (OSError, TimeoutError, RuntimeError, ValueError, AttributeError, CommClosedError) as error:
+            raise SchedulerLost(str(error)) from None
+        return tuple(
+            Offer(
+                str(one["name"]), address, {str(name): float(n) for name, n in one["resources"].items()},
+                tuple(one.get("signers", ())), tuple(one.get("trusted", ())),
+            )
+            for address, one in sorted(workers.items())
+        )  # fmt: skip
+
+    def submit(self, task_key: str, task: StepTask, needs: Amounts, copy: MessageReader) -> DaskSubmission:
+        self._readers[task_key] = copy
+        try:
+            future: Future[StepOutcome] = self._connected().submit(
+                run_task, task_key, task, key=task_key, resources=dict(needs), retries=0, pure=False
+            )
+        except (OSError, RuntimeError, CommClosedError) as error:
+            raise SchedulerLost(str(error)) from None
+        ended = threading.Event()
+        future.add_done_callback(lambda future: ended.set())
+        return DaskSubmission(future, ended)
+
+
+async def _identity(client: Client) -> dict[str, Any]:
+    """What the scheduler says of its workers. Raises RuntimeError where the connection has just broken."""
+    if client.scheduler is None:
+        raise RuntimeError(f"the client is {client.status}")
+    identity: dict[str, Any] = await asyncio.wait_for(client.scheduler.identity(n_workers=-1), CONNECT_SECONDS)
+    return identity
+
+
+def scheduler_settings(dask_scheduler: Scheduler) -> dict[str, object]:
+    """Run on the scheduler: what a client checks before it submits anything."""
+    stealing = bool(dask.config.get("distributed.scheduler.work-stealing"))
+    return {"version": __version__, "stealing": stealing, "attempts": dask_scheduler.allowed_failures + 1}
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,262 @@
+"""What a worker does with a task: inputs from the remote store, the step as a local build does it, the output pushed.
+
+Each task is a run of its own in the worker's store, so two recipes that have a step of one name do not meet. What the
+step says, and its log as it grows, goes to `send`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from stackbuild import actions
+from stackbuild.actions import Job
+from stackbuild.build.context import BadInput, BrokenStep, BuildContext, StepOutput
+from stackbuild.build.jobserver import Jobserver
+from stackbuild.build.perform import perform
+from stackbuild.build.sharing import RemoteSharing
+from stackbuild.cluster.tasks import Failure, StepInput, StepOutcome, StepTask
+from stackbuild.core.cancel import Stopper
+from stackbuild.core.errors import Interruption, MachineLacks, Stop
+from stackbuild.model.events import Compiles, Event, Note, StepFinished, StepStarted, document
+from stackbuild.remote.settings import Settings
+from stackbuild.runners import choose
+from stackbuild.runners.protocol import Runner
+from stackbuild.sources.mirror import mirror_of
+from stackbuild.store.store import Store, new_run_id, unusable
+
+FOLLOW_SECONDS = 0.5
+"""How often a running step's log is looked at."""
+PIECE = 64 << 10
+"""Bytes of a log in one message: the scheduler keeps the last thousand messages in memory."""
+
+Message = dict[str, Any]
+Send = Callable[[Message], None]
+"""Hands a message on to the clients, from any thread; its values are JSON's, and bytes."""
+ChooseRunner = Callable[..., Runner]
+
+
+@dataclass
+class _Running:
+    """A task under way: what stops it, and what it has said so far."""
+
+    machine: str
+    key: str
+    send: Send
+    stopper: Stopper = field(default_factory=Stopper)
+    writers: tuple[Callable[[], None], ...] = ()
+    """End what is being pushed."""
+    compiles: Compiles = Compiles()
+    peak_memory: int = 0
+    log_bytes: int = 0
+    _closed: threading.Event = field(default_factory=threading.Event)
+
+    def stop(self) -> None:
+        self.stopper.set(signal.SIGTERM)
+        for end in self.writers:
+            end()
+
+    def emit(self, event: Event) -> None:
+        """Hand on what the client is to say; the end of the step is in the outcome."""
+        if isinstance(event, StepFinished):
+            self.compiles, self.peak_memory = event.compiles, event.peak_memory
+        elif isinstance(event, Note | StepStarted):
+            self._tell({"event": document(event)})
+
+    def outcome(
+        self, status: Literal["made", "broke", "lacks", "bad-input"], built: StepOutput | None = None,
+        failure: Failure = Failure(""),
+    ) -> StepOutcome:  # fmt: skip
+        outcome = StepOutcome(
+            status,
+            self.machine,
+            compiles=self.compiles,
+            peak_memory=self.peak_memory,
+            failure=failure,
+            log_bytes=self.log_bytes,
+        )
+        return replace(outcome, tree=built.tree, how=built.how, seconds=built.seconds) if built else outcome
+
+    @contextlib.contextmanager
+    def followed(self, log: Path) -> Iterator[None]:
+        """Within, what is written to the log is sent; at the end, all of it was."""
+        thread = threading.Thread(target=self._follow, args=(log,), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._closed.set()
+            thread.join()
+            self._send_new(log)
+
+    def _follow(self, log: Path) -> None:
+        while not self._closed.wait(FOLLOW_SECONDS):
+            self._send_new(log)
+
+    def _send_new(self, log: Path) -> None:
+        try:
+            with log.open("rb") as file:
+                file.seek(self.log_bytes)
+                while piece := file.read(PIECE):
+                    self._tell({"log": piece, "at": self.log_bytes})
+                    self.log_bytes += len(piece)
+        except FileNotFoundError:  # nothing has run yet
+            return
+
+    def _tell(self, message: Message) -> None:
+        self.send({"task": self.key, "machine": self.machine, **message})
+
+
+@dataclass
+class StepHost:
+    """A worker's store and what its steps share. `report` hears lines for who watches the worker itself."""
+
+    name: str
+    root: Path
+    settings: Settings
+    jobs: int
+    report: Callable[[str], None]
+    runner_of: ChooseRunner = choose
+    actions: Mapping[str, Callable[[Job], dict[str, str]]] = field(default_factory=lambda: actions.REGISTRY)
+    _running: dict[str, _Running] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _verified: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.store = Store(self.root, new_run_id(), self._verified)
+        self.jobserver = Jobserver(self.store.tmp / "jobserver", self.jobs)
+
+    def close(self) -> None:
+        """Stop what runs and leave the store."""
+        self.stop_all()
+        self.jobserver.close()
+        self.store.close()
+
+    def clear_up(self) -> None:
+        """Remove what killed workers and runs have left in this store: processes, containers, staging folders."""
+        left = self.store.reap()
+        for what in (*left.runs, *self.runner_of("auto", store=self.store, base_is_image=False).reap()):
+            self.report(f"removed what a killed run had left: {what}")
+
+    def stop(self, task_key: str) -> None:
+        """Stop a task, if it runs: its processes end, its outcome is of no use to anybody."""
+        with self._lock:
+            running = self._running.get(task_key)
+        if running is not None:
+            running.stop()
+
+    def stop_all(self) -> None:
+        for key in tuple(self._running):
+            self.stop(key)
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._running
+
+    def do(self, task_key: str, task: StepTask, send: Send) -> StepOutcome:
+        """Do a task; its outcome. What goes wrong is in the outcome, too."""
+        running = _Running(self.name, task_key, send)
+        with self._lock:
+            if not self._running:
+                self.jobserver.refill()
+            self._running[task_key] = running
+        try:
+            return self._done(task, running)
+        except Interruption:
+            return StepOutcome("stopped", self.name)
+        except BadInput as bad:
+            return running.outcome("bad-input", failure=Failure(bad.step))
+        except BrokenStep as broken:
+            event = broken.event
+            failure = Failure(event.what, event.command, event.lines, event.look)
+            return running.outcome("broke", failure=failure)
+        except Stop as stop:
+            return running.outcome("lacks", failure=Failure(stop.what, look=stop.next, command=stop.where))
+        except OSError as error:
+            lacks = unusable(error, self.root)
+            return running.outcome("lacks", failure=Failure(lacks.what, look=lacks.next, command=lacks.where))
+        finally:
+            with self._lock:
+                del self._running[task_key]
+
+    def _done(self, task: StepTask, running: _Running) -> StepOutcome:
+        store = Store(self.root, new_run_id(), self._verified)
+        with contextlib.ExitStack() as stack:
+            stack.callback(store.close)
+            sharing = RemoteSharing(task.recipe, store, running.emit, running.stopper.check).opened(
+                self.settings, False
+            )
+            stack.callback(sharing.close)
+            running.writers = tuple(pusher.writer.abort for pusher in sharing.pushers)
+            logs = store.tmp / "logs"
+            logs.mkdir()
+            stack.enter_context(running.followed(logs / f"{task.step.name}.log"))
+            context = self._context(task, store, sharing, running, logs)
+            if store.find(task.step.key) is None:
+                for one in task.inputs:
+                    _take_input(one, context)
+            built = perform(task.step, {one.step: one.tree for one in task.inputs}, context)
+            if task.anew and store.check(built.tree):
+                built = perform(task.step, {one.step: one.tree for one in task.inputs}, context)
+            _hand_over(task, context)
+        return running.outcome("made", built)
+
+    def _context(
+        self, task: StepTask, store: Store, sharing: RemoteSharing, running: _Running, logs: Path
+    ) -> BuildContext:
+        return BuildContext(
+            recipe=task.recipe,
+            given_name=task.given_name,
+            run=store.run,
+            store=store,
+            runner=self.runner_of(task.runner, store=store, base_is_image=task.base_is_image),
+            jobserver=self.jobserver,
+            stopper=running.stopper,
+            emit=running.emit,
+            logs=logs,
+            locals={},
+            mirror=mirror_of(None, os.environ),
+            actions=self.actions,
+            expected={},
+            lock_digest=task.lock_digest,
+            sharing=sharing,
+        )
+
+
+def _take_input(one: StepInput, context: BuildContext) -> None:
+    """Make sure that the store has that very tree under the key. Raises BadInput where no remote gives it."""
+    store, sharing = context.store, context.sharing
+    assert sharing is not None
+    with store.lock(one.key, lambda pid: None, context.stopper.check):
+        if store.tree(one.tree).is_dir() and not store.check(one.tree):
+            return
+        record = sharing.take_over(one.step, one.text, one.kind)
+    if record is None or record.tree != one.tree:
+        raise BadInput(one.step)
+
+
+def _hand_over(task: StepTask, context: BuildContext) -> None:
+    """Push the output, unless it came from a remote. Raises MachineLacks where no remote takes it."""
+    store, sharing = context.store, context.sharing
+    record = store.find(task.step.key)
+    assert sharing is not None and record is not None
+    if "remote" in record.notes:
+        return
+    content_key = task.step.content_key({one.step: one.tree for one in task.inputs})
+    for pusher in sharing.pushers:
+        pusher.check = task.anew
+        push = pusher.push(record, content_key)
+        context.stopper.check()
+        if push.outcome not in ("pushed", "signed", "there", "conflict"):
+            raise MachineLacks(
+                f"`{task.step.name}` was made and not pushed: {push.outcome}: {push.why}", where=pusher.writer.url,
+                next="see to the remote and run the same command again: the worker keeps the output",
+            )  # fmt: skip
+        if push.outcome == "conflict":
+            context.emit(Note("warning", f"{task.step.name}: another output of this key is on {pusher.writer.url}"))

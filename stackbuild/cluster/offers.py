@@ -1,0 +1,119 @@
+"""What workers offer and what steps need, as Dask's resources: names with amounts. Nothing here runs anything.
+
+A worker offers `step` (so many at once), `memory` in bytes, its processor, its runners, its GPU targets, and the version
+of stackbuild. A step needs an amount of each; a task waits for a worker that has all of them free at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from stackbuild.core.errors import MachineLacks
+from stackbuild.model.plan import Step
+
+STEP, MEMORY, MEASURING = "step", "memory", "measuring"
+"""Slots for steps, bytes, and the one slot for work that must have its machine alone."""
+
+Amounts = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A worker: its name, its address in the cluster, what it offers in all, and the keys that sign its outputs.
+
+    `trusted` are the keys whose outputs it takes as inputs; both are fingerprints.
+    """
+
+    name: str
+    address: str
+    amounts: dict[str, float]
+    signers: tuple[str, ...] = ()
+    trusted: tuple[str, ...] = ()
+
+
+def release_name(version: str) -> str:
+    """The resource that stands for a version of stackbuild: keys and steps mean the same in one version."""
+    return f"stackbuild {version}"
+
+
+def step_needs(step: Step, runner: str, processor: str, version: str) -> dict[str, float]:
+    """What a step takes of a worker while it runs. `runner` is the one that a `run` step's commands go through."""
+    needs = {STEP: 1.0, MEMORY: float(step.resources.memory), processor: 1.0, release_name(version): 1.0}
+    return {**needs, runner: 1.0} if step.action == "run" else needs
+
+
+def fits(needs: Amounts, offer: Offer) -> bool:
+    """Whether a worker with nothing else to do could run it."""
+    return all(offer.amounts.get(name, 0.0) >= amount for name, amount in needs.items())
+
+
+def missing(needs: Amounts, offers: Iterable[Offer]) -> str:
+    """What of it no worker offers, in words; "" where one worker offers all."""
+    workers = tuple(offers)
+    if any(fits(needs, offer) for offer in workers):
+        return ""
+    for name, amount in needs.items():
+        most = max((offer.amounts.get(name, 0.0) for offer in workers), default=0.0)
+        if most < amount:
+            return _in_words(name, amount, most)
+    return f"{', '.join(_in_words(name, amount, None) for name, amount in needs.items())} on one machine"
+
+
+def _in_words(name: str, amount: float, most: float | None) -> str:
+    if name == MEMORY:
+        there = "" if most is None else f" (the largest worker offers {int(most) >> 20} MiB)"
+        return f"{int(amount) >> 20} MiB of memory{there}"
+    if name == STEP:
+        return "a worker that takes build steps"
+    return f"{name}" if amount == 1 else f"{amount:g} × {name}"
+
+
+def refuse_unmet(needed: Mapping[str, Amounts], offers: Iterable[Offer], address: str) -> None:
+    """Raises MachineLacks that names each step whose needs no worker meets, and what is missing."""
+    workers = tuple(offers)
+    if needed and not workers:
+        raise MachineLacks(
+            f"no worker is connected to {address}",
+            next=f"on each machine that is to build: stackbuild worker {address}",
+        )
+    lacking: dict[str, list[str]] = {}
+    for step, needs in needed.items():
+        if words := missing(needs, workers):
+            lacking.setdefault(words, []).append(step)
+    if lacking:
+        rows = "; ".join(f"{_listed(steps)}: {words}" for words, steps in lacking.items())
+        raise MachineLacks(
+            f"no worker of {address} offers what is needed: {rows}", where=_shown(workers),
+            next=f"start a worker that has it: stackbuild worker {address}; `stackbuild worker --help` says what it offers",
+        )  # fmt: skip
+
+
+def _listed(steps: list[str]) -> str:
+    return ", ".join(steps[:4]) + (f" and {len(steps) - 4} more" if len(steps) > 4 else "")
+
+
+def _shown(workers: tuple[Offer, ...]) -> str:
+    return f"{len(workers)} worker{'s' * (len(workers) != 1)}: {', '.join(one.name for one in workers[:8])}"
+
+
+def refuse_strangers(offers: Iterable[Offer], trusted: Iterable[str]) -> None:
+    """Raises MachineLacks where a worker's outputs are not signed, or its key is not trusted by the client or a worker."""
+    workers, mine = tuple(offers), frozenset(trusted)
+    for one in workers:
+        if not one.signers:
+            raise MachineLacks(
+                f"{one.name} pushes its outputs nowhere",
+                next="there, give a remote `write: true` and `sign: KEY` in remotes.yaml; docs/cluster.md",
+            )
+        if not mine.intersection(one.signers):
+            raise MachineLacks(
+                f"the key of {one.name} is not trusted here: {', '.join(one.signers)}",
+                next="stackbuild store trust add URL ITS-KEY.pub",
+            )
+        for other in workers:
+            if not set(other.trusted).intersection(one.signers):
+                raise MachineLacks(
+                    f"{other.name} does not trust the key of {one.name}: {', '.join(one.signers)}",
+                    next=f"on {other.name}: stackbuild store trust add URL THAT-KEY.pub, and start it again",
+                )

@@ -1,0 +1,56 @@
+"""`build --on`: a scheduler, two workers and a client, each a process with a store of its own, and one remote."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from support.build_bench import BASE, BuildBench, ensure_base, link_store
+from support.clusters import Cluster, cluster
+from support.remotes import FakeRegistry
+
+STEPS = """\
+  one: {kind: script, run: [[sh, -c, 'echo log of one; echo one > /out/a']]}
+  two: {kind: script, run: [[sh, -c, 'echo log of two; echo two > /out/a']]}
+  three: {kind: script, needs: [one, two], run: [[sh, -c, 'cat /deps/one/a /deps/two/a > /out/c; echo joined']]}
+"""
+SMALL_BASE = BASE.replace("packages: [ccache, gcc, libc6-dev, make]", "packages: [make]")
+"""A base that is small, since every worker takes it from the remote."""
+
+
+def client(made: Cluster, folder: Path, base: Path, steps: str = STEPS, name: str = "client") -> BuildBench:
+    """A folder to build in, whose store has the base."""
+    folder.mkdir()
+    bench = BuildBench(folder, folder / "store", made.environment(name, folder / "store"))
+    link_store(base / "store", bench.store)
+    shutil.copy(base / "t.lock.yaml", folder / "t.lock.yaml")
+    bench.recipe.write_text(SMALL_BASE.replace("NAME", "t") + "components:\n" + steps)
+    return bench
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_two_workers(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    base = ensure_base(tmp_path_factory.mktemp("base"), SMALL_BASE)
+    with FakeRegistry().served() as registry, cluster(tmp_path / "cluster", registry.url) as made:
+        local = client(made, tmp_path / "local", base)
+        local.build("--no-remote")
+        made.scheduler()
+        for name in ("w1", "w2"):
+            made.worker(name, tmp_path / name, "--jobs", "1")
+        far = client(made, tmp_path / "far", base)
+        done = far.build("--on", made.address, "--json")
+        ran = {row["step"]: row["machine"] for row in far.events(done, "StepFinished") if row["how"] == "run"}
+        assert set(ran) == {"one", "two", "three"} and set(ran.values()) == {"w1", "w2"}
+        assert far.trees()["three"] == local.trees()["three"]
+        assert "one" not in far.trees()  # no output comes to the client that nobody wants there
+        assert "log of one" in far.run("logs", "one").stdout and "joined" in far.run("logs", "three").stdout
+        again = far.events(far.build("--on", made.address, "--json"), "RunFinished")
+        assert again[0]["ran"] == 0
+        other = client(made, tmp_path / "other", base)
+        finished = other.events(other.build("--on", made.address, "--json", "--until", "three"), "StepFinished")
+        assert [row["how"] for row in finished if row["step"] == "three"] == ["cached"]
+        json.dumps(finished)

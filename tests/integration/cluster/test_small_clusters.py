@@ -1,0 +1,115 @@
+"""Clusters on loopback whose steps are small commands of the host: TLS, what is refused, and what a build leaves."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from stackbuild.cluster.address import TlsFiles
+from stackbuild.cluster.client import ClusterPlacement
+from stackbuild.core.errors import MachineLacks
+from stackbuild.model.plan import Plan
+from support.cluster_steps import build, client, processes, runs, step
+from support.clusters import certificates, cluster
+from support.remotes import FakeRegistry
+
+
+@pytest.fixture
+def registry() -> Iterator[FakeRegistry]:
+    with FakeRegistry().served() as served:
+        yield served
+
+
+def test_tls(registry: FakeRegistry, tmp_path: Path) -> None:
+    """Scheduler, worker and client with certificates of one authority; one of another authority is not let in."""
+    files, strange = certificates(tmp_path / "tls"), certificates(tmp_path / "strange")
+    named = zip(("CA", "CERT", "KEY"), map(str, files.given), strict=True)
+    with cluster(tmp_path / "cluster", registry.url) as made:
+        made.scheme, made.more = "tcp+tls", {f"STACKBUILD_TLS_{name}": path for name, path in named}
+        made.scheduler()
+        made.step_worker("w1")
+        with client(made, tls=files) as context:
+            assert set(build(context)) == {"one", "two", "three"}
+            log = context.logs / "one.log"
+            assert "log of one" in log.read_text()
+        for wrong in (replace(files, cert=strange.cert, key=strange.key), strange):
+            with pytest.raises(MachineLacks, match="no scheduler answers"), client(made, "other", tls=wrong):
+                pass
+        with (
+            pytest.raises(MachineLacks, match="no scheduler answers"),
+            client(made, "plain", address=f"tcp://127.0.0.1:{made.port}", tls=TlsFiles()),
+        ):
+            pass
+        assert not processes(made.root)
+
+
+def test_what_is_refused_before_anything_is_submitted(registry: FakeRegistry, tmp_path: Path) -> None:
+    """Exit code 7 within five seconds: no scheduler, no worker, too little memory, no such resource, a strange key."""
+    with cluster(tmp_path / "cluster", registry.url) as made:
+        since = time.monotonic()
+        with pytest.raises(MachineLacks, match="no scheduler answers") as refused, client(made):
+            pass
+        assert "stackbuild scheduler tcp://" in refused.value.next and time.monotonic() - since < 5
+        made.scheduler()
+        with client(made) as context:
+            _refused(context.placement, "no worker is connected", "stackbuild worker tcp://")
+            made.step_worker("w1", amounts='{"memory": 1073741824}')
+            _refused(
+                context.placement, "offers what is needed: large: 4096 MiB of memory .the largest worker offers 1024"
+            )
+            assert isinstance(context.placement, ClusterPlacement)
+            with pytest.raises(MachineLacks, match="a: magic"):
+                replace(context.placement, runner="magic").refuse_lacking(
+                    [replace(step("a"), action="run", base="base")]
+                )
+        with client(made, "stranger", key="stranger") as context:
+            _refused(context.placement, "the key of w1 is not trusted here", "store trust add")
+    assert not runs(made.root, "large")
+
+
+def _refused(place: object, what: str, next: str = "") -> None:
+    assert isinstance(place, ClusterPlacement)
+    since = time.monotonic()
+    with pytest.raises(MachineLacks, match=what) as refused:
+        place.refuse_lacking([step("large", memory=4 << 30)])
+    assert refused.value.exit_code == 7 and next in refused.value.next and time.monotonic() - since < 5
+
+
+def test_a_scheduler_with_dasks_own_settings_is_refused(registry: FakeRegistry, tmp_path: Path) -> None:
+    with cluster(tmp_path / "cluster", registry.url) as made:
+        words = ("--host", "127.0.0.1", "--port", str(made.port), "--no-dashboard", "--no-show")
+        process = subprocess.Popen(
+            [sys.executable, "-c", "from distributed.cli.dask_scheduler import main; main()", *words],
+            stderr=subprocess.PIPE, env={**os.environ, "DASK_DISTRIBUTED__SCHEDULER__HTTP__ROUTES": "[]"},
+        )  # fmt: skip
+        assert process.stderr is not None
+        while b"Scheduler at" not in process.stderr.readline():
+            assert process.poll() is None
+        try:
+            with pytest.raises(MachineLacks, match="stealing True, not False, attempts 4, not 3"), client(made):
+                pass
+        finally:
+            process.terminate()
+            process.communicate(timeout=20)
+
+
+def test_a_broken_step_and_a_worker_that_dies_each_time(registry: FakeRegistry, tmp_path: Path) -> None:
+    """A step that fails runs once. One whose worker dies runs three times, each on another worker."""
+    with cluster(tmp_path / "cluster", registry.url) as made:
+        made.scheduler()
+        made.step_worker("w1")
+        with client(made) as context, pytest.raises(AssertionError, match=r"exit code 3 \(on w1\)"):
+            build(context, Plan("t", (step("fails", script="exit 3"),), ("fails",)))
+        assert runs(made.root, "fails") == 1
+        for name in ("w2", "w3"):
+            made.step_worker(name)
+        with client(made) as context, pytest.raises(AssertionError, match="3 workers died while they did it"):
+            build(context, Plan("t", (step("kills", script="kill -9 {pid}; sleep 9"),), ("kills",)))
+        assert runs(made.root, "kills") == 3 and not processes(made.root)
