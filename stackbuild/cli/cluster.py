@@ -29,9 +29,6 @@ def worker(
     memory: Annotated[
         str, option("--memory", metavar="SIZE", help="Memory for steps, as 16G; all of the machine by default.")
     ] = "",
-    only_measure: Annotated[
-        bool, option("--only-measure", help="Take no build steps: verify and measure on this machine's GPUs alone.")
-    ] = False,
     *,
     tls: TlsArguments,
 ) -> None:
@@ -48,7 +45,7 @@ def worker(
     from stackbuild.remote.settings import read_settings
     from stackbuild.views.console import err
 
-    order = WorkerOrder(name, jobs, slots, size_of(memory) if memory else 0, not only_measure)
+    order = WorkerOrder(name, jobs, slots, size_of(memory) if memory else 0)
     run_worker(_parsed(address, tls), order, read_settings(), lambda line: err().print(line, markup=False))
 
 

@@ -181,7 +181,7 @@ async def _worker(address: ClusterAddress, host: StepHost, offer: Offer) -> None
 
 async def _connected(address: ClusterAddress, host: StepHost, offer: Offer) -> Worker:
     worker = Worker(
-        address.url, nthreads=int(offer.amounts.get("step", 1)) or 1, name=offer.name, resources=offer.amounts,
+        address.url, nthreads=int(offer.amounts["step"]), name=offer.name, resources=offer.amounts,
         security=_security(address) or Security(), memory_limit=0, plugins=(HostPlugin(host),),
         host="127.0.0.1" if address.tls is None else None, protocol="tls" if address.tls else "tcp",
         dashboard_address=NOWHERE, local_directory=str(host.store.tmp / "dask"), death_timeout=CONNECT_SECONDS * 2,

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from stackbuild.core.errors import MachineLacks
 from stackbuild.model.plan import Step
 
-STEP, MEMORY, MEASURING = "step", "memory", "measuring"
-"""Slots for steps, bytes, and the one slot for work that must have its machine alone."""
+STEP, MEMORY = "step", "memory"
+"""Slots for steps, and bytes."""
 
 Amounts = Mapping[str, float]
 

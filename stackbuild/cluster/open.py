@@ -17,7 +17,7 @@ from stackbuild.build.order import UMASK, Order
 from stackbuild.cluster.address import ClusterAddress
 from stackbuild.cluster.client import ClusterPlacement
 from stackbuild.cluster.host import StepHost
-from stackbuild.cluster.offers import MEASURING, MEMORY, STEP, Offer, release_name
+from stackbuild.cluster.offers import MEMORY, STEP, Offer, release_name
 from stackbuild.core.errors import MachineLacks
 from stackbuild.machine.gpu import gpus
 from stackbuild.machine.host import machine_memory
@@ -30,16 +30,12 @@ from stackbuild.version import __version__
 
 @dataclass(frozen=True)
 class WorkerOrder:
-    """What the command line of a worker says: 0 jobs is one a core, 0 bytes all memory, "" a name of its own.
-
-    `takes_steps` is False for a worker that verifies and measures only.
-    """
+    """What the command line of a worker says: 0 jobs is one a core, 0 bytes all memory, "" a name of its own."""
 
     name: str = ""
     jobs: int = 0
     slots: int = 0
     memory: int = 0
-    takes_steps: bool = True
 
 
 def require_dask() -> None:
@@ -91,19 +87,18 @@ def run_worker(address: ClusterAddress, order: WorkerOrder, settings: Settings, 
 def worker_offer(order: WorkerOrder, settings: Settings) -> Offer:
     """What this machine offers. Raises MachineLacks where its outputs would go nowhere, UsageError for a bad key."""
     writes = [one for one in settings.remotes if one.write]
-    if order.takes_steps and not writes:
+    if not writes:
         raise MachineLacks(
             "no remote is written to: the outputs of this worker would reach nobody",
             next="in remotes.yaml give the remote `write: true` and `sign: KEY`; docs/cluster.md",
         )
-    slots = (order.slots or order.jobs or Order().limits.jobs) if order.takes_steps else 0
+    slots = order.slots or order.jobs or Order().limits.jobs
     amounts = {
         STEP: slots,
         MEMORY: order.memory or machine_memory(),
-        platform.machine(): max(slots, 1),
-        release_name(__version__): max(slots, 1),
-        MEASURING: 1,
-        **dict.fromkeys(usable_runners(), max(slots, 1)),
+        platform.machine(): slots,
+        release_name(__version__): slots,
+        **dict.fromkeys(usable_runners(), slots),
     }
     for gpu in gpus():
         amounts[gpu.gfx] = amounts.get(gpu.gfx, 0) + 1

@@ -25,7 +25,7 @@ from stackbuild.cluster.address import TlsFiles
 from support.paths import ROOT
 from support.remotes import key_files
 
-START_SECONDS = 30.0
+START_SECONDS = 90.0
 
 
 def free_port() -> int:

@@ -1,0 +1,139 @@
+"""Measures what `build --on` costs: CPU seconds a step beside a local build that pushes, and two workers beside one.
+
+    .venv/bin/python ci/measure_cluster.py               both
+    .venv/bin/python ci/measure_cluster.py --steps 30 --rounds 5
+
+Steps are commands of the host that do nothing, or sleep: what is measured is the placing, not the building. A
+docker-registry of its own on loopback is the remote. Rounds of both ways take turns, so other work on the machine meets
+both. CPU seconds are those of the client, the scheduler and the worker with all their children; the registry's are left
+out, for both ways ask it for the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+CI = Path(__file__).resolve().parent
+sys.path[:1] = [str(CI), str(CI.parent / "tests"), str(CI.parent)]
+
+from measure_remote import registry  # noqa: E402
+
+from stackbuild.build.build import _push_made  # noqa: E402
+from stackbuild.build.schedule import Limits, schedule  # noqa: E402
+from stackbuild.model.plan import Plan, Step  # noqa: E402
+from stackbuild.plan.current import current_plan  # noqa: E402
+from stackbuild.plan.resolve import Choice  # noqa: E402
+from stackbuild.recipe.load import load  # noqa: E402
+from support.cluster_steps import actions, build, client, step  # noqa: E402
+from support.clusters import Cluster, Member, cluster  # noqa: E402
+
+TICK = os.sysconf("SC_CLK_TCK")
+SECONDS = {"run": 3.0}
+"""How long a step of an action sleeps; the others half a second."""
+
+
+def chain(count: int, word: str) -> Plan:
+    """Steps that each need the one before, and do nothing."""
+    steps: list[Step] = []
+    for number in range(count):
+        steps.append(step(f"s{number}", steps[-1:], script=f"true {word}"))
+    return Plan("t", tuple(steps), (steps[-1].name,))
+
+
+def cpu(members: list[Member]) -> float:
+    """CPU seconds of this process and of those, with the children that have ended."""
+    ticks = 0
+    for member in members:
+        words = Path(f"/proc/{member.process.pid}/stat").read_text().rpartition(")")[2].split()
+        ticks += sum(map(int, words[11:15]))
+    own = os.times()
+    return ticks / TICK + own.user + own.system + own.children_user + own.children_system
+
+
+def milliseconds(work: Callable[[], object], members: list[Member], steps: int) -> float:
+    before = cpu(members)
+    work()
+    return (cpu(members) - before) / steps * 1000
+
+
+def local(made: Cluster, plan: Plan, name: str) -> None:
+    """The same steps on this machine, pushed as a build with `write: true` does it."""
+    with client(made, name) as opened:
+        context = replace(opened, placement=None, actions=actions(made.root))
+        built, broken = schedule(plan, context, Limits(1, 1 << 40))
+        assert not broken
+        _push_made(built, context)
+
+
+def placed(made: Cluster, plan: Plan, name: str) -> None:
+    with client(made, name) as context:
+        build(context, plan)
+
+
+def overhead(folder: Path, url: str, steps: int, rounds: int) -> None:
+    with cluster(folder / "cluster", url) as made:
+        members = [made.scheduler(), made.step_worker("w1")]
+        placed(made, chain(2, "warm"), "warm")
+        rows = []
+        for number in range(rounds):
+            here = milliseconds(lambda: local(made, chain(steps, f"l{number}"), f"l{number}"), members, steps)  # noqa: B023
+            there = milliseconds(lambda: placed(made, chain(steps, f"p{number}"), f"p{number}"), members, steps)  # noqa: B023
+            rows.append((here, there, there - here))
+            print(f"round {number}: CPU ms a step, local with push {here:.1f}, placed {there:.1f}")
+        for name, column in zip(("local with push", "placed", "overhead"), zip(*rows, strict=True), strict=True):
+            print(f"{name}: median {statistics.median(column):.1f}, worst {max(column):.1f} CPU ms a step")
+
+
+def sleeping(recipe: str) -> Plan:
+    """The graph of a bundled recipe, each step asleep for its seconds."""
+    with current_plan(load(recipe), Choice()) as (plan, _):
+        steps: dict[str, Step] = {}
+        for one in plan.steps:
+            seconds = SECONDS.get(one.action, 0.5)
+            needs = [steps[need.step] for need in one.needs]
+            steps[one.name] = step(one.name, needs, script=f"sleep {seconds}; : {recipe}")
+        return Plan(recipe, tuple(steps.values()), plan.wanted)
+
+
+def two_beside_one(folder: Path, url: str) -> None:
+    plans = {recipe: sleeping(recipe) for recipe in ("debian-13", "debian-sid")}
+    walls = []
+    for workers in (1, 2):
+        with cluster(folder / f"of-{workers}", f"{url}-{workers}") as made:
+            made.scheduler()
+            for number in range(workers):
+                made.step_worker(f"w{number}", amounts='{"step": 1}')
+            started = time.monotonic()
+            with ThreadPoolExecutor(2) as pool:
+                list(pool.map(lambda pair: placed(made, pair[1], pair[0]), plans.items()))
+            walls.append(time.monotonic() - started)
+            steps = sum(len(plan.steps) for plan in plans.values())
+            print(f"{workers} worker(s) of one step at once: {steps} sleeping steps in {walls[-1]:.1f} s")
+    print(f"two workers take {walls[1] / walls[0]:.2f} of the time of one")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="What `build --on` costs.")
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as name:
+        folder = Path(name)
+        os.environ["STACKBUILD_STORE"] = str(folder / "none")
+        with registry(folder) as served:
+            url = f"oci+http://127.0.0.1:{served.port}/measure/sb"
+            overhead(folder, url, options.steps, options.rounds)
+            two_beside_one(folder, url)
+
+
+if __name__ == "__main__":
+    main()
