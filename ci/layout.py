@@ -498,6 +498,7 @@ CI_LEVELS: dict[str, Layer] = {
             "simulate_growth",
         )
     },
+    "measure_cluster": Layer(3, "a measurement that takes parts of another one", uses=BELOW_CLI),
     **{
         name: Layer(2, "scripts that read the commands themselves", uses=frozenset(("stackbuild",)))
         for name in ("make_docs", "prose", "trace_packages")

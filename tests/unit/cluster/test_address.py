@@ -1,0 +1,52 @@
+"""Which addresses of schedulers are taken: TLS anywhere, plain TCP on loopback alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stackbuild.cluster.address import TlsFiles, parse_address
+from stackbuild.core.errors import UsageError
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> TlsFiles:
+    paths = [tmp_path / name for name in ("ca.pem", "cert.pem", "key.pem")]
+    for path in paths:
+        path.touch()
+    return TlsFiles(*paths)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
+def test_plain_tcp_on_loopback(host: str) -> None:
+    address = parse_address(f"tcp://{host}:8786", TlsFiles())
+    assert address.tls is None and str(address) == address.url == f"tcp://{host}:8786"
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "10.0.0.1", "build.acme.org", "127.0.0.2", "[::]", "localhost.acme.org"])
+def test_plain_tcp_beyond_loopback_is_refused(host: str) -> None:
+    with pytest.raises(UsageError, match="an open scheduler port is remote code execution") as refused:
+        parse_address(f"tcp://{host}:8786", TlsFiles())
+    assert "--tls-ca" in refused.value.next
+
+
+def test_tls(files: TlsFiles) -> None:
+    address = parse_address("tcp+tls://0.0.0.0:8786", files)
+    assert address.url == "tls://0.0.0.0:8786" and str(address) == "tcp+tls://0.0.0.0:8786"
+    with pytest.raises(UsageError, match="TLS needs three files"):
+        parse_address("tcp+tls://a:1", TlsFiles(ca=files.ca, cert=files.cert))
+    with pytest.raises(UsageError, match="no such file"):
+        parse_address("tcp+tls://a:1", TlsFiles(files.ca, files.cert, Path("/nowhere.pem")))
+    with pytest.raises(UsageError, match="certificates are given"):
+        parse_address("tcp://127.0.0.1:1", files)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "8786", "build.acme.org:8786", "tls://a:1", "tcp://127.0.0.1", "tcp://127.0.0.1:99999",
+             "tcp://u@127.0.0.1:1", "tcp://127.0.0.1:1/x", "tcp://[::1:8786", "http://127.0.0.1:1"],
+)  # fmt: skip
+def test_what_is_no_address(text: str) -> None:
+    with pytest.raises(UsageError, match=r"is not (the|an) address") as refused:
+        parse_address(text, TlsFiles())
+    assert "tcp+tls://HOST:PORT" in refused.value.next

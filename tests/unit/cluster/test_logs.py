@@ -1,0 +1,56 @@
+"""A log that comes in pieces: whole, begun for another client, begun again on another machine, cut at its end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stackbuild.cluster import logs
+from stackbuild.cluster.logs import LogCopy
+from stackbuild.model.events import Event, Note, StepStarted
+
+
+def begin(path: Path) -> tuple[LogCopy, list[Event]]:
+    events: list[Event] = []
+    return LogCopy(path, events.append, StepStarted("s", "k", str(path), 2.0)), events
+
+
+def started(machine: str) -> dict[str, object]:
+    return {"machine": machine, "event": {"event": "StepStarted"}}
+
+
+def test_pieces(tmp_path: Path) -> None:
+    copy, events = begin(tmp_path / "s.log")
+    copy(started("w1"))
+    copy({"machine": "w1", "at": 0, "log": b"one\n"})
+    copy({"machine": "w1", "at": 4, "log": b"two\n"})
+    copy({"machine": "w1", "event": {"event": "Note", "level": "warning", "text": "odd"}})
+    copy.complete(8)
+    assert (tmp_path / "s.log").read_text() == "one\ntwo\n"
+    assert events == [StepStarted("s", "k", str(tmp_path / "s.log"), 2.0, "w1"), Note("warning", "w1: odd")]
+
+
+def test_a_step_that_began_for_another_client(tmp_path: Path) -> None:
+    copy, events = begin(tmp_path / "s.log")
+    copy({"machine": "w1", "at": 100, "log": b"end\n"})
+    assert (tmp_path / "s.log").read_text() == "[100 bytes of this log went to another client]\nend\n"
+    assert len(events) == 1 and copy.has_begun
+
+
+def test_a_step_that_runs_again(tmp_path: Path) -> None:
+    copy, events = begin(tmp_path / "s.log")
+    for machine in ("w1", "w2"):
+        copy(started(machine))
+        copy({"machine": machine, "at": 0, "log": machine.encode()})
+    assert (tmp_path / "s.log").read_text() == "w2"
+    assert Note("warning", "s: runs again, on w2; w1 was lost") in events
+
+
+def test_an_end_that_does_not_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "COMPLETE_SECONDS", 0.01)
+    copy, _ = begin(tmp_path / "s.log")
+    copy(started("w1"))
+    copy({"machine": "w1", "at": 0, "log": b"one"})
+    copy.complete(10)
+    assert (tmp_path / "s.log").read_text() == "one\n[7 more bytes of this log did not come]\n"
