@@ -1,19 +1,24 @@
 #!/usr/bin/env python3
 """Builds the kernels' HIP sources for an emulated AMD target, with g++ (12 or newer, x86-64).
 
-    tests/emulation/build.py KERNELS TARGET OUT.so [--only OP]... [--provider ONNXRUNTIME_HEADERS] [--grid-threads N]
+    tests/emulation/build.py KERNELS TARGET OUT.so [--only OP]... [--provider ONNXRUNTIME_HEADERS] [--grid-threads N] [--objects DIR]
 
 OUT.so has the interface of libstackbuild_kernels_hip.so; check.py beside this runs the cases on it. `--only attention` leaves the
-other operators out. With --provider OUT is a folder: the plugin execution provider, its loader and a hipBLAS.
+other operators out. With --provider OUT is a folder: the plugin execution provider, its loader and a hipBLAS. --objects keeps
+what was compiled in DIR, by the digest of the preprocessed source and of the compiler: a later build of the same takes it from there.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -152,6 +157,38 @@ def flags(target: str, folder: Path, headers: Path | None, grid_threads: int | N
     return chosen
 
 
+KEPT_DAYS = 14
+
+
+class Objects:
+    """Objects that were compiled before, in a folder. Those that no build took for KEPT_DAYS are removed.
+
+    The key has the preprocessed text, the options, the compiler's version and what `-march=native` means here.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        self.compiler = run("g++", "--version") + run("g++", "-march=native", "-Q", "--help=target")
+        for old in folder.glob("*.o"):
+            if old.stat().st_mtime < time.time() - KEPT_DAYS * 86400:
+                old.unlink(missing_ok=True)
+
+    def compile(self, compiler: list[str], source: Path, to: Path, tree: Path) -> None:
+        """Compile `source` of the translated tree `tree`, or copy what an equal compilation made."""
+        text = run(*compiler, "-x", "c++", "-E", "-P", source)
+        words = "\0".join([self.compiler, *compiler, text]).replace(str(tree), "TREE")
+        kept = self.folder / f"{hashlib.sha256(words.encode()).hexdigest()}.o"
+        if not kept.is_file():
+            run(*compiler, "-x", "c++", "-c", source, "-o", to)
+            new = kept.with_suffix(f".{os.getpid()}-{to.stem}")
+            shutil.copyfile(to, new)
+            new.replace(kept)  # whole, or not there: another build may look for it now
+            return
+        os.utime(kept)
+        shutil.copyfile(kept, to)
+
+
 def absent(objects: list[Path]) -> list[str]:
     """Options that point what no object defines, launchers that were left out, at one function."""
     needed = set(re.findall(r"U (_ZN3sbk\w+)", run("nm", "-u", *objects)))
@@ -167,10 +204,11 @@ def build(
     headers: Path | None = None,
     jobs: int = 2,
     grid_threads: int | None = None,
+    kept: Path | None = None,
 ) -> Path:
     """The library (with `headers`, the provider's folder) at `out`. RuntimeError with the compiler's words where it refuses.
 
-    `grid_threads`: the most threads that a launch takes in x, for kernels and emulation alike; None is HIP's limit, 2³² - 1.
+    `kept`: the folder of objects that were compiled before. `grid_threads`: the most threads that a launch takes in x, for kernels and emulation alike; None is HIP's limit, 2³² - 1.
     """
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -185,13 +223,16 @@ def build(
             DEVICE / "runtime.cpp",
         ]
         objects = [folder / f"{i}.o" for i in range(len(work))]
+        before = Objects(kept) if kept else None
+
+        def compile_one(pair: tuple[Path, Path]) -> None:
+            if before:
+                before.compile(compiler, *pair, folder)
+            else:
+                run(*compiler, "-x", "c++", "-c", pair[0], "-o", pair[1])
+
         with ThreadPoolExecutor(jobs) as pool:
-            list(
-                pool.map(
-                    lambda pair: run(*compiler, "-x", "c++", "-c", pair[0], "-o", pair[1]),
-                    zip(work, objects, strict=True),
-                )
-            )
+            list(pool.map(compile_one, zip(work, objects, strict=True)))
         if headers:
             out.mkdir(parents=True, exist_ok=True)
             run(
@@ -226,9 +267,10 @@ def main() -> int:
     parser.add_argument("--only", action="append", metavar="OP", help="this operator's sources alone (repeatable)")
     parser.add_argument("--provider", type=Path, metavar="HEADERS", help="ONNX Runtime's headers, 1.27 or newer")
     parser.add_argument("--grid-threads", type=int, metavar="N", help="a launch takes N threads in x and no more")
+    parser.add_argument("--objects", type=Path, metavar="DIR", help="what was compiled before, and is now, by its digest")
     args = parser.parse_args()
     try:
-        print(build(args.kernels, args.target, args.out, args.only, args.provider, grid_threads=args.grid_threads))
+        print(build(args.kernels, args.target, args.out, args.only, args.provider, grid_threads=args.grid_threads, kept=args.objects))
     except RuntimeError as error:
         print(error, file=sys.stderr)
         return 1

@@ -45,6 +45,9 @@ components:
 CACHE = Path.home() / ".cache" / "stackbuild" / "test-kernels"
 """Outside every test's own home, as build_bench.CACHE is: on a developer's machine a second run builds what changed."""
 
+EMULATED_OBJECTS = CACHE / "emulated-objects"
+"""What g++ made of the HIP sources, for tests/emulation/build.py: a second run compiles what changed."""
+
 
 @dataclass(frozen=True)
 class Stack:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from support.kernels import KERNELS, Stack, run
+from support.kernels import EMULATED_OBJECTS, KERNELS, Stack, run
 
 EMULATION = Path(__file__).parents[2] / "emulation"
 pytestmark = [
@@ -31,7 +31,7 @@ TARGETS = ("gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1151", "gfx12
 def built(kernels: Path, target: str, out: Path, *operators: str, grid_threads: int | None = None) -> Path:
     words = [word for operator in operators for word in ("--only", operator)]
     words += ["--grid-threads", str(grid_threads)] if grid_threads else []
-    command = [sys.executable, str(EMULATION / "build.py"), str(kernels), target, str(out), *words]
+    command = [sys.executable, str(EMULATION / "build.py"), str(kernels), target, str(out), *words, "--objects", str(EMULATED_OBJECTS)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     return out
@@ -364,7 +364,7 @@ def devices_are_offered_one_by_one(library: Path) -> None:
 def test_the_provider_on_emulated_waves(target: str, stack: Stack, tmp_path: Path) -> None:
     """In the installed onnxruntime, its hipBLAS by loops. Not several threads: the emulation has one stream."""
     headers = stack.built("source.headers") / "usr" / "include" / "onnxruntime"
-    run(sys.executable, EMULATION / "build.py", KERNELS, target, tmp_path / "ep", "--provider", headers)
+    run(sys.executable, EMULATION / "build.py", KERNELS, target, tmp_path / "ep", "--provider", headers, "--objects", EMULATED_OBJECTS)
     library = tmp_path / "ep" / "libonnxruntime_ep_rockernels.so"
     kinds = ("nodes", "cases", "types", "edges", "graphs")
     words = [word for kind in kinds for word in ("--only", kind)]

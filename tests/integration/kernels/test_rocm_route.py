@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from support.kernels import KERNELS, Stack, run
+from support.kernels import EMULATED_OBJECTS, KERNELS, Stack, run
 
 HERE = Path(__file__).parent / "rocm_like"
 EMULATION = Path(__file__).parents[2] / "emulation"
@@ -61,7 +61,7 @@ def waves(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A library of all operators' device code but Conv's, on waves of 32."""
     library = tmp_path_factory.mktemp("waves") / "libstackbuild_kernels_hip.so"
     only = ("attention", "batch_norm", "group_norm", "leaky_relu")
-    build = [sys.executable, EMULATION / "build.py", KERNELS, "gfx1100", library]
+    build = [sys.executable, EMULATION / "build.py", KERNELS, "gfx1100", library, "--objects", EMULATED_OBJECTS]
     run(*build, *(word for operator in only for word in ("--only", operator)))
     return library
 
