@@ -5,8 +5,8 @@
     python3 kernels/tools/emulated_table.py gfx942.json gfx1100.json
 
 Reads what `bench kernels --emulated TARGET --json` printed, a file a target. A row sums all instances of a kernel for one element type.
-A cell names the limit that needs the most clocks of a compute unit, then the waves that a SIMD holds of the instance with the fewest,
-then `c` with the share of LDS clocks that bank conflicts take, and `m` with the clocks of matrix instructions as a share of the limit's.
+A cell names the limit that needs the most clocks of a compute unit, then the waves that a SIMD holds of the instance with the fewest
+(0.5: half of a unit's SIMDs have none), then `c` with the share of LDS clocks that bank conflicts take, and `m` with the clocks of matrix instructions as a share of the limit's.
 Both are left out below 10 %. Exit status: 0, or 2 for a file that has no such counts.
 """
 
@@ -33,7 +33,7 @@ class Sums:
     lds: int = 0
     conflicts: int = 0
     flat: int = 0
-    waves: int = 1 << 20
+    waves: float = float("inf")
 
     def add(self, row: dict[str, dict[str, object]]) -> None:
         """Add one instance, a row of the file's `kernels`."""
@@ -47,7 +47,7 @@ class Sums:
 
     def __str__(self) -> str:
         binding = max(self.clocks, key=lambda limit: self.clocks[limit])
-        words = [binding, str(self.waves)]
+        words = [binding, f"{self.waves:g}"]
         if self.conflicts >= SHOWN * max(self.lds, 1):
             words.append(f"c {self.conflicts / self.lds:.0%}")
         if self.clocks.get("matrix", 0) >= SHOWN * self.clocks[binding] and binding != "matrix":

@@ -57,10 +57,13 @@ class EmulatedCounters:
 
 @dataclass(frozen=True)
 class KernelModel:
-    """What binds a kernel on one GPU: clocks of a compute unit by limit, and the waves that a SIMD can hold of it."""
+    """What binds a kernel on one GPU: clocks of a compute unit by limit, and the waves that a SIMD can hold of it.
+
+    `waves` is a whole number from 1 on. Below 1 it is the share of a unit's SIMDs that have a wave at all.
+    """
 
     clocks: Mapping[str, float]
-    waves: int
+    waves: float
 
     @property
     def binding(self) -> str:
@@ -108,15 +111,19 @@ def model(row: EmulatedCounters, limits: GpuLimits) -> KernelModel:
     return KernelModel(clocks, occupancy(row, limits))
 
 
-def occupancy(row: EmulatedCounters, limits: GpuLimits) -> int:
-    """The waves of a kernel that one SIMD can hold: by vector registers, by LDS, and by the SIMD's own limit."""
+def occupancy(row: EmulatedCounters, limits: GpuLimits) -> float:
+    """The waves of a kernel that one SIMD can hold: by vector registers, by LDS, and by the SIMD's own limit.
+
+    Where LDS lets in fewer waves than a compute unit has SIMDs, it is their share, such as 0.5.
+    """
     lanes = limits.vgpr_bytes // (4 * limits.simds * row.wave)
     granule = limits.vgpr_granule
     by_registers = lanes // (-(-max(row.vgprs, 1) // granule) * granule)
     waves_a_group = -(-row.workgroup // row.wave)
     groups = limits.lds_bytes // row.lds if row.lds else 1 << 20
-    by_lds = groups * waves_a_group // limits.simds
-    return max(0, min(limits.waves_per_simd, by_registers, by_lds))
+    by_lds = groups * waves_a_group / limits.simds
+    least = min(limits.waves_per_simd, by_registers, by_lds)
+    return least if least < 1 else int(least)
 
 
 Budgets = Mapping[str, Mapping[str, int]]

@@ -28,7 +28,9 @@ def draw_counters(rows: Sequence[EmulatedCounters], limits: GpuLimits) -> None:
         clocks = ", ".join(
             f"{key} {value:,.0f}" for key, value in sorted(kernel_model.clocks.items(), key=lambda kv: -kv[1]) if value
         )
-        bounds.add_row(name, str(row.vgprs), str(row.lds or ""), str(kernel_model.waves), kernel_model.binding, clocks)
+        bounds.add_row(
+            name, str(row.vgprs), str(row.lds or ""), f"{kernel_model.waves:g}", kernel_model.binding, clocks
+        )
     console.print(counts)
     console.print()
     console.print(bounds)

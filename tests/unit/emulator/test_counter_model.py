@@ -56,6 +56,14 @@ def test_clocks_are_those_of_one_compute_unit() -> None:
     assert model(replace(row(valu=1000), wave=64), GFX942).clocks["vector"] == 1000  # four SIMDs of 16 lanes
 
 
+def test_a_unit_whose_simds_are_not_all_busy_has_a_share_of_a_wave() -> None:
+    """gfx942: LDS for one workgroup of 128, two waves of 64 on four SIMDs; for two workgroups one wave each."""
+    one = replace(row(), wave=64, workgroup=128, lds=44_544)
+    assert occupancy(one, GFX942) == 0.5
+    assert occupancy(replace(one, lds=24_064), GFX942) == 1
+    assert isinstance(occupancy(replace(one, lds=24_064), GFX942), int)
+
+
 def test_the_limit_that_needs_the_most_clocks_binds() -> None:
     assert model(row(valu=1000, global_segments=1), GFX1100).binding == "vector"
     assert model(row(valu=1000, global_segments=1000), GFX1100).binding == "memory"
