@@ -40,19 +40,20 @@ int64_t parts_of(const AttentionParams& p, const DeviceFacts& device) {
 }
 
 template <class T, class Shape>
-Status enqueue(const AttentionParams& p, const KeyParts& parts, hipStream_t stream) {
+Status enqueue(const AttentionParams& p, const DeviceFacts& device, const KeyParts& parts, hipStream_t stream) {
   SBK_HIP(hipFuncSetAttribute(reinterpret_cast<const void*>(attention_tiled<T, Shape, false, true>),
                               hipFuncAttributeMaxDynamicSharedMemorySize, Shape::kShared));
   const int64_t tiles = ceil_div(p.query_length, Shape::kQueries);
   const dim3 grid(static_cast<uint32_t>(tiles * parts.splits), static_cast<uint32_t>(p.query_heads), static_cast<uint32_t>(p.batch));
-  attention_tiled<T, Shape, false, true><<<grid, dim3(Shape::kThreads), Shape::kShared, stream>>>(p, p.scale, false, parts);
+  const dim3 threads(static_cast<uint32_t>(Shape::threads(device.wave)));
+  attention_tiled<T, Shape, false, true><<<grid, threads, Shape::kShared, stream>>>(p, p.scale, false, parts);
   return check_launch();
 }
 
 template <class T>
 Status run(const AttentionParams& p, const DeviceFacts& device, const KeyParts& parts, hipStream_t stream) {
   Status status;
-  const auto enqueue_it = [&](auto shape) { status = enqueue<T, decltype(shape)>(p, parts, stream); };
+  const auto enqueue_it = [&](auto shape) { status = enqueue<T, decltype(shape)>(p, device, parts, stream); };
   if (!with_shape<T>(p, device, false, enqueue_it)) return unsupported("attention: the device has too little shared memory (LDS) for a tile");
   SBK_TRY(status);
   return merge_parts(p, parts, stream);

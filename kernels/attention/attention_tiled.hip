@@ -17,7 +17,7 @@ bool rows_aligned(const void* data, const AttentionStrides& s, int64_t size, int
 }
 
 template <class T, class Shape, bool General>
-Status enqueue(const AttentionParams& p, float scale, hipStream_t stream) {
+Status enqueue(const AttentionParams& p, float scale, const DeviceFacts& device, hipStream_t stream) {
   SBK_HIP(hipFuncSetAttribute(reinterpret_cast<const void*>(attention_tiled<T, Shape, General, false>),
                               hipFuncAttributeMaxDynamicSharedMemorySize, Shape::kShared));
   const auto tiles = static_cast<uint32_t>(ceil_div(p.query_length, Shape::kQueries));
@@ -25,13 +25,14 @@ Status enqueue(const AttentionParams& p, float scale, hipStream_t stream) {
   // Under a causal mask blocks differ in length by the tile: all heads' longest first, so that the device empties at once.
   const bool tiles_last = p.causal && tiles <= kMostBlocksAcross;
   const dim3 grid = tiles_last ? dim3(heads, batch, tiles) : dim3(tiles, heads, batch);
-  attention_tiled<T, Shape, General, false><<<grid, dim3(Shape::kThreads), Shape::kShared, stream>>>(p, scale, tiles_last, KeyParts{});
+  const dim3 threads(static_cast<uint32_t>(Shape::threads(device.wave)));
+  attention_tiled<T, Shape, General, false><<<grid, threads, Shape::kShared, stream>>>(p, scale, tiles_last, KeyParts{});
   return check_launch();
 }
 
 template <class T, class Shape>
-Status choose_form(const AttentionParams& p, float scale, hipStream_t stream) {
-  return is_general(p, scale) ? enqueue<T, Shape, true>(p, scale, stream) : enqueue<T, Shape, false>(p, scale, stream);
+Status choose_form(const AttentionParams& p, float scale, const DeviceFacts& device, hipStream_t stream) {
+  return is_general(p, scale) ? enqueue<T, Shape, true>(p, scale, device, stream) : enqueue<T, Shape, false>(p, scale, device, stream);
 }
 
 template <class T>
@@ -39,7 +40,7 @@ Status run(const AttentionParams& p, float scale, hipStream_t stream) {
   DeviceFacts device;
   SBK_TRY(device_facts(&device));
   Status status;
-  const auto enqueue_it = [&](auto shape) { status = choose_form<T, decltype(shape)>(p, scale, stream); };
+  const auto enqueue_it = [&](auto shape) { status = choose_form<T, decltype(shape)>(p, scale, device, stream); };
   if (!with_shape<T>(p, device, has_many_queries(p, device), enqueue_it)) return unsupported("attention: the device has too little shared memory (LDS) for a tile");
   return status;
 }

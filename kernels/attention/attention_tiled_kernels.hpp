@@ -17,7 +17,7 @@ namespace sbk::attention_detail {
 // float32 heads above 128.
 template <class T, int D, int BQ, int BK, int Threads = 128>
 struct TiledShape {
-  static constexpr int kD = D, kQueries = BQ, kKeys = BK, kThreads = Threads;
+  static constexpr int kD = D, kQueries = BQ, kKeys = BK;
   static constexpr int kPad = lanes_of<T>();
   static constexpr int kLd = D + kPad;         // of queries and keys, and of values where they lie as in memory
   static constexpr int kLdKeys = BK + kPad;    // of transposed values and of weights
@@ -36,6 +36,13 @@ struct TiledShape {
   static constexpr int kKeyCount = BK * kLd;
   static constexpr int kShared =
       (BQ * kLd + kBuffers * (kKeyCount + kValueCount) + kWeightCount) * static_cast<int>(sizeof(T));
+  // Of a block. A compute unit of CDNA has four SIMDs, and 64 KiB of LDS: a block that is alone there has a wave for each. (At other
+  // head sizes so many threads have no whole number of vectors each.)
+  static constexpr bool kFourWaves = !SBK_NVIDIA && kShared > (32 << 10) && (D == 64 || D == 128);
+  __host__ __device__ static constexpr int threads([[maybe_unused]] int wave) { return kFourWaves ? 4 * wave : Threads; }
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+  static constexpr int kThreads = threads(kWaveSize);
+#endif
 };
 
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
@@ -534,9 +541,11 @@ class TiledBlock {
 #endif  // device pass
 
 #if SBK_NVIDIA
-#define SBK_TILED_BOUNDS Shape::kThreads, Shape::kBlocks
+#define SBK_TILED_BOUNDS Shape::threads(kNarrowestWave), Shape::kBlocks
+#elif defined(__HIP_DEVICE_COMPILE__)
+#define SBK_TILED_BOUNDS Shape::threads(kWaveSize)
 #else
-#define SBK_TILED_BOUNDS Shape::kThreads
+#define SBK_TILED_BOUNDS Shape::threads(kNarrowestWave)
 #endif
 
 // Grid: x over tiles of queries, y over query heads, z over the batch; tiles_last: heads, batch, tiles.
