@@ -402,7 +402,6 @@ KERNEL_EP_LEVELS: dict[str, Layer] = {
     "nans": Layer(2, "edge cases with NaN"),
     "rulings": Layer(2, "edge cases that ONNX's text decides"),
     "examples": Layer(2, "one small node of each operator"),
-    "coverage": Layer(2, "which nodes of a model the provider takes, and why not the others"),
     "node_tests": Layer(2, "ONNX's backend node tests"),
     "graphs": Layer(2, "small graphs for fusion and layout"),
     "bench": Layer(2, "times of models beside PyTorch"),

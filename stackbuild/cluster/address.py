@@ -25,7 +25,7 @@ class TlsFiles:
     key: Path | None = None
 
     @property
-    def given(self) -> tuple[Path, ...]:
+    def files(self) -> tuple[Path, ...]:
         return tuple(path for path in (self.ca, self.cert, self.key) if path is not None)
 
 
@@ -61,7 +61,7 @@ def parse_address(text: str, files: TlsFiles) -> ClusterAddress:
     if parts.scheme not in ("tcp", "tcp+tls") or not host or not port or not is_bare:
         raise UsageError(f"{text!r} is not the address of a scheduler", next=f"write {FORM}")
     if parts.scheme == "tcp":
-        if files.given:
+        if files.files:
             raise UsageError(f"{text} is plain TCP, and certificates are given", next=f"write tcp+tls://{host}:{port}")
         if not is_loopback(host):
             raise UsageError(
@@ -69,12 +69,12 @@ def parse_address(text: str, files: TlsFiles) -> ClusterAddress:
                 next=f"write tcp+tls://{host}:{port} with --tls-ca, --tls-cert and --tls-key; docs/cluster.md makes them",
             )  # fmt: skip
         return ClusterAddress(host, port, None)
-    if len(files.given) < 3:
+    if len(files.files) < 3:
         raise UsageError(
             "TLS needs three files: the authority, this process's certificate and its key", where=text,
             next="give --tls-ca, --tls-cert and --tls-key, or STACKBUILD_TLS_CA, _CERT and _KEY; docs/cluster.md makes them",
         )  # fmt: skip
-    for path in files.given:
+    for path in files.files:
         if not path.is_file():
             raise UsageError("no such file", where=str(path), next="correct --tls-ca, --tls-cert or --tls-key")
     return ClusterAddress(host, port, files)

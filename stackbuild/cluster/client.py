@@ -145,9 +145,9 @@ class ClusterPlacement:
         try:
             return self.connection.offers()
         except SchedulerLost:
-            raise self._gone() from None
+            raise self._scheduler_lost() from None
 
-    def _gone(self) -> MachineLacks:
+    def _scheduler_lost(self) -> MachineLacks:
         return MachineLacks(
             f"the scheduler {self.address} went away", where=self.address,
             next="start it and run the same command again: finished steps are in the remote store",
@@ -375,4 +375,4 @@ class ClusterPlacement:
                 return
             except SchedulerLost:
                 time.sleep(POLL_SECONDS)
-        raise self._gone()
+        raise self._scheduler_lost()

@@ -84,7 +84,7 @@ def refuse_unmet(needed: Mapping[str, Amounts], offers: Iterable[Offer], address
     if lacking:
         rows = "; ".join(f"{_listed(steps)}: {words}" for words, steps in lacking.items())
         raise MachineLacks(
-            f"no worker of {address} offers what is needed: {rows}", where=_shown(workers),
+            f"no worker of {address} offers what is needed: {rows}", where=_worker_names(workers),
             next=f"start a worker that has it: stackbuild worker {address}; `stackbuild worker --help` says what it offers",
         )  # fmt: skip
 
@@ -93,7 +93,7 @@ def _listed(steps: list[str]) -> str:
     return ", ".join(steps[:4]) + (f" and {len(steps) - 4} more" if len(steps) > 4 else "")
 
 
-def _shown(workers: tuple[Offer, ...]) -> str:
+def _worker_names(workers: tuple[Offer, ...]) -> str:
     return f"{len(workers)} worker{'s' * (len(workers) != 1)}: {', '.join(one.name for one in workers[:8])}"
 
 
