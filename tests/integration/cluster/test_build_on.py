@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,6 +34,21 @@ def client(made: Cluster, folder: Path, base: Path, steps: str = STEPS, name: st
     return bench
 
 
+def sandboxes(mark: str) -> set[str]:
+    """The processes that have the mark in their command line."""
+    lines = subprocess.run(["pgrep", "-f", f"echo {mark}"], capture_output=True, text=True, check=False).stdout
+    return set(lines.split())
+
+
+def eventually(holds: Callable[[], object], seconds: float = 5.0) -> bool:
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
 @pytest.mark.sandbox
 @pytest.mark.slow
 def test_two_workers(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -53,4 +71,32 @@ def test_two_workers(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -
         other = client(made, tmp_path / "other", base)
         finished = other.events(other.build("--on", made.address, "--json", "--until", "three"), "StepFinished")
         assert [row["how"] for row in finished if row["step"] == "three"] == ["cached"]
-        json.dumps(finished)
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_a_sandbox_dies_with_its_worker(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """SIGKILL of the worker that runs a step: its sandbox ends within five seconds, and the other worker does the step."""
+    base = ensure_base(tmp_path_factory.mktemp("base"), SMALL_BASE)
+    mark = f"mark-{tmp_path.name}"
+    step = f"  one: {{kind: script, run: [[sh, -c, 'echo {mark}; sleep 6; echo one > /out/a']]}}\n"
+    with FakeRegistry().served() as registry, cluster(tmp_path / "cluster", registry.url) as made:
+        made.scheduler()
+        workers = {name: made.worker(name, tmp_path / name, "--jobs", "1") for name in ("w1", "w2")}
+        far = client(made, tmp_path / "far", base, step)
+        words = far.command("build", "--recipe", str(far.recipe), "--on", made.address, "--json")
+        with subprocess.Popen(
+            words, cwd=far.root, env=far.environment(), stdout=subprocess.PIPE, text=True
+        ) as building:
+            assert building.stdout is not None
+            machines: list[str] = []
+            for event in map(json.loads, building.stdout):
+                if event["event"] == "StepStarted":
+                    machines.append(event["machine"])
+                if event["event"] == "StepStarted" and len(machines) == 1:
+                    assert eventually(lambda: sandboxes(mark))
+                    first = sandboxes(mark)
+                    workers[machines[0]].kill()
+                    assert eventually(lambda: not first & sandboxes(mark))  # noqa: B023
+        assert building.returncode == 0 and len(set(machines)) == 2
+        assert not sandboxes(mark)
