@@ -26,7 +26,7 @@ from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import Interruption, MachineLacks, Stop
 from stackbuild.model.events import Compiles, Event, Note, StepFinished, StepStarted, document
 from stackbuild.remote.settings import Settings
-from stackbuild.runners import choose
+from stackbuild.runners import choose, usable_runners
 from stackbuild.runners.protocol import Runner
 from stackbuild.sources.mirror import mirror_of
 from stackbuild.store.store import Store, new_run_id, unusable
@@ -140,8 +140,8 @@ class StepHost:
 
     def clear_up(self) -> None:
         """Remove what killed workers and runs have left in this store: processes, containers, staging folders."""
-        left = self.store.reap()
-        for what in (*left.runs, *self.runner_of("auto", store=self.store, base_is_image=False).reap()):
+        runners = (self.runner_of(name, store=self.store, base_is_image=False) for name in usable_runners())
+        for what in (*self.store.reap().runs, *(left for runner in runners for left in runner.reap())):
             self.report(f"removed what a killed run had left: {what}")
 
     def stop(self, task_key: str) -> None:
