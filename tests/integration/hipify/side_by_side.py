@@ -73,7 +73,7 @@ def run_tool(tool: str, args: argparse.Namespace, source: Path, out: Path, files
             text, spent = cpu([str(args.roots[0] / "usr/bin/hipify-perl"), "-o", str(target), file], cwd=source)
         elif tool == "hipify-clang":
             words = ["hipify-clang", "--cuda-path=/mnt/cuda", f"/mnt/src/{file}", "-o", f"/mnt/out/{file}"]
-            flags = [w for w in words_of(source / Path(file).parent) if w.startswith("-std")]
+            flags = [w for w in words_of(source / Path(file).parent) if w.startswith(("-std", "-D"))]
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             mounts = {source: "/mnt/src", args.cuda.resolve(): "/mnt/cuda"}
             _, text = run_in_root(
@@ -83,7 +83,7 @@ def run_tool(tool: str, args: argparse.Namespace, source: Path, out: Path, files
             spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
             text = re.sub(r"/tmp/([\w.+-]+?)-[0-9a-f]{6}\.hip:", f"{file}:", text)
         else:
-            if tool == "torch.utils.hipify" and not target.exists():
+            if tool == "torch.utils.hipify":
                 written = Path(str(out / file.replace("-cuda/", "-hip/"))).with_suffix(
                     ".hip"
                 )  # it renames folders, too
