@@ -30,7 +30,7 @@ def registry() -> Iterator[FakeRegistry]:
 def test_tls(registry: FakeRegistry, tmp_path: Path) -> None:
     """Scheduler, worker and client with certificates of one authority; one of another authority is not let in."""
     files, strange = certificates(tmp_path / "tls"), certificates(tmp_path / "strange")
-    named = zip(("CA", "CERT", "KEY"), map(str, files.given), strict=True)
+    named = zip(("CA", "CERT", "KEY"), map(str, files.files), strict=True)
     with cluster(tmp_path / "cluster", registry.url) as made:
         made.scheme, made.more = "tcp+tls", {f"STACKBUILD_TLS_{name}": path for name, path in named}
         made.scheduler()
