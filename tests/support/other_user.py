@@ -61,6 +61,7 @@ def copy_for_others(copies: Path) -> None:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, copies / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
+            (copies / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, copies / name)
     for required in _required("stackbuild"):
         for file in required.files or ():
