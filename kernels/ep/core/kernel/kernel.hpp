@@ -86,6 +86,9 @@ struct Entry {
 
 using Entries = std::vector<Entry>;
 
+// The domain of ONNX Runtime's layout transformation: the same operators with the channels of x and y last.
+constexpr const char* kChannelsLast = "com.ms.internal.nhwc";
+
 template <class K>
 std::unique_ptr<Kernel> make(const Info& info) {
   return std::make_unique<K>(info);

@@ -3,21 +3,11 @@
 #include <set>
 
 #include "core/graph/fusion.hpp"
+#include "core/graph/operator_traits.hpp"
 #include "core/provider/registry.hpp"
 
 namespace rk {
 namespace {
-
-// Operators that models use to compute shapes. Anything else of a shape (ConstantOfShape, Expand, …) makes data.
-const std::set<std::string>& arithmetic() {
-  static const std::set<std::string> ops = {
-      "Shape", "Size",   "Gather", "Slice", "Squeeze", "Unsqueeze", "Concat",     "Cast",  "Add",      "Sub",
-      "Mul",   "Div",    "Mod",    "Min",   "Max",     "Equal",     "Where",      "Floor", "Identity", "Reshape",
-      "Neg",   "Ceil",   "Sqrt",   "Pow",   "Less",    "Greater",   "ReduceProd", "Split", "Not",      "And"};
-  return ops;
-}
-
-bool reads_shape(const NodeView& node) { return node.op() == "Shape" || node.op() == "Size"; }
 
 // Names of the values that hold shapes, and ids of the nodes that compute them from other shapes.
 struct ShapeNodes {
@@ -26,7 +16,7 @@ struct ShapeNodes {
 
   void visit(const NodeView& node) {
     if (!reads_shape(node)) {
-      if (arithmetic().count(node.op()) == 0 || !small(node) || !of_shapes(node)) return;
+      if (!computes_shapes(node) || !small(node) || !of_shapes(node)) return;
       computed.insert(node.id());
     }
     for (const ValueView& output : node.outputs())
@@ -76,10 +66,11 @@ bool has_kernel(const NodeView& node, OrtEpGraphSupportInfo* info) {
 
 }  // namespace
 
-bool has_indexed_pool(const OrtGraph* graph) {
+std::set<std::string> channels_first_ops(const OrtGraph* graph) {
+  std::set<std::string> ops;
   for (const NodeView& node : nodes_of(graph))
-    if (node.op() == "MaxPool" && node.output(1)) return true;
-  return false;
+    if (counts_channels_first(node)) ops.insert(node.op());
+  return ops;
 }
 
 void claim_nodes(const OrtGraph* graph, OrtEpGraphSupportInfo* info, bool fuse) {

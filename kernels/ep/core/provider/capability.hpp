@@ -1,12 +1,16 @@
 // Which nodes of a graph the provider takes.
 #pragma once
 
+#include <set>
+#include <string>
+
 #include "core/graph/graph.hpp"
 
 namespace rk {
 
-// Whether some MaxPool also gives the indices of its maxima: those are counted in NCHW order whatever the layout.
-bool has_indexed_pool(const OrtGraph* graph);
+// The operators of which some node counts positions with the channels first. ONNX Runtime asks for a layout by operator,
+// not by node, so all nodes of these operators keep it.
+std::set<std::string> channels_first_ops(const OrtGraph* graph);
 
 // Claims every node that has a kernel, except arithmetic on shapes, which is left to the CPU: such a node's every
 // input comes from Shape or Size (through other such nodes) or is a constant, so its data is already on the host, and

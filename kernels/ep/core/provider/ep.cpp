@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/kernel/kernel.hpp"
 #include "core/memory/allocator.hpp"
 #include "core/memory/sync.hpp"
 #include "core/ort/parse_number.hpp"
@@ -14,10 +15,11 @@ namespace {
 constexpr int kWarmRuns = 2;
 constexpr uint32_t kGraphApi = 26;
 
-// The operators with kernels in the domain of ONNX Runtime's layout transformation.
+// Whether ONNX's operator of that name has kernels in the domain of ONNX Runtime's layout transformation.
 bool converts_to_channels_last(const char* domain, const char* op) {
-  for (const char* one : {"Conv", "BatchNormalization", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"})
-    if (std::strcmp(one, op) == 0) return *domain == '\0';
+  if (*domain != '\0') return false;
+  for (const Entry& entry : entries())
+    if (std::strcmp(entry.op, op) == 0 && std::strcmp(entry.domain, kChannelsLast) == 0) return true;
   return false;
 }
 
@@ -51,7 +53,7 @@ Ep::Ep(Factory& factory, const Offer& offer, const Options& options, const OrtLo
     };
     ShouldConvertDataLayoutForOp = [](OrtEp* base, const char* domain, const char* op, OrtEpDataLayout, int* convert) noexcept
         -> OrtStatus* {
-      const bool stays = self(base)->indexed_pool_ && std::strcmp(op, "MaxPool") == 0;
+      const bool stays = self(base)->channels_first_.count(op) != 0;
       *convert = !stays && converts_to_channels_last(domain, op) ? 1 : 0;
       return nullptr;
     };
@@ -79,7 +81,7 @@ const Options& Ep::options_of(const OrtKernelInfo* info) {
 
 OrtStatus* Ep::capability(OrtEp* base, const OrtGraph* graph, OrtEpGraphSupportInfo* info) noexcept {
   return guarded([&] {
-    self(base)->indexed_pool_ |= has_indexed_pool(graph);
+    self(base)->channels_first_.merge(channels_first_ops(graph));
     // ONNX Runtime 1.24 gives the fused nodes of two graphs of a model one name, and refuses the second.
     const bool names_clash = api().version < 25 && is_subgraph(graph);
     claim_nodes(graph, info, self(base)->options_.fusion && !names_clash);

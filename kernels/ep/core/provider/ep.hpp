@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "core/graph/fusion.hpp"
@@ -53,7 +54,7 @@ class Ep : public OrtEp {
   std::shared_ptr<Stream> stream_;  // the session's one stream while graphs are enabled; else null
   std::map<int, Recording> recordings_;
   int capturing_ = -1;
-  bool indexed_pool_ = false;  // some MaxPool of the model must stay in NCHW: all do
+  std::set<std::string> channels_first_;  // the operators of the model that keep that layout
 };
 
 }  // namespace rk

@@ -34,9 +34,6 @@ inline sbk::DataType data_type(Type type) {
   return type == kHalf ? sbk::DataType::float16 : sbk::DataType::float32;
 }
 
-// The domain of ONNX Runtime's layout transformation: the same operators with the channels of x and y last.
-constexpr const char* kChannelsLast = "com.ms.internal.nhwc";
-
 // Extents as [batch, channels, spatial…] whatever the layout, and back.
 Shape channels_first(const Shape& shape, sbk::Layout layout);
 Shape in_layout(const Shape& channels_first, sbk::Layout layout);

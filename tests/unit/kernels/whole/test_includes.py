@@ -110,7 +110,7 @@ def test_a_violation_is_found(tmp_path: Path, source: str, includes: str, says: 
 
 DECLARED = re.compile(r"(?m)^[A-Za-z][\w:<>&*, ]*[\s&*](\w+)\([^;{}]*\);")
 DEFINED = re.compile(r"(?m)^[A-Za-z][\w:<>&*, ]*[\s&*](\w+)\([^;{}]*\) \{")
-SUPPLIED = {"entries", "fusion_rules", "operator_options"}
+SUPPLIED = {"entries", "fusion_rules", "operator_options", "computes_shapes", "counts_channels_first", "reads_shape"}
 """What core/ declares and ops/ defines: how the operators come to a provider that names none."""
 
 
@@ -122,3 +122,17 @@ def test_core_defines_what_it_declares() -> None:
     assert {"view", "nodes_of", "make_registry"} <= declared
     operators = "\n".join(body for name, body in text.items() if name.startswith("ep/ops/"))
     assert declared & set(DEFINED.findall(operators)) == SUPPLIED
+
+
+def literals(body: str) -> set[str]:
+    """The words in quotes that could be an operator's name: `"Conv"`, not `"gpu_graph_id"`."""
+    return set(re.findall(r'"([A-Z][A-Za-z]+)"', body))
+
+
+def test_core_names_no_operator() -> None:
+    """An operator's name in quotes is written in ops/ alone; `entries()` and the traits bring it to the provider."""
+    text = {name: re.sub(r"//.*", "", path.read_text()) for name, path in sources(KERNELS).items()}
+    operators = {word for name, body in text.items() if name.startswith("ep/ops/") for word in literals(body)}
+    assert {"Conv", "MaxPool", "Shape", "LayerNormalization"} <= operators
+    in_core = {name: literals(body) & operators for name, body in text.items() if name.startswith("ep/core/")}
+    assert not {name: words for name, words in in_core.items() if words}
