@@ -23,7 +23,7 @@ PARTICIPLES = frozenset(
     )
 )
 """Words that no function, parameter or variable is called by."""
-COVERED = frozenset(LEVELS) - {"hipify"}
+COVERED = frozenset(LEVELS)
 """The packages that the rules hold for."""
 _CAMEL_CASE = re.compile(r"_?[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*")
 _PARTICIPLE_TYPE = re.compile(r"_?(?:[A-Z][a-z]*[^e]ed|Built|Found|Kept|Made|Said|Taken|Told)")

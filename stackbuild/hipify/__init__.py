@@ -53,7 +53,7 @@ def open_engine(
     rules = bundled.load_compat() if target and target.compat else bundled.load(rule_sets)
     tools = installed.find(hipify_perl, hipify_clang)
     engines.check(name, tools)
-    tables = installed.chosen(tools, tables_file)
+    tables = installed.tables_of_run(tools, tables_file)
     wanted = target_headers.resolve_headers(target or Target(), include_folders, tables, rules)
     return Engine(name, tables, rules, target_headers.with_declarations(wanted, include_folders, tables, rules), tools)
 

@@ -54,24 +54,24 @@ def convert(text: str, tables: Tables, rules: RuleSet, target: Target, name: str
         frozenset(target.hip_macros),
         target.tree,
     )
-    found = directives.read(view)
-    edits, lists, findings, needs, declares = _edits(view, lookups, found)
+    mentions = directives.read(view)
+    edits, lists, findings, needs, declares = _edits(view, lookups, mentions)
     settled = settle(edits)
-    made = lines.outwards(compose(view.text, settled, lists) if lists else settled)
+    changes = lines.outwards(compose(view.text, settled, lists) if lists else settled)
     if target.lint:
-        findings += lint(view, lookups, found.includes)
+        findings += lint(view, lookups, mentions.includes)
     findings += list(macro_uses.notes(view, findings))
-    told = in_order(branches.eased(view, findings))
+    eased = in_order(branches.eased(view, findings))
     return ConvertedText(
-        text=apply(text, made) if made else text,
-        findings=told,
+        text=apply(text, changes) if changes else text,
+        findings=eased,
         substitutions=_counted(e.group for e in settled),
         rules=_counted([e.by for e in settled if not e.closes] + [new.by for new in lists]),
-        lines=line_map(text, made),
+        lines=line_map(text, changes),
         needs=needs,
-        edits=tuple(made),
+        edits=tuple(changes),
         declares=tuple(sorted(declares)),
-        unless=own_names.conditions(view, told),
+        unless=own_names.conditions(view, eased),
     )
 
 
@@ -98,9 +98,9 @@ def _edits(
     if fix := fixes.get("register"):
         edits += register_words.fix(view, fix)
     if fix := fixes.get("sync-masks"):
-        widened, told = lane_masks.fix(view, fix, _has_lane_mask(lookups, view.name))
+        widened, mask_findings = lane_masks.fix(view, fix, _has_lane_mask(lookups, view.name))
         edits += widened
-        findings += told
+        findings += mask_findings
     edits += rename.by_tables(view, lookups, present)
     if lookups.target.launch == "ggl":
         launched, unreadable = launch.to_calls(view, lookups.target.compat == "hipify")
@@ -135,7 +135,7 @@ def _not_renamed(view: View, lookups: Lookups, present: Iterable[str]) -> Iterat
             _own_function(view, d.at, f"{name} is defined here, and HIP or a support header has it", _BOTH)
             for d in view.defined(name)
         )
-    told: set[str] = set()
+    reported: set[str] = set()
     for name in sorted(present):
         for hidden in view.hidden(name) if name in lookups.names else ():
             if hidden.is_global:
@@ -149,8 +149,8 @@ def _not_renamed(view: View, lookups: Lookups, present: Iterable[str]) -> Iterat
             left = f"{name} is {hidden.scope}'s own here and was left as it is there"
             renamed = f"{name} is {hidden.scope}'s own here and was renamed with CUDA's"
             is_followed = bool(hidden.space) and ((hidden.space, name) in view.tree.members or not view.is_header)
-            is_told = not hidden.space and hidden.scope in told
-            told.add(hidden.scope)
+            is_told = not hidden.space and hidden.scope in reported
+            reported.add(hidden.scope)
             yield view.finding(
                 hidden.at,
                 "HIPIFY-OWN-NAME",
@@ -176,12 +176,12 @@ _BOTH = "a call means the one that fits its types better; where a test of CUDA's
 _ELSEWHERE = "a call in another file becomes a call of HIP's function, not of this"
 
 
-def _own_function(view: View, at: int, found: str, why: str) -> Finding:
+def _own_function(view: View, at: int, message: str, why: str) -> Finding:
     return view.finding(
         at,
         "HIPIFY-OWN-NAME",
         Severity.WARNING,
-        found,
+        message,
         why,
         "leave it out where __HIP_PLATFORM_AMD__ is defined, or give it a name that CUDA has not",
     )

@@ -34,11 +34,11 @@ class Engine:
 
     def run(self, text: str, name: str) -> ConvertedText:
         """The HIP text of a file called `name`. Findings are those of `fast`, whichever engine makes the text."""
-        made = convert(text, self.tables, self.rules, self.target, name)
+        converted = convert(text, self.tables, self.rules, self.target, name)
         if self.name == "fast" or (self.parsed is not None and not name.endswith(".cu")):
-            return made
+            return converted
         other = _ENGINES[self.name](self, text, name)
-        return replace(made, text=other, rules={}, lines=_same_lines(text, other), needs=(), edits=())
+        return replace(converted, text=other, rules={}, lines=_same_lines(text, other), needs=(), edits=())
 
 
 def check(name: str, tools: installed.Tools) -> None:

@@ -58,8 +58,8 @@ def explain(text: str, edits: list[Edit], changes: tuple[HunkChange, ...]) -> Hu
     rule may have made that, or upstream changed its side.
     """
     lines = apply(text, edits).split("\n")
-    made = list(_placed(text, edits))
-    due = [one for change in changes for one in _causes_of(made, change, _offset(lines, change))]
+    placed = list(_placed(text, edits))
+    due = [one for change in changes for one in _causes_of(placed, change, _offset(lines, change))]
     upstream = True if any(not name for name, _ in due) else False if all(sure for _, sure in due) else None
     return HunkCause(tuple(dict.fromkeys(name for name, _ in due if name)), upstream)
 
@@ -93,8 +93,8 @@ def _causes_of(edits: list[_PlacedEdit], change: HunkChange, at: int | None) -> 
         yield from ((name, True) for name in names or [""])
     else:
         for start, end, before in change.spans:
-            found = [m for m in edits if m.start < max(at + end, at + start + 1) and m.end > at + start]
-            found += [m for m in edits if m.start == m.end == at + start]
-            yield from ((m.name, bool(before) and before in m.before) for m in found)
-            if not found:
+            causes = [m for m in edits if m.start < max(at + end, at + start + 1) and m.end > at + start]
+            causes += [m for m in edits if m.start == m.end == at + start]
+            yield from ((m.name, bool(before) and before in m.before) for m in causes)
+            if not causes:
                 yield "", True

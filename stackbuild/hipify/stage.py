@@ -77,16 +77,16 @@ def convert_source(source: Path, scratch: Path, engine: Engine, options: Convers
     Links stay links. Their targets inside the source are converted themselves; a link out of the source could lead to
     anything on this machine.
     """
-    found = walk(SourceSelection((source,), scratch, options.include, options.exclude))
-    twins = _twins(source, [job.name for job in found.jobs], engine, options)
-    jobs = [job for job in found.jobs if job.name not in twins and not job.source.is_symlink()]
-    if found.jobs and not jobs:
+    files = walk(SourceSelection((source,), scratch, options.include, options.exclude))
+    twins = _twins(source, [job.name for job in files.jobs], engine, options)
+    jobs = [job for job in files.jobs if job.name not in twins and not job.source.is_symlink()]
+    if files.jobs and not jobs:
         raise UsageError(
-            f"its {len(found.jobs)} C, C++ and CUDA files are links, or stay as they are",
+            f"its {len(files.jobs)} C, C++ and CUDA files are links, or stay as they are",
             where=str(source),
             next="name the folder that the links lead to as the source",
         )
-    return hipify_files(replace(found, jobs=jobs), engine)
+    return hipify_files(replace(files, jobs=jobs), engine)
 
 
 def overlay(report: Report, scratch: Path, target: Path, engine: Engine) -> None:
@@ -128,15 +128,15 @@ def refuse(report: Report, strict: bool) -> None:
     """Raise StepFailed for rules that did nothing and, where it is strict, for errors."""
     errors = [f for f in report.findings if f.severity is Severity.ERROR]
     if faults := [f for f in report.faults if f.severity is Severity.ERROR]:
-        told = "; ".join(line(f) if f.place else f.found for f in faults[:SHOWN])
-        raise StepFailed(told + _more(len(faults), SHOWN), where="hipify.rules", next=faults[0].fix)
+        listed = "; ".join(line(f) if f.place else f.found for f in faults[:SHOWN])
+        raise StepFailed(listed + _more(len(faults), SHOWN), where="hipify.rules", next=faults[0].fix)
     if strict and errors:
-        told = "; ".join(line(f) for f in errors[:SHOWN])
-        raise StepFailed(told + _more(len(errors), SHOWN), where="hipify.strict", next=errors[0].fix)
+        listed = "; ".join(line(f) for f in errors[:SHOWN])
+        raise StepFailed(listed + _more(len(errors), SHOWN), where="hipify.strict", next=errors[0].fix)
 
 
-def _more(count: int, shown: int = 1) -> str:
-    return f" (and {count - shown} more)" if count > shown else ""
+def _more(count: int, limit: int = 1) -> str:
+    return f" (and {count - limit} more)" if count > limit else ""
 
 
 def line(finding: Finding) -> str:

@@ -47,12 +47,12 @@ def _chained(code: str, start: int) -> tuple[int, bool] | None:
     before = back_space(code, start)
     if code.endswith("template", 0, before) and not is_name_char(code[before - 9 : before - 8]):
         start = before - 8
-    found = qualifier(code, start)
-    if found == "":
+    sign = qualifier(code, start)
+    if sign == "":
         return None
     before = back_space(code, start)
-    size = 1 if found == "." else 2
-    return (before - size, True) if found == "::" else (back_space(code, before - size), False)
+    size = 1 if sign == "." else 2
+    return (before - size, True) if sign == "::" else (back_space(code, before - size), False)
 
 
 def _is_primary(code: str, before: int) -> bool:

@@ -54,7 +54,7 @@ class Braces:
 
     @cached_property
     def _marks(self) -> list[int]:
-        return [found.start() for found in _MARK.finditer(self._code)]
+        return [match.start() for match in _MARK.finditer(self._code)]
 
     def head(self, number: int) -> str:
         """What stands before the opening brace of a pair since the statement before it."""
@@ -68,10 +68,10 @@ class Braces:
         if sign not in self._positions:
             every = re.finditer(re.escape(sign), self._code)
             self._positions[sign] = (
-                whole_names(self._code, sign) if sign.isalpha() else [found.start() for found in every]
+                whole_names(self._code, sign) if sign.isalpha() else [match.start() for match in every]
             )
-        found = self._positions[sign]
-        return bisect_left(found, end) - bisect_left(found, start)
+        positions = self._positions[sign]
+        return bisect_left(positions, end) - bisect_left(positions, start)
 
     @cached_property
     def _pairs(self) -> tuple[list[int], list[int], list[int], list[int], list[int]]:
@@ -82,15 +82,15 @@ class Braces:
         places: list[int] = []
         inner: list[int] = []
         stack = [-1]
-        for found in _BRACE.finditer(self._code):
-            if found.group() == "{":
+        for brace in _BRACE.finditer(self._code):
+            if brace.group() == "{":
                 parents.append(stack[-1])
                 stack.append(len(opens))
-                opens.append(found.start())
+                opens.append(brace.start())
                 closes.append(len(self._code))
             elif len(stack) > 1:
-                closes[stack.pop()] = found.start()
-            places.append(found.start())
+                closes[stack.pop()] = brace.start()
+            places.append(brace.start())
             inner.append(stack[-1])
         return opens, closes, parents, places, inner
 

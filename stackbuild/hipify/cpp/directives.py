@@ -57,13 +57,13 @@ class Directives:
 def read(view: View) -> Directives:
     """The includes of a text in order. Those in comments and literals are none."""
     code = view.code
-    found = [(m[1], start, m.end()) for m in _DIRECTIVE.finditer(code) if (start := _begins(view, m.start())) >= 0]
-    guard, head = _guard(view, found)
+    words = [(m[1], start, m.end()) for m in _DIRECTIVE.finditer(code) if (start := _begins(view, m.start())) >= 0]
+    guard, head = _guard(view, words)
     includes: list[Include] = []
     stack: list[Branch] = []
     numbered = 0
     named: set[str] = set()
-    for word, start, end in found:
+    for word, start, end in words:
         if word in ("if", "ifdef", "ifndef"):
             numbered += 1
             stack.append((numbered, 0))
@@ -78,7 +78,7 @@ def read(view: View) -> Directives:
             includes.append(Include(path.path, start, _line_end(code, path.span[1] + 1), path.span, branches))
         elif word == "include" and (macro := _MACRO.match(code, end)):
             named.add(macro.group(1))
-    return Directives(tuple(includes), head, tuple(_mentions(view, found, named)))
+    return Directives(tuple(includes), head, tuple(_mentions(view, words, named)))
 
 
 def _path(view: View, before: re.Pattern[str], at: int) -> Mention | None:

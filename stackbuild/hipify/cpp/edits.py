@@ -45,13 +45,13 @@ def settle(edits: Iterable[Edit]) -> list[Edit]:
     Of two that overlap the one that begins first wins; at one place the wider, then the earlier given. Closing halves
     come before opening ones at one place, the inner of them first.
     """
-    kept: list[Edit] = []
+    chain: list[Edit] = []
     reach = 0
     for _, edit in sorted(enumerate(edits), key=_order):
         if edit.start >= reach:
-            kept.append(edit)
+            chain.append(edit)
             reach = edit.end
-    return kept
+    return chain
 
 
 def _order(numbered: tuple[int, Edit]) -> tuple[int, int, int, int]:

@@ -36,7 +36,7 @@ class Macro:
 
 def read(code: str) -> list[Macro]:
     """The macros of a text in order, each time that one is defined."""
-    return [_macro(found) for found in _DEFINE.finditer(code)]
+    return [_macro(match) for match in _DEFINE.finditer(code)]
 
 
 def _macro(definition: re.Match[str]) -> Macro:

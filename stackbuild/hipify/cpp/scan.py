@@ -58,7 +58,7 @@ def blank(text: str) -> str:
     if "\\" in code:
         code = code.replace("\\\n", "  ")
         if "\\ " in code or "\\\t" in code:
-            code = _SPLICE.sub(lambda found: " " * len(found.group()), code)
+            code = _SPLICE.sub(lambda match: " " * len(match.group()), code)
     return code
 
 
@@ -82,25 +82,25 @@ def words(code: str) -> tuple[frozenset[str], frozenset[str]]:
     """
     if not code.isascii():
         return frozenset(NAME.findall(code)), frozenset(_NUMBER.findall(code))
-    found = set(code.translate(_WORD_ONLY).split())
-    numbers = frozenset(word for word in found if word < "A")
-    found -= numbers
-    found.update(word.lstrip("0123456789") for word in numbers)
-    found.discard("")
-    return frozenset(found), numbers
+    names = set(code.translate(_WORD_ONLY).split())
+    numbers = frozenset(word for word in names if word < "A")
+    names -= numbers
+    names.update(word.lstrip("0123456789") for word in numbers)
+    names.discard("")
+    return frozenset(names), numbers
 
 
 def spliced_names(text: str, code: str) -> list[tuple[int, str]]:
     """The names that a continued line divides, `cuda\\` over `Malloc`, each with its offset and whole."""
-    found: list[tuple[int, str]] = []
+    names: list[tuple[int, str]] = []
     for splice in _DIVIDES.finditer(text) if _is_continued(text) else ():
         start, end = splice.span()
         if code[start] == " " and is_name_char(code[start - 1]) and is_name_char(code[end]):
             while start and is_name_char(code[start - 1]):
                 start -= 1
             if whole := re.compile(r"\w+(?:\\[ \t]*\n\w+)+").match(text, start):
-                found.append((start, _SPLICE.sub("", whole.group())))
-    return found
+                names.append((start, _SPLICE.sub("", whole.group())))
+    return names
 
 
 _FEW = 6
@@ -136,8 +136,8 @@ _WINDOW = 64
 
 def skip_space(code: str, at: int) -> int:
     """The offset of the next character that is not white space (a continued line counts as white space)."""
-    found = _SPACES.match(code, at) if at < len(code) else None
-    return found.end() if found else at
+    spaces = _SPACES.match(code, at) if at < len(code) else None
+    return spaces.end() if spaces else at
 
 
 def back_space(code: str, at: int) -> int:
@@ -176,9 +176,9 @@ def arguments(code: str, open_at: int) -> tuple[list[tuple[int, int]], int] | No
     stack = [")"]
     start = at = open_at + 1
     limit = open_at + REACH
-    while found := _STEP.search(code, at, limit):
-        char = found.group()
-        at = found.end()
+    while step := _STEP.search(code, at, limit):
+        char = step.group()
+        at = step.end()
         if char in _OPEN:
             stack.append(_OPEN[char])
             if len(stack) > DEPTH:
@@ -189,12 +189,12 @@ def arguments(code: str, open_at: int) -> tuple[list[tuple[int, int]], int] | No
             if char != stack.pop():
                 return None
             if not stack:
-                _add(code, spans, start, found.start())
-                return spans, found.start()
+                _add(code, spans, start, step.start())
+                return spans, step.start()
         elif len(stack) > 1:
             continue
         elif char == ",":
-            _add(code, spans, start, found.start())
+            _add(code, spans, start, step.start())
             start = at
         elif char == "<":
             at = template_end(code, at - 1) or at + (code[at : at + 1] == "<")
@@ -204,7 +204,7 @@ def arguments(code: str, open_at: int) -> tuple[list[tuple[int, int]], int] | No
 def stripped(text: str) -> str:
     """A text without the round brackets around it."""
     text = text.strip()
-    while text.startswith("(") and (found := arguments(text, 0)) is not None and found[1] == len(text) - 1:
+    while text.startswith("(") and (inside := arguments(text, 0)) is not None and inside[1] == len(text) - 1:
         text = text[1:-1].strip()
     return text
 
@@ -226,8 +226,8 @@ def template_end(code: str, open_at: int) -> int | None:
     stack: list[str] = []
     depth, at, odd = 1, open_at + 1, False
     limit = open_at + TEMPLATE_REACH
-    while found := _TEMPLATE_STEP.search(code, at, limit):
-        step, at = found.group(), found.end()
+    while match := _TEMPLATE_STEP.search(code, at, limit):
+        step, at = match.group(), match.end()
         if step in _OPEN:
             stack.append(_OPEN[step])
         elif step in (")", "]", "}"):
@@ -293,15 +293,15 @@ def is_name_char(char: str) -> bool:
 
 def whole_names(code: str, name: str) -> list[int]:
     """The offsets at which `name` stands as a whole identifier."""
-    found, size = [], len(name)
+    places, size = [], len(name)
     at = code.find(name) if name else -1
     while at >= 0:
         end = at + size
         before, after = code[at - 1 : at], code[end : end + 1]
         if not (before.isalnum() or before == "_" or after.isalnum() or after == "_"):
-            found.append(at)
+            places.append(at)
         at = code.find(name, end)
-    return found
+    return places
 
 
 # Keywords that a global `::` may follow.
@@ -345,10 +345,10 @@ _BEFORE_LAMBDA = re.compile(r"(?:(?<!\w)(?:return|co_return|co_yield|co_await)|[
 def _returns(code: str, arrow: int) -> bool:
     """Whether the `->` at an offset stands before a return type: after the parameters of an `auto` function or a lambda."""
     first = max(0, arrow - _SIGNATURE)
-    found = _TO_PARAMETERS.search(code, max(first, arrow - 80), arrow)
-    if found is None:
+    match = _TO_PARAMETERS.search(code, max(first, arrow - 80), arrow)
+    if match is None:
         return False
-    depth, at = 0, found.start()
+    depth, at = 0, match.start()
     while at >= first:
         if code[at] == ")":
             depth += 1

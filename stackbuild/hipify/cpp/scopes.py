@@ -72,23 +72,23 @@ class Scopes:
     def declared(self, name: str, places: list[int]) -> list[Declaration]:
         """The declarations of `name`, which stands at `places`, in scopes of their own."""
         scoped = (self._scope(at) for at in places if self._may_declare(at, at + len(name)))
-        found = [declaration for declaration in scoped if declaration is not None]
-        spaces = {declaration.space for declaration in found}
-        used = (self._used(at, spaces) for at in places) if name in self._brought else ()
-        return found + [declaration for declaration in used if declaration is not None]
+        declarations = [declaration for declaration in scoped if declaration is not None]
+        spaces = {declaration.space for declaration in declarations}
+        used = (self._used(at, spaces) for at in places) if name in self._using_names else ()
+        return declarations + [declaration for declaration in used if declaration is not None]
 
     def defined(self, name: str, places: list[int]) -> list[Declaration]:
         """The definitions of `name`, which stands at `places`, as a function of the program: outside of named scopes."""
-        found = [
+        definitions = [
             (at, body)
             for at in places
             if self._may_declare(at, at + len(name))
             and not self._is_inside(at, _is_opaque)
             and (body := self._body(at + len(name)))
         ]
-        edges = [0, *(edge for _, body in found for edge in body), len(self._code)]
+        edges = [0, *(edge for _, body in definitions for edge in body), len(self._code)]
         spans = tuple(zip(edges[::2], edges[1::2], strict=True))
-        return [Declaration(at, "the program", spans, is_global=True) for at, _ in found]
+        return [Declaration(at, "the program", spans, is_global=True) for at, _ in definitions]
 
     def _is_inside(self, at: int, asks: _Asks) -> bool:
         """Whether any braces around an offset have a head of which this is so. What is known of outer braces is kept."""
@@ -116,7 +116,7 @@ class Scopes:
         return None if number is None else self._braces.span(number)
 
     @cached_property
-    def _brought(self) -> frozenset[str]:
+    def _using_names(self) -> frozenset[str]:
         """The names that `using other::name;` brings."""
         return frozenset(_BROUGHT.findall(self._code))
 
@@ -184,10 +184,10 @@ class Scopes:
 
     def _used(self, at: int, spaces: set[str]) -> Declaration | None:
         """`using other::name;`: the rest of the scope that it stands in, unless the text declares that name itself."""
-        found = qualifier(self._code, at)
-        if found in ("", "::", ".", "->") or not _USING.search(self._code, max(0, at - 200), at):
+        before = qualifier(self._code, at)
+        if before in ("", "::", ".", "->") or not _USING.search(self._code, max(0, at - 200), at):
             return None
-        if (space := found.removesuffix("::")) in spaces:
+        if (space := before.removesuffix("::")) in spaces:
             return None
         inner = self._braces.innermost(at)
         end = self._braces.span(inner)[1] if inner >= 0 else len(self._code)
@@ -196,11 +196,11 @@ class Scopes:
     @cached_property
     def _bodies(self) -> dict[str, list[Span]]:
         """The bodies of functions of each class that are defined outside it: `name::f(…) {…}`."""
-        found: dict[str, list[Span]] = {}
+        bodies: dict[str, list[Span]] = {}
         for number in range(len(self._braces.opens)):
             for name in set(_MEMBER.findall(self._braces.head(number))):
-                found.setdefault(name, []).append(self._braces.span(number))
-        return found
+                bodies.setdefault(name, []).append(self._braces.span(number))
+        return bodies
 
 
 _Kind = tuple[str, str]
@@ -227,9 +227,9 @@ def _kind(head: str) -> _Kind:
     if space := _SPACE.search(head):
         return "namespace", "".join(space.group(1).split())
     plain = _without_brackets(head)
-    if _FUNCTION.search(head) or "=" in plain or not (made := _CLASS.search(plain)):
+    if _FUNCTION.search(head) or "=" in plain or not (match := _CLASS.search(plain)):
         return "", ""
-    return "class", made.group(2) or ""
+    return "class", match.group(2) or ""
 
 
 def _without_brackets(head: str) -> str:

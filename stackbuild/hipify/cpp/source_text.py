@@ -71,14 +71,14 @@ class View:
 
     def words_with(self, *parts: str) -> set[str]:
         """The words that have any of some parts, which are words' parts themselves."""
-        found: set[str] = set()
+        words: set[str] = set()
         for part in parts:
             at = self.listed.find(part)
             while at >= 0:
                 start, end = self.listed.rfind("\n", 0, at) + 1, self.listed.find("\n", at)
-                found.add(self.listed[start : end if end >= 0 else None])
+                words.add(self.listed[start : end if end >= 0 else None])
                 at = self.listed.find(part, end) if end >= 0 else -1
-        return found
+        return words
 
     @cached_property
     def macros(self) -> list[Macro]:
@@ -143,8 +143,8 @@ class View:
             return self._places[name]
         if len(self._places) == _MANY:
             return self._every.get(name, [])
-        self._places[name] = found = whole_names(self.code, name)
-        return found
+        self._places[name] = places = whole_names(self.code, name)
+        return places
 
     @cached_property
     def _places(self) -> dict[str, list[int]]:
@@ -154,8 +154,8 @@ class View:
     def _every(self) -> dict[str, list[int]]:
         """Where each word of the text stands."""
         every: dict[str, list[int]] = {}
-        for found in _WHOLE.finditer(self.code):
-            every.setdefault(found.group(), []).append(found.start())
+        for match in _WHOLE.finditer(self.code):
+            every.setdefault(match.group(), []).append(match.start())
         return every
 
     def own(self, name: str) -> list[int]:
@@ -180,10 +180,10 @@ class View:
     def hidden(self, name: str) -> list[Declaration]:
         """The declarations of a CUDA name as something else, which hide CUDA's in their scopes."""
         if name not in self._hidden:
-            found = self.places(name)
-            self._hidden[name] = self._scopes.declared(name, found)
+            places = self.places(name)
+            self._hidden[name] = self._scopes.declared(name, places)
             if name in self.renamed_names:
-                self._hidden[name] += self._scopes.defined(name, found)
+                self._hidden[name] += self._scopes.defined(name, places)
         return self._hidden[name]
 
     def defined(self, name: str) -> list[Declaration]:
@@ -203,15 +203,15 @@ class View:
 
     def foreign(self, at: int) -> bool:
         """Whether the name at an offset is a member, or qualified by what is not CUDA's."""
-        found = qualifier(self.code, at)
-        if found in ("", "::"):
+        qualification = qualifier(self.code, at)
+        if qualification in ("", "::"):
             return False
-        if found in (".", "->"):
+        if qualification in (".", "->"):
             return True
-        space = found[:-2]
+        space = qualification[:-2]
         if self._declared_in(space, at):
             return False
-        if found not in _CUDA_SPACES and space not in self.cuda_names and space not in self._aliases:
+        if qualification not in _CUDA_SPACES and space not in self.cuda_names and space not in self._aliases:
             return True
         before = back_space(self.code, at)
         return self.foreign(back_space(self.code, before - 2) - len(space))
@@ -226,8 +226,8 @@ class View:
     @cached_property
     def _aliases(self) -> frozenset[str]:
         """The names that the text, or a header of the tree, gives to types of CUDA."""
-        found = {**self.tree.type_of, **{(m[1] or m[4]): (m[2] or m[3]) for m in _ALIAS.finditer(self.code)}}
-        return frozenset(alias for alias, of in found.items() if of in self.cuda_names)
+        types = {**self.tree.type_of, **{(m[1] or m[4]): (m[2] or m[3]) for m in _ALIAS.finditer(self.code)}}
+        return frozenset(alias for alias, of in types.items() if of in self.cuda_names)
 
     def in_comment(self, at: int) -> bool:
         """Whether the character at an offset belongs to a comment; it must not be white space."""
@@ -238,11 +238,11 @@ class View:
         return self.code[at] == FILL
 
     def finding(
-        self, at: int, rule: str, severity: Severity, found: str, why: str, fix: str, link: str = ""
+        self, at: int, rule: str, severity: Severity, message: str, why: str, fix: str, link: str = ""
     ) -> Finding:
         """A finding at an offset of the text."""
         line, column = self.lines.at(at)
-        return Finding(rule, severity, self.name, found, why, fix, link, SourceLocation(self.name, line, column))
+        return Finding(rule, severity, self.name, message, why, fix, link, SourceLocation(self.name, line, column))
 
 
 def _outside(places: list[int], hidden: list[Declaration]) -> list[int]:

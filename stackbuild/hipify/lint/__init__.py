@@ -93,8 +93,8 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
             continue
         if rule == "LINT-VECTOR-OPERATOR" and words[0] and lookups.fixes(view.name).get("own-overloads"):
             continue
-        told = WARNINGS[rule]
-        severity, fix = told.severity, told.fix.format(*words) if "{" in told.fix else told.fix
+        entry = WARNINGS[rule]
+        severity, fix = entry.severity, entry.fix.format(*words) if "{" in entry.fix else entry.fix
         if rule == "LINT-CUDA-VERSION" and _supplied(lookups, words[0]):
             severity, fix = Severity.NOTE, "see that the branch is meant for the number that a support header gives it"
         if rule in _EACH_USE:
@@ -102,7 +102,7 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
             if name in used:
                 severity = Severity.NOTE
             used.add(name)
-        findings.append(view.finding(at, rule, severity, told.found.format(*words), told.why, fix, told.link))
+        findings.append(view.finding(at, rule, severity, entry.found.format(*words), entry.why, fix, entry.link))
     return findings
 
 

@@ -12,11 +12,10 @@ from typing import Literal
 
 from stackbuild.hipify.cpp.scan import arguments, back_space, is_name_char, skip_space
 from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.lint.catalogue import LintMatch
 from stackbuild.hipify.lint.cpp import arithmetic, levels, types
 from stackbuild.hipify.lint.cpp.scope import Scope, means_lane, means_warp, scope_of
 from stackbuild.hipify.passes.lane_masks import FUNCTIONS, all_lanes
-
-Found = tuple[int, str, tuple[str, ...]]
 
 _BALLOTS = ("__ballot_sync", "__ballot", "__activemask", "__match_any_sync", "__match_all_sync")
 _OF_GROUPS = ("ballot", "match_any", "match_all")
@@ -45,17 +44,17 @@ _LANES = ("lane", "Lane", "LANE", "warp", "Warp", "WARP")
 _AFTER = 2000
 
 
-def ballots(view: View) -> Iterator[Found]:
+def ballots(view: View) -> Iterator[LintMatch]:
     """64-bit ballots in 32-bit places."""
     for at, end, name in sorted(_calls(view)):
-        taken = _taker(view, at, end)
-        if taken is None:
+        taker = _taker(view, at, end)
+        if taker is None:
             continue
-        what, kept = taken
+        what, variable = taker
         if what:
             yield at, "LINT-BALLOT-32", (name, what)
-        if kept:
-            yield from _uses(view, end, kept, name)
+        if variable:
+            yield from _uses(view, end, variable, name)
 
 
 def _calls(view: View) -> Iterator[tuple[int, int, str]]:
@@ -80,14 +79,16 @@ def _calls(view: View) -> Iterator[tuple[int, int, str]]:
 
 def _macros(view: View) -> Iterator[tuple[str, str]]:
     """The macros that are another name of a ballot, or a ballot of what they are given; and that ballot."""
-    found: dict[str, str] = {}
+    macros: dict[str, str] = {}
     for macro in view.macros if not view.words.isdisjoint(_BALLOTS) else ():
         bare = macro.bare
-        name = next((n for n in (*_BALLOTS, *found) if bare.startswith(n) and not is_name_char(bare[len(n) :][:1])), "")
+        name = next(
+            (n for n in (*_BALLOTS, *macros) if bare.startswith(n) and not is_name_char(bare[len(n) :][:1])), ""
+        )
         end = _call_end(bare, len(name)) if name else None
         if name and (end == len(bare) if macro.parameters is not None else bare == name):
-            found[macro.name] = found.get(name, name)
-    yield from found.items()
+            macros[macro.name] = macros.get(name, name)
+    yield from macros.items()
 
 
 def _call_end(code: str, at: int) -> int | None:
@@ -106,8 +107,8 @@ def _group(code: str, at: int) -> int | None:
     if object_[2]:
         return object_.start()
     name = re.escape(object_[1])
-    made = rf"\bcoalesced_group\s*(?:const\s*)?[&*]?\s*{name}\b|\b{name}\s*(?:=|\{{|\()\s*(?:\w+\s*::\s*)*coalesced_threads\b"
-    return object_.start() if re.search(made, code[:at]) else None
+    declaration = rf"\bcoalesced_group\s*(?:const\s*)?[&*]?\s*{name}\b|\b{name}\s*(?:=|\{{|\()\s*(?:\w+\s*::\s*)*coalesced_threads\b"
+    return object_.start() if re.search(declaration, code[:at]) else None
 
 
 def _taker(view: View, at: int, end: int) -> tuple[str, str] | None:
@@ -128,9 +129,9 @@ def _taker(view: View, at: int, end: int) -> tuple[str, str] | None:
             return None
         if sign == "(":
             before = back_space(code, start - 1)
-            taken = _bracket(code, before, start)
-            if taken != "up":
-                return taken
+            bracket = _bracket(code, before, start)
+            if bracket != "up":
+                return bracket
             at, end = start - 1, levels.end(code, end) + 1
             continue
         if sign == ",":
@@ -157,11 +158,11 @@ def _is_full(view: View, text: str, at: int) -> bool:
 def _cast_before(code: str, at: int) -> str | None:
     """The type of a cast in brackets right before an offset."""
     end = back_space(code, at)
-    found = re.compile(r"\(\s*([\w:]+(?:\s+[\w:]+)*)\s*\)\Z").search(code, max(0, end - 60), end)
-    if found is None or not types.width(code, found[1]):
+    cast = re.compile(r"\(\s*([\w:]+(?:\s+[\w:]+)*)\s*\)\Z").search(code, max(0, end - 60), end)
+    if cast is None or not types.width(code, cast[1]):
         return None
-    before = back_space(code, found.start())
-    return None if before and is_name_char(code[before - 1]) and not code.endswith("return", 0, before) else found[1]
+    before = back_space(code, cast.start())
+    return None if before and is_name_char(code[before - 1]) and not code.endswith("return", 0, before) else cast[1]
 
 
 def _bracket(code: str, before: int, inner: int) -> tuple[str, str] | Literal["up"] | None:
@@ -182,7 +183,7 @@ def _bracket(code: str, before: int, inner: int) -> tuple[str, str] | Literal["u
         return ("cast to " + name[1], "") if cast == "narrow" else None
     typed = types.declares(code, name.start())
     if typed is not None and typed not in ("return", "else"):
-        return _kept(code, typed, name[1])
+        return _variable(code, typed, name[1])
     return (f"parameter of {word}", "") if types.of_parameter(code, word, 0) == "narrow" else None
 
 
@@ -218,10 +219,10 @@ def _braced(code: str, brace: int) -> tuple[str, str] | None:
     if types.width(code, name.group()) == "narrow":
         return "cast to " + name.group(), ""
     typed = types.declares(code, name.start())
-    return _kept(code, typed, name.group()) if typed and typed != "else" else None
+    return _variable(code, typed, name.group()) if typed and typed != "else" else None
 
 
-def _kept(code: str, typed: str, name: str) -> tuple[str, str]:
+def _variable(code: str, typed: str, name: str) -> tuple[str, str]:
     """A declaration takes a value: the narrow type in words, or the name that keeps all of it."""
     if types.width(code, typed) == "narrow":
         return " ".join(typed.split()), ""
@@ -240,22 +241,22 @@ def _statement(code: str, at: int, left: str) -> tuple[str, str] | None:
     place = at - len(left) + assigned.start(1)
     typed = types.declares(code, place) if assigned[2] == "=" else None
     if typed is not None:
-        return _kept(code, typed, assigned[1])
+        return _variable(code, typed, assigned[1])
     narrow = types.of_name(code, assigned[1], place)
     return (f"variable {assigned[1]}", "") if narrow == "narrow" else ("", assigned[1])
 
 
-def _uses(view: View, at: int, name: str, source: str) -> Iterator[Found]:
+def _uses(view: View, at: int, name: str, source: str) -> Iterator[LintMatch]:
     """32-bit counts of a variable that keeps all of a ballot, up to the end of its function."""
     ends = re.compile(r"^\}", re.M).search(view.code, at)
     end = min(ends.start() if ends else len(view.code), at + _AFTER)
-    for found in re.compile(rf"\b({'|'.join(sorted(_COUNTS))})\s*\(\s*~?\s*{re.escape(name)}\b").finditer(
+    for call in re.compile(rf"\b({'|'.join(sorted(_COUNTS))})\s*\(\s*~?\s*{re.escape(name)}\b").finditer(
         view.code, at, end
     ):
-        yield found.start(), "LINT-BALLOT-32", (source, f"argument of {found[1]}")
+        yield call.start(), "LINT-BALLOT-32", (source, f"argument of {call[1]}")
 
 
-def lane_masks(view: View) -> Iterator[Found]:
+def lane_masks(view: View) -> Iterator[LintMatch]:
     """Masks of lanes made by shifting 32-bit numbers by a lane or by the warp's size: `(1u << lane) - 1`."""
     code = view.code_with_types
     if not any(sign in view.listed for sign in _LANES):
@@ -307,11 +308,11 @@ def _operand_end(code: str, at: int) -> int:
     if code.startswith("(", at):
         parsed = arguments(code, at)
         return parsed[1] + 1 if parsed else at
-    found = _NAMED.match(code, at)
-    return found.end() if found else at
+    match = _NAMED.match(code, at)
+    return match.end() if match else at
 
 
-def partial_masks(view: View) -> Iterator[Found]:
+def partial_masks(view: View) -> Iterator[LintMatch]:
     """Masks that name only some of 32 lanes: literals, constants, and what is computed from them."""
     if view.words.isdisjoint(FUNCTIONS):
         return

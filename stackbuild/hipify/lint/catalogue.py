@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from stackbuild.model.findings import Severity
 
+LintMatch = tuple[int, str, tuple[str, ...]]
+"""Where a rule applies: an offset of the text, the id of the rule, and the words that fill its `found` and `fix`."""
+
 
 @dataclass(frozen=True)
 class LintRule:

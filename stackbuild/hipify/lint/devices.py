@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 from stackbuild.hipify.cpp.scan import arguments, skip_space
 from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.lint.catalogue import LintMatch
 from stackbuild.hipify.lint.cpp.branches import guard
 from stackbuild.hipify.passes import launch
-
-Found = tuple[int, str, tuple[str, ...]]
 
 _TEXTURE = re.compile(r"\b(texture|surface)\s*<[^;(){}]{0,200}>\s*(\w+)\s*(?:;|=|\[)")
 _FETCH = re.compile(
@@ -76,18 +75,18 @@ _NAMES = {
 _LACKING = frozenset(_NAMES)
 
 
-def names(view: View) -> Iterator[Found]:
+def names(view: View) -> Iterator[LintMatch]:
     """Device names that HIP does not have and HIPIFY does not know, each use."""
     for name in sorted(view.words & _LACKING):
         for at in view.own(name):
             yield at, "LINT-DEVICE-NAME", (name, _NAMES[name])
 
 
-def textures(view: View) -> Iterator[Found]:
+def textures(view: View) -> Iterator[LintMatch]:
     """Texture and surface references, and fetches."""
     if not view.words.isdisjoint(("texture", "surface")):
-        for found in _TEXTURE.finditer(view.code):
-            yield found.start(), "LINT-TEXTURE-REFERENCE", (found.group(2),)
+        for match in _TEXTURE.finditer(view.code):
+            yield match.start(), "LINT-TEXTURE-REFERENCE", (match.group(2),)
     if "\ntex" not in view.listed and "\nsurf" not in view.listed:
         return
     for name in sorted(w for w in view.words if w.startswith(("tex", "surf")) and _FETCH.fullmatch(w)):
@@ -95,7 +94,7 @@ def textures(view: View) -> Iterator[Found]:
             yield at, "LINT-TEXTURE-FETCH", (name,)
 
 
-def launch_bounds(view: View) -> Iterator[Found]:
+def launch_bounds(view: View) -> Iterator[LintMatch]:
     if "__launch_bounds__" not in view.words:
         return
     for at in view.places("__launch_bounds__"):
@@ -105,18 +104,18 @@ def launch_bounds(view: View) -> Iterator[Found]:
             yield at, "LINT-LAUNCH-BOUNDS", ()
 
 
-def arch_guards(view: View) -> Iterator[Found]:
+def arch_guards(view: View) -> Iterator[LintMatch]:
     """What asks for NVIDIA's architecture and not for HIP as well: directives, conditions, macros."""
     if "__CUDA_ARCH" in view.listed:
-        told: set[int] = set()
+        reported: set[int] = set()
         for name in sorted(w for w in view.words if w.startswith("__CUDA_ARCH")):
             end = 0
             for at in view.places(name):
                 if at < end:  # in the directive that was looked at
                     continue
                 place, end = guard(view, at)
-                if place is not None and place not in told:
-                    told.add(place)
+                if place is not None and place not in reported:
+                    reported.add(place)
                     yield place, "LINT-CUDA-ARCH", (name,)
     for name in _TARGETS:
         if name in view.words:
@@ -124,7 +123,7 @@ def arch_guards(view: View) -> Iterator[Found]:
                 yield at, "LINT-CUDA-ARCH", (name,)
 
 
-def device_launches(view: View) -> Iterator[Found]:
+def device_launches(view: View) -> Iterator[LintMatch]:
     """Kernels that are launched from device code."""
     for at in launch.offsets(view.code) if "__global__" in view.words else ():
         if _on_device(view.code, at):
@@ -135,7 +134,7 @@ def device_launches(view: View) -> Iterator[Found]:
                 yield at, "LINT-DEVICE-LAUNCH", (name,)
 
 
-def device_calls(view: View) -> Iterator[Found]:
+def device_calls(view: View) -> Iterator[LintMatch]:
     """Calls of CUDA's runtime in the bodies of `__global__` and purely `__device__` functions."""
     if view.words.isdisjoint(("__global__", "__device__")):
         return
@@ -174,8 +173,8 @@ def _on_device(code: str, at: int) -> bool:
     if "__host__" in head or ";" in head:
         return False
     depth = 0
-    for found in _BRACE.finditer(code, body, at):
-        depth += 1 if found.group() == "{" else -1
+    for brace in _BRACE.finditer(code, body, at):
+        depth += 1 if brace.group() == "{" else -1
         if depth == 0:
             return False
     return True

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator
 from stackbuild.hipify.cpp.directives import Include
 from stackbuild.hipify.cpp.scan import arguments, qualifier, skip_space
 from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.lint.catalogue import LintMatch
 from stackbuild.hipify.passes import own_overloads
-
-Found = tuple[int, str, tuple[str, ...]]
 
 # Calls whose last arguments CUDA lets out: how many arguments HIP wants, and what to add. Read in HIP 6.4's headers.
 DEFAULTS = {
@@ -63,7 +62,7 @@ _ROOT = re.compile(r"[(\s]*(\w+)")
 _POINTER = re.compile(r"\bCUdeviceptr\s+(?:const\s+)?(\w+)\s*[=;,){\[]")
 
 
-def defaults(view: View) -> Iterator[Found]:
+def defaults(view: View) -> Iterator[LintMatch]:
     """Calls that leave arguments to CUDA's defaults, which HIP has not."""
     for name in sorted(view.words & _WITH_DEFAULTS):
         wanted, fix = DEFAULTS[name]
@@ -74,7 +73,7 @@ def defaults(view: View) -> Iterator[Found]:
                 yield at, "LINT-DEFAULTS", (name, str(len(parsed[0])), str(wanted), fix)
 
 
-def groups(view: View) -> Iterator[Found]:
+def groups(view: View) -> Iterator[LintMatch]:
     """Names of cooperative groups that HIP lacks, however they are qualified, each use."""
     if "cooperative_groups" not in view.words:
         return
@@ -88,7 +87,7 @@ def groups(view: View) -> Iterator[Found]:
                 yield at, "LINT-GROUPS", (name, GROUP_MEMBERS[name])
 
 
-def brain_floats(view: View) -> Iterator[Found]:
+def brain_floats(view: View) -> Iterator[LintMatch]:
     """Shuffles of bfloat16 values, by the nearest declaration before them."""
     if "__shfl" not in view.listed or view.words.isdisjoint(_BF16):
         return
@@ -97,19 +96,19 @@ def brain_floats(view: View) -> Iterator[Found]:
             open_at = skip_space(view.code, at + len(name))
             parsed = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
             place = 1 if name.endswith("_sync") else 0
-            given = parsed[0] if parsed else []
-            root = _ROOT.match(view.code, given[place][0]) if len(given) > place else None
+            spans = parsed[0] if parsed else []
+            root = _ROOT.match(view.code, spans[place][0]) if len(spans) > place else None
             if root and _type_before(view.code, root[1], at) in _BF16:
                 yield at, "LINT-BF16-SHUFFLE", (name, root[1])
 
 
-def vector_operators(view: View) -> Iterator[Found]:
+def vector_operators(view: View) -> Iterator[LintMatch]:
     """A source's own operators and atomics that are ambiguous beside HIP's; the word says that HIP's do the same."""
     for one in own_overloads.overloads(view):
         yield one.at, "LINT-VECTOR-OPERATOR", ("same" if one.is_same else "",)
 
 
-def brain_float_types(view: View) -> Iterator[Found]:
+def brain_float_types(view: View) -> Iterator[LintMatch]:
     """The first bfloat16 of a text: before ROCm 6.0 it is a struct without operators and conversions."""
     places = [at for name in _BF16 if name in view.words for at in view.own(name)[:1]]
     if places:
@@ -120,7 +119,7 @@ _HALF = re.compile(r"\b(?:__half2?|half2?|__nv_bfloat16(?:2)?|nv_bfloat16(?:2)?)
 _HALVES = frozenset(("half", "half2", "__half", "__half2", *_BF16))
 
 
-def half_atomics(view: View) -> Iterator[Found]:
+def half_atomics(view: View) -> Iterator[LintMatch]:
     """atomicAdd of 16-bit floating point, which HIP has under another name: by the cast, or the nearest declaration before."""
     if "atomicAdd" not in view.words or view.words.isdisjoint(_HALVES) or _OWN_HALF_ATOMIC.search(view.code):
         return
@@ -139,12 +138,12 @@ _BRACES = re.compile(r"=\s*\{\s*\}\s*;")
 _ASSIGNED = re.compile(r"(?:^|[;{}):])\s*(\w+)(?:\s*\[[^\[\]]*\])*\s*$")
 
 
-def half_braces(view: View) -> Iterator[Found]:
+def half_braces(view: View) -> Iterator[LintMatch]:
     """Assignments of `{}` to half-precision variables that were declared before."""
     if view.words.isdisjoint(_HALVES):
         return
-    for found in _BRACES.finditer(view.code):
-        named = _ASSIGNED.search(view.code, max(0, found.start() - 200), found.start())
+    for match in _BRACES.finditer(view.code):
+        named = _ASSIGNED.search(view.code, max(0, match.start() - 200), match.start())
         if named and (of := _type_before(view.code, named[1], named.start(1))) in _HALVES:
             yield (
                 named.start(1),
@@ -161,23 +160,23 @@ _OWN_HALF_ATOMIC = re.compile(
 def _type_before(code: str, name: str, at: int) -> str:
     """The last word of the type that a name is declared with nearest before an offset."""
     declared = re.compile(rf"\b([A-Za-z_]\w*)(?:\s+const)?(?:\s*[*&]\s*|\s+)(?:__restrict__\s*)?{name}\s*[=;,)\[{{]")
-    types = [found for found in declared.findall(code, max(0, at - _BEFORE), at) if found != "return"]
+    types = [word for word in declared.findall(code, max(0, at - _BEFORE), at) if word != "return"]
     return types[-1] if types else ""
 
 
-def device_pointers(view: View) -> Iterator[Found]:
+def device_pointers(view: View) -> Iterator[LintMatch]:
     """Arithmetic with CUdeviceptr, which is a number in CUDA and a `void*` in HIP: each variable once."""
     if "CUdeviceptr" not in view.words:
         return
-    for name in sorted({found[1] for found in _POINTER.finditer(view.code)}):
+    for name in sorted({match[1] for match in _POINTER.finditer(view.code)}):
         sums = re.compile(
             rf"(?<![\w.>])\b{name}\s*(?:[-+%&]=|[-+%](?![-+>=])\s*[\w(]|\+\+|--)|[-+]\s*{name}\b(?!\s*[.\[(-])"
         )
-        if found := sums.search(view.code):
-            yield found.start(), "LINT-DEVICEPTR", (name,)
+        if match := sums.search(view.code):
+            yield match.start(), "LINT-DEVICEPTR", (name,)
 
 
-def headers(includes: Iterable[Include]) -> Iterator[Found]:
+def headers(includes: Iterable[Include]) -> Iterator[LintMatch]:
     """Includes of headers that HIP has not."""
     for include in includes:
         if include.path in HEADERS:
@@ -187,7 +186,7 @@ def headers(includes: Iterable[Include]) -> Iterator[Found]:
 _NOT_C = frozenset(("curand.h", "curand_kernel.h", "hiprand/hiprand.h"))
 
 
-def c_headers(view: View, includes: Iterable[Include]) -> Iterator[Found]:
+def c_headers(view: View, includes: Iterable[Include]) -> Iterator[LintMatch]:
     """Includes, in C sources and in headers for both languages, of what is a header of C++ in HIP (5.7, 6.4)."""
     is_c = view.name.endswith(".c")
     if not is_c and not (view.name.endswith(".h") and "__cplusplus" in view.words):

@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterator
 
 from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.lint.catalogue import LintMatch
 from stackbuild.hipify.lint.cpp.scope import means_lane, means_warp
 from stackbuild.hipify.lint.ladders import loops, recursion, unrolled
 from stackbuild.hipify.lint.ladders.loops import LANES, Ladder, UntracedLoop
 from stackbuild.hipify.lint.ladders.shuffles import reach, shuffles
-
-Found = tuple[int, str, tuple[str, ...]]
 
 _BY_32 = re.compile(r"(?:&\s*(?:31|0x1[fF]|\(\s*32[uU]?\s*-\s*1)|%\s*32|>>\s*5|/\s*32)[uU]?\b(?!\s*[\w.])")
 _LANE = re.compile(
@@ -34,7 +33,7 @@ def ladders(view: View) -> Iterator[Ladder | UntracedLoop]:
         yield from recursion.ladders(view, calls)
 
 
-def shuffle_ladders(view: View) -> Iterator[Found]:
+def shuffle_ladders(view: View) -> Iterator[LintMatch]:
     """Ladders that leave lanes out, and those made for one wavefront size."""
     for ladder in ladders(view):
         if isinstance(ladder, UntracedLoop):
@@ -64,33 +63,33 @@ def _verdict(ladder: Ladder) -> tuple[str, tuple[str, ...]] | None:
     return {32: ("LINT-LADDER-32", (steps,)), 64: ("LINT-LADDER-64", (steps,))}.get(reached)
 
 
-def lane_arithmetic(view: View) -> Iterator[Found]:
+def lane_arithmetic(view: View) -> Iterator[LintMatch]:
     """Lane and warp numbers that are computed with 32, and lane 31 as the last."""
     code = view.code
     signs = [sign for sign, numbers in _OPERATORS.items() if not view.numbers.isdisjoint(numbers)]
     if "&" not in signs and "32" in view.numbers and ("32 - 1" in code or "32-1" in code):
         signs.append("&")
-    for found in sorted((m for sign in signs for m in _by_32(code, sign)), key=re.Match.start):
-        if before := _LANE.search(code, max(0, found.start() - 40), found.start()):
-            yield before.start(), "LINT-LANE-ARITHMETIC", (" ".join(code[before.start() : found.end()].split()),)
+    for match in sorted((m for sign in signs for m in _by_32(code, sign)), key=re.Match.start):
+        if before := _LANE.search(code, max(0, match.start() - 40), match.start()):
+            yield before.start(), "LINT-LANE-ARITHMETIC", (" ".join(code[before.start() : match.end()].split()),)
     if not view.numbers.isdisjoint(LAST) and ("lane" in view.listed or "Lane" in view.listed):
-        for found in _LAST_LANE.finditer(code):
-            word = _WORD_BEFORE.search(code, max(0, found.start() - 40), found.start())
+        for match in _LAST_LANE.finditer(code):
+            word = _WORD_BEFORE.search(code, max(0, match.start() - 40), match.start())
             if word and means_lane(word[1]):
-                yield word.start(), "LINT-LANE-ARITHMETIC", (" ".join(code[word.start() : found.end()].split()),)
+                yield word.start(), "LINT-LANE-ARITHMETIC", (" ".join(code[word.start() : match.end()].split()),)
 
 
 def _by_32(code: str, sign: str) -> Iterator[re.Match[str]]:
     """Where one operator has a warp's number of lanes on its right."""
     at = code.find(sign)
     while at >= 0:
-        if found := _BY_32.match(code, at):
-            yield found
+        if match := _BY_32.match(code, at):
+            yield match
         at = code.find(sign, at + 1)
 
 
-def tiles(view: View) -> Iterator[Found]:
+def tiles(view: View) -> Iterator[LintMatch]:
     if view.words.isdisjoint(("thread_block_tile", "tiled_partition")):
         return
-    for found in _TILE.finditer(view.code):
-        yield found.start(), "LINT-TILE-32", (found.group(1),)
+    for match in _TILE.finditer(view.code):
+        yield match.start(), "LINT-TILE-32", (match.group(1),)

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator
 from stackbuild.hipify.cpp.directives import Include
 from stackbuild.hipify.cpp.scan import in_include, qualifier, skip_space
 from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.lint.catalogue import LintMatch
 from stackbuild.hipify.passes import own_names
-
-Found = tuple[int, str, tuple[str, ...]]
 
 _HEADERS = (
     ("mma.h", "LINT-WMMA"), ("crt/mma.h", "LINT-WMMA"), ("cooperative_groups/", "LINT-COOPERATIVE"), ("cuda_pipeline", "LINT-ASYNC-COPY"),
@@ -67,39 +66,39 @@ _UNMISTAKABLE = frozenset(
 )
 
 
-def headers(includes: Iterable[Include]) -> Iterator[Found]:
+def headers(includes: Iterable[Include]) -> Iterator[LintMatch]:
     """Includes of what HIP does not have; of CUTLASS the first."""
-    told = False
+    is_reported = False
     for include in includes:
         if include.path.startswith(_STARTS):
             rule = next(rule for start, rule in _HEADERS if include.path.startswith(start))
             if rule == "LINT-CUTLASS":
-                if told:
+                if is_reported:
                     continue
-                told = True
+                is_reported = True
             yield include.path_span[0], rule, (f"<{include.path}>", "libhipcxx has most of these headers")
 
 
-def matrices(view: View) -> Iterator[Found]:
+def matrices(view: View) -> Iterator[LintMatch]:
     """wmma's names, and the compiler's own matrix functions."""
     if "rocwmma" not in view.words and not view.words.isdisjoint(("wmma", "nvcuda")):
-        for found in _WMMA.finditer(view.code):
-            yield found.start(), "LINT-WMMA", (found.group().replace(" ", ""),)
+        for match in _WMMA.finditer(view.code):
+            yield match.start(), "LINT-WMMA", (match.group().replace(" ", ""),)
     for name in sorted(w for w in view.words if w[:2] == "__" and _MMA.fullmatch(w)) if "mma_" in view.listed else ():
         for at in view.own(name):
             yield at, "LINT-WMMA", (name,)
 
 
-def libcuxx(view: View) -> Iterator[Found]:
+def libcuxx(view: View) -> Iterator[LintMatch]:
     """libcu++'s names, wherever they stand as `cuda::…` and the project has no namespace of that name."""
     if "cuda" not in view.words or (view.words.isdisjoint(LIBCUXX) and "\nthread_scope_" not in view.listed):
         return
     own: bool | None = None
-    for found in _CUDA.finditer(view.code):  # begins with a literal: the search skips to it
-        name = found.group(1)
+    for match in _CUDA.finditer(view.code):  # begins with a literal: the search skips to it
+        name = match.group(1)
         if name not in LIBCUXX and not name.startswith("thread_scope_"):
             continue
-        at = found.start()
+        at = match.start()
         if (at and (view.code[at - 1].isalnum() or view.code[at - 1] == "_")) or qualifier(view.code, at) not in (
             "",
             "::",
@@ -112,7 +111,7 @@ def libcuxx(view: View) -> Iterator[Found]:
         yield at, "LINT-CUDA-STD", (f"cuda::{name}", LIBCUXX.get(name, _HIPCXX))
 
 
-def asynchronous(view: View) -> Iterator[Found]:
+def asynchronous(view: View) -> Iterator[LintMatch]:
     """Asynchronous copies, each use of a name, but not those that the text declares itself."""
     for name in sorted((view.words & _ASYNC) - own_names.common(view)):
         places = [at for at in view.own(name) if qualifier(view.code, at) != "cuda::" and not in_include(view.code, at)]
@@ -120,7 +119,7 @@ def asynchronous(view: View) -> Iterator[Found]:
             yield at, "LINT-ASYNC-COPY", (name,)
 
 
-def graphs(view: View) -> Iterator[Found]:
+def graphs(view: View) -> Iterator[LintMatch]:
     """Calls of graphs and stream capture, each name where it is first called."""
     if "Graph" not in view.listed and "Captur" not in view.listed:
         return

@@ -25,10 +25,15 @@ def notes(view: View, findings: Sequence[Finding]) -> Iterator[Finding]:
         return
     for macro in macros.read(view.code):
         first, last = view.lines.at(macro.at)[0], view.lines.at(macro.end)[0]
-        told = next((lines[line] for line in range(first, last + 1) if line in lines), None)
-        for at in view.places(macro.name) if told else ():
+        finding = next((lines[line] for line in range(first, last + 1) if line in lines), None)
+        for at in view.places(macro.name) if finding else ():
             start = line_start(view.code, at)
-            if told and not view.code[start:at].lstrip().startswith("#") and not macro.at <= at < macro.end:
+            if finding and not view.code[start:at].lstrip().startswith("#") and not macro.at <= at < macro.end:
                 yield view.finding(
-                    at, told.rule, Severity.NOTE, f"{macro.name} has in its body: {told.found}", told.why, told.fix
+                    at,
+                    finding.rule,
+                    Severity.NOTE,
+                    f"{macro.name} has in its body: {finding.found}",
+                    finding.why,
+                    finding.fix,
                 )

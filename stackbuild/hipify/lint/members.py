@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stackbuild.hipify.cpp.source_text import View
-
-Found = tuple[int, str, tuple[str, ...]]
+from stackbuild.hipify.lint.catalogue import LintMatch
 
 
 @dataclass(frozen=True)
@@ -158,7 +157,7 @@ _STRUCTS = frozenset().union(*(one.words for one in _MISSING))
 _BEFORE = re.compile(r"(?:->|\.)\s*$")
 
 
-def members(view: View, major: int) -> Iterator[Found]:
+def members(view: View, major: int) -> Iterator[LintMatch]:
     """Each use of a member that HIP's struct lacks in a ROCm of that first number (0: any version)."""
     if view.words.isdisjoint(_STRUCTS):
         return
@@ -180,15 +179,15 @@ _CAST_OF_NUMBER = re.compile(
 )
 
 
-def handles(view: View) -> Iterator[Found]:
+def handles(view: View) -> Iterator[LintMatch]:
     """Arithmetic with a texture or surface object, which is a number in CUDA and a pointer in HIP."""
     if view.words.isdisjoint(("cudaTextureObject_t", "cudaSurfaceObject_t", "CUtexObject", "CUsurfObject")):
         return
-    for name in sorted({found[1] for found in _HANDLE.finditer(view.code)}):
+    for name in sorted({match[1] for match in _HANDLE.finditer(view.code)}):
         sums = re.compile(
             rf"(?<![\w.>])\b{name}\s*(?:[-+%&|^]=|[%&|^](?![&|])|<<|>>|[-+](?!=)\s*\w)|[-+%|^]\s*{name}\b(?!\s*[.\[(-])"
         )
-        for found in sums.finditer(view.code):
-            yield found.start(), "LINT-TEXTURE-NUMBER", (name,)
-    for found in _CAST_OF_NUMBER.finditer(view.code):
-        yield found.start(), "LINT-TEXTURE-NUMBER", (found[1],)
+        for match in sums.finditer(view.code):
+            yield match.start(), "LINT-TEXTURE-NUMBER", (name,)
+    for match in _CAST_OF_NUMBER.finditer(view.code):
+        yield match.start(), "LINT-TEXTURE-NUMBER", (match[1],)

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 
 from stackbuild.hipify.cpp.source_text import View
-
-Found = tuple[int, str, tuple[str, ...]]
+from stackbuild.hipify.lint.catalogue import LintMatch
 
 # CUDA's types that HIP has one type for.
 _PAIRS = (("CUresult", ("cudaError_t", "cudaError")), ("CUdeviceptr", ("void",)))
@@ -16,19 +15,19 @@ _PARAMETER_NAME = re.compile(r"(?<=[\s*&])\w+\s*(?:=.*)?$")
 _NO_FUNCTION = frozenset(("if", "for", "while", "switch", "catch", "return"))
 
 
-def overloads(view: View) -> Iterator[Found]:
+def overloads(view: View) -> Iterator[LintMatch]:
     """The later of two definitions of a name that are the same in HIP: overloads, or specializations of a template."""
     for one, others in _PAIRS:
         if one not in view.words or view.words.isdisjoint(others):
             continue
-        seen: dict[tuple[str, ...], tuple[str, ...]] = {}
-        for found in _DEFINITION.finditer(view.code):
-            if found[1] in _NO_FUNCTION:
+        definitions: dict[tuple[str, ...], tuple[str, ...]] = {}
+        for match in _DEFINITION.finditer(view.code):
+            if match[1] in _NO_FUNCTION:
                 continue
-            own = (found[1], found[2] or "", *(_type(text) for text in found[3].split(",")))
+            own = (match[1], match[2] or "", *(_type(text) for text in match[3].split(",")))
             key = tuple(_in_hip(text, one, others) for text in own)
-            if seen.setdefault(key, own) != own:
-                yield found.start(1), "LINT-SAME-OVERLOAD", (found[1], one, others[0])
+            if definitions.setdefault(key, own) != own:
+                yield match.start(1), "LINT-SAME-OVERLOAD", (match[1], one, others[0])
 
 
 def _type(parameter: str) -> str:

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 
 from stackbuild.hipify.cpp.scan import arguments
 from stackbuild.hipify.cpp.source_text import View
-
-Found = tuple[int, str, tuple[str, ...]]
+from stackbuild.hipify.lint.catalogue import LintMatch
 
 # What stands for an operation code, by its beginning (the longest counts), or for a special register.
 PTX = {
@@ -200,7 +199,7 @@ _BROKEN = 200
 """So many characters of a statement are read, and of one whose bracket is never closed."""
 
 
-def ptx(view: View) -> Iterator[Found]:
+def ptx(view: View) -> Iterator[LintMatch]:
     """Inline assembly with what is known to stand for its instructions. An empty one and other machines' are let pass."""
     macros: dict[str, str] = {}
     for word in (*_WORDS, *_other_words(view)):
@@ -216,7 +215,7 @@ def ptx(view: View) -> Iterator[Found]:
                     what = f"a text from the macro {names[0]}", "see what the macro has, and write it in C++"
                     yield at, "LINT-PTX", what
             elif is_ptx(template, view.is_cuda):
-                yield at, "LINT-PTX", (_shown(template), advice(template))
+                yield at, "LINT-PTX", (_excerpt(template), advice(template))
 
 
 _BARE_ASM = re.compile(r"(?:asm|__asm__|__asm)(?:\s+(?:inline|volatile|__inline__|__inline|__volatile__|__volatile))*")
@@ -247,19 +246,19 @@ _ALONE = frozenset(("trap", "exit", "ret", "brkpt", "activemask", "griddepcontro
 
 def opcodes(template: str) -> list[str]:
     """The operation codes of an assembly text, in order."""
-    found = []
+    names = []
     for line in _STATEMENT.split(template):
         match = _OPCODE.match(line)
         if match is not None and match[1]:
-            found.append(match[1] + (match[2] or ""))
-    return found
+            names.append(match[1] + (match[2] or ""))
+    return names
 
 
 def advice(template: str) -> str:
     """What stands in HIP for the instructions of a text; of several, each once."""
-    found: list[str] = []
+    fixes: list[str] = []
     for register in _REGISTER.findall(template):
-        found += [fix for sign, fix in PTX.items() if sign[0] == "%" and register.startswith(sign[1:])][:1]
+        fixes += [fix for sign, fix in PTX.items() if sign[0] == "%" and register.startswith(sign[1:])][:1]
     for code in opcodes(template):
         signs = [
             sign
@@ -267,12 +266,12 @@ def advice(template: str) -> str:
             if code.startswith(sign) and (sign.endswith(".") or not code[len(sign) :][:1].isalnum())
         ]
         if signs:
-            found.append(PTX[max(signs, key=len)])
-    told = list(dict.fromkeys(found))
-    return "; ".join(told[:3]) if told else "write it in C++, or with AMD's builtins"
+            fixes.append(PTX[max(signs, key=len)])
+    distinct = list(dict.fromkeys(fixes))
+    return "; ".join(distinct[:3]) if distinct else "write it in C++, or with AMD's builtins"
 
 
-def _shown(template: str) -> str:
+def _excerpt(template: str) -> str:
     return " ".join(template.replace("\\n", " ").replace("\\t", " ").split())[:60]
 
 
@@ -312,12 +311,12 @@ def _macro(view: View, name: str) -> str:
     """The text of a macro or constant of the file that is a literal, else nothing."""
     last = name
     for at in view.places(last):
-        found = re.compile(r"(?:\([^()\n]*\))?(?:\s*\[\s*\]\s*=)?(?:[ \t]|\\\r?\n)+").match(view.code, at + len(last))
+        match = re.compile(r"(?:\([^()\n]*\))?(?:\s*\[\s*\]\s*=)?(?:[ \t]|\\\r?\n)+").match(view.code, at + len(last))
         line = view.code[view.code.rfind("\n", 0, at) + 1 : at]
-        if found is None or not re.match(r"\s*(?:#\s*define\s+\Z|.*\b(?:const|constexpr)\b)", line):
+        if match is None or not re.match(r"\s*(?:#\s*define\s+\Z|.*\b(?:const|constexpr)\b)", line):
             continue
         texts = []
-        place = found.end()
+        place = match.end()
         while string := _STRING.match(view.text, place):
             texts.append(string[2] if string[2] is not None else string[3])
             rest = re.compile(r"(?:[ \t]|\\\r?\n|#?\w+\b)*").match(view.code, string.end())

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 
 from stackbuild.hipify.cpp.source_text import View
-
-Found = tuple[int, str, tuple[str, ...]]
+from stackbuild.hipify.lint.catalogue import LintMatch
 
 _LIBRARY = re.compile(
     r'"(?:[^"\n]*/)?(?:lib(?:cuda|cudart|cublas(?:Lt)?|cudnn\w*|nvrtc|cufft|curand|cusparse|cusolver|cupti|nvToolsExt|nvidia-ml|nccl)|nvcuda|cudart64\w*)(?:\.so[\w.]*|\.dll|\.dylib)"'
@@ -24,19 +23,19 @@ _LOOKS = (
 )  # fmt: skip
 
 
-def run_time_names(view: View) -> Iterator[Found]:
+def run_time_names(view: View) -> Iterator[LintMatch]:
     """Strings that name what only CUDA has at run time."""
     text, listed = view.text, view.listed
     for parts, pattern, fix in _LOOKS:
         if any(part in listed for part in parts):
-            for found in pattern.finditer(text):
-                quote = text.index('"', found.start())
-                if view.code[found.start()] == text[found.start()] and view.code[quote] == '"':
-                    said = " ".join(text[quote : found.end()].split())
-                    yield quote, "LINT-RUNTIME-NAME", (said[:80], fix)
+            for match in pattern.finditer(text):
+                quote = text.index('"', match.start())
+                if view.code[match.start()] == text[match.start()] and view.code[quote] == '"':
+                    excerpt = " ".join(text[quote : match.end()].split())
+                    yield quote, "LINT-RUNTIME-NAME", (excerpt[:80], fix)
 
 
-def device_code(view: View) -> Iterator[Found]:
+def device_code(view: View) -> Iterator[LintMatch]:
     """Kernels in string literals, each literal once."""
     at, end = view.text.find("__global__"), -1
     while at >= 0:

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from stackbuild.hipify.cpp.scan import line_start
 from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.lint.catalogue import LintMatch
 from stackbuild.hipify.lint.cpp.branches import guard
-
-Found = tuple[int, str, tuple[str, ...]]
 
 _HIP = "test HIP_VERSION, or __HIP_PLATFORM_AMD__, as well"
 _COMPILER = "test __HIPCC__ or __HIP_PLATFORM_AMD__ as well"
@@ -38,7 +37,7 @@ _MAJOR = re.compile(r"(?:\.|->)\s*(?:major|minor)\b(?!\s*\()(?:\s*(?:[<>]=?|[!=]
 _WEIGHED = re.compile(r"\*\s*\(?\s*\w+(?:\(\s*\))?\Z")
 
 
-def versions(view: View) -> Iterator[Found]:
+def versions(view: View) -> Iterator[LintMatch]:
     """Tests of CUDA's version or compiler that do not test for HIP as well: each name at its first test."""
     for name in sorted(view.words & _ASKED):
         places = view.places(name)
@@ -58,16 +57,16 @@ def _is_defined(code: str, at: int) -> bool:
     return code[line_start(code, at) : at].split() in (["#define"], ["#", "define"])
 
 
-def capabilities(view: View) -> Iterator[Found]:
+def capabilities(view: View) -> Iterator[LintMatch]:
     """What is decided by a compute capability: the first such place of a text, and each attribute once."""
     for name in sorted(view.words & _CAPABILITY):
         for at in view.own(name)[:1]:
             yield at, "LINT-CAPABILITY", (name,)
     if "major" not in view.words or view.words.isdisjoint(_PROPERTIES):
         return
-    for found in _MAJOR.finditer(view.code):
-        if not found.group()[-1].isalpha() or _WEIGHED.search(view.code, max(0, found.start() - 60), found.start()):
-            before = re.compile(r"[\w\])]*\Z").search(view.code, max(0, found.start() - 40), found.start())
-            said = (before.group() if before else "") + " ".join(found.group().split())
-            yield found.start(), "LINT-CAPABILITY", (said,)
+    for match in _MAJOR.finditer(view.code):
+        if not match.group()[-1].isalpha() or _WEIGHED.search(view.code, max(0, match.start() - 60), match.start()):
+            before = re.compile(r"[\w\])]*\Z").search(view.code, max(0, match.start() - 40), match.start())
+            excerpt = (before.group() if before else "") + " ".join(match.group().split())
+            yield match.start(), "LINT-CAPABILITY", (excerpt,)
             return

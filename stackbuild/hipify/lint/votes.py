@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from stackbuild.hipify.cpp.scan import arguments, skip_space
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.ballots import FULL_32, mask_value
+from stackbuild.hipify.lint.catalogue import LintMatch
 from stackbuild.hipify.lint.cpp.scope import scope_of
 from stackbuild.hipify.lint.lanes import LAST, lane_arithmetic
-
-Found = tuple[int, str, tuple[str, ...]]
 
 _SYNC = frozenset(
     ("__any_sync", "__all_sync", "__match_any_sync", "__match_all_sync", "__reduce_add_sync", "__reduce_min_sync", "__reduce_max_sync",
@@ -24,12 +23,12 @@ _SHUFFLES = {"__shfl_sync": 2, "__shfl": 1}
 _ROWS = re.compile(r"threadIdx\s*\.\s*y\b|blockDim\s*\.\s*y\b|dim3\s*(?:\w+\s*)?[({]\s*32\s*,\s*[^\s1]")
 
 
-def votes(view: View) -> Iterator[Found]:
+def votes(view: View) -> Iterator[LintMatch]:
     """Votes over all lanes: each name once where rows of 32 threads are likely, else one note for the text."""
-    asked = view.words & _ASKED
-    if not asked:
+    names = view.words & _ASKED
+    if not names:
         return
-    first = sorted(found for name in asked if (found := _first(view, name)) is not None)
+    first = sorted(place for name in names if (place := _first(view, name)) is not None)
     if not first:
         return
     rows = _ROWS.search(view.code) is not None or next(lane_arithmetic(view), None) is not None
@@ -40,10 +39,10 @@ def votes(view: View) -> Iterator[Found]:
 def _first(view: View, name: str) -> tuple[int, str] | None:
     """Where a name first asks all lanes."""
     for at in view.own(name):
-        given = _arguments(view.code, at + len(name))
-        if given is None or (name in _OLD and len(given) != 1) or _declares(view.code, at):
+        arguments = _arguments(view.code, at + len(name))
+        if arguments is None or (name in _OLD and len(arguments) != 1) or _declares(view.code, at):
             continue
-        if name in _OLD or mask_value(scope_of(view), given[0], at) in (FULL_32, -1):
+        if name in _OLD or mask_value(scope_of(view), arguments[0], at) in (FULL_32, -1):
             return at, name
     return None
 
@@ -61,12 +60,12 @@ def _arguments(code: str, at: int) -> list[str] | None:
     return [" ".join(code[start:end].split()) for start, end in parsed[0]] if parsed else None
 
 
-def last_lanes(view: View) -> Iterator[Found]:
+def last_lanes(view: View) -> Iterator[LintMatch]:
     """Shuffles from lane 31, the last of a warp of 32, without a width."""
     if view.numbers.isdisjoint(LAST):
         return
     for name, place in _SHUFFLES.items():
         for at in view.own(name) if name in view.words else ():
-            given = _arguments(view.code, at + len(name))
-            if given is not None and len(given) == place + 1 and given[place].strip("() ") in LAST:
+            arguments = _arguments(view.code, at + len(name))
+            if arguments is not None and len(arguments) == place + 1 and arguments[place].strip("() ") in LAST:
                 yield at, "LINT-LAST-LANE", (name,)

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.lint.catalogue import LintMatch
 from stackbuild.hipify.lint.cpp.scope import means_warp
-
-Found = tuple[int, str, tuple[str, ...]]
 
 _SIZE = r"32[uU]?|0[xX]20[uU]?|1[uU]?\s*<<\s*5"
 _OTHER = re.compile(r"log|shift|bits|exp|mask", re.I)
@@ -27,7 +26,7 @@ _COMPARED = re.compile(r"(?:\w+\s*(?:\.|->)\s*)?\bwarpSize\s*[!=]=\s*32[uU]?\b(?
 _BOTH = re.compile(r"warpSize(?<!\wwarpSize)\s*[!=]=\s*64\b")
 
 
-def _given(value: str) -> re.Pattern[str]:
+def _constant_of(value: str) -> re.Pattern[str]:
     """What gives a name a value: `= 32;`, ` 32` of a macro, `{32};`, `(32);`, `= 32>` of a template, `() { return 32; }`."""
     last = r"\s*(?:[;,}>]|$)"
     return re.compile(
@@ -37,12 +36,16 @@ def _given(value: str) -> re.Pattern[str]:
     )
 
 
-_IS = {"32": _given(_SIZE), "5": _given("5[uU]?"), "31": _given("31[uU]?|0[xX]1[fF][uU]?|32[uU]?\\s*-\\s*1[uU]?")}
+_IS = {
+    "32": _constant_of(_SIZE),
+    "5": _constant_of("5[uU]?"),
+    "31": _constant_of("31[uU]?|0[xX]1[fF][uU]?|32[uU]?\\s*-\\s*1[uU]?"),
+}
 
 _SPELT = {"32": ("32", "32u", "32U", "0x20", "5", "5u"), "5": ("5", "5u", "5U"), "31": ("31", "31u", "31U", "0x1f", "0x1F", "0x1fu", "32", "32u")}  # fmt: skip
 
 
-def warp_sizes(view: View) -> Iterator[Found]:
+def warp_sizes(view: View) -> Iterator[LintMatch]:
     """Names that stand for a warp's size, its logarithm or its mask and are those of 32, and warpSize as a constant."""
     for name in sorted(view.words_with("arp", "ARP", "ave", "AVE")):
         if (value := _value_of(name)) and not view.numbers.isdisjoint(_SPELT[value]):
@@ -50,16 +53,16 @@ def warp_sizes(view: View) -> Iterator[Found]:
                 if _IS[value].match(view.code, at + len(name)) and _defines(view.code, at):
                     yield at, "LINT-WARP-SIZE-LITERAL", (name, value)
     if "warpSize" in view.words and not _OWN_SIZE.search(view.code):
-        for found in _IN_CONSTANT.finditer(view.code):
-            at = view.code.index("warpSize", found.start())
-            if found.group().startswith("[") and not _BOUND.search(
-                view.code, max(0, found.start() - 120), found.start()
+        for match in _IN_CONSTANT.finditer(view.code):
+            at = view.code.index("warpSize", match.start())
+            if match.group().startswith("[") and not _BOUND.search(
+                view.code, max(0, match.start() - 120), match.start()
             ):
                 continue  # an element, and no array's size
-            yield at, "LINT-WARP-SIZE-CONSTANT", (" ".join(found.group().split())[:60],)
+            yield at, "LINT-WARP-SIZE-CONSTANT", (" ".join(match.group().split())[:60],)
         if "32" in view.numbers and not _BOTH.search(view.code):
-            for found in _COMPARED.finditer(view.code):
-                yield found.start(), "LINT-LANE-ARITHMETIC", (" ".join(found.group().split()),)
+            for match in _COMPARED.finditer(view.code):
+                yield match.start(), "LINT-LANE-ARITHMETIC", (" ".join(match.group().split()),)
 
 
 @lru_cache(maxsize=1 << 14)

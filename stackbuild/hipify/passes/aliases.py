@@ -80,15 +80,15 @@ def uses(view: View, functions: Collection[str]) -> Iterator[Use]:
         return
     routes = _routes(view.macros_in_reach, frozenset(functions))
     defined = Counter(macro.name for macro in view.macros_in_reach)
-    for name, found in sorted(routes.items()):
-        routed = {route.function for route in found}
+    for name, routes_of in sorted(routes.items()):
+        routed = {route.function for route in routes_of}
         means = frozenset(routed | ({""} if defined[name] > len(routed) else set()))
         for at in view.own(name):
             end = at + len(name)
             open_at = after_template(view.code, end)
             parsed = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
             if parsed is not None and not view.is_defined_at(at):
-                for route in sorted(found, key=repr):
+                for route in sorted(routes_of, key=repr):
                     yield from _used(view, functions, route, (at, end), open_at, parsed, means)
 
 
@@ -150,33 +150,33 @@ def _through(macro: Macro, functions: frozenset[str], routes: dict[str, set[_Rou
         return
     words = set(_WORD.findall(macro.body)) if macro.rest else set()
     for name in sorted(word for word in words if word in functions or word in routes):
-        for given in _calls(macro.body, name):
+        for values in _calls(macro.body, name):
             for route in [_Route(name)] if name in functions else list(routes[name]):
-                if given[-1] == macro.rest and route.named < 0 and not route.packed and len(given) > route.gives:
-                    yield _Route(route.function, route.first + len(given) - 1 - route.gives, len(macro.parameters))
+                if values[-1] == macro.rest and route.named < 0 and not route.packed and len(values) > route.gives:
+                    yield _Route(route.function, route.first + len(values) - 1 - route.gives, len(macro.parameters))
 
 
 def _named(macro: Macro, routes: dict[str, set[_Route]]) -> Iterator[_Route]:
     """The routes from a macro to whatever function its user names."""
     parameters = macro.parameters or ()
     for number, name in enumerate(parameters):
-        for given in _calls(macro.body, name):
-            if macro.rest and given[-1] == macro.rest:
-                yield _Route("", len(given) - 1, len(parameters), number)
+        for values in _calls(macro.body, name):
+            if macro.rest and values[-1] == macro.rest:
+                yield _Route("", len(values) - 1, len(parameters), number)
         beside = re.search(rf"(?<![\w#]){name}\s+(\w+)", macro.body)
         if beside and beside[1] in parameters:
             yield _Route("", 0, parameters.index(beside[1]), number, packed=True)
     words = set(_WORD.findall(macro.body)) if parameters else set()
     for name in sorted(word for word in words if word in routes):
         for route in [route for route in routes[name] if route.named >= 0]:
-            for given in _calls(macro.body, name):
-                if max(route.named, route.gives) >= len(given) or given[route.named] not in parameters:
+            for values in _calls(macro.body, name):
+                if max(route.named, route.gives) >= len(values) or values[route.named] not in parameters:
                     continue
-                named, last = parameters.index(given[route.named]), given[-1]
-                if route.packed and given[route.gives] in parameters:
-                    yield _Route("", 0, parameters.index(given[route.gives]), named, packed=True)
+                named, last = parameters.index(values[route.named]), values[-1]
+                if route.packed and values[route.gives] in parameters:
+                    yield _Route("", 0, parameters.index(values[route.gives]), named, packed=True)
                 elif not route.packed and macro.rest and last == macro.rest:
-                    yield _Route("", route.first + len(given) - 1 - route.gives, len(parameters), named)
+                    yield _Route("", route.first + len(values) - 1 - route.gives, len(parameters), named)
 
 
 _WORD = re.compile(r"[A-Za-z_]\w*")

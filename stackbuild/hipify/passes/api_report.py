@@ -119,9 +119,9 @@ def report(view: View, lookups: Lookups, present: Iterable[str], ruled_names: fr
     findings: list[Finding] = []
     for name in present:
         for issue in lookups.issues.get(name, ()):
-            told = list(_issue_findings(view, lookups, name, issue))
-            findings += [_eased(f) for f in told] if name in ruled_names else told
-    findings += _made(view)
+            issue_findings = list(_issue_findings(view, lookups, name, issue))
+            findings += [_eased(f) for f in issue_findings] if name in ruled_names else issue_findings
+    findings += _generated(view)
     findings += _headers(view, lookups)
     return findings
 
@@ -141,9 +141,9 @@ def _issue_findings(view: View, lookups: Lookups, name: str, issue: ApiIssue) ->
             "rest": issue.detail.partition(" ")[2],
             "rocm": lookups.target.rocm,
         }
-        told = view.finding(at, kind.rule, kind.severity, kind.found.format(**fill), kind.why, kind.fix, TABLES)
-        asked = _CONDITION.match(view.code, line_start(view.code, at))
-        yield replace(told, severity=Severity.NOTE, fix=_ASKED) if asked else told
+        finding = view.finding(at, kind.rule, kind.severity, kind.found.format(**fill), kind.why, kind.fix, TABLES)
+        condition = _CONDITION.match(view.code, line_start(view.code, at))
+        yield replace(finding, severity=Severity.NOTE, fix=_ASKED) if condition else finding
 
 
 _ASKED = "see that the branch without it is meant for HIP: what is not defined is not an error in a condition"
@@ -229,16 +229,16 @@ def _of_device(view: View, word: str) -> Iterator[Finding]:
             )
 
 
-def _made(view: View) -> Iterator[Finding]:
+def _generated(view: View) -> Iterator[Finding]:
     """Names that the preprocessor puts together: `cuda##name`."""
     if "##" not in view.code:
         return
-    for found in _PASTED.finditer(view.code):
+    for match in _PASTED.finditer(view.code):
         yield view.finding(
-            found.start(),
+            match.start(),
             "HIPIFY-PASTED-NAME",
             Severity.WARNING,
-            f"the preprocessor makes a name of {found[1]}{found[2]} ## …",
+            f"the preprocessor makes a name of {match[1]}{match[2]} ## …",
             _NOT_WHOLE,
             "write the names out, or add a rule for the macro",
         )
@@ -259,64 +259,64 @@ def _joined(view: View) -> Iterator[Finding]:
             parsed = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
             stems = [view.code[start:end].strip() for start, end in parsed[0]] if parsed else []
             if stem := next((one for one in stems if one in _STEMS), ""):
-                found = f"{macro[1]} makes a name of {stem} and another word"
+                message = f"{macro[1]} makes a name of {stem} and another word"
                 fix = "write the names out, or add a rule for the macro"
-                yield view.finding(at, "HIPIFY-PASTED-NAME", Severity.WARNING, found, _NOT_WHOLE, fix)
+                yield view.finding(at, "HIPIFY-PASTED-NAME", Severity.WARNING, message, _NOT_WHOLE, fix)
 
 
 def _headers(view: View, lookups: Lookups) -> Iterator[Finding]:
     """Headers of libraries that no table has, of `__has_include`, and those that only the preprocessor knows."""
-    for found in _HAS_INCLUDE.finditer(view.code) if "__has_include" in view.words else ():
-        path = _path(view, found.end())
+    for match in _HAS_INCLUDE.finditer(view.code) if "__has_include" in view.words else ():
+        path = _path(view, match.end())
         dropped = path in lookups.headers and not lookups.headers[path].hip
         if dropped or (path not in lookups.headers and unknown_libraries.of_header(path)):
             yield _header(
-                view, found.start(), f"__has_include asks for {path}", "use HIP's header, or drop the question"
+                view, match.start(), f"__has_include asks for {path}", "use HIP's header, or drop the question"
             )
-    for found in _INCLUDE_OF.finditer(view.code):
-        if found[2] not in '<"':
-            given = re.search(rf"#[ \t]*define[ \t]+{found[2]}[ \t]+[<\"]", view.code)
-            if given is None and ("CU" in found[2].upper() or "NV" in found[2].upper()):
+    for match in _INCLUDE_OF.finditer(view.code):
+        if match[2] not in '<"':
+            definition = re.search(rf"#[ \t]*define[ \t]+{match[2]}[ \t]+[<\"]", view.code)
+            if definition is None and ("CU" in match[2].upper() or "NV" in match[2].upper()):
                 yield _header(
                     view,
-                    found.start(),
-                    f"the header of #include {found[2]} is in a macro",
+                    match.start(),
+                    f"the header of #include {match[2]} is in a macro",
                     "give the macro HIP's header",
                 )
             continue
-        path = _path(view, found.end())
+        path = _path(view, match.end())
         known = path in lookups.headers or lookups.may_rule_header(path)
         if not known and _TOOLKIT.fullmatch(path):
             yield view.finding(
-                found.start(), "HIPIFY-UNKNOWN-HEADER", Severity.ERROR, f"{path} looks like a header of CUDA's and has no counterpart",
+                match.start(), "HIPIFY-UNKNOWN-HEADER", Severity.ERROR, f"{path} looks like a header of CUDA's and has no counterpart",
                 "it was left as it is, and no HIP installation has it", "include what ROCm has for it, or add a header rule", TABLES,
             )  # fmt: skip
         family = unknown_libraries.of_header(path) if path not in lookups.headers else None
         if family and not lookups.may_rule_header(path):
             yield view.finding(
-                found.start(), "HIPIFY-NO-TABLE", Severity.ERROR, f"{path} is of {family.title}, which HIPIFY's tables do not have",
+                match.start(), "HIPIFY-NO-TABLE", Severity.ERROR, f"{path} is of {family.title}, which HIPIFY's tables do not have",
                 _NO_TABLE, f"for AMD: {family.instead}", family.link,
             )  # fmt: skip
 
 
 def _path(view: View, at: int) -> str:
     """The path of an include whose `<` or quote ends at an offset."""
-    found = _TO_SIGN.match(view.text, at)
-    return found.group() if found else ""
+    match = _TO_SIGN.match(view.text, at)
+    return match.group() if match else ""
 
 
-def _header(view: View, at: int, found: str, fix: str) -> Finding:
+def _header(view: View, at: int, message: str, fix: str) -> Finding:
     why = "it was left as it is, and the branch that depends on it may be the wrong one"
-    return view.finding(at, "HIPIFY-HEADER-UNREAD", Severity.WARNING, found, why, fix, TABLES)
+    return view.finding(at, "HIPIFY-HEADER-UNREAD", Severity.WARNING, message, why, fix, TABLES)
 
 
 _NO_TABLE = "nothing of it is converted, so the HIP text does not compile or link"
 
 
 def _of_family(view: View, at: int, word: str, family: unknown_libraries.Family) -> Finding:
-    found = f"{word} is of {family.title}, which HIPIFY's tables do not have"
+    message = f"{word} is of {family.title}, which HIPIFY's tables do not have"
     return view.finding(
-        at, "HIPIFY-NO-TABLE", Severity.WARNING, found, _NO_TABLE, f"for AMD: {family.instead}", family.link
+        at, "HIPIFY-NO-TABLE", Severity.WARNING, message, _NO_TABLE, f"for AMD: {family.instead}", family.link
     )
 
 

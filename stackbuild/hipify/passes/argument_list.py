@@ -61,7 +61,7 @@ def compose(text: str, settled: list[Edit], lists: list[NewList]) -> list[Edit]:
         start, end = one.region
         inside = [e for e in settled if start <= e.start and e.end <= end]
         parts = [_part(text, one, number, inside) for number in range(len(one.arguments))]
-        new = PLACE.sub(lambda found, parts=parts: parts[int(found[1])], one.template)  # type: ignore[misc]
+        new = PLACE.sub(lambda match, parts=parts: parts[int(match[1])], one.template)  # type: ignore[misc]
         rest = [e for e in settled if not (start <= e.start and e.end <= end)]
         settled = sorted([*rest, Edit(start, end, new, one.by)], key=lambda e: (e.start, e.end))
     return settled

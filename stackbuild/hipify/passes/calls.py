@@ -32,29 +32,29 @@ class Calls:
 
 def by_rules(view: View, lookups: Lookups) -> Calls:
     """What all call rules ask, with a finding for each call that cannot be taken apart or is not as its rule says."""
-    asked = Calls()
+    calls = Calls()
     known = lookups.matches.get("call", _NONE)
     present = view.words & known
     if view.macros_in_reach is not view.macros:  # the function itself is named in another file
         present |= {word for macro in view.tree.macro_definitions for word in NAME.findall(macro.body) if word in known}
     if not present:
-        return asked
+        return calls
     by_alias: dict[str, list[Use]] = {}
     for use in aliases.uses(view, present):
         by_alias.setdefault(use.function, []).append(use)
     passed = {use.names[0] for uses in by_alias.values() for use in uses if use.names}
     rules = lookups.of_kind("call", view.name)
-    asked.moved = frozenset((name, rule.count) for rule in rules if rule.arguments for name in rule.match)
+    calls.moved = frozenset((name, rule.count) for rule in rules if rule.arguments for name in rule.match)
     for rule in rules:
         asked_at: set[int] = set()
         for name in rule.match:
             for at in view.own(name) if name in present else ():
-                _named(view, rule, (at, at + len(name)), asked, bool(by_alias.get(name)), passed)
+                _named(view, rule, (at, at + len(name)), calls, bool(by_alias.get(name)), passed)
             for use in by_alias.get(name, ()):
                 if use.open_at not in asked_at:  # one name for several functions of a rule
                     asked_at.add(use.open_at)
-                    _one(view, rule, use, asked)
-    return asked
+                    _one(view, rule, use, calls)
+    return calls
 
 
 _NONE: frozenset[str] = frozenset()
@@ -71,11 +71,11 @@ def _named(view: View, rule: ConversionRule, name: Span, calls: Calls, has_alias
         if (rule.moves or rule.by_hand) and name[0] not in passed and (not stands_for or not has_alias):
             calls.findings.append(_uncalled(view, function, name[0]))
         return
-    found = arguments(view.code, open_at)
-    if found is None:
+    parsed = arguments(view.code, open_at)
+    if parsed is None:
         calls.findings.append(_unbalanced(view, function, name[0]))
-    elif not declares(view, name[0], found[0]):
-        use = Use(function, name, open_at, found[1], found[0], 0, 0, name, frozenset((function,)))
+    elif not declares(view, name[0], parsed[0]):
+        use = Use(function, name, open_at, parsed[1], parsed[0], 0, 0, name, frozenset((function,)))
         _one(view, rule, use, calls, has_alias)
 
 

@@ -32,10 +32,12 @@ _CLOSES = {")": "(", "]": "[", "}": "{", ">": "<"}
 def fix(view: View, by: str) -> Iterator[Edit]:
     """The edits of all of CUB's warp collectives without a number of threads, in the name of rule `by`."""
     for name in sorted(view.words & _COLLECTIVES):
-        brought = _SPACE.search(view.code) or re.search(rf"using(?<!\wusing)\s+(?:::\s*)?cub\s*::\s*{name}\s*;", view.code)
+        using = _SPACE.search(view.code) or re.search(
+            rf"using(?<!\wusing)\s+(?:::\s*)?cub\s*::\s*{name}\s*;", view.code
+        )
         for at in view.own(name):
-            found = qualifier(view.code, at)
-            if found == "cub::" or (found == "" and brought):
+            before = qualifier(view.code, at)
+            if before == "cub::" or (before == "" and using):
                 yield from _one(view.code, at + len(name), COLLECTIVES[name], by)
 
 
@@ -51,8 +53,8 @@ def _one(code: str, end: int, numbers: dict[int, str], by: str) -> Iterator[Edit
 def _closing(code: str, open_at: int) -> int | None:
     """The offset of the `>` that closes the `<` at an offset, which is known to open template arguments."""
     stack: list[str] = []
-    for found in _SIGN.finditer(code, open_at):
-        sign, at = found.group(), found.start()
+    for match in _SIGN.finditer(code, open_at):
+        sign, at = match.group(), match.start()
         if sign == ";":
             return None
         if sign not in _CLOSES:

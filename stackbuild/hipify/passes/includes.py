@@ -42,7 +42,7 @@ def convert(view: View, lookups: Lookups, directives: Directives, uses: Iterable
     findings: list[Finding] = []
     rules = lookups.of_kind("header", view.name)
     have: list[tuple[str, Include]] = []
-    seen: dict[str, set[tuple[Branch, ...]]] = {}
+    branches: dict[str, set[tuple[Branch, ...]]] = {}
     for include in directives.includes:
         target = None if _is_own(view, lookups, include) else _target(lookups, rules, include.path)
         if target is None:
@@ -51,19 +51,19 @@ def convert(view: View, lookups: Lookups, directives: Directives, uses: Iterable
                 own = _beside(view, last)
                 edits += _renamed(view, include, own, "support", "")
             have.append((own, include))
-            seen.setdefault(own, set()).add(include.branches)
+            branches.setdefault(own, set()).add(include.branches)
             continue
         candidates, by, group = target
         path = _choose(view, lookups, candidates, by)
         if path is None:
             findings.append(_missing(view, include, candidates[0]))
             path = candidates[0]
-        if not path or _already(seen.get(path), include):
+        if not path or _already(branches.get(path), include):
             edits += _dropped(view, include, by, group)
             continue
         edits += _renamed(view, include, path, by, group)
         have.append((path, include))
-        seen.setdefault(path, set()).add(include.branches)
+        branches.setdefault(path, set()).add(include.branches)
     edits += _mentioned(view, lookups, rules, directives)
     c_only = {include.start for _, include in have if view.in_c(include.start)}
     everywhere = {path for path, include in have if not include.branches and include.start not in c_only}
@@ -77,8 +77,8 @@ def convert(view: View, lookups: Lookups, directives: Directives, uses: Iterable
         (hidden or like_hipify or _needs_runtime(view, uses, launches, directives))
         and not _brings_runtime(lookups, everywhere | {n for n, _ in shims})
     )
-    brought = runtime or _brings_runtime(lookups, everywhere | {n for n, _ in shims})
-    math = brought and not like_hipify and _needs_math(view, everywhere)
+    has_runtime = runtime or _brings_runtime(lookups, everywhere | {n for n, _ in shims})
+    math = has_runtime and not like_hipify and _needs_math(view, everywhere)
     edits += _additions(view, directives, everywhere, shims, runtime, math)
     needed = {name for name, _ in shims} | {path.rsplit("/", 1)[-1] for path, _ in have}
     return Headers(tuple(edits), tuple(findings), tuple(n for n in lookups.shims if n in needed))
@@ -187,12 +187,12 @@ def _already(branches: set[tuple[Branch, ...]] | None, include: Include) -> bool
 
 def _shims(view: View, lookups: Lookups) -> list[tuple[str, str]]:
     """The support headers that names of the text need, each with the rule that says so."""
-    found: dict[str, str] = {}
+    shims: dict[str, str] = {}
     for rule in lookups.of_kind("shim", view.name):
         if any(view.own(name) for name in lookups.names_by_shim[rule.id] & view.words):
             for name in rule.match:
-                found.setdefault(name, rule.id)
-    return list(found.items())
+                shims.setdefault(name, rule.id)
+    return list(shims.items())
 
 
 def _needs_runtime(view: View, uses: Iterable[str], launches: bool, directives: Directives) -> bool:

@@ -67,13 +67,13 @@ Span = tuple[int, int]
 def fix(view: View, by: str, header: bool) -> tuple[list[Edit], list[Finding]]:
     """The edits of all masks of a text, in the name of rule `by`; `header` says whether LANE_MASK is there for it."""
     findings: list[Finding] = []
-    asked = dict(_masks(view, findings))
-    masks = {span: view.text[slice(*span)].strip() for span in asked}
+    names = dict(_masks(view, findings))
+    masks = {span: view.text[slice(*span)].strip() for span in names}
     edits: list[Edit] = []
     if not masks:
         return edits, findings
     values = _values(view)
-    held: set[str] = set()
+    constants: set[str] = set()
     combined = {span: list(_operands(view.code, span, values)) for span in masks}
     used: dict[str, set[int]] = {}
     for at, name in (
@@ -85,17 +85,17 @@ def fix(view: View, by: str, header: bool) -> tuple[list[Edit], list[Finding]]:
         places = used[name]
         others = [at for at in view.places(name) if at not in places and not _no_use(view.code, at)]
         if not others and not view.is_header:
-            held.add(name)
+            constants.add(name)
             edits += [Edit(*span, FULL, by) for span in values[name] if not _WIDE_VALUE.fullmatch(_bare(view, span))]
         elif all(_WIDE_VALUE.fullmatch(_bare(view, span)) for span in values[name]):
-            held.add(name)
+            constants.add(name)
         elif others:
             findings.append(_other_use(view, name, others[0]))
     for span, mask in masks.items():
         edits += [Edit(*operand, FULL, by) for operand in combined[span]]
-        if header and asked[span] in _COMPARING and (mask in held or all_lanes(mask)):
+        if header and names[span] in _COMPARING and (mask in constants or all_lanes(mask)):
             edits += wrap(*span, f"{LANE_MASK}(", ")", by)
-        elif mask not in held:
+        elif mask not in constants:
             edits += _widened(mask, span, by, header)
     return edits, findings
 
@@ -125,15 +125,15 @@ def _masks(view: View, findings: list[Finding]) -> Iterator[tuple[Span, str]]:
             open_at = skip_space(view.code, at + len(name))
             if not view.code.startswith("(", open_at) or view.is_defined_at(at):
                 continue
-            found = arguments(view.code, open_at)
-            if not found or not found[0]:
+            parsed = arguments(view.code, open_at)
+            if not parsed or not parsed[0]:
                 continue
-            if aliases.rest(view, open_at, found[0]) == 0:
+            if aliases.rest(view, open_at, parsed[0]) == 0:
                 macro = view.macro_at(at)
                 if macro is None or view.is_header or name not in passed:
                     findings.append(_handed_on(view, at, name, macro.name if macro else ""))
-            elif not _is_parameter(view.code[slice(*found[0][0])]):
-                yield found[0][0], name
+            elif not _is_parameter(view.code[slice(*parsed[0][0])]):
+                yield parsed[0][0], name
     for use in uses:
         place = use.place(0)
         if place is not None and place < len(use.spans) and aliases.rest(view, use.open_at, use.spans[place:]) != 0:
@@ -161,10 +161,10 @@ def _widened(mask: str, span: Span, by: str, header: bool) -> list[Edit]:
 
 def _values(view: View) -> dict[str, list[Span]]:
     """The macros that stand for a full mask, of 32 or 64 bits, wherever the text defines them, with the values' spans."""
-    found: dict[str, list[Span]] = {}
+    values: dict[str, list[Span]] = {}
     for macro in _DEFINE.finditer(view.code):
-        found.setdefault(macro.group(1), []).append(macro.span(2))
-    return {name: spans for name, spans in found.items() if all(_is_full(view, span) for span in spans)}
+        values.setdefault(macro.group(1), []).append(macro.span(2))
+    return {name: spans for name, spans in values.items() if all(_is_full(view, span) for span in spans)}
 
 
 def _is_full(view: View, span: Span) -> bool:

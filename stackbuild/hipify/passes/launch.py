@@ -34,21 +34,21 @@ def to_calls(view: View, like_hipify: bool = False) -> tuple[list[Edit], list[Fi
     edits: list[Edit] = []
     findings: list[Finding] = []
     for at in offsets(view.code):
-        made = _one(view, at, like_hipify)
-        if made is None:
+        call = _one(view, at, like_hipify)
+        if call is None:
             findings.append(_unreadable(view, at))
         else:
-            edits += made
+            edits += call
     return edits, findings
 
 
 def _one(view: View, open_at: int, like_hipify: bool) -> list[Edit] | None:
     """The edits of one launch. None if a part cannot be determined or the launch is not a statement: hipLaunchKernelGGL is one."""
     code = view.code
-    kernel, found = postfix_start(code, back_space(code, open_at)), _configuration(code, open_at)
-    if kernel is None or found is None:
+    kernel, configuration = postfix_start(code, back_space(code, open_at)), _configuration(code, open_at)
+    if kernel is None or configuration is None:
         return None
-    spans, close_at = found
+    spans, close_at = configuration
     call_at = skip_space(code, close_at + 3)
     called = arguments(code, call_at)
     if called is None or _DIRECTIVE.search(code, kernel, called[1]):
@@ -108,9 +108,9 @@ def _configuration(code: str, open_at: int) -> tuple[list[tuple[int, int]], int]
     close_at = code.find(">>>", open_at)
     while 0 <= close_at < open_at + REACH:
         inside = f"({code[open_at + 3 : close_at]})"
-        if (found := arguments(inside, 0)) is not None and found[1] == len(inside) - 1:
+        if (parsed := arguments(inside, 0)) is not None and parsed[1] == len(inside) - 1:
             shift = open_at + 2
-            spans = [(start + shift, end + shift) for start, end in found[0]]
+            spans = [(start + shift, end + shift) for start, end in parsed[0]]
             if (
                 2 <= len(spans) <= 4
                 and code.startswith("(", skip_space(code, close_at + 3))

@@ -69,13 +69,13 @@ def _shortened(view: View, parts: list[str], members: Collection[str]) -> Iterat
     outer, last = parts[:-1], parts[-1]
     aliases = {m[1] for m in _ALIAS.finditer(view.code) if _path(m[2]) == outer}
     inside = [span for span, path in _opened(view) if path == outer]
-    brought = [(m.end(), _scope_end(view, m.start())) for m in _BROUGHT.finditer(view.code) if _path(m[1]) == outer]
-    for at in view.places(last) if aliases or inside or brought else ():
+    using = [(m.end(), _scope_end(view, m.start())) for m in _BROUGHT.finditer(view.code) if _path(m[1]) == outer]
+    for at in view.places(last) if aliases or inside or using else ():
         before = qualifier(view.code, at)
         after = skip_space(view.code, at + len(last))
         if before[:-2] in aliases:
             yield at
-        elif before == "" and view.code.startswith("::", after) and _within(at, inside + brought):
+        elif before == "" and view.code.startswith("::", after) and _within(at, inside + using):
             member = NAME.match(view.code, skip_space(view.code, after + 2))
             if member and member.group() in members:
                 yield at
@@ -99,9 +99,9 @@ def _scope_end(view: View, at: int) -> int:
 def _opened(view: View) -> Iterator[tuple[Span, list[str]]]:
     """The namespaces that the text opens, each with its whole path."""
     paths: dict[int, list[str]] = {}
-    for found in _OPENED.finditer(view.code):
-        number = view.braces.opening_at(found.end() - 1)
+    for match in _OPENED.finditer(view.code):
+        number = view.braces.opening_at(match.end() - 1)
         if number is not None:
-            outer = next((paths[pair] for pair in view.braces.around(found.start()) if pair in paths), [])
-            paths[number] = outer + _path(found[1])
+            outer = next((paths[pair] for pair in view.braces.around(match.start()) if pair in paths), [])
+            paths[number] = outer + _path(match[1])
             yield view.braces.span(number), paths[number]

@@ -117,19 +117,19 @@ def namespaces(view: View) -> frozenset[str]:
     """The named namespaces that a text opens, `namespace NAME` each, of those that CUDA has too."""
     if "namespace" not in view.words or "cuda" not in view.words:
         return frozenset()
-    parts = (part.strip() for found in _NAMESPACES.findall(view.code) for part in found.split("::"))
+    parts = (part.strip() for path in _NAMESPACES.findall(view.code) for part in path.split("::"))
     return frozenset(f"namespace {part}" for part in parts if part == "cuda")
 
 
 def conditions(view: View, findings: Iterable[Finding]) -> tuple[tuple[int, int, str], ...]:
     """The findings that another file of the tree may take back: their line and column, and the name or header that does."""
-    found: dict[tuple[int, int, str], None] = {}
+    distinct: dict[tuple[int, int, str], None] = {}
     for one in findings:
         if one.rule in CONDITIONAL and one.place is not None:
             at = view.lines.starts[one.place.line - 1] + one.place.column - 1
             if name := _condition(view, at):
-                found[one.place.line, one.place.column, name] = None
-    return tuple(found)
+                distinct[one.place.line, one.place.column, name] = None
+    return tuple(distinct)
 
 
 def _condition(view: View, at: int) -> str:

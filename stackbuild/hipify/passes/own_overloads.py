@@ -68,13 +68,13 @@ def fix(view: View, by: str) -> Iterator[Edit]:
 
 def overloads(view: View) -> Iterator[OwnOverload]:
     """The definitions that clash with HIP's, outside of macros and of what is left out for HIP already."""
-    found = []
+    matches = []
     if "operator" in view.words and not view.words.isdisjoint(_VECTORS):
-        found = [one for at in view.places("operator") if (one := _OPERATOR.match(view.code, at))]
+        matches = [one for at in view.places("operator") if (one := _OPERATOR.match(view.code, at))]
     for name in sorted(view.words & _ATOMICS):
         named = (_ATOMIC.match(view.code, at) for at in view.places(name))
-        found += [one for one in named if one and view.braces.innermost(one.start()) < 0]
-    for one in found:
+        matches += [one for one in named if one and view.braces.innermost(one.start()) < 0]
+    for one in matches:
         start = _start(view, one.start())
         if view.macro_at(one.start()) or view.text[:start].rstrip().endswith(_GUARD):
             continue

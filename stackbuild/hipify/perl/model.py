@@ -24,21 +24,21 @@ _CUB_SPACE = re.compile(r"\bcub::(?=\w)", re.A)
 def edits(text: str, tables: Tables, flavour: Flavour = "hip", experimental: bool = False) -> list[Edit]:
     """The edits that hipify-perl makes with `<<<>>>` kept; `by` says which part of it makes each."""
     words, headers = _ordered(tables, flavour, experimental)
-    made = list(_headers(text, headers, words))
-    taken = [(e.start, e.end) for e in made]
+    substitutions = list(_headers(text, headers, words))
+    spans = [(e.start, e.end) for e in substitutions]
     counted = False
-    for found in _WORD.finditer(text):
-        if (entry := words.get(found.group())) is not None:
+    for match in _WORD.finditer(text):
+        if (entry := words.get(match.group())) is not None:
             subst = entry[1]
             counted |= subst.group == "device_function" or (tables.device_types_count and subst.group == "device_type")
-            if subst.cuda != subst.hip and not any(s <= found.start() < e for s, e in taken):
-                made.append(Edit(found.start(), found.end(), subst.hip, "word", subst.group))
-    made += _cub(text)
-    made += _host_calls(text, tables, words)
+            if subst.cuda != subst.hip and not any(s <= match.start() < e for s, e in spans):
+                substitutions.append(Edit(match.start(), match.end(), subst.hip, "word", subst.group))
+    substitutions += _cub(text)
+    substitutions += _host_calls(text, tables, words)
     if "__global__" in text or "__shared__" in text or counted:
         newline = "\r\n" if text.endswith("\r\n") else "\n"
-        made.append(Edit(0, 0, f'#include "hip/hip_runtime.h"{newline}', "runtime"))
-    return made
+        substitutions.append(Edit(0, 0, f'#include "hip/hip_runtime.h"{newline}', "runtime"))
+    return substitutions
 
 
 @lru_cache(maxsize=8)
@@ -61,18 +61,18 @@ def _headers(
     text: str, headers: list[tuple[int, re.Pattern[str], Subst]], words: dict[str, tuple[int, Subst]]
 ) -> Iterator[Edit]:
     """The header edits: none where an earlier word in it was replaced before, or where an earlier header was."""
-    taken: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for number, pattern, subst in headers:
-        for found in pattern.finditer(text):
-            start, end = found.span()
-            if any(s < end and start < e for s, e in taken):
+        for match in pattern.finditer(text):
+            start, end = match.span()
+            if any(s < end and start < e for s, e in spans):
                 continue
             if any(
                 (w := words.get(p.group())) and w[0] < number and w[1].cuda != w[1].hip
                 for p in _inside(text, start, end)
             ):
                 continue
-            taken.append((start, end))
+            spans.append((start, end))
             yield Edit(start, end, subst.hip, "header", subst.group)
 
 
@@ -81,10 +81,10 @@ def _inside(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
 
 
 def _cub(text: str) -> Iterator[Edit]:
-    for found in _CUB_USING.finditer(text):
-        yield Edit(*found.span(), "using namespace hipcub", "cub")
-    for found in _CUB_SPACE.finditer(text):
-        yield Edit(found.start(), found.start() + 5, "hipcub::", "cub")
+    for match in _CUB_USING.finditer(text):
+        yield Edit(*match.span(), "using namespace hipcub", "cub")
+    for match in _CUB_SPACE.finditer(text):
+        yield Edit(match.start(), match.start() + 5, "hipcub::", "cub")
 
 
 def _host_calls(text: str, tables: Tables, words: dict[str, tuple[int, Subst]]) -> Iterator[Edit]:
@@ -105,8 +105,8 @@ def _host_call(text: str, call: HostCall, names: list[str]) -> Iterator[Edit]:
         return
     alternatives = "|".join(rf"(?:\b{name}\b)" if i else name for i, name in enumerate(present))
     pattern = re.compile(call.pattern.replace("$func", alternatives).replace("\\/", "/"), re.A)
-    for found in pattern.finditer(text):
-        yield from _between(found, call.replacement)
+    for match in pattern.finditer(text):
+        yield from _between(match, call.replacement)
 
 
 _PART = re.compile(r"\$func|\$(\d+)|((?:[^$\\]|\\.)+)")

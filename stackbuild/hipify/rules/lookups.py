@@ -104,11 +104,11 @@ class Lookups:
 
     def fixes(self, name: str) -> dict[str, str]:
         """The mechanical fixes that apply to the file `name`, each with the id of the rule that asks for it."""
-        asked: dict[str, str] = {}
+        rule_ids: dict[str, str] = {}
         for rule in self.of_kind("fix", name):
             for fix in rule.match:
-                asked.setdefault(fix, rule.id)
-        return asked
+                rule_ids.setdefault(fix, rule.id)
+        return rule_ids
 
 
 _NONE: list[ConversionRule] = []
@@ -144,11 +144,11 @@ def prepare(tables: Tables, rules: RuleSet, target: Target) -> Lookups:
 
 def _by_kind(rules: RuleSet, target: Target) -> dict[str, tuple[ConversionRule, ...]]:
     """The rules for a target by kind, in order of precedence."""
-    found: dict[str, tuple[ConversionRule, ...]] = {}
+    by_kind: dict[str, tuple[ConversionRule, ...]] = {}
     for rule in rules.rules:
         if rule.is_for_rocm(target.rocm) and target.flavour in (rule.flavours or (target.flavour,)):
-            found[rule.kind] = (*found.get(rule.kind, ()), rule)
-    return found
+            by_kind[rule.kind] = (*by_kind.get(rule.kind, ()), rule)
+    return by_kind
 
 
 def _issues(
@@ -176,7 +176,7 @@ def _issues(
         _add_undeclared(target.declared, names, same_names, issues)
     if target.rocm:
         _add_version_issues(tables, target, names, issues)
-    return {name: tuple(found) for name, found in issues.items()}
+    return {name: tuple(listed) for name, listed in issues.items()}
 
 
 def _lacks(target: Target, subst: Subst | None) -> bool:

@@ -140,12 +140,12 @@ class RuleSet:
 def joined(sets: list[RuleSet]) -> RuleSet:
     """Several sets as one, the first given first. Raises RecipeError where two rules have one id."""
     rules = tuple(rule for one in sets for rule in one.rules)
-    seen: dict[str, ConversionRule] = {}
+    by_id: dict[str, ConversionRule] = {}
     twice = []
     for rule in rules:
-        if rule.id in seen:
-            twice.append(Mistake(rule.place, f"rule id {rule.id!r} is also at {seen[rule.id].place}", "rename one"))
-        seen.setdefault(rule.id, rule)
+        if rule.id in by_id:
+            twice.append(Mistake(rule.place, f"rule id {rule.id!r} is also at {by_id[rule.id].place}", "rename one"))
+        by_id.setdefault(rule.id, rule)
     if twice:
         raise RecipeError(tuple(twice))
     shims = {name: text for one in reversed(sets) for name, text in one.shims.items()}
@@ -169,11 +169,11 @@ def in_range(rocm: str, bounds: str) -> bool:
     """Whether a ROCm version, "" for the newest, lies in bounds such as ">=6.0,<7.0"."""
     have = version(rocm) if rocm else (9999,)
     for bound in bounds.split(","):
-        found = _BOUND.match(bound.strip())
-        assert found is not None  # checked when the rule was read
-        want = version(found.group(2))
+        match = _BOUND.match(bound.strip())
+        assert match is not None  # checked when the rule was read
+        want = version(match.group(2))
         if not {">=": have >= want, "<=": have <= want, "==": have == want, "<": have < want, ">": have > want}[
-            found.group(1)
+            match.group(1)
         ]:
             return False
     return True
@@ -181,7 +181,7 @@ def in_range(rocm: str, bounds: str) -> bool:
 
 def _has_versions(bounds: str) -> bool:
     """Whether bounds that can be read have a version between them: each end, and what lies next to it, is tried."""
-    numbers = [found.group(2) for b in bounds.split(",") if (found := _BOUND.match(b.strip()))]
+    numbers = [match.group(2) for b in bounds.split(",") if (match := _BOUND.match(b.strip()))]
     near = [*numbers, *(f"{n}.0.1" for n in numbers), *(f"{n}.1" for n in numbers), "0.0.1", ""]
     return any(in_range(one, bounds) for one in near)
 
@@ -246,8 +246,8 @@ class _RuleReader:
         if not isinstance(listed, list) or not listed:
             self.blame(("rules",), "the set has no rules", "add a list `rules:`")
             return ()
-        made = [self.rule(item, ("rules", i)) for i, item in enumerate(listed)]
-        return tuple(rule for rule in made if rule is not None)
+        read = [self.rule(item, ("rules", i)) for i, item in enumerate(listed)]
+        return tuple(rule for rule in read if rule is not None)
 
     def rule(self, item: Json, path: KeyPath) -> ConversionRule | None:
         if not isinstance(item, dict):

@@ -38,13 +38,13 @@ def with_existing_headers(target: Target, exists: Callable[[str], bool], tables:
 def with_declarations(target: Target, folders: Sequence[Path], tables: Tables, rules: RuleSet) -> Target:
     """The target with what its headers declare: read from its include folders, or looked up by its ROCm version."""
     if folders:
-        made = declarations.installed_declarations(folders, wanted_names(tables, rules), cache_folder())
-        return replace(target, declared=declarations.with_device(made, declarations.compiler_functions()))
+        declared = declarations.installed_declarations(folders, wanted_names(tables, rules), cache_folder())
+        return replace(target, declared=declarations.with_device(declared, declarations.compiler_functions()))
     return replace(target, declared=declarations.of_version(target.rocm, version(target.rocm)))
 
 
 def wanted_names(tables: Tables, rules: RuleSet) -> frozenset[str]:
     """The names that a conversion may give: what tables and rules make of CUDA's, and what both spell alike."""
-    given = {s.hip for s in (*tables.simple, *tables.roc, *tables.miopen, *tables.trial) if not s.header and s.hip}
-    given |= {to for r in rules.rules if r.kind in ("identifier", "call") for to in r.to or () if to.isidentifier()}
-    return frozenset(given)
+    names = {s.hip for s in (*tables.simple, *tables.roc, *tables.miopen, *tables.trial) if not s.header and s.hip}
+    names |= {to for r in rules.rules if r.kind in ("identifier", "call") for to in r.to or () if to.isidentifier()}
+    return frozenset(names)

@@ -44,7 +44,7 @@ def dump(tables: Tables) -> str:
 
 def parse(text: str, place: str) -> Tables:
     """The tables of a text that `dump` made; lines that begin with `#` are comments. Raises UsageError."""
-    found: dict[str, list[list[str]]] = {}
+    by_kind: dict[str, list[list[str]]] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if line and not line.startswith("#"):
             kind, *cells = line.split("\t")
@@ -54,24 +54,24 @@ def parse(text: str, place: str) -> Tables:
                     where=place,
                     next="make it anew: `ci/hipify-data tables`",
                 )
-            found.setdefault(kind, []).append(cells)
-    if missing := [kind for kind in ("tool", "simple", "unsupported") if kind not in found]:
-        counted = Counter({kind: len(rows) for kind, rows in found.items()})
+            by_kind.setdefault(kind, []).append(cells)
+    if missing := [kind for kind in ("tool", "simple", "unsupported") if kind not in by_kind]:
+        counted = Counter({kind: len(rows) for kind, rows in by_kind.items()})
         raise UsageError(
             f"it has no {missing[0]} rows, and {counted.total()} of others",
             where=place,
             next="make it anew: `ci/hipify-data tables`",
         )
-    lists = {kind: tuple(Subst(*cells) for cells in found.get(kind, [])) for kind in _LISTS}
-    maps = {kind: {cells[0]: cells[1] for cells in found.get(kind, [])} for kind in _MAPS}
+    lists = {kind: tuple(Subst(*cells) for cells in by_kind.get(kind, [])) for kind in _LISTS}
+    maps = {kind: {cells[0]: cells[1] for cells in by_kind.get(kind, [])} for kind in _MAPS}
     return Tables(
-        tool=found["tool"][0][0],
+        tool=by_kind["tool"][0][0],
         digest=hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest(),
-        unsupported={name: tuple(by.split(",")) for name, by in found["unsupported"]},
-        whitelist=tuple(name for (name,) in found.get("whitelist", [])),
-        versions={name: Versions(*cells) for name, *cells in found.get("version", [])},
-        host_calls=tuple(HostCall(tuple(f.split(",")), pattern, to) for f, pattern, to in found.get("host_call", [])),
-        device_types_count=found.get("device_types_count", [["1"]])[0][0] == "1",
+        unsupported={name: tuple(by.split(",")) for name, by in by_kind["unsupported"]},
+        whitelist=tuple(name for (name,) in by_kind.get("whitelist", [])),
+        versions={name: Versions(*cells) for name, *cells in by_kind.get("version", [])},
+        host_calls=tuple(HostCall(tuple(f.split(",")), pattern, to) for f, pattern, to in by_kind.get("host_call", [])),
+        device_types_count=by_kind.get("device_types_count", [["1"]])[0][0] == "1",
         simple=lists["simple"],
         roc=lists["roc"],
         miopen=lists["miopen"],

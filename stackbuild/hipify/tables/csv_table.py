@@ -15,7 +15,7 @@ from stackbuild.hipify.tables.tables import Versions
 
 def versions(texts: Iterable[str]) -> dict[str, Versions]:
     """Each HIP or ROC name of these tables with the ROCm versions that added, deprecated and removed it."""
-    found: dict[str, Versions] = {}
+    by_name: dict[str, Versions] = {}
     for text in texts:
         sides: list[int] = []
         for row in csv.reader(text.splitlines()):
@@ -24,5 +24,5 @@ def versions(texts: Iterable[str]) -> dict[str, Versions]:
                 continue
             for side in sides:
                 if len(row) > side + 4 and row[side] and any(row[side + 1 : side + 5]):
-                    found.setdefault(row[side], Versions(row[side + 1], row[side + 2], row[side + 4]))
-    return found
+                    by_name.setdefault(row[side], Versions(row[side + 1], row[side + 2], row[side + 4]))
+    return by_name

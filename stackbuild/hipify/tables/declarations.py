@@ -63,26 +63,26 @@ class Declarations:
 
 def library_of(name: str) -> str:
     """The header folder of the library that a name is spelt like one of, "" for none."""
-    found = next((folder for starts, folder in _LIBRARIES if name.startswith(starts)), "")
-    return "" if found == "hip" and not _OF_HIP.match(name) else found
+    library = next((folder for starts, folder in _LIBRARIES if name.startswith(starts)), "")
+    return "" if library == "hip" and not _OF_HIP.match(name) else library
 
 
 def read(folders: Sequence[Path], compiler: Path | None, wanted: frozenset[str], source: str) -> Declarations:
     """What the headers below include folders declare of the names `wanted`. `compiler` is clang's own include folder."""
     present: set[str] = set()
-    found: set[str] = set()
+    present_names: set[str] = set()
     counts: dict[str, set[int]] = {}
     for library, path in _headers(folders):
         present.add(library)
         code = blank(path.read_text("utf-8", "replace"))
-        found |= words(code)[0]
+        present_names |= words(code)[0]
         for name, count in _counted(code, wanted):
             counts.setdefault(name, set()).add(count)
     for path in sorted(compiler.glob(_COMPILER)) if compiler else ():
-        found |= words(blank(path.read_text("utf-8", "replace")))[0]
-    absent = frozenset(name for name in wanted - found if library_of(name) in present)
-    names = frozenset(wanted & found)
-    device = frozenset(name for name in found if name.startswith("__"))
+        present_names |= words(blank(path.read_text("utf-8", "replace")))[0]
+    absent = frozenset(name for name in wanted - present_names if library_of(name) in present)
+    names = frozenset(wanted & present_names)
+    device = frozenset(name for name in present_names if name.startswith("__"))
     listed = {name: tuple(sorted(c)) for name, c in sorted(counts.items()) if name in names}
     return Declarations(source, _digest(names, absent, listed, device), names, absent, listed, device)
 
@@ -91,17 +91,17 @@ def installed_declarations(folders: Sequence[Path], wanted: frozenset[str], cach
     """What the target's include folders declare, kept in `cache` for as long as no header changes."""
     stamps = [(str(p), p.stat().st_size, p.stat().st_mtime_ns) for _, p in _headers(folders)]
     key = hashlib.sha256(json.dumps([FORMAT, stamps, sorted(wanted)]).encode("utf-8", "surrogateescape")).hexdigest()
-    kept = cache / f"declarations-{key}.tsv"
+    file = cache / f"declarations-{key}.tsv"
     try:
-        return parse(kept.read_text("utf-8"), "the target's headers")
+        return parse(file.read_text("utf-8"), "the target's headers")
     except (OSError, ValueError):
-        made = read(folders, None, wanted, "the target's headers")
+        declarations = read(folders, None, wanted, "the target's headers")
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        kept.write_text(dump(made), "utf-8")
+        file.write_text(dump(declarations), "utf-8")
     except OSError:
         pass  # a cache that cannot be written does not stop the run
-    return made
+    return declarations
 
 
 def of_version(rocm: str, numbers: tuple[int, ...]) -> Declarations | None:
@@ -111,11 +111,11 @@ def of_version(rocm: str, numbers: tuple[int, ...]) -> Declarations | None:
     """
     lists = sorted((tuple(map(int, p.stem.removeprefix("rocm-").split("."))), p) for p in _listed())
     if not numbers:
-        found = [
-            parse(path.read_text("utf-8"), f"the headers of ROCm {_told(lists[0][0])} to {_told(lists[-1][0])}")
+        parsed = [
+            parse(path.read_text("utf-8"), f"the headers of ROCm {_dotted(lists[0][0])} to {_dotted(lists[-1][0])}")
             for _, path in lists
         ]
-        return reduce(_both, found)
+        return reduce(_both, parsed)
     below = [path for version, path in lists if version <= numbers[:2]]
     above = [path for version, path in lists if version >= numbers[:2]]
     if not below or not above:
@@ -132,10 +132,10 @@ def _both(one: Declarations, other: Declarations) -> Declarations:
     return Declarations(one.source, _digest(names, absent, counts, device), names, absent, counts, device)
 
 
-def with_device(made: Declarations, device: frozenset[str]) -> Declarations:
+def with_device(headers: Declarations, device: frozenset[str]) -> Declarations:
     """Declarations with more device functions: the compiler's, which are not in the target's include folders."""
-    digest = hashlib.sha256("\n".join((made.digest, *sorted(device))).encode()).hexdigest()
-    return Declarations(made.source, digest, made.names, made.absent, made.counts, made.device | device)
+    digest = hashlib.sha256("\n".join((headers.digest, *sorted(device))).encode()).hexdigest()
+    return Declarations(headers.source, digest, headers.names, headers.absent, headers.counts, headers.device | device)
 
 
 def compiler_functions() -> frozenset[str]:
@@ -143,7 +143,7 @@ def compiler_functions() -> frozenset[str]:
     return frozenset().union(*(parse(path.read_text("utf-8"), "").device for path in _listed()))
 
 
-def _told(numbers: tuple[int, ...]) -> str:
+def _dotted(numbers: tuple[int, ...]) -> str:
     return ".".join(map(str, numbers))
 
 
@@ -151,12 +151,13 @@ def _listed() -> list[Path]:
     return sorted((resources.folder("hipify") / FOLDER).glob("rocm-*.tsv"))
 
 
-def dump(made: Declarations) -> str:
+def dump(lists: Declarations) -> str:
     """The text of declarations: a name a line with the argument counts that it takes; `-` before one that is not declared."""
     rows = [
-        f"{name}\t{','.join(map(str, made.counts.get(name, ())))}".rstrip() for name in sorted(made.names | made.device)
+        f"{name}\t{','.join(map(str, lists.counts.get(name, ())))}".rstrip()
+        for name in sorted(lists.names | lists.device)
     ]
-    return "\n".join((*rows, *(f"-{name}" for name in sorted(made.absent)))) + "\n"
+    return "\n".join((*rows, *(f"-{name}" for name in sorted(lists.absent)))) + "\n"
 
 
 def parse(text: str, source: str) -> Declarations:
@@ -202,23 +203,23 @@ def _headers(folders: Sequence[Path]) -> Iterator[tuple[str, Path]]:
 
 def _parameters(text: str) -> list[str]:
     """The parameters of a declaration: in one, `<` always opens template arguments."""
-    found, depth, start = [], 0, 0
+    texts, depth, start = [], 0, 0
     for at, sign in enumerate(text):
         depth += _NESTS.get(sign, 0) if text[at - 1 : at + 1] != "->" else 0
         if sign == "," and depth == 0:
-            found.append(text[start:at].strip())
+            texts.append(text[start:at].strip())
             start = at + 1
     last = text[start:].strip()
-    return [*found, last] if found or last not in ("", "void") else []
+    return [*texts, last] if texts or last not in ("", "void") else []
 
 
 def _counted(code: str, wanted: frozenset[str]) -> Iterator[tuple[str, int]]:
     """Each function that a header declares with a number of arguments that it takes; defaults may be left out."""
-    for found in _CALLABLE.finditer(code):
-        name, at = found[1], found.start()
+    for match in _CALLABLE.finditer(code):
+        name, at = match[1], match.start()
         if name not in wanted:
             continue
-        parsed = arguments(code, found.end() - 1)
+        parsed = arguments(code, match.end() - 1)
         before = back_space(code, at)
         word = before
         while word and is_name_char(code[word - 1]):
@@ -228,7 +229,7 @@ def _counted(code: str, wanted: frozenset[str]) -> Iterator[tuple[str, int]]:
         if code[word:before] == "define":
             yield name, ANY
         elif code[word:before] not in _NO_TYPE and not code[line_start(code, at) : at].lstrip().startswith("#"):
-            texts = _parameters(code[found.end() : parsed[1]])
+            texts = _parameters(code[match.end() : parsed[1]])
             if any("..." in text for text in texts):
                 yield name, ANY
             needed = sum(_DEFAULT.search(text) is None for text in texts)

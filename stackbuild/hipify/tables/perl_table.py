@@ -36,8 +36,8 @@ _LISTS = {
 
 def version_of(script: str) -> str:
     """The HIP version that a hipify-perl script says it supports, "?" where it says none."""
-    found = _VERSION.search(script)
-    return found.group(1) if found else "?"
+    match = _VERSION.search(script)
+    return match.group(1) if match else "?"
 
 
 def parse(script: str, digest: str) -> Tables:
@@ -83,7 +83,7 @@ def _unsupported(script: str, bodies: dict[str, str]) -> dict[str, tuple[str, ..
     lists = [(name, body) for name, body in _ARRAY.findall(script)]
     for name, body in bodies.items():
         if name.startswith("warn"):
-            lists += [(name.removeprefix("warn"), found.group(1)) for found in _FOREACH.finditer(body)]
+            lists += [(name.removeprefix("warn"), match.group(1)) for match in _FOREACH.finditer(body)]
     by: dict[str, tuple[str, ...]] = {}
     for name, body in lists:
         if kind := _LISTS.get(name):
@@ -95,7 +95,7 @@ def _unsupported(script: str, bodies: dict[str, str]) -> dict[str, tuple[str, ..
 
 def _host_calls(body: str) -> tuple[HostCall, ...]:
     calls = []
-    for found in _FOREACH.finditer(body):
-        for pattern, replacement in _REWRITE.findall(found.group(2)):
-            calls.append(HostCall(tuple(_QUOTED.findall(found.group(1))), pattern, replacement))
+    for match in _FOREACH.finditer(body):
+        for pattern, replacement in _REWRITE.findall(match.group(2)):
+            calls.append(HostCall(tuple(_QUOTED.findall(match.group(1))), pattern, replacement))
     return tuple(calls)

@@ -54,12 +54,12 @@ _MOST = 1 << 20
 
 def build_findings(sources: tuple[Path, ...], out: Path) -> tuple[Finding, ...]:
     """What the build files below folders say of CUDA, each file's words once, where they first stand, with the HIP form."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for source in sources:
         prefix = f"{source.resolve().name}/" if len(sources) > 1 else ""
         for path in sorted(_files(source, out)) if source.is_dir() else ():
-            found += _of_file(path, prefix + path.relative_to(source).as_posix())
-    return tuple(found)
+            findings += _of_file(path, prefix + path.relative_to(source).as_posix())
+    return tuple(findings)
 
 
 def _kind(name: str) -> str:
@@ -82,12 +82,12 @@ def _of_file(path: Path, name: str) -> Iterator[Finding]:
     except OSError:
         return  # what cannot be read is not a source; hipify says so of sources
     kind = _kind(path.name)
-    told: dict[str, tuple[int, int, str]] = {}
+    places: dict[str, tuple[int, int, str]] = {}
     for number, line in enumerate(text.split("\n"), 1):
         code = line.split("#", 1)[0]
         for words, column, to in _words(kind, code):
-            told.setdefault(" ".join(words.split()), (number, column + 1, to))
-    for words, (number, column, to) in told.items():
+            places.setdefault(" ".join(words.split()), (number, column + 1, to))
+    for words, (number, column, to) in places.items():
         yield Finding(
             "HIPIFY-BUILD-FILE",
             Severity.WARNING,

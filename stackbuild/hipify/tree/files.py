@@ -92,19 +92,19 @@ def walk(selection: SourceSelection) -> Walk:
     if len(sources) == 1 and sources[0].is_file():
         return Walk([_single(sources[0], out, selection.is_folder)], (), out)
     skipped: dict[str, Finding] = {}
-    found = [job for source in sources for job in _below(source, selection, len(sources) > 1, skipped)]
-    picked = [job for job in found if not job.is_rest and selection.has(job.name)]
+    jobs = [job for source in sources for job in _below(source, selection, len(sources) > 1, skipped)]
+    picked = [job for job in jobs if not job.is_rest and selection.has(job.name)]
     findings = tuple(f for name, f in sorted(skipped.items()) if selection.has(name))
     if not picked and not findings:
         what = (
-            f"none of its {len(found)} C, C++ and CUDA files is picked"
-            if found
+            f"none of its {len(jobs)} C, C++ and CUDA files is picked"
+            if jobs
             else "there is no C, C++ or CUDA file in it"
         )
         raise UsageError(what, where=", ".join(map(str, sources)), next="fix the globs of what to include and exclude")
     if selection.has_rest:
         converted = {job.name for job in picked}
-        picked += [replace(job, is_rest=True) for job in found if job.name not in converted]
+        picked += [replace(job, is_rest=True) for job in jobs if job.name not in converted]
     refuse_collisions(picked)
     _refuse_overwriting(picked, out)
     return Walk(sorted(picked, key=lambda job: job.name), findings, out)
@@ -156,7 +156,7 @@ def _below(
     prefix = f"{source.resolve().name}/" if several else ""
     hidden = out.resolve()
     folders = [""]
-    made: set[str] = set()
+    outputs: set[str] = set()
     while folders:
         below = folders.pop()
         here = source / below
@@ -167,15 +167,15 @@ def _below(
             skipped[name] = _unreadable(name.rstrip("/") or str(source), error)
             continue
         if any(entry.name == STATE for entry in entries):
-            made.update(below + path for path in made_in(here, only_beside=not below))
-        found, inner = _sorted(entries, below, prefix, skipped)
+            outputs.update(below + path for path in made_in(here, only_beside=not below))
+        names, inner = _sorted(entries, below, prefix, skipped)
         folders += [f"{below}{name}/" for name in reversed(inner) if _is_walked(source / below / name, hidden)]
-        for name in found:
-            if below + name not in made:
+        for name in names:
+            if below + name not in outputs:
                 relative = prefix + below + name
                 yield ConversionJob(here / name, relative, out / relative, source, below + name)
-        for name in _others(entries, found) if selection.has_rest else ():
-            if below + name not in made:
+        for name in _others(entries, names) if selection.has_rest else ():
+            if below + name not in outputs:
                 relative = prefix + below + name
                 yield ConversionJob(here / name, relative, out / relative, source, below + name, is_rest=True)
 
@@ -263,9 +263,9 @@ def _link(name: str) -> Finding:
     return not_converted(name, what, "what it leads to is converted where it lies, if that is below SRC", Severity.NOTE)
 
 
-def not_converted(name: str, found: str, why: str, severity: Severity = Severity.WARNING) -> Finding:
+def not_converted(name: str, message: str, why: str, severity: Severity = Severity.WARNING) -> Finding:
     """A finding for an entry of a source that no output is made of."""
-    return Finding("HIPIFY-NOT-CONVERTED", severity, name, found, why, "fix it, or leave it out with --exclude")
+    return Finding("HIPIFY-NOT-CONVERTED", severity, name, message, why, "fix it, or leave it out with --exclude")
 
 
 def origins(jobs: Sequence[ConversionJob], folder: Path) -> Mapping[Path, str]:
@@ -276,9 +276,9 @@ def origins(jobs: Sequence[ConversionJob], folder: Path) -> Mapping[Path, str]:
 
 def refuse_collisions(jobs: list[ConversionJob]) -> None:
     """Raises UsageError where two sources would become one output."""
-    taken: dict[Path, ConversionJob] = {}
+    by_output: dict[Path, ConversionJob] = {}
     for job in jobs:
-        other = taken.setdefault(job.output, job)
+        other = by_output.setdefault(job.output, job)
         if other is not job:
             what = f"{other.source} and {job.source} would both become {job.output}"
             raise UsageError(what, next="convert them into two folders")

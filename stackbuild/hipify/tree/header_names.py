@@ -93,8 +93,8 @@ def _of_header(job: ConversionJob, lookups: Lookups) -> Iterator[tuple[str, str,
 
 def _types(view: View) -> Iterator[tuple[str, str]]:
     """The other names that a header gives to types of CUDA and to integers."""
-    for found in _ALIAS.finditer(view.code):
-        name, of = found[1] or found[4], " ".join((found[2] or found[3]).split())
+    for match in _ALIAS.finditer(view.code):
+        name, of = match[1] or match[4], " ".join((match[2] or match[3]).split())
         bare = of[_PREFIX.match(of).end() :]  # type: ignore[union-attr]
         if bare in view.cuda_names:
             yield name, bare

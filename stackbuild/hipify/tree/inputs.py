@@ -70,8 +70,8 @@ def read(job: ConversionJob, record: OutputRecord | None) -> InputFile:
 def output_stands(job: ConversionJob, record: OutputRecord) -> bool:
     """Whether an output is where it was written and nobody wrote it since."""
     try:
-        found = os.lstat(job.output)
-        return stat.S_ISREG(found.st_mode) and (found.st_size, found.st_mtime_ns) == record.output_stamp
+        status = os.lstat(job.output)
+        return stat.S_ISREG(status.st_mode) and (status.st_size, status.st_mtime_ns) == record.output_stamp
     except OSError:
         return False
 

@@ -46,16 +46,16 @@ class OutputFolder:
         with self._as_usage_errors(path):
             try:
                 fd = self._parent(path, make=False)
-                found = os.stat(_name(path), dir_fd=fd, follow_symlinks=False)
+                status = os.stat(_name(path), dir_fd=fd, follow_symlinks=False)
             except FileNotFoundError:
                 return ExistingEntry("")
-            if not stat.S_ISREG(found.st_mode):
+            if not stat.S_ISREG(status.st_mode):
                 return ExistingEntry(
-                    "link" if stat.S_ISLNK(found.st_mode) else "folder" if stat.S_ISDIR(found.st_mode) else "other"
+                    "link" if stat.S_ISLNK(status.st_mode) else "folder" if stat.S_ISDIR(status.st_mode) else "other"
                 )
             with open(os.open(_name(path), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd), "rb") as file:  # noqa: PTH123
                 return ExistingEntry(
-                    "file", hashlib.file_digest(file, "sha256").hexdigest(), (found.st_size, found.st_mtime_ns)
+                    "file", hashlib.file_digest(file, "sha256").hexdigest(), (status.st_size, status.st_mtime_ns)
                 )
         raise AssertionError  # `_as_usage_errors` raises
 
@@ -181,8 +181,8 @@ def _name(path: str) -> str:
 
 def _not_before(fd: int, not_before_ns: int) -> tuple[int, int]:
     """Size and time of an open file, once that is not before the time given."""
-    found = os.fstat(fd)
-    if found.st_mtime_ns < not_before_ns:
+    status = os.fstat(fd)
+    if status.st_mtime_ns < not_before_ns:
         os.utime(fd, ns=(not_before_ns, not_before_ns))
-        found = os.fstat(fd)
-    return found.st_size, found.st_mtime_ns
+        status = os.fstat(fd)
+    return status.st_size, status.st_mtime_ns

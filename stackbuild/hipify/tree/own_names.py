@@ -14,9 +14,9 @@ _HEADER = "header "
 def without_own(files: Sequence[FileReport], names: Iterable[str]) -> tuple[FileReport, ...]:
     """The reports without findings about what the tree itself declares; `names` are its files' paths."""
     declared = {name for file in files for name in file.declares}
-    asked = {name.removeprefix(_HEADER) for file in files for _, _, name in file.unless if name.startswith(_HEADER)}
-    paths = [f"/{name}" for name in names] if asked else []
-    declared |= {f"{_HEADER}{path}" for path in asked if any(one.endswith(f"/{path}") for one in paths)}
+    headers = {name.removeprefix(_HEADER) for file in files for _, _, name in file.unless if name.startswith(_HEADER)}
+    paths = [f"/{name}" for name in names] if headers else []
+    declared |= {f"{_HEADER}{path}" for path in headers if any(one.endswith(f"/{path}") for one in paths)}
     return tuple(_without(file, declared) for file in files) if declared else tuple(files)
 
 
@@ -24,9 +24,9 @@ def _without(file: FileReport, declared: set[str]) -> FileReport:
     own = {(line, column) for line, column, name in file.unless if name in declared}
     if not own:
         return file
-    kept = (
+    findings = (
         f
         for f in file.findings
         if f.rule not in CONDITIONAL or f.place is None or (f.place.line, f.place.column) not in own
     )
-    return replace(file, findings=tuple(kept))
+    return replace(file, findings=tuple(findings))

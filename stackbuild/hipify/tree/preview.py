@@ -73,15 +73,15 @@ def convert_in_place(selection: SourceSelection, engine: Engine, force: bool = F
         )
     source = selection.sources[0]
     root = source if source.is_dir() else source.parent
-    made = preview(selection, engine, workers)
-    moved = [change for change in made.changes if change.name != _below(change.source, root)]
+    previewed = preview(selection, engine, workers)
+    moved = [change for change in previewed.changes if change.name != _below(change.source, root)]
     if moved:
         raise UsageError(
             f"a path rule makes {moved[0].name} of {moved[0].source}",
             where="--in-place",
             next="give -o OUT: rules rename files",
         )
-    for name, text in made.support.items():
+    for name, text in previewed.support.items():
         place = root / name
         if place.exists() and place.read_bytes() != text and not force:
             raise UsageError(
@@ -90,22 +90,22 @@ def convert_in_place(selection: SourceSelection, engine: Engine, force: bool = F
                 next="move it away, or give --force",
             )
     try:
-        for change in made.changes:
+        for change in previewed.changes:
             backup = change.source.with_name(change.source.name + BACKUP)
             if not backup.exists():
                 _write(backup, change.before, change.source)
-        for name, text in made.support.items():
+        for name, text in previewed.support.items():
             _write(root / name, text, None)
-        for change in made.changes:
+        for change in previewed.changes:
             _write(change.source, change.after, change.source)
     except OSError as error:
         raise UsageError(
             f"cannot be written: {error.strerror}", where=str(error.filename), next=f"originals are in *{BACKUP}"
         ) from error
     return replace(
-        made.report,
-        files=tuple(replace(f, output=f.source) for f in made.report.files),
-        written=len(made.changes) + len(made.support),
+        previewed.report,
+        files=tuple(replace(f, output=f.source) for f in previewed.report.files),
+        written=len(previewed.changes) + len(previewed.support),
     )
 
 

@@ -35,11 +35,11 @@ def relocate_step(log: str, record: Path, at: str) -> str:
     `record` is what the conversion left; without one the log stays as it is.
     """
     try:
-        found = report_file.places(record)
+        places = report_file.places(record)
     except (OSError, ValueError, KeyError, TypeError):
         return log
     label = at.rpartition("/")[2]
-    return _relocated(log, [(f"{at}/{output}", f"{label}/{source}", lines) for output, source, lines in found])
+    return _relocated(log, [(f"{at}/{output}", f"{label}/{source}", lines) for output, source, lines in places])
 
 
 def _relocated(log: str, places: list[Place]) -> str:
@@ -63,16 +63,16 @@ def _line(line: str, tails: Collection[str], at: Callable[[str], Place | None]) 
     """
     pieces: list[str] = []
     done = 0
-    for found in _PLACE.finditer(line):
-        if line[max(0, found.start() - 2) : found.start()] not in tails:
+    for match in _PLACE.finditer(line):
+        if line[max(0, match.start() - 2) : match.start()] not in tails:
             continue
-        start = max(done, found.start() - _LONGEST)
-        edges = [start, *(e.end() for e in _EDGE.finditer(line, start, found.start()))]
+        start = max(done, match.start() - _LONGEST)
+        edges = [start, *(e.end() for e in _EDGE.finditer(line, start, match.start()))]
         for edge in edges[:1] + edges[1:][-_EDGES:]:
-            if place := at(line[edge : found.start()]):
-                told = f"{place[1]}{found.group('sep')}{place[2].original(int(found.group('line')))}"
-                pieces += [line[done:edge], told]
-                done = found.end()
+            if place := at(line[edge : match.start()]):
+                location = f"{place[1]}{match.group('sep')}{place[2].original(int(match.group('line')))}"
+                pieces += [line[done:edge], location]
+                done = match.end()
                 break
     return "".join((*pieces, line[done:]))
 
@@ -83,9 +83,9 @@ def _real(path: str) -> str:
 
 def _by_suffix(places: list[Place]) -> dict[str, Place]:
     """Places by every tail of their output's path that only one has: a build prints paths from its own folder."""
-    found: dict[str, list[Place]] = {}
+    by_tail: dict[str, list[Place]] = {}
     for place in places:
         parts = Path(place[0]).parts
         for start in range(1, len(parts)):
-            found.setdefault("/".join(parts[start:]), []).append(place)
-    return {tail: one[0] for tail, one in found.items() if len(one) == 1}
+            by_tail.setdefault("/".join(parts[start:]), []).append(place)
+    return {tail: one[0] for tail, one in by_tail.items() if len(one) == 1}

@@ -49,8 +49,8 @@ def dump(report: Report, source: Path, scratch: Path, patches: tuple[str, ...]) 
         for f in report.files
     ]
     body = {"schema": SCHEMA, "engine": report.engine, "tool": report.tool, "files": files}
-    told = {"substitutions": report.substitutions, "findings": report.findings, "patches": patches}
-    return canonical({**body, **told}) + "\n"
+    details = {"substitutions": report.substitutions, "findings": report.findings, "patches": patches}
+    return canonical({**body, **details}) + "\n"
 
 
 def load(path: Path) -> Conversion:

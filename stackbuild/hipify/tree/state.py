@@ -71,10 +71,10 @@ def load(folder: Path) -> State:
 def stamp(folder: Path) -> tuple[int, ...]:
     """What changes when a run leaves another state: size, time and inode of its file."""
     try:
-        found = (folder / STATE).stat()
+        status = (folder / STATE).stat()
     except OSError:
         return ()
-    return found.st_size, found.st_mtime_ns, found.st_ino
+    return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 def made_in(folder: Path, only_beside: bool) -> frozenset[str]:
@@ -129,33 +129,33 @@ def _record(keys: list[str], row: list[Any]) -> OutputRecord:
         origin,
         name,
         read,
-        written,
-        seen,
+        digest,
+        details,
         stamp,
         source,
         output,
         state,
-        findings,
+        rows,
         substitutions,
         rules,
         lines,
         declares,
         unless,
     ) = row
-    found = tuple(
+    findings = tuple(
         Finding(f[0], Severity(f[1]), name, f[2], f[3], f[4], f[5], SourceLocation(name, f[6], f[7]) if f[6] else None)
-        for f in findings
+        for f in rows
     )
     breaks = LineMap(tuple((a, b) for a, b in lines))
     report = FileReport(
         source,
         output,
         state,
-        found,
+        findings,
         substitutions,
         rules,
         breaks,
         tuple(declares),
         tuple((a, b, c) for a, b, c in unless),
     )
-    return OutputRecord(keys[key], origin, name, read, written, tuple(seen), (stamp[0], stamp[1]), report)
+    return OutputRecord(keys[key], origin, name, read, digest, tuple(details), (stamp[0], stamp[1]), report)

@@ -169,9 +169,9 @@ def _is_support(path: Path) -> bool:
 def _destination(out: Path, jobs: Sequence[ConversionJob], engine: Engine) -> _Destination:
     is_file = len(jobs) == 1 and jobs[0].output == out
     folder = out.parent if is_file else out
-    seen = state.stamp(folder)
+    stamp = state.stamp(folder)
     cut = 0 if folder == Path() else len(str(folder).rstrip("/")) + 1
-    return _Destination(folder, cut, not is_file, run_key(engine), origins(jobs, folder), state.load(folder), seen)
+    return _Destination(folder, cut, not is_file, run_key(engine), origins(jobs, folder), state.load(folder), stamp)
 
 
 def _renamed(jobs: list[ConversionJob], out: Path, engine: Engine) -> tuple[list[ConversionJob], frozenset[str]]:
@@ -245,8 +245,8 @@ def _convert_all(engine: Engine, stale: list[InputFile], workers: int) -> Iterat
         size = max(1, min(64, len(todo) // (workers * 4)))
         with _pool(min(workers, len(todo))) as pool:
             with _deaf_children():
-                made = pool.map(partial(_one, engine), todo, chunksize=size)
-            yield from zip((n for n, _ in todo), made, strict=True)
+                texts = pool.map(partial(_one, engine), todo, chunksize=size)
+            yield from zip((n for n, _ in todo), texts, strict=True)
     else:
         yield from ((item[0], _one(engine, item)) for item in todo)
 
@@ -294,8 +294,8 @@ def _deaf_children() -> Iterator[None]:
 
 def _one(engine: Engine, item: tuple[str, bytes]) -> ConvertedText:
     name, data = item
-    made = engine.run(data.decode("utf-8", "surrogateescape"), name)
-    return replace(made, edits=())
+    converted = engine.run(data.decode("utf-8", "surrogateescape"), name)
+    return replace(converted, edits=())
 
 
 def _outcome(

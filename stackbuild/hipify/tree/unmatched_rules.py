@@ -17,8 +17,8 @@ def faults(engine: Engine, files: Collection[FileReport], moving: frozenset[str]
     """What is wrong with the rules of a run as a whole. `moving` are the path rules that moved an output."""
     if engine.name == "fast":
         return unmatched(engine.rules, engine.target, files, moving)
-    asked = [name for name in engine.rules.sets if name not in _OWN]
-    return (_not_applied(engine.name, asked),) if asked else ()
+    names = [name for name in engine.rules.sets if name not in _OWN]
+    return (_not_applied(engine.name, names),) if names else ()
 
 
 def unmatched(

@@ -42,8 +42,8 @@ class WriteResult:
 
 def support_outputs(texts: Mapping[str, str]) -> list[Output]:
     """Support headers as outputs."""
-    made = ((name, text.encode("utf-8", "surrogateescape")) for name, text in sorted(texts.items()))
-    return [Output(name, data, hashlib.sha256(data).hexdigest()) for name, data in made]
+    outputs = ((name, text.encode("utf-8", "surrogateescape")) for name, text in sorted(texts.items()))
+    return [Output(name, data, hashlib.sha256(data).hexdigest()) for name, data in outputs]
 
 
 def write_outputs(folder: OutputFolder, current: State, outputs: Sequence[Output], force: bool) -> WriteResult:
@@ -54,16 +54,16 @@ def write_outputs(folder: OutputFolder, current: State, outputs: Sequence[Output
     for path in current.pending:
         folder.clear(path)
     _refuse_two_texts(folder, outputs)
-    found = [
+    verdicts = [
         (output, there := folder.look(output.path), _verdict(folder, current, output, there)) for output in outputs
     ]
-    refused = [(o, verdict) for o, _, verdict in found if verdict not in ("stands", "write", "edited")]
+    refused = [(o, verdict) for o, _, verdict in verdicts if verdict not in ("stands", "write", "edited")]
     if refused and not force:
         raise _refusal(folder, refused)
-    _journal(folder, current, [o for o, _, verdict in found if verdict != "stands"])
+    _journal(folder, current, [o for o, _, verdict in verdicts if verdict != "stands"])
     stamps: dict[str, tuple[int, int]] = {}
     findings = []
-    for output, there, verdict in found:
+    for output, there, verdict in verdicts:
         if verdict == "stands":
             old = there.stamp[1] < output.mtime_ns
             stamps[output.path] = folder.touch(output.path, output.mtime_ns) if old else there.stamp
@@ -71,13 +71,13 @@ def write_outputs(folder: OutputFolder, current: State, outputs: Sequence[Output
         if verdict == "edited" and not force:
             findings.append(_set_aside(folder, output.path))
         stamps[output.path] = folder.write(output.path, output.data, output.mtime_ns)
-    return WriteResult(stamps, sum(verdict != "stands" for *_, verdict in found), tuple(findings))
+    return WriteResult(stamps, sum(verdict != "stands" for *_, verdict in verdicts), tuple(findings))
 
 
 def _refuse_two_texts(folder: OutputFolder, outputs: Iterable[Output]) -> None:
-    taken: dict[str, str] = {}
+    digests: dict[str, str] = {}
     for output in outputs:
-        if taken.setdefault(output.path, output.digest) != output.digest:
+        if digests.setdefault(output.path, output.digest) != output.digest:
             raise UsageError(
                 f"the source has a {output.path} of its own, and a support header has that name",
                 where=str(folder.path / output.path),
@@ -93,21 +93,23 @@ def _verdict(folder: OutputFolder, current: State, output: Output, entry: Existi
         return f"it is a {entry.kind}" if entry.kind != "other" else "it is not a file"
     if entry.digest == output.digest:
         return "stands"
-    made = current.digests(output.path)
+    digests = current.digests(output.path)
     owner = current.files.get(output.path)
     if owner and entry.digest == owner.output_digest and owner.origin != output.origin:
         other = folder.path / owner.origin
         return f"it was made of {other}" if other.exists() else "write"
-    if entry.digest in made or entry.stamp[0] == 0:
+    if entry.digest in digests or entry.stamp[0] == 0:
         return "write"
-    return "edited" if made else "stackbuild did not make it"
+    return "edited" if digests else "stackbuild did not make it"
 
 
 def _refusal(folder: OutputFolder, refused: Sequence[tuple[Output, str]]) -> UsageError:
-    told = "; ".join(f"{folder.path / o.path}: {why}" for o, why in refused[:_SHOWN])
+    listed = "; ".join(f"{folder.path / o.path}: {why}" for o, why in refused[:_SHOWN])
     more = f" (and {len(refused) - _SHOWN} more)" if len(refused) > _SHOWN else ""
     return UsageError(
-        f"would be overwritten: {told}{more}", where=str(folder.path), next="give another OUT, or --force to overwrite"
+        f"would be overwritten: {listed}{more}",
+        where=str(folder.path),
+        next="give another OUT, or --force to overwrite",
     )
 
 
@@ -124,8 +126,8 @@ def _set_aside(folder: OutputFolder, path: str) -> Finding:
     folder.rename(path, name)
     why = "outputs are made again from their source, so a change in one does not last"
     fix = "change the source, or bring the change in as a rule or a patch"
-    found = f"the output had been changed; the changed one is now {name}"
-    return Finding("HIPIFY-OUTPUT-EDITED", Severity.WARNING, path, found, why, fix)
+    message = f"the output had been changed; the changed one is now {name}"
+    return Finding("HIPIFY-OUTPUT-EDITED", Severity.WARNING, path, message, why, fix)
 
 
 def remove(folder: OutputFolder, current: State, paths: Iterable[str]) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ _LONGEST = 300
 
 Env = dict[str, int | None]
 Token = tuple[str, str]
-Node = tuple[object, ...]
+Expression = tuple[object, ...]
 
 
 class NoValue(Exception):
@@ -45,21 +45,21 @@ def is_type(name: str) -> bool:
 
 
 def _tokens(text: str) -> list[Token] | None:
-    found: list[Token] = []
+    tokens: list[Token] = []
     at, text = 0, text.strip()
     while at < len(text):
         match = _TOKEN.match(text, at)
-        if match is None or len(found) > _LONGEST:
+        if match is None or len(tokens) > _LONGEST:
             return None
         kind = "number" if match["number"] else "name" if match["name"] else "sign"
         token = match[kind]
-        found.append((kind, token + match["suffix"] if kind == "number" else _SPACE.sub("", token)))
+        tokens.append((kind, token + match["suffix"] if kind == "number" else _SPACE.sub("", token)))
         at = match.end()
-    return found
+    return tokens
 
 
 @lru_cache(maxsize=4096)
-def parse(text: str) -> Node | None:
+def parse(text: str) -> Expression | None:
     """The tree of an expression, or None where it is none that can be read."""
     tokens = _tokens(text)
     if not tokens:
@@ -88,14 +88,14 @@ class _Parser:
             raise NoValue(sign)
         self.at += 1
 
-    def comma(self) -> Node:
+    def comma(self) -> Expression:
         node = self.assigned()
         while self.peek() == ",":
             self.at += 1
             node = ("then", node, self.assigned())
         return node
 
-    def assigned(self) -> Node:
+    def assigned(self) -> Expression:
         self.depth += 1
         if self.depth > _DEPTH:
             raise NoValue("too deep")
@@ -114,14 +114,14 @@ class _Parser:
         self.depth -= 1
         return left
 
-    def binary(self, level: int) -> Node:
+    def binary(self, level: int) -> Expression:
         left = self.unary()
         while (sign := self.peek()) in _LEVELS and _LEVELS[sign] >= level:
             self.at += 1
             left = ("two", sign, left, self.binary(_LEVELS[sign] + 1))
         return left
 
-    def unary(self) -> Node:
+    def unary(self) -> Expression:
         self.depth += 1
         if self.depth > _DEPTH:
             raise NoValue("too deep")
@@ -129,7 +129,7 @@ class _Parser:
         self.depth -= 1
         return node
 
-    def operand(self) -> Node:
+    def operand(self) -> Expression:
         kind, text = self.tokens[self.at]
         self.at += 1
         if kind == "number":
@@ -163,7 +163,7 @@ class _Parser:
         self.at = end + 1
         return True
 
-    def named(self, name: str) -> Node:
+    def named(self, name: str) -> Expression:
         if name in _CASTS:
             self.angles()
         elif is_type(name):
@@ -187,7 +187,7 @@ class _Parser:
             depth += {"<": 1, ">": -1, ">>": -2}.get(self.tokens[self.at][1], 0)
             self.at += 1
 
-    def after(self, node: Node) -> Node:
+    def after(self, node: Expression) -> Expression:
         """What follows a primary expression: calls, indexes, `++` and `--`."""
         while (sign := self.peek()) in ("(", "[", "++", "--"):
             self.at += 1
@@ -195,7 +195,7 @@ class _Parser:
                 change = ("set", node[1] if node[0] == "name" else "", ("two", sign[0], node, ("number", 1, False)))
                 node = ("was", node, change)
                 continue
-            args: list[Node] = []
+            args: list[Expression] = []
             close = ")" if sign == "(" else "]"
             while self.peek() != close:
                 args.append(self.assigned())
@@ -214,12 +214,12 @@ def _number(text: str) -> int:
     return int(digits, 8) if digits[0] == "0" and digits.strip("01234567") == "" else int(digits)
 
 
-def walk(node: Node) -> list[Node]:
+def walk(node: Expression) -> list[Expression]:
     """A tree's nodes, the outermost first."""
-    found = [node]
-    for one in found:  # grows
-        found += [part for part in one if isinstance(part, tuple)]
-    return found
+    nodes = [node]
+    for one in nodes:  # grows
+        nodes += [part for part in one if isinstance(part, tuple)]
+    return nodes
 
 
 @lru_cache(maxsize=4096)
@@ -229,12 +229,12 @@ def names(text: str) -> frozenset[str] | None:
     return None if node is None else frozenset(read_names(node))
 
 
-def read_names(node: Node) -> set[str]:
+def read_names(node: Expression) -> set[str]:
     """The names that a tree's value depends on."""
     return {str(n[1]) for n in walk(node) if n[0] == "name"}
 
 
-def set_names(node: Node) -> set[str]:
+def set_names(node: Expression) -> set[str]:
     """The names that a tree's assignments change."""
     return {str(n[1]) for n in walk(node) if n[0] == "set" and n[1]}
 
@@ -248,7 +248,7 @@ def value(text: str, stands_for: dict[str, int]) -> int | None:
         return None
 
 
-def run(node: Node, env: Env) -> int:
+def run(node: Expression, env: Env) -> int:
     """The value of a tree; its assignments change `env`. Raises NoValue, after which what it would have set is unknown."""
     kind = node[0]
     if kind == "number":
@@ -278,7 +278,7 @@ def run(node: Node, env: Env) -> int:
     raise NoValue(str(kind))
 
 
-def _try(node: Node, env: Env) -> None:
+def _try(node: Expression, env: Env) -> None:
     """Run for what it sets."""
     try:
         run(node, env)
@@ -286,24 +286,24 @@ def _try(node: Node, env: Env) -> None:
         env.update(dict.fromkeys(set_names(node)))
 
 
-def _set(node: Node, env: Env) -> int:
+def _set(node: Expression, env: Env) -> int:
     name = str(node[1])
     try:
-        env[name] = found = run(node[2], env)  # type: ignore[arg-type]
+        env[name] = value = run(node[2], env)  # type: ignore[arg-type]
     except NoValue:
         env[name] = None
         raise
-    return found
+    return value
 
 
-def _one(sign: str, inner: Node, env: Env) -> int:
+def _one(sign: str, inner: Expression, env: Env) -> int:
     got = run(inner, env)
     if sign == "~" and inner[0] == "number" and inner[2]:
         return ~got & (2**64 - 1 if inner[2] == 64 else 2**32 - 1)
     return {"-": -got, "+": got, "!": int(not got), "~": ~got}[sign]
 
 
-def _two(sign: str, left: Node, right: Node, env: Env) -> int:
+def _two(sign: str, left: Expression, right: Expression, env: Env) -> int:
     if sign in ("&&", "||"):
         first = bool(run(left, env))
         return int(first) if first is (sign == "||") else int(bool(run(right, env)))
@@ -321,10 +321,10 @@ def apply(sign: str, left: int, right: int) -> int:
             raise NoValue(sign)
         quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
         return quotient if sign == "/" else left - quotient * right
-    found = _PLAIN[sign](left, right)
-    if abs(found) > _MAX:
+    value = _PLAIN[sign](left, right)
+    if abs(value) > _MAX:
         raise NoValue(sign)
-    return int(found)
+    return int(value)
 
 
 _PLAIN = {

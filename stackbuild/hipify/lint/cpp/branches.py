@@ -27,20 +27,20 @@ def left_out(view: View) -> list[Span]:
         return []
     spans: list[Span] = []
     stack: list[tuple[bool, int]] = []  # whether a branch before was HIP's; where one left out began, or -1
-    for found in _conditionals(view.code):
-        word, text = found[1], found[2]
+    for directive in _conditionals(view.code):
+        word, text = directive[1], directive[2]
         if word in ("if", "ifdef", "ifndef"):
             yes, no = _for_hip(view, word, text)
-            stack.append((yes, found.end() if no else -1))
+            stack.append((yes, directive.end() if no else -1))
             continue
         if not stack:
             continue
-        taken, began = stack.pop()
+        has_branch, began = stack.pop()
         if began >= 0:
-            spans.append((began, found.start()))
+            spans.append((began, directive.start()))
         if word != "endif":
             yes, no = _for_hip(view, word.removeprefix("el"), text)
-            stack.append((taken or yes, found.end() if taken or no else -1))
+            stack.append((has_branch or yes, directive.end() if has_branch or no else -1))
     return spans
 
 
@@ -48,24 +48,24 @@ def _conditionals(code: str) -> Iterator[re.Match[str]]:
     """The conditional lines of a text. Each line with a `#` is looked at once."""
     at = code.find("#")
     while at >= 0:
-        if found := _CONDITIONAL.match(code, code.rfind("\n", 0, at) + 1):
-            yield found
-            at = found.end()
+        if directive := _CONDITIONAL.match(code, code.rfind("\n", 0, at) + 1):
+            yield directive
+            at = directive.end()
         end = code.find("\n", at)
         at = code.find("#", end) if end >= 0 else -1
 
 
 def eased(view: View, findings: Iterable[Finding]) -> list[Finding]:
     """The findings, as notes where they stand in a branch that is not compiled for HIP."""
-    found = list(findings)
-    if all(one.severity is Severity.NOTE for one in found) or not (spans := left_out(view)):
-        return found
+    same = list(findings)
+    if all(one.severity is Severity.NOTE for one in same) or not (spans := left_out(view)):
+        return same
     lines = [(view.lines.at(start)[0], view.lines.at(end)[0]) for start, end in spans]
 
     def is_outside(one: Finding) -> bool:
         return one.place is not None and any(first < one.place.line < last for first, last in lines)
 
-    return [replace(one, severity=Severity.NOTE, fix=_LEFT_OUT) if is_outside(one) else one for one in found]
+    return [replace(one, severity=Severity.NOTE, fix=_LEFT_OUT) if is_outside(one) else one for one in same]
 
 
 _LEFT_OUT = "nothing, where the build for HIP leaves this branch out"
@@ -84,10 +84,10 @@ def _hip_macros(view: View, text: str) -> Iterator[re.Match[str]]:
 
 def _for_hip(view: View, word: str, text: str) -> tuple[bool, bool]:
     """Whether HIP surely takes a branch, and whether it surely does not."""
-    found = list(_hip_macros(view, text))
-    if not found or word not in ("if", "ifdef", "ifndef"):
+    macros = list(_hip_macros(view, text))
+    if not macros or word not in ("if", "ifdef", "ifndef"):
         return False, False
-    negated = [word == "ifndef" or _NEGATED.search(text, 0, m.start()) is not None for m in found]
+    negated = [word == "ifndef" or _NEGATED.search(text, 0, m.start()) is not None for m in macros]
     alternatives, conjunction = "||" in text, "&&" in text
     return not all(negated) and not conjunction, any(negated) and not alternatives
 

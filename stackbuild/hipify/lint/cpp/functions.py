@@ -58,17 +58,17 @@ def _known(view: View) -> dict[int, Function | None]:
 def _around(view: View, at: int) -> Function | None:
     pairs = list(view.braces.around(at))
     for number, pair in enumerate(pairs):
-        found = _of_head(view.braces.head(pair))
-        if found is None:
+        parsed = _of_head(view.braces.head(pair))
+        if parsed is None:
             continue
-        name, parameters, before = found
+        name, parameters, before = parsed
         template = _template(before)
         owner, special, outer = "", template == (), None
         if number + 1 < len(pairs):
             head = view.braces.head(pairs[number + 1])
-            made = next(reversed(list(_CLASS.finditer(head))), None)  # `class` also names template parameters
-            if made and (outer := _template(head[: made.start()])) is not None:
-                template, owner, special = template or outer, made[1], bool(made[2])
+            owner_head = next(reversed(list(_CLASS.finditer(head))), None)  # `class` also names template parameters
+            if owner_head and (outer := _template(head[: owner_head.start()])) is not None:
+                template, owner, special = template or outer, owner_head[1], bool(owner_head[2])
         return Function(name, *view.braces.span(pair), parameters, template or (), owner, special, outer or ())
     return None
 
@@ -105,7 +105,7 @@ def _parameter(text: str) -> Parameter:
 
 def _template(head: str) -> tuple[Parameter, ...] | None:
     """The template parameters that a head names, none for `template <>`; None if it is not a template."""
-    opened = [found.end() for found in _TEMPLATE.finditer(head)]
+    opened = [match.end() for match in _TEMPLATE.finditer(head)]
     if not opened:
         return None
     depth, brackets = 1, 0

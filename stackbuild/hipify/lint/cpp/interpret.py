@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from stackbuild.hipify.lint.cpp import arithmetic
 from stackbuild.hipify.lint.cpp.arithmetic import Env, NoValue
-from stackbuild.hipify.lint.cpp.statements import Block, Branch, Loop, Plain, Statement
+from stackbuild.hipify.lint.cpp.statements import Block, Conditional, Loop, Plain, Statement
 
 _MOST = 70
 _TYPED = re.compile(
@@ -40,7 +40,7 @@ def names_set(code: str, loop: Loop) -> set[str]:
 
 @lru_cache(maxsize=256)
 def _set_in(text: str) -> set[str]:
-    return {name for found in _SETS.findall(text) for name in found if name}
+    return {name for groups in _SETS.findall(text) for name in groups if name}
 
 
 @lru_cache(maxsize=2048)
@@ -49,13 +49,13 @@ def declared(text: str) -> list[tuple[str, str]] | None:
     typed = _TYPED.match(text)
     if typed is None or _NO_TYPE.match(text):
         return None
-    found: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     for part in _by_comma(text[typed.end() :]):
         match = _DECLARED.fullmatch(part.strip())
         if match is None:
             return None
-        found.append((match[1], next((v.strip() for v in match.groups()[1:] if v is not None), "")))
-    return found
+        pairs.append((match[1], next((v.strip() for v in match.groups()[1:] if v is not None), "")))
+    return pairs
 
 
 def _by_comma(text: str) -> list[str]:
@@ -86,7 +86,7 @@ class Interpreter:
         self.visits: list[int] = []
         self.passes = 0
         self._texts: dict[tuple[int, int], str] = {}
-        self._does: dict[str, list[tuple[str, arithmetic.Node | None]]] = {}
+        self._does: dict[str, list[tuple[str, arithmetic.Expression | None]]] = {}
         self._trace()
 
     def text(self, span: tuple[int, int]) -> str:
@@ -190,24 +190,24 @@ class Interpreter:
         if isinstance(statement, Block):
             for part in statement.parts:
                 self._do(part, env)
-        elif isinstance(statement, Branch):
+        elif isinstance(statement, Conditional):
             self._branch(statement, env)
         elif isinstance(statement, Loop):
             self._inner(statement, env)
         else:
             self._plain(statement, env)
 
-    def _branch(self, branch: Branch, env: Env) -> None:
+    def _branch(self, branch: Conditional, env: Env) -> None:
         self._note(branch.condition, env)
         tree = arithmetic.parse(self.text(branch.condition))
         try:
-            taken = None if tree is None else bool(arithmetic.run(tree, env))
+            condition = None if tree is None else bool(arithmetic.run(tree, env))
         except NoValue:
-            taken = None
-        if taken is not None:
-            chosen = branch.then if taken else branch.other
-            if chosen is not None:
-                self._do(chosen, env)
+            condition = None
+        if condition is not None:
+            part = branch.then if condition else branch.other
+            if part is not None:
+                self._do(part, env)
             return
         self._maybe([branch.then, *([branch.other] if branch.other else [])], env)
 
@@ -268,40 +268,40 @@ class Interpreter:
             self._does[text] = _assignments(text) if counts else []
         for name, tree in self._does[text]:
             try:
-                found = None if tree is None else arithmetic.run(tree, env)
+                value = None if tree is None else arithmetic.run(tree, env)
             except NoValue:
-                found = None
+                value = None
                 env.update(dict.fromkeys(arithmetic.set_names(tree) if tree else ()))
             if name:
-                env[name] = found
+                env[name] = value
 
 
 @lru_cache(maxsize=2048)
-def _assignments(text: str) -> list[tuple[str, arithmetic.Node | None]]:
+def _assignments(text: str) -> list[tuple[str, arithmetic.Expression | None]]:
     """What a statement does: a declaration's names with their values, or one expression without a name."""
     rows = declared(text)
     if rows is not None:
         return [(name, arithmetic.parse(value) if value else None) for name, value in rows]
     tree = arithmetic.parse(text)
     if tree is None:
-        return [(name, None) for found in _SETS.findall(text) for name in found if name]
+        return [(name, None) for groups in _SETS.findall(text) for name in groups if name]
     return [("", tree)]
 
 
 @lru_cache(maxsize=4096)
 def _changes(text: str) -> list[tuple[str, set[str]]]:
     """The names that a statement changes, each with the names that its new value depends on."""
-    found: list[tuple[str, set[str]]] = []
+    changes: list[tuple[str, set[str]]] = []
     for name, tree in _assignments(text):
         if tree is None:
-            found += [(name, set())] if name else []
+            changes += [(name, set())] if name else []
             continue
         if name:
-            found.append((name, arithmetic.read_names(tree)))
+            changes.append((name, arithmetic.read_names(tree)))
         for node in arithmetic.walk(tree):
             if node[0] == "set" and node[1]:
-                found.append((str(node[1]), arithmetic.read_names(node)))
-    return found
+                changes.append((str(node[1]), arithmetic.read_names(node)))
+    return changes
 
 
 def _plain(statement: Statement) -> list[Plain]:
@@ -310,22 +310,22 @@ def _plain(statement: Statement) -> list[Plain]:
         return [statement]
     if isinstance(statement, Block):
         return [p for part in statement.parts for p in _plain(part)]
-    if isinstance(statement, Branch):
+    if isinstance(statement, Conditional):
         return _plain(statement.then) + (_plain(statement.other) if statement.other else [])
     return [Plain(*statement.first), Plain(*statement.step), Plain(*statement.condition), *_plain(statement.body)]
 
 
 @lru_cache(maxsize=4096)
-def _tree(text: str) -> arithmetic.Node | None:
+def _tree(text: str) -> arithmetic.Expression | None:
     """The tree of a statement; a declaration's is that of assignments."""
     rows = declared(text)
     if rows is None:
         return arithmetic.parse(text)
-    made = [("set", name, tree) for name, value in rows if (tree := arithmetic.parse(value)) is not None]
-    return ("then", *made) if made else None
+    trees = [("set", name, tree) for name, value in rows if (tree := arithmetic.parse(value)) is not None]
+    return ("then", *trees) if trees else None
 
 
-def _multiplies(tree: arithmetic.Node, name: str) -> bool:
+def _multiplies(tree: arithmetic.Expression, name: str) -> bool:
     """Whether a new value is the old one times or by something, or twice the old one."""
     for node in arithmetic.walk(tree):
         if node[0] == "two" and node[1] in ("*", "/", "<<", ">>") and name in arithmetic.read_names(node[2]):  # type: ignore[arg-type]
@@ -335,7 +335,7 @@ def _multiplies(tree: arithmetic.Node, name: str) -> bool:
     return False
 
 
-def _shifts(tree: arithmetic.Node, counters: set[str]) -> bool:
+def _shifts(tree: arithmetic.Expression, counters: set[str]) -> bool:
     """Whether a number is shifted by what the loop counts."""
     return any(
         node[0] == "two" and node[1] in ("<<", ">>") and not arithmetic.read_names(node[3]).isdisjoint(counters)  # type: ignore[arg-type]

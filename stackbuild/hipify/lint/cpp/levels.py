@@ -21,8 +21,8 @@ def before(code: str, at: int, reach: int = REACH) -> Iterator[tuple[int, str]]:
     depth, low, size = 0, max(0, at - reach), _FIRST
     while at > low:
         start = max(low, at - size)
-        for found in reversed(list(_SIGN.finditer(code, start, at))):
-            sign, place = found.group(), found.start()
+        for match in reversed(list(_SIGN.finditer(code, start, at))):
+            sign, place = match.group(), match.start()
             if sign in ")]}":
                 if sign == "}" and not depth:
                     yield place, sign
@@ -47,9 +47,9 @@ def begin(code: str, at: int, reach: int = REACH, signs: str = "([{};,") -> tupl
 def end(code: str, at: int) -> int:
     """Where the own level of an offset ends after it: at a comma or `;`, or at what closes it."""
     depth, limit = 0, min(len(code), at + REACH)
-    for found in _NOT_LINE.finditer(code, at, limit):
-        sign = found.group()
+    for match in _NOT_LINE.finditer(code, at, limit):
+        sign = match.group()
         if not depth and sign in ")]};,":
-            return found.start()
+            return match.start()
         depth += 1 if sign in "([{" else -1 if sign in ")]}" else 0
     return limit

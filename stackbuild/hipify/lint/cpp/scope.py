@@ -69,8 +69,8 @@ class Scope:
         """The number that a macro, constant or enumerator of the file is; None where there is none, or more than one."""
         if name not in self._constants:
             self._constants[name] = None  # one that depends on itself
-            found = {self._evaluate(text, 0, depth) for text in self._definitions(name)}
-            self._constants[name] = found.pop() if len(found) == 1 else None
+            values = {self._evaluate(text, 0, depth) for text in self._definitions(name)}
+            self._constants[name] = values.pop() if len(values) == 1 else None
         return self._constants[name]
 
     def _evaluate(self, text: str, at: int, depth: int) -> int | None:
@@ -83,28 +83,28 @@ class Scope:
     def _definitions(self, name: str) -> list[str]:
         """The texts that a name is defined by, in macros, constants and enumerations."""
         code, last = self.view.code, name.split("::")[-1]
-        found: list[str] = []
+        definitions: list[str] = []
         if last.isidentifier() and last not in self._defined:
-            return found
+            return definitions
         for at in whole_names(code, last):
             match = _GIVEN.match(code, at + len(last))
             if match is None:
                 continue
             line = code.rfind("\n", 0, at) + 1
             if _DEFINE.fullmatch(code, line, at):
-                found.append(_LINE.match(code, at + len(last))[1])  # type: ignore[index]
+                definitions.append(_LINE.match(code, at + len(last))[1])  # type: ignore[index]
             elif match[1] or match[2]:
                 start = max(code.rfind(mark, max(0, at - _HEAD), at) for mark in ";})") + 1 or max(0, at - _HEAD)
                 head = code[start:at]
                 if _CONSTANT.search(head) and "(" not in head:
-                    found.append(match[1] or match[2])
-        return [text.strip() for text in found]
+                    definitions.append(match[1] or match[2])
+        return [text.strip() for text in definitions]
 
     @cached_property
     def _defined(self) -> frozenset[str]:
         """All names that may have a definition: those of macros, and what stands after `const`, `constexpr` and `enum`."""
         code = self.view.code
-        regions = " ".join(found[0] for found in _AFTER_CONSTANT.finditer(code))
+        regions = " ".join(match[0] for match in _AFTER_CONSTANT.finditer(code))
         return frozenset(_MACRO.findall(code)) | frozenset(NAME.findall(regions))
 
     def value_before(self, name: str, at: int) -> str | None:
@@ -114,22 +114,24 @@ class Scope:
             return None
         if at not in self._parts:
             self._parts[at] = _open_part(self.view.code[start:at])
-        seen, closed = self._parts[at]
-        found = None
+        visible, closed = self._parts[at]
+        value = None
         word = re.escape(name)
         at_found = -1
-        for match in re.finditer(rf"{word}(?<![\w.>:]{word})\s*(?:([-+*/%&|^]|<<|>>)?=(?!=)\s*|(\{{)|(\())", seen):
-            if (match[2] or match[3]) and not _after_type(seen[: match.start()]):
+        for match in re.finditer(rf"{word}(?<![\w.>:]{word})\s*(?:([-+*/%&|^]|<<|>>)?=(?!=)\s*|(\{{)|(\())", visible):
+            if (match[2] or match[3]) and not _after_type(visible[: match.start()]):
                 continue
-            if at_found >= 0 and "#el" in seen[at_found : match.start()]:
+            if at_found >= 0 and "#el" in visible[at_found : match.start()]:
                 return ""  # one for each branch of an `#if`
-            found = (
-                "" if match[1] or _in_brackets(seen, match.start()) else _until(seen, match.end(), match[2] or match[3])
+            value = (
+                ""
+                if match[1] or _in_brackets(visible, match.start())
+                else _until(visible, match.end(), match[2] or match[3])
             )
             at_found = match.end()
-        if found and any(name in text and _sets(text, word) for where, text in closed if where > at_found):
+        if value and any(name in text and _sets(text, word) for where, text in closed if where > at_found):
             return ""
-        return found
+        return value
 
 
 def _after_type(before: str) -> bool:
@@ -169,17 +171,17 @@ def _open_part(before: str) -> tuple[str, list[tuple[int, str]]]:
     """
     stack: list[int] = []
     spans: list[tuple[int, int]] = []
-    for found in _BRACE.finditer(before):
-        if found.group() == "{":
-            stack.append(found.start())
+    for brace in _BRACE.finditer(before):
+        if brace.group() == "{":
+            stack.append(brace.start())
         elif stack:
             start = stack.pop()
-            if ";" in before[start : found.end()]:
+            if ";" in before[start : brace.end()]:
                 spans = [s for s in spans if s[0] < start]
-                spans.append((start, found.end()))
+                spans.append((start, brace.end()))
         else:
-            spans = [(0, found.end())]
-    seen = before
+            spans = [(0, brace.end())]
+    visible = before
     for start, end in spans:
-        seen = seen[:start] + " " * (end - start - 1) + "}" + seen[end:]
-    return seen, [(start, before[start:end]) for start, end in spans]
+        visible = visible[:start] + " " * (end - start - 1) + "}" + visible[end:]
+    return visible, [(start, before[start:end]) for start, end in spans]

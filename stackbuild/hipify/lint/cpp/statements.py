@@ -29,7 +29,7 @@ class Plain:
 
 
 @dataclass(frozen=True)
-class Branch:
+class Conditional:
     """An `if` with the span of its condition, or a `switch`, whose parts may or may not run."""
 
     condition: tuple[int, int]
@@ -55,7 +55,7 @@ class Loop:
     end: int
 
 
-Statement = Plain | Branch | Block | Loop
+Statement = Plain | Conditional | Block | Loop
 
 
 class NotStatement(Exception):
@@ -74,10 +74,10 @@ class Statements:
         """The offset of the next sign that is neither white space nor of a preprocessor line."""
         while True:
             at = skip_space(self.code, at)
-            found = _DIRECTIVE.match(self.code, at)
-            if found is None:
+            directive = _DIRECTIVE.match(self.code, at)
+            if directive is None:
                 return at
-            at = max(found.end(), at + 1)
+            at = max(directive.end(), at + 1)
 
     def statement(self, at: int, depth: int = 0) -> tuple[Statement, int]:
         """The statement at an offset, and the offset after it. Raises NotStatement."""
@@ -87,8 +87,8 @@ class Statements:
             raise NotStatement
         if self.code[at] == "{":
             return self.block(at, depth)
-        found = _WORD.match(self.code, at)
-        word = found.group() if found else ""
+        match = _WORD.match(self.code, at)
+        word = match.group() if match else ""
         if word in ("for", "while", "do"):
             return self.loop(at, word, depth)
         if word in ("if", "switch"):
@@ -115,28 +115,28 @@ class Statements:
         then, at = self.statement(at, depth + 1)
         after = self.space(at)
         if not _ELSE.match(self.code, after):
-            return Branch(condition, then, None), at
+            return Conditional(condition, then, None), at
         other, at = self.statement(after + 4, depth + 1)
-        return Branch(condition, then, other), at
+        return Conditional(condition, then, other), at
 
     def brackets(self, at: int) -> tuple[tuple[int, int], int]:
         """The span between the brackets that open at an offset, and the offset after them."""
         if not self.code.startswith("(", at):
             raise NotStatement
         depth = 0
-        for found in _BRACKET.finditer(self.code, at, self.limit):
-            depth += 1 if found.group() == "(" else -1
+        for bracket in _BRACKET.finditer(self.code, at, self.limit):
+            depth += 1 if bracket.group() == "(" else -1
             if depth == 0:
-                return (at + 1, found.start()), found.end()
+                return (at + 1, bracket.start()), bracket.end()
         raise NotStatement
 
     def plain_end(self, at: int) -> int:
         """The offset of the `;` of a plain statement; a lambda's body and a list's braces belong to it."""
         depth = 0
-        for found in _STOP.finditer(self.code, at, self.limit):
-            sign = found.group()
+        for stop in _STOP.finditer(self.code, at, self.limit):
+            sign = stop.group()
             if sign == ";" and depth == 0:
-                return found.start()
+                return stop.start()
             depth += 1 if sign in "{([" else -1 if sign in "})]" else 0
             if depth < 0:
                 break
@@ -166,11 +166,11 @@ class Statements:
     def head(self, start: int, end: int) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
         """The three parts of a `for` head. Raises NotStatement for one over a range."""
         cuts, depth = [], 0
-        for found in _STOP.finditer(self.code, start, end):
-            sign = found.group()
+        for stop in _STOP.finditer(self.code, start, end):
+            sign = stop.group()
             depth += 1 if sign in "{([" else -1 if sign in "})]" else 0
             if sign == ";" and depth == 0:
-                cuts.append(found.start())
+                cuts.append(stop.start())
         if len(cuts) != 2:
             raise NotStatement
         return (start, cuts[0]), (cuts[0] + 1, cuts[1]), (cuts[1] + 1, end)

@@ -59,9 +59,9 @@ def of_name(code: str, name: str, at: int) -> Width:
     last = re.split(r"\.|->|::", name)[-1].strip()
     member = last != name
     for place in islice(whole_names(code, last) if member else _backwards(code, last, at), _MOST):
-        found = declares(code, place)
-        if found is not None:
-            return width(code, found)
+        spelling = declares(code, place)
+        if spelling is not None:
+            return width(code, spelling)
     return ""
 
 
@@ -126,19 +126,19 @@ def returned(code: str, at: int) -> Width:
 def _open_braces(code: str, at: int) -> Iterator[int]:
     """The braces that are open at an offset, the innermost first."""
     depth = 0
-    for found in reversed(list(re.compile(r"[{}]").finditer(code, max(0, at - 20000), at))):
-        depth += 1 if found.group() == "}" else -1
+    for brace in reversed(list(re.compile(r"[{}]").finditer(code, max(0, at - 20000), at))):
+        depth += 1 if brace.group() == "}" else -1
         if depth < 0:
             depth = 0
-            yield found.start()
+            yield brace.start()
 
 
 def _opening(code: str, close_at: int) -> int:
     depth = 0
-    for found in reversed(list(re.compile(r"[()]").finditer(code, max(0, close_at - 4000), close_at + 1))):
-        depth += 1 if found.group() == ")" else -1
+    for bracket in reversed(list(re.compile(r"[()]").finditer(code, max(0, close_at - 4000), close_at + 1))):
+        depth += 1 if bracket.group() == ")" else -1
         if depth == 0:
-            return found.start()
+            return bracket.start()
     return 0
 
 
@@ -155,6 +155,6 @@ def of_parameter(code: str, function: str, number: int) -> Width:
             continue
         text = code[slice(*parsed[0][number])].split("=")[0].strip()
         typed = re.fullmatch(r"(.*[\w>])[\s&*]+\w+", text, re.S)
-        if typed and "(" not in text and (found := width(code, typed[1])):
-            return found
+        if typed and "(" not in text and (size := width(code, typed[1])):
+            return size
     return ""

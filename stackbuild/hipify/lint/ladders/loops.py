@@ -73,8 +73,8 @@ class _Loops:
     @cached_property
     def keywords(self) -> list[tuple[int, str]]:
         code = self.view.code
-        found = (m for keyword in _KEYWORDS for m in keyword.finditer(code))
-        return sorted((m.start(), m.group()) for m in found if not is_name_char(code[m.start() - 1 : m.start()]))
+        matches = (m for keyword in _KEYWORDS for m in keyword.finditer(code))
+        return sorted((m.start(), m.group()) for m in matches if not is_name_char(code[m.start() - 1 : m.start()]))
 
     def around(self, at: int) -> Iterator[Loop]:
         """The loops that an offset is in, the innermost first."""
@@ -107,11 +107,11 @@ _DELIMITER = re.compile(r"[(){};]")
 def body_end(code: str, at: int) -> int:
     """RuleDescription where the statement ends whose head begins at `at`: after a `}` or `;` outside of its brackets."""
     depth = 0
-    for found in _DELIMITER.finditer(code, at, at + _REACH):
-        sign = found.group()
+    for delimiter in _DELIMITER.finditer(code, at, at + _REACH):
+        sign = delimiter.group()
         depth += 1 if sign in "{(" else -1 if sign in "})" else 0
         if depth <= 0 and sign in ";}":
-            return found.end()
+            return delimiter.end()
     return min(len(code), at + _REACH)
 
 
@@ -123,19 +123,19 @@ def _limit(code: str, at: int) -> int:
 
 def ladders(view: View, calls: list[Shuffle] | None = None) -> Iterator[Ladder | UntracedLoop]:
     """The loops of a text that shuffle by what they count, each once; and those that could not be followed."""
-    found: dict[int, Ladder | UntracedLoop] = {}
+    by_place: dict[int, Ladder | UntracedLoop] = {}
     loops, scope = _Loops(view), scope_of(view)
     unread: dict[int, tuple[int, UntracedLoop]] = {}
     for call in shuffles(view) if calls is None else calls:
-        made = _ladder(view, loops, scope, call)
-        if isinstance(made, Ladder):
-            found[made.at] = made
-        elif made is not None:
-            unread[made.at] = (call.at, made)
-    for at, (shuffled, one) in unread.items():
-        if not any(at <= ladder <= shuffled for ladder in found):  # a loop inside it is the ladder
-            found[at] = one
-    yield from (found[at] for at in sorted(found))
+        loop_of_call = _ladder(view, loops, scope, call)
+        if isinstance(loop_of_call, Ladder):
+            by_place[loop_of_call.at] = loop_of_call
+        elif loop_of_call is not None:
+            unread[loop_of_call.at] = (call.at, loop_of_call)
+    for at, (shuffled, loop) in unread.items():
+        if not any(at <= ladder <= shuffled for ladder in by_place):  # a loop inside it is the ladder
+            by_place[at] = loop
+    yield from (by_place[at] for at in sorted(by_place))
 
 
 def _ladder(view: View, loops: _Loops, scope: Scope, call: Shuffle) -> Ladder | UntracedLoop | None:
@@ -149,12 +149,12 @@ def _ladder(view: View, loops: _Loops, scope: Scope, call: Shuffle) -> Ladder | 
             key = (loop.at, step, width, call.name)
             if key not in loops.followed:  # several shuffles of one loop by one step are one ladder
                 loops.followed[key] = _follow(view, scope, call, loop, step, width)
-            made = loops.followed[key]
-            if isinstance(made, Ladder):
-                return made
-            if made is _ON_PURPOSE:
+            ladder = loops.followed[key]
+            if isinstance(ladder, Ladder):
+                return ladder
+            if ladder is _ON_PURPOSE:
                 return unread
-            unread = unread or (made if call.place else None)
+            unread = unread or (ladder if call.place else None)
     return unread
 
 
@@ -206,15 +206,15 @@ def _visits(
 ) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     """The steps for 32 and 64 lanes, where open names are those numbers or, if that is beyond them, their exponents."""
     for stands_for in (LANES, EXPONENTS):
-        found = [
+        visits = [
             runner.run({**values, **dict.fromkeys(open_names, number)}) for number in stands_for[: len(open_names) + 1]
         ]
-        found.append(found[0])  # without an open name both are the same
-        if not found[0] or not found[1]:
+        visits.append(visits[0])  # without an open name both are the same
+        if not visits[0] or not visits[1]:
             return None
-        if not open_names or max(found[0]) <= LANES[1]:
+        if not open_names or max(visits[0]) <= LANES[1]:
             break
-    return found[0], found[1]
+    return visits[0], visits[1]
 
 
 def _one_unknown(runner: Interpreter, open_names: frozenset[str]) -> bool:

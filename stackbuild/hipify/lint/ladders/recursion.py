@@ -19,7 +19,7 @@ from stackbuild.hipify.lint.cpp.arithmetic import Env, NoValue
 from stackbuild.hipify.lint.cpp.functions import Function, Parameter
 from stackbuild.hipify.lint.cpp.interpret import UntraceableLoop, declared
 from stackbuild.hipify.lint.cpp.scope import Scope, means_warp, scope_of
-from stackbuild.hipify.lint.cpp.statements import Block, Branch, Loop, NotStatement, Plain, Statement, Statements
+from stackbuild.hipify.lint.cpp.statements import Block, Conditional, Loop, NotStatement, Plain, Statement, Statements
 from stackbuild.hipify.lint.ladders.loops import LANES, Ladder, UntracedLoop, is_tiled
 from stackbuild.hipify.lint.ladders.shuffles import Shuffle
 
@@ -47,11 +47,11 @@ def ladders(view: View, calls: Iterable[Shuffle]) -> Iterator[Ladder | UntracedL
     One that only other files start, or that could not be followed, is an UntracedLoop.
     """
     scope = scope_of(view)
-    seen: set[int] = set()
+    starts: set[int] = set()
     again: dict[int, bool] = {}
     for call in calls:
         function = functions.around(view, call.at) if call.place else None
-        if function is None or function.special or function.start in seen:
+        if function is None or function.special or function.start in starts:
             continue
         if function.start not in again:
             places = [at for name in {function.owner, function.name} if name for at in view.places(name)]
@@ -59,10 +59,10 @@ def ladders(view: View, calls: Iterable[Shuffle]) -> Iterator[Ladder | UntracedL
         if not again[function.start]:
             continue
         for step, width in call.steps():
-            if (found := _calls(view, function, _stands_on(view, function, step))) is not None:
-                seen.add(function.start)
-                yield from _ladders(view, scope, call, found, step, width)
-                if not found.starts:
+            if (own_calls := _calls(view, function, _stands_on(view, function, step))) is not None:
+                starts.add(function.start)
+                yield from _ladders(view, scope, call, own_calls, step, width)
+                if not own_calls.starts:
                     yield UntracedLoop(call.at, step)
 
 
@@ -106,7 +106,7 @@ def _scales(steps: tuple[int, ...]) -> bool:
 class _Run:
     """One function from call to call: the step of its shuffle, and what it calls itself with."""
 
-    def __init__(self, code: str, call: Shuffle, calls: _Calls, step: arithmetic.Node, body: Statement) -> None:
+    def __init__(self, code: str, call: Shuffle, calls: _Calls, step: arithmetic.Expression, body: Statement) -> None:
         self.code, self.call, self.found, self.step, self.body = code, call, calls, step, body
         self.noted: list[int] = []
         self.next: int | None = None
@@ -132,13 +132,13 @@ class _Run:
             return any(self._do(part, env) for part in statement.parts)
         if isinstance(statement, Loop):
             raise UntraceableLoop
-        if isinstance(statement, Branch):
-            taken = _holds(self.code[slice(*statement.condition)], env)
-            if taken is None:
+        if isinstance(statement, Conditional):
+            condition = _holds(self.code[slice(*statement.condition)], env)
+            if condition is None:
                 returned = [self._do(part, dict(env)) for part in (statement.then, statement.other) if part]
                 return len(returned) == 2 and all(returned)
-            chosen = statement.then if taken else statement.other
-            return chosen is not None and self._do(chosen, env)
+            branch = statement.then if condition else statement.other
+            return branch is not None and self._do(branch, env)
         return self._plain(statement, env)
 
     def _plain(self, statement: Plain, env: Env) -> bool:
@@ -146,8 +146,8 @@ class _Run:
         if statement.start <= self.call.at < statement.end:
             self.noted.append(arithmetic.run(self.step, env))
         for at, argument in self.found.again:
-            asked = _TERNARY.search(self.code, statement.start, at) if statement.start <= at < statement.end else None
-            if statement.start <= at < statement.end and not (asked and _holds(asked[1], env) is False):
+            ternary = _TERNARY.search(self.code, statement.start, at) if statement.start <= at < statement.end else None
+            if statement.start <= at < statement.end and not (ternary and _holds(ternary[1], env) is False):
                 tree = arithmetic.parse(argument)
                 if tree is None:
                     raise UntraceableLoop
@@ -166,16 +166,16 @@ def _number(text: str, env: Env) -> int | None:
 
 
 def _holds(text: str, env: Env) -> bool | None:
-    found = _number(text.strip(), env)
-    return None if found is None else bool(found)
+    value = _number(text.strip(), env)
+    return None if value is None else bool(value)
 
 
 def _stands_on(view: View, function: Function, step: str) -> frozenset[str]:
     """The names that a step depends on, and those that the function computes them from."""
     names = arithmetic.names(step) or frozenset()
     body = view.code[function.start : function.end]
-    given = (found[1] for name in names for found in re.finditer(rf"\b{re.escape(name)}\s*=([^;=]*);", body))
-    return names.union(*(arithmetic.names(text) or frozenset() for text in given))
+    values = (match[1] for name in names for match in re.finditer(rf"\b{re.escape(name)}\s*=([^;=]*);", body))
+    return names.union(*(arithmetic.names(text) or frozenset() for text in values))
 
 
 def _calls(view: View, function: Function, names: frozenset[str]) -> _Calls | None:
@@ -190,14 +190,14 @@ def _calls(view: View, function: Function, names: frozenset[str]) -> _Calls | No
         for number, (parameter, default) in enumerate(listed):
             if parameter not in names:
                 continue
-            all_given = {at: _given(view.code, at + len(name), is_template) for at in places}
-            given = {at: texts[number] if number < len(texts) else "" for at, texts in all_given.items()}
-            again = [(at, text) for at, text in given.items() if text and function.start < at < function.end]
+            all_given = {at: _argument_texts(view.code, at + len(name), is_template) for at in places}
+            steps = {at: texts[number] if number < len(texts) else "" for at, texts in all_given.items()}
+            again = [(at, text) for at, text in steps.items() if text and function.start < at < function.end]
             if not again or all(text == parameter for _, text in again):
                 continue
             outside = [
                 (at, text or _filled(default, listed, all_given[at]))
-                for at, text in given.items()
+                for at, text in steps.items()
                 if not function.start <= at < function.end
             ]
             defined = {at for at, _ in outside if _is_definition(view.code, at)}
@@ -207,13 +207,13 @@ def _calls(view: View, function: Function, names: frozenset[str]) -> _Calls | No
     return None
 
 
-def _filled(default: str, parameters: Sequence[Parameter], given: Sequence[str]) -> str:
+def _filled(default: str, parameters: Sequence[Parameter], arguments: Sequence[str]) -> str:
     """A default with the arguments that a call gives to the parameters that it names."""
-    values = dict(zip((name for name, _ in parameters), given, strict=False))
-    return NAME.sub(lambda found: f"({values[found[0]]})" if found[0] in values else found[0], default)
+    values_by_name = dict(zip((name for name, _ in parameters), arguments, strict=False))
+    return NAME.sub(lambda match: f"({values_by_name[match[0]]})" if match[0] in values_by_name else match[0], default)
 
 
-def _given(code: str, end: int, is_template: bool) -> list[str]:
+def _argument_texts(code: str, end: int, is_template: bool) -> list[str]:
     """The texts of the arguments of the call, or of the template, whose name ends at an offset."""
     open_at = after_template(code, end)
     if is_template:

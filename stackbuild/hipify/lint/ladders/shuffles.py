@@ -54,7 +54,7 @@ def shuffles(view: View) -> list[Shuffle]:
         return []
     named = {m.name: m.bare for m in view.macros if m.parameters is None and m.bare.startswith("__shfl")}
     wrapped = {} if not view.macros else _macros(view)
-    found = [
+    calls = [
         call
         for name in shuffling | named.keys()
         if name not in wrapped and (name in named or is_shuffle(name))
@@ -62,12 +62,12 @@ def shuffles(view: View) -> list[Shuffle]:
         if (call := _read(view.code, named.get(name, name), at, at + len(name))) is not None
     ]
     for name, wrapper in wrapped.items():
-        found += wrapper.used(view.code, name, view.places(name))
-    functions = _functions(view, found)
-    found = [call for call in found if view.code[call.at : call.at + _LONGEST].split("(")[0].strip() not in functions]
+        calls += wrapper.used(view.code, name, view.places(name))
+    functions = _functions(view, calls)
+    calls = [call for call in calls if view.code[call.at : call.at + _LONGEST].split("(")[0].strip() not in functions]
     for name, wrapper in functions.items():
-        found += wrapper.used(view.code, name, view.places(name))
-    return sorted(found, key=lambda call: call.at)
+        calls += wrapper.used(view.code, name, view.places(name))
+    return sorted(calls, key=lambda call: call.at)
 
 
 _LONGEST = 80
@@ -90,10 +90,10 @@ class _Wrapper:
             parsed = arguments(code, open_at) if code.startswith("(", open_at) else None
             if parsed is None or _DEFINED.search(code, max(0, at - 40), at):
                 continue
-            given = [code[start:stop].strip() for start, stop in parsed[0]]
-            stands_for = dict(zip(self.parameters, given, strict=False))
+            texts = [code[start:stop].strip() for start, stop in parsed[0]]
+            stands_for = dict(zip(self.parameters, texts, strict=False))
             if self.rest:
-                stands_for[self.rest] = ", ".join(given[len(self.parameters) :])
+                stands_for[self.rest] = ", ".join(texts[len(self.parameters) :])
             angle = skip_space(code, end)
             if self.template and code.startswith("<", angle) and open_at > angle:
                 listed = f"({code[angle + 1 : code.rindex('>', angle, open_at)]})"
@@ -119,23 +119,23 @@ _ONE = re.compile(r"[\w.:]*|\(.*\)")
 
 def _macros(view: View) -> dict[str, _Wrapper]:
     """The macros of a text that shuffle, also through one another. One with a loop of its own is read where it stands."""
-    made: dict[str, _Wrapper] = {}
+    wrappers: dict[str, _Wrapper] = {}
     for macro in view.macros:
-        if macro.parameters is None or macro.name in made or _LOOP.search(macro.body):
+        if macro.parameters is None or macro.name in wrappers or _LOOP.search(macro.body):
             continue
         inner = [
             (name, body[len(name) :])
             for name in sorted({n for n in NAME.findall(macro.body) if n.startswith("__shfl")})
             for body in _texts(macro.body, name)
         ]
-        for name in [name for name in made if name in macro.body]:
+        for name in [name for name in wrappers if name in macro.body]:
             places = whole_names(macro.body, name)
             inner += [
-                (call.name, f"({', '.join(call.arguments)})") for call in made[name].used(macro.body, name, places)
+                (call.name, f"({', '.join(call.arguments)})") for call in wrappers[name].used(macro.body, name, places)
             ]
         if inner:
-            made[macro.name] = _Wrapper(macro.parameters, (), macro.rest, tuple(inner))
-    return made
+            wrappers[macro.name] = _Wrapper(macro.parameters, (), macro.rest, tuple(inner))
+    return wrappers
 
 
 def _texts(code: str, name: str) -> Iterator[str]:
@@ -149,7 +149,7 @@ def _texts(code: str, name: str) -> Iterator[str]:
 
 def _functions(view: View, calls: list[Shuffle]) -> dict[str, _Wrapper]:
     """The functions of a text that shuffle by a parameter and have no loop: what they are given decides."""
-    made: dict[str, _Wrapper] = {}
+    wrappers: dict[str, _Wrapper] = {}
     several: set[str] = set()
     alone: dict[int, bool] = {}
     for call in calls:
@@ -167,11 +167,11 @@ def _functions(view: View, calls: list[Shuffle]) -> dict[str, _Wrapper]:
         if not alone[function.start]:
             continue
         inner = (call.name, f"({', '.join(call.arguments)})")
-        if function.name in made and made[function.name].parameters != parameters:
+        if function.name in wrappers and wrappers[function.name].parameters != parameters:
             several.add(function.name)
-        elif function.name not in made:
-            made[function.name] = _Wrapper(parameters, template, "", (inner,))
-    return {name: wrapper for name, wrapper in made.items() if name not in several}
+        elif function.name not in wrappers:
+            wrappers[function.name] = _Wrapper(parameters, template, "", (inner,))
+    return {name: wrapper for name, wrapper in wrappers.items() if name not in several}
 
 
 def _read(code: str, name: str, at: int, end: int) -> Shuffle | None:

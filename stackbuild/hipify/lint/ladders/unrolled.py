@@ -38,16 +38,16 @@ def ladders(view: View, calls: Iterable[Shuffle]) -> Iterator[Ladder]:
     Those of one value come first; then, of what is left, those whose value has another name at each step.
     """
     rungs = list(_rungs(view, calls))
-    found: list[list[_Rung]] = []
+    runs: list[list[_Rung]] = []
     for alike in (None, 1):
         rows: dict[tuple[str, ...], list[_Rung]] = {}
         for rung in rungs:
             rows.setdefault(rung.alike[:alike], []).append(rung)
-        made = [run for row in rows.values() for run in _runs(view.code, row) if _is_ladder(run)]
-        found += made
-        taken = {rung.at for run in made for rung in run}
-        rungs = [rung for rung in rungs if rung.at not in taken]
-    for run in sorted(found, key=lambda run: run[0].at):
+        of_width = [run for row in rows.values() for run in _runs(view.code, row) if _is_ladder(run)]
+        runs += of_width
+        places = {rung.at for run in of_width for rung in run}
+        rungs = [rung for rung in rungs if rung.at not in places]
+    for run in sorted(runs, key=lambda run: run[0].at):
         offsets = tuple(rung.offset for rung in run)
         yield Ladder(
             run[0].at, (offsets, offsets), frozenset(), run[0].width, run[0].mode, tile=run[0].member and is_tiled(view)
