@@ -12,7 +12,7 @@ from tools.case import Attribute, Case, normal
 
 
 @dataclass(frozen=True)
-class Shape:
+class AttentionShape:
     """Sizes and options of one attention."""
 
     batch: int
@@ -34,102 +34,102 @@ class Shape:
 
 
 SHAPES = [
-    Shape(1, 1, 1, 1, 1, 1, 1),
-    Shape(2, 3, 3, 5, 7, 8, 8),
-    Shape(1, 2, 2, 64, 64, 64, 64),
-    Shape(1, 2, 2, 65, 129, 64, 64),
-    Shape(1, 4, 2, 33, 33, 16, 24),
-    Shape(2, 4, 1, 17, 70, 80, 80, causal=True),
-    Shape(1, 2, 2, 100, 100, 64, 64, causal=True),
-    Shape(2, 2, 2, 31, 63, 32, 32, mask="bool"),
-    Shape(2, 2, 2, 31, 63, 64, 64, mask="additive+"),
-    Shape(2, 2, 1, 9, 40, 128, 128, mask="bool+", softcap=5.0),
-    Shape(1, 2, 2, 20, 20, 256, 256, softcap=2.0, scale=0.3),
-    Shape(1, 2, 2, 40, 150, 64, 64, softcap=1e6),  # far above the scores, which come out as they were
-    Shape(1, 2, 1, 33, 70, 128, 128, softcap=1e6, mask="bool"),
-    Shape(1, 2, 2, 40, 150, 64, 64, softcap=50.0, causal=True),
-    Shape(1, 2, 1, 33, 70, 128, 128, softcap=50.0),
-    Shape(2, 4, 4, 30, 30, 64, 64, rank=3),
-    Shape(2, 6, 2, 12, 21, 40, 24, rank=3, mask="additive"),
-    Shape(1, 1, 1, 2, 32768, 8, 8),
+    AttentionShape(1, 1, 1, 1, 1, 1, 1),
+    AttentionShape(2, 3, 3, 5, 7, 8, 8),
+    AttentionShape(1, 2, 2, 64, 64, 64, 64),
+    AttentionShape(1, 2, 2, 65, 129, 64, 64),
+    AttentionShape(1, 4, 2, 33, 33, 16, 24),
+    AttentionShape(2, 4, 1, 17, 70, 80, 80, causal=True),
+    AttentionShape(1, 2, 2, 100, 100, 64, 64, causal=True),
+    AttentionShape(2, 2, 2, 31, 63, 32, 32, mask="bool"),
+    AttentionShape(2, 2, 2, 31, 63, 64, 64, mask="additive+"),
+    AttentionShape(2, 2, 1, 9, 40, 128, 128, mask="bool+", softcap=5.0),
+    AttentionShape(1, 2, 2, 20, 20, 256, 256, softcap=2.0, scale=0.3),
+    AttentionShape(1, 2, 2, 40, 150, 64, 64, softcap=1e6),  # far above the scores, which come out as they were
+    AttentionShape(1, 2, 1, 33, 70, 128, 128, softcap=1e6, mask="bool"),
+    AttentionShape(1, 2, 2, 40, 150, 64, 64, softcap=50.0, causal=True),
+    AttentionShape(1, 2, 1, 33, 70, 128, 128, softcap=50.0),
+    AttentionShape(2, 4, 4, 30, 30, 64, 64, rank=3),
+    AttentionShape(2, 6, 2, 12, 21, 40, 24, rank=3, mask="additive"),
+    AttentionShape(1, 1, 1, 2, 32768, 8, 8),
     # one query or a few on many keys, and heads of more than 128
-    Shape(2, 4, 2, 1, 700, 64, 64),
-    Shape(1, 6, 2, 1, 1030, 128, 120, mask="additive+"),
-    Shape(2, 8, 2, 1, 600, 64, 64, mask="bool", softcap=5.0),
-    Shape(2, 4, 1, 3, 600, 72, 40, causal=True, past=597),
-    Shape(3, 4, 2, 1, 530, 40, 40, lengths=(530, 257, 0)),
-    Shape(2, 2, 2, 2, 520, 80, 80, lengths=(520, 3), causal=True),
-    Shape(1, 2, 1, 1, 520, 256, 256, mask="int"),
-    Shape(1, 2, 2, 1, 515, 7, 9, mask="additive"),
-    Shape(1, 2, 1, 2, 515, 250, 133),
-    Shape(1, 2, 1, 1, 520, 64, 64, odd="nan query"),
-    Shape(2, 2, 1, 4, 520, 64, 64, odd="nan keys"),
-    Shape(2, 2, 1, 4, 520, 64, 64, odd="closed rows", mask="additive"),
-    Shape(2, 2, 1, 4, 520, 64, 64, odd="closed rows of nan", mask="bool"),
-    Shape(2, 2, 1, 4, 520, 12, 12, odd="nan key excluded", mask="bool"),
-    Shape(1, 2, 2, 1, 520, 64, 64, odd="sink"),
-    Shape(2, 2, 2, 3, 520, 64, 64, odd="least numbers", mask="additive"),
-    Shape(1, 2, 1, 70, 70, 160, 160),
-    Shape(1, 2, 2, 40, 90, 192, 128, mask="bool", causal=True),
-    Shape(1, 2, 1, 66, 50, 256, 200, mask="additive+"),
-    Shape(1, 2, 2, 33, 40, 160, 256, softcap=4.0),
-    Shape(1, 2, 1, 33, 70, 256, 256, odd="sink"),
-    Shape(2, 2, 2, 40, 90, 160, 160, lengths=(90, 33), causal=True),
-    Shape(2, 2, 2, 33, 70, 96, 80, causal=True),
-    Shape(1, 1, 1, 5, 20, 300, 270),
-    Shape(0, 2, 2, 4, 4, 8, 8),
-    Shape(1, 2, 2, 0, 4, 8, 8),
-    Shape(1, 2, 2, 5, 9, 7, 7, mask="int"),
-    Shape(1, 2, 2, 70, 70, 64, 64, mask="int+", causal=True),
-    Shape(1, 2, 2, 6, 10, 12, 12, scale=0.0),
-    Shape(1, 2, 2, 40, 72, 64, 64, scale=0.0, causal=True),
-    Shape(1, 2, 2, 40, 72, 64, 64, scale=0.0, mask="additive"),
-    Shape(1, 2, 1, 3, 7, 0, 5),
-    Shape(2, 2, 2, 5, 9, 7, 7, mask="additive1"),
-    Shape(2, 2, 2, 33, 70, 64, 64, mask="bool1", causal=True),
-    Shape(2, 4, 2, 5, 7, 8, 6, past=3, causal=True),
-    Shape(2, 4, 2, 5, 7, 8, 6, past=3, mask="additive+", rank=3),
-    Shape(1, 2, 2, 1, 1, 64, 64, past=130, causal=True),
-    Shape(2, 2, 1, 40, 40, 64, 64, past=33, mask="bool", causal=True),
-    Shape(2, 2, 2, 5, 9, 8, 8, mask="additive", short=3),
-    Shape(2, 2, 2, 40, 90, 64, 64, mask="bool", short=25, causal=True),
-    Shape(3, 2, 2, 5, 9, 7, 7, lengths=(9, 4, 0)),
-    Shape(3, 2, 1, 5, 9, 7, 7, lengths=(9, 3, 6), causal=True),
-    Shape(3, 2, 2, 40, 90, 64, 64, lengths=(90, 33, 1), causal=True),
-    Shape(3, 2, 2, 40, 90, 64, 64, lengths=(64, 65, 0), mask="additive"),
-    Shape(1, 2, 2, 5, 9, 7, 7, odd="nan query"),
-    Shape(1, 2, 2, 5, 200, 7, 7, odd="nan keys"),
-    Shape(2, 2, 1, 40, 100, 64, 64, odd="nan query", causal=True),
-    Shape(2, 2, 2, 40, 200, 64, 64, odd="nan keys"),
-    Shape(2, 2, 2, 70, 90, 128, 128, odd="nan keys", mask="bool"),
-    Shape(2, 2, 2, 9, 90, 12, 12, odd="nan key excluded", mask="bool"),
-    Shape(2, 2, 2, 70, 90, 64, 64, odd="nan key excluded", mask="bool"),
-    Shape(2, 2, 2, 40, 100, 64, 64, odd="infinite query", softcap=3.0),
-    Shape(2, 2, 2, 5, 40, 6, 6, odd="closed rows of nan", mask="bool"),
-    Shape(2, 2, 2, 5, 40, 6, 6, odd="closed rows of nan", mask="additive"),
-    Shape(2, 2, 2, 70, 90, 64, 64, odd="closed rows of nan", mask="bool"),
-    Shape(2, 2, 2, 70, 90, 64, 64, odd="closed rows", mask="additive"),
-    Shape(2, 2, 2, 5, 40, 6, 6, odd="least numbers", mask="additive"),
-    Shape(2, 2, 2, 70, 150, 64, 64, odd="least numbers", mask="additive"),
-    Shape(1, 2, 2, 20, 150, 128, 128, odd="least numbers", mask="additive+", causal=True),
-    Shape(2, 2, 2, 70, 150, 64, 64, odd="greatest numbers", mask="additive"),
-    Shape(2, 2, 2, 70, 150, 64, 64, odd="far numbers", mask="additive"),
-    Shape(3, 2, 2, 200, 90, 64, 64, lengths=(90, 33, 0), causal=True),  # whole tiles of queries that see no key
-    Shape(2, 2, 1, 150, 40, 128, 128, lengths=(40, 7), causal=True),
-    Shape(1, 1, 1, 9, 300, 12, 12, odd="sink"),
-    Shape(1, 2, 2, 40, 300, 64, 64, odd="sink"),
-    Shape(1, 2, 1, 70, 300, 128, 128, odd="sink", mask="bool"),
-    Shape(2, 2, 2, 5, 40, 12, 12, scale=0.25, odd="products beside 2048"),
-    Shape(1, 2, 2, 40, 150, 64, 64, scale=0.25, odd="products beside 2048"),
-    Shape(1, 2, 1, 33, 70, 128, 128, scale=0.25, odd="products beside 2048"),
-    Shape(2, 2, 2, 5, 32, 12, 12, odd="values beside 2048"),
-    Shape(1, 2, 2, 40, 256, 64, 64, odd="values beside 2048"),
-    Shape(1, 2, 1, 33, 128, 128, 128, odd="values beside 2048"),
+    AttentionShape(2, 4, 2, 1, 700, 64, 64),
+    AttentionShape(1, 6, 2, 1, 1030, 128, 120, mask="additive+"),
+    AttentionShape(2, 8, 2, 1, 600, 64, 64, mask="bool", softcap=5.0),
+    AttentionShape(2, 4, 1, 3, 600, 72, 40, causal=True, past=597),
+    AttentionShape(3, 4, 2, 1, 530, 40, 40, lengths=(530, 257, 0)),
+    AttentionShape(2, 2, 2, 2, 520, 80, 80, lengths=(520, 3), causal=True),
+    AttentionShape(1, 2, 1, 1, 520, 256, 256, mask="int"),
+    AttentionShape(1, 2, 2, 1, 515, 7, 9, mask="additive"),
+    AttentionShape(1, 2, 1, 2, 515, 250, 133),
+    AttentionShape(1, 2, 1, 1, 520, 64, 64, odd="nan query"),
+    AttentionShape(2, 2, 1, 4, 520, 64, 64, odd="nan keys"),
+    AttentionShape(2, 2, 1, 4, 520, 64, 64, odd="closed rows", mask="additive"),
+    AttentionShape(2, 2, 1, 4, 520, 64, 64, odd="closed rows of nan", mask="bool"),
+    AttentionShape(2, 2, 1, 4, 520, 12, 12, odd="nan key excluded", mask="bool"),
+    AttentionShape(1, 2, 2, 1, 520, 64, 64, odd="sink"),
+    AttentionShape(2, 2, 2, 3, 520, 64, 64, odd="least numbers", mask="additive"),
+    AttentionShape(1, 2, 1, 70, 70, 160, 160),
+    AttentionShape(1, 2, 2, 40, 90, 192, 128, mask="bool", causal=True),
+    AttentionShape(1, 2, 1, 66, 50, 256, 200, mask="additive+"),
+    AttentionShape(1, 2, 2, 33, 40, 160, 256, softcap=4.0),
+    AttentionShape(1, 2, 1, 33, 70, 256, 256, odd="sink"),
+    AttentionShape(2, 2, 2, 40, 90, 160, 160, lengths=(90, 33), causal=True),
+    AttentionShape(2, 2, 2, 33, 70, 96, 80, causal=True),
+    AttentionShape(1, 1, 1, 5, 20, 300, 270),
+    AttentionShape(0, 2, 2, 4, 4, 8, 8),
+    AttentionShape(1, 2, 2, 0, 4, 8, 8),
+    AttentionShape(1, 2, 2, 5, 9, 7, 7, mask="int"),
+    AttentionShape(1, 2, 2, 70, 70, 64, 64, mask="int+", causal=True),
+    AttentionShape(1, 2, 2, 6, 10, 12, 12, scale=0.0),
+    AttentionShape(1, 2, 2, 40, 72, 64, 64, scale=0.0, causal=True),
+    AttentionShape(1, 2, 2, 40, 72, 64, 64, scale=0.0, mask="additive"),
+    AttentionShape(1, 2, 1, 3, 7, 0, 5),
+    AttentionShape(2, 2, 2, 5, 9, 7, 7, mask="additive1"),
+    AttentionShape(2, 2, 2, 33, 70, 64, 64, mask="bool1", causal=True),
+    AttentionShape(2, 4, 2, 5, 7, 8, 6, past=3, causal=True),
+    AttentionShape(2, 4, 2, 5, 7, 8, 6, past=3, mask="additive+", rank=3),
+    AttentionShape(1, 2, 2, 1, 1, 64, 64, past=130, causal=True),
+    AttentionShape(2, 2, 1, 40, 40, 64, 64, past=33, mask="bool", causal=True),
+    AttentionShape(2, 2, 2, 5, 9, 8, 8, mask="additive", short=3),
+    AttentionShape(2, 2, 2, 40, 90, 64, 64, mask="bool", short=25, causal=True),
+    AttentionShape(3, 2, 2, 5, 9, 7, 7, lengths=(9, 4, 0)),
+    AttentionShape(3, 2, 1, 5, 9, 7, 7, lengths=(9, 3, 6), causal=True),
+    AttentionShape(3, 2, 2, 40, 90, 64, 64, lengths=(90, 33, 1), causal=True),
+    AttentionShape(3, 2, 2, 40, 90, 64, 64, lengths=(64, 65, 0), mask="additive"),
+    AttentionShape(1, 2, 2, 5, 9, 7, 7, odd="nan query"),
+    AttentionShape(1, 2, 2, 5, 200, 7, 7, odd="nan keys"),
+    AttentionShape(2, 2, 1, 40, 100, 64, 64, odd="nan query", causal=True),
+    AttentionShape(2, 2, 2, 40, 200, 64, 64, odd="nan keys"),
+    AttentionShape(2, 2, 2, 70, 90, 128, 128, odd="nan keys", mask="bool"),
+    AttentionShape(2, 2, 2, 9, 90, 12, 12, odd="nan key excluded", mask="bool"),
+    AttentionShape(2, 2, 2, 70, 90, 64, 64, odd="nan key excluded", mask="bool"),
+    AttentionShape(2, 2, 2, 40, 100, 64, 64, odd="infinite query", softcap=3.0),
+    AttentionShape(2, 2, 2, 5, 40, 6, 6, odd="closed rows of nan", mask="bool"),
+    AttentionShape(2, 2, 2, 5, 40, 6, 6, odd="closed rows of nan", mask="additive"),
+    AttentionShape(2, 2, 2, 70, 90, 64, 64, odd="closed rows of nan", mask="bool"),
+    AttentionShape(2, 2, 2, 70, 90, 64, 64, odd="closed rows", mask="additive"),
+    AttentionShape(2, 2, 2, 5, 40, 6, 6, odd="least numbers", mask="additive"),
+    AttentionShape(2, 2, 2, 70, 150, 64, 64, odd="least numbers", mask="additive"),
+    AttentionShape(1, 2, 2, 20, 150, 128, 128, odd="least numbers", mask="additive+", causal=True),
+    AttentionShape(2, 2, 2, 70, 150, 64, 64, odd="greatest numbers", mask="additive"),
+    AttentionShape(2, 2, 2, 70, 150, 64, 64, odd="far numbers", mask="additive"),
+    AttentionShape(3, 2, 2, 200, 90, 64, 64, lengths=(90, 33, 0), causal=True),  # whole tiles of queries that see no key
+    AttentionShape(2, 2, 1, 150, 40, 128, 128, lengths=(40, 7), causal=True),
+    AttentionShape(1, 1, 1, 9, 300, 12, 12, odd="sink"),
+    AttentionShape(1, 2, 2, 40, 300, 64, 64, odd="sink"),
+    AttentionShape(1, 2, 1, 70, 300, 128, 128, odd="sink", mask="bool"),
+    AttentionShape(2, 2, 2, 5, 40, 12, 12, scale=0.25, odd="products beside 2048"),
+    AttentionShape(1, 2, 2, 40, 150, 64, 64, scale=0.25, odd="products beside 2048"),
+    AttentionShape(1, 2, 1, 33, 70, 128, 128, scale=0.25, odd="products beside 2048"),
+    AttentionShape(2, 2, 2, 5, 32, 12, 12, odd="values beside 2048"),
+    AttentionShape(1, 2, 2, 40, 256, 64, 64, odd="values beside 2048"),
+    AttentionShape(1, 2, 1, 33, 128, 128, 128, odd="values beside 2048"),
 ]
-BENCH = [Shape(1, 12, 12, 128, 128, 64, 64)]
+BENCH = [AttentionShape(1, 12, 12, 128, 128, 64, 64)]
 
 
-def mask_of(rng: np.random.Generator, s: Shape, dtype: type) -> np.ndarray | None:
+def mask_of(rng: np.random.Generator, s: AttentionShape, dtype: type) -> np.ndarray | None:
     """A mask that leaves every query its first key."""
     if s.mask == "none":
         return None
@@ -230,7 +230,7 @@ def whole(mask: np.ndarray | None, keys: int) -> np.ndarray | None:
     return np.pad(mask, behind, constant_values=False if mask.dtype == np.bool_ else -np.inf)
 
 
-def make(rng: np.random.Generator, s: Shape, dtype: type) -> Case:
+def make(rng: np.random.Generator, s: AttentionShape, dtype: type) -> Case:
     q = normal(rng, (s.batch, s.heads, s.queries, s.size), dtype)
     k = normal(rng, (s.batch, s.key_heads, s.past + s.keys, s.size), dtype)
     v = normal(rng, (s.batch, s.key_heads, s.past + s.keys, s.value_size), dtype)
@@ -265,7 +265,7 @@ def _flat_answer(answer: Callable[[], np.ndarray]) -> np.ndarray:
     return flat(answer())
 
 
-def name_of(s: Shape) -> str:
+def name_of(s: AttentionShape) -> str:
     name = f"B{s.batch} H{s.heads}/{s.key_heads} S{s.queries} T{s.keys} D{s.size}/{s.value_size} mask={s.mask}"
     name += " causal" * s.causal + f" softcap={s.softcap:g}" * (s.softcap > 0) + f" {s.rank}-D"
     name += "" if s.scale is None else f" scale={s.scale:g}"
@@ -273,10 +273,10 @@ def name_of(s: Shape) -> str:
     return name + f" lengths={s.lengths}" * bool(s.lengths) + f", {s.odd}" * bool(s.odd)
 
 
-def any_shape(rng: np.random.Generator) -> Shape:
+def any_shape(rng: np.random.Generator) -> AttentionShape:
     key_heads = int(rng.integers(1, 4))
     sizes = [int(n) for n in rng.integers(1, 70, size=4)]
-    return Shape(int(rng.integers(1, 3)), key_heads * int(rng.integers(1, 3)), key_heads, *sizes,
+    return AttentionShape(int(rng.integers(1, 3)), key_heads * int(rng.integers(1, 3)), key_heads, *sizes,
                  mask=str(rng.choice(["none", "bool", "int", "additive", "bool+", "int+", "additive+"])), causal=bool(rng.integers(2)),
                  softcap=float(rng.choice([0.0, 3.0])), rank=int(rng.choice([3, 4])))
 
@@ -290,41 +290,41 @@ def cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
 
 # Enough heads to fill a device with the largest tiles.
 DEVICE_SHAPES = [
-    Shape(2, 12, 12, 777, 777, 64, 64),
-    Shape(2, 12, 6, 700, 513, 64, 48, causal=True),
-    Shape(2, 12, 12, 640, 300, 64, 64, mask="bool+"),
-    Shape(2, 12, 4, 333, 401, 128, 128, rank=3),
-    Shape(2, 12, 12, 777, 641, 128, 128),
-    Shape(2, 12, 6, 700, 513, 128, 120, causal=True),
-    Shape(2, 12, 12, 650, 300, 96, 128, mask="additive+"),
-    Shape(1, 2, 2, 65, 70, 160, 160),
-    Shape(3, 22, 11, 1025, 300, 64, 64),
-    Shape(3, 22, 22, 1030, 290, 64, 56, causal=True),
-    Shape(2, 12, 12, 300, 400, 64, 64, past=77, causal=True),
-    Shape(2, 12, 6, 300, 400, 128, 128, lengths=(399, 120), causal=True),
-    Shape(3, 22, 22, 1030, 290, 64, 64, odd="nan query"),
-    Shape(3, 22, 22, 1030, 290, 64, 64, odd="nan keys", causal=True),
-    Shape(2, 12, 12, 650, 300, 128, 128, odd="infinite query"),
-    Shape(2, 12, 12, 640, 300, 64, 64, mask="int"),
-    Shape(2, 12, 12, 640, 300, 64, 64, softcap=1e6),
-    Shape(2, 12, 6, 333, 300, 128, 128, softcap=50.0, mask="additive"),
-    Shape(3, 22, 22, 1030, 290, 64, 64, lengths=(290, 33, 0), causal=True),
-    Shape(2, 12, 12, 650, 300, 128, 128, lengths=(120, 0), causal=True),
-    Shape(2, 12, 12, 650, 700, 64, 64, odd="sink"),
-    Shape(2, 12, 6, 333, 300, 128, 128, odd="greatest numbers", mask="additive"),
-    Shape(2, 12, 12, 640, 300, 64, 64, odd="least numbers", mask="additive"),
-    Shape(2, 12, 12, 333, 300, 128, 128, odd="least numbers", mask="additive+"),
-    Shape(2, 12, 12, 640, 300, 64, 64, odd="closed rows", mask="additive"),
-    Shape(2, 12, 12, 333, 300, 128, 128, odd="closed rows", mask="additive"),
-    Shape(1, 8, 2, 1, 30011, 128, 128),
-    Shape(4, 32, 8, 1, 4097, 64, 64, lengths=(4097, 1, 300, 0)),
-    Shape(1, 8, 8, 16, 5000, 80, 80, mask="additive+"),
-    Shape(1, 4, 1, 7, 3000, 256, 256, past=2993, causal=True),
-    Shape(2, 8, 8, 600, 500, 160, 160),
-    Shape(2, 8, 4, 300, 650, 256, 256, causal=True),
-    Shape(2, 8, 4, 333, 333, 192, 128, mask="bool"),
-    Shape(2, 8, 8, 700, 700, 40, 40),
-    Shape(2, 8, 8, 700, 77, 80, 80),
+    AttentionShape(2, 12, 12, 777, 777, 64, 64),
+    AttentionShape(2, 12, 6, 700, 513, 64, 48, causal=True),
+    AttentionShape(2, 12, 12, 640, 300, 64, 64, mask="bool+"),
+    AttentionShape(2, 12, 4, 333, 401, 128, 128, rank=3),
+    AttentionShape(2, 12, 12, 777, 641, 128, 128),
+    AttentionShape(2, 12, 6, 700, 513, 128, 120, causal=True),
+    AttentionShape(2, 12, 12, 650, 300, 96, 128, mask="additive+"),
+    AttentionShape(1, 2, 2, 65, 70, 160, 160),
+    AttentionShape(3, 22, 11, 1025, 300, 64, 64),
+    AttentionShape(3, 22, 22, 1030, 290, 64, 56, causal=True),
+    AttentionShape(2, 12, 12, 300, 400, 64, 64, past=77, causal=True),
+    AttentionShape(2, 12, 6, 300, 400, 128, 128, lengths=(399, 120), causal=True),
+    AttentionShape(3, 22, 22, 1030, 290, 64, 64, odd="nan query"),
+    AttentionShape(3, 22, 22, 1030, 290, 64, 64, odd="nan keys", causal=True),
+    AttentionShape(2, 12, 12, 650, 300, 128, 128, odd="infinite query"),
+    AttentionShape(2, 12, 12, 640, 300, 64, 64, mask="int"),
+    AttentionShape(2, 12, 12, 640, 300, 64, 64, softcap=1e6),
+    AttentionShape(2, 12, 6, 333, 300, 128, 128, softcap=50.0, mask="additive"),
+    AttentionShape(3, 22, 22, 1030, 290, 64, 64, lengths=(290, 33, 0), causal=True),
+    AttentionShape(2, 12, 12, 650, 300, 128, 128, lengths=(120, 0), causal=True),
+    AttentionShape(2, 12, 12, 650, 700, 64, 64, odd="sink"),
+    AttentionShape(2, 12, 6, 333, 300, 128, 128, odd="greatest numbers", mask="additive"),
+    AttentionShape(2, 12, 12, 640, 300, 64, 64, odd="least numbers", mask="additive"),
+    AttentionShape(2, 12, 12, 333, 300, 128, 128, odd="least numbers", mask="additive+"),
+    AttentionShape(2, 12, 12, 640, 300, 64, 64, odd="closed rows", mask="additive"),
+    AttentionShape(2, 12, 12, 333, 300, 128, 128, odd="closed rows", mask="additive"),
+    AttentionShape(1, 8, 2, 1, 30011, 128, 128),
+    AttentionShape(4, 32, 8, 1, 4097, 64, 64, lengths=(4097, 1, 300, 0)),
+    AttentionShape(1, 8, 8, 16, 5000, 80, 80, mask="additive+"),
+    AttentionShape(1, 4, 1, 7, 3000, 256, 256, past=2993, causal=True),
+    AttentionShape(2, 8, 8, 600, 500, 160, 160),
+    AttentionShape(2, 8, 4, 300, 650, 256, 256, causal=True),
+    AttentionShape(2, 8, 4, 333, 333, 192, 128, mask="bool"),
+    AttentionShape(2, 8, 8, 700, 700, 40, 40),
+    AttentionShape(2, 8, 8, 700, 77, 80, 80),
 ]
 
 

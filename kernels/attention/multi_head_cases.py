@@ -11,7 +11,7 @@ from tools.case import Attribute, Case, normal
 
 
 @dataclass(frozen=True)
-class Shape:
+class MultiHeadShape:
     """Sizes and options of one attention. Packed forms have one length (of a query) and one size of heads."""
 
     batch: int
@@ -31,54 +31,54 @@ class Shape:
 
 
 SHAPES = [
-    Shape(1, 1, 1, 1, 1, 1),
-    Shape(2, 3, 5, 7, 8, 6),
-    Shape(2, 3, 5, 7, 8, 6, bias=True),
-    Shape(2, 4, 33, 65, 64, 64, bias=True, added="1N"),
-    Shape(2, 3, 5, 7, 8, 6, form="apart"),
-    Shape(2, 3, 40, 70, 64, 64, form="apart", padding="keys", added="B1"),
-    Shape(2, 3, 5, 7, 8, 8, form="packed kv"),
-    Shape(2, 2, 40, 70, 64, 64, form="packed kv", padding="lengths", added="11"),
-    Shape(2, 3, 7, 7, 8, 8, form="packed qkv"),
-    Shape(2, 3, 7, 7, 5, 5, form="packed qkv", bias=True),
-    Shape(2, 2, 70, 70, 64, 64, form="packed qkv", bias=True, padding="keys"),
-    Shape(1, 2, 65, 65, 128, 128, form="packed qkv", causal=True),
-    Shape(3, 2, 5, 9, 7, 5, padding="lengths"),
-    Shape(3, 2, 5, 9, 7, 5, padding="starts"),
-    Shape(3, 2, 5, 9, 7, 5, padding="keys"),
-    Shape(3, 2, 5, 9, 7, 5, padding="pairs"),
-    Shape(3, 2, 5, 9, 7, 5, padding="pairs", added="BN", bias=True),
-    Shape(2, 2, 9, 9, 16, 16, padding="keys", causal=True),
-    Shape(2, 2, 40, 40, 64, 64, padding="lengths", causal=True, added="1N"),
-    Shape(2, 2, 5, 9, 7, 7, padding="lengths, none count"),
-    Shape(2, 2, 9, 9, 7, 7, padding="pairs, none count", causal=True, added="B1"),
-    Shape(2, 2, 9, 9, 7, 7, padding="keys, left", causal=True),
-    Shape(2, 2, 40, 40, 64, 64, padding="keys, left", causal=True, added="11"),
-    Shape(2, 2, 9, 9, 8, 8, padding="pairs, left", causal=True, past=3),
-    Shape(2, 2, 5, 9, 7, 7, padding="keys", filter=-3.0),
-    Shape(2, 2, 40, 72, 64, 64, padding="pairs", filter=-0.5),
-    Shape(2, 2, 5, 9, 7, 7, padding="keys", filter=-1e9),
-    Shape(2, 3, 5, 5, 8, 6, past=3, causal=True),
-    Shape(2, 3, 5, 5, 8, 8, past=3, bias=True, padding="keys", added="BN"),
-    Shape(1, 2, 1, 1, 64, 64, past=130, causal=True),
-    Shape(2, 2, 1, 1, 64, 64, past=33, padding="lengths", bias=True),
-    Shape(2, 2, 33, 33, 64, 64, past=40, causal=True, padding="pairs"),
-    Shape(1, 2, 6, 10, 12, 12, scale=0.3),
-    Shape(1, 2, 6, 10, 12, 12, scale=0.0),
-    Shape(1, 2, 6, 10, 12, 12, scale=-0.2),
-    Shape(1, 2, 9, 4, 12, 12, causal=True),  # more queries than keys
-    Shape(1, 2, 1, 9, 12, 12, causal=True),  # one sees all
-    Shape(0, 2, 5, 9, 8, 8, padding="lengths", bias=True),
-    Shape(0, 2, 5, 5, 8, 8, form="packed qkv", padding="starts"),
-    Shape(2, 2, 0, 9, 8, 8, bias=True, padding="pairs"),
-    Shape(2, 2, 5, 0, 8, 8, padding="keys"),
-    Shape(2, 2, 5, 0, 8, 8, past=4),
-    Shape(2, 2, 5, 9, 0, 3),
-    Shape(2, 2, 5, 9, 3, 0, bias=True),
+    MultiHeadShape(1, 1, 1, 1, 1, 1),
+    MultiHeadShape(2, 3, 5, 7, 8, 6),
+    MultiHeadShape(2, 3, 5, 7, 8, 6, bias=True),
+    MultiHeadShape(2, 4, 33, 65, 64, 64, bias=True, added="1N"),
+    MultiHeadShape(2, 3, 5, 7, 8, 6, form="apart"),
+    MultiHeadShape(2, 3, 40, 70, 64, 64, form="apart", padding="keys", added="B1"),
+    MultiHeadShape(2, 3, 5, 7, 8, 8, form="packed kv"),
+    MultiHeadShape(2, 2, 40, 70, 64, 64, form="packed kv", padding="lengths", added="11"),
+    MultiHeadShape(2, 3, 7, 7, 8, 8, form="packed qkv"),
+    MultiHeadShape(2, 3, 7, 7, 5, 5, form="packed qkv", bias=True),
+    MultiHeadShape(2, 2, 70, 70, 64, 64, form="packed qkv", bias=True, padding="keys"),
+    MultiHeadShape(1, 2, 65, 65, 128, 128, form="packed qkv", causal=True),
+    MultiHeadShape(3, 2, 5, 9, 7, 5, padding="lengths"),
+    MultiHeadShape(3, 2, 5, 9, 7, 5, padding="starts"),
+    MultiHeadShape(3, 2, 5, 9, 7, 5, padding="keys"),
+    MultiHeadShape(3, 2, 5, 9, 7, 5, padding="pairs"),
+    MultiHeadShape(3, 2, 5, 9, 7, 5, padding="pairs", added="BN", bias=True),
+    MultiHeadShape(2, 2, 9, 9, 16, 16, padding="keys", causal=True),
+    MultiHeadShape(2, 2, 40, 40, 64, 64, padding="lengths", causal=True, added="1N"),
+    MultiHeadShape(2, 2, 5, 9, 7, 7, padding="lengths, none count"),
+    MultiHeadShape(2, 2, 9, 9, 7, 7, padding="pairs, none count", causal=True, added="B1"),
+    MultiHeadShape(2, 2, 9, 9, 7, 7, padding="keys, left", causal=True),
+    MultiHeadShape(2, 2, 40, 40, 64, 64, padding="keys, left", causal=True, added="11"),
+    MultiHeadShape(2, 2, 9, 9, 8, 8, padding="pairs, left", causal=True, past=3),
+    MultiHeadShape(2, 2, 5, 9, 7, 7, padding="keys", filter=-3.0),
+    MultiHeadShape(2, 2, 40, 72, 64, 64, padding="pairs", filter=-0.5),
+    MultiHeadShape(2, 2, 5, 9, 7, 7, padding="keys", filter=-1e9),
+    MultiHeadShape(2, 3, 5, 5, 8, 6, past=3, causal=True),
+    MultiHeadShape(2, 3, 5, 5, 8, 8, past=3, bias=True, padding="keys", added="BN"),
+    MultiHeadShape(1, 2, 1, 1, 64, 64, past=130, causal=True),
+    MultiHeadShape(2, 2, 1, 1, 64, 64, past=33, padding="lengths", bias=True),
+    MultiHeadShape(2, 2, 33, 33, 64, 64, past=40, causal=True, padding="pairs"),
+    MultiHeadShape(1, 2, 6, 10, 12, 12, scale=0.3),
+    MultiHeadShape(1, 2, 6, 10, 12, 12, scale=0.0),
+    MultiHeadShape(1, 2, 6, 10, 12, 12, scale=-0.2),
+    MultiHeadShape(1, 2, 9, 4, 12, 12, causal=True),  # more queries than keys
+    MultiHeadShape(1, 2, 1, 9, 12, 12, causal=True),  # one sees all
+    MultiHeadShape(0, 2, 5, 9, 8, 8, padding="lengths", bias=True),
+    MultiHeadShape(0, 2, 5, 5, 8, 8, form="packed qkv", padding="starts"),
+    MultiHeadShape(2, 2, 0, 9, 8, 8, bias=True, padding="pairs"),
+    MultiHeadShape(2, 2, 5, 0, 8, 8, padding="keys"),
+    MultiHeadShape(2, 2, 5, 0, 8, 8, past=4),
+    MultiHeadShape(2, 2, 5, 9, 0, 3),
+    MultiHeadShape(2, 2, 5, 9, 3, 0, bias=True),
 ]
 
 
-def counted(rng: np.random.Generator, s: Shape) -> tuple[np.ndarray | None, np.ndarray | None]:
+def counted(rng: np.random.Generator, s: MultiHeadShape) -> tuple[np.ndarray | None, np.ndarray | None]:
     """key_padding_mask, and which keys count by it ([B, 1 or S, T]). Every query sees one that does, but as asked for."""
     total, kind = s.past + s.keys, s.padding.partition(",")[0]
     if not kind:
@@ -111,7 +111,7 @@ def packed(*parts: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(np.stack(parts, axis=3).transpose(0, 2, 1, 3, 4))
 
 
-def given(s: Shape, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+def form_inputs(s: MultiHeadShape, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
     """query, key and value in their form."""
     if s.form == "packed qkv":
         return packed(q, k, v), None, None
@@ -120,11 +120,11 @@ def given(s: Shape, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> tuple[np.nda
     return (flat(q), k, v) if s.form == "apart" else (flat(q), flat(k), flat(v))
 
 
-def make(rng: np.random.Generator, s: Shape, dtype: type) -> Case:
+def make(rng: np.random.Generator, s: MultiHeadShape, dtype: type) -> Case:
     q = normal(rng, (s.batch, s.heads, s.queries, s.size), dtype)
     k = normal(rng, (s.batch, s.heads, s.keys, s.size), dtype)
     v = normal(rng, (s.batch, s.heads, s.keys, s.value_size), dtype)
-    query, key, value = given(s, q, k, v)
+    query, key, value = form_inputs(s, q, k, v)
     bias = normal(rng, (s.heads * (2 * s.size + s.value_size),), dtype) if s.bias else None
     if bias is not None:
         parts = np.split(bias, [s.heads * s.size, 2 * s.heads * s.size])
@@ -151,14 +151,14 @@ def make(rng: np.random.Generator, s: Shape, dtype: type) -> Case:
     return Case("MultiHeadAttention", name_of(s), inputs, attributes, expected, opset=0)
 
 
-def name_of(s: Shape) -> str:
+def name_of(s: MultiHeadShape) -> str:
     name = f"B{s.batch} N{s.heads} S{s.queries} L{s.keys} H{s.size}/{s.value_size} {s.form}" + " bias" * s.bias
     name += f" padding={s.padding}" * bool(s.padding) + f" added={s.added}" * bool(s.added) + " causal" * s.causal
     name += f" past={s.past}" * (s.past > 0) + ("" if s.scale is None else f" scale={s.scale:g}")
     return name + ("" if s.filter is None else f" filter={s.filter:g}")
 
 
-def any_shape(rng: np.random.Generator) -> Shape:
+def any_shape(rng: np.random.Generator) -> MultiHeadShape:
     form = str(rng.choice(["plain", "plain", "apart", "packed kv", "packed qkv"]))
     queries, keys, size, value_size = (int(n) for n in rng.integers(1, 70, size=4))
     causal = bool(rng.integers(2))
@@ -167,7 +167,7 @@ def any_shape(rng: np.random.Generator) -> Shape:
         keys = queries
     if form.startswith("packed") or ((past or form == "apart") and rng.integers(2)):  # ONNX Runtime's own take no other there
         value_size = size
-    return Shape(int(rng.integers(1, 4)), int(rng.integers(1, 5)), queries, keys, size, value_size, form,
+    return MultiHeadShape(int(rng.integers(1, 4)), int(rng.integers(1, 5)), queries, keys, size, value_size, form,
                  bias=form in ("plain", "packed qkv") and bool(rng.integers(2)),
                  padding=str(rng.choice(["", "lengths", "starts", "keys", "pairs", "keys, none count"])),
                  added=str(rng.choice(["", "BN", "1N", "B1", "11"])), causal=causal, past=past)

@@ -22,8 +22,8 @@ def multi_head(q: np.ndarray, k: np.ndarray, v: np.ndarray, counts: np.ndarray |
     if counts is not None:
         scores = scores + np.where(counts, 0.0, mask_filter_value)[:, None]
     if unidirectional and queries > 1:
-        seen = np.tri(queries, keys, past, dtype=bool)
-        scores = np.where(seen, scores, -np.inf)
+        causal = np.tri(queries, keys, past, dtype=bool)
+        scores = np.where(causal, scores, -np.inf)
     if keys == 0:
         return np.zeros((batch, queries, heads * v.shape[3]))
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))

@@ -34,17 +34,17 @@ def fold_batch_norm(model: onnx.ModelProto) -> int:
     """
     index = _Index(model.graph)
     old = any(o.domain in DOMAINS[:2] and o.version < INFERENCE_SINCE for o in model.opset_import)
-    gone = []
+    places = []
     for place, norm in enumerate(list(model.graph.node)):
         if norm.op_type != "BatchNormalization" or norm.domain not in DOMAINS or not _infers(norm, old):
             continue
         conv = index.only_producer(norm.input[0])
         if conv is not None and _fold(index, conv, norm):
-            gone.append(place)
-    for place in reversed(gone):
+            places.append(place)
+    for place in reversed(places):
         del model.graph.node[place]
     index.remove_unread()
-    return len(gone)
+    return len(places)
 
 
 class _Index:
@@ -162,5 +162,5 @@ def _folded(weights: np.ndarray, channels: list[np.ndarray], epsilon: float) -> 
         filters = (exact.shape[0], -1)
         lost = np.linalg.norm((exact - new_weights.astype(np.float64)).reshape(filters), axis=1)
         whole = np.linalg.norm(exact.reshape(filters), axis=1)
-        held = bool((lost <= np.finfo(weights.dtype).eps * whole).all())  # false also where one is not finite
-    return (new_weights, new_bias) if held and np.isfinite(new_bias).all() else None
+        is_exact = bool((lost <= np.finfo(weights.dtype).eps * whole).all())  # false also where one is not finite
+    return (new_weights, new_bias) if is_exact and np.isfinite(new_bias).all() else None

@@ -89,14 +89,14 @@ def cases(seed: int, part: tuple[int, int], operators: str | Collection[str] = t
 def placements(placed: DeviceCase) -> list[Placement]:
     """Every other placement in which the launchers take this case."""
     fields = [*placed.job.arrays, "y"]
-    found = [Placement(f"{field} one element on", frozenset([field])) for field in fields]
-    found.append(Placement("everything one element on", frozenset(fields)))
+    variants = [Placement(f"{field} one element on", frozenset([field])) for field in fields]
+    variants.append(Placement("everything one element on", frozenset(fields)))
     in_place_of = IN_PLACE.get(placed.case.op)
     if in_place_of in fields:
-        found.append(Placement(f"y is {in_place_of}", in_place_of=in_place_of))
+        variants.append(Placement(f"y is {in_place_of}", in_place_of=in_place_of))
     if placed.case.op == "Conv":
-        found.append(Placement("filters in the other layout", other_filter_layout=True))
-    return found
+        variants.append(Placement("filters in the other layout", other_filter_layout=True))
+    return variants
 
 
 def allocate(device: d.Device, case: Case, last: bool, placement: Placement = AS_ALLOCATED) -> DeviceCase:

@@ -102,9 +102,9 @@ class Device:
             raise DeviceError(f"{function}: {(what.value or b'').decode()} (code {code})")
 
     def count(self) -> int:
-        found = c.c_int32()
-        self.call("device_count", c.byref(found))
-        return found.value
+        count = c.c_int32()
+        self.call("device_count", c.byref(count))
+        return count.value
 
     def name(self) -> str:
         name = c.create_string_buffer(256)
@@ -112,9 +112,9 @@ class Device:
         return name.value.decode()
 
     def stream(self) -> int:
-        made = c.c_void_p()
-        self.call("stream_create", c.byref(made))
-        return made.value or 0
+        stream = c.c_void_p()
+        self.call("stream_create", c.byref(stream))
+        return stream.value or 0
 
     def synchronize(self, stream: int = 0) -> None:
         self.call("stream_synchronize", c.c_void_p(stream))
@@ -126,9 +126,9 @@ class Device:
 
     def conv_choices(self, params: Conv) -> list[tuple[int, int]]:
         """(algorithm, variant) of every way to make this convolution here."""
-        found = (c.c_int32 * 2 * MAX_CHOICES)()
-        count = self.library.sbk_gpu_conv_choices(c.byref(params), found)
-        return [(found[i][0], found[i][1]) for i in range(count)]
+        choices = (c.c_int32 * 2 * MAX_CHOICES)()
+        count = self.library.sbk_gpu_conv_choices(c.byref(params), choices)
+        return [(choices[i][0], choices[i][1]) for i in range(count)]
 
     def launch(self, params: Params, stream: int = 0, workspace: int = 0, workspace_bytes: int = 0) -> None:
         launch = Launch(stream, workspace, workspace_bytes)

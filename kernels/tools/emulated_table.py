@@ -60,9 +60,9 @@ class Sums:
 def kernel_of(symbol: str) -> str:
     """A kernel's own name and element type, of its mangled name: `conv_gemm float16`."""
     rest, name = symbol.removeprefix("_ZN"), symbol
-    while found := re.match(r"L?(\d+)", rest):
-        end = found.end() + int(found[1])
-        name, rest = rest[found.end() : end], rest[end:]
+    while match := re.match(r"L?(\d+)", rest):
+        end = match.end() + int(match[1])
+        name, rest = rest[match.end() : end], rest[end:]
     kind = re.match(r"IN?(?:\w*?Shape)?I?(6__half|f)", rest)
     return f"{name} {'float16' if kind[1] == '6__half' else 'float32'}" if kind else name
 

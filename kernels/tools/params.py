@@ -198,11 +198,11 @@ def _added(case: Case, batch: int, queries: int, keys: int) -> np.ndarray | None
         return added
     counts = np.arange(keys) < padding[:batch, None] if padding.ndim == 1 else padding > 0
     counts = counts.reshape(batch, 1, padding.shape[1] if padding.ndim == 3 else 1, keys)
-    seen = np.ones((1, keys), bool)
+    visible = np.ones((1, keys), bool)
     if case.attributes["unidirectional"] and queries > 1:
         past = case.inputs["past_key"]
-        seen = np.tri(queries, keys, 0 if past is None else past.shape[2], dtype=bool)
-    one_counts = (counts & seen).any(axis=3, keepdims=True)
+        visible = np.tri(queries, keys, 0 if past is None else past.shape[2], dtype=bool)
+    one_counts = (counts & visible).any(axis=3, keepdims=True)
     numbers = np.where(~counts & one_counts, np.float32(case.attributes.get("mask_filter_value", -10000.0)), np.float32(0))  # type: ignore[arg-type]
     with np.errstate(over="ignore"):
         return (numbers if added is None else numbers + added.astype(np.float32)).astype(case.dtype)

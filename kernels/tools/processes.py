@@ -29,7 +29,7 @@ class Unusable(Exception):
     """There is nothing to check here, or nothing to check it with; the message says what."""
 
 
-class Interrupted(BaseException):
+class Interruption(BaseException):
     """SIGINT, SIGTERM or SIGHUP arrived. Raised once: signals that follow are ignored while the processes are ended."""
 
     def __init__(self, number: int) -> None:
@@ -225,7 +225,7 @@ class _Watchdog:
 def _interrupt(number: int, frame: FrameType | None) -> None:
     for each in ENDINGS:
         signal.signal(each, signal.SIG_IGN)
-    raise Interrupted(number)
+    raise Interruption(number)
 
 
 def run_interruptibly(name: str, work: Callable[[], int]) -> int:
@@ -235,9 +235,9 @@ def run_interruptibly(name: str, work: Callable[[], int]) -> int:
             signal.signal(number, _interrupt)
     try:
         return work()
-    except Interrupted as interrupted:
-        print(f"{name}: interrupted by {interrupted}", file=sys.stderr)
-        return 128 + interrupted.number
+    except Interruption as interruption:
+        print(f"{name}: interrupted by {interruption}", file=sys.stderr)
+        return 128 + interruption.number
 
 
 def platform() -> str:

@@ -34,8 +34,8 @@ def missing_for(library: Path) -> str:
 
 def too_old() -> str:
     """Why the installed ONNX Runtime cannot prove where nodes run; "" where it can."""
-    found = _version("onnxruntime")
-    return f"onnxruntime {'.'.join(map(str, found))} is older than {'.'.join(map(str, ONNXRUNTIME))}" if found and found < ONNXRUNTIME else ""
+    release = _version("onnxruntime")
+    return f"onnxruntime {'.'.join(map(str, release))} is older than {'.'.join(map(str, ONNXRUNTIME))}" if release and release < ONNXRUNTIME else ""
 
 
 def missing_for_torch() -> str:
@@ -57,8 +57,8 @@ def _version(module: str) -> tuple[int, ...]:
 
 
 def command(library: Path, words: list[str], result: Path | None) -> list[str]:
-    kept = ["--json", str(result)] if result else []
-    return [sys.executable, str(SCRIPT), "--library", str(provider_library(library)), *words, *kept]
+    result_option = ["--json", str(result)] if result else []
+    return [sys.executable, str(SCRIPT), "--library", str(provider_library(library)), *words, *result_option]
 
 
 def checks(library: Path, folder: Path | None) -> dict[str, list[str]]:

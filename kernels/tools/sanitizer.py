@@ -19,14 +19,14 @@ ALL_RIGHT = r"^(\d+) of (\d+) cases right"
 def commands(tool: str, library: Path, seed: int, thorough: bool, operators: list[str]) -> dict[str, list[str]]:
     """Names and commands. Not thorough: a sample of the cases, another with another seed; one other way of each convolution; and the two checks of
     shared memory without LeakyRelu, which uses none."""
-    found = {}
+    by_name = {}
     for check in CHECKS:
         wanted = [op for op in operators or MODULES if thorough or check == "memcheck" or op != "LeakyRelu"]
         for part in parts(seed, thorough) if wanted else ():
             inside = [sys.executable, str(Path(__file__).with_name("stage.py")), "correct", "--library", str(library), "--seed", str(seed), "--part", part, "--tight"]
             inside += [word for op in wanted for word in ("--op", op)] + ([] if thorough else ["--one-way"])
-            found[f"{check} {part}"] = [tool, "--tool", check, "--error-exitcode", "9", *inside]
-    return found
+            by_name[f"{check} {part}"] = [tool, "--tool", check, "--error-exitcode", "9", *inside]
+    return by_name
 
 
 def parts(seed: int, thorough: bool) -> list[str]:

@@ -33,7 +33,7 @@ TOLERANCE = {"float32": 1e-4, "float16": 1e-2}  # ours against PyTorch's: each h
 
 
 @dataclass(frozen=True)
-class Attended:
+class ModelAttention:
     model: str
     batch: int
     heads: int
@@ -50,7 +50,7 @@ class Attended:
 
 
 @dataclass(frozen=True)
-class Convolved:
+class ModelConv:
     model: str
     batch: int
     channels: int
@@ -67,59 +67,59 @@ class Convolved:
         return f"Conv N{self.batch} C{self.channels} {extent} K{self.filters} {kernel}/{self.stride}{grouped}"
 
 
-Shape = Attended | Convolved
+SweepShape = ModelAttention | ModelConv
 
 
-def attended() -> list[Attended]:
-    found = []
+def attention_shapes() -> list[ModelAttention]:
+    shapes = []
     for b in (1, 8):
-        found += [Attended("BERT", b, 12, 12, s, s, 64) for s in (128, 384, 512)]
-        found += [Attended("GPT-2", b, 12, 12, 1024, 1024, 64, True), Attended("GPT-2 decode", b, 12, 12, 1, 1024, 64)]
-        found += [Attended("Llama decode", b, 32, 8, 1, t, 128) for t in (512, 4096, 32768)]
-        found += [Attended("ViT-B/16", b, 12, 12, 197, 197, 64), Attended("Whisper-tiny", b, 6, 6, 1500, 1500, 64)]
-        found += [Attended("Whisper-tiny decode", b, 6, 6, 1, 1500, 64)]
-        found += [Attended("Gemma", b, 8, 4, 1024, 1024, 256, True), Attended("Gemma decode", b, 8, 4, 1, 4096, 256)]
+        shapes += [ModelAttention("BERT", b, 12, 12, s, s, 64) for s in (128, 384, 512)]
+        shapes += [ModelAttention("GPT-2", b, 12, 12, 1024, 1024, 64, True), ModelAttention("GPT-2 decode", b, 12, 12, 1, 1024, 64)]
+        shapes += [ModelAttention("Llama decode", b, 32, 8, 1, t, 128) for t in (512, 4096, 32768)]
+        shapes += [ModelAttention("ViT-B/16", b, 12, 12, 197, 197, 64), ModelAttention("Whisper-tiny", b, 6, 6, 1500, 1500, 64)]
+        shapes += [ModelAttention("Whisper-tiny decode", b, 6, 6, 1, 1500, 64)]
+        shapes += [ModelAttention("Gemma", b, 8, 4, 1024, 1024, 256, True), ModelAttention("Gemma decode", b, 8, 4, 1, 4096, 256)]
         for side, size in ((64, 40), (32, 80), (16, 160)):
-            found += [Attended("UNet", b, 8, 8, side * side, side * side, size), Attended("UNet text", b, 8, 8, side * side, 77, size)]
-    return [*found, Attended("Llama", 1, 32, 8, 2048, 2048, 128, True), Attended("Llama decode", 1, 32, 8, 1, 131072, 128),
-            Attended("Phi-3", 1, 32, 32, 1024, 1024, 96, True)]
+            shapes += [ModelAttention("UNet", b, 8, 8, side * side, side * side, size), ModelAttention("UNet text", b, 8, 8, side * side, 77, size)]
+    return [*shapes, ModelAttention("Llama", 1, 32, 8, 2048, 2048, 128, True), ModelAttention("Llama decode", 1, 32, 8, 1, 131072, 128),
+            ModelAttention("Phi-3", 1, 32, 32, 1024, 1024, 96, True)]
 
 
-def convolved() -> list[Convolved]:
-    found = []
+def conv_shapes() -> list[ModelConv]:
+    shapes = []
     for n in (1, 16):
-        found += [Convolved("ResNet-50", n, c, (s, s), k, r, stride) for c, s, k, r, stride in
+        shapes += [ModelConv("ResNet-50", n, c, (s, s), k, r, stride) for c, s, k, r, stride in
                   ((3, 224, 64, 7, 2), (64, 56, 64, 3, 1), (64, 56, 256, 1, 1), (128, 28, 128, 3, 1), (512, 28, 1024, 1, 2),
                    (256, 14, 256, 3, 1), (512, 7, 512, 3, 1))]
-        found += [Convolved("ResNeXt-50", n, c, (s, s), c, 3, stride, 32) for c, s, stride in
+        shapes += [ModelConv("ResNeXt-50", n, c, (s, s), c, 3, stride, 32) for c, s, stride in
                   ((128, 56, 1), (256, 56, 2), (256, 28, 1), (512, 14, 1), (1024, 7, 1))]
-        found += [Convolved("ConvNeXt", n, c, (s, s), c, 7, 1, c) for c, s in ((96, 56), (192, 28), (384, 14), (768, 7))]
-        found += [Convolved("EfficientNet", n, c, (s, s), c, r, stride, c) for c, s, r, stride in
+        shapes += [ModelConv("ConvNeXt", n, c, (s, s), c, 7, 1, c) for c, s in ((96, 56), (192, 28), (384, 14), (768, 7))]
+        shapes += [ModelConv("EfficientNet", n, c, (s, s), c, r, stride, c) for c, s, r, stride in
                   ((32, 112, 3, 1), (96, 112, 3, 2), (144, 56, 5, 2), (240, 28, 3, 2), (672, 14, 5, 1))]
-        found += [Convolved("YOLOv5", n, 3, (640, 640), 32, 6, 2), Convolved("YOLOv5", n, 32, (320, 320), 64, 3, 2),
-                  Convolved("YOLOv8", n, 64, (80, 80), 64, 3), Convolved("UNet", n, 320, (64, 64), 320, 3),
-                  Convolved("UNet", n, 640, (32, 32), 640, 3), Convolved("UNet", n, 1280, (16, 16), 1280, 3)]
-    found += [Convolved("VAE", 1, 128, (512, 512), 128, 3), Convolved("VAE", 1, 512, (64, 64), 512, 3)]
-    found += [Convolved("3-D UNet", 1, c, (s, s, s), k, 3) for c, s, k in ((1, 96, 32), (32, 96, 32), (64, 48, 64), (128, 24, 128), (256, 12, 256))]
-    return [*found, Convolved("3-D UNet", 1, 32, (96, 96, 96), 64, 3, 2), Convolved("3-D UNet", 1, 32, (96, 96, 96), 4, 1)]
+        shapes += [ModelConv("YOLOv5", n, 3, (640, 640), 32, 6, 2), ModelConv("YOLOv5", n, 32, (320, 320), 64, 3, 2),
+                  ModelConv("YOLOv8", n, 64, (80, 80), 64, 3), ModelConv("UNet", n, 320, (64, 64), 320, 3),
+                  ModelConv("UNet", n, 640, (32, 32), 640, 3), ModelConv("UNet", n, 1280, (16, 16), 1280, 3)]
+    shapes += [ModelConv("VAE", 1, 128, (512, 512), 128, 3), ModelConv("VAE", 1, 512, (64, 64), 512, 3)]
+    shapes += [ModelConv("3-D UNet", 1, c, (s, s, s), k, 3) for c, s, k in ((1, 96, 32), (32, 96, 32), (64, 48, 64), (128, 24, 128), (256, 12, 256))]
+    return [*shapes, ModelConv("3-D UNet", 1, 32, (96, 96, 96), 64, 3, 2), ModelConv("3-D UNet", 1, 32, (96, 96, 96), 4, 1)]
 
 
-def drawn(rng: np.random.Generator, count: int) -> list[Shape]:
-    found: list[Shape] = []
+def random_shapes(rng: np.random.Generator, count: int) -> list[SweepShape]:
+    shapes: list[SweepShape] = []
     for i in range(count):
         if i % 2:
             kv = int(rng.integers(1, 9))
             queries = int(rng.choice([1, 4, 77, 300, 1000]))
-            found.append(Attended("random", int(rng.integers(1, 5)), kv * int(rng.integers(1, 5)), kv, queries, int(rng.integers(16, 3000)), 8 * int(rng.integers(4, 33))))
+            shapes.append(ModelAttention("random", int(rng.integers(1, 5)), kv * int(rng.integers(1, 5)), kv, queries, int(rng.integers(16, 3000)), 8 * int(rng.integers(4, 33))))
         else:
             groups = int(rng.choice([1, 1, 1, 2, 8, 16]))
             kernel, side = int(rng.choice([1, 3, 3, 5])), int(rng.integers(7, 90))
-            found.append(Convolved("random", int(rng.integers(1, 9)), groups * int(rng.integers(2, 65)), (side, side), groups * int(rng.integers(2, 65)), kernel,
+            shapes.append(ModelConv("random", int(rng.integers(1, 9)), groups * int(rng.integers(2, 65)), (side, side), groups * int(rng.integers(2, 65)), kernel,
                                    int(rng.choice([1, 2])), groups))
-    return found
+    return shapes
 
 
-def attention_launches(torch: Any, at: timing.Launcher, s: Attended, dtype: Any) -> tuple[dict[str, Callable[[], Any]], Any]:
+def attention_launches(torch: Any, at: timing.Launcher, s: ModelAttention, dtype: Any) -> tuple[dict[str, Callable[[], Any]], Any]:
     q = torch.randn(s.batch, s.heads, s.queries, s.size, device="cuda", dtype=dtype)
     k, v = (torch.randn(s.batch, s.key_heads, s.keys, s.size, device="cuda", dtype=dtype) for _ in range(2))
     y = torch.empty_like(q)
@@ -140,7 +140,7 @@ def attention_launches(torch: Any, at: timing.Launcher, s: Attended, dtype: Any)
     return {"ours": at.ours(params, [q, k, v, y]), **theirs}, y
 
 
-def conv_launches(torch: Any, at: timing.Launcher, s: Convolved, dtype: Any, last: bool) -> tuple[dict[str, Callable[[], Any]], Any]:
+def conv_launches(torch: Any, at: timing.Launcher, s: ModelConv, dtype: Any, last: bool) -> tuple[dict[str, Callable[[], Any]], Any]:
     axes = len(s.extent)
     x = torch.randn(s.batch, s.channels, *s.extent, device="cuda", dtype=dtype)
     w = torch.randn(s.filters, s.channels // s.groups, *[s.kernel] * axes, device="cuda", dtype=dtype)
@@ -178,19 +178,19 @@ def time_one(torch: Any, launches: dict[str, Callable[[], Any]], y: Any) -> dict
     return {"ms": {name: statistics.median(times) for name, times in samples.items()}, "off": off}
 
 
-def run(torch: Any, at: timing.Launcher, shapes: list[Shape], end: float) -> tuple[list[dict[str, Any]], list[str]]:
+def run(torch: Any, at: timing.Launcher, shapes: list[SweepShape], end: float) -> tuple[list[dict[str, Any]], list[str]]:
     rows: list[dict[str, Any]] = []
     wrong: list[str] = []
     for number, shape in enumerate(shapes):
         for dtype in (torch.float16, torch.float32):
-            for last in (False, True) if isinstance(shape, Convolved) else (False,):
+            for last in (False, True) if isinstance(shape, ModelConv) else (False,):
                 name = str(dtype).removeprefix("torch.")
                 text = f"{shape.text} {name}" + " channels last" * last
                 if time.monotonic() > end:
                     return rows, [*wrong, f"{len(shapes) - number} of {len(shapes)} shapes were not reached in time"]
                 try:
-                    made = attention_launches(torch, at, shape, dtype) if isinstance(shape, Attended) else conv_launches(torch, at, shape, dtype, last)
-                    row = {"model": shape.model, "shape": text, **time_one(torch, *made)}
+                    launches = attention_launches(torch, at, shape, dtype) if isinstance(shape, ModelAttention) else conv_launches(torch, at, shape, dtype, last)
+                    row = {"model": shape.model, "shape": text, **time_one(torch, *launches)}
                 except (d.DeviceError, RuntimeError) as error:
                     wrong.append(f"{text}: {str(error).splitlines()[0]}")
                     continue
@@ -235,8 +235,8 @@ def main() -> int:
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
     at = timing.Launcher(torch, d.Device(args.library), None, try_all=False)
-    models: list[Shape] = [*attended(), *convolved()]
-    shapes = [*models, *drawn(np.random.default_rng(args.seed), args.random)]
+    models: list[SweepShape] = [*attention_shapes(), *conv_shapes()]
+    shapes = [*models, *random_shapes(np.random.default_rng(args.seed), args.random)]
     rows, wrong = run(torch, at, shapes, end)
     args.out.write_text(json.dumps({"seed": args.seed, "torch": torch.__version__, "rows": rows, "wrong": wrong}, indent=1))
     print(summary(rows))

@@ -156,11 +156,11 @@ class LastOutputs:
         """After it. A graph of `launches` writes as many outputs, or all; one of them is compared."""
         if name not in self.names:
             return
-        written = [i for i, problem in enumerate(self.problems) if not bool(self.torch.isnan(problem.output).all())]
-        if len(written) < min(launches, len(self.problems)):
+        places = [i for i, problem in enumerate(self.problems) if not bool(self.torch.isnan(problem.output).all())]
+        if len(places) < min(launches, len(self.problems)):
             self.error[name] = Error(math.nan, math.nan)
             return
-        first = next((i for i in written if i in self._want), written[0])
+        first = next((i for i in places if i in self._want), places[0])
         if first not in self._want:
             self._want[first] = self.problems[first].expected()
         self.error[name] = error_of(self.torch, self.problems[first].output, self._want[first])
@@ -197,21 +197,21 @@ def error_of(torch: Any, got: Any, want: Any) -> Error:
 def errors(torch: Any, problem: Problem, launches: dict[str, Callable[[], Any]], want: Any = None) -> dict[str, Error]:
     """Of each launch that writes the problem's output, which holds NaN before."""
     want = problem.expected() if want is None else want
-    found = {}
+    by_name = {}
     for name, launch in launches.items():
         problem.output.fill_(float("nan"))
         launch()
         torch.cuda.synchronize()
-        found[name] = error_of(torch, problem.output, want)
-    return found
+        by_name[name] = error_of(torch, problem.output, want)
+    return by_name
 
 
-def out_of_tolerance(found: dict[str, Error], dtype: str) -> str:
+def out_of_tolerance(errors_by_name: dict[str, Error], dtype: str) -> str:
     """Which errors are not within what tools/case.py takes for right, in words; "" where all are. NaN is not within."""
     kind = np.dtype(dtype)
     return ", ".join(
         f"{name} has relative error {error.relative:.2e} (limit {RELATIVE_ERROR[kind]:.0e}), worst {error.worst:.2e} (limit {WORST_ERROR[kind]:.0e})"
-        for name, error in found.items()
+        for name, error in errors_by_name.items()
         if not (error.relative <= RELATIVE_ERROR[kind] and error.worst <= WORST_ERROR[kind])
     )
 
@@ -256,12 +256,12 @@ def ceilings(torch: Any) -> dict[str, float]:
     a = torch.randn(1 << 29, device="cuda")
     b = torch.empty_like(a)
     # A kernel that copies; a copy command in a graph may go to the slower copy engine.
-    found = {"copy": _bytes(a, b) / seconds(lambda: torch.mul(a, 1.0, out=b))}
+    by_name = {"copy": _bytes(a, b) / seconds(lambda: torch.mul(a, 1.0, out=b))}
     for dtype in (torch.float32, torch.float16):
         x, y, z = (torch.randn(8192, 8192, device="cuda", dtype=dtype) for _ in range(3))
         product = functools.partial(torch.mm, x, y, out=z)
-        found[str(dtype).removeprefix("torch.")] = 2 * 8192**3 / seconds(product)
-    return found
+        by_name[str(dtype).removeprefix("torch.")] = 2 * 8192**3 / seconds(product)
+    return by_name
 
 
 def _bytes(*tensors: Any) -> float:

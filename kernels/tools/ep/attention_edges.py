@@ -18,13 +18,13 @@ INPUTS = ("Q", "K", "V", "attn_mask", "past_key", "past_value", "nonpad_kv_seqle
 
 
 def _edge(name: str, feeds: Feeds, ruling: Ruling | None = None, outputs: int = 1, opset: int = 24, **attributes: object) -> Edge:
-    given = [n if n in feeds else "" for n in INPUTS]
-    while not given[-1]:
-        given.pop()
+    inputs = [n if n in feeds else "" for n in INPUTS]
+    while not inputs[-1]:
+        inputs.pop()
     named = ["y", "present_key", "present_value", "scores"]
-    asked = [n if n == "y" or (outputs == 4 and n == "scores") else "" for n in named[:outputs]]
-    node = helper.make_node("Attention", given, asked, **attributes)
-    return Edge(f"Attention, {name}", model([node], feeds, [n for n in asked if n], {}, opset), feeds, ruling)
+    output_names = [n if n == "y" or (outputs == 4 and n == "scores") else "" for n in named[:outputs]]
+    node = helper.make_node("Attention", inputs, output_names, **attributes)
+    return Edge(f"Attention, {name}", model([node], feeds, [n for n in output_names if n], {}, opset), feeds, ruling)
 
 
 def _feeds(dtype: type = np.float32, queries: int = 5, keys: int = 6) -> Feeds:

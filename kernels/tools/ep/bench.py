@@ -99,16 +99,16 @@ def torch_call(name: str, dtype: str, last: bool, compiled: bool, **sizes: int) 
         layout = torch.channels_last if last else torch.contiguous_format
         net = torchvision.models.resnet50(weights=None).eval().cuda().to(kind).to(memory_format=layout)
         x = torch.randn(sizes["batch"], 3, 224, 224, device="cuda", dtype=kind).to(memory_format=layout)
-        made = torch.compile(net, mode="max-autotune") if compiled else net
-        return lambda: made(x)
+        module = torch.compile(net, mode="max-autotune") if compiled else net
+        return lambda: module(x)
     from transformers import BertConfig, BertModel
 
     net = BertModel(BertConfig()).eval().cuda().to(kind)
-    made = torch.compile(net, mode="max-autotune") if compiled else net
+    module = torch.compile(net, mode="max-autotune") if compiled else net
     ids = torch.randint(0, 30522, (sizes["batch"], sizes["sequence"]), device="cuda")
     mask = torch.ones_like(ids)
     mask[:, -max(1, sizes["sequence"] // 4) :] = 0
-    return lambda: made(input_ids=ids, attention_mask=mask)
+    return lambda: module(input_ids=ids, attention_mask=mask)
 
 
 def waited_for(call: Callable[[], object]) -> Callable[[], None]:
@@ -156,11 +156,11 @@ def torch_times(name: str, dtype: str, compiled: bool, **sizes: int) -> tuple[di
     before = torch.cuda.memory_allocated()
     with torch.inference_mode():
         call = torch_call(name, dtype, False, False, **sizes)
-        found = {"torch eager": timed(waited_for(call))}
+        times = {"torch eager": timed(waited_for(call))}
         peak = torch.cuda.max_memory_allocated() - before
-        found["torch graph"] = torch_graph_time(call)
+        times["torch graph"] = torch_graph_time(call)
         if name == "resnet50":
-            found["torch last"] = torch_graph_time(torch_call(name, dtype, True, False, **sizes))
+            times["torch last"] = torch_graph_time(torch_call(name, dtype, True, False, **sizes))
     if compiled:
         import torch._dynamo
         import torch._inductor.config
@@ -168,8 +168,8 @@ def torch_times(name: str, dtype: str, compiled: bool, **sizes: int) -> tuple[di
         torch._dynamo.reset()
         torch._inductor.config.freezing = True
         with torch.no_grad():  # inference_mode would keep it from freezing the weights
-            found["torch compiled"] = timed(waited_for(torch_call(name, dtype, True, True, **sizes)))
-    return found, peak
+            times["torch compiled"] = timed(waited_for(torch_call(name, dtype, True, True, **sizes)))
+    return times, peak
 
 
 def cpu_time(name: str, dtype: str, **sizes: int) -> Timing:

@@ -41,14 +41,14 @@ class RandomCase:
         names = ["" if x is None else f"x{i}" for i, x in enumerate(self.inputs)]
         outputs = [f"y{i}" for i in range(len(self.wanted))]
         node = helper.make_node(self.op, names, outputs, domain=self.domain, **self.attributes)
-        given = [(n, x) for n, x in zip(names, self.inputs, strict=True) if x is not None]
+        present = [(n, x) for n, x in zip(names, self.inputs, strict=True) if x is not None]
         fixed = {f"x{i}" for i in self.constants}
         infos = [
             helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), [f"{n}_{i}" for i in range(x.ndim)])
-            for n, x in given
+            for n, x in present
             if n not in fixed
         ]
-        weights = [numpy_helper.from_array(x, n) for n, x in given if n in fixed]
+        weights = [numpy_helper.from_array(x, n) for n, x in present if n in fixed]
         results = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(w.dtype), [f"{n}_{i}" for i in range(w.ndim)]) for n, w in zip(outputs, self.wanted, strict=True)]
         graph = helper.make_graph([node], self.op, infos, results, weights)
         opsets = [helper.make_opsetid("", OPSET)] + [helper.make_opsetid(self.domain, 1)] * bool(self.domain)
@@ -370,10 +370,10 @@ MAKERS: dict[str, Make] = {
 }  # fmt: skip
 
 
-def _multi_head(rng: np.random.Generator, dtype: str, shape: multi_head_cases.Shape | None = None) -> RandomCase:
+def _multi_head(rng: np.random.Generator, dtype: str, shape: multi_head_cases.MultiHeadShape | None = None) -> RandomCase:
     """com.microsoft's, the kernels' own cases of it; `shape` one of those that are not drawn."""
-    made = multi_head_cases.make(rng, shape or multi_head_cases.any_shape(rng), np.dtype(dtype).type)
-    return RandomCase(made.op, dtype, list(made.inputs.values()), [made.expected.astype(dtype)], dict(made.attributes), domain="com.microsoft", name=made.name)
+    case = multi_head_cases.make(rng, shape or multi_head_cases.any_shape(rng), np.dtype(dtype).type)
+    return RandomCase(case.op, dtype, list(case.inputs.values()), [case.expected.astype(dtype)], dict(case.attributes), domain="com.microsoft", name=case.name)
 
 
 MAKERS["MultiHeadAttention"] = _multi_head

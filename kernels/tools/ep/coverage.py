@@ -46,8 +46,8 @@ class Coverage:
     @property
     def share(self) -> float:
         """The share of the nodes that the provider takes, of those that ONNX Runtime's optimizer has left."""
-        taken = sum(self.taken.values())
-        return taken / max(taken + len(self.left), 1)
+        count = sum(self.taken.values())
+        return count / max(count + len(self.left), 1)
 
     def to_json(self) -> dict[str, object]:
         """The same as plain values."""
@@ -61,20 +61,20 @@ def coverage(model: Path, device: ort.OrtEpDevice, library: Path) -> Coverage:
     parts = session.get_provider_graph_assignment_info()
     if not any(part.get_nodes() for part in parts):
         raise NoRecord(f"onnxruntime {ort.__version__} recorded no node of {model}")
-    asked = _Reasons(loaded, entries(library))
-    taken: Counter[str] = Counter()
+    reasons = _Reasons(loaded, entries(library))
+    counts: Counter[str] = Counter()
     left, groups = [], 0
     for part in parts:
         nodes = list(part.get_nodes())
         if part.ep_name == device.ep_name:
-            taken.update(node.op_type for node in nodes)
+            counts.update(node.op_type for node in nodes)
             groups += len(nodes) > 1
         else:
             left += [
-                NodeReason(node.name, node.op_type, _domain(node.domain), part.ep_name, asked.of(node.name, node.op_type, _domain(node.domain)))
+                NodeReason(node.name, node.op_type, _domain(node.domain), part.ep_name, reasons.of(node.name, node.op_type, _domain(node.domain)))
                 for node in nodes
             ]
-    return Coverage(str(model), dict(taken.most_common()), groups, tuple(left))
+    return Coverage(str(model), dict(counts.most_common()), groups, tuple(left))
 
 
 def _session(model: Path, device: ort.OrtEpDevice) -> ort.InferenceSession:
@@ -112,10 +112,10 @@ class _Reasons:
 
     def of(self, name: str, op: str, domain: str) -> str:
         """The reason, in words."""
-        shown = f"{domain}.{op}" if domain else op
+        full_name = f"{domain}.{op}" if domain else op
         kernels = self.kernels.get((op, domain))
         if not kernels:
-            return f"there is no kernel for {shown}"
+            return f"there is no kernel for {full_name}"
         raw = _schema(op, domain, self.opsets.get(domain, 1))
         fitting = [entry for entry in kernels if raw is None or entry.first <= raw.since_version <= entry.last]
         if raw is not None and not fitting:
@@ -134,17 +134,17 @@ def _on_shapes(graph: onnx.GraphProto) -> set[str]:
     """The names of nodes whose every input is a constant or comes from Shape or Size, by way of such nodes alone."""
     constants = {tensor.name for tensor in graph.initializer}
     shapes: set[str] = set()
-    found = set()
+    names = set()
     for node in graph.node:
-        given = [name for name in node.input if name and name not in constants]
+        inputs = [name for name in node.input if name and name not in constants]
         if node.op_type == "Constant":
             constants.update(node.output)
         elif node.op_type in ("Shape", "Size"):
             shapes.update(node.output)
-        elif given and shapes.issuperset(given):
+        elif inputs and shapes.issuperset(inputs):
             shapes.update(node.output)
-            found.add(node.name)
-    return found
+            names.add(node.name)
+    return names
 
 
 def _schema(op: str, domain: str, opset: int) -> state.schemadef.OpSchema | None:
@@ -155,13 +155,13 @@ def _schema(op: str, domain: str, opset: int) -> state.schemadef.OpSchema | None
 
 def _types(node: onnx.NodeProto, raw: state.schemadef.OpSchema, kernels: list[Entry], known: dict[str, int]) -> str:
     """Which input has a type that no kernel takes; "" where none is known to."""
-    for place, given in enumerate(node.input):
+    for place, value in enumerate(node.input):
         parameter = raw.inputs[min(place, len(raw.inputs) - 1)].typeStr
-        element = known.get(given, 0)
+        element = known.get(value, 0)
         allowed = {number for entry in kernels for number in entry.rules.get(parameter, [element])}
-        if given and element and element not in allowed:
+        if value and element and element not in allowed:
             names = ", ".join(sorted(_type_name(number) for number in allowed))
-            return f"input {place} ({given}) is {_type_name(element)}; kernels take {names}"
+            return f"input {place} ({value}) is {_type_name(element)}; kernels take {names}"
     return ""
 
 
@@ -169,13 +169,13 @@ def _type_name(number: int) -> str:
     return str(onnx.TensorProto.DataType.Name(number)).lower()
 
 
-def report(found: Coverage) -> str:
+def report(result: Coverage) -> str:
     """The coverage as lines of text: what is taken, then each reason with the nodes that it is of."""
-    total = sum(found.taken.values())
-    lines = [f"{found.model}: {total} of {total + len(found.left)} nodes taken ({found.share:.0%}), {found.groups} groups of them as one step each"]
-    lines += [f"  taken  {count:5}  {op}" for op, count in found.taken.items()]
+    total = sum(result.taken.values())
+    lines = [f"{result.model}: {total} of {total + len(result.left)} nodes taken ({result.share:.0%}), {result.groups} groups of them as one step each"]
+    lines += [f"  taken  {count:5}  {op}" for op, count in result.taken.items()]
     reasons: dict[tuple[str, str], list[str]] = {}
-    for node in found.left:
+    for node in result.left:
         reasons.setdefault((node.op, node.reason), []).append(node.name or "(no name)")
     for (op, reason), names in sorted(reasons.items(), key=lambda row: -len(row[1])):
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
@@ -185,10 +185,10 @@ def report(found: Coverage) -> str:
 
 def run(models: Iterable[Path], device: ort.OrtEpDevice, library: Path) -> list[Coverage]:
     """Print each model's coverage, and return them."""
-    found = []
+    results = []
     for model in models:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found.append(coverage(model, device, library))
-        print(report(found[-1]))
-    return found
+            results.append(coverage(model, device, library))
+        print(report(results[-1]))
+    return results

@@ -57,12 +57,12 @@ def sequential_runs(sessions: list[ort.InferenceSession], feeds: Answers) -> Ite
 
 def concurrent_runs(sessions: list[ort.InferenceSession], feeds: Answers) -> list[tuple[int, Answers]]:
     """Two threads a device."""
-    found: list[tuple[int, Answers]] = []
+    outcomes: list[tuple[int, Answers]] = []
     failed: list[Exception] = []
 
     def work(number: int) -> None:
         try:
-            found.extend((number, answers(sessions[number], feeds)) for _ in range(ROUNDS))
+            outcomes.extend((number, answers(sessions[number], feeds)) for _ in range(ROUNDS))
         except Exception as error:
             failed.append(error)
 
@@ -73,7 +73,7 @@ def concurrent_runs(sessions: list[ort.InferenceSession], feeds: Answers) -> lis
         thread.join()
     if failed:
         raise failed[0]
-    return found
+    return outcomes
 
 
 def graph_replays(devices: list[ort.OrtEpDevice], name: str, dtype: str, sizes: dict[str, int]) -> Iterator[tuple[int, Answers]]:
@@ -98,8 +98,8 @@ def foreign_inputs(sessions: list[ort.InferenceSession], devices: list[ort.OrtEp
 def first_difference(outcomes: Iterator[tuple[int, Answers]] | list[tuple[int, Answers]], wanted: Answers) -> str:
     """The first wrong answer or failure, in words."""
     try:
-        for number, found in outcomes:
-            for name, value in found.items():
+        for number, outputs in outcomes:
+            for name, value in outputs.items():
                 if not np.array_equal(value, wanted[name], equal_nan=True):
                     off = np.abs(value.astype(np.float64) - wanted[name].astype(np.float64)).max()
                     return f"device {number}: {name} differs from device 0's by {off:.1e}"

@@ -88,8 +88,8 @@ def _compute() -> Iterator[Edge]:
         yield Edge(f"Attention past {shape}", model([node], feeds, ["y", "a", "b"], {}), feeds)
     for shape in ((5, 6), (4, 6), (2, 1, 5, 6), (5, 7), (5, 3), (5, 0), (2, 5, 6)):  # a short one fits since opset 24
         feeds = past | {"m": _x(*shape)}
-        made = model([helper.make_node("Attention", list(feeds), ["y"])], feeds, ["y"], {})
-        yield Edge(f"Attention mask {shape}", made, feeds)
+        graph = model([helper.make_node("Attention", list(feeds), ["y"])], feeds, ["y"], {})
+        yield Edge(f"Attention mask {shape}", graph, feeds)
 
 
 def _windows() -> Iterator[Edge]:
@@ -177,10 +177,10 @@ def _fused_over_nothing() -> Iterator[Edge]:
     norm = [helper.make_node("Add", ["u", "r"], ["v"]), helper.make_node("LayerNormalization", ["v", "s", "h"], ["y"])]
     for name, after in (("Gelu", [helper.make_node("Gelu", ["u"], ["y"])]), ("Relu", [helper.make_node("Relu", ["u"], ["y"])]), ("norm", norm)):
         feeds = {"x": _x(2, 3, 0)} | ({"r": _x(2, 3, 4)} if name == "norm" else {})
-        made = model(linear + after, feeds, ["y"], weights)
-        for info in made.graph.input:
+        graph = model(linear + after, feeds, ["y"], weights)
+        for info in graph.graph.input:
             info.CopyFrom(helper.make_tensor_value_info(info.name, onnx.TensorProto.FLOAT, feeds[info.name].shape))
-        yield Edge(f"linear layer of no inputs, {name}", made, feeds)
+        yield Edge(f"linear layer of no inputs, {name}", graph, feeds)
 
 
 def _pools_of_known_rank() -> Iterator[Edge]:
@@ -188,9 +188,9 @@ def _pools_of_known_rank() -> Iterator[Edge]:
     for op in ("GlobalMaxPool", "GlobalAveragePool"):
         for shape in ((0, 17, 1, 0), (0, 3, 2, 2), (2, 3, 0, 1)):
             feeds = {"x": _x(*shape)}
-            made = model([helper.make_node(op, ["x"], ["y"])], feeds, ["y"], {})
-            made.graph.input[0].CopyFrom(helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, shape))
-            yield Edge(f"{op} of known rank {shape}", made, feeds)
+            graph = model([helper.make_node(op, ["x"], ["y"])], feeds, ["y"], {})
+            graph.graph.input[0].CopyFrom(helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, shape))
+            yield Edge(f"{op} of known rank {shape}", graph, feeds)
     for stride in (2, 3, 4):
         yield _one("AveragePool", _x(1, 1, 9), kernel_shape=[1], strides=[stride], auto_pad="SAME_UPPER", opset=22)
 
@@ -284,14 +284,14 @@ def run(device: ort.OrtEpDevice) -> list[EdgeResult]:
 
 def _choices(device: ort.OrtEpDevice) -> list[EdgeResult]:
     feeds, weights = {"x": _x(2, 16, 12, 12)}, {"w": _x(32, 16, 3, 3)}
-    made = model([helper.make_node("Conv", ["x", "w"], ["y"])], feeds, ["y"], weights)
-    wanted = [np.asarray(w) for w in open_session(made, device, options={"conv_choice": "rule"}).run(None, feeds)]
+    graph = model([helper.make_node("Conv", ["x", "w"], ["y"])], feeds, ["y"], weights)
+    wanted = [np.asarray(w) for w in open_session(graph, device, options={"conv_choice": "rule"}).run(None, feeds)]
     results = []
     with tempfile.TemporaryDirectory() as folder:
         file = str(Path(folder) / "choices")
         for how in ("measure", "cached"):
             Path(file).touch()
-            got = _answers(lambda h=how: open_session(made, device, options={"conv_choice": h, "conv_cache": file}), feeds)
+            got = _answers(lambda h=how: open_session(graph, device, options={"conv_choice": h, "conv_cache": file}), feeds)
             results.append(EdgeResult(f"conv_choice {how}", _wrong(got, wanted, "the rule's choice")))
     odd = _x(1, 64, 40, 40)
     odd[0, 5, 9, 9] = np.nan  # no output is to be NaN whose window does not hold it

@@ -107,8 +107,8 @@ def _loads(model: onnx.ModelProto) -> bool:
 
 
 def _judge(entry: Entry, schema: Schema, kinds: Kinds, device: ort.OrtEpDevice, options: dict[str, str]) -> TypeResult:
-    said = " ".join(f"{name} {np.dtype(kind)}" for name, kind in kinds.items())
-    name = f"{entry.op} {schema.version}, {said} {options or ''}"
+    types = " ".join(f"{name} {np.dtype(kind)}" for name, kind in kinds.items())
+    name = f"{entry.op} {schema.version}, {types} {options or ''}"
     drawn = example(entry.op, kinds, schema)
     model, feeds = _model(entry, schema, drawn)
     try:

@@ -169,9 +169,9 @@ def check_models(device: object, cpu: bool, fewer: bool) -> int:
                 opened = session.open_session(models.model(name, dtype), device, options={"fuse": fuse})
                 elsewhere = session.compute_nodes_elsewhere(opened, device.ep_name)
                 for size in sizes[name][: 1 if cpu or fewer else 2]:
-                    found = dict(zip([o.name for o in opened.get_outputs()], opened.run(None, models.feeds(name, dtype, **size)), strict=True))
+                    outputs = dict(zip([o.name for o in opened.get_outputs()], opened.run(None, models.feeds(name, dtype, **size)), strict=True))
                     wanted = bench.cpu_result(name, dtype, **size)
-                    error = max(session.relative_error(found[k], wanted[k]) for k in wanted)
+                    error = max(session.relative_error(outputs[k], wanted[k]) for k in wanted)
                     wrong = bool(elsewhere) or not error <= MODEL_TOLERANCE[dtype]
                     bad += wrong
                     print(f"{'  FAILED' if wrong else ''} {name} {dtype} {size} {'fused' if fuse == '1' else 'plain'}: error {error:.1e}, "
@@ -221,16 +221,16 @@ def check_two_at_once(device: object) -> int:
     return len(wrong)
 
 
-def check_devices(found: list[object]) -> int:
+def check_devices(offered: list[object]) -> int:
     """Sessions on each of several devices, against the first one's answers."""
-    if len(found) < 2:
+    if len(offered) < 2:
         print("devices: one is offered, nothing to hold against it")
         return 0
     from tools.ep import devices
 
-    results = devices.run(found)
+    results = devices.run(offered)
     wrong = [(what, why) for what, why in results if why]
-    print(f"{len(found)} devices: {len(results)} checks, {len(wrong)} wrong" + "".join(f"\n  FAILED {what}: {why}" for what, why in wrong))
+    print(f"{len(offered)} devices: {len(results)} checks, {len(wrong)} wrong" + "".join(f"\n  FAILED {what}: {why}" for what, why in wrong))
     return len(wrong)
 
 
@@ -269,8 +269,8 @@ def time_one(device: object, which: str, compiled: bool) -> dict[str, object]:
         row[key] = vars(bench.timed(bound.run))
         after = device_memory_used()
         row[f"{key} bytes"] = None if before is None or after is None else after - before
-        found = bound.results()
-        row[f"{key} error"] = max(session.relative_error(found[k], wanted[k]) for k in wanted)
+        outputs = bound.results()
+        row[f"{key} error"] = max(session.relative_error(outputs[k], wanted[k]) for k in wanted)
         del bound
     if not bench.torch_lacks(name):
         times, peak = bench.torch_times(name, dtype, compiled, **size)
@@ -311,13 +311,13 @@ def time_models(device: object, which: str, compiled: bool) -> tuple[list[dict[s
 
 def sanitize(library: Path, cases: int, seconds: float, children: Children) -> int:
     """memcheck and racecheck over each of the checks, all at once; how many found something in our kernels or did not end."""
-    found = shutil.which("compute-sanitizer")
-    if found is None:
+    program = shutil.which("compute-sanitizer")
+    if program is None:
         raise Unusable("compute-sanitizer is not in PATH")
     runs = []
     for tool in ("memcheck", "racecheck"):
         for check in CHECKS[:-2] if tool == "racecheck" else CHECKS[:-1]:  # threads and devices run the models' kernels again, slowly
-            command = [found, "--tool", tool, "--error-exitcode", "9", sys.executable, str(KERNELS / "ep" / "gpu-check"), "--library", str(library),
+            command = [program, "--tool", tool, "--error-exitcode", "9", sys.executable, str(KERNELS / "ep" / "gpu-check"), "--library", str(library),
                        "--quick", "--cases", str(cases), "--only", check, "--fewer"]
             runs.append(children.start(f"{tool} {check}", command))
     bad = 0
@@ -398,15 +398,15 @@ def cover(args: argparse.Namespace, device: object, library: Path) -> int:
     """Say what the provider takes of each model; 0, or 2 for a file that cannot be opened."""
     from tools.ep import coverage
 
-    if gone := [str(model) for model in args.coverage if not model.is_file()]:
-        raise Unusable(f"{', '.join(gone)}: no such file; next: name ONNX models")
+    if missing := [str(model) for model in args.coverage if not model.is_file()]:
+        raise Unusable(f"{', '.join(missing)}: no such file; next: name ONNX models")
     try:
-        found = coverage.run(args.coverage, device, library)
+        results = coverage.run(args.coverage, device, library)
     except Exception as error:  # ONNX's and ONNX Runtime's own types
         raise Unusable(f"a model cannot be opened: {str(error).splitlines()[0]}") from error
     if args.json:
         args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps([each.to_json() for each in found], indent=1))
+        args.json.write_text(json.dumps([each.to_json() for each in results], indent=1))
     return 0
 
 

@@ -50,9 +50,9 @@ class Addmm:
     def write(self, s: GraphBuilder) -> str:
         """The three nodes."""
         weight = (16, 12) if self.attributes.get("transB") else (12, 16)
-        a = _shape(s, s.given("x", 2, 5, 12), *self.before)
-        w = s.given("w", *weight) if self.given == "w" else s.weight(*weight)
-        c = s.given("c", *self.bias) if self.given == "c" else s.weight(*self.bias)
+        a = _shape(s, s.graph_input("x", 2, 5, 12), *self.before)
+        w = s.graph_input("w", *weight) if self.graph_input == "w" else s.weight(*weight)
+        c = s.graph_input("c", *self.bias) if self.graph_input == "c" else s.weight(*self.bias)
         return _shape(s, s.op("Gemm", a, w, c, **self.attributes), *self.after)
 
 
@@ -62,23 +62,23 @@ def _relu(product: Addmm) -> Write:
 
 def _layers() -> Iterator[tuple[str, Write, Steps | None]]:
     for half_first in (False, True):
-        yield f"linear, gelu, half first {half_first}", lambda s, h=half_first: gelu(s, linear(s, s.given("x", 2, 5, 12), 12, 20, h), h), ONE
-    yield "linear, relu", lambda s: s.op("Relu", linear(s, s.given("x", 2, 3, 4, 7), 7, 9)), ONE
-    yield "linear of a matrix, relu", lambda s: s.op("Relu", linear(s, s.given("x", 6, 7), 7, 9)), ONE
+        yield f"linear, gelu, half first {half_first}", lambda s, h=half_first: gelu(s, linear(s, s.graph_input("x", 2, 5, 12), 12, 20, h), h), ONE
+    yield "linear, relu", lambda s: s.op("Relu", linear(s, s.graph_input("x", 2, 3, 4, 7), 7, 9)), ONE
+    yield "linear of a matrix, relu", lambda s: s.op("Relu", linear(s, s.graph_input("x", 6, 7), 7, 9)), ONE
     yield "linear, relu of NaN", lambda s: s.op("Relu", linear(s, with_nan(s, "x", 2, 5, 12), 12, 16)), ONE
-    yield "linear, residual, norm", lambda s: norm(s, s.op("Add", linear(s, s.given("x", 2, 5, 12), 12, 16), s.given("r", 2, 5, 16)), 16), ONE
+    yield "linear, residual, norm", lambda s: norm(s, s.op("Add", linear(s, s.graph_input("x", 2, 5, 12), 12, 16), s.graph_input("r", 2, 5, 16)), 16), ONE
     for shape in ((1, 5, 16), (16,), (3, 2, 5, 16)):
-        yield f"linear, residual {shape}, norm", lambda s, r=shape: norm(s, s.op("Add", linear(s, s.given("x", 2, 5, 12), 12, 16), s.given("r", *r)), 16), ONE
-    yield "residual that broadcasts, norm", lambda s: norm(s, s.op("Add", s.given("x", 1, 5, 16), s.given("r", 2, 1, 16)), 16), ONE
+        yield f"linear, residual {shape}, norm", lambda s, r=shape: norm(s, s.op("Add", linear(s, s.graph_input("x", 2, 5, 12), 12, 16), s.graph_input("r", *r)), 16), ONE
+    yield "residual that broadcasts, norm", lambda s: norm(s, s.op("Add", s.graph_input("x", 1, 5, 16), s.graph_input("r", 2, 1, 16)), 16), ONE
     yield "addmm, relu", _relu(Addmm()), ONE
     yield "addmm with its weight transposed, relu", _relu(Addmm(attributes={"transB": 1})), ONE
     yield "addmm, gelu", lambda s: gelu(s, Addmm(attributes={"transB": 1}).write(s), True), ONE
-    yield "addmm, residual, norm", lambda s: norm(s, s.op("Add", Addmm().write(s), s.given("r", 2, 5, 16)), 16), ONE
+    yield "addmm, residual, norm", lambda s: norm(s, s.op("Add", Addmm().write(s), s.graph_input("r", 2, 5, 16)), 16), ONE
     yield "addmm of other rows than x has, relu", _relu(Addmm(after=(5, 2, 16))), ONE
     yield "addmm, its result parted, relu", _relu(Addmm(after=(10, 2, 8))), ONE
     yield "addmm, its result's rows cut and joined, relu", _relu(Addmm(after=(4, 40))), ONE
     yield "addmm of rows cut and joined, relu", lambda s: s.op(
-        "Relu", _shape(s, s.op("Gemm", _shape(s, s.given("x", 2, 6, 10), 10, 12), s.weight(12, 16), s.weight(16)), 5, -1, 16)
+        "Relu", _shape(s, s.op("Gemm", _shape(s, s.graph_input("x", 2, 6, 10), 10, 12), s.weight(12, 16), s.weight(16)), 5, -1, 16)
     ), ONE  # fmt: skip
 
 
@@ -92,8 +92,8 @@ def _lookalikes() -> Iterator[tuple[str, Write, Steps | None]]:
         yield f"addmm with a bias of {bias}, relu", _relu(Addmm(bias=bias)), Steps(0, 4)
     yield "addmm of two inputs, relu", _relu(Addmm(given="w")), Steps(0, 4)
     yield "addmm with a bias given, relu", _relu(Addmm(given="c")), Steps(0, 4)
-    yield "linear of one, residual, norm", lambda s: norm(s, s.op("Add", linear(s, s.given("x", 2, 5, 12), 12, 1), s.given("r", 2, 5, 16)), 16), None
-    yield "addmm to other rows, residual, norm", lambda s: norm(s, s.op("Add", Addmm(after=(20, 8)).write(s), s.given("r", 20, 8)), 8), Steps(2)
+    yield "linear of one, residual, norm", lambda s: norm(s, s.op("Add", linear(s, s.graph_input("x", 2, 5, 12), 12, 1), s.graph_input("r", 2, 5, 16)), 16), None
+    yield "addmm to other rows, residual, norm", lambda s: norm(s, s.op("Add", Addmm(after=(20, 8)).write(s), s.graph_input("r", 20, 8)), 8), Steps(2)
     yield "addmm used twice", _used_twice, Steps(1, 3)
     yield "addmm that is an output", _is_output, Steps(1, 1)
     yield "addmm's matrix is an output", _matrix_is_output, Steps(1, 2)
@@ -128,7 +128,7 @@ class AttentionForm:
 
     def write(self, s: GraphBuilder) -> str:
         """The whole of it."""
-        x = s.given("x", 2, 6, WIDTH)
+        x = s.graph_input("x", 2, 6, WIDTH)
         rows = _shape(s, x, -1, WIDTH) if self.linear == "addmm" else ""
         perms = ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])
         q, k, v = (self._operand(s, x, rows, i, perm) for i, perm in enumerate(perms))
@@ -167,7 +167,7 @@ def _attentions() -> Iterator[tuple[str, Write, Steps | None]]:
 
 
 def _block(s: GraphBuilder) -> str:
-    y = attention(s, s.given("x", 2, 6, WIDTH), "x", s.given("m", 2, 1, 1, 6), True)
+    y = attention(s, s.graph_input("x", 2, 6, WIDTH), "x", s.graph_input("m", 2, 1, 1, 6), True)
     return norm(s, s.op("Add", linear(s, y, WIDTH, WIDTH), "x"), WIDTH)
 
 
@@ -182,4 +182,4 @@ def graphs() -> Iterator[CountedGraph]:
 
 def run(device: ort.OrtEpDevice) -> list[GraphOutcome]:
     """Each graph, fused and plain."""
-    return [row for held in graphs() for row in judge(device, held.name, held.model, held.feeds, [{}, {"fuse": "0"}], held.steps)]
+    return [row for graph in graphs() for row in judge(device, graph.name, graph.model, graph.feeds, [{}, {"fuse": "0"}], graph.steps)]

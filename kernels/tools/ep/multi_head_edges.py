@@ -14,17 +14,17 @@ OUTPUTS = ("y", "present_key", "present_value")
 
 
 def _edge(name: str, feeds: Feeds, outputs: int = 1, **attributes: object) -> Edge:
-    given = [n if n in feeds else "" for n in INPUTS]
-    while not given[-1]:
-        given.pop()
-    asked = list(OUTPUTS[:outputs])
-    node = helper.make_node("MultiHeadAttention", given, asked, domain="com.microsoft", **({"num_heads": 2} | attributes))
-    made = model([node], feeds, asked, {}, 17)
-    made.opset_import.append(helper.make_opsetid("com.microsoft", 1))
-    for info in made.graph.input:  # it is claimed where its ranks are known
+    inputs = [n if n in feeds else "" for n in INPUTS]
+    while not inputs[-1]:
+        inputs.pop()
+    output_names = list(OUTPUTS[:outputs])
+    node = helper.make_node("MultiHeadAttention", inputs, output_names, domain="com.microsoft", **({"num_heads": 2} | attributes))
+    graph = model([node], feeds, output_names, {}, 17)
+    graph.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    for info in graph.graph.input:  # it is claimed where its ranks are known
         kind = helper.np_dtype_to_tensor_dtype(feeds[info.name].dtype)
         info.CopyFrom(helper.make_tensor_value_info(info.name, kind, [None] * feeds[info.name].ndim))
-    return Edge(f"MultiHeadAttention, {name}", made, feeds)
+    return Edge(f"MultiHeadAttention, {name}", graph, feeds)
 
 
 def _feeds(queries: int = 5, keys: int = 6, **more: Array) -> Feeds:

@@ -84,10 +84,10 @@ def _pictures(dtype: type) -> Iterator[Edge]:
 
 
 def _by_reference(name: str, nodes: list[tuple[str, list[str], str]], feeds: dict[str, Array]) -> Edge:
-    made = model([helper.make_node(op, inputs, [out]) for op, inputs, out in nodes], feeds, ["y"], {})
+    graph = model([helper.make_node(op, inputs, [out]) for op, inputs, out in nodes], feeds, ["y"], {})
     with np.errstate(all="ignore"):
-        answer = np.asarray(ReferenceEvaluator(made).run(None, feeds)[0])
-    return Edge(f"{name} of special values", made, feeds, Ruling([answer], REFERENCE, {}))
+        answer = np.asarray(ReferenceEvaluator(graph).run(None, feeds)[0])
+    return Edge(f"{name} of special values", graph, feeds, Ruling([answer], REFERENCE, {}))
 
 
 def _functions(dtype: type) -> Iterator[Edge]:

@@ -53,20 +53,20 @@ def entries(library: Path) -> list[Entry]:
     """Every kernel of a library that ONNX Runtime registers."""
     listing = ctypes.CDLL(str(_with_kernels(library.resolve()))).RocKernelsKernels
     listing.restype = ctypes.c_char_p
-    found = []
+    rows = []
     for line in listing().decode().splitlines():
         op, domain, first, last, *rules = line.split()
         types = {name: [int(t) for t in numbers.split(",")] for name, numbers in (r.split("=") for r in rules)}
-        found.append(Entry(op, "" if domain == "-" else domain, int(first), int(last), types))
-    return found
+        rows.append(Entry(op, "" if domain == "-" else domain, int(first), int(last), types))
+    return rows
 
 
 @cache
 def _every_schema() -> dict[tuple[str, str], list[state.schemadef.OpSchema]]:
-    found: dict[tuple[str, str], list[state.schemadef.OpSchema]] = {}
+    by_operator: dict[tuple[str, str], list[state.schemadef.OpSchema]] = {}
     for raw in state.get_all_operator_schema():
-        found.setdefault((raw.name, raw.domain), []).append(raw)
-    return {key: sorted(versions, key=lambda s: s.since_version) for key, versions in found.items()}
+        by_operator.setdefault((raw.name, raw.domain), []).append(raw)
+    return {key: sorted(versions, key=lambda s: s.since_version) for key, versions in by_operator.items()}
 
 
 def _opset(versions: list[int], version: int) -> int | None:
@@ -80,7 +80,7 @@ def _opset(versions: list[int], version: int) -> int | None:
 
 def schemas(entry: Entry) -> list[Schema]:
     """The schemas that the kernel is for and that a model may have, oldest first."""
-    found = []
+    rows = []
     known = _every_schema().get((entry.op, entry.domain), [])
     for raw in known:
         opset = _opset([s.since_version for s in known], raw.since_version)
@@ -89,5 +89,5 @@ def schemas(entry: Entry) -> list[Schema]:
         allowed = {t.type_param_str: [_NAMES[s[7:-1]] for s in t.allowed_type_strs if s[7:-1] in _NAMES] for t in raw.type_constraints}
         used = {p.typeStr for p in [*raw.inputs, *raw.outputs]} & set(allowed)
         inputs = [(p.typeStr, "Optional" not in str(p.option)) for p in raw.inputs]
-        found.append(Schema(raw.since_version, opset, inputs, frozenset(used), allowed, frozenset(raw.attributes)))
-    return found
+        rows.append(Schema(raw.since_version, opset, inputs, frozenset(used), allowed, frozenset(raw.attributes)))
+    return rows

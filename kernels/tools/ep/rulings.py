@@ -28,13 +28,13 @@ POOL_SAME = "{}, SAME: output_spatial_shape[i] = floor((input_spatial_shape[i] -
 SHAPE = "GroupNormalization: Y: The output tensor of the same shape as X"
 
 
-def _seen(what: str, *releases: str) -> dict[str, str]:
+def _deviation(what: str, *releases: str) -> dict[str, str]:
     return dict.fromkeys(releases or ("1.30", "1.31", "1.32"), what)
 
 
 def _fixed(what: str) -> dict[str, str]:
     """What 1.32 no longer does."""
-    return _seen(what, "1.30", "1.31")
+    return _deviation(what, "1.30", "1.31")
 
 
 def _products() -> Iterator[Edge]:
@@ -57,8 +57,8 @@ def _convolutions() -> Iterator[Edge]:
         bias = floats(4)
         feeds, weights = {"x": floats(1, 0, 5, 5)}, {"w": floats(4, 0, kernel, kernel), "b": bias}
         wanted = [np.broadcast_to(bias[None, :, None, None], (1, 4, extent, extent))]
-        made = model([helper.make_node("Conv", ["x", "w", "b"], ["y"])], feeds, ["y"], weights)
-        yield Edge(f"Conv over no channels, kernel {kernel}", made, feeds, Ruling(wanted, CONV, astray))
+        graph = model([helper.make_node("Conv", ["x", "w", "b"], ["y"])], feeds, ["y"], weights)
+        yield Edge(f"Conv over no channels, kernel {kernel}", graph, feeds, Ruling(wanted, CONV, astray))
 
 
 def _attend(q: Array, k: Array, v: Array, bias: Array | None = None) -> Array:
@@ -70,8 +70,8 @@ def _attend(q: Array, k: Array, v: Array, bias: Array | None = None) -> Array:
 
 
 def _attention(name: str, feeds: Feeds, wanted: Array, sentence: str, astray: str | dict[str, str], opset: int = 23, fatal: bool = False, **attributes: float) -> Edge:
-    made = model([helper.make_node("Attention", list(feeds), ["y"], **attributes)], feeds, ["y"], {}, opset)
-    return Edge(f"Attention {opset}, {name}", made, feeds, Ruling([wanted], sentence, _seen(astray) if isinstance(astray, str) else astray, fatal))
+    graph = model([helper.make_node("Attention", list(feeds), ["y"], **attributes)], feeds, ["y"], {}, opset)
+    return Edge(f"Attention {opset}, {name}", graph, feeds, Ruling([wanted], sentence, _deviation(astray) if isinstance(astray, str) else astray, fatal))
 
 
 def _attentions() -> Iterator[Edge]:
@@ -97,20 +97,20 @@ def _slices() -> Iterator[Edge]:
     far = 2**63 - 1
     for start, end in ((3, far), (-8, far), (-1, far)):
         at = [np.array([v], np.int64) for v in (start, end, 0, -1)]
-        yield one("Slice", floats(5), *at, ruling=Ruling([np.zeros(0, np.float32)], BACKWARDS, _seen("takes the largest integer for the end of the axis backwards, too")))
+        yield one("Slice", floats(5), *at, ruling=Ruling([np.zeros(0, np.float32)], BACKWARDS, _deviation("takes the largest integer for the end of the axis backwards, too")))
 
 
 def _pools() -> Iterator[Edge]:
     """SAME cuts off what a stride passes over, and reaches as far as a kernel that is spread out."""
     x = np.arange(9, dtype=np.float32).reshape(1, 1, 9)
     wanted = [np.array([[[1, 4, 7]]], np.float32)]
-    ruling = Ruling(wanted, POOL_PADS, _seen("refuses"))
+    ruling = Ruling(wanted, POOL_PADS, _deviation("refuses"))
     yield one("MaxPool", x, kernel_shape=[1], strides=[3], auto_pad="SAME_UPPER", opset=22, ruling=ruling)
     for op in ("MaxPool", "AveragePool"):
         spread = np.max if op == "MaxPool" else np.mean
         taps = [[x[0, 0, i] for i in (o - 3, o, o + 3) if 0 <= i < 5] for o in range(5)]
         wanted = [np.array([[[spread(t) for t in taps]]], np.float32)]
-        astray = _seen("answers as if it were not padded")
+        astray = _deviation("answers as if it were not padded")
         yield one(op, x[:, :, :5], kernel_shape=[3], dilations=[3], auto_pad="SAME_UPPER", opset=22, ruling=Ruling(wanted, POOL_SAME.format(op), astray))
 
 
@@ -121,4 +121,4 @@ def ruled() -> Iterator[Edge]:
     yield from _attentions()
     yield from _slices()
     yield from _pools()
-    yield one("GroupNormalization", floats(2, 4, 0), floats(4), floats(4), num_groups=2, ruling=Ruling([floats(2, 4, 0)], SHAPE, _seen("refuses")))
+    yield one("GroupNormalization", floats(2, 4, 0), floats(4), floats(4), num_groups=2, ruling=Ruling([floats(2, 4, 0)], SHAPE, _deviation("refuses")))

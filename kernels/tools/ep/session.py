@@ -61,10 +61,10 @@ def open_session(
 
 def record(session: ort.InferenceSession) -> list[tuple[str, list[str]]]:
     """Provider and operators of each step: of each fused group, and of each node that runs alone. Raises NoRecord where there is none."""
-    found = [(part.ep_name, [node.op_type for node in part.get_nodes()]) for part in session.get_provider_graph_assignment_info()]
-    if not any(operators for _, operators in found):
+    rows = [(part.ep_name, [node.op_type for node in part.get_nodes()]) for part in session.get_provider_graph_assignment_info()]
+    if not any(operators for _, operators in rows):
         raise NoRecord(f"onnxruntime {ort.__version__} recorded no node of this session: where they run is not known")
-    return found
+    return rows
 
 
 def placement(session: ort.InferenceSession) -> dict[str, Counter[str]]:

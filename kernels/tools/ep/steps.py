@@ -16,16 +16,16 @@ def known(name: str, dtype: str) -> onnx.ModelProto:
     model = onnx.ModelProto()
     model.CopyFrom(models.model(name, dtype))
     feeds = models.feeds(name, dtype, **SIZES[name])
-    for given in model.graph.input:
-        for axis, extent in zip(given.type.tensor_type.shape.dim, feeds[given.name].shape, strict=True):
+    for value in model.graph.input:
+        for axis, extent in zip(value.type.tensor_type.shape.dim, feeds[value.name].shape, strict=True):
             axis.dim_value = extent
     return model
 
 
 def step_counts(model: onnx.ModelProto, device: ort.OrtEpDevice) -> tuple[int, int]:
     """Fused groups, and nodes alone."""
-    found = [len(part) for part in parts(open_session(model, device))]
-    return sum(n > 1 for n in found), sum(n == 1 for n in found)
+    sizes = [len(part) for part in parts(open_session(model, device))]
+    return sum(n > 1 for n in sizes), sum(n == 1 for n in sizes)
 
 
 def run(device: ort.OrtEpDevice, dtypes: list[str]) -> list[tuple[str, tuple[int, int], tuple[int, int], bool]]:
