@@ -50,8 +50,8 @@ def trains(folder: Path = PACKAGE) -> Iterator[str]:
         by_name.setdefault(function.name, []).append(function)
     for first in (function for same in by_name.values() for function in same):
         for second, names in _handed(first, {name: name for name in first.parameters}, by_name):
-            for third, kept in _handed(second, names, by_name):
-                yield f"{first} → {second} → {third} hand on {', '.join(sorted(kept.values()))}"
+            for third, names_of_third in _handed(second, names, by_name):
+                yield f"{first} → {second} → {third} hand on {', '.join(sorted(names_of_third.values()))}"
 
 
 def _handed(
@@ -72,6 +72,6 @@ def _handed(
 
 
 if __name__ == "__main__":
-    found = sorted(set(trains()))
-    print("\n".join(found) or "no argument trains")
-    sys.exit(bool(found))
+    lines = sorted(set(trains()))
+    print("\n".join(lines) or "no argument trains")
+    sys.exit(bool(lines))

@@ -103,8 +103,8 @@ class Tree:
 
     def own(self, module: str) -> frozenset[str]:
         """The modules of this tree that one imports: a package where a name is taken from its own `__init__`."""
-        found = {self._module_of(source, name) for source, name in self.imports[module]}
-        return frozenset(found & self.modules.keys()) - {module}
+        modules = {self._module_of(source, name) for source, name in self.imports[module]}
+        return frozenset(modules & self.modules.keys()) - {module}
 
     def part(self, module: str) -> str:
         """The part that a module is in; `__init__` for the tree's own."""
@@ -189,43 +189,43 @@ class Scan:
 
     def _read(self, node: ast.AST, eager: bool) -> None:
         children: list[ast.AST] = list(ast.iter_child_nodes(node))
-        found: list[tuple[str, str]] = []
+        imports: list[tuple[str, str]] = []
         if isinstance(node, ast.If) and self._is_for_types(node.test):
             children = list(node.orelse)
         elif isinstance(node, ast.Import):
-            found = [(alias.name, "") for alias in node.names]
+            imports = [(alias.name, "") for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            found = [(self._source(node), alias.name) for alias in node.names]
+            imports = [(self._source(node), alias.name) for alias in node.names]
         elif isinstance(node, ast.Call) and (functions := self._names(node.func) & IMPORTERS.keys()):
             self.uses |= functions
-            found = [each for function in functions for each in self._called(function, node)]
+            imports = [each for function in functions for each in self._called(function, node)]
             children = [*node.args, *node.keywords]
         elif isinstance(node, ast.Name | ast.Attribute):
             names = self._names(node)
             self.uses |= names
             if names & IMPORTERS.keys():
                 self.computed.add(ast.unparse(node))
-        self.imports.update(found)
-        self.eager.update(found if eager else ())
+        self.imports.update(imports)
+        self.eager.update(imports if eager else ())
         inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
         for child in children:
             self._read(child, eager and not inside)
 
     def _called(self, function: str, call: ast.Call) -> list[tuple[str, str]]:
         """What a call imports, where its text says it."""
-        given = {word.arg: word.value for word in call.keywords if word.arg}
-        node = call.args[0] if call.args else given.get(IMPORTERS[function])
+        keywords = {word.arg: word.value for word in call.keywords if word.arg}
+        node = call.args[0] if call.args else keywords.get(IMPORTERS[function])
         name = self._literal(node) if IMPORTERS[function] and node else None
         package: str | None = self._package
         if name and function == "importlib.import_module" and name.startswith("."):
-            at = call.args[1] if len(call.args) > 1 else given.get("package")
+            at = call.args[1] if len(call.args) > 1 else keywords.get("package")
             package = self._package if at and ast.unparse(at) == "__package__" else self._literal(at) if at else None
-        level, taken = 0, ("",)
+        level, names = 0, ("",)
         if function.endswith("__import__"):
-            depth = call.args[4] if len(call.args) > 4 else given.get("level", ast.Constant(0))
-            listed = call.args[3] if len(call.args) > 3 else given.get("fromlist", ast.Tuple([], ast.Load()))
+            depth = call.args[4] if len(call.args) > 4 else keywords.get("level", ast.Constant(0))
+            listed = call.args[3] if len(call.args) > 3 else keywords.get("fromlist", ast.Tuple([], ast.Load()))
             try:
-                level, taken = ast.literal_eval(depth), tuple(ast.literal_eval(listed)) or ("",)
+                level, names = ast.literal_eval(depth), tuple(ast.literal_eval(listed)) or ("",)
             except ValueError:
                 name = None
         if name is None or package is None:
@@ -234,7 +234,7 @@ class Scan:
         if function == "pkgutil.resolve_name":
             source, _, attribute = name.partition(":")
             return [(source, attribute)]
-        return [(self._absolute("." * level + name, package), each) for each in taken]
+        return [(self._absolute("." * level + name, package), each) for each in names]
 
     def _literal(self, node: ast.AST) -> str | None:
         """The text of a literal, or the package that an f-string names before its first value: what is imported lies there."""
@@ -538,10 +538,10 @@ def order() -> str:
 
 
 def main() -> int:
-    found = [line for tree in TREES for line in violations(tree, ROOTS)]
+    lines = [line for tree in TREES for line in violations(tree, ROOTS)]
     modules = {path for tree in TREES for path in tree.modules.values()}
-    print("\n".join(found) or f"{len(modules)} modules in {len(TREES)} trees, no violation")
-    return bool(found)
+    print("\n".join(lines) or f"{len(modules)} modules in {len(TREES)} trees, no violation")
+    return bool(lines)
 
 
 if __name__ == "__main__":

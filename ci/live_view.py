@@ -24,13 +24,13 @@ WIDTH = 104
 
 def read(folder: Path) -> list[tuple[float, events.Event]]:
     """The run's events with their times."""
-    found = []
+    rows = []
     for line in (folder / "events.jsonl").read_text().splitlines():
         row = json.loads(line)
         at, kind = row.pop("at"), getattr(events, row.pop("event"))
         row = {k: tuple(v) if isinstance(v, list) else Compiles(**v) if k == "compiles" else v for k, v in row.items()}
-        found.append((at, kind(**row)))
-    return found
+        rows.append((at, kind(**row)))
+    return rows
 
 
 def main() -> None:
@@ -53,9 +53,9 @@ def main() -> None:
         for line in lines_of(event):
             console.print(line)
     log = Path(str(next(e.log for _, e in rows if isinstance(e, events.StepStarted) and e.step == longest)))
-    shown = log.read_text().splitlines()
+    lines = log.read_text().splitlines()
     part = folder / "part.log"
-    part.write_text("\n".join(shown[: max(4, int(SHARE * len(shown)))]))
+    part.write_text("\n".join(lines[: max(4, int(SHARE * len(lines)))]))
     since, event = view.running[longest]
     view.running[longest] = (since, events.StepStarted(event.step, event.key, str(part), event.expected))
     view.started = rows[0][0] + shift

@@ -71,12 +71,12 @@ def architecture() -> str:
 def man_pages() -> dict[str, str]:
     """A man page for stackbuild and one for each of its commands, from their help: file name to text."""
     load_commands()
-    found = {f"stackbuild-{name.removeprefix('stackbuild ').replace(' ', '-')}": (name, text) for name, text in commands()}
-    made = {f"{page}.1": _man(page, name, text) for page, (name, text) in found.items()}
-    names = "\n".join(f".BR {page.replace('-', chr(92) + '-')} (1)" for page in found)
+    pages = {f"stackbuild-{name.removeprefix('stackbuild ').replace(' ', '-')}": (name, text) for name, text in commands()}
+    texts = {f"{page}.1": _man(page, name, text) for page, (name, text) in pages.items()}
+    names = "\n".join(f".BR {page.replace('-', chr(92) + '-')} (1)" for page in pages)
     summary = "Build, verify, benchmark and publish ROCm ONNX Runtime stacks from one recipe."
     whole = f'.TH STACKBUILD 1\n.SH NAME\nstackbuild \\- {summary}\n.SH SEE ALSO\n{names}\n'
-    return {"stackbuild.1": whole, **made}
+    return {"stackbuild.1": whole, **texts}
 
 
 def _man(page: str, name: str, text: str) -> str:

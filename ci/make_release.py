@@ -44,11 +44,11 @@ def run(words: list[str], **settings: object) -> str:
 def materials(commit: str) -> tuple[Material, ...]:
     """The commit, and each requirement of the wheel: what it needs beside itself."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    found = [Material("source", "stackbuild", __version__, f"git+file:stackbuild@{commit}", "", (("gitCommit", commit),))]
+    rows = [Material("source", "stackbuild", __version__, f"git+file:stackbuild@{commit}", "", (("gitCommit", commit),))]
     for text in project["dependencies"]:
         requirement = Requirement(text)
-        found.append(Material("external-library", requirement.name, str(requirement.specifier), f"pkg:pypi/{requirement.name.lower()}"))
-    return tuple(sorted(found))
+        rows.append(Material("external-library", requirement.name, str(requirement.specifier), f"pkg:pypi/{requirement.name.lower()}"))
+    return tuple(sorted(rows))
 
 
 def export(folder: Path, commit: str, time: int) -> Path:
@@ -78,7 +78,7 @@ def build(folder: Path, commit: str, time: int, umask: int, **environment: str) 
 
 
 def assert_equal(one: dict[str, Path], other: dict[str, Path]) -> None:
-    first, second = ({name: digest.of_file(path) for name, path in found.items()} for found in (one, other))
+    first, second = ({name: digest.of_file(path) for name, path in files.items()} for files in (one, other))
     if first != second:
         sys.exit(f"two builds of one commit differ: {first} and {second}")
     for name, sha256 in first.items():

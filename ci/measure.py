@@ -56,11 +56,11 @@ def peer(name: str) -> str:
 
 def medians(sides: dict[str, Callable[[], float]], rounds: int) -> dict[str, float]:
     """The sides' medians, one run of each a round."""
-    found: dict[str, list[float]] = {name: [] for name in sides}
+    seconds: dict[str, list[float]] = {name: [] for name in sides}
     for _ in range(rounds):
         for name, run in sides.items():
-            found[name].append(run())
-    return {name: statistics.median(values) for name, values in found.items()}
+            seconds[name].append(run())
+    return {name: statistics.median(values) for name, values in seconds.items()}
 
 
 def row(*cells: object) -> None:
@@ -122,8 +122,8 @@ def plan(work: Path) -> None:
         sides = {"stackbuild": lambda p=path: seconds([STACKBUILD, "plan", "-r", str(p), "--json"], work, env)}
         if n <= 100 and peer("bob"):
             sides["bob"] = lambda f=work / f"bobplan{n}": seconds([peer("bob"), "ls"], f)
-        found = medians(sides, 7)
-        row(n, found["stackbuild"], found.get("bob", "–"))
+        times = medians(sides, 7)
+        row(n, times["stackbuild"], times.get("bob", "–"))
 
 
 def noop(work: Path) -> None:

@@ -65,28 +65,28 @@ def milliseconds(work: Callable[[], object], members: list[Member], steps: int) 
     return (cpu(members) - before) / steps * 1000
 
 
-def local(made: Cluster, plan: Plan, name: str) -> None:
+def local(members: Cluster, plan: Plan, name: str) -> None:
     """The same steps on this machine, pushed as a build with `write: true` does it."""
-    with client(made, name) as opened:
-        context = replace(opened, placement=None, actions=actions(made.root))
+    with client(members, name) as opened:
+        context = replace(opened, placement=None, actions=actions(members.root))
         built, broken = schedule(plan, context, Limits(1, 1 << 40))
         assert not broken
         _push_made(built, context)
 
 
-def placed(made: Cluster, plan: Plan, name: str) -> None:
-    with client(made, name) as context:
+def placed(members: Cluster, plan: Plan, name: str) -> None:
+    with client(members, name) as context:
         build(context, plan)
 
 
 def overhead(folder: Path, url: str, steps: int, rounds: int) -> None:
-    with cluster(folder / "cluster", url) as made:
-        members = [made.scheduler(), made.step_worker("w1")]
-        placed(made, chain(2, "warm"), "warm")
+    with cluster(folder / "cluster", url) as peers:
+        members = [peers.scheduler(), peers.step_worker("w1")]
+        placed(peers, chain(2, "warm"), "warm")
         rows = []
         for number in range(rounds):
-            here = milliseconds(lambda: local(made, chain(steps, f"l{number}"), f"l{number}"), members, steps)  # noqa: B023
-            there = milliseconds(lambda: placed(made, chain(steps, f"p{number}"), f"p{number}"), members, steps)  # noqa: B023
+            here = milliseconds(lambda: local(peers, chain(steps, f"l{number}"), f"l{number}"), members, steps)  # noqa: B023
+            there = milliseconds(lambda: placed(peers, chain(steps, f"p{number}"), f"p{number}"), members, steps)  # noqa: B023
             rows.append((here, there, there - here))
             print(f"round {number}: CPU ms a step, local with push {here:.1f}, placed {there:.1f}")
         for name, column in zip(("local with push", "placed", "overhead"), zip(*rows, strict=True), strict=True):
@@ -108,13 +108,13 @@ def two_beside_one(folder: Path, url: str) -> None:
     plans = {recipe: sleeping(recipe) for recipe in ("debian-13", "debian-sid")}
     walls = []
     for workers in (1, 2):
-        with cluster(folder / f"of-{workers}", f"{url}-{workers}") as made:
-            made.scheduler()
+        with cluster(folder / f"of-{workers}", f"{url}-{workers}") as peers:
+            peers.scheduler()
             for number in range(workers):
-                made.step_worker(f"w{number}", amounts='{"step": 1}')
+                peers.step_worker(f"w{number}", amounts='{"step": 1}')
             started = time.monotonic()
             with ThreadPoolExecutor(2) as pool:
-                list(pool.map(lambda pair: placed(made, pair[1], pair[0]), plans.items()))
+                list(pool.map(lambda pair: placed(peers, pair[1], pair[0]), plans.items()))
             walls.append(time.monotonic() - started)
             steps = sum(len(plan.steps) for plan in plans.values())
             print(f"{workers} worker(s) of one step at once: {steps} sleeping steps in {walls[-1]:.1f} s")

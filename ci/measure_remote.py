@@ -75,9 +75,9 @@ def registry(folder: Path) -> Iterator[Registry]:
     program = shutil.which("docker-registry")
     if program is None:
         raise SystemExit("docker-registry is not installed: apt-get install docker-registry")
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
     config = folder / "registry.yml"
     config.write_text(CONFIG.format(folder=folder / "registry", port=port))
     process = subprocess.Popen(
@@ -159,11 +159,11 @@ def run(folder: Path, megabytes: int, files: int, export: bool) -> list[Figure]:
         row("push", lambda: push_all(pushing, place()))
         row("push again: nothing to do", lambda: push_all(pushing, place()))
         pulling = Store(folder / "puller", new_run_id())
-        said = Said()
-        puller = Puller(pulling, (TrustedRemote(place(), trusted()),), said, lambda: None)
+        messages = Said()
+        puller = Puller(pulling, (TrustedRemote(place(), trusted()),), messages, lambda: None)
         row("pull", lambda: puller.pull(question))
-        if said.lines or pulling.find(question.key) is None:
-            raise SystemExit(f"the pull failed: {said.lines}")
+        if messages.lines or pulling.find(question.key) is None:
+            raise SystemExit(f"the pull failed: {messages.lines}")
         row("1,000 misses", lambda: [puller.pull(asked(f"step: {number}\n")) for number in range(1000)])
         for store in (pushing, pulling):
             store.close()

@@ -1,8 +1,8 @@
-"""Names: what a class, an alias, a function or a variable of stackbuild is called.
+"""Names: what a class, an alias, a function or a variable of this repository's Python is called.
 
 A name is the noun of its value. A word such as `found` says how a value came about and not what it is, so no function,
-parameter or variable of the packages in `COVERED` is called so. Fields are left out: they are keys of the JSON
-documents. No class and no alias of these packages is called so either, and none has two meanings.
+parameter or variable of `stackbuild`, `kernels` and `ci` is called so. Fields are left out: they are keys of the JSON
+documents. No class and no alias is called so either, and within one of the three trees none has two meanings.
 `python ci/names.py` prints every violation and exits 1 if there is one.
 """
 
@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from layout import LEVELS, STACKBUILD
+from layout import ROOTS
 
 PARTICIPLES = frozenset(
     (
@@ -23,8 +23,6 @@ PARTICIPLES = frozenset(
     )
 )
 """Words that no function, parameter or variable is called by."""
-COVERED = frozenset(LEVELS)
-"""The packages that the rules hold for."""
 _CAMEL_CASE = re.compile(r"_?[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*")
 _PARTICIPLE_TYPE = re.compile(r"_?(?:[A-Z][a-z]*[^e]ed|Built|Found|Kept|Made|Said|Taken|Told)")
 """A type of one word that is a participle. `StepFailed` and `RunStarted` are the usual forms of errors and events."""
@@ -45,30 +43,27 @@ def variables(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.name
 
 
-def types(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
-    """Line, name and meaning of every class and alias. A class means its own name, an alias its expression."""
+def types(module: str, tree: ast.Module) -> Iterator[tuple[int, str, str]]:
+    """Line, name and meaning of every class and alias. A class means its own dotted name, an alias its expression."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
-            yield node.lineno, node.name, f"class {node.name}"
-    for node in tree.body:
-        aliases = (
-            [each.id for each in node.targets if isinstance(each, ast.Name)] if isinstance(node, ast.Assign) else []
-        )
-        for name in filter(_CAMEL_CASE.fullmatch, aliases):
-            yield node.lineno, name, ast.unparse(node.value)
+            yield node.lineno, node.name, f"{module}.{node.name}"
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign):
+            for target in statement.targets:
+                if isinstance(target, ast.Name) and _CAMEL_CASE.fullmatch(target.id):
+                    yield statement.lineno, target.id, ast.unparse(statement.value)
 
 
-def violations(files: dict[str, Path], covered: frozenset[str]) -> Iterator[str]:
-    """A sentence for each name that breaks a rule. `files` are modules by dotted name."""
+def violations(files: dict[str, Path]) -> Iterator[str]:
+    """A sentence for each name that breaks a rule. `files` are the modules of one tree by dotted name."""
     meanings: dict[str, tuple[str, str]] = {}
     for module, path in sorted(files.items()):
-        if STACKBUILD.part(module) not in covered:
-            continue
         tree = ast.parse(path.read_text("utf-8"))
         for line, name in variables(tree):
             if name.strip("_") in PARTICIPLES:
                 yield f"{path}:{line}: `{name}` says how the value came about: name what it is"
-        for line, name, meaning in types(tree):
+        for line, name, meaning in types(module, tree):
             if _PARTICIPLE_TYPE.fullmatch(name):
                 yield f"{path}:{line}: the type `{name}` is called by a participle: name it by a noun"
             before, place = meanings.setdefault(name, (meaning, f"{path}:{line}"))
@@ -77,8 +72,9 @@ def violations(files: dict[str, Path], covered: frozenset[str]) -> Iterator[str]
 
 
 def main() -> int:
-    lines = list(violations(STACKBUILD.modules, COVERED))
-    print("\n".join(lines) or f"names of {len(STACKBUILD.modules)} modules: nothing found")
+    lines = [line for tree in ROOTS for line in violations(tree.modules)]
+    modules = sum(len(tree.modules) for tree in ROOTS)
+    print("\n".join(lines) or f"names of {modules} modules in {len(ROOTS)} trees: nothing found")
     return bool(lines)
 
 

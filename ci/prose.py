@@ -44,9 +44,9 @@ class Text:
 def pages() -> Iterator[Text]:
     """The paragraphs of every page, without code."""
     guides = {f"docs/{name}.md" if "." not in name else name for name in GUIDES}
-    found = [REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
-    found += [p for p in sorted((REPOSITORY / "docs").rglob("*.md")) if p.parent.name != "appendix" and p.stem != "performance"]
-    for path in found:
+    paths = [REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
+    paths += [p for p in sorted((REPOSITORY / "docs").rglob("*.md")) if p.parent.name != "appendix" and p.stem != "performance"]
+    for path in paths:
         name = str(path.relative_to(REPOSITORY))
         for line, paragraph in paragraphs(path.read_text("utf-8")):
             yield Text(name, line, paragraph, name in guides)
@@ -71,7 +71,7 @@ def sources() -> Iterator[Text]:
     """Docstrings and texts of stackbuild; those of a Stop are limited."""
     for path in sorted((REPOSITORY / "stackbuild").rglob("*.py")):
         name, tree = str(path.relative_to(REPOSITORY)), ast.parse(path.read_text("utf-8"))
-        said = {
+        printed = {
             id(part)
             for node in ast.walk(tree)
             if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in STOPS
@@ -80,9 +80,9 @@ def sources() -> Iterator[Text]:
         for node in ast.walk(tree):
             if isinstance(node, ast.JoinedStr):
                 text = "".join(str(v.value) if isinstance(v, ast.Constant) else "`x`" for v in node.values)
-                yield Text(name, node.lineno, text, id(node) in said)
+                yield Text(name, node.lineno, text, id(node) in printed)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
-                yield from (Text(name, node.lineno, part, id(node) in said) for part in re.split(r"\n\s*\n", node.value))
+                yield from (Text(name, node.lineno, part, id(node) in printed) for part in re.split(r"\n\s*\n", node.value))
 
 
 def helps() -> Iterator[Text]:
@@ -117,9 +117,9 @@ def findings(texts: Iterator[Text], table: list[dict[str, str]]) -> Iterator[str
 
 def main() -> int:
     table = tomllib.loads((REPOSITORY / "ci/prose.toml").read_text("utf-8"))["word"]
-    found = sorted(set(findings((text for part in (pages(), sources(), helps()) for text in part), table)))
-    print("\n".join(found) or "sentences: nothing found")
-    return bool(found)
+    lines = sorted(set(findings((text for part in (pages(), sources(), helps()) for text in part), table)))
+    print("\n".join(lines) or "sentences: nothing found")
+    return bool(lines)
 
 
 if __name__ == "__main__":

@@ -81,24 +81,24 @@ def make(fetched: Path, mirror: Path) -> int:
             else:
                 lacking.append(url)
         for rows in read_lock(loaded).deps.values():
-            lacking += [f"{d.url}: {said}" for d in rows if (said := _archive(d.url, d.digest, fetched, mirror))]
+            lacking += [f"{d.url}: {fault}" for d in rows if (fault := _archive(d.url, d.digest, fetched, mirror))]
     print(*(f"lacks {line}" for line in sorted(set(lacking))), sep="\n")
     return 0
 
 
 def _archive(url: str, digest: str, fetched: Path, mirror: Path) -> str:
     """Make the archive of that URL. Returns why it could not be made, "" where it was, or lies there."""
-    found = ARCHIVE.match(url)
+    match = ARCHIVE.match(url)
     target = mirror / url.removeprefix("https://")
     if target.is_file():
         return _differs(target, digest)
-    place = repository(fetched, f"{found['owner']}/{found['name']}") if found else None
-    if found is None or place is None:
+    place = repository(fetched, f"{match['owner']}/{match['name']}") if match else None
+    if match is None or place is None:
         return "no repository to make it of"
-    form = "zip" if found["end"] == ".zip" else "tar"
-    folder = f"{found['name']}-{re.sub(r'^v(?=[0-9])', '', found['ref'])}/"
+    form = "zip" if match["end"] == ".zip" else "tar"
+    folder = f"{match['name']}-{re.sub(r'^v(?=[0-9])', '', match['ref'])}/"
     words = ["git", "-C", str(place), "archive", f"--format={form}", f"--prefix={folder}"]
-    done = subprocess.run([*words, *(["-6"] if form == "zip" else []), found["ref"]], env=GITHUB, capture_output=True)
+    done = subprocess.run([*words, *(["-6"] if form == "zip" else []), match["ref"]], env=GITHUB, capture_output=True)
     if done.returncode:
         return done.stderr.decode(errors="replace").strip().splitlines()[-1]
     data = done.stdout
@@ -107,9 +107,9 @@ def _archive(url: str, digest: str, fetched: Path, mirror: Path) -> str:
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f"{target.name}.part")
     part.write_bytes(data)
-    if said := _differs(part, digest):
+    if fault := _differs(part, digest):
         part.unlink()
-        return said
+        return fault
     part.rename(target)
     return ""
 
@@ -138,10 +138,10 @@ def _rows(loaded: LoadedRecipe, mirror: Path) -> Iterator[Row]:
     took = {e["step"]: f"yes, {_seconds(e['key']):.0f} s" for e in events if e["event"] == "StepFinished"}
     broke = {e["step"]: f"**no**: {e['what']}" for e in events if e["event"] == "StepBroke"}
     against = {
-        found[1]: found[2]
+        match[1]: match[2]
         for e in events
         if e["event"] == "Note"
-        and (found := re.match(r"(\S+) is configured against empty stand-ins for (.+)", e["text"]))
+        and (match := re.match(r"(\S+) is configured against empty stand-ins for (.+)", e["text"]))
     }
     (plan,) = stackbuild(mirror, "plan", "-r", name, "--json", whole=True)
     state = {step["step"]: step["state"] for step in plan["steps"]}
@@ -173,14 +173,14 @@ def _loads(mirror: Path, name: str) -> dict[str, str]:
         e["step"]: default_root() / "trees" / e["tree"][:2] / e["tree"] for e in events if e["event"] == "StepFinished"
     }
     houses = sorted(str(tree) for step, tree in trees.items() if step.startswith("wheelhouse."))
-    said = {}
+    rungs_of_step = {}
     for step, tree in trees.items():
         for wheel in sorted(tree.glob("*.whl")) if not step.startswith("wheelhouse.") else ():
             words = ["verify", str(wheel), "-r", name, "--root", str(trees["base"]), "--json"]
             (result,) = stackbuild(mirror, *words, *(("--wheelhouse", houses[0]) if houses else ()), whole=True)
             rungs = {r["name"]: r["status"] for r in result["verification"]["rungs"]}
-            said[step] = ", ".join(f"{rung}: {rungs[rung]}" for rung in ("load", "load with ROCm") if rung in rungs)
-    return said
+            rungs_of_step[step] = ", ".join(f"{rung}: {rungs[rung]}" for rung in ("load", "load with ROCm") if rung in rungs)
+    return rungs_of_step
 
 
 def stackbuild(mirror: Path, *words: str, whole: bool = False) -> list[dict[str, Any]]:

@@ -53,7 +53,7 @@ TARGETS = (
 
 
 @dataclass(frozen=True)
-class Point:
+class GrowthPoint:
     """What N recipes come to. Hours are of one core, by the guesses; `plan_cpu` and `run_cpu` are seconds of this program.
 
     `hours_alone`: each recipe built by itself. `hours_first`: all into one store. `hours_nightly`: one of the ten ONNX
@@ -125,9 +125,9 @@ def context_in(folder: Path, ran: list[str]) -> Iterator[BuildContext]:
 
     def answer(spec: SessionSpec, exec: Exec) -> ExecResult:
         out = next(mount.source for mount in spec.mounts if mount.at == "/out")
-        seen = [str(mount.source) for mount in spec.mounts if not mount.writable]
+        sources = [str(mount.source) for mount in spec.mounts if not mount.writable]
         with (out / "made").open("a") as file:  # what it was made from and by: other inputs give another output
-            file.write(f"{exec.argv} {exec.env} {seen}\n")
+            file.write(f"{exec.argv} {exec.env} {sources}\n")
         return ExecResult(0, 0.0)
 
     def act(job: Job) -> dict[str, str]:
@@ -160,7 +160,7 @@ def context_in(folder: Path, ran: list[str]) -> Iterator[BuildContext]:
         store.close()
 
 
-def simulate(count: int, folder: Path) -> Point:
+def simulate(count: int, folder: Path) -> GrowthPoint:
     team, began = Team(), time.process_time()
     plans = [team.plan(*variant) for variant in variants(count)]
     plan_cpu = time.process_time() - began
@@ -172,8 +172,8 @@ def simulate(count: int, folder: Path) -> Point:
     nightly, ran_nightly = _night(moved, folder)
     steps = sum(len(plan.steps) for plan, _ in plans)
     keys = len({step.key for plan, _ in plans for step in plan.steps})
-    asked = len({plan.by_name[name].key for plan, _ in plans for name in plan.wanted})
-    return Point(count, plan_cpu, steps, keys, alone, first, nightly, ran, ran_nightly, asked, run_cpu)
+    keys_of_build = len({plan.by_name[name].key for plan, _ in plans for name in plan.wanted})
+    return GrowthPoint(count, plan_cpu, steps, keys, alone, first, nightly, ran, ran_nightly, keys_of_build, run_cpu)
 
 
 def _night(plans: list[tuple[Plan, dict[str, float]]], folder: Path) -> tuple[float, int]:

@@ -51,11 +51,11 @@ def _main(words: list[str]) -> int:
     if unknown := [name for name in options.rig if name not in rigs]:
         print(f"campaign: no rig {', '.join(unknown)}; `list` names them", file=sys.stderr)
         return 2
-    cases = {name: frame.chosen(rigs[name], options.seed, options.share, options.only) for name in options.rig or rigs}
+    cases = {name: frame.sample(rigs[name], options.seed, options.share, options.only) for name in options.rig or rigs}
     if options.only and not any(cases.values()):
         print(f"campaign: no case of {', '.join(cases)} has {options.only!r} in its name", file=sys.stderr)
         return 2
-    counts = [_run(rigs[name], chosen, options) for name, chosen in cases.items() if chosen or not options.only]
+    counts = [_run(rigs[name], selection, options) for name, selection in cases.items() if selection or not options.only]
     if options.json:
         print(json.dumps([asdict(count) for count in counts], indent=1))
     lost = sum(len(count.lost) for count in counts)
@@ -92,13 +92,13 @@ def today() -> int:
 
 
 def _run(rig: frame.Rig, cases: Sequence[frame.Case], options: argparse.Namespace) -> frame.Count:
-    told, tried = time.monotonic(), 0
+    printed_at, tried = time.monotonic(), 0
 
     def tick(case: frame.Case, lost: str) -> None:
-        nonlocal told, tried
+        nonlocal printed_at, tried
         tried += 1
-        if not sys.stderr.isatty() and time.monotonic() - told > PROGRESS_SECONDS:
-            told = time.monotonic()
+        if not sys.stderr.isatty() and time.monotonic() - printed_at > PROGRESS_SECONDS:
+            printed_at = time.monotonic()
             print(f"  {rig.name}: {tried} of {len(cases)}", file=sys.stderr, flush=True)
         if lost:
             print(f"  LOST {rig.name} {case.name}: {lost}", file=sys.stderr)

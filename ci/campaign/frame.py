@@ -67,11 +67,11 @@ class Count:
 
 def rigs() -> dict[str, Rig]:
     """Every rig by its name."""
-    modules = (import_module(f"campaign.rigs.{found.name}") for found in iter_modules([str(RIGS)]))
+    modules = (import_module(f"campaign.rigs.{entry.name}") for entry in iter_modules([str(RIGS)]))
     return {module.RIG.name: module.RIG for module in modules}
 
 
-def chosen(rig: Rig, seed: int, share: float = 1.0, only: str = "") -> list[Case]:
+def sample(rig: Rig, seed: int, share: float = 1.0, only: str = "") -> list[Case]:
     """The cases of a run: all, or that share of them (at least one) drawn with the seed, or those whose name has `only`."""
     random = Random(f"{rig.name} {seed}")
     cases = list(rig.cases(random))

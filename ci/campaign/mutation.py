@@ -33,45 +33,45 @@ _VALUES: tuple[Any, ...] = (
 
 def spoilt(data: bytes, random: Random) -> bytes:
     """The bytes with one to six changes: bits, numbers, tokens, and pieces cut out, doubled, moved or cut off."""
-    made = bytearray(data)
+    content = bytearray(data)
     for _ in range(random.choice((1, 1, 1, 2, 3, 6))):
-        _spoil(made, random)
-    return bytes(made)
+        _spoil(content, random)
+    return bytes(content)
 
 
-def _spoil(made: bytearray, random: Random) -> None:
-    at = random.randrange(len(made) + 1)
+def _spoil(content: bytearray, random: Random) -> None:
+    at = random.randrange(len(content) + 1)
     size = random.choice((1, 2, 4, 8, 24, 56, 500))
     kind = random.randrange(9)
-    if kind == 0 and at < len(made):
-        made[at] ^= 1 << random.randrange(8)
-    elif kind == 1 and at < len(made):
-        made[at] = random.randrange(256)
+    if kind == 0 and at < len(content):
+        content[at] ^= 1 << random.randrange(8)
+    elif kind == 1 and at < len(content):
+        content[at] = random.randrange(256)
     elif kind == 2:
         width = random.choice((1, 2, 4, 8))
         number = random.choice(_NUMBERS) + random.randrange(-2, 3)
-        made[at : at + width] = (number % (1 << 8 * width)).to_bytes(width, random.choice(("little", "big")))
+        content[at : at + width] = (number % (1 << 8 * width)).to_bytes(width, random.choice(("little", "big")))
     elif kind == 3:
-        del made[at : at + size]
+        del content[at : at + size]
     elif kind == 4:
-        made[at:at] = made[at : at + size]
+        content[at:at] = content[at : at + size]
     elif kind == 5:
         token = random.choice(_TOKENS)
-        made[at : at + random.choice((0, len(token)))] = token
+        content[at : at + random.choice((0, len(token)))] = token
     elif kind == 6:
-        other = random.randrange(len(made) + 1)
-        made[at : at + size] = made[other : other + size]
+        other = random.randrange(len(content) + 1)
+        content[at : at + size] = content[other : other + size]
     elif kind == 7:
-        del made[at:]
+        del content[at:]
     elif kind == 8:
-        made[at : at + size] = bytes(min(size, max(0, len(made) - at)))
+        content[at : at + size] = bytes(min(size, max(0, len(content) - at)))
 
 
 def spoilt_json(value: Any, random: Random) -> Any:
     """The value with one to three members replaced, removed, doubled or renamed."""
-    made = json.loads(json.dumps(value))
+    document = json.loads(json.dumps(value))
     for _ in range(random.choice((1, 1, 2, 3))):
-        holder, key = _somewhere(made, random)
+        holder, key = _somewhere(document, random)
         if holder is None:
             return random.choice(_VALUES)
         kind = random.randrange(4)
@@ -83,7 +83,7 @@ def spoilt_json(value: Any, random: Random) -> Any:
             holder[f"{key}x"] = holder.pop(key)
         else:
             holder[key] = random.choice(_VALUES)
-    return made
+    return document
 
 
 def _somewhere(value: Any, random: Random) -> tuple[Any, Any]:

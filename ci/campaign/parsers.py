@@ -46,8 +46,8 @@ class Target:
 
 
 def _of(seeds: Callable[[], tuple[bytes, ...]]) -> Callable[[Random], bytes]:
-    kept = cache(seeds)
-    return lambda random: spoilt(random.choice(kept()), random)
+    samples = cache(seeds)
+    return lambda random: spoilt(random.choice(samples()), random)
 
 
 class _Memory:
@@ -83,8 +83,8 @@ def _bundles() -> tuple[bytes, ...]:
 
 def _libraries() -> tuple[bytes, ...]:
     versions = {"libc.so.6": ["GLIBC_2.17"], "libm.so.6": ["GLIBC_2.27"]}
-    made = library(exports=["f", "g"], versions=versions, isa=2, rodata=b"/home/x/y.c\0numpy.core\0")
-    return made, without_sections(made)
+    whole = library(exports=["f", "g"], versions=versions, isa=2, rodata=b"/home/x/y.c\0numpy.core\0")
+    return whole, without_sections(whole)
 
 
 def _parse_object(data: bytes) -> None:
@@ -110,8 +110,8 @@ def _parse_bundles(data: bytes) -> None:
 
 def _parse_header(data: bytes) -> None:
     with suppress(MalformedError):
-        said = ccob.header(data)
-        ccob.check_size(said, len(data))
+        header = ccob.header(data)
+        ccob.check_size(header, len(data))
 
 
 def _parse_library(data: bytes) -> None:
@@ -136,18 +136,18 @@ def _texts() -> tuple[bytes, ...]:
     contents = GOOD.contents()
     names = ("METADATA", "WHEEL", "entry_points.txt", "RECORD")
     entry = b"[console_scripts]\nforge = onnxruntime_ep_forge:main\n[gui_scripts]\nx = y.z:a.b [extra]\n"
-    made = {name: contents.get(f"{GOOD.info}/{name}", entry) for name in names}
-    made["RECORD"] = record(contents, "x-1.dist-info/RECORD")
-    return tuple(b"%d" % number + text for number, text in enumerate(made.values()))
+    files = {name: contents.get(f"{GOOD.info}/{name}", entry) for name in names}
+    files["RECORD"] = record(contents, "x-1.dist-info/RECORD")
+    return tuple(b"%d" % number + text for number, text in enumerate(files.values()))
 
 
 def _parse_texts(data: bytes) -> None:
     """The first character says which of the files the rest is."""
     name = ("METADATA", "WHEEL", "entry_points.txt", "RECORD")[data[0] % 4 if data else 0]
     texts = {f"{INFO}/{name}": data[1:]}
-    said, _ = wheel.wheel("x-1-py3-none-any.whl", list(texts), texts, lambda path, broken: None)
-    wheel.required_names(said.requires, extras=False)
-    wheel.is_specifier(said.requires_python)
+    metadata, _ = wheel.wheel("x-1-py3-none-any.whl", list(texts), texts, lambda path, broken: None)
+    wheel.required_names(metadata.requires, extras=False)
+    wheel.is_specifier(metadata.requires_python)
 
 
 def _parse_file(data: bytes, folder: Path, name: str) -> None:
@@ -159,11 +159,11 @@ def _parse_file(data: bytes, folder: Path, name: str) -> None:
 
 
 def _results(random: Random) -> bytes:
-    made = spoilt_json(document(measured()), random)
-    if isinstance(made, dict) and "schema" in made and random.random() < 0.9:
+    body = spoilt_json(document(measured()), random)
+    if isinstance(body, dict) and "schema" in body and random.random() < 0.9:
         with suppress(UnicodeEncodeError):  # a lone surrogate has no digest
-            made = sealed(made)
-    text = json.dumps(made).encode()
+            body = sealed(body)
+    text = json.dumps(body).encode()
     return spoilt(text, random) if random.random() < 0.1 else text
 
 
@@ -171,8 +171,8 @@ def _parse_results(data: bytes, folder: Path) -> None:
     path = folder / "r.json"
     path.write_bytes(data)
     with suppress(Stop):
-        found = read_benchmarks(path)
-        markdown(of_results(found, judgement.judge(found, DEFAULT, TODAY)))
+        results = read_benchmarks(path)
+        markdown(of_results(results, judgement.judge(results, DEFAULT, TODAY)))
     with suppress(Stop):
         read_verdict(path)
 
@@ -189,8 +189,8 @@ GATES = b"""gates:
 
 def _parse_gates(data: bytes) -> None:
     with suppress(Stop, ValidationError):
-        found, _ = yaml.compose(data.decode("utf-8", "replace"), "g.yaml")
-        judgement.judge(measured(), Gates.model_validate(found).gates, TODAY)
+        table, _ = yaml.compose(data.decode("utf-8", "replace"), "g.yaml")
+        judgement.judge(measured(), Gates.model_validate(table).gates, TODAY)
 
 
 def targets(folder: Path) -> dict[str, tuple[Target, int]]:

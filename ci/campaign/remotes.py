@@ -39,9 +39,9 @@ def sound() -> SoundRemote:
         builder.close()
         registry.seen.clear()
         store = Store(folder / "puller", new_run_id())
-        said = Said()
-        if puller(store, registry.reader(), said).pull(asked()) is None or said.warnings:
-            raise AssertionError(f"the sound remote is not: {said.lines}")
+        messages = Said()
+        if puller(store, registry.reader(), messages).pull(asked()) is None or messages.warnings:
+            raise AssertionError(f"the sound remote is not: {messages.lines}")
         store.close()
     return SoundRemote(registry, tree, folder / "builder", tuple(dict.fromkeys(registry.seen)))
 
@@ -51,11 +51,11 @@ def wrong(root: Path, registry: FakeRegistry) -> str:
 
     The fault is over then, so another pull must give the sound output.
     """
-    store, said = open_at(root), Said()
+    store, messages = open_at(root), Said()
     try:
-        pulled = puller(store, registry.reader(), said).pull(asked())
+        pulled = puller(store, registry.reader(), messages).pull(asked())
         if pulled is None:
-            if not said.warnings:
+            if not messages.warnings:
                 return "a miss without a warning"
             if store.find(asked().key) is not None or list((store.root / "trees").glob("*/*")):
                 return "a miss that left something in the store"
@@ -79,13 +79,13 @@ def not_sound(store: Store) -> str:
 
 def pulls(root: Path, registry: FakeRegistry) -> str:
     """Why a pull from a registry without a fault does not give the sound output; "" where it does and leaves nothing."""
-    store, said = open_at(root), Said()
+    store, messages = open_at(root), Said()
     try:
         store.reap()
-        if puller(store, registry.reader(), said).pull(asked()) is None:
-            if "no room" in str(said.warnings):
+        if puller(store, registry.reader(), messages).pull(asked()) is None:
+            if "no room" in str(messages.warnings):
                 raise NotRun("the disk is full")
-            return f"the next pull misses: {said.lines}"
+            return f"the next pull misses: {messages.lines}"
         if left := [path.name for path in store.tmp.iterdir()]:
             return f"left behind: {left}"
         return not_sound(store)

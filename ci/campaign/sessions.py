@@ -48,8 +48,8 @@ def lacking(runner: str) -> str:
     if runner == "image" and os.geteuid() != 0:
         return "only root extends images"
     if runner != "docker":
-        gone = [tool for tool in ("bwrap", "unshare", "mmdebstrap") if not shutil.which(tool)]
-        return f"not installed: {', '.join(gone)}" if gone else ""
+        missing = [tool for tool in ("bwrap", "unshare", "mmdebstrap") if not shutil.which(tool)]
+        return f"not installed: {', '.join(missing)}" if missing else ""
     where = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock").removeprefix("unix://")
     try:
         with socket.socket(socket.AF_UNIX) as engine:
@@ -67,7 +67,7 @@ def has_groups() -> bool:
 
 
 @dataclass
-class Attacked:
+class AttackSession:
     """A session's folders and what its one command came to."""
 
     folder: Path
@@ -84,7 +84,7 @@ class Attacked:
         return self.folder / "log"
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         """The end of what the command printed."""
         with self.log.open("rb") as file:
             file.seek(max(0, self.log.stat().st_size - (1 << 20)))
@@ -109,10 +109,10 @@ class Attacked:
         )
 
     def run(self, *argv: str) -> ExecResult:
-        """Run a command in a session of its own; its output is `said`."""
+        """Run a command in a session of its own; its output is `output`."""
         if self.runner in PLACES:
-            code, said = PLACES[self.runner](self.folder, argv)
-            self.log.write_text(said)
+            code, printed = PLACES[self.runner](self.folder, argv)
+            self.log.write_text(printed)
             self.result = ExecResult(code, 0.0)
             return self.result
         runner = choose(self.runner, store=self.store, base_is_image=False)
@@ -149,7 +149,7 @@ PLACES = {"cell": in_cell, "image": in_image}
 
 
 @contextmanager
-def attacked(folder: Path, runner: str) -> Iterator[Attacked]:
+def attack_session(folder: Path, runner: str) -> Iterator[AttackSession]:
     """A session's folders, on a fresh store. Raises NotRun where the runner is missing."""
     if why := lacking(runner):
         raise NotRun(why)
@@ -159,6 +159,6 @@ def attacked(folder: Path, runner: str) -> Iterator[Attacked]:
     (folder / "need" / "file").write_text("as it was\n")
     store = Store(folder / "store", new_run_id())
     try:
-        yield Attacked(folder, runner, store)
+        yield AttackSession(folder, runner, store)
     finally:
         store.close()

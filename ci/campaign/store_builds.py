@@ -100,7 +100,7 @@ def points(builder: Builder, folder: Path, past_start: bool = False) -> list[Poi
     if done.returncode:
         raise RuntimeError(f"the build failed without a fault: {done.stderr}")
     counts: dict[tuple[str, str], int] = {}
-    found: set[Point] = set()
+    moments: set[Point] = set()
     starting: dict[str, int] = {}
     first, mark = "", f"{root}/store"
     for line in trace.read_text(errors="replace").splitlines():
@@ -108,12 +108,12 @@ def points(builder: Builder, folder: Path, past_start: bool = False) -> list[Poi
             thread, name = call[1], call[2]
             first = first or thread
             counts[thread, name] = counts.get((thread, name), 0) + 1
-            if not found and mark not in line and thread == first:
+            if not moments and mark not in line and thread == first:
                 starting[name] = counts[thread, name]
             if mark in line and not (past_start and counts[thread, name] <= starting.get(name, 0)):
-                found.add((name, counts[thread, name]))
+                moments.add((name, counts[thread, name]))
     shutil.rmtree(root)
-    return sorted(found)
+    return sorted(moments)
 
 
 @cache

@@ -263,16 +263,6 @@ def test_a_module_named_utils_is_no_module() -> None:
     assert not [m for m in STACKBUILD.modules if m.split(".")[-1] in ("utils", "util", "helpers", "common", "misc")]
 
 
-def test_no_class_name_has_two_meanings() -> None:
-    homes: dict[str, list[str]] = {}
-    for module, path in STACKBUILD.modules.items():
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.ClassDef):
-                homes.setdefault(node.name, []).append(module)
-    assert len(homes) > 100
-    assert not {name: modules for name, modules in homes.items() if len(modules) > 1}
-
-
 def test_modules_are_imported_by_their_own_names() -> None:
     """`from stackbuild.core import yaml as yamlread` would be a second name of one thing."""
     wrong = []

@@ -21,9 +21,9 @@ MOST_SECONDS, MOST_MEMORY = 20.0, 600 << 20
 
 
 def cases(random: Random) -> Sequence[Case]:
-    made = [Case(f"hostile: {name}", partial(_attempt, write, True)) for name, write in hostile().items()]
+    fixed = [Case(f"hostile: {name}", partial(_attempt, write, True)) for name, write in hostile().items()]
     changed = (partial(mutated, Random(random.randrange(1 << 30))) for _ in range(MUTATED))
-    return [*made, *(Case(f"mutated: {i}", partial(_attempt, write, False)) for i, write in enumerate(changed))]
+    return [*fixed, *(Case(f"mutated: {i}", partial(_attempt, write, False)) for i, write in enumerate(changed))]
 
 
 def _attempt(write: Callable[[Path], Path], is_hostile: bool, folder: Path) -> str:

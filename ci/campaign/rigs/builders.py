@@ -38,15 +38,15 @@ def _round(seed: int, folder: Path) -> str:
     ran: list[str] = []
     with running(*builders):
         for process in builders:
-            out, said = process.communicate(timeout=280)
-            if process.returncode != 0 or "Traceback" in said:
+            out, output = process.communicate(timeout=280)
+            if process.returncode != 0 or "Traceback" in output:
                 (folder / "stop").touch()
-                return f"exit code {process.returncode}: {said[-400:]}"
+                return f"exit code {process.returncode}: {output[-400:]}"
             ran += [event["step"] for event in map(json.loads, out.splitlines()) if event["event"] == "StepStarted"]
         (folder / "stop").touch()
-        _, said = collector.communicate(timeout=60)
-    if collector.returncode != 0 or "Traceback" in said:
-        return f"gc: exit code {collector.returncode}: {said[-400:]}"
+        _, output = collector.communicate(timeout=60)
+    if collector.returncode != 0 or "Traceback" in output:
+        return f"gc: exit code {collector.returncode}: {output[-400:]}"
     if sorted(ran) != ["one", "two"]:
         return f"steps ran {sorted(ran)}"
     if bench.leftovers():

@@ -57,9 +57,9 @@ def scene(folder: Path) -> Iterator[Scene]:
         mine = {name: FakeRegistry(registry.blobs, registry.manifests) for name in ("w1", "w2")}
         for one in mine.values():
             stack.enter_context(one.served())
-        made = stack.enter_context(cluster(folder / "cluster", registry.url))
-        scheduler = made.scheduler()
-        yield Scene(made, registry, mine, scheduler, {})
+        peers = stack.enter_context(cluster(folder / "cluster", registry.url))
+        scheduler = peers.scheduler()
+        yield Scene(peers, registry, mine, scheduler, {})
 
 
 def start_workers(here: Scene, address: str = "") -> None:
@@ -88,9 +88,9 @@ def wrong(here: Scene, trees: dict[str, str]) -> str:
         return f"other outputs: {trees}, not {expected}"
     for step in plan(SECONDS).steps:
         manifest = here.registry.manifests.get(f"r-{step.key}")
-        found = verified(listing_in(manifest), trusted(), datetime.now(UTC))[0] if manifest else ()
-        if len(found) != 1 or found[0].record.tree != expected[step.name]:
-            return f"{step.name}: {len(found)} records"
+        listings = verified(listing_in(manifest), trusted(), datetime.now(UTC))[0] if manifest else ()
+        if len(listings) != 1 or listings[0].record.tree != expected[step.name]:
+            return f"{step.name}: {len(listings)} records"
     return orphans(here)
 
 
@@ -253,7 +253,7 @@ def _later(delay: float, act: Callable[[], object]) -> None:
 
 
 def cases(random: Random) -> Sequence[Case]:
-    made = [
+    rows = [
         Case(f"worker killed {moment} its request {number}", partial(_worker_at_request, number, moment))
         for moment in ("before", "after") for number in range(ROUNDS)
     ]  # fmt: skip
@@ -268,8 +268,8 @@ def cases(random: Random) -> Sequence[Case]:
         ("client stopped", _stopped, 10, 1.0),
     ]
     for name, attempt, count, most in kinds:
-        made += [Case(f"{name} {number}", partial(attempt, random.random() * most)) for number in range(count)]
-    return made
+        rows += [Case(f"{name} {number}", partial(attempt, random.random() * most)) for number in range(count)]
+    return rows
 
 
 RIG = Rig("cluster-faults", "a cluster loses a worker, its scheduler or its network", cases, needs=(), minimum=100)

@@ -52,13 +52,13 @@ def _zeros(data: bytes, random: Random) -> bytes:
     return bytes(len(data) or 1)
 
 
-def _gone(path: Path, random: Random) -> None:
+def _removed(path: Path, random: Random) -> None:
     path.unlink()
 
 
 def _mode(path: Path, random: Random) -> None:
     if path.is_symlink():
-        _gone(path, random)
+        _removed(path, random)
     else:
         path.chmod(random.choice((0o777, 0o4755, 0o600, 0o111)))
 
@@ -96,7 +96,7 @@ def _guest(path: Path, random: Random) -> None:
 
 HARMS: dict[str, Harm] = {
     **{"flip": _rewritten(_flip), "cut": _rewritten(_cut), "double": _rewritten(_doubled), "zeros": _rewritten(_zeros)},
-    **{"delete": _gone, "mode": _mode, "link": _linked, "nowhere": _nowhere, "folder": _folder, "swap": _swapped},
+    **{"delete": _removed, "mode": _mode, "link": _linked, "nowhere": _nowhere, "folder": _folder, "swap": _swapped},
     "guest": _guest,
 }
 BY_CHANCE = ("flip", "cut", "mode", "swap")
@@ -107,31 +107,31 @@ def targets(store: Path) -> list[str]:
     records = {path: json.loads(path.read_text()) for path in (store / "records").glob("*/*.json")}
     bases = {record["tree"] for record in records.values() if record["step"] == "base"}
     own = {path for path, record in records.items() if record["step"] == "base"}
-    found = []
+    paths_of_trees = []
     for kind in PLACES:
         for place, folders, names in os.walk(store / kind):
             folders[:] = [name for name in folders if name not in bases and not (Path(place) / name).is_symlink()]
             paths = [Path(place) / name for name in names]
-            found += [path for path in paths if path not in own and path.name not in bases and "base" not in path.name]
+            paths_of_trees += [path for path in paths if path not in own and path.name not in bases and "base" not in path.name]
     linked = [
         p for tree in (store / "trees").glob("*/*") if tree.name not in bases for p in tree.rglob("*") if p.is_symlink()
     ]
-    return sorted({str(path.relative_to(store)) for path in (*found, *linked)})
+    return sorted({str(path.relative_to(store)) for path in (*paths_of_trees, *linked)})
 
 
 def cases(random: Random) -> Sequence[Case]:
     store = built() / "store"
     read_by_two = outputs(store, "one")[0].name
-    made = []
+    rows = []
     for place in targets(store):
         nonces = ("other",) if read_by_two in place else ("first", "other")  # else nobody uses it
         for name, harm in HARMS.items():
             for i in range(OF_EACH if name in BY_CHANCE else 1):
                 seed = random.randrange(1 << 30)
-                made += [
+                rows += [
                     Case(f"{name} {i} {place} {nonce}", partial(_attempt, place, harm, seed, nonce)) for nonce in nonces
                 ]
-    return made
+    return rows
 
 
 def _attempt(place: str, harm: Harm, seed: int, nonce: str, folder: Path) -> str:

@@ -76,12 +76,12 @@ class Upstream:
 
     def commit(self, root: str, message: bytes = b"m", ref: str = "refs/tags/v1") -> str:
         who = b"t <t@t> 1700000000 +0000"
-        made = self.object("commit", b"tree %s\nauthor %s\ncommitter %s\n\n%s\n" % (root.encode(), who, who, message))
+        digest = self.object("commit", b"tree %s\nauthor %s\ncommitter %s\n\n%s\n" % (root.encode(), who, who, message))
         place = self.bare / ref
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(f"{made}\n")
-        (self.bare / "refs" / "heads" / "main").write_text(f"{made}\n")
-        return made
+        place.write_text(f"{digest}\n")
+        (self.bare / "refs" / "heads" / "main").write_text(f"{digest}\n")
+        return digest
 
     def blob(self, text: bytes = b"text\n") -> str:
         return self.object("blob", text)
@@ -91,14 +91,14 @@ Make = Callable[[Upstream], str]
 """Writes a repository; the commit that the lock has."""
 
 
-def entries(*made: tuple[str, bytes, bytes]) -> Make:
+def entries(*rows: tuple[str, bytes, bytes]) -> Make:
     """A commit of one folder with those modes, names and contents."""
-    return lambda up: up.commit(up.tree(*((mode, name, up.blob(content)) for mode, name, content in made)))
+    return lambda up: up.commit(up.tree(*((mode, name, up.blob(content)) for mode, name, content in rows)))
 
 
-def below(name: bytes, *made: tuple[str, bytes, bytes]) -> Make:
+def below(name: bytes, *rows: tuple[str, bytes, bytes]) -> Make:
     """The same in a folder of that name."""
-    return lambda up: up.commit(up.tree(("40000", name, up.tree(*((mode, n, up.blob(c)) for mode, n, c in made)))))
+    return lambda up: up.commit(up.tree(("40000", name, up.tree(*((mode, n, up.blob(c)) for mode, n, c in rows)))))
 
 
 def through_link(target: bytes) -> Make:
@@ -134,7 +134,7 @@ def configured(text: str, hook: str = "") -> Make:
     """A good commit, in a repository whose own configuration would run something."""
 
     def make(up: Upstream) -> str:
-        made = up.commit(up.tree(("100644", b"f", up.blob())))
+        commit = up.commit(up.tree(("100644", b"f", up.blob())))
         script = up.folder / "evil"
         script.write_text(f"#!/bin/sh\ntouch {up.canary}\ncat\n")
         script.chmod(0o755)
@@ -144,7 +144,7 @@ def configured(text: str, hook: str = "") -> Make:
             (up.bare / "hooks").mkdir(exist_ok=True)
             (up.bare / "hooks" / hook).write_text(script.read_text())
             (up.bare / "hooks" / hook).chmod(0o755)
-        return made
+        return commit
 
     return make
 
@@ -170,11 +170,11 @@ def tag_of(kind: str) -> Make:
 def chain(up: Upstream) -> str:
     """A repository that is its own submodule at an earlier commit, and that one again: more than is gone down."""
     listing = up.blob(b'[submodule "s"]\n\tpath = sub\n\turl = https://github.com/org/tool\n')
-    made = up.commit(up.tree(("100644", b"f", up.blob())))
+    commit = up.commit(up.tree(("100644", b"f", up.blob())))
     (up.bare / "config").open("a").write("[uploadpack]\n\tallowAnySHA1InWant = true\n")
     for _ in range(LEVELS):
-        made = up.commit(up.tree(("100644", b".gitmodules", listing), ("160000", b"sub", made)))
-    return made
+        commit = up.commit(up.tree(("100644", b".gitmodules", listing), ("160000", b"sub", commit)))
+    return commit
 
 
 def bomb(up: Upstream) -> str:
@@ -187,10 +187,10 @@ def bomb(up: Upstream) -> str:
 
 def alternates(target: str) -> Make:
     def make(up: Upstream) -> str:
-        made = up.commit(up.tree(("100644", b"f", up.blob())))
+        commit = up.commit(up.tree(("100644", b"f", up.blob())))
         (up.bare / "objects" / "info").mkdir(exist_ok=True)
         (up.bare / "objects" / "info" / "alternates").write_text(f"{target}\n")
-        return made
+        return commit
 
     return make
 
@@ -279,9 +279,9 @@ REPOSITORIES: dict[str, Make] = {
 
 
 def cases(random: Random) -> Sequence[Case]:
-    made = [Case(name, partial(_attempt, make)) for name, make in REPOSITORIES.items()]
+    rows = [Case(name, partial(_attempt, make)) for name, make in REPOSITORIES.items()]
     return [
-        *made,
+        *rows,
         *(
             Case(f"damaged: {i}", partial(_attempt, partial(_damaged, random.randrange(1 << 30))))
             for i in range(DAMAGED)
@@ -292,7 +292,7 @@ def cases(random: Random) -> Sequence[Case]:
 def _damaged(seed: int, up: Upstream) -> str:
     """A good repository with bytes of its objects, or of a pack of them, changed."""
     random = Random(seed)
-    made = REPOSITORIES["a good one"](up)
+    commit = REPOSITORIES["a good one"](up)
     if random.random() < 0.5:
         up.git("repack", "-a", "-d", "--quiet")
     files = [path for path in (up.bare / "objects").rglob("*") if path.is_file()]
@@ -302,7 +302,7 @@ def _damaged(seed: int, up: Upstream) -> str:
         for _ in range(random.randrange(1, 4)):
             data[random.randrange(len(data))] ^= 1 << random.randrange(8)
         path.write_bytes(bytes(data[: random.randrange(len(data))] if random.random() < 0.3 else data))
-    return made
+    return commit
 
 
 def _attempt(make: Make, folder: Path) -> str:
@@ -347,7 +347,7 @@ def _bomb_is_bounded(commit: str, mirror: Mirror, target: Path) -> str:
 def _outside(target: Path) -> str:
     """A part of git's own that is left in a tree: what any later git there would obey."""
     with tree.opened(target) as top:
-        names = [found.path for found in tree.walk(top, lenient=True)]
+        names = [entry.path for entry in tree.walk(top, lenient=True)]
     bad = [name for name in names if any(part.lower().rstrip(" .") == ".git" for part in name.split("/"))]
     return f"left in the tree: {bad[:3]}" if bad else ""
 

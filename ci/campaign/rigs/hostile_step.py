@@ -19,7 +19,7 @@ from pathlib import Path
 from random import Random
 
 from campaign.frame import Case, Rig
-from campaign.sessions import NONCE, PLACES, PROCESSES, RUNNERS, Attacked, attacked, base, has_groups
+from campaign.sessions import NONCE, PLACES, PROCESSES, RUNNERS, AttackSession, attack_session, base, has_groups
 from stackbuild.runners import seccomp
 from stackbuild.runners.log import HEAD, TAIL
 
@@ -34,17 +34,17 @@ class Attack:
 
     name: str
     argv: tuple[str, ...]
-    outside: Callable[[Attacked], str] = lambda attacked: ""
+    outside: Callable[[AttackSession], str] = lambda session: ""
     ends: bool = True
 
 
 def shell(
-    name: str, script: str, outside: Callable[[Attacked], str] = lambda attacked: "", ends: bool = True
+    name: str, script: str, outside: Callable[[AttackSession], str] = lambda session: "", ends: bool = True
 ) -> Attack:
     return Attack(name, ("/bin/sh", "-c", script + ("\necho END" if ends else "")), outside, ends)
 
 
-def perl(name: str, script: str, outside: Callable[[Attacked], str] = lambda attacked: "", ends: bool = True) -> Attack:
+def perl(name: str, script: str, outside: Callable[[AttackSession], str] = lambda session: "", ends: bool = True) -> Attack:
     return Attack(name, ("perl", "-e", PERL + script + ('\nprint "END\\n";' if ends else "")), outside, ends)
 
 
@@ -140,44 +140,44 @@ kill 'KILL', @children;
 """
 
 
-def others(attacked: Attacked) -> str:
+def others(session: AttackSession) -> str:
     """What no attack may have changed: the base, the need, and what lies beside the session's folders."""
     tree, _ = base()
     changed = [
-        str(path) for path in (tree / "marker", tree / "etc/marker", attacked.folder / "marker") if path.exists()
+        str(path) for path in (tree / "marker", tree / "etc/marker", session.folder / "marker") if path.exists()
     ]
-    if (attacked.folder / "need" / "file").read_text() != "as it was\n":
+    if (session.folder / "need" / "file").read_text() != "as it was\n":
         changed.append("the need")
     if not (tree / "bin/sh").exists() or not (tree / "etc/passwd").read_text().startswith("root:"):
         changed.append("the base")
     return f"changed: {', '.join(changed)}" if changed else ""
 
 
-def no_host_words(attacked: Attacked) -> str:
-    words = (NONCE, str(attacked.folder), str(base()[0].parent), str(Path.home() / ".cache"))
-    return next((f"sees {word}" for word in words if word in attacked.said), "")
+def no_host_words(session: AttackSession) -> str:
+    words = (NONCE, str(session.folder), str(base()[0].parent), str(Path.home() / ".cache"))
+    return next((f"sees {word}" for word in words if word in session.output), "")
 
 
-def log_is_bounded(attacked: Attacked) -> str:
-    size = attacked.log.stat().st_size
+def log_is_bounded(session: AttackSession) -> str:
+    size = session.log.stat().st_size
     if size > HEAD + TAIL + (1 << 20):
         return f"the log has {size} bytes"
-    with attacked.log.open("rb") as file:
+    with session.log.open("rb") as file:
         file.seek(HEAD)
-        told = b"bytes left out" in file.read(100)
-    return "" if told and attacked.said.endswith("END\n") else "how much was left out is missing, or the end"
+        is_said = b"bytes left out" in file.read(100)
+    return "" if is_said and session.output.endswith("END\n") else "how much was left out is missing, or the end"
 
 
-def stops_growing(attacked: Attacked) -> str:
-    size = (attacked.out / "x").stat().st_size
+def stops_growing(session: AttackSession) -> str:
+    size = (session.out / "x").stat().st_size
     time.sleep(0.1)
-    return "" if (attacked.out / "x").stat().st_size == size else "something still writes"
+    return "" if (session.out / "x").stat().st_size == size else "something still writes"
 
 
-def ran_out(attacked: Attacked) -> str:
-    if attacked.runner == "sandbox" and not has_groups():
+def ran_out(session: AttackSession) -> str:
+    if session.runner == "sandbox" and not has_groups():
         return ""
-    return "" if attacked.result.code != 0 and attacked.result.out_of_memory else f"not stopped: {attacked.result}"
+    return "" if session.result.code != 0 and session.result.out_of_memory else f"not stopped: {session.result}"
 
 
 def kernel_attacks() -> Iterator[Attack]:
@@ -263,25 +263,25 @@ def reach_servers(runner: str, folder: Path) -> str:
 
 def attempt(attack: Attack, runner: str, folder: Path) -> str:
     """Run one attack on a runner; what was lost, "" for nothing."""
-    with attacked(folder, runner) as session:
+    with attack_session(folder, runner) as session:
         session.run(*attack.argv)
-        if breaches := [line for line in session.said.splitlines() if line.startswith("BREACH")]:
+        if breaches := [line for line in session.output.splitlines() if line.startswith("BREACH")]:
             return "; ".join(breaches[:5])
         if session.result.code == KILLED_BY_FILTER:
             return ""
-        if attack.ends and not session.said.endswith("END\n"):
-            return f"the attack did not come to its end: {session.result}: {session.said[-300:]!r}"
+        if attack.ends and not session.output.endswith("END\n"):
+            return f"the attack did not come to its end: {session.result}: {session.output[-300:]!r}"
         return attack.outside(session)
 
 
 def cases(random: Random) -> list[Case]:
-    made = [
+    rows = [
         Case(f"{runner}: {attack.name}", partial(attempt, attack, runner)) for runner in RUNNERS for attack in attacks()
     ]
     for place in PLACES:
-        made += [Case(f"{place}: {attack.name}", partial(attempt, attack, place)) for attack in kernel_attacks()]
+        rows += [Case(f"{place}: {attack.name}", partial(attempt, attack, place)) for attack in kernel_attacks()]
     servers = (*RUNNERS, "cell")  # a RUN line has the network
-    return [*made, *(Case(f"{runner}: servers of the machine", partial(reach_servers, runner)) for runner in servers)]
+    return [*rows, *(Case(f"{runner}: servers of the machine", partial(reach_servers, runner)) for runner in servers)]
 
 
 RIG = Rig("hostile-step", "attacks on sandbox, docker, clean cell and the RUN lines of images", cases, minimum=280)

@@ -54,19 +54,19 @@ def not_the_store(bench: BuildBench, done: Done) -> str:
 
 
 def nothing_for_the_terminal(bench: BuildBench, done: Done) -> str:
-    shown = bench.run("logs", "hostile").stdout
-    for name, text in (("build", done.stdout + done.stderr), ("logs", shown)):
-        if found := UNSAFE.search(text):
-            return f"`{name}` shows {found[0]!r}"
-    return "" if "the end" in shown else "`logs` does not show the end"
+    log = bench.run("logs", "hostile").stdout
+    for name, text in (("build", done.stdout + done.stderr), ("logs", log)):
+        if match := UNSAFE.search(text):
+            return f"`{name}` shows {match[0]!r}"
+    return "" if "the end" in log else "`logs` does not show the end"
 
 
 def bounded_log(bench: BuildBench, done: Done) -> str:
     log = next(bench.store.glob("runs/*/logs/hostile.log"))
     if log.stat().st_size > HEAD + TAIL + (1 << 20):
         return f"the log has {log.stat().st_size} bytes"
-    shown = bench.run("logs", "hostile", before=("prlimit", f"--data={512 << 20}"))
-    return "" if "bytes left out" in shown.stdout else "`logs` does not say how much was left out"
+    shown_log = bench.run("logs", "hostile", before=("prlimit", f"--data={512 << 20}"))
+    return "" if "bytes left out" in shown_log.stdout else "`logs` does not say how much was left out"
 
 
 def no_wheel(bench: BuildBench, done: Done) -> str:
@@ -189,8 +189,8 @@ def share_a_cache(runner: str, folder: Path) -> str:
 
 
 def cases(random: Random) -> list[Case]:
-    made = [Case(f"{runner}: {one.name}", partial(leave, one, runner)) for runner in RUNNERS for one in leftovers()]
-    return [*made, *(Case(f"{runner}: compiler cache", partial(share_a_cache, runner)) for runner in RUNNERS)]
+    rows = [Case(f"{runner}: {one.name}", partial(leave, one, runner)) for runner in RUNNERS for one in leftovers()]
+    return [*rows, *(Case(f"{runner}: compiler cache", partial(share_a_cache, runner)) for runner in RUNNERS)]
 
 
 RIG = Rig("left-behind", "what a step leaves, prints and takes, through the real command", cases, minimum=60)

@@ -30,11 +30,11 @@ Change = Callable[[bytes, Random], bytes]
 
 
 def cases(random: Random) -> Sequence[Case]:
-    made = [Case("the good wheel", _good)]
+    rows = [Case("the good wheel", _good)]
     for family, number, attempt in (("archive", 180, _damaged_archive), ("code object", 120, _damaged_object)):
-        made += [Case(f"{family} {n}", partial(attempt, random.randrange(1 << 48))) for n in range(number)]
-    made += [Case(f"repacked: {name}", partial(_repacked, files)) for name, files in _repackings()]
-    return made
+        rows += [Case(f"{family} {n}", partial(attempt, random.randrange(1 << 48))) for n in range(number)]
+    rows += [Case(f"repacked: {name}", partial(_repacked, files)) for name, files in _repackings()]
+    return rows
 
 
 def _good(folder: Path) -> str:
@@ -47,12 +47,12 @@ def _errors(data: bytes, folder: Path, name: str = GOOD.filename) -> list[str] |
     path, began = folder / name, time.monotonic()
     path.write_bytes(data)
     try:
-        found = [finding.rule for finding in judge(inspect(path), EXPECTED) if finding.severity is Severity.ERROR]
+        rules = [finding.rule for finding in judge(inspect(path), EXPECTED) if finding.severity is Severity.ERROR]
     except UsageError:
         return None
     if (took := time.monotonic() - began) > SECONDS:
         raise TimeoutError(f"it took {took:.0f} s")
-    return found
+    return rules
 
 
 def _installed(data: bytes) -> dict[str, bytes] | None:
@@ -73,16 +73,16 @@ def _damaged_archive(seed: int, folder: Path) -> str:
     data = change(WHOLE, random)
     if _installed(data) == _installed(WHOLE):
         return ""
-    found = _errors(data, folder)
+    errors = _errors(data, folder)
     return (
-        "" if found is None or found else f"{change.__name__[1:]} of seed {seed}: what is installed changed, no error"
+        "" if errors is None or errors else f"{change.__name__[1:]} of seed {seed}: what is installed changed, no error"
     )
 
 
 def _flip(data: bytes, random: Random) -> bytes:
-    made = bytearray(data)
-    made[random.randrange(len(made))] ^= 1 << random.randrange(8)
-    return bytes(made)
+    content = bytearray(data)
+    content[random.randrange(len(content))] ^= 1 << random.randrange(8)
+    return bytes(content)
 
 
 def _number(data: bytes, random: Random) -> bytes:
@@ -125,8 +125,8 @@ def _damaged_object(seed: int, folder: Path) -> str:
     objects = {t: code_object(t, kernels) for t in TARGETS} | {target: spoilt}
     plain = bundle(objects)
     packed = random.choice((plain, ccob(plain, 1, 0), ccob(plain, 2, 1), ccob(plain, 3, 1)))
-    found = _errors(GOOD.but(lib={"fatbin": section([packed])}).bytes(), folder)
-    return "" if found is None or found else f"{change.__name__[1:]} of seed {seed} in {target}: no error"
+    errors = _errors(GOOD.but(lib={"fatbin": section([packed])}).bytes(), folder)
+    return "" if errors is None or errors else f"{change.__name__[1:]} of seed {seed} in {target}: no error"
 
 
 def _cut_short(data: bytes, random: Random) -> bytes:
@@ -134,9 +134,9 @@ def _cut_short(data: bytes, random: Random) -> bytes:
 
 
 def _put(data: bytes, at: int, number: int) -> bytes:
-    made = bytearray(data)
-    struct.pack_into("<I", made, at, number)
-    return bytes(made)
+    content = bytearray(data)
+    struct.pack_into("<I", content, at, number)
+    return bytes(content)
 
 
 def _text_at(data: bytes) -> int:
@@ -179,8 +179,8 @@ def _no_symbols(data: bytes, random: Random) -> bytes:
 
 
 def _repacked(files: Callable[[], dict[str, bytes]], folder: Path) -> str:
-    found = _errors(zipped(files()), folder)
-    return "" if found is None or found else "no error"
+    errors = _errors(zipped(files()), folder)
+    return "" if errors is None or errors else "no error"
 
 
 def _with(**changes: object) -> Callable[[], dict[str, bytes]]:

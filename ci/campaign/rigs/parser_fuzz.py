@@ -27,14 +27,14 @@ MEMORY = 1 << 30
 
 def cases(random: Random) -> Sequence[Case]:
     folder = parsers.scratch()
-    made = []
+    rows = []
     for name, (target, times) in parsers.targets(folder).items():
         per_batch = math.ceil(times / BATCHES)
         for number in range(BATCHES):
             seed = random.randrange(1 << 48)
-            made.append(Case(f"{name} {number} ({per_batch} inputs)", partial(attempt, target, per_batch, seed)))
+            rows.append(Case(f"{name} {number} ({per_batch} inputs)", partial(attempt, target, per_batch, seed)))
     shutil.rmtree(folder)
-    return made
+    return rows
 
 
 def attempt(target: parsers.Target, times: int, seed: int, folder: Path) -> str:

@@ -81,11 +81,11 @@ HOSTILE: dict[str, str] = {
 
 
 def cases(random: Random) -> Sequence[Case]:
-    made = {f"wrong: {path.stem}": path.read_text for path in sorted((TESTS / "wrong-recipes").glob("*.yaml"))}
-    made |= {f"hostile: {name}": partial(str, text) for name, text in HOSTILE.items()}
+    texts = {f"wrong: {path.stem}": path.read_text for path in sorted((TESTS / "wrong-recipes").glob("*.yaml"))}
+    texts |= {f"hostile: {name}": partial(str, text) for name, text in HOSTILE.items()}
     good = [path.read_text() for path in sorted((ROOT / "recipes").glob("*.yaml")) if "lock" not in path.name]
-    made |= {f"changed: {i}": partial(changed, random.choice(good), random.randrange(1 << 30)) for i in range(CHANGES)}
-    return [Case(name, partial(_attempt, text)) for name, text in made.items()]
+    texts |= {f"changed: {i}": partial(changed, random.choice(good), random.randrange(1 << 30)) for i in range(CHANGES)}
+    return [Case(name, partial(_attempt, text)) for name, text in texts.items()]
 
 
 def changed(text: str, seed: int) -> str:
@@ -130,18 +130,18 @@ def _attempt(text: Callable[[], str], folder: Path) -> str:
         commits = tuple((name, "0" * 40) for name in loaded.recipe.sources)
         resolve(loaded.recipe, Inputs((("make", "1"),), commits, (), sources))
     except RecipeError as wrong:
-        said = str(wrong)
+        answer = str(wrong)
         if bad := [mistake.place for mistake in wrong.mistakes if not PLACE.fullmatch(mistake.place)]:
             return f"no place: {bad[:2]}"
     except Stop as stop:
-        said = str(stop)
+        answer = str(stop)
     else:
-        said = "a plan"
+        answer = "a plan"
     if took := max(0.0, time.process_time() - began - MOST_SECONDS):
         return f"{took + MOST_SECONDS:.1f} s of the processor"
-    if not said or len(said) > MOST_SAID:
-        return f"{len(said)} characters are said"
-    return "it says control characters" if any(not c.isprintable() and c != "\n" for c in said) else ""
+    if not answer or len(answer) > MOST_SAID:
+        return f"{len(answer)} characters are said"
+    return "it says control characters" if any(not c.isprintable() and c != "\n" for c in answer) else ""
 
 
 RIG = Rig("recipes", "wrong, hostile and changed recipes", cases, needs=(), minimum=400)

@@ -21,11 +21,11 @@ Damage = Callable[[bytes], bytes]
 
 def cases(random: Random) -> Sequence[Case]:
     sound = remotes.sound()
-    made = []
+    rows = []
     for number, (_, path) in enumerate(sound.requests):
         name = f"{number} {path.split('/')[4][:10]}"
-        made += [Case(f"{name} {what}", partial(_attempt, fault)) for what, fault in _faults(path, random)]
-    return made
+        rows += [Case(f"{name} {what}", partial(_attempt, fault)) for what, fault in _faults(path, random)]
+    return rows
 
 
 def _attempt(fault: Fault, folder: Path) -> str:
@@ -71,8 +71,8 @@ def _faults(path: str, random: Random) -> Iterator[tuple[str, Fault]]:
 
 
 def _damaged(path: str, damage: Damage) -> Fault:
-    def fault(method: str, asked: str, registry: FakeRegistry) -> Answer | None:
-        if asked != path:
+    def fault(method: str, request: str, registry: FakeRegistry) -> Answer | None:
+        if request != path:
             return None
         return Answer(200, body=damage(registry.answer("GET", path, {}, b"").body))
 
@@ -89,21 +89,21 @@ def _cut(share: float, data: bytes) -> bytes:
 
 
 def _always(path: str, answer: Answer) -> Fault:
-    return lambda method, asked, registry: answer if asked == path else None
+    return lambda method, request, registry: answer if request == path else None
 
 
 def _headed(path: str, headers: dict[str, str]) -> Fault:
     """The right bytes under headers that say something else of them."""
 
-    def fault(method: str, asked: str, registry: FakeRegistry) -> Answer | None:
-        return Answer(200, headers, registry.answer("GET", path, {}, b"").body) if asked == path else None
+    def fault(method: str, request: str, registry: FakeRegistry) -> Answer | None:
+        return Answer(200, headers, registry.answer("GET", path, {}, b"").body) if request == path else None
 
     return fault
 
 
 def _slow(path: str) -> Fault:
-    def fault(method: str, asked: str, registry: FakeRegistry) -> Answer | None:
-        return Answer(200, body=registry.answer("GET", path, {}, b"").body, pause=0.1) if asked == path else None
+    def fault(method: str, request: str, registry: FakeRegistry) -> Answer | None:
+        return Answer(200, body=registry.answer("GET", path, {}, b"").body, pause=0.1) if request == path else None
 
     return fault
 
@@ -111,9 +111,9 @@ def _slow(path: str) -> Fault:
 def _broken(path: str, times: int, has_ranges: bool) -> Fault:
     left = [times]
 
-    def fault(method: str, asked: str, registry: FakeRegistry) -> Answer | None:
+    def fault(method: str, request: str, registry: FakeRegistry) -> Answer | None:
         registry.has_ranges = has_ranges
-        if asked != path or not left[0]:
+        if request != path or not left[0]:
             return None
         left[0] -= 1
         whole = registry.answer("GET", path, {}, b"").body
@@ -125,8 +125,8 @@ def _broken(path: str, times: int, has_ranges: bool) -> Fault:
 def _evicted() -> Fault:
     """The record is served, then the registry has nothing more."""
 
-    def fault(method: str, asked: str, registry: FakeRegistry) -> Answer | None:
-        return None if "/manifests/r-" in asked else Answer(404)
+    def fault(method: str, request: str, registry: FakeRegistry) -> Answer | None:
+        return None if "/manifests/r-" in request else Answer(404)
 
     return fault
 

@@ -43,13 +43,13 @@ def cases(random: Random) -> Sequence[Case]:
         store = open_at(sound.builder)
         push_all(store, empty.writer())
         store.close()
-    made = []
+    rows = []
     for is_push, count in ((True, len(empty.seen)), (False, len(sound.requests))):
         for number in range(count):
             for moment in ("before", "after"):
                 name = f"{'push' if is_push else 'pull'} {number} {moment}"
-                made.append(Case(name, partial(_attempt, is_push, number, moment)))
-    return made
+                rows.append(Case(name, partial(_attempt, is_push, number, moment)))
+    return rows
 
 
 def _attempt(is_push: bool, number: int, moment: str, folder: Path) -> str:
@@ -82,9 +82,9 @@ def _killed(registry: FakeRegistry, store: Path, is_push: bool, number: int, mom
         registry.fault = kill
     else:
         registry.after = kill
-    said, error = process.communicate(timeout=60)
+    output, error = process.communicate(timeout=60)
     if process.returncode != -signal.SIGKILL:
-        raise AssertionError(f"it was not killed: {process.returncode} {said[-200:]} {error[-400:]}")
+        raise AssertionError(f"it was not killed: {process.returncode} {output[-200:]} {error[-400:]}")
 
 
 def _unfinished_push(registry: FakeRegistry, folder: Path) -> str:

@@ -32,13 +32,13 @@ WRITES = b"import sys; p = [q for q in sys.path if q.endswith('site-packages')];
 
 
 def cases(random: Random) -> Sequence[Case]:
-    made = [Case("verify: nothing wrong", partial(_verified, {}, ""))]
-    made += [Case(f"verify: {name}", partial(_verified, changes, rule)) for name, (rule, changes) in VERIFY.items()]
-    made.append(Case("gate: nothing wrong", partial(_gated, "", 0)))
-    made += [
+    rows = [Case("verify: nothing wrong", partial(_verified, {}, ""))]
+    rows += [Case(f"verify: {name}", partial(_verified, changes, rule)) for name, (rule, changes) in VERIFY.items()]
+    rows.append(Case("gate: nothing wrong", partial(_gated, "", 0)))
+    rows += [
         Case(f"gate: {name}", partial(_gated, layer, 0 if name in HARMLESS else 6)) for name, layer in GATE.items()
     ]
-    return made
+    return rows
 
 
 def _verified(changes: dict[str, object], rule: str, folder: Path) -> str:
@@ -50,11 +50,11 @@ def _verified(changes: dict[str, object], rule: str, folder: Path) -> str:
     wheel = _wheel(folder, changes)
     before, loading.SECONDS = loading.SECONDS, 5.0
     try:
-        made = verify((wheel,), lambda name: NOTHING, VerifyOptions(runtime=("onnxruntime",), wheelhouse=house))
+        verification = verify((wheel,), lambda name: NOTHING, VerifyOptions(runtime=("onnxruntime",), wheelhouse=house))
     finally:
         loading.SECONDS = before
-    errors = {finding.rule for finding in made.findings if finding.severity is Severity.ERROR}
-    return "" if (rule in errors if rule else not made.failed) else made.claim
+    errors = {finding.rule for finding in verification.findings if finding.severity is Severity.ERROR}
+    return "" if (rule in errors if rule else not verification.failed) else verification.claim
 
 
 def _runtime(folder: Path) -> Path:
@@ -74,12 +74,12 @@ def _runtime(folder: Path) -> Path:
 
 def _wheel(folder: Path, changes: dict[str, object]) -> Path:
     """The wheel `forge`: a package and a plugin's library. `c` and `flags` are for its compiler, the rest for `Parts`."""
-    source, made = folder / "forge.c", folder / "libforge.so"
+    source, binary = folder / "forge.c", folder / "libforge.so"
     source.write_text(str(changes.get("c", C)))
     flags = changes.get("flags", ())
     assert isinstance(flags, tuple)
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", made, source, *FLAGS, *flags], check=True)
-    files = {"forge/__init__.py": b"", "forge/libforge.so": made.read_bytes()}
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", binary, source, *FLAGS, *flags], check=True)
+    files = {"forge/__init__.py": b"", "forge/libforge.so": binary.read_bytes()}
     more = changes.get("files", {})
     assert isinstance(more, dict)
     parts = Parts(
@@ -102,9 +102,9 @@ def _init(text: str) -> dict[str, object]:
     return {"files": {"forge/__init__.py": text.encode()}}
 
 
-def _library(**made: object) -> dict[str, object]:
+def _library(**options: object) -> dict[str, object]:
     """A second library, laid out by hand."""
-    return {"files": {"forge/libmore.so": library(soname="libmore.so", needed=["libc.so.6"], **made)}}  # type: ignore[arg-type]
+    return {"files": {"forge/libmore.so": library(soname="libmore.so", needed=["libc.so.6"], **options)}}  # type: ignore[arg-type]
 
 
 _TWICE = code_object("gfx90a")

@@ -50,15 +50,15 @@ with Sandbox().open(spec) as session:
 
 def running(*words: str) -> list[str]:
     """Command lines of processes with one of these words in them."""
-    found = []
+    lines = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:
             continue
         if any(word in line for word in words):
-            found.append(line)
-    return found
+            lines.append(line)
+    return lines
 
 
 def victim_command(place: Path, uid: int, more: str = "") -> list[str]:
@@ -76,8 +76,8 @@ def processes_are_limited(folder: Path) -> str:
     forks = "my @c; for (1..300) { my $p = fork; last if !defined $p; if (!$p) { sleep 20; exit } push @c, $p } print scalar(@c); kill 9, @c"
     no_groups = "from stackbuild.runners import cgroup\ncgroup._made = lambda *words: iter(())"
     subprocess.run([*victim_command(place, NOBODY, no_groups), f"perl -e '{forks}'"], check=True, capture_output=True)
-    made = (place / "log").read_text()
-    return "" if made.isdigit() and 10 < int(made) < 60 else f"{made} processes where 60 are allowed"
+    count = (place / "log").read_text()
+    return "" if count.isdigit() and 10 < int(count) < 60 else f"{count} processes where 60 are allowed"
 
 
 def kill_early(uid: int, after: float, folder: Path) -> str:
@@ -138,13 +138,13 @@ def group_is_reaped(folder: Path) -> str:
 
 
 def cases(random: Random) -> list[Case]:
-    made = []
+    rows = []
     for user, uid in (("root", 0), ("another user", NOBODY)):
         for i in range(ROUNDS):
             after = random.uniform(0, LATEST)
-            made.append(Case(f"{user}: killed after {after * 1000:.1f} ms, round {i}", partial(kill_early, uid, after)))
+            rows.append(Case(f"{user}: killed after {after * 1000:.1f} ms, round {i}", partial(kill_early, uid, after)))
     return [
-        *made,
+        *rows,
         Case("control group of a killed owner", group_is_reaped),
         Case("another user's limit of processes", processes_are_limited),
     ]

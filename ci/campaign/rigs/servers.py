@@ -256,30 +256,30 @@ class _Serving:
                 context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
                 context.load_cert_chain(_certificate() / "cert", _certificate() / "key")
                 line = context.wrap_socket(line, server_side=True)
-            asked = b""
-            while self.speaks_tls is self.server.tls and b"\r\n\r\n" not in asked and (part := line.recv(1 << 16)):
-                asked += part
-            self.server.script(Talk(line, asked, number, self.url))
+            request = b""
+            while self.speaks_tls is self.server.tls and b"\r\n\r\n" not in request and (part := line.recv(1 << 16)):
+                request += part
+            self.server.script(Talk(line, request, number, self.url))
         line.close()
 
 
 @contextmanager
 def serving(server: Server, speaks_tls: bool) -> Iterator[_Serving]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        made = _Serving(server, listener, speaks_tls)
-        thread = threading.Thread(target=made.accept, daemon=True)
+        server_loop = _Serving(server, listener, speaks_tls)
+        thread = threading.Thread(target=server_loop.accept, daemon=True)
         thread.start()
         try:
-            yield made
+            yield server_loop
         finally:
             listener.shutdown(socket.SHUT_RDWR)
     thread.join()
 
 
 def cases(random: Random) -> Sequence[Case]:
-    made = [Case(name, partial(_attempt, server, name)) for name, server in SERVERS.items()]
+    rows = [Case(name, partial(_attempt, server, name)) for name, server in SERVERS.items()]
     silent = (name for name in SERVERS if name.startswith(("says nothing", "2 bytes", "half a body")))
-    return [*made, *(Case(f"stopped: {name}", partial(_stopped, SERVERS[name])) for name in silent)]
+    return [*rows, *(Case(f"stopped: {name}", partial(_stopped, SERVERS[name])) for name in silent)]
 
 
 def _fetched(server: Server, url: str, folder: Path, stopper: Stopper) -> type[Stop] | None:

@@ -102,16 +102,16 @@ def signalled(number: signal.Signals, phase: str, second: float | None, moment: 
             time.sleep(second)
             process.send_signal(number)
         try:
-            _, said = process.communicate(timeout=END_SECONDS)
+            _, output = process.communicate(timeout=END_SECONDS)
         except subprocess.TimeoutExpired:
             return f"does not end within {END_SECONDS:.0f} s"
     finally:
         process.kill()
         process.communicate()
     if process.returncode not in (0, 128 + number, -number):
-        return f"exit {process.returncode}: {said[-300:]}"
-    if "Traceback" in said:
-        return said[-300:]
+        return f"exit {process.returncode}: {output[-300:]}"
+    if "Traceback" in output:
+        return output[-300:]
     return mend(bench, mark)
 
 
@@ -159,14 +159,14 @@ def stopped_holder(folder: Path) -> str:
             return "the store was cleaned up while a build holds it"
         other.send_signal(signal.SIGINT)
         try:
-            _, said = other.communicate(timeout=END_SECONDS)
+            _, output = other.communicate(timeout=END_SECONDS)
         except subprocess.TimeoutExpired:
             return "the waiting builder does not end on SIGINT"
-        if other.returncode != 130 or "waiting" not in said:
-            return f"the waiting builder ends with {other.returncode}: {said[-300:]}"
+        if other.returncode != 130 or "waiting" not in output:
+            return f"the waiting builder ends with {other.returncode}: {output[-300:]}"
         holder.send_signal(signal.SIGCONT)
-        _, said = holder.communicate(timeout=END_SECONDS)
-        return "" if holder.returncode == 0 else f"the stopped builder ends with {holder.returncode}: {said[-300:]}"
+        _, output = holder.communicate(timeout=END_SECONDS)
+        return "" if holder.returncode == 0 else f"the stopped builder ends with {holder.returncode}: {output[-300:]}"
     finally:
         for process in (holder, other):
             if process is not None:
@@ -203,9 +203,9 @@ def two_namespaces(kill: bool, folder: Path) -> str:
         if removed is not kill:
             return f"what the first builder has was {'removed' if removed else 'left'}: {done.stderr[-300:]}"
         if not kill:
-            _, said = one.communicate(timeout=END_SECONDS)
+            _, output = one.communicate(timeout=END_SECONDS)
             if one.returncode:
-                return f"the first builder ends with {one.returncode}: {said[-300:]}"
+                return f"the first builder ends with {one.returncode}: {output[-300:]}"
     finally:
         one.kill()
         one.communicate()
@@ -213,18 +213,18 @@ def two_namespaces(kill: bool, folder: Path) -> str:
 
 
 def cases(random: Random) -> list[Case]:
-    made = []
+    rows = []
     for number in NUMBERS:
         for phase in PHASES:
             for second in SECOND:
                 again = "" if second is None else f", again after {second} s"
                 attempt = partial(signalled, number, phase, second, random.uniform(0.02, 0.8))
-                made.append(Case(f"{number.name} while {phase}{again}", attempt))
-    made += [Case(f"lost terminal {i}", partial(lost_terminal, random.uniform(0, 0.5))) for i in range(3)]
-    made += [
+                rows.append(Case(f"{number.name} while {phase}{again}", attempt))
+    rows += [Case(f"lost terminal {i}", partial(lost_terminal, random.uniform(0, 0.5))) for i in range(3)]
+    rows += [
         Case(f"two process namespaces{', one killed' * kill}", partial(two_namespaces, kill)) for kill in (False, True)
     ]
-    return [*made, Case("a stopped holder of a lock", stopped_holder)]
+    return [*rows, Case("a stopped holder of a lock", stopped_holder)]
 
 
 RIG = Rig("signals", "signals, a lost terminal, a stopped holder, two process namespaces", cases, minimum=51)

@@ -177,11 +177,11 @@ def _layout(text: str, folder: Path) -> object:
 
 
 def _patch(text: str, folder: Path) -> object:
-    made = patches.parse("0001-x.patch", text)
-    patches.check(made, "x")
+    patch = patches.parse("0001-x.patch", text)
+    patches.check(patch, "x")
     for hunk in hunks(text):
         changes(hunk.before, text.split("\n")[:200], hunk.line)
-    return made
+    return patch
 
 
 def _headers(text: str, folder: Path) -> object:

@@ -34,9 +34,9 @@ mount -o remount,nr_inodes=0 "$disk"
 def cases(random: Random) -> Sequence[Case]:
     builder = own_user()
     with scratch("store-faults") as folder:
-        found = points(builder, folder, past_start=True)
-    made = [_at(builder, error, point) for error, calls in FAULTS.items() for point in found if point[0] in calls]
-    return [*made, *(_inodes(builder, inodes) for inodes in INODES)]
+        moments = points(builder, folder, past_start=True)
+    rows = [_at(builder, error, point) for error, calls in FAULTS.items() for point in moments if point[0] in calls]
+    return [*rows, *(_inodes(builder, inodes) for inodes in INODES)]
 
 
 def _at(builder: Builder, error: str, point: Point) -> Case:

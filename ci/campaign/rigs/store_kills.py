@@ -23,14 +23,14 @@ def cases(random: Random) -> Sequence[Case]:
         builders.append(other_user())
     except NotRun as missing:
         print(f"store-kills: {missing}")
-    made = []
+    rows = []
     for builder in builders:
         with scratch("store-kills") as folder:
-            found = points(builder, folder)
+            moments = points(builder, folder)
         if builder.name != "self":  # the same calls again: a share of them
-            found = random.sample(found, min(OF_OTHERS, len(found)))
-        made += [_at(builder, point) for point in found]
-    return [*made, *(_random(builders[i % len(builders)], i, random.uniform(0.0, LONGEST)) for i in range(RANDOM))]
+            moments = random.sample(moments, min(OF_OTHERS, len(moments)))
+        rows += [_at(builder, point) for point in moments]
+    return [*rows, *(_random(builders[i % len(builders)], i, random.uniform(0.0, LONGEST)) for i in range(RANDOM))]
 
 
 def _at(builder: Builder, point: Point) -> Case:
@@ -55,9 +55,9 @@ def _random(builder: Builder, number: int, seconds: float) -> Case:
         )  # fmt: skip
         time.sleep(seconds)
         process.kill()
-        _, said = process.communicate()
+        _, output = process.communicate()
         if process.returncode not in (0, -signal.SIGKILL):
-            return f"exit code {process.returncode}: {said[-400:]}"
+            return f"exit code {process.returncode}: {output[-400:]}"
         return after(root)
 
     return Case(f"{builder.name} random {number}", attempt)

@@ -10,7 +10,7 @@ from stackbuild.inspection.readers import descriptors, messagepack
 
 
 def lost(rig: frame.Rig, only: str, most: int) -> int:
-    return len(frame.run(rig, frame.chosen(rig, 1, only=only)[:most], 1).lost)
+    return len(frame.run(rig, frame.sample(rig, 1, only=only)[:most], 1).lost)
 
 
 def test_damage_that_is_not_looked_for_is_a_loss(monkeypatch: pytest.MonkeyPatch) -> None:
