@@ -63,7 +63,7 @@ def paragraphs(text: str) -> Iterator[tuple[int, str]]:
             block = []
         if line.startswith("|"):
             yield from ((number, cell) for cell in line.split("|") if cell.strip(" -:"))
-        elif line.strip() and not (re.match(r"( {4}|\t)\S", line) and not block):
+        elif line.strip() and not (re.match(r" {4}|\t", line) and not block):
             block.append(line.strip())
 
 
