@@ -26,6 +26,7 @@ from stackbuild.hipify.passes import (
     rename,
     signatures,
     thrust_headers,
+    vector_values,
 )
 from stackbuild.hipify.passes.argument_list import NewList, compose
 from stackbuild.hipify.rules.lookups import Lookups, prepare
@@ -93,6 +94,8 @@ def _edits(
         edits += cub_warps.fix(view, fix)
     if fix := fixes.get("own-overloads"):
         edits += own_overloads.fix(view, fix)
+    if fix := fixes.get("vector-values"):
+        edits += vector_values.fix(view, fix)
     if fix := fixes.get("thrust-headers"):
         edits += thrust_headers.fix(view, file_directives.includes, fix)
     if fix := fixes.get("register"):

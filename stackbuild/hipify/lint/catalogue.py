@@ -322,11 +322,17 @@ WARNINGS: dict[str, LintRule] = {
         "nvcc takes it, and clang reads the < as a comparison: it does not compile",
         "write ::template {0}<",
     ),
+    "LINT-HOST-FUNCTION": LintRule(
+        Severity.WARNING,
+        "{0} in a function for the host",
+        "CUDA has it for the host too, HIP's headers (5.7, 6.4) for the device alone: it does not compile",
+        "write it for the host, or take it from a library of the host",
+    ),
     "LINT-DIM3": LintRule(
-        Severity.ERROR,
-        "dim3 {0} is given a uint3",
-        "HIP's dim3 has no conversion from uint3: it does not compile",
-        "use dim3(x, y, z)",
+        Severity.WARNING,
+        "{0} is given where a uint3 may be wanted",
+        "in HIP threadIdx, blockIdx and dim3 become a dim3 and no uint3: where a uint3 is wanted it does not compile",
+        "use make_uint3(x, y, z)",
     ),
     "LINT-WARP-TRANSPOSE": LintRule(
         Severity.WARNING,

@@ -11,7 +11,9 @@ from stackbuild.hipify.lint.catalogue import LintMatch
 _PARAMETERS = re.compile(r"template(?<!\wtemplate)\s*<([^{};()]*?)>\s*(?:[\w:_]|\[\[)")
 _PARAMETER = re.compile(r"(\w+)\s*(?:=[^,]*)?(?:,|$)")
 _MEMBER_TEMPLATE = re.compile(r"<([^<>;{}()]*)>\s*::\s*(\w+)\s*<[^<>;{}()]*>\s*\(")
-_DIM3 = re.compile(r"dim3(?<!\wdim3)\s+(?:const\s+)?([A-Za-z_]\w*)")
+_BARE_POSITION = re.compile(r"[(,]\s*(threadIdx|blockIdx)\s*[,)]")
+_DIM3 = re.compile(r"\bdim3(?:\s+\w+)?\s*\Z")
+_UINT3_OF_DIM3 = re.compile(r"\buint3\s+\w+\s*[=({]\s*(dim3)\s*[({]")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -28,12 +30,14 @@ def member_templates(view: View) -> Iterator[LintMatch]:
 
 
 def dimensions(view: View) -> Iterator[LintMatch]:
-    """A dim3 that is given a uint3: HIP's dim3 is made of numbers only."""
-    if "dim3" not in view.words or "make_uint3" not in view.words:
+    """A position of a thread that is handed on as it is, in a text with `uint3`: in HIP it becomes a dim3 only."""
+    if "uint3" not in view.words:
         return
-    for name in sorted({match[1] for match in _DIM3.finditer(view.code)}):
-        for match in re.finditer(rf"{name}(?<!\w{name})(?<!\.{name})\s*=\s*make_uint3\s*\(", view.code):
-            yield match.start(), "LINT-DIM3", (name,)
+    for match in _BARE_POSITION.finditer(view.code):
+        if not _DIM3.search(view.code, max(0, match.start() - 60), match.start()):
+            yield match.start(1), "LINT-DIM3", (match[1],)
+    for match in _UINT3_OF_DIM3.finditer(view.code):
+        yield match.start(1), "LINT-DIM3", (match[1],)
 
 
 _TRANSPOSE = frozenset(f"BLOCK_{way}_WARP_TRANSPOSE{end}" for way in ("LOAD", "STORE") for end in ("", "_TIMESLICED"))

@@ -148,6 +148,30 @@ def device_calls(view: View) -> Iterator[LintMatch]:
                 yield at, "LINT-DEVICE-CALL", (name,)
 
 
+# What CUDA declares for the host too and HIP 5.7 and 6.4 for the device alone: mathematics, and conversions of halves.
+_NUMBERS = ("int", "uint", "short", "ushort", "ll", "ull")
+_FOR_DEVICE = frozenset(
+    (
+        *(f"{name}{end}" for name in ("rcbrt", "erfinv", "erfcinv", "normcdf", "normcdfinv", "erfcx", "sincospi") for end in ("", "f")),
+        *(f"__{number}2half_{way}" for number in _NUMBERS for way in ("rn", "rz", "rd", "ru")),
+        *(f"__half2{number}_rz" for number in _NUMBERS),
+    )
+)  # fmt: skip
+
+
+def host_calls(view: View) -> Iterator[LintMatch]:
+    """Functions that HIP has for the device alone, called in a body that is for the host alone."""
+    if not view.is_cuda:
+        return
+    for name in sorted(view.words & _FOR_DEVICE):
+        for at in view.own(name):
+            is_called = view.code.startswith("(", skip_space(view.code, at + len(name)))
+            heads = [view.braces.head(pair) for pair in view.braces.around(at)]
+            heads = [head for head in heads if "(" in head]
+            if is_called and heads and not any(word in head for head in heads for word in ("__device__", "__global__")):
+                yield at, "LINT-HOST-FUNCTION", (name,)
+
+
 def _in_device_body(view: View, at: int, known: dict[int, bool]) -> bool:
     """Whether an offset stands in the body of a device function; what is found of a pair of braces is kept.
 

@@ -23,6 +23,7 @@ _DEVICE_WORDS = _KERNEL_WORDS | {
     "blockIdx", "blockDim", "gridDim", "__syncthreads",
 }  # fmt: skip
 _MATH = "math.h"
+_CONSTANTS = "hip/hip_math_constants.h"
 _MATH_WORDS = frozenset(("isfinite", "isinf", "isnan", "isnormal", "signbit", "fpclassify"))
 """Macros of C and templates of std:: that CUDA's runtime declares for the host, by its own include of <math.h>."""
 
@@ -73,13 +74,19 @@ def convert(view: View, lookups: Lookups, directives: Directives, uses: Iterable
     is_late = not like_hipify and _is_late(
         view, lookups, [(path, include) for path, include in have if path in everywhere]
     )
+    if is_late:  # what stands further down is included above all others now
+        edits = [*_without(view, lookups, edits, [include for path, include in have if path == RUNTIME])]
     runtime = is_late or (
         (hidden or like_hipify or _needs_runtime(view, uses, launches, directives))
         and not _brings_runtime(lookups, everywhere | {n for n, _ in shims})
     )
     has_runtime = runtime or _brings_runtime(lookups, everywhere | {n for n, _ in shims})
-    math = has_runtime and not like_hipify and _needs_math(view, everywhere)
-    edits += _additions(view, directives, everywhere, shims, runtime, math)
+    headers = [RUNTIME] if runtime else []
+    if has_runtime and not like_hipify and _needs_math(view, everywhere):
+        headers.append(_MATH)
+    if has_runtime and not like_hipify and _needs_constants(view, lookups, everywhere):
+        headers.append(_CONSTANTS)
+    edits += _additions(view, directives, everywhere, shims, headers)
     needed = {name for name, _ in shims} | {path.rsplit("/", 1)[-1] for path, _ in have}
     return Headers(tuple(edits), tuple(findings), tuple(n for n in lookups.shims if n in needed))
 
@@ -169,6 +176,14 @@ def _dropped(view: View, include: Include, by: str, group: str) -> Iterator[Edit
             yield Edit(*rest.span(), "", by)
 
 
+def _without(view: View, lookups: Lookups, edits: list[Edit], dropped: list[Include]) -> Iterator[Edit]:
+    """The edits, with these includes deleted whatever was to become of them."""
+    yield from (e for e in edits if not any(one.start <= e.start < one.end for one in dropped))
+    for one in dropped:
+        subst = lookups.headers.get(one.path)
+        yield from _dropped(view, one, HEADER, subst.group if subst else "")
+
+
 def _mentioned(view: View, lookups: Lookups, rules: list[ConversionRule], directives: Directives) -> Iterator[Edit]:
     """The edits of headers in `__has_include` and in macros that an `#include` names, where HIP has a header for them."""
     for mention in directives.mentions:
@@ -229,6 +244,17 @@ def _needs_math(view: View, paths: set[str]) -> bool:
     return _MATH not in paths and any(view.own(name) for name in view.words & _MATH_WORDS)
 
 
+def _needs_constants(view: View, lookups: Lookups, paths: set[str]) -> bool:
+    """Whether a text names constants of CUDA's math_constants.h, which other headers of CUDA's bring as well."""
+    if _CONSTANTS in paths or "\nCUDART_" not in view.listed:
+        return False
+    return any(
+        name in lookups.names and lookups.names[name].hip.startswith("HIP_") and view.own(name)
+        for name in view.words_with("CUDART_")
+        if not name.startswith("CUDART_VERSION")
+    )
+
+
 def _brings_runtime(lookups: Lookups, paths: set[str]) -> bool:
     """Whether one of these headers is HIP's runtime or a support header that includes it."""
     support = (lookups.shims.get(path.rsplit("/", 1)[-1], "") for path in paths)
@@ -236,15 +262,12 @@ def _brings_runtime(lookups: Lookups, paths: set[str]) -> bool:
 
 
 def _additions(
-    view: View, directives: Directives, paths: set[str], shims: list[tuple[str, str]], runtime: bool, math: bool
+    view: View, directives: Directives, paths: set[str], shims: list[tuple[str, str]], headers: list[str]
 ) -> list[Edit]:
     """The includes to add at one place: shims first, since each brings the runtime with it."""
     wanted = [(f'#include "{"../" * view.name.count("/")}{name}"', rule) for name, rule in shims]
     wanted = [(line, rule) for line, rule in wanted if line.split('"')[1] not in paths]
-    if runtime:
-        wanted.append((f"#include <{RUNTIME}>", "runtime"))
-    if math:
-        wanted.append((f"#include <{_MATH}>", "runtime"))
+    wanted += [(f"#include <{header}>", "runtime") for header in headers]
     if not wanted:
         return []
     at = place_for_include(view, directives)

@@ -38,7 +38,7 @@ _KINDS = (
     "longlong",
     "ulonglong",
 )
-_VECTORS = frozenset(f"{kind}{size}" for kind in _KINDS for size in "1234")
+VECTORS = frozenset(f"{kind}{size}" for kind in _KINDS for size in "1234")
 _GUARD = "#ifndef __HIP_PLATFORM_AMD__"
 
 
@@ -69,7 +69,7 @@ def fix(view: View, by: str) -> Iterator[Edit]:
 def overloads(view: View) -> Iterator[OwnOverload]:
     """The definitions that clash with HIP's, outside of macros and of what is left out for HIP already."""
     matches = []
-    if "operator" in view.words and not view.words.isdisjoint(_VECTORS):
+    if "operator" in view.words and not view.words.isdisjoint(VECTORS):
         matches = [one for at in view.places("operator") if (one := _OPERATOR.match(view.code, at))]
     for name in sorted(view.words & _ATOMICS):
         named = (_ATOMIC.match(view.code, at) for at in view.places(name))

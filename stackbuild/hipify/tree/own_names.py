@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from stackbuild.hipify.model import FileReport
 from stackbuild.hipify.passes.own_names import CONDITIONAL
@@ -11,12 +12,16 @@ from stackbuild.hipify.passes.own_names import CONDITIONAL
 _HEADER = "header "
 
 
-def without_own(files: Sequence[FileReport], names: Iterable[str]) -> tuple[FileReport, ...]:
-    """The reports without findings about what the tree itself declares; `names` are its files' paths."""
+def without_own(files: Sequence[FileReport], names: Iterable[str], beside: Iterable[Path]) -> tuple[FileReport, ...]:
+    """The reports without findings about what the tree itself declares; `names` are its files' paths.
+
+    `beside` are the folders of files that were named by themselves: what lies there is their project's as well.
+    """
     declared = {name for file in files for name in file.declares}
     headers = {name.removeprefix(_HEADER) for file in files for _, _, name in file.unless if name.startswith(_HEADER)}
     paths = [f"/{name}" for name in names] if headers else []
     declared |= {f"{_HEADER}{path}" for path in headers if any(one.endswith(f"/{path}") for one in paths)}
+    declared |= {f"{_HEADER}{path}" for folder in set(beside) for path in headers if (folder / path).is_file()}
     return tuple(_without(file, declared) for file in files) if declared else tuple(files)
 
 

@@ -132,7 +132,8 @@ def hipify_files(files: Walk, engine: Engine, *, workers: int = 1, force: bool =
     for one in input_files:
         if one.job.is_rest and one.job.output.is_file():
             shutil.copymode(one.job.source, one.job.output)
-    reports = own_names.without_own(reports, [one.job.name for one in input_files])
+    beside = (one.job.source.parent for one in input_files if not one.job.below)
+    reports = own_names.without_own(reports, [one.job.name for one in input_files], beside)
     return Report(
         engine.name,
         engine.tables.tool,

@@ -5,7 +5,8 @@
 TREE is a folder of CUDA programs without HIP twins (NVIDIA's cuda-samples). What stands for the twin is the CUDA side:
 a file counts where clang of the newest ROOT compiles it *as CUDA* (sm_80, host and device) with the headers of CUDA,
 a folder that `compile_rate.py --get-cuda` fills. Each -I is relative to TREE; a file's own folder is searched as well.
---most takes so many files in an order drawn by lot (--seed), after --skip others. See twin_rate.py for the rest.
+--most takes so many files in an order drawn by lot (--seed), after --skip others. With --quick only files whose
+converted form fails are compiled as CUDA; the others count. See twin_rate.py for the rest.
 """
 
 from __future__ import annotations
@@ -48,6 +49,20 @@ def is_cuda(root: Path, cuda: Path, tree: Path, file: str, words: list[str]) -> 
     return not code and not errors_of(text)
 
 
+class CudaSide:
+    """Which files of a tree clang compiles as CUDA; what is known of one is kept in a file."""
+
+    def __init__(self, root: Path, cuda: Path, tree: Path, folders: list[str], kept: Path) -> None:
+        self.root, self.cuda, self.tree, self.folders, self.kept = root, cuda, tree, folders, kept
+        self.known: dict[str, bool] = json.loads(kept.read_text()) if kept.exists() else {}
+
+    def compiles(self, file: str) -> bool:
+        if file not in self.known:
+            self.known[file] = is_cuda(self.root, self.cuda, self.tree, file, words_for(file, self.folders))
+            self.kept.write_text(json.dumps(self.known))
+        return self.known[file]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("tree", type=Path)
@@ -59,6 +74,7 @@ def main() -> None:
     parser.add_argument("--skip", type=int, default=0)
     parser.add_argument("--most", type=int, default=100)
     parser.add_argument("--side", nargs="+", choices=("host", *GPUS), default=["host", *GPUS])
+    parser.add_argument("--quick", action="store_true", help="a file that compiles after conversion is one that counts")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--perl", default=os.environ.get("HIPIFY_PERL"))
     args = parser.parse_args()
@@ -68,39 +84,37 @@ def main() -> None:
     files = sorted(str(p.relative_to(tree)) for p in tree.rglob("*.cu") if CALLS_CUDA.search(p.read_bytes()))
     random.Random(args.seed).shuffle(files)
     drawn = files[args.skip : args.skip + args.most]
-    kept = out / "cuda.json"
-    known: dict[str, bool] = json.loads(kept.read_text()) if kept.exists() else {}
-    with ThreadPoolExecutor(args.jobs) as pool:
-        new = [file for file in drawn if file not in known]
-        known |= dict(
-            zip(new, pool.map(lambda f: is_cuda(newest, cuda, tree, f, words_for(f, args.folders)), new), strict=True)
-        )
     out.mkdir(parents=True, exist_ok=True)
-    kept.write_text(json.dumps(known))
-    chosen = [file for file in drawn if known[file]]
-    print(f"{len(drawn)} files drawn of {len(files)}, {len(chosen)} compile as CUDA", flush=True)
-    compiler = Compiler(roots, out / "cache", args.side)
-    results: list[Result] = []
-    for rocm, root in roots.items():
-        engine = open_engine(target=Target(rocm=rocm), include_folders=[root / "usr/include"], hipify_perl=args.perl)
-        made = hipify_tree(SourceSelection((tree,), out / rocm, has_rest=True), engine, force=True)
-        reports: dict[str, FileReport] = {os.path.relpath(f.output, out / rocm): f for f in made.files}
+    twins = CudaSide(newest, cuda, tree, args.folders, out / "cuda.json")
+    with ThreadPoolExecutor(args.jobs) as pool:
+        if not args.quick:
+            drawn = [file for file, is_good in zip(drawn, pool.map(twins.compiles, drawn), strict=True) if is_good]
+        print(f"{len(drawn)} files of {len(files)}", flush=True)
+        compiler = Compiler(roots, out / "cache", args.side)
+        results: list[Result] = []
+        for rocm, root in roots.items():
+            engine = open_engine(
+                target=Target(rocm=rocm), include_folders=[root / "usr/include"], hipify_perl=args.perl
+            )
+            made = hipify_tree(SourceSelection((tree,), out / rocm, has_rest=True), engine, force=True)
+            reports: dict[str, FileReport] = {os.path.relpath(f.output, out / rocm): f for f in made.files}
 
-        def one(file: str, rocm: str = rocm, reports: dict[str, FileReport] = reports) -> list[Result]:
-            folder, name = os.path.split(file)
-            by_gpu = compiler.run(rocm, out / rocm, folder, name, [*words_for(file, args.folders), "-std=c++17"])
-            found = []
-            for gpu, errors in by_gpu.items():
-                rows = [
-                    {**asdict(e), "told": how, "by": by, "ours": True}
-                    for e in errors
-                    for how, by in [told(e, reports, tree)]
-                ]
-                found.append(Result(file, rocm, gpu, 1, not errors, rows))
-            return found
+            def one(file: str, rocm: str = rocm, reports: dict[str, FileReport] = reports) -> list[Result]:
+                folder, name = os.path.split(file)
+                words = [*words_for(file, args.folders), "-std=c++17"]
+                by_gpu = compiler.run(rocm, out / rocm, folder, name, words)
+                is_good = not any(by_gpu.values()) or twins.compiles(file)
+                found = []
+                for gpu, errors in by_gpu.items():
+                    rows = [
+                        {**asdict(e), "told": how, "by": by, "ours": is_good}
+                        for e in errors
+                        for how, by in [told(e, reports, tree)]
+                    ]
+                    found.append(Result(file, rocm, gpu, 1, not errors, rows, is_good))
+                return found
 
-        with ThreadPoolExecutor(args.jobs) as pool:
-            for row in pool.map(one, chosen):
+            for row in pool.map(one, drawn):
                 results += row
     (out / "results.json").write_text(json.dumps([asdict(r) for r in results], indent=1))
     tell(results)

@@ -143,3 +143,19 @@ def test_the_runtime_comes_before_the_projects_own_headers_as_nvcc_has_it() -> N
     first = '#include <cuda_runtime.h>\n#include "own.h"\n'
     assert hip(first).text == first.replace("cuda_runtime.h", "hip/hip_runtime.h")
     assert hip(text, "a.cpp").text == text.replace("cuda_runtime.h", "hip/hip_runtime.h")
+
+
+def test_a_runtime_that_comes_late_is_included_first_and_once() -> None:
+    text = '#include "mine.h"\n#include <cuda_runtime.h>\nint a;\n'
+    assert hip(text).text == '#include <hip/hip_runtime.h>\n#include "mine.h"\nint a;\n'
+
+
+def test_constants_bring_their_header() -> None:
+    tables = bundled_tables.load()
+    text = "#include <cuda_runtime.h>\n__global__ void k(float *x) { *x = CUDART_INF_F; }\n"
+    made = convert(text, tables, bundled_rules("generic"), Target(), "a.cu").text
+    assert made.startswith("#include <hip/hip_math_constants.h>\n#include <hip/hip_runtime.h>\n")
+    assert convert(made, tables, bundled_rules("generic"), Target(), "a.cu").text == made
+    assert (
+        "constants" not in convert("int v = CUDART_VERSION;\n", tables, bundled_rules("generic"), Target(), "a.cu").text
+    )

@@ -463,9 +463,16 @@ def test_member_templates_of_dependent_types() -> None:
     assert severities("void f() {\n  cast<T, int>::apply<4>(p);\n}\n") == []
 
 
-def test_dimensions_that_are_given_three_numbers() -> None:
-    text = "dim3 grid(2);\ngrid = make_uint3(1, 2, 3);\nuint3 u;\nu = make_uint3(1, 2, 3);\no.grid = make_uint3(1, 1, 1);\n"
-    assert severities(text) == [("LINT-DIM3", 2, "error")]
+def test_functions_that_hip_has_for_the_device_alone() -> None:
+    text = "float f(float x) {\n  return erfinvf(x);\n}\n__host__ __device__ float g(float x) {\n  if (x) { return normcdff(x); }\n}\n__global__ void k() { erfinv(1.0); }\n"
+    assert severities(text) == [("LINT-HOST-FUNCTION", 2, "warning")]
+    assert severities("float erfinv(float x);\nauto f = [] __device__ (float x) { return erfinv(x); };\n") == []
+
+
+def test_positions_that_are_handed_on_where_there_is_a_uint3() -> None:
+    text = "__device__ int f(uint3 t);\n__global__ void k() {\n  f(threadIdx);\n  dim3 d(threadIdx);\n  uint3 u = dim3(1);\n}\n"
+    assert severities(text) == [("LINT-DIM3", 3, "warning"), ("LINT-DIM3", 5, "warning")]
+    assert severities(text.replace("uint3", "dim3")) == []
 
 
 def test_transposes_by_warps_matter_for_wavefronts_of_64() -> None:

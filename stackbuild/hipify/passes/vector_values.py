@@ -1,0 +1,100 @@
+"""The fix `vector-values`: how values of CUDA's vector types and `dim3` are made, where HIP's types are made otherwise.
+
+CUDA's vector types are aggregates. HIP's are classes with constructors for one value and for all values, of which the one
+for a single value is explicit and gives that value to each component. So `float4 v = {0};` does not compile, and
+`float4 v{1};` compiles and has four ones where CUDA has one. `dim3` and `uint3` convert into each other in CUDA alone, and
+`threadIdx` and its like become a `dim3` only. Which forms fail was tried with HIP 5.7 and 6.4 (`cuda_forms.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from stackbuild.hipify.cpp.edits import Edit
+from stackbuild.hipify.cpp.scan import arguments
+from stackbuild.hipify.cpp.source_text import View
+from stackbuild.hipify.passes.own_overloads import VECTORS
+
+_BRACED = re.compile(
+    r"(?:float|double|u?int|u?char|u?short|u?long|u?longlong)([234])\b\s*\)?(?:\s+\w+)?(\s*\[[^{};=]*\])?\s*=?\s*\{([^{};]*)\}"
+)
+_NEXT = re.compile(r"\s*,\s*\w+(\s*\[[^{};=]*\])?\s*=?\s*\{([^{};]*)\}")
+_ZERO = re.compile(r"\s*0(?:\.0*)?[fFuUlL]*\s*")
+_BUILT_IN = "threadIdx|blockIdx|blockDim|gridDim"
+_MAKE = "make_uint3"
+
+
+def fix(view: View, by: str) -> Iterator[Edit]:
+    """The edits that give each component a value, and that make `dim3` and `uint3` of what HIP makes them of."""
+    if not view.words.isdisjoint(VECTORS):
+        yield from _braces(view, by)
+    if "uint3" in view.words or _MAKE in view.words:
+        yield from _indices(view, by)
+
+
+def _braces(view: View, by: str) -> Iterator[Edit]:
+    """Initial values of fewer components than the type has: the others are 0, as in CUDA."""
+    for match in _BRACED.finditer(view.code):
+        if match.start() and (view.code[match.start() - 1].isalnum() or view.code[match.start() - 1] == "_"):
+            continue
+        size = int(match[1])
+        one: re.Match[str] | None = match
+        group = 2
+        while one is not None:
+            yield from _filled(one, group, size, by)
+            one, group = _NEXT.match(view.code, one.end()), 1
+
+
+def _filled(match: re.Match[str], array: int, size: int, by: str) -> Iterator[Edit]:
+    """The edit of one pair of braces; an array's are left empty where they hold one zero."""
+    start, end = match.span(array + 1)
+    values = match[array + 1]
+    if match[array]:
+        if _ZERO.fullmatch(values):
+            yield Edit(start, end, "", by)
+        return
+    count = _count(values)
+    if 0 < count < size:
+        at = start + len(values.rstrip())
+        yield Edit(at, at, ", 0" * (size - count), by)
+
+
+def _count(values: str) -> int:
+    """How many values stand between braces; 0 for none, and where that cannot be said."""
+    if not values.strip() or values.rstrip().endswith(","):
+        return 0
+    parsed = arguments(f"({values})", 0)
+    return len(parsed[0]) if parsed else 0
+
+
+def _indices(view: View, by: str) -> Iterator[Edit]:
+    """`dim3` made of a `uint3`, `uint3` made of a `dim3` or of the position of a thread, launches over a `uint3`."""
+    variables = {name: _declared(view, name) for name in ("dim3", "uint3")}
+    made = "|".join(re.escape(name) for name in sorted(variables["dim3"]))
+    if made or "dim3" in view.words:
+        targets = rf"(?:dim3\s+\w+|(?<![\w.>]){f'(?:{made})' if made else 'dim3'})\s*[=({{]\s*"
+        for match in re.finditer(rf"{targets}({_MAKE})\s*\(", view.code):
+            yield Edit(*match.span(1), "dim3", by)
+    sources = "|".join(sorted(filter(None, (_BUILT_IN, made))))
+    for match in re.finditer(rf"\buint3\s+\w+\s*[=({{]\s*({sources})\s*[;)}}]", view.code):
+        name = match[1]
+        yield Edit(*match.span(1), f"{_MAKE}({name}.x, {name}.y, {name}.z)", by)
+    for name in sorted(variables["uint3"] - variables["dim3"]):
+        grid, block, value = (
+            rf"<<<\s*({name})\s*,",
+            rf"<<<[^;{{}},]*,\s*({name})\s*(?:,|>>>)",
+            rf"\bdim3\s+\w+\s*[=(]\s*({name})\s*[;)]",
+        )
+        for form in (grid, block, value):
+            for match in re.finditer(form, view.code):
+                yield Edit(*match.span(1), f"dim3({name}.x, {name}.y, {name}.z)", by)
+        for match in re.finditer(rf"\bdim3\s*\(\s*({name})\s*\)", view.code):
+            yield Edit(*match.span(1), f"{name}.x, {name}.y, {name}.z", by)
+
+
+def _declared(view: View, kind: str) -> set[str]:
+    """The variables that a text declares with a type, each by its first declarator."""
+    if kind not in view.words:
+        return set()
+    return set(re.findall(rf"\b{kind}(?:\s+const)?[\s&]+([A-Za-z_]\w*)\s*[=;,(){{]", view.code))
