@@ -29,7 +29,9 @@ SignIndexOption = Annotated[
         " $STACKBUILD_KEY_PASSPHRASE.",
     ),
 ]
-UnsignedOption = Annotated[bool, option("--unsigned", help="Write a signed index without a signature: it is signed no more.")]
+UnsignedOption = Annotated[
+    bool, option("--unsigned", help="Write a signed index without a signature: it is signed no more.")
+]
 Days = Annotated[float, option("--days", metavar="N", help="How long the signature of the index holds.")]
 Keys = Annotated[
     list[Path],
@@ -129,6 +131,7 @@ def _refuse_scheme(place: str) -> None:
 @contextmanager
 def _opened(place: str, sign: Sequence[Path] | None) -> Iterator[Path]:
     """The folder of an index to change it in; for one in an object store a working copy, which is written afterwards."""
+    from stackbuild.publishing.index_numbers import IndexNumbers, default_numbers_file
     from stackbuild.publishing.object_store import connect, is_object_url, working_copy
     from stackbuild.views.console import err
 
@@ -137,7 +140,10 @@ def _opened(place: str, sign: Sequence[Path] | None) -> Iterator[Path]:
         with err().status("reading the signed index …") if sign else nullcontext():
             yield Path(place)
         return
-    with err().status("connecting …") as status, working_copy(connect(place), place, status.update, bool(sign)) as copy:
+    with (
+        err().status("connecting …") as status,
+        working_copy(connect(place), place, status.update, bool(sign), IndexNumbers(default_numbers_file())) as copy,
+    ):
         yield copy.folder
 
 
@@ -153,6 +159,7 @@ def _publication(
     accept_changes: bool = False,
 ) -> Publication:
     """What the options ask for, and the statements that lie beside the wheels."""
+    from stackbuild.publishing.index_numbers import default_numbers_file
     from stackbuild.publishing.publication import Publication
     from stackbuild.publishing.signing import load_signing_key, load_trusted_keys
     from stackbuild.publishing.statements import NAMES, statement_name
@@ -164,6 +171,7 @@ def _publication(
         for wheel in wheels
     }
     return Publication(
+        numbers=default_numbers_file() if sign or unsigned else None,
         replace=replace,
         older=older,
         attached=attached,
@@ -301,6 +309,7 @@ def sign_index(
     """
     from stackbuild.core.errors import UsageError
     from stackbuild.publishing import maintenance
+    from stackbuild.publishing.index_numbers import IndexNumbers, default_numbers_file
 
     if not sign:
         raise UsageError("no key is given", next="add `--sign KEY`; `ssh-keygen -t ed25519 -f release.key` makes one")
@@ -312,7 +321,9 @@ def sign_index(
     settings = _publication(sign, False, days, keys=key or (), accept_changes=accept_changes)
     with _opened(place, sign) as folder:
         changed = (
-            maintenance.cosign(folder, settings.keys, settings.trusted) if add else maintenance.sign(folder, settings)
+            maintenance.cosign(folder, settings.keys, settings.trusted, IndexNumbers(default_numbers_file()))
+            if add
+            else maintenance.sign(folder, settings)
         )
     _done(changed, "signed", json)
 
@@ -321,7 +332,8 @@ def sign_index(
 def check(
     folder: Folder,
     rebuild: Annotated[
-        bool, option("--rebuild", help="Make the catalog again from the wheels that the last pages name; yanks are lost.")
+        bool,
+        option("--rebuild", help="Make the catalog again from the wheels that the last pages name; yanks are lost."),
     ] = False,
     sign: SignIndexOption = None,
     json: JsonOption = False,
@@ -386,6 +398,7 @@ def check_release(
     Example: stackbuild verify-release dist/simple --key release.key.pub
     """
     from stackbuild.core.errors import UsageError
+    from stackbuild.publishing.index_numbers import default_numbers_file
     from stackbuild.publishing.signing import load_trusted_keys
     from stackbuild.publishing.statements import NAMES
     from stackbuild.publishing.verify_release import Trust, verify_release
@@ -395,15 +408,9 @@ def check_release(
     kinds = tuple(word for word in require.split(",") if word)
     if unknown := [kind for kind in kinds if kind not in (*NAMES, "sbom")]:
         raise UsageError(f"no kind {unknown[0]!r}", next=f"kinds are {', '.join(NAMES)}, sbom")
-    state = None if no_seen else numbers_file or _seen_file()
+    state = None if no_seen else numbers_file or default_numbers_file()
     with err().status("reading the index …"):
         proof = verify_release(folder, Trust(load_trusted_keys(key), threshold, state, kinds))
     print_json(proof, "stackbuild.release-proof/1") if json else draw_release_proof(proof)
     if proof.problems:
         leave(5)
-
-
-def _seen_file() -> Path:
-    import os
-
-    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "stackbuild" / "indexes.json"

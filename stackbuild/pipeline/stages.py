@@ -263,6 +263,7 @@ def publish_stage(
 ) -> Receipt:
     """Put the wheels on the recipe's index, with what is stated of each. `stages` are the results so far, by name."""
     from stackbuild.publishing.index import is_published, publish
+    from stackbuild.publishing.index_numbers import default_numbers_file
     from stackbuild.publishing.publication import Publication
 
     index = Path(built.recipe.destination.index)
@@ -280,6 +281,7 @@ def publish_stage(
         url=built.recipe.destination.url,
         keys=keys,
         digests=built.digests,
+        numbers=default_numbers_file() if keys else None,
     )
     receipt = publish(built.wheels, index, publication)
     _keep(PUBLISHED, {"index": str(index), "install": receipt.install_line}, context)

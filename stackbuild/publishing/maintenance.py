@@ -10,6 +10,7 @@ from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import InvalidVersion, Version, canonicalize_name
 from stackbuild.publishing.catalog import Catalog, Project, ProjectStatus
 from stackbuild.publishing.generation import CURRENT, GENERATIONS, add_page, read_catalog
+from stackbuild.publishing.index_numbers import IndexNumbers
 from stackbuild.publishing.page_links import catalog_of_pages
 from stackbuild.publishing.pages import pages
 from stackbuild.publishing.placement import write_file
@@ -60,7 +61,9 @@ def sign(index: Path, publication: Publication) -> Catalog:
         return commit(index, catalog, publication)
 
 
-def cosign(index: Path, keys: tuple[SigningKey, ...], trusted: tuple[TrustedKey, ...] = ()) -> Catalog:
+def cosign(
+    index: Path, keys: tuple[SigningKey, ...], trusted: tuple[TrustedKey, ...] = (), numbers: IndexNumbers | None = None
+) -> Catalog:
     """Add signatures of more keys to those of a signed index; its number and its time stay.
 
     One of the signatures that are there must be of `trusted`, or of one of the keys, and every file as it was signed. The
@@ -71,7 +74,7 @@ def cosign(index: Path, keys: tuple[SigningKey, ...], trusted: tuple[TrustedKey,
         envelope = folder / ENVELOPE
         if not envelope.is_file():
             raise UsageError("the index is not signed", where=str(index), next="`stackbuild index sign` signs it")
-        snapshot = signed_snapshot(index, (*trusted, *(TrustedKey(key.blob) for key in keys)))
+        snapshot = signed_snapshot(index, (*trusted, *(TrustedKey(key.blob) for key in keys)), numbers)
         if datetime.now(UTC) >= snapshot.expires:
             raise UsageError(
                 f"the signature of the index expired on {snapshot.expires:%Y-%m-%d %H:%M} UTC",

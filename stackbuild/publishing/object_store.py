@@ -30,7 +30,9 @@ from stackbuild.core.model import ValidationError
 from stackbuild.core.packaging import Requirement, canonicalize_name
 from stackbuild.publishing.catalog import Catalog, CatalogFile
 from stackbuild.publishing.generation import CATALOG, CURRENT, WHEELS_ELSEWHERE, read_catalog, switch
+from stackbuild.publishing.index_numbers import IndexNumbers
 from stackbuild.publishing.pages import pages
+from stackbuild.publishing.signed_state import remember_signed
 from stackbuild.publishing.snapshot import ENVELOPE
 from stackbuild.publishing.statements import envelope_name, is_statement
 
@@ -76,8 +78,12 @@ class WorkingCopy:
 
 
 @contextmanager
-def working_copy(store: Any, url: str, say: Callable[[str], None], signed: bool = False) -> Iterator[WorkingCopy]:
+def working_copy(
+    store: Any, url: str, say: Callable[[str], None], signed: bool = False, numbers: IndexNumbers | None = None
+) -> Iterator[WorkingCopy]:
     """Read an index, let it be changed, write the change. `signed` reads what a signature of the index is made over, too.
+
+    The signed state is noted in `numbers` once it is written.
 
     Raises UsageError where another one publishes, where the store refuses, and for what the change raises.
     """
@@ -93,6 +99,8 @@ def working_copy(store: Any, url: str, say: Callable[[str], None], signed: bool 
         yield copy
         try:
             _write(copy, say)
+            if signed and numbers:
+                remember_signed(copy.folder, numbers)
         except (BaseError, OSError) as error:
             raise _refused(url, error) from None
 
@@ -132,7 +140,7 @@ def _text(store: Any, key: str) -> str:
 def _read(copy: WorkingCopy, signed: bool) -> None:
     import obstore
 
-    (copy.folder / WHEELS_ELSEWHERE).touch()
+    (copy.folder / WHEELS_ELSEWHERE).write_text(copy.url, "utf-8")
     try:
         answer = obstore.get(copy.store, REMOTE_CATALOG)
     except FileNotFoundError:

@@ -6,7 +6,7 @@ import contextlib
 import shutil
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -199,9 +199,10 @@ def _copy(source: Path, target: Path) -> None:
     """Copy a file so that it appears whole or not at all; its bytes are never all in memory."""
     target.parent.mkdir(parents=True, exist_ok=True)
     staged = target.with_name(f".{target.name}{STAGED}")
-    shutil.copyfile(source, staged)
-    atomic.flush_files(staged.parent, [staged], [])
-    atomic.move_whole(staged, target)
+    with _removed_on_failure(staged):
+        shutil.copyfile(source, staged)
+        atomic.flush_files(staged.parent, [staged], [])
+        atomic.move_whole(staged, target)
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -210,6 +211,17 @@ def write_file(path: Path, data: bytes) -> None:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     staged = path.with_name(f".{path.name}{STAGED}")
-    staged.write_bytes(data)
-    atomic.flush_files(staged.parent, [staged], [])
-    atomic.move_whole(staged, path)
+    with _removed_on_failure(staged):
+        staged.write_bytes(data)
+        atomic.flush_files(staged.parent, [staged], [])
+        atomic.move_whole(staged, path)
+
+
+@contextlib.contextmanager
+def _removed_on_failure(staged: Path) -> Iterator[None]:
+    """What was written of a file does not fill a disk that is full already."""
+    try:
+        yield
+    except BaseException:
+        staged.unlink(missing_ok=True)
+        raise

@@ -22,7 +22,7 @@ class Publication:
     `replace` allows other bytes under a name that is there, `older` a version below the highest one there. `attached` are
     the files that travel with a wheel. `url` is where the index is served. `keys` sign, and the signature of the index
     holds for so many `days`. The signature that stands must be one of `keys` or of `trusted`, and the files as they were
-    signed, unless `accept_changes`. `digests` has the sha256 of wheels that were hashed before; the others are hashed.
+    signed, unless `accept_changes`. `numbers` is the file with the numbers of indexes seen before, None for none. `digests` has the sha256 of wheels that were hashed before; the others are hashed.
     """
 
     replace: bool = False
@@ -35,6 +35,7 @@ class Publication:
     digests: Mapping[Path, str] = field(default_factory=dict)
     trusted: tuple[TrustedKey, ...] = ()
     accept_changes: bool = False
+    numbers: Path | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.days <= MOST_DAYS:  # nan is neither

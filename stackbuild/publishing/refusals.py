@@ -26,6 +26,8 @@ from stackbuild.publishing.placement import WheelFile
 from stackbuild.publishing.publication import Publication
 
 _WHEEL_NAME = re.compile(r"[A-Za-z0-9_.!+-]+")
+LONGEST_NAME = 220
+"""Characters of a wheel's file name: its longest statement is staged under 255 bytes."""
 _MINORS = range(8, 20)
 """Minor versions of Python 3 that a requirement's marker is asked for."""
 
@@ -39,6 +41,12 @@ def refuse_names(wheels: Sequence[Path]) -> None:
                 "a wheel's file name has letters, digits and _ . ! + - of ASCII only",
                 where=str(wheel),
                 next="build the wheel again under such a name",
+            )
+        if len(wheel.name) > LONGEST_NAME:
+            raise UsageError(
+                f"the wheel's file name has {len(wheel.name)} characters; {LONGEST_NAME} leave room for its statements'",
+                where=str(wheel),
+                next="build the wheel again under a shorter name or version",
             )
     names = [parse_wheel_filename(wheel.name) for wheel in wheels]
     for wheel, name in zip(wheels, names, strict=True):

@@ -15,10 +15,11 @@ from stackbuild.core.errors import UsageError
 from stackbuild.publishing.catalog import Catalog
 from stackbuild.publishing.generation import CATALOG, CURRENT, WHEELS_ELSEWHERE, read_catalog
 from stackbuild.publishing.index_file import THREADS, difference, read_file
+from stackbuild.publishing.index_numbers import IndexNumbers
 from stackbuild.publishing.pages import pages
 from stackbuild.publishing.publication import Publication
-from stackbuild.publishing.signing import SignatureRefused, TrustedKey, good_signatures
-from stackbuild.publishing.snapshot import ENVELOPE, ENVELOPE_LIMIT, SNAPSHOT_TYPE, Snapshot, read_snapshot
+from stackbuild.publishing.signing import SignatureRefused, TrustedKey, good_signatures, read_envelope
+from stackbuild.publishing.snapshot import ENVELOPE, ENVELOPE_LIMIT, SNAPSHOT_TYPE, Snapshot, index_name, read_snapshot
 from stackbuild.publishing.statements import is_statement
 
 CATALOG_LIMIT = 256 << 20
@@ -33,21 +34,56 @@ def refuse_changed(index: Path, publication: Publication, catalog: bool = True) 
     An index without a signature is taken as it is. `catalog` is False where the catalog is about to be made anew. Raises
     UsageError.
     """
-    if not publication.keys or publication.accept_changes or not (index / CURRENT / ENVELOPE).is_file():
+    if not publication.keys or publication.accept_changes:
+        return
+    numbers = IndexNumbers(publication.numbers) if publication.numbers else None
+    if not (index / CURRENT / ENVELOPE).is_file():
+        if numbers:
+            _refuse_stripped(index, numbers)
         return
     known = (*(TrustedKey(key.blob) for key in publication.keys), *publication.trusted)
-    snapshot = signed_snapshot(index, known)
+    snapshot = signed_snapshot(index, known, numbers)
     refuse_differences(index, snapshot, catalog)
 
 
-def signed_snapshot(index: Path, keys: Sequence[TrustedKey]) -> Snapshot:
-    """The snapshot that stands. Raises UsageError where none of the keys has signed it."""
+def place_name(index: Path) -> str:
+    """An index in a table of numbers, by where it is changed; an index in an object store by its URL."""
+    elsewhere = index / WHEELS_ELSEWHERE
+    return f"changed at {elsewhere.read_text('utf-8') if elsewhere.is_file() else index.resolve()}"
+
+
+def remember_signed(index: Path, numbers: IndexNumbers) -> None:
+    """Note the state that stands, which this machine has signed. Raises UsageError, OSError."""
+    payload = bytes(read_envelope(read_file(index, f"{CURRENT}/{ENVELOPE}", ENVELOPE_LIMIT)).payload)
+    snapshot = read_snapshot(payload)
+    names = [*index_name(snapshot), place_name(index)]
+    numbers.remember(names, snapshot.number, digest.of_bytes(payload))
+
+
+def _refuse_stripped(index: Path, numbers: IndexNumbers) -> None:
+    """An index without a signature was not signed here before, or there is nothing in it."""
+    last = numbers.last(place_name(index))
+    if last and (read_catalog(index) or Catalog()).projects:
+        raise UsageError(
+            f"this index was signed here with number {last}, and its signature is gone",
+            where=str(index / ENVELOPE),
+            next="put the signed state back; if you have read what lies there and want it signed:"
+            " `stackbuild index sign INDEX --sign KEY --accept-changes`",
+        )
+
+
+def signed_snapshot(index: Path, keys: Sequence[TrustedKey], numbers: IndexNumbers | None = None) -> Snapshot:
+    """The snapshot that stands. Raises UsageError where none of the keys has signed it, or a later one is among `numbers`."""
     try:
         data = read_file(index, f"{CURRENT}/{ENVELOPE}", ENVELOPE_LIMIT)
         payload, good, why = good_signatures(data, SNAPSHOT_TYPE, keys, datetime.now(UTC))
         if not good:
             raise SignatureRefused("; ".join(why) or "it has no signature")
-        return read_snapshot(payload)
+        snapshot = read_snapshot(payload)
+        for name in index_name(snapshot) if numbers else ():
+            if problem := numbers and numbers.problem(name, snapshot.number, digest.of_bytes(payload)):
+                raise SignatureRefused(problem)
+        return snapshot
     except (SignatureRefused, ValueError, OSError) as refused:
         raise UsageError(
             f"the signature of the index as it stands is not one to build on: {refused}",

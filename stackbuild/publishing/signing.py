@@ -33,6 +33,7 @@ PASSPHRASE = "STACKBUILD_KEY_PASSPHRASE"
 KEY_TYPE = "ssh-ed25519"
 INSTALL = 'pip install "stackbuild[publish]"'
 _LINE_WIDTH = 70
+_SIGNATURE_BYTES = 64
 _LIST_OPTIONS = frozenset(("valid-after", "valid-before", "namespaces"))
 _SIGSTORE_TIME = re.compile(r"([0-9]{8})([0-9]{4}([0-9]{2})?)?(Z)?")
 _Key = TypeVar("_Key")
@@ -316,6 +317,36 @@ def ssh_signature(message: bytes, key: SigningKey) -> bytes:
     text = base64.b64encode(blob).decode()
     lines = [text[at : at + _LINE_WIDTH] for at in range(0, len(text), _LINE_WIDTH)]
     return "\n".join(["-----BEGIN SSH SIGNATURE-----", *lines, "-----END SSH SIGNATURE-----", ""]).encode()
+
+
+def is_ssh_signature(message: bytes, text: bytes, keys: Sequence[TrustedKey]) -> bool:
+    """Whether that is a file of `ssh_signature` for the message by one of the keys."""
+
+    def load() -> Any:
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+        return Ed25519PublicKey
+
+    public_type = _library(load)
+    lines = text.decode("ascii", "replace").splitlines()
+    try:
+        blob = base64.b64decode("".join(lines[1:-1]), validate=True)
+    except ValueError:
+        return False
+    parts = b"".join(map(_string, (NAMESPACE.encode(), b"", b"sha512")))
+    signed = b"SSHSIG" + parts + _string(hashlib.sha512(message).digest())
+    for key in keys:
+        head = b"SSHSIG" + struct.pack(">I", 1) + _string(key.blob) + parts
+        body = _string(KEY_TYPE.encode()) + struct.pack(">I", _SIGNATURE_BYTES)
+        start = head + struct.pack(">I", len(body) + _SIGNATURE_BYTES) + body
+        if not blob.startswith(start) or len(blob) != len(start) + _SIGNATURE_BYTES:
+            continue
+        try:
+            public_type.from_public_bytes(key.blob[-32:]).verify(blob[len(start) :], signed)
+        except Exception:
+            continue
+        return True
+    return False
 
 
 def _string(data: bytes) -> bytes:

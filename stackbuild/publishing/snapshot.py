@@ -64,7 +64,7 @@ def signed_files(
     Raises UsageError where this machine's clock is behind the last snapshot's, unless `accept_changes`.
     """
     now = datetime.now(UTC).replace(microsecond=0)
-    last = _last(index)
+    last = last_snapshot(index)
     if last and now < last.issued and not accept_changes:
         raise UsageError(
             f"this machine's clock says {now:%Y-%m-%d %H:%M} UTC, and the index was signed at {last.issued:%Y-%m-%d %H:%M}",
@@ -114,7 +114,12 @@ def read_snapshot(payload: bytes) -> Snapshot:
         raise ValueError(f"it is not a snapshot: {error.errors()[0]['msg']}") from None
 
 
-def _last(index: Path) -> Snapshot | None:
+def index_name(snapshot: Snapshot) -> list[str]:
+    """The index in a table of numbers, by its own name; none for a snapshot of an older version."""
+    return [f"index {snapshot.index}"] if snapshot.index else []
+
+
+def last_snapshot(index: Path) -> Snapshot | None:
     """The snapshot that stands, unverified: a change that signs has verified it (`signed_state`), or accepts what lies there."""
     from stackbuild.publishing.signing import SignatureRefused, read_envelope
 

@@ -13,19 +13,22 @@ from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.publishing.catalog import Catalog
 from stackbuild.publishing.generation import CURRENT, STAGED, WHEELS_ELSEWHERE, adopt, read_catalog, switch
+from stackbuild.publishing.index_numbers import IndexNumbers
 from stackbuild.publishing.page_links import catalog_of_pages
 from stackbuild.publishing.pages import pages
 from stackbuild.publishing.placement import is_unchanged, read_metadata, write_file
 from stackbuild.publishing.publication import Publication
+from stackbuild.publishing.signed_state import place_name, remember_signed
 from stackbuild.publishing.signing import SigningKey, envelope_text, read_envelope, signers
-from stackbuild.publishing.snapshot import ENVELOPE, signed_files
+from stackbuild.publishing.snapshot import ENVELOPE, index_name, last_snapshot, signed_files
 from stackbuild.publishing.statements import STATEMENT_TYPE, envelope_name, is_statement
 from stackbuild.store import locks
 
-_OWN_STAGED = re.compile(
+OWN_STAGED = re.compile(
     rf"\.(index\.(html|json)|current|{re.escape(ENVELOPE)}|SHA256SUMS[.a-z0-9]*|.+\.whl(\.[a-z.0-9]+)?){re.escape(STAGED)}"
 )
 """The names of files that a change of an index, or its placement, stages."""
+LOCK_FILE = ".lock"
 
 
 @contextmanager
@@ -39,7 +42,7 @@ def locked(index: Path, read: bool = True, new: bool = False) -> Iterator[Catalo
     elif not index.is_dir():
         raise UsageError("there is no such index", where=str(index), next="give the folder that was published to")
     try:
-        with locks.hold(index / ".lock", lambda pid: None, lambda: None):
+        with locks.hold(index / LOCK_FILE, lambda pid: None, lambda: None):
             _remove_staged(index)
             adopt(index)
             catalog = read_catalog(index) if read else None
@@ -62,7 +65,7 @@ def _remove_staged(index: Path) -> None:
     """Remove what a change that was killed has staged; other files stay, whatever they are called."""
     for pattern in (".*", "[!.]*/.*", "[!.]*/[0-9a-f]*/.*"):
         for left in index.glob(f"{pattern}{STAGED}"):
-            if _OWN_STAGED.fullmatch(left.name) and (left.is_symlink() or left.is_file()):
+            if OWN_STAGED.fullmatch(left.name) and (left.is_symlink() or left.is_file()):
                 left.unlink()
 
 
@@ -113,7 +116,9 @@ def commit(
     They are written last before the switch: whatever is refused is refused before.
     """
     refuse_unsigned(index, publication)
-    catalog = catalog.model_copy(update={"number": catalog.number + 1})
+    numbers = IndexNumbers(publication.numbers) if publication.numbers else None
+    number = max(catalog.number, _last_number(index, numbers) if numbers and publication.keys else 0)
+    catalog = catalog.model_copy(update={"number": number + 1})
     contents = pages(catalog)
     if publication.keys:
         holds = timedelta(days=publication.days)
@@ -123,7 +128,17 @@ def commit(
     if publication.keys:
         sign_statements(index, catalog, publication.keys)
     switch(index, catalog, contents)
+    if numbers and publication.unsigned:
+        numbers.forget(place_name(index))
+    if numbers and publication.keys and not (index / WHEELS_ELSEWHERE).is_file():
+        remember_signed(index, numbers)
     return catalog
+
+
+def _last_number(index: Path, numbers: IndexNumbers) -> int:
+    """The highest number of this index that was seen here: the next one is above it, also where an older state was accepted."""
+    snapshot = last_snapshot(index)
+    return max((numbers.last(name) for name in index_name(snapshot)), default=0) if snapshot else 0
 
 
 def is_signed_by(index: Path, keys: tuple[SigningKey, ...]) -> bool:

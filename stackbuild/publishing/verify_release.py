@@ -5,7 +5,8 @@ Nothing of the index is parsed before its signatures are good. It needs no netwo
 
 from __future__ import annotations
 
-import json
+import os
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -16,14 +17,40 @@ from pathlib import Path
 
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
+from stackbuild.publishing.generation import CURRENT, GENERATIONS
 from stackbuild.publishing.index_file import THREADS, difference, read_file
+from stackbuild.publishing.index_numbers import IndexNumbers
 from stackbuild.publishing.placement import METADATA_LIMIT
-from stackbuild.publishing.signing import SignatureRefused, TrustedKey, verified_payload
-from stackbuild.publishing.snapshot import ENVELOPE, ENVELOPE_LIMIT, SNAPSHOT_TYPE, Snapshot, read_snapshot
-from stackbuild.publishing.statements import NAMES, STATEMENT_TYPE, envelope_name, read_statement, statement_name
-from stackbuild.store import atomic
+from stackbuild.publishing.signing import SignatureRefused, TrustedKey, is_ssh_signature, verified_payload
+from stackbuild.publishing.snapshot import (
+    ENVELOPE,
+    ENVELOPE_LIMIT,
+    SNAPSHOT_TYPE,
+    SUMS,
+    SUMS_SIGNATURE,
+    Snapshot,
+    index_name,
+    read_snapshot,
+    sums_text,
+)
+from stackbuild.publishing.statements import (
+    NAMES,
+    STATEMENT_TYPE,
+    envelope_name,
+    is_statement,
+    read_statement,
+    statement_name,
+)
+from stackbuild.publishing.transaction import LOCK_FILE, OWN_STAGED
 
 CLOCK_SKEW = timedelta(minutes=10)
+SUMS_LIMIT = 64 << 20
+"""Bytes of SHA256SUMS that are read at most."""
+OWN_FILES = frozenset((ENVELOPE, SUMS, LOCK_FILE, CURRENT, ".catalog.json", ".publishing"))
+"""Files at the top of an index, or of a copy of one in an object store, that no snapshot lists."""
+_SIGNATURE_NAME = re.compile(rf"{re.escape(SUMS_SIGNATURE)}(\.[0-9]+)?")
+UNLISTED_SHOWN = 20
+"""So many files that nobody signed are named."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +110,7 @@ def verify_release(index: Path, trust: Trust, now: datetime | None = None) -> Re
         return _refused(index, f"{ENVELOPE}: {error}")
     problems = [*_untimely(snapshot, moment), *_seen_before(index, snapshot, payload, trust)]
     changed = _changed(index, snapshot)
-    problems += [*changed.values(), *_unlisted(index, snapshot)]
+    problems += [*changed.values(), *_sums(index, snapshot, trust), *_unlisted(index, snapshot, trust, moment)]
     proofs = [
         _wheel(index, path, snapshot, path not in changed, trust, moment)
         for path in sorted(snapshot.files)
@@ -137,41 +164,21 @@ def _names(index: Path, snapshot: Snapshot, trust: Trust) -> list[str]:
     A snapshot of an older version has no name; such an index is known by its place and its keys.
     """
     place = digest.of_value([str(index.resolve()), sorted(key.fingerprint for key in trust.keys)])
-    return [*([f"index {snapshot.index}"] if snapshot.index else []), place]
-
-
-def _numbers(file: Path) -> dict[str, list[object]]:
-    try:
-        value = digest.json_of(file.read_text("utf-8"))
-        if not isinstance(value, dict):
-            raise ValueError("it is not a table of numbers")
-        return value
-    except FileNotFoundError:
-        return {}
-    except (ValueError, OSError) as error:
-        raise UsageError(
-            f"the numbers of indexes seen before cannot be read: {error}",
-            where=str(file),
-            next="remove the file if you know why it is damaged; a rollback is not seen then",
-        ) from None
+    return [*index_name(snapshot), place]
 
 
 def _seen_before(index: Path, snapshot: Snapshot, payload: bytes, trust: Trust) -> Iterator[str]:
     if trust.seen is None:
         return
-    match _numbers(trust.seen).get(_names(index, snapshot, trust)[0]):
-        case [int(number), str()] if snapshot.number < number:
-            yield f"the index has number {snapshot.number}, and number {number} was seen here before: it was rolled back"
-        case [int(number), str(sha256)] if snapshot.number == number and sha256 != digest.of_bytes(payload):
-            yield f"the index has two states under number {number}: this one is not the one that was seen before"
+    name = _names(index, snapshot, trust)[0]
+    if problem := IndexNumbers(trust.seen).problem(name, snapshot.number, digest.of_bytes(payload)):
+        yield problem
 
 
 def _remember(index: Path, snapshot: Snapshot, payload: bytes, trust: Trust) -> None:
     assert trust.seen is not None
-    trust.seen.parent.mkdir(parents=True, exist_ok=True)
-    state = [snapshot.number, digest.of_bytes(payload)]
-    numbers = {**_numbers(trust.seen), **dict.fromkeys(_names(index, snapshot, trust), state)}
-    atomic.write_whole(trust.seen, json.dumps(numbers, indent=1), trust.seen.parent)
+    names = _names(index, snapshot, trust)
+    IndexNumbers(trust.seen).remember(names, snapshot.number, digest.of_bytes(payload))
 
 
 def _changed(index: Path, snapshot: Snapshot) -> dict[str, str]:
@@ -181,11 +188,87 @@ def _changed(index: Path, snapshot: Snapshot) -> dict[str, str]:
         return {path: line for path, line in zip(snapshot.files, lines, strict=True) if line}
 
 
-def _unlisted(index: Path, snapshot: Snapshot) -> Iterator[str]:
-    """Pages that installers would read and nobody signed."""
-    for page in sorted([*index.glob("index.*"), *index.glob("[!.]*/index.*")]):
-        if str(page.relative_to(index)) not in snapshot.files:
-            yield f"{page.relative_to(index)} is a page that was not signed"
+def _sums(index: Path, snapshot: Snapshot, trust: Trust) -> Iterator[str]:
+    """What is wrong with the list that people check by hand."""
+    try:
+        if read_file(index, SUMS, SUMS_LIMIT) != sums_text(snapshot):
+            yield f"{SUMS} is not the list of the files that were signed"
+    except (OSError, ValueError) as error:
+        yield f"{SUMS} {_reason(error)}"
+    try:
+        signature = read_file(index, SUMS_SIGNATURE, ENVELOPE_LIMIT)
+        others = [read_file(index, path.name, ENVELOPE_LIMIT) for path in sorted(index.glob(f"{SUMS_SIGNATURE}.*"))]
+    except (OSError, ValueError) as error:
+        yield f"{SUMS_SIGNATURE} {_reason(error)}"
+        return
+    if not any(is_ssh_signature(sums_text(snapshot), one, trust.keys) for one in (signature, *others)):
+        yield f"{SUMS_SIGNATURE} is not a signature of that list by a trusted key"
+
+
+def _reason(error: OSError | ValueError) -> str:
+    match error:
+        case FileNotFoundError():
+            return "is missing"
+        case OSError():
+            return f"cannot be read: {error.strerror}"
+    return f"cannot be read: {error}"
+
+
+def _unlisted(index: Path, snapshot: Snapshot, trust: Trust, now: datetime) -> Iterator[str]:
+    """Files in the index that nobody signed. A page among them is read by installers, a wheel by who looks into folders.
+
+    Files of the state before may stay, as they were signed: the bytes of a wheel that was replaced.
+    """
+    known = set(snapshot.files) | {envelope_name(path) for path in snapshot.files if is_statement(path)}
+    more = [path for path in _files(index) if path not in known and not _is_own(path)]
+    before = _snapshots_before(index, trust, now) if more else ()
+    more = [
+        path
+        for path in more
+        if not any(
+            (path in old.files and not difference(index, path, old.files[path]))
+            or path in {envelope_name(one) for one in old.files if is_statement(one)}
+            for old in before
+        )
+    ]
+    for path in more[:UNLISTED_SHOWN]:
+        what = "is a page that" if Path(path).name.startswith("index.") else "lies in the index and"
+        yield f"{path} {what} was not signed"
+    if len(more) > UNLISTED_SHOWN:
+        yield f"{len(more) - UNLISTED_SHOWN} more files lie in the index and were not signed"
+
+
+def _files(index: Path) -> list[str]:
+    """The paths of all files and links below the index but its generations. No link is followed."""
+    paths = []
+    for folder, names, files in os.walk(index):
+        place = Path(folder)
+        paths += [place / name for name in files]
+        paths += [place / name for name in names if (place / name).is_symlink()]
+        if place == index:
+            names[:] = [name for name in names if name != GENERATIONS]
+    return sorted(str(path.relative_to(index)) for path in paths)
+
+
+def _is_own(path: str) -> bool:
+    """Whether stackbuild itself writes a file of that path, which no snapshot lists."""
+    name = Path(path).name
+    at_top = name == path
+    return (at_top and (path in OWN_FILES or _SIGNATURE_NAME.fullmatch(path) is not None)) or OWN_STAGED.fullmatch(
+        name
+    ) is not None
+
+
+def _snapshots_before(index: Path, trust: Trust, now: datetime) -> tuple[Snapshot, ...]:
+    """The states before this one that lie in the folder, signed as this one must be."""
+    snapshots = []
+    for folder in sorted((index / GENERATIONS).glob("[0-9]*")):
+        try:
+            payload = _verified(index, f"{GENERATIONS}/{folder.name}/{ENVELOPE}", SNAPSHOT_TYPE, trust, now)
+            snapshots.append(read_snapshot(payload))
+        except (SignatureRefused, ValueError):
+            continue
+    return tuple(snapshots)
 
 
 def _wheel(

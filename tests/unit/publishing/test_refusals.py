@@ -13,6 +13,7 @@ from stackbuild.publishing.generation import read_catalog
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.maintenance import rebuild, set_status, yank
 from stackbuild.publishing.publication import Publication
+from stackbuild.publishing.refusals import LONGEST_NAME
 from stackbuild.publishing.signing import load_trusted_keys
 from stackbuild.publishing.statements import VERIFICATION, ResourceDescriptor, statement, statement_name
 from stackbuild.publishing.verify_release import Trust, verify_release
@@ -227,6 +228,26 @@ def test_a_full_disk_names_the_index(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("stackbuild.publishing.transaction.switch", full)
     with pytest.raises(MachineLacks, match=f"{tmp_path}/simple: the disk of the index is full"):
         publish((small_wheel(tmp_path / "a"),), tmp_path / "simple")
+
+
+def test_a_full_disk_is_not_filled_with_parts_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut(source: Path, target: Path) -> None:
+        target.write_bytes(source.read_bytes()[:100])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("stackbuild.publishing.placement.shutil.copyfile", cut)
+    with pytest.raises(MachineLacks, match="disk of the index is full"):
+        publish((small_wheel(tmp_path / "a"),), tmp_path / "simple")
+    assert not files_of(tmp_path / "simple")
+
+
+def test_a_name_that_leaves_no_room_for_statements_is_refused(tmp_path: Path) -> None:
+    longest = "a" * (LONGEST_NAME - len("-1.0-py3-none-any.whl"))
+    wheel = small_wheel(tmp_path / "a", name=longest)
+    key, _ = new_key(tmp_path / "keys")
+    publish((wheel,), tmp_path / "simple", Publication(keys=(key,), attached={wheel: put_statements(wheel)}))
+    with pytest.raises(UsageError, match="221 characters; 220 leave room"):
+        publish((small_wheel(tmp_path / "b", name=f"{longest}a"),), tmp_path / "simple")
 
 
 def test_files_of_others_stay(tmp_path: Path) -> None:

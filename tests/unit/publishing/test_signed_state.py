@@ -13,6 +13,7 @@ import pytest
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
 from stackbuild.publishing.index import publish
+from stackbuild.publishing.index_numbers import IndexNumbers
 from stackbuild.publishing.maintenance import cosign, rebuild, sign, yank
 from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.signing import envelope_text, load_signing_key, load_trusted_keys, read_envelope
@@ -104,6 +105,60 @@ def test_changes_are_signed_where_somebody_says_so(signed: SignedIndex) -> None:
     another_url(signed.folder)
     sign(signed.folder, Publication(keys=(signed.key,), accept_changes=True))
     assert verify_release(signed.folder, Trust(load_trusted_keys([signed.public]))).problems == ()
+
+
+def rolled_back(signed: SignedIndex, numbers: Path) -> None:
+    """A bad version is published and yanked; then somebody puts the state from before the yank in its place."""
+    settings = Publication(keys=(signed.key,), numbers=numbers)
+    publish((small_wheel(signed.folder.parent / "bad", "2.0"),), signed.folder, settings)
+    shutil.copytree(signed.folder, signed.folder.parent / "old", symlinks=True)
+    yank(signed.folder, "demo-pkg", "2.0", "wrong results", settings)
+    shutil.rmtree(signed.folder)
+    (signed.folder.parent / "old").rename(signed.folder)
+
+
+def test_no_change_is_built_on_an_older_state(signed: SignedIndex, tmp_path: Path) -> None:
+    """Else the yank would be lost, under the owner's own signature."""
+    rolled_back(signed, tmp_path / "numbers.json")
+    settings = Publication(keys=(signed.key,), numbers=tmp_path / "numbers.json")
+    new = small_wheel(tmp_path / "new", "3.0")
+    for change in (
+        lambda: publish((new,), signed.folder, settings),
+        lambda: sign(signed.folder, settings),
+        lambda: cosign(signed.folder, (signed.key,), numbers=IndexNumbers(tmp_path / "numbers.json")),
+    ):
+        with pytest.raises(UsageError, match="number 2, and number 3 was seen here before: it was rolled back") as caught:
+            change()
+        assert "--accept-changes" in caught.value.next
+    assert not (signed.folder / "demo-pkg" / new.name).exists()
+
+
+def test_an_older_state_that_is_accepted_gets_the_next_number(signed: SignedIndex, tmp_path: Path) -> None:
+    """Who has seen number 3 takes number 4."""
+    rolled_back(signed, tmp_path / "numbers.json")
+    settings = Publication(keys=(signed.key,), numbers=tmp_path / "numbers.json", accept_changes=True)
+    assert sign(signed.folder, settings).number == 4
+    trust = Trust(load_trusted_keys([signed.public]), seen=tmp_path / "numbers.json")
+    assert verify_release(signed.folder, trust).problems == ()
+
+
+def test_an_index_whose_signature_was_taken_away_is_not_signed_again(signed: SignedIndex, tmp_path: Path) -> None:
+    settings = Publication(keys=(signed.key,), numbers=tmp_path / "numbers.json")
+    new = small_wheel(tmp_path / "new", "3.0")
+    publish((new,), signed.folder, settings)
+    (signed.folder / ENVELOPE).unlink()
+    another_wheel(signed.folder)
+    with pytest.raises(UsageError, match="signed here with number 2, and its signature is gone"):
+        sign(signed.folder, settings)
+    shutil.rmtree(signed.folder)
+    assert publish((new,), signed.folder, settings).number == 1, "a folder that was removed begins again"
+
+
+def test_an_index_that_is_signed_no_more_is_forgotten(signed: SignedIndex, tmp_path: Path) -> None:
+    numbers = tmp_path / "numbers.json"
+    sign(signed.folder, Publication(keys=(signed.key,), numbers=numbers))
+    publish((small_wheel(tmp_path / "new", "3.0"),), signed.folder, Publication(unsigned=True, numbers=numbers))
+    assert sign(signed.folder, Publication(keys=(signed.key,), numbers=numbers)).number == 4
 
 
 def test_a_new_key_signs_what_the_old_one_signed(signed: SignedIndex, tmp_path: Path) -> None:

@@ -18,9 +18,10 @@ import pytest
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
 from stackbuild.publishing.index import publish
+from stackbuild.publishing.index_numbers import IndexNumbers
 from stackbuild.publishing.maintenance import cosign, set_status, sign, yank
 from stackbuild.publishing.publication import Publication
-from stackbuild.publishing.signing import envelope_text, load_trusted_keys, read_envelope
+from stackbuild.publishing.signing import envelope_text, load_trusted_keys, read_envelope, ssh_signature
 from stackbuild.publishing.snapshot import SNAPSHOT_TYPE
 from stackbuild.publishing.statements import STATEMENT_TYPE, read_statement, statement
 from stackbuild.publishing.verify_release import ReleaseProof, Trust, verify_release
@@ -196,6 +197,20 @@ def sign_payload(signed: SignedIndex, payload: bytes) -> None:
 
 PROVENANCE, VERIFICATION = f"{WHEEL}.provenance", f"{WHEEL}.verification"
 LATER = "2090-01-01T00:00:00Z"
+def sums_of_stranger(signed: SignedIndex) -> None:
+    key, _ = new_key(signed.folder.parent / "stranger")
+    (signed.folder / "SHA256SUMS.sig").write_bytes(ssh_signature((signed.folder / "SHA256SUMS").read_bytes(), key))
+
+
+def sums_flipped(signed: SignedIndex) -> None:
+    """One bit of the signature itself."""
+    lines = (signed.folder / "SHA256SUMS.sig").read_text().splitlines()
+    blob = bytearray(base64.b64decode("".join(lines[1:-1])))
+    blob[-1] ^= 1
+    lines[1:-1] = [base64.b64encode(blob).decode()]
+    (signed.folder / "SHA256SUMS.sig").write_text("\n".join(lines) + "\n")
+
+
 TAMPERING: list[tuple[str, Callable[[SignedIndex], None], str]] = [
     ("no signature", remove(ENVELOPE), r"snapshot.*is missing: the index is not signed"),
     ("empty envelope", write(ENVELOPE, ""), r"snapshot.*not a DSSE envelope"),
@@ -255,6 +270,20 @@ TAMPERING: list[tuple[str, Callable[[SignedIndex], None], str]] = [
     ("envelope of the provenance is a FIFO", into_fifo(f"{PROVENANCE}.dsse.json"), r"provenance\.dsse\.json: it is not a file"),
     ("envelope without end", lambda s: os.truncate(s.folder / ENVELOPE, 1 << 40), r"snapshot.*it has more than 32 MiB"),
     ("statement without signatures", edit_envelope(lambda e: e.update(signatures=[]), f"{PROVENANCE}.dsse.json"), r"provenance\.dsse\.json: 0 of 1"),
+    ("a wheel added that no page names", write("demo-pkg/demo_pkg-9.0-py3-none-any.whl", "x"), r"demo_pkg-9\.0-py3-none-any\.whl lies in the index and was not signed"),
+    ("a source distribution added", write("demo-pkg/demo_pkg-9.0.tar.gz", "x"), r"demo_pkg-9\.0\.tar\.gz lies in the index and was not signed"),
+    ("a web server's configuration added", write(".htaccess", "RewriteEngine On"), r"^\.htaccess lies in the index and was not signed"),
+    ("a page added in a folder below", write("demo-pkg/sub/index.html", "x"), r"demo-pkg/sub/index\.html is a page that was not signed"),
+    ("a folder added that is a link", lambda s: (s.folder / "more").symlink_to("/"), r"^more lies in the index and was not signed"),
+    ("a statement added", write(f"{WHEEL}.more.json", "{}"), r"whl\.more\.json lies in the index and was not signed"),
+    ("thirty files added", lambda s: [(s.folder / f"{n}.whl").touch() for n in range(30)], r"10 more files lie in the index"),
+    ("sums replaced", write("SHA256SUMS", "x"), r"SHA256SUMS is not the list of the files that were signed"),
+    ("sums gone", remove("SHA256SUMS"), r"SHA256SUMS is missing"),
+    ("sums are a FIFO", into_fifo("SHA256SUMS"), r"SHA256SUMS cannot be read: it is not a file"),
+    ("signature of the sums gone", remove("SHA256SUMS.sig"), r"SHA256SUMS\.sig is missing"),
+    ("signature of the sums is none", write("SHA256SUMS.sig", "x"), r"SHA256SUMS\.sig is not a signature of that list"),
+    ("signature of the sums by a stranger", sums_of_stranger, r"SHA256SUMS\.sig is not a signature of that list by a trusted key"),
+    ("signature of the sums changed", sums_flipped, r"SHA256SUMS\.sig is not a signature of that list by a trusted key"),
 ]  # fmt: skip
 
 
@@ -268,7 +297,7 @@ def test_tampering_is_refused_in_its_own_words(signed: SignedIndex, tamper: Call
     assert verify(signed).problems == ()
     tamper(signed)
     problems = verify(signed).problems
-    assert problems and re.search(words, "\n".join(problems)), problems
+    assert problems and re.search(words, "\n".join(problems), re.MULTILINE), problems
 
 
 def test_there_are_enough_rows() -> None:
@@ -412,6 +441,35 @@ def test_a_damaged_memory_is_told(signed: SignedIndex, tmp_path: Path, text: str
     (tmp_path / "seen.json").write_text(text)
     with pytest.raises(UsageError, match="numbers of indexes seen before cannot be read"):
         verify(signed, Trust(load_trusted_keys([signed.public]), seen=tmp_path / "seen.json"))
+
+
+def test_a_number_never_sinks_whoever_writes_last(tmp_path: Path) -> None:
+    """Two verifications at once: the one of the older state ends last."""
+    numbers = IndexNumbers(tmp_path / "seen.json")
+    numbers.remember(["one", "two"], 7, "a" * 64)
+    numbers.remember(["one"], 5, "b" * 64)
+    assert numbers.last("one") == 7 and not numbers.problem("one", 7, "a" * 64)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(IndexNumbers, "last", lambda self, name: 0)  # read before the other one wrote
+        numbers.remember(["one"], 6, "c" * 64)
+    assert numbers.last("one") == 7 and numbers.last("two") == 7
+    numbers.forget("one")
+    assert numbers.last("one") == 0 and numbers.last("two") == 7
+
+
+def test_a_memory_that_cannot_be_written_says_what_to_do(signed: SignedIndex, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="the number of the index cannot be noted") as caught:
+        verify(signed, Trust(load_trusted_keys([signed.public]), seen=tmp_path / "file" / "seen.json"))
+    assert "--no-seen" in caught.value.next
+
+
+def test_bytes_that_were_replaced_are_as_the_last_state_signed_them(signed: SignedIndex, tmp_path: Path) -> None:
+    """A reader of the last pages may still ask for them; any other file under that name is nobody's."""
+    publish((small_wheel(tmp_path / "b", content="y"),), signed.folder, Publication(keys=(signed.key,), replace=True))
+    assert verify(signed).problems == ()
+    flip(WHEEL)(signed)
+    assert any(f"{WHEEL} lies in the index and was not signed" in p for p in verify(signed).problems)
 
 
 def test_two_states_under_one_number_are_refused(signed: SignedIndex, tmp_path: Path) -> None:

@@ -1,0 +1,92 @@
+"""The numbers of signed indexes that were seen on this machine: a lower one, seen again, is a rollback.
+
+`verify-release` asks it, and so does a change that is signed: an older state that somebody put in the index's place is
+not built on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackbuild.core import digest
+from stackbuild.core.errors import UsageError
+from stackbuild.store import atomic, locks
+
+
+@dataclass(frozen=True)
+class IndexNumbers:
+    """A file with the last number of each index, by a name of the index, and the sha256 of the snapshot under it."""
+
+    file: Path
+
+    def problem(self, name: str, number: int, sha256: str) -> str:
+        """What speaks against that state of the index; "" where nothing does. Raises UsageError for a damaged file."""
+        match self._read().get(name):
+            case [int(last), str()] if number < last:
+                return f"the index has number {number}, and number {last} was seen here before: it was rolled back"
+            case [int(last), str(other)] if number == last and sha256 != other:
+                return f"the index has two states under number {number}: this one is not the one that was seen before"
+        return ""
+
+    def last(self, name: str) -> int:
+        """The highest number that was seen of the index, 0 for none. Raises UsageError for a damaged file."""
+        match self._read().get(name):
+            case [int(number), str()]:
+                return number
+        return 0
+
+    def remember(self, names: Iterable[str], number: int, sha256: str) -> None:
+        """Note a state under each name. A number never sinks, also where two processes write. Raises UsageError."""
+        self._write({name: [number, sha256] for name in names if self.last(name) <= number}, ())
+
+    def forget(self, name: str) -> None:
+        """Raises UsageError."""
+        if name in self._read():
+            self._write({}, (name,))
+
+    def _write(self, states: dict[str, list[object]], names: Iterable[str]) -> None:
+        try:
+            with locks.hold(self.file.with_name(f".{self.file.name}.lock"), lambda pid: None, lambda: None):
+                numbers = self._read()
+                changed = {n: s for n, s in states.items() if not _is_higher(numbers.get(n), s)}
+                others = {name: state for name, state in numbers.items() if name not in names}
+                atomic.write_whole(self.file, json.dumps({**others, **changed}, indent=1), self.file.parent)
+        except OSError as error:
+            raise UsageError(
+                f"the number of the index cannot be noted: {error.strerror}",
+                where=str(self.file),
+                next="set $XDG_STATE_HOME to a folder that can be written; `verify-release` also takes `--seen FILE`"
+                " or `--no-seen`",
+            ) from None
+
+    def _read(self) -> dict[str, list[object]]:
+        try:
+            value = digest.json_of(self.file.read_text("utf-8"))
+            if not isinstance(value, dict):
+                raise ValueError("it is not a table of numbers")
+            return value
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        except (ValueError, OSError) as error:
+            raise UsageError(
+                f"the numbers of indexes seen before cannot be read: {error}",
+                where=str(self.file),
+                next="remove the file if you know why it is damaged; a rollback is not seen then",
+            ) from None
+
+
+def default_numbers_file() -> Path:
+    """Where the numbers of this user's machine are."""
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "stackbuild" / "indexes.json"
+
+
+def _is_higher(state: object, other: list[object]) -> bool:
+    """Whether the number of a noted state is above that of another."""
+    match state, other:
+        case [int(number), str()], [int(fresh), str()]:
+            return number > fresh
+    return False
