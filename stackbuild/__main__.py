@@ -19,7 +19,13 @@ EXTRAS = ("numpy", "onnx", "onnxruntime", "sympy")
 
 
 def main() -> None:
-    sys.exit(_version() if sys.argv[1:] in (["--version"], ["-V"], ["version"]) else run())
+    try:
+        code = _version() if sys.argv[1:] in (["--version"], ["-V"], ["version"]) else run()
+        if code == 128 + signal.SIGINT:  # the interpreter waits for threads: a further Ctrl-C ends it without a traceback
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+    except KeyboardInterrupt:
+        code = 128 + signal.SIGINT
+    sys.exit(code)
 
 
 def _as_options(words: list[str]) -> list[str]:

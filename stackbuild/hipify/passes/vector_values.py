@@ -71,12 +71,12 @@ def _count(values: str) -> int:
 def _indices(view: View, by: str) -> Iterator[Edit]:
     """`dim3` made of a `uint3`, `uint3` made of a `dim3` or of the position of a thread, launches over a `uint3`."""
     variables = {name: _declared(view, name) for name in ("dim3", "uint3")}
-    made = "|".join(re.escape(name) for name in sorted(variables["dim3"]))
-    if made or "dim3" in view.words:
-        targets = rf"(?:dim3\s+\w+|(?<![\w.>]){f'(?:{made})' if made else 'dim3'})\s*[=({{]\s*"
+    dim3_names = "|".join(re.escape(name) for name in sorted(variables["dim3"]))
+    if dim3_names or "dim3" in view.words:
+        targets = rf"(?:dim3\s+\w+|(?<![\w.>]){f'(?:{dim3_names})' if dim3_names else 'dim3'})\s*[=({{]\s*"
         for match in re.finditer(rf"{targets}({_MAKE})\s*\(", view.code):
             yield Edit(*match.span(1), "dim3", by)
-    sources = "|".join(sorted(filter(None, (_BUILT_IN, made))))
+    sources = "|".join(sorted(filter(None, (_BUILT_IN, dim3_names))))
     for match in re.finditer(rf"\buint3\s+\w+\s*[=({{]\s*({sources})\s*[;)}}]", view.code):
         name = match[1]
         yield Edit(*match.span(1), f"{_MAKE}({name}.x, {name}.y, {name}.z)", by)
