@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -45,7 +47,7 @@ KEEP_DAYS = {"stackbuild-failed": 7, "stackbuild-base": 30}
 
 
 class Docker:
-    """A Runner on the engine that `docker.from_env` finds, for the run that has opened that store."""
+    """A Runner on the engine that `docker.from_env` finds, Docker or podman, for the run that has opened that store."""
 
     name = "docker"
 
@@ -115,13 +117,17 @@ class Docker:
         with subprocess.Popen(words, stdout=subprocess.PIPE) as tar:
             answer = self.client.api.import_image_from_data(_Chunks(tar.stdout), repository=repository, tag=tag)
         if tar.returncode or '"error"' in str(answer):
-            raise MachineLacks(f"docker import failed: {answer}", where=str(base), next="check the engine's disk space", topic="docker")
+            next = "check the engine's disk space"
+            raise MachineLacks(f"docker import failed: {answer}", where=str(base), next=next, topic="docker")
+        image = _IMAGE_ID.search(str(answer))
+        if image and not has_image(self.client, name):  # podman 4.3 imports without the tag
+            self.client.api.tag(image[0], repository, tag)
 
     @contextlib.contextmanager
     def _container(self, spec: SessionSpec, image: str) -> Iterator[_DockerSession]:
         binds = [bind(m.at, m.source, writable=m.writable) for m in spec.mounts]
-        with engine_errors():
-            container = self._create(spec, image, binds)
+        with engine_errors(), self._seccomp() as profile:
+            container = self._create(spec, image, binds, profile)
         try:
             with engine_errors():
                 container.start()
@@ -129,7 +135,23 @@ class Docker:
         finally:
             _remove(container)
 
-    def _create(self, spec: SessionSpec, image: str, binds: list[Any]) -> Any:
+    @contextlib.contextmanager
+    def _seccomp(self) -> Iterator[str]:
+        """The profile as the engine takes it when a container is created: Docker its text, podman the path of a file."""
+        text = seccomp.docker_profile()
+        if not self._is_podman:
+            yield text
+            return
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            file.write(text)
+            file.flush()
+            yield file.name
+
+    @cached_property
+    def _is_podman(self) -> bool:
+        return any(component["Name"] == "Podman Engine" for component in self.client.version().get("Components") or ())
+
+    def _create(self, spec: SessionSpec, image: str, binds: list[Any], profile: str) -> Any:
         return self.client.containers.create(
             image,
             command=["/bin/sh", "-c", "while :; do sleep 3600; done"],
@@ -137,7 +159,7 @@ class Docker:
             hostname="stackbuild",
             network_mode="bridge" if spec.network else "none",
             cap_drop=["ALL"],
-            security_opt=["no-new-privileges", f"seccomp={seccomp.docker_profile()}"],
+            security_opt=["no-new-privileges", f"seccomp={profile}"],
             privileged=False,
             pids_limit=spec.processes,
             mem_limit=spec.memory,
@@ -147,6 +169,9 @@ class Docker:
             user=f"{os.getuid()}:{os.getgid()}",
             labels={LABEL: spec.label, STORE: self.store_id},
         )
+
+
+_IMAGE_ID = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 def _remove(container: Any) -> None:

@@ -47,14 +47,20 @@ def find_engine() -> Any | None:
 
 @contextlib.contextmanager
 def engine_errors() -> Iterator[None]:
-    """Within, an engine that stops answering is the machine's fault and not the step's. Raises MachineLacks."""
-    from docker.errors import DockerException
+    """Within, an engine that refuses or stops answering is the machine's fault and not the step's. Raises MachineLacks."""
+    from docker.errors import APIError, DockerException
     from requests.exceptions import RequestException
 
     from stackbuild.core.http_pool import HTTPError
 
     try:
         yield
+    except APIError as error:
+        raise MachineLacks(
+            f"the Docker engine refused: {error.explanation or error}",
+            next="correct what it names and run the same command: finished steps are kept",
+            topic="docker",
+        ) from None
     except (DockerException, RequestException, HTTPError) as error:
         raise MachineLacks(
             f"the Docker engine stopped answering: {error}",
