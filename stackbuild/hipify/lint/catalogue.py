@@ -322,6 +322,12 @@ WARNINGS: dict[str, LintRule] = {
         "nvcc takes it, and clang reads the < as a comparison: it does not compile",
         "write ::template {0}<",
     ),
+    "LINT-NO-OVERLOAD": LintRule(
+        Severity.ERROR,
+        "{0} of {1}",
+        "CUDA takes this type and HIP (5.7, 6.4) has no overload for it, or several that fit equally: it does not compile",
+        "{2}",
+    ),
     "LINT-HOST-FUNCTION": LintRule(
         Severity.WARNING,
         "{0} in a function for the host",

@@ -1,12 +1,14 @@
-"""Functions that differ in CUDA by types that are one type in HIP: there the second one is a redefinition."""
+"""Overloads: two that are one in HIP, and calls with a type that HIP has no overload for."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
+from stackbuild.hipify.cpp.scan import arguments, skip_space
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.catalogue import LintMatch
+from stackbuild.hipify.passes import calls
 
 # CUDA's types that HIP has one type for.
 _PAIRS = (("CUresult", ("cudaError_t", "cudaError")), ("CUdeviceptr", ("void",)))
@@ -42,3 +44,67 @@ def _in_hip(text: str, one: str, others: tuple[str, ...]) -> str:
     if others == ("void",):
         return "void *" if text in (one, "void *", "void*") else text
     return one if text in others else text
+
+
+_BIT_ATOMIC = "cast the pointer to unsigned long long*"
+_BF16 = frozenset(("__nv_bfloat16", "nv_bfloat16", "__nv_bfloat162", "nv_bfloat162"))
+_WIDE = frozenset(
+    (
+        *(
+            "long",
+            "unsigned long",
+            "long long",
+            "unsigned long long",
+            "long long int",
+            "unsigned long long int",
+            "long int",
+        ),
+        *("unsigned long int", "size_t", "int64_t", "uint64_t", "std::size_t", "std::int64_t", "std::uint64_t"),
+    )
+)
+# Types of the first argument that CUDA has an overload for, or converts, and HIP 5.7 and 6.4 do not; and what to do.
+_WITHOUT = {
+    **dict.fromkeys(("atomicAnd", "atomicOr", "atomicXor"), (frozenset(("long long", "long long int")), _BIT_ATOMIC)),
+    "atomicCAS": (
+        frozenset(("short", "unsigned short", "unsigned short int", "uint16_t", "std::uint16_t", "ushort", "__half", "half")),
+        "compare and swap the 32 bits that it lies in",
+    ),
+    "__ldg": (_BF16 | {"ushort4"}, "use a plain load"),
+    "__ffs": (_WIDE, "cast it to int, or use __ffsll"),
+}  # fmt: skip
+_CAST = re.compile(
+    r"\s*(?:\(\s*(?:const\s+|volatile\s+)?([\w: ]+?)\s*\*?\s*\)|(?:reinterpret|static)_cast\s*<\s*(?:const\s+|volatile\s+)?([\w: ]+?)\s*\*?\s*>\s*\()"
+)
+_VARIABLE = re.compile(r"[&(*\s]*(\w+)\s*(?:\[[^\[\]]*\]\s*)*(?:[-+].*)?\Z", re.S)
+_BEFORE = 3000
+
+
+def no_overloads(view: View) -> Iterator[LintMatch]:
+    """Calls whose first argument has a type that HIP has no overload for: by a cast, or the nearest declaration before."""
+    for name in sorted(view.words & _WITHOUT.keys()):
+        types, fix = _WITHOUT[name]
+        for at in view.own(name):
+            open_at = skip_space(view.code, at + len(name))
+            parsed = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
+            if not parsed or calls.declares(view, at, parsed[0]):
+                continue
+            kind = _type_of(view.code, *parsed[0][0])
+            if kind in types:
+                yield at, "LINT-NO-OVERLOAD", (name, kind, fix)
+
+
+def _type_of(code: str, start: int, end: int) -> str:
+    """The type that an argument is cast to, or that its variable is declared with before; without `*`."""
+    argument = code[start:end]
+    cast = _CAST.match(argument)
+    if cast and (argument[cast.end() :].strip() or cast[2]):
+        return " ".join((cast[1] or cast[2]).split())
+    variable = _VARIABLE.match(argument)
+    if not variable:
+        return ""
+    declared = re.compile(
+        rf"((?:\b(?:unsigned|signed|long|short)\s+)*\b[A-Za-z_][\w:]*)(?:\s+const)?(?:\s*[*&]\s*|\s+)(?:__restrict__\s*)?{variable[1]}\s*[=;,)\[{{]"
+    )
+    types = [" ".join(kind.split()) for kind in declared.findall(code, max(0, start - _BEFORE), start)]
+    types = [kind for kind in types if kind != "return"]
+    return types[-1] if types else ""

@@ -463,6 +463,30 @@ def test_member_templates_of_dependent_types() -> None:
     assert severities("void f() {\n  cast<T, int>::apply<4>(p);\n}\n") == []
 
 
+@pytest.mark.parametrize(
+    ("declared", "call", "line"),
+    [
+        ("long long *p", "atomicOr(p, 1)", 2),
+        ("unsigned long long *p", "atomicOr(p, 1)", 0),
+        ("int *p", "atomicOr(&p[2], 1)", 0),
+        ("long long *p", "atomicXor(&p[2], 1)", 2),
+        ("long long *p", "atomicXor((unsigned long long *)p, 1)", 0),
+        ("int *p", "atomicCAS((unsigned short *)p, a, b)", 2),
+        ("unsigned short *p", "atomicCAS(p + 1, a, b)", 2),
+        ("int *p", "atomicCAS(reinterpret_cast<unsigned short int *>(p), a, b)", 2),
+        ("const __nv_bfloat16 *p", "__ldg(p)", 2),
+        ("const float *p", "__ldg(&p[1])", 0),
+        ("uint64_t p", "__ffs(p)", 2),
+        ("uint64_t p", "__ffs((int)p)", 0),
+        ("unsigned p", "__ffs(p)", 0),
+    ],
+)
+def test_types_that_hip_has_no_overload_for(declared: str, call: str, line: int) -> None:
+    text = f"__global__ void k({declared}) {{\n  {call};\n}}\n"
+    lines = [at for rule, at, _ in severities(text) if rule == "LINT-NO-OVERLOAD"]
+    assert lines == ([line] if line else [])
+
+
 def test_functions_that_hip_has_for_the_device_alone() -> None:
     text = "float f(float x) {\n  return erfinvf(x);\n}\n__host__ __device__ float g(float x) {\n  if (x) { return normcdff(x); }\n}\n__global__ void k() { erfinv(1.0); }\n"
     assert severities(text) == [("LINT-HOST-FUNCTION", 2, "warning")]
