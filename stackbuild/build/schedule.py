@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from stackbuild.build.context import BadInput, BrokenStep, BuildContext, StepOutput
 from stackbuild.build.perform import finish, perform
+from stackbuild.core.cancel import WAIT_SECONDS
 from stackbuild.core.errors import Interruption, MachineLacks, Stop
 from stackbuild.model.events import StepBroke
 from stackbuild.model.plan import Plan, Step
@@ -56,7 +57,7 @@ def schedule(
             _start_what_can(progress, context, limits, pool)
             if not progress.running:
                 break
-            done, _ = wait(progress.running, return_when=FIRST_COMPLETED)
+            done, _ = wait(progress.running, WAIT_SECONDS, FIRST_COMPLETED)
             for future in done:
                 _settle(future, progress, context, limits)
     if progress.stopped:

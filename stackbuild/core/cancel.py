@@ -20,6 +20,10 @@ GRACE_SECONDS = 3.0
 POLL_SECONDS = 0.05
 """Between two looks at whether a signal has come."""
 
+WAIT_SECONDS = 0.25
+"""The longest wait of a main thread. Python runs a signal's handler between two bytecodes: a signal that comes right before
+a wait without an end would be handled after it."""
+
 IMPATIENT_SECONDS = 1.0
 """A second signal ends the process at once only so long after the first: `timeout` signals a child and then its group."""
 
@@ -51,7 +55,9 @@ class Stopper:
         """The exit code of a child that leads its own process group. Raises Stopped after the whole group has ended."""
         child = os.pidfd_open(process.pid)
         try:
-            ready, _, _ = select.select([child, self._reader], [], [])
+            ready: list[int] = []
+            while not ready:
+                ready, _, _ = select.select([child, self._reader], [], [], WAIT_SECONDS)
             if child not in ready:
                 _end(process, child)
                 self.check()
