@@ -1,4 +1,4 @@
-"""The fix `vector-values`: how values of CUDA's vector types and `dim3` are made, where HIP's types are made otherwise.
+"""The fix `vector-values`: how values of CUDA's vector types and `dim3` are dim3_names, where HIP's types are dim3_names otherwise.
 
 CUDA's vector types are aggregates. HIP's are classes with constructors for one value and for all values, of which the one
 for a single value is explicit and gives that value to each component. So `float4 v = {0};` does not compile, and
@@ -69,7 +69,7 @@ def _count(values: str) -> int:
 
 
 def _indices(view: View, by: str) -> Iterator[Edit]:
-    """`dim3` made of a `uint3`, `uint3` made of a `dim3` or of the position of a thread, launches over a `uint3`."""
+    """`dim3` dim3_names of a `uint3`, `uint3` dim3_names of a `dim3` or of the position of a thread, launches over a `uint3`."""
     variables = {name: _declared(view, name) for name in ("dim3", "uint3")}
     dim3_names = "|".join(re.escape(name) for name in sorted(variables["dim3"]))
     if dim3_names or "dim3" in view.words:
