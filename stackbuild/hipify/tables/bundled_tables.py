@@ -39,6 +39,7 @@ def dump(tables: Tables) -> str:
     rows += [f"whitelist\t{name}" for name in tables.whitelist]
     rows += [f"version\t{name}\t{v.added}\t{v.deprecated}\t{v.removed}" for name, v in tables.versions.items()]
     rows += [f"host_call\t{','.join(c.functions)}\t{c.pattern}\t{c.replacement}" for c in tables.host_calls]
+    rows.append(f"rows\t{len(rows) - 1}")  # the last one, so that a file that was cut is known by it
     return "\n".join(rows) + "\n"
 
 
@@ -62,6 +63,14 @@ def parse(text: str, place: str) -> Tables:
             where=place,
             next="make it anew: `ci/hipify-data tables`",
         )
+    count = sum(len(rows) for kind, rows in by_kind.items() if kind != "rows")
+    if by_kind.get("rows") != [[str(count)]]:
+        last = by_kind["rows"][0][0] if "rows" in by_kind else "no number"
+        raise UsageError(
+            f"it has {count} rows, and its last row says {last}",
+            where=place,
+            next="take the whole file, or make it anew: `ci/hipify-data tables`",
+        )
     lists = {kind: tuple(Subst(*cells) for cells in by_kind.get(kind, [])) for kind in _LISTS}
     maps = {kind: {cells[0]: cells[1] for cells in by_kind.get(kind, [])} for kind in _MAPS}
     return Tables(
@@ -82,7 +91,7 @@ def parse(text: str, place: str) -> Tables:
     )
 
 
-_WIDTHS = {"tool": 1, "device_types_count": 1, **dict.fromkeys(_LISTS, 3), "unsupported": 2, **dict.fromkeys(_MAPS, 2),
+_WIDTHS = {"rows": 1, "tool": 1, "device_types_count": 1, **dict.fromkeys(_LISTS, 3), "unsupported": 2, **dict.fromkeys(_MAPS, 2),
            "whitelist": 1, "version": 4, "host_call": 3}  # fmt: skip
 
 

@@ -76,13 +76,23 @@ def tables_of_run(tools: Tools, file: Path | None) -> Tables:
     Those two are this package's own and those of the HIPIFY on PATH or in /opt/rocm. Raises UsageError.
     """
     if file is not None:
-        return bundled_tables.read(file) or tables(Tools(file, None))
+        return bundled_tables.read(file) or _of_script(file)
     if tools.perl is None and tools.clang is None:
         return bundled_tables.load()
     if tools.is_named or tools.perl is None:
         return tables(tools)
     own = bundled_tables.load()
     return tables(tools) if _numbers(perl_table.version_of(_read(tools.perl))) > _numbers(own.tool) else own
+
+
+def _of_script(file: Path) -> Tables:
+    """The tables of a file that is to be a hipify-perl script. Raises UsageError."""
+    try:
+        return tables(Tools(file, None))
+    except UsageError as error:
+        what = "it is neither a file of HIPIFY's tables nor a hipify-perl script"
+        advice = "give --tables the hipify-perl of a ROCm, or a file that `ci/hipify-data tables` made; or leave it out"
+        raise UsageError(what, where=str(file), next=advice) from error
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -92,12 +92,17 @@ def _of_file(path: Path, name: str) -> Iterator[Finding]:
             "HIPIFY-BUILD-FILE",
             Severity.WARNING,
             name,
-            f"{words} is CUDA's",
+            f"{_closed(words)} is CUDA's",
             "build files are not converted: with this one the HIP sources are built for CUDA, or not at all",
             f"for HIP: {to}",
             _CMAKE_LINK if kind == "cmake" else "",
             SourceLocation(name, number, column),
         )
+
+
+def _closed(words: str) -> str:
+    """A call of CMake's as it is quoted: with the bracket that closes what was read of it."""
+    return f"{words} …)" if "(" in words and ")" not in words else words
 
 
 def _words(kind: str, code: str) -> Iterator[tuple[str, int, str]]:

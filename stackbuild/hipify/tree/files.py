@@ -99,9 +99,14 @@ def walk(selection: SourceSelection) -> Walk:
         what = (
             f"none of its {len(jobs)} C, C++ and CUDA files is picked"
             if jobs
-            else "there is no C, C++ or CUDA file in it"
+            else f"there is no C, C++ or CUDA file in it beside {out} and what other runs of hipify wrote"
         )
-        raise UsageError(what, where=", ".join(map(str, sources)), next="fix the globs of what to include and exclude")
+        advice = (
+            "fix the globs of what to include and exclude"
+            if jobs
+            else "give the folder of the CUDA sources, and an OUT beside it"
+        )
+        raise UsageError(what, where=", ".join(map(str, sources)), next=advice)
     if selection.has_rest:
         converted = {job.name for job in picked}
         picked += [replace(job, is_rest=True) for job in jobs if job.name not in converted]

@@ -114,8 +114,8 @@ def test_an_output_converted_again_is_the_same(tree: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("name", "line", "found", "to"),
     [
-        ("CMakeLists.txt", "enable_language(CXX CUDA)", "enable_language(CXX CUDA is CUDA's", "enable_language(HIP)"),
-        ("a.cmake", "find_package(CUDAToolkit REQUIRED)", "find_package(CUDAToolkit is CUDA's", "find_package(hip"),
+        ("CMakeLists.txt", "enable_language(CXX CUDA)", "enable_language(CXX CUDA …) is CUDA's", "enable_language(HIP)"),
+        ("a.cmake", "find_package(CUDAToolkit REQUIRED)", "find_package(CUDAToolkit …) is CUDA's", "find_package(hip"),
         (
             "CMakeLists.txt",
             "set(CMAKE_CUDA_ARCHITECTURES 80)",

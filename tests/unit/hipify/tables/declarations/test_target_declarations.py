@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from stackbuild.core.errors import UsageError
 from stackbuild.hipify import Target, open_engine
 from stackbuild.hipify.tables import bundled_tables, declarations
 from stackbuild.hipify.tables.declarations import Declarations
@@ -126,7 +127,7 @@ def test_without_hipify_the_bundled_tables_are_used(monkeypatch: pytest.MonkeyPa
 
 
 def _few(folder: Path) -> Path:
-    rows = (bundled_tables.FIRST, "tool\tfew", "simple\tcudaMalloc\tmine\tmemory", "unsupported\tcuNothing\thip")
+    rows = (bundled_tables.FIRST, "tool\tfew", "simple\tcudaMalloc\tmine\tmemory", "unsupported\tcuNothing\thip", "rows\t3")
     (folder / "few.tsv").write_text("\n".join(rows) + "\n")
     return folder / "few.tsv"
 
@@ -136,6 +137,24 @@ def test_bundled_tables_survive_a_round_trip_and_say_where_they_are_from() -> No
     again = bundled_tables.parse(bundled_tables.dump(made), "x")
     assert {**vars(again), "digest": ""} == {**vars(made), "digest": ""}
     assert len(made.simple) > 5000 and "cudaMalloc" in {s.cuda for s in made.simple} and made.versions
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("", "neither a file of HIPIFY's tables nor a hipify-perl script"),
+        ("\0\udcff noise", "neither a file of HIPIFY's tables nor a hipify-perl script"),
+        ("CUT", "it has 3 rows, and its last row says no number"),
+        ("#! stackbuild hipify tables 1\nsimple\tcudaMalloc", "line 2 is not a row"),
+    ],
+)
+def test_tables_that_are_damaged_are_refused_by_their_name(tmp_path: Path, text: str, what: str) -> None:
+    file = _few(tmp_path)
+    damaged = "\n".join(file.read_text().split("\n")[:4]) + "\n" if text == "CUT" else text
+    file.write_text(damaged, "utf-8", "surrogateescape")
+    with pytest.raises(UsageError) as refusal:
+        open_engine(tables_file=file)
+    assert refusal.value.where == str(file) and what in refusal.value.what
 
 
 def test_parameters_of_templates_and_their_defaults_are_counted(tmp_path: Path) -> None:
