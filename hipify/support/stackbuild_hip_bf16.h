@@ -15,6 +15,10 @@ struct stackbuild_hip_bfloat16 : __hip_bfloat16 {
   __host__ __device__ stackbuild_hip_bfloat16& operator-=(float other) { return *this = float(*this) - other; }
   __host__ __device__ stackbuild_hip_bfloat16& operator*=(float other) { return *this = float(*this) * other; }
   __host__ __device__ stackbuild_hip_bfloat16& operator/=(float other) { return *this = float(*this) / other; }
+  __host__ __device__ stackbuild_hip_bfloat16& operator++() { return *this += 1.0f; }
+  __host__ __device__ stackbuild_hip_bfloat16& operator--() { return *this -= 1.0f; }
+  __host__ __device__ stackbuild_hip_bfloat16 operator++(int) { const stackbuild_hip_bfloat16 before = *this; *this += 1.0f; return before; }
+  __host__ __device__ stackbuild_hip_bfloat16 operator--(int) { const stackbuild_hip_bfloat16 before = *this; *this -= 1.0f; return before; }
 };
 
 struct stackbuild_hip_bfloat162 {
@@ -43,3 +47,25 @@ __host__ __device__ inline bool operator<(__hip_bfloat16 a, __hip_bfloat16 b) { 
 __host__ __device__ inline bool operator>(__hip_bfloat16 a, __hip_bfloat16 b) { return __bfloat162float(a) > __bfloat162float(b); }
 __host__ __device__ inline bool operator<=(__hip_bfloat16 a, __hip_bfloat16 b) { return __bfloat162float(a) <= __bfloat162float(b); }
 __host__ __device__ inline bool operator>=(__hip_bfloat16 a, __hip_bfloat16 b) { return __bfloat162float(a) >= __bfloat162float(b); }
+
+// Pairs work by parts; a comparison of pairs holds where it holds for both.
+__host__ __device__ inline stackbuild_hip_bfloat162 operator+(stackbuild_hip_bfloat162 a, stackbuild_hip_bfloat162 b) { return {a.x + b.x, a.y + b.y}; }
+__host__ __device__ inline stackbuild_hip_bfloat162 operator-(stackbuild_hip_bfloat162 a, stackbuild_hip_bfloat162 b) { return {a.x - b.x, a.y - b.y}; }
+__host__ __device__ inline stackbuild_hip_bfloat162 operator*(stackbuild_hip_bfloat162 a, stackbuild_hip_bfloat162 b) { return {a.x * b.x, a.y * b.y}; }
+__host__ __device__ inline stackbuild_hip_bfloat162 operator/(stackbuild_hip_bfloat162 a, stackbuild_hip_bfloat162 b) { return {a.x / b.x, a.y / b.y}; }
+__host__ __device__ inline stackbuild_hip_bfloat162& operator+=(stackbuild_hip_bfloat162& a, stackbuild_hip_bfloat162 b) { return a = a + b; }
+__host__ __device__ inline stackbuild_hip_bfloat162& operator-=(stackbuild_hip_bfloat162& a, stackbuild_hip_bfloat162 b) { return a = a - b; }
+__host__ __device__ inline stackbuild_hip_bfloat162& operator*=(stackbuild_hip_bfloat162& a, stackbuild_hip_bfloat162 b) { return a = a * b; }
+__host__ __device__ inline stackbuild_hip_bfloat162& operator/=(stackbuild_hip_bfloat162& a, stackbuild_hip_bfloat162 b) { return a = a / b; }
+__host__ __device__ inline bool operator==(stackbuild_hip_bfloat162 a, stackbuild_hip_bfloat162 b) { return a.x == b.x && a.y == b.y; }
+__host__ __device__ inline bool operator!=(stackbuild_hip_bfloat162 a, stackbuild_hip_bfloat162 b) { return a.x != b.x && a.y != b.y; }
+__host__ __device__ inline bool operator<(stackbuild_hip_bfloat162 a, stackbuild_hip_bfloat162 b) { return a.x < b.x && a.y < b.y; }
+__host__ __device__ inline bool operator>(stackbuild_hip_bfloat162 a, stackbuild_hip_bfloat162 b) { return a.x > b.x && a.y > b.y; }
+__host__ __device__ inline bool operator<=(stackbuild_hip_bfloat162 a, stackbuild_hip_bfloat162 b) { return a.x <= b.x && a.y <= b.y; }
+__host__ __device__ inline bool operator>=(stackbuild_hip_bfloat162 a, stackbuild_hip_bfloat162 b) { return a.x >= b.x && a.y >= b.y; }
+__host__ __device__ inline stackbuild_hip_bfloat162 operator-(stackbuild_hip_bfloat162 a) { return {-a.x, -a.y}; }
+__host__ __device__ inline stackbuild_hip_bfloat162 operator+(stackbuild_hip_bfloat162 a) { return a; }
+__host__ __device__ inline stackbuild_hip_bfloat162& operator++(stackbuild_hip_bfloat162& a) { ++a.x; ++a.y; return a; }
+__host__ __device__ inline stackbuild_hip_bfloat162 operator++(stackbuild_hip_bfloat162& a, int) { const stackbuild_hip_bfloat162 before = a; ++a; return before; }
+__host__ __device__ inline stackbuild_hip_bfloat162& operator--(stackbuild_hip_bfloat162& a) { --a.x; --a.y; return a; }
+__host__ __device__ inline stackbuild_hip_bfloat162 operator--(stackbuild_hip_bfloat162& a, int) { const stackbuild_hip_bfloat162 before = a; --a; return before; }

@@ -79,6 +79,12 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
             not 0 < _major(lookups.target.rocm) < 6 or _is_ruled(view, lookups, "__nv_bfloat16")
         ):
             continue
+        if (
+            rule == "LINT-HOST-FUNCTION"
+            and words[0] in devices.FOR_DEVICE_BEFORE_6
+            and not 0 < _major(lookups.target.rocm) < 6
+        ):
+            continue
         if rule == "LINT-BF16-SHUFFLE" and any(words[0] in names for names in lookups.names_by_shim.values()):
             continue
         if rule == "LINT-COOPERATIVE" and lookups.may_rule_header(words[0].strip("<>")):

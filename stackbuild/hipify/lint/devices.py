@@ -150,7 +150,8 @@ def device_calls(view: View) -> Iterator[LintMatch]:
 
 # What CUDA declares for the host too and HIP 5.7 and 6.4 for the device alone: mathematics, and conversions of halves.
 _NUMBERS = ("int", "uint", "short", "ushort", "ll", "ull")
-_FOR_DEVICE = frozenset(
+FOR_DEVICE_BEFORE_6 = frozenset(("rsqrt", "rsqrtf", "__short_as_half", "__ushort_as_half"))
+_FOR_DEVICE = FOR_DEVICE_BEFORE_6 | frozenset(
     (
         *(f"{name}{end}" for name in ("rcbrt", "erfinv", "erfcinv", "normcdf", "normcdfinv", "erfcx", "sincospi") for end in ("", "f")),
         *(f"__{number}2half_{way}" for number in _NUMBERS for way in ("rn", "rz", "rd", "ru")),

@@ -24,6 +24,7 @@ _DEVICE_WORDS = _KERNEL_WORDS | {
 }  # fmt: skip
 _MATH = "math.h"
 _CONSTANTS = "hip/hip_math_constants.h"
+_LINKER = "hip/hiprtc.h"
 _MATH_WORDS = frozenset(("isfinite", "isinf", "isnan", "isnormal", "signbit", "fpclassify"))
 """Macros of C and templates of std:: that CUDA's runtime declares for the host, by its own include of <math.h>."""
 
@@ -86,6 +87,8 @@ def convert(view: View, lookups: Lookups, directives: Directives, uses: Iterable
         headers.append(_MATH)
     if has_runtime and not like_hipify and _needs_constants(view, lookups, everywhere):
         headers.append(_CONSTANTS)
+    if has_runtime and not like_hipify and "CUlinkState" in view.words and _LINKER not in everywhere:
+        headers.append(_LINKER)
     edits += _additions(view, directives, everywhere, shims, headers)
     needed = {name for name, _ in shims} | {path.rsplit("/", 1)[-1] for path, _ in have}
     return Headers(tuple(edits), tuple(findings), tuple(n for n in lookups.shims if n in needed))

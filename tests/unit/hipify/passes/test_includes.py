@@ -159,3 +159,11 @@ def test_constants_bring_their_header() -> None:
     assert (
         "constants" not in convert("int v = CUDART_VERSION;\n", tables, bundled_rules("generic"), Target(), "a.cu").text
     )
+
+
+def test_the_driver_s_linker_brings_the_header_of_hip_s() -> None:
+    tables = bundled_tables.load()
+    text = "#include <cuda.h>\nvoid f(CUlinkState s) { cuLinkDestroy(s); }\n"
+    made = convert(text, tables, bundled_rules("generic"), Target(), "a.cpp").text
+    assert made.startswith("#include <hip/hiprtc.h>\n#include <hip/hip_runtime.h>\n")
+    assert convert(made, tables, bundled_rules("generic"), Target(), "a.cpp").text == made
