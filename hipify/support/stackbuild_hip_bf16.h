@@ -1,6 +1,7 @@
 // CUDA's bfloat16 for HIP before 6.0, whose __hip_bfloat16 is a struct of bits without conversions and operators: the same
 // bits with both, and what takes or gives HIP's own takes or gives these. Written by `stackbuild hipify`.
-#pragma once
+#ifndef STACKBUILD_HIP_BF16_H  // two trees may have this file each, which #pragma once takes for two files
+#define STACKBUILD_HIP_BF16_H
 
 #include <hip/hip_runtime.h>
 
@@ -69,3 +70,4 @@ __host__ __device__ inline stackbuild_hip_bfloat162& operator++(stackbuild_hip_b
 __host__ __device__ inline stackbuild_hip_bfloat162 operator++(stackbuild_hip_bfloat162& a, int) { const stackbuild_hip_bfloat162 before = a; ++a; return before; }
 __host__ __device__ inline stackbuild_hip_bfloat162& operator--(stackbuild_hip_bfloat162& a) { --a.x; --a.y; return a; }
 __host__ __device__ inline stackbuild_hip_bfloat162 operator--(stackbuild_hip_bfloat162& a, int) { const stackbuild_hip_bfloat162 before = a; --a; return before; }
+#endif  // STACKBUILD_HIP_BF16_H

@@ -1,7 +1,8 @@
 // cooperative_groups::reduce for thread_block_tile, which HIP lacks up to ROCm 7.2. Written by `stackbuild hipify`.
 //
 // A tile has a power of two of lanes, so a butterfly of shfl_xor gives every lane the result, as CUDA's does.
-#pragma once
+#ifndef STACKBUILD_HIP_CG_REDUCE_H  // two trees may have this file each, which #pragma once takes for two files
+#define STACKBUILD_HIP_CG_REDUCE_H
 
 #include <hip/hip_cooperative_groups.h>
 
@@ -44,3 +45,4 @@ __device__ inline T reduce(const thread_block_tile<Lanes, Parent>& tile, T value
 }
 
 }  // namespace cooperative_groups
+#endif  // STACKBUILD_HIP_CG_REDUCE_H

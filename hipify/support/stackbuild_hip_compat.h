@@ -4,7 +4,8 @@
 // test of CUDA's version say, and a macro would rewrite that definition. Each is a worse match than what HIP or a source
 // has by that name (a template with an empty pack of its own), so it gives way where there is another.
 // Lane masks are 64 bits wide. Nothing here assumes a wavefront of 32 or of 64 lanes.
-#pragma once
+#ifndef STACKBUILD_HIP_COMPAT_H  // two trees may have this file each, which #pragma once takes for two files
+#define STACKBUILD_HIP_COMPAT_H
 
 #include <hip/hip_runtime.h>
 #include <hip/hip_version.h>
@@ -408,3 +409,4 @@ template <typename = void> __device__ inline unsigned __bfloat162uint_rz(__hip_b
 template <typename = void> __device__ inline unsigned __bfloat162uint_rd(__hip_bfloat16 x) { return __float2uint_rd(__bfloat162float(x)); }
 template <typename = void> __device__ inline unsigned __bfloat162uint_ru(__hip_bfloat16 x) { return __float2uint_ru(__bfloat162float(x)); }
 #endif
+#endif  // STACKBUILD_HIP_COMPAT_H

@@ -1,7 +1,8 @@
 // CUDA's sums, products and fused multiply-adds with directed rounding. HIP's headers declare them only where
 // OCML_BASIC_ROUNDED_OPERATIONS is defined before they are first included; the device library has these always, and no
 // quotients and roots, so those are not here. Written by `stackbuild hipify`.
-#pragma once
+#ifndef STACKBUILD_HIP_ROUNDED_H  // two trees may have this file each, which #pragma once takes for two files
+#define STACKBUILD_HIP_ROUNDED_H
 
 #include <hip/hip_runtime.h>
 
@@ -32,3 +33,4 @@
 #define __dmul_rz(a, b) __ocml_mul_rtz_f64(a, b)
 #define __fmaf_rz(a, b, c) __ocml_fma_rtz_f32(a, b, c)
 #define __fma_rz(a, b, c) __ocml_fma_rtz_f64(a, b, c)
+#endif  // STACKBUILD_HIP_ROUNDED_H

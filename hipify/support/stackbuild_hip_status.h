@@ -1,6 +1,7 @@
 // Error codes of CUDA's that HIP does not have, for code that names them: HIP returns none of them, so comparisons are false and
 // cases are never taken. The values are CUDA's own where HIP's enumeration has them free. Written by `stackbuild hipify`.
-#pragma once
+#ifndef STACKBUILD_HIP_STATUS_H  // two trees may have this file each, which #pragma once takes for two files
+#define STACKBUILD_HIP_STATUS_H
 
 #define CUFFT_LICENSE_ERROR ((hipfftResult)15)
 #define CUSOLVER_STATUS_INVALID_LICENSE ((hipsolverStatus_t)15)
@@ -111,3 +112,4 @@ template <typename Status, typename... None> inline const char* hipsparseGetErro
 template <typename Status, typename... None> inline const char* hipsparseGetErrorString(Status status, None...) {
   return hipsparseGetErrorName(status);
 }
+#endif  // STACKBUILD_HIP_STATUS_H

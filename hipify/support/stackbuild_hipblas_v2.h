@@ -1,7 +1,8 @@
 // hipBLAS up to ROCm 6 has two interfaces for data and compute types; HIPIFY's names are those of the newer one.
 // And CUDA's *Ex functions take a data type for the compute type as well, which hipBLAS does not.
 // Written by `stackbuild hipify`; it comes before the first include of hipblas.h.
-#pragma once
+#ifndef STACKBUILD_HIPBLAS_V2_H  // two trees may have this file each, which #pragma once takes for two files
+#define STACKBUILD_HIPBLAS_V2_H
 
 #include <hip/hip_runtime.h>
 #include <hip/hip_version.h>
@@ -85,3 +86,4 @@ inline hipblasStatus_t hipblasGemmStridedBatchedEx(
                                      stackbuild_hip::compute_type(compute), algorithm);
 }
 #endif
+#endif  // STACKBUILD_HIPBLAS_V2_H

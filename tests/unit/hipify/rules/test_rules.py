@@ -300,3 +300,11 @@ def test_a_rule_renames_a_name_of_a_namespace_where_it_is_declared_and_where_it_
     made = hip(text, rules=rules).text
     assert "namespace n { void bar_api(int); }" in made
     assert "n::bar_api(1); m::foo_api(2); x.foo_api(3); bar_api(4);" in made
+
+
+def test_a_support_header_is_read_once_also_where_two_trees_have_it() -> None:
+    for name, text in bundled.load(["generic", "libraries"]).shims.items():
+        guard = f"{name.removesuffix('.h').upper()}_H"
+        first, second = [line for line in text.split("\n") if line.startswith("#")][:2]
+        assert first.startswith(f"#ifndef {guard}") and second == f"#define {guard}"
+        assert text.rstrip().endswith(f"#endif  // {guard}")
