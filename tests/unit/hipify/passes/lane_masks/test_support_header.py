@@ -16,7 +16,7 @@ def test_no_function_is_a_macro_that_would_rewrite_a_definition_of_the_same_name
     rule = next(r for r in bundled_rules("generic").rules if HEADER in r.match)
     macros = re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", text, re.M)
     no_functions = ["CUDAAPI", "CUDARTAPI", "CUDART_CB", "__grid_constant__", "__nv_pure__"]
-    assert macros == ["STACKBUILD_HAS_BF16", *no_functions]
+    assert macros == ["STACKBUILD_HIP_COMPAT_H", "STACKBUILD_HAS_BF16", *no_functions]
     missing = [
         name
         for name in {*rule.when, *FUNCTIONS} - {*no_functions, "cudaMemLocation", "cudaMemLocationTypeDevice"}
