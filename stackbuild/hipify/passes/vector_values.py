@@ -16,9 +16,7 @@ from stackbuild.hipify.cpp.scan import arguments
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.passes.own_overloads import VECTORS
 
-_BRACED = re.compile(
-    r"(?:float|double|u?int|u?char|u?short|u?long|u?longlong)([234])\b\s*\)?(?:\s+\w+)?(\s*\[[^{};=]*\])?\s*=?\s*\{([^{};]*)\}"
-)
+_BRACED = re.compile(r"\s*\)?(?:\s*\b\w+)?(\s*\[[^{};=]*\])?\s*=?\s*\{([^{};]*)\}")
 _NEXT = re.compile(r"\s*,\s*\w+(\s*\[[^{};=]*\])?\s*=?\s*\{([^{};]*)\}")
 _ZERO = re.compile(r"\s*0(?:\.0*)?[fFuUlL]*\s*")
 _BUILT_IN = "threadIdx|blockIdx|blockDim|gridDim"
@@ -35,22 +33,20 @@ def fix(view: View, by: str) -> Iterator[Edit]:
 
 def _braces(view: View, by: str) -> Iterator[Edit]:
     """Initial values of fewer components than the type has: the others are 0, as in CUDA."""
-    for match in _BRACED.finditer(view.code):
-        if match.start() and (view.code[match.start() - 1].isalnum() or view.code[match.start() - 1] == "_"):
-            continue
-        size = int(match[1])
-        one: re.Match[str] | None = match
-        group = 2
-        while one is not None:
-            yield from _filled(one, group, size, by)
-            one, group = _NEXT.match(view.code, one.end()), 1
+    for name in sorted(view.words & VECTORS):
+        size = int(name[-1])
+        for at in view.places(name) if size > 1 else ():
+            match = _BRACED.match(view.code, at + len(name))
+            while match is not None:
+                yield from _filled(match, size, by)
+                match = _NEXT.match(view.code, match.end())
 
 
-def _filled(match: re.Match[str], array: int, size: int, by: str) -> Iterator[Edit]:
+def _filled(match: re.Match[str], size: int, by: str) -> Iterator[Edit]:
     """The edit of one pair of braces; an array's are left empty where they hold one zero."""
-    start, end = match.span(array + 1)
-    values = match[array + 1]
-    if match[array]:
+    start, end = match.span(2)
+    values = match[2]
+    if match[1]:
         if _ZERO.fullmatch(values):
             yield Edit(start, end, "", by)
         return
