@@ -76,6 +76,9 @@ _CAST = re.compile(
     r"\s*(?:\(\s*(?:const\s+|volatile\s+)?([\w: ]+?)\s*\*?\s*\)|(?:reinterpret|static)_cast\s*<\s*(?:const\s+|volatile\s+)?([\w: ]+?)\s*\*?\s*>\s*\()"
 )
 _VARIABLE = re.compile(r"[&(*\s]*(\w+)\s*(?:\[[^\[\]]*\]\s*)*(?:[-+].*)?\Z", re.S)
+_TYPE = re.compile(
+    r"((?:\b(?:unsigned|signed|long|short)\s+)*\b[A-Za-z_][\w:]*)(?:\s+const)?(?:\s*[*&]\s*|\s+)(?:__restrict__\s*)?\Z"
+)
 _BEFORE = 3000
 
 
@@ -102,9 +105,9 @@ def _type_of(code: str, start: int, end: int) -> str:
     variable = _VARIABLE.match(argument)
     if not variable:
         return ""
-    declared = re.compile(
-        rf"((?:\b(?:unsigned|signed|long|short)\s+)*\b[A-Za-z_][\w:]*)(?:\s+const)?(?:\s*[*&]\s*|\s+)(?:__restrict__\s*)?{variable[1]}\s*[=;,)\[{{]"
-    )
-    types = [" ".join(kind.split()) for kind in declared.findall(code, max(0, start - _BEFORE), start)]
-    types = [kind for kind in types if kind != "return"]
-    return types[-1] if types else ""
+    text = code[max(0, start - _BEFORE) : start]
+    for use in reversed(list(re.finditer(rf"{variable[1]}(?<!\w{variable[1]})\s*[=;,)\[{{]", text))):
+        kind = _TYPE.search(text, max(0, use.start() - 80), use.start())
+        if kind and kind[1] != "return":
+            return " ".join(kind[1].split())
+    return ""
