@@ -21,7 +21,7 @@ from twin_rate import GPUS, HIPCC, PLACE
 
 from stackbuild.hipify import Target, open_engine
 from stackbuild.hipify.convert import convert
-from stackbuild.hipify.cpp.scan import arguments
+from stackbuild.hipify.cpp.scan import arguments, blank
 from support.root_file_system import run_in_root
 
 CLANG = (
@@ -29,10 +29,85 @@ CLANG = (
     "-ferror-limit=0", "-isystem", "/mnt/cuda/include",
 )  # fmt: skip
 TOP = "#include <cuda_runtime.h>\n#include <cuda.h>\n#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <cuComplex.h>\n#include <curand.h>\n"
+LIBRARIES = (
+    "#include <cub/cub.cuh>\n#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n"
+    + "".join(
+        f"#include <thrust/{name}.h>\n"
+        for name in (
+            "adjacent_difference",
+            "advance",
+            "binary_search",
+            "complex",
+            "copy",
+            "count",
+            "device_allocator",
+            "device_delete",
+            "device_free",
+            "device_make_unique",
+            "device_malloc",
+            "device_new",
+            "device_ptr",
+            "device_reference",
+            "device_vector",
+            "distance",
+            "equal",
+            "execution_policy",
+            "extrema",
+            "fill",
+            "find",
+            "for_each",
+            "functional",
+            "gather",
+            "generate",
+            "host_vector",
+            "inner_product",
+            "logical",
+            "memory",
+            "merge",
+            "mismatch",
+            "optional",
+            "pair",
+            "partition",
+            "per_device_resource",
+            "random",
+            "reduce",
+            "remove",
+            "replace",
+            "reverse",
+            "scan",
+            "scatter",
+            "sequence",
+            "set_operations",
+            "shuffle",
+            "sort",
+            "swap",
+            "tabulate",
+            "transform",
+            "transform_reduce",
+            "transform_scan",
+            "tuple",
+            "uninitialized_copy",
+            "uninitialized_fill",
+            "unique",
+            "universal_vector",
+            "version",
+            "zip_function",
+            "iterator/zip_iterator",
+            "iterator/counting_iterator",
+            "iterator/transform_iterator",
+            "iterator/constant_iterator",
+            "iterator/permutation_iterator",
+            "iterator/discard_iterator",
+            "iterator/reverse_iterator",
+            "iterator/transform_output_iterator",
+        )
+    )
+)
 FUNCTION = re.compile(r"\b((?:cu|__|tex|surf|[a-z])[A-Za-z_]\w+)\s*\(")
 DEFAULT = re.compile(r"\s*(?:__dv|__dparm)\s*\([^()]*\)|\s*=[^,]*")
 NAME = re.compile(r"(\w+)\s*(?:\[[^\]]*\])?\s*$")
 TAG = re.compile(r"\b(struct|enum|union)\s+(?:__device_builtin__\s+|CUDARTAPI\s+)?((?:cuda|CU|cu)\w+)")
+MEMBER = re.compile(r"(?:\b(?:class|struct|enum|using)\s+|\b(?=[a-z]\w+\s*\())([A-Za-z]\w+)")
 SCALARS = (
     "bool", "char", "signed char", "unsigned char", "short", "unsigned short", "int", "unsigned int", "long", "unsigned long", "long long",
     "unsigned long long", "size_t", "float", "double",
@@ -121,6 +196,20 @@ def tags(code: str) -> Iterator[str]:
     """Each struct, union and enum of a header as a type with its keyword, as C programs write it."""
     for kind, name in sorted(set(TAG.findall(code))):
         yield f"void t@({kind} {name}* p) {{ (void)p; }}"
+
+
+def members(folder: Path) -> Iterator[str]:
+    """Each name of CUB, Thrust and cooperative groups, by a `using` declaration."""
+    for space, glob in (
+        ("cub", "cub/**/*.cuh"),
+        ("thrust", "thrust/*.h"),
+        ("cooperative_groups", "cooperative_groups*.h"),
+    ):
+        names: set[str] = set()
+        for path in folder.glob(glob):
+            if "detail" not in path.relative_to(folder).parts:
+                names.update(MEMBER.findall(blank(path.read_text("utf-8", "replace"))))
+        yield from (f"void t@() {{ using {space}::{name}; }}" for name in sorted(names) if not name.startswith("_"))
 
 
 def combined() -> Iterator[str]:
@@ -271,6 +360,8 @@ def forms(names: Iterable[str], headers: Path) -> list[str]:
     for name in names:
         if name in WRITTEN:
             found |= dict.fromkeys(WRITTEN[name]())
+        elif name == "members":
+            found |= dict.fromkeys(members(headers))
         else:
             found |= dict.fromkeys(line for text in texts(headers) for line in OF_HEADERS[name](text))
     return list(found)
@@ -294,21 +385,22 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, required=True)
     families = [*OF_HEADERS, *WRITTEN]
-    parser.add_argument("--forms", nargs="+", choices=families, default=families)
+    parser.add_argument("--forms", nargs="+", choices=[*families, "members"], default=families)
     args = parser.parse_args()
     rocm, _, root = args.root.partition("=")
     lines = forms(args.forms, args.cuda / "include")
     tree = args.out / "cuda"
     tree.mkdir(parents=True, exist_ok=True)
     good, text = lines, ""
+    top = TOP + LIBRARIES if "members" in args.forms else TOP
     for _ in range(4):  # until what failed is out, also what only failed after it
-        text = TOP + "".join(line.replace("@", "1" if "sym@" in line else str(n)) + "\n" for n, line in enumerate(good))
+        text = top + "".join(line.replace("@", "1" if "sym@" in line else str(n)) + "\n" for n, line in enumerate(good))
         (tree / "a.cu").write_text(text)
         mounts = {tree.resolve(): "/mnt/src", args.cuda.resolve(): "/mnt/cuda"}
         bad = failing(run_in_root(args.newest, mounts, [*CLANG, "/mnt/src/a.cu"])[1])
         if not bad:
             break
-        good = [line for n, line in enumerate(good, TOP.count("\n") + 1) if n not in bad]
+        good = [line for n, line in enumerate(good, top.count("\n") + 1) if n not in bad]
     print(f"{len(lines)} forms, {len(good)} compile as CUDA", flush=True)
     engine = open_engine(target=Target(rocm=rocm), include_folders=[Path(root) / "usr/include"])
     made_text = convert(text, engine.tables, engine.rules, engine.target, "a.cu")
