@@ -70,6 +70,7 @@ _WITHOUT = {
         "compare and swap the 32 bits that it lies in",
     ),
     "__ldg": (_BF16 | {"ushort4"}, "use a plain load"),
+    "sincos": (frozenset(("float",)), "use sincosf"),
     "__ffs": (_WIDE, "cast it to int, or use __ffsll"),
 }  # fmt: skip
 _CAST = re.compile(

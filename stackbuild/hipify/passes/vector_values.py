@@ -16,8 +16,8 @@ from stackbuild.hipify.cpp.scan import arguments
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.passes.own_overloads import VECTORS
 
-_BRACED = re.compile(r"\s*\)?(?:\s*\b\w+)?(\s*\[[^{};=]*\])?\s*=?\s*\{([^{};]*)\}")
-_NEXT = re.compile(r"\s*,\s*\w+(\s*\[[^{};=]*\])?\s*=?\s*\{([^{};]*)\}")
+_BRACED = re.compile(r"\s*\)?(?:\s*\b\w+)?(\s*\[[^{};=]*\])?\s*(=?)\s*\{([^{};]*)\}")
+_NEXT = re.compile(r"\s*,\s*\w+(\s*\[[^{};=]*\])?\s*(=?)\s*\{([^{};]*)\}")
 _ZERO = re.compile(r"\s*0(?:\.0*)?[fFuUlL]*\s*")
 _BUILT_IN = "threadIdx|blockIdx|blockDim|gridDim"
 _MAKE = "make_uint3"
@@ -35,7 +35,7 @@ def _braces(view: View, by: str) -> Iterator[Edit]:
     """Initial values of fewer components than the type has: the others are 0, as in CUDA."""
     for name in sorted(view.words & VECTORS):
         size = int(name[-1])
-        for at in view.places(name) if size > 1 else ():
+        for at in view.places(name):
             match = _BRACED.match(view.code, at + len(name))
             while match is not None:
                 yield from _filled(match, size, by)
@@ -44,13 +44,15 @@ def _braces(view: View, by: str) -> Iterator[Edit]:
 
 def _filled(match: re.Match[str], size: int, by: str) -> Iterator[Edit]:
     """The edit of one pair of braces; an array's are left empty where they hold one zero."""
-    start, end = match.span(2)
-    values = match[2]
+    start, end = match.span(3)
+    values = match[3]
     if match[1]:
         if _ZERO.fullmatch(values):
             yield Edit(start, end, "", by)
         return
     count = _count(values)
+    if count == size == 1 and match[2]:
+        yield Edit(*match.span(2), "", by)  # `float1 v {1}`: the constructor for one value is explicit
     if 0 < count < size:
         at = start + len(values.rstrip())
         yield Edit(at, at, ", 0" * (size - count), by)

@@ -14,6 +14,7 @@ from support.hipify import hip
         ("const int2 v{1};", "const int2 v{1, 0};"),
         ("float3 v = {f(1, 2), 2 };", "float3 v = {f(1, 2), 2, 0 };"),
         ("float2 a = {1.f}, b = {2.f};", "float2 a = {1.f, 0}, b = {2.f, 0};"),
+        ("int1 v = {1}, w{2};", "int1 v  {1}, w{2};"),
         ("float4 v[3] = {0.f};", "float4 v[3] = {};"),
         ("float4 v[2][2] = {0};", "float4 v[2][2] = {};"),
         ("return float4{1};", "return float4{1, 0, 0, 0};"),

@@ -479,6 +479,8 @@ def test_member_templates_of_dependent_types() -> None:
         ("uint64_t p", "__ffs(p)", 2),
         ("uint64_t p", "__ffs((int)p)", 0),
         ("unsigned p", "__ffs(p)", 0),
+        ("float p", "sincos(p, &s, &c)", 2),
+        ("double p", "sincos(p, &s, &c)", 0),
     ],
 )
 def test_types_that_hip_has_no_overload_for(declared: str, call: str, line: int) -> None:
