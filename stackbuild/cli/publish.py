@@ -17,6 +17,7 @@ index = group(
     "index", "Look after a published index: yank, quarantine, sign, check. Published bytes are never deleted."
 )
 
+REGISTRY_SCHEMES = ("oci://", "oci+http://")
 Folder = Annotated[Path, argument(metavar="INDEX", help="Folder of the index.")]
 Index = Annotated[str, argument(metavar="INDEX", help="Folder of the index, or s3://BUCKET/PREFIX.")]
 ProjectName = Annotated[str, argument(metavar="PROJECT", help="Name of a project on the index.")]
@@ -47,7 +48,8 @@ def publish(
         option(
             "--to",
             metavar="INDEX",
-            help="Folder of the static index, made where it is not there; s3://BUCKET/PREFIX; or an upload URL.",
+            help="Folder of the static index, made where it is not there; s3://BUCKET/PREFIX; oci://HOST/REPOSITORY; or an"
+            " upload URL.",
         ),
     ],
     replace: Annotated[
@@ -96,6 +98,15 @@ def publish(
         uploaded = upload(tuple(wheels), to)
         print_json(uploaded, "stackbuild.upload/1") if json else draw_uploaded(uploaded)
         return
+    if to.startswith(REGISTRY_SCHEMES):
+        if pythons or url:
+            raise UsageError(
+                "a registry takes neither --check-install nor --url: no installer reads wheels from one",
+                next="publish to a folder with them",
+            )
+        settings = _publication(sign, unsigned, days, replace=replace, older=older, wheels=wheels)
+        _publish_artifacts(tuple(wheels), to, settings, json)
+        return
     _refuse_scheme(to)
     settings = _publication(sign, unsigned, days, replace=replace, older=older, url=url, wheels=wheels)
     if is_object_url(to):
@@ -116,6 +127,33 @@ def publish(
         leave(5)
 
 
+def _publish_artifacts(wheels: tuple[Path, ...], url: str, settings: Publication, json: bool) -> None:
+    from stackbuild.core.errors import MachineLacks, UsageError
+    from stackbuild.remote.faults import RemoteFault
+    from stackbuild.remote.release import push_release
+    from stackbuild.remote.settings import open_writer
+    from stackbuild.runners.engine import registry_login
+    from stackbuild.views.console import err, print_json
+    from stackbuild.views.publishing import draw_artifacts
+
+    if ":" in url.partition("://")[2].partition("/")[2] or "@" in url:
+        raise UsageError(
+            "a tag or a login stands in the URL",
+            where=url,
+            next="give oci://HOST/REPOSITORY; each release gets the tag PROJECT-VERSION",
+        )
+    try:
+        with err().status("connecting …") as status:
+            artifacts = push_release(wheels, open_writer(url, registry_login), settings, status.update)
+    except RemoteFault as fault:
+        raise MachineLacks(
+            f"the registry did not take the release: {fault}",
+            where=url,
+            next="check the URL and `docker login HOST`; what was sent stays there, and the same command ends it",
+        ) from None
+    print_json(artifacts, "stackbuild.release-artifacts/1") if json else draw_artifacts(artifacts)
+
+
 def _refuse_scheme(place: str) -> None:
     """A URL that is neither an upload URL nor an object store's is not a folder."""
     from stackbuild.core.errors import UsageError
@@ -124,7 +162,7 @@ def _refuse_scheme(place: str) -> None:
     if "://" in place and not is_object_url(place):
         raise UsageError(
             f"{place!r} is not a place for an index",
-            next=f"give a folder, or a URL that begins with {' or '.join(SCHEMES)}",
+            next=f"give a folder, or a URL that begins with {' or '.join((*SCHEMES, *REGISTRY_SCHEMES))}",
         )
 
 

@@ -116,9 +116,7 @@ def planned(wheel: WheelFile, before: CatalogFile | None, folder: Path, attached
     target = folder / part / wheel.path.name
     elsewhere = (folder.parent / WHEELS_ELSEWHERE).is_file()
     unchanged = before is not None and same and (elsewhere or is_unchanged(target, before))
-    contents = {path.name: path.read_bytes() for path in attached}
-    contents |= {f"{wheel.path.name}.cdx.json": sbom for sbom in _sboms(wheel.path)[:1]}
-    claims = [refuse_misstated(wheel.path.name, sha256, name, data) for name, data in contents.items()]
+    contents, claim = travelling(wheel, attached)
     attachments = before.attached if before is not None and same else ()
     rows = {one.name: one for one in attachments}
     rows |= {n: AttachedFile(name=n, sha256=digest.of_bytes(data), size=len(data)) for n, data in contents.items()}
@@ -134,10 +132,21 @@ def planned(wheel: WheelFile, before: CatalogFile | None, folder: Path, attached
         summary=wheel.fields.summary,
         uploaded=before.uploaded if unchanged and before else datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
         yanked=before.yanked if before else None,
-        claim=next((claim for claim in claims if claim), before.claim if before and attachments else ""),
+        claim=claim or (before.claim if before and attachments else ""),
         attached=tuple(rows[name] for name in sorted(rows)),
     )
     return Placement(wheel, row, target, unchanged, contents)
+
+
+def travelling(wheel: WheelFile, attached: tuple[Path, ...]) -> tuple[dict[str, bytes], str]:
+    """The files that travel with a wheel by name, with its own SBOM; and what they claim of it, "" for nothing.
+
+    Raises UsageError where a statement is about other bytes, OSError.
+    """
+    contents = {path.name: path.read_bytes() for path in attached}
+    contents |= {f"{wheel.path.name}.cdx.json": sbom for sbom in _sboms(wheel.path)[:1]}
+    claims = [refuse_misstated(wheel.path.name, wheel.sha256, name, data) for name, data in contents.items()]
+    return contents, next((claim for claim in claims if claim), "")
 
 
 def refuse_misstated(wheel: str, sha256: str, name: str, data: bytes) -> str:

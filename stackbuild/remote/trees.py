@@ -83,7 +83,7 @@ def layers_in(manifest: bytes) -> tuple[Layer, tuple[Layer, ...]]:
     """The text's blob and the packs of a tree's manifest, unverified. Raises RemoteFault."""
     try:
         value = _parsed(manifest)
-        return _layer(value["config"]), tuple(map(_layer, value["layers"]))
+        return layer_in(value["config"]), tuple(map(layer_in, value["layers"]))
     except (ValueError, KeyError, TypeError) as error:
         raise RemoteFault(f"a tree's manifest cannot be read: {error!r}"[:200]) from None
 
@@ -92,7 +92,8 @@ def _parsed(manifest: bytes) -> Any:
     return digest.json_of(manifest.decode("utf-8"))
 
 
-def _layer(value: Any) -> Layer:
+def layer_in(value: Any) -> Layer:
+    """The blob that a descriptor of a manifest names. Raises ValueError, KeyError, TypeError where it is none."""
     name, size = _NAME.fullmatch(value["digest"]), value["size"]
     if name is None or type(size) is not int or size < 0:
         raise ValueError("no descriptor")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from stackbuild.publishing.publication import Receipt
     from stackbuild.publishing.upload import UploadedWheel
     from stackbuild.publishing.verify_release import ReleaseProof
+    from stackbuild.remote.release import ReleaseArtifact
 
 
 def draw_published(receipt: Receipt) -> None:
@@ -47,6 +48,14 @@ def draw_installs(installs: Sequence[InstallCheck]) -> None:
 def draw_uploaded(uploaded: Sequence[UploadedWheel]) -> None:
     for one in uploaded:
         out().print(Text(f"uploaded: {one.file} to {one.url}"))
+
+
+def draw_artifacts(artifacts: Sequence[ReleaseArtifact]) -> None:
+    """The releases on a registry; the reference of each on a line of stdout."""
+    for one in artifacts:
+        what = "published" if one.fresh else "there already"
+        err().print(Text(f"{what}: {one.tag}: {len(one.files)} files"))
+        out().print(Text(one.reference), soft_wrap=True)
 
 
 def draw_problems(problems: Sequence[str], none: str) -> None:

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -40,6 +41,7 @@ from support.remotes import (
     put,
     trusted,
 )
+from support.wheels import put_statements, small_wheel
 
 needs_registry = pytest.mark.skipif(not shutil.which("docker-registry"), reason="not installed: docker-registry")
 
@@ -270,3 +272,37 @@ def test_two_machines(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) 
     assert "2 records removed" in stackbuild(user.store, "store", "forget", "--from", remote)
     stackbuild(user.store, "store", "trust", "remove", remote)
     user.build("--fail-on-rebuild", check=3)
+
+
+@needs_registry
+def test_a_release_on_docker_registry_is_checked_by_hand(tmp_path: Path) -> None:
+    """Published by the command, read by another client, checked with ssh-keygen and sha256sum alone."""
+    private, public = key_files(tmp_path)
+    wheel = small_wheel(tmp_path / "wheels", "1.0+rocm.6.4", content="x" * (33 << 20))
+    put_statements(wheel)
+    out = tmp_path / "pulled"
+    out.mkdir()
+    with registry(tmp_path) as served:
+        url = f"oci://127.0.0.1:{served.port}/acme/wheels"
+        words = [sys.executable, "-m", "stackbuild", "publish", str(wheel), "--to", url, "--sign", str(private)]
+        done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT)
+        assert done.returncode == 0, done.stderr
+        reference = done.stdout.strip()
+        root = f"http://127.0.0.1:{served.port}/v2/acme/wheels"
+        accept = {"Accept": "application/vnd.oci.image.manifest.v1+json"}
+        manifests = [
+            urllib.request.urlopen(urllib.request.Request(f"{root}/manifests/{name}", headers=accept)).read()
+            for name in ("demo-pkg-1.0_rocm.6.4", reference.partition("@")[2])
+        ]
+        assert manifests[0] == manifests[1] and reference.endswith(digest.of_bytes(manifests[0]))
+        for layer in json.loads(manifests[0])["layers"]:
+            name = layer["annotations"]["org.opencontainers.image.title"]
+            (out / name).write_bytes(urllib.request.urlopen(f"{root}/blobs/{layer['digest']}").read())
+        unsigned = subprocess.run(words[:-2], capture_output=True, text=True, cwd=ROOT)
+        assert unsigned.returncode == 2 and "is signed, and no key is given" in unsigned.stderr
+    (tmp_path / "signers").write_text(f"me {public.read_text()}")
+    verify = ["ssh-keygen", "-Y", "verify", "-f", "../signers", "-I", "me", "-n", "stackbuild", "-s", "SHA256SUMS.sig"]
+    with (out / "SHA256SUMS").open() as sums:
+        assert subprocess.run(verify, stdin=sums, cwd=out, stdout=subprocess.DEVNULL).returncode == 0
+    assert subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=out).returncode == 0
+    assert (out / wheel.name).read_bytes() == wheel.read_bytes()
