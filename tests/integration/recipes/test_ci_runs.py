@@ -1,0 +1,159 @@
+"""Rendered pipelines, run: every shell line of every job, with stand-ins for what builds and proves (`support.ci_runner`)."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stackbuild.core import yaml as yamlread
+from stackbuild.pipeline.ci_render import PipelineRequest, pipeline
+from stackbuild.publishing.signing import load_trusted_keys
+from stackbuild.publishing.verify_release import Trust, verify_release
+from stackbuild.recipe.load import load
+from support.ci_runner import Event, Machine, run_github, run_gitlab
+from support.wheels import new_key, put_statements, small_wheel
+
+ROOT = Path(__file__).parents[3]
+FROM = "tools/stackbuild-1.0-py3-none-any.whl"
+TAG, MAIN = Event("refs/tags/v1.0"), Event("refs/heads/main")
+needs_jq = pytest.mark.skipif(not shutil.which("jq"), reason="not installed: jq")
+
+
+def workflow(provider: str = "github", **more: Any) -> dict[str, Any]:
+    text = pipeline(provider, (load("debian-13"),), PipelineRequest(FROM, ("gfx1100",), **more))
+    data: Any = yamlread.compose(text, provider)[0]
+    return data
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    wheel = small_wheel(tmp_path / "built", name="demo-pkg")
+    put_statements(wheel)
+    return Machine(tmp_path / "ci", wheel.parent, ROOT)
+
+
+def log(machine: Machine) -> str:
+    return (machine.folder / "log").read_text()
+
+
+def private_keys(machine: Machine) -> list[Path]:
+    """Files with a key in them: none is to stay on a runner."""
+    return [p for p in machine.folder.rglob("*") if p.is_file() and "PRIVATE KEY" in p.read_text("utf-8", "replace")]
+
+
+@needs_jq
+def test_a_tag_is_built_from_scratch_proved_signed_and_published(machine: Machine, tmp_path: Path) -> None:
+    _, public = new_key(tmp_path / "keys")
+    secret = (tmp_path / "keys" / "release").read_text().rstrip("\n")
+    event = Event(TAG.ref, secret=secret)
+    outcomes = run_github(machine, workflow(attest=True, index_url="https://upload.example.invalid/legacy/"), event)
+    upload = outcomes.pop("upload")
+    assert set(outcomes.values()) == {"success"}, log(machine)
+    assert upload == "failure" and "the index did not take the wheels" in log(machine), "there is no such index here"
+    build = machine.calls["build-0"]
+    assert any("build --recipe debian-13" in line and "--from-scratch" in line for line in build)
+    assert not any("actions/cache" in line or line.startswith("store gc") for line in build)
+    assert f"pip install --quiet ./{FROM}[bench,emulator]" in build
+    (verify,) = [line for line in machine.calls["prove-debian-13-gfx1100-0"] if line.startswith("verify ")]
+    assert "--require import,load,operators,numerics,gpu" in verify and "demo_pkg-1.0-py3-none-any.whl" in verify
+    with tarfile.open(machine.artifacts / "index" / "index.tar") as archive:
+        archive.extractall(tmp_path / "public", filter="tar")
+    proof = verify_release(tmp_path / "public" / "simple", Trust(load_trusted_keys([public])))
+    assert proof.problems == () and [one.file for one in proof.wheels] == ["demo-pkg/demo_pkg-1.0-py3-none-any.whl"]
+    assert set(proof.wheels[0].statements) == {"provenance", "verification", "benchmarks"}
+    assert private_keys(machine) == []
+    assert any("subject-path" in line and "release/*.whl" in line for line in machine.calls["attest-0"])
+    assert (machine.artifacts / "logs-debian-13" / "log").exists()
+
+
+def test_a_pull_request_reaches_no_gpu_and_publishes_nothing(machine: Machine) -> None:
+    outcomes = run_github(machine, workflow(), Event("refs/pull/1/merge", "pull_request"))
+    assert outcomes == {"build": "success", "prove-debian-13-gfx1100": "skipped", "publish": "skipped"}
+    assert sum("actions/cache" in line for line in machine.calls["build-0"]) == 2
+
+
+def test_a_skipped_rung_stops_the_release(machine: Machine) -> None:
+    """`verify --require` exits 5 (tests/unit/verification/test_requirement.py); nothing behind it runs."""
+    outcomes = run_github(machine, workflow(), Event(TAG.ref, fails="verify"))
+    assert outcomes == {"build": "success", "prove-debian-13-gfx1100": "failure", "publish": "skipped"}
+    assert not any(line.startswith("gate ") for line in machine.calls["prove-debian-13-gfx1100-0"])
+
+
+@needs_jq
+def test_a_failed_publish_leaves_no_key(machine: Machine) -> None:
+    outcomes = run_github(machine, workflow(), Event(TAG.ref, fails="publish", secret="-----BEGIN OPENSSH PRIVATE KEY-----"))
+    assert outcomes["publish"] == "failure" and private_keys(machine) == []
+    assert any("publish release/demo_pkg" in line and "--sign" in line for line in machine.calls["publish-0"])
+
+
+def test_a_build_that_failed_keeps_its_logs_and_its_cache(machine: Machine) -> None:
+    outcomes = run_github(machine, workflow(), Event(MAIN.ref, fails="recipe"))
+    assert outcomes["build"] == "failure"
+    calls = machine.calls["build-0"]
+    assert any("actions/cache/save" in line for line in calls) and any(line.startswith("report last") for line in calls)
+
+
+@needs_jq
+def test_the_next_release_joins_the_index_of_the_last_tag_and_of_nobody_else(machine: Machine, tmp_path: Path) -> None:
+    """A fork's pull request can upload an artifact of any name, and its branch can be called v9."""
+    assert run_github(machine, workflow(), TAG)["publish"] == "success", log(machine)
+    for run, source in (("7", machine.artifacts / "index" / "index.tar"), ("8", tmp_path / "evil.tar")):
+        if run == "8":
+            (tmp_path / "simple").mkdir()
+            (tmp_path / "simple" / "index.html").write_text("evil")
+            with tarfile.open(source, "w") as archive:
+                archive.add(tmp_path / "simple", "simple")
+        (machine.artifacts / f"run-{run}").mkdir()
+        shutil.copyfile(source, machine.artifacts / f"run-{run}" / "index.tar")
+    rows = [
+        (8, 2, "v9", False),  # a fork's pull request
+        (8, 1, "feature", False),  # a branch of this repository
+        (8, 1, None, False),
+        (8, 1, "v0", True),  # gone
+        (7, 1, "v1.0", False),
+    ]
+    listing = [
+        {"expired": gone, "workflow_run": {"id": run, "repository_id": 1, "head_repository_id": head, "head_branch": branch}}
+        for run, head, branch, gone in rows
+    ]
+    (machine.artifacts / "list.json").write_text(json.dumps({"artifacts": listing}))
+    for one in machine.wheels.iterdir():
+        one.unlink()
+    small_wheel(machine.wheels, "2.0")
+    shutil.rmtree(machine.artifacts / "wheels-debian-13")
+    shutil.rmtree(machine.folder / "work")
+    shutil.rmtree(machine.folder / "home")
+    assert run_github(machine, workflow(), Event("refs/tags/v2.0"))["publish"] == "success", log(machine)
+    assert "gh run download 7 --repo acme/wheels --name index" in machine.calls["publish-0"]
+    with tarfile.open(machine.artifacts / "index" / "index.tar") as archive:
+        names = archive.getnames()
+    assert {"simple/demo-pkg/demo_pkg-1.0-py3-none-any.whl", "simple/demo-pkg/demo_pkg-2.0-py3-none-any.whl"} <= set(names)
+
+
+@needs_jq
+def test_a_failed_question_for_the_last_index_stops_the_release(machine: Machine) -> None:
+    """Else the next index would begin without the older versions."""
+    (machine.artifacts / "list.json").write_text("HTTP 502")
+    outcomes = run_github(machine, workflow(), TAG)
+    assert outcomes["publish"] == "failure" and "publish" not in {line.split()[0] for line in machine.calls["publish-0"]}
+
+
+def test_gitlab_a_tag_is_built_proved_signed_and_published(machine: Machine, tmp_path: Path) -> None:
+    _, public = new_key(tmp_path / "keys")
+    event = Event(TAG.ref, secret=(tmp_path / "keys" / "release").read_text())
+    outcomes = run_gitlab(machine, workflow("gitlab"), event)
+    assert set(outcomes.values()) == {"success"} and len(outcomes) == 3, log(machine)
+    assert any("--from-scratch" in line for line in machine.calls["build-0"])
+    proof = verify_release(machine.artifacts / "gitlab" / "public" / "simple", Trust(load_trusted_keys([public])))
+    assert proof.problems == () and len(proof.wheels) == 1
+    assert "first-release.txt" in {p.name for p in (machine.artifacts / "gitlab").iterdir()}
+
+
+def test_gitlab_a_skipped_rung_stops_the_release(machine: Machine) -> None:
+    outcomes = run_gitlab(machine, workflow("gitlab"), Event(TAG.ref, fails="verify"))
+    assert outcomes == {"build": "success", "prove-debian-13-gfx1100": "failure", "publish": "skipped"}

@@ -1,0 +1,282 @@
+"""Runners of CI providers that are none: the jobs of a rendered pipeline in a folder, with stand-ins for its commands.
+
+The shell scripts run as they stand. `stackbuild publish`, `index` and `verify-release` are the real ones; what builds,
+proves and measures only leaves the files that it would. Actions are played: artifacts and caches are folders.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+STUB = '''#!{python} -I
+"""A stackbuild that leaves what a build or a proof would, and writes down how it was called."""
+import os, shutil, subprocess, sys
+from pathlib import Path
+words, seen = sys.argv[1:], Path(os.environ["CI_CALLS"])
+with seen.open("a") as file:
+    file.write(" ".join(words) + "\\n")
+if words[0] in os.environ.get("CI_FAILS", "").split():
+    sys.exit(5)
+if words[0] in ("publish", "index", "verify-release"):
+    os.environ["PYTHONPATH"] = os.environ["CI_ROOT"]
+    sys.exit(subprocess.run([{python!r}, "-m", "stackbuild", *words]).returncode)
+if words[0] == "build":
+    runs = Path(os.environ.get("STACKBUILD_STORE") or Path.home() / ".cache/stackbuild/store") / "runs"
+    runs.mkdir(parents=True, exist_ok=True)
+    (runs / "log").touch()
+    simple = Path("dist/simple")
+    shutil.copytree(os.environ["CI_WHEELS"], simple / "demo-pkg", dirs_exist_ok=True)
+if words[:2] == ["store", "copy"]:
+    Path(words[-1]).mkdir(parents=True)
+    (Path(words[-1]) / "numpy-1.0-py3-none-any.whl").touch()
+if words[0] == "verify":
+    wheels = [word for word in words if word.endswith(".whl")]
+    house = Path(words[words.index("--wheelhouse") + 1])
+    if not wheels or not all(map(os.path.isfile, wheels)) or not any(house.iterdir()):
+        sys.exit("nothing to verify, or no wheelhouse")
+    for option in ("--junit", "--sarif"):
+        if option in words:
+            Path(words[words.index(option) + 1]).write_text("{{}}")
+if words[0] == "gate":
+    Path(words[words.index("--verdict") + 1]).write_text("{{}}")
+'''
+PYTHON = """#!/bin/sh
+if [ "$1 $2" = "-m venv" ]; then
+  for last; do :; done
+  mkdir -p "$last/bin"
+  cp "$CI_BIN/stackbuild" "$last/bin/"
+  printf '#!/bin/sh\\necho "pip $*" >> "$CI_CALLS"\\n' > "$last/bin/pip"
+  echo "PATH=\\"$PWD/$last/bin:\\$PATH\\"" > "$last/bin/activate"
+  chmod +x "$last/bin/pip"
+  exit
+fi
+exec {python} "$@"
+"""
+GH = """#!/bin/sh
+echo "gh $*" >> "$CI_CALLS"
+case "$1 $2" in
+"api --paginate") exec jq -r "$5" "$CI_ARTIFACTS/list.json" ;;
+"run download") mkdir -p x && cp "$CI_ARTIFACTS/run-$3/index.tar" . && rmdir x ;;
+esac
+"""
+
+
+@dataclass
+class Event:
+    """What a pipeline is started by. `ref` is as GitHub has it, `refs/tags/v1` or `refs/heads/main`."""
+
+    ref: str
+    name: str = "push"
+    fails: str = ""
+    secret: str = ""
+
+
+@dataclass
+class Machine:
+    """The folder of all jobs. `wheels` is what a build leaves. `calls` are the commands that ran, by job."""
+
+    folder: Path
+    wheels: Path
+    root: Path
+    calls: dict[str, list[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        commands = {
+            "stackbuild": STUB.format(python=sys.executable),
+            "python3": PYTHON.format(python=sys.executable),
+            "gh": GH,
+            "sudo": '#!/bin/sh\nexec "$@"\n',
+            "apt-get": "#!/bin/sh\n",
+            "sysctl": "#!/bin/sh\n",
+        }
+        self.bin.mkdir(parents=True)
+        for name, text in commands.items():
+            (self.bin / name).write_text(text)
+            (self.bin / name).chmod(0o755)
+        self.artifacts.mkdir()
+        (self.artifacts / "list.json").write_text('{"artifacts": []}')
+
+    @property
+    def bin(self) -> Path:
+        return self.folder / "bin"
+
+    @property
+    def artifacts(self) -> Path:
+        """The provider's own: `list.json` is what GitHub's API says of those named `index`."""
+        return self.folder / "artifacts"
+
+    def environment(self, job: str, event: Event) -> dict[str, str]:
+        home = self.folder / "home" / job
+        home.mkdir(parents=True, exist_ok=True)
+        return {
+            "PATH": f"{self.bin}:/usr/local/bin:/usr/bin:/bin",
+            "HOME": str(home),
+            "CI_BIN": str(self.bin),
+            "CI_CALLS": str(home / "calls"),
+            "CI_WHEELS": str(self.wheels),
+            "CI_ARTIFACTS": str(self.artifacts),
+            "CI_FAILS": event.fails,
+            "CI_ROOT": str(self.root),
+        }
+
+    def shell(self, script: str, work: Path, environment: dict[str, str]) -> int:
+        """The exit status of a script, run as the providers run it."""
+        done = subprocess.run(["bash", "-e", "-c", script], cwd=work, env=environment, capture_output=True, text=True)
+        with (self.folder / "log").open("a") as log:
+            log.write(f"$ {script}\n{done.stdout}{done.stderr}→ {done.returncode}\n")
+        return done.returncode
+
+    def note_calls(self, job: str, environment: dict[str, str]) -> None:
+        file = Path(environment["CI_CALLS"])
+        self.calls[job] = file.read_text().splitlines() if file.exists() else []
+
+
+# --- GitHub
+
+
+def value_of(expression: str, names: dict[str, Any]) -> Any:
+    """A GitHub expression of the kind that the templates have: ==, !=, &&, ||, !, always(), startsWith() and fields."""
+    text = re.sub(r"(?<![=!])!(?!=)", " not ", expression.replace("&&", " and ").replace("||", " or "))
+    text = re.sub(r"'[^']*'|[a-z_]+(\.[A-Za-z_-]+)+", lambda m: m[0] if m[0][0] == "'" else f"at({m[0]!r})", text)
+
+    def at(path: str) -> Any:
+        value: Any = names
+        for part in path.split("."):
+            value = value[part]
+        return value
+
+    functions = {"at": at, "always": lambda: True, "startsWith": lambda text, start: text.startswith(start)}
+    return eval(text.strip(), {"__builtins__": {}}, functions)
+
+
+def filled(text: object, names: dict[str, Any]) -> str:
+    return re.sub(r"\$\{\{(.*?)\}\}", lambda m: str(value_of(m[1], names)), str(text))
+
+
+def run_github(machine: Machine, workflow: dict[str, Any], event: Event) -> dict[str, str]:
+    """Run a workflow; each job's outcome: success, failure or skipped."""
+    outcomes: dict[str, str] = {}
+    github = {"ref": event.ref, "event_name": event.name, "token": "token", "run_id": "1", "workflow": "w"}
+    github["ref_type"] = "tag" if event.ref.startswith("refs/tags/") else "branch"
+    for name, job in workflow["jobs"].items():
+        names: dict[str, Any] = {"github": github, "secrets": {"STACKBUILD_RELEASE_KEY": event.secret}}
+        needs = [job["needs"]] if isinstance(job.get("needs"), str) else job.get("needs", [])
+        if any(outcomes[one] != "success" for one in needs) or not value_of(job.get("if", "always()"), names):
+            outcomes[name] = "skipped"
+            continue
+        rows = job.get("strategy", {}).get("matrix", {}).get("include", [{}])
+        good = [_job(machine, f"{name}-{number}", job, {**names, "matrix": row}, event) for number, row in enumerate(rows)]
+        outcomes[name] = "success" if all(good) else "failure"
+    return outcomes
+
+
+def _job(machine: Machine, name: str, job: dict[str, Any], names: dict[str, Any], event: Event) -> bool:
+    work = machine.folder / "work" / name
+    work.mkdir(parents=True)
+    environment = machine.environment(name, event)
+    files = {key: machine.folder / f"{name}-{key}" for key in ("GITHUB_PATH", "GITHUB_STEP_SUMMARY")}
+    for file in files.values():
+        file.touch()
+    environment |= {key: str(file) for key, file in files.items()}
+    environment |= {"RUNNER_TEMP": str(machine.folder / "home" / name / "temp"), "GITHUB_REPOSITORY": "acme/wheels"}
+    environment |= {"GITHUB_SHA": "0" * 40, "GITHUB_REF": event.ref}
+    Path(environment["RUNNER_TEMP"]).mkdir()
+    environment |= {key: filled(value, names) for key, value in job.get("env", {}).items()}
+    good = True
+    for step in job["steps"]:
+        condition = str(step.get("if", ""))
+        if not good and "always()" not in condition:
+            continue
+        if condition and not value_of(condition.removeprefix("${{").removesuffix("}}"), names):
+            continue
+        own = environment | {key: filled(value, names) for key, value in step.get("env", {}).items()}
+        added = files["GITHUB_PATH"].read_text().split()
+        own["PATH"] = ":".join([*reversed(added), own["PATH"]])
+        if "run" in step:
+            good &= machine.shell(filled(step["run"], names), work, own) == 0
+        else:
+            good &= _action(machine, step, work, names, Path(own["HOME"]))
+    machine.note_calls(name, environment)
+    return good
+
+
+def _action(machine: Machine, step: dict[str, Any], work: Path, names: dict[str, Any], home: Path) -> bool:
+    name = step["uses"].partition("@")[0]
+    inputs = {key: filled(value, names) for key, value in step.get("with", {}).items()}
+    if name == "actions/upload-artifact":
+        paths = [path for line in inputs["path"].splitlines() for path in _matches(line, work, home)]
+        target = machine.artifacts / inputs["name"]
+        for path in paths:
+            for file in [path] if path.is_file() else path.rglob("*"):
+                inside = file.relative_to(path if path.is_dir() else work)
+                if file.is_file() and not any(part.startswith(".") for part in inside.parts):  # as its default is
+                    (target / inside).parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(file, target / inside)
+        return target.exists() or inputs.get("if-no-files-found") != "error"
+    if name == "actions/download-artifact":
+        wanted = [inputs["name"]] if "name" in inputs else [p.name for p in machine.artifacts.glob(inputs["pattern"])]
+        for one in wanted:
+            shutil.copytree(machine.artifacts / one, work / inputs["path"] / ("" if "name" in inputs else one), dirs_exist_ok=True)
+        return bool(wanted)
+    with (home / "calls").open("a") as calls:
+        calls.write(f"{name} {json.dumps(inputs, sort_keys=True)}\n")
+    return True
+
+
+def _matches(line: str, work: Path, home: Path) -> list[Path]:
+    """The files and folders that a line of an action's `path` names."""
+    if line.startswith("~"):
+        return [path] if (path := home / line.removeprefix("~/")).exists() else []
+    return sorted(work.glob(line.rstrip("/")))
+
+
+# --- GitLab
+
+
+def run_gitlab(machine: Machine, pipeline: dict[str, Any], event: Event) -> dict[str, str]:
+    """The jobs of a tag's pipeline one after the other in one folder of artifacts; each one's outcome."""
+    outcomes: dict[str, str] = {}
+    for name, job in pipeline.items():
+        if name.startswith(".") or not isinstance(job, dict) or "script" not in job:
+            continue
+        if "failure" in outcomes.values():
+            outcomes[name] = "skipped"
+            continue
+        base = pipeline.get(job.get("extends", ""), {})
+        rows = job.get("parallel", {}).get("matrix", [{}])
+        good = [_gitlab_job(machine, f"{name}-{number}", base | job, row, event) for number, row in enumerate(rows)]
+        outcomes[name] = "success" if all(good) else "failure"
+    return outcomes
+
+
+def _gitlab_job(machine: Machine, name: str, job: dict[str, Any], row: dict[str, str], event: Event) -> bool:
+    work = machine.folder / "work" / name
+    work.mkdir(parents=True)
+    shared = machine.artifacts / "gitlab"
+    if shared.exists():
+        shutil.copytree(shared, work, dirs_exist_ok=True, symlinks=True)
+    environment = machine.environment(name, event) | {"CI_PROJECT_DIR": str(work), **row}
+    tagged = next((rule for rule in job["rules"] if "CI_COMMIT_TAG" in rule.get("if", "")), {})
+    variables = {**job.get("variables", {}), **tagged.get("variables", {})}
+    environment |= {key: value.replace("$CI_PROJECT_DIR", str(work)) for key, value in variables.items()}
+    if event.secret:
+        key = machine.folder / "home" / name / "release.key"
+        key.write_text(event.secret)
+        environment["RELEASE_KEY"] = str(key)
+    good = machine.shell("\n".join([*job.get("before_script", []), *job["script"]]), work, environment) == 0
+    if "after_script" in job:
+        machine.shell("\n".join(job["after_script"]), work, environment)
+    for pattern in job.get("artifacts", {}).get("paths", []):
+        for path in work.glob(pattern):
+            copy = shutil.copytree if path.is_dir() else shutil.copyfile
+            shared.mkdir(exist_ok=True)
+            copy(path, shared / path.name, **({"dirs_exist_ok": True, "symlinks": True} if path.is_dir() else {}))
+    machine.note_calls(name, environment)
+    return good
