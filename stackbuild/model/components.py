@@ -120,6 +120,7 @@ class Hipify(Model):
     )
     patches: str | None = Field(
         None,
+        max_length=255,
         pattern=r"^[a-z0-9][a-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$",
         description="A folder of patches for the converted source, below `patches/` beside the recipe or of stackbuild.",
     )

@@ -28,7 +28,7 @@ import re
 from datetime import date
 from typing import Annotated, Literal, Self
 
-from stackbuild.core.model import Field, Model, ValidationInfo, field_validator, model_validator
+from stackbuild.core.model import Field, Model, PathText, ValidationInfo, field_validator, model_validator
 
 _UNITS: dict[str, dict[str, float]] = {
     "share": {"%": 0.01},
@@ -165,8 +165,8 @@ class BaselineGate(_PairedGate):
 
     kind: Literal["baseline"]
     versus: str = Field(default="baseline", description="The side it is compared with: its label or its provider.")
-    wheel: str = Field(default="", description="The baseline artifact: a wheel's path from where stackbuild runs.")
-    lock: str = Field(default="", description="The lock it was built under; default: `WHEEL.lock.yaml` beside it.")
+    wheel: PathText = Field(default="", description="The baseline artifact: a wheel's path from where stackbuild runs.")
+    lock: PathText = Field(default="", description="The lock it was built under; default: `WHEEL.lock.yaml` beside it.")
     delta: float | None = Field(
         default=None, gt=0, lt=1, description="Slower by less is not a failure. Default 3% kernels, 5% models."
     )

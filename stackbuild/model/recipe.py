@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from stackbuild.core.model import Field, Model, field_validator, model_validator
+from stackbuild.core.model import Field, Model, PathText, field_validator, model_validator
 from stackbuild.core.versions import numbers
 from stackbuild.model.components import REQUIREMENT, AnyComponent, Name, OptionName, Scalar, Wheel, requirement_meant
 from stackbuild.model.gates import Gate
@@ -79,7 +79,9 @@ class Debian(Model):
             _known_suite(suite)
         for pattern in (p for patterns in pins.values() for p in patterns):
             if not re.fullmatch(r"[a-z0-9][a-z0-9+.*-]+", pattern):
-                raise ValueError(f"{pattern!r} is not a package name and no glob of one; write it such as `libamdhip64*`")
+                raise ValueError(
+                    f"{pattern!r} is not a package name and no glob of one; write it such as `libamdhip64*`"
+                )
         return pins
 
     @field_validator("packages", "extract")
@@ -162,9 +164,12 @@ class Source(Model):
     `pypi`."""
 
     bundled: str | None = Field(
-        None, pattern=r"^[a-z][a-z0-9/_-]*$", description="A folder that ships with stackbuild, such as `kernels`."
+        None,
+        max_length=255,
+        pattern=r"^[a-z][a-z0-9/_-]*$",
+        description="A folder that ships with stackbuild, such as `kernels`.",
     )
-    path: str | None = Field(None, description="A folder beside the recipe.")
+    path: PathText | None = Field(None, description="A folder beside the recipe.")
     git: str | None = Field(None, pattern=r"^(https|ssh)://", description="A git URL; https or ssh only.")
     ref: str | None = Field(
         None, pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]*$", description="Tag, branch or commit of `git`."
@@ -181,6 +186,7 @@ class Source(Model):
     )
     patches: str | None = Field(
         None,
+        max_length=255,
         pattern=r"^[a-z0-9][a-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$",
         description="A folder of patches, `COMPONENT/VERSION`, below `patches/` beside the recipe or of stackbuild.",
     )
@@ -255,7 +261,9 @@ class Verify(Model):
         "The first is the one that model suites run on.",
     )
     kernels_floor: int = Field(
-        0, ge=0, description="Least number of non-empty kernels per gfx target, in each wheel that must have the targets."
+        0,
+        ge=0,
+        description="Least number of non-empty kernels per gfx target, in each wheel that must have the targets.",
     )
     size_budget: str | None = Field(None, pattern=r"^[1-9][0-9]*[KMG]$", description="Largest wheel, such as `60M`.")
     x86_64_level: int = Field(
@@ -270,7 +278,9 @@ class Verify(Model):
         description="Targets whose device code is run on the CPU (docs/emulator.md), each a rung of its own. `build` asks for no GPU"
         " for it, but for a C compiler and `pip install 'stackbuild[emulator]'`; without them the rung is skipped with the reason.",
     )
-    wheels: dict[Name, WheelDemands] = Field({}, description="What single wheels must have, by the name of their component.")
+    wheels: dict[Name, WheelDemands] = Field(
+        {}, description="What single wheels must have, by the name of their component."
+    )
 
     @field_validator("emulate")
     @classmethod
@@ -294,14 +304,14 @@ class Verify(Model):
 class Bench(Model):
     """The suite of benchmarks that is run on the wheel."""
 
-    suite: str = Field(description="A bundled suite's name or a path beside the recipe.")
+    suite: PathText = Field(description="A bundled suite's name or a path beside the recipe.")
     threads: int = Field(0, ge=0, description="CPU threads of one operator; 0 leaves the number to ONNX Runtime.")
 
 
 class Publish(Model):
     """Where the wheels go once all gates pass."""
 
-    index: str = Field(
+    index: PathText = Field(
         "dist/simple",
         description="Folder of the static index, relative to where stackbuild runs. `{rocm}` in it stands for the recipe's"
         " `rocm`: `dist/rocm-{rocm}/simple` is an index for each ROCm.",
