@@ -277,7 +277,7 @@ def _hint(what: str) -> str:
         )
     if "expected <block end>" in what or "could not find expected" in what:
         return "check the indentation of this line and the one above it, and that each key ends with `: `"
-    return "check quotes and brackets near this place"
+    return "check quotes, brackets and indentation near this place"
 
 
 def _not_text(text: str, at: int, name: str) -> Mistake:

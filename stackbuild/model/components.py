@@ -23,6 +23,9 @@ Argv = Annotated[tuple[str, ...], Field(min_length=1)]
 
 OptionName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.+-]*(:[A-Z]+)?$")]
 """A CMake cache entry's or meson option's name: `-DNAME=VALUE` is told from what follows by it."""
+_SPECIFIER = re.compile(r"(~=|===?|!=|<=?|>=?)\s*\d+(\.(\d+|\*))*")
+_BARE_VALUE = re.compile(r"(\w+ *(?:~=|==|!=|<=?|>=?)) *([0-9][\w.]*)")
+"""A comparison of a requirement's marker whose value has no quotes."""
 REQUIREMENT = re.compile(
     r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\[[A-Za-z0-9._,-]+\])?"
     r"( *(===?|!=|~=|>=|<=|<|>) *[A-Za-z0-9.*+!]+( *, *(===?|!=|~=|>=|<=|<|>) *[A-Za-z0-9.*+!]+)*)?"
@@ -342,13 +345,41 @@ class Wheel(Component):
                 raise ValueError(f"{path!r} does not lie in the component's output; write a path inside of it")
         return paths
 
+    @field_validator("packages")
+    @classmethod
+    def _importable(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            if "-" in name:
+                raise ValueError(f"no Python can import {name!r}; write `{name.replace('-', '_')}`")
+        return names
+
+    @field_validator("external")
+    @classmethod
+    def _sonames(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            file = PurePosixPath(name).name
+            if file != name or not (".so" in file or "*" in file):
+                soname = file if ".so" in file else f"lib{file.removeprefix('lib')}.so.*"
+                raise ValueError(f"{name!r} is not the soname of a library; write `{soname}`")
+        return names
+
     @field_validator("requires")
     @classmethod
     def _installable(cls, entries: tuple[str, ...]) -> tuple[str, ...]:
         for entry in entries:
             if not REQUIREMENT.fullmatch(entry.partition(";")[0].rstrip()):
                 raise ValueError(f"{entry!r} is not a requirement; write {requirement_meant(entry)}")
+            if bare := _BARE_VALUE.search(entry.partition(";")[2]):
+                raise ValueError(f"{entry!r} compares with a value without quotes; write `{bare[1]} '{bare[2]}'`")
         return entries
+
+    @field_validator("requires_python")
+    @classmethod
+    def _specifiers(cls, text: str) -> str:
+        if not all(_SPECIFIER.fullmatch(part.strip()) for part in text.split(",")):
+            number = re.search(r"3\.\d+", text)
+            raise ValueError(f"{text!r} does not compare with versions of Python; write `>={number[0] if number else '3.9'}`")
+        return text
 
     @field_validator("needs")
     @classmethod

@@ -22,7 +22,7 @@ def _packages(names: tuple[str, ...], otherwise: str) -> tuple[str, ...]:
     """The names as they are. Raises ValueError for one that a package manager would take for an option or a version."""
     for name in names:
         if not re.fullmatch(r"[a-z0-9][a-z0-9+.-]+(:[a-z0-9]+)?", name):
-            bare = re.match(r"[a-z0-9][a-z0-9+.-]+", name)
+            bare = re.match(r"[a-z0-9][a-z0-9+.-]+", name.lower())
             hint = f": write `{bare[0]}`" if bare and bare[0] != name else ""
             raise ValueError(f"{name!r} is not the name of a Debian package; {otherwise}{hint}")
     return names
@@ -34,7 +34,8 @@ def _twice(names: tuple[str, ...]) -> str:
 
 
 def _python_meant(version: str) -> str:
-    """The next step for what is not a Python version: `3.12.4`, `cp312`, `>=3.11` and `2.7` were seen."""
+    """The next step for what is not a Python version: `3.12.4`, `cp312`, `“3.12”`, `>=3.11` and `2.7` were seen."""
+    version = version.strip("“”‘’'\"")
     if version[:1] in "<>=~^!" or any(c in version for c in " ,-*"):
         return 'list each version: ["3.11", "3.12"]'
     if match := re.fullmatch(r"(?:cp|py|python)?-?3\.?([0-9]{1,2})(?:\.[0-9a-z]+)*t?", version.lower()):
@@ -121,8 +122,9 @@ class Extend(Model):
     def _pinned(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         for name in names:
             if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+", name):
-                bare = re.match(r"[A-Za-z0-9._-]+", name)
-                raise ValueError(f"{name!r} is not pinned to a version; write `{bare[0] if bare else 'NAME'}==VERSION`")
+                parts = re.match(r"([A-Za-z0-9._-]+)(?:=([A-Za-z0-9.]+)$)?", name)
+                meant = f"{parts[1]}=={parts[2] or 'VERSION'}" if parts else "NAME==VERSION"
+                raise ValueError(f"{name!r} is not pinned to a version; write `{meant}`")
         return names
 
 
@@ -221,6 +223,9 @@ class Source(Model):
                 )
         if self.suite is not None:
             _known_suite(self.suite)
+        if page := re.search(r"/(-/)?(tree|blob|commit|releases)/.*$", self.git or ""):
+            address = (self.git or "")[: page.start()]
+            raise ValueError(f"`git` {self.git!r} is the address of a page; write `{address}`, and the branch as `ref`")
         if self.exclude and not (self.git or self.bundled or self.path):
             raise ValueError("`exclude` belongs to `git`, `bundled` and `path`")
         if self.git and (wrong := [p for p in self.exclude if not re.fullmatch(r"[A-Za-z0-9._+*?/-]+", p)]):

@@ -84,6 +84,8 @@ def words_of(pattern: str) -> str:
 
 def advice(pattern: str, value: object) -> str:
     """The next step for a value that does not have that pattern: what was probably meant, or an example."""
+    if "@sha256:" in str(value):
+        return "write all 64 hexadecimal digits after `@sha256:`, or a tag in place of the digest"
     candidates = _versions(str(value)) if pattern == WHEEL_VERSION else _candidates(str(value))
     suggestion = next((text for text in candidates if re.search(pattern, text) and text != value), "")
     if suggestion:
@@ -106,6 +108,7 @@ def _candidates(value: str) -> Iterator[str]:
     bare = value.strip()
     yield bare
     yield bare.lower()
+    yield re.sub(r"^([vV])\s+(?=\d)", r"\1", bare)
     yield re.sub(r"[\s_]+", "-", bare.lower())
     if bare[:1] in "vV":
         yield bare[1:]
