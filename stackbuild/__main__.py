@@ -29,12 +29,14 @@ def main() -> None:
 
 
 def _as_options(words: list[str]) -> list[str]:
-    """`help COMMAND` is `COMMAND --help`, and `version` is `--version`. Another `help` is a command."""
+    """`help COMMAND` is `COMMAND --help`, and `version` is `--version`, after global options too. Another `help` is a command."""
     from stackbuild.cli import TOPICS
 
-    if words == ["help"] or (words[:1] == ["help"] and words[1] in TOPICS):
-        return [*words[1:], "--help"]
-    return ["--version"] if words == ["version"] else words
+    at = next((n for n, word in enumerate(words) if word[:1] != "-" and words[n - 1 : n] != ["--color"]), len(words))
+    before, rest = words[:at], words[at:]
+    if rest == ["help"] or (rest[:1] == ["help"] and rest[1] in TOPICS):
+        return [*before, *rest[1:], "--help"]
+    return [*before, "--version"] if rest == ["version"] else words
 
 
 def _version() -> int:
@@ -96,8 +98,19 @@ def run() -> int:
 
 def _say(stop: Stop) -> int:
     """The message on stderr, the topic that explains it, and the exit code."""
-    print(f"stackbuild: {stop}\n  help: stackbuild help {stop.topic}", file=sys.stderr)
+    text = f"stackbuild: {stop}\n  help: stackbuild help {stop.topic}"
+    print(_wrapped(text) if sys.stderr.isatty() else text, file=sys.stderr)
     return stop.exit_code
+
+
+def _wrapped(text: str) -> str:
+    """The lines at the terminal's width, broken between words; a source line and its caret stay as they are."""
+    import shutil
+    import textwrap
+
+    width = max(20, shutil.get_terminal_size().columns)
+    wrap = textwrap.TextWrapper(width, subsequent_indent="      ", break_long_words=False, break_on_hyphens=False)
+    return "\n".join(line if line.startswith("    ") else wrap.fill(line) for line in text.split("\n"))
 
 
 def _without(package: str) -> MachineLacks:

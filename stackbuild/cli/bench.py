@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from stackbuild.bench.measure import Measurement
     from stackbuild.model.results import Benchmarks
 
-app = group("bench", "Measure kernels and models, compare results, keep a history.")
+app = group("bench", "Measure kernels and models, compare and keep results.")
 
 History = Annotated[
     Path | None, option("--history", metavar="FILE", help="History to append to or read; default: yours.")

@@ -12,7 +12,9 @@ from stackbuild.cli.completion import topics
 def help_(
     topic: Annotated[
         str,
-        argument(metavar="TOPIC", help="A topic that an error names, a rule's id, or a command.", autocompletion=topics),
+        argument(
+            metavar="TOPIC", help="A topic that an error names, a rule's id, or a command.", autocompletion=topics
+        ),
     ],
 ) -> None:
     """Explain the topic that an error names, or a rule.
@@ -21,8 +23,9 @@ def help_(
 
     Example: stackbuild help wrong-recipe
     """
+    from stackbuild.cli import TOPICS
     from stackbuild.core.errors import UsageError
-    from stackbuild.tables.near_words import close_to
+    from stackbuild.tables.near_words import nearest
     from stackbuild.tables.topics import topics
     from stackbuild.verification.catalogue import catalogue
     from stackbuild.views.console import print_markdown
@@ -35,4 +38,9 @@ def help_(
     elif topic.lower() in known:
         print_markdown(known[topic.lower()])
     else:
-        raise UsageError(f"no topic, rule or command {topic!r}", next=close_to(topic, [*known]))
+        near = (
+            f"did you mean `{name}`?"
+            if (name := nearest(topic, [*known, *TOPICS, *(rules if topic[:2].upper() == "SB" else ())]))
+            else ""
+        )
+        raise UsageError(f"no topic, rule or command {topic!r}", next=near or f"topics are: {', '.join(known)}")

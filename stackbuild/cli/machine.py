@@ -35,7 +35,7 @@ def env(
     ] = "shell",
     json: JsonOption = False,
 ) -> None:
-    """Print the environment worth setting for a GPU, with sources.
+    """Print the variables worth setting for a GPU, with sources.
 
     Warns of what is set here and should not be. Every GPU stays visible without --device.
 

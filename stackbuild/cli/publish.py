@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from stackbuild.publishing.publication import Publication
 
 index = group(
-    "index", "Look after a published index: yank, quarantine, sign, check. Published bytes are never deleted."
+    "index", "Look after a published index: yank, sign, check. Published bytes are never deleted."
 )
 
 REGISTRY_SCHEMES = ("oci://", "oci+http://")

@@ -89,8 +89,10 @@ def _tools(_: Machine) -> tuple[Status, str]:
     lacking = [package for tool, package in packages.items() if not shutil.which(tool)]
     if lacking:
         return Status.FAILED, f"apt-get install {' '.join(lacking)}"
-    more = [tool for tool in ("skopeo",) if not shutil.which(tool)]
-    return Status.PASSED, "all there" + (f"; for `image:` bases also: {', '.join(more)}" if more else "")
+    if not shutil.which("skopeo"):
+        needs = "recipes with an `image:` base, such as rocm-7.2, need it or a Docker engine"
+        return Status.SKIPPED, f"skopeo is missing; {needs}: apt-get install skopeo"
+    return Status.PASSED, "all there"
 
 
 def _disk(machine: Machine) -> tuple[Status, str]:
@@ -125,7 +127,7 @@ def _gpus(machine: Machine) -> tuple[Status, str]:
     if not devices:
         return (
             Status.SKIPPED,
-            "the kernel knows no AMD GPU: wheels are built and proved as far as that goes without one",
+            "the kernel reports no AMD GPU: wheels are built and verified, and nothing runs on a GPU",
         )
     return Status.PASSED, ", ".join(f"{g.gfx} with {g.memory >> 30} GiB" for g in devices)
 

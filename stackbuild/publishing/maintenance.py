@@ -111,7 +111,9 @@ def rebuild(index: Path, publication: Publication) -> Catalog:
 
 
 def damages(index: Path) -> tuple[str, ...]:
-    """What differs from the catalog: every wheel and file beside it is read. A line each."""
+    """What differs from the catalog: every wheel and file beside it is read. A line each. Raises UsageError without a folder."""
+    if not index.is_dir():
+        raise UsageError("there is no such folder", where=str(index), next="give the folder of an index: dist/simple")
     catalog = read_catalog(index)
     if catalog is None:
         return (f"{index} has no catalog: it is not an index of stackbuild, or an older one; publish to it once",)

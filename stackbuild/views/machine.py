@@ -69,7 +69,7 @@ def draw_doctor(rungs: tuple[Rung, ...]) -> None:
     out().print(rows)
     failed = sum(rung.status is Status.FAILED for rung in rungs)
     sentence = f"{failed} to fix (✗)" if failed else "nothing to fix: stackbuild can build here"
-    err().print(Text(f"{sentence}; - is what was not checked or cannot be vouched for", "dim"))
+    err().print(Text(f"{sentence}; - marks what was not checked or is only needed at times", "dim"))
 
 
 def draw_venv(report: VenvReport) -> None:

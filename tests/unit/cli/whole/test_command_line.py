@@ -57,6 +57,8 @@ def test_no_bad_word_ends_in_a_traceback(monkeypatch: pytest.MonkeyPatch, capsys
         ("env --json=1", "env: option '--json' does not take a value", "for example `stackbuild env --gpu"),
         ("--color blue plan", "'blue' is not one of auto, always, never", "--help` lists the options"),
         ("plan -r debian-13 extra", "plan: got unexpected extra argument", "for example `stackbuild plan --recipe"),
+        ("help biuld", "no topic, rule or command 'biuld'", "did you mean `build`?"),
+        ("index check /nope", "/nope: there is no such folder", "give the folder of an index"),
         ("help wrong-recip", "no topic, rule or command 'wrong-recip'", "did you mean `wrong-recipe`?"),
     ],
 )
@@ -70,13 +72,28 @@ def test_a_wrong_command_line_is_told_what_to_write(
     assert third == "  help: stackbuild help usage"
 
 
+def test_a_message_on_a_terminal_is_wrapped_between_words_and_a_source_line_is_not(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "r.yaml").write_text("schema: 1\nname: " + "x" * 70 + "\ngfx: [gfx1100]\n")
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert call(monkeypatch, "plan", "-r", str(tmp_path / "r.yaml")) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert f"    name: {'x' * 70}" in lines
+    words = [line for line in lines if "xxxxx" not in line and str(tmp_path) not in line]
+    assert len(words) > 4 and all(len(line) <= 60 for line in words)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         ("help wrong-recipe", "## Wrong recipe"),
         ("help MACHINE", "### Network"),
         ("help sb-elf-cwd-runpath", "SB-ELF-CWD-RUNPATH"),
-        ("help bench models", "bench models [OPTIONS]"),  # before it: how Python was started
+        ("help bench models", "Usage: stackbuild bench models"),
+        ("-q help bench models", "Usage: stackbuild bench models"),
+        ("--color never -v version", "stackbuild 0."),
         ("help", "First steps:"),
     ],
 )
