@@ -191,7 +191,7 @@ def run_words(words: list[str], load_all: Callable[[], None]) -> int:
     `load_all` adds all commands, so that the answer may name another command that takes a wrong option.
     """
     try:
-        return app(words, standalone_mode=False) or 0
+        return app(words, standalone_mode=False, prog_name="stackbuild") or 0
     except _LIBRARY.NoArgsIsHelpError as empty:
         empty.show()
     except _LIBRARY.UsageError as error:

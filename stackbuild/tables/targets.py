@@ -108,6 +108,8 @@ def names_near(name: str) -> list[str]:
     """Up to three names of targets and products that are like that one, the nearest first."""
     bare = plain_name(name)
     names = {plain_name(known): known for target in BUILDABLE.values() for known in (target.gfx, *target.products)}
+    if (digits := f"gfx{bare.removeprefix('gfx').translate(_MISREAD)}") in BUILDABLE:
+        return [digits]
     longer = [plain for plain in names if len(bare) > 2 and plain.startswith(bare)][:3]
     return [names[near] for near in longer or difflib.get_close_matches(bare, names, n=3, cutoff=0.7)]
 

@@ -58,6 +58,7 @@ def test_no_bad_word_ends_in_a_traceback(monkeypatch: pytest.MonkeyPatch, capsys
         ("--color blue plan", "'blue' is not one of auto, always, never", "--help` lists the options"),
         ("plan -r debian-13 extra", "plan: got unexpected extra argument", "for example `stackbuild plan --recipe"),
         ("help biuld", "no topic, rule or command 'biuld'", "did you mean `build`?"),
+        ("start --gpu gfx11OO", "no GPU 'gfx11OO' is known", "did you mean gfx1100?"),
         ("index check /nope", "/nope: there is no such folder", "give the folder of an index"),
         ("help wrong-recip", "no topic, rule or command 'wrong-recip'", "did you mean `wrong-recipe`?"),
     ],
