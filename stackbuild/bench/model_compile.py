@@ -43,6 +43,8 @@ def compile_model(request: ModelRequest, out: Path) -> CompiledModel:
     for _ in range(2):
         check = check_model(replace(request, environment=environment, runs=1))
         if check.problem:
+            if not any(out.iterdir()):
+                out.rmdir()
             raise MachineLacks(check.problem, next=check.next)
         seconds.append(check.create + sum(shape.first for shape in check.shapes))
         file_names.append(tuple(sorted(p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file())))

@@ -16,7 +16,7 @@ def draw_check(result: ModelCheck, floors: tuple[float, float]) -> None:
         out().print(Text(f"{result.provider} did not take part: {result.problem}", "red"))
         err().print(Text(f"  next: {result.next}"))
     if result.shares:
-        rows = table("provider", "nodes", "of all", "kernel time", "of all")
+        rows = table("provider", "nodes", "of all", "kernel time, all runs", "of all")
         for share in result.shares:
             cells = (
                 share.provider,

@@ -65,3 +65,4 @@ def test_what_was_not_compiled_is_no_success(
     sessions(monkeypatch, *writes, problem=problem)
     with pytest.raises(error, match=words):
         compile_model(request_, tmp_path / "out")
+    assert (tmp_path / "out").exists() == (not problem), "a folder that a session wrote to stays for a look"
