@@ -170,9 +170,9 @@ def verify_stage(built: BuiltWheels, context: BuildContext) -> StageResult:
 
 
 def _rung_counts(rungs: tuple[Rung, ...]) -> str:
-    """How many rungs passed, in a line."""
+    """How many checks passed, in a line."""
     count = [sum(rung.status is status for rung in rungs) for status in (Status.PASSED, Status.SKIPPED, Status.FAILED)]
-    return "{} rungs passed, {} not run, {} failed".format(*count)
+    return "{} checks passed, {} not run, {} failed".format(*count)
 
 
 def require_bench_packages(recipe: Recipe) -> None:

@@ -103,7 +103,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = RunRecord(
         "debian-13, run 20261123T045429", "2026-11-23", 300.0,
         (TimeSpan("kernels", 0, 200, "run", 9, 1), TimeSpan("a.step.with.a.long.name", 200, 2, "failed", says="line\n" * 9)),
-        (TimeSpan("verify", 202, 60, "run", says="6 rungs passed, 2 not run, 0 failed"),), ("a warning",),
+        (TimeSpan("verify", 202, 60, "run", says="6 checks passed, 2 not run, 0 failed"),), ("a warning",),
         (Verification(wheel, "ab" * 32, rungs),), measured, verdict(), facts={"recipe": "debian-13"},
         delivery=Delivery((BuiltFile(wheel, 9_123_456, "ab" * 32),), install, "dist/simple", (("lock", folder / "x.lock.yaml"),)),
     )  # fmt: skip
@@ -146,6 +146,21 @@ def test_no_column_is_clipped(whole: Path, width: int) -> None:
     assert found == {"width": width, "wide": []}
 
 
+def test_no_word_in_a_card_is_broken(whole: Path) -> None:
+    """The first column of a case's table has one line a row beside four sides."""
+    script = """
+      const high = [...document.querySelectorAll('article tbody th, article thead th')].filter(e => !e.closest('details') && e.offsetHeight > 30);
+      parent.postMessage(JSON.stringify(high.map(e => e.textContent)), '*');"""
+    assert in_browser(whole, script, 1280) == []
+    narrow = whole.with_name("anywhere.html")
+    narrow.write_text(
+        whole.read_text().replace(
+            "</style>", "article { width: 24rem; } article th { overflow-wrap: anywhere; }</style>"
+        )
+    )
+    assert "latency, ms" in in_browser(narrow, script, 1280)
+
+
 def test_a_clipped_column_would_be_found(whole: Path) -> None:
     narrow = whole.with_name("narrow.html")
     narrow.write_text(whole.read_text().replace("</style>", "table { min-width: 60rem; }</style>"))
@@ -162,7 +177,10 @@ def framed(page: Path, name: str, width: int) -> bytes:
     picture = page.with_name(name)
     flags = [f"--user-data-dir={page.parent / 'framed.profile'}", f"--window-size={max(width, 600)},7000"]
     subprocess.run(
-        [str(CHROMIUM), *FLAGS, *flags, f"--screenshot={picture}", frame.as_uri()], check=True, capture_output=True, timeout=120
+        [str(CHROMIUM), *FLAGS, *flags, f"--screenshot={picture}", frame.as_uri()],
+        check=True,
+        capture_output=True,
+        timeout=120,
     )
     return pixels(picture.read_bytes())
 
@@ -180,15 +198,20 @@ def test_axe_finds_no_barrier(whole: Path, tmp_path: Path, flags: tuple[str, ...
         member = archive.extractfile("package/axe.min.js")
         assert member
         axe = member.read().decode().replace("</script>", "<\\/script>")
-    script = axe + """
+    script = (
+        axe
+        + """
       axe.run(document).then(r => parent.postMessage(JSON.stringify({
         dark: matchMedia('(prefers-color-scheme: dark)').matches, passes: r.passes.length,
         violations: r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.html).slice(0, 3).join(' | '))}), '*'));"""
+    )
     for width in (1280, 390):
         found = in_browser(whole, script, width, *flags)
         assert found["violations"] == [] and found["passes"] > 15 and found["dark"] == bool(flags)
     seeded = whole.with_name("seeded.html")
-    seeded.write_text(whole.read_text().replace('<html lang="en">', "<html>").replace("--quiet: #5b646d", "--quiet: #bbb"))
+    seeded.write_text(
+        whole.read_text().replace('<html lang="en">', "<html>").replace("--quiet: #5b646d", "--quiet: #bbb")
+    )
     found = in_browser(seeded, script, 1280)
     assert {v.partition(":")[0] for v in found["violations"]} >= {"html-has-lang", "color-contrast"}
 
