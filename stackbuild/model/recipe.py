@@ -123,8 +123,8 @@ class Extend(Model):
         for name in names:
             if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+", name):
                 parts = re.match(r"([A-Za-z0-9._-]+)(?:=([A-Za-z0-9.]+)$)?", name)
-                meant = f"{parts[1]}=={parts[2] or 'VERSION'}" if parts else "NAME==VERSION"
-                raise ValueError(f"{name!r} is not pinned to a version; write `{meant}`")
+                requirement = f"{parts[1]}=={parts[2] or 'VERSION'}" if parts else "NAME==VERSION"
+                raise ValueError(f"{name!r} is not pinned to a version; write `{requirement}`")
         return names
 
 

@@ -143,7 +143,7 @@ def make_examples(folder: Path) -> None:
     (folder / ".venv").symlink_to(sys.prefix)
     (folder / "lc0-own.yaml").write_text(RULES)
     public = (folder / "release.key.pub").read_text()
-    (folder / "dist/simple/allowed_signers").write_text(f'release@example.org namespaces="stackbuild" {public}')
+    (folder / "allowed_signers").write_text(f'release@example.org namespaces="stackbuild" {public}')
     for name in ("ci", "tests", "kernels", "recipes"):
         (folder / name).symlink_to(ROOT / name)
     (folder / "my.yaml").write_text(load("debian-13").text)
