@@ -236,6 +236,12 @@ WARNINGS: dict[str, LintRule] = {
         "write it with shuffles and shared memory (cooperative_groups/reduce.h has a support header)",
         "https://github.com/ROCm/rocm-systems/issues/2301",
     ),
+    "LINT-CUB-NAME": LintRule(
+        Severity.ERROR,
+        "cub::{0}",
+        "hipCUB (5.7, 6.4) has nothing of that name: it does not compile",
+        "{1}",
+    ),
     "LINT-ASYNC-COPY": LintRule(
         Severity.ERROR,
         "asynchronous copies to shared memory: {0}",

@@ -127,3 +127,41 @@ def graphs(view: View) -> Iterator[LintMatch]:
         called = [at for at in view.own(name) if view.code.startswith("(", skip_space(view.code, at + len(name)))]
         for at in called[:1]:
             yield at, "LINT-GRAPH", (name,)
+
+
+# What CUB 12.6 has in its namespace and hipCUB 6.4 has not, by `cuda_forms.py --forms members`, and what stands for it.
+_CUB_INTERNAL = "call the device-wide or block-wide function itself: hipCUB's insides are rocPRIM's"
+_CUB = {
+    "DeviceFor": "use thrust::for_each, or a kernel",
+    "DeviceTransform": "use thrust::transform",
+    "DeviceMerge": "use thrust::merge",
+    "SwitchDevice": "use hipSetDevice, and set the old one again",
+    **dict.fromkeys(
+        (
+            *("BinaryOpHasIdxParam", "BlockHistogramAtomic", "BlockHistogramMemoryPreference", "BlockHistogramSort"),
+            *("BlockLoadType", "BlockRadixRankEmptyCallback", "BlockRadixRankMatchEarlyCounts", "BlockReduceRaking"),
+            *("BlockReduceRakingCommutativeOnly", "BlockReduceWarpReductions", "BlockScanRaking", "BlockStoreType"),
+            *("BlockScanRunningPrefixOp", "BlockScanWarpScans", "ChainedPolicy", "DeviceReduceKernelSource"),
+            *("DeviceRleDispatch", "IterateThreadLoad", "IterateThreadStore", "KernelConfig", "MemBoundScaling"),
+            *("PerDeviceAttributeCache", "PolicyWrapper", "PtxVersionCacheTag", "RadixRankAlgorithm", "ScanTileState"),
+            *("RadixSortStoreAlgorithm", "ReduceByKeyScanTileState", "ReducePolicyWrapper", "RegBoundScaling"),
+            *("ScanTileStatus", "SmVersionCacheTag", "TilePrefixCallbackOp", "WarpMatchAlgorithm", "WarpReduceShfl"),
+            *("WarpReduceSmem", "WarpScanShfl", "WarpScanSmem"),
+        ),
+        _CUB_INTERNAL,
+    ),
+}  # fmt: skip
+_CUB_NAME = re.compile(r"cub\s*::\s*([A-Z]\w+)")
+_CUB_INSIDE = re.compile(r"(?:Agent|Dispatch)[A-Z]\w+|Device\w+Policy")
+
+
+def cub_names(view: View) -> Iterator[LintMatch]:
+    """Names of CUB that hipCUB has not, as `cub::…`."""
+    if "cub" not in view.words:
+        return
+    for match in _CUB_NAME.finditer(view.code):  # begins with a literal: the search skips to it
+        at, name = match.start(), match[1]
+        if at and (view.code[at - 1].isalnum() or view.code[at - 1] == "_"):
+            continue
+        if name in _CUB or _CUB_INSIDE.fullmatch(name):
+            yield at, "LINT-CUB-NAME", (name, _CUB.get(name, _CUB_INTERNAL))

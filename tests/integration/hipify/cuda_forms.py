@@ -107,7 +107,7 @@ FUNCTION = re.compile(r"\b((?:cu|__|tex|surf|[a-z])[A-Za-z_]\w+)\s*\(")
 DEFAULT = re.compile(r"\s*(?:__dv|__dparm)\s*\([^()]*\)|\s*=[^,]*")
 NAME = re.compile(r"(\w+)\s*(?:\[[^\]]*\])?\s*$")
 TAG = re.compile(r"\b(struct|enum|union)\s+(?:__device_builtin__\s+|CUDARTAPI\s+)?((?:cuda|CU|cu)\w+)")
-MEMBER = re.compile(r"(?:\b(?:class|struct|enum|using)\s+|\b(?=[a-z]\w+\s*\())([A-Za-z]\w+)")
+MEMBER = re.compile(r"(?:\b(?:class|struct|enum|using)\s+|\b(?=[A-Za-z]\w+\s*\())([A-Za-z]\w+)")
 SCALARS = (
     "bool", "char", "signed char", "unsigned char", "short", "unsigned short", "int", "unsigned int", "long", "unsigned long", "long long",
     "unsigned long long", "size_t", "float", "double",

@@ -489,6 +489,11 @@ def test_types_that_hip_has_no_overload_for(declared: str, call: str, line: int)
     assert lines == ([line] if line else [])
 
 
+def test_names_of_cub_that_hipcub_has_not() -> None:
+    text = "void f() {\n  cub::DeviceFor::Bulk(n, op);\n  hipcub::DeviceFor x;\n  cub::DispatchScan<a> d;\n  cub::DeviceScan::Sum(a, b);\n}\n"
+    assert severities(text) == [("LINT-CUB-NAME", 2, "error"), ("LINT-CUB-NAME", 4, "error")]
+
+
 def test_functions_that_hip_has_for_the_device_alone() -> None:
     text = "float f(float x) {\n  return erfinvf(x);\n}\n__host__ __device__ float g(float x) {\n  if (x) { return normcdff(x); }\n}\n__global__ void k() { erfinv(1.0); }\n"
     assert severities(text) == [("LINT-HOST-FUNCTION", 2, "warning")]
