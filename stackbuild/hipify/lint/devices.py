@@ -156,6 +156,9 @@ _FOR_DEVICE = FOR_DEVICE_BEFORE_6 | frozenset(
         *(f"{name}{end}" for name in ("rcbrt", "erfinv", "erfcinv", "normcdf", "normcdfinv", "erfcx", "sincospi") for end in ("", "f")),
         *(f"__{number}2half_{way}" for number in _NUMBERS for way in ("rn", "rz", "rd", "ru")),
         *(f"__half2{number}_rz" for number in _NUMBERS),
+        *(f"__h{name}2" for name in ("max", "min", "equ", "neu", "leu", "geu", "ltu", "gtu")),
+        *(f"__h{name}_sat" for name in ("add", "sub", "mul", "add2", "sub2", "mul2")),
+        *("__hmax_nan", "__hmin_nan"),
     )
 )  # fmt: skip
 
