@@ -163,6 +163,10 @@ _FOR_DEVICE = FOR_DEVICE_BEFORE_6 | frozenset(
 )  # fmt: skip
 
 
+_ON_DEVICE = re.compile(r"__device__|__global__|\b[A-Z][A-Z0-9_]{2,}\b")
+"""What may say that a function is for the device: a macro of the project as well."""
+
+
 def host_calls(view: View) -> Iterator[LintMatch]:
     """Functions that HIP has for the device alone, called in a body that is for the host alone."""
     if not view.is_cuda:
@@ -172,7 +176,7 @@ def host_calls(view: View) -> Iterator[LintMatch]:
             is_called = view.code.startswith("(", skip_space(view.code, at + len(name)))
             heads = [view.braces.head(pair) for pair in view.braces.around(at)]
             heads = [head for head in heads if "(" in head]
-            if is_called and heads and not any(word in head for head in heads for word in ("__device__", "__global__")):
+            if is_called and heads and not any(_ON_DEVICE.search(head) for head in heads):
                 yield at, "LINT-HOST-FUNCTION", (name,)
 
 

@@ -497,6 +497,7 @@ def test_names_of_cub_that_hipcub_has_not() -> None:
 def test_functions_that_hip_has_for_the_device_alone() -> None:
     text = "float f(float x) {\n  return erfinvf(x);\n}\n__host__ __device__ float g(float x) {\n  if (x) { return normcdff(x); }\n}\n__global__ void k() { erfinv(1.0); }\n"
     assert severities(text) == [("LINT-HOST-FUNCTION", 2, "warning")]
+    assert severities("DEVICE_FUNC float f(float x) { return erfinvf(x); }\n") == []
     assert severities("float erfinv(float x);\nauto f = [] __device__ (float x) { return erfinv(x); };\n") == []
 
 
