@@ -19,7 +19,7 @@ from stackbuild.cli.app import commands
 from stackbuild.runners import seccomp
 from stackbuild.tables.proofs import proofs
 from stackbuild.verification.catalogue import catalogue
-from stackbuild.views.reference import MADE, recipe_reference
+from stackbuild.views.reference import NOTICE, recipe_reference
 from stackbuild.views.rules import text_of_all
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -27,7 +27,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 def cli_reference() -> str:
     load_commands()
-    parts = [MADE, "# Commands\n", "Exit codes: 0 done · 1 a defect in stackbuild · 2 usage or recipe wrong · 3 cannot be planned or lock stale ·"]
+    parts = [NOTICE, "# Commands\n", "Exit codes: 0 done · 1 a defect in stackbuild · 2 usage or recipe wrong · 3 cannot be planned or lock stale ·"]
     parts.append("4 a step failed · 5 verification failed · 6 a gate failed · 7 the machine lacks something · 130/143 stopped by a signal.\n")
     parts.append("Results go to stdout, everything else to stderr; `--json` puts one document (or, for `build`, one event a line) on stdout.\n")
     for name, text in commands():

@@ -74,7 +74,7 @@ def local(members: Cluster, plan: Plan, name: str) -> None:
         _push_made(built, context)
 
 
-def placed(members: Cluster, plan: Plan, name: str) -> None:
+def run_placed(members: Cluster, plan: Plan, name: str) -> None:
     with client(members, name) as context:
         build(context, plan)
 
@@ -82,11 +82,11 @@ def placed(members: Cluster, plan: Plan, name: str) -> None:
 def overhead(folder: Path, url: str, steps: int, rounds: int) -> None:
     with cluster(folder / "cluster", url) as peers:
         members = [peers.scheduler(), peers.step_worker("w1")]
-        placed(peers, chain(2, "warm"), "warm")
+        run_placed(peers, chain(2, "warm"), "warm")
         rows = []
         for number in range(rounds):
             here = milliseconds(lambda: local(peers, chain(steps, f"l{number}"), f"l{number}"), members, steps)  # noqa: B023
-            there = milliseconds(lambda: placed(peers, chain(steps, f"p{number}"), f"p{number}"), members, steps)  # noqa: B023
+            there = milliseconds(lambda: run_placed(peers, chain(steps, f"p{number}"), f"p{number}"), members, steps)  # noqa: B023
             rows.append((here, there, there - here))
             print(f"round {number}: CPU ms a step, local with push {here:.1f}, placed {there:.1f}")
         for name, column in zip(("local with push", "placed", "overhead"), zip(*rows, strict=True), strict=True):
@@ -114,7 +114,7 @@ def two_beside_one(folder: Path, url: str) -> None:
                 peers.step_worker(f"w{number}", amounts='{"step": 1}')
             started = time.monotonic()
             with ThreadPoolExecutor(2) as pool:
-                list(pool.map(lambda pair: placed(peers, pair[1], pair[0]), plans.items()))
+                list(pool.map(lambda pair: run_placed(peers, pair[1], pair[0]), plans.items()))
             walls.append(time.monotonic() - started)
             steps = sum(len(plan.steps) for plan in plans.values())
             print(f"{workers} worker(s) of one step at once: {steps} sleeping steps in {walls[-1]:.1f} s")

@@ -117,7 +117,7 @@ def fill(out: Path, megabytes: int, files: int) -> None:
                 at += 1
 
 
-def measured(what: str, work: Callable[[], object], requests: Callable[[], int], served: Registry | None) -> Figure:
+def measure(what: str, work: Callable[[], object], requests: Callable[[], int], served: Registry | None) -> Figure:
     sent, own, theirs, began = requests(), time.process_time(), served.cpu() if served else 0.0, time.monotonic()
     work()
     wall, cpu = time.monotonic() - began, time.process_time() - own
@@ -148,7 +148,7 @@ def run(folder: Path, megabytes: int, files: int, export: bool) -> list[Figure]:
             return client.sent if client else 0
 
         def row(what: str, work: Callable[[], object]) -> None:
-            rows.append(measured(what, work, requests, served))
+            rows.append(measure(what, work, requests, served))
 
         def cp() -> None:
             subprocess.run(["cp", "-a", folder / "builder" / "trees", folder / "copy"], check=True)

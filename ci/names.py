@@ -1,8 +1,9 @@
 """Names: what a class, an alias, a function or a variable of this repository's Python is called.
 
 A name is the noun of its value. A word such as `found` says how a value came about and not what it is, so no function,
-parameter or variable of `stackbuild`, `kernels` and `ci` is called so. Fields are left out: they are keys of the JSON
-documents. No class and no alias is called so either, and within one of the three trees none has two meanings.
+parameter, variable or constant of `stackbuild`, `kernels` and `ci` is called so. Fields are left out: they are keys of
+the JSON documents. No class and no alias is called so either, and within one of the three trees none has two meanings.
+A module's public function is called by what it does or returns: `merge_spans`, not `merged`.
 `python ci/names.py` prints every violation and exits 1 if there is one.
 """
 
@@ -26,6 +27,8 @@ PARTICIPLES = frozenset(
 _CAMEL_CASE = re.compile(r"_?[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*")
 _PARTICIPLE_TYPE = re.compile(r"_?(?:[A-Z][a-z]*[^e]ed|Built|Found|Kept|Made|Said|Taken|Told)")
 """A type of one word that is a participle. `StepFailed` and `RunStarted` are the usual forms of errors and events."""
+_PARTICIPLE_FUNCTION = re.compile(r"[a-z]*[^e]ed")
+"""A public function of one word that is a participle. Words such as `feed` and `seed` are none."""
 
 
 def variables(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -61,8 +64,11 @@ def violations(files: dict[str, Path]) -> Iterator[str]:
     for module, path in sorted(files.items()):
         tree = ast.parse(path.read_text("utf-8"))
         for line, name in variables(tree):
-            if name.strip("_") in PARTICIPLES:
+            if name.strip("_").lower() in PARTICIPLES:
                 yield f"{path}:{line}: `{name}` says how the value came about: name what it is"
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef) and _PARTICIPLE_FUNCTION.fullmatch(node.name):
+                yield f"{path}:{node.lineno}: the function `{node.name}` is called by a participle: name what it does"
         for line, name, meaning in types(module, tree):
             if _PARTICIPLE_TYPE.fullmatch(name):
                 yield f"{path}:{line}: the type `{name}` is called by a participle: name it by a noun"

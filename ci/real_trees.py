@@ -25,7 +25,7 @@ from typing import Any
 
 from stackbuild.core.digest import of_file
 from stackbuild.model.loaded import LoadedRecipe
-from stackbuild.recipe.load import bundled, load
+from stackbuild.recipe.load import bundled_recipes, load
 from stackbuild.recipe.lock_file import read_lock
 from stackbuild.sources.git import in_mirror
 from stackbuild.sources.mirror import SCOPE, SOURCES, VARIABLE, Mirror
@@ -69,7 +69,7 @@ def repository(fetched: Path, name: str) -> Path | None:
 def make(fetched: Path, mirror: Path) -> int:
     """Lay the mirror out; say what it lacks. Returns the exit code."""
     lacking = []
-    for name in sorted(bundled()):
+    for name in sorted(bundled_recipes()):
         loaded = load(name)
         for url in sorted({s.git for s in loaded.recipe.sources.values() if s.git}):
             owner_name = url.removeprefix("https://github.com/").removesuffix(".git")
@@ -122,7 +122,7 @@ def _differs(path: Path, digest: str) -> str:
 
 def table(mirror: Path, names: list[str]) -> Iterator[Row]:
     """The rows of each recipe, all where none is named."""
-    for name in names or sorted(bundled()):
+    for name in names or sorted(bundled_recipes()):
         loaded = load(name)
         sources = [s for s in loaded.recipe.sources.values() if s.git]
         absent = [s.git for s in sources if s.git and in_mirror(s.git, Mirror(mirror)) is None]

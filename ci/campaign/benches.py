@@ -22,7 +22,7 @@ STEPS = """\
   one: {{kind: script, run: [[sh, -c, "{one}"]]}}
   two: {{kind: script, needs: [one], env: {{NONCE: "{nonce}"}}, run: [[sh, -c, "cat /deps/one/a /deps/one/l > /out/b"]]}}
 """
-MADE = "one\nx\n"
+CONTENT = "one\nx\n"
 """What the step `two` makes of a sound `one`, whatever the nonce."""
 
 

@@ -134,7 +134,7 @@ def in_cell(folder: Path, argv: tuple[str, ...]) -> tuple[int, str]:
 def in_image(folder: Path, argv: tuple[str, ...]) -> tuple[int, str]:
     """Run a command as a `RUN` line that extends an image: with a package manager's capabilities, and the network."""
     sandbox = bwrap.Bwrap(
-        bwrap.installed(),
+        bwrap.bwrap_path(),
         root=("--ro-bind", str(base()[0]), "/"),
         env=(("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"),),
         user_namespace=False,

@@ -73,7 +73,7 @@ def other_user() -> Builder:
     return Builder("nobody", (*user.prefix, user.python), {**user.environment, "PATH": os.environ["PATH"]}, user.uid)
 
 
-def traced(
+def run_traced(
     builder: Builder, root: Path, *inject: str, output: str = "/dev/null", calls: str = CALLS
 ) -> subprocess.CompletedProcess[str]:
     """That build under strace. As the other user, strace runs as that user too: the prefix ends in an `exec`."""
@@ -96,7 +96,7 @@ def points(builder: Builder, folder: Path, past_start: bool = False) -> list[Poi
     """
     root = builder.own(folder / "counted")
     trace = root / "trace"
-    done = traced(builder, root / "store", output=str(trace))
+    done = run_traced(builder, root / "store", output=str(trace))
     if done.returncode:
         raise RuntimeError(f"the build failed without a fault: {done.stderr}")
     counts: dict[tuple[str, str], int] = {}
@@ -117,7 +117,7 @@ def points(builder: Builder, folder: Path, past_start: bool = False) -> list[Poi
 
 
 @cache
-def expected() -> dict[str, str]:
+def expected_outputs() -> dict[str, str]:
     """Each step's output digest of a build that nobody disturbs."""
     with tempfile.TemporaryDirectory(prefix="stackbuild-campaign-", dir="/var/tmp") as folder:
         return killed_build.build(Path(folder) / "store")
@@ -132,7 +132,7 @@ def after(root: Path) -> str:
                 return f"a half entry: {reason}"
     finally:
         store.close()
-    if killed_build.build(root) != expected():
+    if killed_build.build(root) != expected_outputs():
         return "the next build comes to another result"
     left = [str(path.relative_to(root)) for name in ("tmp", "failed") for path in (root / name).iterdir()]
     return f"left over: {', '.join(left)}" if left else ""

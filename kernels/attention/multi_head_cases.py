@@ -78,7 +78,7 @@ SHAPES = [
 ]
 
 
-def counted(rng: np.random.Generator, s: MultiHeadShape) -> tuple[np.ndarray | None, np.ndarray | None]:
+def padding_mask(rng: np.random.Generator, s: MultiHeadShape) -> tuple[np.ndarray | None, np.ndarray | None]:
     """key_padding_mask, and which keys count by it ([B, 1 or S, T]). Every query sees one that does, but as asked for."""
     total, kind = s.past + s.keys, s.padding.partition(",")[0]
     if not kind:
@@ -106,7 +106,7 @@ def flat(x: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(x.transpose(0, 2, 1, 3)).reshape(b, s, n * h)
 
 
-def packed(*parts: np.ndarray) -> np.ndarray:
+def pack(*parts: np.ndarray) -> np.ndarray:
     """Each [B, N, S, H] to one [B, S, N, parts, H]."""
     return np.ascontiguousarray(np.stack(parts, axis=3).transpose(0, 2, 1, 3, 4))
 
@@ -114,9 +114,9 @@ def packed(*parts: np.ndarray) -> np.ndarray:
 def form_inputs(s: MultiHeadShape, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
     """query, key and value in their form."""
     if s.form == "packed qkv":
-        return packed(q, k, v), None, None
+        return pack(q, k, v), None, None
     if s.form == "packed kv":
-        return flat(q), packed(k, v), None
+        return flat(q), pack(k, v), None
     return (flat(q), k, v) if s.form == "apart" else (flat(q), flat(k), flat(v))
 
 
@@ -138,7 +138,7 @@ def make(rng: np.random.Generator, s: MultiHeadShape, dtype: type) -> Case:
     if s.added:
         first = [count if letter != "1" else 1 for letter, count in zip(s.added, (s.batch, s.heads), strict=True)]
         added = normal(rng, (*first, s.queries, s.past + s.keys), dtype)
-    mask, counts = counted(rng, s)
+    mask, counts = padding_mask(rng, s)
     attributes: dict[str, Attribute] = {"num_heads": s.heads, "unidirectional": int(s.causal)}
     if s.scale is not None:
         attributes["scale"] = s.scale

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 from conv.reference import conv, same_pads
-from tools.case import Attribute, Case, activated, normal
+from tools.case import Attribute, Case, activate, normal
 
 # x shape, w shape, attributes
 SHAPES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Attribute]]] = [
@@ -82,10 +82,10 @@ BENCH: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Attribute]]] = [
 def make(rng: np.random.Generator, shape: tuple[int, ...], filters: tuple[int, ...], attributes: dict[str, Attribute],
          dtype: type, bias: bool = True) -> Case:
     x, w = normal(rng, shape, dtype), normal(rng, filters, dtype)
-    return answered(x, w, normal(rng, (filters[0],), dtype) if bias else None, attributes)
+    return conv_case(x, w, normal(rng, (filters[0],), dtype) if bias else None, attributes)
 
 
-def answered(x: np.ndarray, w: np.ndarray, b: np.ndarray | None, attributes: dict[str, Attribute]) -> Case:
+def conv_case(x: np.ndarray, w: np.ndarray, b: np.ndarray | None, attributes: dict[str, Attribute]) -> Case:
     """The convolution of these values."""
     axes = x.ndim - 2
     strides, dilations = (list(attributes.get(k, [1] * axes)) for k in ("strides", "dilations"))  # type: ignore[arg-type]
@@ -98,7 +98,7 @@ def answered(x: np.ndarray, w: np.ndarray, b: np.ndarray | None, attributes: dic
     return Case("Conv", name, {"X": x, "W": w, "B": b}, {"kernel_shape": list(w.shape[2:]), **attributes}, answer, opset=11)
 
 
-def fused(case: Case, rng: np.random.Generator, activation: str, residual: bool, alpha: float | None = 0.2,
+def fused_case(case: Case, rng: np.random.Generator, activation: str, residual: bool, alpha: float | None = 0.2,
           spread: float = 1.0) -> Case:
     """The same with a residual added (its values times `spread`) and an activation applied; ONNX has no such operator."""
     more = (spread * rng.standard_normal(case.expected.shape)).astype(case.dtype) if residual else None
@@ -107,7 +107,7 @@ def fused(case: Case, rng: np.random.Generator, activation: str, residual: bool,
     if alpha is not None:
         attributes["activation_alpha"] = alpha
     name = f"{case.name} {activation}" + " residual" * residual + f" times {spread:g}" * (spread != 1) + " alpha not given" * (alpha is None)
-    expected = activated(total, activation, 0.01 if alpha is None else alpha)
+    expected = activate(total, activation, 0.01 if alpha is None else alpha)
     return Case("Conv", name, {**case.inputs, "residual": more}, attributes, expected, opset=0)
 
 
@@ -131,7 +131,7 @@ def beside_large(rng: np.random.Generator, shape: tuple[int, ...], filters: tupl
     x, w = rng.integers(1, 3, shape).astype(np.float16), rng.integers(1, 4, filters).astype(np.float16)
     taps = w.reshape(filters[0], -1)
     taps[:, 0], taps[:, -1] = 2048, -2048
-    case = answered(x, w, None, attributes)
+    case = conv_case(x, w, None, attributes)
     return replace(case, name=f"{case.name} beside 2048", tags=frozenset({"exact"}))
 
 
@@ -140,20 +140,20 @@ def one_odd_value(rng: np.random.Generator, shape: tuple[int, ...], filters: tup
     """`odd` in one pixel: it shows where a window holds it and nowhere else. The filters' values are below 1 where `odd` is finite."""
     x, w = normal(rng, shape, dtype), normal(rng, filters, dtype)
     x[(0, shape[1] // 2, *(n // 2 for n in shape[2:]))] = odd
-    case = answered(x, np.tanh(w) if np.isfinite(odd) else w, None, attributes)
+    case = conv_case(x, np.tanh(w) if np.isfinite(odd) else w, None, attributes)
     return replace(case, name=f"{case.name} one {odd:g}")
 
 
 def far_from_one(rng: np.random.Generator, dtype: type) -> Case:
     """Products that fit where sums of inputs would not."""
-    return scaled(rng, (1, 64, 12, 12), (64, 64, 3, 3), {"pads": [1, 1, 1, 1]}, dtype, 1e37, 1e-10)
+    return scaled_case(rng, (1, 64, 12, 12), (64, 64, 3, 3), {"pads": [1, 1, 1, 1]}, dtype, 1e37, 1e-10)
 
 
-def scaled(rng: np.random.Generator, shape: tuple[int, ...], filters: tuple[int, ...], attributes: dict[str, Attribute],
+def scaled_case(rng: np.random.Generator, shape: tuple[int, ...], filters: tuple[int, ...], attributes: dict[str, Attribute],
            dtype: type, inputs: float, weights: float) -> Case:
     """Normal values times `inputs` and `weights`."""
     x, w = normal(rng, shape, dtype) * dtype(inputs), normal(rng, filters, dtype) * dtype(weights)
-    case = answered(x, w, None, attributes)
+    case = conv_case(x, w, None, attributes)
     return replace(case, name=f"{case.name} of {inputs:g} by {weights:g}")
 
 
@@ -184,9 +184,9 @@ def cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
         yield any_shape(rng, dtype)
     for shape, filters, attributes in FUSED:
         for activation, residual in (("none", True), ("relu", True), ("leaky_relu", False), ("silu", True)):
-            yield fused(make(rng, shape, filters, attributes, dtype), rng, activation, residual)
-        yield fused(make(rng, shape, filters, attributes, dtype), rng, "leaky_relu", True, alpha=None)
-        yield fused(make(rng, shape, filters, attributes, dtype), rng, "silu", True, spread=300.0)  # beyond where exp overflows
+            yield fused_case(make(rng, shape, filters, attributes, dtype), rng, activation, residual)
+        yield fused_case(make(rng, shape, filters, attributes, dtype), rng, "leaky_relu", True, alpha=None)
+        yield fused_case(make(rng, shape, filters, attributes, dtype), rng, "silu", True, spread=300.0)  # beyond where exp overflows
     for shape, filters, attributes in BESIDE_LARGE if dtype is np.float16 else []:
         yield beside_large(rng, shape, filters, attributes)
     for shape, filters, attributes in LOCAL:
@@ -196,7 +196,7 @@ def cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
         for shape, filters, attributes in LOCAL:
             yield one_odd_value(rng, shape, filters, attributes, dtype, 3.4e38)  # float32's greatest numbers
             # Below, tf32's low parts are subnormal: 7e-6 is lost at 1e-36, 3.5e-4 at 1e-38.
-            yield scaled(rng, shape, filters, attributes, dtype, 1e-34, 1.0)
+            yield scaled_case(rng, shape, filters, attributes, dtype, 1e-34, 1.0)
 
 
 # Big enough to fill a device with the largest tiles; too slow for the CPU implementation's turn.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from group_norm.reference import group_norm
-from tools.case import Attribute, Case, activated
+from tools.case import Attribute, Case, activate
 
 # (shape, groups)
 SHAPES = [((1, 1, 1, 1), 1), ((1, 4, 1, 1), 2), ((2, 6, 3, 3), 3), ((2, 6, 7, 7), 6), ((3, 8, 5), 2), ((1, 8, 3, 4, 5), 4),
@@ -43,7 +43,7 @@ def make(rng: np.random.Generator, shape: tuple[int, ...], groups: int, dtype: t
     name += f" {activation}" * (activation != "none") + f" alpha={alpha}" * (alpha is not None)
     name += f" eps={epsilon}" * (epsilon != 1e-5) + f" {kind.__name__} parameters" * (kind != dtype) + f" times {spread:g}" * (spread != 1)
     plain = group_norm(x, scale, bias, groups, float(np.float32(1e-5 if epsilon is None else epsilon)))
-    expected = activated(plain, activation, 0.01 if alpha is None else alpha)
+    expected = activate(plain, activation, 0.01 if alpha is None else alpha)
     return Case("GroupNormalization", name, {"X": x, "scale": scale, "bias": bias}, attributes, expected, opset=opset)
 
 

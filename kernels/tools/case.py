@@ -89,7 +89,7 @@ def _not_exact(got: np.ndarray, want: np.ndarray) -> str | None:
     return f"{np.count_nonzero(wrong)} values of {got.size} are not rounded to the nearest, the first {got[wrong][0]} for {want[wrong][0]}"
 
 
-def activated(y: np.ndarray, kind: str, alpha: float) -> np.ndarray:
+def activate(y: np.ndarray, kind: str, alpha: float) -> np.ndarray:
     """The fused activation by its definition, in float64."""
     with np.errstate(over="ignore"):
         results = {"none": y, "relu": np.maximum(y, 0), "leaky_relu": np.where(y < 0, float(np.float32(alpha)) * y, y),

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 SCHEMA = "stackbuild.emulated-counters/1"
-SHOWN = 0.1
+SMALLEST_SHARE = 0.1
 """Shares below this one are left out of a cell."""
 
 
@@ -48,9 +48,9 @@ class Sums:
     def __str__(self) -> str:
         binding = max(self.clocks, key=lambda limit: self.clocks[limit])
         words = [binding, f"{self.waves:g}"]
-        if self.conflicts >= SHOWN * max(self.lds, 1):
+        if self.conflicts >= SMALLEST_SHARE * max(self.lds, 1):
             words.append(f"c {self.conflicts / self.lds:.0%}")
-        if self.clocks.get("matrix", 0) >= SHOWN * self.clocks[binding] and binding != "matrix":
+        if self.clocks.get("matrix", 0) >= SMALLEST_SHARE * self.clocks[binding] and binding != "matrix":
             words.append(f"m {self.clocks['matrix'] / self.clocks[binding]:.0%}")
         if self.flat:
             words.append(f"FLAT {self.flat}")

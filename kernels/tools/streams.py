@@ -45,7 +45,7 @@ class Stream:
         return [number for number, answer in enumerate(answers) if answer[: self._bytes].tobytes() != self.alone]
 
 
-def shifted(case: Case) -> Case:
+def shift_values(case: Case) -> Case:
     """The same case with other numbers: those of its inputs, moved on by one (integers and masks stay, they say what is read)."""
     inputs = {name: np.roll(x, 1) if x is not None and x.dtype.kind == "f" else x for name, x in case.inputs.items()}
     return dataclasses.replace(case, inputs=inputs)
@@ -60,7 +60,7 @@ def check(device: d.Device, selection: Selection) -> tuple[int, list[str]]:
             continue
         count += 1
         try:
-            why = _check_pair(device, [Stream(device, handle, one, last) for handle, one in zip(handles, (case, shifted(case)), strict=True)])
+            why = _check_pair(device, [Stream(device, handle, one, last) for handle, one in zip(handles, (case, shift_values(case)), strict=True)])
         except d.DeviceError as error:
             why = str(error)
         if why:

@@ -225,7 +225,7 @@ def run(torch: Any, shape: TimedShape, dtype: Any, launcher: Launcher) -> Row:
     others = [shape.make(dtype, launcher) for _ in range(sets(problem) - 1)]
     launches = [contenders(each) | {"torch": each.torch} for each in (problem, *others)]
     last = LastOutputs(torch, [problem, *others], list(contenders(problem)), want)
-    timed = {name: interleaved([each[name] for each in launches]) for name in launches[0]}
+    timed = {name: round_robin([each[name] for each in launches]) for name in launches[0]}
     row.samples = measure(torch, timed, last=last)
     row.error |= {name: error for name, error in last.error.items() if not error.relative <= row.error[name].relative}
     return row
@@ -242,7 +242,7 @@ def sets(problem: Problem) -> int:
     return 1 if problem.flops else math.ceil(ROTATED / problem.bytes)
 
 
-def interleaved(launches: list[Callable[[], Any]]) -> Callable[[], Any]:
+def round_robin(launches: list[Callable[[], Any]]) -> Callable[[], Any]:
     """Launches the first, at the next call the second, and so on, round and round."""
     following = itertools.cycle(launches)
     return lambda: next(following)()

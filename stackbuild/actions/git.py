@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 from stackbuild.actions.job import Job
-from stackbuild.actions.patching import patched
+from stackbuild.actions.patching import apply_patches
 from stackbuild.sources import git
 from stackbuild.sources.local import settle
 
@@ -20,8 +20,8 @@ def do(job: Job) -> dict[str, str]:
         params["url"], params["ref"], params["commit"], job.mirror, tuple(json.loads(params.get("exclude", "[]")))
     )
     commit = git.checkout(revision, job.out, submodules=params["submodules"] == "True")
-    if note := git.moved(replace(revision, commit=commit)):
+    if note := git.moved_tag(replace(revision, commit=commit)):
         job.warn(note)
-    notes = patched(job)
+    notes = apply_patches(job)
     settle(job.out)
     return {"commit": commit, **notes}

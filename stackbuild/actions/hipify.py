@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from stackbuild.actions.job import Job
-from stackbuild.actions.patching import noted, patch_series
+from stackbuild.actions.patching import patch_notes, patch_series
 from stackbuild.core.errors import StepFailed
 from stackbuild.hipify import staged_engine
 from stackbuild.hipify.model import Report
@@ -41,7 +41,7 @@ def do(job: Job) -> dict[str, str]:
     (job.out / CONVERSION).write_text(
         dump(report, source, scratch, applied), encoding="utf-8", errors="surrogateescape"
     )
-    return {"files": str(len(report.files)), "tool": report.tool, **noted(job)}
+    return {"files": str(len(report.files)), "tool": report.tool, **patch_notes(job)}
 
 
 def _log(report: Report, job: Job) -> None:

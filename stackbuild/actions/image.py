@@ -94,7 +94,7 @@ def _copied(job: Job, image: str, digest: str) -> oci.Layout:
     target, layout = job.scratch / "image", job.scratch / "layout"
     name, _ = oci.reference(image)
     job.call(["skopeo", "copy", "--quiet", "--all", f"docker://{name}@{digest}", f"dir:{target}"], "skopeo")
-    return oci.arranged(target, layout)
+    return oci.arrange_layout(target, layout)
 
 
 def _extend(job: Job) -> None:
@@ -108,7 +108,7 @@ def _extend(job: Job) -> None:
     mounted = {path: path for path in ("/etc/resolv.conf", "/etc/hosts") if Path(path).exists()}
     mounted |= {CERTIFICATES: "/tmp/certificates"} if Path(CERTIFICATES).exists() else {}
     sandbox = bwrap.Bwrap(
-        bwrap.installed(),
+        bwrap.bwrap_path(),
         root=("--bind", str(job.out), "/"),
         mounts=tuple(word for path, at in mounted.items() for word in ("--ro-bind", path, at)),
         env=tuple(_environment(job).items()),

@@ -131,5 +131,9 @@ def _call(words: list[str], package: str, folder: Path) -> str:
         return done.stdout
     message = (done.stderr or done.stdout).strip()
     if _OFFLINE.search(message):
-        raise MachineLacks(f"the archive cannot be reached: {message[-300:]}", next="check the network", topic="network")
-    raise StepFailed(f"`{' '.join(words[:2])}` failed: {message[-400:]}", next="check the name, the version and the suite")
+        raise MachineLacks(
+            f"the archive cannot be reached: {message[-300:]}", next="check the network", topic="network"
+        )
+    raise StepFailed(
+        f"`{' '.join(words[:2])}` failed: {message[-400:]}", next="check the name, the version and the suite"
+    )

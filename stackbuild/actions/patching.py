@@ -11,7 +11,7 @@ from stackbuild.sources.local import LocalSource, content, survey
 from stackbuild.sources.patches import PatchSeries, apply, series
 
 
-def patched(job: Job) -> dict[str, str]:
+def apply_patches(job: Job) -> dict[str, str]:
     """Patch `job.out`, where the source has patches; each is checked before it is applied. Raises PlanError, StepFailed.
 
     Notes: those of `noted`.
@@ -22,10 +22,10 @@ def patched(job: Job) -> dict[str, str]:
     for name in apply(job.out, wanted):
         with job.log.open("a") as log:
             log.write(f"applied {name}\n")
-    return noted(job)
+    return patch_notes(job)
 
 
-def noted(job: Job) -> dict[str, str]:
+def patch_notes(job: Job) -> dict[str, str]:
     """Notes: `patches`, the files there were, so that `explain` can tell which of them has changed; none without patches."""
     return {"patches": json.dumps(survey(_folder(job)))} if "patches" in job.params else {}
 

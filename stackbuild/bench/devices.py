@@ -34,7 +34,7 @@ NAMES = {
         "bus": "cuDeviceGetPCIBusId",
     },
 }  # fmt: skip
-NON_BLOCKING, HELD = 1, 0.05
+NON_BLOCKING, SHORTEST_NAP = 1, 0.05
 
 
 class ClockUnavailable(RuntimeError):
@@ -108,7 +108,7 @@ class DeviceEvents:
         by that time, a session on another stream does not.
         """
         usual = _wall(run)
-        nap = min(0.9, max(HELD, usual))
+        nap = min(0.9, max(SHORTEST_NAP, usual))
         sleep = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p)
         self.gpu.call_by_role("hold", self.stream, sleep, ctypes.c_void_p(round(nap * 1e6)))
         if _wall(run) < usual + nap * 0.6:

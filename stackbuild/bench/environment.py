@@ -15,7 +15,7 @@ from stackbuild.core.errors import MachineLacks, UsageError
 #: What a worker may see of the caller's environment. Everything else is scrubbed: variables such as ORT_MIGRAPHX_*
 #: override session options (ONNX Runtime's documentation of the MIGraphX execution provider), and a gate would judge
 #: the caller's shell.
-KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "ROCM_PATH", "HSA_OVERRIDE_GFX_VERSION",
+WORKER_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "ROCM_PATH", "HSA_OVERRIDE_GFX_VERSION",
         "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS")  # fmt: skip
 SCRUBBED = ("ORT_", "MIGRAPHX_", "MIOPEN_", "HSA_", "HIP_", "ROCBLAS_", "GPU_", "AMD_", "NVIDIA_", "OMP_")
 
@@ -36,14 +36,14 @@ class WorkerEnvironment:
 
     def variables(self) -> dict[str, str]:
         """The whole environment of a worker."""
-        inherited = {name: os.environ[name] for name in KEPT if name in os.environ}
+        inherited = {name: os.environ[name] for name in WORKER_VARIABLES if name in os.environ}
         over = {"PYTHONPATH": str(self.overlay)} if self.overlay else {}
         return inherited | {"PYTHONNOUSERSITE": "1", "PYTHONHASHSEED": "0"} | over | dict(self.env)
 
 
 def scrubbed_variables() -> tuple[str, ...]:
     """The variables of the caller that workers will not see although they would matter to them."""
-    return tuple(sorted(n for n in os.environ if n.startswith(SCRUBBED) and n not in KEPT))
+    return tuple(sorted(n for n in os.environ if n.startswith(SCRUBBED) and n not in WORKER_VARIABLES))
 
 
 def plain_environment(python: Path | None = None) -> WorkerEnvironment:

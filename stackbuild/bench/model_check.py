@@ -25,7 +25,7 @@ CPU = "CPUExecutionProvider"
 USUAL = frozenset(("float", "float16"))
 """Element types that every provider for GPUs has kernels for."""
 CONTROL = frozenset(("If", "Loop", "Scan"))
-_KEPT = re.compile(r"Force fallback to CPU execution for node: (.*?) because")
+_CPU_NODE = re.compile(r"Force fallback to CPU execution for node: (.*?) because")
 _LOAD = re.compile(r"(?:Failed to load library|Error loading|cannot open shared object)[^\n]*")
 
 
@@ -210,7 +210,7 @@ def _fallback(
     """Every node that the provider was not given, those that took most time first."""
     if request.provider == CPU:
         return ()
-    cpu_nodes = set(_KEPT.findall(output))
+    cpu_nodes = set(_CPU_NODE.findall(output))
     times = {node["name"]: node for node in ran}
     placed_ops = Counter(node["op"] for node in placed if node["provider"] == request.provider)
     took_any = bool(placed_ops)

@@ -24,30 +24,30 @@ def main() -> None:
     job = json.loads(Path(sys.argv[1]).read_text())
     answer: JobDict = {"onnxruntime": ort.__version__, "available": ort.get_available_providers()}
     try:
-        answer |= examined(job)
+        answer |= examine(job)
     except Exception as error:  # every kind: the caller reports it as what the model met
         answer["problem"] = f"{type(error).__name__}: {str(error)[:2000]}"
     Path(job["answer"]).write_text(json.dumps(answer))
 
 
-def examined(job: JobDict) -> JobDict:
+def examine(job: JobDict) -> JobDict:
     """The session's providers, each node's provider and kernel time, and how long creation and each shape's runs took."""
     began = time.perf_counter()
-    session = opened(job)
+    session = open_session(job)
     created = time.perf_counter() - began
     quiet = ort.RunOptions()
     quiet.log_severity_level = 3
-    shapes = [timed(session, make_feeds(part), job["runs"], quiet) for part in job["parts"]]
+    shapes = [time_runs(session, make_feeds(part), job["runs"], quiet) for part in job["parts"]]
     if len(job["parts"]) > 1:  # the first shape once more: is what was compiled for it still there?
-        shapes.append(timed(session, make_feeds(job["parts"][0]), 1, quiet))
-    nodes = profiled(Path(session.end_profiling()))
+        shapes.append(time_runs(session, make_feeds(job["parts"][0]), 1, quiet))
+    nodes = profile_rows(Path(session.end_profiling()))
     return {
-        "providers": session.get_providers(), "create": created, "shapes": shapes, "nodes": nodes, "assigned": assigned(session),
+        "providers": session.get_providers(), "create": created, "shapes": shapes, "nodes": nodes, "assigned": assignments(session),
         "outputs": [o.name for o in session.get_outputs()],
     }  # fmt: skip
 
 
-def opened(job: JobDict) -> ort.InferenceSession:
+def open_session(job: JobDict) -> ort.InferenceSession:
     session = job["session"]
     options = ort.SessionOptions()
     options.log_severity_level = 1  # it says which nodes it keeps on the CPU, and what cannot be loaded
@@ -66,7 +66,7 @@ def opened(job: JobDict) -> ort.InferenceSession:
     return ort.InferenceSession(job["model"], options, providers=wanted, enable_fallback=0)
 
 
-def timed(session: ort.InferenceSession, feeds: JobDict, runs: int, quiet: ort.RunOptions) -> JobDict:
+def time_runs(session: ort.InferenceSession, feeds: JobDict, runs: int, quiet: ort.RunOptions) -> JobDict:
     """Seconds of the first run of these inputs, and of each later one."""
     seconds = []
     for _ in range(runs):
@@ -80,7 +80,7 @@ def timed(session: ort.InferenceSession, feeds: JobDict, runs: int, quiet: ort.R
     }
 
 
-def profiled(path: Path) -> list[JobDict]:
+def profile_rows(path: Path) -> list[JobDict]:
     """Every node that ran: its name, operator, provider, input types, and seconds of kernel time over all runs."""
     nodes: dict[tuple[str, str], JobDict] = {}
     for event in json.loads(path.read_text()):
@@ -102,7 +102,7 @@ def profiled(path: Path) -> list[JobDict]:
     return list(nodes.values())
 
 
-def assigned(session: ort.InferenceSession) -> list[JobDict]:
+def assignments(session: ort.InferenceSession) -> list[JobDict]:
     """Every node and the provider that was given it, where the runtime tells (1.24 and newer); [] elsewhere."""
     if not hasattr(session, "get_provider_graph_assignment_info"):
         return []

@@ -9,7 +9,7 @@ import re
 _WARNING = re.compile(r"Manually-specified variables were not used by the project:\n((?:[ \t]*\n|[ \t]+\S+[ \t]*\n?)*)")
 
 
-def unused(log: str, must_use: tuple[str, ...]) -> tuple[str, ...]:
+def unused_entries(log: str, must_use: tuple[str, ...]) -> tuple[str, ...]:
     """The entries that CMake's output names as unused although they must be used, sorted.
 
     Entries that a project's own driver adds are its own affair (onnxruntime#11719).

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from stackbuild.build.cmake_log import unused
+from stackbuild.build.cmake_log import unused_entries
 from stackbuild.build.context import BrokenStep, BuildContext
 from stackbuild.core.errors import MachineLacks
 from stackbuild.core.log_excerpt import DISK_FULL, OUT_OF_MEMORY, clean, excerpt
@@ -38,7 +38,7 @@ def ignored_options(step: Step, command: Command, log: Path, since: int) -> tupl
         return ()
     with log.open("rb") as file:
         file.seek(since)
-        return unused(file.read().decode(errors="replace"), step.must_use)
+        return unused_entries(file.read().decode(errors="replace"), step.must_use)
 
 
 def log_end(log: Path) -> str:
@@ -81,7 +81,9 @@ def _cause(failed: FailedCommand, exhausted: bool, text: str, context: BuildCont
         return f"out of memory: it may use {limit} MiB; raise `memory:` of the component, or lower --jobs"
     if failed.result.code == 126 and failed.step.name and context.runner.name == "docker" and not text:
         raise MachineLacks(
-            "the Docker engine could not start the command", where=failed.step.name, next="look at its log",
+            "the Docker engine could not start the command",
+            where=failed.step.name,
+            next="look at its log",
             topic="docker",
         )
     return f"exit code {failed.result.code}"

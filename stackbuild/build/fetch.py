@@ -27,7 +27,7 @@ from stackbuild.plan.resolve import resolve
 from stackbuild.recipe.lock_file import read_lock
 from stackbuild.sources import git
 from stackbuild.sources.bundle import seal, verify
-from stackbuild.sources.http import DownloadRequest, fetch, named, place_in
+from stackbuild.sources.http import DownloadRequest, fetch, named_digest, place_in
 from stackbuild.sources.mirror import pack_object
 from stackbuild.store import atomic
 
@@ -99,7 +99,7 @@ def _write(bundle: Path, steps: tuple[Step, ...], built: dict[str, StepOutput], 
         tree = context.store.tree(built[step.name].tree)
         match step.action:
             case "archive":
-                _take(bundle, params["url"], named(params["sha256"]), context)
+                _take(bundle, params["url"], named_digest(params["sha256"]), context)
             case "deps":
                 for url in params:
                     place = place_in(bundle, url)

@@ -14,7 +14,7 @@ from stackbuild.store import atomic
 from stackbuild.store.durations import record_step_seconds
 from stackbuild.store.store import Store
 
-KEPT = 50
+MAX_RUNS = 50
 """So many runs keep their folder."""
 
 
@@ -45,7 +45,7 @@ class EventLog:
         self._file.close()
         if self._seconds:
             record_step_seconds(store, recipe, self._seconds)
-        for old in sorted(p for p in (store.root / "runs").iterdir() if p.name[0] != ".")[:-KEPT]:
+        for old in sorted(p for p in (store.root / "runs").iterdir() if p.name[0] != ".")[:-MAX_RUNS]:
             atomic.remove(old)
 
 

@@ -12,7 +12,7 @@ from stackbuild.core.sizes import size_of
 from stackbuild.machine.host import machine_memory
 from stackbuild.model.findings import Rung, Status
 from stackbuild.model.loaded import LoadedRecipe
-from stackbuild.model.lock import unlocked
+from stackbuild.model.lock import missing_entries
 from stackbuild.model.recipe import Recipe
 from stackbuild.plan.compatibility import refuse_impossible
 from stackbuild.plan.estimates import guesses
@@ -60,7 +60,7 @@ def _lock(loaded: LoadedRecipe) -> tuple[Status, str]:
         refuse_impossible(loaded, lock)
     except Stop as stop:
         return Status.FAILED, f"{stop.what}: {stop.next}"
-    if open_ := unlocked(loaded.recipe, lock):
+    if open_ := missing_entries(loaded.recipe, lock):
         more = f", and {len(open_) - 1} more" if len(open_) > 1 else ""
         return Status.FAILED, f"{open_[0]}{more}: stackbuild lock --recipe {loaded.given_name}"
     return Status.PASSED, "answers every question"

@@ -44,13 +44,13 @@ def newer_tags(recipe: Recipe, mirror: Mirror | None) -> tuple[SourceTags, ...]:
         if source.git is None or source.ref is None:
             continue
         try:
-            rows.append(compared(name, source.git, source.ref, git.tags(source.git, mirror)))
+            rows.append(compare_tags(name, source.git, source.ref, git.tags(source.git, mirror)))
         except (MachineLacks, StepFailed) as failure:
             rows.append(SourceTags(name, source.git, source.ref, problem=failure.what, unreachable=True))
     return tuple(rows)
 
 
-def compared(source: str, url: str, ref: str, tags: tuple[str, ...]) -> SourceTags:
+def compare_tags(source: str, url: str, ref: str, tags: tuple[str, ...]) -> SourceTags:
     """One source against the tags of its repository. A commit or a branch has no place among them."""
     at = _TAG.fullmatch(ref)
     if at is None:

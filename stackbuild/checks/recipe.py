@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from stackbuild.core.sizes import size_of
 from stackbuild.model.components import Convertible, MIGraphX, RocMLIR
 from stackbuild.model.findings import Finding, Severity, SourceLocation
-from stackbuild.model.lock import ROCMLIR, Dep, Lock, unlocked
+from stackbuild.model.lock import ROCMLIR, Dep, Lock, missing_entries
 from stackbuild.model.recipe import Recipe
 from stackbuild.plan import compatibility
 from stackbuild.plan.consistency import finding, tree_versions
@@ -146,7 +146,7 @@ def _lock(inputs: CheckInput) -> Iterator[Finding]:
             f"run `stackbuild lock --recipe {name}`",
         )  # fmt: skip
         return
-    for line in unlocked(inputs.recipe, inputs.lock):
+    for line in missing_entries(inputs.recipe, inputs.lock):
         subject, _, what = line.partition(": ")
         yield finding(
             "UNLOCKED", Severity.WARNING, subject, what, "the build stops before it starts",

@@ -16,7 +16,7 @@ from stackbuild.machine.gpu import Gpu
 from stackbuild.model.components import Component, Kernels, KernelsEp, Lc0, MIGraphXEp, OnnxRuntime
 from stackbuild.model.recipe import Recipe
 from stackbuild.plan.estimates import guesses
-from stackbuild.recipe.load import bundled, load
+from stackbuild.recipe.load import bundled_recipes, load
 from stackbuild.tables.compatibility import Table
 from stackbuild.tables.proofs import STAGES, proofs
 from stackbuild.tables.targets import processor
@@ -86,7 +86,7 @@ def _wheels(gfx: str, table: Table) -> list[ExistingWheel]:
 
 def _recipes(gfx: str) -> list[RecipeChoice]:
     choices = []
-    for name in bundled():
+    for name in bundled_recipes():
         recipe = load(name).recipe
         if gfx in map(processor, recipe.gfx):
             proof = proofs()[name]
@@ -133,7 +133,11 @@ def _notes(gfx: str, recipes: tuple[RecipeChoice, ...], table: Table) -> list[st
         notes.append(f"{gfx} is on no list of AMD's; binaries for it were made with ROCm {', '.join(lines)}")
     if not recipes:
         line = newest_written(lines or [r.version for r in table.rocm])
-        way = f"`stackbuild recipe new --rocm {line} -o my.yaml`, then add it to `gfx:`" if line else "and `recipe new` has no ROCm of its"
+        way = (
+            f"`stackbuild recipe new --rocm {line} -o my.yaml`, then add it to `gfx:`"
+            if line
+            else "and `recipe new` has no ROCm of its"
+        )
         notes.append(f"no bundled recipe builds for {gfx}: {way}")
     elif not any(choice.use == USES[OnnxRuntime] for choice in recipes):
         notes.append("none of these recipes runs whole models through MIGraphX")

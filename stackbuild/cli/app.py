@@ -107,15 +107,17 @@ class RecipeCommand(TyperCommand):
         return any("--recipe" in param.opts and param.required for param in self.params)
 
     def _no_recipe(self, path: str, mine: list[str], args: list[str]) -> UsageError:
-        from stackbuild.recipe.load import bundled
+        from stackbuild.recipe.load import bundled_recipes
 
-        known = [word for word in mine if word in bundled() or word.endswith((".yaml", ".yml"))]
+        known = [word for word in mine if word in bundled_recipes() or word.endswith((".yaml", ".yml"))]
         takes_words = any(param.param_type_name == "argument" for param in self.params)
         first = [] if takes_words else [word for word in mine[:1] if not word.startswith("-")]
         for recipe_name in (known or first)[:1]:
             at = args.index(recipe_name)
             words = shlex.join(["--recipe", recipe_name, *args[:at], *args[at + 1 :]])
-            return UsageError("a recipe is named by an option", where=recipe_name, next=f"did you mean `{path} {words}`?")
+            return UsageError(
+                "a recipe is named by an option", where=recipe_name, next=f"did you mean `{path} {words}`?"
+            )
         words = " ".join(["--recipe R", *([shlex.join(args)] if args else [])])
         return UsageError(
             "no recipe is named", next=f"`{path} {words}`; `stackbuild recipe list` shows those that there are"

@@ -311,7 +311,7 @@ def lock(
     Example: stackbuild lock --recipe debian-13
     """
     from stackbuild.lock.update import update
-    from stackbuild.model.lock import unlocked
+    from stackbuild.model.lock import missing_entries
     from stackbuild.recipe.load import load
     from stackbuild.recipe.lock_file import read_lock, write_lock
     from stackbuild.sources.mirror import mirror_of
@@ -323,7 +323,8 @@ def lock(
         locked = read_lock(loaded)
         if json:
             print_json(
-                {"lock": loaded.lock_path, "fresh": True, "open": unlocked(loaded.recipe, locked)}, "stackbuild.lock/1"
+                {"lock": loaded.lock_path, "fresh": True, "open": missing_entries(loaded.recipe, locked)},
+                "stackbuild.lock/1",
             )
         err().print(f"{loaded.lock_path}: fresh", markup=False)
         return
@@ -331,7 +332,7 @@ def lock(
         answer = update(loaded, source_mirror)
     write_lock(answer.lock, loaded)
     err().print(f"wrote {loaded.lock_path}: {len(answer.lock.packages)} packages", markup=False)
-    open_ = unlocked(loaded.recipe, answer.lock)
+    open_ = missing_entries(loaded.recipe, answer.lock)
     if json:
         body = {
             "lock": loaded.lock_path,

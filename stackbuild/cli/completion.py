@@ -20,9 +20,9 @@ def words(*known: str) -> Completion:
 
 def recipes(incomplete: str) -> list[str]:
     """Completes to bundled recipes; where none fits, the shell goes on with the names of files."""
-    from stackbuild.recipe.load import bundled
+    from stackbuild.recipe.load import bundled_recipes
 
-    return words(*bundled())(incomplete)
+    return words(*bundled_recipes())(incomplete)
 
 
 def gpus(incomplete: str) -> list[str]:

@@ -98,12 +98,12 @@ def expectations_for(recipe: str | None, distribution: str, gfx: tuple[str, ...]
         if gfx:
             raise UsageError("--gfx narrows a recipe's GPU targets", where="--gfx", next="give --recipe R too")
         return NOTHING
-    from stackbuild.recipe.wheels import narrowed
+    from stackbuild.recipe.wheels import narrow
     from stackbuild.verification.expectations import expectations_of
     from stackbuild.views.console import err
 
     read, commits = _recipe(recipe)
-    expectations = expectations_of(narrowed(read, gfx)[0], distribution, commits)
+    expectations = expectations_of(narrow(read, gfx)[0], distribution, commits)
     if expectations == NOTHING:
         err().print(f"{recipe} makes no wheel of {distribution}: it is judged as any other", markup=False)
     return expectations

@@ -43,7 +43,7 @@ def env(
     """
     import os
 
-    from stackbuild.machine.env import environment, spelled
+    from stackbuild.machine.env import environment, spell
     from stackbuild.machine.gpu import rocm_version
     from stackbuild.views.console import print_json
     from stackbuild.views.machine import draw_environment
@@ -52,7 +52,7 @@ def env(
     if json:
         print_json(settings, "stackbuild.environment/1")
         return
-    draw_environment(spelled(settings, form), settings.warnings)
+    draw_environment(spell(settings, form), settings.warnings)
 
 
 @app.command()

@@ -15,12 +15,12 @@ recipe = group("recipe", "List, show, check and write recipes. Example: stackbui
 @recipe.command("list")
 def list_(json: JsonOption = False) -> None:
     """List the bundled recipes and what of each ran here. Example: stackbuild recipe list"""
-    from stackbuild.recipe.load import bundled, load
+    from stackbuild.recipe.load import bundled_recipes, load
     from stackbuild.tables.proofs import proofs
     from stackbuild.views.console import print_json
     from stackbuild.views.recipe import draw_list
 
-    recipes, ran = tuple(load(name).recipe for name in bundled()), proofs()
+    recipes, ran = tuple(load(name).recipe for name in bundled_recipes()), proofs()
     print_json({"recipes": recipes, "ran": ran}, "stackbuild.recipes/1") if json else draw_list(recipes, ran)
 
 
@@ -99,8 +99,8 @@ def check(
         leave(3)
 
 
-@recipe.command()
-def outdated(
+@recipe.command("outdated")
+def outdated_sources(
     name: RecipeName,
     mirror: Annotated[
         Path | None, option("--mirror", metavar="DIR", help="Read the tags of the repositories in this folder.")

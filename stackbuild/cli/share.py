@@ -245,7 +245,7 @@ def forget(
     Example: stackbuild store forget --signed-by SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU
     """
     from stackbuild.core.errors import UsageError
-    from stackbuild.remote.revoke import revoke, tainted
+    from stackbuild.remote.revoke import revoke, tainted_records
     from stackbuild.store.store import open_store
     from stackbuild.views.console import print_json
     from stackbuild.views.share import draw_forgotten
@@ -253,7 +253,7 @@ def forget(
     if bool(signed_by) == bool(origin):
         raise UsageError("name a key or a remote", next="give one of --signed-by and --from")
     with open_store() as opened:
-        rows = tainted(opened, signed_by, origin)
+        rows = tainted_records(opened, signed_by, origin)
         if not dry_run:
             revoke(opened, rows)
     print_json(rows, "stackbuild.store-forget/1") if json else draw_forgotten(rows, dry_run)

@@ -17,13 +17,13 @@ def ls(json: JsonOption = False) -> None:
 
     Example: stackbuild store ls
     """
-    from stackbuild.store.maintenance import listing, unfinished
+    from stackbuild.store.maintenance import listing, unfinished_steps
     from stackbuild.store.store import open_store
     from stackbuild.views.console import print_json
     from stackbuild.views.store import draw_listing
 
     with open_store() as opened:
-        rows, left = listing(opened), unfinished(opened)
+        rows, left = listing(opened), unfinished_steps(opened)
     if json:
         print_json({"items": rows, "unfinished": left}, "stackbuild.store/1")
     else:

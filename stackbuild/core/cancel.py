@@ -79,7 +79,7 @@ class Stopper:
                 self._since = time.monotonic()
                 self.set(number)
 
-        with handled((signal.SIGINT, signal.SIGTERM, *unless_ignored(signal.SIGHUP)), handle):
+        with signal_handler((signal.SIGINT, signal.SIGTERM, *unless_ignored(signal.SIGHUP)), handle):
             _listening.append(self)
             try:
                 yield
@@ -97,7 +97,7 @@ def check_signals() -> None:
         stopper.check()
 
 
-def collected(process: subprocess.Popen[bytes], seconds: float, most: int) -> tuple[bytes, bytes]:
+def collect_output(process: subprocess.Popen[bytes], seconds: float, most: int) -> tuple[bytes, bytes]:
     """What a child that leads its own process group says until it ends, on standard output and error, as bytes.
 
     Whatever else happens, the whole group is killed. Raises Stopped, TimeoutError after so many seconds, and
@@ -135,7 +135,9 @@ def unless_ignored(*numbers: signal.Signals) -> tuple[signal.Signals, ...]:
 
 
 @contextlib.contextmanager
-def handled(numbers: Iterable[signal.Signals], handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+def signal_handler(
+    numbers: Iterable[signal.Signals], handler: Callable[[int, FrameType | None], None]
+) -> Iterator[None]:
     """Within, these signals go to the handler; after it to whom they went before."""
     before = {number: signal.signal(number, handler) for number in numbers}
     try:

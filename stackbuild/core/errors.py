@@ -23,7 +23,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from signal import Signals
 
-SHOWN = 20
+MAX_LINES = 20
 """So many mistakes of one recipe are shown; a bomb has thousands."""
 
 
@@ -113,8 +113,8 @@ class RecipeError(UsageError):
         self.mistakes = mistakes
 
     def __str__(self) -> str:
-        more = len(self.mistakes) - SHOWN
-        return "\n".join([*map(str, self.mistakes[:SHOWN]), *([f"… and {more} more mistakes"] if more > 0 else [])])
+        more = len(self.mistakes) - MAX_LINES
+        return "\n".join([*map(str, self.mistakes[:MAX_LINES]), *([f"… and {more} more mistakes"] if more > 0 else [])])
 
 
 class PlanError(Stop):

@@ -20,7 +20,7 @@ _WAVE32 = 10
 
 def code_object_for(target: str, data: bytes | mmap.mmap) -> bytes:
     """The bytes of the code object for `target`. Raises MalformedError where there is none, or one for another target."""
-    whole = inflated(bytes(data))
+    whole = inflate(bytes(data))
     if whole.startswith(b"\x7fELF"):
         return _checked(whole, target, "")
     objects = dict(entries(whole))
@@ -43,7 +43,7 @@ def entries(whole: bytes) -> Iterable[tuple[str, bytes]]:
             yield bundle.target_of(name), whole[offset : offset + size]
 
 
-def inflated(data: bytes) -> bytes:
+def inflate(data: bytes) -> bytes:
     """A bundle as it lies in memory: what CCOB compressed, inflated and compared with its hash; anything else as it is."""
     if not data.startswith(ccob.MAGIC):
         return data
@@ -56,7 +56,7 @@ def inflated(data: bytes) -> bytes:
     return whole
 
 
-def described(code: bytes) -> CodeObject:
+def describe(code: bytes) -> CodeObject:
     """What a code object says of itself. Raises MalformedError."""
     return read_all(code_object(0, len(code), "", ReadBudget(len(code))), _from(code))
 
@@ -66,7 +66,7 @@ def check_descriptor(code: bytes, name: str) -> None:
 
     A descriptor may leave the bytes of arguments out (0), as that of Tensile's assembled kernels does.
     """
-    match = next((kernel for kernel in described(code).kernels if kernel.name == name), None)
+    match = next((kernel for kernel in describe(code).kernels if kernel.name == name), None)
     image = next((kernel for kernel in load(code).kernels if kernel.name == name), None)
     if match is None or image is None:
         return  # the translation says so
@@ -76,7 +76,7 @@ def check_descriptor(code: bytes, name: str) -> None:
         ("bytes of scratch", descriptor.private_bytes, match.scratch),
         ("bytes of arguments", descriptor.kernarg_bytes or match.kernarg, match.kernarg),
     ]
-    if family_name(described(code).target) != "cdna":
+    if family_name(describe(code).target) != "cdna":
         rows.append(("lanes of a wave", 32 if descriptor.bit(_WAVE32) else 64, match.wave))
     for what, value, noted in rows:
         if value != noted:
@@ -85,7 +85,7 @@ def check_descriptor(code: bytes, name: str) -> None:
 
 def _checked(code: bytes, target: str, claimed: str) -> bytes:
     """Refuse a code object of another processor than the one it lies under."""
-    description = described(code)
+    description = describe(code)
     for name_in_metadata in (description.target, description.noted or description.target):
         if processor(name_in_metadata) != processor(target):
             under = f" under the name {claimed}" if claimed else ""

@@ -71,7 +71,7 @@ class KernelModel:
         return max(self.clocks, key=lambda name: self.clocks[name])
 
 
-def summed(reports: Iterable[EmulatorReport]) -> tuple[EmulatedCounters, ...]:
+def sum_by_kernel(reports: Iterable[EmulatorReport]) -> tuple[EmulatedCounters, ...]:
     """The reported dispatches, one row a kernel, those with the most instructions first. What cannot be read is left out."""
     rows: dict[str, list[tuple[list[int], list[int], list[int]]]] = {}
     for report in reports:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackbuild.core.errors import UsageError
-from stackbuild.emulator.native_library import NATIVE, compiled
+from stackbuild.emulator.native_library import NATIVE, compile_library
 from stackbuild.inspection.readers.budget import ReadBudget
 from stackbuild.inspection.readers.loader import NEEDED, ElfImage
 from stackbuild.inspection.readers.source import LooseFile
@@ -74,7 +74,7 @@ def _is_of(name: str, file: str, runtimes: list[str]) -> bool:
     return file in runtimes if file else _CALL.fullmatch(name) is not None
 
 
-def implemented() -> frozenset[str]:
+def implemented_calls() -> frozenset[str]:
     """The calls that the stand-in has."""
     sources = [path for path in sorted((NATIVE / "hip").glob("*.c")) if path.name != "blas.c"]
     return frozenset(name for path in sources for name in _DEFINED.findall(path.read_text("utf-8")))
@@ -82,7 +82,7 @@ def implemented() -> frozenset[str]:
 
 def lacking(imports: HostImports) -> tuple[str, ...]:
     """What libraries ask for and the stand-in lacks: each of these calls fails, and its name is said."""
-    return tuple(sorted(imports.versions.keys() - implemented()))
+    return tuple(sorted(imports.versions.keys() - implemented_calls()))
 
 
 def runtime_folder(imports: HostImports, cache: Path) -> Path:
@@ -91,11 +91,11 @@ def runtime_folder(imports: HostImports, cache: Path) -> Path:
     They are compiled at the first use. Raises MachineLacks where there is no C compiler.
     """
     sources = [*sorted(NATIVE.glob("*.c")), *(p for p in sorted((NATIVE / "hip").glob("*.c")) if p.name != "blas.c")]
-    library = compiled(
+    library = compile_library(
         sources, imports.soname, cache, defines=(f"HIP_MAJOR={imports.major}",), generated=_stubs(lacking(imports)),
         versions=_version_script(imports), libraries=("-ldl", "-lm"),
     )  # fmt: skip
-    blas = compiled(
+    blas = compile_library(
         [NATIVE / "hip" / "blas.c"],
         "libhipblas.so",
         cache,
@@ -122,7 +122,7 @@ def _stubs(names: Iterable[str]) -> str:
 def _version_script(imports: HostImports) -> str:
     """A linker's version script: each symbol in the version that is asked for, the others in a version of our own."""
     groups: dict[str, list[str]] = {}
-    for name in sorted(imports.versions.keys() | implemented()):
+    for name in sorted(imports.versions.keys() | implemented_calls()):
         groups.setdefault(imports.versions.get(name) or _UNVERSIONED, []).append(name)
     return "\n".join(
         f"{version} {{ global: {' '.join(f'{name};' for name in names)}{' local: *;' if version == _UNVERSIONED else ''} }};"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from stackbuild.emulator.body import BRANCHES, NOTHING
 from stackbuild.emulator.decoder import Instruction
 from stackbuild.emulator.operands import SourceOperand, UnknownInstruction, source
-from stackbuild.emulator.python_code import bits_float, float_bits, rounded, run_semantics
+from stackbuild.emulator.python_code import bits_float, float_bits, round_to, run_semantics
 from stackbuild.emulator.scalars import FORMATS, scalar_meaning, scalar_sources, target_bits
 from stackbuild.emulator.semantics import Type
 from stackbuild.emulator.vectors import SATURATING, VectorCall, VectorForm, vector_calls
@@ -134,7 +134,7 @@ class InterpretedWave:
                 "D0": self._old(call, lane),
             }
             for i, operand in enumerate(call.sources):
-                names[f"S{i}"] = modified(
+                names[f"S{i}"] = modified_bits(
                     operand, first[lane] if i == 0 and first else self._raw(operand, lane, before)
                 )
             after = run_semantics(meaning, names)
@@ -230,7 +230,7 @@ def dpp_lane(lane: int, control: int, lanes: int) -> int | None:
     raise UnknownInstruction(f"DPP control {control:#x} is not known")
 
 
-def modified(operand: SourceOperand, raw: int) -> int:
+def modified_bits(operand: SourceOperand, raw: int) -> int:
     """An operand's bits after SDWA's selection, the half, |x| and −x, and the halves of packed operands."""
     bits = operand.bits
     if operand.select != 6:
@@ -270,7 +270,7 @@ def result(form: VectorForm, value: int, old: int, type: Type, names: dict[str, 
         if type.kind != "f":
             raise UnknownInstruction(f"{form.name} with a clamp of integers is not known")
         number = bits_float(value & (1 << type.bits) - 1, type)
-        number = rounded(number * {0: 1.0, 1: 2.0, 2: 4.0, 3: 0.5}[form.output_modifier], type.bits)
+        number = round_to(number * {0: 1.0, 1: 2.0, 2: 4.0, 3: 0.5}[form.output_modifier], type.bits)
         if form.clamp:
             number = (number if number > 0 else 0.0) if number == number else 0.0
             number = min(number, 1.0)

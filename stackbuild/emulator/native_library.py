@@ -21,11 +21,13 @@ def compiler() -> str:
     """The machine's C compiler. Raises MachineLacks where there is none."""
     path = shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc") or shutil.which("clang")
     if path is None:
-        raise MachineLacks("there is no C compiler, which the emulator needs", next="apt-get install gcc libc6-dev", topic="emulator")
+        raise MachineLacks(
+            "there is no C compiler, which the emulator needs", next="apt-get install gcc libc6-dev", topic="emulator"
+        )
     return path
 
 
-def compiled(
+def compile_library(
     sources: Sequence[Path],
     name: str,
     folder: Path,

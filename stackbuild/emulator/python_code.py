@@ -19,7 +19,7 @@ _LARGEST = {16: 65520.0, 32: 3.4028235677973366e38}
 Number = int | float
 
 
-def rounded(number: float, bits: int) -> float:
+def round_to(number: float, bits: int) -> float:
     """A double rounded to the nearest number of `bits`, ties to even."""
     if bits == 64 or number != number or number in (math.inf, -math.inf):
         return number
@@ -55,13 +55,13 @@ def bits_float(bits: int, type: Type) -> float:
     return float(struct.unpack(_FORMS[type.bits], bits.to_bytes(type.bits // 8, "little"))[0])
 
 
-def wrapped(number: int, type: Type) -> int:
+def wrap_integer(number: int, type: Type) -> int:
     """An integer in a type's width."""
     number &= (1 << type.bits) - 1
     return number - (1 << type.bits) if type.kind == "i" and number >> type.bits - 1 else number
 
 
-def fused(a: float, b: float, c: float, bits: int) -> float:
+def fused_multiply_add(a: float, b: float, c: float, bits: int) -> float:
     """a·b + c with one rounding."""
     if not all(map(math.isfinite, (a, b, c))):
         return a * b + c if not (math.isinf(c) and math.isfinite(a * b)) else c
@@ -138,17 +138,17 @@ def _convert(value: Value, type: Type, arguments: list[Any]) -> Number:
         return rounded_brain(float(number))
     if isinstance(number, int):
         return _nearest(Fraction(number), type.bits) if number else 0.0
-    return rounded(float(number), type.bits)
+    return round_to(float(number), type.bits)
 
 
 def _rounded_result(number: float, type: Type) -> float:
-    return rounded_brain(number) if type.kind == "g" else rounded(number, type.bits)
+    return rounded_brain(number) if type.kind == "g" else round_to(number, type.bits)
 
 
 def _shift(value: Value, type: Type, arguments: list[Any]) -> int:
     number, count = arguments
     if value.op == "<<":
-        return wrapped(number << count, type) if count < type.bits else 0
+        return wrap_integer(number << count, type) if count < type.bits else 0
     return int(number >> count) if count < type.bits else (-1 if number < 0 else 0)
 
 
@@ -171,7 +171,7 @@ def _binary(value: Value, type: Type, arguments: list[Any]) -> Number:
         "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "&": lambda a, b: a & b, "|": lambda a, b: a | b,
         "^": lambda a, b: a ^ b, "/": lambda a, b: int(Fraction(a, b)) if b else 0, "%": lambda a, b: a - b * int(Fraction(a, b)) if b else 0,
     }  # fmt: skip
-    return wrapped(whole[op](left, right), type)
+    return wrap_integer(whole[op](left, right), type)
 
 
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
@@ -183,7 +183,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 def _call(value: Value, type: Type, arguments: list[Any]) -> Number:
     name, first = str(value.data), value.parts[0].type
     if name == "fma":
-        return fused(float(arguments[0]), float(arguments[1]), float(arguments[2]), type.bits)
+        return fused_multiply_add(float(arguments[0]), float(arguments[1]), float(arguments[2]), type.bits)
     if name == "reverse":
         return int(f"{arguments[0]:0{first.bits}b}"[::-1], 2)
     if name in ("countbits",):
@@ -197,7 +197,10 @@ def _call(value: Value, type: Type, arguments: list[Any]) -> Number:
     if name == "perm":
         return _permuted_byte(int(arguments[0]), int(arguments[1]))
     return _float_call(
-        name, type, first, [float(number) if i == 0 or name != "ldexp" else number for i, number in enumerate(arguments)]
+        name,
+        type,
+        first,
+        [float(number) if i == 0 or name != "ldexp" else number for i, number in enumerate(arguments)],
     )
 
 
@@ -300,14 +303,14 @@ def _div_scale(name: str, value: float, denominator: float, numerator: float) ->
     single = Type("f", 32)
     e1, e2 = (float_bits(x, single) >> 23 & 255 for x in (denominator, numerator))
     inverse = _divide(1.0, denominator)
-    quotient = rounded(_divide(numerator, denominator), 32)
+    quotient = round_to(_divide(numerator, denominator), 32)
     tiny_inverse, tiny = abs(inverse) < 2.0**-126, 0 < abs(quotient) < 2.0**-126
     if name == "div_scale_vcc":
         if numerator == 0 or denominator == 0:
             return 0
         return 1 if e2 - e1 >= 96 else 0 if e1 == 0 else int(tiny)
     same = [float_bits(value, single) == float_bits(x, single) for x in (denominator, numerator)]
-    up, down = (rounded(math.ldexp(value, n), 32) if math.isfinite(value) else value for n in (64, -64))
+    up, down = (round_to(math.ldexp(value, n), 32) if math.isfinite(value) else value for n in (64, -64))
     if numerator == 0 or denominator == 0:
         return math.nan
     if e2 - e1 >= 96:
@@ -339,14 +342,16 @@ def _div_fixup(value: float, denominator: float, numerator: float) -> float:
 
 
 _OPERATORS: dict[str, Callable[[Value, Type, list[Any]], Any]] = {
-    "wrap": lambda value, type, arguments: wrapped(arguments[0], type),
+    "wrap": lambda value, type, arguments: wrap_integer(arguments[0], type),
     "convert": _convert,
     "bits": lambda value, type, arguments: float_bits(arguments[0], value.parts[0].type),
     "float": lambda value, type, arguments: bits_float(arguments[0], type),
     "slice": lambda value, type, arguments: arguments[0] >> int(value.data) & (1 << type.bits) - 1,
     "not": lambda value, type, arguments: int(not arguments[0]),
-    "invert": lambda value, type, arguments: wrapped(~arguments[0], type),
-    "negative": lambda value, type, arguments: -arguments[0] if type.kind in "fg" else wrapped(-arguments[0], type),
+    "invert": lambda value, type, arguments: wrap_integer(~arguments[0], type),
+    "negative": lambda value, type, arguments: (
+        -arguments[0] if type.kind in "fg" else wrap_integer(-arguments[0], type)
+    ),
     "call": _call,
     "<<": _shift,
     ">>": _shift,

@@ -62,7 +62,7 @@ def convert(text: str, tables: Tables, rules: RuleSet, target: Target, name: str
     if target.lint:
         findings += lint(view, lookups, mentions.includes)
     findings += list(macro_uses.notes(view, findings))
-    eased = in_order(branches.eased(view, findings))
+    eased = in_order(branches.ease_excluded(view, findings))
     return ConvertedText(
         text=apply(text, changes) if changes else text,
         findings=eased,
@@ -123,7 +123,7 @@ def _edits(
     ]
     added = [e for e in headers.edits if e.start == e.end]  # lines of their own: before what else begins there
     changed = [e for e in headers.edits if e.start < e.end]
-    declares = own | own_names.namespaces(view) | own_names.supplied(view, lookups.issues.keys())
+    declares = own | own_names.namespaces(view) | own_names.supplied_names(view, lookups.issues.keys())
     declares |= own_names.common(view)
     return added + edits + changed, called.lists, findings, headers.needs, declares
 

@@ -17,13 +17,13 @@ from stackbuild.hipify.code import code_digest
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Report, Target
 from stackbuild.hipify.rules import bundled
-from stackbuild.hipify.rules.rules import RuleSet, renamed
+from stackbuild.hipify.rules.rules import RuleSet, renamed_path
 from stackbuild.hipify.tree.files import SourceSelection, walk
 from stackbuild.hipify.tree.state import STATE
 from stackbuild.hipify.tree.tree import hipify_files
 from stackbuild.model.findings import Finding, Severity
 
-SHOWN = 5
+MAX_LINES = 5
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def _twins(source: Path, names: Sequence[str], engine: Engine, options: Conversi
     moving = [
         r for r in engine.rules.rules if r.kind == "path" and r.is_for_target(engine.target.rocm, engine.target.flavour)
     ]
-    moved = {name: renamed(name, moving)[0] for name in names} if moving else {}
+    moved = {name: renamed_path(name, moving)[0] for name in names} if moving else {}
     twins = [name for name, to in moved.items() if to != name and (source / to).exists()]
     if twins and not options.keeps_twins:
         raise StepFailed(
@@ -128,11 +128,11 @@ def refuse(report: Report, strict: bool) -> None:
     """Raise StepFailed for rules that did nothing and, where it is strict, for errors."""
     errors = [f for f in report.findings if f.severity is Severity.ERROR]
     if faults := [f for f in report.faults if f.severity is Severity.ERROR]:
-        listed = "; ".join(line(f) if f.place else f.found for f in faults[:SHOWN])
-        raise StepFailed(listed + _more(len(faults), SHOWN), where="hipify.rules", next=faults[0].fix)
+        listed = "; ".join(line(f) if f.place else f.found for f in faults[:MAX_LINES])
+        raise StepFailed(listed + _more(len(faults), MAX_LINES), where="hipify.rules", next=faults[0].fix)
     if strict and errors:
-        listed = "; ".join(line(f) for f in errors[:SHOWN])
-        raise StepFailed(listed + _more(len(errors), SHOWN), where="hipify.strict", next=errors[0].fix)
+        listed = "; ".join(line(f) for f in errors[:MAX_LINES])
+        raise StepFailed(listed + _more(len(errors), MAX_LINES), where="hipify.strict", next=errors[0].fix)
 
 
 def _more(count: int, limit: int = 1) -> str:

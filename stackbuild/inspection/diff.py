@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from stackbuild.core.errors import UsageError
 from stackbuild.inspection.facts import Facts, Kind, Library, Problem, ProblemKind
-from stackbuild.inspection.rules.rule import RuleDescription, counted
+from stackbuild.inspection.rules.rule import RuleDescription, count_of
 from stackbuild.inspection.summary import natural
 from stackbuild.model.findings import Finding, Severity
 
@@ -103,7 +103,7 @@ def _kernels(old: Facts, new: Facts, target: str) -> Iterable[FactChange]:
 def _only(names: Counter[str]) -> str:
     if not names:
         return ""
-    return f"{counted(sum(names.values()), 'kernel')} only here, such as {min(names)[:80]}"
+    return f"{count_of(sum(names.values()), 'kernel')} only here, such as {min(names)[:80]}"
 
 
 def _names(facts: Facts, target: str) -> Counter[str]:

@@ -22,7 +22,9 @@ from stackbuild.inspection.recognise import FactCollector, read_file
 from stackbuild.inspection.summary import by_target
 
 _METADATA_FILES = ("METADATA", "WHEEL", "RECORD", "entry_points.txt")
-_NEXT_FOLDER = "name an unpacked wheel, an installation such as /opt/rocm, or a file: a wheel itself, a library, a build log"
+_NEXT_FOLDER = (
+    "name an unpacked wheel, an installation such as /opt/rocm, or a file: a wheel itself, a library, a build log"
+)
 _NEXT = "name a wheel, an unpacked folder, a shared library, a code object or a build log"
 
 
@@ -91,7 +93,9 @@ def _folder(path: Path) -> Facts:
         collected.add_problem(_spelt(Path(path.name)), broken)
     if metadata is None and not (collected.has_something or collected.sources or packaging):
         raise UsageError(
-            "the folder has no wheel's metadata, no library, no GPU code and no Python", where=str(path), next=_NEXT_FOLDER
+            "the folder has no wheel's metadata, no library, no GPU code and no Python",
+            where=str(path),
+            next=_NEXT_FOLDER,
         )
     return _facts(path, Kind.FOLDER, sum(m.size for m in collected.members), "", metadata, collected, packaging)
 
@@ -199,7 +203,7 @@ def _facts(
     libraries = tuple(collected.libraries)
     return Facts(
         path=_spelt(path), kind=kind, size=size, sha256=sha256, wheel=wheel_metadata, members=tuple(collected.members), libraries=libraries,
-        device=tuple(collected.device), targets=by_target(collected.device), policy=policy.satisfied(libraries, tags), providers=providers.providers(libraries),
+        device=tuple(collected.device), targets=by_target(collected.device), policy=policy.satisfied_policy(libraries, tags), providers=providers.providers(libraries),
         extras=tuple(collected.extras), texts=tuple(collected.texts), imports=_imports(wheel_metadata, collected), problems=tuple(collected.problems),
         packaging=tuple(packaging),
     )  # fmt: skip

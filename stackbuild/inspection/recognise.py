@@ -135,7 +135,7 @@ def _lone(code: CodeObject) -> Bundle:
 def _host(source: ByteSource, scan: SinglePass, collected: FactCollector) -> None:
     library, sections, texts = elf.library(source, collected.budget)
     collected.libraries.append(library)
-    spans = elf.merged(sections.get(_FATBIN, ()))
+    spans = elf.merge_spans(sections.get(_FATBIN, ()))
     beside = _beside(scan, spans)
     scan.texts.search(source, texts if sections else _around(texts, beside))
     if spans or beside:

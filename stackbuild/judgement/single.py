@@ -8,7 +8,7 @@ from stackbuild.judgement.intervals import Interval, median_interval
 from stackbuild.model.gates import AccuracyGate, LimitGate, MemoryGate, ShareGate, least_samples
 from stackbuild.model.results import Benchmarks, Case, GateOutcome, GateVerdict, Series, side_label
 
-_SHOWN = {"latency": (1e3, "ms"), "create": (1e3, "ms"), "first": (1e3, "ms"), "throughput": (1.0, "/s")}
+_UNITS = {"latency": (1e3, "ms"), "create": (1e3, "ms"), "first": (1e3, "ms"), "throughput": (1.0, "/s")}
 _MIB = 2.0**20
 
 #: The SNR in dB that an accuracy gate without bounds asks for, by kind of suite and element type. Right ones have on the
@@ -39,7 +39,7 @@ def limit_verdict(gate: LimitGate, benchmarks: Benchmarks, case: Case) -> GateVe
         limit = gate.at_least or 0.0
         is_within, broken = figure.low >= limit, figure.high < limit
     outcome = GateOutcome.PASS if is_within else GateOutcome.FAIL if broken else GateOutcome.INCONCLUSIVE
-    scale, unit = _SHOWN.get(gate.metric, (1 / _MIB, "MiB"))
+    scale, unit = _UNITS.get(gate.metric, (1 / _MIB, "MiB"))
     middle, low, high, bound = (v * scale for v in (figure.median, figure.low, figure.high, limit))
     wanted = f"{'at most' if gate.at_most is not None else 'at least'} {bound:.4g}"
     says = f"{name}: {gate.metric} of {case.name} is {middle:.4g} {unit} (interval {low:.4g} to {high:.4g}, {wanted})"

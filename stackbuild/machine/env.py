@@ -147,7 +147,7 @@ def all_warnings(rocm: str = "") -> tuple[VariableWarning, ...]:
     return tuple(w for w in _table().beware if _holds(w, rocm))
 
 
-def spelled(environment: Environment, form: str) -> str:
+def spell(environment: Environment, form: str) -> str:
     """The settings as lines of a shell, a dotenv file or a Dockerfile, each with its reason above it."""
     if form not in FORMS:
         raise UsageError(f"no form {form!r}", where="--format", next=f"one of: {', '.join(FORMS)}")

@@ -134,7 +134,7 @@ def deps_of(recipe: Recipe) -> dict[str, tuple[str, DownloadingComponent]]:
     return dict(sorted(deps.items()))
 
 
-def unlocked(recipe: Recipe, lock: Lock) -> tuple[str, ...]:
+def missing_entries(recipe: Recipe, lock: Lock) -> tuple[str, ...]:
     """What the lock does not answer yet, a line each: `stackbuild lock` asks where the network (or a mirror) allows."""
     lines = []
     if recipe.base.image and "@" not in recipe.base.image and not lock.image:

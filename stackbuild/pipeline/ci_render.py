@@ -11,7 +11,7 @@ from stackbuild.core.errors import UsageError
 from stackbuild.core.templates import render
 from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.recipe import Recipe
-from stackbuild.recipe.load import bundled
+from stackbuild.recipe.load import bundled_recipes
 from stackbuild.recipe.wheels import CPU, PackedWheel, providers_of, wheels_of
 
 TEMPLATES = {"github": "ci/github.yml.j2", "gitlab": "ci/gitlab.yml.j2", "jenkins": "ci/jenkins.groovy.j2"}
@@ -219,7 +219,7 @@ def _builds(recipes: tuple[LoadedRecipe, ...]) -> tuple[tuple[LoadedRecipe, Buil
 
 def _called(loaded: LoadedRecipe) -> str:
     """What the runner is to call the recipe. Raises UsageError for a file that its checkout would not have."""
-    if loaded.given_name in bundled():
+    if loaded.given_name in bundled_recipes():
         return loaded.given_name
     path = Path(loaded.given_name)
     if path.is_absolute() and path.is_relative_to(Path.cwd()):

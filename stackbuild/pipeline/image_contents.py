@@ -16,7 +16,7 @@ from stackbuild.core.versions import series
 from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.plan import Step
 from stackbuild.pipeline.image_sandbox import sandbox_of
-from stackbuild.recipe.wheels import narrowed
+from stackbuild.recipe.wheels import narrow
 from stackbuild.sources.dpkg import DpkgRoot
 
 
@@ -89,7 +89,7 @@ def without_replaced(runtime: tuple[Path, ...], own: tuple[Path, ...]) -> tuple[
 
 def _packages(loaded: LoadedRecipe, order: Order) -> tuple[str, ...]:
     """The import packages of the recipe's wheels, those that are loaded to prove the image."""
-    recipe, _ = narrowed(loaded.recipe, order.choice.gfx)
+    recipe, _ = narrow(loaded.recipe, order.choice.gfx)
     return tuple(
         dict.fromkeys(p for c in recipe.components.values() for p in getattr(c, "packages", ()) if "/" not in p)
     )

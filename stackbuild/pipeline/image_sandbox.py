@@ -31,7 +31,7 @@ for name in sys.argv[1:]:
 def sandbox_of(root: Path, mounts: tuple[str, ...], env: tuple[tuple[str, str], ...] = ()) -> bwrap.Bwrap:
     """A sandbox whose root file system is `root`, read-only, with these mounts and variables more."""
     usual = (("PATH", PATH.partition("=")[2]), ("HOME", "/tmp"), ("LANG", "C.UTF-8"), ("PYTHONDONTWRITEBYTECODE", "1"))
-    return bwrap.Bwrap(bwrap.installed(), root=("--ro-bind", str(root), "/"), mounts=mounts, env=(*usual, *env))
+    return bwrap.Bwrap(bwrap.bwrap_path(), root=("--ro-bind", str(root), "/"), mounts=mounts, env=(*usual, *env))
 
 
 def loaded_packages(layout: Layout, scratch: Path, packages: tuple[str, ...]) -> tuple[str, ...]:

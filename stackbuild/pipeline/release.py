@@ -25,7 +25,7 @@ from stackbuild.pipeline.stages import (
 )
 from stackbuild.publishing.signing import SigningKey
 from stackbuild.recipe.references import refuse_mistakes
-from stackbuild.recipe.wheels import narrowed
+from stackbuild.recipe.wheels import narrow
 from stackbuild.sources.local import refuse_outside
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def release(loaded: LoadedRecipe, order: Order, listeners: Iterable[Emit]) -> Re
         require_bench_packages(loaded.recipe)
     with open_context(loaded, order, listeners) as context:
         outputs = build(loaded, order, context)
-        recipe, partial = narrowed(loaded.recipe, order.choice.gfx)
+        recipe, partial = narrow(loaded.recipe, order.choice.gfx)
         built = _built_wheels(recipe, loaded, outputs, order.choice.until, context)
         fresh, claim, receipt = outputs.ran > 0, "", None
         if built.wheels:

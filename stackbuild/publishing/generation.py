@@ -25,7 +25,7 @@ from stackbuild.store import atomic
 CURRENT, GENERATIONS, STAGED, CATALOG = ".current", ".generations", ".staged", "catalog.json"
 WHEELS_ELSEWHERE = ".wheels-elsewhere"
 """A file in the working copy of an index whose published wheels lie in an object store."""
-KEPT = 2
+MAX_GENERATIONS = 2
 """Generations that stay: a reader may have begun with the last one."""
 
 
@@ -94,7 +94,7 @@ def _link(link: Path, target: Path) -> None:
 
 def _remove_old(index: Path, number: int) -> None:
     for folder in (index / GENERATIONS).iterdir():
-        if not folder.name.isdigit() or int(folder.name) <= number - KEPT:
+        if not folder.name.isdigit() or int(folder.name) <= number - MAX_GENERATIONS:
             atomic.remove(folder)
 
 

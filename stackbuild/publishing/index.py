@@ -16,7 +16,14 @@ from stackbuild.core.packaging import distribution_of
 from stackbuild.publishing.catalog import Catalog, CatalogFile, Project
 from stackbuild.publishing.generation import WHEELS_ELSEWHERE, read_catalog
 from stackbuild.publishing.pages import UNVERIFIED, direct_requirement
-from stackbuild.publishing.placement import Placement, is_unchanged, planned, read_wheel, sonames_outside, write_file
+from stackbuild.publishing.placement import (
+    Placement,
+    is_unchanged,
+    plan_placement,
+    read_wheel,
+    sonames_outside,
+    write_file,
+)
 from stackbuild.publishing.publication import Publication, PublishedWheel, Receipt
 from stackbuild.publishing.refusals import (
     refuse_linked,
@@ -28,14 +35,14 @@ from stackbuild.publishing.refusals import (
 )
 from stackbuild.publishing.signed_state import refuse_changed
 from stackbuild.publishing.signing import SigningKey
-from stackbuild.publishing.transaction import commit, is_signed_by, locked, refuse_unsigned
+from stackbuild.publishing.transaction import commit, is_signed_by, locked_catalog, refuse_unsigned
 
 
 def publish(wheels: tuple[Path, ...], index: Path, publication: Publication = Publication()) -> Receipt:
     """Put wheels on the index in that folder, all at once. Raises UsageError where one may not be published, OSError."""
     fresh: set[str] = set()
     refuse_names(wheels)
-    with locked(index, new=True) as catalog:
+    with locked_catalog(index, new=True) as catalog:
         refuse_changed(index, publication)
         read = [read_wheel(wheel, publication.digests.get(wheel, "")) for wheel in wheels]
         for wheel in read:
@@ -46,7 +53,7 @@ def publish(wheels: tuple[Path, ...], index: Path, publication: Publication = Pu
         plans = []
         for wheel in read:
             known = catalog.projects.get(wheel.project, Project()).files.get(wheel.path.name)
-            plan = planned(wheel, known, index / wheel.project, publication.attached.get(wheel.path, ()))
+            plan = plan_placement(wheel, known, index / wheel.project, publication.attached.get(wheel.path, ()))
             if known is None or known.sha256 != wheel.sha256:
                 fresh.add(wheel.path.name)
             plans.append(plan)

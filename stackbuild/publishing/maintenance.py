@@ -18,7 +18,7 @@ from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.signed_state import refuse_changed, refuse_differences, signed_snapshot
 from stackbuild.publishing.signing import SigningKey, TrustedKey, envelope_text, read_envelope, signers, ssh_signature
 from stackbuild.publishing.snapshot import ENVELOPE, SNAPSHOT_TYPE, SUMS_SIGNATURE, sums_text
-from stackbuild.publishing.transaction import commit, locked, sign_statements
+from stackbuild.publishing.transaction import commit, locked_catalog, sign_statements
 
 
 def yank(
@@ -28,7 +28,7 @@ def yank(
 
     An installer takes a yanked file only where it was asked for by `==`. Raises UsageError for a version that is not there.
     """
-    with locked(index) as catalog:
+    with locked_catalog(index) as catalog:
         refuse_changed(index, publication)
         name, known = _project(catalog, project, index)
         wanted = [file for file in known.files.values() if file.version == _normal_version(version)]
@@ -47,7 +47,7 @@ def set_status(
     index: Path, project: str, status: ProjectStatus, reason: str, publication: Publication = Publication()
 ) -> Catalog:
     """Set a project's status (PEP 792). The page of a quarantined project lists no file; the bytes stay."""
-    with locked(index) as catalog:
+    with locked_catalog(index) as catalog:
         refuse_changed(index, publication)
         name, known = _project(catalog, project, index)
         changed = known.model_copy(update={"status": status, "reason": reason})
@@ -56,7 +56,7 @@ def set_status(
 
 def sign(index: Path, publication: Publication) -> Catalog:
     """Sign the index as it stands anew, for `days` from now: before its signature expires."""
-    with locked(index) as catalog:
+    with locked_catalog(index) as catalog:
         refuse_changed(index, publication)
         return commit(index, catalog, publication)
 
@@ -69,7 +69,7 @@ def cosign(
     One of the signatures that are there must be of `trusted`, or of one of the keys, and every file as it was signed. The
     SSHSIG of a new key is the next `SHA256SUMS.sig.N`. Raises UsageError, OSError.
     """
-    with locked(index) as catalog:
+    with locked_catalog(index) as catalog:
         folder = (index / CURRENT).resolve()
         envelope = folder / ENVELOPE
         if not envelope.is_file():
@@ -97,7 +97,7 @@ def rebuild(index: Path, publication: Publication) -> Catalog:
 
     A wheel that no page names stays unpublished. Raises UsageError where the pages name none that is there.
     """
-    with locked(index, read=False):
+    with locked_catalog(index, read=False):
         refuse_changed(index, publication, catalog=False)
         number = max([0, *(int(path.name) for path in (index / GENERATIONS).glob("[0-9]*") if path.name.isdigit())])
         catalog = catalog_of_pages(index)

@@ -15,7 +15,7 @@ from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import distribution_of
 from stackbuild.publishing.catalog import Catalog
 from stackbuild.publishing.generation import CURRENT, GENERATIONS
-from stackbuild.publishing.placement import planned, read_wheel, write_file
+from stackbuild.publishing.placement import plan_placement, read_wheel, write_file
 
 
 class WheelLinks(HTMLParser):
@@ -49,7 +49,7 @@ def catalog_of_pages(index: Path) -> Catalog:
                 where=str(wheel),
                 next="put the published file back; a published name never changes its content",
             )
-        plan = planned(read, None, index / project, ())
+        plan = plan_placement(read, None, index / project, ())
         for name, data in {f"{wheel.name}.metadata": read.metadata, **plan.contents}.items():
             write_file(wheel.with_name(name), data)
         stat = wheel.stat()

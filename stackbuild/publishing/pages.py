@@ -35,7 +35,7 @@ def pages(catalog: Catalog) -> dict[str, bytes]:
     return texts
 
 
-def offered(project: Project) -> tuple[CatalogFile, ...]:
+def offered_files(project: Project) -> tuple[CatalogFile, ...]:
     """The files that the project's page lists, of the newest version first: none of a quarantined project (PEP 792)."""
     if project.status == "quarantined":
         return ()
@@ -59,7 +59,7 @@ def _project_json(name: str, project: Project) -> dict[str, object]:
         "name": name,
         "project-status": status,
         "versions": list(project.versions) if project.status != "quarantined" else [],
-        "files": [_file_json(file) for file in offered(project)],
+        "files": [_file_json(file) for file in offered_files(project)],
     }
 
 
@@ -78,7 +78,7 @@ def _file_json(file: CatalogFile) -> dict[str, object]:
 
 
 def _root_row(name: str, project: Project) -> str:
-    files = offered(project)
+    files = offered_files(project)
     summary = html.escape(files[0].summary) if files else ""
     note = "" if project.status == "active" else f" ({project.status})"
     return f'<li><a href="{name}/">{name}</a>{note}<small>{summary}</small></li>'
@@ -88,7 +88,7 @@ def _project_html(name: str, project: Project, url: str) -> bytes:
     meta = [f'<meta name="pypi:project-status" content="{project.status}">']
     if project.reason:
         meta.append(f'<meta name="pypi:project-status-reason" content="{html.escape(project.reason)}">')
-    files = offered(project)
+    files = offered_files(project)
     lines = [f"<h1>{html.escape(name)}</h1>"]
     if files and files[0].summary:
         lines.append(f"<p>{html.escape(files[0].summary)}</p>")

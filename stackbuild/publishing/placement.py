@@ -103,7 +103,7 @@ class Placement:
         return self.row.model_copy(update={"size": stat.st_size, "modified": stat.st_mtime_ns})
 
 
-def planned(wheel: WheelFile, before: CatalogFile | None, folder: Path, attached: tuple[Path, ...]) -> Placement:
+def plan_placement(wheel: WheelFile, before: CatalogFile | None, folder: Path, attached: tuple[Path, ...]) -> Placement:
     """Where a wheel and what travels with it are to lie in the project's folder; `before` is the row of its name.
 
     Bytes that are published in an object store are not placed again.

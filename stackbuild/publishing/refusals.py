@@ -21,7 +21,7 @@ from stackbuild.core.packaging import (
     parse_wheel_filename,
 )
 from stackbuild.publishing.catalog import Catalog, CatalogFile, Project
-from stackbuild.publishing.pages import offered
+from stackbuild.publishing.pages import offered_files
 from stackbuild.publishing.placement import WheelFile
 from stackbuild.publishing.publication import Publication
 
@@ -171,11 +171,11 @@ def _refuse_unmet(file: CatalogFile, text: str, catalog: Catalog) -> None:
     project = catalog.projects.get(str(canonicalize_name(requirement.name)))
     if project is None or requirement.url or not _is_needed(requirement, file):
         return
-    versions = [Version(one.version) for one in offered(project) if one.yanked is None]
+    versions = [Version(one.version) for one in offered_files(project) if one.yanked is None]
     if not any(requirement.specifier.contains(version, prereleases=True) for version in versions):
         raise UsageError(
             f"{file.name} requires {text}, and this index has {requirement.name} "
-            f"{', '.join(map(str, versions)) or 'in no version that is offered'}",
+            f"{', '.join(map(str, versions)) or 'in no version that is offered_files'}",
             next="publish both wheels in one command, or build the wheel with a requirement that is met",
         )
 

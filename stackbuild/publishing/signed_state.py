@@ -24,7 +24,7 @@ from stackbuild.publishing.statements import is_statement
 
 CATALOG_LIMIT = 256 << 20
 """Bytes of a catalog that are read at most."""
-SHOWN = 5
+MAX_LINES = 5
 """So many differences are told."""
 
 
@@ -97,9 +97,9 @@ def refuse_differences(index: Path, snapshot: Snapshot, catalog: bool = True) ->
     """Every file of the snapshot is there as it was signed, and so is the catalog. Raises UsageError."""
     lines = list(_differences(index, snapshot, catalog))
     if lines:
-        more = f", and {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
+        more = f", and {len(lines) - MAX_LINES} more" if len(lines) > MAX_LINES else ""
         raise UsageError(
-            f"the index is not as it was signed: {'; '.join(lines[:SHOWN])}{more}",
+            f"the index is not as it was signed: {'; '.join(lines[:MAX_LINES])}{more}",
             where=str(index),
             next="put the signed files back; if you have read what lies there and want it signed:"
             " `stackbuild index sign INDEX --sign KEY --accept-changes`",

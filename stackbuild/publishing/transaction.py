@@ -32,7 +32,7 @@ LOCK_FILE = ".lock"
 
 
 @contextmanager
-def locked(index: Path, read: bool = True, new: bool = False) -> Iterator[Catalog]:
+def locked_catalog(index: Path, read: bool = True, new: bool = False) -> Iterator[Catalog]:
     """The index's catalog, with no other writer meanwhile. `new` makes the folder where it is not there.
 
     Raises UsageError where there is no such folder, MachineLacks where its disk is full.

@@ -27,7 +27,7 @@ RESERVED = ("base", "configure", "source", "wheelhouse")
 """Names, or first parts of names, of steps that no component makes."""
 
 
-def bundled() -> dict[str, Path]:
+def bundled_recipes() -> dict[str, Path]:
     """The recipes that ship with stackbuild, by name."""
     files = sorted(folder("recipes").glob("*.yaml"))
     tables = ("compatibility", "evidence")
@@ -47,7 +47,7 @@ def load(name: str, allowed: Sequence[Path] = ()) -> LoadedRecipe:
 
 
 def _find(name: str) -> Path:
-    known = bundled()
+    known = bundled_recipes()
     if name in known:
         return known[name]
     path = Path(name)
@@ -151,7 +151,9 @@ def _wrong_references(recipe: Recipe, places: Places) -> list[Mistake]:
                 at = places.of_value(("components", name, "needs", i))
                 wrong.append(
                     Mistake(
-                        at, f"`{name}` needs `{need}`, which is not a component", close_to(need, sorted(recipe.components))
+                        at,
+                        f"`{name}` needs `{need}`, which is not a component",
+                        close_to(need, sorted(recipe.components)),
                     )
                 )
         for key, named in sources_of(component).items():

@@ -67,7 +67,7 @@ class MatrixComponents:
     components: tuple[MatrixComponent, ...]
 
 
-def selected(what: str, offered: tuple[str, ...], choice: tuple[str, ...]) -> tuple[str, ...]:
+def selected_values(what: str, offered: tuple[str, ...], choice: tuple[str, ...]) -> tuple[str, ...]:
     """Those of a recipe's values that were asked for, in its order; all where none were. Raises UsageError on
     another."""
     for one in choice:
@@ -112,9 +112,9 @@ def expand(recipe: Recipe, gfx: tuple[str, ...] = (), python: tuple[str, ...] = 
 
     `gfx` and `python` narrow the recipe's own lists; empty means all. Raises UsageError on a value that is not in them.
     """
-    targets = selected("gfx target", recipe.gfx, gfx)
+    targets = selected_values("gfx target", recipe.gfx, gfx)
     values = {
-        "python": selected("Python", recipe.python, python),
+        "python": selected_values("Python", recipe.python, python),
         "gfx": targets,
         "variant": tuple(recipe.matrix.variants),
     }

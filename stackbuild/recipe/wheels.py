@@ -22,7 +22,7 @@ from stackbuild.model.components import (
     Wheel,
 )
 from stackbuild.model.recipe import Recipe, Verify, WheelDemands
-from stackbuild.recipe.matrix import expand, selected
+from stackbuild.recipe.matrix import expand, selected_values
 from stackbuild.tables import providers
 
 NAMES = {"migraphx": "MIGraphXExecutionProvider", "rocm": "ROCMExecutionProvider"}
@@ -63,14 +63,14 @@ def gfx_of(packed: PackedWheel, recipe: Recipe) -> tuple[str, ...]:
     return packed.gfx if has_device_code(packed.component) else ()
 
 
-def narrowed(recipe: Recipe, gfx: tuple[str, ...]) -> tuple[Recipe, tuple[str, ...]]:
+def narrow(recipe: Recipe, gfx: tuple[str, ...]) -> tuple[Recipe, tuple[str, ...]]:
     """The recipe for those of its GPU targets only, and the distributions that so hold code for fewer than it promises.
 
     No targets mean all. A wheel that the matrix makes for one target is whole with that one. Raises UsageError.
     """
     if not gfx:
         return recipe, ()
-    part = recipe.model_copy(update={"gfx": selected("gfx target", recipe.gfx, gfx)})
+    part = recipe.model_copy(update={"gfx": selected_values("gfx target", recipe.gfx, gfx)})
     promised = {each.wheel.distribution: set(gfx_of(each, recipe)) for each in wheels_of(recipe)}
     targets_by_wheel = {each.wheel.distribution: set(gfx_of(each, part)) for each in wheels_of(part)}
     return part, tuple(name for name, targets in targets_by_wheel.items() if targets != promised[name])

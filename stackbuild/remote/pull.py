@@ -20,7 +20,7 @@ from stackbuild.publishing.signing import TrustedKey
 from stackbuild.remote.faults import NoRoom, RemoteFault, RemoteUnreachable, excerpt
 from stackbuild.remote.origin import Origin
 from stackbuild.remote.protocol import Count, RemoteReader
-from stackbuild.remote.records import NOTES_HERE, SignedRecord, agreed, verified
+from stackbuild.remote.records import NOTES_HERE, SignedRecord, agreed, verified_records
 from stackbuild.remote.trees import MOST_MANIFEST, RemoteTree, listing_in, read_tree, write_tree
 from stackbuild.remote.watch import PATIENCE, Patience, Progress, Watch
 from stackbuild.store.records import Record
@@ -210,7 +210,7 @@ def ask(remote: TrustedRemote, request: PullRequest, now: datetime) -> SignedRec
     manifest = remote.reader.manifest(request.tag, MOST_MANIFEST)
     if manifest is None:
         return None
-    signatures, why = verified(listing_in(manifest), remote.keys, now)
+    signatures, why = verified_records(listing_in(manifest), remote.keys, now)
     own = [
         one
         for one in signatures

@@ -34,7 +34,7 @@ from stackbuild.remote.records import (
     envelopes_of,
     listing_of,
     sign,
-    verified,
+    verified_records,
 )
 from stackbuild.remote.trees import (
     CHUNK,
@@ -138,7 +138,7 @@ class Pusher:
     def _verified(self, listing: bytes) -> tuple[SignedRecord, ...]:
         """The records in it that this key has signed."""
         try:
-            return verified(listing, (TrustedKey(self.key.blob),), datetime.now(UTC))[0]
+            return verified_records(listing, (TrustedKey(self.key.blob),), datetime.now(UTC))[0]
         except RemoteFault:
             return ()
 
@@ -353,7 +353,7 @@ def disagreements(
         manifest = listing(f"r-{record.key}")
         if manifest is None:
             continue
-        signatures, _ = verified(listing_in(manifest), keys, datetime.now(UTC))
+        signatures, _ = verified_records(listing_in(manifest), keys, datetime.now(UTC))
         trees = {record.tree: "this store"}
         for one in signatures:
             if one.record.key == record.key:

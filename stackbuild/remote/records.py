@@ -137,7 +137,7 @@ def envelopes_of(listing: bytes) -> tuple[bytes, ...]:
         raise RemoteFault(f"the record cannot be read: {error}") from None
 
 
-def verified(
+def verified_records(
     listing: bytes, keys: Sequence[TrustedKey], now: datetime
 ) -> tuple[tuple[SignedRecord, ...], tuple[str, ...]]:
     """The records of a blob that trusted keys have signed, oldest first, and why others do not count.

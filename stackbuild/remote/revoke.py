@@ -25,7 +25,7 @@ class TaintedRecord:
     is_pulled: bool
 
 
-def tainted(store: Store, signed_by: str, url: str) -> tuple[TaintedRecord, ...]:
+def tainted_records(store: Store, signed_by: str, url: str) -> tuple[TaintedRecord, ...]:
     """The records that came by a key (its fingerprint) or from a URL, and those made from them, however far."""
     stored = tuple(records(store))
     by_key = {record.key: record for record in stored if _came_by(record, signed_by, url)}
@@ -36,7 +36,8 @@ def tainted(store: Store, signed_by: str, url: str) -> tuple[TaintedRecord, ...]
         fresh = [
             record
             for record in stored
-            if record.key not in by_key and (record.like in by_key or names.intersection(_NEED.findall(record.key_text)))
+            if record.key not in by_key
+            and (record.like in by_key or names.intersection(_NEED.findall(record.key_text)))
         ]
         by_key.update((record.key, record) for record in fresh)
         more = bool(fresh)

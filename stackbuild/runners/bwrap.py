@@ -44,7 +44,7 @@ _KERNEL_FOLDERS = ("sys", "fs", "acpi", "scsi", "pressure")
 access(2) calls writable, and for /proc/sys itself it never does."""
 
 
-def installed(why: str = "", instead: str = "") -> str:
+def bwrap_path(why: str = "", instead: str = "") -> str:
     """The path of bwrap. Raises MachineLacks where there is none, with `why` it is needed and what to do `instead`."""
     path = shutil.which("bwrap")
     if path is None:

@@ -49,10 +49,12 @@ NAMESPACE_SECONDS = 1.0
 @cache
 def _tools() -> tuple[str, str]:
     """Paths of unshare and bwrap. Raises MachineLacks."""
-    path = bwrap.installed(instead=", or use --runner docker")
+    path = bwrap.bwrap_path(instead=", or use --runner docker")
     unshare = shutil.which("unshare")
     if unshare is None:
-        raise MachineLacks("`unshare` is not installed", next="apt-get install util-linux, or use --runner docker", topic="sandbox")
+        raise MachineLacks(
+            "`unshare` is not installed", next="apt-get install util-linux, or use --runner docker", topic="sandbox"
+        )
     return unshare, path
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from stackbuild.core import digest
 from stackbuild.core.errors import LockError, UsageError
-from stackbuild.store.tree import opened, walk
+from stackbuild.store.tree import open_folder, walk
 
 INDEX = "bundle.json"
 MOST = 10
@@ -28,7 +28,7 @@ def seal(folder: Path) -> str:
 
 def _files(folder: Path) -> list[str]:
     """Paths below the folder, without the index and what lies in git repositories."""
-    with opened(folder) as top:
+    with open_folder(folder) as top:
         entries = walk(top, wanted=lambda path: not (folder / path / "HEAD").is_file())
         return sorted(entry.path for entry in entries if entry.kind != "d" and entry.path != INDEX)
 

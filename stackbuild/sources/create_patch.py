@@ -11,7 +11,7 @@ from pathlib import Path
 
 from stackbuild.core.errors import Defect, MachineLacks, UsageError
 from stackbuild.sources.patches import Patch, check, parse
-from stackbuild.store.tree import opened, walk
+from stackbuild.store.tree import open_folder, walk
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def _tree(scratch: Path, source: Path) -> str:
 
 def _files(source: Path) -> list[str]:
     paths = []
-    with opened(source) as top:
+    with open_folder(source) as top:
         for path, kind, _ in walk(top, wanted=lambda path: path.rpartition("/")[2] != ".git"):
             if kind == "d":
                 continue

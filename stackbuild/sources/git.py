@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
-from stackbuild.core.cancel import collected
+from stackbuild.core.cancel import collect_output
 from stackbuild.core.errors import LockError, MachineLacks, StepFailed
 from stackbuild.sources.mirror import Mirror
 from stackbuild.store import atomic
@@ -40,7 +40,7 @@ ENVIRONMENT = {
     "GIT_LFS_SKIP_SMUDGE": "1",
     "LC_ALL": "C",
 }
-KEPT = ("PATH", "HOME", "SSH_AUTH_SOCK", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE")
+GIT_VARIABLES = ("PATH", "HOME", "SSH_AUTH_SOCK", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE")
 """All that git sees of the caller's environment: none of the caller's GIT_* can lead it elsewhere."""
 
 OF_A_MIRROR = Path(__file__).with_name("mirror.gitconfig")
@@ -76,7 +76,7 @@ class Revision:
     """Paths and globs, as gitignore has them, of files that are neither fetched nor checked out."""
 
 
-def vetted(url: str) -> str:
+def require_safe_url(url: str) -> str:
     """The URL, if it is one that git may be given. Raises StepFailed."""
     if _URL.fullmatch(url) and ".." not in PurePosixPath(urlsplit(url).path).parts:
         return url
@@ -101,7 +101,7 @@ def in_mirror(url: str, mirror: Mirror | None) -> Path | None:
 
 def _origin(url: str, mirror: Mirror | None) -> str:
     """What git is to ask: the server or, where a mirror is named, its repository. Raises StepFailed, MachineLacks."""
-    vetted(url)
+    require_safe_url(url)
     if mirror is None:
         return url
     place = in_mirror(url, mirror)
@@ -138,7 +138,7 @@ def tags(url: str, mirror: Mirror | None = None) -> tuple[str, ...]:
     return tuple(line.partition("\trefs/tags/")[2] for line in listing.splitlines())
 
 
-def moved(revision: Revision) -> str:
+def moved_tag(revision: Revision) -> str:
     """A line where the tag means another commit than the locked one now, or is gone, or that it cannot be asked; else
     "". A branch may move."""
     url, ref, commit = revision.url, revision.ref, revision.commit
@@ -354,7 +354,7 @@ def copy(revision: Revision, folder: Path, *, submodules: bool) -> None:
 def _copied(revision: Revision, folder: Path, submodules: bool) -> tuple[Revision, ...]:
     """The same of one repository; its submodules' revisions."""
     url, ref, mirror = revision.url, revision.ref, revision.mirror
-    parts = urlsplit(vetted(url))
+    parts = urlsplit(require_safe_url(url))
     bare = folder / (parts.hostname or "") / (parts.path.strip("/").removesuffix(".git") + ".git")
     with tempfile.TemporaryDirectory(prefix="stackbuild-git-") as scratch:
         tree = Path(scratch)
@@ -400,7 +400,7 @@ def modules(tree: Path, url: str) -> tuple[tuple[str, str, str], ...]:
             raise StepFailed(f"submodule {name}: the path {path!r} is refused")
         if ".." in name or ".git" in PurePosixPath(path).parts:
             raise StepFailed(f"submodule {name}: its name or path is refused")
-        origin = vetted(_beside(sub, url))
+        origin = require_safe_url(_beside(sub, url))
         there = _git(tree, "ls-tree", "HEAD", "--", path).split()
         if len(there) < 3 or there[1] != "commit":
             raise StepFailed(f"submodule {name}: {path} is not a submodule in the commit")
@@ -441,7 +441,7 @@ def _git(folder: Path, *words: str, mirror: Mirror | None = None) -> str:
     runner: Any = git.Git(str(folder))
     if not shutil.which("git"):
         raise MachineLacks("`git` is not installed", next="apt-get install git")
-    inherited = {name: os.environ[name] for name in KEPT if name in os.environ}
+    inherited = {name: os.environ[name] for name in GIT_VARIABLES if name in os.environ}
     environment = {**inherited, **ENVIRONMENT, "GIT_ALLOW_PROTOCOL": schemes}
     if mirror:
         environment["GIT_CONFIG_GLOBAL"] = str(OF_A_MIRROR)
@@ -450,7 +450,7 @@ def _git(folder: Path, *words: str, mirror: Mirror | None = None) -> str:
     try:
         running = runner.execute(command, as_process=True, start_new_session=True)  # it ends the process when forgotten
         process = running.proc
-        out, err = collected(process, SECONDS, MOST_SAID)
+        out, err = collect_output(process, SECONDS, MOST_SAID)
     except (TimeoutError, OverflowError) as error:
         raise StepFailed(
             f"git {words[0]}: {error}", next="look at the server, or give a mirror: --mirror DIR"

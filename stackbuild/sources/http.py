@@ -66,7 +66,7 @@ class DownloadRequest:
     digest: str = ""
 
 
-def named(digest: str) -> str:
+def named_digest(digest: str) -> str:
     """A digest with its algorithm; bare digits, as locks and recipes have them, are a sha256."""
     return digest if ":" in digest else f"sha256:{digest}"
 
@@ -118,7 +118,9 @@ def _found_in(mirror: Path, url: str) -> Path:
 def _copy(place: Path, partial: Path, url: str, mirror: Mirror) -> None:
     if not place.is_file():
         where = str(place.relative_to(mirror.folder))
-        raise MachineLacks(f"the mirror lacks {url}", where=where, next=f"put it there, in {mirror.folder}", topic="network")
+        raise MachineLacks(
+            f"the mirror lacks {url}", where=where, next=f"put it there, in {mirror.folder}", topic="network"
+        )
     shutil.copyfile(place, partial)
 
 

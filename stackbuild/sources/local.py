@@ -15,7 +15,7 @@ from stackbuild.model.components import Convertible, Hipify
 from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.lock import patches_of
 from stackbuild.model.recipe import Recipe
-from stackbuild.store.tree import OutOfBounds, opened, walk
+from stackbuild.store.tree import OutOfBounds, open_folder, walk
 
 ALWAYS_OUT = ("__pycache__", ".git", ".pytest_cache", ".mypy_cache", ".ruff_cache", "*.pyc")
 
@@ -97,7 +97,7 @@ def settle(root: Path) -> None:
 
     Raises OutOfBounds, OSError.
     """
-    with opened(root) as top:
+    with open_folder(root) as top:
         for path, kind, status in walk(top):
             if kind == "f":
                 os.chmod(path, 0o755 if status.st_mode & 0o100 else 0o644, dir_fd=top)
@@ -110,7 +110,7 @@ def files(local: LocalSource) -> list[str]:
     if not local.folder.is_dir():
         raise UsageError("the source's folder is not there", where=str(local.folder), next="fix `path` in the recipe")
     try:
-        with opened(local.folder) as top:
+        with open_folder(local.folder) as top:
             entries = walk(top, wanted=lambda path: not _out(path, local.exclude))
             return sorted(entry.path for entry in entries if entry.kind != "d")
     except OutOfBounds as beyond:

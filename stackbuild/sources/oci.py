@@ -86,7 +86,7 @@ class Layout:
             raise StepFailed(f"no image manifest: {error!r}", where=str(self.folder)) from None
 
 
-def arranged(copied: Path, folder: Path) -> Layout:
+def arrange_layout(copied: Path, folder: Path) -> Layout:
     """A layout of the files that `skopeo copy … dir:` wrote: manifests and blobs, each moved to the name of its
     digest."""
     blobs = folder / "blobs" / "sha256"
@@ -139,7 +139,7 @@ def _apply_whiteouts(layer: Path, root: Path) -> None:
 
 def _extract(layer: Path, root: Path) -> None:
     sandbox = bwrap.Bwrap(
-        bwrap.installed(),
+        bwrap.bwrap_path(),
         root=("--ro-bind", "/", "/"),
         mounts=("--dir", "/tmp/root", "--bind", str(root), "/tmp/root", "--ro-bind", str(layer), "/tmp/layer"),
         env=(("PATH", "/usr/bin:/bin"), ("LANG", "C.UTF-8")),

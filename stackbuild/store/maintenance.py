@@ -78,7 +78,7 @@ def _size(store: Store, name: str) -> int:
     return 0
 
 
-def unfinished(store: Store) -> tuple[UnfinishedStep, ...]:
+def unfinished_steps(store: Store) -> tuple[UnfinishedStep, ...]:
     """What steps that did not end have left, by name."""
     rows = []
     for folder in sorted((store.root / "failed").iterdir()):
@@ -91,7 +91,7 @@ def _on_disk(folder: Path) -> int:
     """Bytes that the files of a folder take. What goes meanwhile, is closed to us (overlay's work folders) or lies deeper
     than any output may counts nothing."""
     size = 0
-    with contextlib.suppress(OSError), tree.opened(folder) as top:
+    with contextlib.suppress(OSError), tree.open_folder(folder) as top:
         for entry in tree.walk(top, lenient=True):
             size += 0 if entry.kind == "d" else entry.status.st_blocks * 512
     return size

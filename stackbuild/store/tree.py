@@ -74,7 +74,7 @@ class WalkEntry(NamedTuple):
 
 
 @contextlib.contextmanager
-def opened(root: Path) -> Iterator[int]:
+def open_folder(root: Path) -> Iterator[int]:
     """The folder, for calls relative to it: what lies there is reached through no link and by no long path."""
     fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -139,7 +139,7 @@ def seal(root: Path) -> None:
     Raises OutOfBounds, OSError.
     """
     root.chmod(stat.S_IMODE(root.stat().st_mode) & 0o1777 | 0o700)
-    with opened(root) as top:
+    with open_folder(root) as top:
         for path, kind, status in walk(top):
             mode = stat.S_IMODE(status.st_mode)
             if kind == "d":
@@ -157,7 +157,7 @@ def survey(root: Path, bounds: Bounds = BOUNDS) -> tuple[Entry, ...]:
 
     Raises OutOfBounds before a file is read, OSError.
     """
-    with opened(root) as top:
+    with open_folder(root) as top:
         walked = []
         size = 0
         for one in walk(top, bounds):

@@ -10,7 +10,7 @@ from zipfile import ZipFile
 
 from stackbuild.core.errors import MachineLacks, UsageError, VerificationFailed
 from stackbuild.core.resources import folder
-from stackbuild.emulator.counter_model import EmulatedCounters, summed
+from stackbuild.emulator.counter_model import EmulatedCounters, sum_by_kernel
 from stackbuild.emulator.hip_runtime import imports_of, runtime_folder
 from stackbuild.emulator.service import CHANNEL, EmulatorService
 from stackbuild.inspection import inspect
@@ -77,7 +77,7 @@ def count(request: CounterRequest, check: Callable[[], None] = lambda: None) -> 
             f"{findings[0].subject}: {findings[0].found}",
             next=f"stackbuild verify {request.wheel} --emulate {request.target}",
         )
-    rows = summed(service.reports)
+    rows = sum_by_kernel(service.reports)
     if not rows:
         raise MachineLacks("no kernel was launched", where=request.wheel.name)
     return rows

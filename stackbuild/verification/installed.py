@@ -27,7 +27,7 @@ from stackbuild.core.packaging import (
     canonicalize_name,
     parse_wheel_filename,
 )
-from stackbuild.inspection.rules.rule import counted, some
+from stackbuild.inspection.rules.rule import count_of, some
 from stackbuild.model.findings import Finding
 from stackbuild.verification.catalogue import OVERWRITTEN
 from stackbuild.verification.subject import installed_path
@@ -91,15 +91,15 @@ def _findings(here: Mapping[str, str], owners: Mapping[str, DigestsByPath]) -> I
         if len(names) > 1 and not frozenset.intersection(*(owners[name][path] for name in names)):
             shared[tuple(sorted(names))].append(path)
     for both, paths in sorted(shared.items()):
-        yield " + ".join(both), f"{counted(len(paths), 'file')} of both in one place: {some(sorted(paths))}"
+        yield " + ".join(both), f"{count_of(len(paths), 'file')} of both in one place: {some(sorted(paths))}"
     in_conflict = {path for paths in shared.values() for path in paths}
     for owner, files in sorted(owners.items()):
         odd = [path for path, may in files.items() if path not in in_conflict and here.get(path, "") not in may]
         if odd:
-            yield owner, f"{counted(len(odd), 'file')} not as in its wheel: {some(sorted(odd))}"
+            yield owner, f"{count_of(len(odd), 'file')} not as in its wheel: {some(sorted(odd))}"
     strange = sorted(path for path in here if path not in claimed and not _of_pip(path))
     if strange and owners:
-        yield "site-packages", f"{counted(len(strange), 'file')} that no wheel has: {some(strange)}"
+        yield "site-packages", f"{count_of(len(strange), 'file')} that no wheel has: {some(strange)}"
 
 
 def _of_pip(path: str) -> bool:

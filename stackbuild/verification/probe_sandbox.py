@@ -190,7 +190,7 @@ class ProbeSandbox:
         devices = [d for d in ("/dev/kfd", "/dev/dri") if Path(d).exists()] if self.rocm else []
         binds = [("--ro-bind", path) for path in paths] + [("--bind", path) for path in (self.out, *writable)]
         return bwrap.Bwrap(
-            bwrap.installed(": probes are not run outside a sandbox"),
+            bwrap.bwrap_path(": probes are not run outside a sandbox"),
             root=_root_mounts(self.root or Path("/"), self.rocm),
             mounts=(
                 *(word for kind, path in binds for word in (kind, str(path), str(path))),
@@ -206,7 +206,7 @@ _ENVIRONMENT = (
     ("PYTHONDONTWRITEBYTECODE", "1"), ("PYTHONHASHSEED", "0"), ("OMP_NUM_THREADS", "2"), ("PIP_NO_CACHE_DIR", "1"),
     ("PIP_DISABLE_PIP_VERSION_CHECK", "1"), ("PIP_CONFIG_FILE", "/dev/null"),
 )  # fmt: skip
-_SHOWN = ("bin", "lib", "lib32", "lib64", "libx32", "sbin", "usr")
+_FOLDERS = ("bin", "lib", "lib32", "lib64", "libx32", "sbin", "usr")
 _SETTINGS = (
     "OpenCL", "alternatives", "group", "hosts", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "nsswitch.conf", "passwd",
 )  # fmt: skip
@@ -223,7 +223,7 @@ def _root_mounts(root: Path, rocm: bool) -> tuple[str, ...]:
     Of /etc only what tells no secrets; /opt, where ROCm lies, only with `rocm`; /sys, where it looks for GPUs.
     """
     words: list[str] = []
-    for name in (*_SHOWN, *(f"etc/{name}" for name in _SETTINGS), *(("opt",) if rocm else ())):
+    for name in (*_FOLDERS, *(f"etc/{name}" for name in _SETTINGS), *(("opt",) if rocm else ())):
         path = root / name
         if path.is_symlink() and "/" not in name:
             words += ["--symlink", os.readlink(path), f"/{name}"]

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
 from stackbuild.bench.tables import efficiency, format_figure, speed_table
-from stackbuild.core.cancel import handled, unless_ignored
+from stackbuild.core.cancel import signal_handler, unless_ignored
 from stackbuild.core.errors import Interruption, safe
 from stackbuild.judgement.intervals import median_interval
 from stackbuild.model.results import CONTROL, Benchmarks, Case, GateOutcome, InputComparison, Series, Verdict
@@ -51,7 +51,7 @@ def progress() -> Iterator[ProgressCallback]:
             done = bar.tasks[0].completed
             bar.update(task, description=escape(safe(text, keep="")), total=done + left if left else None)
 
-        with handled(unless_ignored(signal.SIGTERM, signal.SIGHUP), _stop):
+        with signal_handler(unless_ignored(signal.SIGTERM, signal.SIGHUP), _stop):
             yield tick
 
 

@@ -38,9 +38,9 @@ __all__ = [
     "alarm",
     "err",
     "escape",
-    "fitted",
+    "fit_table",
     "forget_consoles",
-    "indented",
+    "indent",
     "live_region",
     "out",
     "print_json",
@@ -72,7 +72,7 @@ class _Output(Console):
 
     def print(self, *objects: Any, **options: Any) -> None:
         if any(isinstance(o, Table) for o in objects):
-            objects = tuple(fitted(o, self.width) if isinstance(o, Table) else o for o in objects)
+            objects = tuple(fit_table(o, self.width) if isinstance(o, Table) else o for o in objects)
             options.setdefault("soft_wrap", False)  # which would cut the rows that are lines, in a pipe too
         with _writing():
             super().print(*objects, **options)
@@ -169,13 +169,13 @@ def progress_bar() -> Progress:
     return Progress(*columns, console=err(), transient=True, disable=not err().is_terminal)
 
 
-def indented(text: str, style: str = "", columns: int = 2) -> Text | Padding:
+def indent(text: str, style: str = "", columns: int = 2) -> Text | Padding:
     """A paragraph whose every line begins so many columns in, where lines are wrapped; in a pipe one line."""
     wraps = sys.stdout.isatty()  # elsewhere the console does not wrap, and would cut what is padded
     return Padding(Text(text, style), (0, 0, 0, columns)) if wraps else Text(" " * columns + text, style)
 
 
-def fitted(drawing: Table, width: int) -> Table | Group:
+def fit_table(drawing: Table, width: int) -> Table | Group:
     """The table in that many columns without a broken word: wrapped between words, or each row as lines of its own."""
     cells = [[_text(cell) for cell in column.cells] for column in drawing.columns]
     heads = [_text(column.header) for column in drawing.columns]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from stackbuild.core.log_excerpt import clean
 from stackbuild.inspection.diff import Difference
 from stackbuild.inspection.facts import Facts, Library, TargetSummary
-from stackbuild.inspection.rules.rule import counted
+from stackbuild.inspection.rules.rule import count_of
 from stackbuild.model.findings import Finding, Severity
 from stackbuild.views.console import Table, Text, out, table
 
@@ -57,7 +57,7 @@ def _lines(facts: Facts) -> Iterable[tuple[str, str]]:
     metadata = facts.wheel
     unpacked = sum(member.size for member in facts.members)
     inside = (
-        f"  ({size(unpacked)} unpacked, {counted(len(facts.members), 'file')})" if facts.members and metadata else ""
+        f"  ({size(unpacked)} unpacked, {count_of(len(facts.members), 'file')})" if facts.members and metadata else ""
     )
     if metadata:
         yield "wheel", f"{metadata.name or metadata.metadata_name} {metadata.version}"
@@ -86,18 +86,18 @@ def _device_lines(facts: Facts) -> Iterable[tuple[str, str]]:
     for device in facts.device:
         kinds = sorted({f"{b.compression} v{b.format}" if b.format else "plain" for b in device.bundles})
         versions = ", ".join(f"V{v}" for v in sorted({o.version for o in device.objects}))
-        objects = counted(len(device.objects), "code object") + (f" ({versions})" if versions else "")
+        objects = count_of(len(device.objects), "code object") + (f" ({versions})" if versions else "")
         if [(bundle.format, bundle.entries, len(bundle.objects)) for bundle in device.bundles] == [(0, (), 1)]:
             yield "GPU code", f"{_name(device.path)}: {objects}"  # not in a bundle
         else:
-            bundles = f"{counted(len(device.bundles), 'bundle')} ({', '.join(kinds) or 'none'})"
+            bundles = f"{count_of(len(device.bundles), 'bundle')} ({', '.join(kinds) or 'none'})"
             yield "GPU code", f"{_name(device.path)} {device.section}: {size(device.size)}, {bundles}, {objects}"
     for extra in facts.extras:
         if extra.kind == "Tensile library":
             says = (
-                f"refers to {counted(len(extra.refers), 'file')}"
+                f"refers to {count_of(len(extra.refers), 'file')}"
                 if extra.refers
-                else counted(extra.solutions, "solution")
+                else count_of(extra.solutions, "solution")
             )
             yield "GEMMs", f"{extra.path}: {extra.kind} {extra.target}, {says}, {size(extra.size)}"
         else:
@@ -105,7 +105,7 @@ def _device_lines(facts: Facts) -> Iterable[tuple[str, str]]:
     if facts.log:
         yield (
             "log",
-            f"{counted(len(facts.log.unused_options), 'option')} unused, {counted(len(facts.log.native), 'file')} compiled for this"
+            f"{count_of(len(facts.log.unused_options), 'option')} unused, {count_of(len(facts.log.native), 'file')} compiled for this"
             " machine only",
         )
 

@@ -8,7 +8,7 @@ from stackbuild.checks.start import StartAnswer
 from stackbuild.checks.venv import VenvReport
 from stackbuild.machine.env import VariableWarning
 from stackbuild.model.findings import Rung, Severity, Status
-from stackbuild.views.console import Text, err, indented, out, print_text, table
+from stackbuild.views.console import Text, err, indent, out, print_text, table
 
 SEVERITIES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "blue"}
 SHOWN_WHEELS = 3
@@ -41,22 +41,22 @@ def draw_start(answer: StartAnswer) -> None:
         out().print(Text("\nWheels that others made, for a ROCm with code for this GPU. None was run here:"))
         for wheel in answer.wheels[:SHOWN_WHEELS]:
             claim = "on AMD's list" if wheel.claim == "supported" else "not on AMD's list, binaries were made"
-            out().print(indented(f"{wheel.distribution} {wheel.version}, ROCm {wheel.rocm}: {claim} [{wheel.source}]"))
+            out().print(indent(f"{wheel.distribution} {wheel.version}, ROCm {wheel.rocm}: {claim} [{wheel.source}]"))
         if (more := len(answer.wheels) - SHOWN_WHEELS) > 0:
-            out().print(indented(f"and {more} for older ROCm: --json lists them", "dim"))
+            out().print(indent(f"and {more} for older ROCm: --json lists them", "dim"))
         out().print(
-            indented("`stackbuild inspect WHEEL` says what is inside one, `stackbuild verify WHEEL` tries it.", "dim")
+            indent("`stackbuild inspect WHEEL` says what is inside one, `stackbuild verify WHEEL` tries it.", "dim")
         )
     if answer.recipes:
         out().print(Text("\nRecipes that build for it, the most useful first:"))
     for choice in answer.recipes:
         out().print(Text(f"\n{choice.recipe}", "bold"), Text(f"— {choice.summary}"))
-        out().print(indented(f"runs: {choice.use}"))
-        out().print(indented(f"proved: {choice.proof} [{choice.proof_source}]"))
+        out().print(indent(f"runs: {choice.use}"))
+        out().print(indent(f"proved: {choice.proof} [{choice.proof_source}]"))
         out().print(
-            indented(f"takes: about {choice.hours:g} hours of one core and {choice.disk >> 30} GiB of disk (guesses)")
+            indent(f"takes: about {choice.hours:g} hours of one core and {choice.disk >> 30} GiB of disk (guesses)")
         )
-        out().print(indented(choice.command, "cyan"))
+        out().print(indent(choice.command, "cyan"))
     if answer.recipes:
         err().print(Text("\n`stackbuild doctor --recipe NAME` checks this machine first.", "dim"))
 
@@ -90,8 +90,8 @@ def draw_venv(report: VenvReport) -> None:
     for finding in report.findings:
         severity = finding.severity
         out().print(Text(f"{severity.value:8}", SEVERITIES[severity]), Text(f"{finding.subject}: {finding.found}"))
-        out().print(indented(finding.why, "dim", 9))
-        out().print(indented(f"next: {finding.fix}" + (f" [{finding.link}]" if finding.link else ""), "", 9))
+        out().print(indent(finding.why, "dim", 9))
+        out().print(indent(f"next: {finding.fix}" + (f" [{finding.link}]" if finding.link else ""), "", 9))
     errors = sum(f.severity is Severity.ERROR for f in report.findings)
     err().print(
         Text(f"{errors} to fix" if errors else "nothing to fix: read from files alone, nothing of it was run", "dim")

@@ -6,7 +6,7 @@ from stackbuild.bench.model_check import ModelCheck
 from stackbuild.bench.model_compile import CompiledModel
 from stackbuild.views.console import Text, err, out, table
 
-SHOWN = 20
+MAX_ROWS = 20
 """So many nodes are drawn; all of them are in the JSON."""
 
 
@@ -27,10 +27,10 @@ def draw_check(result: ModelCheck, floors: tuple[float, float]) -> None:
             )
             rows.add_row(*map(Text, cells))
         out().print(rows)
-    for node in result.fallback[:SHOWN]:
+    for node in result.fallback[:MAX_ROWS]:
         name = f"{node.op} {node.name!r}" if node.name else node.op
         out().print(Text(f"{name} on {node.provider}, {node.seconds * 1e3:.2f} ms: {node.why}"))
-    if (more := len(result.fallback) - SHOWN) > 0:
+    if (more := len(result.fallback) - MAX_ROWS) > 0:
         out().print(Text(f"and {more} nodes more: --json lists them", "dim"))
     _draw_times(result)
     _draw_verdict(result, floors)

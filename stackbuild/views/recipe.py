@@ -10,7 +10,7 @@ from stackbuild.core.digest import Json
 from stackbuild.model.findings import Finding, Severity
 from stackbuild.model.recipe import Recipe
 from stackbuild.tables.proofs import Proof
-from stackbuild.views.console import Text, err, indented, out, print_text, table
+from stackbuild.views.console import Text, err, indent, out, print_text, table
 
 STYLE = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "blue"}
 
@@ -57,7 +57,7 @@ def draw_findings(name: str, findings: tuple[Finding, ...]) -> None:
             out().print(
                 Text(f"{severity.value:8}", STYLE[severity]), Text(f"{where}{finding.subject}: {finding.found}")
             )
-        out().print(indented(advice, "dim", 9))
+        out().print(indent(advice, "dim", 9))
     counts = {s: sum(f.severity is s for f in findings) for s in Severity}
     err().print(Text(f"{name}: " + ", ".join(f"{n} {s.value}{'s' * (n != 1)}" for s, n in counts.items())))
 

@@ -10,7 +10,7 @@ from typing import Any, get_args
 from stackbuild.model.components import AnyComponent
 from stackbuild.model.recipe import Recipe, recipe_schema
 
-MADE = "<!-- Made by `ci/docs` from the code; edit the docstrings and descriptions there. -->\n"
+NOTICE = "<!-- Made by `ci/docs` from the code; edit the docstrings and descriptions there. -->\n"
 
 
 def recipe_reference() -> str:
@@ -18,7 +18,7 @@ def recipe_reference() -> str:
     whole = recipe_schema()
     defs: dict[str, Any] = whole["$defs"]
     kinds = {c.__name__ for c in get_args(get_args(AnyComponent)[0])}
-    parts = [MADE, "# Recipe reference\n", f"{_doc(Recipe)}\n", *_table(whole)]
+    parts = [NOTICE, "# Recipe reference\n", f"{_doc(Recipe)}\n", *_table(whole)]
     parts.append("\nThe same as JSON schema, for editors: `stackbuild recipe schema`.\n")
     for name in sorted(defs, key=lambda n: (n in kinds, n)):
         kind = defs[name].get("properties", {}).get("kind", {}).get("const")

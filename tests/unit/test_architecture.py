@@ -19,7 +19,7 @@ from layout import HIPIFY, INSPECTION, KERNEL_TOOLS, ROOTS, STACKBUILD, TREES, L
 from trace_packages import trace
 
 from stackbuild.core import yaml
-from stackbuild.recipe.load import bundled
+from stackbuild.recipe.load import bundled_recipes
 from support.paths import ROOT
 
 MANY_USERS = frozenset(("numpy", "onnx", "onnxruntime"))
@@ -304,7 +304,7 @@ def test_the_text_of_a_recipe_is_parsed_once(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(yaml, "compose", counted)
     trace(["plan", "-r", "debian-13"])
-    assert parsed[str(bundled()["debian-13"])] == 1
+    assert parsed[str(bundled_recipes()["debian-13"])] == 1
 
 
 def test_a_command_that_fails_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:

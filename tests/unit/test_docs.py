@@ -23,7 +23,7 @@ from stackbuild.cli import app, load_commands
 from stackbuild.cli.settings import SETTINGS
 from stackbuild.core.errors import Interruption, Stop
 from stackbuild.model.recipe import recipe_schema
-from stackbuild.recipe.load import bundled
+from stackbuild.recipe.load import bundled_recipes
 from stackbuild.sources import git
 from stackbuild.tables.topics import anchor, topics
 from stackbuild.verification.catalogue import catalogue
@@ -101,7 +101,7 @@ def test_every_key_of_a_recipe_has_a_description() -> None:
 
 def test_every_bundled_recipe_is_told_of() -> None:
     pages = "".join(page.read_text("utf-8") for page in PAGES)
-    assert not [name for name in bundled() if name not in pages]
+    assert not [name for name in bundled_recipes() if name not in pages]
 
 
 def test_the_two_commands_of_the_readme_are_there() -> None:
@@ -203,7 +203,7 @@ def test_messages_of_the_troubleshooting_page_are_in_the_code() -> None:
 
 def variables_of_the_code() -> set[str]:
     """Environment variables that the package reads: by a literal name, by a constant, or from a tuple of those that are kept."""
-    found = {setting.variable for setting in SETTINGS} | {*bench_environment.KEPT, *git.KEPT}
+    found = {setting.variable for setting in SETTINGS} | {*bench_environment.WORKER_VARIABLES, *git.GIT_VARIABLES}
     for path in sorted((ROOT / "stackbuild").rglob("*.py")):
         code = path.read_text("utf-8")
         found |= set(re.findall(r"""environ(?:\.get\(|\[)['"]([A-Z_]+)""", code)) | set(re.findall(r'"(STACKBUILD_[A-Z_]+)"', code))

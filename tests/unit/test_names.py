@@ -25,6 +25,8 @@ def test_every_module_keeps_the_rules(tree: Tree) -> None:
         ("if asked := 1:\n    pass", "asked"),
         ("for taken in ():\n    pass", "taken"),
         ("try:\n    pass\nexcept ValueError as found:\n    pass", "found"),
+        ("FOUND = 1", "FOUND"),
+        ("def merged():\n    return 1", "merged"),
         ("class Loaded:\n    pass", "Loaded"),
         ("Found = tuple[int, str]", "Found"),
         ("Json = bool", "Json"),
@@ -41,5 +43,5 @@ def test_a_seeded_name_of_each_kind_is_found(text: str, name: str, tmp_path: Pat
 
 def test_fields_errors_and_events_are_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "module.py"
-    path.write_text("class Finding:\n    found: str\nclass StepFailed(Exception):\n    pass\nMiB = 1 << 20\n")
+    path.write_text("class Finding:\n    found: str\nclass StepFailed(Exception):\n    pass\nMiB = 1 << 20\ndef feed():\n    pass\ndef _merged():\n    pass\n")
     assert not list(names.violations({"stackbuild.store.module": path}))

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from campaign.benches import MADE, bench_in, running, unsound, write
+from campaign.benches import CONTENT, bench_in, running, unsound, write
 from campaign.frame import Case, Rig
 
 ROUNDS, BUILDERS = 20, 12
@@ -51,7 +51,7 @@ def _round(seed: int, folder: Path) -> str:
         return f"steps ran {sorted(ran)}"
     if bench.leftovers():
         return f"left over: {bench.leftovers()}"
-    if (bench.tree("two") / "b").read_text() != MADE:
+    if (bench.tree("two") / "b").read_text() != CONTENT:
         return "another output"
     return unsound(bench.store)
 

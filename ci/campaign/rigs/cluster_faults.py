@@ -22,7 +22,7 @@ from campaign.frame import Case, Rig, scratch
 from stackbuild.build.schedule import Limits, schedule
 from stackbuild.cluster.client import ClusterPlacement
 from stackbuild.core.errors import Interruption, MachineLacks
-from stackbuild.remote.records import verified
+from stackbuild.remote.records import verified_records
 from stackbuild.remote.trees import listing_in
 from support.cluster_steps import SECONDS, actions, build, client, plan, processes, runs
 from support.clusters import Cluster, Member, Proxy, cluster
@@ -88,7 +88,7 @@ def wrong(here: Scene, trees: dict[str, str]) -> str:
         return f"other outputs: {trees}, not {expected}"
     for step in plan(SECONDS).steps:
         manifest = here.registry.manifests.get(f"r-{step.key}")
-        listings = verified(listing_in(manifest), trusted(), datetime.now(UTC))[0] if manifest else ()
+        listings = verified_records(listing_in(manifest), trusted(), datetime.now(UTC))[0] if manifest else ()
         if len(listings) != 1 or listings[0].record.tree != expected[step.name]:
             return f"{step.name}: {len(listings)} records"
     return orphans(here)

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from campaign.benches import MADE, bench_in, built, outputs, unsound, write
+from campaign.benches import CONTENT, bench_in, built, outputs, unsound, write
 from campaign.frame import Case, Rig
 
 PLACES = ("trees", "manifests", "records", "latest")
@@ -140,7 +140,7 @@ def _attempt(place: str, harm: Harm, seed: int, nonce: str, folder: Path) -> str
     harm(bench.store / place, Random(seed))
     write(bench, nonce)
     bench.build(timeout=100)
-    if {(tree / "b").read_text() for tree in outputs(bench.store, "two")} != {MADE}:
+    if {(tree / "b").read_text() for tree in outputs(bench.store, "two")} != {CONTENT}:
         return "another output"
     return unsound(bench.store)
 

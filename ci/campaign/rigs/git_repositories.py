@@ -130,7 +130,7 @@ def sub(url: str, name: str = "s", path: str = "sub", more: str = "") -> Make:
     return submodule(f'[submodule "{name}"]\n\tpath = {path}\n\turl = {url}\n{more}', path.encode())
 
 
-def configured(text: str, hook: str = "") -> Make:
+def with_configuration(text: str, hook: str = "") -> Make:
     """A good commit, in a repository whose own configuration would run something."""
 
     def make(up: Upstream) -> str:
@@ -260,17 +260,17 @@ REPOSITORIES: dict[str, Make] = {
     "attributes: a diff and a merge": attributes("* diff=evil merge=evil\n"),
     "attributes: an encoding": attributes("* working-tree-encoding=UTF-16 ident text eol=crlf\n"),
     "attributes: a macro of itself": attributes("[attr]a a\n* a\n"),
-    "configuration: a hook": configured("[core]\n\thooksPath = EVIL\n", "post-checkout"),
-    "configuration: a monitor": configured("[core]\n\tfsmonitor = EVIL\n"),
-    "configuration: a hook of packing": configured("[uploadpack]\n\tpackObjectsHook = EVIL\n"),
-    "configuration: an alternate command": configured("[core]\n\talternateRefsCommand = EVIL\n"),
-    "configuration: a pager and an editor": configured("[core]\n\tpager = EVIL\n\teditor = EVIL\n\tsshCommand = EVIL\n"),
-    "configuration: a credential helper": configured("[credential]\n\thelper = EVIL\n"),
-    "configuration: an alias": configured("[alias]\n\tupload-pack = !EVIL\n\tls-remote = !EVIL\n\tfetch = !EVIL\n"),
-    "configuration: another place": configured('[url "file:///etc"]\n\tinsteadOf = https://github.com\n'),
-    "configuration: of noise": configured("[[[\x01"),
-    "hook: pre-receive": configured("", "pre-receive"),
-    "hook: post-upload-pack": configured("", "post-upload-pack"),
+    "configuration: a hook": with_configuration("[core]\n\thooksPath = EVIL\n", "post-checkout"),
+    "configuration: a monitor": with_configuration("[core]\n\tfsmonitor = EVIL\n"),
+    "configuration: a hook of packing": with_configuration("[uploadpack]\n\tpackObjectsHook = EVIL\n"),
+    "configuration: an alternate command": with_configuration("[core]\n\talternateRefsCommand = EVIL\n"),
+    "configuration: a pager and an editor": with_configuration("[core]\n\tpager = EVIL\n\teditor = EVIL\n\tsshCommand = EVIL\n"),
+    "configuration: a credential helper": with_configuration("[credential]\n\thelper = EVIL\n"),
+    "configuration: an alias": with_configuration("[alias]\n\tupload-pack = !EVIL\n\tls-remote = !EVIL\n\tfetch = !EVIL\n"),
+    "configuration: another place": with_configuration('[url "file:///etc"]\n\tinsteadOf = https://github.com\n'),
+    "configuration: of noise": with_configuration("[[[\x01"),
+    "hook: pre-receive": with_configuration("", "pre-receive"),
+    "hook: post-upload-pack": with_configuration("", "post-upload-pack"),
     "alternates: the machine's": alternates("/"),
     "alternates: itself": alternates("."),
     "alternates: many above": alternates("../" * 500),
@@ -346,7 +346,7 @@ def _bomb_is_bounded(commit: str, mirror: Mirror, target: Path) -> str:
 
 def _outside(target: Path) -> str:
     """A part of git's own that is left in a tree: what any later git there would obey."""
-    with tree.opened(target) as top:
+    with tree.open_folder(target) as top:
         names = [entry.path for entry in tree.walk(top, lenient=True)]
     bad = [name for name in names if any(part.lower().rstrip(" .") == ".git" for part in name.split("/"))]
     return f"left in the tree: {bad[:3]}" if bad else ""

@@ -84,11 +84,11 @@ def cases(random: Random) -> Sequence[Case]:
     texts = {f"wrong: {path.stem}": path.read_text for path in sorted((TESTS / "wrong-recipes").glob("*.yaml"))}
     texts |= {f"hostile: {name}": partial(str, text) for name, text in HOSTILE.items()}
     good = [path.read_text() for path in sorted((ROOT / "recipes").glob("*.yaml")) if "lock" not in path.name]
-    texts |= {f"changed: {i}": partial(changed, random.choice(good), random.randrange(1 << 30)) for i in range(CHANGES)}
+    texts |= {f"changed: {i}": partial(mutate, random.choice(good), random.randrange(1 << 30)) for i in range(CHANGES)}
     return [Case(name, partial(_attempt, text)) for name, text in texts.items()]
 
 
-def changed(text: str, seed: int) -> str:
+def mutate(text: str, seed: int) -> str:
     """The text with lines or words of it taken out, doubled, exchanged or replaced by something unwelcome."""
     random = Random(seed)
     for _ in range(random.randrange(1, 5)):

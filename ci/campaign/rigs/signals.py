@@ -54,7 +54,7 @@ def until(condition: Callable[[], object], what: str, seconds: float = WAIT_SECO
         time.sleep(0.01)
 
 
-def logged(bench: BuildBench, word: str, name: str = "slow.log") -> bool:
+def is_in_log(bench: BuildBench, word: str, name: str = "slow.log") -> bool:
     return any(word in log.read_text().splitlines() for log in bench.store.glob(f"runs/*/logs/{name}"))
 
 
@@ -67,9 +67,9 @@ def reach(phase: str, bench: BuildBench, random_seconds: float) -> None:
     elif phase == "opening the sandbox":
         until(lambda: list(bench.store.glob("runs/*/logs/slow.log")), "the step's log")
     elif phase == "running":
-        until(lambda: logged(bench, "begun"), "the command")
+        until(lambda: is_in_log(bench, "begun"), "the command")
     else:
-        until(lambda: logged(bench, "ended"), "the command's end")
+        until(lambda: is_in_log(bench, "ended"), "the command's end")
 
 
 def mend(bench: BuildBench, mark: str) -> str:
@@ -87,7 +87,7 @@ def mend(bench: BuildBench, mark: str) -> str:
     return f"left in the store: {left}" if (left := bench.leftovers()) else ""
 
 
-def signalled(number: signal.Signals, phase: str, second: float | None, moment: float, folder: Path) -> str:
+def signal_build(number: signal.Signals, phase: str, second: float | None, moment: float, folder: Path) -> str:
     if why := lacking("sandbox"):
         raise NotRun(why)
     bench = bench_in(folder)
@@ -126,7 +126,7 @@ def lost_terminal(moment: float, folder: Path) -> str:
     process = begin(bench, before=("setsid", "--ctty"), stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     try:
-        until(lambda: logged(bench, "begun"), "the command")
+        until(lambda: is_in_log(bench, "begun"), "the command")
         time.sleep(moment)
         os.close(ours)
         try:
@@ -148,7 +148,7 @@ def stopped_holder(folder: Path) -> str:
     holder = begin(bench)
     other = None
     try:
-        until(lambda: logged(bench, "begun"), "the command")
+        until(lambda: is_in_log(bench, "begun"), "the command")
         holder.send_signal(signal.SIGSTOP)
         other = begin(bench)
         time.sleep(6)
@@ -186,7 +186,7 @@ def two_namespaces(kill: bool, folder: Path) -> str:
     bench.write(recipe(mark))
     one = begin(bench, before=OWN_PROCESSES)
     try:
-        until(lambda: logged(bench, "begun"), "the command")
+        until(lambda: is_in_log(bench, "begun"), "the command")
         (first_run,) = (bench.store / "runs").iterdir()
         if kill:
             one.kill()
@@ -218,7 +218,7 @@ def cases(random: Random) -> list[Case]:
         for phase in PHASES:
             for second in SECOND:
                 again = "" if second is None else f", again after {second} s"
-                attempt = partial(signalled, number, phase, second, random.uniform(0.02, 0.8))
+                attempt = partial(signal_build, number, phase, second, random.uniform(0.02, 0.8))
                 rows.append(Case(f"{number.name} while {phase}{again}", attempt))
     rows += [Case(f"lost terminal {i}", partial(lost_terminal, random.uniform(0, 0.5))) for i in range(3)]
     rows += [

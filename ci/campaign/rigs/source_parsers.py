@@ -223,8 +223,8 @@ PARSERS: dict[str, Parser] = {
     "key text": Parser(lambda text, folder: rows_of(text), lambda: ("format: 1\nstep: s\nneed base at /x: 0\n",), (ValueError,)),
     "mark": Parser(_mark, lambda: (UnfinishedMark("r.s", "0" * 64, "sandbox", boot()).text(),)),
     "mounts": Parser(lambda text, folder: shows_writable(text, Path("/store/tmp/run/step")), lambda: (MOUNTS,), (IndexError,)),
-    "git address": Parser(lambda text, folder: git.vetted(text), lambda: ("https://github.com/org/tool.git", "ssh://git@host:22/x/y")),
-    "submodule address": Parser(lambda text, folder: git.vetted(git._beside(text, "https://github.com/org/tool")), lambda: ("../sub.git", "./x")),
+    "git address": Parser(lambda text, folder: git.require_safe_url(text), lambda: ("https://github.com/org/tool.git", "ssh://git@host:22/x/y")),
+    "submodule address": Parser(lambda text, folder: git.require_safe_url(git._beside(text, "https://github.com/org/tool")), lambda: ("../sub.git", "./x")),
     "mirror place": Parser(lambda text, folder: http.place_in(folder, text), lambda: ("https://host:443/a/b.tar.gz",)),
     "image": Parser(lambda text, folder: oci.reference(text), lambda: ("registry.lan:5000/rocm/dev:6.4@sha256:" + "0" * 64,)),
     "image layout": Parser(_layout, lambda: (INDEX,)),
@@ -237,7 +237,7 @@ PARSERS: dict[str, Parser] = {
 }  # fmt: skip
 
 
-def changed(text: str, random: Random) -> str:
+def mutate(text: str, random: Random) -> str:
     """The text with pieces taken out, doubled, moved, replaced, or unwelcome words put in."""
     for _ in range(random.choice((1, 1, 2, 3, 8))):
         at = random.randrange(len(text) + 1)
@@ -272,7 +272,7 @@ def _attempt(name: str, seed: int, folder: Path) -> str:
     good = parser.good()
     with fast_folder() as memory:
         for _ in range(max(1, EXECUTIONS // CHUNKS)):
-            text = changed(random.choice(good), random)
+            text = mutate(random.choice(good), random)
             began = time.process_time()
             try:
                 parser.read(text, memory)

@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 from campaign.frame import Case, NotRun, Rig, scratch
-from campaign.store_builds import Builder, Point, after, own_user, points, traced
+from campaign.store_builds import Builder, Point, after, own_user, points, run_traced
 
 FAULTS = {
     "ENOSPC": ("mkdir", "mkdirat", "fsync", "rename", "renameat", "write", "openat"),
@@ -44,7 +44,7 @@ def _at(builder: Builder, error: str, point: Point) -> Case:
 
     def attempt(folder: Path) -> str:
         root = folder / "store"
-        done = traced(builder, root, "-e", f"inject={call}:error={error}:when={nth}", calls=call)
+        done = run_traced(builder, root, "-e", f"inject={call}:error={error}:when={nth}", calls=call)
         if done.returncode not in (0, 7) or "Traceback" in done.stderr:  # a hint or a clean-up may do without
             return f"exit code {done.returncode}: {done.stderr[-400:]}"
         return after(root)

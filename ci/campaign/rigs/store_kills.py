@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 from campaign.frame import Case, NotRun, Rig, scratch
-from campaign.store_builds import Builder, Point, after, other_user, own_user, points, traced
+from campaign.store_builds import Builder, Point, after, other_user, own_user, points, run_traced
 
 RANDOM, OF_OTHERS = 220, 150
 LONGEST = 2.5
@@ -38,7 +38,7 @@ def _at(builder: Builder, point: Point) -> Case:
 
     def attempt(folder: Path) -> str:
         root = builder.own(folder / "own") / "store"
-        done = traced(builder, root, "-e", f"inject={call}:signal=KILL:when={nth}", calls=call)
+        done = run_traced(builder, root, "-e", f"inject={call}:signal=KILL:when={nth}", calls=call)
         if "Traceback" in done.stderr:
             return done.stderr[-400:]
         return after(root)

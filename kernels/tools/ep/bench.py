@@ -28,7 +28,7 @@ class Timing:
     count: int
 
 
-def timed(run: Callable[[], object], seconds: float = 0.5, most: int = 200, warm: int = 5) -> Timing:
+def time_call(run: Callable[[], object], seconds: float = 0.5, most: int = 200, warm: int = 5) -> Timing:
     """Wall clock around `run`, which must have finished its device work when it returns."""
     for _ in range(warm):
         run()
@@ -137,7 +137,7 @@ def torch_graph_time(call: Callable[[], object]) -> Timing:
             call()
     except RuntimeError:
         return Timing(float("nan"), 0, 0, 0)
-    return timed(waited_for(recorded.replay))
+    return time_call(waited_for(recorded.replay))
 
 
 def torch_times(name: str, dtype: str, compiled: bool, **sizes: int) -> tuple[dict[str, Timing], int]:
@@ -156,7 +156,7 @@ def torch_times(name: str, dtype: str, compiled: bool, **sizes: int) -> tuple[di
     before = torch.cuda.memory_allocated()
     with torch.inference_mode():
         call = torch_call(name, dtype, False, False, **sizes)
-        times = {"torch eager": timed(waited_for(call))}
+        times = {"torch eager": time_call(waited_for(call))}
         peak = torch.cuda.max_memory_allocated() - before
         times["torch graph"] = torch_graph_time(call)
         if name == "resnet50":
@@ -168,7 +168,7 @@ def torch_times(name: str, dtype: str, compiled: bool, **sizes: int) -> tuple[di
         torch._dynamo.reset()
         torch._inductor.config.freezing = True
         with torch.no_grad():  # inference_mode would keep it from freezing the weights
-            times["torch compiled"] = timed(waited_for(torch_call(name, dtype, True, True, **sizes)))
+            times["torch compiled"] = time_call(waited_for(torch_call(name, dtype, True, True, **sizes)))
     return times, peak
 
 
@@ -178,7 +178,7 @@ def cpu_time(name: str, dtype: str, **sizes: int) -> Timing:
     options.log_severity_level = 3
     session = ort.InferenceSession(models.model(name, dtype).SerializeToString(), options, providers=["CPUExecutionProvider"])
     feeds = models.feeds(name, dtype, **sizes)
-    return timed(lambda: session.run(None, feeds), seconds=1.0, most=20, warm=1)
+    return time_call(lambda: session.run(None, feeds), seconds=1.0, most=20, warm=1)
 
 
 def cpu_result(name: str, dtype: str, **sizes: int) -> dict[str, Array]:

@@ -17,7 +17,7 @@ from tools.ep.session import open_session
 
 Answers = dict[str, np.ndarray]
 # The name, element type and sizes of each model: convolutions by the copy engine, attention, products by BLAS.
-ASKED = (
+MODELS = (
     ("resnet50", "float32", {"batch": 2}),
     ("resnet50", "float16", {"batch": 2}),
     ("bert-base", "float32", {"batch": 2, "sequence": 64}),
@@ -29,7 +29,7 @@ ROUNDS = 5
 def run(devices: list[ort.OrtEpDevice]) -> list[tuple[str, str]]:
     """What was tried on two or more devices, each with what is wrong about it ("" where nothing is)."""
     results = []
-    for name, dtype, sizes in ASKED:
+    for name, dtype, sizes in MODELS:
         feeds = models.feeds(name, dtype, **sizes)
         sessions = [open_session(models.model(name, dtype), device) for device in devices]
         wanted = answers(sessions[0], feeds)

@@ -23,7 +23,7 @@ from tools.ep.edge import ints as _i
 from tools.ep.edge import one as _one
 from tools.ep.multi_head_edges import multi_heads
 from tools.ep.nans import nans
-from tools.ep.rulings import ruled
+from tools.ep.rulings import edges_with_rulings
 from tools.ep.session import open_session, relative_error
 
 TOLERANCE = 2e-5
@@ -220,7 +220,7 @@ def edges() -> Iterator[Edge]:
     yield from _scales_of_norms()
     yield from multi_heads()
     yield from attentions()
-    yield from ruled()
+    yield from edges_with_rulings()
     yield from nans()
 
 

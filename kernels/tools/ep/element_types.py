@@ -43,7 +43,7 @@ def combinations(entry: Entry, schema: Schema) -> list[Kinds]:
     return [dict(zip(names, choice, strict=True)) for choice in itertools.product(*choices)]
 
 
-def unnamed(entry: Entry, schema: Schema) -> list[str]:
+def unnamed_types(entry: Entry, schema: Schema) -> list[str]:
     """Variables that the kernel says nothing of."""
     return sorted(v for v in schema.used - set(entry.rules) if (entry.op, v) not in OF_WHAT_IS_NOT_CLAIMED)
 
@@ -150,7 +150,7 @@ def run(device: ort.OrtEpDevice, library: Path, mixed_only: bool = False) -> lis
         if mixed_only and (len(entry.rules) < 2 or any(len(combinations(entry, s)) > MOST for s in schemas(entry))):
             continue
         for schema in _is_checked(entry):
-            left_out = unnamed(entry, schema)
+            left_out = unnamed_types(entry, schema)
             if left_out:
                 results.append(TypeResult(f"{entry.op} {schema.version}", f"says nothing of type variable {', '.join(left_out)}"))
             for kinds in combinations(entry, schema):

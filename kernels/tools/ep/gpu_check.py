@@ -266,7 +266,7 @@ def time_one(device: object, which: str, compiled: bool) -> dict[str, object]:
     for key, graph in (("eager", False), ("graph", True)):
         before = device_memory_used()
         bound = bench.bind(device, name, dtype, graph, **size)
-        row[key] = vars(bench.timed(bound.run))
+        row[key] = vars(bench.time_call(bound.run))
         after = device_memory_used()
         row[f"{key} bytes"] = None if before is None or after is None else after - before
         outputs = bound.results()

@@ -114,7 +114,7 @@ def _pools() -> Iterator[Edge]:
         yield one(op, x[:, :, :5], kernel_shape=[3], dilations=[3], auto_pad="SAME_UPPER", opset=22, ruling=Ruling(wanted, POOL_SAME.format(op), astray))
 
 
-def ruled() -> Iterator[Edge]:
+def edges_with_rulings() -> Iterator[Edge]:
     """The edges, each with its ruling."""
     yield from _products()
     yield from _convolutions()

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from stackbuild.hipify.cpp.scan import stripped
+from stackbuild.hipify.cpp.scan import without_brackets
 
 _DEFINE = re.compile(r"#[ \t]*define[ \t]+(\w+)(?:\(([^()\n]*)\))?([^\n]*)")
 
@@ -31,7 +31,7 @@ class Macro:
     @cached_property
     def bare(self) -> str:
         """The body without white space and brackets around it."""
-        return stripped(self.body).removeprefix("::").strip()
+        return without_brackets(self.body).removeprefix("::").strip()
 
 
 def read(code: str) -> list[Macro]:

@@ -201,7 +201,7 @@ def arguments(code: str, open_at: int) -> tuple[list[tuple[int, int]], int] | No
     return None
 
 
-def stripped(text: str) -> str:
+def without_brackets(text: str) -> str:
     """A text without the round brackets around it."""
     text = text.strip()
     while text.startswith("(") and (inside := arguments(text, 0)) is not None and inside[1] == len(text) - 1:

@@ -24,7 +24,7 @@ _CLASS = re.compile(
     re.S,
 )
 _SCOPED_ENUM = re.compile(r"\benum\s+(?:class|struct)\b")
-_BROUGHT = re.compile(r"using\s[\w:\s]*::\s*(\w+)\s*;")
+_USING_NAME = re.compile(r"using\s[\w:\s]*::\s*(\w+)\s*;")
 _USING = re.compile(r"\busing\s+(?:typename\s+)?[\w:\s]*\Z")
 # What ends a declarator, by the sign before its name.
 _AFTER = {"*": ")(;,[", "&": ")(;,[", ">": "(;,[", ")": ";,", "{": ",}=", ",": ",}="}
@@ -118,7 +118,7 @@ class Scopes:
     @cached_property
     def _using_names(self) -> frozenset[str]:
         """The names that `using other::name;` brings."""
-        return frozenset(_BROUGHT.findall(self._code))
+        return frozenset(_USING_NAME.findall(self._code))
 
     def _may_declare(self, at: int, end: int) -> bool:
         """Whether a type stands before a name and what ends a declarator after it, or it is an enumerator."""

@@ -234,7 +234,7 @@ def _statement(code: str, at: int, left: str) -> tuple[str, str] | None:
     head = left.split("?")[0] if "?" in left else left
     stripped = re.sub(r"[~(\s]+\Z", "", head) + " "
     if re.match(r"\s*return\b", stripped):
-        return ("function's result", "") if types.returned(code, at) == "narrow" else None
+        return ("function's result", "") if types.return_width(code, at) == "narrow" else None
     assigned = re.search(_ASSIGNED, re.sub(r"=[^=]*\Z", "= ", stripped) if "?" in left else stripped.rstrip())
     if assigned is None:
         return None

@@ -25,7 +25,7 @@ OTHERS = {
     "THRUST_VERSION": "rocThrust's number is that of the Thrust it was made of: see that the branch is meant for it",
     "NCCL_VERSION_CODE": "RCCL's number is that of the NCCL it follows: see that the branch is meant for it",
 }
-_ASKED = frozenset(MACROS) | frozenset(OTHERS)
+_NAMES = frozenset(MACROS) | frozenset(OTHERS)
 _CAPABILITY = frozenset(
     (
         "cudaDevAttrComputeCapabilityMajor", "cudaDevAttrComputeCapabilityMinor", "cuDeviceComputeCapability",
@@ -39,7 +39,7 @@ _WEIGHED = re.compile(r"\*\s*\(?\s*\w+(?:\(\s*\))?\Z")
 
 def versions(view: View) -> Iterator[LintMatch]:
     """Tests of CUDA's version or compiler that do not test for HIP as well: each name at its first test."""
-    for name in sorted(view.words & _ASKED):
+    for name in sorted(view.words & _NAMES):
         places = view.places(name)
         if any(_is_defined(view.code, at) for at in places):
             continue

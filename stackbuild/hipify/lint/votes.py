@@ -17,7 +17,7 @@ _SYNC = frozenset(
      "__reduce_and_sync", "__reduce_or_sync", "__reduce_xor_sync")
 )  # fmt: skip
 _OLD = frozenset(("__any", "__all"))
-_ASKED = _SYNC | _OLD
+_VOTES = _SYNC | _OLD
 _SHUFFLES = {"__shfl_sync": 2, "__shfl": 1}
 # What makes rows of 32 threads likely: a second dimension of the block, or one that is 32 wide.
 _ROWS = re.compile(r"threadIdx\s*\.\s*y\b|blockDim\s*\.\s*y\b|dim3\s*(?:\w+\s*)?[({]\s*32\s*,\s*[^\s1]")
@@ -25,7 +25,7 @@ _ROWS = re.compile(r"threadIdx\s*\.\s*y\b|blockDim\s*\.\s*y\b|dim3\s*(?:\w+\s*)?
 
 def votes(view: View) -> Iterator[LintMatch]:
     """Votes over all lanes: each name once where rows of 32 threads are likely, else one note for the text."""
-    names = view.words & _ASKED
+    names = view.words & _VOTES
     if not names:
         return
     first = sorted(place for name in names if (place := _first(view, name)) is not None)

@@ -81,8 +81,8 @@ def uses(view: View, functions: Collection[str]) -> Iterator[Use]:
     routes = _routes(view.macros_in_reach, frozenset(functions))
     defined = Counter(macro.name for macro in view.macros_in_reach)
     for name, routes_of in sorted(routes.items()):
-        routed = {route.function for route in routes_of}
-        means = frozenset(routed | ({""} if defined[name] > len(routed) else set()))
+        functions_of = {route.function for route in routes_of}
+        means = frozenset(functions_of | ({""} if defined[name] > len(functions_of) else set()))
         for at in view.own(name):
             end = at + len(name)
             open_at = after_template(view.code, end)
@@ -92,7 +92,7 @@ def uses(view: View, functions: Collection[str]) -> Iterator[Use]:
                     yield from _used(view, functions, route, (at, end), open_at, parsed, means)
 
 
-def routed(macros: list[Macro], functions: frozenset[str]) -> list[Macro]:
+def routing_macros(macros: list[Macro], functions: frozenset[str]) -> list[Macro]:
     """Those of the macros that stand for functions, hand arguments on to them, or call what their user names."""
     routes = _routes(macros, functions)
     return [macro for macro in macros if macro.name in routes]

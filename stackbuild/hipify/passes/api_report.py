@@ -143,10 +143,10 @@ def _issue_findings(view: View, lookups: Lookups, name: str, issue: ApiIssue) ->
         }
         finding = view.finding(at, kind.rule, kind.severity, kind.found.format(**fill), kind.why, kind.fix, TABLES)
         condition = _CONDITION.match(view.code, line_start(view.code, at))
-        yield replace(finding, severity=Severity.NOTE, fix=_ASKED) if condition else finding
+        yield replace(finding, severity=Severity.NOTE, fix=_CONDITION_FIX) if condition else finding
 
 
-_ASKED = "see that the branch without it is meant for HIP: what is not defined is not an error in a condition"
+_CONDITION_FIX = "see that the branch without it is meant for HIP: what is not defined is not an error in a condition"
 
 
 def _eased(finding: Finding) -> Finding:
@@ -164,7 +164,7 @@ def unknown(view: View, lookups: Lookups, ruled_names: frozenset[str]) -> tuple[
         for word in _STARTED.findall(view.listed)
         if word not in lookups.known_names and word not in ruled_names and _is_like(word, lookups)
     ]
-    own = own_names.declared(view, looks_alike)
+    own = own_names.declared_names(view, looks_alike)
     findings: list[Finding] = []
     for word in looks_alike:
         if word not in own:

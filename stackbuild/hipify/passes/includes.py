@@ -11,7 +11,7 @@ from stackbuild.hipify.cpp.directives import Branch, Directives, Include, place_
 from stackbuild.hipify.cpp.edits import Edit
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.rules.lookups import Lookups
-from stackbuild.hipify.rules.rules import SUPPORT_PREFIX, ConversionRule, glob, renamed
+from stackbuild.hipify.rules.rules import SUPPORT_PREFIX, ConversionRule, glob, renamed_path
 from stackbuild.model.findings import Finding, Severity
 
 RUNTIME = "hip/hip_runtime.h"
@@ -120,7 +120,7 @@ def _target(lookups: Lookups, rules: list[ConversionRule], path: str) -> tuple[t
     if lookups.may_rule_header(path) and (by_rule := _ruled(rules, path)):
         return (*by_rule, "include")
     if (subst := lookups.headers.get(path)) is None:
-        changed, by = renamed(path, lookups.rules.get("path", ()))
+        changed, by = renamed_path(path, lookups.rules.get("path", ()))
         return ((changed,), by, "") if by else None
     moved = _ruled(rules, subst.hip) if lookups.may_rule_header(subst.hip) else None
     return (*moved, subst.group) if moved else ((subst.hip,), HEADER, subst.group)

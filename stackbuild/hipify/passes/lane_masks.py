@@ -13,7 +13,7 @@ import re
 from collections.abc import Container, Iterator
 
 from stackbuild.hipify.cpp.edits import Edit, wrap
-from stackbuild.hipify.cpp.scan import arguments, skip_space, stripped
+from stackbuild.hipify.cpp.scan import arguments, skip_space, without_brackets
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.passes import aliases
 from stackbuild.model.findings import Finding, Severity
@@ -142,7 +142,7 @@ def _masks(view: View, findings: list[Finding]) -> Iterator[tuple[Span, str]]:
 
 def all_lanes(mask: str) -> bool:
     """Whether a mask's text says all of a warp's lanes: 32 ones, however they are spelt."""
-    return _FULL_32.fullmatch(stripped(mask)) is not None
+    return _FULL_32.fullmatch(without_brackets(mask)) is not None
 
 
 def _is_parameter(mask: str) -> bool:
@@ -151,7 +151,7 @@ def _is_parameter(mask: str) -> bool:
 
 
 def _widened(mask: str, span: Span, by: str, header: bool) -> list[Edit]:
-    bare = stripped(mask)
+    bare = without_brackets(mask)
     if _FULL_32.fullmatch(bare):
         return [Edit(*span, FULL, by)]
     if not mask or (_WIDE.match(mask) and not (header and _WITH_OTHERS.match(mask))):
@@ -173,7 +173,7 @@ def _is_full(view: View, span: Span) -> bool:
 
 
 def _bare(view: View, span: Span) -> str:
-    return stripped(view.code[slice(*span)])
+    return without_brackets(view.code[slice(*span)])
 
 
 def _no_use(code: str, at: int) -> bool:

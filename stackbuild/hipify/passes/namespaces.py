@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from stackbuild.hipify.cpp.edits import Edit
 from stackbuild.hipify.cpp.scan import NAME, qualifier, skip_space
 from stackbuild.hipify.cpp.source_text import View
-from stackbuild.hipify.rules.lookups import Lookups, compiled
+from stackbuild.hipify.rules.lookups import Lookups, compiled_pattern
 
 Span = tuple[int, int]
 
@@ -33,7 +33,7 @@ def _spaces(view: View, parts: list[str]) -> Iterator[tuple[int, int]]:
     if len(parts) == 1:
         yield from ((at, at + len(parts[0])) for at in view.places(parts[0]))
     else:
-        yield from (m.span() for m in compiled(r"\b" + r"\s*::\s*".join(parts) + r"\b").finditer(view.code))
+        yield from (m.span() for m in compiled_pattern(r"\b" + r"\s*::\s*".join(parts) + r"\b").finditer(view.code))
 
 
 _USES = re.compile(r"(?:\busing\s+namespace|\bnamespace\s+\w+\s*=)\s*(?:::\s*)?\Z")
@@ -57,7 +57,7 @@ def _names_a_space(view: View, start: int, end: int) -> bool:
 
 # Each begins with its word: the search then skips to that.
 _ALIAS = re.compile(r"namespace(?<!\wnamespace)\s+(\w+)\s*=\s*(?:::\s*)?(\w+(?:\s*::\s*\w+)*)\s*;")
-_BROUGHT = re.compile(r"using(?<!\wusing)\s+namespace\s+(?:::\s*)?(\w+(?:\s*::\s*\w+)*)\s*;")
+_USING_NAMESPACE = re.compile(r"using(?<!\wusing)\s+namespace\s+(?:::\s*)?(\w+(?:\s*::\s*\w+)*)\s*;")
 _OPENED = re.compile(r"namespace(?<!\wnamespace)\s+(\w+(?:\s*::\s*\w+)*)\s*\{")
 
 
@@ -69,7 +69,7 @@ def _shortened(view: View, parts: list[str], members: Collection[str]) -> Iterat
     outer, last = parts[:-1], parts[-1]
     aliases = {m[1] for m in _ALIAS.finditer(view.code) if _path(m[2]) == outer}
     inside = [span for span, path in _opened(view) if path == outer]
-    using = [(m.end(), _scope_end(view, m.start())) for m in _BROUGHT.finditer(view.code) if _path(m[1]) == outer]
+    using = [(m.end(), _scope_end(view, m.start())) for m in _USING_NAMESPACE.finditer(view.code) if _path(m[1]) == outer]
     for at in view.places(last) if aliases or inside or using else ():
         before = qualifier(view.code, at)
         after = skip_space(view.code, at + len(last))

@@ -45,7 +45,7 @@ CONDITIONAL = frozenset(
 """The rules whose findings are none where the tree declares the name, or has the header."""
 
 
-def declared(view: View, names: Iterable[str]) -> frozenset[str]:
+def declared_names(view: View, names: Iterable[str]) -> frozenset[str]:
     """Those of the names that the text declares: as a macro, type, function, variable, enumerator or namespace."""
     macros = {macro.name for macro in view.macros}
     return frozenset(
@@ -99,7 +99,7 @@ def is_variable(code: str, at: int, end: int) -> bool:
     return not before[2] or before[1].endswith(("_t", "int", "char", "float", "double", "void", "unsigned", "long"))
 
 
-def supplied(view: View, names: Set[str]) -> frozenset[str]:
+def supplied_names(view: View, names: Set[str]) -> frozenset[str]:
     """Those of the names that the text defines as macros: `#ifndef cudaEventWaitDefault`, `#define cudaEventWaitDefault 0`."""
     return frozenset(macro.name for macro in view.macros if macro.name in names)
 

@@ -10,7 +10,7 @@ from stackbuild.hipify.cpp.scan import is_name_char
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.model import INSIDE_NAME
 from stackbuild.hipify.passes import namespaces
-from stackbuild.hipify.rules.lookups import Lookups, compiled
+from stackbuild.hipify.rules.lookups import Lookups, compiled_pattern
 from stackbuild.model.findings import Finding, Severity
 
 TABLE = "table"
@@ -41,8 +41,10 @@ def by_rules(view: View, lookups: Lookups) -> Iterator[Edit]:
                     yield Edit(tag.start() if tag else at, at + len(name), rule.to[0], rule.id)
     for rule in lookups.of_kind("pattern", view.name):
         for pattern in rule.match:
-            for name in sorted(w for w in view.words if w not in lookups.cuda_names and compiled(pattern).fullmatch(w)):
-                to = compiled(pattern).sub(rule.to[0] if rule.to else "", name, count=1)
+            for name in sorted(
+                w for w in view.words if w not in lookups.cuda_names and compiled_pattern(pattern).fullmatch(w)
+            ):
+                to = compiled_pattern(pattern).sub(rule.to[0] if rule.to else "", name, count=1)
                 for at in view.places(name):
                     yield Edit(at, at + len(name), to, rule.id)
     yield from namespaces.edits(view, lookups)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stackbuild.core import resources
 from stackbuild.core.errors import Mistake, RecipeError, UsageError
-from stackbuild.hipify.rules.rules import SUPPORT_PREFIX, ConversionRule, RuleSet, joined, read
+from stackbuild.hipify.rules.rules import SUPPORT_PREFIX, ConversionRule, RuleSet, join, read
 
 BASE = "base"
 ALWAYS = (BASE, "libraries")
@@ -23,12 +23,12 @@ def names() -> list[str]:
 
 def load(names_or_paths: Iterable[str]) -> RuleSet:
     """Rule sets by bundled name or path, the first taking precedence; `base` and `libraries` last. Raises UsageError, RecipeError."""
-    return joined([_one(name) for name in [*(n for n in names_or_paths if n not in ALWAYS), *ALWAYS]])
+    return join([_one(name) for name in [*(n for n in names_or_paths if n not in ALWAYS), *ALWAYS]])
 
 
 def load_compat() -> RuleSet:
     """The rules of `--compat hipify`: what hipify-clang does beside its tables, and nothing else."""
-    return joined([_one("hipify"), _one("libraries")])
+    return join([_one("hipify"), _one("libraries")])
 
 
 def _one(name: str) -> RuleSet:

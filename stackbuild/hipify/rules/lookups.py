@@ -216,7 +216,7 @@ def _add_version_issues(
 _PATTERNS: dict[str, re.Pattern[str]] = {}
 
 
-def compiled(pattern: str) -> re.Pattern[str]:
+def compiled_pattern(pattern: str) -> re.Pattern[str]:
     """A rule's regular expression, compiled once."""
     if pattern not in _PATTERNS:
         _PATTERNS[pattern] = re.compile(pattern)

@@ -137,7 +137,7 @@ class RuleSet:
         return of_value([self.sets, [{**vars(r), "place": ""} for r in self.rules], self.shims])
 
 
-def joined(sets: list[RuleSet]) -> RuleSet:
+def join(sets: list[RuleSet]) -> RuleSet:
     """Several sets as one, the first given first. Raises RecipeError where two rules have one id."""
     rules = tuple(rule for one in sets for rule in one.rules)
     by_id: dict[str, ConversionRule] = {}
@@ -186,7 +186,7 @@ def _has_versions(bounds: str) -> bool:
     return any(in_range(one, bounds) for one in near)
 
 
-def renamed(path: str, rules: Iterable[ConversionRule]) -> tuple[str, str]:
+def renamed_path(path: str, rules: Iterable[ConversionRule]) -> tuple[str, str]:
     """A path under path rules, and the id of the last rule that changed it ("" for none)."""
     by = ""
     for rule in rules:

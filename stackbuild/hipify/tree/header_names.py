@@ -84,7 +84,7 @@ def _of_header(job: ConversionJob, lookups: Lookups) -> Iterator[tuple[str, str,
         yield from (("type", name, of) for name, of in _types(view))
     if wanted[1]:
         called = lookups.matches.get("call", frozenset())
-        for macro in aliases.routed(view.macros, called):
+        for macro in aliases.routing_macros(view.macros, called):
             yield "macro", macro.name, _definition(macro)
     if wanted[2]:
         for name in view.words & lookups.renamed_names:

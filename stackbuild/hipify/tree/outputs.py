@@ -157,7 +157,7 @@ class OutputFolder:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[OutputFolder]:
+def locked_folder(folder: Path) -> Iterator[OutputFolder]:
     """The output folder, created if missing and locked against other runs into it. Raises UsageError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,7 @@ from stackbuild.hipify.cpp.tree_names import NO_NAMES
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.lint import hip_forms
 from stackbuild.hipify.model import ConvertedText, FileReport, Report
-from stackbuild.hipify.rules.rules import renamed
+from stackbuild.hipify.rules.rules import renamed_path
 from stackbuild.hipify.tree import build_files, header_names, inputs, own_names, state, unmatched_rules, write
 from stackbuild.hipify.tree.files import (
     ConversionJob,
@@ -35,7 +35,7 @@ from stackbuild.hipify.tree.files import (
     walk,
 )
 from stackbuild.hipify.tree.inputs import InputFile
-from stackbuild.hipify.tree.outputs import NEW, locked
+from stackbuild.hipify.tree.outputs import NEW, locked_folder
 from stackbuild.hipify.tree.state import OutputRecord, State
 from stackbuild.hipify.tree.write import Output, WriteResult
 from stackbuild.model.findings import Finding, Severity
@@ -117,7 +117,7 @@ def hipify_files(files: Walk, engine: Engine, *, workers: int = 1, force: bool =
         name for one in converted.values() for name in one.needs
     } | destination.last_state.support.keys() & engine.rules.shims.keys()
     headers = write.support_outputs({name: engine.rules.shims[name] for name in shims})
-    with locked(destination.folder) as writer:
+    with locked_folder(destination.folder) as writer:
         current = destination.current_state()
         result = write.write_outputs(writer, current, [*outputs, *headers], force)
         lost_names = [finding.subject for finding in entries]
@@ -189,7 +189,7 @@ def _renamed(jobs: list[ConversionJob], out: Path, engine: Engine) -> tuple[list
     for job in jobs:
         path = job.output.relative_to(out).as_posix()
         for rule in rules:
-            path, by = renamed(path, [rule])
+            path, by = renamed_path(path, [rule])
             moving.add(by)
         if not path or path.startswith("/") or ".." in path.split("/"):
             what = f"a path rule makes {path!r} of {job.name}, which is outside of the output"

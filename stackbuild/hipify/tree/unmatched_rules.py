@@ -16,12 +16,12 @@ _OWN = ("generic", "base", "libraries", "hipify")
 def faults(engine: Engine, files: Collection[FileReport], moving: frozenset[str]) -> tuple[Finding, ...]:
     """What is wrong with the rules of a run as a whole. `moving` are the path rules that moved an output."""
     if engine.name == "fast":
-        return unmatched(engine.rules, engine.target, files, moving)
+        return unmatched_findings(engine.rules, engine.target, files, moving)
     names = [name for name in engine.rules.sets if name not in _OWN]
     return (_not_applied(engine.name, names),) if names else ()
 
 
-def unmatched(
+def unmatched_findings(
     rules: RuleSet, target: Target, files: Iterable[FileReport], moving: frozenset[str] = frozenset()
 ) -> tuple[Finding, ...]:
     """An error for each rule that must match, applies to this target, and matched in no file and no file's path."""

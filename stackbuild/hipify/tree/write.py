@@ -14,7 +14,7 @@ from stackbuild.hipify.tree.outputs import ExistingEntry, OutputFolder
 from stackbuild.hipify.tree.state import STATE, OutputRecord, State
 from stackbuild.model.findings import Finding, Severity
 
-_SHOWN = 5
+_MAX_LINES = 5
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,8 @@ def _verdict(folder: OutputFolder, current: State, output: Output, entry: Existi
 
 
 def _refusal(folder: OutputFolder, refused: Sequence[tuple[Output, str]]) -> UsageError:
-    listed = "; ".join(f"{folder.path / o.path}: {why}" for o, why in refused[:_SHOWN])
-    more = f" (and {len(refused) - _SHOWN} more)" if len(refused) > _SHOWN else ""
+    listed = "; ".join(f"{folder.path / o.path}: {why}" for o, why in refused[:_MAX_LINES])
+    more = f" (and {len(refused) - _MAX_LINES} more)" if len(refused) > _MAX_LINES else ""
     return UsageError(
         f"would be overwritten: {listed}{more}",
         where=str(folder.path),

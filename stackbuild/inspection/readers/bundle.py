@@ -43,7 +43,7 @@ def bundle(at: int, room: int, budget: ReadBudget) -> Pull[Bundle]:
     if head.startswith(MAGIC):
         return (yield from plain(at, room, budget))
     if head.startswith(ccob.MAGIC):
-        return (yield from compressed(at, room, head, budget))
+        return (yield from compressed_bundle(at, room, head, budget))
     raise MalformedError(f"no code-object bundle at offset {at}")
 
 
@@ -115,7 +115,7 @@ def target_of(entry: str) -> str:
     return parts[5].lstrip("-") if len(parts) == 6 else ""
 
 
-def compressed(at: int, room: int, head: bytes, budget: ReadBudget) -> Pull[Bundle]:
+def compressed_bundle(at: int, room: int, head: bytes, budget: ReadBudget) -> Pull[Bundle]:
     """Read a compressed bundle as it inflates, bounded by its header's total (version 1: by the end of its stream)."""
     header = ccob.header(head)
     total = header.total if header.total is not None else room

@@ -61,7 +61,7 @@ def check(claimed: str, listed: object, image: Image, tags: bytes, code: list[Im
     low, high = next(((first, first + size) for first, size in code), (0, 0))
     for entry in listed if isinstance(listed, list) else ():  # called 80,000 times a wheel
         try:
-            name, said_lds, said_scratch = _SAID(entry)
+            name, said_lds, said_scratch = _FIGURES(entry)
         except KeyError:  # an older compiler leaves out what is zero
             name = entry.get(b".symbol") or entry.get(b".name", b"") + b".kd"
             said_lds, said_scratch = (entry.get(key, 0) for key in _SIZES)
@@ -82,7 +82,7 @@ def check(claimed: str, listed: object, image: Image, tags: bytes, code: list[Im
 
 
 _SIZES = (b".group_segment_fixed_size", b".private_segment_fixed_size")
-_SAID = itemgetter(b".symbol", *_SIZES)
+_FIGURES = itemgetter(b".symbol", *_SIZES)
 _UNPACK = struct.Struct("<II8xq").unpack_from
 
 

@@ -90,7 +90,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         cause = cause.__context__
 
 
-def merged(spans: Iterable[SectionRange]) -> list[SectionRange]:
+def merge_spans(spans: Iterable[SectionRange]) -> list[SectionRange]:
     """Stretches in order, those that overlap made one."""
     ranges: list[SectionRange] = []
     for at, size in sorted(spans):
@@ -121,7 +121,7 @@ def _library(elf: Any, source: ByteSource, budget: ReadBudget) -> tuple[Library,
         unfilled=tuple(name for name, section in sections if section["sh_type"] == "SHT_NOBITS" and section["sh_size"]),
     )  # fmt: skip
     text = [(int(s["sh_offset"]), int(s["sh_size"])) for name, s in sections if _holds_text(name, s)]
-    return library, spans, merged(text if sections else loaded.stretches())
+    return library, spans, merge_spans(text if sections else loaded.stretches())
 
 
 def _check_kind(elf: Any, loaded: ElfImage, path: str) -> None:

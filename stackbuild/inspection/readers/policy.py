@@ -24,7 +24,7 @@ def _policies() -> WheelPolicies:
     return WheelPolicies(libc=Libc.GLIBC, arch=Architecture.x86_64)
 
 
-def satisfied(libraries: Iterable[Library], claimed: Iterable[str]) -> Policy | None:
+def satisfied_policy(libraries: Iterable[Library], claimed: Iterable[str]) -> Policy | None:
     """The policy of x86-64 libraries together and how the `claimed` tags fail, or None where there are no libraries."""
     hosts = [lib for lib in libraries if lib.machine == 62]
     if not hosts:

@@ -8,7 +8,7 @@ from itertools import combinations
 
 from stackbuild.inspection.facts import Facts
 from stackbuild.inspection.readers.install_paths import landing
-from stackbuild.inspection.rules.rule import ERROR, JointRule, SubjectEvidence, counted, some
+from stackbuild.inspection.rules.rule import ERROR, JointRule, SubjectEvidence, count_of, some
 
 
 def overwrite(all_facts: tuple[Facts, ...]) -> Iterator[SubjectEvidence]:
@@ -19,7 +19,7 @@ def overwrite(all_facts: tuple[Facts, ...]) -> Iterator[SubjectEvidence]:
             if shared:
                 yield (
                     f"{one.wheel.name} + {two.wheel.name}",
-                    f"{counted(len(shared), 'file')} of the same name: {some(shared)}",
+                    f"{count_of(len(shared), 'file')} of the same name: {some(shared)}",
                 )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from stackbuild.inspection.expectations import Expectations
 from stackbuild.inspection.facts import Facts, Library
 from stackbuild.inspection.readers.bundle import target_of
-from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, SubjectEvidence, counted, rule, some
+from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, SubjectEvidence, count_of, rule, some
 from stackbuild.inspection.rules.variants import alternatives
 from stackbuild.inspection.summary import by_target
 from stackbuild.tables.targets import in_file_name, is_known, normal, processor
@@ -69,7 +69,7 @@ def bundle_hash(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvi
     for device in facts.device:
         wrong = [bundle.offset for bundle in device.bundles if bundle.hash_ok is False]
         if wrong:
-            yield device.path, f"{counted(len(wrong), 'bundle')} with a wrong hash, at offset {some(wrong)}"
+            yield device.path, f"{count_of(len(wrong), 'bundle')} with a wrong hash, at offset {some(wrong)}"
 
 
 @rule(
@@ -82,11 +82,11 @@ def empty(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]
     most = max((t.working for t in facts.targets), default=0)
     for target in facts.targets:
         if target.kernels and not target.working:
-            yield target.target, f"{counted(target.kernels, 'kernel')}, all of them empty"
+            yield target.target, f"{count_of(target.kernels, 'kernel')}, all of them empty"
         elif not target.kernels and most:
             yield (
                 target.target,
-                f"{counted(target.objects, 'code object')} without a kernel, another target has {most:,}",
+                f"{count_of(target.objects, 'code object')} without a kernel, another target has {most:,}",
             )
 
 
@@ -109,7 +109,7 @@ def uneven(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence
         for target in targets:
             if 0 < target.working * 2 < most:
                 subject = target.target if devices is units[0] else f"{devices[0].path} {target.target}"
-                yield subject, f"{counted(target.working, 'non-empty kernel')}, another target has {most:,}"
+                yield subject, f"{count_of(target.working, 'non-empty kernel')}, another target has {most:,}"
 
 
 @rule(
@@ -122,12 +122,14 @@ def uneven(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence
 def bundle_targets(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A bundle of a library lacks a target that another bundle of the same library has."""
     for device in facts.device:
-        target_sets = [frozenset(normal(o.target) for o in bundle.objects) for bundle in device.bundles if bundle.objects]
+        target_sets = [
+            frozenset(normal(o.target) for o in bundle.objects) for bundle in device.bundles if bundle.objects
+        ]
         every = frozenset().union(*target_sets)
         lacking = [target for target in sorted(every) if not all(target in one for one in target_sets)]
         if device.section != "file" and lacking:
             few = sum(one < every for one in target_sets)
-            yield device.path, f"{few} of {counted(len(target_sets), 'bundle')} without {some(lacking)}"
+            yield device.path, f"{few} of {count_of(len(target_sets), 'bundle')} without {some(lacking)}"
 
 
 @rule(
@@ -143,7 +145,7 @@ def spills(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence
             yield (
                 target.target,
                 (
-                    f"{counted(target.spilling, 'kernel')} spill; worst {worst.vgpr_spills} VGPRs and {worst.scratch} B of scratch in"
+                    f"{count_of(target.spilling, 'kernel')} spill; worst {worst.vgpr_spills} VGPRs and {worst.scratch} B of scratch in"
                     f" {worst.name[:80]}"
                 ),
             )
@@ -168,14 +170,14 @@ def fatbin_size(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvi
     fix="Compile with `--offload-compress`, or ship one device wheel per target.",
     link="https://github.com/ROCm/rocm-systems/pull/3855",
 )  # fmt: skip
-def uncompressed(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
+def uncompressed_bundles(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """More than 64 MiB of plain bundles in one file."""
     for device in facts.device:
         plain = sum(bundle.size for bundle in device.bundles if bundle.compression == "none" and bundle.entries)
         if plain > _WORTH:
             yield (
                 device.path,
-                f"{plain / 1e6:.0f} MB of code objects for {counted(_targets(device.objects), 'target')}, not compressed",
+                f"{plain / 1e6:.0f} MB of code objects for {count_of(_targets(device.objects), 'target')}, not compressed",
             )
 
 
@@ -208,7 +210,7 @@ def wrappers(facts: Facts, expectations: Expectations) -> Iterator[SubjectEviden
     for lib in facts.libraries:
         registered = _registered(lib)
         if registered > bundles.get(lib.path, registered):
-            yield lib.path, f"{counted(registered, 'wrapper')}, {counted(bundles[lib.path], 'bundle')}"
+            yield lib.path, f"{count_of(registered, 'wrapper')}, {count_of(bundles[lib.path], 'bundle')}"
 
 
 @rule(
@@ -228,7 +230,7 @@ def lost(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
         if ".hip_fatbin" in lib.unfilled:
             yield lib.path, "its .hip_fatbin has a size, but no bytes in the file"
         elif _registered(lib) or "__hipRegisterFatBinary" in lib.undefined:
-            yield lib.path, f"{counted(_registered(lib), 'wrapper')}, no bundle"
+            yield lib.path, f"{count_of(_registered(lib), 'wrapper')}, no bundle"
 
 
 def _bundles(facts: Facts) -> dict[str, int]:
@@ -252,7 +254,7 @@ def section(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidenc
     has_sections = {lib.path for lib in facts.libraries if lib.sections}
     for device in facts.device:
         if device.section == "elsewhere" and device.path in has_sections:
-            yield device.path, f"{counted(len(device.bundles), 'bundle')} outside of .hip_fatbin"
+            yield device.path, f"{count_of(len(device.bundles), 'bundle')} outside of .hip_fatbin"
 
 
 @rule(
@@ -267,7 +269,7 @@ def bundle_empty(facts: Facts, expectations: Expectations) -> Iterator[SubjectEv
         bundles = [each for each in device.bundles if each.compression != "none" or each.entries or not each.objects]
         bare = [each.offset for each in bundles if not each.device_entries]
         if bare:
-            yield device.path, f"{counted(len(bare), 'bundle')} without code for a GPU, at offset {some(bare)}"
+            yield device.path, f"{count_of(len(bare), 'bundle')} without code for a GPU, at offset {some(bare)}"
         vacant = sorted({entry for each in bundles for entry in each.vacant})
         if vacant:
             yield device.path, f"no bytes for {some(vacant)}"
@@ -349,10 +351,10 @@ def tensile_lost(facts: Facts, expectations: Expectations) -> Iterator[SubjectEv
     for extra in facts.extras if len(facts.members) > 1 else ():
         lost = [name for name in extra.refers if f"{_folder(extra.path)}/{name}.dat".lstrip("/") not in have]
         if lost:
-            yield extra.path, f"{len(lost)} of {counted(len(extra.refers), 'file')} missing, such as {lost[0]}.dat"
+            yield extra.path, f"{len(lost)} of {count_of(len(extra.refers), 'file')} missing, such as {lost[0]}.dat"
 
 
 RULES = (
-    target_lie, target_unknown, bundle_hash, empty, uneven, bundle_targets, spills, fatbin_size, uncompressed, mixed_versions, wrappers,
+    target_lie, target_unknown, bundle_hash, empty, uneven, bundle_targets, spills, fatbin_size, uncompressed_bundles, mixed_versions, wrappers,
     lost, section, bundle_empty, target_twice, triple, tensile_pair, tensile_lost,
 )  # fmt: skip

@@ -10,7 +10,7 @@ from stackbuild.inspection.expectations import Expectations
 from stackbuild.inspection.facts import Facts, Library
 from stackbuild.inspection.readers.install_paths import landing
 from stackbuild.inspection.readers.providers import bridge_stem
-from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, SubjectEvidence, counted, rule, some
+from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, SubjectEvidence, count_of, rule, some
 
 _LD_SO = "https://man7.org/linux/man-pages/man8/ld.so.8.html"
 
@@ -43,7 +43,7 @@ def cwd_runpath(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvi
         paths = _search_path(lib)
         loose = [element for element in paths if _is_loose(element)]
         if loose:
-            yield lib.path, f"RUNPATH is {':'.join(paths)!r}: {counted(len(loose), 'element')} empty or relative"
+            yield lib.path, f"RUNPATH is {':'.join(paths)!r}: {count_of(len(loose), 'element')} empty or relative"
         needed = [name for name in lib.needed if "/" in name and _is_loose(name)]
         if needed:
             yield lib.path, f"needs {some(needed)}, looked for from the current directory"
@@ -168,7 +168,7 @@ ALSO = {
     fix="Link the library the symbols are from (CMake: target_link_libraries), and link with `-Wl,--no-undefined`.",
     link="https://github.com/microsoft/onnxruntime/pull/15204",
 )  # fmt: skip
-def underlinked(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
+def undeclared_libraries(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """Undefined symbols of a ROCm library that DT_NEEDED does not name."""
     for lib in facts.libraries:
         missing: dict[str, list[str]] = {}
@@ -179,7 +179,7 @@ def underlinked(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvi
         for library, symbols in missing.items():
             yield (
                 lib.path,
-                f"{counted(len(symbols), 'symbol')} of {library} undefined, but it is not needed: {some(symbols)}",
+                f"{count_of(len(symbols), 'symbol')} of {library} undefined, but it is not needed: {some(symbols)}",
             )
 
 
@@ -207,7 +207,7 @@ def isa(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     why="They are downloaded and installed by every user and used by none of them.",
     fix="`strip --strip-unneeded` before RECORD is written (keep the debug files apart).",
 )  # fmt: skip
-def unstripped(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
+def unstripped_symbols(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A megabyte or more of .symtab, .strtab and .debug sections."""
     for lib in facts.libraries:
         spare = lib.symtab_bytes + lib.debug_bytes
@@ -286,10 +286,10 @@ def exports_many(facts: Facts, expectations: Expectations) -> Iterator[SubjectEv
             r"(libonnxruntime|onnxruntime_pybind11_state)", lib.path.rsplit("/", 1)[-1]
         )
         if known and len(lib.exports) > 64:
-            yield lib.path, f"exports {counted(len(lib.exports), 'symbol')}: {some(lib.exports)}"
+            yield lib.path, f"exports {count_of(len(lib.exports), 'symbol')}: {some(lib.exports)}"
 
 
 RULES = (
-    cwd_runpath, runpath_separator, text_relocations, absolute_runpath, escaping_runpath, exec_stack, soname, underlinked, isa, unstripped, machine, ep_exports,
+    cwd_runpath, runpath_separator, text_relocations, absolute_runpath, escaping_runpath, exec_stack, soname, undeclared_libraries, isa, unstripped_symbols, machine, ep_exports,
     exports_many,
 )  # fmt: skip

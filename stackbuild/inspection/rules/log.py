@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 from stackbuild.inspection.expectations import Expectations
 from stackbuild.inspection.facts import Facts
-from stackbuild.inspection.rules.rule import ERROR, SubjectEvidence, counted, rule, some
+from stackbuild.inspection.rules.rule import ERROR, SubjectEvidence, count_of, rule, some
 
 
 @rule(
@@ -24,7 +24,7 @@ def unused_option(facts: Facts, expectations: Expectations) -> Iterator[SubjectE
             n for n in facts.log.unused_options if not any(fnmatchcase(n, p) for p in expectations.unused_options)
         ]
         if unused:
-            yield facts.subject, f"{counted(len(unused), 'option')} not used: {some(unused, 8)}"
+            yield facts.subject, f"{count_of(len(unused), 'option')} not used: {some(unused, 8)}"
 
 
 @rule(

@@ -21,7 +21,7 @@ def _problems(facts: Facts, kind: ProblemKind) -> Iterator[SubjectEvidence]:
     why="What a loader makes of such a file is undefined: it may refuse it, crash, or read something else than was checked.",
     fix="Build or fetch the file again. If it came from a fresh build, the linker, patchelf or strip damaged it.",
 )  # fmt: skip
-def malformed(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
+def malformed_parts(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A truncated, mutated or lying wheel, ELF, bundle, code object or its metadata; a hash or CRC that is not the content's."""
     return _problems(facts, ProblemKind.MALFORMED)
 
@@ -69,4 +69,4 @@ def unclean(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidenc
         yield problem.subject, problem.what
 
 
-RULES = (malformed, limit, unread, unclean)
+RULES = (malformed_parts, limit, unread, unclean)

@@ -22,7 +22,7 @@ from stackbuild.inspection.readers.wheel import (
     required_names,
     same_version,
 )
-from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, SubjectEvidence, counted, rule, some
+from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, SubjectEvidence, count_of, rule, some
 
 _RECORD_SPEC = "https://packaging.python.org/en/latest/specifications/recording-installed-packages/"
 
@@ -120,7 +120,7 @@ def meta_name(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvide
     fix="Add the distribution to the wheel's dependencies.",
     link="https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist-multiple-use",
 )  # fmt: skip
-def undeclared(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
+def undeclared_imports(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A module imported unconditionally, by Python or by an extension's numpy binding, no requirement of its name, and no
     requirement that could bring it: a wheel that requires more than numpy and its like gets SB-META-TRANSITIVE."""
     for path, module in () if _may_bring_more(facts) else _not_declared(facts):
@@ -338,10 +338,10 @@ def duplicate(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvide
             same[member.size, member.crc32].append(member.path)
     for (size, _), paths in same.items():
         if len(paths) > 1:
-            yield paths[0], f"{counted(len(paths), 'copy')} of {size:,} bytes: {some(paths)}"
+            yield paths[0], f"{count_of(len(paths), 'copy')} of {size:,} bytes: {some(paths)}"
 
 
 RULES = (
-    record_hash, record_mismatch, meta_name, undeclared, transitive, requires, wheel_version, entry_point, startup, licence,
+    record_hash, record_mismatch, meta_name, undeclared_imports, transitive, requires, wheel_version, entry_point, startup, licence,
     description, version_local, build_info, shared_module, duplicate,
 )  # fmt: skip

@@ -11,7 +11,7 @@ from stackbuild.inspection.expectations import Expectations
 from stackbuild.inspection.facts import Facts, Library, ProviderLibrary
 from stackbuild.inspection.readers.providers import bridge_stem
 from stackbuild.inspection.readers.wheel import required_names, same_version
-from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, SubjectEvidence, counted, rule, some
+from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, SubjectEvidence, count_of, rule, some
 from stackbuild.inspection.rules.variants import alternatives
 from stackbuild.tables.targets import normal
 
@@ -49,7 +49,7 @@ def rocm_majors(lib: Library) -> dict[str, tuple[int, ...]]:
     fix="Build everything against one ROCm; look for a cached or prebuilt dependency of the other.",
     link="https://github.com/microsoft/onnxruntime/issues/20929",
 )  # fmt: skip
-def mixed(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
+def mixed_majors(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """Needed sonames that no single ROCm major has together. Libraries that are alternatives of each other (one folder,
     names that differ by numbers alone, the same exports) each may be for another ROCm."""
     for lib in facts.libraries:
@@ -107,7 +107,7 @@ def _not_of(major: int, lib: Library) -> list[str]:
     " older than ROCm 7.",
     link="https://github.com/microsoft/onnxruntime/pull/19586",
 )  # fmt: skip
-def grafted(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
+def grafted_libraries(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A file named like a ROCm library, hashed names of auditwheel included, in a wheel that is not ROCm itself."""
     if facts.wheel is None or facts.wheel.name.startswith(("rocm", "amd-", "migraphx", "hip")):
         return
@@ -132,7 +132,7 @@ def no_provider(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvi
         return
     ours = [p for p in facts.providers if p.form != "bridge" or bridge_stem(p.path) in ("rocm", "migraphx", "hipdnn")]
     if not ours and not facts.device:
-        yield metadata.name, f"no ROCm provider among {counted(len(facts.libraries), 'library')}"
+        yield metadata.name, f"no ROCm provider among {count_of(len(facts.libraries), 'library')}"
 
 
 @rule(
@@ -262,7 +262,7 @@ def recipe_exclude(facts: Facts, expectations: Expectations) -> Iterator[Subject
     needed = {name for lib in facts.libraries for name in lib.needed}
     for pattern in expectations.excludes:
         if not any(fnmatchcase(name, pattern) for name in needed):
-            yield pattern, f"none of {counted(len(needed), 'needed soname')} matches"
+            yield pattern, f"none of {count_of(len(needed), 'needed soname')} matches"
 
 
 @rule(
@@ -284,6 +284,6 @@ def external(facts: Facts, expectations: Expectations) -> Iterator[SubjectEviden
 
 
 RULES = (
-    mixed, wrong_soname, grafted, external, no_provider, plugin_depends, recipe_gfx, recipe_kernels, recipe_providers,
+    mixed_majors, wrong_soname, grafted_libraries, external, no_provider, plugin_depends, recipe_gfx, recipe_kernels, recipe_providers,
     recipe_version, recipe_size, recipe_exclude,
 )  # fmt: skip

@@ -81,7 +81,7 @@ def some(items: Iterable[object], most: int = 4) -> str:
     return listing + (f" and {len(listed) - most} more" if len(listed) > most else "")
 
 
-def counted(number: int, noun: str) -> str:
+def count_of(number: int, noun: str) -> str:
     """`1 kernel`, `81,688 kernels`, `2 libraries`, `3 matches`."""
     if number == 1:
         return f"1 {noun}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from stackbuild.inspection.expectations import Expectations
 from stackbuild.inspection.facts import Facts
-from stackbuild.inspection.rules.rule import ERROR, WARNING, SubjectEvidence, counted, rule, some
+from stackbuild.inspection.rules.rule import ERROR, WARNING, SubjectEvidence, count_of, rule, some
 
 
 @rule(
@@ -20,7 +20,7 @@ def home_path(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvide
     for hit in facts.texts:
         is_prose = hit.path.endswith((".py", ".md", ".txt", ".rst", ".dist-info/METADATA"))
         if hit.kind == "home-path" and not is_prose:
-            yield hit.path, f"{counted(hit.count, 'path')}, such as {hit.samples[0]}"
+            yield hit.path, f"{count_of(hit.count, 'path')}, such as {hit.samples[0]}"
 
 
 @rule(
@@ -33,7 +33,7 @@ def secret(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence
     storage, model hubs, chat and payment services, JSON web tokens, bearer tokens and netrc lines. Never shown whole."""
     for hit in facts.texts:
         if hit.kind == "secret":
-            yield hit.path, f"{counted(hit.count, 'match')}: {some(hit.samples)}"
+            yield hit.path, f"{count_of(hit.count, 'match')}: {some(hit.samples)}"
 
 
 RULES = (home_path, secret)

@@ -16,7 +16,7 @@ from stackbuild.model.components import OnnxRuntime, Scalar
 from stackbuild.model.plan import Command, Step
 from stackbuild.plan.steps.cmake import spell
 from stackbuild.plan.steps.context import Context, session_step
-from stackbuild.plan.steps.rocm import common, demanded, deps_step
+from stackbuild.plan.steps.rocm import common, demanded_entries, deps_step
 from stackbuild.sources.upstream import REGENERATED
 
 LINUX_DEPS = (
@@ -64,7 +64,7 @@ def steps(name: str, component: OnnxRuntime, context: Context) -> tuple[Step, ..
             "ORT_BUILD_WITH_CACHE": "0",
         },
         (known.need(deps.name, f"/src/{component.source}-deps"),),
-        demanded(_entries(name, component, known), component.unused_ok),
+        demanded_entries(_entries(name, component, known), component.unused_ok),
     )
     return (deps, build)
 

@@ -15,7 +15,7 @@ NEVER_ASKED = ("CMAKE_HIP_COMPILER", *LAUNCHERS)
 """Cache entries that every component is given and some languages never ask for."""
 
 
-def demanded(entries: Mapping[str, Scalar], allowed: tuple[str, ...]) -> tuple[str, ...]:
+def demanded_entries(entries: Mapping[str, Scalar], allowed: tuple[str, ...]) -> tuple[str, ...]:
     """The entries that a project must use: those given, but for languages it may not have and those allowed unused."""
     return tuple(sorted(set(entries) - {*NEVER_ASKED, *allowed}))
 
@@ -70,7 +70,7 @@ def cmake_step(
     entries = {**common(component, context), **options, **component.options}
     configure, *rest = cmake_commands(name, f"/src/{component.source}", entries, component.generator)
     commands = (*before, configure, *configured, *rest)
-    must_use = demanded(entries, (*unused_ok, *component.unused_ok))
+    must_use = demanded_entries(entries, (*unused_ok, *component.unused_ok))
     return session_step(
         name, component, context, (*commands, *after), component.source, dict(env or {}), more, must_use
     )

@@ -8,7 +8,7 @@ import error_metrics
 import oneop
 import onnxruntime as ort
 from probe import JobDict, error_text, main
-from sessions import NO_FALLBACK, RECORD, assigned, options, session
+from sessions import NO_FALLBACK, RECORD, assigned_nodes, options, session
 
 
 def do(job: JobDict) -> JobDict:
@@ -30,8 +30,8 @@ def one(op: str, job: JobDict) -> JobDict:
     except Exception as error:
         return {"error": error_text(error)}
     return {
-        "assigned": assigned(inference),
-        "errors": dataclasses.asdict(error_metrics.errors(got, oneop.expected(op))),
+        "assigned": assigned_nodes(inference),
+        "errors": dataclasses.asdict(error_metrics.errors(got, oneop.reference(op))),
     }
 
 

@@ -22,7 +22,7 @@ def do(job: JobDict) -> JobDict:
     session_options = options({})
     session_options.register_custom_ops_library(package_library(job["module"]))
     rows: dict[str, JobDict] = {}
-    for case in sampled(kernel_cases.all_cases(job["seed"]), job["op"], *job["sample"]):
+    for case in sample(kernel_cases.all_cases(job["seed"]), job["op"], *job["sample"]):
         row = rows.setdefault(str(case.dtype), {"cases": 0, "wrong": [], "failed": [], "worst": None})
         row["cases"] += 1
         try:
@@ -36,7 +36,7 @@ def do(job: JobDict) -> JobDict:
     return {"rows": rows, "onnxruntime": ort.__version__}
 
 
-def sampled(cases: Iterable[Any], op: str, most: int, largest: int) -> Iterator[Any]:
+def sample(cases: Iterable[Any], op: str, most: int, largest: int) -> Iterator[Any]:
     """The operator's cases: all, or of each element type `most` of those with at most `largest` values, from the fewest to the most."""
     kinds: dict[str, list[Any]] = {}
     for case in cases:

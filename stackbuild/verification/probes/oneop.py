@@ -58,10 +58,10 @@ def model(op: str, kind: int = TensorProto.FLOAT) -> Any:
 
 
 def shape_of(op: str) -> tuple[int, ...]:
-    return tuple(expected(op).shape)
+    return tuple(reference(op).shape)
 
 
-def expected(op: str) -> np.ndarray:
+def reference(op: str) -> np.ndarray:
     """The answer in float64, from the same values as rounded to float32."""
     shapes, attributes = TABLE[op]
     names = [f"x{number}" for number in range(len(shapes))]

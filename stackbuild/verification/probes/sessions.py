@@ -64,7 +64,7 @@ def own_devices(package: Any, offered: list[Any]) -> list[Any]:
     return [d for d in offered if kinds is None or str(d.device.type).rsplit(".", 1)[-1] in kinds]
 
 
-def assigned(inference: ort.InferenceSession) -> dict[str, int]:
+def assigned_nodes(inference: ort.InferenceSession) -> dict[str, int]:
     """Nodes each provider was given, where the runtime tells (1.24 and later); {} elsewhere."""
     if not hasattr(inference, "get_provider_graph_assignment_info"):
         return {}

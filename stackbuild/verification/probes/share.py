@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import onnxruntime as ort
 from probe import JobDict, main
-from sessions import RECORD, assigned, feeds, options, session
+from sessions import RECORD, assigned_nodes, feeds, options, session
 
 
 def do(job: JobDict) -> JobDict:
@@ -19,15 +19,15 @@ def do(job: JobDict) -> JobDict:
     values = feeds(inference, job["sizes"], job["highs"])
     for _ in range(job.get("runs", 1)):
         outputs = inference.run(None, values)
-    nodes, seconds = profiled(Path(inference.end_profiling()))
+    nodes, seconds = profile_totals(Path(inference.end_profiling()))
     np.savez(job["keep"], *outputs)
     return {
-        "providers": inference.get_providers(), "assigned": assigned(inference), "nodes": nodes, "seconds": seconds,
+        "providers": inference.get_providers(), "assigned": assigned_nodes(inference), "nodes": nodes, "seconds": seconds,
         "onnxruntime": ort.__version__,
     }  # fmt: skip
 
 
-def profiled(path: Path) -> tuple[dict[str, int], dict[str, float]]:
+def profile_totals(path: Path) -> tuple[dict[str, int], dict[str, float]]:
     """Distinct nodes and seconds of kernel time by provider."""
     names: dict[str, set[str]] = {}
     seconds: dict[str, float] = {}

@@ -16,7 +16,7 @@ from stackbuild.inspection.readers.budget import ReadBudget
 from stackbuild.inspection.readers.byte_parser import MalformedError
 from stackbuild.inspection.readers.loader import NEEDED, ElfImage
 from stackbuild.inspection.readers.source import LooseFile
-from stackbuild.inspection.rules.rule import RuleDescription, counted
+from stackbuild.inspection.rules.rule import RuleDescription, count_of
 from stackbuild.model.findings import Finding
 from stackbuild.tables.gpu_limits import limits_of
 from stackbuild.verification.catalogue import EMULATED_ACCESS, EMULATED_CALL, EMULATED_CODE, OPERATOR
@@ -145,7 +145,7 @@ def _provider(context: RungContext, service: EmulatorService) -> RungOutcome:
 def _work(service: EmulatorService) -> str:
     """What ran, in a few words."""
     dispatches = service.of("dispatch")
-    return f"{len(dispatches)} dispatches of {counted(len({each.get('kernel') for each in dispatches}), 'kernel')}"
+    return f"{len(dispatches)} dispatches of {count_of(len({each.get('kernel') for each in dispatches}), 'kernel')}"
 
 
 def _idle(context: RungContext, service: EmulatorService) -> Iterator[Finding]:

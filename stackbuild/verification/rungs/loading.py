@@ -10,7 +10,7 @@ from functools import cached_property
 from stackbuild.core.digest import Json
 from stackbuild.inspection.facts import Library
 from stackbuild.inspection.rules.rocm import ROCM_LIBRARIES
-from stackbuild.inspection.rules.rule import counted
+from stackbuild.inspection.rules.rule import count_of
 from stackbuild.model.findings import Finding
 from stackbuild.verification.catalogue import LOAD
 from stackbuild.verification.probe_sandbox import ProbeResult
@@ -102,7 +102,7 @@ def check_loading(probes: LoadProbes) -> RungOutcome:
     total = sum(not lib.is_extension for lib in probes.context.subject.libraries)
     rest = f" (the first {_MOST} of {total})" if total > _MOST else ""
     waits = f"; the rest: {_reason(probes)}" if unloaded_libraries(probes) else ""
-    return RungOutcome(tuple(findings), says=f"{len(able)} of {counted(len(probes.results), 'library')}{rest}{waits}")
+    return RungOutcome(tuple(findings), says=f"{len(able)} of {count_of(len(probes.results), 'library')}{rest}{waits}")
 
 
 def unloaded_libraries(probes: LoadProbes) -> frozenset[str]:
@@ -122,7 +122,7 @@ def check_loading_with_rocm(probes: LoadProbes) -> RungOutcome:
         return RungOutcome(skip="no library waits for it")
     if unloaded_libraries(probes):
         return RungOutcome(tuple(findings), skip=_reason(probes))
-    return RungOutcome(tuple(findings), says=counted(len(probes.results), "library"))
+    return RungOutcome(tuple(findings), says=count_of(len(probes.results), "library"))
 
 
 def _reason(probes: LoadProbes) -> str:

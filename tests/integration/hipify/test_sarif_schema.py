@@ -19,7 +19,7 @@ from stackbuild.actions.package import _deb
 from stackbuild.hipify import SourceSelection, hipify_tree
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Target
-from stackbuild.hipify.rules.rules import joined, read
+from stackbuild.hipify.rules.rules import join, read
 from stackbuild.hipify.tables.installed import Tools
 from stackbuild.views import hipify
 from support.hipify import bundled_rules, small_tables
@@ -53,7 +53,7 @@ def schema(tmp_path_factory: pytest.TempPathFactory) -> Draft7Validator:
 
 
 def document(source: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    rules = joined([OWN, bundled_rules("generic")])
+    rules = join([OWN, bundled_rules("generic")])
     engine = Engine("fast", small_tables(), rules, Target(rocm="6.1", headers=frozenset()), Tools(None, None))
     selection = SourceSelection((source,), out)
     hipify.print_sarif(hipify_tree(selection, engine), selection)

@@ -19,7 +19,7 @@ import pytest
 
 from stackbuild.core import yaml as yamlread
 from stackbuild.pipeline.ci_render import ACTIONS, PipelineRequest, pipeline
-from stackbuild.recipe.load import bundled, load
+from stackbuild.recipe.load import bundled_recipes, load
 from support.wheels import put_statements, small_wheel
 
 ROOT = Path(__file__).parents[3]
@@ -43,7 +43,7 @@ UNKNOWN = ('label "gpu"', 'label "gfx', 'label "ubuntu-24.04"', 'scope "attestat
 
 def written(provider: str, folder: Path) -> list[Path]:
     """Each bundled recipe alone, without a GPU and with each that it builds for; and all recipes together."""
-    recipes = [load(name) for name in sorted(bundled())]
+    recipes = [load(name) for name in sorted(bundled_recipes())]
     wanted = [((one,), gfx) for one in recipes for gfx in ((), tuple(one.recipe.gfx))]
     wanted.append((tuple(recipes), ("gfx90a", "gfx1100")))
     requests = [(some, PipelineRequest(FROM, gfx)) for some, gfx in wanted]

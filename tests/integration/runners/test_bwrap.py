@@ -20,7 +20,7 @@ ROOT = ("--ro-bind", "/", "/")
 
 def inside(script: str, user_namespace: bool, capabilities: tuple[str, ...] = ()) -> str:
     sandbox = bwrap.Bwrap(
-        bwrap.installed(), ROOT, env=(("A", "b"),), user_namespace=user_namespace, capabilities=capabilities
+        bwrap.bwrap_path(), ROOT, env=(("A", "b"),), user_namespace=user_namespace, capabilities=capabilities
     )
     return sandbox.run("/bin/sh", "-c", script)[1]
 

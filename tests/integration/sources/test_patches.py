@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stackbuild.actions.job import Job
-from stackbuild.actions.patching import patched
+from stackbuild.actions.patching import apply_patches
 from stackbuild.checks.patches import patch_findings
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.digest import of_file
@@ -73,9 +73,9 @@ def test_a_patched_source_notes_which_patches_it_has(trees: tuple[Path, Path, Pa
     local = LocalSource(folder)
     step = Step("source.tool", "git", params=(("patches", content(local)),))
     job = Job(step, original, tmp_path, tmp_path / "log", Stopper(), {}, {"tool.patches": local})
-    assert json.loads(patched(job)["patches"]) == [list(row) for row in survey(local)]
+    assert json.loads(apply_patches(job)["patches"]) == [list(row) for row in survey(local)]
     assert (original / "src" / "file.txt").read_text() == "one\n2\n"
-    assert patched(replace(job, step=Step("source.tool", "git"))) == {}
+    assert apply_patches(replace(job, step=Step("source.tool", "git"))) == {}
 
 
 def test_a_patch_that_no_longer_applies_names_its_place(trees: tuple[Path, Path, Path]) -> None:

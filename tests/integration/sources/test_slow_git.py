@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.core.cancel import Stopper, collected
+from stackbuild.core.cancel import Stopper, collect_output
 from stackbuild.core.errors import Interruption, MachineLacks, StepFailed
 from stackbuild.sources import git
 
@@ -21,14 +21,14 @@ def begun(script: str) -> subprocess.Popen[bytes]:
 
 
 def test_what_a_child_says_is_collected() -> None:
-    assert collected(begun("echo out; echo err >&2"), 10, 1 << 20) == (b"out\n", b"err\n")
+    assert collect_output(begun("echo out; echo err >&2"), 10, 1 << 20) == (b"out\n", b"err\n")
 
 
 @pytest.mark.parametrize(("script", "seconds", "wrong"), [("sleep 60", 0.3, TimeoutError), ("yes", 60, OverflowError)])
 def test_a_child_that_does_not_end_is_killed_with_its_group(script: str, seconds: float, wrong: type[Exception]) -> None:
     process = begun(f"{script} & {script}")
     with pytest.raises(wrong):
-        collected(process, seconds, 1 << 20)
+        collect_output(process, seconds, 1 << 20)
     assert process.returncode is not None
 
 

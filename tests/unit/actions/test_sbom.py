@@ -14,7 +14,7 @@ from stackbuild.model.inputs import Inputs
 from stackbuild.model.lock import Lock
 from stackbuild.model.materials import Material, materials_of, materials_text, read_materials
 from stackbuild.plan.resolve import resolve
-from stackbuild.recipe.load import bundled, load
+from stackbuild.recipe.load import bundled_recipes, load
 from stackbuild.recipe.lock_file import read_lock
 from stackbuild.recipe.wheels import wheels_of
 
@@ -32,7 +32,7 @@ def wheel_materials(name: str) -> tuple[Lock, dict[str, tuple[Material, ...]]]:
     return lock, found
 
 
-@pytest.mark.parametrize("name", [name for name in sorted(bundled()) if any(wheels_of(load(name).recipe))])
+@pytest.mark.parametrize("name", [name for name in sorted(bundled_recipes()) if any(wheels_of(load(name).recipe))])
 def test_the_sbom_of_a_bundled_recipe_has_all_that_is_locked(name: str) -> None:
     lock, wheels = wheel_materials(name)
     rows = {material for one in wheels.values() for material in one}

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from stackbuild.__main__ import main
-from stackbuild.checks.outdated import compared
+from stackbuild.checks.outdated import compare_tags
 from stackbuild.core.errors import MachineLacks
 from stackbuild.sources import git
 
@@ -26,13 +26,13 @@ TAGS = ("v1.22.0", "v1.22.1", "v1.22.2", "v1.23.2", "v1.24.0-rc1", "rel-1.99.0",
 def test_releases_written_alike_are_compared_by_their_numbers(
     ref: str, tags: tuple[str, ...], newest: str, line: str
 ) -> None:
-    found = compared("s", "https://host/x", ref, tags)
+    found = compare_tags("s", "https://host/x", ref, tags)
     assert (found.newest, found.in_line, found.problem) == (newest, line, "")
     assert found.is_outdated is bool(newest)
 
 
 def test_a_commit_has_no_place_among_the_tags() -> None:
-    found = compared("s", "https://host/x", "f729a52fafa209a094eb8c6df3433e94423577fe", TAGS)
+    found = compare_tags("s", "https://host/x", "f729a52fafa209a094eb8c6df3433e94423577fe", TAGS)
     assert not found.is_outdated and "commit" in found.problem and not found.unreachable
 
 

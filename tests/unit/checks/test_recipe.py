@@ -6,7 +6,7 @@ from stackbuild.checks.recipe import CheckInput, check_recipe
 from stackbuild.model.findings import Severity
 from stackbuild.model.lock import Lock
 from stackbuild.plan.compatibility import impossible
-from stackbuild.recipe.load import bundled, load, parse
+from stackbuild.recipe.load import bundled_recipes, load, parse
 from stackbuild.recipe.lock_file import read_lock
 from stackbuild.tables.compatibility import Table, table
 from stackbuild.views.recipe import draw_findings
@@ -84,7 +84,7 @@ def test_a_release_that_the_table_has_only_the_line_of_is_said() -> None:
     assert findings("rocm-7.2", *pairs) == findings("rocm-7.2") | {"SB-STACK-ROCM-PATCH": Severity.WARNING}
 
 
-@pytest.mark.parametrize("name", sorted(bundled()))
+@pytest.mark.parametrize("name", sorted(bundled_recipes()))
 def test_no_bundled_recipe_has_an_error_and_each_lock_is_fresh(name: str) -> None:
     loaded = load(name)
     given = CheckInput(loaded.recipe, read_lock(loaded), text_of(name), name, table())

@@ -11,14 +11,14 @@ from stackbuild.checks.new_recipe import new_recipe
 from stackbuild.checks.start import start
 from stackbuild.core.errors import UsageError
 from stackbuild.machine.gpu import Gpu
-from stackbuild.recipe.load import bundled, load
+from stackbuild.recipe.load import bundled_recipes, load
 from stackbuild.tables.compatibility import table
 from stackbuild.tables.proofs import proofs
 from stackbuild.tables.targets import BUILDABLE, processor
 
 
 def test_every_bundled_recipe_says_what_ran_of_it() -> None:
-    assert set(proofs()) == set(bundled())
+    assert set(proofs()) == set(bundled_recipes())
     for name, proof in proofs().items():
         targets = {processor(t) for t in load(name).recipe.gfx}
         assert set(proof.emulated.targets) <= targets and (proof.gpu.ran == "no" or proof.stage == "built"), name

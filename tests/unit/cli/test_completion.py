@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from stackbuild.cli import app, load_commands
-from stackbuild.recipe.load import bundled
+from stackbuild.recipe.load import bundled_recipes
 
 
 def completed(line: str) -> list[str]:
@@ -31,7 +31,7 @@ def completed(line: str) -> list[str]:
     ],
 )
 def test_recipes_are_completed(line: str) -> None:
-    assert completed(line) == list(bundled())
+    assert completed(line) == list(bundled_recipes())
     assert completed(f"{line}rocm-6") == ["rocm-6.4"]
     assert completed(f"{line}./my") == []  # the shell goes on with files
 

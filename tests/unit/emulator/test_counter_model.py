@@ -16,7 +16,7 @@ from stackbuild.emulator.counter_model import (
     model,
     occupancy,
     over_budget,
-    summed,
+    sum_by_kernel,
 )
 from stackbuild.emulator.service import EmulatorReport
 from stackbuild.tables.gpu_limits import limits_of
@@ -38,7 +38,7 @@ def report(kind: str = "dispatch", *, numbers: str = "", resources: str = "32,24
 
 def test_dispatches_of_a_kernel_are_summed_and_what_cannot_be_read_is_left_out() -> None:
     broken = (report(numbers="1,2"), report("finding"), report(resources="32"), report(numbers="x," * len(COUNTERS)))
-    (made,) = summed((report(), report(resources="32,24,16,1024,0"), *broken))
+    (made,) = sum_by_kernel((report(), report(resources="32,24,16,1024,0"), *broken))
     assert made.dispatches == 2 and made.workgroup == 256 and made.lds == 1024 and made.wave == 32
     assert made.counters[COUNTERS[3]] == 6
     assert made.short == "leaky_relu_vectors<fLi4>"

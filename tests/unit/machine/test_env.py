@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from stackbuild.core.errors import UsageError
-from stackbuild.machine.env import FORMS, WORKLOADS, environment, spelled, target_of
+from stackbuild.machine.env import FORMS, WORKLOADS, environment, spell, target_of
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_gpu_like_none_gets_no_wrong_suggestion(name: str) -> None:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_every_line_that_is_set_has_its_source_above_it(workload: str, form: str) -> None:
-    lines = spelled(environment("MI50", workload, {}), form).splitlines()
+    lines = spell(environment("MI50", workload, {}), form).splitlines()
     for above, line in pairwise(lines):
         if not line.startswith(("#", "RUN ")):
             above = lines[lines.index(above) - 1] if above.startswith("# make it first") else above
@@ -63,9 +63,9 @@ def test_a_cache_of_compiled_models_is_of_one_rocm_and_one_gpu_and_is_made() -> 
     assert "/var/cache/ort-migraphx/rocm-7.2.4-gfx942" in {s.value for s in one.settings}
     other = environment("RX 7900 XTX", "onnxruntime", {}, "7.2.4")
     assert {s.value for s in one.settings if s.folder}.isdisjoint(s.value for s in other.settings)
-    assert '/rocm-7.2.4-gfx942"; mkdir -p "$ORT_MIGRAPHX_MODEL_CACHE_PATH"\n' in spelled(one, "shell")
-    assert "RUN mkdir -p /var/cache/ort-migraphx/rocm-7.2.4-gfx942\n" in spelled(one, "dockerfile")
-    assert "# make it first: mkdir -p /var/cache/ort-migraphx/rocm-7.2.4-gfx942\n" in spelled(one, "dotenv")
+    assert '/rocm-7.2.4-gfx942"; mkdir -p "$ORT_MIGRAPHX_MODEL_CACHE_PATH"\n' in spell(one, "shell")
+    assert "RUN mkdir -p /var/cache/ort-migraphx/rocm-7.2.4-gfx942\n" in spell(one, "dockerfile")
+    assert "# make it first: mkdir -p /var/cache/ort-migraphx/rocm-7.2.4-gfx942\n" in spell(one, "dotenv")
     with pytest.raises(UsageError):
         environment("MI300X", "onnxruntime", {}, '7.2"; id; "')
 
@@ -130,5 +130,5 @@ def test_no_gpu_is_hidden_unless_it_is_asked_for() -> None:
 
 
 def test_a_gpus_name_cannot_add_a_line_to_what_a_shell_is_given() -> None:
-    lines = spelled(environment("RX\n6800", "pytorch", {}), "shell").splitlines()
+    lines = spell(environment("RX\n6800", "pytorch", {}), "shell").splitlines()
     assert all(line.startswith(("#", "export ")) for line in lines)

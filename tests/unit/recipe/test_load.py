@@ -7,7 +7,7 @@ import pytest
 from stackbuild.core.errors import RecipeError, UsageError
 from stackbuild.model.recipe import Publish
 from stackbuild.recipe.load import parse
-from stackbuild.recipe.matrix import selected
+from stackbuild.recipe.matrix import selected_values
 from support.recipes import text_of
 
 
@@ -30,10 +30,10 @@ def test_an_index_for_each_rocm() -> None:
 
 def test_a_product_that_is_given_as_a_target_is_told_its_target() -> None:
     with pytest.raises(UsageError) as stopped:
-        selected("gfx target", ("gfx942", "gfx1100"), ("RX 7900 XTX",))
+        selected_values("gfx target", ("gfx942", "gfx1100"), ("RX 7900 XTX",))
     assert stopped.value.next.startswith("write gfx1100")
     with pytest.raises(UsageError) as stopped:
-        selected("gfx target", ("gfx942",), ("RX 7900 XTX",))
+        selected_values("gfx target", ("gfx942",), ("RX 7900 XTX",))
     assert stopped.value.next == "it has: gfx942"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from stackbuild.core.errors import StepFailed
 from stackbuild.sources import git
-from stackbuild.sources.git import in_mirror, vetted
+from stackbuild.sources.git import in_mirror, require_safe_url
 from stackbuild.sources.mirror import Mirror
 
 pytestmark = pytest.mark.usefixtures("empty_mirror")
@@ -55,9 +55,9 @@ def test_a_hostile_git_url_is_refused_whoever_asks(url: str, tmp_path: Path) -> 
 
 def test_a_secret_in_a_refused_url_is_not_repeated() -> None:
     with pytest.raises(StepFailed) as stopped:
-        git.vetted("https://ghp_secret@github.com/o/r")
+        git.require_safe_url("https://ghp_secret@github.com/o/r")
     assert "secret" not in str(stopped.value)
-    assert git.vetted("ssh://git@github.com:22/o/r.git")
+    assert git.require_safe_url("ssh://git@github.com:22/o/r.git")
 
 
 @pytest.mark.parametrize(
@@ -70,19 +70,19 @@ def test_a_secret_in_a_refused_url_is_not_repeated() -> None:
     ],
 )
 def test_a_relative_submodule_leads_from_its_parent(said: str, meant: str) -> None:
-    assert git.vetted(git._beside(said, URL)) == meant
+    assert git.require_safe_url(git._beside(said, URL)) == meant
 
 
 @pytest.mark.parametrize("said", ["../../../x", "../../../../x", "../../../../../x"])
 def test_a_relative_submodule_does_not_lead_out_of_the_host(said: str) -> None:
     with pytest.raises(StepFailed, match="is refused"):
-        git.vetted(git._beside(said, URL))
+        git.require_safe_url(git._beside(said, URL))
 
 
 def test_git_may_speak_to_nothing_but_the_mirror(empty_mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[list[str]] = []
     monkeypatch.setattr(library.Git, "execute", lambda self, words, **more: said.append(words) or SimpleNamespace(proc=ENDED))
-    monkeypatch.setattr(git, "collected", lambda process, seconds, most: (b"", b""))
+    monkeypatch.setattr(git, "collect_output", lambda process, seconds, most: (b"", b""))
     (empty_mirror / "org" / "tool.git").mkdir(parents=True)
     (empty_mirror / "org" / "tool.git" / "HEAD").touch()
     git._git(Path("/"), "ls-remote", str(empty_mirror / "org" / "tool.git"), mirror=Mirror(empty_mirror))
@@ -104,7 +104,7 @@ def test_git_may_speak_to_nothing_but_the_mirror(empty_mirror: Path, monkeypatch
 )  # fmt: skip
 def test_a_git_url_that_is_more_than_an_address_is_refused(url: str) -> None:
     with pytest.raises(StepFailed, match="is refused"):
-        vetted(url)
+        require_safe_url(url)
 
 
 def test_a_mirror_is_found_by_host_and_path(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks
-from stackbuild.store.maintenance import collect, listing, unfinished
+from stackbuild.store.maintenance import collect, listing, unfinished_steps
 from stackbuild.store.records import Record
 from stackbuild.store.store import Store
 from stackbuild.store.unfinished import UnfinishedMark
@@ -73,14 +73,14 @@ def test_what_did_not_end_is_told_with_its_size_and_collected_when_old(store: St
             store.mark(staging, UnfinishedMark(f"r.{name}", "k", "sandbox", boot))
         store.keep_failed(f"r.{name}", staging, at_rest=False)
     (store.root / "failed" / "r.failed" / "work" / "closed").mkdir(mode=0)
-    found = unfinished(store)
+    found = unfinished_steps(store)
     assert [(row.name, row.waits) for row in found] == [("r.failed", False), ("r.lost", False), ("r.waits", True)]
     assert all(100_000 <= row.size < 130_000 for row in found)
     draw_listing((), found, store.root)
     said = capsys.readouterr().out
     assert "not finished: r.waits, 0.1 MB; the next build resumes in it" in said and "r.lost, 0.1 MB; `stackbuild shell`" in said
-    assert collect(store, 1, time.time()).size == 0 and len(unfinished(store)) == 3
-    assert collect(store, 1, time.time() + 2 * 86400).size >= 300_000 and unfinished(store) == ()
+    assert collect(store, 1, time.time()).size == 0 and len(unfinished_steps(store)) == 3
+    assert collect(store, 1, time.time() + 2 * 86400).size >= 300_000 and unfinished_steps(store) == ()
 
 
 def test_compiler_caches_go_when_they_were_not_used_for_so_long(store: Store) -> None:

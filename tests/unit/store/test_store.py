@@ -24,7 +24,7 @@ def test_what_is_kept_is_found_again(store: Store) -> None:
     record = put(store)
     assert again(store).find(KEY) == record
     assert store.check(record.tree) == ""
-    with tree.opened(store.tree(record.tree)) as top:
+    with tree.open_folder(store.tree(record.tree)) as top:
         found = {one.path for one in tree.walk(top)}
     assert found == {"sub", "sub/code", "tool", "link", "empty", "nothing"}
     assert not (store.tree(record.tree) / "tool").stat().st_mode & 0o222

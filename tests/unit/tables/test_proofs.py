@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from stackbuild.recipe.load import bundled
+from stackbuild.recipe.load import bundled_recipes
 from stackbuild.tables.proofs import Proof, RecipeTrial, proofs
 
 NO, YES = RecipeTrial(ran="no"), RecipeTrial(ran="yes")
 
 
 def test_every_bundled_recipe_has_a_row_and_no_other_has() -> None:
-    assert set(proofs()) == set(bundled())
+    assert set(proofs()) == set(bundled_recipes())
 
 
 def test_something_partly_done_says_what_is_missing() -> None:

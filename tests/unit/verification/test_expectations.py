@@ -12,8 +12,8 @@ from stackbuild.core.errors import RecipeError, UsageError
 from stackbuild.inspection import NOTHING, Expectations, inspect, judge
 from stackbuild.inspection.readers.providers import BRIDGE_NAMES
 from stackbuild.model.recipe import Recipe
-from stackbuild.recipe.load import bundled, load, parse
-from stackbuild.recipe.wheels import NAMES, narrowed, wheels_of
+from stackbuild.recipe.load import bundled_recipes, load, parse
+from stackbuild.recipe.wheels import NAMES, narrow, wheels_of
 from stackbuild.verification.expectations import expectations_of
 from support.binaries import GOOD, library
 
@@ -122,7 +122,7 @@ def test_a_wheel_per_target_owes_that_target() -> None:
 
 
 def test_each_bundled_recipe_demands_of_each_wheel_what_it_can_bring() -> None:
-    for name in bundled():
+    for name in bundled_recipes():
         made = load(name).recipe
         for packed in wheels_of(made):
             found = expectations_of(made, packed.wheel.distribution)
@@ -272,17 +272,17 @@ def test_a_pattern_of_what_the_machine_provides_names_it(tmp_path: Path) -> None
 
 def test_a_build_for_some_targets_owes_those_and_is_no_whole_wheel() -> None:
     whole = recipe({"kind": "kernels", "source": "s"})
-    chosen, partial = narrowed(whole, ("gfx942",))
+    chosen, partial = narrow(whole, ("gfx942",))
     assert expectations_of(chosen, "a-wheel").gfx == ("gfx942",)
     assert partial == ("a-wheel",)
-    assert narrowed(whole, ()) == (whole, ())
-    assert narrowed(whole, ("gfx942", "gfx90a"))[1] == ()
+    assert narrow(whole, ()) == (whole, ())
+    assert narrow(whole, ("gfx942", "gfx90a"))[1] == ()
 
 
 def test_what_holds_no_code_or_is_made_once_a_target_is_whole_with_some_targets() -> None:
-    assert narrowed(recipe(ORT | {"providers": ["migraphx"]}), ("gfx942",))[1] == ()
+    assert narrow(recipe(ORT | {"providers": ["migraphx"]}), ("gfx942",))[1] == ()
     one_each = recipe({"kind": "kernels", "source": "s"}, matrix={"per_gfx": True})
-    assert narrowed(one_each, ("gfx942",))[1] == ()
+    assert narrow(one_each, ("gfx942",))[1] == ()
 
 
 load_commands()

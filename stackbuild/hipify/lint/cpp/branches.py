@@ -55,7 +55,7 @@ def _conditionals(code: str) -> Iterator[re.Match[str]]:
         at = code.find("#", end) if end >= 0 else -1
 
 
-def eased(view: View, findings: Iterable[Finding]) -> list[Finding]:
+def ease_excluded(view: View, findings: Iterable[Finding]) -> list[Finding]:
     """The findings, as notes where they stand in a branch that is not compiled for HIP."""
     same = list(findings)
     if all(one.severity is Severity.NOTE for one in same) or not (spans := left_out(view)):

@@ -44,7 +44,7 @@ def _set_in(text: str) -> set[str]:
 
 
 @lru_cache(maxsize=2048)
-def declared(text: str) -> list[tuple[str, str]] | None:
+def declarations(text: str) -> list[tuple[str, str]] | None:
     """The names and values of a declaration (`int o = 16, n{0}`), None for another statement."""
     typed = _TYPED.match(text)
     if typed is None or _NO_TYPE.match(text):
@@ -141,7 +141,7 @@ class Interpreter:
                 break
         self.followed = {name for _, sets in changing for name, _ in sets if name in wanted}
         self.followed |= {name for name, _ in first}
-        local = {n for text in texts for n, _ in declared(text) or ()}
+        local = {n for text in texts for n, _ in declarations(text) or ()}
         self._given = {name for name, _ in first} | (local & self.followed)
         self.used = wanted | {n for _, reads in first for n in reads}
         self.changes = [text for text, sets in changing if any(name in wanted for name, _ in sets) and text not in head]
@@ -279,7 +279,7 @@ class Interpreter:
 @lru_cache(maxsize=2048)
 def _assignments(text: str) -> list[tuple[str, arithmetic.Expression | None]]:
     """What a statement does: a declaration's names with their values, or one expression without a name."""
-    rows = declared(text)
+    rows = declarations(text)
     if rows is not None:
         return [(name, arithmetic.parse(value) if value else None) for name, value in rows]
     tree = arithmetic.parse(text)
@@ -318,7 +318,7 @@ def _plain(statement: Statement) -> list[Plain]:
 @lru_cache(maxsize=4096)
 def _tree(text: str) -> arithmetic.Expression | None:
     """The tree of a statement; a declaration's is that of assignments."""
-    rows = declared(text)
+    rows = declarations(text)
     if rows is None:
         return arithmetic.parse(text)
     trees = [("set", name, tree) for name, value in rows if (tree := arithmetic.parse(value)) is not None]

@@ -22,7 +22,7 @@ _DEPTH = 4
 _HEAD = 300
 """So many characters before a constant's name its declaration may begin."""
 _BRACE = re.compile(r"[{}]")
-_GIVEN = re.compile(r"\s*=\s*([^;,{}=][^;,{}]{0,200})[;,}]|\s*\{([^;{}]{0,200})\}\s*[;,]|[ \t]+(?=[^\s=;,{}])")
+_INITIALISER = re.compile(r"\s*=\s*([^;,{}=][^;,{}]{0,200})[;,}]|\s*\{([^;{}]{0,200})\}\s*[;,]|[ \t]+(?=[^\s=;,{}])")
 _DEFINE = re.compile(r"[ \t]*#[ \t]*define[ \t]+")
 _LINE = re.compile(r"[ \t]+([^\n\\]*)")
 _AFTER_CONSTANT = re.compile(r"(?:const|enum)[^;})(]*")
@@ -87,7 +87,7 @@ class Scope:
         if last.isidentifier() and last not in self._defined:
             return definitions
         for at in whole_names(code, last):
-            match = _GIVEN.match(code, at + len(last))
+            match = _INITIALISER.match(code, at + len(last))
             if match is None:
                 continue
             line = code.rfind("\n", 0, at) + 1

@@ -101,7 +101,7 @@ def _part(code: str, place: int) -> tuple[int, str]:
     return levels.begin(code, place, _STATEMENT, "([{};")
 
 
-def returned(code: str, at: int) -> Width:
+def return_width(code: str, at: int) -> Width:
     """How wide the result of the function is in whose body an offset stands."""
     for brace in _open_braces(code, at):
         end = back_space(code, brace)

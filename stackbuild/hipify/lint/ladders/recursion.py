@@ -17,7 +17,7 @@ from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.cpp import arithmetic, functions
 from stackbuild.hipify.lint.cpp.arithmetic import Env, NoValue
 from stackbuild.hipify.lint.cpp.functions import Function, Parameter
-from stackbuild.hipify.lint.cpp.interpret import UntraceableLoop, declared
+from stackbuild.hipify.lint.cpp.interpret import UntraceableLoop, declarations
 from stackbuild.hipify.lint.cpp.scope import Scope, means_warp, scope_of
 from stackbuild.hipify.lint.cpp.statements import Block, Conditional, Loop, NotStatement, Plain, Statement, Statements
 from stackbuild.hipify.lint.ladders.loops import LANES, Ladder, UntracedLoop, is_tiled
@@ -152,7 +152,7 @@ class _Run:
                 if tree is None:
                     raise UntraceableLoop
                 self.next = arithmetic.run(tree, env)
-        for name, value in declared(text) or ():
+        for name, value in declarations(text) or ():
             env[name] = _number(value, env)
         return text.startswith("return")
 

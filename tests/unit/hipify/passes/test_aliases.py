@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stackbuild.hipify.rules.rules import joined, read
+from stackbuild.hipify.rules.rules import join, read
 from support.hipify import bundled_rules, hip
 
 OWN = """schema: 1
@@ -16,12 +16,12 @@ rules:
 
 
 def converted(text: str, name: str = "a.cu") -> str:
-    made = hip(text, name, rules=joined([read(OWN, "own.yaml"), bundled_rules("generic")])).text.splitlines()
+    made = hip(text, name, rules=join([read(OWN, "own.yaml"), bundled_rules("generic")])).text.splitlines()
     return "\n".join(line for line in made if not line.startswith("#include"))
 
 
 def told(text: str, name: str = "a.cu") -> list[str]:
-    found = hip(text, name, rules=joined([read(OWN, "own.yaml"), bundled_rules("generic")])).findings
+    found = hip(text, name, rules=join([read(OWN, "own.yaml"), bundled_rules("generic")])).findings
     return [f.found for f in found if f.rule == "HIPIFY-ARGUMENTS"]
 
 

@@ -12,7 +12,7 @@ from stackbuild.hipify.convert import convert
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import ConvertedText, FileReport, Target
 from stackbuild.hipify.rules import bundled
-from stackbuild.hipify.rules.rules import RuleSet, glob, in_range, joined, read
+from stackbuild.hipify.rules.rules import RuleSet, glob, in_range, join, read
 from stackbuild.hipify.tables.installed import Tools
 from stackbuild.hipify.tables.tables import Flavour, Subst
 from stackbuild.hipify.tree import unmatched_rules
@@ -25,7 +25,7 @@ def rules(*lines: str) -> RuleSet:
 
 
 def converted(text: str, *lines: str, name: str = "a.cpp") -> str:
-    return hip(text, name, joined([rules(*lines), bundled.load([])])).text
+    return hip(text, name, join([rules(*lines), bundled.load([])])).text
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_each_kind(rule: str, cuda: str, expected: str) -> None:
 
 def test_rules_are_scoped_by_path_and_rocm_version() -> None:
     scoped = "{id: r, why: w, identifier: A, to: B, files: ['src/**/*.cu'], except: ['**/old/*'], rocm: '>=6.0,<7'}"
-    some = joined([rules(scoped), bundled.load([])])
+    some = join([rules(scoped), bundled.load([])])
     assert hip("A", "src/x/a.cu", some, Target(rocm="6.4")).text == "B"
     for name, rocm in (("src/a.h", "6.4"), ("src/old/a.cu", "6.4"), ("src/a.cu", "7.0"), ("src/a.cu", "5.7")):
         assert hip("A", name, some, Target(rocm=rocm)).text == "A"
@@ -84,7 +84,7 @@ def test_version_ranges(rocm: str, bounds: str, inside: bool) -> None:
 
 
 def test_a_literal_inside_a_longer_identifier_is_an_error_and_changes_nothing() -> None:
-    some = joined([rules("{id: r, why: w, literal: cuda, to: rocm}"), bundled.load([])])
+    some = join([rules("{id: r, why: w, literal: cuda, to: rocm}"), bundled.load([])])
     made = hip("int cuda_x = 1; int cuda;", "a.cpp", some)
     assert made.text == "int cuda_x = 1; int rocm;"
     (finding,) = [f for f in made.findings if f.rule == "HIPIFY-RULE-INSIDE-NAME"]
@@ -98,20 +98,20 @@ def test_a_rule_that_matches_nothing_is_an_error_unless_optional_or_for_another_
         "{id: maybe, why: w, identifier: E, to: F, optional: true}",
         "{id: later, why: w, identifier: G, to: H, rocm: '>=7'}",
     )
-    found = unmatched_rules.unmatched(some, Target(rocm="6.4"), [FileReport("a", "b", "converted", rules={"used": 3})])
+    found = unmatched_rules.unmatched_findings(some, Target(rocm="6.4"), [FileReport("a", "b", "converted", rules={"used": 3})])
     assert [f.subject for f in found] == ["unused"]
     assert "because" in found[0].why and "mine.yaml:5:5" in found[0].fix
 
 
 def test_a_rule_for_another_flavour_is_not_called_unused() -> None:
     some = rules("{id: r, why: w, call: f, to: g, flavour: miopen}")
-    assert not unmatched_rules.unmatched(some, Target(), [])
-    assert [f.subject for f in unmatched_rules.unmatched(some, Target(flavour="miopen"), [])] == ["r"]
+    assert not unmatched_rules.unmatched_findings(some, Target(), [])
+    assert [f.subject for f in unmatched_rules.unmatched_findings(some, Target(flavour="miopen"), [])] == ["r"]
 
 
 @pytest.mark.parametrize(("name", "found"), [("fast", ["r"]), ("perl", ["mine"])])
 def test_rules_that_an_engine_does_not_apply_are_not_called_unused(name: str, found: list[str]) -> None:
-    some = joined([rules("{id: r, why: w, identifier: A, to: B}"), bundled.load(["generic"])])
+    some = join([rules("{id: r, why: w, identifier: A, to: B}"), bundled.load(["generic"])])
     engine = Engine(name, small_tables(), some, Target(), Tools(None, None))
     told = unmatched_rules.faults(engine, [], frozenset())
     assert [f.subject for f in told] == found
@@ -180,7 +180,7 @@ def test_mistakes_in_rules_are_told_at_their_place(text: str, mistake: str) -> N
 def test_two_rules_of_one_id_are_refused() -> None:
     one = rules("{id: r, why: w, identifier: A, to: B}")
     with pytest.raises(RecipeError, match=r"rule id 'r' is also at mine\.yaml:4:5"):
-        joined([one, one])
+        join([one, one])
 
 
 def test_bundled_sets_are_read_and_base_is_always_last() -> None:

@@ -19,7 +19,7 @@ from stackbuild.hipify.model import Report, Target
 from stackbuild.hipify.tables.installed import Tools
 from stackbuild.hipify.tree import relocate, state
 from stackbuild.hipify.tree.files import SourceSelection, walk
-from stackbuild.hipify.tree.outputs import NEW, locked
+from stackbuild.hipify.tree.outputs import NEW, locked_folder
 from stackbuild.hipify.tree.state import STATE
 from stackbuild.model.findings import Severity
 from stackbuild.views.hipify import json_of
@@ -266,7 +266,7 @@ def test_after_a_killed_run_its_outputs_are_known_and_its_scraps_go(src: Path, t
 
 
 def test_a_write_that_fails_leaves_nothing_half_written(tmp_path: Path) -> None:
-    with locked(tmp_path / "out") as place:
+    with locked_folder(tmp_path / "out") as place:
         place.write("a/b.cu", b"whole")
         with pytest.raises(UsageError, match="cannot be written: No such file"):
             place.write("a/b.cu", tmp_path / "gone")
@@ -289,7 +289,7 @@ def test_a_state_that_somebody_wrote_leads_nowhere(src: Path, tmp_path: Path) ->
     assert run(src, out).removed == ()
     assert (src / "y.cu").read_text() == CALL
     for path in paths:
-        with locked(out) as place, pytest.raises(UsageError, match="leads out of the folder"):
+        with locked_folder(out) as place, pytest.raises(UsageError, match="leads out of the folder"):
             place.write(path, b"x")
 
 

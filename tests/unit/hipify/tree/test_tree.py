@@ -11,7 +11,7 @@ from stackbuild.core.errors import UsageError
 from stackbuild.hipify import hipify_tree
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Report, Target
-from stackbuild.hipify.rules.rules import joined, read
+from stackbuild.hipify.rules.rules import join, read
 from stackbuild.hipify.tables.installed import Tools
 from stackbuild.hipify.tree import relocate
 from stackbuild.hipify.tree.files import SourceSelection, walk
@@ -106,7 +106,7 @@ def test_a_file_whose_stamp_is_the_same_is_not_read_and_one_whose_bytes_are_is_n
 def test_rules_tables_and_target_decide_too(tree: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     run(tree, out)
-    mine = joined(
+    mine = join(
         [read("schema: 1\nname: m\nrules: [{id: r, why: w, identifier: x, to: y}]", "m.yaml"), bundled_rules("generic")]
     )
     assert hipify_tree(SourceSelection((tree,), out), engine(rules=mine)).written == 1

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stackbuild.inspection import Facts, inspect, judge
-from stackbuild.inspection.readers.elf import merged
+from stackbuild.inspection.readers.elf import merge_spans
 from support.binaries import GOOD, TARGETS, bundle, code_object, fatbin, library, section, without_sections
 
 PROVIDER = library(
@@ -120,7 +120,7 @@ def test_version_needs_in_a_ring_end(tmp_path: Path):
 
 
 def test_overlapping_stretches_are_one():
-    assert merged([(10, 5), (0, 4), (12, 9), (4, 2), (11, 1)]) == [(0, 4), (4, 2), (10, 11)]
+    assert merge_spans([(10, 5), (0, 4), (12, 9), (4, 2), (11, 1)]) == [(0, 4), (4, 2), (10, 11)]
 
 
 def test_the_good_wheel_s_library_is_read_by_its_hash_table(tmp_path: Path):

@@ -10,7 +10,7 @@ import pytest
 
 from stackbuild.model.inputs import Inputs
 from stackbuild.plan.resolve import resolve
-from stackbuild.recipe.load import bundled, load
+from stackbuild.recipe.load import bundled_recipes, load
 from stackbuild.recipe.lock_file import read_lock
 
 HERE = Path(__file__).parent / "commands"
@@ -36,7 +36,7 @@ def rendered(name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.parametrize("name", sorted(bundled()))
+@pytest.mark.parametrize("name", sorted(bundled_recipes()))
 def test_every_command_of_a_bundled_recipe_is_as_reviewed(name: str) -> None:
     path = HERE / f"{name}.txt"
     now = rendered(name)
@@ -46,4 +46,4 @@ def test_every_command_of_a_bundled_recipe_is_as_reviewed(name: str) -> None:
 
 
 def test_no_snapshot_is_left_of_a_recipe_that_is_gone() -> None:
-    assert {p.stem for p in HERE.glob("*.txt")} == set(bundled())
+    assert {p.stem for p in HERE.glob("*.txt")} == set(bundled_recipes())

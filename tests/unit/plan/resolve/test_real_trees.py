@@ -10,7 +10,7 @@ from stackbuild.model.inputs import Inputs
 from stackbuild.model.lock import Lock
 from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.resolve import Choice, resolve
-from stackbuild.recipe.load import bundled, load, parse
+from stackbuild.recipe.load import bundled_recipes, load, parse
 from stackbuild.recipe.lock_file import read_lock
 from stackbuild.sources.upstream import REGENERATED, deps_txt
 from support.recipes import text_of
@@ -117,7 +117,7 @@ def test_local_versions_sort_by_rocm_and_after_the_plain_one() -> None:
     assert Version("1.22.1") < Version(made[0]) < Version("1.22.1+rocm.6.4.10") < Version("1.22.2")
 
 
-@pytest.mark.parametrize("name", sorted(bundled()))
+@pytest.mark.parametrize("name", sorted(bundled_recipes()))
 def test_each_wheel_of_a_bundled_recipe_has_a_version_that_sorts(name: str) -> None:
     recipe = load(name).recipe
     runtimes = {n: c for n, c in recipe.components.items() if isinstance(c, OnnxRuntime)}

@@ -2,13 +2,13 @@
 
 import pytest
 
-from stackbuild.model.lock import unlocked
+from stackbuild.model.lock import missing_entries
 from stackbuild.plan.consistency import tree_versions
-from stackbuild.recipe.load import bundled, load
+from stackbuild.recipe.load import bundled_recipes, load
 from stackbuild.recipe.lock_file import read_lock
 
 
-@pytest.mark.parametrize("name", sorted(n for n in bundled() if load(n).recipe.verify))
+@pytest.mark.parametrize("name", sorted(n for n in bundled_recipes() if load(n).recipe.verify))
 def test_what_operators_are_proved_with_is_in_the_wheelhouse(name: str) -> None:
     """Without onnx every operator would fail the proof for want of a model, on the first machine that gets that far."""
     recipe = load(name).recipe
@@ -29,11 +29,11 @@ OPEN = {
 """What nothing that could be reached here told; docs/stacks.md says why."""
 
 
-@pytest.mark.parametrize("name", sorted(bundled()))
+@pytest.mark.parametrize("name", sorted(bundled_recipes()))
 def test_a_bundled_recipe_can_be_started_from_a_clone(name: str) -> None:
     loaded = load(name)
     lock = read_lock(loaded)
-    assert unlocked(loaded.recipe, lock) == OPEN.get(name, ())
+    assert missing_entries(loaded.recipe, lock) == OPEN.get(name, ())
     assert {len(commit) for commit in lock.commits.values()} <= {40}
     assert not list(tree_versions(loaded.recipe, lock))
 

@@ -14,7 +14,7 @@ from stackbuild.model.events import Note
 from stackbuild.model.plan import Plan
 from stackbuild.remote.files import ExportFolder
 from stackbuild.remote.origin import Origin
-from stackbuild.remote.revoke import revoke, tainted
+from stackbuild.remote.revoke import revoke, tainted_records
 from stackbuild.remote.settings import RemoteSettings, Settings
 from support.fake_build import FakeCommands, fake_context, fast_folder, plan_of, step
 from support.remotes import a_key, key_files, open_at
@@ -199,9 +199,9 @@ def test_a_stolen_keys_outputs_and_what_was_made_of_them_are_forgotten(builder: 
     user.build()  # `one` is taken, `two` is made here on it
     store = open_at(user.folder)
     (store.root / "ccache" / "domain").mkdir()
-    found = tainted(store, a_key().fingerprint, "")
+    found = tainted_records(store, a_key().fingerprint, "")
     assert {(one.step, one.is_pulled) for one in found} >= {("one", True), ("base", True), ("two", False)}
     revoke(store, found)
     assert not [s.name for s in PLAN.steps if store.find(s.key)]
     assert not list((store.root / "ccache").iterdir()) and not list((store.root / "trees").glob("*/*"))
-    assert not tainted(store, "SHA256:another", "")
+    assert not tainted_records(store, "SHA256:another", "")

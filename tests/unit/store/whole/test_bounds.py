@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stackbuild.store import atomic, tree
-from stackbuild.store.maintenance import collect, unfinished
+from stackbuild.store.maintenance import collect, unfinished_steps
 from stackbuild.store.store import StagingFolder, Store
 from stackbuild.store.tree import Bounds, OutOfBounds
 from support.stores import again, deep
@@ -36,9 +36,9 @@ def test_a_tree_3000_deep_is_removed_by_the_next_run(store: Store, staging: Stag
 def test_a_deep_build_tree_that_was_kept_is_told_and_collected(store: Store, staging: StagingFolder) -> None:
     deep(staging.build, 3000)
     store.keep_failed("r.s", staging)
-    assert [row.name for row in unfinished(store)] == ["r.s"]
+    assert [row.name for row in unfinished_steps(store)] == ["r.s"]
     collect(store, 0, 4e9)
-    assert unfinished(store) == ()
+    assert unfinished_steps(store) == ()
 
 
 def test_a_deep_tree_among_the_stored_ones_is_damage(store: Store, staging: StagingFolder) -> None:

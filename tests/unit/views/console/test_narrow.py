@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from stackbuild.views.console import fitted, forget_consoles, out, table
+from stackbuild.views.console import fit_table, forget_consoles, out, table
 
 ROWS = [
     ("debian-sid-onnxruntime", "6.4", "gfx90a, gfx942, gfx1100", "ONNX Runtime 1.22 with the MIGraphX execution provider"),
@@ -21,7 +21,7 @@ def drawn(width: int) -> list[str]:
     for row in ROWS:
         made.add_row(*map(Text, row))
     console = Console(file=io.StringIO(), width=width, highlight=False)
-    console.print(fitted(made, width))
+    console.print(fit_table(made, width))
     return console.file.getvalue().splitlines()  # type: ignore[attr-defined]
 
 

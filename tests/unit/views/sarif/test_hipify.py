@@ -13,7 +13,7 @@ import pytest
 from stackbuild.hipify import hipify_tree
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Target
-from stackbuild.hipify.rules.rules import joined, read
+from stackbuild.hipify.rules.rules import join, read
 from stackbuild.hipify.tables.installed import Tools
 from stackbuild.hipify.tree.files import SourceSelection
 from stackbuild.views import hipify
@@ -24,7 +24,7 @@ OWN = read("schema: 1\nname: own\nrules:\n  - {id: own-none, identifier: nowhere
 
 
 def document(sources: list[Path], out: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    engine = Engine("fast", small_tables(), joined([OWN, bundled_rules("generic")]), Target(), Tools(None, None))
+    engine = Engine("fast", small_tables(), join([OWN, bundled_rules("generic")]), Target(), Tools(None, None))
     selection = SourceSelection(tuple(sources), out)
     hipify.print_sarif(hipify_tree(selection, engine), selection)
     (run,) = json.loads(capsys.readouterr().out)["runs"]

@@ -14,7 +14,7 @@ from stackbuild.inspection.readers import imports, wheel
 from stackbuild.inspection.readers.budget import ReadBudget
 from stackbuild.inspection.readers.byte_parser import MalformedError
 from stackbuild.inspection.readers.elf import library as read_library
-from stackbuild.inspection.readers.policy import satisfied
+from stackbuild.inspection.readers.policy import satisfied_policy
 from stackbuild.inspection.readers.providers import providers
 from stackbuild.inspection.readers.source import FileRange
 from support.binaries import GOOD, library, zipped
@@ -39,7 +39,7 @@ def test_host_library_facts(tmp_path: Path):
     assert read.versions == (("libstdc++.so.6", ("GLIBCXX_3.4.30",)), ("libc.so.6", ("GLIBC_2.14",)))
     assert (read.isa, read.exec_stack, read.symtab_bytes, read.exports) == (3, True, 5000, ("OrtGetApiBase",))
     assert ".rodata" in sections
-    policy = satisfied([read], ["manylinux_2_34_x86_64", "manylinux_2_35_x86_64", "not_a_policy"])
+    policy = satisfied_policy([read], ["manylinux_2_34_x86_64", "manylinux_2_35_x86_64", "not_a_policy"])
     assert policy and policy.name == "manylinux_2_35_x86_64"
     assert policy.deciding == ("lib.so", "GLIBCXX_3.4.30")
     assert policy.too_new == (("manylinux_2_34_x86_64", "lib.so", "GLIBCXX_3.4.30"),)

@@ -10,7 +10,7 @@ from stackbuild.cli import load_commands
 from stackbuild.core.resources import folder
 from stackbuild.inspection import inspect, judge_together
 from stackbuild.inspection.rules.conflicts import install_path
-from stackbuild.inspection.rules.rule import counted
+from stackbuild.inspection.rules.rule import count_of
 from stackbuild.verification.catalogue import catalogue
 from stackbuild.views.rules import text_of_all
 from support.binaries import GOOD
@@ -23,7 +23,7 @@ load_commands()
     [(1, "library", "1 library"), (2, "library", "2 libraries"), (0, "copy", "0 copies"), (3, "match", "3 matches"), (1_000, "file", "1,000 files")],
 )  # fmt: skip
 def test_counted(number: int, noun: str, said: str):
-    assert counted(number, noun) == said
+    assert count_of(number, noun) == said
 
 
 @pytest.mark.parametrize(
