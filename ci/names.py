@@ -64,7 +64,7 @@ def violations(files: dict[str, Path]) -> Iterator[str]:
     for module, path in sorted(files.items()):
         tree = ast.parse(path.read_text("utf-8"))
         for line, name in variables(tree):
-            if name.strip("_").lower() in PARTICIPLES:
+            if name.strip("_") in PARTICIPLES or (name.isupper() and name.strip("_").lower() in PARTICIPLES):
                 yield f"{path}:{line}: `{name}` says how the value came about: name what it is"
         for node in tree.body:
             if isinstance(node, ast.FunctionDef) and _PARTICIPLE_FUNCTION.fullmatch(node.name):

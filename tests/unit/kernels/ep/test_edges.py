@@ -24,7 +24,7 @@ def test_every_edge_has_a_name_of_its_own(edges: ModuleType) -> None:
 
 
 def test_every_ruling_names_onnx_and_releases(edges: ModuleType) -> None:
-    for edge in edges.ruled():
+    for edge in edges.edges_with_rulings():
         operator = edge.model.graph.node[0].op_type
         assert edge.ruling.sentence.startswith(operator), edge.name
         assert edge.ruling.astray, edge.name
@@ -32,7 +32,7 @@ def test_every_ruling_names_onnx_and_releases(edges: ModuleType) -> None:
 
 def test_onnx_answers_pass_and_the_cpu_providers_do_not(edges: ModuleType) -> None:
     """A Gemm of K = 0 whose CPU provider leaves beta out."""
-    gemm = next(e for e in edges.ruled() if e.model.graph.node[0].op_type == "Gemm")
+    gemm = next(e for e in edges.edges_with_rulings() if e.model.graph.node[0].op_type == "Gemm")
     assert edges.judge(gemm, gemm.ruling.answer).wrong == ""
     assert "Compute Y" in edges.judge(gemm, [2 * gemm.ruling.answer[0]]).wrong
     assert "refused" in edges.judge(gemm, None).wrong
@@ -46,6 +46,6 @@ def test_a_refusal_of_the_cpu_provider_is_one_of_ours(edges: ModuleType) -> None
 
 
 def test_a_fatal_edge_is_not_shown_to_the_cpu_provider(edges: ModuleType) -> None:
-    fatal = [e for e in edges.ruled() if e.ruling.fatal]
+    fatal = [e for e in edges.edges_with_rulings() if e.ruling.fatal]
     assert fatal
     assert all("not asked" in edges.judge(e, e.ruling.answer).cpu for e in fatal)

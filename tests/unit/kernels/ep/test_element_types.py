@@ -23,7 +23,7 @@ def test_a_type_variable_that_a_kernel_says_nothing_of_is_told(types: ModuleType
     """ONNX Runtime's own LayerNormalization gives scale and result a type of their own."""
     entry = types.Entry("LayerNormalization", "", 1, 16, {"T": FLOATS, "U": [1]})
     (schema,) = types.schemas(entry)
-    assert types.unnamed(entry, schema) == ["V"]
+    assert types.unnamed_types(entry, schema) == ["V"]
     assert schema.opset == 16
 
 
