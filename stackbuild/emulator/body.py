@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 
 from stackbuild.emulator.decoder import DecodeError, Instruction, decode
 from stackbuild.emulator.encodings import EncodingFamily
-from stackbuild.emulator.memory import MemoryCall, c_memory, c_memory_signature, memory_call
+from stackbuild.emulator.jumps import KnownScalars
+from stackbuild.emulator.memory import (
+    BufferAddress,
+    MemoryCall,
+    c_buffer,
+    c_buffer_signature,
+    c_memory,
+    c_memory_signature,
+    memory_call,
+)
 from stackbuild.emulator.operands import SourceOperand, UnknownInstruction, source
 from stackbuild.emulator.registers import register_checks, waits, written_notes
 from stackbuild.emulator.scalars import FORMATS, c_scalar, c_scalar_float, scalar_text
@@ -43,23 +51,52 @@ def branch_target(inst: Instruction) -> int:
     return inst.end + 4 * (distance - (1 << 16) if distance >> 15 else distance)
 
 
-def reachable(code: bytes, family: EncodingFamily, entry: int, end: int) -> dict[int, Instruction]:
-    """The instructions that can run from `entry`, by offset. What lies beyond `end` is left out. Raises DecodeError."""
+@dataclass(frozen=True)
+class ReachedCode:
+    """The instructions that can run, by offset, and the addresses that they put into registers: where jumps may go."""
+
+    instructions: dict[int, Instruction]
+    addresses: frozenset[int]
+
+    def leaders(self, entry: int) -> list[int]:
+        """The first instruction of each basic block, in order."""
+        found = {entry, *self.addresses}
+        for inst in self.instructions.values():
+            if inst.name in BRANCHES:
+                found |= {branch_target(inst), inst.end}
+        return sorted(found & self.instructions.keys())
+
+
+def reached_code(code: bytes, family: EncodingFamily, entry: int, end: int) -> ReachedCode:
+    """What can run from `entry`. What lies beyond `end` is left out. Raises DecodeError."""
     reached: dict[int, Instruction] = {}
-    waiting = [entry]
+    addresses: set[int] = set()
+    waiting = [(entry, KnownScalars())]
     while waiting:
-        at = waiting.pop()
+        at, known = waiting.pop()
         while at not in reached and entry <= at < end:
             inst = decode(code, family, at)
             reached[at] = inst
             if inst.name in BRANCHES:
-                waiting.append(branch_target(inst))
-                if inst.name == "s_branch":
+                taken = known.branches(inst.name)
+                if taken is not False:
+                    waiting.append((branch_target(inst), known.copy()))
+                if inst.name == "s_branch" or taken:
                     break
-            if inst.name in ("s_endpgm", "s_endpgm_saved", "s_code_end"):
+            if inst.name in ("s_endpgm", "s_endpgm_saved", "s_code_end", "s_setpc_b64"):
                 break
+            known.follow(inst)
+            made = inst.end if inst.name == "s_swappc_b64" else known.address
+            if made is not None and entry <= made < end:
+                addresses.add(made)
+                waiting.append((made, KnownScalars()))
             at = inst.end
-    return dict(sorted(reached.items()))
+    return ReachedCode(dict(sorted(reached.items())), frozenset(addresses))
+
+
+def reachable(code: bytes, family: EncodingFamily, entry: int, end: int) -> dict[int, Instruction]:
+    """The instructions that can run from `entry`, by offset. What lies beyond `end` is left out. Raises DecodeError."""
+    return reached_code(code, family, entry, end).instructions
 
 
 @dataclass
@@ -92,8 +129,8 @@ class FunctionTable:
         """The function of a memory instruction, and what it is called with."""
         call = memory_call(inst)
         scalar, vector = call.base is not None, call.address is not None
-        if call.access.space == "SPACE_BUFFER":
-            raise UnknownInstruction(f"{inst.name} is not known")
+        if call.buffer is not None:
+            return self._buffer(inst, call, call.buffer)
         key = (call.access, call.wide, vector, scalar)
         if key not in self.names:
             definition = c_memory(call.access, _PLACE, wide=call.wide, vector=vector, scalar=scalar)
@@ -111,6 +148,23 @@ class FunctionTable:
             wide = call.access.space != "SPACE_SCRATCH"
             parameters.append(f"get64(w->s + {call.base})" if wide else f"S({call.base})")
         return self.names[key], parameters
+
+    def _buffer(self, inst: Instruction, call: MemoryCall, buffer: BufferAddress) -> tuple[str, list[str]]:
+        """The function of a buffer instruction, and what it is called with."""
+        rdna = inst.format.family != "cdna"
+        key = ("buffer", call.access, buffer.indexed, buffer.offset, rdna)
+        if key not in self.names:
+            definition = c_buffer(call.access, _PLACE, buffer, rdna=rdna)
+            self._add(key, inst.name, definition, c_buffer_signature(_PLACE))
+        scalar_offset = scalar_text(source(inst, buffer.scalar_offset, None, self.lanes))
+        return self.names[key], [
+            f"V({call.target})",
+            f"V({call.data})",
+            f"{call.offsets[0]}",
+            f"w->s + {buffer.descriptor}",
+            scalar_offset,
+            f"V({call.address or 0})",
+        ]
 
     def special(self, key: str, declaration: str, body: str) -> str:
         """A function that is written out."""
@@ -172,7 +226,7 @@ class _BodyWriter:
             return self.matrix(inst)
         if kind in SUPPORTED:
             return self.vector(inst)
-        if kind in ("DS", "FLAT", "GLOBAL", "SCRATCH", "VFLAT", "VGLOBAL", "VSCRATCH"):
+        if kind in ("DS", "FLAT", "GLOBAL", "SCRATCH", "VFLAT", "VGLOBAL", "VSCRATCH", "MUBUF", "VBUFFER"):
             return self.memory(inst)
         raise UnknownInstruction(f"{name} is not known")
 
@@ -459,7 +513,6 @@ class _BodyWriter:
         return [f"set64(w->s + {inst.fields['sdata']}, (uint64_t)-w->fuel);"]
 
 
-
 _LANE_MOVES = ("ds_bpermute_b32", "ds_permute_b32", "ds_swizzle_b32", "ds_bpermute_fi_b32")
 _SPECIAL = {
     "v_readlane_b32": _BodyWriter.readlane,
@@ -489,8 +542,9 @@ def kernel_body(
     sanitize: bool,
 ) -> KernelBody:
     """A kernel's function `int SYMBOL(struct wave *w)` in C. Raises UnknownInstruction and DecodeError."""
-    instructions = reachable(code, family, entry, end)
-    leaders = sorted(set(_leaders(instructions, entry)))
+    reached = reached_code(code, family, entry, end)
+    instructions = reached.instructions
+    leaders = reached.leaders(entry)
     writer = _BodyWriter(family, lanes, table, counters, sanitize)
     writer.base = entry
     resumes = [0]
@@ -502,32 +556,44 @@ def kernel_body(
             if counters:
                 lines.append(f"w->blocks[{numbers[at]}]++;")
         try:
-            lines += _instruction(writer, inst, instructions, resumes, entry)
+            lines += _instruction(writer, inst, reached, resumes, entry)
         except UnknownInstruction as error:
             raise UnknownInstruction(f"{error.what} (at {at - entry:#x})") from None
         if inst.end not in instructions and not _ends(inst):
             lines += [f"w->pc = {inst.offset - entry};", 'w->calls->report(w, 6, -1, 0, "");', "return WAVE_ERROR;"]
-    head = [f"int {symbol}(struct wave *w)", "{", "switch (w->resume) {"]
+    head = [f"int {symbol}(struct wave *w)", "{", "uint64_t to;", "switch (w->resume) {"]
     head += [f"case {i}: {f'goto R{i};' if i else 'break;'}" for i in resumes]
-    return KernelBody([*head, "}", f"goto L{entry};", *lines, "}"], writer.rows, leaders, instructions)
+    tail = ["JUMP:;", "switch (to) {", *(f"case {at}: goto L{at};" for at in sorted(reached.addresses)), "}"]
+    tail += ['w->calls->report(w, 6, -1, to, "a jump to where no instruction is known");', "return WAVE_ERROR;"]
+    return KernelBody([*head, "}", f"goto L{entry};", *lines, *tail, "}"], writer.rows, leaders, instructions)
 
 
 def _ends(inst: Instruction) -> bool:
-    return inst.name in ("s_branch", "s_endpgm", "s_endpgm_saved", "s_trap", "s_code_end")
+    return inst.name in (
+        "s_branch",
+        "s_setpc_b64",
+        "s_swappc_b64",
+        "s_endpgm",
+        "s_endpgm_saved",
+        "s_trap",
+        "s_code_end",
+    )
 
 
 def _instruction(
-    writer: _BodyWriter, inst: Instruction, instructions: dict[int, Instruction], resumes: list[int], entry: int
+    writer: _BodyWriter, inst: Instruction, reached: ReachedCode, resumes: list[int], entry: int
 ) -> list[str]:
     if inst.name in BRANCHES:
         target = branch_target(inst)
-        if target not in instructions:
+        if target not in reached.instructions:
             jump = f'{{ w->pc = {inst.offset - entry}; w->calls->report(w, 6, -1, 0, ""); return WAVE_ERROR; }}'
         elif target <= inst.offset:
             jump = f'{{ if (--w->fuel < 0) {{ w->pc = {inst.offset - entry}; w->calls->report(w, 5, -1, 0, ""); return WAVE_ERROR; }} goto L{target}; }}'
         else:
             jump = f"goto L{target};"
         return [f"if ({BRANCHES[inst.name]}) {jump}"] if inst.name != "s_branch" else [jump]
+    if inst.name in ("s_setpc_b64", "s_swappc_b64"):
+        return _jump(inst, reached, entry)
     if inst.name in ("s_endpgm", "s_endpgm_saved"):
         return ["return WAVE_END;"]
     if inst.name == "s_code_end":
@@ -541,13 +607,14 @@ def _instruction(
     return writer.write(inst)
 
 
-def _leaders(instructions: dict[int, Instruction], entry: int) -> Iterator[int]:
-    yield entry
-    for inst in instructions.values():
-        if inst.name in BRANCHES:
-            for at in (branch_target(inst), inst.end):
-                if at in instructions:
-                    yield at
+def _jump(inst: Instruction, reached: ReachedCode, entry: int) -> list[str]:
+    """A jump to the address in two registers, one of those that the kernel itself makes."""
+    if not reached.addresses:
+        raise UnknownInstruction(f"{inst.name} to an address that the kernel does not make is not known")
+    lines = [f"to = get64(w->s + {inst.fields['ssrc0']}) - w->image;", f"w->pc = {inst.offset - entry};"]
+    if inst.name == "s_swappc_b64":
+        lines.append(f"set64(w->s + {inst.fields['sdst']}, w->image + {inst.end});")
+    return [*lines, 'if (--w->fuel < 0) { w->calls->report(w, 5, -1, 0, ""); return WAVE_ERROR; }', "goto JUMP;"]
 
 
 __all__ = ["DecodeError", "FunctionTable", "KernelBody", "kernel_body", "reachable"]

@@ -21,6 +21,7 @@ _NT_METADATA = 32
 _R_ABS64 = 3
 _R_RELATIVE64 = 13
 _LARGEST = 1 << 30
+_LARGEST_KERNARG = 1 << 16
 
 
 class CodeObjectError(Stop):
@@ -76,6 +77,11 @@ class KernelImage:
     arguments: tuple[KernelArgument, ...]
 
     @property
+    def kernarg_bytes(self) -> int:
+        """Bytes of the kernarg segment: the descriptor's, which hand-written kernels leave 0, or where its arguments end."""
+        return max(self.descriptor.kernarg_bytes, 0, *(a.offset + a.bytes for a in self.arguments))
+
+    @property
     def explicit_bytes(self) -> int:
         """Bytes of the kernarg segment before the hidden arguments."""
         return max((a.offset + a.bytes for a in self.arguments if not a.kind.startswith("hidden_")), default=0)
@@ -113,11 +119,16 @@ class LoadedObject:
             size = min(later, default=len(self.image)) - start
         arguments = entry.get(b".args", [])
         listed = arguments if isinstance(arguments, list) else []
-        return KernelImage(
+        kernel = KernelImage(
             name, symbol, descriptor, start + size, _number(entry, b".wavefront_size"),
             (_number(entry, b".vgpr_count"), _number(entry, b".sgpr_count"), _number(entry, b".agpr_count")),
             _number(entry, b".max_flat_workgroup_size"), tuple(_argument(a) for a in listed),
         )  # fmt: skip
+        if kernel.kernarg_bytes > _LARGEST_KERNARG:
+            raise CodeObjectError(
+                f"kernel {name} takes {kernel.kernarg_bytes} bytes of arguments; at most {_LARGEST_KERNARG} are"
+            )
+        return kernel
 
     def _descriptor(self, symbol: str) -> Descriptor:
         at, _ = self.symbols[symbol]
@@ -217,5 +228,8 @@ def _argument(entry: object) -> KernelArgument:
     if not isinstance(entry, dict):
         raise CodeObjectError("a kernel argument in the code object's metadata is not a map")
     return KernelArgument(
-        _text(entry, b".name"), _text(entry, b".value_kind"), _number(entry, b".offset"), _number(entry, b".size")
+        _text(entry, b".name"),
+        _text(entry, b".value_kind"),
+        max(0, _number(entry, b".offset")),
+        max(0, _number(entry, b".size")),
     )

@@ -30,6 +30,7 @@ _DELAYS = (
     "NO_DEP", *(f"VALU_DEP_{i}" for i in range(1, 5)), *(f"TRANS32_DEP_{i}" for i in range(1, 4)), "FMA_ACCUM_CYCLE_1",
     *(f"SALU_CYCLE_{i}" for i in range(1, 4)),
 )  # fmt: skip
+_ATOMIC_HINTS = {1: "TH_ATOMIC_RETURN", 2: "TH_ATOMIC_NT", 3: "TH_ATOMIC_NT_RETURN"}
 _SKIPS = ("SAME", "NEXT", *(f"SKIP_{i}" for i in range(1, 5)))
 _FACTORS = ("", " mul:2", " mul:4", " div:2")
 _ROWS = {0x130: "wave_shl:1", 0x134: "wave_rol:1", 0x138: "wave_shr:1", 0x13C: "wave_ror:1", 0x140: "row_mirror",
@@ -121,7 +122,7 @@ def _program(inst: Instruction) -> str:
         return f"{name} {_delay(value)}"
     if name == "s_sendmsg" and value == 3 and inst.format.family != "cdna":
         return f"{name} sendmsg(MSG_DEALLOC_VGPRS)"
-    if name in ("s_nop", "s_sleep", "s_setprio"):
+    if name in ("s_nop", "s_sleep", "s_setprio", "s_trap"):
         return f"{name} {value}"
     if name in ("s_endpgm", "s_barrier", "s_code_end", "s_endpgm_saved", "s_icache_inv", "s_wakeup", "s_wait_idle"):
         return name
@@ -271,8 +272,8 @@ def _buffer_ends(inst: Instruction) -> str:
     if not inst.operation.operands:
         return ""
     offset = f["ioffset" if "ioffset" in f else "offset"]
-    ends = [word for word in ("idxen", "offen") if f[word]]
-    return "".join(f" {word}" for word in ends) + (f" offset:{offset}" if offset else "")
+    ends = "".join(f" {word}" for word in ("idxen", "offen") if f[word])
+    return ends + (f" offset:{offset}" if offset else "")
 
 
 def _cache(inst: Instruction) -> str:
@@ -280,6 +281,8 @@ def _cache(inst: Instruction) -> str:
     f = inst.fields
     if inst.format.family == "rdna4":
         hint = f" th:{f['th']}" if f.get("th") else ""
+        if hint and "atomic" in inst.name:
+            hint = f" th:{_ATOMIC_HINTS.get(f['th'], f['th'])}"
         return hint + (
             f" scope:{('SCOPE_CU', 'SCOPE_SE', 'SCOPE_DEV', 'SCOPE_SYS')[f['scope']]}" if f.get("scope") else ""
         )

@@ -6,7 +6,7 @@ The names of both vocabularies, `global_load_b64` (RDNA) and `global_load_dwordx
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stackbuild.emulator.decoder import Instruction
 from stackbuild.emulator.operands import UnknownInstruction
@@ -36,7 +36,7 @@ _SPACES = {
     "flat": "SPACE_FLAT",
     "scratch": "SPACE_SCRATCH",
     "ds": "SPACE_LDS",
-    "buffer": "SPACE_BUFFER",
+    "buffer": "SPACE_GLOBAL",
 }
 
 
@@ -64,6 +64,17 @@ class Access:
 
 
 @dataclass(frozen=True)
+class BufferAddress:
+    """How a buffer instruction makes its address: the first scalar register of the descriptor (V#), the encoding of the
+    scalar offset, and whether the vector address has a record's index, an offset, or both in this order."""
+
+    descriptor: int
+    scalar_offset: int
+    indexed: bool
+    offset: bool
+
+
+@dataclass(frozen=True)
 class MemoryCall:
     """An access and its registers. `data` holds what is stored, `second` the second value. `base` is the scalar address
     or None, `address` the vector address or None, `wide` whether that is 64 bits."""
@@ -78,6 +89,7 @@ class MemoryCall:
     offsets: tuple[int, int]
     waits: tuple[str, ...]
     """Counters that the access raises: "vm", "vs", "lgkm"."""
+    buffer: BufferAddress | None = None
 
 
 def access_of(inst: Instruction) -> Access:
@@ -130,6 +142,8 @@ def memory_call(inst: Instruction) -> MemoryCall:
             access, f["vdst"] + acc, f["addr"], False, None, f["data0"] + acc, f["data1"] + acc,
             (offsets[0] * scale, offsets[1] * scale), ("lgkm",),
         )  # fmt: skip
+    if inst.format.name in ("MUBUF", "VBUFFER"):
+        return _buffer_call(inst, access)
     rdna4 = inst.format.family == "rdna4"
     data = f.get("vsrc", f.get("data", 0)) + acc
     address = f.get("vaddr", f.get("addr", 0))
@@ -154,6 +168,23 @@ def memory_call(inst: Instruction) -> MemoryCall:
     waits: tuple[str, ...] = ("lgkm",) if flat else ()
     waits += ("vm",) if access.verb == "load" or access.returns else ("vs",)
     return MemoryCall(access, f["vdst"] + acc, vector, wide, scalar, data, data, (offset, 0), waits)
+
+
+def _buffer_call(inst: Instruction, access: Access) -> MemoryCall:
+    """A buffer instruction's registers. The vector address is one register, or two where it has an index and an offset."""
+    f = inst.fields
+    for flag, what in (("lds", "into LDS"), ("tfe", "with a status word")):
+        if f.get(flag):
+            raise UnknownInstruction(f"{inst.name} {what} is not known")
+    data = f["vdata"] + (256 if f.get("acc") else 0)
+    indexed, offset = bool(f["idxen"]), bool(f["offen"])
+    buffer = BufferAddress(f["rsrc"] if "rsrc" in f else f["srsrc"] * 4, f["soffset"], indexed, offset)
+    waits = ("vm",) if access.verb == "load" or access.returns else ("vs",)
+    constant = f["ioffset"] if "ioffset" in f else f["offset"]
+    address = f["vaddr"] if indexed or offset else None
+    return MemoryCall(
+        access, data, address, indexed and offset, None, data, data, (constant, 0), waits, buffer
+    )  # fmt: skip
 
 
 # --- C
@@ -214,6 +245,66 @@ def c_memory_signature(access: Access, symbol: str, *, vector: bool, scalar: boo
     if scalar:
         parameters.append("uint64_t base")
     return f"void {symbol}({', '.join(parameters)})"
+
+
+def c_buffer(access: Access, symbol: str, buffer: BufferAddress, *, rdna: bool) -> str:
+    """The definition of a buffer access's function.
+
+    The address is base + scalar offset + offset + stride · index. Each word of several is inside the buffer or outside on
+    its own. Outside, loads give 0, stores and atomics do nothing.
+    """
+    lines = [f"{c_buffer_signature(symbol)}\n{{", "    (void)x; (void)a;", "    struct buffer b;"]
+    lines.append(f"    int known = buffer_of(w, &b, resource, {int(rdna)});")
+    index = "a[l]" if buffer.indexed else "0"
+    offset = ("a[LANES + l]" if buffer.indexed else "a[l]") if buffer.offset else "0"
+    step = min(access.bytes, 4) if access.verb != "atomic" else access.bytes
+    place = f"        uint64_t index = {index}, inner = (uint64_t)offset + {offset}, whole = inner + b.stride * index;"
+    inside = f"known && buffer_inside(&b, index, inner + {{0}}, whole + {{0}}, soffset, {step})"
+    lines += [
+        "#if COUNTERS", "    uint64_t addresses[LANES], counted = 0;", "    for (uint32_t l = 0; l < LANES; l++) {",
+        "        if (!(m >> l & 1)) continue;", place, f"        if (!({inside.format(0)})) continue;",
+        "        addresses[l] = b.base + soffset + whole;", "        counted |= 1ull << l;", "    }",
+        f"    count_access(w, counted, addresses, {access.bytes}, SPACE_GLOBAL);", "#endif",
+    ]  # fmt: skip
+    lines += ["    for (uint32_t l = 0; l < LANES; l++) {", "        if (!(m >> l & 1)) continue;", place]
+    lines.append("        uint64_t p0 = b.base + soffset + whole;")
+    for at in range(0, access.bytes, step):
+        lines += [f"        if ({inside.format(at)}) {{", *_c_buffer_part(access, at), "        }"]
+        if access.verb == "load" or access.returns:
+            lines += ["        else {", *_c_buffer_zero(access, at), "        }"]
+    return "\n".join([*lines, "    }", "}"])
+
+
+def _c_buffer_part(access: Access, at: int) -> list[str]:
+    """One word of a buffer access, `at` bytes behind its start."""
+    if access.verb == "atomic":
+        return _c_atomic(replace(access, space="SPACE_GLOBAL"))
+    part = replace(access, bytes=min(access.bytes, 4), space="SPACE_GLOBAL")
+    use = "USE_READ" if access.verb == "load" else "USE_WRITE"
+    lines = [f"        uint8_t *at0 = place(w, SPACE_GLOBAL, l, p0 + {at}, {part.bytes}, {use});"]
+    if part.bytes == 4:
+        row = at // 4
+        move = (
+            f"d[{row} * LANES + l] = load32(at0);" if access.verb == "load" else f"store32(at0, x[{row} * LANES + l]);"
+        )
+        return [*lines, f"        {move}"]
+    return lines + (_c_load(part, 0) if access.verb == "load" else _c_store(part, 0))
+
+
+def _c_buffer_zero(access: Access, at: int) -> list[str]:
+    """What a load outside of its buffer gives."""
+    if access.half:
+        return [f"        d[l] &= {'0xffff0000u' if access.half == 'low' else '0xffffu'};"]
+    rows = range(access.words) if access.verb == "atomic" else (at // 4,)
+    return [f"        d[{row} * LANES + l] = 0;" for row in rows]
+
+
+def c_buffer_signature(symbol: str) -> str:
+    """The C declaration, without a semicolon."""
+    return (
+        f"void {symbol}(struct wave *w, uint64_t m, uint32_t *d, const uint32_t *x, uint32_t offset, const uint32_t *resource, "
+        "uint32_t soffset, const uint32_t *a)"
+    )
 
 
 def _c_load(access: Access, i: int) -> list[str]:

@@ -19,7 +19,7 @@ def _vectors(inst: Instruction) -> list[tuple[int, int]]:
     for name, operand in inst.operation.operands.items():
         if name not in f or name == "simm16" or not operand.place:
             continue
-        if name == "vdst" and "d16" in inst.name and ("load" in inst.name or "read" in inst.name):
+        if name in ("vdst", "vdata") and "d16" in inst.name and ("load" in inst.name or "read" in inst.name):
             continue  # the other half may be under way: loads end in their order
         value = f[name]
         if (
@@ -31,8 +31,12 @@ def _vectors(inst: Instruction) -> list[tuple[int, int]]:
             value += 256
         if value >= 256:
             acc = _accumulates(inst, name)
-            short = name in ("addr", "vaddr") and "saddr" in f and not memory_call(inst).wide
-            ranges.append((value - 256 + acc, 1 if short else max(1, operand.bits // 32)))
+            count = max(1, operand.bits // 32)
+            if name in ("addr", "vaddr") and "idxen" in f:
+                count = f["idxen"] + f["offen"]
+            elif name in ("addr", "vaddr") and "saddr" in f and not memory_call(inst).wide:
+                count = 1
+            ranges.append((value - 256 + acc, count))
     return ranges
 
 
@@ -56,8 +60,23 @@ def _scalars(inst: Instruction, lanes: int) -> list[tuple[int, int]]:
             continue
         if name == "sbase":
             value *= 2
+        if name == "srsrc":
+            value *= 4
         bits = lanes if operand.form == "FMT_NUM_M64" else operand.bits
-        scalar = name in ("sdst", "ssrc0", "ssrc1", "sdata", "sbase", "saddr", "soffset", "src0", "src1", "src2")
+        scalar = name in (
+            "sdst",
+            "ssrc0",
+            "ssrc1",
+            "sdata",
+            "sbase",
+            "saddr",
+            "soffset",
+            "srsrc",
+            "rsrc",
+            "src0",
+            "src1",
+            "src2",
+        )
         scalar = scalar or (name == "vdst" and operand.place in ("OPR_SREG", "OPR_SDST", "OPR_SREG_NOVCC"))
         if scalar and value < _NO_SCALARS:
             ranges.append((value, max(1, bits // 32)))

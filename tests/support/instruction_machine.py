@@ -12,6 +12,7 @@ from stackbuild.emulator.body import FunctionTable, kernel_body
 from stackbuild.emulator.decoder import Instruction
 from stackbuild.emulator.encodings import family_name, target_tables
 from stackbuild.emulator.interpreter import InterpretedWave
+from support.buffer_rows import BUFFERS
 from support.instruction_codes import CODES
 from support.instruction_rows import ROWS, Row
 from support.instruction_trial import compile_sequences, decode_all
@@ -30,7 +31,11 @@ def codes() -> dict[tuple[str, str], str]:
 def rows_of(target: str) -> list[Row]:
     """The rows that hold for a target and that its assembler has."""
     known = codes()
-    return [r for r in ROWS if (target, r.text) in known and (not r.only or target.startswith(tuple(r.only.split())))]
+    return [
+        r
+        for r in (*ROWS, *BUFFERS)
+        if (target, r.text) in known and (not r.only or target.startswith(tuple(r.only.split())))
+    ]
 
 
 def lanes_of(target: str) -> int:

@@ -206,6 +206,13 @@ SCALAR_FLOAT = tuple(
 #: Jumps: s6 becomes 1 where the next instruction runs, s7 is 1 in the end.
 _JUMP = "; s_mov_b32 s6, 1; s_mov_b32 s7, 1"
 FLOW = (
+    # A long jump: to 20 bytes behind the first instruction, and back to the fourth byte of a row.
+    _R("s_getpc_b64 s[6:7]; s_add_u32 s6, s6, 20; s_addc_u32 s7, s7, 0; s_setpc_b64 s[6:7]; s_mov_b32 s8, 1; s_nop 0; s_mov_b32 s9, 2", "", "s8=0 s9=2"),
+    _R("s_getpc_b64 s[6:7]; s_add_i32 s5, 28, 4; s_cmp_ge_i32 s5, 0; s_cbranch_scc1 1; s_trap 2; s_add_u32 s6, s6, s5; s_addc_u32 s7, s7, 0; "
+       "s_setpc_b64 s[6:7]; s_mov_b32 s8, 1; s_mov_b32 s9, 2", "", "s8=0 s9=2"),
+    # A call of a function that adds 1 to s8, between the call and the end; s9 shows that it came back.
+    _R("s_getpc_b64 s[6:7]; s_add_u32 s6, s6, 24; s_addc_u32 s7, s7, 0; s_swappc_b64 s[4:5], s[6:7]; s_mov_b32 s9, s8; s_branch 3; s_nop 0; "
+       "s_add_u32 s8, s8, 1; s_setpc_b64 s[4:5]", "s8=5", "s8=6 s9=6"),
     _R("s_branch 1" + _JUMP, "", "s6=0 s7=1"),
     _R("s_cbranch_scc0 1" + _JUMP, "scc=0", "s6=0 s7=1"),
     _R("s_cbranch_scc0 1" + _JUMP, "scc=1", "s6=1 s7=1"),

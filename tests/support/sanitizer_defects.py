@@ -12,6 +12,17 @@ _ARGUMENT = "s_load_b64 s[2:3], s[0:1], 0x0; s_waitcnt lgkmcnt(0); "
 _END = "; s_endpgm"
 
 
+def _buffer(bytes: int) -> str:
+    """The argument as a raw buffer of so many bytes in s[4:7], a byte offset in v1 that lies just behind 512, a value in v2."""
+    return (
+        f"{_ARGUMENT}s_mov_b32 s4, s2; s_mov_b32 s5, s3; s_mov_b32 s6, {bytes:#x}; s_mov_b32 s7, 0x31004000; s_mov_b32 s8, 0; "
+        "v_mov_b32 v1, 0x200; v_mov_b32 v2, 0; "
+    )
+
+
+_SWIZZLED = "s_or_b32 s5, s5, 0x40000000; "
+
+
 class Defect(NamedTuple):
     """A kernel with a defect, the kind that is reported, and the kernel without it.
 
@@ -37,6 +48,16 @@ DEFECTS = (
            f"{_ARGUMENT}v_mov_b32 v1, 0x1f0; global_load_b128 v[2:5], v1, s[2:3]{_END}"),
     Defect("a scalar load behind the memory", "out of bounds (global)", f"{_ARGUMENT}s_load_b64 s[4:5], s[2:3], 0x1fc{_END}",
            f"{_ARGUMENT}s_load_b64 s[4:5], s[2:3], 0x1f8{_END}"),
+    Defect("a buffer longer than its memory, read", "out of bounds (global)", f"{_buffer(0x400)}buffer_load_b32 v3, v1, s[4:7], s8 offen{_END}",
+           f"{_buffer(0x200)}buffer_load_b32 v3, v1, s[4:7], s8 offen{_END}"),  # behind the buffer's end a load gives 0
+    Defect("a buffer longer than its memory, written", "out of bounds (global)", f"{_buffer(0x400)}buffer_store_b32 v2, v1, s[4:7], s8 offen{_END}",
+           f"{_buffer(0x200)}buffer_store_b32 v2, v1, s[4:7], s8 offen{_END}"),
+    Defect("a buffer's offset that nobody wrote", "uninitialised", f"{_buffer(0x200)}buffer_load_b32 v3, v5, s[4:7], s8 offen{_END}",
+           f"{_buffer(0x200)}buffer_load_b32 v3, off, s[4:7], s8{_END}"),
+    Defect("a buffer load that is not waited for", "missing wait", f"{_buffer(0x200)}buffer_load_b32 v3, off, s[4:7], s8; v_add_f32 v4, v3, v3{_END}",
+           f"{_buffer(0x200)}buffer_load_b32 v3, off, s[4:7], s8; s_waitcnt vmcnt(0); v_add_f32 v4, v3, v3{_END}"),
+    Defect("a buffer with swizzled records", "trap", f"{_buffer(0x200)}{_SWIZZLED}buffer_load_b32 v3, off, s[4:7], s8{_END}",
+           f"{_buffer(0x200)}buffer_load_b32 v3, off, s[4:7], s8{_END}"),
     Defect("LDS behind the group's", "out of bounds (LDS)", f"v_mov_b32 v1, 64; v_mov_b32 v2, 0; ds_store_b32 v1, v2{_END}",
            f"v_mov_b32 v1, 60; v_mov_b32 v2, 0; ds_store_b32 v1, v2{_END}", group=64),
     Defect("scratch behind the lane's", "out of bounds (scratch)", f"v_mov_b32 v1, 16; v_mov_b32 v2, 0; scratch_store_b32 v1, v2, off{_END}",

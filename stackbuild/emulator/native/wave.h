@@ -179,6 +179,41 @@ API uint32_t load16(const uint8_t *p) { uint16_t r; memcpy(&r, p, 2); return r; 
 API void store32(uint8_t *p, uint32_t x) { memcpy(p, &x, 4); }
 API void store16(uint8_t *p, uint32_t x) { uint16_t r = (uint16_t)x; memcpy(p, &r, 2); }
 
+/* --- buffers --- */
+
+/* A buffer descriptor (V#): base address, bytes of a record, records or bytes, and what counts as outside. */
+struct buffer { uint64_t base, stride; uint32_t records; enum { OUTSIDE_RECORD, OUTSIDE_RECORDS, OUTSIDE_EMPTY, OUTSIDE_RAW } mode; };
+
+/* Reads a descriptor. 0 where it has what is not emulated: swizzled records, or lane numbers added to the index.
+ * RDNA's OOB_SELECT chooses the rule; CDNA without swizzle has that of raw buffers. */
+API int buffer_of(struct wave *w, struct buffer *b, const uint32_t *r, int rdna)
+{
+    b->base = (uint64_t)(r[1] & 0xffff) << 32 | r[0];
+    b->stride = r[1] >> 16 & 0x3fff;
+    b->records = r[2];
+    b->mode = rdna ? r[3] >> 28 & 3 : OUTSIDE_RAW;
+    if (rdna ? r[1] >> 30 : r[1] >> 31) {
+        w->calls->report(w, 4, -1, b->base, "a buffer descriptor with swizzled records is not known");
+        return 0;
+    }
+    if (r[3] >> 23 & 1) {
+        w->calls->report(w, 4, -1, b->base, "a buffer descriptor that adds the lane to the index is not known");
+        return 0;
+    }
+    return 1;
+}
+/* Whether `bytes` at an offset lie in the buffer. `inner` is the offset in the record, `whole` that with stride · index. */
+API int buffer_inside(const struct buffer *b, uint64_t index, uint64_t inner, uint64_t whole, uint32_t soffset, uint32_t bytes)
+{
+    uint64_t left = b->records > soffset ? b->records - soffset : 0;
+    switch (b->mode) {
+    case OUTSIDE_RECORD: return index < b->records && inner + bytes <= b->stride;
+    case OUTSIDE_RECORDS: return index < b->records;
+    case OUTSIDE_EMPTY: return b->records != 0;
+    default: return whole + bytes <= left;
+    }
+}
+
 /* One or two bytes, extended. */
 API void scalar_load_part(struct wave *w, uint32_t to, uint64_t address, uint32_t bytes, int is_signed)
 {
