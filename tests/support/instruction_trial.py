@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import random
-from collections.abc import Iterator
+from array import array
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from subprocess import run
 
@@ -19,6 +21,8 @@ from stackbuild.emulator.pseudocode import PseudocodeError
 from stackbuild.emulator.translate import FLAGS, NATIVE, TranslationError, compiler
 
 ROWS = 24
+_ROOM = 544
+"""Rows of a wave: vector registers, from 256 on the accumulation registers, and some more."""
 _FORMATS = ("VOP1", "VOP2", "VOP3", "VOP3SD", "VOP3P", "VOPC", "VOP3_SDST", "SOP1", "SOP2", "SOPC", "SOPK", "VOPD")
 _INEXACT = ("v_exp", "v_log", "v_sin", "v_cos", "v_rsq", "v_sqrt_f16", "v_frexp", "v_trig", "v_rcp_f16")
 """Operations whose result the guides bound but do not define: the two back ends use different functions."""
@@ -129,47 +133,50 @@ def random_instruction(rng: random.Random, tables: EncodingFamily) -> tuple[byte
             return code, inst
 
 
-def _sequences(
-    rng: random.Random, tables: EncodingFamily, lanes: int, count: int, length: int
-) -> Iterator[list[tuple[bytes, Instruction]]]:
+def _pool(
+    rng: random.Random, tables: EncodingFamily, lanes: int, count: int
+) -> tuple[list[Instruction], FunctionTable, list[str]]:
+    """Random instructions that both have, the functions of their forms, and the body of each as `sequence_N`."""
     table = FunctionTable(lanes, "trial")
-    for _ in range(count):
-        sequence: list[tuple[bytes, Instruction]] = []
-        while len(sequence) < length:
-            code, inst = random_instruction(rng, tables)
-            try:
-                _probe(code, tables, lanes, table, inst)
-            except (UnknownInstruction, PseudocodeError):
-                continue
-            sequence.append((code, inst))
-        yield sequence
-
-
-def _probe(code: bytes, tables: EncodingFamily, lanes: int, table: FunctionTable, inst: Instruction) -> None:
-    """Raises UnknownInstruction where one of the two does not have an instruction."""
-    whole = code + _ENDS[tables.name].to_bytes(4, "little")
-    kernel_body(whole, tables, 0, len(whole), lanes, table, symbol="probe", counters=False, sanitize=False)
-    InterpretedWave(lanes, [[0] * lanes for _ in range(ROWS + 512)], [0] * 130).run(inst)
+    made: list[Instruction] = []
+    bodies: list[str] = []
+    blank = [[0] * lanes for _ in range(_ROOM)]
+    while len(made) < count:
+        code, inst = random_instruction(rng, tables)
+        whole = code + _ENDS[tables.name].to_bytes(4, "little")
+        symbol = f"sequence_{len(made)}"
+        try:
+            body = kernel_body(
+                whole, tables, 0, len(whole), lanes, table, symbol=symbol, counters=False, sanitize=False
+            )
+            InterpretedWave(lanes, [list(row) for row in blank], [0] * 130).run(inst)
+        except (UnknownInstruction, PseudocodeError):
+            continue
+        made.append(inst)
+        bodies.append("\n".join(body.lines))
+    return made, table, bodies
 
 
 def compare(target: str, folder: Path, *, sequences: int, length: int = 4, seed: int = 0, wave: int = 0) -> TrialResult:
-    """Compare `sequences` random sequences of `length` instructions on random registers. Raises TranslationError."""
+    """Compare `sequences` random sequences of `length` instructions on random registers. Raises TranslationError.
+
+    Each draws its instructions from as many random ones as there are sequences, 1000 at most: a body of the translator is
+    the calls of its instructions in order, so that one compilation serves many sequences.
+    """
     tables = target_tables(target)
     lanes = wave or (64 if tables.name == "cdna" else 32)
     rng = random.Random(seed)
-    table = FunctionTable(lanes, f"trial{seed}")
-    made = list(_sequences(rng, tables, lanes, sequences, length))
-    bodies = []
-    for i, sequence in enumerate(made):
-        code = b"".join(code for code, _ in sequence) + _ENDS[tables.name].to_bytes(4, "little")
-        body = kernel_body(
-            code, tables, 0, len(code), lanes, table, symbol=f"sequence_{i}", counters=False, sanitize=False
-        )
-        bodies.append("\n".join(body.lines))
+    pool, table, bodies = _pool(rng, tables, lanes, min(sequences, 1000))
     library = compile_sequences(folder, table, bodies, lanes, f"{target}-{seed}-{sequences}")
-    differences = [d for i, sequence in enumerate(made) for d in _run(library, i, sequence, lanes, rng, target)]
-    names = frozenset(inst.name for sequence in made for _, inst in sequence)
-    return TrialResult(sequences, sequences * length, names, tuple(differences))
+    functions = [getattr(library, f"sequence_{i}") for i in range(len(pool))]
+    differences: list[TrialDifference] = []
+    used: set[str] = set()
+    for number in range(sequences):
+        chosen = [rng.randrange(len(pool)) for _ in range(length)]
+        used |= {pool[i].name for i in chosen}
+        drawn = RandomSequence(target, number, [pool[i] for i in chosen], [functions[i] for i in chosen])
+        differences += drawn.differences(library, lanes, rng)
+    return TrialResult(sequences, sequences * length, frozenset(used), tuple(differences))
 
 
 def compile_sequences(folder: Path, table: FunctionTable, bodies: list[str], lanes: int, name: str) -> ctypes.CDLL:
@@ -179,6 +186,8 @@ def compile_sequences(folder: Path, table: FunctionTable, bodies: list[str], lan
         "static struct wave w; memset(&w, 0, sizeof w); w.v = v; w.scc = *scc; memcpy(w.s, s, sizeof w.s);\n"
         "w.lds = lds; w.lds_bytes = lds_bytes; w.fuel = 1000; w.lanes = FULL;\n"
         "int r = f(&w); memcpy(s, w.s, sizeof w.s); *scc = w.scc; return r; }\n"
+        "void chain(int (**f)(struct wave *), int count, uint32_t *v, uint32_t *s, uint32_t *scc) {\n"
+        "for (int i = 0; i < count; i++) trial(f[i], v, s, scc, 0, 0); }\n"
     )
     parts = {
         "operations": list(table.definitions.values()),
@@ -222,43 +231,51 @@ def _random_word(rng: random.Random) -> int:
     )  # fmt: skip
 
 
-def _run(
-    library: ctypes.CDLL,
-    number: int,
-    sequence: list[tuple[bytes, Instruction]],
-    lanes: int,
-    rng: random.Random,
-    target: str,
-) -> Iterator[TrialDifference]:
-    words = [_random_word(rng) for _ in range(64)]
-    v = [[rng.choice(words) for _ in range(lanes)] for _ in range(ROWS)]
-    s = [rng.choice(words) for _ in range(128)]
-    active = 0
-    for _ in range(3):
-        active |= 1 << rng.randrange(lanes)
-    s[126], s[127] = active & 0xFFFFFFFF, active >> 32
-    scc = rng.getrandbits(1)
-    memory = (ctypes.c_uint32 * (544 * lanes))(*[word for row in v for word in row])
-    scalars, flag = (ctypes.c_uint32 * 128)(*s), ctypes.c_uint32(scc)
-    library.trial(getattr(library, f"sequence_{number}"), memory, scalars, ctypes.byref(flag), None, 0)
-    wave = InterpretedWave(lanes, [*v, *([0] * lanes for _ in range(520))], [*s, 0, 0], scc)
-    for _, inst in sequence:
-        try:
-            wave.run(inst)
-        except (OverflowError, KeyError, ValueError) as error:
-            yield TrialDifference(
-                target, number, (f"{text_of(inst)} {inst.word:#x}",), f"the interpreter failed: {error!r}"
-            )
-            return
-    found = [
-        f"v{row} lane {lane}: {memory[row * lanes + lane]:#x} translated, {wave.v[row][lane]:#x} interpreted"
-        for row in range(544) for lane in range(lanes) if memory[row * lanes + lane] != wave.v[row][lane]
-    ]  # fmt: skip
-    found += [
-        f"s{i}: {scalars[i]:#x} translated, {wave.s[i]:#x} interpreted" for i in range(128) if scalars[i] != wave.s[i]
-    ]
-    found += [f"scc: {flag.value} translated, {wave.scc} interpreted"] if flag.value != wave.scc else []
-    if found:
-        yield TrialDifference(
-            target, number, tuple(f"{text_of(inst)} {inst.word:#x}" for _, inst in sequence), "; ".join(found[:3])
+@dataclass(frozen=True)
+class RandomSequence:
+    """Instructions in a row, and their translated functions."""
+
+    target: str
+    number: int
+    instructions: list[Instruction]
+    functions: list[Callable[..., object]]
+
+    def differences(self, library: ctypes.CDLL, lanes: int, rng: random.Random) -> Iterator[TrialDifference]:
+        """What the two do otherwise on random registers, three random lanes active."""
+        words = [_random_word(rng) for _ in range(64)]
+        v = [rng.choices(words, k=lanes) for _ in range(ROWS)]
+        s = rng.choices(words, k=128)
+        active = sum({1 << rng.randrange(lanes) for _ in range(3)})
+        s[126], s[127] = active & 0xFFFFFFFF, active >> 32
+        scc = rng.getrandbits(1)
+        memory = (ctypes.c_uint32 * (_ROOM * lanes))(*chain.from_iterable(v))
+        scalars, flag = (ctypes.c_uint32 * 128)(*s), ctypes.c_uint32(scc)
+        chained = (ctypes.c_void_p * len(self.functions))(
+            *(ctypes.cast(function, ctypes.c_void_p) for function in self.functions)
         )
+        library.chain(chained, len(self.functions), memory, scalars, ctypes.byref(flag))
+        wave = InterpretedWave(lanes, [*v, *([0] * lanes for _ in range(_ROOM - ROWS))], [*s, 0, 0], scc)
+        for inst in self.instructions:
+            try:
+                wave.run(inst)
+            except (OverflowError, KeyError, ValueError) as error:
+                yield self.difference(f"the interpreter failed in {text_of(inst)} {inst.word:#x}: {error!r}")
+                return
+        after = array("I", chain.from_iterable(wave.v))
+        found = [] if after.tobytes() == bytes(memory) else [
+            f"v{i // lanes} lane {i % lanes}: {memory[i]:#x} translated, {word:#x} interpreted"
+            for i, word in enumerate(after) if memory[i] != word
+        ]  # fmt: skip
+        found += [
+            f"s{i}: {scalars[i]:#x} translated, {wave.s[i]:#x} interpreted"
+            for i in range(128)
+            if scalars[i] != wave.s[i]
+        ]
+        found += [f"scc: {flag.value} translated, {wave.scc} interpreted"] if flag.value != wave.scc else []
+        if found:
+            yield self.difference("; ".join(found[:3]))
+
+    def difference(self, text: str) -> TrialDifference:
+        """A difference of this sequence."""
+        texts = tuple(f"{text_of(inst)} {inst.word:#x}" for inst in self.instructions)
+        return TrialDifference(self.target, self.number, texts, text)
