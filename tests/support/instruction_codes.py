@@ -1,4 +1,4 @@
-"""Assembles the rows of `instruction_rows.py`, `buffer_rows.py`, `matrix_layouts.py` and `sanitizer_defects.py`: `python tests/support/instruction_codes.py LLVM-MC…` (a command) writes instruction_codes.txt.
+"""Assembles the rows of `instruction_rows.py`, `buffer_rows.py`, `matrix_layouts.py`, `sanitizer_defects.py` and `budget_kernels.py`: `python tests/support/instruction_codes.py LLVM-MC…` (a command) writes instruction_codes.txt.
 
 A line is a target, the words' bytes in hexadecimal and a row's text, divided by tabs. A row that a target's assembler refuses
 has no line for it.
@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from support.budget_kernels import KERNELS
 from support.buffer_rows import BUFFERS
 from support.instruction_rows import ROWS
 from support.matrix_layouts import LAYOUTS
@@ -53,7 +54,7 @@ def assembled(tool: list[str], target: str, texts: list[str]) -> dict[str, str]:
 
 def main() -> None:
     texts = list(dict.fromkeys([*(row.text for row in (*ROWS, *BUFFERS)), *(layout.text for layout in LAYOUTS)]))
-    kernels = list(dict.fromkeys(text for defect in DEFECTS for text in (defect.wrong, defect.right)))
+    kernels = list(dict.fromkeys([*(text for defect in DEFECTS for text in (defect.wrong, defect.right)), *KERNELS]))
     rows = [(target, code, text) for target in TARGETS for text, code in assembled(sys.argv[1:], target, texts).items()]
     rows += [
         ("gfx1100", code, text)
