@@ -521,7 +521,7 @@ def table() -> str:
     rows = ["| level | package | what it is for |", "|---|---|---|"]
     for level in sorted({layer.level for layer in LEVELS.values()}, reverse=True):
         names = [name for name, layer in LEVELS.items() if layer.level == level]
-        summaries = "; ".join(
+        summaries = " · ".join(
             f"`{name}`: {LEVELS[name].summary}" if len(names) > 1 else LEVELS[name].summary for name in names
         )
         rows.append(f"| {level} | {', '.join(f'`{name}`' for name in names)} | {summaries} |")

@@ -3,7 +3,8 @@
 `python ci/prose.py` prints each with its file and line and exits 1 where there is one. Looked at are the pages at the
 top and in docs/, every docstring and text of stackbuild, and the help of every command. Measurement diaries
 (docs/appendix, docs/performance.md), the changelog and code in backquotes are left out. The limit of 30 words holds for
-GUIDES, for the help and for messages: what a Stop says, where, and what to do next.
+pages, for the help and for messages: what a Stop says, where, and what to do next. `[pages] long` in `ci/prose.toml`
+names the pages that still have longer ones. That list shrinks: a page of it without a long sentence is an error, too.
 """
 
 from __future__ import annotations
@@ -21,13 +22,6 @@ from stackbuild.cli.app import commands
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 MOST = 30
-GUIDES = (
-    "README.md", "index", "tutorial", "get-a-wheel", "judge-a-wheel", "share-builds", "publishing", "ci", "porting", "patches",
-    "environment", "your-machine", "troubleshooting", "faq", "comparison", "exit-codes", "environment-variables", "architecture",
-    "applications/index", "applications/immich", "applications/frigate", "applications/darktable", "applications/ort-rs",
-    "applications/lc0",
-)  # fmt: skip
-"""Pages that guide a reader, README and those of docs/ without their ending."""
 STOPS = ("Stop", "Defect", "UsageError", "Mistake", "PlanError", "LockError", "StepFailed", "VerificationFailed", "GateClosed", "MachineLacks")
 
 
@@ -41,15 +35,14 @@ class Text:
     limited: bool
 
 
-def pages() -> Iterator[Text]:
-    """The paragraphs of every page, without code."""
-    guides = {f"docs/{name}.md" if "." not in name else name for name in GUIDES}
+def pages(long: list[str]) -> Iterator[Text]:
+    """The paragraphs of every page, without code. Sentences are limited but on the `long` ones."""
     paths = [REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
     paths += [p for p in sorted((REPOSITORY / "docs").rglob("*.md")) if p.parent.name != "appendix" and p.stem != "performance"]
     for path in paths:
         name = str(path.relative_to(REPOSITORY))
         for line, paragraph in paragraphs(path.read_text("utf-8")):
-            yield Text(name, line, paragraph, name in guides)
+            yield Text(name, line, paragraph, name not in long)
 
 
 def paragraphs(text: str) -> Iterator[tuple[int, str]]:
@@ -95,9 +88,10 @@ def helps() -> Iterator[Text]:
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The sentences of a text; what stands in backquotes counts as one word."""
+    """The sentences of a text, and items between ` · `. What stands in backquotes, or a list of such, counts as one word."""
     plain = re.sub(r"`[^`]*`", "X", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text))
-    yield from re.split(r"(?<=[.!?])\s+", " ".join(plain.split()))
+    plain = re.sub(r"\bX(?:(?:,| →|, and| and) X\b)+", "X", " ".join(plain.split()))
+    yield from re.split(r"(?<=[.!?])\s+| · ", plain)
 
 
 def words(sentence: str) -> int:
@@ -115,9 +109,19 @@ def findings(texts: Iterator[Text], table: list[dict[str, str]]) -> Iterator[str
                 yield f"{text.file}:{text.line}: {words(sentence)} words · {sentence[:100]}"
 
 
+def without_long(pages_: list[str]) -> Iterator[str]:
+    """Those of the pages that have no sentence that is too long."""
+    for name in pages_:
+        texts = (text for _, text in paragraphs((REPOSITORY / name).read_text("utf-8")))
+        if not any(words(sentence) > MOST for text in texts for sentence in sentences(text)):
+            yield name
+
+
 def main() -> int:
-    table = tomllib.loads((REPOSITORY / "ci/prose.toml").read_text("utf-8"))["word"]
-    lines = sorted(set(findings((text for part in (pages(), sources(), helps()) for text in part), table)))
+    settings = tomllib.loads((REPOSITORY / "ci/prose.toml").read_text("utf-8"))
+    table, long = settings["word"], settings["pages"]["long"]
+    lines = sorted(set(findings((text for part in (pages(long), sources(), helps()) for text in part), table)))
+    lines += [f"ci/prose.toml: {page} has no long sentence: remove it from `long`" for page in without_long(long)]
     print("\n".join(lines) or "sentences: nothing found")
     return bool(lines)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 
 import pytest
-from prose import Text, findings, paragraphs
+from prose import Text, findings, paragraphs, without_long
 
 from support.paths import ROOT
 
@@ -66,3 +66,14 @@ def test_code_is_not_read_and_lines_are_counted() -> None:
     assert list(paragraphs(page)) == [
         (1, "# Title"), (3, "One line and another."), (12, "- item of two lines"), (15, " a "), (15, " b "),
     ]  # fmt: skip
+
+
+def test_a_list_of_code_is_one_word_and_an_item_is_a_sentence() -> None:
+    assert not found("They are " + ", ".join(["`a`"] * 40) + " and `b`.")
+    assert not found(" · ".join(["seven words that are one short item"] * 9))
+
+
+def test_pages_that_are_not_limited_have_a_long_sentence() -> None:
+    """The list in ci/prose.toml shrinks."""
+    long = tomllib.loads((ROOT / "ci/prose.toml").read_text("utf-8"))["pages"]["long"]
+    assert not list(without_long(long)) and list(without_long([*long, "docs/faq.md"])) == ["docs/faq.md"]
