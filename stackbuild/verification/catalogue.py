@@ -29,8 +29,8 @@ SHADOWED = RuleDescription(
 )  # fmt: skip
 OVERWRITTEN = RuleDescription(
     "SB-RUN-OVERWRITTEN", Severity.ERROR, "What is installed is not what the wheels hold",
-    when="In the clean environment two distributions have different files in one place, a file differs from that of its wheel,"
-    " or a file is there that no wheel has. It is looked at after the import, and again with ONNX Runtime installed beside.",
+    when="In the clean environment two distributions have different files in one place, or a file differs from that of its"
+    " wheel, or no wheel has it. It is looked at after the import, and again with ONNX Runtime installed beside.",
     why="A wheel that carries files of `onnxruntime/`, or runs code while others are installed, is not tested beside ONNX"
     " Runtime but in place of it.",
     fix="Install nothing outside of the wheel's own package; the finding names the files.",
@@ -38,8 +38,8 @@ OVERWRITTEN = RuleDescription(
 )  # fmt: skip
 LOAD = RuleDescription(
     "SB-RUN-LOAD", Severity.ERROR, "A library does not load",
-    when="`dlopen` with RTLD_NOW in a fresh process fails for another reason than a ROCm library that this machine has not: an"
-    " undefined symbol, a missing library that is nobody's to supply, a wrong architecture, a crash in a constructor.",
+    when="`dlopen` with RTLD_NOW in a fresh process fails for another reason than a ROCm library that this machine has not. Examples:"
+    " an undefined symbol, a missing library that is nobody's to supply, a wrong architecture, a crash in a constructor.",
     why="ONNX Runtime prints one line, falls back to the CPU, and still lists the provider as available.",
     fix="Link what is undefined; give RUNPATH `$ORIGIN` for libraries of the wheel.",
     link="https://github.com/microsoft/onnxruntime/issues/17801", needs="",
@@ -88,8 +88,8 @@ SCRUBBED = RuleDescription(
 
 EMULATED_CODE = RuleDescription(
     "SB-EMU-CODE", Severity.ERROR, "Device code cannot be run by the emulator",
-    when="`verify --emulate TARGET`: a launch finds no code object for the target, one of another target under its name, no such"
-    " kernel, or a kernel with an instruction that the emulator does not know.",
+    when="`verify --emulate TARGET`: a launch finds no code object for the target, one of another target under its name, or no such"
+    " kernel. Or a kernel has an instruction that the emulator does not know.",
     why="On such a GPU the launch fails, or kills the process. An instruction that is not known proves nothing, so nothing is claimed.",
     fix="Compare the targets in the wheel (`stackbuild inspect`). An unknown instruction is named with its place: report it.",
     link="", needs="",
@@ -97,15 +97,15 @@ EMULATED_CODE = RuleDescription(
 EMULATED_CALL = RuleDescription(
     "SB-EMU-CALL", Severity.ERROR, "A host call failed under the emulator",
     when="`verify --emulate TARGET`: a call of the HIP runtime is one that the stand-in lacks, or ends with an error that the"
-    " wheel's own code caused: memory that was freed, a copy beyond an allocation, a workgroup that is too large.",
+    " wheel's own code caused. Examples: memory that was freed, a copy beyond an allocation, a workgroup that is too large.",
     why="On a GPU the same call fails, or does damage that nobody sees.",
     fix="The finding names the call and what was wrong with it. docs/emulator.md lists the calls that the stand-in has.",
     link="", needs="",
 )  # fmt: skip
 EMULATED_ACCESS = RuleDescription(
     "SB-EMU-FINDING", Severity.ERROR, "A kernel did what no kernel may do",
-    when="`verify --emulate TARGET`: while a kernel ran, the emulator saw an access out of bounds, a barrier that not all waves"
-    " reach, code without an end, or another of the defects in docs/emulator.md.",
+    when="`verify --emulate TARGET`: while a kernel ran, the emulator saw a defect. Examples: an access out of bounds, a barrier"
+    " that not all waves reach, code without an end. docs/emulator.md has them all.",
     why="A GPU reports few of these: the others are wrong numbers now and then, on some cards.",
     fix="The finding names kernel, offset, instruction, workgroup, wave and lane.",
     link="", needs="",

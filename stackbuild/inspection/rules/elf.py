@@ -195,8 +195,8 @@ def _has(lib: Library, stem: str) -> bool:
 )  # fmt: skip
 def isa(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """The GNU property note names an x86-64 level above the declared one (level 1 without a recipe). Compilers write that
-    note only when asked to (`-Wl,-z,x86-64-v3`; clang and gcc do not by themselves), and ONNX Runtime holds AVX-512 code that
-    it only runs where the CPU has it: silence here proves nothing. SB-LOG-NATIVE reads what compilers were told."""
+    note only when asked to (`-Wl,-z,x86-64-v3`; clang and gcc do not by themselves). And ONNX Runtime holds AVX-512 code that
+    it only runs where the CPU has it. So silence here proves nothing. SB-LOG-NATIVE reads what compilers were told."""
     for lib in facts.libraries:
         if lib.isa > expectations.isa:
             yield lib.path, f"needs x86-64-v{lib.isa}; x86-64-v{expectations.isa} is declared"
@@ -244,9 +244,9 @@ def machine(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidenc
     link="https://onnxruntime.ai/docs/execution-providers/plugin-ep-libraries/development.html",
 )  # fmt: skip
 def ep_exports(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
-    """A library named like a provider without `GetProvider`; one plugin entry point without the other; a wheel named for a
-    plugin EP (`onnxruntime-ep-…`) that has no library with both; a Python extension without PyInit_; libonnxruntime without
-    OrtGetApiBase; the shared bridge without Provider_GetHost and Provider_SetHost."""
+    """A library named like a provider without `GetProvider`. One plugin entry point without the other. A wheel named for a
+    plugin EP (`onnxruntime-ep-…`) that has no library with both. A Python extension without PyInit_, libonnxruntime without
+    OrtGetApiBase, or the shared bridge without Provider_GetHost and Provider_SetHost."""
     for lib in facts.libraries:
         wanted = _wanted_exports(lib)
         lacking = sorted(wanted - set(lib.exports))

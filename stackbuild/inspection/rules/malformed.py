@@ -62,9 +62,10 @@ def unread(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence
     link="https://packaging.python.org/en/latest/specifications/binary-distribution-format/",
 )  # fmt: skip
 def unclean(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
-    """Duplicate, absolute, `..` or control-character names, links, encrypted or overlapping members, local headers that
-    disagree with the directory, extra fields with another name, several end records, counts or Zip64 records that disagree,
-    bytes that no member owns, names and .data folders that come to the same place, and no, a wrong or several .dist-info."""
+    """Names that are duplicate, absolute, or have `..` or control characters; links; encrypted or overlapping members. Local
+    headers that disagree with the directory, extra fields with another name, several end records. Counts or Zip64 records that
+    disagree, bytes that no member owns, names and .data folders that come to the same place. No, a wrong or several
+    .dist-info."""
     for problem in facts.packaging:
         yield problem.subject, problem.what
 

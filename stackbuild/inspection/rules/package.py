@@ -51,7 +51,7 @@ def record_hash(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvi
 
 @rule(
     "SB-RECORD-MISMATCH", ERROR, "RECORD is not what the wheel holds",
-    why="Installers remove and check by RECORD: files outside it stay behind for ever, rows without a file break uninstalling, and"
+    why="Installers remove and check by RECORD. Files outside it stay behind for ever, rows without a file break uninstalling, and"
     " a wrong hash means a file was changed after packing.",
     fix="Pack the wheel in one go, after the last strip or patchelf.",
     link=_RECORD_SPEC,
@@ -121,8 +121,8 @@ def meta_name(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvide
     link="https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist-multiple-use",
 )  # fmt: skip
 def undeclared_imports(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
-    """A module imported unconditionally, by Python or by an extension's numpy binding, no requirement of its name, and no
-    requirement that could bring it: a wheel that requires more than numpy and its like gets SB-META-TRANSITIVE."""
+    """A module imported unconditionally, by Python or by an extension's numpy binding, has no requirement of its name, and no
+    requirement could bring it. A wheel that requires more than numpy and its like gets SB-META-TRANSITIVE."""
     for path, module in () if _may_bring_more(facts) else _not_declared(facts):
         yield path, f"imports {module}; {_requires(facts)}"
 
@@ -229,7 +229,7 @@ _OBJECT = re.compile(r"[\w.]+(\s*:\s*[\w.]+)?(\s*\[[^\]]*\])?")
 @rule(
     "SB-WHEEL-STARTUP", ERROR, "The wheel puts code into every start of Python",
     why="A .pth file beside the packages and a sitecustomize module run whenever that Python starts, whether or not the package"
-    " is imported: in pip, in other programs, and while another wheel is installed.",
+    " is imported. That is in pip, in other programs, and while another wheel is installed.",
     fix="Run the code when the package is imported.",
     link="https://docs.python.org/3/library/site.html",
 )  # fmt: skip

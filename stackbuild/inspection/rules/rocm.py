@@ -161,7 +161,7 @@ def plugin_depends(facts: Facts, expectations: Expectations) -> Iterator[Subject
     link="https://github.com/ROCm/rocm-libraries/issues/11219", needs="gfx",
 )  # fmt: skip
 def recipe_gfx(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
-    """The set of target IDs of all code objects in a wheel is not the one that it must have by the recipe; or a library with GPU
+    """The set of target IDs of all code objects in a wheel is not the one that it must have by the recipe. Or a library with GPU
     code lacks one of them that other files of the wheel have."""
     if facts.wheel is None or not expectations.gfx:
         return

@@ -67,8 +67,8 @@ def _isoc23(facts: Facts, wheel: WheelMetadata) -> Iterator[SubjectEvidence]:
     link="https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/",
 )  # fmt: skip
 def tag_platform(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
-    """ELF libraries in a wheel for Windows, macOS or iOS; libraries that need glibc under a tag of musl or of another system
-    than Linux; libraries that need musl under a manylinux tag."""
+    """ELF libraries in a wheel for Windows, macOS or iOS. Libraries that need glibc under a tag of musl or of another system
+    than Linux. Libraries that need musl under a manylinux tag."""
     for platform in _platforms(facts.wheel) if facts.wheel else ():
         if platform == "any" or platform.startswith("linux_"):
             continue

@@ -29,7 +29,7 @@ def home_path(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvide
     fix="Revoke it now, then find what wrote it (an environment dump, a URL with a password in build information).",
 )  # fmt: skip
 def secret(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
-    """Access keys, tokens of code hosts and package indexes, private keys, tokens and passwords in URLs; in text also keys of
+    """Access keys, tokens of code hosts and package indexes, private keys, tokens and passwords in URLs. In text also keys of
     storage, model hubs, chat and payment services, JSON web tokens, bearer tokens and netrc lines. Never shown whole."""
     for hit in facts.texts:
         if hit.kind == "secret":
