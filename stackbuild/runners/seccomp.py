@@ -65,7 +65,7 @@ REFUSALS = (
     Refusal(
         "socket families",
         ("socket",),
-        f"all but {', '.join(FAMILIES)}: AF_VSOCK reaches the hypervisor whatever the network namespace, and the others"
+        f"all but {', '.join(FAMILIES)}. AF_VSOCK reaches the hypervisor whatever the network namespace. The others"
         " are parts of the kernel that builds do not use",
         errno.EAFNOSUPPORT,
         Argument(0, "not in", tuple(FAMILIES.values())),
