@@ -136,6 +136,20 @@ _CUB = {
     "DeviceTransform": "use thrust::transform",
     "DeviceMerge": "use thrust::merge",
     "SwitchDevice": "use hipSetDevice, and set the old one again",
+    "CurrentDevice": "use hipGetDevice",
+    **dict.fromkeys(("DeviceCount", "DeviceCountUncached", "DeviceCountCachedValue"), "use hipGetDeviceCount"),
+    **dict.fromkeys(
+        ("PtxVersion", "PtxVersionUncached", "SmVersion", "SmVersionUncached"), "ask hipDeviceProp_t for gcnArchName"
+    ),
+    "SyncStream": "use hipStreamSynchronize",
+    "MaxSmOccupancy": "use hipOccupancyMaxActiveBlocksPerMultiprocessor",
+    "CTA_SYNC_AND": "use __syncthreads_and",
+    "CTA_SYNC_OR": "use __syncthreads_or",
+    **dict.fromkeys(("SHFL_DOWN_SYNC", "SHFL_IDX_SYNC", "SHFL_UP_SYNC"), "use HIP's own shuffles"),
+    "MatchAny": "use __match_any_sync",
+    "ThreadReduce": "write the loop over the thread's values",
+    **dict.fromkeys(("ThreadTrap", "ThreadExit"), "use abort() or return"),
+    **dict.fromkeys(("FMUL_RZ", "FFMA_RZ"), "use __fmul_rz or __fmaf_rz"),
     **dict.fromkeys(
         (
             *("BinaryOpHasIdxParam", "BlockHistogramAtomic", "BlockHistogramMemoryPreference", "BlockHistogramSort"),
@@ -146,13 +160,17 @@ _CUB = {
             *("PerDeviceAttributeCache", "PolicyWrapper", "PtxVersionCacheTag", "RadixRankAlgorithm", "ScanTileState"),
             *("RadixSortStoreAlgorithm", "ReduceByKeyScanTileState", "ReducePolicyWrapper", "RegBoundScaling"),
             *("ScanTileStatus", "SmVersionCacheTag", "TilePrefixCallbackOp", "WarpMatchAlgorithm", "WarpReduceShfl"),
-            *("WarpReduceSmem", "WarpScanShfl", "WarpScanSmem"),
+            *("WarpReduceSmem", "WarpScanShfl", "WarpScanSmem", "ArrayWrapper", "EmptyKernel", "ValueCache", "UnrolledCopy"),
+            *("DeviceSegmentedSortContinuation", "GetPerDeviceAttributeCache", "InternalLoadDirectBlockedVectorized"),
+            *("MakePolicyWrapper", "MakeReducePolicyWrapper", "Nominal4BItemsToItems", "Nominal4BItemsToItemsCombined"),
+            *("Nominal8BItemsToItems", "NormalizeReductionOutput", "RadixSortScanBinsKernel", "UnrolledThreadLoad"),
+            *("ThreadLoadVolatilePointer", "ThreadStoreVolatilePtr"),
         ),
         _CUB_INTERNAL,
     ),
 }  # fmt: skip
 _CUB_NAME = re.compile(r"cub\s*::\s*([A-Z]\w+)")
-_CUB_INSIDE = re.compile(r"(?:Agent|Dispatch)[A-Z]\w+|Device\w+Policy")
+_CUB_INSIDE = re.compile(r"(?:Agent|Dispatch)[A-Z]\w+|Device\w+(?:Policy|Kernel(?:Large|Small)?)")
 
 
 def cub_names(view: View) -> Iterator[LintMatch]:
