@@ -60,11 +60,11 @@ class ReachedCode:
 
     def leaders(self, entry: int) -> list[int]:
         """The first instruction of each basic block, in order."""
-        found = {entry, *self.addresses}
+        starts = {entry, *self.addresses}
         for inst in self.instructions.values():
             if inst.name in BRANCHES:
-                found |= {branch_target(inst), inst.end}
-        return sorted(found & self.instructions.keys())
+                starts |= {branch_target(inst), inst.end}
+        return sorted(starts & self.instructions.keys())
 
 
 def reached_code(code: bytes, family: EncodingFamily, entry: int, end: int) -> ReachedCode:
@@ -78,18 +78,18 @@ def reached_code(code: bytes, family: EncodingFamily, entry: int, end: int) -> R
             inst = decode(code, family, at)
             reached[at] = inst
             if inst.name in BRANCHES:
-                taken = known.branches(inst.name)
-                if taken is not False:
+                is_branching = known.branches(inst.name)
+                if is_branching is not False:
                     waiting.append((branch_target(inst), known.copy()))
-                if inst.name == "s_branch" or taken:
+                if inst.name == "s_branch" or is_branching:
                     break
             if inst.name in ("s_endpgm", "s_endpgm_saved", "s_code_end", "s_setpc_b64"):
                 break
             known.follow(inst)
-            made = inst.end if inst.name == "s_swappc_b64" else known.address
-            if made is not None and entry <= made < end:
-                addresses.add(made)
-                waiting.append((made, KnownScalars()))
+            address = inst.end if inst.name == "s_swappc_b64" else known.address
+            if address is not None and entry <= address < end:
+                addresses.add(address)
+                waiting.append((address, KnownScalars()))
             at = inst.end
     return ReachedCode(dict(sorted(reached.items())), frozenset(addresses))
 

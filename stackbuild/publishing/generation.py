@@ -62,7 +62,7 @@ def switch(index: Path, catalog: Catalog, contents: Mapping[str, bytes]) -> None
         target.write_bytes(data)
     folders = sorted({(staged / path).parent for path in whole} | {staged})
     atomic.flush_files(staged, [staged / path for path in whole], folders)
-    atomic.move_whole(staged, folder)
+    atomic.move_whole((staged, folder))
     if not (
         index / CURRENT
     ).is_symlink():  # the first one: what is under the names of pages now stays until it is linked

@@ -211,7 +211,7 @@ def _copy(source: Path, target: Path) -> None:
     with _removed_on_failure(staged):
         shutil.copyfile(source, staged)
         atomic.flush_files(staged.parent, [staged], [])
-        atomic.move_whole(staged, target)
+        atomic.move_whole((staged, target))
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -223,7 +223,7 @@ def write_file(path: Path, data: bytes) -> None:
     with _removed_on_failure(staged):
         staged.write_bytes(data)
         atomic.flush_files(staged.parent, [staged], [])
-        atomic.move_whole(staged, path)
+        atomic.move_whole((staged, path))
 
 
 @contextlib.contextmanager

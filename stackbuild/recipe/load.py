@@ -19,7 +19,7 @@ from stackbuild.model.components import Component, Convertible
 from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.recipe import Recipe
 from stackbuild.recipe.validation import mistakes, short
-from stackbuild.recipe.wheels import owed_by_nobody, providers_of, wheels_of
+from stackbuild.recipe.wheels import providers_of, unmatched_demands, wheels_of
 from stackbuild.tables.near_words import close_to, nearest
 from stackbuild.tables.targets import processor
 
@@ -200,7 +200,7 @@ def _wrong_demands(recipe: Recipe, places: Places) -> list[Mistake]:
 def _idle_demands(recipe: Recipe, places: Places) -> list[Mistake]:
     """Demands that would be checked against no wheel, and so never fail."""
     wrong = []
-    for key in owed_by_nobody(recipe):
+    for key in unmatched_demands(recipe):
         path: yaml.KeyPath = ("verify", *(int(part) if part.isdigit() else part for part in key.split(".")))
         name = recipe.verify.providers[at] if recipe.verify and isinstance(at := path[-1], int) else ""
         providers = sorted({p for each in wheels_of(recipe) for p in providers_of(each, recipe)})

@@ -125,7 +125,7 @@ def expand(recipe: Recipe, gfx: tuple[str, ...] = (), python: tuple[str, ...] = 
         component = recipe.components[name]
         axes[name] = own_axes(name, component, recipe).union(*(axes[need] for need in component.needs))
         grid = product(*(values[axis] if axis in axes[name] else ("",) for axis in AXES))
-        points[name] = [MatrixPoint(name, *values_) for values_ in grid]
+        points[name] = [MatrixPoint(name, *coordinates) for coordinates in grid]
         for point in points[name]:
             needs = {need: _same_point(point, points[need]).step for need in component.needs}
             components.append(MatrixComponent(point, point.step, _at(component, point, recipe), needs))

@@ -31,8 +31,8 @@ KERNELS_EP = "RocKernelsExecutionProvider"
 """The name that the bundled plugin EP registers under."""
 CPU = "CPUExecutionProvider"
 """The provider that every ONNX Runtime has."""
-NOTHING_SAID = Verify.model_validate({})
-_FOLLOWS = WheelDemands.model_validate({})
+NO_DEMANDS = Verify.model_validate({})
+_NO_WHEEL_DEMANDS = WheelDemands.model_validate({})
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def providers_of(packed: PackedWheel, recipe: Recipe) -> tuple[str, ...]:
         case KernelsEp():
             return (KERNELS_EP,)
         case Script() | CMake():
-            return (recipe.verify or NOTHING_SAID).providers
+            return (recipe.verify or NO_DEMANDS).providers
         case _:
             return ()
 
@@ -110,9 +110,9 @@ def has_device_code(component: Component) -> bool:
     return isinstance(component, Kernels) or (isinstance(component, Lc0) and component.backend == "hip")
 
 
-def owed_by_nobody(recipe: Recipe) -> tuple[str, ...]:
+def unmatched_demands(recipe: Recipe) -> tuple[str, ...]:
     """The keys of `verify` whose demand no wheel of the recipe would be held to."""
-    demands, packed = recipe.verify or NOTHING_SAID, tuple(wheels_of(recipe))
+    demands, packed = recipe.verify or NO_DEMANDS, tuple(wheels_of(recipe))
     providers = {CPU, *(name for each in packed for name in providers_of(each, recipe))}
     lost = [f"providers.{n}" for n, name in enumerate(demands.providers) if name not in providers]
     if demands.kernels_floor and not any(gfx_of(each, recipe) for each in packed):
@@ -122,4 +122,4 @@ def owed_by_nobody(recipe: Recipe) -> tuple[str, ...]:
 
 def demands_of(name: str, recipe: Recipe) -> WheelDemands:
     """What the recipe says of the wheel of that component."""
-    return (recipe.verify or NOTHING_SAID).wheels.get(name, _FOLLOWS)
+    return (recipe.verify or NO_DEMANDS).wheels.get(name, _NO_WHEEL_DEMANDS)

@@ -159,7 +159,7 @@ class ExportFolder:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            atomic.move_whole(staged, path)
+            atomic.move_whole((staged, path))
         finally:
             staged.unlink(missing_ok=True)
 

@@ -17,7 +17,7 @@ FSYNC_EACH = 256
 
 def write_whole(path: Path, text: str, scratch: Path) -> None:
     """Write a file so that it appears under its name whole or not at all. `scratch` is a folder on the same disk."""
-    move_whole(stage_text(path, text, scratch), path)
+    move_whole((stage_text(path, text, scratch), path))
 
 
 def stage_text(path: Path, text: str, scratch: Path) -> Path:
@@ -63,14 +63,14 @@ def write_hint(path: Path, text: str, scratch: Path) -> None:
         staged.rename(path)
 
 
-def move_whole(*moves: Path) -> None:
+def move_whole(*moves: tuple[Path, Path]) -> None:
     """Rename to the final name and flush its folder, so that the name survives a power cut.
 
-    `moves` are pairs of staged and final path. Several are renamed one after the other and their folders flushed after the
+    A move is the staged and the final path. Several are renamed one after the other and their folders flushed after the
     last: no order among them survives a power cut, and they are there together once this returns.
     """
     folders: list[Path] = []
-    for staged, final in zip(moves[::2], moves[1::2], strict=True):
+    for staged, final in moves:
         fresh = not final.parent.exists()
         final.parent.mkdir(parents=True, exist_ok=True)
         staged.rename(final)

@@ -277,7 +277,7 @@ class Store:
                 staged = atomic.stage_text(manifest, text, self.tmp)
                 folders = [staging.out, *(staging.out / e.path for e in entries if e.kind == "d")]
                 atomic.flush_files(staging.out, (staging.out / e.path for e in entries if e.kind == "f"), folders)
-                atomic.move_whole(staging.out, self.tree(name), staged, manifest)
+                atomic.move_whole((staging.out, self.tree(name)), (staged, manifest))
         self._verified.add(name)
         staging.remove()
         return name

@@ -15,7 +15,7 @@ from stackbuild.model.components import Kernels, KernelsEp, OnnxRuntime
 from stackbuild.model.recipe import Recipe
 from stackbuild.plan.steps import hipdnn_ep, migraphx, migraphx_ep
 from stackbuild.plan.steps.rocm import NEVER_ASKED
-from stackbuild.recipe.wheels import NOTHING_SAID, PackedWheel, demands_of, gfx_of, providers_of, wheels_of
+from stackbuild.recipe.wheels import NO_DEMANDS, PackedWheel, demands_of, gfx_of, providers_of, wheels_of
 
 _OF_THE_STEPS = (
     *NEVER_ASKED,
@@ -43,7 +43,7 @@ def expectations_of(recipe: Recipe, distribution: str = "", commits: Mapping[str
 
 def _of_any(recipe: Recipe) -> Expectations:
     """What applies to every file of the stack."""
-    demands = recipe.verify or NOTHING_SAID
+    demands = recipe.verify or NO_DEMANDS
     allowed = [name for each in recipe.components.values() for name in getattr(each, "unused_ok", ())]
     return Expectations(
         rocm=recipe.rocm or "",
@@ -56,7 +56,7 @@ def _of_any(recipe: Recipe) -> Expectations:
 
 
 def _of_wheel(packed: PackedWheel, recipe: Recipe, commits: Mapping[str, str]) -> Expectations:
-    demands, required = recipe.verify or NOTHING_SAID, demands_of(packed.name, recipe)
+    demands, required = recipe.verify or NO_DEMANDS, demands_of(packed.name, recipe)
     gfx = gfx_of(packed, recipe)
     floor = demands.kernels_floor if required.kernels_floor is None else required.kernels_floor
     budget = required.size_budget or demands.size_budget
