@@ -22,6 +22,7 @@ _R_ABS64 = 3
 _R_RELATIVE64 = 13
 _LARGEST = 1 << 30
 _LARGEST_KERNARG = 1 << 16
+_LARGEST_SCRATCH = 1 << 20
 
 
 class CodeObjectError(Stop):
@@ -124,6 +125,13 @@ class LoadedObject:
             (_number(entry, b".vgpr_count"), _number(entry, b".sgpr_count"), _number(entry, b".agpr_count")),
             _number(entry, b".max_flat_workgroup_size"), tuple(_argument(a) for a in listed),
         )  # fmt: skip
+        if kernel.lanes not in (32, 64):
+            raise CodeObjectError(f"kernel {name} has waves of {kernel.lanes} lanes; 32 and 64 are known")
+        if kernel.descriptor.private_bytes > _LARGEST_SCRATCH:
+            scratch = kernel.descriptor.private_bytes
+            raise CodeObjectError(
+                f"kernel {name} takes {scratch} bytes of scratch a lane; at most {_LARGEST_SCRATCH} are"
+            )
         if kernel.kernarg_bytes > _LARGEST_KERNARG:
             raise CodeObjectError(
                 f"kernel {name} takes {kernel.kernarg_bytes} bytes of arguments; at most {_LARGEST_KERNARG} are"
@@ -143,7 +151,7 @@ def load(data: bytes) -> LoadedObject:
     """Load a code object's segments and read its symbols and metadata. Raises CodeObjectError."""
     try:
         return _load(data)
-    except (struct.error, IndexError, MalformedError, UnicodeDecodeError) as error:
+    except (struct.error, IndexError, MalformedError, OverflowError, ValueError) as error:
         raise CodeObjectError(f"the code object is broken: {error}") from None
 
 
@@ -163,6 +171,8 @@ def _load(data: bytes) -> LoadedObject:
     image = bytearray(end)
     for kind, _, offset, address, _, size, _, _ in headers:
         if kind == _PT_LOAD:
+            if address + size > end:
+                raise CodeObjectError("a segment of the code object has more bytes in the file than in memory")
             if offset + size > len(data):
                 raise CodeObjectError("a segment of the code object lies beyond the file")
             image[address : address + size] = data[offset : offset + size]
@@ -208,6 +218,8 @@ def _dynamic(image: bytes, at: int, size: int) -> tuple[dict[str, tuple[int, int
         if kind not in (_R_RELATIVE64, _R_ABS64):
             raise CodeObjectError(f"relocation {kind} of the code object is not known")
         place = 0 if kind == _R_RELATIVE64 else places[number] if number < len(places) else None
+        if offset + 8 > len(image):
+            raise CodeObjectError(f"a pointer at {offset:#x} lies outside of the code object")
         if place is None:
             raise CodeObjectError(f"a pointer at {offset:#x} of the code object leads to a symbol that it has not")
         relocations.append((offset, place + addend))
@@ -216,7 +228,13 @@ def _dynamic(image: bytes, at: int, size: int) -> tuple[dict[str, tuple[int, int
 
 def _text(entry: dict[bytes, object], key: bytes) -> str:
     value = entry.get(key, b"")
-    return value.decode() if isinstance(value, bytes) else ""
+    try:
+        text = value.decode() if isinstance(value, bytes) else ""
+    except UnicodeDecodeError:
+        text = "\n"
+    if not text.isprintable():
+        raise CodeObjectError(f"{key.decode()} in the code object's metadata is no text: {value!r:.80}")
+    return text
 
 
 def _number(entry: dict[bytes, object], key: bytes) -> int:

@@ -178,7 +178,7 @@ class _Translation:
         for at, addend in self.loaded.relocations:
             yield f"relocation\t{at}\t{addend}\n"
         for name, (at, size) in self.loaded.symbols.items():
-            if not name.endswith(".kd"):
+            if not name.endswith(".kd") and name.isprintable() and at + size <= len(self.loaded.image):
                 yield f"variable\t{name}\t{at}\t{size}\n"
         keys = ("wavefront", "kernarg_bytes", "explicit_bytes", "group_bytes", "private_bytes", "vgprs", "sgprs", "agprs",
                 "maximum_workgroup", "rsrc1", "rsrc2", "properties", "rows")  # fmt: skip

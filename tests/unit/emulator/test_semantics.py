@@ -19,13 +19,24 @@ def run(code: str, **registers: int) -> int:
 
 def test_slices_joins_and_loops() -> None:
     assert run("D0.u32 = { S0[7 : 0], S0[15 : 8] }", S0=0xABCD) == 0xCDAB
-    assert run("tmp = 0U;\nfor i in 0 : 31 do\ntmp += S0.u32[i] == 1'1U ? 1U : 0U\nendfor;\nD0.u32 = tmp", S0=0xF00F) == 8
+    assert (
+        run("tmp = 0U;\nfor i in 0 : 31 do\ntmp += S0.u32[i] == 1'1U ? 1U : 0U\nendfor;\nD0.u32 = tmp", S0=0xF00F) == 8
+    )
     assert run("D0.u32[31 : 0] = S0.u32[0 : 31]", S0=1) == 0x80000000
-    assert run("ABSDIFF = lambda(x, y) (\nx > y ? x - y : y - x);\nD0.u32 = 32'U(ABSDIFF(S0.u32[7 : 0], S1.u32[7 : 0]))", S0=3, S1=250) == 247
+    assert (
+        run(
+            "ABSDIFF = lambda(x, y) (\nx > y ? x - y : y - x);\nD0.u32 = 32'U(ABSDIFF(S0.u32[7 : 0], S1.u32[7 : 0]))",
+            S0=3,
+            S1=250,
+        )
+        == 247
+    )
 
 
 def test_a_break_ends_its_loop() -> None:
-    code = "tmp = -1;\nfor i in 0 : 31 do\nif S0.u32[31 - i] == 1'1U then\ntmp = i;\nbreak\nendif\nendfor;\nD0.i32 = tmp"
+    code = (
+        "tmp = -1;\nfor i in 0 : 31 do\nif S0.u32[31 - i] == 1'1U then\ntmp = i;\nbreak\nendif\nendfor;\nD0.i32 = tmp"
+    )
     assert run(code, S0=0x00100000) == 11
     assert run(code, S0=0) == 0xFFFFFFFF
 
@@ -51,7 +62,12 @@ def test_most_of_the_shipped_pseudocode_is_understood(name: str, least: int) -> 
             if not operation.code:
                 continue
             try:
-                semantics(code_of(operation.name, operation.code), 64 if name == "cdna" else 32, (64, 64, 64, 64), {"OPSEL": 0, "OPSEL_HI": 0})
+                semantics(
+                    code_of(operation.name, operation.code),
+                    64 if name == "cdna" else 32,
+                    (64, 64, 64, 64),
+                    {"OPSEL": 0, "OPSEL_HI": 0},
+                )
                 understood += 1
             except PseudocodeError:
                 pass
