@@ -22,6 +22,10 @@ from stackbuild.cli.app import commands
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 MOST = 30
+WIDEST = 120
+"""Characters of a line of prose."""
+GENERATED = ("cli.md", "recipes.md", "rules.md")
+"""Pages that ci/docs makes whole, from texts of the code."""
 STOPS = ("Stop", "Defect", "UsageError", "Mistake", "PlanError", "LockError", "StepFailed", "VerificationFailed", "GateClosed", "MachineLacks")
 
 
@@ -35,11 +39,16 @@ class Text:
     limited: bool
 
 
+def page_files() -> list[Path]:
+    """The pages that are checked."""
+    top = [REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
+    docs = sorted((REPOSITORY / "docs").rglob("*.md"))
+    return top + [path for path in docs if path.parent.name != "appendix" and path.stem != "performance"]
+
+
 def pages(long: list[str]) -> Iterator[Text]:
     """The paragraphs of every page, without code. Sentences are limited but on the `long` ones."""
-    paths = [REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
-    paths += [p for p in sorted((REPOSITORY / "docs").rglob("*.md")) if p.parent.name != "appendix" and p.stem != "performance"]
-    for path in paths:
+    for path in page_files():
         name = str(path.relative_to(REPOSITORY))
         for line, paragraph in paragraphs(path.read_text("utf-8")):
             yield Text(name, line, paragraph, name not in long)
@@ -109,6 +118,19 @@ def findings(texts: Iterator[Text], table: list[dict[str, str]]) -> Iterator[str
                 yield f"{text.file}:{text.line}: {words(sentence)} words · {sentence[:100]}"
 
 
+def wide_lines(long: list[str]) -> Iterator[str]:
+    """Lines of prose with more than WIDEST characters, but on the `long` pages and on those that ci/docs makes whole."""
+    for path in page_files():
+        name = str(path.relative_to(REPOSITORY))
+        if name in long or path.name in GENERATED:
+            continue
+        text = re.sub(r"(?ms)^```.*?^```", lambda m: "\n" * m[0].count("\n"), path.read_text("utf-8"))
+        for number, line in enumerate(text.split("\n"), 1):
+            is_breakable = " " in re.sub(r"`[^`]*`|\[[^]]*\]\(.*?\)", "X", line).strip("-* ")
+            if len(line) > WIDEST and is_breakable and not line.startswith(("|", "    ", "#", "<!--")):
+                yield f"{name}:{number}: {len(line)} characters · {line[:100]}"
+
+
 def without_long(pages_: list[str]) -> Iterator[str]:
     """Those of the pages that have no sentence that is too long."""
     for name in pages_:
@@ -121,6 +143,7 @@ def main() -> int:
     settings = tomllib.loads((REPOSITORY / "ci/prose.toml").read_text("utf-8"))
     table, long = settings["word"], settings["pages"]["long"]
     lines = sorted(set(findings((text for part in (pages(long), sources(), helps()) for text in part), table)))
+    lines += wide_lines(long)
     lines += [f"ci/prose.toml: {page} has no long sentence: remove it from `long`" for page in without_long(long)]
     print("\n".join(lines) or "sentences: nothing found")
     return bool(lines)

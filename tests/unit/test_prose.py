@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import tomllib
+from pathlib import Path
 
 import pytest
-from prose import Text, findings, paragraphs, without_long
+from prose import Text, findings, paragraphs, wide_lines, without_long
 
 from support.paths import ROOT
 
@@ -77,3 +78,14 @@ def test_pages_that_are_not_limited_have_a_long_sentence() -> None:
     """The list in ci/prose.toml shrinks."""
     long = tomllib.loads((ROOT / "ci/prose.toml").read_text("utf-8"))["pages"]["long"]
     assert not list(without_long(long)) and list(without_long([*long, "docs/faq.md"])) == ["docs/faq.md"]
+
+
+def test_wide_lines_of_prose(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    wide, page = "word " * 30, tmp_path / "docs/a.md"
+    for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md"):
+        (tmp_path / name).write_text(wide[:100])
+    monkeypatch.setattr("prose.REPOSITORY", tmp_path)
+    page.write_text(f"{wide}\n\n    {wide}\n\n| {wide} |\n\n```\n{wide}\n```\n`{wide}`\n")
+    assert [line.split(" ")[0] for line in wide_lines([])] == ["docs/a.md:1:"]
+    assert not list(wide_lines(["docs/a.md"]))
