@@ -13,10 +13,7 @@ from stackbuild.hipify.passes import own_overloads
 
 # Calls whose last arguments CUDA lets out: how many arguments HIP wants, and what to add. Read in HIP 6.4's headers.
 DEFAULTS = {
-    "cudaLaunchCooperativeKernel": (6, "add the bytes of shared memory and the stream: 0, 0"),
     "cudaGraphInstantiate": (5, "use hipGraphInstantiateWithFlags(exec, graph, flags)"),
-    "cudaMalloc3DArray": (4, "add the flags: hipArrayDefault"),
-    "cudaStreamGetCaptureInfo": (3, "add a place for the capture's number: nullptr"),
 }
 # Groups of cooperative groups that HIP 6.4's headers do not have.
 GROUPS = {

@@ -13,6 +13,7 @@ from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import ConvertedText, FileReport, Target
 from stackbuild.hipify.rules import bundled
 from stackbuild.hipify.rules.rules import RuleSet, glob, in_range, join, read
+from stackbuild.hipify.tables import bundled_tables
 from stackbuild.hipify.tables.installed import Tools
 from stackbuild.hipify.tables.tables import Flavour, Subst
 from stackbuild.hipify.tree import unmatched_rules
@@ -98,7 +99,9 @@ def test_a_rule_that_matches_nothing_is_an_error_unless_optional_or_for_another_
         "{id: maybe, why: w, identifier: E, to: F, optional: true}",
         "{id: later, why: w, identifier: G, to: H, rocm: '>=7'}",
     )
-    found = unmatched_rules.unmatched_findings(some, Target(rocm="6.4"), [FileReport("a", "b", "converted", rules={"used": 3})])
+    found = unmatched_rules.unmatched_findings(
+        some, Target(rocm="6.4"), [FileReport("a", "b", "converted", rules={"used": 3})]
+    )
     assert [f.subject for f in found] == ["unused"]
     assert "because" in found[0].why and "mine.yaml:5:5" in found[0].fix
 
@@ -308,3 +311,26 @@ def test_a_support_header_is_read_once_also_where_two_trees_have_it() -> None:
         first, second = [line for line in text.split("\n") if line.startswith("#")][:2]
         assert first.startswith(f"#ifndef {guard}") and second == f"#define {guard}"
         assert text.rstrip().endswith(f"#endif  // {guard}")
+
+
+@pytest.mark.parametrize(
+    ("cuda", "converted_call", "rocm"),
+    [
+        ("cudaLaunchCooperativeKernel(k, 1, 1, a);", "hipLaunchCooperativeKernel(reinterpret_cast<const void*>(k), 1, 1, a, 0, 0);", "6.4"),
+        ("cudaLaunchCooperativeKernel(k, 1, 1, a, 4);", "hipLaunchCooperativeKernel(reinterpret_cast<const void*>(k), 1, 1, a, 4, 0);", "6.4"),
+        ("cudaMalloc3DArray(&a, &d, e);", "hipMalloc3DArray(&a, &d, e, hipArrayDefault);", "6.4"),
+        ("cudaStreamGetCaptureInfo(s, &t);", "hipStreamGetCaptureInfo(s, &t, nullptr);", "6.4"),
+        ("cuMemcpyHtoD(d, h, n);", "hipMemcpyHtoD(d, (void*)(h), n);", "6.4"),
+        ("cuMemcpyHtoD(d, h, n);", "hipMemcpyHtoD(d, h, n);", "7.0"),
+        ("cudaMallocPitch(&p, &n, 4, 4);", "hipMallocPitch((void**)(&p), &n, 4, 4);", "5.7"),
+        ("cudaStreamWaitEvent(s, e);", "hipStreamWaitEvent(s, e, 0);", "5.7"),
+        ("cudaStreamWaitEvent(s, e);", "hipStreamWaitEvent(s, e);", "6.4"),
+        ("f((const struct cudaExternalMemoryHandleDesc*)p);", "f((const hipExternalMemoryHandleDesc*)p);", "6.4"),
+    ],
+)  # fmt: skip
+def test_arguments_that_hip_takes_otherwise(cuda: str, converted_call: str, rocm: str) -> None:
+    made = convert(
+        f"void f() {{ {cuda} }}\n", bundled_tables.load(), bundled.load(["generic"]), Target(rocm=rocm), "a.cpp"
+    )
+    assert made.text.endswith(f"void f() {{ {converted_call} }}\n")
+    assert [f for f in made.findings if f.severity.value == "error"] == []

@@ -64,9 +64,7 @@ def test_counts_of_warps(guilty: str, innocent: str) -> None:
 
 
 FORMS = [
-    ("LINT-DEFAULTS", "cudaLaunchCooperativeKernel((void*)k, 1, 1, a);", "cudaLaunchCooperativeKernel((void*)k, 1, 1, a, 0, 0);"),
     ("LINT-DEFAULTS", "cudaGraphInstantiate(&e, g);", "cudaGraphInstantiate(&e, g, nullptr, nullptr, 0);"),
-    ("LINT-DEFAULTS", "cudaMalloc3DArray(a, b, ext);", "my::cudaMalloc3DArray(a, b, ext);"),
     ("LINT-GROUPS", "namespace co = cooperative_groups; auto c = co::this_cluster();", "auto c = my::this_cluster();"),
     ("LINT-GROUPS", "using namespace cooperative_groups; auto l = labeled_partition(g, 3);", "using namespace cooperative_groups; auto l = x.labeled_partition(g);"),
     ("LINT-WARP-SIZE-CONSTANT", "constexpr int a = warpSize / 2;", "constexpr int warpSize = 32; constexpr int a = warpSize / 2;"),
