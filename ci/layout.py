@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 import os
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -529,12 +530,10 @@ def table() -> str:
 
 
 def order() -> str:
-    """The layers of `stackbuild` in one line, the highest first."""
+    """The layers of `stackbuild`, the highest first, in lines of at most 120 characters."""
     levels = sorted({layer.level for layer in LEVELS.values()}, reverse=True)
-    return (
-        " → ".join(", ".join(f"`{name}`" for name, layer in LEVELS.items() if layer.level == level) for level in levels)
-        + "\n"
-    )
+    names = (", ".join(f"`{name}`" for name, layer in LEVELS.items() if layer.level == level) for level in levels)
+    return textwrap.fill(" → ".join(names), 120) + "\n"
 
 
 def main() -> int:

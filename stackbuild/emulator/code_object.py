@@ -233,7 +233,7 @@ def _text(entry: dict[bytes, object], key: bytes) -> str:
     except UnicodeDecodeError:
         text = "\n"
     if not text.isprintable():
-        raise CodeObjectError(f"{key.decode()} in the code object's metadata is no text: {value!r:.80}")
+        raise CodeObjectError(f"{key.decode()} in the code object's metadata is not a text: {value!r:.80}")
     return text
 
 

@@ -93,8 +93,8 @@ def of_metadata(**changed: object) -> LoadedObject:
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"name": b"\xff"}, "no text"),
-        ({"name": b"a\tb"}, "no text"),
+        ({"name": b"\xff"}, "not a text"),
+        ({"name": b"a\tb"}, "not a text"),
         ({"symbol": b"gone.kd"}, "no descriptor gone.kd"),
         ({"wavefront_size": 16}, "waves of 16 lanes"),
         ({"args": [{b".offset": 1 << 20, b".size": 8}]}, "1048584 bytes of arguments"),

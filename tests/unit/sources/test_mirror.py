@@ -122,6 +122,6 @@ def test_help_and_docs_say_what_objects_are_held_against() -> None:
     from stackbuild.cli.fetch import fetch
 
     assert "The lock has no checksum of the base" in " ".join((fetch.__doc__ or "").split())
-    page = (ROOT / "docs" / "stacks.md").read_text()
+    page = " ".join((ROOT / "docs" / "stacks.md").read_text().split())
     assert "as if it came from the" not in page
     assert "--digest" in page and "who may write to the bundle can write its index too" in page
