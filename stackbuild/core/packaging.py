@@ -20,8 +20,23 @@ __all__ = [
 ]  # fmt: skip
 
 
+_VARIANT = re.compile(r"(?P<plain>[^-]+-[^-]+(-[0-9][^-]*)?-[^-0-9][^-]*-[^-]+-[^-]+)-(?P<label>[0-9a-z_.]+)\.whl")
+
+
+def split_label(file_name: str) -> tuple[str, str]:
+    """A wheel's file name without the label of a variant (PEP 825, a draft), and that label; "" for a plain wheel."""
+    match = _VARIANT.fullmatch(file_name)
+    return (f"{match['plain']}.whl", match["label"]) if match else (file_name, "")
+
+
 def distribution_of(file_name: str) -> tuple[str, str]:
     """Normalised project name and version of a wheel's file name. Raises UsageError on another file."""
+    if label := split_label(file_name)[1]:
+        raise UsageError(
+            f"a wheel variant, with the label {label} (PEP 825, a draft): pip and older installers leave it alone",
+            where=file_name,
+            next="give the plain wheel, which has no such label; `stackbuild inspect` reads variants",
+        )
     try:
         project, version, _, _ = parse_wheel_filename(file_name)
     except InvalidWheelFilename as error:

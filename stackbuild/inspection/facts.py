@@ -212,10 +212,24 @@ class EntryPoint:
 
 
 @dataclass(frozen=True, slots=True)
+class WheelVariant:
+    """What a wheel variant says of itself (PEP 825, a draft).
+
+    `label` is the file name's last part, `labels` are those of variant.json. `static_values` are the values of its static
+    properties, which hold on every machine.
+    """
+
+    label: str
+    has_metadata: bool = False
+    labels: tuple[str, ...] = ()
+    static_values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class WheelMetadata:
     """What a wheel says of itself: file name, METADATA, WHEEL, RECORD and entry points, as written.
 
-    `wheel_version` is the `Wheel-Version:` of WHEEL.
+    `wheel_version` is the `Wheel-Version:` of WHEEL. `variant` is None where the wheel is a plain one.
     """
 
     filename: str
@@ -235,6 +249,7 @@ class WheelMetadata:
     top_level: tuple[str, ...]
     wheel_version: str = ""
     entry_points: tuple[EntryPoint, ...] = ()
+    variant: WheelVariant | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,3 +114,5 @@ BUDGETS = {
     Cost.TOKENS: (4_000_000, 1 / 8),
     Cost.TEXTS: (4_000_000, 1 / 8),
 }
+VARIANT_VALUES = 1_000
+"""Labels of variants, and values of their static properties, that are kept of a variant.json."""

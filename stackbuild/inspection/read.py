@@ -21,7 +21,7 @@ from stackbuild.inspection.readers.source import FileEntry, FileRange, LooseFile
 from stackbuild.inspection.recognise import FactCollector, read_file
 from stackbuild.inspection.summary import by_target
 
-_METADATA_FILES = ("METADATA", "WHEEL", "RECORD", "entry_points.txt")
+_METADATA_FILES = ("METADATA", "WHEEL", "RECORD", "entry_points.txt", "variant.json")
 _NEXT_FOLDER = (
     "name an unpacked wheel, an installation such as /opt/rocm, or a file: a wheel itself, a library, a build log"
 )

@@ -22,10 +22,12 @@ from stackbuild.core.packaging import (
     canonicalize_name,
     parse_tag,
     parse_wheel_filename,
+    split_label,
 )
 from stackbuild.inspection.facts import EntryPoint, Problem, ProblemKind, RecordRow, WheelMetadata
 from stackbuild.inspection.limits import ENTRY_POINTS, REQUIREMENTS, ROWS, TAGS
 from stackbuild.inspection.readers.byte_parser import LimitError, MalformedError, ProblemSink
+from stackbuild.inspection.readers.wheel_variant import wheel_variant
 
 Texts = Mapping[str, bytes]
 
@@ -68,6 +70,7 @@ def wheel(
         record=_record(f"{folder}/RECORD", texts.get(f"{folder}/RECORD", b""), add_problem),
         has_record=f"{folder}/RECORD" in texts, top_level=_top_level(paths, folder),
         wheel_version=_get(tags, "Wheel-Version"), entry_points=_entry_points(texts.get(f"{folder}/entry_points.txt", b"")),
+        variant=wheel_variant(split_label(filename)[1], "variant.json", texts.get(f"{folder}/variant.json"), add_problem),
     )  # fmt: skip
     return wheel_metadata, [*_folders(filename, paths, folder), *wrong]
 
@@ -150,7 +153,7 @@ def _filename(filename: str) -> tuple[str, str, tuple[str, ...], list[Problem]]:
     if not filename:
         return "", "", (), []
     try:
-        name, version, _, tags = parse_wheel_filename(filename)
+        name, version, _, tags = parse_wheel_filename(split_label(filename)[0])
     except (InvalidWheelFilename, ValueError) as error:
         return "", "", (), [Problem(filename, ProblemKind.MALFORMED, f"not a wheel's file name: {str(error)[:200]}")]
     return str(name), str(version), tuple(sorted(map(str, tags))), []

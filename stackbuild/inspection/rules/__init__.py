@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from stackbuild.inspection.expectations import NOTHING, Expectations
 from stackbuild.inspection.facts import Facts
-from stackbuild.inspection.rules import conflicts, device, elf, log, malformed, package, rocm, tags, text
+from stackbuild.inspection.rules import (
+    conflicts,
+    device,
+    elf,
+    log,
+    malformed,
+    package,
+    rocm,
+    tags,
+    text,
+    wheel_variants,
+)
 from stackbuild.inspection.rules.rule import Rule
 from stackbuild.model.findings import Finding, Severity
 
@@ -12,6 +23,7 @@ GROUPS: tuple[tuple[str, tuple[Rule, ...]], ...] = (
     ("Reading the files", malformed.RULES),
     ("The wheel's metadata", package.RULES),
     ("The wheel's tags", tags.RULES),
+    ("Wheel variants", wheel_variants.RULES),
     ("Host libraries", elf.RULES),
     ("GPU code", device.RULES),
     ("ROCm and the recipe", rocm.RULES),

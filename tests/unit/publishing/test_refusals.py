@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.core.packaging import split_label
 from stackbuild.publishing.generation import read_catalog
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.maintenance import rebuild, set_status, yank
@@ -170,6 +171,20 @@ def test_a_file_name_that_is_no_wheels_is_refused(tmp_path: Path, name: str) -> 
     with pytest.raises(UsageError, match="file name"):
         publish((path,), tmp_path / "simple")
     assert not files_of(tmp_path / "simple")
+
+
+@pytest.mark.parametrize("tags", ["py3-none-any-gfx1100", "1-py3-none-any-gfx1100", "cp313-cp313t-musllinux_1_2_x86_64-x86_64_v3"])
+def test_a_wheel_variant_is_refused_as_one(tmp_path: Path, tags: str) -> None:
+    """And not for a build number that it does not have."""
+    wheel = small_wheel(tmp_path / "a")
+    with pytest.raises(UsageError, match=r"a wheel variant, with the label (gfx1100|x86_64_v3) \(PEP 825") as caught:
+        publish((wheel.rename(wheel.with_name(f"demo_pkg-1.0-{tags}.whl")),), tmp_path / "simple")
+    assert "give the plain wheel" in caught.value.next
+
+
+@pytest.mark.parametrize("tags", ["py3-none-any", "1-py3-none-any", "1a-cp311-abi3-linux_x86_64"])
+def test_a_plain_wheel_has_no_label(tags: str) -> None:
+    assert split_label(f"demo_pkg-1.0-{tags}.whl") == (f"demo_pkg-1.0-{tags}.whl", "")
 
 
 def test_a_correction_is_published_after_a_yank(tmp_path: Path) -> None:

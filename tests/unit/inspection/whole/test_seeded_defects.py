@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import struct
 import warnings
@@ -53,6 +54,16 @@ def lib(**changes: object) -> Callable[[], bytes]:
 
 def parts(**changes: object) -> Callable[[], bytes]:
     return lambda: GOOD.but(**changes).bytes()
+
+
+VARIANT = f"{GOOD.filename.removesuffix('.whl')}-gfx1100.whl"
+
+
+def variant(*labels: str, static: object = None, providers: object = None) -> Callable[[], bytes]:
+    """The good wheel with a variant.json of these labels."""
+    value = {"variants": {label: {"amd": {"gfx_arch": [label]}} for label in labels}, "providers": providers or {}}
+    value |= {"static-properties": static} if static else {}
+    return parts(files={f"{INFO}/variant.json": json.dumps(value).encode()})
 
 
 def commands(line: str) -> Callable[[], bytes]:
@@ -348,6 +359,17 @@ DEFECTS: dict[str, tuple[str, Callable[[], bytes], str]] = {
         parts(version="1.2.4+rocm.6.4"),
         GOOD.but(version="1.2.4+rocm.6.4").filename,
     ),
+    "gfx targets as static properties": ("SB-VARIANT-STATIC", variant("gfx1100", static={"amd": {"gfx_arch": ["gfx1201", "gfx1100"]}}), VARIANT),
+    "gfx target as a provider's static property": (
+        "SB-VARIANT-STATIC",
+        variant("gfx1100", providers={"amd": {"static-properties": {"gfx_arch": ["gfx90a"]}}}),
+        VARIANT,
+    ),
+    "variant of another label": ("SB-VARIANT-LABEL", variant("gfx90a"), VARIANT),
+    "variant of two labels": ("SB-VARIANT-LABEL", variant("gfx1100", "gfx90a"), VARIANT),
+    "variant.json without a label": ("SB-VARIANT-LABEL", variant("gfx1100"), ""),
+    "label without variant.json": ("SB-VARIANT-LABEL", parts(), VARIANT),
+    "variant.json that is none": ("SB-READ-MALFORMED", parts(files={f"{INFO}/variant.json": b"[]"}), VARIANT),
     "no hashes": ("SB-RECORD-HASH", recorded(lambda t: "".join(f"{r.split(',')[0]},,\n" for r in t.splitlines())), ""),
     "weak hash": ("SB-RECORD-HASH", recorded(lambda t: t.replace("sha256=", "md5=", 1)), ""),
     "wrong hash": ("SB-RECORD-MISMATCH", recorded(lambda t: t.replace("sha256=", "sha256=AAAA", 1)), ""),
@@ -624,6 +646,20 @@ VARIANTS = {
     for rocm, major, targets in ((64, 6, ("gfx90a", "gfx1100")), (70, 7, ("gfx90a", "gfx1100", "gfx942")))
 }  # fmt: skip
 """Two libraries of one interface, each for another ROCm, of which the newer knows a target more."""
+
+
+def test_a_good_variant_has_no_finding(tmp_path: Path) -> None:
+    """Its targets are asked of the machine; how deep its JSON is nested makes no difference."""
+    deep: object = "gfx1100"
+    for _ in range(900):
+        deep = [deep]
+    path = tmp_path / VARIANT
+    path.write_bytes(variant("gfx1100", static={"blas": {"library": ["openblas"]}}, providers={"amd": {"more": deep}})())
+    facts = inspect(path)
+    assert judge(facts, EXPECTED) == () and facts.wheel and facts.wheel.variant
+    assert (facts.wheel.variant.label, facts.wheel.variant.static_values) == ("gfx1100", ("openblas",))
+    path.write_bytes(variant("gfx1100", static={"amd": deep})())
+    assert [finding.rule for finding in judge(inspect(path), EXPECTED)] == ["SB-VARIANT-STATIC"]
 
 
 def test_libraries_that_are_alternatives_are_no_mixture(tmp_path: Path) -> None:
