@@ -26,12 +26,27 @@ METADATA_LIMIT = 16 << 20
 
 @dataclass(frozen=True)
 class WheelFile:
-    """A wheel that was read: the digest of its bytes, its METADATA file, and the names of its entries."""
+    """A wheel that was read: the digest of its bytes, its METADATA file, and the names of its entries.
+
+    `size` (bytes) and `modified` (ns since 1970) are those of the file before it was read.
+    """
 
     path: Path
     sha256: str
     metadata: bytes
     entries: tuple[str, ...]
+    size: int
+    modified: int
+
+    def refuse_rewritten(self) -> None:
+        """Raises UsageError where the file has another size or time than before it was read: its digest may be another."""
+        status = self.path.stat()
+        if (status.st_size, status.st_mtime_ns) != (self.size, self.modified):
+            raise UsageError(
+                "the wheel was written to while it was published",
+                where=str(self.path),
+                next="publish it again once nothing writes to it",
+            )
 
     @property
     def project(self) -> str:
@@ -50,10 +65,11 @@ class WheelFile:
 
 def read_wheel(path: Path, sha256: str = "") -> WheelFile:
     """Read a wheel. Its bytes are not hashed again where their `sha256` is known. Raises UsageError for another file."""
+    before = path.stat()
     metadata = read_metadata(path)
     with zipfile.ZipFile(path) as archive:
         entries = tuple(archive.namelist())
-    return WheelFile(path, sha256 or digest.of_file(path), metadata, entries)
+    return WheelFile(path, sha256 or digest.of_file(path), metadata, entries, before.st_size, before.st_mtime_ns)
 
 
 def read_metadata(wheel: Path) -> bytes:
@@ -96,6 +112,7 @@ class Placement:
         if not self.unchanged and self.target.resolve() != self.wheel.path.resolve():
             elsewhere = (self.target.parents[1 + bool(self.row.folder)] / WHEELS_ELSEWHERE).is_file()
             _link(self.wheel.path, self.target) if elsewhere else _copy(self.wheel.path, self.target)
+            self.wheel.refuse_rewritten()
         write_file(self.target.with_name(f"{self.target.name}.metadata"), self.wheel.metadata)
         if self.unchanged:
             return self.row
