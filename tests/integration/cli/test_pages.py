@@ -49,7 +49,7 @@ def bash(text: str, folder: Path) -> tuple[dict[int, int], str]:
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
-        timeout=60,
+        timeout=240,
         stdin=subprocess.DEVNULL,
     )
     found = dict(tuple(map(int, line.split())) for line in codes.read_text().splitlines())
