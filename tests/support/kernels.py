@@ -101,6 +101,11 @@ def every_target_stack() -> Stack:
     return _locked_stack("kernels-every-target.yaml", EVERY_TARGET_RECIPE)
 
 
+def debian_sid_stack() -> Stack:
+    """The recipe debian-sid as it is shipped, whose step `kernels-ep` is the plugin provider for AMD GPUs."""
+    return _locked_stack("debian-sid.yaml", (ROOT / "recipes" / "debian-sid.yaml").read_text())
+
+
 def _locked_stack(name: str, recipe: str) -> Stack:
     CACHE.mkdir(parents=True, exist_ok=True)
     stack = Stack(name, CACHE, CACHE / "store")
