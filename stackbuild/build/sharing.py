@@ -63,16 +63,18 @@ class RemoteSharing:
         pulled = self._pulled(step, text, kind)
         return pulled.record if pulled else None
 
-    def look_up(self, step: str, text: str, kind: Literal["r", "c"] = "r") -> SignedRecord | None:
+    def look_up(
+        self, step: str, text: str, kind: Literal["r", "c"] = "r", *, is_new: bool = True
+    ) -> SignedRecord | None:
         """What a remote says of an output now; its tree is not taken. `text` is that of its key or content key.
 
-        Raises Stopped.
+        `is_new`: another machine may have pushed it this minute. Raises Stopped.
         """
         if self.puller is None:
             return None
         from stackbuild.remote.pull import PullRequest
 
-        return self.puller.look_up(PullRequest(digest.of_text(text), text, step, self.recipe, kind))
+        return self.puller.look_up(PullRequest(digest.of_text(text), text, step, self.recipe, kind), is_new=is_new)
 
     def with_remotes(self, plan: Plan, stored: Mapping[str, Record]) -> dict[str, Record]:
         """The records of the plan's keys that the store has, once the remotes were asked for what is wanted.

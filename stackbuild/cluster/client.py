@@ -159,7 +159,7 @@ class ClusterPlacement:
         for step in reversed(plan.steps):
             if step.name not in demanded or step.key in records:
                 continue
-            if (there := self._look_up(step, {})) is None:
+            if (there := self._look_up(step, {}, is_new=False)) is None:
                 demanded.update(need.step for need in step.needs)
             elif record := self._record(plan, step, there):
                 records[step.key] = record
@@ -222,13 +222,13 @@ class ClusterPlacement:
             outcome.machine,
         )
 
-    def _look_up(self, step: Step, trees: Mapping[str, str]) -> _Truth | None:
+    def _look_up(self, step: Step, trees: Mapping[str, str], *, is_new: bool = True) -> _Truth | None:
         """What a remote has of a step, by its key or, where the inputs are known, by its content key."""
         texts: list[tuple[str, Literal["r", "c"]]] = [(step.key_text, "r")]
         if trees:
             texts.append((step.content_text(trees), "c"))
         for text, kind in texts:
-            if signed := self.sharing.look_up(step.name, text, kind):
+            if signed := self.sharing.look_up(step.name, text, kind, is_new=is_new):
                 there = _Truth(signed.record.tree, text, kind, signed.record.seconds)
                 self._found[step.key] = there
                 return there

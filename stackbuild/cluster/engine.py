@@ -51,6 +51,9 @@ SETTINGS = {
     "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
     "distributed.comm.retry.count": 0,
     "distributed.admin.system-monitor.gil.enabled": False,
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.tick.interval": "1s",
+    "distributed.scheduler.active-memory-manager.start": False,
 }
 
 

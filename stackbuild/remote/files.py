@@ -2,6 +2,7 @@
 
     format             the version of this layout
     manifests/ab/TAG   manifests by tag: r-KEY, c-KEY and t-TREE; ab are the first digits of the key
+    tags               every tag, one a line, some of them twice; it may name one that is not there yet
     blobs/ab/DIGEST    blobs by sha256
 
 The manifests are those of a registry. Any web server serves them; nothing is executed and nothing is negotiated.
@@ -26,6 +27,9 @@ from stackbuild.remote.protocol import Count
 from stackbuild.store import atomic
 
 FORMAT = "stackbuild.export/1\n"
+TAGS = "tags"
+MOST_TAGS = 64 << 20
+"""Bytes of a list of tags: of about a million."""
 _TAG = re.compile(r"[rct]-[0-9a-f]{64}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -53,6 +57,12 @@ class WebFolder:
 
     def manifest(self, tag: str, most: int) -> bytes | None:
         return self.client.body(HttpRequest("GET", manifest_place(tag)), most)
+
+    def tags(self) -> frozenset[str] | None:
+        text = self.client.body(HttpRequest("GET", TAGS), MOST_TAGS)
+        if text is None or not text.endswith(b"\n"):
+            return None
+        return frozenset(text.decode("ascii", "replace").split())
 
     def blob(self, digest: str, count: Count) -> AbstractContextManager[HttpBlob]:
         return self.client.blob(HttpRequest("GET", blob_place(digest)), count)
@@ -92,6 +102,9 @@ class ExportFolder:
                 if any(folder.iterdir()):
                     raise RemoteFault("a folder with other files in it, and not an export", blob=str(folder))
                 self._place(folder / "format", FORMAT.encode())
+            if not (folder / TAGS).exists():
+                there = (path.name for path in sorted(folder.glob("manifests/*/*")) if _TAG.fullmatch(path.name))
+                self._place(folder / TAGS, "".join(f"{tag}\n" for tag in there).encode())
         elif not self._is_export():
             raise RemoteUnreachable("no export lies there", blob=str(folder))
 
@@ -115,6 +128,10 @@ class ExportFolder:
         if len(content) > most:
             raise RemoteFault("a manifest without end", blob=tag, expected=f"at most {most} bytes")
         return content
+
+    def tags(self) -> frozenset[str] | None:
+        """None: opening the file of each costs as little."""
+        return None
 
     @contextlib.contextmanager
     def blob(self, digest: str, count: Count) -> Iterator[_CountedFile]:
@@ -143,7 +160,12 @@ class ExportFolder:
         count(size)
 
     def put_manifest(self, tag: str, text: bytes) -> None:
-        self._place(self.folder / manifest_place(tag), text)
+        place = self.folder / manifest_place(tag)
+        if not place.exists():  # listed before it is there: a list that lacks a tag hides it from web clients
+            with (self.folder / TAGS).open("ab", 0) as file:
+                file.write(f"{tag}\n".encode())
+                os.fsync(file.fileno())
+        self._place(place, text)
 
     def _place(self, path: Path, text: bytes) -> None:
         with self._staged(path) as file:

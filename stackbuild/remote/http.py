@@ -27,11 +27,14 @@ RESUMED = 2
 MOST_PAUSE = 30.0
 """Seconds that a server's Retry-After is obeyed at most."""
 MOST_TOKEN = 1 << 16
+MOST_DRAINED = 1 << 14
+"""Bytes of an answer that nobody wants which are read all the same, so that its connection is used again."""
 BUSY = (429, 500, 502, 503, 504)
 """Answers that another try may change."""
 READS = ("GET", "HEAD")
 PORTS = {"http": 80, "https": 443}
 _CONNECTION = re.compile(r"^\w+\([^()]*\): ")
+_NEXT = re.compile(r'<([^<>]*)>; *rel="?next"?')
 _CHALLENGE = re.compile(r'([a-z]+)="([^"]*)"')
 
 Login = Callable[[str], tuple[str, str] | None]
@@ -75,6 +78,14 @@ class HttpRequest:
             self.body.seek(0)
 
 
+@dataclass(frozen=True)
+class HttpPage:
+    """A body, and the page after it as the server names it, "" where there is none."""
+
+    body: bytes
+    following: str = ""
+
+
 class HttpClient:
     """One server, with the login that it asks for. Safe for threads. `sent` counts the requests."""
 
@@ -110,7 +121,7 @@ class HttpClient:
         except HTTPError as error:
             raise RemoteFault(f"the answer broke off: {_error_text(error)}", blob=request.url) from None
         finally:
-            if request.method == "HEAD" or answer.length_remaining == 0:
+            if request.method == "HEAD" or _is_read(answer):
                 answer.release_conn()  # to be used again
             else:
                 answer.close()
@@ -205,6 +216,11 @@ class HttpClient:
 
     def body(self, request: HttpRequest, most: int) -> bytes | None:
         """The whole body, None for 404. Raises RemoteFault, also where it is longer than `most`."""
+        page = self.page(request, most)
+        return page.body if page else None
+
+    def page(self, request: HttpRequest, most: int) -> HttpPage | None:
+        """The same with the page that follows, where its header `Link` names one."""
         with self.send(request) as answer:
             if answer.status == 404:
                 return None
@@ -216,7 +232,8 @@ class HttpClient:
                 size += len(piece)
                 if size > most:
                     raise RemoteFault("an answer without end", blob=request.url, expected=f"at most {most} bytes")
-            return b"".join(pieces)
+            following = _NEXT.search(answer.headers.get("Link", "")[:2000])
+            return HttpPage(b"".join(pieces), following[1] if following else "")
 
     @contextlib.contextmanager
     def blob(self, request: HttpRequest, count: Count) -> Iterator[HttpBlob]:
@@ -286,6 +303,17 @@ class HttpBlob:
                 raise RemoteFault("a body shorter than before", blob=self._request.url)
             self._count(len(piece))
             left -= len(piece)
+
+
+def _is_read(answer: BaseHTTPResponse) -> bool:
+    """Whether a body has come to its end. What is left of a short one, such as that of a 404, is read now."""
+    left = answer.length_remaining
+    try:
+        while left and left <= MOST_DRAINED and answer.read1(left):
+            left = answer.length_remaining
+    except HTTPError:
+        return False
+    return left == 0
 
 
 def _error_text(error: Exception) -> str:

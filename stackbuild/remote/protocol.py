@@ -30,6 +30,10 @@ class RemoteReader(Protocol):
         """The manifest under a tag, None where there is none. Raises RemoteFault, also where it is longer than `most`."""
         ...
 
+    def tags(self) -> frozenset[str] | None:
+        """All tags, unverified; None where it cannot say them all, or asking for each costs as little. Raises RemoteFault."""
+        ...
+
     def blob(self, digest: str, count: Count) -> AbstractContextManager[BlobReader]:
         """The blob of that sha256 in hex. Raises RemoteFault where it is not there."""
         ...

@@ -2,6 +2,9 @@
 
 Whatever is wrong is a miss with a warning. Nothing of it is kept, so the next run asks again. After three wrong answers
 a remote is not asked again in this run; one that cannot be reached at all is not asked a second time.
+
+Where a remote lacks many keys, its tags are listed once in place of asking for each. The list is a hint: a key that it
+lacks is a miss, as if the remote had said so itself; the record of one that it has is read and verified as ever.
 """
 
 from __future__ import annotations
@@ -9,6 +12,8 @@ from __future__ import annotations
 import contextlib
 import secrets
 import shutil
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -29,6 +34,10 @@ from stackbuild.store.tree import BOUNDS
 
 STRIKES = 3
 """Wrong answers of a remote after which it is not asked again in this run."""
+LISTED_AFTER = 16
+"""Keys that a remote did not have, after which its tags are listed."""
+LISTING_SECONDS = 60.0
+"""How long a list of tags is used: others push meanwhile."""
 ROOM = 256 << 20
 """Bytes of the disk that a pull leaves free."""
 MOST_REASON = 150
@@ -66,6 +75,36 @@ class PulledOutput:
 
 
 @dataclass
+class TagListing:
+    """What is known of a remote's tags: keys that it lacked since the last list, and the list, until it is too old.
+
+    `tags` is None where there is no list; `is_refused` once the remote gave none.
+    """
+
+    missed: int = 0
+    tags: frozenset[str] | None = None
+    until: float = 0.0
+    is_refused: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def lacks(self, tag: str, read: Callable[[], frozenset[str] | None], now: float) -> bool:
+        """Whether a list that is new enough lacks a tag. `read` asks the remote; it may raise RemoteFault."""
+        with self._lock:
+            self._renew(read, now)
+            return self.tags is not None and tag not in self.tags
+
+    def _renew(self, read: Callable[[], frozenset[str] | None], now: float) -> None:
+        if self.tags is not None and now > self.until:
+            self.tags, self.missed = None, 0
+        if self.tags is None and self.missed >= LISTED_AFTER and not self.is_refused:
+            try:
+                self.tags = read()
+            except RemoteFault:  # many registries let nobody list; what is asked next shows whether it answers at all
+                self.tags = None
+            self.is_refused, self.until = self.tags is None, now + LISTING_SECONDS
+
+
+@dataclass
 class TrustedRemote:
     """A remote with the keys that are trusted for it. `off` says why it is not asked any more."""
 
@@ -74,6 +113,7 @@ class TrustedRemote:
     threshold: int = 1
     strikes: int = 0
     off: str = ""
+    listing: TagListing = field(default_factory=TagListing)
 
     def strike(self, fault: RemoteFault) -> None:
         self.strikes += not isinstance(fault, NoRoom)
@@ -112,13 +152,13 @@ class Puller:
             self.missing.add(request.tag)
         return pulled
 
-    def look_up(self, request: PullRequest) -> SignedRecord | None:
+    def look_up(self, request: PullRequest, *, is_new: bool) -> SignedRecord | None:
         """The record of an output, without its tree. What was missing before is asked for again: another machine makes it.
 
-        Raises what `check` raises.
+        `is_new`: it may have been pushed this minute, so no list of tags is used. Raises what `check` raises.
         """
         self.missing.discard(request.tag)
-        return self._first(request, self._ask)
+        return self._first(request, self._ask if is_new else self._hinted)
 
     def _first(
         self, request: PullRequest, answer: Callable[[PullRequest, TrustedRemote], _Result | None]
@@ -143,8 +183,20 @@ class Puller:
     def _ask(self, request: PullRequest, remote: TrustedRemote) -> SignedRecord | None:
         return self._watched(remote, lambda count: ask(remote, request, datetime.now(UTC)))
 
-    def _pulled(self, request: PullRequest, remote: TrustedRemote) -> PulledOutput | None:
+    def _hinted(self, request: PullRequest, remote: TrustedRemote) -> SignedRecord | None:
+        """The same, or None where a list of the remote's tags lacks it."""
+
+        def read() -> frozenset[str] | None:
+            return self._watched(remote, lambda count: remote.reader.tags())
+
+        if remote.listing.lacks(request.tag, read, time.monotonic()):
+            return None
         signed = self._ask(request, remote)
+        remote.listing.missed += signed is None
+        return signed
+
+    def _pulled(self, request: PullRequest, remote: TrustedRemote) -> PulledOutput | None:
+        signed = self._hinted(request, remote)
         if signed is None:
             return None
         remote_record = signed.record

@@ -95,6 +95,8 @@ class Pusher:
     check: bool = False
     count: Count = lambda size: None
     sent: int = field(default=0, init=False)
+    _listed: Layer | None = field(default=None, init=False)
+    """The list of envelopes that was sent last."""
 
     def push(self, record: Record, content_key: str) -> Push:
         """Put one output and its signed record on the remote. Raises OSError."""
@@ -238,7 +240,10 @@ class Pusher:
             except RemoteFault:
                 others = ()
             listing = listing_of((*others, envelope))
-            self._send(layer_of(listing), io.BytesIO(listing))
+            layer = layer_of(listing)
+            if layer != self._listed:  # a builder's first envelope is the same blob under both tags
+                self._send(layer, io.BytesIO(listing))
+                self._listed = layer
             self.writer.put_manifest(tag, record_manifest(listing))
             before = self._listing(tag)
         if any(is_it(one.record) for one in self._verified(before)):

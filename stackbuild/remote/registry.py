@@ -1,6 +1,6 @@
 """An OCI registry as a remote: the distribution protocol of https://github.com/opencontainers/distribution-spec, v1.1.
 
-Manifests, blobs and tags only: no referrers, no deletion, no listing. Debian's docker-registry 2.8.2 verifies digests of
+Manifests, blobs and tags only: no referrers and no deletion. Tags are listed where many are asked for. Debian's docker-registry 2.8.2 verifies digests of
 what it is sent and of nothing that it serves: a blob that its disk damaged comes with status 200 and is not replaced by
 sending it again. Tags can be overwritten by whoever may write.
 """
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import IO
 from urllib.parse import urlsplit
 
+from stackbuild.core.digest import json_of
 from stackbuild.core.http_pool import Body
 from stackbuild.remote.faults import RemoteFault
 from stackbuild.remote.http import HttpBlob, HttpClient, HttpRequest
@@ -24,6 +25,13 @@ MANIFEST_TYPE = "application/vnd.oci.image.manifest.v1+json"
 WHOLE = 32 << 20
 """Bytes up to which a blob is sent by one request; a longer one resumes where its connection broke."""
 UPLOADS_RESUMED = 3
+TAGS_A_PAGE = 1000
+MOST_PAGES = 50
+"""Pages of tags that are read: with more of them, asking for each key costs less."""
+MOST_PAGE = 8 << 20
+"""Bytes of a page of tags. Some registries list all on one page."""
+ROUND = 100
+"""A list that ends without a next page at a multiple of so many tags may have been cut there: no list at all is better."""
 OCTETS = ("Content-Type", "application/octet-stream")
 
 
@@ -38,6 +46,18 @@ class OciRegistry:
 
     def manifest(self, tag: str, most: int) -> bytes | None:
         return self.client.body(self._request("GET", f"manifests/{tag}", ("Accept", MANIFEST_TYPE)), most)
+
+    def tags(self) -> frozenset[str] | None:
+        place, known = f"tags/list?n={TAGS_A_PAGE}", set[str]()
+        for _ in range(MOST_PAGES):
+            page = self.client.page(self._request("GET", place), MOST_PAGE)
+            if page is None:
+                return None
+            known.update(_tags_in(page.body))
+            if not page.following:
+                return frozenset(known) if len(known) % ROUND else None
+            place = self.client.own(page.following)
+        return None
 
     def blob(self, digest: str, count: Count) -> AbstractContextManager[HttpBlob]:
         return self.client.blob(self._request("GET", f"blobs/sha256:{digest}"), count)
@@ -170,6 +190,15 @@ class _Rest:
     def seek(self, place: int) -> None:
         """To its own beginning: it is sent again from there."""
         self._content.seek(self._at + place)
+
+
+def _tags_in(body: bytes) -> frozenset[str]:
+    """The tags of a page. Raises RemoteFault."""
+    try:
+        tags = json_of(body.decode("utf-8"))["tags"] or ()
+        return frozenset(tag for tag in tags if isinstance(tag, str))
+    except (ValueError, KeyError, TypeError) as error:
+        raise RemoteFault(f"a list of tags cannot be read: {error!r}"[:200]) from None
 
 
 def _received(range_header: str, size: int) -> int:

@@ -155,7 +155,12 @@ class FakeRegistry:
     fault: Fault = lambda method, path, registry: None
     after: Callable[[str, str, FakeRegistry], None] = lambda method, path, registry: None
     seen: list[tuple[str, str]] = field(default_factory=list)
+    peers: set[int] = field(default_factory=set)
+    """Ports of the connections that requests came over."""
     has_ranges: bool = True
+    has_list: bool = True
+    page: int = 1000
+    """Tags on a page of their list."""
     headers: Any = None
     """Of the request that a fault is asked about."""
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -187,7 +192,18 @@ class FakeRegistry:
             return self._upload(method, name.removeprefix("uploads/"), query, body)
         if kind == "blobs":
             return self._blob(name.removeprefix("sha256:"), headers)
+        if place == "tags/list" and self.has_list:
+            return self._tags(query)
         return Answer(404)
+
+    def _tags(self, query: str) -> Answer:
+        """A page of tags after the `last` one, with a link to the next page."""
+        words = dict(word.split("=") for word in query.split("&"))
+        rest = [tag for tag in sorted(self.manifests) if tag > words.get("last", "")]
+        page = rest[: self.page]
+        body = json.dumps({"name": "t/sb", "tags": page}).encode()
+        more = {"Link": f'</v2/t/sb/tags/list?n={words["n"]}&last={page[-1]}>; rel="next"'} if rest != page else {}
+        return Answer(200, more, body)
 
     def _manifest(self, method: str, tag: str, body: bytes) -> Answer:
         if method == "PUT":
@@ -253,6 +269,7 @@ class FakeRegistry:
                 method, path = self.command, self.path
                 body = self._body(int(self.headers.get("Content-Length") or 0))
                 registry.seen.append((method, path))
+                registry.peers.add(self.client_address[1])
                 registry.headers = self.headers
                 answer = registry.fault(method, path, registry)
                 if answer is None:
@@ -264,6 +281,7 @@ class FakeRegistry:
 
             def _send(self, answer: Answer, method: str) -> None:
                 try:
+                    answer.body = answer.body or (b"{}" if answer.status == 404 else b"")
                     self.send_response(answer.status)
                     for name, text in answer.headers.items():
                         self.send_header(name, text)

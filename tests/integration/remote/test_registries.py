@@ -144,6 +144,36 @@ def test_an_export_on_a_web_server(tmp_path: Path) -> None:
         assert puller(store, reader, said).pull(asked("step: other\n")) is None and not said.lines
         assert puller(store, reader, said).pull(asked()) is not None
         assert store.check(record.tree) == ""
+        assert reader.tags() == {path.name for path in (tmp_path / "www" / "sb" / "manifests").glob("*/*")}
+
+
+@pytest.mark.parametrize("page", [1000, 7, 1])
+def test_the_tags_of_a_registry_are_listed_page_by_page(page: int) -> None:
+    registry = FakeRegistry(manifests={f"r-{number:064}": b"" for number in range(23)}, page=page)
+    with registry.served():
+        tags = registry.reader().tags()
+        assert tags == registry.manifests.keys()
+        assert len(registry.seen) == -(-23 // page)
+
+
+def test_a_list_of_tags_that_may_be_cut_is_not_used() -> None:
+    registry = FakeRegistry(manifests={f"r-{number:064}": b"" for number in range(200)})
+    with registry.served():
+        assert registry.reader().tags() is None  # 200 and no next page: a limit of that server, for all one knows
+        registry.manifests.popitem()
+        assert len(registry.reader().tags() or ()) == 199
+        registry.page = 1
+        assert registry.reader().tags() is None  # too many pages
+        registry.has_list = False
+        assert registry.reader().tags() is None
+
+
+def test_misses_go_over_one_connection() -> None:
+    registry = FakeRegistry()
+    with registry.served():
+        reader = registry.reader()
+        assert [reader.manifest(f"r-{number:064}", 100) for number in range(20)] == [None] * 20
+        assert len(registry.peers) == 1
 
 
 def test_a_server_that_is_not_there_costs_one_warning(tmp_path: Path) -> None:
