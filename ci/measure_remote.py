@@ -3,6 +3,10 @@
     .venv/bin/python ci/measure_remote.py                          a docker-registry of its own on loopback
     .venv/bin/python ci/measure_remote.py --export                 the same through `store export` and file://
     .venv/bin/python ci/measure_remote.py --megabytes 100 --files 500
+    .venv/bin/python ci/measure_remote.py --megabytes 200 --files 1000 --rounds 7
+
+With `--rounds`, `cp -a`, push and pull take turns, each time into an empty place, and each wall time is held against
+that of the copy beside it: other work on the machine meets all three.
 
 The tree is made of this machine's own files: the ten largest libraries of /usr and as many small files as asked for,
 cut or repeated to the size. It needs three times that on the disk of $TMPDIR. CPU seconds are those of this process
@@ -17,6 +21,7 @@ import json
 import os
 import shutil
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -38,6 +43,7 @@ from stackbuild.store.store import Store, new_run_id  # noqa: E402
 from support.remotes import Said, asked, push_all, trusted  # noqa: E402
 
 LIBRARIES = 10
+COPY = "cp -a of the tree"
 CONFIG = """\
 version: 0.1
 log: {{level: error}}
@@ -117,10 +123,16 @@ def fill(out: Path, megabytes: int, files: int) -> None:
                 at += 1
 
 
+def _cpu() -> float:
+    """CPU seconds of this process, its threads, and its children that have ended."""
+    own = os.times()
+    return own.user + own.system + own.children_user + own.children_system
+
+
 def measure(what: str, work: Callable[[], object], requests: Callable[[], int], served: Registry | None) -> Figure:
-    sent, own, theirs, began = requests(), time.process_time(), served.cpu() if served else 0.0, time.monotonic()
+    sent, own, theirs, began = requests(), _cpu(), served.cpu() if served else 0.0, time.monotonic()
     work()
-    wall, cpu = time.monotonic() - began, time.process_time() - own
+    wall, cpu = time.monotonic() - began, _cpu() - own
     return Figure(what, cpu, (served.cpu() if served else 0.0) - theirs, wall, requests() - sent)
 
 
@@ -153,7 +165,7 @@ def run(folder: Path, megabytes: int, files: int, export: bool) -> list[Figure]:
         def cp() -> None:
             subprocess.run(["cp", "-a", folder / "builder" / "trees", folder / "copy"], check=True)
 
-        row("cp -a (wall alone)", cp)
+        row(COPY, cp)
         shutil.rmtree(folder / "copy")
         pushing = Store(folder / "builder", new_run_id())
         row("push", lambda: push_all(pushing, place()))
@@ -172,13 +184,36 @@ def run(folder: Path, megabytes: int, files: int, export: bool) -> list[Figure]:
     return rows
 
 
+def compared(folder: Path, megabytes: int, files: int, rounds: int) -> None:
+    """Print the speed of push and pull as a share of that of `cp -a`, round by round."""
+    shares: dict[str, list[float]] = {"push": [], "pull": []}
+    for number in range(rounds):
+        place = folder / str(number)
+        place.mkdir()
+        rows = {row.what: row for row in run(place, megabytes, files, export=False)}
+        copy = rows[COPY]
+        for what, of in shares.items():
+            of.append(copy.wall / rows[what].wall)
+        line = ", ".join(f"{what} {rows[what].wall:.2f} s {of[-1]:.2f}" for what, of in shares.items())
+        print(f"round {number}: cp -a {copy.wall:.2f} s ({copy.cpu:.2f} CPU s), {line}", flush=True)
+        subprocess.run(["chmod", "-R", "u+w", place], check=True)
+        shutil.rmtree(place)
+    for what, of in shares.items():
+        print(f"{what}: {statistics.median(of):.2f} of the speed of cp -a in the median, {min(of):.2f} at worst")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--megabytes", type=int, default=1260)
     parser.add_argument("--files", type=int, default=6000)
     parser.add_argument("--export", action="store_true", help="through file:// and not through a registry")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--rounds", type=int, default=0, help="compare with cp -a so many times")
     words = parser.parse_args()
+    if words.rounds:
+        with tempfile.TemporaryDirectory(prefix="stackbuild-measure-remote-") as folder:
+            compared(Path(folder), words.megabytes, words.files, words.rounds)
+        return
     with tempfile.TemporaryDirectory(prefix="stackbuild-measure-remote-") as folder:
         rows = run(Path(folder), words.megabytes, words.files, words.export)
         subprocess.run(["chmod", "-R", "u+w", folder], check=True)

@@ -43,6 +43,10 @@ class StepPlacement(Protocol):
         """Whether this machine does the step: it reads files that only this machine has."""
         ...
 
+    def gpu_targets(self) -> frozenset[str]:
+        """The targets of the GPUs that the machines have now."""
+        ...
+
     def refuse_lacking(self, steps: Iterable[Step]) -> None:
         """Raises MachineLacks where no machine has what one of these steps needs."""
         ...

@@ -124,6 +124,13 @@ class ClusterPlacement:
     def is_here(self, step: Step) -> bool:
         return step.action in ("snapshot", "hipify") or "patches" in dict(step.params)
 
+    def gpu_targets(self) -> frozenset[str]:
+        try:
+            return frozenset(name for offer in self.connection.offers() for name in offer.gpu_targets)
+        except SchedulerLost:
+            self.context.emit(Note("warning", f"the scheduler {self.address} went away: no GPU of its workers is used"))
+            return frozenset()
+
     def refuse_lacking(self, steps: Iterable[Step]) -> None:
         todo = tuple(steps)
         offers = self._connected()

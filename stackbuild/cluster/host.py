@@ -25,6 +25,7 @@ from stackbuild.cluster.tasks import Failure, StepInput, StepOutcome, StepTask
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import Interruption, MachineLacks, Stop
 from stackbuild.model.events import Compiles, Event, Note, StepFinished, StepStarted, document
+from stackbuild.pipeline import gpu_verification
 from stackbuild.remote.settings import Settings
 from stackbuild.runners import choose, usable_runners
 from stackbuild.runners.protocol import Runner
@@ -33,6 +34,10 @@ from stackbuild.store.store import Store, new_run_id, unusable
 
 FOLLOW_SECONDS = 0.5
 """How often a running step's log is looked at."""
+WAIT_SECONDS = 0.2
+"""How often a step that waits for a quiet machine looks whether it is to stop."""
+ALONE = ("verify",)
+"""Actions that nothing else runs beside on their machine."""
 PIECE = 64 << 10
 """Bytes of a log in one message: the scheduler keeps the last thousand messages in memory."""
 
@@ -40,6 +45,46 @@ Message = dict[str, Any]
 Send = Callable[[Message], None]
 """Hands a message on to the clients, from any thread; its values are JSON's, and bytes."""
 ChooseRunner = Callable[..., Runner]
+ALL_ACTIONS = {**actions.REGISTRY, **gpu_verification.ACTIONS}
+
+
+class QuietLock:
+    """Held by many steps at once, or by one alone that wants a quiet machine. Who wants that goes before later steps."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._steps = 0
+        self._is_quiet = False
+        self._waiting = 0
+
+    @contextlib.contextmanager
+    def hold(self, alone: bool, check: Callable[[], None]) -> Iterator[None]:
+        """Hold it within. Raises what `check` raises while it waits."""
+        with self._changed:
+            self._wait(alone, check)
+            if alone:
+                self._is_quiet = True
+            else:
+                self._steps += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                if alone:
+                    self._is_quiet = False
+                else:
+                    self._steps -= 1
+                self._changed.notify_all()
+
+    def _wait(self, alone: bool, check: Callable[[], None]) -> None:
+        self._waiting += alone
+        try:
+            while self._is_quiet or (self._steps if alone else self._waiting):
+                self._changed.wait(WAIT_SECONDS)
+                check()
+        finally:
+            self._waiting -= alone
+            self._changed.notify_all()
 
 
 @dataclass
@@ -123,10 +168,11 @@ class StepHost:
     jobs: int
     report: Callable[[str], None]
     runner_of: ChooseRunner = choose
-    actions: Mapping[str, Callable[[Job], dict[str, str]]] = field(default_factory=lambda: actions.REGISTRY)
+    actions: Mapping[str, Callable[[Job], dict[str, str]]] = field(default_factory=lambda: ALL_ACTIONS)
     _running: dict[str, _Running] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _verified: set[str] = field(default_factory=set)
+    _quiet: QuietLock = field(default_factory=QuietLock)
 
     def __post_init__(self) -> None:
         self.store = Store(self.root, new_run_id(), self._verified)
@@ -167,7 +213,8 @@ class StepHost:
                 self.jobserver.refill()
             self._running[task_key] = running
         try:
-            return self._done(task, running)
+            with self._quiet.hold(task.step.action in ALONE, running.stopper.check):
+                return self._done(task, running)
         except Interruption:
             return StepOutcome("stopped", self.name)
         except BadInput as bad:

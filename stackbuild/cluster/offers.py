@@ -31,6 +31,11 @@ class Offer:
     signers: tuple[str, ...] = ()
     trusted: tuple[str, ...] = ()
 
+    @property
+    def gpu_targets(self) -> frozenset[str]:
+        """The targets of its GPUs."""
+        return frozenset(name for name, amount in self.amounts.items() if name.startswith("gfx") and amount >= 1)
+
 
 def release_name(version: str) -> str:
     """The resource that stands for a version of stackbuild: keys and steps mean the same in one version."""
@@ -38,8 +43,13 @@ def release_name(version: str) -> str:
 
 
 def step_needs(step: Step, runner: str, processor: str, version: str) -> dict[str, float]:
-    """What a step takes of a worker while it runs. `runner` is the one that a `run` step's commands go through."""
+    """What a step takes of a worker while it runs. `runner` is the one that a `run` step's commands go through.
+
+    A verification takes a GPU of its target.
+    """
     needs = {STEP: 1.0, MEMORY: float(step.resources.memory), processor: 1.0, release_name(version): 1.0}
+    if step.action == "verify":
+        return {**needs, dict(step.params)["gfx"]: 1.0}
     return {**needs, runner: 1.0} if step.action == "run" else needs
 
 

@@ -15,9 +15,12 @@ from typing import Literal
 from stackbuild.core import digest
 
 Action = Literal[
-    "debian", "image", "snapshot", "git", "archive", "package", "deps", "wheelhouse", "hipify", "run", "wheel"
+    "debian", "image", "snapshot", "git", "archive", "package", "deps", "wheelhouse", "hipify", "run", "wheel", "verify"
 ]
-"""Who does a step: `run` opens a session of the runner; the others are done by stackbuild itself on the host side."""
+"""Who does a step: `run` opens a session of the runner; the others are done by stackbuild itself on the host side.
+
+`verify` is in no recipe's plan: the stage of that name gives it to a machine with a GPU.
+"""
 
 Phase = Literal["prepare", "configure", "build", "install", "test"]
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache, cached_property
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +25,8 @@ from stackbuild.model.findings import Rung, Status
 from stackbuild.model.plan import Plan
 from stackbuild.model.recipe import Recipe
 from stackbuild.pipeline.evidence import write_statements
+from stackbuild.pipeline.gpu_verification import targets_of, verify_on_gpus
+from stackbuild.pipeline.judges import judges_digest
 from stackbuild.pipeline.run_record import PUBLISHED, WHEELS
 from stackbuild.publishing.signing import SigningKey
 from stackbuild.store.atomic import write_hint
@@ -33,19 +35,6 @@ from stackbuild.store.store import EMULATOR
 if TYPE_CHECKING:
     from stackbuild.bench.measure import Measurement
     from stackbuild.publishing.publication import Receipt
-
-JUDGES = ("inspection", "verification", "emulator", "bench", "judgement", "model/findings.py")
-"""The parts of stackbuild whose code and data decide a stage's result."""
-
-
-@cache
-def _code() -> str:
-    """Digest of those, so that a newer stackbuild does not reuse an older one's results."""
-    package = Path(__file__).parents[1]
-    paths = [path for part in JUDGES for path in (package / part, *sorted((package / part).rglob("*")))]
-    return digest.of_value(
-        [digest.of_file(path) for path in paths if path.is_file() and path.suffix in (".py", ".yaml", ".c", ".h")]
-    )
 
 
 @dataclass(frozen=True)
@@ -70,7 +59,7 @@ class BuiltWheels:
     def stage_key(self, stage: str, *more: object) -> str:
         """The key under which a stage's result is remembered: these bytes, this recipe's settings, this stackbuild."""
         files = list(self.digests.values())
-        return digest.of_value([stage, _code(), files, self.wheelhouse_digest, *map(plain, more)])
+        return digest.of_value([stage, judges_digest(), files, self.wheelhouse_digest, *map(plain, more)])
 
 
 @dataclass(frozen=True)
@@ -86,7 +75,7 @@ class StageResult:
 def _stage(name: str, key: str, context: BuildContext, make: Callable[[], dict[str, Json]]) -> StageResult:
     """The stage's result: as remembered under the key, or computed now. Only a passed one is remembered.
 
-    `make` gives a JSON object with `says` and `stands`; `stackbuild report` finds it in the run's folder.
+    One that says `again` is not: something could not run that may run the next time. `make` gives a JSON object with `says` and `stands`; `stackbuild report` finds it in the run's folder.
     """
     started = time.monotonic()
     body = context.store.recall(key)
@@ -94,7 +83,7 @@ def _stage(name: str, key: str, context: BuildContext, make: Callable[[], dict[s
     if not isinstance(body, dict):
         context.emit(StageStarted(name))
         body = make()
-        if body["stands"]:
+        if body["stands"] and not body.get("again"):
             context.store.remember(key, body)
     _keep(f"{name}.json", body, context)
     context.emit(StageFinished(name, str(body["says"]), time.monotonic() - started, remembered, bool(body["stands"])))
@@ -135,7 +124,10 @@ def _base(built: BuiltWheels, context: BuildContext) -> Path | None:
 
 
 def verify_stage(built: BuiltWheels, context: BuildContext) -> StageResult:
-    """Verify the wheels; `body["claim"]` is what may be claimed. Raises VerificationFailed."""
+    """Verify the wheels here, and on the GPUs of the run's other machines; `body["claim"]` is what may be claimed.
+
+    Raises VerificationFailed, StepFailed.
+    """
 
     def run_ladder() -> dict[str, Json]:
         from stackbuild.verification import VerifyOptions, verify
@@ -150,23 +142,35 @@ def verify_stage(built: BuiltWheels, context: BuildContext) -> StageResult:
             emulator_folder=context.store.root / EMULATOR,
             check=context.stopper.check,
         )
-        verifications = [
-            verify((w,), lambda project: expectations_of(built.recipe, project), options) for w in built.wheels
-        ]
+        here = [verify((w,), lambda project: expectations_of(built.recipe, project), options) for w in built.wheels]
+        there = verify_on_gpus(built.recipe, built.plan, built.wheels, gpus, context)
+        for one in there:
+            if one.not_run:
+                context.emit(Note("warning", f"{one.verification.subject} on {one.target}: no GPU ran: {one.not_run}"))
+        ran = [one for one in there if not one.not_run]
+        verifications = [*here, *(one.verification for one in ran)]
+        claims = [*(one.claim for one in here), *(f"on {one.target}: {one.verification.claim}" for one in ran)]
         return {
             "says": _rung_counts(tuple(rung for one in verifications for rung in one.rungs)),
             "stands": not any(one.failed for one in verifications),
-            "claim": "; ".join(one.claim for one in verifications),
+            "again": {one.target for one in ran} != set(gpus),
+            "claim": "; ".join(claims),
             "verification": [plain(one) for one in verifications],
         }
 
     houses = [step.key for step in built.plan.steps if step.action == "wheelhouse"]
-    result = _stage(
-        "verify", built.stage_key("verify", built.recipe.gfx, built.recipe.verify, houses), context, run_ladder
-    )
+    gpus = _gpus(built, context)
+    key = built.stage_key("verify", built.recipe.gfx, built.recipe.verify, houses, *gpus)
+    result = _stage("verify", key, context, run_ladder)
     if not result.passed:
         raise VerificationFailed(str(result.body["claim"]), next=f"stackbuild inspect {built.wheels[0]}")
     return result
+
+
+def _gpus(built: BuiltWheels, context: BuildContext) -> tuple[str, ...]:
+    """The targets that a wheel has device code for and another machine of this run has a GPU of, sorted."""
+    offered = context.placement.gpu_targets() if context.placement is not None else frozenset()
+    return tuple(sorted(offered & targets_of(built.recipe, built.wheels).keys())) if offered else ()
 
 
 def _rung_counts(rungs: tuple[Rung, ...]) -> str:

@@ -23,6 +23,7 @@ from stackbuild.cluster.engine import DaskConnection, serve_worker
 from stackbuild.cluster.host import StepHost
 from stackbuild.cluster.open import WorkerOrder, worker_offer
 from stackbuild.model.plan import Need, Plan, Resources, Step
+from stackbuild.pipeline.gpu_verification import ACTIONS
 from stackbuild.remote.settings import RemoteSettings, Settings, read_settings
 from stackbuild.runners.fake import Fake
 from support.clusters import Cluster
@@ -63,13 +64,13 @@ def plan(seconds: float = SECONDS) -> Plan:
 def do(job: Job, folder: Path) -> dict[str, str]:
     inputs = " ".join(str(path) for _, path in sorted(job.inputs.items()))
     words = {"mark": MARK, "folder": folder, "name": job.step.name, "pid": os.getpid(), "inputs": inputs, "out": job.out}
-    script = job.params["script"].format(pid=os.getpid())
+    script = job.params["script"].format(pid=os.getpid(), out=job.out)
     job.call(["sh", "-c", SCRIPT.format(**words, script=script)], "sh")
     return {}
 
 
 def actions(folder: Path) -> dict[str, Callable[[Job], dict[str, str]]]:
-    return {"archive": lambda job: do(job, folder)}
+    return {**dict.fromkeys(("archive", "wheel"), lambda job: do(job, folder)), **ACTIONS}
 
 
 def runs(folder: Path, name: str) -> int:

@@ -14,11 +14,16 @@ import pytest
 
 from stackbuild.cluster.address import TlsFiles
 from stackbuild.cluster.client import ClusterPlacement
+from stackbuild.core.digest import of_file
 from stackbuild.core.errors import MachineLacks
+from stackbuild.model.events import Event, Note, StepFinished
 from stackbuild.model.plan import Plan
+from stackbuild.pipeline.gpu_verification import targets_of, verify_on_gpus
+from stackbuild.recipe.load import load
 from support.cluster_steps import build, client, processes, runs, step
 from support.clusters import certificates, cluster
 from support.remotes import FakeRegistry
+from support.wheels import small_wheel
 
 
 @pytest.fixture
@@ -113,3 +118,31 @@ def test_a_broken_step_and_a_worker_that_dies_each_time(registry: FakeRegistry, 
         with client(made) as context, pytest.raises(AssertionError, match="3 workers died while they did it"):
             build(context, Plan("t", (step("kills", script="kill -9 {pid}; sleep 9"),), ("kills",)))
         assert runs(made.root, "kills") == 3 and not processes(made.root)
+
+
+def test_wheels_are_verified_on_the_worker_that_has_their_gpu(registry: FakeRegistry, tmp_path: Path) -> None:
+    """The report is a signed output as any other. What the worker calls a GPU is none here: the last rung says so."""
+    recipe = load("debian-13").recipe
+    wheel = small_wheel(tmp_path, name="stackbuild-kernels")
+    with cluster(tmp_path / "cluster", registry.url) as made:
+        made.scheduler()
+        made.step_worker("w1")
+        made.step_worker("w2", amounts='{"gfx1100": 1, "gfx906": 1}')
+        with client(made) as context:
+            assert context.placement is not None and context.placement.gpu_targets() == {"gfx1100", "gfx906"}
+            packed = replace(step("wheel.kernels", script=f"cp {wheel} {{out}}"), action="wheel")
+            plan = Plan("t", (packed,), ("wheel.kernels",))
+            tree = context.store.tree(build(context, plan)["wheel.kernels"])
+            events: list[Event] = []
+            heard = replace(context, emit=events.append)
+            context.placement.context, context.placement.patience = heard, 0.5
+            wheels = sorted(tree.glob("*.whl"))
+            assert set(targets_of(recipe, wheels)) == {"gfx90a", "gfx942", "gfx1030", "gfx1100"}
+            (report,) = verify_on_gpus(recipe, plan, wheels, ("gfx1100",), heard)
+            assert report.target == "gfx1100" and report.verification.sha256 == of_file(wheel)
+            assert report.not_run and report.verification.rungs[0].name == "static rules"
+            ran = [one for one in events if isinstance(one, StepFinished) and one.step == "verify.gfx1100"]
+            assert [one.machine for one in ran] == ["w2"]
+            assert "static rules" in (context.logs / "verify.gfx1100.log").read_text()
+            assert verify_on_gpus(recipe, plan, wheels, ("gfx942",), heard) == ()  # no worker has one
+            assert any(isinstance(one, Note) and "not verified on gfx942" in one.text for one in events)

@@ -95,9 +95,7 @@ def test_a_list_that_names_everything_changes_nothing(export: ExportFolder, tmp_
     assert came and not said.warnings
 
 
-def test_a_list_is_used_for_a_minute(
-    export: ExportFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_list_is_used_for_a_minute(export: ExportFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reader = CountingReader(export, frozenset({"r-" + "0" * 64}))
     store, said = open_at(tmp_path / "store"), Said()
     pulls, now = puller(store, reader, said), [1000.0]

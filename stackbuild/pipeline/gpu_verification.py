@@ -1,0 +1,172 @@
+"""Verification on machines that have a GPU of a wheel's target: a step whose inputs are outputs, and whose output is a report.
+
+The whole ladder runs there, since its last rung needs what the others have installed. The step is placed, signed and
+read as any other. It is named by the run, so no earlier report of a machine whose driver was broken, or was not yet, is
+taken for one of today.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stackbuild.actions import Job
+from stackbuild.build.context import BuildContext
+from stackbuild.build.schedule import Limits, schedule
+from stackbuild.core import digest
+from stackbuild.core.digest import Json, plain
+from stackbuild.core.errors import MachineLacks, StepFailed
+from stackbuild.core.model import TypeAdapter, ValidationError
+from stackbuild.core.plain_file import read_plain
+from stackbuild.machine.host import machine_memory
+from stackbuild.model.events import Note
+from stackbuild.model.findings import GPU_RUNG, Rung, Status, Verification
+from stackbuild.model.plan import Need, Plan, Resources, Step, sorted_items
+from stackbuild.model.recipe import Recipe
+from stackbuild.pipeline.judges import judges_digest
+
+if TYPE_CHECKING:
+    from stackbuild.inspection import Expectations
+
+REPORT = "verification.json"
+REPORT_MOST = 64 << 20
+"""Bytes of a report that are read."""
+MEMORY = 2 << 30
+"""Bytes that the probes of a ladder may take together."""
+
+
+@dataclass(frozen=True)
+class GpuVerification:
+    """What a machine with a GPU of the target says of a wheel."""
+
+    target: str
+    verification: Verification
+
+    @property
+    def not_run(self) -> str:
+        """Why the rung on the GPU did not run, "" where it did."""
+        return next(
+            (r.reason for r in self.verification.rungs if r.name == GPU_RUNG and r.status is Status.SKIPPED), ""
+        )
+
+
+def targets_of(recipe: Recipe, wheels: Iterable[Path]) -> dict[str, tuple[Path, ...]]:
+    """GPU targets, without their features, with the wheels that have device code for each."""
+    by_target: dict[str, list[Path]] = {}
+    for wheel in wheels:
+        for target in _expectations(recipe, wheel.name.partition("-")[0]).gfx:
+            by_target.setdefault(target.partition(":")[0], []).append(wheel)
+    return {target: tuple(dict.fromkeys(of)) for target, of in by_target.items()}
+
+
+def _expectations(recipe: Recipe, distribution: str) -> Expectations:
+    from stackbuild.verification.expectations import expectations_of
+
+    return expectations_of(recipe, distribution)
+
+
+def verify_on_gpus(
+    recipe: Recipe, plan: Plan, wheels: Sequence[Path], targets: Iterable[str], context: BuildContext
+) -> tuple[GpuVerification, ...]:
+    """The wheels' verifications on machines with a GPU of these targets, which the run's placement offers.
+
+    A machine that lacks something else than the GPU is a warning, and its verifications are left out. Raises StepFailed
+    where one gives no report, Stopped.
+    """
+    by_target = targets_of(recipe, wheels)
+    results: list[GpuVerification] = []
+    for target in targets:
+        step = _step(recipe, plan, by_target[target], target, context)
+        whole = Plan(plan.recipe, (*plan.closure(tuple(need.step for need in step.needs)), step), (step.name,))
+        assert context.placement is not None
+        try:
+            stored = context.placement.stored(whole, context.store.find_all(one.key for one in whole.steps))
+            built, broken = schedule(whole, context, Limits(1, machine_memory()), stored)
+        except MachineLacks as lacks:
+            context.emit(Note("warning", f"not verified on {target}: {lacks.what} ({lacks.next})"))
+            continue
+        if broken:
+            raise StepFailed(f"`{step.name}` has no report: {broken[0].what}", where=broken[0].log)
+        results += [GpuVerification(target, one) for one in read_report(context.store.tree(built[step.name].tree))]
+    return tuple(results)
+
+
+def _step(recipe: Recipe, plan: Plan, wheels: Sequence[Path], target: str, context: BuildContext) -> Step:
+    """The step that verifies these wheels of the store on a GPU of the target."""
+    trees = {wheel.parent for wheel in wheels}
+    packing = [s for s in plan.steps if s.action == "wheel" and _tree(s, context) in trees]
+    houses = [s for s in plan.steps if s.action == "wheelhouse" and _tree(s, context) is not None]
+    bases = [s for s in plan.steps if s.action in ("debian", "image")][:1]
+    params = {
+        "recipe": recipe.model_dump_json(by_alias=True, exclude_unset=True),
+        "judges": judges_digest(),
+        "gfx": target,
+        "wheels": " ".join(s.name for s in packing),
+        "base": bases[0].name if bases else "",
+        "run": context.run,
+    }
+    needs = tuple(Need(s.name, s.key) for s in (*packing, *houses, *bases))
+    return Step(f"verify.{target}", "verify", needs, sorted_items(params), resources=Resources(MEMORY))
+
+
+def _tree(step: Step, context: BuildContext) -> Path | None:
+    record = context.store.find(step.key)
+    return context.store.tree(record.tree) if record else None
+
+
+def read_report(folder: Path) -> tuple[Verification, ...]:
+    """The verifications in a report. Raises StepFailed where it is none."""
+    data = read_plain(folder, REPORT, REPORT_MOST)
+    try:
+        return TypeAdapter(tuple[Verification, ...]).validate_python(json.loads(data or b"null"))
+    except (ValueError, ValidationError) as error:
+        raise StepFailed(f"not a report of a verification: {str(error)[:200]}", where=str(folder)) from None
+
+
+# --- on the machine with the GPU
+
+
+def do(job: Job) -> dict[str, str]:
+    """Verify the wheels of the inputs, and write the report. A rung that fails is in the report. Raises MachineLacks."""
+    from stackbuild.verification import VerifyOptions, verify
+
+    params = job.params
+    if params["judges"] != judges_digest():
+        raise MachineLacks(
+            "its checks of wheels differ from those of the client, though the version is the same",
+            next="install the same stackbuild on both",
+        )
+    recipe = Recipe.model_validate_json(params["recipe"])
+    options = VerifyOptions(
+        wheelhouses=tuple(
+            (name.partition(".")[2], folder) for name, folder in job.inputs.items() if name.startswith("wheelhouse.")
+        ),
+        runtime=recipe.verify.runtime if recipe.verify else (),
+        root=job.inputs.get(params["base"]),
+        check=job.stopper.check,
+    )
+    wheels = [wheel for step in params["wheels"].split() for wheel in sorted(job.inputs[step].glob("*.whl"))]
+    verifications = [
+        verify((wheel,), lambda project: _expectations(recipe, project), options, _logging(job.log, wheel.name))
+        for wheel in wheels
+    ]
+    report: list[Json] = [plain(one) for one in verifications]
+    (job.out / REPORT).write_text(digest.canonical(report))
+    return {}
+
+
+def _logging(log: Path, wheel: str) -> Callable[[Rung], None]:
+    """Writes a line for each rung of a wheel that ends."""
+
+    def tick(rung: Rung) -> None:
+        with log.open("a", encoding="utf-8") as file:
+            file.write(f"{wheel}: {rung.name}: {rung.status.value} {rung.reason}\n")
+
+    return tick
+
+
+ACTIONS: Mapping[str, Callable[[Job], dict[str, str]]] = {"verify": do}
+"""What a worker does beside the actions of a build."""
