@@ -33,8 +33,8 @@ MOST_TEXT = 1 << 30
 WINDOW = 1 << 23
 """The largest window of zstd that is inflated: packs have one of 2 MiB or less."""
 CHUNK = 1 << 18
-PARALLEL = 2
-"""Packs at once. Inflating and hashing, not the network, take the time."""
+PARALLEL = 4
+"""Packs at once: two cores inflate and hash while the others wait for the network. As many connections are kept."""
 _NAME = re.compile(r"sha256:([0-9a-f]{64})")
 
 
