@@ -47,6 +47,24 @@ class RemoteSharing:
         puller = None if from_scratch else self._puller(settings)
         return replace(self, puller=puller, pushers=self._pushers(settings))
 
+    def renewed(self, other: RemoteSharing) -> RemoteSharing:
+        """This run with the open connections and the keys of another one; what that run found of the remotes is forgotten."""
+        from stackbuild.remote.pull import Puller, TrustedRemote
+        from stackbuild.remote.push import Pusher
+
+        puller = other.puller
+        if puller is not None:
+            remotes = [TrustedRemote(one.reader, one.keys, one.threshold) for one in puller.remotes]
+            puller = Puller(self.store, remotes, self._say, self.check)
+        return replace(
+            self, puller=puller, pushers=tuple(Pusher(self.store, one.writer, one.key) for one in other.pushers)
+        )
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether no remote gave a wrong answer."""
+        return self.puller is None or not any(one.strikes or one.off for one in self.puller.remotes)
+
     def close(self) -> None:
         """Close the connections."""
         with ExitStack() as stack:
@@ -139,11 +157,11 @@ class RemoteSharing:
         from stackbuild.remote.settings import trusted_remotes
         from stackbuild.runners.engine import registry_login
 
-        def say(level: Literal["info", "warning"], text: str) -> None:
-            self.emit(Note(level, text))
+        remotes = trusted_remotes(settings, registry_login, lambda text: self._say("warning", text))
+        return Puller(self.store, remotes, self._say, self.check) if remotes else None
 
-        remotes = trusted_remotes(settings, registry_login, lambda text: say("warning", text))
-        return Puller(self.store, remotes, say, self.check) if remotes else None
+    def _say(self, level: Literal["info", "warning"], text: str) -> None:
+        self.emit(Note(level, text))
 
     def _pushers(self, settings: Settings) -> tuple[Pusher, ...]:
         from stackbuild.publishing.signing import load_signing_key

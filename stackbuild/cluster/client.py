@@ -185,7 +185,7 @@ class ClusterPlacement:
                 self._bring(plan.by_name[name])
             return perform(step, trees, self.context)
         is_bad = bool(self._bad.get(step.key))
-        there = None if is_bad else self._look_up(step, trees)
+        there = None if is_bad else self._look_up(step, trees, is_new=False)
         if there is not None:
             how: How = "cached" if there.kind == "r" else "reused"
             return self._finished(plan, step, there, StepOutcome("made", "", there.tree, how))

@@ -100,12 +100,20 @@ class _Running:
     compiles: Compiles = Compiles()
     peak_memory: int = 0
     log_bytes: int = 0
+    is_done: bool = False
     _closed: threading.Event = field(default_factory=threading.Event)
+    _ending: threading.Lock = field(default_factory=threading.Lock)
 
     def stop(self) -> None:
         self.stopper.set(signal.SIGTERM)
-        for end in self.writers:
-            end()
+        with self._ending:
+            for end in self.writers:
+                end()
+
+    def leave_writers(self) -> None:
+        """From now on a stop ends nothing that is pushed: the connections may be another task's."""
+        with self._ending:
+            self.writers = ()
 
     def emit(self, event: Event) -> None:
         """Hand on what the client is to say; the end of the step is in the outcome."""
@@ -173,6 +181,8 @@ class StepHost:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _verified: set[str] = field(default_factory=set)
     _quiet: QuietLock = field(default_factory=QuietLock)
+    _idle: list[RemoteSharing] = field(default_factory=list)
+    """Connections that no task uses now."""
 
     def __post_init__(self) -> None:
         self.store = Store(self.root, new_run_id(), self._verified)
@@ -181,6 +191,8 @@ class StepHost:
     def close(self) -> None:
         """Stop what runs and leave the store."""
         self.stop_all()
+        for sharing in self._idle:
+            sharing.close()
         self.jobserver.close()
         self.store.close()
 
@@ -236,10 +248,8 @@ class StepHost:
         store = Store(self.root, new_run_id(), self._verified)
         with contextlib.ExitStack() as stack:
             stack.callback(store.close)
-            sharing = RemoteSharing(task.recipe, store, running.emit, running.stopper.check).opened(
-                self.settings, False
-            )
-            stack.callback(sharing.close)
+            sharing = self._sharing(task.recipe, store, running)
+            stack.callback(self._put_back, sharing, running)
             running.writers = tuple(pusher.writer.abort for pusher in sharing.pushers)
             logs = store.tmp / "logs"
             logs.mkdir()
@@ -252,7 +262,24 @@ class StepHost:
             if task.anew and store.check(built.tree):
                 built = perform(task.step, {one.step: one.tree for one in task.inputs}, context)
             _hand_over(task, context)
+            running.is_done = True
         return running.outcome("made", built)
+
+    def _sharing(self, recipe: str, store: Store, running: _Running) -> RemoteSharing:
+        """The remotes of a task, over the connections of one that has ended where there is one: one set a slot."""
+        fresh = RemoteSharing(recipe, store, running.emit, running.stopper.check)
+        with self._lock:
+            used = self._idle.pop() if self._idle else None
+        return fresh.renewed(used) if used else fresh.opened(self.settings, False)
+
+    def _put_back(self, sharing: RemoteSharing, running: _Running) -> None:
+        """Keep the connections of a task for the next one; those of a task that broke may be half read."""
+        running.leave_writers()
+        if running.is_done and sharing.is_sound:
+            with self._lock:
+                self._idle.append(sharing)
+        else:
+            sharing.close()
 
     def _context(
         self, task: StepTask, store: Store, sharing: RemoteSharing, running: _Running, logs: Path

@@ -153,12 +153,20 @@ class Puller:
         return pulled
 
     def look_up(self, request: PullRequest, *, is_new: bool) -> SignedRecord | None:
-        """The record of an output, without its tree. What was missing before is asked for again: another machine makes it.
+        """The record of an output, without its tree.
 
-        `is_new`: it may have been pushed this minute, so no list of tags is used. Raises what `check` raises.
+        `is_new`: it may have been pushed this minute, so it is asked for again where it was missing, and no list of tags
+        is used. Raises what `check` raises.
         """
-        self.missing.discard(request.tag)
-        return self._first(request, self._ask if is_new else self._hinted)
+        if is_new:
+            self.missing.discard(request.tag)
+            return self._first(request, self._ask)
+        if request.tag in self.missing:
+            return None
+        signed = self._first(request, self._hinted)
+        if signed is None:
+            self.missing.add(request.tag)
+        return signed
 
     def _first(
         self, request: PullRequest, answer: Callable[[PullRequest, TrustedRemote], _Result | None]
