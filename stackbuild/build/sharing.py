@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from stackbuild.core import digest
+from stackbuild.core.errors import MachineLacks
 from stackbuild.model.events import Emit, Note
 from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.plan import Plan, Step
@@ -72,6 +73,14 @@ class RemoteSharing:
                 stack.callback(pusher.writer.close)
             if self.puller is not None:
                 stack.callback(self.puller.close)
+
+    def require_room(self, step: str, text: str, kind: Literal["r", "c"] = "r") -> None:
+        """Raises MachineLacks where an output was not taken because this disk has no room for it."""
+        if self.puller is not None and f"{kind}-{digest.of_text(text)}" in self.puller.no_room:
+            raise MachineLacks(
+                f"there is no room for the output of `{step}`", where=str(self.store.root),
+                next="stackbuild store gc, or a store on a larger disk: STACKBUILD_STORE",
+            )  # fmt: skip
 
     def take_over(self, step: str, text: str, kind: Literal["r", "c"] = "r") -> Record | None:
         """The record of a step's output that a remote had and the store has now; `text` is that of its key or content key.

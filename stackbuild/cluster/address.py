@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -77,4 +78,27 @@ def parse_address(text: str, files: TlsFiles) -> ClusterAddress:
     for path in files.files:
         if not path.is_file():
             raise UsageError("no such file", where=str(path), next="correct --tls-ca, --tls-cert or --tls-key")
+    _refuse_unusable(files)
     return ClusterAddress(host, port, files)
+
+
+def _refuse_unusable(files: TlsFiles) -> None:
+    """Raises UsageError for files that no connection can be opened with: else every try would fail, and say less."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    assert files.ca and files.cert and files.key
+    makes = "docs/cluster.md says how to make them"
+    try:
+        context.load_verify_locations(files.ca)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"not a certificate of an authority: {error}", where=str(files.ca), next=makes) from None
+    try:
+        context.load_cert_chain(files.cert, files.key, password=_no_passphrase)
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"the certificate and its key cannot be used: {error}", where=f"{files.cert}, {files.key}", next=makes
+        ) from None
+
+
+def _no_passphrase() -> str:
+    """Never asks at the terminal: Dask would ask at each connection."""
+    raise ValueError("the key has a passphrase")

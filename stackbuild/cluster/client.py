@@ -134,9 +134,7 @@ class ClusterPlacement:
     def refuse_lacking(self, steps: Iterable[Step]) -> None:
         todo = tuple(steps)
         offers = self._connected()
-        puller = self.sharing.puller
-        assert puller is not None
-        refuse_strangers(offers, (key.fingerprint for remote in puller.remotes for key in remote.keys))
+        refuse_strangers(offers, self._trusted())
         placed = {step.name: self._needs(step) for step in todo if not self.is_here(step)}
         refuse_unmet(placed, offers, self.address)
         if placed and not self.sharing.pushers and (here := [s.name for s in todo if self.is_here(s)]):
@@ -144,6 +142,11 @@ class ClusterPlacement:
                 f"{', '.join(here)}: made of files of this machine, and no remote is written to from here",
                 next="give the remote `write: true` and `sign: KEY` in remotes.yaml; docs/cluster.md",
             )
+
+    def _trusted(self) -> tuple[str, ...]:
+        """The fingerprints of the keys whose outputs are taken here."""
+        puller = self.sharing.puller
+        return tuple(key.fingerprint for remote in puller.remotes for key in remote.keys) if puller else ()
 
     def _needs(self, step: Step) -> dict[str, float]:
         return step_needs(step, self.runner, platform.machine(), __version__)
@@ -199,6 +202,7 @@ class ClusterPlacement:
             runner=self.runner,
             base_is_image=self.runner == "docker",
             anew=is_bad,
+            trusted=self._trusted(),
         )
         outcome = self._given_out(task)
         there = self._look_up(step, trees)
@@ -215,8 +219,9 @@ class ClusterPlacement:
         return self._finished(plan, step, there, outcome)
 
     def _finished(self, plan: Plan, step: Step, there: _Truth, outcome: StepOutcome) -> StepOutput:
-        if step.name in plan.wanted or step.action == "hipify":
-            self._bring(step)
+        if (step.name in plan.wanted or step.action == "hipify") and self._bring(step) is None:
+            self.sharing.require_room(step.name, there.text, there.kind)
+            raise self._again(step.name, step.key, "this machine")
         context = self.context
         return finish(
             step,
@@ -320,19 +325,21 @@ class ClusterPlacement:
         return BrokenStep(event)
 
     def _bad_input(self, task: StepTask, outcome: StepOutcome) -> Exception:
-        """The input has to be made again, unless that was tried: then the remote loses what it is given."""
         name = outcome.failure.what
-        key = next(one.key for one in task.inputs if one.step == name)
+        return self._again(name, next(one.key for one in task.inputs if one.step == name), outcome.machine)
+
+    def _again(self, name: str, key: str, machine: str) -> Exception:
+        """An output has to be made again, unless that was tried: then the remote loses what it is given."""
         with self._lock:
             self._bad[key] = self._bad.get(key, 0) + 1
             self._found.pop(key, None)
             tries = self._bad[key]
         if tries > REPAIRS:
             return MachineLacks(
-                f"{outcome.machine} does not get `{name}` from its remote, though it was made again", where=key,
-                next=f"`stackbuild store push URL --sign KEY --check` repairs a remote; look at what {outcome.machine} says",
+                f"{machine} does not get `{name}` from its remote, though it was made again", where=key,
+                next=f"`stackbuild store push URL --sign KEY --check` repairs a remote; look at what {machine} says",
             )  # fmt: skip
-        self.context.emit(Note("warning", f"{outcome.machine} did not get `{name}` from its remote: it is made again"))
+        self.context.emit(Note("warning", f"{machine} did not get `{name}` from its remote: it is made again"))
         return BadInput(name)
 
     def _awaited(self, task_key: str, task: StepTask, copy: LogCopy) -> StepOutcome:

@@ -250,6 +250,7 @@ class StepHost:
             stack.callback(store.close)
             sharing = self._sharing(task.recipe, store, running)
             stack.callback(self._put_back, sharing, running)
+            _refuse_other_keys(task, sharing)
             running.writers = tuple(pusher.writer.abort for pusher in sharing.pushers)
             logs = store.tmp / "logs"
             logs.mkdir()
@@ -303,14 +304,29 @@ class StepHost:
         )
 
 
+def _refuse_other_keys(task: StepTask, sharing: RemoteSharing) -> None:
+    """Raises MachineLacks, before anything is done, where the client would not take what this worker signs."""
+    signers = {pusher.key.fingerprint for pusher in sharing.pushers}
+    if not signers.intersection(task.trusted):
+        raise MachineLacks(
+            f"the key of this worker is not trusted by the client: {', '.join(sorted(signers)) or 'it has none'}",
+            next="end it; or trust its key on the client and every worker: stackbuild store trust add URL ITS-KEY.pub",
+        )
+
+
 def _take_input(one: StepInput, context: BuildContext) -> None:
-    """Make sure that the store has that very tree under the key. Raises BadInput where no remote gives it."""
+    """Make sure that the store has that very tree under the key.
+
+    Raises BadInput where no remote gives it, MachineLacks where the disk has no room for it.
+    """
     store, sharing = context.store, context.sharing
     assert sharing is not None
     with store.lock(one.key, lambda pid: None, context.stopper.check):
         if store.tree(one.tree).is_dir() and not store.check(one.tree):
             return
         record = sharing.take_over(one.step, one.text, one.kind)
+    if record is None:
+        sharing.require_room(one.step, one.text, one.kind)
     if record is None or record.tree != one.tree:
         raise BadInput(one.step)
 

@@ -25,7 +25,10 @@ class StepInput:
 
 @dataclass(frozen=True)
 class StepTask:
-    """One step for a worker. `anew`: what the remote has of it is damaged, so it is made or sent again."""
+    """One step for a worker. `anew`: what the remote has of it is damaged, so it is made or sent again.
+
+    `trusted`: fingerprints of the keys whose outputs the client takes.
+    """
 
     step: Step
     inputs: tuple[StepInput, ...]
@@ -35,6 +38,7 @@ class StepTask:
     runner: str
     base_is_image: bool
     anew: bool = False
+    trusted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -139,6 +139,8 @@ class Puller:
     patience: Patience = PATIENCE
     missing: set[str] = field(default_factory=set)
     """Tags that no remote had: they are not asked for again in this run."""
+    no_room: set[str] = field(default_factory=set)
+    """Tags of outputs that remotes have and this disk has no room for."""
 
     def pull(self, request: PullRequest) -> PulledOutput | None:
         """Take an output over into the store, with its record; None where no remote has it.
@@ -180,6 +182,8 @@ class Puller:
                     return result
             except RemoteFault as fault:
                 remote.strike(fault)
+                if isinstance(fault, NoRoom):
+                    self.no_room.add(request.tag)
                 off = f"; not asked again in this run: {remote.off}" if remote.off else ""
                 self.say("warning", f"{request.step}: nothing is taken from {remote.reader.url}: {fault}{off}")
         return None

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
 
 from stackbuild.cluster.address import TlsFiles, parse_address
 from stackbuild.core.errors import UsageError
+from support.clusters import certificates
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> TlsFiles:
-    paths = [tmp_path / name for name in ("ca.pem", "cert.pem", "key.pem")]
-    for path in paths:
-        path.touch()
-    return TlsFiles(*paths)
+    return certificates(tmp_path / "tls")
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
@@ -40,6 +45,20 @@ def test_tls(files: TlsFiles) -> None:
         parse_address("tcp+tls://a:1", TlsFiles(files.ca, files.cert, Path("/nowhere.pem")))
     with pytest.raises(UsageError, match="certificates are given"):
         parse_address("tcp://127.0.0.1:1", files)
+
+
+def test_files_that_no_connection_can_be_opened_with(files: TlsFiles, tmp_path: Path) -> None:
+    strange, empty = certificates(tmp_path / "strange"), tmp_path / "empty.pem"
+    empty.touch()
+    with pytest.raises(UsageError, match=r"cannot be used: .*mismatch"):
+        parse_address("tcp+tls://a:1", replace(files, key=strange.key))
+    with pytest.raises(UsageError, match="not a certificate of an authority"):
+        parse_address("tcp+tls://a:1", replace(files, ca=empty))
+    assert files.key is not None
+    secret = load_pem_private_key(files.key.read_bytes(), None)
+    files.key.write_bytes(secret.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"words")))
+    with pytest.raises(UsageError, match="the key has a passphrase"):
+        parse_address("tcp+tls://a:1", files)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -17,6 +18,7 @@ from stackbuild.cluster.tasks import Failure, StepOutcome, StepTask
 from stackbuild.core.errors import Interruption, MachineLacks
 from stackbuild.model.events import Note, StepBroke, StepFinished
 from stackbuild.model.plan import Plan
+from stackbuild.remote import pull
 from stackbuild.remote.settings import RemoteSettings, Settings
 from stackbuild.store.records import Record
 from support.cluster_steps import plan
@@ -176,6 +178,44 @@ def test_an_input_that_a_worker_does_not_get(tmp_path: Path) -> None:
     ):
         build(context, plan())
     assert REPAIRS == 2
+
+
+def test_a_wanted_output_that_the_remote_gives_damaged(tmp_path: Path) -> None:
+    """The step is done again; where the remote has it damaged each time, the build says so and hands out nothing."""
+    shop = Workshop(tmp_path)
+
+    def answer(task: StepTask, earlier: int) -> StepOutcome:
+        if earlier:
+            shutil.rmtree(tmp_path / "remote")
+        outcome = shop.make(task)
+        if earlier < damaged:
+            for blob in (tmp_path / "remote" / "blobs").glob("*/*"):
+                blob.write_bytes(b"")
+        return outcome
+
+    wanted = Plan("t", plan().steps[:1], ("one",))
+    damaged = 1
+    connection = FakeConnection(answer, (offer(),))
+    with placed(tmp_path, connection) as (context, commands):
+        trees, _ = build(context, wanted)
+        assert context.store.check(trees["one"]) == "" and len(connection.keys) == 2
+        assert any("this machine did not get `one`" in e.text for e in commands.events if isinstance(e, Note))
+    damaged = 99
+    for folder in ("worker", "remote", "client"):
+        shutil.rmtree(tmp_path / folder)
+    lost = pytest.raises(MachineLacks, match="this machine does not get `one` from its remote")
+    with placed(tmp_path, FakeConnection(answer, (offer(),))) as (context, _), lost:
+        build(context, wanted)
+
+
+def test_no_room_for_a_wanted_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is made again for it."""
+    shop = Workshop(tmp_path)
+    connection = FakeConnection(lambda task, earlier: shop.make(task), (offer(),))
+    monkeypatch.setattr(pull, "ROOM", 1 << 60)
+    with placed(tmp_path, connection) as (context, _), pytest.raises(MachineLacks, match="there is no room"):
+        build(context, Plan("t", plan().steps[:1], ("one",)))
+    assert len(connection.keys) == 1
 
 
 def test_a_step_that_fails(tmp_path: Path) -> None:
