@@ -237,7 +237,7 @@ class ClusterPlacement:
     def _look_up(self, step: Step, trees: Mapping[str, str], *, is_new: bool = True) -> _Truth | None:
         """What a remote has of a step, by its key or, where the inputs are known, by its content key."""
         texts: list[tuple[str, Literal["r", "c"]]] = [(step.key_text, "r")]
-        if trees:
+        if trees or not step.needs:
             texts.append((step.content_text(trees), "c"))
         for text, kind in texts:
             if signed := self.sharing.look_up(step.name, text, kind, is_new=is_new):

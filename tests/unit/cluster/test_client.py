@@ -19,6 +19,7 @@ from stackbuild.core.errors import Interruption, MachineLacks
 from stackbuild.model.events import Note, StepBroke, StepFinished
 from stackbuild.model.plan import Plan
 from stackbuild.remote import pull
+from stackbuild.remote.files import manifest_place
 from stackbuild.remote.settings import RemoteSettings, Settings
 from stackbuild.store.records import Record
 from support.cluster_steps import plan
@@ -178,6 +179,19 @@ def test_an_input_that_a_worker_does_not_get(tmp_path: Path) -> None:
     ):
         build(context, plan())
     assert REPAIRS == 2
+
+
+def test_a_worker_that_died_between_its_two_records(tmp_path: Path) -> None:
+    """The output is under its content key alone: the next worker takes it from there, and so does the client."""
+    shop = Workshop(tmp_path)
+
+    def answer(task: StepTask, earlier: int) -> StepOutcome:
+        outcome = shop.make(task)
+        (tmp_path / "remote" / manifest_place(f"r-{task.step.key}")).unlink()
+        return outcome
+
+    with placed(tmp_path, FakeConnection(answer, (offer(),))) as (context, _):
+        assert len(build(context, plan())[0]) == 3
 
 
 def test_a_wanted_output_that_the_remote_gives_damaged(tmp_path: Path) -> None:
