@@ -184,7 +184,7 @@ def run(folder: Path, megabytes: int, files: int, export: bool) -> list[Figure]:
     return rows
 
 
-def compared(folder: Path, megabytes: int, files: int, rounds: int) -> None:
+def print_shares(folder: Path, megabytes: int, files: int, rounds: int) -> None:
     """Print the speed of push and pull as a share of that of `cp -a`, round by round."""
     shares: dict[str, list[float]] = {"push": [], "pull": []}
     for number in range(rounds):
@@ -212,7 +212,7 @@ def main() -> None:
     words = parser.parse_args()
     if words.rounds:
         with tempfile.TemporaryDirectory(prefix="stackbuild-measure-remote-") as folder:
-            compared(Path(folder), words.megabytes, words.files, words.rounds)
+            print_shares(Path(folder), words.megabytes, words.files, words.rounds)
         return
     with tempfile.TemporaryDirectory(prefix="stackbuild-measure-remote-") as folder:
         rows = run(Path(folder), words.megabytes, words.files, words.export)

@@ -85,13 +85,15 @@ class TagListing:
     tags: frozenset[str] | None = None
     until: float = 0.0
     is_refused: bool = False
+    newer: set[str] = field(default_factory=set)
+    """Tags that the remote had when it was asked for them: a list of before may lack them."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def lacks(self, tag: str, read: Callable[[], frozenset[str] | None], now: float) -> bool:
         """Whether a list that is new enough lacks a tag. `read` asks the remote; it may raise RemoteFault."""
         with self._lock:
             self._renew(read, now)
-            return self.tags is not None and tag not in self.tags
+            return self.tags is not None and tag not in self.tags and tag not in self.newer
 
     def _renew(self, read: Callable[[], frozenset[str] | None], now: float) -> None:
         if self.tags is not None and now > self.until:
@@ -193,7 +195,10 @@ class Puller:
             remote.reader.close()
 
     def _ask(self, request: PullRequest, remote: TrustedRemote) -> SignedRecord | None:
-        return self._watched(remote, lambda count: ask(remote, request, datetime.now(UTC)))
+        signed = self._watched(remote, lambda count: ask(remote, request, datetime.now(UTC)))
+        if signed is not None:
+            remote.listing.newer.add(request.tag)
+        return signed
 
     def _hinted(self, request: PullRequest, remote: TrustedRemote) -> SignedRecord | None:
         """The same, or None where a list of the remote's tags lacks it."""

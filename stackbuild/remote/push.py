@@ -220,15 +220,15 @@ class Pusher:
     # --- the record
 
     def _sign(self, record: RemoteRecord, before: bytes) -> None:
-        """Add this builder's envelope under the content key and, last, under the key, where `before` is now.
+        """Add this builder's envelope under the key, where `before` is now, and under the content key.
 
-        Raises RemoteFault.
+        The key comes first: what ends between the two is there for whoever asks by the key. Raises RemoteFault.
         """
         envelope = sign(record, self.key)
+        self._add(f"r-{record.key}", envelope, before, lambda one: one.key == record.key)
         if content_key := record.content_key:
             listing = self._listing(f"c-{content_key}")
             self._add(f"c-{content_key}", envelope, listing, lambda one: one.content_key == content_key)
-        self._add(f"r-{record.key}", envelope, before, lambda one: one.key == record.key)
 
     def _add(self, tag: str, envelope: bytes, before: bytes, is_it: Callable[[RemoteRecord], bool]) -> None:
         """Add an envelope to those `before`, unless one of this builder `is_it` already."""

@@ -108,7 +108,7 @@ def _worker_at_request(number: int, moment: str, folder: Path) -> str:
         one = here.mine["w1"]
 
         def kill(method: str, path: str, registry: FakeRegistry) -> None:
-            if len(registry.seen) == number + 1:
+            if len(registry.seen) > number:
                 here.workers["w1"].kill()
 
         if moment == "before":

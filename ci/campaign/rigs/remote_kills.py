@@ -74,7 +74,7 @@ def _killed(registry: FakeRegistry, store: Path, is_push: bool, number: int, mom
     dead = threading.Event()
 
     def kill(method: str, path: str, registry: FakeRegistry) -> None:
-        if len(registry.seen) == number + 1 and not dead.is_set():
+        if len(registry.seen) > number and not dead.is_set():
             os.kill(process.pid, signal.SIGKILL)
             dead.set()
 

@@ -11,7 +11,7 @@ from stackbuild.remote import pull
 from stackbuild.remote.faults import RemoteFault
 from stackbuild.remote.files import ExportFolder
 from stackbuild.remote.pull import LISTED_AFTER
-from support.remotes import Said, asked, open_at, puller, push_all, put
+from support.remotes import CONTENT_TEXT, Said, asked, open_at, puller, push_all, put
 
 
 @dataclass
@@ -104,8 +104,12 @@ def test_a_list_is_used_for_a_minute(export: ExportFolder, tmp_path: Path, monke
         pulls.pull(asked(f"step: {number}\n"))
     assert pulls.look_up(asked(), is_new=False) is None  # pushed after the list was read
     assert pulls.look_up(asked(), is_new=True) is not None
+    assert pulls.pull(asked()) is not None  # the list of before hides nothing that was seen since
+    content = asked(CONTENT_TEXT, "c")
+    assert pulls.look_up(content, is_new=False) is None
+    pulls.missing.clear()
     now[0] += pull.LISTING_SECONDS + 1
-    assert pulls.look_up(asked(), is_new=False) is not None
+    assert pulls.look_up(content, is_new=False) is not None
     store.close()
 
 
