@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from stackbuild.core.root_path import path_inside
 from stackbuild.pipeline.image_contents import ImageContents
 from stackbuild.sources.dpkg import DpkgRoot
 from stackbuild.sources.oci_writer import LayerFiles
@@ -71,9 +72,9 @@ def layers_of(
 
 
 def _settings_files(base: DpkgRoot) -> Iterable[tuple[str, Path]]:
-    etc = base.root / "etc"
-    listed = [etc / name for name in SETTINGS]
-    for path in (*listed, *sorted((etc / "alternatives").glob("*")), *sorted((etc / "ssl/certs").glob("*"))):
+    etc, *folders = (path_inside(base.root, name) for name in ("etc", "etc/alternatives", "etc/ssl/certs"))
+    listed = [etc / name for name in SETTINGS] if etc else []
+    for path in (*listed, *(path for folder in folders if folder for path in sorted(folder.glob("*")))):
         if path.is_symlink() or path.is_file():
             yield str(path.relative_to(base.root)), path
 

@@ -24,6 +24,7 @@ from typing import BinaryIO
 
 from stackbuild.core.digest import Json
 from stackbuild.core.log_excerpt import clean
+from stackbuild.core.root_path import path_inside
 from stackbuild.runners import bwrap, cgroup
 from stackbuild.runners.protocol import MOST_PROCESSES
 
@@ -220,15 +221,20 @@ def scrubbed_variables() -> tuple[str, ...]:
 def _root_mounts(root: Path, rocm: bool) -> tuple[str, ...]:
     """The parts of a root file system that programs need, read-only, on an empty `/` where anything can be mounted.
 
-    Of /etc only what tells no secrets; /opt, where ROCm lies, only with `rocm`; /sys, where it looks for GPUs.
+    Of /etc only what tells no secrets; /opt, where ROCm lies, only with `rocm`; /sys, where it looks for GPUs. A link at
+    the top is made anew in the sandbox. Below /etc bubblewrap would follow links on this machine: it is given the place
+    that they lead to inside the root.
     """
     words: list[str] = []
-    for name in (*_FOLDERS, *(f"etc/{name}" for name in _SETTINGS), *(("opt",) if rocm else ())):
+    for name in (*_FOLDERS, *(("opt",) if rocm else ())):
         path = root / name
-        if path.is_symlink() and "/" not in name:
+        if path.is_symlink():
             words += ["--symlink", os.readlink(path), f"/{name}"]
         elif path.exists():
             words += ["--ro-bind", str(path), f"/{name}"]
+    for name in (f"etc/{name}" for name in _SETTINGS):
+        if place := path_inside(root, name):
+            words += ["--ro-bind", str(place), f"/{name}"]
     return (*words, "--ro-bind", "/sys", "/sys")
 
 
