@@ -6,6 +6,7 @@ import os
 import shutil
 
 from stackbuild.actions.job import Job
+from stackbuild.core.copy_file import copy_file
 from stackbuild.core.errors import StepFailed
 from stackbuild.sources.local import TIME, LocalSource, content, files
 
@@ -17,9 +18,12 @@ def do(job: Job) -> dict[str, str]:
     for path in files(local):
         target = job.out / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(local.folder / path, target, follow_symlinks=False)
-        if not target.is_symlink():
-            shutil.copymode(local.folder / path, target)
+        source = local.folder / path
+        if source.is_symlink():
+            target.symlink_to(os.readlink(source))
+        else:
+            copy_file(source, target)
+            shutil.copymode(source, target)
             os.utime(target, (TIME, TIME))
     if content(LocalSource(job.out)) != job.params["tree"]:
         raise StepFailed(

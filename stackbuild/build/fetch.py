@@ -18,6 +18,7 @@ from pathlib import Path
 from stackbuild.build.context import BuildContext, StepOutput
 from stackbuild.build.order import Order, open_context
 from stackbuild.build.schedule import schedule
+from stackbuild.core.copy_file import copy_file, copy_with_status
 from stackbuild.core.errors import StepFailed, UsageError
 from stackbuild.model.events import Emit, Note
 from stackbuild.model.loaded import LoadedRecipe
@@ -104,7 +105,7 @@ def _write(bundle: Path, steps: tuple[Step, ...], built: dict[str, StepOutput], 
                 for url in params:
                     place = place_in(bundle, url)
                     place.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(place_in(tree, url), place)
+                    copy_file(place_in(tree, url), place)
             case "git":
                 below = params["submodules"] == "True"
                 git.copy(
@@ -113,7 +114,7 @@ def _write(bundle: Path, steps: tuple[Step, ...], built: dict[str, StepOutput], 
                     submodules=below,
                 )
             case "wheelhouse":
-                shutil.copytree(tree, bundle / "wheels", dirs_exist_ok=True)
+                shutil.copytree(tree, bundle / "wheels", copy_function=copy_with_status, dirs_exist_ok=True)
             case _:
                 record = context.store.find(step.key)
                 pack_object(bundle, step.key, tree, record.notes if record else {})

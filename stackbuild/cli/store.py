@@ -38,12 +38,13 @@ def check(json: JsonOption = False) -> None:
 
     Example: stackbuild store check
     """
+    from stackbuild.core.cancel import Stopper
     from stackbuild.store.maintenance import check_store
     from stackbuild.store.store import open_store
     from stackbuild.views.console import err, print_json
     from stackbuild.views.store import draw_damage
 
-    with open_store() as opened, err().status("reading the store …"):
+    with Stopper().on_signals(), open_store() as opened, err().status("reading the store …"):
         report = check_store(opened)
     print_json(report, "stackbuild.store-check/1") if json else draw_damage(report)
     if report:
@@ -105,6 +106,8 @@ def copy(
     """
     import shutil
 
+    from stackbuild.core.cancel import Stopper
+    from stackbuild.core.copy_file import copy_with_status
     from stackbuild.core.errors import UsageError
     from stackbuild.recipe.load import load
     from stackbuild.store.store import open_store
@@ -114,7 +117,7 @@ def copy(
     name = load(recipe).recipe.name
     if to.exists():
         raise UsageError("this is there already", where=str(to), next="name a new folder")
-    with open_store() as opened:
+    with Stopper().on_signals(), open_store() as opened:
         match = next((record for record in opened.latest(name) if record.step == step), None)
         if match is None:
             raise UsageError(
@@ -124,7 +127,7 @@ def copy(
         if reason := opened.check(match.tree):
             raise UsageError(f"the stored output is damaged: {reason}", next="build it again")
         with err().status(f"copying {step} …"):
-            shutil.copytree(opened.tree(match.tree), to, symlinks=True)
+            shutil.copytree(opened.tree(match.tree), to, symlinks=True, copy_function=copy_with_status)
     print_json({"step": step, "tree": match.tree, "folder": to}, "stackbuild.store-copy/1") if json else draw_copied(
         step, to
     )

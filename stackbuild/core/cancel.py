@@ -7,11 +7,18 @@ import os
 import select
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
+from typing import TYPE_CHECKING, TypeVar
 
 from stackbuild.core.errors import Interruption
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+T = TypeVar("T")
 
 GRACE_SECONDS = 3.0
 """Between SIGTERM and SIGKILL for a child that is told to stop."""
@@ -92,9 +99,41 @@ _listening: list[Stopper] = []
 
 
 def check_signals() -> None:
-    """Raises Stopped once a signal has set a stopper of this process: for whoever was given none."""
+    """Raises Stopped once a signal has set a stopper of this process: for whoever was given none.
+
+    In a thread of `worker_threads` it raises once their work is given up, too.
+    """
     for stopper in _listening:
         stopper.check()
+    given_up = getattr(_worker, "given_up", None)
+    if given_up is not None and given_up.is_set():
+        raise Interruption(signal.SIGINT, next="run the same command again")
+
+
+def until_stopped(items: Iterable[T]) -> Iterator[T]:
+    """The items, with `check_signals` before each."""
+    for item in items:
+        check_signals()
+        yield item
+
+
+_worker = threading.local()
+
+
+@contextlib.contextmanager
+def worker_threads(count: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads for work that calls `check_signals`: an exception within, a Ctrl-C too, does not wait for what they do."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    given_up = threading.Event()
+    pool = ThreadPoolExecutor(count, initializer=lambda: setattr(_worker, "given_up", given_up))
+    try:
+        yield pool
+    except BaseException:
+        given_up.set()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=given_up.is_set())
 
 
 def collect_output(process: subprocess.Popen[bytes], seconds: float, most: int) -> tuple[bytes, bytes]:

@@ -9,13 +9,17 @@ import os
 from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+
+from stackbuild.core.cancel import check_signals
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
 _SMALL = 1 << 16
-"""Bytes up to which a file is read at once: `file_digest` fills a quarter of a megabyte with zeros first."""
+"""Bytes up to which a file is read at once."""
+_PIECE = 1 << 18
+"""Bytes of a longer one that are read between two looks at whether a signal has come."""
 _SCALARS = frozenset((str, int, float, bool, type(None)))
 """Types that are JSON already, without those derived from them: an enum of texts is not one."""
 
@@ -74,13 +78,22 @@ def of_value(value: Any) -> str:
 
 
 def of_file(path: Path) -> str:
-    """sha256 of a file's bytes, in hex. Raises OSError."""
+    """sha256 of a file's bytes, in hex. Raises Stopped, OSError."""
     return of_open_file(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
 
 
 def of_open_file(fd: int) -> str:
-    """sha256 of the bytes of an open file, in hex; it is closed. Raises OSError."""
+    """sha256 of the bytes of an open file, in hex; it is closed. Raises Stopped, OSError."""
     with open(fd, "rb", buffering=0) as file:
         if os.fstat(fd).st_size <= _SMALL:
             return hashlib.sha256(file.read()).hexdigest()
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return of_stream(file)
+
+
+def of_stream(file: IO[bytes], kind: str = "sha256") -> str:
+    """Digest of what is left to read of a binary file, in hex. Raises Stopped soon after a signal, OSError."""
+    hashed = hashlib.new(kind)
+    while piece := file.read(_PIECE):
+        hashed.update(piece)
+        check_signals()
+    return hashed.hexdigest()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from pathlib import Path, PurePosixPath
 
+from stackbuild.core import digest
 from stackbuild.publishing.snapshot import SnapshotFile
 
 THREADS = 4
@@ -29,7 +29,7 @@ def difference(index: Path, path: str, wanted: SnapshotFile) -> str:
             size = os.fstat(file.fileno()).st_size
             if size != wanted.size:
                 return f"{path} has {size} bytes, {wanted.size} were signed"
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+            sha256 = digest.of_stream(file)
     except FileNotFoundError:
         return f"{path} is missing"
     except ValueError as error:

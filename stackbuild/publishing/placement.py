@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from stackbuild.core import digest
+from stackbuild.core.copy_file import copy_file
 from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import distribution_of
 from stackbuild.publishing.catalog import AttachedFile, CatalogFile, CoreMetadata, core_metadata
@@ -226,7 +226,7 @@ def _copy(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     staged = target.with_name(f".{target.name}{STAGED}")
     with _removed_on_failure(staged):
-        shutil.copyfile(source, staged)
+        copy_file(source, staged)
         atomic.flush_files(staged.parent, [staged], [])
         atomic.move_whole((staged, target))
 

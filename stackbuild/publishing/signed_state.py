@@ -6,11 +6,11 @@ Without this check a signature would take on whatever somebody put into the fold
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
 from stackbuild.core import digest
+from stackbuild.core.cancel import worker_threads
 from stackbuild.core.errors import UsageError
 from stackbuild.publishing.catalog import Catalog
 from stackbuild.publishing.generation import CATALOG, CURRENT, WHEELS_ELSEWHERE, read_catalog
@@ -113,7 +113,7 @@ def _differences(index: Path, snapshot: Snapshot, catalog: bool) -> Iterator[str
         yield from _catalog_differences(index, snapshot, stands)
     # of an index in an object store, the statements and the METADATA files are here; the pages were made of the catalog
     here = [path for path in snapshot.files if not elsewhere or is_statement(path) or path.endswith(".metadata")]
-    with ThreadPoolExecutor(THREADS) as pool:
+    with worker_threads(THREADS) as pool:
         differences = pool.map(lambda path: difference(index, path, snapshot.files[path]), here)
         yield from (line for line in differences if line)
 

@@ -10,12 +10,12 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from stackbuild.core import digest
+from stackbuild.core.cancel import worker_threads
 from stackbuild.core.errors import UsageError
 from stackbuild.publishing.generation import CURRENT, GENERATIONS
 from stackbuild.publishing.index_file import THREADS, difference, read_file
@@ -183,7 +183,7 @@ def _remember(index: Path, snapshot: Snapshot, payload: bytes, trust: Trust) -> 
 
 def _changed(index: Path, snapshot: Snapshot) -> dict[str, str]:
     """Each file that differs from the snapshot, with what differs in a line."""
-    with ThreadPoolExecutor(THREADS) as pool:
+    with worker_threads(THREADS) as pool:
         lines = pool.map(lambda path: difference(index, path, snapshot.files[path]), snapshot.files)
         return {path: line for path, line in zip(snapshot.files, lines, strict=True) if line}
 

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import http.client
 import re
-import shutil
 import socket
 import threading
 import time
@@ -26,6 +24,8 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from stackbuild.core.cancel import Stopper
+from stackbuild.core.copy_file import copy_file
+from stackbuild.core.digest import of_stream
 from stackbuild.core.errors import LockError, MachineLacks, StepFailed
 from stackbuild.sources.mirror import Mirror
 
@@ -121,7 +121,7 @@ def _copy(place: Path, partial: Path, url: str, mirror: Mirror) -> None:
         raise MachineLacks(
             f"the mirror lacks {url}", where=where, next=f"put it there, in {mirror.folder}", topic="network"
         )
-    shutil.copyfile(place, partial)
+    copy_file(place, partial)
 
 
 def _check(wanted: DownloadRequest, partial: Path) -> None:
@@ -137,7 +137,7 @@ def _check(wanted: DownloadRequest, partial: Path) -> None:
 
 def _digest(path: Path, kind: str) -> str:
     with path.open("rb") as file:
-        return hashlib.file_digest(file, kind).hexdigest()
+        return of_stream(file, kind)
 
 
 def _download(url: str, partial: Path, stopper: Stopper, limits: TransferLimits) -> None:

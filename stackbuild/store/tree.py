@@ -7,12 +7,12 @@ import json
 import os
 import stat
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from stackbuild.core import digest
+from stackbuild.core.cancel import check_signals, until_stopped, worker_threads
 from stackbuild.core.errors import StepFailed
 
 SERIAL_FILES, SERIAL_BYTES = 64, 1 << 20
@@ -46,12 +46,18 @@ class OutOfBounds(StepFailed):
 
 @dataclass(frozen=True)
 class Bounds:
-    """What one output may hold at most. `depth` counts the folders above an entry, `path` the bytes of its relative path."""
+    """What one output may hold at most. `depth` counts the folders above an entry, `path` the bytes of its relative path.
+
+    `bytes` are those of its files together, holes of sparse files included. They may be no more than `sparse` and eight
+    times the disk space that the files take: holes cost a step nothing, and all who read it the time of bytes. No file
+    system that compresses comes near it.
+    """
 
     depth: int = 128
     path: int = 2048
     entries: int = 2_000_000
     bytes: int = 64 << 30
+    sparse: int = 8 << 30
 
     def of_path(self, path: str, depth: int) -> str:
         """Why an entry at that path is beyond them, "" where it is not."""
@@ -90,7 +96,7 @@ def walk(
     folder that is not wanted is left out with it.
 
     No call recurses and no link is followed. Raises OutOfBounds at an entry that is too deep or whose path is too long,
-    and OSError; with `lenient` such an entry, a folder that cannot be read and what goes meanwhile are left out.
+    Stopped soon after a signal, and OSError; with `lenient` such an entry, a folder that cannot be read and what goes meanwhile are left out.
     """
     todo = [("", 0)]
     while todo:
@@ -103,6 +109,7 @@ def walk(
             continue
         try:
             for entry in _entries(fd, prefix, lenient):
+                check_signals()
                 if not wanted(entry.path):
                     continue
                 if why := bounds.of_path(entry.path, depth):
@@ -155,20 +162,27 @@ def seal(root: Path) -> None:
 def survey(root: Path, bounds: Bounds = BOUNDS) -> tuple[Entry, ...]:
     """The manifest's entries of a tree, sorted by path. Reads every file; of a large tree two at a time.
 
-    Raises OutOfBounds before a file is read, OSError.
+    Raises OutOfBounds before a file is read, Stopped soon after a signal, OSError.
     """
     with open_folder(root) as top:
         walked = []
-        size = 0
+        size = taken = 0
         for one in walk(top, bounds):
             walked.append(one)
-            size += one.status.st_size if one.kind == "f" else 0
+            if one.kind == "f":
+                size += one.status.st_size
+                taken += one.status.st_blocks * 512
             _refuse_beyond(bounds, one, len(walked), size)
+        if size > bounds.sparse + 8 * taken:
+            what = (
+                f"its files are {size >> 30} GiB long and take {taken >> 20} MiB of the disk: they are nearly all holes"
+            )
+            raise OutOfBounds(what, next=WHOLESOME)
         if len(walked) <= SERIAL_FILES and size <= SERIAL_BYTES:
             entries = [_entry(top, one) for one in walked]
         else:
-            with ThreadPoolExecutor(max_workers=2) as pool:
-                entries = list(pool.map(lambda one: _entry(top, one), walked, chunksize=64))
+            with worker_threads(2) as pool:
+                entries = list(pool.map(lambda one: _entry(top, one), until_stopped(walked)))
     return tuple(sorted(entries, key=lambda e: e.path))
 
 
@@ -198,12 +212,12 @@ def _entry(root: int, listed: WalkEntry) -> Entry:
 
 def manifest(entries: tuple[Entry, ...]) -> str:
     """The manifest's text; its sha256 is the tree's digest."""
-    return "".join(entry.line() for entry in entries)
+    return "".join(entry.line() for entry in until_stopped(entries))
 
 
 def size_of(text: str) -> int:
     """Bytes of the files of a manifest. Raises ValueError for what is none."""
-    return sum(Entry.read(line).size for line in text.splitlines())
+    return sum(Entry.read(line).size for line in until_stopped(text.splitlines()))
 
 
 def difference(text: str, root: Path) -> str:
@@ -212,7 +226,7 @@ def difference(text: str, root: Path) -> str:
         entries = survey(root)
         if manifest(entries) == text:
             return ""
-        wanted = {e.path: e for e in map(Entry.read, text.splitlines())}
+        wanted = {e.path: e for e in map(Entry.read, until_stopped(text.splitlines()))}
         by_path = {e.path: e for e in entries}
     except OutOfBounds as beyond:
         return beyond.what

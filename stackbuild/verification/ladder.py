@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from stackbuild.core.copy_file import copy_file
 from stackbuild.core.digest import of_file, of_text
 from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.core.packaging import Claim
@@ -158,7 +158,7 @@ def _link_wheel(wheel: Path, beside: Path) -> Path:
     try:
         os.link(wheel.resolve(), beside / wheel.name)
     except OSError:  # another file system
-        shutil.copyfile(wheel, beside / wheel.name)
+        copy_file(wheel, beside / wheel.name)
     return beside / wheel.name
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import os
+import shutil
 import signal
 import time
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from stackbuild.core.cancel import Stopper
+from stackbuild.core.cancel import Stopper, check_signals, until_stopped, worker_threads
+from stackbuild.core.copy_file import PIECE, copy_file
+from stackbuild.core.digest import of_file, of_stream
 from stackbuild.core.errors import Interruption
 
 
@@ -36,3 +42,70 @@ def test_a_build_under_nohup_outlives_its_terminal() -> None:
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+@pytest.fixture
+def stopped() -> Iterator[None]:
+    with Stopper().on_signals():
+        signal.raise_signal(signal.SIGTERM)
+        yield
+
+
+def test_a_long_file_is_not_read_on_after_a_signal() -> None:
+    class Endless(io.BytesIO):
+        reads = 0
+
+        def read(self, size: int | None = -1, /) -> bytes:
+            self.reads += 1
+            if self.reads == 3:
+                signal.raise_signal(signal.SIGTERM)
+            assert self.reads < 10
+            return b"x" * 100
+
+    with Stopper().on_signals(), pytest.raises(Interruption):
+        of_stream(Endless())
+
+
+def test_a_digest_is_that_of_all_pieces(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"ab" * 300_000)
+    assert of_file(tmp_path / "a") == "7afdccdfbe56487cf9a66f9f182911c6068f33acf08bb6106341ac239072005c"
+
+
+def test_a_copy_ends_after_a_signal(stopped: None, tmp_path: Path) -> None:
+    (tmp_path / "long").touch()
+    os.truncate(tmp_path / "long", 10 * PIECE)
+    with pytest.raises(Interruption):
+        copy_file(tmp_path / "long", tmp_path / "copy")
+    assert (tmp_path / "copy").stat().st_size <= PIECE
+
+
+def test_a_copy_is_whole_and_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(os.urandom(PIECE + 1))
+    copy_file(tmp_path / "a", tmp_path / "b")
+    assert (tmp_path / "b").read_bytes() == (tmp_path / "a").read_bytes()
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(shutil.SpecialFileError):
+        copy_file(tmp_path / "fifo", tmp_path / "c")
+
+
+def test_items_end_after_a_signal(stopped: None) -> None:
+    with pytest.raises(Interruption):
+        list(until_stopped([1]))
+
+
+def test_threads_end_with_an_exception_in_their_owner() -> None:
+    ended: list[bool] = []
+
+    def work(number: int) -> None:
+        try:
+            for _ in range(5000):
+                check_signals()
+                time.sleep(0.001)
+        except Interruption:
+            ended.append(True)
+            raise
+
+    with pytest.raises(KeyboardInterrupt), worker_threads(2) as pool:
+        pool.submit(work, 0)
+        raise KeyboardInterrupt
+    assert ended == [True]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
+from stackbuild.core.cancel import Stopper
+from stackbuild.core.errors import Interruption
 from stackbuild.store import atomic, tree
 from stackbuild.store.maintenance import collect, unfinished_steps
 from stackbuild.store.store import StagingFolder, Store
@@ -49,7 +52,7 @@ def test_a_deep_tree_among_the_stored_ones_is_damage(store: Store, staging: Stag
     atomic.remove(store.root / "quarantine")  # pytest cannot
 
 
-BOUNDS = Bounds(depth=4, path=40, entries=10, bytes=1000)
+BOUNDS = Bounds(depth=4, path=40, entries=10, bytes=1000, sparse=100)
 
 
 @pytest.mark.parametrize(
@@ -59,6 +62,7 @@ BOUNDS = Bounds(depth=4, path=40, entries=10, bytes=1000)
         ("a path of 41 bytes", lambda out: (out / ("n" * 41)).touch()),
         ("a path of 42 bytes", lambda out: (out / ("ü" * 21)).touch()),
         ("more than 10 files", lambda out: [(out / str(i)).touch() for i in range(11)]),
+        ("all holes", lambda out: os.truncate(os.open(out / "sparse", os.O_CREAT | os.O_WRONLY), 101)),
         ("longer than", lambda out: os.truncate(os.open(out / "sparse", os.O_CREAT | os.O_WRONLY), 1001)),
     ],
 )
@@ -72,6 +76,17 @@ def test_what_is_just_within_the_bounds_is_taken(tmp_path: Path) -> None:
     deep(tmp_path, 4)
     (tmp_path / ("n" * 40)).write_bytes(b"x" * 1000)
     assert len(tree.survey(tmp_path, BOUNDS)) == 9
+
+
+def test_a_signal_ends_the_reading_of_a_tree(tmp_path: Path) -> None:
+    (tmp_path / "long").touch()
+    os.truncate(tmp_path / "long", 2 << 20)
+    with Stopper().on_signals():
+        text = tree.manifest(tree.survey(tmp_path))
+        signal.raise_signal(signal.SIGTERM)
+        for read in (tree.survey, tree.seal, lambda root: tree.difference(text, root)):
+            with pytest.raises(Interruption):
+                read(tmp_path)
 
 
 def test_modes_that_only_harm_are_taken_away(store: Store, staging: StagingFolder) -> None:
