@@ -2,24 +2,25 @@
 
 A wheel can carry a file of another distribution (`onnxruntime/…`) or run code while others are installed (a .pth file).
 What is then tested is not what its name says. The environment was writable for the wheel's code: nothing in it is
-followed, and its own RECORD files are not believed. The digests are those of the wheels.
+followed, and its own RECORD files are not believed. The digests are those of the wheels. No more is read of it than the
+wheels hold: a file of another length has changed.
 """
 
 from __future__ import annotations
 
 import base64
 import csv
-import hashlib
 import os
 import re
-import stat
 import zipfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from io import TextIOWrapper
 from pathlib import Path
+from typing import NamedTuple
 
+from stackbuild.core import digest
 from stackbuild.core.packaging import (
     InvalidVersion,
     InvalidWheelFilename,
@@ -29,15 +30,26 @@ from stackbuild.core.packaging import (
 )
 from stackbuild.inspection.rules.rule import count_of, some
 from stackbuild.model.findings import Finding
+from stackbuild.store.tree import Bounds, OutOfBounds, open_folder, walk
 from stackbuild.verification.catalogue import OVERWRITTEN
 from stackbuild.verification.subject import installed_path
 
 _FILES = 200_000
+_BOUNDS = Bounds()
+_HASH = re.compile(r"sha256=[A-Za-z0-9_-]{43}")
 _BY_PIP = frozenset(("RECORD", "INSTALLER", "REQUESTED", "direct_url.json"))
 """What pip itself writes into a .dist-info folder."""
 
-DigestsByPath = Mapping[str, frozenset[str]]
-"""Path below site-packages → the sha256 that it may have."""
+
+class FileContent(NamedTuple):
+    """What a file of a wheel holds."""
+
+    size: int
+    sha256: str
+
+
+ContentsByPath = Mapping[str, frozenset[FileContent]]
+"""Path below site-packages → what it may hold."""
 
 
 def overwritten(site: Path, subject: tuple[Path, ...], wheelhouse: Path | None) -> tuple[Finding, ...]:
@@ -46,8 +58,14 @@ def overwritten(site: Path, subject: tuple[Path, ...], wheelhouse: Path | None) 
     wheels = {path.name: path for path in subject}
     for path in sorted(wheelhouse.glob("*.whl")) if wheelhouse else ():
         wheels.setdefault(path.name, path)
+    try:
+        here = _sizes(site)
+    except (OutOfBounds, OSError) as error:
+        what = error.what if isinstance(error, OutOfBounds) else f"it cannot be read: {error.strerror}"
+        name = " + ".join(path.name for path in subject)
+        return (OVERWRITTEN.finding(name, f"its code or another's changed site-packages: {what}"),)
     by_owner = {name: _owned(path) for name, path in wheels.items() if _is_installed(site, name)}
-    findings = list(_findings(_digests(site), _by_distribution(by_owner)))
+    findings = list(_findings(site, here, _by_distribution(by_owner)))
     return tuple(OVERWRITTEN.finding(subject, text) for subject, text in findings)
 
 
@@ -72,16 +90,18 @@ def _named_by_folder(folder: str) -> tuple[str, str]:
         return "", ""
 
 
-def _by_distribution(by_wheel: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, frozenset[str]]]:
+def _by_distribution(by_wheel: Mapping[str, Mapping[str, FileContent]]) -> dict[str, ContentsByPath]:
     """The files of each distribution. Wheels of one version for several platforms may each have been installed."""
-    merged: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    merged: dict[str, dict[str, set[FileContent]]] = defaultdict(lambda: defaultdict(set))
     for wheel, files in by_wheel.items():
-        for path, sha256 in files.items():
-            merged[_named(wheel)[0]][path].add(sha256)
-    return {owner: {path: frozenset(digests) for path, digests in files.items()} for owner, files in merged.items()}
+        for path, content in files.items():
+            merged[_named(wheel)[0]][path].add(content)
+    return {owner: {path: frozenset(may) for path, may in files.items()} for owner, files in merged.items()}
 
 
-def _findings(here: Mapping[str, str], owners: Mapping[str, DigestsByPath]) -> Iterator[tuple[str, str]]:
+def _findings(
+    site: Path, here: Mapping[str, int | None], owners: Mapping[str, ContentsByPath]
+) -> Iterator[tuple[str, str]]:
     claimed: dict[str, list[str]] = defaultdict(list)
     for owner, files in owners.items():
         for path in files:
@@ -94,7 +114,7 @@ def _findings(here: Mapping[str, str], owners: Mapping[str, DigestsByPath]) -> I
         yield " + ".join(both), f"{count_of(len(paths), 'file')} of both in one place: {some(sorted(paths))}"
     in_conflict = {path for paths in shared.values() for path in paths}
     for owner, files in sorted(owners.items()):
-        odd = [path for path, may in files.items() if path not in in_conflict and here.get(path, "") not in may]
+        odd = [p for p, may in files.items() if p not in in_conflict and not _holds(site / p, here.get(p), may)]
         if odd:
             yield owner, f"{count_of(len(odd), 'file')} not as in its wheel: {some(sorted(odd))}"
     strange = sorted(path for path in here if path not in claimed and not _of_pip(path))
@@ -108,14 +128,14 @@ def _of_pip(path: str) -> bool:
 
 
 @cache
-def _owned(wheel: Path) -> dict[str, str]:
-    """Path below site-packages → sha256, of every file that installing a wheel puts there unchanged."""
+def _owned(wheel: Path) -> dict[str, FileContent]:
+    """Path below site-packages → its content, of every file that installing a wheel puts there unchanged."""
     with zipfile.ZipFile(wheel) as archive:
-        names = [info.filename for info in archive.infolist() if not info.is_dir()]
-        recorded = _recorded(archive, names)
+        sizes = {info.filename: info.file_size for info in archive.infolist() if not info.is_dir()}
+        recorded = _recorded(archive, sizes)
         return {
-            place: recorded.get(name) or _sha256_of(archive, name)
-            for name in names
+            place: FileContent(size, recorded.get(name) or _sha256_of(archive, name))
+            for name, size in sizes.items()
             if not re.match(r"[^/]+\.data/", place := installed_path(name)) and not _of_pip(place)
         }
 
@@ -125,8 +145,11 @@ def _recorded(archive: zipfile.ZipFile, names: Iterable[str]) -> dict[str, str]:
     if not record:
         return {}
     with archive.open(record) as file:
-        rows = [row for row in csv.reader(TextIOWrapper(file, "utf-8", newline="")) if len(row) > 1]
-    return {path: _hex(hashed) for path, hashed, *_ in rows if hashed.startswith("sha256=")}
+        rows = csv.reader(TextIOWrapper(file, "utf-8", errors="replace", newline=""))
+        try:
+            return {row[0]: _hex(row[1]) for row in rows if len(row) > 1 and _HASH.fullmatch(row[1])}
+        except csv.Error:  # `inspect` says what is wrong with it; the files themselves are read
+            return {}
 
 
 def _hex(hashed: str) -> str:
@@ -136,31 +159,30 @@ def _hex(hashed: str) -> str:
 
 def _sha256_of(archive: zipfile.ZipFile, name: str) -> str:
     with archive.open(name) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+        return digest.of_stream(file)
 
 
-def _digests(site: Path) -> dict[str, str]:
-    """Path → sha256 of all files below a folder, links and devices not followed: those have the digest ''."""
-    digests: dict[str, str] = {}
-    folders = [""]
-    while folders and len(digests) < _FILES:
-        folder = folders.pop()
-        with os.scandir(site / folder) as entries:
-            for entry in entries:
-                path = f"{folder}{entry.name}"
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append(f"{path}/")
-                else:
-                    digests[path] = _digest(site / path)
-    return digests
+def _sizes(site: Path) -> dict[str, int | None]:
+    """Path → size of all files below a folder, links and devices not followed: those have None.
+
+    Raises OutOfBounds, OSError.
+    """
+    sizes: dict[str, int | None] = {}
+    with open_folder(site) as top:
+        for path, kind, status in walk(top, _BOUNDS):
+            if kind != "d":
+                sizes[path] = status.st_size if kind == "f" else None
+            if len(sizes) > _FILES:
+                raise OutOfBounds(f"it holds more than {_FILES} files")
+    return sizes
 
 
-def _digest(path: Path) -> str:
-    """The sha256 of a regular file; '' for anything else, and for one that cannot be opened."""
+def _holds(path: Path, size: int | None, may: frozenset[FileContent]) -> bool:
+    """Whether a file holds what it may; it is read where its size is right. One that cannot be opened does not."""
+    if size is None or all(content.size != size for content in may):
+        return False
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
-        return ""
-    with os.fdopen(descriptor, "rb") as file:
-        regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
-        return hashlib.file_digest(file, "sha256").hexdigest() if regular else ""
+        return False
+    return FileContent(size, digest.of_open_file(descriptor)) in may

@@ -114,8 +114,11 @@ class ProbeSandbox:
 
     @property
     def site(self) -> Path:
-        """Where the packages of the environment are."""
-        return next((self.folder / "env" / "lib").glob("python*/site-packages"))
+        """Where the packages of the environment are. A wheel's code can have put another thing there while wheels were
+        installed: the path of nothing then."""
+        lib = self.folder / "env" / "lib"
+        places = (p for p in sorted(lib.glob("python*/site-packages")) if not any(map(os.path.islink, (p, p.parent, lib))))
+        return next(places, lib / "python" / "site-packages")
 
     @property
     def out(self) -> Path:

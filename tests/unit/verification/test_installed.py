@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from stackbuild.core import digest
+from stackbuild.store import atomic
 from stackbuild.verification.installed import overwritten
 from support.binaries import record, zipped
+from support.stores import deep
 
 ORT = {"onnxruntime/__init__.py": b"version = 1\n", "onnxruntime/capi/a.so": b"\x7fELF", "google/__init__.py": b"# namespace\n"}
 FORGE = {"forge/__init__.py": b"import onnxruntime\n", "google/__init__.py": b"# namespace\n"}
@@ -87,3 +90,38 @@ def test_a_wheel_without_hashes_is_compared_by_its_content(site: Path) -> None:
     assert found(site) == []
     (site / "onnxruntime" / "__init__.py").write_bytes(b"evil\n")
     assert found(site) == ["onnxruntime: 1 file not as in its wheel: onnxruntime/__init__.py"]
+
+
+@pytest.mark.parametrize("hashed", ["sha256=AAAAA", "sha256=é", "sha256=", "x" * 200_000])
+def test_a_record_with_a_hash_that_is_none(site: Path, hashed: str) -> None:
+    info = "onnxruntime-1.0.dist-info"
+    bad = "".join(f"{path},{hashed},\n" for path in ORT).encode()
+    files = ORT | {f"{info}/METADATA": b"Name: x\n", f"{info}/WHEEL": b"Wheel-Version: 1.0\n", f"{info}/RECORD": bad}
+    (site.parent / "house" / "onnxruntime-1.0-py3-none-any.whl").write_bytes(zipped(files))
+    assert found(site) == []
+
+
+def test_no_more_is_read_than_the_wheels_hold(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    real = digest.of_open_file
+    monkeypatch.setattr(digest, "of_open_file", lambda fd: (read.append(os.fstat(fd).st_size), real(fd))[1])
+    for name in ("big", "onnxruntime/capi/a.so"):
+        with (site / name).open("w") as file:
+            os.truncate(file.fileno(), 64 << 30)
+    assert found(site) == [
+        "onnxruntime: 1 file not as in its wheel: onnxruntime/capi/a.so",
+        "site-packages: 1 file that no wheel has: big",
+    ]
+    assert read and max(read) < 1000
+
+
+def test_folders_too_deep_for_a_path(site: Path) -> None:
+    deep(site, 2500)
+    (text,) = found(site)
+    assert text.startswith("forge-1.0-py3-none-any.whl: its code or another's changed site-packages: it holds folders 129 deep")
+    atomic.remove(site)  # pytest cannot
+
+
+def test_site_packages_that_are_gone(site: Path) -> None:
+    atomic.remove(site)
+    assert "cannot be read" in found(site)[0]
