@@ -6,11 +6,12 @@ import json
 import os
 import shutil
 import subprocess
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from stackbuild.actions.job import Job
 from stackbuild.core.errors import LockError, MachineLacks
 from stackbuild.core.resources import folder
+from stackbuild.core.root_path import path_inside
 from stackbuild.runners import bwrap
 from stackbuild.runners.engine import digest_in_registry, find_engine, pulled_layers
 from stackbuild.sources import oci
@@ -116,11 +117,12 @@ def _extend(job: Job) -> None:
         network=True,
         capabilities=PACKAGE_MANAGER,
     )
-    points = [job.out / at.lstrip("/") for at in mounted.values() if not (job.out / at.lstrip("/")).exists()]
+    points = [PurePosixPath(at) for at in mounted.values() if path_inside(job.out, at) is None]
     for line in oci.runs(folder("Dockerfile.base").read_text("utf-8")):
         job.call_in(sandbox, "/bin/sh", "-ec", line)
     for point in points:
-        point.unlink(missing_ok=True)
+        if above := path_inside(job.out, str(point.parent)):  # a line can have put a link in its place
+            (above / point.name).unlink(missing_ok=True)
 
 
 def _environment(job: Job) -> dict[str, str]:

@@ -116,15 +116,17 @@ class Pusher:
         if own and not self.check:
             return "there", ""
         text = self._text(record)
+        if text is None:
+            return "damaged", self.store.check(record.tree) or "its manifest is gone"
         remote_record = _remote_record(record, content_key, text)
         try:
             entries_of(text, _size(text))
             RemoteRecord.read(remote_record.payload())
         except RemoteFault as fault:
             return "refused", str(fault)
-        remote_tree = self._tree(record, text) if text else None
+        remote_tree = self._tree(record, text)
         if remote_tree is None:
-            return "damaged", self.store.check(record.tree) or "its manifest is gone"
+            return "damaged", self.store.check(record.tree) or "its files differ from its manifest"
         if not own:
             self._sign(remote_record, listing)
         return ("there" if own and not remote_tree else "pushed" if remote_tree else "signed"), ""
@@ -144,13 +146,13 @@ class Pusher:
         except RemoteFault:
             return ()
 
-    def _text(self, record: Record) -> str:
-        """The manifest text of a local tree, "" where it is not the tree's."""
+    def _text(self, record: Record) -> str | None:
+        """The manifest text of a local tree, "" for one without files; None where it is not the tree's."""
         try:
             text = read_whole(self.store.root / "manifests" / record.tree[:2] / record.tree)
         except (OSError, ValueError):
-            return ""
-        return text if digest.of_text(text) == record.tree else ""
+            return None
+        return text if digest.of_text(text) == record.tree else None
 
     # --- the tree
 

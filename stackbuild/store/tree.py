@@ -143,16 +143,19 @@ WHOLESOME = "let it hold less: what is not needed can be removed at the end of t
 def seal(root: Path) -> None:
     """Take the write bits, setuid and setgid from every file, and give the owner access to every file and folder.
 
-    Raises OutOfBounds, OSError.
+    Of a folder the owner alone may write to it, and of a FIFO or a socket no other has anything: in the store nobody else
+    is to leave a file, or to wait for a reader. No manifest tells these modes. Raises OutOfBounds, Stopped, OSError.
     """
-    root.chmod(stat.S_IMODE(root.stat().st_mode) & 0o1777 | 0o700)
+    root.chmod(stat.S_IMODE(root.stat().st_mode) & 0o755 | 0o700)
     with open_folder(root) as top:
         for path, kind, status in walk(top):
             mode = stat.S_IMODE(status.st_mode)
             if kind == "d":
-                wanted = mode & 0o1777 | 0o700
+                wanted = mode & 0o755 | 0o700
             elif kind == "f":
                 wanted = mode & 0o777 & ~0o222 | 0o400
+            elif kind == "s":
+                wanted = mode & 0o700
             else:
                 continue
             if wanted != mode:

@@ -94,7 +94,14 @@ def test_modes_that_only_harm_are_taken_away(store: Store, staging: StagingFolde
     (staging.out / "su").chmod(0o6755)
     (staging.out / "shared").mkdir()
     (staging.out / "shared").chmod(0o2000)
+    (staging.out / "open").mkdir()
+    (staging.out / "open").chmod(0o1777)
+    os.mkfifo(staging.out / "fifo")
+    (staging.out / "fifo").chmod(0o666)
+    staging.out.chmod(0o777)
     kept = store.tree(store.keep(staging))
+    modes = [(kept / name).stat().st_mode & 0o7777 for name in ("", "open", "fifo")]
+    assert modes == [0o755, 0o755, 0o600]
     assert (kept / "su").stat().st_mode & 0o7777 == 0o555
     assert (kept / "shared").stat().st_mode & 0o7777 == 0o700
 

@@ -1,0 +1,37 @@
+"""An output without a file is shared like any other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stackbuild.core import digest
+from stackbuild.remote.files import ExportFolder
+from stackbuild.store.records import Record
+from support.remotes import TEXT, Said, asked, open_at, puller, push_all
+
+
+def test_an_empty_output_is_pushed_and_taken(tmp_path: Path) -> None:
+    builder, user = open_at(tmp_path / "builder"), open_at(tmp_path / "user")
+    tree = builder.keep(builder.stage("s"))
+    made_at = "2026-01-01T00:00:00+00:00"
+    builder.record(Record(digest.of_text(TEXT), "s", "r", tree, TEXT, 1.5, builder.run, made_at, {"runner": "fake"}))
+    shared = ExportFolder("", tmp_path / "shared", is_written=True)
+    assert [(push.outcome, push.why) for push in push_all(builder, shared)] == [("pushed", "")]
+    assert [push.outcome for push in push_all(builder, shared)] == ["there"]
+    said = Said()
+    taken = puller(user, shared, said).pull(asked())
+    record = user.find(digest.of_text(TEXT))
+    assert taken is not None and record is not None and record.tree == tree and said.warnings == []
+    assert user.check(tree) == ""
+    builder.close()
+    user.close()
+
+
+def test_an_output_without_its_manifest_is_damaged(tmp_path: Path) -> None:
+    builder = open_at(tmp_path / "builder")
+    tree = builder.keep(builder.stage("s"))
+    made_at = "2026-01-01T00:00:00+00:00"
+    builder.record(Record(digest.of_text(TEXT), "s", "r", tree, TEXT, 1.5, builder.run, made_at, {"runner": "fake"}))
+    (builder.root / "manifests" / tree[:2] / tree).write_text("f")
+    assert [push.outcome for push in push_all(builder, ExportFolder("", tmp_path / "shared", is_written=True))] == ["damaged"]
+    builder.close()
