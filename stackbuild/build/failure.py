@@ -57,7 +57,7 @@ def raise_failure(failed: FailedCommand, staging: StagingFolder, session: Sessio
     text = _with_cuda_places(step, log_end(failed.log), failed.log, context)
     if DISK_FULL.search(text) and not failed.ignored and is_full(context.store.tmp):
         raise disk_full(context.store.root)
-    exhausted = not failed.ignored and bool(failed.result.out_of_memory or OUT_OF_MEMORY.search(text))
+    exhausted = not failed.ignored and _ran_out(failed.result, text)
     what = _cause(failed, exhausted, text, context)
     (staging.root / "kept").write_text(session.snapshot())
     if not exhausted:
@@ -69,6 +69,11 @@ def raise_failure(failed: FailedCommand, staging: StagingFolder, session: Sessio
     event = StepBroke(step.name, what, command, lines, str(failed.log), look)
     context.emit(event)
     raise BrokenStep(event)
+
+
+def _ran_out(result: ExecResult, text: str) -> bool:
+    """Whether memory ran out: by what was counted, and where nothing counts by the words of compilers in the log."""
+    return bool(OUT_OF_MEMORY.search(text)) if result.out_of_memory is None else result.out_of_memory
 
 
 def _cause(failed: FailedCommand, exhausted: bool, text: str, context: BuildContext) -> str:

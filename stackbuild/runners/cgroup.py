@@ -54,10 +54,13 @@ class Group:
     def limits_memory(self) -> bool:
         return any(_kills_file(folder) for folder in self.folders)
 
-    def ran_out(self) -> bool:
-        """Whether the kernel killed something for memory meanwhile: in the group, or anywhere if there is none."""
+    def ran_out(self) -> bool | None:
+        """Whether the kernel killed something for memory meanwhile: in the group, or anywhere if there is none. None where
+        there is none and nothing was killed: memory may have been refused."""
         files = [file for folder in self.folders if (file := _kills_file(folder))]
-        return (sum(map(_kills, files)) if files else _kills_machine() - self.kills_before) > 0
+        if files:
+            return sum(map(_kills, files)) > 0
+        return True if _kills_machine() > self.kills_before else None
 
     def memory(self) -> int:
         """Bytes of anonymous and shared memory in use, page cache left out; 0 where no group counts them."""

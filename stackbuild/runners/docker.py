@@ -42,6 +42,8 @@ _FRAME = struct.Struct(">BxxxL")
 RAN_OUT = ("cat", "/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
 """Shows the container's count of kills for memory, control groups version 2 and 1: the engine's own flag is not set for
 commands that were begun by exec."""
+OUTPUT_MOST, OUTPUT_SECONDS = 1 << 16, 10.0
+"""Bytes and seconds of what a container is asked for."""
 KEEP_DAYS = {"stackbuild-failed": 7, "stackbuild-base": 30}
 """Images that are removed when older; a base is imported again when it is needed."""
 
@@ -229,17 +231,34 @@ class _DockerSession:
         if failures:
             raise failures[0]
         code = self.client.api.exec_inspect(execution["Id"])["ExitCode"]
-        return ExecResult(137 if code is None else code, time.monotonic() - started, code != 0 and self._ran_out())
+        return ExecResult(137 if code is None else code, time.monotonic() - started, self._ran_out() if code else False)
 
-    def _ran_out(self) -> bool:
-        """Whether the kernel killed something in the container for memory."""
+    def _ran_out(self) -> bool | None:
+        """Whether the kernel killed something in the container for memory; None where it does not count that."""
         self.container.reload()
         if self.container.attrs["State"].get("OOMKilled") or not self.container.attrs["State"].get("Running"):
             return bool(self.container.attrs["State"].get("OOMKilled"))
-        execution = self.client.api.exec_create(self.container.id, list(RAN_OUT))
-        output = b"".join(_frames(self.client.api.exec_start(execution["Id"], socket=True)))
-        numbers = output.decode("ascii", "replace").split()
-        return any(name == "oom_kill" and count not in ("0", "") for name, count in pairwise(numbers))
+        numbers = self._output(RAN_OUT).decode("ascii", "replace").split()
+        counts = [count for name, count in pairwise(numbers) if name == "oom_kill"]
+        return any(count != "0" for count in counts) if counts else None
+
+    def _output(self, argv: tuple[str, ...]) -> bytes:
+        """What a short command in the container says. The program may be the step's: no more is read than a little, and
+        it is waited for no longer than a moment."""
+        execution = self.client.api.exec_create(self.container.id, list(argv))
+        output = bytearray()
+
+        def read() -> None:
+            with contextlib.suppress(OSError):  # the container can be gone: nothing was said then
+                for chunk in _frames(self.client.api.exec_start(execution["Id"], socket=True)):
+                    output.extend(chunk)
+                    if len(output) > OUTPUT_MOST:
+                        break
+
+        reader = threading.Thread(target=read, daemon=True)
+        reader.start()
+        reader.join(OUTPUT_SECONDS)
+        return bytes(output)
 
     def _copy(self, exec_id: str, log: Path, failures: list[Exception]) -> None:
         """Runs in a thread of its own; what goes wrong is told by `run`."""

@@ -55,14 +55,15 @@ class Exec:
 
 @dataclass(frozen=True)
 class ExecResult:
-    """How a command ended: its exit code (128 + n for a signal), and whether the kernel ran out of memory over it.
+    """How a command ended: its exit code (128 + n for a signal), and whether the kernel killed in it for memory.
 
+    `out_of_memory` is None where no control group counts that. Its log may tell then, and could be lying.
     `peak_memory` is the most memory of all its processes at once in bytes, page cache left out; 0 where it is not known.
     """
 
     code: int
     seconds: float
-    out_of_memory: bool = False
+    out_of_memory: bool | None = None
     peak_memory: int = 0
 
 

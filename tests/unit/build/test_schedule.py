@@ -241,6 +241,7 @@ def test_a_reader_that_goes_away_stops_the_run(tmp_path: Path) -> None:
         (ExecResult(137, 0.0, out_of_memory=True), "", "out of memory: it may use 1 MiB"),
         (ExecResult(1, 0.0), "g++: fatal error: Killed signal terminated program cc1plus", "out of memory"),
         (ExecResult(1, 0.0), "what(): std::bad_alloc", "out of memory"),
+        (ExecResult(3, 0.0, out_of_memory=False), "std::bad_alloc", "exit code 3"),
     ],
 )
 def test_out_of_memory_is_told_from_an_error(tmp_path: Path, outcome: ExecResult, log: str, said: str) -> None:
