@@ -59,7 +59,10 @@ def _unfit(folder: Path, step: str, left: UnfinishedMark, runner: str) -> str:
         return WENT_DOWN
     if left.runner != runner:
         return f"the one its last run left is the {left.runner} runner's"
-    if not any(log for pattern in NINJA_LOGS for log in (folder / "build" / step).glob(pattern)):
+    tree = folder / "build" / step
+    if tree.is_symlink() or not tree.is_dir():
+        return "its last run put another thing in its place"
+    if not any(log for pattern in NINJA_LOGS for log in tree.glob(pattern)):
         return "its last run had not begun to compile"
     end = time.monotonic() + QUIET_SECONDS
     while is_written_to(folder):

@@ -23,13 +23,15 @@ LOG_END = 1 << 20
 
 @dataclass(frozen=True)
 class FailedCommand:
-    """A command that ends its step, with its log; `ignored` are the CMake cache entries that it did not use."""
+    """A command that ends its step, with its log; `ignored` are the CMake cache entries that it did not use, `hindrance` is
+    why it could not be begun."""
 
     step: Step
     command: Command
     result: ExecResult
     log: Path
     ignored: tuple[str, ...] = ()
+    hindrance: str = ""
 
 
 def ignored_options(step: Step, command: Command, log: Path, since: int) -> tuple[str, ...]:
@@ -78,6 +80,8 @@ def _ran_out(result: ExecResult, text: str) -> bool:
 
 def _cause(failed: FailedCommand, exhausted: bool, text: str, context: BuildContext) -> str:
     """Why the command ends its step, in words. Raises MachineLacks where the fault is the engine's."""
+    if failed.hindrance:
+        return failed.hindrance
     if failed.ignored:
         names = ", ".join(failed.ignored)
         return f"the project ignores {names}: renamed upstream, or a typing error; `unused_ok:` allows it"

@@ -21,7 +21,7 @@ from stackbuild.core.log_excerpt import excerpt
 from stackbuild.core.plain_file import read_plain
 from stackbuild.model.events import Compiles, How, Note, StepBroke, StepFinished, StepStarted
 from stackbuild.model.plan import CONVERSION, Step
-from stackbuild.runners.protocol import Exec, Mount, SessionSpec
+from stackbuild.runners.protocol import Exec, ExecResult, Mount, SessionSpec
 from stackbuild.store.atomic import write_hint
 from stackbuild.store.records import PEAK_MEMORY, Record
 from stackbuild.store.store import StagingFolder
@@ -203,6 +203,10 @@ def _in_session(
             with log.open("a", encoding="utf-8") as file:
                 file.write(f"$ {shlex.join(command.argv)}\n")
             before = log.stat().st_size
+            if (tree := staging.build / step.name).is_symlink() or not tree.is_dir():
+                not_run = ExecResult(1, 0.0, out_of_memory=False)
+                hindrance = f"a command before this one put another thing in place of /build/{step.name}"
+                raise_failure(FailedCommand(step, command, not_run, log, (), hindrance), staging, session, context)
             result = session.run(Exec(command.argv, env, f"/build/{step.name}", log), context.stopper)
             peak = max(peak, result.peak_memory)
             ignored = ignored_options(step, command, log, before) if result.code == 0 else ()

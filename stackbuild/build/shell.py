@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -56,11 +57,16 @@ def _enter(step: Step, trees: Mapping[str, str], context: BuildContext, argv: tu
         spec = replace(spec, mounts=tuple(mounts))
         context.emit(Note("info", f"/build is read-only: the next build of {step.name} resumes in it"))
     else:
-        (staging.build / step.name).mkdir(exist_ok=True)
+        with contextlib.suppress(FileExistsError):  # what a step left is shown as it is
+            (staging.build / step.name).mkdir()
+    cwd = f"/build/{step.name}"
+    if (tree := (failed if awaited else staging).build / step.name).is_symlink() or not tree.is_dir():
+        context.emit(Note("warning", f"the step put another thing in place of {cwd}; the shell begins in /build"))
+        cwd = "/build"
     image = staging.root / "kept"
     environment_text = image.read_text() if image.exists() else ""
     with context.runner.reopen(spec, environment_text) if environment_text else context.runner.open(spec) as session:
-        return session.exec_interactive(argv, _env(step), f"/build/{step.name}")
+        return session.exec_interactive(argv, _env(step), cwd)
 
 
 def _env(step: Step) -> tuple[tuple[str, str], ...]:

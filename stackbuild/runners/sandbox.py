@@ -19,13 +19,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache, partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from stackbuild.core.cancel import Stopper
-from stackbuild.core.errors import MachineLacks
+from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.runners import bwrap, cgroup, seccomp
 from stackbuild.runners.log import log_pipe
-from stackbuild.runners.protocol import Exec, ExecResult, Session, SessionSpec
+from stackbuild.runners.protocol import Exec, ExecResult, Mount, Session, SessionSpec
 from stackbuild.store.disk import is_full
 
 LAUNCH = """\
@@ -70,9 +70,7 @@ class Sandbox:
         merged = spec.work.with_name("root")
         merged.mkdir(exist_ok=True)
         for mount in spec.mounts:  # mount points must be there before bwrap binds onto them
-            point = spec.upper / mount.at.lstrip("/")
-            point.parent.mkdir(parents=True, exist_ok=True)
-            point.mkdir(exist_ok=True) if mount.source.is_dir() else point.touch()
+            make_mount_point(spec.upper, mount)
         yield _SandboxSession(spec)
 
     def reopen(self, spec: SessionSpec, snapshot: str) -> contextlib.AbstractContextManager[Session]:
@@ -80,6 +78,39 @@ class Sandbox:
 
     def reap(self) -> tuple[str, ...]:
         return cgroup.reap()
+
+
+def make_mount_point(upper: Path, mount: Mount) -> None:
+    """The folder or file in the overlay's upper layer that a mount goes onto. The layer may be one that a step left.
+
+    No link in it is followed. Raises UsageError where the step put another thing in its way.
+    """
+    *above, last = PurePosixPath(mount.at).parts[1:]
+    here = upper
+    for name in above:
+        here = _plain_folder(here / name, mount)
+    if mount.source.is_dir():
+        _plain_folder(here / last, mount)
+    elif not os.path.lexists(here / last):
+        (here / last).touch()
+    elif (here / last).is_symlink() or not (here / last).is_file():
+        raise _in_the_way(here / last, mount)
+
+
+def _plain_folder(path: Path, mount: Mount) -> Path:
+    if not os.path.lexists(path):
+        path.mkdir()
+    elif path.is_symlink() or not path.is_dir():
+        raise _in_the_way(path, mount)
+    return path
+
+
+def _in_the_way(path: Path, mount: Mount) -> UsageError:
+    return UsageError(
+        f"the step put another thing where {mount.at} is mounted: its session cannot be opened again",
+        where=str(path),
+        next="look at its files there, or build the step again",
+    )
 
 
 @dataclass(frozen=True)

@@ -119,6 +119,15 @@ def test_a_tree_that_ninja_has_not_begun_is_not_trusted(root: Path, store: Store
     assert "had not begun to compile" in begin(store)[1]
 
 
+def test_a_link_in_place_of_the_tree_is_not_followed(root: Path, store: Store, tmp_path: Path) -> None:
+    killed(root)
+    tree = root / "failed" / "r.tool" / "build" / "tool"
+    tree.rename(tmp_path / "elsewhere")
+    tree.symlink_to(tmp_path / "elsewhere")
+    staging, said = begin(store)
+    assert "put another thing in its place" in said and not (staging.build / "tool").is_symlink()
+
+
 def test_the_note_may_lie_one_folder_below(root: Path, store: Store) -> None:
     staging, _ = begin(store)
     work(staging, log="Release/.ninja_log")

@@ -260,6 +260,21 @@ def test_out_of_memory_is_told_from_an_error(tmp_path: Path, outcome: ExecResult
     assert [e for e in commands.events if isinstance(e, StepBroke)] == list(broken)
 
 
+def test_a_command_that_takes_the_build_tree_away_is_named(tmp_path: Path) -> None:
+    commands = FakeCommands()
+    with fake_context(commands, tmp_path) as context:
+
+        def take_away(name: str) -> None:
+            if name == "a" and not (tree := context.store.tmp / "a" / "build" / "a").is_symlink():
+                tree.rename(tree.with_name("z"))
+                tree.symlink_to("/nonexist")
+
+        commands.during = take_away
+        once = step("a")
+        _, broken = schedule(plan_of(replace(once, commands=once.commands * 2)), context, Limits(1, MEMORY))
+        assert broken[0].what == "a command before this one put another thing in place of /build/a"
+
+
 def test_what_a_failure_left_goes_when_the_step_is_made(tmp_path: Path) -> None:
     with fake_context(FakeCommands(failing=frozenset({"a"})), tmp_path) as context:
         schedule(plan_of(step("a")), context, Limits(1, MEMORY))
