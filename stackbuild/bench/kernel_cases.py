@@ -8,12 +8,11 @@ runs in a process of its own because the cases are beside the kernels, outside t
 from __future__ import annotations
 
 import importlib
-import inspect
 import json
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
@@ -43,8 +42,8 @@ def entry_cases(operators: dict[str, ModuleType], want: dict[str, Any]) -> list[
 def make_case(module: ModuleType, shape: dict[str, Any], dtype: type) -> Any:
     """One case by the kernel's own `make`, given keywords as the suite writes them."""
     arguments = {k: tuple(v) if isinstance(v, list) else v for k, v in shape.items()}
-    if "s" in inspect.signature(module.make).parameters:  # Attention takes its sizes as one value
-        arguments = {"s": module.Shape(**arguments)}
+    if sizes := get_type_hints(module.make).get("s"):  # Attention takes its sizes as one value
+        arguments = {"s": sizes(**arguments)}
     return module.make(rng=np.random.default_rng(0), dtype=dtype, **arguments)
 
 

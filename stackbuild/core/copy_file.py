@@ -16,7 +16,7 @@ PIECE = 4 << 20
 def copy_file(source: Path, target: Path) -> None:
     """Write the bytes of a regular file to `target`; the mode is that of a new file.
 
-    Raises Stopped, which leaves a part at the target, SpecialFileError where the source is no regular file, OSError.
+    Raises Stopped, which leaves a part at the target, SpecialFileError where the source is not a regular file, OSError.
     """
     with os.fdopen(os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb", buffering=0) as reader:
         if not stat.S_ISREG(os.fstat(reader.fileno()).st_mode):

@@ -15,27 +15,27 @@ def path_inside(root: Path, name: str) -> Path | None:
     An absolute link begins at `root`, and `..` does not lead above it. No part of the returned path below `root` is a
     link. None where there is nothing, or the links are more than 40.
     """
-    todo, found, links = name.split("/")[::-1], list[str](), 0
+    todo, parts, links = name.split("/")[::-1], list[str](), 0
     while todo:
         part = todo.pop()
         if part in ("", "."):
             continue
         if part == "..":
-            del found[-1:]
+            del parts[-1:]
             continue
-        here = root.joinpath(*found, part)
+        here = root.joinpath(*parts, part)
         try:
             target = os.readlink(here)
         except FileNotFoundError:
             return None
         except OSError:  # EINVAL: no link. ENOTDIR and the like are seen at the end
-            found.append(part)
+            parts.append(part)
             continue
         links += 1
         if links > MOST_LINKS:
             return None
         if target.startswith("/"):
-            found.clear()
+            parts.clear()
         todo += target.split("/")[::-1]
-    place = root.joinpath(*found)
+    place = root.joinpath(*parts)
     return place if os.path.lexists(place) else None

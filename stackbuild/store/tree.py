@@ -169,16 +169,16 @@ def survey(root: Path, bounds: Bounds = BOUNDS) -> tuple[Entry, ...]:
     """
     with open_folder(root) as top:
         walked = []
-        size = taken = 0
+        size = stored = 0
         for one in walk(top, bounds):
             walked.append(one)
             if one.kind == "f":
                 size += one.status.st_size
-                taken += one.status.st_blocks * 512
+                stored += one.status.st_blocks * 512
             _refuse_beyond(bounds, one, len(walked), size)
-        if size > bounds.sparse + 8 * taken:
+        if size > bounds.sparse + 8 * stored:
             what = (
-                f"its files are {size >> 30} GiB long and take {taken >> 20} MiB of the disk: they are nearly all holes"
+                f"its files are {size >> 30} GiB long and take {stored >> 20} MiB of the disk: they are nearly all holes"
             )
             raise OutOfBounds(what, next=WHOLESOME)
         if len(walked) <= SERIAL_FILES and size <= SERIAL_BYTES:
