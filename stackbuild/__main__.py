@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import signal
 import sys
@@ -68,9 +69,12 @@ def run() -> int:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from stackbuild.cli import load_commands, run_words
     from stackbuild.cli.settings import apply_settings
-    from stackbuild.core.errors import Stop, Unwritten
+    from stackbuild.core.errors import Stop, Unwritten, safe
     from stackbuild.core.manner import MANNER
 
+    for stream in (sys.stdout, sys.stderr):  # of a locale without UTF-8: what it lacks is an escape
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     words = _as_options(sys.argv[1:])
     load_commands(words)
     try:
@@ -84,7 +88,7 @@ def run() -> int:
         if MANNER.verbosity > 0 and stop.exit_code in (1, 2, 3, 7):  # others are about a step, a wheel or a gate
             import traceback
 
-            traceback.print_exc()
+            print(safe(traceback.format_exc()), file=sys.stderr)
         return _say(stop)
     except (BrokenPipeError, Unwritten) as error:
         return _unwritten(error)

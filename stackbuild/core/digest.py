@@ -56,10 +56,19 @@ def json_of(text: str) -> Any:
         raise ValueError("nested too deep") from None
 
 
-def document_text(value: Any, indent: int) -> str:
-    """JSON for others to read, in UTF-8: a byte of a file's name that is none is an escape (`\\udcff`) in it."""
-    text = json.dumps(value, indent=indent, ensure_ascii=False) + "\n"
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+def document_text(value: Any, indent: int | None) -> str:
+    """JSON for others to read, in UTF-8, with `printable_json`'s escapes; one line where `indent` is None."""
+    return printable_json(json.dumps(value, indent=indent, ensure_ascii=False)) + "\n"
+
+
+def printable_json(text: str) -> str:
+    """The same JSON, which does nothing to a terminal: C1 and bidi controls are escapes in it, as C0 controls are in any JSON.
+
+    A byte of a file's name that is no UTF-8 is an escape too (`\\udcff`).
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
 
 
 def of_text(text: str) -> str:

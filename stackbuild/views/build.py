@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import threading
 import time
@@ -10,6 +9,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from stackbuild.core.digest import document_text
 from stackbuild.core.log_excerpt import clean
 from stackbuild.core.manner import MANNER
 from stackbuild.model.events import (
@@ -36,9 +36,7 @@ EVENT_SCHEMA = "stackbuild.event/1"
 
 def print_event(event: Event) -> None:
     """`build --json`: one JSON object a line on stdout."""
-    print_text(
-        json.dumps({"schema": EVENT_SCHEMA, "at": round(time.time(), 3), **document(event)}, ensure_ascii=False) + "\n"
-    )
+    print_text(document_text({"schema": EVENT_SCHEMA, "at": round(time.time(), 3), **document(event)}, indent=None))
 
 
 def lines_of(event: Event) -> list[Text]:

@@ -2,25 +2,29 @@
 
 `out()` is stdout: the requested report. `err()` is stderr: progress, warnings, hints. Both are plain text
 in a pipe and under NO_COLOR. `print_json` is the only thing that writes to stdout under `--json`.
-Text that came from logs, wheels or recipes goes through `Text` or `escape`, never through markup.
+Text that came from logs, wheels or recipes goes through `Text` or `escape`, never through markup. What both consoles
+write has passed `safe`: no text moves the cursor, colours a line or turns its direction. `print_text` does so on a terminal.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.cells import cell_len
-from rich.console import Console, Group
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.markup import escape
 from rich.padding import Padding
+from rich.segment import Segment
 from rich.table import Table
-from rich.text import Text
+from rich.text import Span, Text
 
 from stackbuild.core.digest import document_text, plain
 from stackbuild.core.errors import Unwritten, safe
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Console",
     "Group",
+    "SafeConsole",
     "Table",
     "Text",
     "alarm",
@@ -67,7 +72,33 @@ def _writing() -> Iterator[None]:
         raise Unwritten(error.errno, error.strerror) from None
 
 
-class _Output(Console):
+class SafeConsole(Console):
+    """A console that writes no control character, escape sequence or bidi control of a text, whoever made the text.
+
+    Colours and the cursor's moves come from rich's styles and control segments, which are not text.
+    """
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        drawn = _escaped(renderable) if isinstance(renderable, Text) else renderable
+        for segment in super().render(drawn, options):
+            if segment.control or segment.text.isprintable():
+                yield segment
+            else:
+                yield Segment(safe(segment.text), segment.style)
+
+
+def _escaped(text: Text) -> Text:
+    """The text with escapes before it is wrapped, since they take more columns than what they stand for."""
+    if text.plain.isprintable():
+        return text
+    pieces = [safe(c) for c in text.plain]
+    starts = [0, *accumulate(map(len, pieces))]
+    escaped = text.blank_copy("".join(pieces))
+    escaped.spans = [Span(starts[span.start], starts[min(span.end, len(pieces))], span.style) for span in text.spans]
+    return escaped
+
+
+class _Output(SafeConsole):
     """A console whose failed writes reach the caller: rich itself leaves with exit code 1 where the reader has gone."""
 
     def print(self, *objects: Any, **options: Any) -> None:
@@ -106,7 +137,7 @@ def _stdout(color: str) -> Console:
 @cache
 def _stderr(color: str, quiet: bool) -> Console:
     soft = not sys.stderr.isatty()
-    return Console(
+    return SafeConsole(
         stderr=True, highlight=False, soft_wrap=soft, width=_width(sys.stderr), quiet=quiet, **_colors(color)
     )
 
@@ -240,7 +271,17 @@ def print_json(value: Any, schema: str) -> None:
 
 
 def print_text(text: str) -> None:
-    """Write text on stdout as it is."""
+    """Write a document on stdout: as it is, in UTF-8, into a pipe or a file; what a terminal can be shown on a terminal.
+
+    Colours (SGR) stay on a terminal, since a compiler's output may be the document.
+    """
     with _writing():
-        sys.stdout.write(text)
         sys.stdout.flush()
+        if sys.stdout.isatty():
+            sys.stdout.write("".join(s if n % 2 else safe(s) for n, s in enumerate(_COLOUR.split(text))))
+        else:
+            sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+        sys.stdout.flush()
+
+
+_COLOUR = re.compile(r"(\x1b\[[0-9;]{0,16}[mK])")

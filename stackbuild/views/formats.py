@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from stackbuild.core.digest import Json, plain
+from stackbuild.core.digest import Json, plain, printable_json
 from stackbuild.core.errors import UsageError
 from stackbuild.pipeline.run_record import RunRecord
 from stackbuild.views.html import html
@@ -48,4 +48,4 @@ def as_json(run: RunRecord) -> str:
     }
     body["benchmarks"] = document(run.benchmarks) if run.benchmarks else None
     body["verdict"] = document(run.verdict) if run.verdict else None
-    return json.dumps(body, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return printable_json(json.dumps(body, indent=1, ensure_ascii=False, allow_nan=False)) + "\n"

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from stackbuild.core.digest import plain
+from stackbuild.core.errors import safe
 from stackbuild.core.templates import render
 from stackbuild.hipify.model import FileReport, Report
 from stackbuild.hipify.perl.compare import Comparison
@@ -128,7 +129,7 @@ def _relative_path(path: Path, root: Path) -> str:
 
 
 def _message(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return safe(text, keep="\r\n").replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:
@@ -136,7 +137,7 @@ def _property(text: str) -> str:
 
 
 def draw_diff(changes: Sequence[Change]) -> None:
-    """The changes as one unified diff, coloured on a terminal: what `git apply` takes."""
+    """The changes as one unified diff: coloured on a terminal, elsewhere byte for byte what `git apply` takes."""
     styles = {"+": "green", "-": "red", "@": "cyan"}
     for change in changes:
         before, after = (
@@ -145,7 +146,10 @@ def draw_diff(changes: Sequence[Change]) -> None:
         for line in unified_diff(before, after, f"a/{change.name}", f"b/{change.name}"):
             is_head = line.startswith(("---", "+++"))
             text = line.rstrip("\n") + ("" if line.endswith("\n") else "\n\\ No newline at end of file")
-            out().print(Text(text, style="bold" if is_head else styles.get(line[0], "")), soft_wrap=True)
+            if out().is_terminal:
+                out().print(Text(text, style="bold" if is_head else styles.get(line[0], "")), soft_wrap=True)
+            else:
+                print_text(f"{text}\n")
 
 
 def html_of(run: Report) -> str:

@@ -110,6 +110,11 @@ def test_a_full_standard_output_is_named(tmp_path: Path, words: list[str]) -> No
     ]  # fmt: skip
 
 
+def test_an_output_that_is_not_utf_8_gets_escapes(tmp_path: Path) -> None:
+    bench = BuildBench(tmp_path, tmp_path / "store", env={"PYTHONIOENCODING": "ascii"})
+    assert "\\u25b8" in bench.run("plan", "--recipe", "debian-13").stdout
+
+
 def test_a_home_that_is_not_there_is_no_defect(other_user: OtherUser) -> None:
     nameless = replace(other_user, uid=54321)  # whom no table of users has
     assert nameless.python
