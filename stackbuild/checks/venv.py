@@ -9,7 +9,9 @@ from __future__ import annotations
 import base64
 import csv
 import hashlib
+import os
 import re
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +20,16 @@ from pathlib import Path
 
 from stackbuild.checks.loader_paths import LoaderPaths
 from stackbuild.core.errors import UsageError
-from stackbuild.core.packaging import InvalidRequirement, InvalidVersion, Requirement, Version, canonicalize_name
+from stackbuild.core.packaging import (
+    InvalidRequirement,
+    InvalidVersion,
+    Requirement,
+    Version,
+    applies,
+    canonicalize_name,
+    is_requirement,
+)
+from stackbuild.core.plain_file import read_regular
 from stackbuild.inspection.facts import Library
 from stackbuild.inspection.read import inspect
 from stackbuild.model.findings import Finding, Severity
@@ -26,6 +37,12 @@ from stackbuild.model.findings import Finding, Severity
 ROOT = "onnxruntime"
 _PROVIDER = re.compile(r"libonnxruntime_providers_(\w+)\.so$")
 _EXTENSION = re.compile(r"onnxruntime_pybind11_state(?:\.cpython-3(\d+)|\.abi3)?[^/]*\.so$")
+_NAME = re.compile(r"[A-Z0-9]([A-Z0-9._-]*[A-Z0-9])?", re.IGNORECASE | re.ASCII)
+"""A distribution's name (packaging.python.org, Names and normalization): no option and nothing for a shell."""
+TEXT_BYTES = 64 << 20
+"""Bytes of a METADATA or RECORD; ROCm's own wheels of 40,000 files have 6 MB."""
+CONTENT_BYTES = 32 << 30
+"""Bytes of all files of `onnxruntime/` that are compared with RECORD."""
 _PLUGIN_SINCE = Version("1.23")
 """The first ONNX Runtime whose Python package registers plugin EPs."""
 _ROCM_EP_LAST = Version("1.22")
@@ -97,6 +114,11 @@ class _Environment:
     """The files below `onnxruntime/`, without byte code."""
 
     @property
+    def pip(self) -> str:
+        """The environment's pip, as a shell takes it."""
+        return f"{_quoted(self.folder / 'bin/python')} -m pip"
+
+    @property
     def claimed(self) -> dict[str, tuple[_Distribution, ...]]:
         by_path: dict[str, list[_Distribution]] = defaultdict(list)
         for each in self.installed:
@@ -114,6 +136,11 @@ class _Environment:
         return next((e.version for e in self.installed if e.name == name), "")
 
 
+def _quoted(path: Path) -> str:
+    """A path in a command that people copy."""
+    return shlex.quote(str(path))
+
+
 def examine_venv(folder: Path, loader: LoaderPaths) -> VenvReport:
     """Everything there is to say of the environment in that folder. Raises UsageError where it is none."""
     site = _site_packages(folder)
@@ -129,6 +156,7 @@ def examine_venv(folder: Path, loader: LoaderPaths) -> VenvReport:
     )
     version = re.search(r"python(3\.\d+)", str(site))
     environment = _Environment(folder, site, version[1] if version else "", environments, here)
+    _refuse_giants(environment)
     libraries = {path: library for path in here if ".so" in path if (library := _library(site / path))}
     providers = tuple(_providers(environment, libraries, loader))
     findings = (
@@ -159,28 +187,73 @@ def _site_packages(folder: Path) -> Path:
     return known[0]
 
 
+class _UnreadableFile(Exception):
+    """A file of metadata that is not read, and why."""
+
+
+class _Metadata(PathDistribution):
+    """A distribution whose files are regular and of a bounded size, or are not read: nothing is waited for."""
+
+    def __init__(self, place: Path) -> None:
+        super().__init__(place)
+        self.place = place
+
+    def read_text(self, filename: str | os.PathLike[str]) -> str | None:
+        """None where there is no such file. Raises UnicodeDecodeError, and _UnreadableFile where it is not a regular file or too long."""
+        path = self.place / filename
+        if not path.exists() or (path.is_dir() and path == self.place):
+            return None
+        data = read_regular(path, TEXT_BYTES + 1)
+        if data is None:
+            raise _UnreadableFile("it is not a regular file")
+        if len(data) > TEXT_BYTES:
+            raise _UnreadableFile(f"it is longer than {TEXT_BYTES >> 20} MiB")
+        return data.decode("utf-8")
+
+
+def _refuse_giants(environment: _Environment) -> None:
+    """Raises UsageError where the files to compare are larger than any installation: a sparse file costs nobody a disk."""
+    paths = [environment.site / path for path in {*environment.here, *environment.claimed}]
+    sizes = {path: path.stat().st_size for path in paths if path.is_file()}
+    if sum(sizes.values()) > CONTENT_BYTES:
+        largest = max(sizes, key=lambda path: sizes[path])
+        raise UsageError(
+            f"the files of {ROOT}/ are {sum(sizes.values()) / 1e9:.0f} GB, which no installation of it is",
+            where=str(environment.site), next=f"look at the largest, {largest}, and remove it",
+        )  # fmt: skip
+
+
 def _installed(place: Path) -> _Distribution:
     """The distribution of that `.dist-info`. Of one whose METADATA cannot be read, the folder's name says which it is."""
-    distribution = PathDistribution(place)
+    distribution = _Metadata(place)
     damaged: list[tuple[str, str]] = []
     name, _, version = place.stem.partition("-")
     requires: tuple[str, ...] = ()
     try:
         if not place.is_dir() or distribution.read_text("METADATA") or distribution.read_text("PKG-INFO"):
             text = distribution.metadata
-            name, version = str(text["Name"] or "unnamed"), str(text["Version"] or "0")
+            title, version = str(text["Name"] or "unnamed"), str(text["Version"] or "0")
             requires = tuple(distribution.requires or ())
+            if _NAME.fullmatch(title):
+                name = title
+            else:
+                damaged.append((f"{place.name}/METADATA", f"its name is not that of a distribution: {title[:100]}"))
         else:
             damaged.append((f"{place.name}/METADATA", "it is missing or empty"))
     except UnicodeDecodeError as error:
         damaged.append((f"{place.name}/METADATA", f"it is not UTF-8: byte {error.start}"))
+    except _UnreadableFile as error:
+        damaged.append((f"{place.name}/METADATA", str(error)))
     files: dict[str, str] = {}
     try:
         files = _recorded(distribution)
     except UnicodeDecodeError as error:
         damaged.append((f"{place.name}/RECORD", f"it is not UTF-8: byte {error.start}"))
+    except _UnreadableFile as error:
+        damaged.append((f"{place.name}/RECORD", str(error)))
     except (csv.Error, ValueError, TypeError):
         damaged.append((f"{place.name}/RECORD", "it has a row that is not path, hash and size"))
+    name = name if _NAME.fullmatch(name) else "unnamed"  # it stands in commands
     return _Distribution(str(canonicalize_name(name)), version or "0", files, requires, tuple(damaged))
 
 
@@ -231,7 +304,7 @@ def _finding(rule: str, severity: Severity, subject: str, evidence: str, why: st
 
 def _again(environment: _Environment, keep: str) -> str:
     """The commands that leave one ONNX Runtime."""
-    pip = f"{environment.folder}/bin/python -m pip"
+    pip = environment.pip
     names = " ".join(sorted({e.name for e in environment.runtimes} | {keep}))
     return f"{pip} uninstall -y {names} && {pip} install --force-reinstall {keep}"
 
@@ -244,12 +317,12 @@ def _keep(environment: _Environment) -> str:
 
 
 def _damage(environment: _Environment) -> Iterator[Finding]:
-    pip = f"{environment.folder}/bin/python -m pip"
+    pip = environment.pip
     for each in environment.installed:
         for path, what in each.damaged:
             yield _finding(
                 "DAMAGED", Severity.ERROR, path, what, "nothing can be said of what this distribution installed",
-                f"rm -r {environment.site / Path(path).parent} && {pip} install --force-reinstall {each.name}",
+                f"rm -r {_quoted(environment.site / Path(path).parent)} && {pip} install --force-reinstall {each.name}",
             )  # fmt: skip
 
 
@@ -286,14 +359,14 @@ def _ownership(environment: _Environment) -> Iterator[Finding]:
             f"{len(nobody)} files belong to no installed distribution, first {nobody[0]}",
             "the folder without its __init__.py is an empty package: `onnxruntime` has no InferenceSession" if empty
             else "they are left of an older installation, and may be loaded",
-            f"rm -r {environment.site / ROOT} && {_again(environment, _keep(environment))}",
+            f"rm -r {_quoted(environment.site / ROOT)} && {_again(environment, _keep(environment))}",
         )  # fmt: skip
     times = Counter(e.name for e in environment.installed)
     for name in (name for name, count in times.items() if count > 1 and name.startswith(ROOT)):
         versions = " and ".join(e.version for e in environment.installed if e.name == name)
         yield _finding(
             "TWICE", Severity.ERROR, name, f"it is installed twice, as {versions}",
-            "pip uninstalls one of them and leaves the other's files", f"rm -r {environment.site}/{name.replace('-', '_')}-*.dist-info, then {_again(environment, name)}",
+            "pip uninstalls one of them and leaves the other's files", f"rm -r {_quoted(environment.site)}/{name.replace('-', '_')}-*.dist-info, then {_again(environment, name)}",
         )  # fmt: skip
 
 
@@ -333,14 +406,14 @@ def _versions(environment: _Environment) -> Iterator[Finding]:
             have = f"{old[0].title} registers no plugin providers" if old else "no ONNX Runtime is installed beside it"
             yield _finding(
                 "PLUGIN", Severity.ERROR, plugin.title, have, f"plugin providers are loaded by ONNX Runtime {_PLUGIN_SINCE} and newer",
-                f"{environment.folder}/bin/python -m pip install 'onnxruntime>={_PLUGIN_SINCE}'",
+                f"{environment.pip} install 'onnxruntime>={_PLUGIN_SINCE}'",
             )  # fmt: skip
 
 
 def _said_version(environment: _Environment) -> str:
     """The version in the package's own `__init__.py`, "" where there is none."""
     path = environment.site / ROOT / "__init__.py"
-    text = path.read_text("utf-8", "replace")[:100_000] if path.is_file() else ""
+    text = (read_regular(path, 100_000) or b"").decode("utf-8", "replace")
     match = re.search(r"""(?m)^__version__\s*=\s*["']([^"']+)""", text)
     return match[1] if match else ""
 
@@ -351,9 +424,15 @@ def _requirements(environment: _Environment) -> Iterator[Finding]:
         if numpy and _number(numpy).major >= 2 and _number(each.version) < _NUMPY_2_SINCE:
             yield _finding(
                 "NUMPY", Severity.ERROR, each.title, f"it was compiled against NumPy 1, and NumPy {numpy} is installed",
-                "the import fails, or the process ends", f"{environment.folder}/bin/python -m pip install 'numpy<2'",
+                "the import fails, or the process ends", f"{environment.pip} install 'numpy<2'",
             )  # fmt: skip
     for each in (e for e in environment.installed if e in environment.runtimes or e.name.startswith(ROOT)):
+        wrong = [text for text in each.requires if not is_requirement(text)]
+        if wrong:
+            yield _finding(
+                "REQUIRES", Severity.ERROR, each.title, f"no installer can read its requirement {wrong[0][:100]!r}",
+                "pip refuses it, or leaves out what it needs", _again(environment, each.name),
+            )  # fmt: skip
         unmet = [
             (wanted, have)
             for wanted, have in _wanted(each, environment)
@@ -364,10 +443,10 @@ def _requirements(environment: _Environment) -> Iterator[Finding]:
                 f"{wanted} ({f'{have} is installed' if have else 'nothing of it is installed'})"
                 for wanted, have in unmet
             )
-            names = " ".join(f"'{wanted}'" for wanted, _ in unmet)
+            names = shlex.join(str(wanted) for wanted, _ in unmet)
             yield _finding(
                 "REQUIRES", Severity.ERROR, each.title, f"it requires {listing}",
-                "its import or its providers fail", f"{environment.folder}/bin/python -m pip install {names}",
+                "its import or its providers fail", f"{environment.pip} install {names}",
             )  # fmt: skip
 
 
@@ -376,9 +455,10 @@ def _wanted(each: _Distribution, environment: _Environment) -> Iterator[tuple[Re
     for text in each.requires:
         try:
             wanted = Requirement(text)
-        except InvalidRequirement:
+            counts = applies(wanted, {"python_version": environment.python} if environment.python else {})
+        except InvalidRequirement:  # a finding of its own
             continue
-        if not wanted.marker or wanted.marker.evaluate({"extra": "", "python_version": environment.python}):
+        if counts:
             yield wanted, environment.version_of(str(canonicalize_name(wanted.name)))
 
 
@@ -425,7 +505,7 @@ def _loading(
     if not environment.runtimes and not environment.here:
         yield _finding(
             "NONE", Severity.WARNING, str(environment.folder), "no ONNX Runtime is installed in it", "there is nothing to look at",
-            f"{environment.folder}/bin/python -m pip install onnxruntime",
+            f"{environment.pip} install onnxruntime",
         )  # fmt: skip
 
 
@@ -446,7 +526,7 @@ def _where_from(missing: tuple[str, ...]) -> str:
 def _system(environment: _Environment) -> Iterator[Finding]:
     """Another ONNX Runtime outside of the environment that it can see."""
     config = environment.folder / "pyvenv.cfg"
-    text = config.read_text("utf-8", "replace") if config.is_file() else ""
+    text = (read_regular(config, 100_000) or b"").decode("utf-8", "replace")
     values = dict(re.findall(r"(?m)^([\w-]+)\s*=\s*(.*?)\s*$", text))
     if values.get("include-system-site-packages", "").lower() != "true" or "home" not in values:
         return
@@ -460,5 +540,5 @@ def _system(environment: _Environment) -> Iterator[Finding]:
         if (prefix / place / ROOT).is_dir():
             yield _finding(
                 "SYSTEM", Severity.WARNING, str(prefix / place / ROOT), "the environment sees the system's packages, and onnxruntime is among them",
-                "where the environment's own is removed, the system's is imported in silence", f"make it again without --system-site-packages: python3 -m venv --clear {environment.folder}",
+                "where the environment's own is removed, the system's is imported in silence", f"make it again without --system-site-packages: python3 -m venv --clear {_quoted(environment.folder)}",
             )  # fmt: skip

@@ -64,7 +64,7 @@ def document_text(value: Any, indent: int | None) -> str:
 def printable_json(text: str) -> str:
     """The same JSON, which does nothing to a terminal: C1 and bidi controls are escapes in it, as C0 controls are in any JSON.
 
-    A byte of a file's name that is no UTF-8 is an escape too (`\\udcff`).
+    A byte of a file's name that is not UTF-8 is an escape too (`\\udcff`).
     """
     if text.isprintable():
         return text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.metadata import parse_email
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -16,7 +17,7 @@ from stackbuild.core.errors import UsageError
 
 __all__ = [
     "Claim", "InvalidRequirement", "InvalidSpecifier", "InvalidVersion", "InvalidWheelFilename", "Requirement", "SpecifierSet", "Version",
-    "canonicalize_name", "distribution_of", "parse_email", "parse_tag", "parse_wheel_filename",
+    "applies", "canonicalize_name", "distribution_of", "is_requirement", "parse_email", "parse_tag", "parse_wheel_filename",
 ]  # fmt: skip
 
 
@@ -27,6 +28,29 @@ def split_label(file_name: str) -> tuple[str, str]:
     """A wheel's file name without the label of a variant (PEP 825, a draft), and that label; "" for a plain wheel."""
     match = _VARIANT.fullmatch(file_name)
     return (f"{match['plain']}.whl", match["label"]) if match else (file_name, "")
+
+
+def is_requirement(text: str) -> bool:
+    """Whether installers can read a `Requires-Dist` and compare what its marker compares."""
+    try:
+        applies(Requirement(text), {})
+    except InvalidRequirement:
+        return False
+    return True
+
+
+def applies(requirement: Requirement, environment: dict[str, str]) -> bool:
+    """Whether a requirement counts without extras, in this Python's environment with those changes.
+
+    Raises InvalidRequirement where its marker compares what has no such comparison (`os_name ~= "posix"`). A version of
+    this machine that is none (`platform_release`) is not the requirement's fault: it counts then.
+    """
+    try:
+        return not requirement.marker or requirement.marker.evaluate({"extra": "", **environment})
+    except (UndefinedComparison, UndefinedEnvironmentName) as error:
+        raise InvalidRequirement(str(error)) from None
+    except InvalidVersion:
+        return True
 
 
 def distribution_of(file_name: str) -> tuple[str, str]:

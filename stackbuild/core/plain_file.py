@@ -36,6 +36,21 @@ def read_plain(folder: Path, name: str, limit: int) -> bytes | None:
             return None
 
 
+def read_regular(path: Path, limit: int) -> bytes | None:
+    """The first `limit` bytes of the regular file that `path` leads to, links followed; None where it leads to none.
+
+    Nothing is waited for: a FIFO or a device is no such file.
+    """
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        return _read(file, limit) if stat.S_ISREG(os.fstat(file).st_mode) else None
+    finally:
+        os.close(file)
+
+
 def _read(file: int, limit: int) -> bytes:
     pieces = []
     while limit and (piece := os.read(file, min(limit, 1 << 20))):

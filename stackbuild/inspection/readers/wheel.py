@@ -104,15 +104,6 @@ def required_names(requires: tuple[str, ...], *, extras: bool = True) -> tuple[s
     return tuple(names)
 
 
-def is_requirement(text: str) -> bool:
-    """Whether installers can read a `Requires-Dist`."""
-    try:
-        Requirement(text)
-    except InvalidRequirement:
-        return False
-    return True
-
-
 def is_specifier(text: str) -> bool:
     """Whether installers can read a `Requires-Python`; an empty one says nothing."""
     try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
+import shlex
 import shutil
 import sys
 from collections.abc import Callable
@@ -249,3 +251,49 @@ def test_a_missing_file_is_found_on_every_python(tmp_path: Path, monkeypatch: py
     uninstalled_after(venv)
     monkeypatch.setattr(PathDistribution, "files", property(lambda self: []))
     assert "SB-VENV-MISSING" in {finding.rule for finding in venv.report().findings}
+
+
+@pytest.mark.parametrize("file", ["METADATA", "RECORD"])
+def test_a_fifo_is_not_waited_for(tmp_path: Path, file: str) -> None:
+    venv = Venv(tmp_path)
+    venv.runtime("onnxruntime", "1.22.1", shared=library())
+    path = venv.site / "onnxruntime-1.22.1.dist-info" / file
+    path.unlink()
+    os.mkfifo(path)
+    found = next(f for f in venv.report().findings if f.rule == "SB-VENV-DAMAGED")
+    assert found.subject.endswith(file) and found.found == "it is not a regular file"
+
+
+def test_a_sparse_giant_and_endless_metadata_are_refused(tmp_path: Path) -> None:
+    venv = Venv(tmp_path)
+    venv.runtime("onnxruntime", "1.22.1", shared=library())
+    os.truncate(venv.site / "onnxruntime-1.22.1.dist-info/METADATA", 1 << 40)
+    assert "it is longer than 64 MiB" in {f.found for f in venv.report().findings}
+    os.truncate(venv.site / INIT, 1 << 40)
+    with pytest.raises(UsageError, match="1100 GB") as refused:
+        venv.report()
+    assert INIT in refused.value.next
+
+
+def test_a_marker_that_cannot_be_compared_is_a_finding(tmp_path: Path) -> None:
+    venv = Venv(tmp_path)
+    venv.runtime("onnxruntime", "1.22.1", shared=library())
+    venv.install("onnxruntime-x", "1.0", requires=('numpy; os_name ~= "posix"',))
+    found = next(f for f in venv.report().findings if f.rule == "SB-VENV-REQUIRES")
+    assert "no installer can read its requirement 'numpy; os_name ~= \"posix\"'" in found.found
+
+
+@pytest.mark.parametrize("name", ["onnxruntime$(touch pwned);x", "-rhttps:x", "onnx runtime"])
+def test_no_command_holds_a_name_that_is_none(tmp_path: Path, name: str) -> None:
+    venv = Venv(tmp_path / "a folder;$(b)")
+    venv.runtime("onnxruntime", "1.22.1", shared=library())
+    (venv.site / "onnxruntime-1.22.1.dist-info/METADATA").write_text(f"Name: {name}\nVersion: 1.22.1\n")
+    (venv.site / INIT).unlink()
+    findings = venv.report().findings
+    assert "its name is not that of a distribution" in next(f.found for f in findings if f.rule == "SB-VENV-DAMAGED")
+    commands = [f.fix for f in findings if "pip" in f.fix]
+    assert len(commands) > 1
+    for command in commands:
+        assert name not in command
+        assert all("$" not in word or str(venv.root) in word for word in shlex.split(command))
+        assert f"'{venv.root}" in command

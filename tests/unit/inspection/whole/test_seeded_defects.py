@@ -600,6 +600,11 @@ DEFECTS: dict[str, tuple[str, Callable[[], bytes], str]] = {
         parts(metadata=GOOD.metadata + "Requires-Dist: torch>=2.x; and more\n"),
         "",
     ),
+    "requirement that cannot be compared": (
+        "SB-META-REQUIRES",
+        parts(metadata=GOOD.metadata + 'Requires-Dist: numpy; os_name ~= "posix"\n'),
+        "",
+    ),
     "python that does not parse": ("SB-META-REQUIRES", parts(metadata=GOOD.metadata + "Requires-Python: three\n"), ""),
     "wheel format of the future": ("SB-META-WHEEL-VERSION", parts(wheel_version="2.0"), ""),
     "no wheel format": ("SB-META-WHEEL-VERSION", parts(wheel_version=""), ""),
