@@ -25,7 +25,9 @@ SHADOWED = RuleDescription(
     "SB-RUN-SHADOWED", Severity.ERROR, "What is imported is not what was installed",
     when="A top-level package of the wheel is imported from outside the clean environment.",
     why="The result would be about other code than the wheel's.",
-    fix="Report it as a bug of stackbuild, with the path in the finding.", link="", needs="",
+    fix="Rename a package that has the name of a module of Python itself; users would get that module too. Report any other "
+    "path as a bug of stackbuild.",
+    link="", needs="",
 )  # fmt: skip
 OVERWRITTEN = RuleDescription(
     "SB-RUN-OVERWRITTEN", Severity.ERROR, "What is installed is not what the wheels hold",

@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from importlib.metadata import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -111,7 +112,16 @@ def _spelt(version: Iterable[int]) -> str:
 def make_venv(
     folder: Path, host: PythonHost, readable: tuple[Path, ...], check: Callable[[], None]
 ) -> tuple[ProbeSandbox, ProbeResult]:
-    """A new virtual environment in `folder`, made in a sandbox: the sandbox around it, and how making it ended."""
+    """A new virtual environment in `folder`, made in a sandbox: the sandbox around it, and how making it ended.
+
+    Raises MachineLacks where stackbuild's pip cannot install into such a Python, which is not the wheel's fault.
+    """
+    pip = metadata("pip")
+    if not Claim((), pip["Requires-Python"] or "").fits(host.version):
+        raise MachineLacks(
+            f"stackbuild's pip {pip['Version']} is for Python {pip['Requires-Python']}; {host.python} has {host.version}",
+            next="name a newer Python by --python, or a root that has one by --root",
+        )
     maker = ProbeSandbox(folder, host.python, readable, root=host.root, check=check)
     result = maker.furnish(_venv_command(host.python, folder / "env"), _SECONDS)
     return replace(maker, python=folder / "env" / "bin" / "python"), result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from stackbuild.core.digest import Json
@@ -52,8 +53,13 @@ def _judge(name: str, answer: dict[str, Json], sandbox: ProbeSandbox, tail: str)
         return [IMPORT.finding(name, str(answer["error"]) + (f"; it printed: {tail}" if tail else ""))]
     file = str(answer.get("file", ""))
     if file and not Path(file).is_relative_to(sandbox.folder):
-        return [SHADOWED.finding(name, f"imported from {file}")]
+        own = " of the standard library" if _STANDARD.search(file) else ""
+        return [SHADOWED.finding(name, f"imported from {file}{own}")]
     return []
+
+
+_STANDARD = re.compile(r"/lib(64)?/python3\.\d+/(?!(site|dist)-packages/)")
+"""In the path of a module that comes with Python."""
 
 
 def _lists(subject: Subject, answer: dict[str, Json]) -> str:
