@@ -5,10 +5,24 @@ from __future__ import annotations
 import io
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
-from stackbuild.views.console import Group, SafeConsole, Text, alarm, err, out, print_json, print_text, table
+from stackbuild.hipify.tree.preview import Change
+from stackbuild.views.console import (
+    Group,
+    SafeConsole,
+    Text,
+    alarm,
+    err,
+    forget_consoles,
+    out,
+    print_json,
+    print_text,
+    table,
+)
+from stackbuild.views.hipify import draw_diff
 
 HOSTILE = "name\x1b]0;owned\x07\x1b[2J\x9b31m\u202etxt.so\r\x08\u2028"
 
@@ -82,3 +96,15 @@ def test_json_holds_no_control_and_reads_back(encoding: str, monkeypatch: pytest
 
 def test_every_console_of_the_command_is_such_a_one() -> None:
     assert all(isinstance(console, SafeConsole) for console in (out(), err(), alarm()))
+
+
+@pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "pipe"])
+def test_a_diff_keeps_its_tabs_in_a_pipe_alone(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = _Stream(terminal=terminal)
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setenv("NO_COLOR", "1")
+    forget_consoles()
+    draw_diff([Change("a.cu", Path("a.cu"), b"\tx\n", b"\ty \x1b]0;t\x07\n")])
+    forget_consoles()
+    assert ("+\ty \x1b]0;t\x07\n" in stream.written) is not terminal
+    assert ("\\x1b]0;t" in stream.written) is terminal
