@@ -40,7 +40,7 @@ _EXTENSION = re.compile(r"onnxruntime_pybind11_state(?:\.cpython-3(\d+)|\.abi3)?
 _NAME = re.compile(r"[A-Z0-9]([A-Z0-9._-]*[A-Z0-9])?", re.IGNORECASE | re.ASCII)
 """A distribution's name (packaging.python.org, Names and normalization): no option and nothing for a shell."""
 TEXT_BYTES = 64 << 20
-"""Bytes of a METADATA or RECORD; ROCm's own wheels of 40,000 files have 6 MB."""
+"""The most bytes of a METADATA or RECORD that are read: half a million rows of 128 bytes."""
 CONTENT_BYTES = 32 << 30
 """Bytes of all files of `onnxruntime/` that are compared with RECORD."""
 _PLUGIN_SINCE = Version("1.23")
