@@ -96,7 +96,8 @@ def walk(
     folder that is not wanted is left out with it.
 
     No call recurses and no link is followed. Raises OutOfBounds at an entry that is too deep or whose path is too long,
-    Stopped soon after a signal, and OSError; with `lenient` such an entry, a folder that cannot be read and what goes meanwhile are left out.
+    Stopped soon after a signal, and OSError; with `lenient` such an entry, a folder that cannot be read and what goes
+    meanwhile are left out.
     """
     todo = [("", 0)]
     while todo:
@@ -169,16 +170,16 @@ def survey(root: Path, bounds: Bounds = BOUNDS) -> tuple[Entry, ...]:
     """
     with open_folder(root) as top:
         walked = []
-        size = stored = 0
+        size = blocks = 0
         for one in walk(top, bounds):
             walked.append(one)
             if one.kind == "f":
                 size += one.status.st_size
-                stored += one.status.st_blocks * 512
+                blocks += one.status.st_blocks
             _refuse_beyond(bounds, one, len(walked), size)
-        if size > bounds.sparse + 8 * stored:
+        if size > bounds.sparse + 8 * 512 * blocks:
             what = (
-                f"its files are {size >> 30} GiB long and take {stored >> 20} MiB of the disk: they are nearly all holes"
+                f"its files are {size >> 30} GiB long and take {blocks >> 11} MiB of the disk: they are nearly all holes"
             )
             raise OutOfBounds(what, next=WHOLESOME)
         if len(walked) <= SERIAL_FILES and size <= SERIAL_BYTES:
