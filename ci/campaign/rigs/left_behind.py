@@ -45,6 +45,13 @@ def no_setid(bench: BuildBench, done: Done) -> str:
     return "setuid or setgid is in the store" if any(mode & (stat.S_ISUID | stat.S_ISGID) for mode in modes) else ""
 
 
+def nobody_elses(bench: BuildBench, done: Done) -> str:
+    folders = [path for path in (bench.tree("hostile"), *bench.tree("hostile").rglob("*")) if path.is_dir()]
+    if len(folders) < 3:
+        return "the output is not there"
+    return "others may write to the store" if any(path.stat().st_mode & 0o022 for path in folders) else ""
+
+
 def not_the_disk(bench: BuildBench, done: Done) -> str:
     return "the step's words were taken for the disk's" if "disk is full" in done.stderr else ""
 
@@ -115,6 +122,13 @@ def leftovers() -> Iterator[Leftover]:
     )
     yield Leftover("many files", "cd /out; perl -e 'for (1..20000) { open(F, \">\", $_); }'")
     yield Leftover("a sparse file", "truncate -s 2G /out/s", (0, 4))
+    yield Leftover("a file that is all holes", "truncate -s 40G /out/s", (4,))
+    yield Leftover(
+        "folders that all may write to",
+        "mkdir -m 1777 /out/d; mkdir -m 777 /out/e; chmod 777 /out; touch /out/d/x",
+        check=nobody_elses,
+    )
+    yield Leftover("takes its build tree away", 'cd /; mv "$OLDPWD" "$OLDPWD.z"; ln -s /nonexist "$OLDPWD"; exit 3', (4,))
     yield Leftover(
         "says that the disk is full", "echo 'fatal: No space left on device' >&2; exit 1", (4,), not_the_disk
     )
