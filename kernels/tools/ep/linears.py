@@ -45,14 +45,14 @@ class Addmm:
     after: tuple[int, ...] = (2, 5, 16)
     bias: tuple[int, ...] = (16,)
     attributes: dict[str, float | int] = field(default_factory=dict)
-    given: str = ""  # "w" or "c": an input of the graph, not a constant
+    extra_input: str = ""  # "w" or "c": an input of the graph, not a constant
 
     def write(self, s: GraphBuilder) -> str:
         """The three nodes."""
         weight = (16, 12) if self.attributes.get("transB") else (12, 16)
         a = _shape(s, s.graph_input("x", 2, 5, 12), *self.before)
-        w = s.graph_input("w", *weight) if self.graph_input == "w" else s.weight(*weight)
-        c = s.graph_input("c", *self.bias) if self.graph_input == "c" else s.weight(*self.bias)
+        w = s.graph_input("w", *weight) if self.extra_input == "w" else s.weight(*weight)
+        c = s.graph_input("c", *self.bias) if self.extra_input == "c" else s.weight(*self.bias)
         return _shape(s, s.op("Gemm", a, w, c, **self.attributes), *self.after)
 
 
@@ -90,8 +90,8 @@ def _lookalikes() -> Iterator[tuple[str, Write, Steps | None]]:
     yield "addmm of x transposed, relu", _relu(Addmm(before=(12, 10), attributes={"transA": 1})), Steps(0, 4)
     for bias in ((10, 16), (10, 1), (1,)):
         yield f"addmm with a bias of {bias}, relu", _relu(Addmm(bias=bias)), Steps(0, 4)
-    yield "addmm of two inputs, relu", _relu(Addmm(given="w")), Steps(0, 4)
-    yield "addmm with a bias given, relu", _relu(Addmm(given="c")), Steps(0, 4)
+    yield "addmm of two inputs, relu", _relu(Addmm(extra_input="w")), Steps(0, 4)
+    yield "addmm with a bias given, relu", _relu(Addmm(extra_input="c")), Steps(0, 4)
     yield "linear of one, residual, norm", lambda s: norm(s, s.op("Add", linear(s, s.graph_input("x", 2, 5, 12), 12, 1), s.graph_input("r", 2, 5, 16)), 16), None
     yield "addmm to other rows, residual, norm", lambda s: norm(s, s.op("Add", Addmm(after=(20, 8)).write(s), s.graph_input("r", 20, 8)), 8), Steps(2)
     yield "addmm used twice", _used_twice, Steps(1, 3)

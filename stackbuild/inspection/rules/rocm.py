@@ -15,7 +15,7 @@ from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, SubjectEviden
 from stackbuild.inspection.rules.variants import alternatives
 from stackbuild.tables.targets import normal
 
-#: ROCm major → soname number of each library (facts: ROCm 10 keeps the sonames of 7; Debian 13 ships HIP 5.7).
+#: ROCm major → soname number of each library. ROCm 10 keeps those of 7, Debian 13 has HIP 5.7.
 SONAMES: dict[int, dict[str, int]] = {
     5: {"libamdhip64.so": 5, "librocblas.so": 3, "libhipblas.so": 1, "libhiprtc.so": 5},
     6: {"libamdhip64.so": 6, "librocblas.so": 4, "libhipblas.so": 2, "libhiprtc.so": 6},

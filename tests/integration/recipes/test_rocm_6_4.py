@@ -136,7 +136,7 @@ def test_a_flipped_bit_in_the_mirror_is_named(bench: RecipeBench) -> None:
 
 
 def test_a_hipify_that_fails_without_a_word_is_noticed(bench: RecipeBench) -> None:
-    """amd_hipify.py takes what hipify-perl printed, however it ended; the empty file compiles (facts: not detected upstream)."""
+    """amd_hipify.py takes what hipify-perl printed, however it ended; the empty file compiles, which upstream does not notice."""
     recipe = bench.folder / "mute.yaml"
     text = (bench.folder / "rocm-6.4.yaml").read_text()
     mute = "_KERNEL: false\n      HIPIFY: /src/onnxruntime/mute/hipify-perl\n"

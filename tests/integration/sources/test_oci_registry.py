@@ -122,4 +122,4 @@ def test_a_blob_that_rots_in_the_registry_is_never_unpacked(pushed: tuple[str, s
 
 def test_an_image_that_is_not_there_is_named(registry: str) -> None:
     with pytest.raises(MachineLacks, match="gone"):
-        image.ask(f"{registry}/rocm/gone:1")
+        image.ask(f"{registry}/rocm/gone:1", None)
