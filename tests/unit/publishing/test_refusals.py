@@ -251,7 +251,7 @@ def test_a_full_disk_is_not_filled_with_parts_of_files(tmp_path: Path, monkeypat
         target.write_bytes(source.read_bytes()[:100])
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("stackbuild.publishing.placement.shutil.copyfile", cut)
+    monkeypatch.setattr("stackbuild.publishing.placement.copy_file", cut)
     with pytest.raises(MachineLacks, match="disk of the index is full"):
         publish((small_wheel(tmp_path / "a"),), tmp_path / "simple")
     assert not files_of(tmp_path / "simple")
@@ -260,13 +260,12 @@ def test_a_full_disk_is_not_filled_with_parts_of_files(tmp_path: Path, monkeypat
 def test_a_wheel_that_is_written_to_meanwhile_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its digest was taken before: the pages would name other bytes than lie there."""
     wheel = small_wheel(tmp_path / "a")
-    copyfile = shutil.copyfile
 
     def late(source: Path, target: Path) -> None:
         source.write_bytes(source.read_bytes() + b"\0")
-        copyfile(source, target)
+        shutil.copyfile(source, target)
 
-    monkeypatch.setattr("stackbuild.publishing.placement.shutil.copyfile", late)
+    monkeypatch.setattr("stackbuild.publishing.placement.copy_file", late)
     with pytest.raises(UsageError, match="was written to while it was published"):
         publish((wheel,), tmp_path / "simple")
     assert not files_of(tmp_path / "simple")
