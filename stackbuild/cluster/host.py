@@ -259,9 +259,9 @@ class StepHost:
             if store.find(task.step.key) is None:
                 for one in task.inputs:
                     _take_input(one, context)
-            built = perform(task.step, {one.step: one.tree for one in task.inputs}, context)
+            built = perform(task.step, task.trees, context)
             if task.anew and store.check(built.tree):
-                built = perform(task.step, {one.step: one.tree for one in task.inputs}, context)
+                built = perform(task.step, task.trees, context)
             _hand_over(task, context)
             running.is_done = True
         return running.outcome("made", built)
@@ -338,7 +338,7 @@ def _hand_over(task: StepTask, context: BuildContext) -> None:
     assert sharing is not None and record is not None
     if "remote" in record.notes:
         return
-    content_key = task.step.content_key({one.step: one.tree for one in task.inputs})
+    content_key = task.step.content_key(task.trees)
     for pusher in sharing.pushers:
         pusher.check = task.anew
         push = pusher.push(record, content_key)

@@ -40,6 +40,11 @@ class StepTask:
     anew: bool = False
     trusted: tuple[str, ...] = ()
 
+    @property
+    def trees(self) -> dict[str, str]:
+        """Digests of the inputs' trees by the step that made them."""
+        return {one.step: one.tree for one in self.inputs}
+
 
 @dataclass(frozen=True)
 class Failure:

@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 __all__ = [
+    "NAME_MAX",
     "Field",
     "Model",
     "PathText",
@@ -30,15 +31,15 @@ __all__ = [
     "model_validator",
 ]
 
-LONGEST_NAME, LONGEST_PATH = 255, 4095
-"""Bytes that Linux takes (NAME_MAX and PATH_MAX of <linux/limits.h>, without the zero byte at a path's end)."""
+NAME_MAX, PATH_MAX = 255, 4095
+"""Bytes that Linux takes (<linux/limits.h>; PATH_MAX without the zero byte at a path's end)."""
 
 
 def _fits(path: str) -> str:
     """The path as it is. Raises ValueError where no file can have it."""
-    names = [name.encode("utf-8", "surrogatepass") for name in path.split("/")]
-    if max(map(len, names)) > LONGEST_NAME or sum(map(len, names)) + len(names) - 1 > LONGEST_PATH:
-        raise ValueError(f"it is too long for a path: at most {LONGEST_NAME} bytes a name and {LONGEST_PATH} in all")
+    data = path.encode("utf-8", "surrogatepass")
+    if len(data) > PATH_MAX or max(map(len, data.split(b"/"))) > NAME_MAX:
+        raise ValueError(f"it is too long for a path: at most {NAME_MAX} bytes a name and {PATH_MAX} in all")
     return path
 
 

@@ -8,7 +8,7 @@ import re
 from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
-from stackbuild.core.model import Field, Model, field_validator, model_validator
+from stackbuild.core.model import NAME_MAX, Field, Model, field_validator, model_validator
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,47}$")]
 """A name of a component or source: lower case letters, digits, `-` and `_`; it becomes a path, `/build/NAME`."""
@@ -123,7 +123,7 @@ class Hipify(Model):
     )
     patches: str | None = Field(
         None,
-        max_length=255,
+        max_length=NAME_MAX,
         pattern=r"^[a-z0-9][a-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$",
         description="A folder of patches for the converted source, below `patches/` beside the recipe or of stackbuild.",
     )

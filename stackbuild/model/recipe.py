@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from stackbuild.core.model import Field, Model, PathText, field_validator, model_validator
+from stackbuild.core.model import NAME_MAX, Field, Model, PathText, field_validator, model_validator
 from stackbuild.core.versions import numbers
 from stackbuild.model.components import REQUIREMENT, AnyComponent, Name, OptionName, Scalar, Wheel, requirement_meant
 from stackbuild.model.gates import Gate
@@ -167,7 +167,7 @@ class Source(Model):
 
     bundled: str | None = Field(
         None,
-        max_length=255,
+        max_length=NAME_MAX,
         pattern=r"^[a-z][a-z0-9/_-]*$",
         description="A folder that ships with stackbuild, such as `kernels`.",
     )
@@ -188,7 +188,7 @@ class Source(Model):
     )
     patches: str | None = Field(
         None,
-        max_length=255,
+        max_length=NAME_MAX,
         pattern=r"^[a-z0-9][a-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$",
         description="A folder of patches, `COMPONENT/VERSION`, below `patches/` beside the recipe or of stackbuild.",
     )

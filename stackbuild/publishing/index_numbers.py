@@ -41,7 +41,7 @@ class IndexNumbers:
 
     def remember(self, names: Iterable[str], number: int, sha256: str) -> None:
         """Note a state under each name. A number never sinks, also where two processes write. Raises UsageError."""
-        self._write({name: [number, sha256] for name in names if self.last(name) <= number}, ())
+        self._write({name: [number, sha256] for name in names}, ())
 
     def forget(self, name: str) -> None:
         """Raises UsageError."""

@@ -26,7 +26,7 @@ from stackbuild.publishing.statements import STATEMENT_TYPE, envelope_name, is_s
 from stackbuild.remote.faults import RemoteFault
 from stackbuild.remote.protocol import RemoteWriter
 from stackbuild.remote.registry import MANIFEST_TYPE
-from stackbuild.remote.trees import MOST_MANIFEST, Layer, layer_in, layer_of
+from stackbuild.remote.trees import MOST_MANIFEST, Layer, blob_pieces, layer_in, layer_of
 
 ARTIFACT_TYPE = "application/vnd.stackbuild.release.v1"
 EMPTY_TYPE = "application/vnd.oci.empty.v1+json"
@@ -162,14 +162,11 @@ def _refuse_unsigned(before: Mapping[str, Layer], tag: str, writer: RemoteWriter
 
 
 def _blob(writer: RemoteWriter, layer: Layer) -> bytes:
-    """A small blob, compared with its digest. Raises RemoteFault."""
-    data = b""
+    """A small blob, compared with its length and digest. Raises RemoteFault."""
+    if layer.size > MOST_SIGNATURE:
+        raise RemoteFault(f"a signature of {layer.size} bytes; {MOST_SIGNATURE} are read at most", blob=layer.digest)
     with writer.blob(layer.digest, lambda count: None) as reader:
-        while len(data) <= MOST_SIGNATURE and (piece := reader.read(MOST_SIGNATURE + 1)):
-            data += piece
-    if digest.of_bytes(data) != layer.digest:
-        raise RemoteFault("a blob with other bytes than its digest", blob=layer.digest)
-    return data
+        return b"".join(blob_pieces(reader, layer))
 
 
 def _sums(layers: Mapping[str, Layer]) -> bytes:

@@ -121,7 +121,7 @@ def read_tree(reader: RemoteReader, record: RemoteRecord, count: Count) -> Remot
     if text_blob != Layer(record.tree, record.manifest_size) or text_blob.size > MOST_TEXT:
         raise RemoteFault("the tree's manifest is another's", blob=f"t-{record.tree}", expected=record.tree, got=text_blob.digest)  # fmt: skip
     with reader.blob(text_blob.digest, count) as stored:
-        data = b"".join(_pieces(stored, text_blob))
+        data = b"".join(blob_pieces(stored, text_blob))
     text = data.decode("utf-8", "surrogateescape")
     entries = entries_of(text, record.size)
     packs = packs_of(entries)
@@ -130,7 +130,7 @@ def read_tree(reader: RemoteReader, record: RemoteRecord, count: Count) -> Remot
     return RemoteTree(text, entries, tuple(zip(packs, layers, strict=True)))
 
 
-def _pieces(stored: BlobReader, layer: Layer) -> Iterator[bytes]:
+def blob_pieces(stored: BlobReader, layer: Layer) -> Iterator[bytes]:
     """The bytes of a blob. Raises RemoteFault at the byte that is one too many, and where length or digest differ."""
     hasher, size = hashlib.sha256(), 0
     while piece := stored.read(CHUNK):
@@ -192,7 +192,7 @@ def read_pack(reader: RemoteReader, pack: Pack, layer: Layer, out: Path | None, 
     if layer.size > pack.size + pack.size // 128 + 1024:
         raise RemoteFault("a pack is larger than what is in it", blob=layer.digest, expected=f"{pack.size} bytes inflated")  # fmt: skip
     with reader.blob(layer.digest, count) as stored:
-        source = _BlobReader(_pieces(stored, layer))
+        source = _BlobReader(blob_pieces(stored, layer))
         inflater = ZstdDecompressor(max_window_size=WINDOW).stream_reader(cast(IO[bytes], source), read_size=CHUNK)
         try:
             for entry in pack.files:
