@@ -201,6 +201,12 @@ def arguments(code: str, open_at: int) -> tuple[list[tuple[int, int]], int] | No
     return None
 
 
+def call_arguments(code: str, end: int) -> tuple[list[tuple[int, int]], int] | None:
+    """The same for the call of the name that ends at `end`. None where no `(` follows the name."""
+    open_at = skip_space(code, end)
+    return arguments(code, open_at) if code.startswith("(", open_at) else None
+
+
 def without_brackets(text: str) -> str:
     """A text without the round brackets around it."""
     text = text.strip()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from stackbuild.hipify.cpp.braces import Braces, Span
-from stackbuild.hipify.cpp.scan import arguments, back_token, is_name_char, qualifier, skip_space
+from stackbuild.hipify.cpp.scan import back_token, call_arguments, is_name_char, qualifier, skip_space
 
 _BRACKET = re.compile(r"([()])")
 _FUNCTION = re.compile(r"\)\s*(?:const|noexcept|override|final|mutable|volatile|&&?|->[^{;]*|\s)*\Z")
@@ -108,8 +108,7 @@ class Scopes:
 
     def _body(self, end: int) -> Span | None:
         """The body of the function whose name ends at an offset."""
-        open_at = skip_space(self._code, end)
-        parameters = arguments(self._code, open_at) if self._code.startswith("(", open_at) else None
+        parameters = call_arguments(self._code, end)
         if parameters is None or not (head := _BODY.match(self._code, parameters[1] + 1)):
             return None
         number = self._braces.opening_at(head.end() - 1)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from stackbuild.hipify.cpp.scan import arguments, back_space, is_name_char, skip_space
+from stackbuild.hipify.cpp.scan import arguments, back_space, call_arguments, is_name_char, skip_space
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.catalogue import LintMatch
 from stackbuild.hipify.lint.cpp import arithmetic, levels, types
@@ -92,8 +92,7 @@ def _macros(view: View) -> Iterator[tuple[str, str]]:
 
 
 def _call_end(code: str, at: int) -> int | None:
-    open_at = skip_space(code, at)
-    parsed = arguments(code, open_at) if code.startswith("(", open_at) else None
+    parsed = call_arguments(code, at)
     return parsed[1] + 1 if parsed else None
 
 
@@ -321,8 +320,7 @@ def partial_masks(view: View) -> Iterator[LintMatch]:
         if name not in view.words:
             continue
         for at in view.own(name):
-            open_at = skip_space(view.code, at + len(name))
-            parsed = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
+            parsed = call_arguments(view.code, at + len(name))
             if not parsed or not parsed[0]:
                 continue
             mask = " ".join(view.text[slice(*parsed[0][0])].split())

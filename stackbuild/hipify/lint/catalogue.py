@@ -8,6 +8,8 @@ from stackbuild.model.findings import Severity
 
 LintMatch = tuple[int, str, tuple[str, ...]]
 """Where a rule applies: an offset of the text, the id of the rule, and the words that fill its `found` and `fix`."""
+BRAIN_FLOATS = ("__nv_bfloat16", "nv_bfloat16", "__nv_bfloat162", "nv_bfloat162")
+"""CUDA's types of bfloat16 and of pairs of it."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from stackbuild.hipify.cpp.scan import arguments, skip_space
+from stackbuild.hipify.cpp.scan import call_arguments, skip_space
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.catalogue import LintMatch
 from stackbuild.hipify.lint.cpp.branches import guard
@@ -98,8 +98,7 @@ def launch_bounds(view: View) -> Iterator[LintMatch]:
     if "__launch_bounds__" not in view.words:
         return
     for at in view.places("__launch_bounds__"):
-        open_at = skip_space(view.code, at + len("__launch_bounds__"))
-        parsed = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
+        parsed = call_arguments(view.code, at + len("__launch_bounds__"))
         if parsed and len(parsed[0]) >= 2:
             yield at, "LINT-LAUNCH-BOUNDS", ()
 

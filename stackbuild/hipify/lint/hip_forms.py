@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from stackbuild.hipify.cpp.directives import Include
-from stackbuild.hipify.cpp.scan import arguments, qualifier, skip_space
+from stackbuild.hipify.cpp.scan import call_arguments, qualifier
 from stackbuild.hipify.cpp.source_text import View
-from stackbuild.hipify.lint.catalogue import LintMatch
+from stackbuild.hipify.lint.catalogue import BRAIN_FLOATS, LintMatch
 from stackbuild.hipify.passes import own_overloads
 
 # Calls whose last arguments CUDA lets out: how many arguments HIP wants, and what to add. Read in HIP 6.4's headers.
@@ -51,7 +51,6 @@ HEADERS = {
 }  # fmt: skip
 _WITH_DEFAULTS, _GROUPS = frozenset(DEFAULTS), frozenset(GROUPS)  # a set meets another by the shorter one
 _CALL_OF_MEMBER = re.compile(r"\.\w+\s*\(")
-_BF16 = ("__nv_bfloat16", "nv_bfloat16", "__nv_bfloat162", "nv_bfloat162")
 _BEFORE = 3000
 """So many characters before a shuffle its value may be declared."""
 _SHUFFLE = re.compile(r"__shfl\w*")
@@ -64,8 +63,7 @@ def defaults(view: View) -> Iterator[LintMatch]:
     for name in sorted(view.words & _WITH_DEFAULTS):
         wanted, fix = DEFAULTS[name]
         for at in view.own(name):
-            open_at = skip_space(view.code, at + len(name))
-            parsed = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
+            parsed = call_arguments(view.code, at + len(name))
             if parsed and 1 < len(parsed[0]) < wanted:
                 yield at, "LINT-DEFAULTS", (name, str(len(parsed[0])), str(wanted), fix)
 
@@ -86,16 +84,15 @@ def groups(view: View) -> Iterator[LintMatch]:
 
 def brain_floats(view: View) -> Iterator[LintMatch]:
     """Shuffles of bfloat16 values, by the nearest declaration before them."""
-    if "__shfl" not in view.listed or view.words.isdisjoint(_BF16):
+    if "__shfl" not in view.listed or view.words.isdisjoint(BRAIN_FLOATS):
         return
     for name in sorted(w for w in view.words if w.startswith("__shfl") and _SHUFFLE.fullmatch(w)):
         for at in view.own(name):
-            open_at = skip_space(view.code, at + len(name))
-            parsed = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
+            parsed = call_arguments(view.code, at + len(name))
             place = 1 if name.endswith("_sync") else 0
             spans = parsed[0] if parsed else []
             root = _ROOT.match(view.code, spans[place][0]) if len(spans) > place else None
-            if root and _type_before(view.code, root[1], at) in _BF16:
+            if root and _type_before(view.code, root[1], at) in BRAIN_FLOATS:
                 yield at, "LINT-BF16-SHUFFLE", (name, root[1])
 
 
@@ -107,13 +104,13 @@ def vector_operators(view: View) -> Iterator[LintMatch]:
 
 def brain_float_types(view: View) -> Iterator[LintMatch]:
     """The first bfloat16 of a text: before ROCm 6.0 it is a struct without operators and conversions."""
-    places = [at for name in _BF16 if name in view.words for at in view.own(name)[:1]]
+    places = [at for name in BRAIN_FLOATS if name in view.words for at in view.own(name)[:1]]
     if places:
         yield min(places), "LINT-BF16-STRUCT", ()
 
 
 _HALF = re.compile(r"\b(?:__half2?|half2?|__nv_bfloat16(?:2)?|nv_bfloat16(?:2)?)\s*\*")
-_HALVES = frozenset(("half", "half2", "__half", "__half2", *_BF16))
+_HALVES = frozenset(("half", "half2", "__half", "__half2", *BRAIN_FLOATS))
 
 
 def half_atomics(view: View) -> Iterator[LintMatch]:
@@ -121,8 +118,7 @@ def half_atomics(view: View) -> Iterator[LintMatch]:
     if "atomicAdd" not in view.words or view.words.isdisjoint(_HALVES) or _OWN_HALF_ATOMIC.search(view.code):
         return
     for at in view.own("atomicAdd"):
-        open_at = skip_space(view.code, at + len("atomicAdd"))
-        parsed = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
+        parsed = call_arguments(view.code, at + len("atomicAdd"))
         if not parsed or len(parsed[0]) != 2:
             continue
         start, end = parsed[0][0]

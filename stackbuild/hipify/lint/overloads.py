@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from stackbuild.hipify.cpp.scan import arguments, skip_space
+from stackbuild.hipify.cpp.scan import call_arguments
 from stackbuild.hipify.cpp.source_text import View
-from stackbuild.hipify.lint.catalogue import LintMatch
+from stackbuild.hipify.lint.catalogue import BRAIN_FLOATS, LintMatch
 from stackbuild.hipify.passes import calls
 
 # CUDA's types that HIP has one type for.
@@ -47,7 +47,6 @@ def _in_hip(text: str, one: str, others: tuple[str, ...]) -> str:
 
 
 _BIT_ATOMIC = "cast the pointer to unsigned long long*"
-_BF16 = frozenset(("__nv_bfloat16", "nv_bfloat16", "__nv_bfloat162", "nv_bfloat162"))
 _WIDE = frozenset(
     (
         *(
@@ -69,7 +68,7 @@ _WITHOUT = {
         frozenset(("short", "unsigned short", "unsigned short int", "uint16_t", "std::uint16_t", "ushort", "__half", "half")),
         "compare and swap the 32 bits that it lies in",
     ),
-    "__ldg": (_BF16 | {"ushort4"}, "use a plain load"),
+    "__ldg": (frozenset((*BRAIN_FLOATS, "ushort4")), "use a plain load"),
     "sincos": (frozenset(("float",)), "use sincosf"),
     "__ffs": (_WIDE, "cast it to int, or use __ffsll"),
 }  # fmt: skip
@@ -88,8 +87,7 @@ def no_overloads(view: View) -> Iterator[LintMatch]:
     for name in sorted(view.words & _WITHOUT.keys()):
         types, fix = _WITHOUT[name]
         for at in view.own(name):
-            open_at = skip_space(view.code, at + len(name))
-            parsed = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
+            parsed = call_arguments(view.code, at + len(name))
             if not parsed or calls.declares(view, at, parsed[0]):
                 continue
             kind = _type_of(view.code, *parsed[0][0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from stackbuild.hipify.cpp.scan import arguments, skip_space
+from stackbuild.hipify.cpp.scan import call_arguments
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.ballots import FULL_32, mask_value
 from stackbuild.hipify.lint.catalogue import LintMatch
@@ -55,8 +55,7 @@ def _declares(code: str, at: int) -> bool:
 
 
 def _arguments(code: str, at: int) -> list[str] | None:
-    open_at = skip_space(code, at)
-    parsed = arguments(code, open_at) if code.startswith("(", open_at) else None
+    parsed = call_arguments(code, at)
     return [" ".join(code[start:end].split()) for start, end in parsed[0]] if parsed else None
 
 

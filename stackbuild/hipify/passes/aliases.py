@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from stackbuild.hipify.cpp.macros import Macro
-from stackbuild.hipify.cpp.scan import after_template, arguments, skip_space, whole_names
+from stackbuild.hipify.cpp.scan import after_template, arguments, call_arguments, whole_names
 from stackbuild.hipify.cpp.source_text import View
 
 Span = tuple[int, int]
@@ -185,8 +185,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 def _calls(body: str, name: str) -> Iterator[list[str]]:
     """The arguments' texts of each call of a name in a macro's body that has any."""
     for at in whole_names(body, name):
-        open_at = skip_space(body, at + len(name))
-        parsed = arguments(body, open_at) if body.startswith("(", open_at) else None
+        parsed = call_arguments(body, at + len(name))
         if parsed and parsed[0]:
             yield [body[start:end].removeprefix("##").strip() for start, end in parsed[0]]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from stackbuild.hipify.cpp.scan import arguments, in_include, line_start, skip_space
+from stackbuild.hipify.cpp.scan import call_arguments, in_include, line_start, skip_space
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.passes import own_names
 from stackbuild.hipify.rules.lookups import ApiIssue, Lookups
@@ -255,8 +255,7 @@ def _joined(view: View) -> Iterator[Finding]:
         if macro[3] not in (word.strip() for word in macro[2].split(",")):
             continue
         for at in view.places(macro[1]):
-            open_at = skip_space(view.code, at + len(macro[1]))
-            parsed = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
+            parsed = call_arguments(view.code, at + len(macro[1]))
             stems = [view.code[start:end].strip() for start, end in parsed[0]] if parsed else []
             if stem := next((one for one in stems if one in _STEMS), ""):
                 message = f"{macro[1]} makes a name of {stem} and another word"

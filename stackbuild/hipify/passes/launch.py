@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from stackbuild.hipify.cpp.backwards import is_statement, postfix_start
 from stackbuild.hipify.cpp.edits import Edit, wrap
-from stackbuild.hipify.cpp.scan import REACH, arguments, back_space, skip_space, template_end
+from stackbuild.hipify.cpp.scan import REACH, arguments, back_space, call_arguments, skip_space, template_end
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.model.findings import Finding, Severity
 
@@ -78,8 +78,7 @@ def _is_dim3(code: str, span: tuple[int, int]) -> bool:
     """Whether a span is `dim3(…)` as a whole."""
     if not code.startswith("dim3", span[0]):
         return False
-    open_at = skip_space(code, span[0] + 4)
-    parsed = arguments(code, open_at) if code.startswith("(", open_at) else None
+    parsed = call_arguments(code, span[0] + 4)
     return parsed is not None and parsed[1] + 1 == span[1]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Literal
 
-from stackbuild.hipify.cpp.scan import arguments, back_space, is_name_char, skip_space, whole_names
+from stackbuild.hipify.cpp.scan import back_space, call_arguments, is_name_char, skip_space, whole_names
 from stackbuild.hipify.lint.cpp import levels
 
 Width = Literal["narrow", "wide", ""]
@@ -145,8 +145,7 @@ def _opening(code: str, close_at: int) -> int:
 def of_parameter(code: str, function: str, number: int) -> Width:
     """How wide the parameter of a function is that the text declares."""
     for at in whole_names(code, function)[:_MOST]:
-        open_at = skip_space(code, at + len(function))
-        parsed = arguments(code, open_at) if code.startswith("(", open_at) else None
+        parsed = call_arguments(code, at + len(function))
         if (
             parsed is None
             or number >= len(parsed[0])
