@@ -256,6 +256,7 @@ def workplace() -> Iterator[Path]:
 
 
 def main() -> None:
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # a tool in use has its modules compiled; with it, each start compiles what changed
     parts = {f.__name__: f for f in (start, plan, noop, steps, check, demo)}
     for name in sys.argv[1:] or parts:
         with workplace() as work:
