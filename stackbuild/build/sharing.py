@@ -162,8 +162,8 @@ class RemoteSharing:
         return pulled
 
     def _puller(self, settings: Settings) -> Puller | None:
+        from stackbuild.remote.connection import trusted_remotes
         from stackbuild.remote.pull import Puller
-        from stackbuild.remote.settings import trusted_remotes
         from stackbuild.runners.engine import registry_login
 
         remotes = trusted_remotes(settings, registry_login, lambda text: self._say("warning", text))
@@ -174,9 +174,9 @@ class RemoteSharing:
 
     def _pushers(self, settings: Settings) -> tuple[Pusher, ...]:
         from stackbuild.publishing.signing import load_signing_key
+        from stackbuild.remote.connection import open_writer
         from stackbuild.remote.faults import RemoteFault
         from stackbuild.remote.push import Pusher
-        from stackbuild.remote.settings import open_writer
         from stackbuild.runners.engine import registry_login
 
         pushers = []

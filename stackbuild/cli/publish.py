@@ -129,9 +129,9 @@ def publish(
 
 def _publish_artifacts(wheels: tuple[Path, ...], url: str, settings: Publication, json: bool) -> None:
     from stackbuild.core.errors import MachineLacks, UsageError
+    from stackbuild.remote.connection import open_writer
     from stackbuild.remote.faults import RemoteFault
     from stackbuild.remote.release import push_release
-    from stackbuild.remote.settings import open_writer
     from stackbuild.runners.engine import registry_login
     from stackbuild.views.console import err, print_json
     from stackbuild.views.publishing import draw_artifacts

@@ -51,8 +51,8 @@ def push(
     Example: stackbuild store push oci://ghcr.io/acme/stackbuild --sign build.key --recipe debian-13
     """
     from stackbuild.core.errors import MachineLacks
+    from stackbuild.remote.connection import open_writer
     from stackbuild.remote.faults import RemoteFault
-    from stackbuild.remote.settings import open_writer
     from stackbuild.runners.engine import registry_login
 
     try:
@@ -196,9 +196,10 @@ def conflicts(
     """
     from stackbuild.core.errors import MachineLacks, UsageError
     from stackbuild.publishing.signing import load_trusted_keys
+    from stackbuild.remote.connection import open_reader
     from stackbuild.remote.faults import RemoteFault
     from stackbuild.remote.push import CONTENT, disagreements
-    from stackbuild.remote.settings import open_reader, read_settings
+    from stackbuild.remote.settings import read_settings
     from stackbuild.remote.trees import MOST_MANIFEST
     from stackbuild.runners.engine import registry_login
     from stackbuild.store.maintenance import records

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from stackbuild.core.errors import UsageError
-from stackbuild.core.http_pool import is_loopback
+from stackbuild.core.loopback import is_loopback
 
 FORM = "tcp+tls://HOST:PORT, or tcp://127.0.0.1:PORT on one machine"
 OPEN_PORT = (

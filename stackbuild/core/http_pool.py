@@ -20,12 +20,13 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ProxyError, SSLError
 
-__all__ = ["NOT_REACHED", "BaseHTTPResponse", "Body", "HTTPError", "SocketPool", "is_loopback"]
+from stackbuild.core.loopback import is_loopback
+
+__all__ = ["NOT_REACHED", "BaseHTTPResponse", "Body", "HTTPError", "SocketPool"]
 
 NOT_REACHED = (NewConnectionError, ConnectTimeoutError, SSLError, ProxyError)
 """Errors of a server that has seen nothing of the request."""
 
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 SENT_AT_ONCE = 1 << 18
 """Bytes of a body that one call sends."""
 
@@ -36,11 +37,6 @@ class Body(Protocol):
     def read(self, size: int = -1, /) -> bytes: ...
 
     def seek(self, place: int, /) -> object: ...
-
-
-def is_loopback(host: str | None) -> bool:
-    """Whether a host of a URL is this machine by its name: nobody else reads what is sent to it."""
-    return host in LOOPBACK
 
 
 class SocketPool:

@@ -11,8 +11,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stackbuild.core.packaging import InvalidVersion, Version
-
 
 @dataclass(frozen=True)
 class TextForm:
@@ -96,6 +94,8 @@ def advice(pattern: str, value: object) -> str:
 
 def _versions(value: str) -> Iterator[str]:
     """The text as a version by PEP 440, and with what follows the number as its local part."""
+    from stackbuild.core.packaging import InvalidVersion, Version
+
     bare = value.strip().removeprefix("v").removeprefix("V")
     for text in (bare, re.sub(r"^([0-9.]+)[-_ ]", r"\1+", bare)):
         with contextlib.suppress(InvalidVersion):

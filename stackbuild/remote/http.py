@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from urllib.parse import urlencode, urljoin, urlsplit
 
 from stackbuild.core import digest
-from stackbuild.core.http_pool import NOT_REACHED, BaseHTTPResponse, Body, HTTPError, SocketPool, is_loopback
+from stackbuild.core.http_pool import NOT_REACHED, BaseHTTPResponse, Body, HTTPError, SocketPool
+from stackbuild.core.loopback import is_loopback
 from stackbuild.remote.faults import RemoteFault, RemoteUnreachable
 from stackbuild.remote.protocol import Count
 

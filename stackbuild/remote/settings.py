@@ -15,26 +15,18 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from stackbuild.core import yaml
 from stackbuild.core.errors import RecipeError, UsageError
-from stackbuild.core.http_pool import is_loopback
 from stackbuild.core.model import Field, Model, ValidationError, field_validator
 from stackbuild.publishing.signing import TrustedKey, load_trusted_keys, trusted_keys_of
-from stackbuild.remote.faults import RemoteFault
-from stackbuild.remote.files import ExportFolder, WebFolder
-from stackbuild.remote.http import HttpClient, HttpLimits, Login
-from stackbuild.remote.protocol import RemoteReader, RemoteWriter
-from stackbuild.remote.pull import TrustedRemote
-from stackbuild.remote.registry import OciRegistry
+from stackbuild.remote.url import kind_and_root
 from stackbuild.store import atomic
 
 VARIABLE = "STACKBUILD_REMOTES"
 """Names another file of settings; `none` stands for no remote."""
-SCHEMES = "oci://HOST/REPOSITORY, oci+http://HOST:PORT/REPOSITORY, https://…, http://… or file:///…"
 HEADER = "# Remotes of stackbuild; `stackbuild store trust` changes it. docs/sharing.md says what each field means.\n"
 
 
@@ -70,7 +62,7 @@ class Settings(Model):
 
 def settings_of(url: str, keys: Sequence[Path]) -> Settings:
     """One remote with the keys of these files, to be read. Raises UsageError."""
-    _parsed(url)
+    kind_and_root(url)
     load_trusted_keys(keys)
     return Settings(remotes=(RemoteSettings(url=url, read=_lines(keys)),))
 
@@ -148,7 +140,7 @@ def write_settings(settings: Settings) -> Path:
 
 def add_keys(url: str, keys: Sequence[Path], threshold: int = 0) -> RemoteSettings:
     """Add public keys to a remote; what is set for it now. Raises UsageError, OSError."""
-    _parsed(url)
+    kind_and_root(url)
     settings = read_settings(may_lack=True)
     old = settings.of(url)
     load_trusted_keys(keys)
@@ -183,64 +175,3 @@ def _replace(settings: Settings, new: RemoteSettings) -> None:
     others = [one for one in settings.remotes if one.url != new.url]
     at = next((i for i, one in enumerate(settings.remotes) if one.url == new.url), len(others))
     write_settings(Settings(remotes=(*others[:at], new, *others[at:])))
-
-
-# --- opening
-
-
-def open_reader(url: str, login: Login, limits: HttpLimits = HttpLimits()) -> RemoteReader:
-    """The remote of a URL. Raises UsageError for what is not a URL of one, RemoteFault where a folder is not an export."""
-    kind, root = _parsed(url)
-    if kind == "file":
-        return ExportFolder(url, Path(root))
-    if kind == "web":
-        return WebFolder(url, HttpClient(root, lambda host: None, limits))
-    return OciRegistry(url, HttpClient(root, login, limits))
-
-
-def open_writer(url: str, login: Login, limits: HttpLimits = HttpLimits()) -> RemoteWriter:
-    """The same to be written. Raises UsageError where it is read only, RemoteFault."""
-    kind, root = _parsed(url)
-    if kind == "web":
-        raise UsageError(f"{url} can only be read", next="push to oci://…, or `stackbuild store export DIR`")
-    if kind == "file":
-        return ExportFolder(url, Path(root), is_written=True)
-    return OciRegistry(url, HttpClient(root, login, limits), is_written=True)
-
-
-def _parsed(url: str) -> tuple[str, str]:
-    """Kind (oci, web, file) and root of a URL. Raises UsageError."""
-    try:
-        parts = urlsplit(url)
-        host, name = parts.hostname, parts.path.strip("/")
-    except ValueError as error:
-        raise UsageError(f"{url!r} is not a URL: {error}", next=f"write {SCHEMES}") from None
-    if parts.query or parts.fragment or parts.username:
-        raise UsageError(f"{url!r} has a login or a query in it", next=f"write {SCHEMES}; `docker login` keeps logins")
-    match parts.scheme:
-        case "file" if not parts.netloc and parts.path.startswith("/"):
-            return "file", unquote(parts.path)
-        case "http" | "https" if host:
-            return "web", url.rstrip("/") + "/"
-        case "oci" if host and name:
-            scheme = "http" if is_loopback(host) else "https"
-            return "oci", f"{scheme}://{parts.netloc}/v2/{name}/"
-        case "oci+http" if host and name:
-            return "oci", f"http://{parts.netloc}/v2/{name}/"
-    raise UsageError(f"{url!r} is not a URL of a remote", next=f"write {SCHEMES}")
-
-
-def trusted_remotes(
-    settings: Settings, login: Login, warn: Callable[[str], None], limits: HttpLimits = HttpLimits()
-) -> tuple[TrustedRemote, ...]:
-    """The remotes that a build asks: those with a key. One that cannot be opened is left out with a warning."""
-    remotes = []
-    for one in settings.remotes:
-        keys = one.trusted_keys()
-        if not keys:
-            continue
-        try:
-            remotes.append(TrustedRemote(open_reader(one.url, login, limits), keys, one.threshold))
-        except RemoteFault as fault:
-            warn(f"nothing is taken from {one.url}: {fault}")
-    return tuple(remotes)
