@@ -71,7 +71,7 @@ FORMS = {
 }
 """By pattern, as the recipe's models have them."""
 
-_SIZE = re.compile(r"\s*(\d+(?:[.,]\d+)?)\s*([kmgt])?i?(?:b|bytes?)?\s*", re.IGNORECASE)
+_SIZE = re.compile(r"\s*(\d{1,9}(?:[.,]\d{1,9})?)\s*([kmgt])?i?(?:b|bytes?)?\s*", re.IGNORECASE)
 _POWERS = "KMGT"
 
 

@@ -35,6 +35,7 @@ SIZE = r"^[1-9][0-9]*[MG]$"
     [
         (SIZE, "14 GB", "write `14G`"),
         (SIZE, "14GiB", "write `14G`"),
+        (SIZE, "9" * 400 + " GB", "write it such as `8G`"),
         (SIZE, 14, "write `14G`"),
         (SIZE, "1.5 GB", "write `1536M`"),
         (SIZE, "1T", "write `1024G`"),
