@@ -21,6 +21,7 @@ _NT_METADATA = 32
 _R_ABS64 = 3
 _R_RELATIVE64 = 13
 _LARGEST = 1 << 30
+_LARGEST_GROUP = 1 << 20
 _LARGEST_KERNARG = 1 << 16
 _LARGEST_SCRATCH = 1 << 20
 
@@ -75,7 +76,14 @@ class KernelImage:
     lanes: int
     registers: tuple[int, int, int]
     maximum_workgroup: int
+    noted_group_bytes: int
+    """Bytes of LDS by the metadata."""
     arguments: tuple[KernelArgument, ...]
+
+    @property
+    def group_bytes(self) -> int:
+        """Static bytes of LDS: the metadata's, which HIP dispatches with, or the descriptor's if they are more."""
+        return max(self.descriptor.group_bytes, self.noted_group_bytes)
 
     @property
     def kernarg_bytes(self) -> int:
@@ -123,7 +131,8 @@ class LoadedObject:
         kernel = KernelImage(
             name, symbol, descriptor, start + size, _number(entry, b".wavefront_size"),
             (_number(entry, b".vgpr_count"), _number(entry, b".sgpr_count"), _number(entry, b".agpr_count")),
-            _number(entry, b".max_flat_workgroup_size"), tuple(_argument(a) for a in listed),
+            _number(entry, b".max_flat_workgroup_size"),
+            _number(entry, b".group_segment_fixed_size"), tuple(_argument(a) for a in listed),
         )  # fmt: skip
         if kernel.lanes not in (32, 64):
             raise CodeObjectError(f"kernel {name} has waves of {kernel.lanes} lanes; 32 and 64 are known")
@@ -132,6 +141,8 @@ class LoadedObject:
             raise CodeObjectError(
                 f"kernel {name} takes {scratch} bytes of scratch a lane; at most {_LARGEST_SCRATCH} are"
             )
+        if not 0 <= kernel.group_bytes <= _LARGEST_GROUP:
+            raise CodeObjectError(f"kernel {name} takes {kernel.group_bytes} bytes of LDS; at most {_LARGEST_GROUP} are")
         if kernel.kernarg_bytes > _LARGEST_KERNARG:
             raise CodeObjectError(
                 f"kernel {name} takes {kernel.kernarg_bytes} bytes of arguments; at most {_LARGEST_KERNARG} are"

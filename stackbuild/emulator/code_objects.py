@@ -12,6 +12,7 @@ from stackbuild.inspection.readers import bundle, ccob
 from stackbuild.inspection.readers.budget import ReadBudget
 from stackbuild.inspection.readers.byte_parser import MalformedError, read_all
 from stackbuild.inspection.readers.codeobject import code_object
+from stackbuild.inspection.readers.descriptors import is_same_lds
 from stackbuild.tables.targets import processor
 
 _WAVE32 = 10
@@ -72,7 +73,7 @@ def check_descriptor(code: bytes, name: str) -> None:
         return  # the translation says so
     descriptor = image.descriptor
     rows = [
-        ("bytes of LDS", descriptor.group_bytes, match.lds),
+        ("bytes of LDS", match.lds if is_same_lds(descriptor.group_bytes, match.lds) else descriptor.group_bytes, match.lds),
         ("bytes of scratch", descriptor.private_bytes, match.scratch),
         ("bytes of arguments", descriptor.kernarg_bytes or match.kernarg, match.kernarg),
     ]

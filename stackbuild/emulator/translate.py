@@ -166,7 +166,7 @@ class _Translation:
         return {
             "name": kernel.name, "symbol": kernel.symbol, "library": outcome.get("library", ""), "function": outcome.get("function", ""),
             "problem": outcome.get("problem", ""), "wavefront": kernel.lanes, "kernarg_bytes": kernel.kernarg_bytes,
-            "explicit_bytes": kernel.explicit_bytes, "group_bytes": d.group_bytes, "private_bytes": d.private_bytes,
+            "explicit_bytes": kernel.explicit_bytes, "group_bytes": kernel.group_bytes, "private_bytes": d.private_bytes,
             "vgprs": kernel.registers[0], "sgprs": kernel.registers[1], "agprs": kernel.registers[2],
             "maximum_workgroup": kernel.maximum_workgroup, "rsrc1": d.rsrc1, "rsrc2": d.rsrc2, "properties": d.properties,
             "rows": outcome.get("rows", 0), "blocks": outcome.get("blocks", []), "instructions": outcome.get("instructions", 0), "entry": d.entry,

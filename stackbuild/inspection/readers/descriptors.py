@@ -54,7 +54,7 @@ def check(claimed: str, listed: object, image: Image, tags: bytes, code: list[Im
     """Compare the kernels of the metadata with the descriptors. `code` are the (address, size) of executable segments.
 
     Raises MalformedError for a kernel without a descriptor, one whose descriptor has other sizes than the metadata, and
-    one whose code is in no executable segment.
+    one whose code is in no executable segment. Of LDS see `is_same_lds`.
     """
     descriptors = _descriptors(claimed, image, tags)
     data, loaded, last = image.data, image.address, len(image.data) - _SIZE
@@ -74,13 +74,23 @@ def check(claimed: str, listed: object, image: Image, tags: bytes, code: list[Im
         start = address + distance
         if not low <= start < high and not any(first <= start < first + size for first, size in code):
             raise MalformedError(f"the code of kernel {_name_text(name)} is outside of code object {claimed}")
-        if lds != said_lds or scratch != said_scratch:
+        if scratch != said_scratch or not is_same_lds(lds, said_lds):
             raise MalformedError(
                 f"kernel {_name_text(name)}: its metadata says {said_lds} bytes of LDS and {said_scratch} of scratch, its"
                 f" descriptor {lds} and {scratch}"
             )
 
 
+def is_same_lds(descriptor: int, metadata: int) -> bool:
+    """Whether a descriptor and the metadata ask for the same LDS: the same number of blocks of 512 bytes, in which it is given.
+
+    HIP dispatches with the metadata's number (clr, devkernel.cpp and rocvirtual.cpp), so a descriptor may leave it out (0).
+    Kernels of hipBLASLt's `extop` do, and one for gfx90a has 32 bytes in the descriptor and 16 in the metadata.
+    """
+    return not descriptor or -(-descriptor // _LDS_BLOCK) == -(-metadata // _LDS_BLOCK)
+
+
+_LDS_BLOCK = 512
 _SIZES = (b".group_segment_fixed_size", b".private_segment_fixed_size")
 _FIGURES = itemgetter(b".symbol", *_SIZES)
 _UNPACK = struct.Struct("<II8xq").unpack_from

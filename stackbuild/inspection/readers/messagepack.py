@@ -16,12 +16,14 @@ _SMALL_NUMBERS = bytes(range(0x80))  # a byte each, and no object: so are most c
 def unpack(data: bytes, what: str, arrays: int, keys: int = MAP_KEYS) -> dict[bytes, object]:
     """The map that the bytes are; strings stay bytes. `arrays` and `keys` bound what one array and one map may hold.
 
+    Maps inside may have numbers as keys: `custom.config` of Tensile's kernels has.
+
     Raises MalformedError, naming `what`, if they are not such a map.
     """
     _count(data, what)
     with _explained(what):
         value = msgpack.unpackb(
-            data, raw=True, strict_map_key=True, max_array_len=min(len(data), arrays), max_map_len=min(len(data), keys)
+            data, raw=True, strict_map_key=False, max_array_len=min(len(data), arrays), max_map_len=min(len(data), keys)
         )  # fmt: skip
     if not isinstance(value, dict):
         raise MalformedError(f"{what} is not a map")
@@ -32,7 +34,7 @@ def members(data: bytes, what: str, keys: int) -> dict[bytes, bytes]:
     """The values of the map that the bytes are, each as its own bytes: nothing in them is made. Raises MalformedError."""
     values: dict[bytes, bytes] = {}
     with _explained(what):
-        unpacker = msgpack.Unpacker(raw=True, strict_map_key=True, max_buffer_size=len(data) + 1)
+        unpacker = msgpack.Unpacker(raw=True, strict_map_key=False, max_buffer_size=len(data) + 1)
         unpacker.feed(data)
         count = unpacker.read_map_header()
         if count > keys:

@@ -34,7 +34,7 @@ def but(at: int, value: int) -> bytes:
         (WHOLE[:TEXT], "was cut short: a segment to load ends at"),
         (WHOLE[:-1], "was cut short: its dynamic section ends at"),
         (WHOLE[:TEXT] + bytes(256) + WHOLE[TEXT + 256 :], "has zeros in place of machine code"),
-        (but(DESCRIPTORS, 7), "kernel a.kd: its metadata says 512 bytes of LDS and 0 of scratch, its descriptor 7 and 0"),
+        (but(DESCRIPTORS, 700), "kernel a.kd: its metadata says 512 bytes of LDS and 0 of scratch, its descriptor 700 and 0"),
         (but(DESCRIPTORS + 64 + 4, 8), "kernel b.kd: its metadata says 0 bytes of LDS and 16 of scratch"),
         (but(DESCRIPTORS + 16, 1 << 30), "the code of kernel a.kd is outside of code object gfx90a"),
         (WHOLE.replace(b"b.kd\0", b"c.kd\0"), "has no descriptor for its kernel b.kd"),
@@ -45,6 +45,17 @@ def test_damage_is_named(data: bytes, why: str) -> None:
     with pytest.raises(MalformedError) as raised:
         read(data)
     assert why in str(raised.value)
+
+
+def test_metadata_may_have_numbers_as_keys_as_tensile_has_in_its_custom_config() -> None:
+    config = {"AssertSizeMultiple": {3: 32}, "DepthU": 16}
+    [found] = read(code_object("gfx90a", [kernel("a", **{"custom.config": config})])).kernels
+    assert found.name == "a"
+
+
+@pytest.mark.parametrize("lds", [0, 1, 500])
+def test_a_descriptor_may_leave_lds_out_or_have_it_in_the_same_block(lds: int) -> None:
+    assert [kernel.lds for kernel in read(but(DESCRIPTORS, lds)).kernels] == [512, 0]
 
 
 @pytest.mark.parametrize("symbol", [[1], {"a": 1}, 7, True])
