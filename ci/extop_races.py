@@ -20,14 +20,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-
 import numpy as np
 
-from stackbuild.emulator.code_object import load
-from stackbuild.emulator.translate import translate
-from support.emulator_executor import DeviceFinding, Executor, Launch, executor_library
+CI = Path(__file__).resolve().parent
+sys.path[:1] = [str(CI.parent), str(CI.parent / "tests")]
+
+from stackbuild.emulator.code_object import load  # noqa: E402
+from stackbuild.emulator.translate import translate  # noqa: E402
+from support.emulator_executor import DeviceFinding, Executor, Launch, executor_library  # noqa: E402
 
 WORKGROUP = (256, 1, 1)
 ROWS = 37
@@ -70,7 +70,7 @@ def layer_norm(kernel: str, rng: np.random.Generator) -> Iterator[KernelCase]:
         y, mean, inverse = np.full_like(x, np.nan), np.zeros(ROWS, "f4"), np.zeros(ROWS, "f4")
         wide = x.astype("f8")
         expected = (wide - wide.mean(1, keepdims=True)) / np.sqrt(wide.var(1, keepdims=True) + 1e-5) * gamma + beta
-        arguments = _pointers(y, mean, inverse, x, gamma, beta) + struct.pack("<IIf", ROWS, columns, 1e-5)
+        arguments = _pointers(y, mean, inverse, x, gamma, beta) + struct.pack("<2If", ROWS, columns, 1e-5)
         yield KernelCase(kernel, (1, ROWS, 1), arguments, y, expected, (x, gamma, beta, mean, inverse))
 
 
