@@ -3,8 +3,7 @@
 `python ci/prose.py` prints each with its file and line and exits 1 where there is one. Looked at are the pages at the
 top and in docs/, every docstring and text of stackbuild, and the help of every command. Measurement diaries
 (docs/appendix, docs/performance.md), the changelog and code in backquotes are left out. The limit of 30 words holds for
-pages, for the help and for messages: what a Stop says, where, and what to do next. `[pages] long` in `ci/prose.toml`
-names the pages that still have longer ones. That list shrinks: a page of it without a long sentence is an error, too.
+pages, for the help and for messages: what a Stop says, where, and what to do next.
 """
 
 from __future__ import annotations
@@ -46,12 +45,12 @@ def page_files() -> list[Path]:
     return top + [path for path in docs if path.parent.name != "appendix" and path.stem != "performance"]
 
 
-def pages(long: list[str]) -> Iterator[Text]:
-    """The paragraphs of every page, without code. Sentences are limited but on the `long` ones."""
+def pages() -> Iterator[Text]:
+    """The paragraphs of every page, without code."""
     for path in page_files():
         name = str(path.relative_to(REPOSITORY))
         for line, paragraph in paragraphs(path.read_text("utf-8")):
-            yield Text(name, line, paragraph, name not in long)
+            yield Text(name, line, paragraph, True)
 
 
 def paragraphs(text: str) -> Iterator[tuple[int, str]]:
@@ -118,11 +117,11 @@ def findings(texts: Iterator[Text], table: list[dict[str, str]]) -> Iterator[str
                 yield f"{text.file}:{text.line}: {words(sentence)} words · {sentence[:100]}"
 
 
-def wide_lines(long: list[str]) -> Iterator[str]:
-    """Lines of prose with more than WIDEST characters, but on the `long` pages and on those that ci/docs makes whole."""
+def wide_lines() -> Iterator[str]:
+    """Lines of prose with more than WIDEST characters, but on the pages that ci/docs makes whole."""
     for path in page_files():
         name = str(path.relative_to(REPOSITORY))
-        if name in long or path.name in GENERATED:
+        if path.name in GENERATED:
             continue
         text = re.sub(r"(?ms)^```.*?^```", lambda m: "\n" * m[0].count("\n"), path.read_text("utf-8"))
         for number, line in enumerate(text.split("\n"), 1):
@@ -131,20 +130,10 @@ def wide_lines(long: list[str]) -> Iterator[str]:
                 yield f"{name}:{number}: {len(line)} characters · {line[:100]}"
 
 
-def without_long(pages_: list[str]) -> Iterator[str]:
-    """Those of the pages that have no sentence that is too long."""
-    for name in pages_:
-        texts = (text for _, text in paragraphs((REPOSITORY / name).read_text("utf-8")))
-        if not any(words(sentence) > MOST for text in texts for sentence in sentences(text)):
-            yield name
-
-
 def main() -> int:
-    settings = tomllib.loads((REPOSITORY / "ci/prose.toml").read_text("utf-8"))
-    table, long = settings["word"], settings["pages"]["long"]
-    lines = sorted(set(findings((text for part in (pages(long), sources(), helps()) for text in part), table)))
-    lines += wide_lines(long)
-    lines += [f"ci/prose.toml: {page} has no long sentence: remove it from `long`" for page in without_long(long)]
+    table = tomllib.loads((REPOSITORY / "ci/prose.toml").read_text("utf-8"))["word"]
+    lines = sorted(set(findings((text for part in (pages(), sources(), helps()) for text in part), table)))
+    lines += wide_lines()
     print("\n".join(lines) or "sentences: nothing found")
     return bool(lines)
 

@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from prose import Text, findings, paragraphs, wide_lines, without_long
+from prose import Text, findings, paragraphs, wide_lines
 
 from support.paths import ROOT
 
@@ -74,12 +74,6 @@ def test_a_list_of_code_is_one_word_and_an_item_is_a_sentence() -> None:
     assert not found(" · ".join(["seven words that are one short item"] * 9))
 
 
-def test_pages_that_are_not_limited_have_a_long_sentence() -> None:
-    """The list in ci/prose.toml shrinks."""
-    long = tomllib.loads((ROOT / "ci/prose.toml").read_text("utf-8"))["pages"]["long"]
-    assert not list(without_long(long)) and list(without_long([*long, "docs/faq.md"])) == ["docs/faq.md"]
-
-
 def test_wide_lines_of_prose(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     wide, page = "word " * 30, tmp_path / "docs/a.md"
@@ -87,5 +81,6 @@ def test_wide_lines_of_prose(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         (tmp_path / name).write_text(wide[:100])
     monkeypatch.setattr("prose.REPOSITORY", tmp_path)
     page.write_text(f"{wide}\n\n    {wide}\n\n| {wide} |\n\n```\n{wide}\n```\n`{wide}`\n")
-    assert [line.split(" ")[0] for line in wide_lines([])] == ["docs/a.md:1:"]
-    assert not list(wide_lines(["docs/a.md"]))
+    assert [line.split(" ")[0] for line in wide_lines()] == ["docs/a.md:1:"]
+    page.rename(page.with_name("cli.md"))
+    assert not list(wide_lines())
