@@ -28,8 +28,8 @@ SUITE, PYTHON = "trixie", "3.13"
 CHECKS = (("--version",), ("recipe", "list"), ("plan", "--recipe", "debian-13"), ("rules",))
 """What the installed command must do in the empty root file system."""
 SBOM_SETTINGS = (
-    ('packages = ["stackbuild"]\n', f'packages = ["stackbuild"]\nsbom-files = ["{FILE_NAME}"]\n'),
-    ('include = ["stackbuild", ', f'include = ["{FILE_NAME}", "stackbuild", '),
+    ("[tool.hatch.build.targets.wheel]\n", f'[tool.hatch.build.targets.wheel]\nsbom-files = ["{FILE_NAME}"]\n'),
+    ("\ninclude = [", f'\ninclude = ["{FILE_NAME}", '),
 )
 """What the release's pyproject.toml says beyond that of the repository, where the SBOM is not a file."""
 
@@ -51,6 +51,15 @@ def materials(commit: str) -> tuple[Material, ...]:
     return tuple(sorted(rows))
 
 
+def settings_with_sbom(text: str) -> str:
+    """The text of pyproject.toml that packs the SBOM into the wheel and into the sdist."""
+    for old, new in SBOM_SETTINGS:
+        if text.count(old) != 1:
+            sys.exit(f"pyproject.toml has {old!r} {text.count(old)} times: the SBOM cannot be packed")
+        text = text.replace(old, new)
+    return text
+
+
 def export(folder: Path, commit: str, time: int) -> Path:
     """The commit's files, and the SBOM where pyproject.toml names it."""
     source = folder / "stackbuild"
@@ -58,12 +67,7 @@ def export(folder: Path, commit: str, time: int) -> Path:
     archive = subprocess.run(["git", "archive", commit], cwd=ROOT, check=True, capture_output=True).stdout
     subprocess.run(["tar", "-x", "-C", str(source)], input=archive, check=True)
     project = source / "pyproject.toml"
-    text = project.read_text("utf-8")
-    for old, new in SBOM_SETTINGS:
-        if old not in text:
-            sys.exit(f"pyproject.toml has no {old!r}: the SBOM cannot be packed")
-        text = text.replace(old, new, 1)
-    project.write_text(text, "utf-8")
+    project.write_text(settings_with_sbom(project.read_text("utf-8")), "utf-8")
     (source / FILE_NAME).write_bytes(sbom("stackbuild", __version__, "MIT", materials(commit), time))
     return source
 
