@@ -44,10 +44,16 @@ def run(words: list[str], **settings: object) -> str:
 def materials(commit: str) -> tuple[Material, ...]:
     """The commit, and each requirement of the wheel: what it needs beside itself."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    rows = [Material("source", "stackbuild", __version__, f"git+file:stackbuild@{commit}", "", (("gitCommit", commit),))]
+    rows = [
+        Material("source", "stackbuild", __version__, f"git+file:stackbuild@{commit}", "", (("gitCommit", commit),))
+    ]
     for text in project["dependencies"]:
         requirement = Requirement(text)
-        rows.append(Material("external-library", requirement.name, str(requirement.specifier), f"pkg:pypi/{requirement.name.lower()}"))
+        rows.append(
+            Material(
+                "external-library", requirement.name, str(requirement.specifier), f"pkg:pypi/{requirement.name.lower()}"
+            )
+        )
     return tuple(sorted(rows))
 
 
@@ -92,13 +98,70 @@ def assert_equal(one: dict[str, Path], other: dict[str, Path]) -> None:
 def check_in_empty_root(wheel: Path, work: Path) -> None:
     """Install the wheel without network in a Debian root file system with nothing but Python, and use it."""
     root, house = work / "root", work / "house"
-    run(["mmdebstrap", "--variant=minbase", "--quiet", '--aptopt=Acquire::Check-Valid-Until "false"', "--include=python3-venv,ca-certificates", SUITE, str(root)])
-    words = [sys.executable, "-m", "pip", "download", "--quiet", "--python-version", PYTHON, "--only-binary=:all:", "--dest", str(house), str(wheel)]
+    run(
+        [
+            "mmdebstrap",
+            "--variant=minbase",
+            "--quiet",
+            '--aptopt=Acquire::Check-Valid-Until "false"',
+            "--include=python3-venv,ca-certificates",
+            SUITE,
+            str(root),
+        ]
+    )
+    words = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--python-version",
+        PYTHON,
+        "--only-binary=:all:",
+        "--dest",
+        str(house),
+        str(wheel),
+    ]
     run(words)
-    sandbox = ["bwrap", "--bind", str(root), "/", "--ro-bind", str(house), "/house", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
-    sandbox += ["--unshare-all", "--die-with-parent", "--clearenv", "--setenv", "PATH", "/usr/bin:/bin", "--setenv", "HOME", "/root"]
+    sandbox = [
+        "bwrap",
+        "--bind",
+        str(root),
+        "/",
+        "--ro-bind",
+        str(house),
+        "/house",
+        "--dev",
+        "/dev",
+        "--proc",
+        "/proc",
+        "--tmpfs",
+        "/tmp",
+    ]
+    sandbox += [
+        "--unshare-all",
+        "--die-with-parent",
+        "--clearenv",
+        "--setenv",
+        "PATH",
+        "/usr/bin:/bin",
+        "--setenv",
+        "HOME",
+        "/root",
+    ]
     run([*sandbox, "python3", "-m", "venv", "/venv"])
-    run([*sandbox, "/venv/bin/pip", "install", "--quiet", "--no-index", "--find-links", "/house", f"stackbuild=={__version__}"])
+    run(
+        [
+            *sandbox,
+            "/venv/bin/pip",
+            "install",
+            "--quiet",
+            "--no-index",
+            "--find-links",
+            "/house",
+            f"stackbuild=={__version__}",
+        ]
+    )
     for words in CHECKS:
         first = run([*sandbox, "/venv/bin/stackbuild", *words]).splitlines()
         print(f"in an empty {SUITE}: stackbuild {' '.join(words)}: {len(first)} lines, {first[0][:80]!r}")

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from stackbuild.publishing.catalog import Catalog
     from stackbuild.publishing.publication import Publication
 
-index = group(
-    "index", "Look after a published index: yank, sign, check. Published bytes are never deleted."
-)
+index = group("index", "Look after a published index: yank, sign, check. Published bytes are never deleted.")
 
 REGISTRY_SCHEMES = ("oci://", "oci+http://")
 Folder = Annotated[Path, argument(metavar="INDEX", help="Folder of the index.")]
@@ -32,6 +30,18 @@ SignIndexOption = Annotated[
 ]
 UnsignedOption = Annotated[
     bool, option("--unsigned", help="Write a signed index without a signature: it is signed no more.")
+]
+AtLeast = Annotated[
+    int,
+    option(
+        "--at-least",
+        metavar="N",
+        min=0,
+        envvar="STACKBUILD_INDEX_AT_LEAST",
+        show_envvar=False,
+        help="Refuse a signed state with a number below N: for a machine that has not seen the index before;"
+        " $STACKBUILD_INDEX_AT_LEAST.",
+    ),
 ]
 Days = Annotated[float, option("--days", metavar="N", help="How long the signature of the index holds.")]
 Keys = Annotated[
@@ -60,6 +70,7 @@ def publish(
     sign: SignIndexOption = None,
     unsigned: UnsignedOption = False,
     days: Days = 90.0,
+    at_least: AtLeast = 0,
     check_install: Annotated[
         str,
         option("--check-install", metavar="PYTHONS", help="Which file does each Python get? As 3.11 or 3.10..3.14."),
@@ -108,7 +119,7 @@ def publish(
         _publish_artifacts(tuple(wheels), to, settings, json)
         return
     _refuse_scheme(to)
-    settings = _publication(sign, unsigned, days, replace=replace, older=older, url=url, wheels=wheels)
+    settings = _publication(sign, unsigned, days, at_least, replace=replace, older=older, url=url, wheels=wheels)
     if is_object_url(to):
         if pythons:
             raise UsageError("--check-install takes a folder", where=to, next="publish to a folder with it first")
@@ -189,6 +200,7 @@ def _publication(
     sign: Sequence[Path] | None,
     unsigned: bool,
     days: float,
+    at_least: int = 0,
     replace: bool = False,
     older: bool = False,
     url: str = "",
@@ -219,6 +231,7 @@ def _publication(
         days=days,
         trusted=load_trusted_keys(keys) if keys else (),
         accept_changes=accept_changes,
+        at_least=at_least,
     )
 
 
@@ -231,6 +244,7 @@ def yank(
     sign: SignIndexOption = None,
     unsigned: UnsignedOption = False,
     days: Days = 90.0,
+    at_least: AtLeast = 0,
     json: JsonOption = False,
 ) -> None:
     """Take a version back.
@@ -242,7 +256,7 @@ def yank(
     from stackbuild.publishing import maintenance
 
     with _opened(place, sign) as folder:
-        changed = maintenance.yank(folder, project, version, reason, _publication(sign, unsigned, days))
+        changed = maintenance.yank(folder, project, version, reason, _publication(sign, unsigned, days, at_least))
     _done(changed, f"yanked: {project} {version}", json)
 
 
@@ -254,6 +268,7 @@ def unyank(
     sign: SignIndexOption = None,
     unsigned: UnsignedOption = False,
     days: Days = 90.0,
+    at_least: AtLeast = 0,
     json: JsonOption = False,
 ) -> None:
     """Offer a yanked version again.
@@ -263,7 +278,7 @@ def unyank(
     from stackbuild.publishing import maintenance
 
     with _opened(place, sign) as folder:
-        changed = maintenance.yank(folder, project, version, None, _publication(sign, unsigned, days))
+        changed = maintenance.yank(folder, project, version, None, _publication(sign, unsigned, days, at_least))
     _done(changed, f"offered again: {project} {version}", json)
 
 
@@ -276,6 +291,7 @@ def status(
     sign: SignIndexOption = None,
     unsigned: UnsignedOption = False,
     days: Days = 90.0,
+    at_least: AtLeast = 0,
     json: JsonOption = False,
 ) -> None:
     """Set a project's status. The page of a quarantined project offers no file.
@@ -290,7 +306,7 @@ def status(
 
     if value not in get_args(ProjectStatus):
         raise UsageError(f"no status {value!r}", next=f"statuses are {', '.join(get_args(ProjectStatus))}")
-    settings = _publication(sign, unsigned, days)
+    settings = _publication(sign, unsigned, days, at_least)
     with _opened(place, sign) as folder:
         changed = maintenance.set_status(folder, project, value, reason, settings)  # type: ignore[arg-type]
     _done(changed, f"{value}: {project}", json)
@@ -304,6 +320,7 @@ def quarantine(
     sign: SignIndexOption = None,
     unsigned: UnsignedOption = False,
     days: Days = 90.0,
+    at_least: AtLeast = 0,
     json: JsonOption = False,
 ) -> None:
     """Offer no file of a project.
@@ -315,7 +332,9 @@ def quarantine(
     from stackbuild.publishing import maintenance
 
     with _opened(place, sign) as folder:
-        changed = maintenance.set_status(folder, project, "quarantined", reason, _publication(sign, unsigned, days))
+        changed = maintenance.set_status(
+            folder, project, "quarantined", reason, _publication(sign, unsigned, days, at_least)
+        )
     _done(changed, f"quarantined: {project}", json)
 
 
@@ -334,6 +353,7 @@ def sign_index(
         bool, option("--accept-changes", help="Sign what lies there, though it is not what was signed before.")
     ] = False,
     days: Days = 90.0,
+    at_least: AtLeast = 0,
     json: JsonOption = False,
 ) -> None:
     """Sign an index as it stands.
@@ -356,10 +376,10 @@ def sign_index(
             "--add signs what others have signed, and nothing else",
             next="leave out --add: the index is signed anew, and the others add their signatures again",
         )
-    settings = _publication(sign, False, days, keys=key or (), accept_changes=accept_changes)
+    settings = _publication(sign, False, days, at_least, keys=key or (), accept_changes=accept_changes)
     with _opened(place, sign) as folder:
         changed = (
-            maintenance.cosign(folder, settings.keys, settings.trusted, IndexNumbers(default_numbers_file()))
+            maintenance.cosign(folder, settings.keys, settings.trusted, IndexNumbers(default_numbers_file()), at_least)
             if add
             else maintenance.sign(folder, settings)
         )
@@ -426,6 +446,7 @@ def check_release(
     no_seen: Annotated[
         bool, option("--no-seen", help="Neither read nor write that file: a rollback is not seen.")
     ] = False,
+    at_least: AtLeast = 0,
     json: JsonOption = False,
 ) -> None:
     """Check a signed index against keys that you trust.
@@ -448,7 +469,7 @@ def check_release(
         raise UsageError(f"no kind {unknown[0]!r}", next=f"kinds are {', '.join(NAMES)}, sbom")
     state = None if no_seen else numbers_file or default_numbers_file()
     with err().status("reading the index …"):
-        proof = verify_release(folder, Trust(load_trusted_keys(key), threshold, state, kinds))
+        proof = verify_release(folder, Trust(load_trusted_keys(key), threshold, state, kinds, at_least))
     print_json(proof, "stackbuild.release-proof/1") if json else draw_release_proof(proof)
     if proof.problems:
         leave(5)

@@ -17,6 +17,13 @@ from stackbuild.core.errors import UsageError
 from stackbuild.store import atomic, locks
 
 
+def below(number: int, at_least: int) -> str:
+    """What speaks against a state of that number where a lower one than `at_least` is refused; "" where nothing does."""
+    if number >= at_least:
+        return ""
+    return f"the index has number {number}, and {at_least} is the lowest that is accepted: it was rolled back"
+
+
 @dataclass(frozen=True)
 class IndexNumbers:
     """A file with the last number of each index, by a name of the index, and the sha256 of the snapshot under it."""

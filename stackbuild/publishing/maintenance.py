@@ -62,7 +62,11 @@ def sign(index: Path, publication: Publication) -> Catalog:
 
 
 def cosign(
-    index: Path, keys: tuple[SigningKey, ...], trusted: tuple[TrustedKey, ...] = (), numbers: IndexNumbers | None = None
+    index: Path,
+    keys: tuple[SigningKey, ...],
+    trusted: tuple[TrustedKey, ...] = (),
+    numbers: IndexNumbers | None = None,
+    at_least: int = 0,
 ) -> Catalog:
     """Add signatures of more keys to those of a signed index; its number and its time stay.
 
@@ -74,7 +78,7 @@ def cosign(
         envelope = folder / ENVELOPE
         if not envelope.is_file():
             raise UsageError("the index is not signed", where=str(index), next="`stackbuild index sign` signs it")
-        snapshot = signed_snapshot(index, (*trusted, *(TrustedKey(key.blob) for key in keys)), numbers)
+        snapshot = signed_snapshot(index, (*trusted, *(TrustedKey(key.blob) for key in keys)), numbers, at_least)
         if datetime.now(UTC) >= snapshot.expires:
             raise UsageError(
                 f"the signature of the index expired on {snapshot.expires:%Y-%m-%d %H:%M} UTC",

@@ -22,7 +22,9 @@ class Publication:
     `replace` allows other bytes under a name that is there, `older` a version below the highest one there. `attached` are
     the files that travel with a wheel. `url` is where the index is served. `keys` sign, and the signature of the index
     holds for so many `days`. The signature that stands must be one of `keys` or of `trusted`, and the files as they were
-    signed, unless `accept_changes`. `numbers` is the file with the numbers of indexes seen before, None for none. `digests` has the sha256 of wheels that were hashed before; the others are hashed.
+    signed, unless `accept_changes`. `numbers` is the file with the numbers of indexes seen before, None for none. The number
+    of the signed state must be `at_least` so high: what a machine knows that has no such file. `digests` has the sha256 of
+    wheels that were hashed before; the others are hashed.
     """
 
     replace: bool = False
@@ -36,8 +38,14 @@ class Publication:
     trusted: tuple[TrustedKey, ...] = ()
     accept_changes: bool = False
     numbers: Path | None = None
+    at_least: int = 0
 
     def __post_init__(self) -> None:
+        if self.at_least and not self.keys:
+            raise UsageError(
+                f"the number {self.at_least} is expected of a signed index, and no key is given to sign the next state",
+                next="add `--sign KEY`, or leave out `--at-least` and $STACKBUILD_INDEX_AT_LEAST",
+            )
         if not 0 < self.days <= MOST_DAYS:  # nan is neither
             raise UsageError(
                 f"a signature cannot hold for {self.days:g} days", next=f"give `--days` above 0, up to {MOST_DAYS}"

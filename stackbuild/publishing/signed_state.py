@@ -15,7 +15,7 @@ from stackbuild.core.errors import UsageError
 from stackbuild.publishing.catalog import Catalog
 from stackbuild.publishing.generation import CATALOG, CURRENT, WHEELS_ELSEWHERE, read_catalog
 from stackbuild.publishing.index_file import THREADS, difference, read_file
-from stackbuild.publishing.index_numbers import IndexNumbers
+from stackbuild.publishing.index_numbers import IndexNumbers, below
 from stackbuild.publishing.pages import pages
 from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.signing import SignatureRefused, TrustedKey, good_signatures, read_envelope
@@ -38,11 +38,12 @@ def refuse_changed(index: Path, publication: Publication, catalog: bool = True) 
         return
     numbers = IndexNumbers(publication.numbers) if publication.numbers else None
     if not (index / CURRENT / ENVELOPE).is_file():
+        _refuse_missing(index, publication.at_least)
         if numbers:
             _refuse_stripped(index, numbers)
         return
     known = (*(TrustedKey(key.blob) for key in publication.keys), *publication.trusted)
-    snapshot = signed_snapshot(index, known, numbers)
+    snapshot = signed_snapshot(index, known, numbers, publication.at_least)
     refuse_differences(index, snapshot, catalog)
 
 
@@ -60,6 +61,16 @@ def remember_signed(index: Path, numbers: IndexNumbers) -> None:
     numbers.remember(names, snapshot.number, digest.of_bytes(payload))
 
 
+def _refuse_missing(index: Path, at_least: int) -> None:
+    """Where a number is expected, there is a signature that has one."""
+    if at_least:
+        raise UsageError(
+            f"a signed index with number {at_least} or above is expected, and what lies there is not signed",
+            where=str(index / ENVELOPE),
+            next="put the signed state back; for a new index leave out `--at-least` and $STACKBUILD_INDEX_AT_LEAST",
+        )
+
+
 def _refuse_stripped(index: Path, numbers: IndexNumbers) -> None:
     """An index without a signature was not signed here before, or there is nothing in it."""
     last = numbers.last(place_name(index))
@@ -72,17 +83,26 @@ def _refuse_stripped(index: Path, numbers: IndexNumbers) -> None:
         )
 
 
-def signed_snapshot(index: Path, keys: Sequence[TrustedKey], numbers: IndexNumbers | None = None) -> Snapshot:
-    """The snapshot that stands. Raises UsageError where none of the keys has signed it, or a later one is among `numbers`."""
+def signed_snapshot(
+    index: Path, keys: Sequence[TrustedKey], numbers: IndexNumbers | None = None, at_least: int = 0
+) -> Snapshot:
+    """The snapshot that stands.
+
+    Raises UsageError where none of the keys has signed it, its number is below `at_least`, or a later one is among
+    `numbers`.
+    """
     try:
         data = read_file(index, f"{CURRENT}/{ENVELOPE}", ENVELOPE_LIMIT)
         payload, good, why = good_signatures(data, SNAPSHOT_TYPE, keys, datetime.now(UTC))
         if not good:
             raise SignatureRefused("; ".join(why) or "it has no signature")
         snapshot = read_snapshot(payload)
-        for name in index_name(snapshot) if numbers else ():
-            if problem := numbers and numbers.problem(name, snapshot.number, digest.of_bytes(payload)):
-                raise SignatureRefused(problem)
+        if problem := below(snapshot.number, at_least):
+            raise SignatureRefused(problem)
+        if numbers:
+            for name in index_name(snapshot):
+                if problem := numbers.problem(name, snapshot.number, digest.of_bytes(payload)):
+                    raise SignatureRefused(problem)
         return snapshot
     except (SignatureRefused, ValueError, OSError) as refused:
         raise UsageError(

@@ -117,7 +117,8 @@ def commit(
     """
     refuse_unsigned(index, publication)
     numbers = IndexNumbers(publication.numbers) if publication.numbers else None
-    number = max(catalog.number, _last_number(index, numbers) if numbers and publication.keys else 0)
+    last = _last_number(index, numbers) if numbers and publication.keys else 0
+    number = max(catalog.number, last, publication.at_least)
     catalog = catalog.model_copy(update={"number": number + 1})
     contents = pages(catalog)
     if publication.keys:

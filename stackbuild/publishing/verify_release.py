@@ -19,7 +19,7 @@ from stackbuild.core.cancel import worker_threads
 from stackbuild.core.errors import UsageError
 from stackbuild.publishing.generation import CURRENT, GENERATIONS
 from stackbuild.publishing.index_file import THREADS, difference, read_file
-from stackbuild.publishing.index_numbers import IndexNumbers
+from stackbuild.publishing.index_numbers import IndexNumbers, below
 from stackbuild.publishing.placement import METADATA_LIMIT
 from stackbuild.publishing.signing import SignatureRefused, TrustedKey, is_ssh_signature, verified_payload
 from stackbuild.publishing.snapshot import (
@@ -82,13 +82,15 @@ class ReleaseProof:
 class Trust:
     """Whom to believe: at least `threshold` of the keys. `seen` is the file with the numbers seen before, None for none.
 
-    `require` are kinds of statements, or `sbom`, that each wheel must have.
+    `require` are kinds of statements, or `sbom`, that each wheel must have. A state of the index with a number below
+    `at_least` is refused.
     """
 
     keys: tuple[TrustedKey, ...]
     threshold: int = 1
     seen: Path | None = None
     require: tuple[str, ...] = ()
+    at_least: int = 0
 
 
 def verify_release(index: Path, trust: Trust, now: datetime | None = None) -> ReleaseProof:
@@ -168,6 +170,9 @@ def _names(index: Path, snapshot: Snapshot, trust: Trust) -> list[str]:
 
 
 def _seen_before(index: Path, snapshot: Snapshot, payload: bytes, trust: Trust) -> Iterator[str]:
+    if problem := below(snapshot.number, trust.at_least):
+        yield problem
+        return
     if trust.seen is None:
         return
     name = _names(index, snapshot, trust)[0]

@@ -70,12 +70,16 @@ esac
 
 @dataclass
 class Event:
-    """What a pipeline is started by. `ref` is as GitHub has it, `refs/tags/v1` or `refs/heads/main`."""
+    """What a pipeline is started by. `ref` is as GitHub has it, `refs/tags/v1` or `refs/heads/main`.
+
+    `secret` is the release key, `at_least` the variable STACKBUILD_INDEX_AT_LEAST, each "" where nobody set it.
+    """
 
     ref: str
     name: str = "push"
     fails: str = ""
     secret: str = ""
+    at_least: str = ""
 
 
 @dataclass
@@ -167,6 +171,7 @@ def run_github(machine: Machine, workflow: dict[str, Any], event: Event) -> dict
     github["ref_type"] = "tag" if event.ref.startswith("refs/tags/") else "branch"
     for name, job in workflow["jobs"].items():
         names: dict[str, Any] = {"github": github, "secrets": {"STACKBUILD_RELEASE_KEY": event.secret}}
+        names["vars"] = {"STACKBUILD_INDEX_AT_LEAST": event.at_least}
         needs = [job["needs"]] if isinstance(job.get("needs"), str) else job.get("needs", [])
         if any(outcomes[one] != "success" for one in needs) or not value_of(job.get("if", "always()"), names):
             outcomes[name] = "skipped"

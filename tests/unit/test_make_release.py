@@ -6,8 +6,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-
 from make_release import settings_with_sbom
+
 from stackbuild.actions.sbom import FILE_NAME
 
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"

@@ -136,6 +136,31 @@ def test_the_next_release_joins_the_index_of_the_last_tag_and_of_nobody_else(mac
 
 
 @needs_jq
+def test_a_runner_that_remembers_nothing_refuses_what_the_owner_knows_to_be_old(machine: Machine, tmp_path: Path) -> None:
+    """The index of the last release is gone, or an older one stands in its place: the variable says which number there was."""
+    new_key(tmp_path / "keys")
+    secret = (tmp_path / "keys" / "release").read_text().rstrip("\n")
+    assert run_github(machine, workflow(), Event(TAG.ref, secret=secret))["publish"] == "success", log(machine)
+    assert "index number 1" in log(machine) and "\n::notice title=Older states are not seen::" in log(machine)
+    (machine.artifacts / "run-7").mkdir()
+    shutil.copyfile(machine.artifacts / "index" / "index.tar", machine.artifacts / "run-7" / "index.tar")
+    small_wheel(machine.wheels, "2.0")
+    row = {"expired": False, "workflow_run": {"id": 7, "repository_id": 1, "head_repository_id": 1, "head_branch": "v1.0"}}
+    outcomes = []
+    for artifacts, at_least in (([], "1"), ([row], "2"), ([row], "1")):
+        (machine.artifacts / "list.json").write_text(json.dumps({"artifacts": artifacts}))
+        for folder in (machine.folder / "work", machine.folder / "home", machine.artifacts / "wheels-debian-13"):
+            shutil.rmtree(folder)
+        (machine.folder / "log").unlink()
+        outcome = run_github(machine, workflow(), Event("refs/tags/v2.0", secret=secret, at_least=at_least))["publish"]
+        outcomes.append((outcome, log(machine)))
+    assert [outcome for outcome, _ in outcomes] == ["failure", "failure", "success"]
+    assert "a signed index with number 1 or above is expected, and what lies there is not signed" in outcomes[0][1]
+    assert "the index has number 1, and 2 is the lowest that is accepted" in outcomes[1][1]
+    assert "index number 2" in outcomes[2][1] and "\n::notice title=Older" not in outcomes[2][1]
+
+
+@needs_jq
 def test_a_failed_question_for_the_last_index_stops_the_release(machine: Machine) -> None:
     """Else the next index would begin without the older versions."""
     (machine.artifacts / "list.json").write_text("HTTP 502")

@@ -133,6 +133,37 @@ def test_no_change_is_built_on_an_older_state(signed: SignedIndex, tmp_path: Pat
     assert not (signed.folder / "demo-pkg" / new.name).exists()
 
 
+def test_a_machine_that_saw_nothing_is_told_the_lowest_number(signed: SignedIndex, tmp_path: Path) -> None:
+    """As a fresh runner of a pipeline, which has no file of numbers."""
+    rolled_back(signed, tmp_path / "numbers.json")
+    new = small_wheel(tmp_path / "new", "3.0")
+    settings = Publication(keys=(signed.key,), at_least=3)
+    for change in (
+        lambda: publish((new,), signed.folder, settings),
+        lambda: yank(signed.folder, "demo-pkg", "1.0", "bad", settings),
+        lambda: cosign(signed.folder, (signed.key,), at_least=3),
+    ):
+        with pytest.raises(UsageError, match="number 2, and 3 is the lowest that is accepted: it was rolled back"):
+            change()
+    trust = Trust(load_trusted_keys([signed.public]), at_least=3)
+    assert [line for line in verify_release(signed.folder, trust).problems if "lowest that is accepted" in line]
+    assert not (signed.folder / "demo-pkg" / new.name).exists()
+    accepted = sign(signed.folder, Publication(keys=(signed.key,), accept_changes=True, at_least=3))
+    assert accepted.number == 4 and verify_release(signed.folder, trust).problems == ()
+
+
+def test_an_index_that_is_gone_does_not_begin_again_where_a_number_is_expected(signed: SignedIndex, tmp_path: Path) -> None:
+    new = small_wheel(tmp_path / "new", "3.0")
+    settings = Publication(keys=(signed.key,), at_least=1)
+    for folder in (tmp_path / "empty", signed.folder):
+        (signed.folder / ENVELOPE).unlink(missing_ok=True)
+        with pytest.raises(UsageError, match="number 1 or above is expected, and what lies there is not signed"):
+            publish((new,), folder, settings)
+        assert not (folder / "demo-pkg" / new.name).exists()
+    with pytest.raises(UsageError, match="no key is given to sign the next state"):
+        Publication(at_least=1)
+
+
 def test_an_older_state_that_is_accepted_gets_the_next_number(signed: SignedIndex, tmp_path: Path) -> None:
     """Who has seen number 3 takes number 4."""
     rolled_back(signed, tmp_path / "numbers.json")
