@@ -31,7 +31,7 @@ SignIndexOption = Annotated[
 UnsignedOption = Annotated[
     bool, option("--unsigned", help="Write a signed index without a signature: it is signed no more.")
 ]
-AtLeast = Annotated[
+LowestNumber = Annotated[
     int,
     option(
         "--at-least",
@@ -70,7 +70,7 @@ def publish(
     sign: SignIndexOption = None,
     unsigned: UnsignedOption = False,
     days: Days = 90.0,
-    at_least: AtLeast = 0,
+    at_least: LowestNumber = 0,
     check_install: Annotated[
         str,
         option("--check-install", metavar="PYTHONS", help="Which file does each Python get? As 3.11 or 3.10..3.14."),
@@ -244,7 +244,7 @@ def yank(
     sign: SignIndexOption = None,
     unsigned: UnsignedOption = False,
     days: Days = 90.0,
-    at_least: AtLeast = 0,
+    at_least: LowestNumber = 0,
     json: JsonOption = False,
 ) -> None:
     """Take a version back.
@@ -268,7 +268,7 @@ def unyank(
     sign: SignIndexOption = None,
     unsigned: UnsignedOption = False,
     days: Days = 90.0,
-    at_least: AtLeast = 0,
+    at_least: LowestNumber = 0,
     json: JsonOption = False,
 ) -> None:
     """Offer a yanked version again.
@@ -291,7 +291,7 @@ def status(
     sign: SignIndexOption = None,
     unsigned: UnsignedOption = False,
     days: Days = 90.0,
-    at_least: AtLeast = 0,
+    at_least: LowestNumber = 0,
     json: JsonOption = False,
 ) -> None:
     """Set a project's status. The page of a quarantined project offers no file.
@@ -320,7 +320,7 @@ def quarantine(
     sign: SignIndexOption = None,
     unsigned: UnsignedOption = False,
     days: Days = 90.0,
-    at_least: AtLeast = 0,
+    at_least: LowestNumber = 0,
     json: JsonOption = False,
 ) -> None:
     """Offer no file of a project.
@@ -353,7 +353,7 @@ def sign_index(
         bool, option("--accept-changes", help="Sign what lies there, though it is not what was signed before.")
     ] = False,
     days: Days = 90.0,
-    at_least: AtLeast = 0,
+    at_least: LowestNumber = 0,
     json: JsonOption = False,
 ) -> None:
     """Sign an index as it stands.
@@ -446,7 +446,7 @@ def check_release(
     no_seen: Annotated[
         bool, option("--no-seen", help="Neither read nor write that file: a rollback is not seen.")
     ] = False,
-    at_least: AtLeast = 0,
+    at_least: LowestNumber = 0,
     json: JsonOption = False,
 ) -> None:
     """Check a signed index against keys that you trust.
