@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import io
 import os
@@ -20,6 +21,7 @@ EXTRAS = ("numpy", "onnx", "onnxruntime", "sympy")
 
 
 def main() -> None:
+    _open_standard_streams()
     try:
         code = _version() if sys.argv[1:] in (["--version"], ["-V"], ["version"]) else run()
         if code == 128 + signal.SIGINT:  # the interpreter waits for threads: a further Ctrl-C ends it without a traceback
@@ -27,6 +29,16 @@ def main() -> None:
     except KeyboardInterrupt:
         code = 128 + signal.SIGINT
     sys.exit(code)
+
+
+def _open_standard_streams() -> None:
+    """Give descriptors 0 to 2 that are closed to /dev/null: a file of the store that got such a number would be written to."""
+    while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(fd, True)
+    os.close(fd)
+    sys.stdin = sys.stdin or io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)))
+    sys.stdout = sys.stdout or io.TextIOWrapper(io.BufferedWriter(io.FileIO(1, "w", closefd=False)))
+    sys.stderr = sys.stderr or io.TextIOWrapper(io.BufferedWriter(io.FileIO(2, "w", closefd=False)))
 
 
 def _as_options(words: list[str]) -> list[str]:
@@ -56,8 +68,9 @@ def _unwritten(error: OSError) -> int:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more when it ends
     if isinstance(error, BrokenPipeError):
         return 128 + signal.SIGPIPE
-    print(f"stackbuild: standard output cannot be written: {error.strerror}", file=sys.stderr)
-    print("  next: send the output elsewhere", file=sys.stderr)
+    with contextlib.suppress(OSError):
+        print(f"stackbuild: standard output cannot be written: {error.strerror}", file=sys.stderr)
+        print("  next: send the output elsewhere", file=sys.stderr, flush=True)
     return 7
 
 
@@ -103,7 +116,8 @@ def run() -> int:
 def _say(stop: Stop) -> int:
     """The message on stderr, the topic that explains it, and the exit code."""
     text = f"stackbuild: {stop}\n  help: stackbuild help {stop.topic}"
-    print(_wrapped(text) if sys.stderr.isatty() else text, file=sys.stderr)
+    with contextlib.suppress(OSError):  # nobody can be told but by the exit code
+        print(_wrapped(text) if sys.stderr.isatty() else text, file=sys.stderr, flush=True)
     return stop.exit_code
 
 

@@ -16,6 +16,7 @@ from stackbuild.core import digest
 from stackbuild.core.digest import Json, plain
 from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.core.model import TypeAdapter, ValidationError
+from stackbuild.core.plain_file import read_bounded
 from stackbuild.model.results import SCHEMA, VERDICT_SCHEMA, Benchmarks, Verdict
 
 Document = TypeVar("Document")
@@ -162,9 +163,13 @@ def _body(document: Json, schema: str, path: Path) -> dict[str, Json]:
     return body
 
 
+MOST = 64 << 20
+"""Bytes of a results file that are read: many times those of a whole suite's."""
+
+
 def _json(path: Path) -> Json:
     try:
-        document: Json = json.loads(path.read_text("utf-8"))
+        document: Json = json.loads(read_bounded(path, MOST).decode("utf-8"))
     except FileNotFoundError:
         raise UsageError(
             "there is no such file", where=str(path), next="stackbuild bench … --out FILE writes one"

@@ -2,6 +2,9 @@
 
 An option counts before an environment variable, that before `./stackbuild.toml`, that before the user's file, that before the
 default. A key of a file becomes its variable where that is not set, so every reader of the variable sees it.
+
+`./stackbuild.toml` may be a stranger's: it comes with a checkout. What decides whose outputs are believed counts there only
+where the user's file names its folder in `trusted`.
 """
 
 from __future__ import annotations
@@ -12,9 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackbuild.core.errors import UsageError
+from stackbuild.core.plain_file import read_regular
 from stackbuild.tables.near_words import close_to
 
 FILE = "stackbuild.toml"
+TRUSTED = "trusted"
+"""The key of the user's file that lists folders, each with all below it, whose `stackbuild.toml` may name paths."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +65,18 @@ def apply_settings(environ: MutableMapping[str, str], folder: Path | None = None
     for setting in SETTINGS:
         if text := environ.get(setting.variable):
             setting.refuse_wrong(text, setting.variable, "the environment")
-    for file in (Path(FILE) if folder is None else folder / FILE, _users(environ)):
-        if file is not None and _is_there(file):
-            _apply(file, environ)
+    users = _users(environ)
+    own = _values(users) if users is not None and _is_there(users) else {}
+    trusted = _trusted(own.pop(TRUSTED, []), users)
+    here = Path(FILE) if folder is None else folder / FILE
+    if _is_there(here):
+        values = _values(here)
+        for setting in SETTINGS:
+            if setting.is_path and setting.key in values and setting.variable not in environ:
+                _refuse_foreign(setting, values[setting.key], here, trusted, users)
+        _apply(values, here, environ)
+    if users is not None:
+        _apply(own, users, environ)
 
 
 def _is_there(file: Path) -> bool:
@@ -77,7 +92,8 @@ def _users(environ: MutableMapping[str, str]) -> Path | None:
     return Path(home) / "stackbuild" / FILE if home else None
 
 
-def _apply(file: Path, environ: MutableMapping[str, str]) -> None:
+def _values(file: Path) -> dict[str, object]:
+    """What a file says. Raises UsageError where it is another user's, or not TOML."""
     import tomllib
 
     if file.stat().st_uid not in (os.geteuid(), 0):
@@ -86,12 +102,41 @@ def _apply(file: Path, environ: MutableMapping[str, str]) -> None:
             where=str(file),
             next=f"chown it, or remove it: {file} decides where the store lies",
         )
+    if (data := read_regular(file, MOST)) is None:
+        raise UsageError("it cannot be read", where=str(file), next="check its permissions")
     try:
-        settings = tomllib.loads(file.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return tomllib.loads(data.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"not TOML: {error}", where=str(file), next="write lines such as `jobs = 4`") from None
+
+
+MOST = 1 << 20
+"""Bytes of a file that are read."""
+
+
+def _trusted(value: object, file: Path | None) -> tuple[Path, ...]:
+    """The folders that the user's file trusts. Raises UsageError."""
+    if not isinstance(value, list) or not all(isinstance(one, str) and "\0" not in one for one in value):
+        raise UsageError(f"`{TRUSTED}` is a list of folders", where=str(file), next=f'write `{TRUSTED} = ["~/project"]`')
+    return tuple(_path(one, TRUSTED, file).resolve() for one in value) if file else ()
+
+
+def _refuse_foreign(setting: FileSetting, value: object, file: Path, trusted: tuple[Path, ...], users: Path | None) -> None:
+    """Raises UsageError for a path of `./stackbuild.toml` in a folder that the user does not trust."""
+    folder = file.absolute().parent.resolve()
+    if value == "none" or any(folder.is_relative_to(one) for one in trusted):
+        return
+    consent = f"add {folder} to `{TRUSTED}` in {users}, or " if users else ""
+    raise UsageError(
+        f"`{setting.key}` decides whose outputs are believed, and this folder is not trusted",
+        where=str(file),
+        next=f"{consent}set {setting.variable}",
+    )
+
+
+def _apply(values: dict[str, object], file: Path, environ: MutableMapping[str, str]) -> None:
     known = {setting.key: setting for setting in SETTINGS}
-    for key, value in settings.items():
+    for key, value in values.items():
         if key not in known:
             raise UsageError(f"unknown key `{key}`", where=str(file), next=close_to(key, list(known)))
         if isinstance(value, bool) or not isinstance(value, str | int):
@@ -99,7 +144,17 @@ def _apply(file: Path, environ: MutableMapping[str, str]) -> None:
                 f"`{key}` is a text or a number, not {value!r}", where=str(file), next=f'write `{key} = "…"`'
             )
         setting, text = known[key], str(value)
+        if "\0" in text:
+            raise UsageError(f"`{key}` holds a null character", where=str(file), next="remove it")
         setting.refuse_wrong(text, key, str(file))
         if setting.is_path and text != "none":  # STACKBUILD_REMOTES=none switches them off
-            text = str((file.parent / Path(text).expanduser()).absolute())
+            text = str(_path(text, key, file))
         environ.setdefault(setting.variable, text)
+
+
+def _path(text: str, key: str, file: Path) -> Path:
+    """A path of a file, which starts at its folder. Raises UsageError where it names a user who is not there."""
+    try:
+        return (file.parent / Path(text).expanduser()).absolute()
+    except RuntimeError:
+        raise UsageError(f"`{key}`: {text!r} has no home folder", where=str(file), next="write the whole path") from None

@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
@@ -64,8 +65,11 @@ def document_text(value: Any, indent: int | None) -> str:
 def printable_json(text: str) -> str:
     """The same JSON, which does nothing to a terminal: C1 and bidi controls are escapes in it, as C0 controls are in any JSON.
 
-    A byte of a file's name that is not UTF-8 is an escape too (`\\udcff`).
+    A byte of a file's name that is not UTF-8 is an escape too (`\\udcff`), and one of the two # that begin a command to the
+    program that keeps a CI job's log.
     """
+    if "##" in text:  # in a string: nothing else of JSON has them
+        text = re.sub(r"##(?=(?:vso|teamcity)?\[)", r"#\\u0023", text, flags=re.IGNORECASE)
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)

@@ -19,6 +19,7 @@ Each says what happened, where, and what to do next. Its `topic` is a section of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from signal import Signals
@@ -28,8 +29,34 @@ MAX_LINES = 20
 
 
 def safe(text: str, keep: str = "\n\t") -> str:
-    """A text that a terminal can be shown: control characters and lone surrogates as escapes, but for those in `keep`."""
-    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
+    """A text that a terminal can be shown: control characters and lone surrogates as escapes, but for those in `keep`.
+
+    No command of it reaches the program that keeps a CI job's log.
+    """
+    return inert("".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text))
+
+
+def inert(text: str) -> str:
+    """The text with an escape in each command to the program that keeps a CI job's log (`COMMAND`)."""
+    return COMMAND.sub(_escape_last, text) if "##" in text or "::" in text else text
+
+
+COMMAND = re.compile(
+    r"##(?=(?:vso|teamcity)?\[)|^[^\S\n]*:(?=:(?:add-mask|add-matcher|remove-matcher|add-path|set-env|set-output|save-state"
+    r"|stop-commands|echo|group|endgroup|debug|notice|warning|error|internal-set-repo-path)(?: |::))",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""How a line of a job's log begins to command: `##vso[task.setvariable …]` of Azure Pipelines and `##teamcity[…]` of
+TeamCity anywhere in it, `::add-mask::` of GitHub at its beginning and `##[…]` anywhere."""
+
+
+def _escape_last(match: re.Match[str]) -> str:
+    return f"{match[0][:-1]}\\x{ord(match[0][-1]):02x}"
+
+
+def bar_lines(text: str) -> str:
+    """A text that a terminal can be shown, every line after the first behind a bar: none passes for a line of our own."""
+    return safe(text).replace("\n", "\n  │ ")
 
 
 class Stop(Exception):
@@ -46,8 +73,9 @@ class Stop(Exception):
         self.next = next
 
     def __str__(self) -> str:
-        where = f"{self.where}: " if self.where else ""
-        return safe(f"{where}{self.what}" + (f"\n  next: {self.next}" if self.next else ""))
+        where = f"{safe(self.where, '')}: " if self.where else ""
+        next = f"\n  next: {bar_lines(self.next)}" if self.next else ""
+        return f"{where}{bar_lines(self.what)}{next}"
 
 
 class Defect(Stop):
@@ -88,7 +116,7 @@ class Mistake:
         text = "".join(c if c.isprintable() else " " for c in self.line[start : start + WIDTH])
         at = min(int(column) - 1 - start, len(text))
         cut = len(text) - len(text.lstrip())
-        return f"\n    {text.strip()}\n    {' ' * max(0, at - cut)}^"
+        return f"\n    {inert(text.strip())}\n    {' ' * max(0, at - cut)}^"
 
 
 def with_lines(mistakes: Iterable[Mistake], text: str) -> tuple[Mistake, ...]:

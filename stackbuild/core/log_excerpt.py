@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from stackbuild.core.errors import inert
+
 ERROR = re.compile(
     r"(\berror\b[:\s]|^FAILED: |\bCMake Error\b|undefined reference|\bfatal:|^Traceback|^E: |No such file or directory"
     r"|cannot find -l|\*\*\* \[)",
@@ -23,8 +25,11 @@ WIDEST = 400
 
 
 def clean(line: str) -> str:
-    """A log line that a terminal can be shown: no control sequences, no bidi controls, at most 400 characters."""
-    text = _CONTROL.sub("", line)
+    """A log line that a terminal can be shown: no control sequences, no bidi controls, at most 400 characters.
+
+    What would command the program that keeps a CI job's log has an escape in it.
+    """
+    text = inert(_CONTROL.sub("", line)[: 2 * WIDEST])
     return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
 
 

@@ -51,6 +51,15 @@ def read_regular(path: Path, limit: int) -> bytes | None:
         os.close(file)
 
 
+def read_bounded(path: Path, limit: int) -> bytes:
+    """All of a file that a person named, a pipe too. Raises ValueError where it is longer than `limit`, OSError."""
+    with path.open("rb") as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise ValueError(f"longer than {limit:,} bytes")
+    return data
+
+
 def _read(file: int, limit: int) -> bytes:
     pieces = []
     while limit and (piece := os.read(file, min(limit, 1 << 20))):

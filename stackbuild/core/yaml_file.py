@@ -8,6 +8,7 @@ from typing import TypeVar
 from stackbuild.core import yaml
 from stackbuild.core.errors import Mistake, RecipeError, UsageError
 from stackbuild.core.model import Model, ValidationError
+from stackbuild.core.plain_file import read_bounded
 
 ModelT = TypeVar("ModelT", bound=Model)
 
@@ -18,8 +19,8 @@ def read_yaml(path: Path, shape: type[ModelT], help: str) -> ModelT:
     RecipeError names file, line and column of each mistake; UsageError where the file cannot be read.
     """
     try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_bounded(path, yaml.MAX_BYTES).decode("utf-8")
+    except (OSError, ValueError) as error:
         raise UsageError(
             f"cannot read it: {error}", where=str(path), next="check the path and its permissions"
         ) from None

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.core.plain_file import read_bounded
 
 if TYPE_CHECKING:
     from securesystemslib.dsse import Envelope
@@ -140,13 +141,17 @@ def _private_key(serialization: Any, data: bytes) -> Any:
         return serialization.load_ssh_private_key(data, os.environ.get(PASSPHRASE, "").encode() or None)
 
 
+MOST_KEYS = 1 << 20
+"""Bytes of a file of public keys that are read."""
+
+
 def load_trusted_keys(paths: Sequence[Path]) -> tuple[TrustedKey, ...]:
     """The public keys of `.pub` and `allowed_signers` files. Raises UsageError where a line is neither."""
     keys: dict[str, TrustedKey] = {}
     for path in paths:
         try:
-            lines = path.read_text("utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
+            lines = read_bounded(path, MOST_KEYS).decode("utf-8").splitlines()
+        except (OSError, ValueError) as error:
             raise UsageError(f"the key cannot be read: {error}", where=str(path), next="give a .pub file") from None
         keys.update((key.fingerprint, key) for key in trusted_keys_of(lines, str(path)))
     if not keys:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import stat
@@ -142,14 +143,19 @@ WHOLESOME = "let it hold less: what is not needed can be removed at the end of t
 
 
 def seal(root: Path) -> None:
-    """Take the write bits, setuid and setgid from every file, and give the owner access to every file and folder.
+    """Take the write bits, setuid, setgid and extended attributes from every file, and give the owner access to every file
+    and folder.
 
     Of a folder the owner alone may write to it, and of a FIFO or a socket no other has anything: in the store nobody else
-    is to leave a file, or to wait for a reader. No manifest tells these modes. Raises OutOfBounds, Stopped, OSError.
+    is to leave a file, or to wait for a reader. No manifest tells these modes, nor extended attributes: those give a file
+    capabilities, and to others what its mode does not. Raises OutOfBounds, Stopped, OSError.
     """
+    _strip_attributes(str(root), root.stat().st_mode)
     root.chmod(stat.S_IMODE(root.stat().st_mode) & 0o755 | 0o700)
     with open_folder(root) as top:
         for path, kind, status in walk(top):
+            if _strip_attributes(f"/proc/self/fd/{top}/{path}", status.st_mode):
+                status = os.stat(path, dir_fd=top, follow_symlinks=False)
             mode = stat.S_IMODE(status.st_mode)
             if kind == "d":
                 wanted = mode & 0o755 | 0o700
@@ -161,6 +167,32 @@ def seal(root: Path) -> None:
                 continue
             if wanted != mode:
                 os.chmod(path, wanted, dir_fd=top)
+
+
+def _strip_attributes(path: str, mode: int) -> bool:
+    """Remove the extended attributes of a file of that mode, access control lists and file capabilities among them; no link
+    is followed. Whether it had any: its mode may be another one then. Raises OSError.
+    """
+    names = [name for name in _attributes(path) if not name.startswith(KERNEL_ATTRIBUTES)]
+    if names and not stat.S_ISLNK(mode) and mode & 0o600 != 0o600:  # who may not write to it may not remove them
+        os.chmod(path, stat.S_IMODE(mode) | 0o600)
+    for name in names:
+        os.removexattr(path, name, follow_symlinks=False)
+    return bool(names)
+
+
+def _attributes(path: str) -> list[str]:
+    """Names of a file's extended attributes; none on a file system without them. Raises OSError."""
+    try:
+        return os.listxattr(path, follow_symlinks=False)
+    except OSError as error:
+        if error.errno == errno.ENOTSUP:
+            return []
+        raise
+
+
+KERNEL_ATTRIBUTES = ("security.selinux", "security.SMACK64", "security.ima", "security.evm")
+"""Extended attributes that a security module of this machine gives to every file, and that only it removes."""
 
 
 def survey(root: Path, bounds: Bounds = BOUNDS) -> tuple[Entry, ...]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stackbuild.core.digest import document_text
+from stackbuild.core.errors import bar_lines
 from stackbuild.core.log_excerpt import clean
 from stackbuild.core.manner import MANNER
 from stackbuild.model.events import (
@@ -50,15 +51,15 @@ def lines_of(event: Event) -> list[Text]:
         case StepFinished(step=step, how="reused"):
             return [_line("✓", "green", step, "inputs identical to an earlier build's: output reused")]
         case StageFinished(stage=stage, result=result, seconds=seconds, stands=False):
-            return [_line("✗", "bold red", stage, f"{result} ({format_duration(seconds)})")]
+            return [_line("✗", "bold red", stage, f"{bar_lines(result)} ({format_duration(seconds)})")]
         case StageFinished(stage=stage, result=result, seconds=seconds, remembered=remembered):
             when = "as before" if remembered else format_duration(seconds)
-            return [_line("✓", "green", stage, f"{result} ({when})")]
+            return [_line("✓", "green", stage, f"{bar_lines(result)} ({when})")]
         case StepBroke():
             return _broken(event)
         case Note(level=level, text=text):
             return [
-                Text(f"{'!' if level == 'warning' else '·'} {text}", style="yellow" if level == "warning" else "dim")
+                Text(f"{'!' if level == 'warning' else '·'} {bar_lines(text)}", style="yellow" if level == "warning" else "dim")
             ]
         case _:
             return []
@@ -74,7 +75,7 @@ def _line(sign: str, style: str, name: str, text: str) -> Text:
 
 def _broken(event: StepBroke) -> list[Text]:
     rows = [
-        Text.assemble(("✗", "bold red"), (f" {event.step}", "bold"), f"  {event.what}"),
+        Text.assemble(("✗", "bold red"), (f" {event.step}", "bold"), f"  {bar_lines(event.what)}"),
         Text(f"  $ {event.command}", "dim"),
     ]
     rows += [Text(f"  │ {line}") for line in event.lines]

@@ -27,7 +27,7 @@ from rich.table import Table
 from rich.text import Span, Text
 
 from stackbuild.core.digest import document_text, plain
-from stackbuild.core.errors import Unwritten, safe
+from stackbuild.core.errors import Unwritten, inert, safe
 from stackbuild.core.manner import MANNER
 
 if TYPE_CHECKING:
@@ -81,8 +81,10 @@ class SafeConsole(Console):
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         drawn = _escaped(renderable) if isinstance(renderable, Text) else renderable
         for segment in super().render(drawn, options):
-            if segment.control or segment.text.isprintable():
+            if segment.control:
                 yield segment
+            elif segment.text.isprintable():
+                yield segment if (text := inert(segment.text)) == segment.text else Segment(text, segment.style)
             else:
                 yield Segment(safe(segment.text), segment.style)
 

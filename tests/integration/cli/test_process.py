@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -110,6 +111,18 @@ def test_a_full_standard_output_is_named(tmp_path: Path, words: list[str]) -> No
     assert done.stderr.splitlines()[-2:] == [
         "stackbuild: standard output cannot be written: No space left on device", "  next: send the output elsewhere",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("redirections", ["0<&-", ">&-", "2>&-", "0<&- >&- 2>&-", "2>/dev/full", ">/dev/full 2>&1"])
+def test_exit_codes_hold_without_standard_streams(tmp_path: Path, redirections: str) -> None:
+    bench = BuildBench(tmp_path, tmp_path / "store")
+    for words, code in ((("rules", "SB-ZIP-UNCLEAN"), 0), (("inspect", "not-there"), 2)):
+        line = f"{shlex.join(bench.command(*words))} {redirections}"
+        done = subprocess.run(
+            ["/bin/sh", "-c", line], env={**bench.environment(), "TMPDIR": str(tmp_path)}, capture_output=True, check=False
+        )
+        assert done.returncode == (7 if code == 0 and ">/dev/full 2" in redirections else code)
+        assert not list(tmp_path.glob("stackbuild-defect-*"))
 
 
 def test_an_output_that_is_not_utf_8_gets_escapes(tmp_path: Path) -> None:

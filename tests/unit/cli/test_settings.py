@@ -38,7 +38,7 @@ def users_file(tmp_path: Path) -> Path:
 
 def test_what_counts_before_what(tmp_path: Path) -> None:
     Path("stackbuild.toml").write_text('jobs = 2\nstore = "here-store"\n')
-    users_file(tmp_path).write_text('jobs = 8\nrunner = "docker"\nremotes = "~/remotes.yaml"\n')
+    users_file(tmp_path).write_text(f'jobs = 8\nrunner = "docker"\nremotes = "~/remotes.yaml"\ntrusted = ["{tmp_path}"]\n')
     environ = {"XDG_CONFIG_HOME": os.environ["XDG_CONFIG_HOME"], "STACKBUILD_RECIPE": "lc0"}
     apply_settings(environ)
     assert (environ["STACKBUILD_JOBS"], environ["STACKBUILD_RUNNER"], environ["STACKBUILD_RECIPE"]) == (
@@ -59,6 +59,8 @@ def test_what_counts_before_what(tmp_path: Path) -> None:
         ('jobs = "many"\n', "`jobs` cannot be 'many'", "jobs=4"),
         ("jobs = -1\n", "`jobs` cannot be '-1'", "jobs=4"),
         ('runner = "podman"\n', "`runner` cannot be 'podman'", "sandbox"),
+        ('recipe = "a\\u0000b"\n', "null character", "remove it"),
+        ("a = " + "[" * 9000 + "\n", "not TOML", "jobs = 4"),
     ],
 )
 def test_a_wrong_file_is_told_with_the_next_step(text: str, what: str, next: str) -> None:
@@ -66,6 +68,39 @@ def test_a_wrong_file_is_told_with_the_next_step(text: str, what: str, next: str
     with pytest.raises(UsageError) as stopped:
         apply_settings({})
     assert what in stopped.value.what and next in stopped.value.next and stopped.value.where == "stackbuild.toml"
+
+
+@pytest.mark.parametrize("key", [setting.key for setting in SETTINGS if setting.is_path])
+def test_a_path_of_a_folder_that_is_not_trusted_is_refused(tmp_path: Path, key: str) -> None:
+    """A stranger's checkout may hold a store, a mirror, and remotes with the stranger's keys."""
+    Path("stackbuild.toml").write_text(f'{key} = "theirs"\njobs = 2\n')
+    variable, home = f"STACKBUILD_{key.upper()}", {"XDG_CONFIG_HOME": os.environ["XDG_CONFIG_HOME"]}
+    for text in ("", "trusted = []\n", f'trusted = ["{tmp_path}/her", "{tmp_path}/here/below"]\n'):
+        users_file(tmp_path).write_text(text)
+        with pytest.raises(UsageError, match="decides whose outputs are believed") as stopped:
+            apply_settings(dict(home))
+        assert f"{tmp_path}/here" in stopped.value.next and variable in stopped.value.next
+    apply_settings(chosen := {**home, variable: "mine"})
+    assert chosen[variable] == "mine"
+    users_file(tmp_path).write_text(f'trusted = ["{tmp_path}/here"]\n')
+    apply_settings(trusted := dict(home))
+    assert trusted[variable] == str(tmp_path / "here/theirs")
+
+
+def test_trusted_folders_are_the_users_to_name(tmp_path: Path) -> None:
+    home = {"XDG_CONFIG_HOME": os.environ["XDG_CONFIG_HOME"]}
+    Path("stackbuild.toml").write_text('trusted = ["."]\nremotes = "theirs"\n')
+    with pytest.raises(UsageError, match="decides whose"):
+        apply_settings(dict(home))
+    Path("stackbuild.toml").write_text('remotes = "none"\n')
+    apply_settings(off := dict(home))
+    assert off["STACKBUILD_REMOTES"] == "none"
+    users_file(tmp_path).write_text('store = "~no-such-user-here/x"\n')
+    with pytest.raises(UsageError, match="has no home folder"):
+        apply_settings(dict(home))
+    users_file(tmp_path).write_text("trusted = 4\n")
+    with pytest.raises(UsageError, match="a list of folders"):
+        apply_settings(dict(home))
 
 
 @pytest.mark.parametrize(

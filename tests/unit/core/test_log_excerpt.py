@@ -29,3 +29,10 @@ def test_lines_are_safe_for_a_terminal_and_not_endless() -> None:
     assert all(len(line) <= WIDEST and not any(ord(c) < 32 or 127 <= ord(c) < 160 for c in line) for line in lines)
     assert clean("\x1b[1;31mfoo\x1b[0m") == "foo"
     assert clean("a\u202egpj.exe\u2066b\u200f\u2028c\u061c") == "agpj.exebc" and clean("naïve ✓ 日本") == "naïve ✓ 日本"
+
+
+def test_what_commands_a_ci_jobs_log_is_broken() -> None:
+    lines = excerpt("##vso[task.setvariable variable=PATH]/tmp/evil\n ::add-mask::ok\n::std::move\nx ##[set-output name=a]b")
+    assert lines == (
+        r"#\x23vso[task.setvariable variable=PATH]/tmp/evil", r" \x3a:add-mask::ok", "::std::move", r"x #\x23[set-output name=a]b",
+    )  # fmt: skip

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.core.plain_file import read_plain
+from stackbuild.core.plain_file import read_bounded, read_plain
 
 
 def test_a_regular_file_is_read_up_to_the_bound(tmp_path: Path) -> None:
@@ -36,3 +36,12 @@ def test_nothing_else_is_read_or_waited_for(tmp_path: Path) -> None:
             assert read_plain(folder, name, 100) is None, name
     assert read_plain(Path("/dev"), "zero", 100) is None
     assert read_plain(folder / "absent", "x", 1) is None
+
+
+def test_a_named_file_is_read_whole_or_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"12345")
+    assert read_bounded(tmp_path / "a", 5) == b"12345"
+    with pytest.raises(ValueError, match="longer than 4 bytes"):
+        read_bounded(tmp_path / "a", 4)
+    with pytest.raises(ValueError, match="longer than 4 bytes"):
+        read_bounded(Path("/dev/zero"), 4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import struct
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,37 @@ def test_modes_that_only_harm_are_taken_away(store: Store, staging: StagingFolde
     assert modes == [0o755, 0o755, 0o600]
     assert (kept / "su").stat().st_mode & 0o7777 == 0o555
     assert (kept / "shared").stat().st_mode & 0o7777 == 0o700
+
+
+CAPABILITY = struct.pack("<5I", 0x02000001, 1 << 7, 0, 0, 0)
+"""cap_setuid+ep, as setcap writes it. Source: the kernel's `struct vfs_cap_data`."""
+
+
+def test_no_extended_attribute_is_kept(store: Store, staging: StagingFolder) -> None:
+    file, folder = staging.out / "file", staging.out / "folder"
+    file.touch()
+    folder.mkdir()
+    for path in (staging.out, file, folder):
+        os.setxattr(path, "user.of", b"a step")
+    for path in (staging.out, folder):
+        os.setxattr(path, "system.posix_acl_default", access_list(NOBODY))
+    os.setxattr(file, "system.posix_acl_access", access_list(NOBODY))
+    if os.geteuid() == 0:
+        os.setxattr(file, "security.capability", CAPABILITY)
+    file.chmod(0)
+    kept = store.tree(store.keep(staging))
+    assert [os.listxattr(path) for path in (kept, kept / "file", kept / "folder")] == [[], [], []]
+    assert (kept / "file").stat().st_mode & 0o7777 == 0o400
+
+
+NOBODY = 65534
+
+
+def access_list(user: int) -> bytes:
+    """A POSIX access control list with all rights for one user more. Source: the kernel's `posix_acl_xattr_entry`."""
+    owner, named, group, mask, other = 1, 2, 4, 16, 32
+    rows = ((owner, 7, -1), (named, 7, user), (group, 5, -1), (mask, 7, -1), (other, 5, -1))
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *row) for row in rows)
 
 
 @pytest.mark.parametrize("kind", ["file", "link", "folder", "fifo"])
