@@ -1,10 +1,11 @@
-"""Finds argument trains: four or more names that two or more calls in a row hand on unchanged.
+"""Finds argument trains: four or more values that two or more calls in a row hand on unchanged.
 
-A function with parameters a, b, c and d calls a second one with all four, and that one hands them to a third: the four
-are one value without a name. `python ci/argument_trains.py` prints every train of `stackbuild` and exits 1 if there is
-one; `tests/unit/test_argument_trains.py` calls the same function.
+A function calls a second one with a, b, c and d, its own parameters, variables or attributes of them, and the second
+one hands all four to a third: the four are one value without a name. `python ci/argument_trains.py` prints every train
+of `stackbuild` and exits 1 if there is one; `tests/unit/test_argument_trains.py` calls the same function.
 
-Functions are matched by name alone, and a name counts as handed on wherever the call passes it as it is.
+Methods are matched by name alone, functions by the module that they are imported from. A value counts as handed on
+wherever the call passes it as it is. Where a call chooses its function, `(f if x else g)(a, b)`, both are called.
 """
 
 from __future__ import annotations
@@ -33,6 +34,43 @@ class Function:
         return f"{self.file.relative_to(PACKAGE.parent)}: {self.name}"
 
 
+@dataclass(frozen=True)
+class Functions:
+    """The functions of a tree by name, and by file the names that it imports from modules of the tree."""
+
+    by_name: dict[str, list[Function]]
+    imports: dict[Path, dict[str, Path]]
+
+    def called(self, caller: Function, call: ast.expr) -> Iterator[Function]:
+        """Those that an expression in the caller may stand for, but for the caller itself.
+
+        A name is a function of its file, or of the module that it is imported from; an attribute one of any file.
+        """
+        if isinstance(call, ast.IfExp):
+            yield from self.called(caller, call.body)
+            yield from self.called(caller, call.orelse)
+            return
+        file: Path | None = None
+        name = getattr(call, "attr", "")
+        if isinstance(call, ast.Name):
+            name, file = call.id, self.imports[caller.file].get(call.id, caller.file)
+        elif isinstance(call, ast.Attribute) and isinstance(call.value, ast.Name):
+            file = self.imports[caller.file].get(call.value.id)
+        yield from (f for f in self.by_name.get(name, ()) if f != caller and file in (None, f.file))
+
+
+def imported_files(file: Path, folder: Path) -> dict[str, Path]:
+    """Each name that a file imports from a module below the folder, or as one, with that module's file."""
+    files = {}
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            source = folder.parent.joinpath(*node.module.split("."))
+            for alias in node.names:
+                places = (source / f"{alias.name}.py", source.with_suffix(".py"), source / "__init__.py")
+                files[alias.name] = next((place for place in places if place.exists()), source)
+    return files
+
+
 def functions(folder: Path = PACKAGE) -> Iterator[Function]:
     """Every function and method below a folder, without those of the probes: scripts of an environment of their own."""
     for file in sorted(folder.rglob("*.py")):
@@ -44,31 +82,39 @@ def functions(folder: Path = PACKAGE) -> Iterator[Function]:
 
 
 def trains(folder: Path = PACKAGE) -> Iterator[str]:
-    """Each train as `FILE: FIRST → FILE: SECOND → FILE: THIRD hand on NAMES`, the names as the first has them."""
-    by_name: dict[str, list[Function]] = {}
+    """Each train as `FILE: FIRST → FILE: SECOND → FILE: THIRD hand on VALUES`, the values as the first has them."""
+    tree = Functions({}, {file: imported_files(file, folder) for file in folder.rglob("*.py")})
     for function in functions(folder):
-        by_name.setdefault(function.name, []).append(function)
-    for first in (function for same in by_name.values() for function in same):
-        for second, names in _handed(first, {name: name for name in first.parameters}, by_name):
-            for third, names_of_third in _handed(second, names, by_name):
-                yield f"{first} → {second} → {third} hand on {', '.join(sorted(names_of_third.values()))}"
+        tree.by_name.setdefault(function.name, []).append(function)
+    for first in (function for same in tree.by_name.values() for function in same):
+        for second, values in _handed(first, None, tree):
+            for third, values_of_third in _handed(second, values, tree):
+                yield f"{first} → {second} → {third} hand on {', '.join(sorted(values_of_third.values()))}"
 
 
 def _handed(
-    function: Function, names: dict[str, str], by_name: dict[str, list[Function]]
+    function: Function, known: dict[str, str] | None, tree: Functions
 ) -> Iterator[tuple[Function, dict[str, str]]]:
-    """The functions that one calls with at least four of these of its names, each name as the other calls it."""
+    """The functions that one calls with at least four of the known values, by name, or with any four where None.
+
+    With each the values, by the name of the parameter that takes them.
+    """
     for call in function.calls:
-        called = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
-        for other in by_name.get(called, ()):
+        for other in tree.called(function, call.func):
             pairs = [*zip(other.parameters, call.args, strict=False), *((k.arg or "", k.value) for k in call.keywords)]
-            same = {
-                parameter: names[value.id]
-                for parameter, value in pairs
-                if isinstance(value, ast.Name) and value.id in names and parameter in other.parameters
-            }
-            if other != function and len(same) >= LENGTH:
+            texts = {parameter: _variable(value) for parameter, value in pairs if parameter in other.parameters}
+            plain = {parameter: text for parameter, text in texts.items() if text and (known is None or text in known)}
+            same = plain if known is None else {parameter: known[text] for parameter, text in plain.items()}
+            if len(set(same.values())) >= LENGTH:
                 yield other, same
+
+
+def _variable(node: ast.expr) -> str:
+    """The text of a name or of attributes of one, "" for every other expression."""
+    inner = node
+    while isinstance(inner, ast.Attribute):
+        inner = inner.value
+    return ast.unparse(node) if isinstance(inner, ast.Name) else ""
 
 
 if __name__ == "__main__":

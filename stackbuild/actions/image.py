@@ -13,7 +13,7 @@ from stackbuild.core.errors import LockError, MachineLacks
 from stackbuild.core.resources import folder
 from stackbuild.core.root_path import path_inside
 from stackbuild.runners import bwrap
-from stackbuild.runners.engine import digest_in_registry, find_engine, pulled_layers
+from stackbuild.runners.engine import EngineImage, digest_in_registry, find_engine
 from stackbuild.sources import oci
 from stackbuild.sources.mirror import Mirror, refuse_packages, unpack_object
 
@@ -79,7 +79,7 @@ def _layers(job: Job, image: str, digest: str) -> tuple[Path, ...]:
             with job.log.open("a") as log:
                 log.write(f"{line}\n")
 
-        return pulled_layers(client, name, digest, folder, tell)
+        return EngineImage(client, name, digest).layers(folder, tell)
     layout = layout or _copied(job, image, digest)
     if layout.digest != digest:
         raise LockError(

@@ -30,6 +30,14 @@ class Reference:
 
 
 @dataclass(frozen=True)
+class OutputCheck:
+    """What is found out of a side's outputs: compared with a reference where there is one, profiled where asked for."""
+
+    reference: Reference | None
+    profile: bool = False
+
+
+@dataclass(frozen=True)
 class _SideCheck:
     """What was found of one side, by case."""
 
@@ -43,12 +51,11 @@ class _SideCheck:
 def add_correctness(
     benchmarks: Benchmarks,
     experiment: Experiment,
-    reference: Reference | None,
-    *,
-    profile: bool,
+    outputs: OutputCheck,
     tick: ProgressCallback,
 ) -> Benchmarks:
     """The same results with accuracy and provider shares in every series but the control's."""
+    reference, profile = outputs.reference, outputs.profile
     with tempfile.TemporaryDirectory(prefix="stackbuild-proof-") as folder:
         truth = _truth(experiment, reference, Path(folder)) if reference else {}
         checks = {}

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from stackbuild.bench.correctness import Reference
+from stackbuild.bench.correctness import OutputCheck, Reference
 from stackbuild.bench.environment import WorkerEnvironment, default_cache, plain_environment, wheel_environment
 from stackbuild.bench.experiment import (
     Contender,
@@ -91,7 +91,7 @@ def measure_kernels(
             "float64 on the CPU", plain_environment(request.python), SessionOptions(CPU), {},
             {t.case.name: out / f"{r.number}.truth.npz" for t, r in zip(tasks, rows, strict=True)},
         )  # fmt: skip
-        return run(experiment, request.rounds or suite.rounds, gates, reference, profile=request.profile, tick=tick)
+        return run(experiment, request.rounds or suite.rounds, gates, OutputCheck(reference, request.profile), tick)
 
 
 def _contenders(request: KernelBench) -> tuple[Contender, ...]:

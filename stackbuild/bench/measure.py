@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from stackbuild.bench.correctness import Reference, add_correctness
+from stackbuild.bench.correctness import OutputCheck, add_correctness
 from stackbuild.bench.experiment import Experiment, ProgressCallback, measure, no_progress
 from stackbuild.core.errors import StepFailed, UsageError
 from stackbuild.judgement import judge, next_pair_count
@@ -63,9 +63,7 @@ def run(
     experiment: Experiment,
     rounds: int,
     gates: Sequence[Gate],
-    reference: Reference | None,
-    *,
-    profile: bool = False,
+    outputs: OutputCheck,
     tick: ProgressCallback = no_progress,
 ) -> Measurement:
     """Correctness first, then `rounds` of every case, then as many more as the gates allow while one is undecided.
@@ -74,7 +72,7 @@ def run(
     """
     require_distinct_names(experiment)
     today = datetime.now(UTC).date()
-    benchmarks = add_correctness(measure(experiment, 0), experiment, reference, profile=profile, tick=tick)
+    benchmarks = add_correctness(measure(experiment, 0), experiment, outputs, tick)
     wanted: int | None = next_pair_count(gates, 0) or rounds
     pairs, left = 0, experiment
     while True:

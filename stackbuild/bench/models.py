@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from stackbuild.bench.correctness import Reference
+from stackbuild.bench.correctness import OutputCheck, Reference
 from stackbuild.bench.environment import WorkerEnvironment, default_cache, plain_environment, wheel_environment
 from stackbuild.bench.experiment import (
     Contender,
@@ -91,7 +91,7 @@ def measure_models(
     says, beside = _reference(request)
     session = SessionOptions(CPU, threads=request.threads)
     reference = Reference(says, beside, session, {t.case.name: work for t, work in tasks})
-    benchmarks = run(experiment, request.rounds or suite.rounds, gates, reference, profile=request.profile, tick=tick)
+    benchmarks = run(experiment, request.rounds or suite.rounds, gates, OutputCheck(reference, request.profile), tick)
     return replace(benchmarks, benchmarks=replace(benchmarks.benchmarks, notes=(*benchmarks.benchmarks.notes, *notes)))
 
 

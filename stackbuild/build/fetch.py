@@ -71,7 +71,7 @@ def fetch_all(loaded: LoadedRecipe, order: Order, bundle: Path | None, listeners
             raise StepFailed(
                 "; ".join(f"{b.step}: {b.what}" for b in broken), where=broken[0].log, next=broken[0].look or ""
             )
-        sha256 = _bundled(bundle, steps, built, context) if bundle is not None else ""
+        sha256 = _Bundle(bundle, steps, built, context).sealed() if bundle is not None else ""
     files = tuple(p for p in bundle.rglob("*") if p.is_file()) if bundle else ()
     size = sum(p.stat().st_size for p in files)
     seconds = round(time.monotonic() - started, 3)
@@ -79,46 +79,49 @@ def fetch_all(loaded: LoadedRecipe, order: Order, bundle: Path | None, listeners
     return FetchReport(loaded.recipe.name, names, str(bundle or ""), len(files), size, seconds, sha256, checked)
 
 
-def _bundled(bundle: Path, steps: tuple[Step, ...], built: dict[str, StepOutput], context: BuildContext) -> str:
-    """Write and seal the bundle; the sha256 of its index. One that fails leaves an empty folder: what was fetched is in
-    the store, and half a bundle would be taken for a mirror."""
-    bundle.mkdir(parents=True, exist_ok=True)
-    try:
-        _write(bundle, steps, built, context)
-        return seal(bundle)
-    except BaseException:
-        for part in bundle.iterdir():
-            atomic.remove(part)
-        raise
+@dataclass(frozen=True)
+class _Bundle:
+    """The folder of a bundle, the steps whose outputs go into it, and these outputs by step."""
 
+    folder: Path
+    steps: tuple[Step, ...]
+    outputs: dict[str, StepOutput]
+    context: BuildContext
 
-def _write(bundle: Path, steps: tuple[Step, ...], built: dict[str, StepOutput], context: BuildContext) -> None:
-    for step in steps:
-        context.stopper.check()
-        context.emit(Note("info", f"bundling {step.name}"))
+    def sealed(self) -> str:
+        """Write and seal the bundle; the sha256 of its index.
+
+        One that fails leaves an empty folder: what was fetched is in the store, and half a bundle would be taken for a
+        mirror.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            for step in self.steps:
+                self.context.stopper.check()
+                self.context.emit(Note("info", f"bundling {step.name}"))
+                self._add(step, self.context.store.tree(self.outputs[step.name].tree))
+            return seal(self.folder)
+        except BaseException:
+            for part in self.folder.iterdir():
+                atomic.remove(part)
+            raise
+
+    def _add(self, step: Step, tree: Path) -> None:
         params = dict(step.params)
-        tree = context.store.tree(built[step.name].tree)
         match step.action:
             case "archive":
-                _take(bundle, params["url"], named_digest(params["sha256"]), context)
+                request = DownloadRequest(params["url"], named_digest(params["sha256"]))
+                fetch(request, place_in(self.folder, request.url), self.context.mirror, self.context.stopper)
             case "deps":
                 for url in params:
-                    place = place_in(bundle, url)
+                    place = place_in(self.folder, url)
                     place.parent.mkdir(parents=True, exist_ok=True)
                     copy_file(place_in(tree, url), place)
             case "git":
-                below = params["submodules"] == "True"
-                git.copy(
-                    git.Revision(params["url"], params["ref"], params["commit"], context.mirror),
-                    bundle,
-                    submodules=below,
-                )
+                revision = git.Revision(params["url"], params["ref"], params["commit"], self.context.mirror)
+                git.copy(revision, self.folder, submodules=params["submodules"] == "True")
             case "wheelhouse":
-                shutil.copytree(tree, bundle / "wheels", copy_function=copy_with_status, dirs_exist_ok=True)
+                shutil.copytree(tree, self.folder / "wheels", copy_function=copy_with_status, dirs_exist_ok=True)
             case _:
-                record = context.store.find(step.key)
-                pack_object(bundle, step.key, tree, record.notes if record else {})
-
-
-def _take(bundle: Path, url: str, digest: str, context: BuildContext) -> None:
-    fetch(DownloadRequest(url, digest), place_in(bundle, url), context.mirror, context.stopper)
+                record = self.context.store.find(step.key)
+                pack_object(self.folder, step.key, tree, record.notes if record else {})

@@ -6,7 +6,7 @@ import os
 import shlex
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -31,6 +31,15 @@ STATISTICS, STATISTICS_MOST = ".ccache-stats", 64 << 20
 """ccache's log of hits and misses in `/build`, and how many of its bytes are read: some 60 a compile."""
 REPORT_MOST = 256 << 20
 """Bytes of a conversion's report that are read."""
+
+
+@dataclass(frozen=True)
+class StepRun:
+    """A step, the digests of the outputs that it needs, by step, and the folders that it runs in."""
+
+    step: Step
+    trees: Mapping[str, str]
+    staging: StagingFolder
 
 
 def perform(step: Step, trees: Mapping[str, str], context: BuildContext) -> StepOutput:
@@ -127,7 +136,8 @@ def _make(step: Step, trees: Mapping[str, str], context: BuildContext) -> StepOu
     log = context.logs / f"{step.name}.log"
     context.emit(StepStarted(step.name, step.key, str(log), context.expected.get(step.name, 0.0)))
     started = time.monotonic()
-    notes, compiles = (_in_session if step.action == "run" else _on_host)(step, trees, staging, log, context)
+    run = StepRun(step, trees, staging)
+    notes, compiles = (_in_session if step.action == "run" else _on_host)(run, log, context)
     seconds = time.monotonic() - started
     before = context.store.find(step.key) if context.from_scratch else None
     tree = _keep(step, staging, log, context)
@@ -168,10 +178,9 @@ def _differs(step: str, before: Record) -> str:
     )
 
 
-def _on_host(
-    step: Step, trees: Mapping[str, str], staging: StagingFolder, log: Path, context: BuildContext
-) -> tuple[dict[str, str], Compiles]:
-    inputs = {name: context.store.tree(tree) for name, tree in trees.items()}
+def _on_host(run: StepRun, log: Path, context: BuildContext) -> tuple[dict[str, str], Compiles]:
+    step, staging = run.step, run.staging
+    inputs = {name: context.store.tree(tree) for name, tree in run.trees.items()}
 
     def warn(text: str) -> None:
         context.emit(Note("warning", text))
@@ -188,15 +197,14 @@ def _on_host(
         raise BrokenStep(event) from None
 
 
-def _in_session(
-    step: Step, trees: Mapping[str, str], staging: StagingFolder, log: Path, context: BuildContext
-) -> tuple[dict[str, str], Compiles]:
+def _in_session(run: StepRun, log: Path, context: BuildContext) -> tuple[dict[str, str], Compiles]:
+    step, staging = run.step, run.staging
     if context.from_scratch:
         (staging.build / step.name).mkdir()
-    elif resumed := begin_tree(step, trees, staging, context.store, (context.recipe, context.runner.name)):
+    elif resumed := begin_tree(step, run.trees, staging, context.store, (context.recipe, context.runner.name)):
         context.emit(Note("info", resumed))
-    spec = session_spec(step, trees, staging, context)
-    env = tuple(sorted({**dict(step.env), **_live_env(trees, context)}.items()))
+    spec = session_spec(run, context)
+    env = tuple(sorted({**dict(step.env), **_live_env(run.trees, context)}.items()))
     peak = 0
     with context.runner.open(spec) as session:
         for command in step.commands:
@@ -215,8 +223,9 @@ def _in_session(
     return {"runner": context.runner.name, **({PEAK_MEMORY: str(peak)} if peak else {})}, _compiles(staging)
 
 
-def session_spec(step: Step, trees: Mapping[str, str], staging: StagingFolder, context: BuildContext) -> SessionSpec:
+def session_spec(run: StepRun, context: BuildContext) -> SessionSpec:
     """Where the step's commands run: its needs read-only, `/out` and `/build` its own, the jobserver that of the run."""
+    step, trees, staging = run.step, run.trees, run.staging
     mounts = [Mount(context.store.tree(trees[n.step]) / n.part, n.at) for n in step.needs if n.at]
     mounts += [Mount(staging.out, "/out", writable=True), Mount(staging.build, "/build", writable=True)]
     mounts += [Mount(context.jobserver.path, "/jobserver", writable=True)]

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from stackbuild.build.context import BuildContext
 from stackbuild.build.order import Order, open_context
-from stackbuild.build.perform import session_spec
+from stackbuild.build.perform import StepRun, session_spec
 from stackbuild.core.errors import UsageError
 from stackbuild.model.events import Emit, Note
 from stackbuild.model.loaded import LoadedRecipe
@@ -51,7 +51,7 @@ def _enter(step: Step, trees: Mapping[str, str], context: BuildContext, argv: tu
     mark = UnfinishedMark.of(failed.root)
     awaited = mark is not None and mark.is_intact
     staging = failed if failed.root.is_dir() and not awaited else context.store.stage(step.name)
-    spec = session_spec(step, trees, staging, context)
+    spec = session_spec(StepRun(step, trees, staging), context)
     if awaited:
         mounts = (m if m.at != "/build" else Mount(failed.build, "/build") for m in spec.mounts)
         spec = replace(spec, mounts=tuple(mounts))

@@ -3,181 +3,25 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from hashlib import sha256
+from dataclasses import dataclass
 
-from stackbuild.emulator.decoder import DecodeError, Instruction, decode
+from stackbuild.emulator.control_flow import BRANCHES, NOTHING, KernelCode, ReachedCode, branch_target, reached_code
+from stackbuild.emulator.decoder import Instruction
 from stackbuild.emulator.encodings import EncodingFamily
-from stackbuild.emulator.jumps import KnownScalars
+from stackbuild.emulator.function_table import FunctionTable
 from stackbuild.emulator.memory import (
-    BufferAddress,
     MemoryCall,
-    c_buffer,
-    c_buffer_signature,
-    c_memory,
-    c_memory_signature,
     memory_call,
 )
 from stackbuild.emulator.operands import SourceOperand, UnknownInstruction, source
 from stackbuild.emulator.registers import register_checks, waits, written_notes
 from stackbuild.emulator.scalars import FORMATS, c_scalar, c_scalar_float, scalar_text
-from stackbuild.emulator.vectors import SUPPORTED, VectorCall, VectorForm, c_function, signature, vector_calls
+from stackbuild.emulator.vectors import SUPPORTED, VectorCall, vector_calls
 
-BRANCHES = {
-    "s_branch": "1", "s_cbranch_scc0": "!w->scc", "s_cbranch_scc1": "w->scc", "s_cbranch_vccz": "lane_mask(w->s + 106) == 0",
-    "s_cbranch_vccnz": "lane_mask(w->s + 106) != 0", "s_cbranch_execz": "EXECUTE == 0", "s_cbranch_execnz": "EXECUTE != 0",
-}  # fmt: skip
-NOTHING = frozenset((
-    "s_nop", "s_waitcnt", "s_waitcnt_depctr", "s_wait_alu", "s_delay_alu", "s_clause", "s_sleep", "s_setprio", "s_inst_prefetch",
-    "s_set_inst_prefetch_distance", "s_icache_inv", "s_waitcnt_vscnt", "s_waitcnt_vmcnt", "s_waitcnt_lgkmcnt", "s_waitcnt_expcnt",
-    "s_wait_loadcnt", "s_wait_storecnt", "s_wait_dscnt", "s_wait_kmcnt", "s_wait_samplecnt", "s_wait_bvhcnt", "s_wait_expcnt",
-    "s_wait_loadcnt_dscnt", "s_wait_storecnt_dscnt", "s_wait_idle", "s_wait_event", "s_ttracedata", "s_ttracedata_imm", "s_dcache_inv",
-    "s_dcache_wb", "s_gl1_inv", "buffer_gl0_inv", "buffer_gl1_inv", "buffer_wbl2", "buffer_inv", "buffer_invl2", "buffer_wbinvl1",
-    "buffer_wbinvl1_vol", "global_wb", "global_inv", "global_wbinv", "v_nop", "s_sendmsg", "s_version", "s_incperflevel", "s_decperflevel",
-    "s_prefetch_inst", "s_prefetch_inst_pc_rel", "s_prefetch_data", "s_prefetch_data_pc_rel", "s_prefetch_buffer_data",
-))  # fmt: skip
-"""Instructions that change no register and no memory of the wave."""
-
-_PLACE = "@function@"
 _LOADS = re.compile(r"s_load_(?:dword|b)(?:x?(\d+))?$")
 _PART_LOADS = re.compile(r"s_load_([iu])(8|16)$")
 _MFMA = re.compile(r"v_mfma_f32_(16x16|32x32)x(\d+)(?:_(\d)b)?_(f16|bf16|bf16_1k|f32|xf32)$")
 _WMMA = re.compile(r"v_wmma_(f32|f16|bf16)_16x16x16_(f16|bf16)$")
-
-
-def branch_target(inst: Instruction) -> int:
-    """Where a direct branch goes."""
-    distance = inst.fields["simm16"]
-    return inst.end + 4 * (distance - (1 << 16) if distance >> 15 else distance)
-
-
-@dataclass(frozen=True)
-class ReachedCode:
-    """The instructions that can run, by offset, and the addresses that they put into registers: where jumps may go."""
-
-    instructions: dict[int, Instruction]
-    addresses: frozenset[int]
-
-    def leaders(self, entry: int) -> list[int]:
-        """The first instruction of each basic block, in order."""
-        starts = {entry, *self.addresses}
-        for inst in self.instructions.values():
-            if inst.name in BRANCHES:
-                starts |= {branch_target(inst), inst.end}
-        return sorted(starts & self.instructions.keys())
-
-
-def reached_code(code: bytes, family: EncodingFamily, entry: int, end: int) -> ReachedCode:
-    """What can run from `entry`. What lies beyond `end` is left out. Raises DecodeError."""
-    reached: dict[int, Instruction] = {}
-    addresses: set[int] = set()
-    waiting = [(entry, KnownScalars())]
-    while waiting:
-        at, known = waiting.pop()
-        while at not in reached and entry <= at < end:
-            inst = decode(code, family, at)
-            reached[at] = inst
-            if inst.name in BRANCHES:
-                is_branching = known.branches(inst.name)
-                if is_branching is not False:
-                    waiting.append((branch_target(inst), known.copy()))
-                if inst.name == "s_branch" or is_branching:
-                    break
-            if inst.name in ("s_endpgm", "s_endpgm_saved", "s_code_end", "s_setpc_b64"):
-                break
-            known.follow(inst)
-            address = inst.end if inst.name == "s_swappc_b64" else known.address
-            if address is not None and entry <= address < end:
-                addresses.add(address)
-                waiting.append((address, KnownScalars()))
-            at = inst.end
-    return ReachedCode(dict(sorted(reached.items())), frozenset(addresses))
-
-
-def reachable(code: bytes, family: EncodingFamily, entry: int, end: int) -> dict[int, Instruction]:
-    """The instructions that can run from `entry`, by offset. What lies beyond `end` is left out. Raises DecodeError."""
-    return reached_code(code, family, entry, end).instructions
-
-
-@dataclass
-class FunctionTable:
-    """The functions of forms that bodies call: their definitions by name, in order.
-
-    A function's name ends in a digest of its text and of `options`, so that libraries of several code objects share it.
-    """
-
-    lanes: int
-    options: str
-    definitions: dict[str, str] = field(default_factory=dict)
-    declarations: dict[str, str] = field(default_factory=dict)
-    names: dict[object, str] = field(default_factory=dict)
-    refusals: dict[object, UnknownInstruction] = field(default_factory=dict)
-
-    def vector(self, form: VectorForm) -> str:
-        """The function of a vector form."""
-        if form in self.refusals:
-            raise self.refusals[form]
-        if form not in self.names:
-            try:
-                self._add(form, form.name, c_function(form, _PLACE), signature(form, _PLACE))
-            except UnknownInstruction as refusal:
-                self.refusals[form] = refusal
-                raise
-        return self.names[form]
-
-    def memory(self, inst: Instruction) -> tuple[str, list[str]]:
-        """The function of a memory instruction, and what it is called with."""
-        call = memory_call(inst)
-        scalar, vector = call.base is not None, call.address is not None
-        if call.buffer is not None:
-            return self._buffer(inst, call, call.buffer)
-        key = (call.access, call.wide, vector, scalar)
-        if key not in self.names:
-            definition = c_memory(call.access, _PLACE, wide=call.wide, vector=vector, scalar=scalar)
-            self._add(key, inst.name, definition, c_memory_signature(call.access, _PLACE, vector=vector, scalar=scalar))
-        parameters = [
-            f"V({call.target})",
-            f"V({call.data})",
-            f"V({call.second})",
-            str(call.offsets[0]),
-            str(call.offsets[1]),
-        ]
-        if vector:
-            parameters.append(f"V({call.address})")
-        if scalar:
-            wide = call.access.space != "SPACE_SCRATCH"
-            parameters.append(f"get64(w->s + {call.base})" if wide else f"S({call.base})")
-        return self.names[key], parameters
-
-    def _buffer(self, inst: Instruction, call: MemoryCall, buffer: BufferAddress) -> tuple[str, list[str]]:
-        """The function of a buffer instruction, and what it is called with."""
-        rdna = inst.format.family != "cdna"
-        key = ("buffer", call.access, buffer.indexed, buffer.offset, rdna)
-        if key not in self.names:
-            definition = c_buffer(call.access, _PLACE, buffer, rdna=rdna)
-            self._add(key, inst.name, definition, c_buffer_signature(_PLACE))
-        scalar_offset = scalar_text(source(inst, buffer.scalar_offset, None, self.lanes))
-        return self.names[key], [
-            f"V({call.target})",
-            f"V({call.data})",
-            f"{call.offsets[0]}",
-            f"w->s + {buffer.descriptor}",
-            scalar_offset,
-            f"V({call.address or 0})",
-        ]
-
-    def special(self, key: str, declaration: str, body: str) -> str:
-        """A function that is written out."""
-        if key not in self.names:
-            head = declaration.format(_PLACE)
-            self._add(key, key, f"{head}\n{{\n{body}\n}}", head)
-        return self.names[key]
-
-    def _add(self, key: object, name: str, definition: str, declaration: str) -> None:
-        symbol = f"{name}_{sha256(f'{self.options} {definition}'.encode()).hexdigest()[:16]}"
-        self.names[key] = symbol
-        self.definitions[symbol] = definition.replace(_PLACE, symbol)
-        self.declarations[symbol] = declaration.replace(_PLACE, symbol)
 
 
 @dataclass
@@ -530,22 +374,13 @@ _SPECIAL = {
 
 
 def kernel_body(
-    code: bytes,
-    family: EncodingFamily,
-    entry: int,
-    end: int,
-    lanes: int,
-    table: FunctionTable,
-    *,
-    symbol: str,
-    counters: bool,
-    sanitize: bool,
+    code: KernelCode, lanes: int, table: FunctionTable, *, symbol: str, counters: bool, sanitize: bool
 ) -> KernelBody:
     """A kernel's function `int SYMBOL(struct wave *w)` in C. Raises UnknownInstruction and DecodeError."""
-    reached = reached_code(code, family, entry, end)
+    reached, entry = reached_code(code), code.entry
     instructions = reached.instructions
     leaders = reached.leaders(entry)
-    writer = _BodyWriter(family, lanes, table, counters, sanitize)
+    writer = _BodyWriter(code.family, lanes, table, counters, sanitize)
     writer.base = entry
     resumes = [0]
     lines: list[str] = []
@@ -616,5 +451,3 @@ def _jump(inst: Instruction, reached: ReachedCode, entry: int) -> list[str]:
         lines.append(f"set64(w->s + {inst.fields['sdst']}, w->image + {inst.end});")
     return [*lines, 'if (--w->fuel < 0) { w->calls->report(w, 5, -1, 0, ""); return WAVE_ERROR; }', "goto JUMP;"]
 
-
-__all__ = ["DecodeError", "FunctionTable", "KernelBody", "kernel_body", "reachable"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from stackbuild.emulator.body import BRANCHES, NOTHING
+from stackbuild.emulator.control_flow import BRANCHES, NOTHING
 from stackbuild.emulator.decoder import Instruction
 from stackbuild.emulator.operands import SourceOperand, UnknownInstruction, source
 from stackbuild.emulator.python_code import bits_float, float_bits, round_to, run_semantics

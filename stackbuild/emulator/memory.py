@@ -75,6 +75,15 @@ class BufferAddress:
 
 
 @dataclass(frozen=True)
+class AddressForm:
+    """Which addresses an access adds: a vector one, of 64 bits where `wide`, and a scalar one."""
+
+    wide: bool
+    vector: bool
+    scalar: bool
+
+
+@dataclass(frozen=True)
 class MemoryCall:
     """An access and its registers. `data` holds what is stored, `second` the second value. `base` is the scalar address
     or None, `address` the vector address or None, `wide` whether that is 64 bits."""
@@ -190,15 +199,15 @@ def _buffer_call(inst: Instruction, access: Access) -> MemoryCall:
 # --- C
 
 
-def c_memory(access: Access, symbol: str, *, wide: bool, vector: bool, scalar: bool) -> str:
+def c_memory(access: Access, form: AddressForm, symbol: str) -> str:
     """The definition of an access's function: address, data and result rows, offsets by value."""
-    lines = [f"{c_memory_signature(access, symbol, vector=vector, scalar=scalar)}\n{{"]
+    lines = [f"{c_memory_signature(form, symbol)}\n{{"]
     lines.append("    (void)d; (void)x; (void)y; (void)second;")
     address = []
-    if scalar:
+    if form.scalar:
         address.append("base")
-    if vector:
-        address.append("((uint64_t)a[LANES + l] << 32 | a[l])" if wide else "a[l]")
+    if form.vector:
+        address.append("((uint64_t)a[LANES + l] << 32 | a[l])" if form.wide else "a[l]")
     whole = " + ".join(address) or "0"
     kind = "uint32_t" if access.space in ("SPACE_LDS", "SPACE_SCRATCH") else "uint64_t"
     places = ["offset"] + (["second"] if access.pair else [])
@@ -229,7 +238,7 @@ def _c_counts(access: Access, kind: str, whole: str) -> list[str]:
     return [*lines, "#endif"]
 
 
-def c_memory_signature(access: Access, symbol: str, *, vector: bool, scalar: bool) -> str:
+def c_memory_signature(form: AddressForm, symbol: str) -> str:
     """The C declaration, without a semicolon."""
     parameters = [
         "struct wave *w",
@@ -240,9 +249,9 @@ def c_memory_signature(access: Access, symbol: str, *, vector: bool, scalar: boo
         "int32_t offset",
         "int32_t second",
     ]
-    if vector:
+    if form.vector:
         parameters.append("const uint32_t *a")
-    if scalar:
+    if form.scalar:
         parameters.append("uint64_t base")
     return f"void {symbol}({', '.join(parameters)})"
 

@@ -18,11 +18,13 @@ from hashlib import sha256
 from pathlib import Path
 
 from stackbuild.core.errors import Stop
-from stackbuild.emulator.body import FunctionTable, KernelBody, kernel_body
+from stackbuild.emulator.body import KernelBody, kernel_body
 from stackbuild.emulator.code_object import KernelImage, LoadedObject, load
+from stackbuild.emulator.control_flow import KernelCode
 from stackbuild.emulator.counts import block_counts
 from stackbuild.emulator.decoder import DecodeError
 from stackbuild.emulator.encodings import EncodingFamily, family_name, target_tables
+from stackbuild.emulator.function_table import FunctionTable
 from stackbuild.emulator.listing import text_of
 from stackbuild.emulator.operands import UnknownInstruction
 
@@ -136,10 +138,10 @@ class _Translation:
     def _body(self, kernel: KernelImage, lanes: int, table: FunctionTable, symbol: str) -> KernelBody:
         if kernel.descriptor.flushes_denormals and not self.options.sanitize:
             raise UnknownInstruction("a kernel that flushes float32 denormals is not known")
+        code = KernelCode(self.loaded.image, self.tables, kernel.descriptor.entry, kernel.code_end)
         return kernel_body(
-            self.loaded.image, self.tables, kernel.descriptor.entry, kernel.code_end, lanes, table, symbol=symbol,
-            counters=self.options.counters, sanitize=self.options.sanitize,
-        )  # fmt: skip
+            code, lanes, table, symbol=symbol, counters=self.options.counters, sanitize=self.options.sanitize
+        )
 
     def _source(self, kernel: KernelImage, body: KernelBody, symbol: str, table: FunctionTable) -> tuple[Path, Path]:
         """Write the C file and the listing of a kernel."""

@@ -13,7 +13,7 @@ from stackbuild.core.model import TypeAdapter
 from stackbuild.model.findings import Verification
 from stackbuild.model.materials import materials_of
 from stackbuild.model.plan import Plan, Step
-from stackbuild.model.recipe import Recipe
+from stackbuild.pipeline.built_wheels import BuiltWheels
 from stackbuild.publishing import statements
 from stackbuild.publishing.statements import ResourceDescriptor, StepOrigin
 from stackbuild.version import __version__
@@ -21,25 +21,21 @@ from stackbuild.version import __version__
 
 def write_statements(
     wheel: Path,
-    sha256: str,
-    recipe: Recipe,
-    plan: Plan,
-    lock: Path,
+    built: BuiltWheels,
     bodies: Mapping[str, Mapping[str, Any]],
     context: BuildContext,
 ) -> tuple[Path, ...]:
     """Write what is stated of a wheel, and the lock it was built under, into this run's folder of the store; the files.
 
-    `sha256` is that of the wheel's bytes. `bodies` are the JSON results of the stages `verify` and `bench`, as far as they were reached.
+    `bodies` are the JSON results of the stages `verify` and `bench`, as far as they were reached.
     """
+    sha256 = built.digests[wheel]
     subject = ResourceDescriptor(wheel.name, sha256)
     folder = context.store.tmp / "statements"
     folder.mkdir(exist_ok=True)
-    contents = {f"{wheel.name}.lock.yaml": lock.read_bytes()}
-    if step := _step_of(wheel, plan, context):
-        contents[statements.statement_name(wheel.name, "provenance")] = _provenance(
-            subject, step, recipe, plan, lock, context
-        )
+    contents = {f"{wheel.name}.lock.yaml": built.lock.read_bytes()}
+    if step := _step_of(wheel, built.plan, context):
+        contents[statements.statement_name(wheel.name, "provenance")] = _provenance(subject, step, built, context)
     for plain in bodies.get("verify", {}).get("verification", ()):
         result = TypeAdapter(Verification).validate_python(plain)
         if result.sha256 == sha256:
@@ -63,14 +59,12 @@ def _step_of(wheel: Path, plan: Plan, context: BuildContext) -> Step | None:
     return None
 
 
-def _provenance(
-    wheel: ResourceDescriptor, step: Step, recipe: Recipe, plan: Plan, lock: Path, context: BuildContext
-) -> bytes:
-    steps = plan.closure((step.name,))
+def _provenance(wheel: ResourceDescriptor, step: Step, built: BuiltWheels, context: BuildContext) -> bytes:
+    recipe, steps = built.recipe, built.plan.closure((step.name,))
     parameters: dict[str, Json] = {
         "recipe": recipe.name,
         "recipeDigest": digest.of_value(recipe),
-        "lockDigest": digest.of_file(lock),
+        "lockDigest": digest.of_file(built.lock),
     }
     parameters["gfx"] = list(recipe.gfx)
     return statements.provenance(wheel, parameters, materials_of(steps), _origins(step, steps, context), __version__)

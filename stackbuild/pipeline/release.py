@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,16 +14,14 @@ from stackbuild.core.interpreter import this_python
 from stackbuild.model.events import Emit, Note
 from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.recipe import Recipe
+from stackbuild.pipeline.built_wheels import BuiltWheels
 from stackbuild.pipeline.stages import (
-    BuiltWheels,
-    StageResult,
     bench_stage,
     keep_wheels,
     publish_stage,
     require_bench_packages,
     verify_stage,
 )
-from stackbuild.publishing.signing import SigningKey
 from stackbuild.recipe.references import refuse_mistakes
 from stackbuild.recipe.wheels import narrow
 from stackbuild.sources.local import refuse_outside
@@ -79,24 +77,13 @@ def release(loaded: LoadedRecipe, order: Order, listeners: Iterable[Emit]) -> Re
                 measured = bench_stage(built, context)
                 fresh |= measured is not None and not measured.remembered
                 stages = {"verify": proof, **({"bench": measured} if measured else {})}
-                receipt = _published(partial, built, loaded.recipe, stages, order.sign, context)
+                if partial:
+                    context.emit(_withheld(partial, built, loaded.recipe))
+                else:
+                    receipt = publish_stage(built, stages, order.sign, context)
                 fresh |= receipt is not None and any(wheel.fresh for wheel in receipt.wheels)
     names = tuple(path.name for path in built.wheels)
     return ReleaseReport(loaded.recipe.name, context.run, fresh, names, claim, receipt, time.monotonic() - started)
-
-
-def _published(
-    partial: tuple[str, ...],
-    built: BuiltWheels,
-    whole: Recipe,
-    stages: Mapping[str, StageResult],
-    keys: tuple[SigningKey, ...],
-    context: BuildContext,
-) -> Receipt | None:
-    if partial:
-        context.emit(_withheld(partial, built, whole))
-        return None
-    return publish_stage(built, stages, keys, context)
 
 
 def _withheld(partial: tuple[str, ...], built: BuiltWheels, whole: Recipe) -> Note:

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,11 +21,10 @@ from stackbuild.core.interpreter import this_python
 from stackbuild.machine.host import machine_memory
 from stackbuild.model.events import Note, StageFinished, StageStarted
 from stackbuild.model.findings import Rung, Status
-from stackbuild.model.plan import Plan
 from stackbuild.model.recipe import Recipe
+from stackbuild.pipeline.built_wheels import BuiltWheels
 from stackbuild.pipeline.evidence import write_statements
 from stackbuild.pipeline.gpu_verification import targets_of, verify_on_gpus
-from stackbuild.pipeline.judges import judges_digest
 from stackbuild.pipeline.run_record import PUBLISHED, WHEELS
 from stackbuild.publishing.signing import SigningKey
 from stackbuild.store.atomic import write_hint
@@ -35,31 +33,6 @@ from stackbuild.store.store import EMULATOR
 if TYPE_CHECKING:
     from stackbuild.bench.measure import Measurement
     from stackbuild.publishing.publication import Receipt
-
-
-@dataclass(frozen=True)
-class BuiltWheels:
-    """The build's result: the wheels, and the wheelhouse that they are verified in, with its digest (None and "" without).
-
-    `plan` can make the wheelhouse again where its stored files turn out damaged. `lock` is what they were built under.
-    """
-
-    recipe: Recipe
-    plan: Plan
-    wheels: tuple[Path, ...]
-    wheelhouse: Path | None
-    wheelhouse_digest: str
-    lock: Path
-
-    @cached_property
-    def digests(self) -> dict[Path, str]:
-        """sha256 of each wheel's bytes: they are hashed once in a run."""
-        return {wheel: digest.of_file(wheel) for wheel in self.wheels}
-
-    def stage_key(self, stage: str, *more: object) -> str:
-        """The key under which a stage's result is remembered: these bytes, this recipe's settings, this stackbuild."""
-        files = list(self.digests.values())
-        return digest.of_value([stage, judges_digest(), files, self.wheelhouse_digest, *map(plain, more)])
 
 
 @dataclass(frozen=True)
@@ -278,10 +251,7 @@ def publish_stage(
     bodies = {name: result.body for name, result in stages.items()}
     publication = Publication(
         replace=built.recipe.destination.replace,
-        attached={
-            wheel: write_statements(wheel, sha256, built.recipe, built.plan, built.lock, bodies, context)
-            for wheel, sha256 in built.digests.items()
-        },
+        attached={wheel: write_statements(wheel, built, bodies, context) for wheel in built.digests},
         url=built.recipe.destination.url,
         keys=keys,
         digests=built.digests,

@@ -17,7 +17,7 @@ from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import distribution_of
 from stackbuild.publishing.catalog import AttachedFile, CatalogFile, CoreMetadata, core_metadata
 from stackbuild.publishing.generation import STAGED, WHEELS_ELSEWHERE
-from stackbuild.publishing.statements import claim_about, is_statement
+from stackbuild.publishing.statements import ResourceDescriptor, claim_about, is_statement
 from stackbuild.store import atomic
 
 METADATA_LIMIT = 16 << 20
@@ -162,11 +162,12 @@ def travelling(wheel: WheelFile, attached: tuple[Path, ...]) -> tuple[dict[str, 
     """
     contents = {path.name: path.read_bytes() for path in attached}
     contents |= {f"{wheel.path.name}.cdx.json": sbom for sbom in _sboms(wheel.path)[:1]}
-    claims = [refuse_misstated(wheel.path.name, wheel.sha256, name, data) for name, data in contents.items()]
+    subject = ResourceDescriptor(wheel.path.name, wheel.sha256)
+    claims = [refuse_misstated(subject, name, data) for name, data in contents.items()]
     return contents, next((claim for claim in claims if claim), "")
 
 
-def refuse_misstated(wheel: str, sha256: str, name: str, data: bytes) -> str:
+def refuse_misstated(wheel: ResourceDescriptor, name: str, data: bytes) -> str:
     """What the statement in a file of that name claims of the wheel; "" where the file is another one.
 
     Raises UsageError where it is about other bytes, or not of the kind that its name says.
@@ -174,12 +175,12 @@ def refuse_misstated(wheel: str, sha256: str, name: str, data: bytes) -> str:
     if not is_statement(name):
         return ""
     try:
-        return claim_about(wheel, sha256, name, data)
+        return claim_about(wheel, name, data)
     except (ValueError, RecursionError) as error:
         raise UsageError(
             f"the statement cannot be published: {error}",
             where=name,
-            next=f"make it again for {wheel} as it is, or take it away",
+            next=f"make it again for {wheel.name} as it is, or take it away",
         ) from None
 
 

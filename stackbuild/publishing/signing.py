@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, UsageError
@@ -259,27 +259,24 @@ def signers(data: bytes) -> frozenset[str]:
     return frozenset(read_envelope(data).signatures)
 
 
-def verified_payload(
-    data: bytes, payload_type: str, keys: Sequence[TrustedKey], threshold: int, now: datetime
-) -> bytes:
-    """The payload of an envelope that at least `threshold` trusted keys have signed; it is not parsed before.
+class SignatureCheck(NamedTuple):
+    """The payload of an envelope, the fingerprints of the trusted keys that signed it, and why other signatures do not
+    count. The payload is not parsed."""
 
-    Raises SignatureRefused with the reason.
-    """
-    payload, good, why = good_signatures(data, payload_type, keys, now)
-    if len(good) < threshold:
-        reasons = "; ".join(why) or f"nobody {'else ' if good else ''}has signed it"
-        raise SignatureRefused(f"{len(good)} of {threshold} needed signatures are good: {reasons}")
-    return payload
+    payload: bytes
+    good: frozenset[str]
+    refusals: tuple[str, ...]
+
+    def payload_of(self, threshold: int) -> bytes:
+        """The payload, where at least so many trusted keys have signed it. Raises SignatureRefused with the reason."""
+        if len(self.good) < threshold:
+            reasons = "; ".join(self.refusals) or f"nobody {'else ' if self.good else ''}has signed it"
+            raise SignatureRefused(f"{len(self.good)} of {threshold} needed signatures are good: {reasons}")
+        return self.payload
 
 
-def good_signatures(
-    data: bytes, payload_type: str, keys: Sequence[TrustedKey], now: datetime
-) -> tuple[bytes, frozenset[str], tuple[str, ...]]:
-    """The payload of an envelope, the fingerprints of the trusted keys that signed it, and why other signatures do not count.
-
-    The payload is not parsed. Raises SignatureRefused where that is not an envelope of this type.
-    """
+def good_signatures(data: bytes, payload_type: str, keys: Sequence[TrustedKey], now: datetime) -> SignatureCheck:
+    """Which signatures of an envelope count at that time. Raises SignatureRefused where it is not one of this type."""
 
     def load() -> tuple[Any, Any]:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -306,7 +303,7 @@ def good_signatures(
                 good.add(name)
             except Exception as error:
                 why.append(f"the signature of key {name} is wrong ({type(error).__name__})")
-    return bytes(envelope.payload), frozenset(good), tuple(why)
+    return SignatureCheck(bytes(envelope.payload), frozenset(good), tuple(why))
 
 
 # --- SSHSIG

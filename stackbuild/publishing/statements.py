@@ -112,7 +112,7 @@ def statement(subjects: Sequence[ResourceDescriptor], predicate_type: str, predi
     return json.dumps(body, indent=1, sort_keys=True, ensure_ascii=True).encode() + b"\n"
 
 
-def claim_about(wheel: str, sha256: str, name: str, data: bytes) -> str:
+def claim_about(wheel: ResourceDescriptor, name: str, data: bytes) -> str:
     """What a statement file of that name claims of the wheel with those bytes; "" where it is a statement of another kind.
 
     Raises ValueError where it is about another wheel or other bytes, or of another kind than its name says.
@@ -122,9 +122,9 @@ def claim_about(wheel: str, sha256: str, name: str, data: bytes) -> str:
     if statement.get("predicateType") != NAMES[kind]:
         raise ValueError(f"it states {statement.get('predicateType')!r}, not {NAMES[kind]}")
     subjects = {(one["name"], one["digest"]["sha256"]) for one in statement["subject"]}
-    if subjects != {(wheel, sha256)}:
+    if subjects != {(wheel.name, wheel.sha256)}:
         about = ", ".join(f"{subject} with sha256 {of}" for subject, of in sorted(subjects)) or "nothing"
-        raise ValueError(f"it is about {about}, and not about {wheel} with sha256 {sha256} alone")
+        raise ValueError(f"it is about {about}, and not about {wheel.name} with sha256 {wheel.sha256} alone")
     predicate = statement.get("predicate")
     if not isinstance(predicate, dict):
         raise ValueError("its predicate is not an object")

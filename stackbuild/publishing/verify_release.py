@@ -21,7 +21,7 @@ from stackbuild.publishing.generation import CURRENT, GENERATIONS
 from stackbuild.publishing.index_file import THREADS, difference, read_file
 from stackbuild.publishing.index_numbers import IndexNumbers, below
 from stackbuild.publishing.placement import METADATA_LIMIT
-from stackbuild.publishing.signing import SignatureRefused, TrustedKey, is_ssh_signature, verified_payload
+from stackbuild.publishing.signing import SignatureRefused, TrustedKey, good_signatures, is_ssh_signature
 from stackbuild.publishing.snapshot import (
     ENVELOPE,
     ENVELOPE_LIMIT,
@@ -147,7 +147,7 @@ def _verified(index: Path, path: str, payload_type: str, trust: Trust, now: date
         raise SignatureRefused(str(error)) from None
     except OSError as error:
         raise SignatureRefused(f"it cannot be read: {error.strerror}") from None
-    return verified_payload(data, payload_type, trust.keys, trust.threshold, now)
+    return good_signatures(data, payload_type, trust.keys, now).payload_of(trust.threshold)
 
 
 def _untimely(snapshot: Snapshot, now: datetime) -> Iterator[str]:

@@ -11,6 +11,7 @@ import contextlib
 import json
 import tarfile
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -118,53 +119,63 @@ def digest_in_registry(client: Any, image: str) -> str:
         return str(client.images.get_registry_data(image).id)
 
 
-def pulled_layers(client: Any, name: str, wanted: str, folder: Path, tell: Callable[[str], None]) -> tuple[Path, ...]:
-    """The layers of `NAME@DIGEST`, lowest first, as files in the empty folder; `tell` hears of each that has arrived.
+@dataclass(frozen=True)
+class EngineImage:
+    """An image of one digest, `sha256:…`, as a Docker engine pulls it."""
 
-    An image that the engine did not have before is removed from it again. Raises StepFailed, MachineLacks.
-    """
-    reference = f"{name}@{wanted}"
-    with _image_errors(reference):
-        had = has_image(client, reference)
-        if not had:
-            _pull(client, name, wanted, tell)
-        try:
-            _refuse_other(client.api.inspect_image(reference), reference, wanted)
-            _save(client, reference, folder)
-        finally:
-            if not had and has_image(client, reference):
-                client.api.remove_image(reference)
-    return _layers(folder)
+    client: Any
+    name: str
+    digest: str
 
+    @property
+    def reference(self) -> str:
+        return f"{self.name}@{self.digest}"
 
-def _pull(client: Any, name: str, wanted: str, tell: Callable[[str], None]) -> None:
-    """Raises StepFailed with what the engine says: its answer is 200 before it begins."""
-    for line in client.api.pull(name, tag=wanted, stream=True, decode=True, platform=PLATFORM):
-        if "error" in line:
+    def layers(self, folder: Path, tell: Callable[[str], None]) -> tuple[Path, ...]:
+        """The layers, lowest first, as files in the empty folder; `tell` hears of each that has arrived.
+
+        An image that the engine did not have before is removed from it again. Raises StepFailed, MachineLacks.
+        """
+        with _image_errors(self.reference):
+            had = has_image(self.client, self.reference)
+            if not had:
+                self._pull(tell)
+            try:
+                self._refuse_other()
+                self._save(folder)
+            finally:
+                if not had and has_image(self.client, self.reference):
+                    self.client.api.remove_image(self.reference)
+        return _layers(folder)
+
+    def _pull(self, tell: Callable[[str], None]) -> None:
+        """Raises StepFailed with what the engine says: its answer is 200 before it begins."""
+        for line in self.client.api.pull(self.name, tag=self.digest, stream=True, decode=True, platform=PLATFORM):
+            if "error" in line:
+                raise StepFailed(
+                    f"the Docker engine cannot pull {self.reference}: {line['error']}",
+                    where="base.image",
+                    next="check the network and `docker login`; the lock's digest may be gone from the registry",
+                )
+            if line.get("status") in PULLED:
+                tell(f"layer {line.get('id', '')}: {line['status'].lower()}")
+
+    def _refuse_other(self) -> None:
+        has = self.client.api.inspect_image(self.reference).get("RepoDigests") or []
+        if not any(str(one).endswith(f"@{self.digest}") for one in has):
             raise StepFailed(
-                f"the Docker engine cannot pull {name}@{wanted}: {line['error']}",
-                where="base.image",
-                next="check the network and `docker login`; the lock's digest may be gone from the registry",
+                f"the Docker engine has {', '.join(has) or 'no digest'} for {self.reference}", where="base.image"
             )
-        if line.get("status") in PULLED:
-            tell(f"layer {line.get('id', '')}: {line['status'].lower()}")
 
-
-def _refuse_other(image: dict[str, Any], reference: str, wanted: str) -> None:
-    has = image.get("RepoDigests") or []
-    if not any(str(one).endswith(f"@{wanted}") for one in has):
-        raise StepFailed(f"the Docker engine has {', '.join(has) or 'no digest'} for {reference}", where="base.image")
-
-
-def _save(client: Any, reference: str, folder: Path) -> None:
-    """`docker save`, unpacked into the folder."""
-    archive = folder / "image.tar"
-    with archive.open("wb") as file:
-        for chunk in client.api.get_image(reference):
-            file.write(chunk)
-    with tarfile.open(archive) as tar:
-        tar.extractall(folder, filter="data")
-    archive.unlink()
+    def _save(self, folder: Path) -> None:
+        """`docker save`, unpacked into the folder."""
+        archive = folder / "image.tar"
+        with archive.open("wb") as file:
+            for chunk in self.client.api.get_image(self.reference):
+                file.write(chunk)
+        with tarfile.open(archive) as tar:
+            tar.extractall(folder, filter="data")
+        archive.unlink()
 
 
 def _layers(folder: Path) -> tuple[Path, ...]:

@@ -8,9 +8,11 @@ import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stackbuild.emulator.body import FunctionTable, kernel_body
+from stackbuild.emulator.body import kernel_body
+from stackbuild.emulator.control_flow import KernelCode
 from stackbuild.emulator.decoder import Instruction
 from stackbuild.emulator.encodings import family_name, target_tables
+from stackbuild.emulator.function_table import FunctionTable
 from stackbuild.emulator.interpreter import InterpretedWave
 from support.buffer_rows import BUFFERS
 from support.instruction_codes import CODES
@@ -185,8 +187,7 @@ def machine(target: str, folder: Path) -> RowMachine:
     known, bodies = codes(), []
     for i, row in enumerate(rows):
         code = bytes.fromhex(known[target, row.text] + _END[family_name(target)])
-        body = kernel_body(
-            code, tables, 0, len(code), lanes, table, symbol=f"sequence_{i}", counters=False, sanitize=False
+        body = kernel_body(KernelCode(code, tables, 0, len(code)), lanes, table, symbol=f"sequence_{i}", counters=False, sanitize=False
         )
         bodies.append("\n".join(body.lines))
     return RowMachine(target, rows, compile_sequences(folder, table, bodies, lanes, f"rows-{target}"))

@@ -11,9 +11,11 @@ from itertools import chain
 from pathlib import Path
 from subprocess import run
 
-from stackbuild.emulator.body import FunctionTable, kernel_body
+from stackbuild.emulator.body import kernel_body
+from stackbuild.emulator.control_flow import KernelCode
 from stackbuild.emulator.decoder import DecodeError, Instruction, decode
 from stackbuild.emulator.encodings import EncodingFamily, Format, target_tables
+from stackbuild.emulator.function_table import FunctionTable
 from stackbuild.emulator.interpreter import InterpretedWave
 from stackbuild.emulator.listing import text_of
 from stackbuild.emulator.operands import UnknownInstruction
@@ -146,8 +148,7 @@ def _pool(
         whole = code + _ENDS[tables.name].to_bytes(4, "little")
         symbol = f"sequence_{len(made)}"
         try:
-            body = kernel_body(
-                whole, tables, 0, len(whole), lanes, table, symbol=symbol, counters=False, sanitize=False
+            body = kernel_body(KernelCode(whole, tables, 0, len(whole)), lanes, table, symbol=symbol, counters=False, sanitize=False
             )
             InterpretedWave(lanes, [list(row) for row in blank], [0] * 130).run(inst)
         except (UnknownInstruction, PseudocodeError):

@@ -13,7 +13,7 @@ from stackbuild.model.components import HipdnnEp
 from stackbuild.model.plan import Command, Step
 from stackbuild.plan.steps.context import Context
 from stackbuild.plan.steps.plugin_package import package
-from stackbuild.plan.steps.rocm import cmake_step, compilers
+from stackbuild.plan.steps.rocm import CMakeProject, cmake_step, compilers
 from stackbuild.tables.providers import HIPDNN
 
 UNUSED_OK = ("HIP_PLATFORM",)
@@ -42,4 +42,5 @@ def steps(name: str, component: HipdnnEp, context: Context) -> tuple[Step, ...]:
     }
     header = context.need(f"source.{component.onnxruntime}", f"/src/{component.onnxruntime}")
     after = (*package(HIPDNN, component.source), Command(("sh", "-c", CHECK), "test"))
-    return (cmake_step(name, component, context, options, more=(header,), unused_ok=UNUSED_OK, after=after),)
+    project = CMakeProject(options, more=(header,), unused_ok=UNUSED_OK, after=after)
+    return (cmake_step(name, component, context, project),)

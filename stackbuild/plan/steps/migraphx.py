@@ -8,7 +8,7 @@ from stackbuild.model.components import MIGraphX
 from stackbuild.model.lock import is_elsewhere
 from stackbuild.model.plan import Command, Need, Step
 from stackbuild.plan.steps.context import Context
-from stackbuild.plan.steps.rocm import built_dep, cmake_step, compilers, deps_step
+from stackbuild.plan.steps.rocm import CMakeProject, built_dep, cmake_step, compilers, deps_step
 
 UNUSED_OK = ("PYBIND11_PYTHON_VERSION",)
 
@@ -43,7 +43,8 @@ def steps(name: str, component: MIGraphX, context: Context) -> tuple[Step, ...]:
         **({"PYBIND11_PYTHON_VERSION": context.python} if context.python else {}),
     }
     probed = _probed(name, component)
-    step = cmake_step(name, component, context, options, more=more, unused_ok=UNUSED_OK, configured=probed)
+    project = CMakeProject(options, more=more, unused_ok=UNUSED_OK, configured=probed)
+    step = cmake_step(name, component, context, project)
     return (*requirements, step)
 
 

@@ -14,7 +14,7 @@ from stackbuild.model.lock import is_elsewhere
 from stackbuild.model.plan import Command, Need, Resources, Step
 from stackbuild.plan.steps.context import Context
 from stackbuild.plan.steps.plugin_package import package
-from stackbuild.plan.steps.rocm import cmake_step, compilers, deps_step
+from stackbuild.plan.steps.rocm import CMakeProject, cmake_step, compilers, deps_step
 from stackbuild.tables.providers import AMDGPU, MIGRAPHX
 
 FORCED = "protobuf_FORCE_FETCH_DEPENDENCIES"
@@ -53,10 +53,8 @@ def steps(name: str, component: MIGraphXEp, context: Context) -> tuple[Step, ...
     }
     after = package(AMDGPU if umbrella else MIGRAPHX, component.source)
     allowed = (*folders, FORCED)
-    built = cmake_step(
-        name, component, context, options, more=needs, unused_ok=allowed, env=PLATFORM, before=before, after=after
-    )
-    return (*sources, built)
+    project = CMakeProject(options, more=needs, unused_ok=allowed, env=PLATFORM, before=before, after=after)
+    return (*sources, cmake_step(name, component, context, project))
 
 
 def _homes(component: MIGraphXEp) -> tuple[str, ...]:

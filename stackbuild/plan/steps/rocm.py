@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from stackbuild.core.errors import PlanError
 from stackbuild.model.components import Component, Rocm, Scalar
@@ -50,30 +50,31 @@ def common(component: Rocm, context: Context) -> dict[str, Scalar]:
     }
 
 
-def cmake_step(
-    name: str,
-    component: Rocm,
-    context: Context,
-    options: Mapping[str, Scalar],
-    *,
-    more: tuple[Need, ...] = (),
-    unused_ok: tuple[str, ...] = (),
-    env: Mapping[str, str] | None = None,
-    before: tuple[Command, ...] = (),
-    configured: tuple[Command, ...] = (),
-    after: tuple[Command, ...] = (),
-) -> Step:
-    """The one step of a CMake component: the recipe's options win, and no cache entry may go unused unannounced.
+@dataclass(frozen=True)
+class CMakeProject:
+    """What one kind of CMake component has beside what all have.
 
-    `before` runs first, `configured` once the project is configured, `after` once it is installed.
+    `options` are cache entries, `unused_ok` those of them that may go unused, `more` needs beside the recipe's. `before`
+    runs first, `configured` once the project is configured, `after` once it is installed.
     """
-    entries = {**common(component, context), **options, **component.options}
+
+    options: Mapping[str, Scalar]
+    more: tuple[Need, ...] = ()
+    unused_ok: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    before: tuple[Command, ...] = ()
+    configured: tuple[Command, ...] = ()
+    after: tuple[Command, ...] = ()
+
+
+def cmake_step(name: str, component: Rocm, context: Context, project: CMakeProject) -> Step:
+    """The one step of a CMake component: the recipe's options win, and no cache entry may go unused unannounced."""
+    entries = {**common(component, context), **project.options, **component.options}
     configure, *rest = cmake_commands(name, f"/src/{component.source}", entries, component.generator)
-    commands = (*before, configure, *configured, *rest)
-    must_use = demanded_entries(entries, (*unused_ok, *component.unused_ok))
-    return session_step(
-        name, component, context, (*commands, *after), component.source, dict(env or {}), more, must_use
-    )
+    commands = (*project.before, configure, *project.configured, *rest, *project.after)
+    must_use = demanded_entries(entries, (*project.unused_ok, *component.unused_ok))
+    env = dict(project.env)
+    return session_step(name, component, context, commands, component.source, env, project.more, must_use)
 
 
 def deps_step(source: str, context: Context, wanted: tuple[str, ...] | None = None) -> Step:

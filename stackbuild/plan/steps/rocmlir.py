@@ -8,7 +8,7 @@ from __future__ import annotations
 from stackbuild.model.components import RocMLIR
 from stackbuild.model.plan import Step
 from stackbuild.plan.steps.context import Context
-from stackbuild.plan.steps.rocm import cmake_step, compilers
+from stackbuild.plan.steps.rocm import CMakeProject, cmake_step, compilers
 
 OPTIONS = {
     "BUILD_FAT_LIBROCKCOMPILER": True,
@@ -26,4 +26,4 @@ back end, and the fat library has neither. LLVM itself lies in the source (exter
 
 def steps(name: str, component: RocMLIR, context: Context) -> tuple[Step, ...]:
     """One step."""
-    return (cmake_step(name, component, context, {**compilers(component), **OPTIONS}),)
+    return (cmake_step(name, component, context, CMakeProject({**compilers(component), **OPTIONS})),)

@@ -14,7 +14,8 @@ from stackbuild.bench.lock_diff import lock_beside
 from stackbuild.core.errors import GateClosed, UsageError
 from stackbuild.model.plan import Plan
 from stackbuild.pipeline import stages
-from stackbuild.pipeline.stages import BuiltWheels, StageResult, bench_stage
+from stackbuild.pipeline.built_wheels import BuiltWheels
+from stackbuild.pipeline.stages import StageResult, bench_stage
 from stackbuild.recipe.load import parse
 from stackbuild.store.store import Store
 from stackbuild.verification import clean_env

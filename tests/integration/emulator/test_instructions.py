@@ -14,8 +14,10 @@ import pytest
 
 pytest.importorskip("tinygrad")
 
-from stackbuild.emulator.body import FunctionTable, kernel_body
+from stackbuild.emulator.body import kernel_body
+from stackbuild.emulator.control_flow import KernelCode
 from stackbuild.emulator.encodings import family_name, target_tables
+from stackbuild.emulator.function_table import FunctionTable
 from stackbuild.emulator.listing import text_of
 from stackbuild.emulator.operands import UnknownInstruction
 from support.instruction_codes import TARGETS, assembly
@@ -107,11 +109,7 @@ def test_matrix_instructions_place_elements_as_the_guide_says(layout: MatrixLayo
     target = layout.targets[0]
     code = bytes.fromhex(codes()[target, layout.text]) + {"gfx9": b"\0\0\x81\xbf"}.get(target[:4], b"\0\0\xb0\xbf")
     table = FunctionTable(layout.lanes, f"matrix {target}")
-    body = kernel_body(
-        code,
-        target_tables(target),
-        0,
-        len(code),
+    body = kernel_body(KernelCode(code, target_tables(target), 0, len(code)),
         layout.lanes,
         table,
         symbol="sequence_0",

@@ -10,9 +10,11 @@ import pytest
 
 pytest.importorskip("tinygrad")
 
-from stackbuild.emulator.body import FunctionTable, kernel_body
+from stackbuild.emulator.body import kernel_body
 from stackbuild.emulator.code_object import CodeObjectError, load
+from stackbuild.emulator.control_flow import KernelCode
 from stackbuild.emulator.encodings import EncodingError, family
+from stackbuild.emulator.function_table import FunctionTable
 from stackbuild.emulator.operands import UnknownInstruction
 from stackbuild.emulator.translate import TranslationError, translate
 from support.emulator_expectations import EXPECTATIONS
@@ -42,8 +44,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     bodies = []
     for i, expected in enumerate(EXPECTATIONS):
         code = bytes.fromhex(expected.code + END)
-        body = kernel_body(
-            code, family("rdna3"), 0, len(code), 32, table, symbol=f"sequence_{i}", counters=False, sanitize=False
+        body = kernel_body(KernelCode(code, family("rdna3"), 0, len(code)), 32, table, symbol=f"sequence_{i}", counters=False, sanitize=False
         )
         bodies.append("\n".join(body.lines))
     return Machine(compile_sequences(tmp_path_factory.mktemp("expectations"), table, bodies, 32, "expectations"))
@@ -81,8 +82,7 @@ def test_a_difference_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_an_unknown_instruction_stops_by_its_name() -> None:
     code = bytes.fromhex("004880be" + END)  # s_setpc_b64
     with pytest.raises(UnknownInstruction, match="s_setpc_b64"):
-        kernel_body(
-            code, family("rdna3"), 0, len(code), 32, FunctionTable(32, ""), symbol="f", counters=False, sanitize=False
+        kernel_body(KernelCode(code, family("rdna3"), 0, len(code)), 32, FunctionTable(32, ""), symbol="f", counters=False, sanitize=False
         )
 
 

@@ -28,9 +28,9 @@ def test_a_failed_bundle_leaves_nothing_and_a_whole_one_has_archives_under_eithe
     bundle = tmp_path / "bundle"
     place.write_bytes(b"other")
     with pytest.raises(LockError, match=r"f\.zip"):
-        fetching._bundled(bundle, steps, built, context)
+        fetching._Bundle(bundle, steps, built, context).sealed()
     assert not list(bundle.iterdir())
     place.write_bytes(b"hello")
-    assert fetching._bundled(bundle, steps, built, context)
+    assert fetching._Bundle(bundle, steps, built, context).sealed()
     assert (bundle / "github.com/f/f.zip").read_bytes() == b"hello"
     assert (bundle / "bundle.json").is_file()

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("tinygrad")
 
-from stackbuild.emulator.body import reached_code
+from stackbuild.emulator.control_flow import KernelCode, reached_code
 from stackbuild.emulator.encodings import family
 
 GETPC = "004786be"  # s_getpc_b64 s[6:7]
@@ -18,12 +18,12 @@ END, NOP = "0000b0bf", "000080bf"
 
 def addresses(*words: str) -> frozenset[int]:
     code = bytes.fromhex("".join(words))
-    return reached_code(code, family("rdna3"), 0, len(code)).addresses
+    return reached_code(KernelCode(code, family("rdna3"), 0, len(code))).addresses
 
 
 def test_a_long_jump_reaches_code_that_nothing_else_reaches() -> None:
     code = bytes.fromhex("".join((GETPC, ADD, ADDC, SETPC, END, END, NOP, END)))
-    reached = reached_code(code, family("rdna3"), 0, len(code))
+    reached = reached_code(KernelCode(code, family("rdna3"), 0, len(code)))
     assert reached.addresses == {24}
     assert sorted(reached.instructions) == [0, 4, 8, 12, 24, 28]
     assert reached.leaders(0) == [0, 24]

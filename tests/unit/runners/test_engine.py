@@ -17,7 +17,7 @@ from docker.errors import APIError, NotFound
 
 from stackbuild.actions import image
 from stackbuild.core.errors import MachineLacks, StepFailed
-from stackbuild.runners.engine import digest_in_registry, pulled_layers
+from stackbuild.runners.engine import EngineImage, digest_in_registry
 
 NAME = "rocm/dev-ubuntu-24.04"
 WANTED = f"sha256:{'5' * 64}"
@@ -85,7 +85,7 @@ def test_the_layers_come_by_digest_and_the_pulled_image_goes_again(tmp_path: Pat
     client = Engine(
         saved(LAYERS, listed(*LAYERS)), ({"status": "Pull complete", "id": "abc"}, {"status": "Downloading"})
     )
-    found = pulled_layers(client, NAME, WANTED, tmp_path, told.append)
+    found = EngineImage(client, NAME, WANTED).layers(tmp_path, told.append)
     assert [path.read_bytes() for path in found] == list(LAYERS)
     assert client.asked == [(NAME, WANTED, "linux/amd64")]
     assert client.removed == [f"{NAME}@{WANTED}"] and told == ["layer abc: pull complete"]
@@ -93,20 +93,20 @@ def test_the_layers_come_by_digest_and_the_pulled_image_goes_again(tmp_path: Pat
 
 def test_an_image_that_was_there_is_neither_pulled_nor_removed(tmp_path: Path) -> None:
     client = Engine(saved(LAYERS, listed(*LAYERS)), had=True)
-    assert len(pulled_layers(client, NAME, WANTED, tmp_path, lambda line: None)) == 2
+    assert len(EngineImage(client, NAME, WANTED).layers(tmp_path, lambda line: None)) == 2
     assert not client.asked and not client.removed
 
 
 def test_what_the_engine_says_of_a_failed_pull_is_the_error(tmp_path: Path) -> None:
     client = Engine(b"", ({"error": "manifest unknown"},))
     with pytest.raises(StepFailed, match="manifest unknown"):
-        pulled_layers(client, NAME, WANTED, tmp_path, lambda line: None)
+        EngineImage(client, NAME, WANTED).layers(tmp_path, lambda line: None)
 
 
 def test_an_image_of_another_digest_is_refused_and_removed(tmp_path: Path) -> None:
     client = Engine(saved(LAYERS, listed(*LAYERS)), digest=f"sha256:{'6' * 64}")
     with pytest.raises(StepFailed, match="for rocm/dev-ubuntu"):
-        pulled_layers(client, NAME, WANTED, tmp_path, lambda line: None)
+        EngineImage(client, NAME, WANTED).layers(tmp_path, lambda line: None)
     assert client.removed
 
 
@@ -121,7 +121,7 @@ def test_an_image_of_another_digest_is_refused_and_removed(tmp_path: Path) -> No
 )
 def test_what_was_saved_is_held_against_its_own_list(archive: bytes, said: str, tmp_path: Path) -> None:
     with pytest.raises(StepFailed, match=said):
-        pulled_layers(Engine(archive), NAME, WANTED, tmp_path, lambda line: None)
+        EngineImage(Engine(archive), NAME, WANTED).layers(tmp_path, lambda line: None)
 
 
 def test_a_tag_is_asked_of_the_engine_where_one_answers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stackbuild.build.context import BuildContext
-from stackbuild.build.perform import STATISTICS, _compiles, session_spec
+from stackbuild.build.perform import STATISTICS, StepRun, _compiles, session_spec
 from stackbuild.build.schedule import Limits, schedule
 from stackbuild.model.events import Note
 from stackbuild.runners.protocol import SessionSpec
@@ -20,7 +20,7 @@ PLAN = plan_of(ONE, step("two", (ONE,)))
 
 
 def cache_of(context: BuildContext, base: str = "b" * 64) -> Path | None:
-    spec: SessionSpec = session_spec(step("one"), {"base": base}, context.store.stage("one"), context)
+    spec: SessionSpec = session_spec(StepRun(step("one"), {"base": base}, context.store.stage("one")), context)
     return next((mount.source for mount in spec.mounts if mount.at == "/ccache"), None)
 
 

@@ -17,8 +17,9 @@ from stackbuild.model.findings import GPU_RUNG, Rung, Status, Verification
 from stackbuild.model.plan import Plan
 from stackbuild.model.recipe import Recipe
 from stackbuild.pipeline import stages
+from stackbuild.pipeline.built_wheels import BuiltWheels
 from stackbuild.pipeline.gpu_verification import GpuVerification
-from stackbuild.pipeline.stages import BuiltWheels, StageResult, verify_stage
+from stackbuild.pipeline.stages import StageResult, verify_stage
 from stackbuild.recipe.load import load
 from support.fake_build import FakeCommands, fake_context
 from support.wheels import small_wheel

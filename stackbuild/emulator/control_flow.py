@@ -1,0 +1,84 @@
+"""Which instructions of a kernel can run, and where its jumps go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stackbuild.emulator.decoder import Instruction, decode
+from stackbuild.emulator.encodings import EncodingFamily
+from stackbuild.emulator.jumps import KnownScalars
+
+BRANCHES = {
+    "s_branch": "1", "s_cbranch_scc0": "!w->scc", "s_cbranch_scc1": "w->scc", "s_cbranch_vccz": "lane_mask(w->s + 106) == 0",
+    "s_cbranch_vccnz": "lane_mask(w->s + 106) != 0", "s_cbranch_execz": "EXECUTE == 0", "s_cbranch_execnz": "EXECUTE != 0",
+}  # fmt: skip
+NOTHING = frozenset((
+    "s_nop", "s_waitcnt", "s_waitcnt_depctr", "s_wait_alu", "s_delay_alu", "s_clause", "s_sleep", "s_setprio", "s_inst_prefetch",
+    "s_set_inst_prefetch_distance", "s_icache_inv", "s_waitcnt_vscnt", "s_waitcnt_vmcnt", "s_waitcnt_lgkmcnt", "s_waitcnt_expcnt",
+    "s_wait_loadcnt", "s_wait_storecnt", "s_wait_dscnt", "s_wait_kmcnt", "s_wait_samplecnt", "s_wait_bvhcnt", "s_wait_expcnt",
+    "s_wait_loadcnt_dscnt", "s_wait_storecnt_dscnt", "s_wait_idle", "s_wait_event", "s_ttracedata", "s_ttracedata_imm", "s_dcache_inv",
+    "s_dcache_wb", "s_gl1_inv", "buffer_gl0_inv", "buffer_gl1_inv", "buffer_wbl2", "buffer_inv", "buffer_invl2", "buffer_wbinvl1",
+    "buffer_wbinvl1_vol", "global_wb", "global_inv", "global_wbinv", "v_nop", "s_sendmsg", "s_version", "s_incperflevel", "s_decperflevel",
+    "s_prefetch_inst", "s_prefetch_inst_pc_rel", "s_prefetch_data", "s_prefetch_data_pc_rel", "s_prefetch_buffer_data",
+))  # fmt: skip
+"""Instructions that change no register and no memory of the wave."""
+
+
+def branch_target(inst: Instruction) -> int:
+    """Where a direct branch goes."""
+    distance = inst.fields["simm16"]
+    return inst.end + 4 * (distance - (1 << 16) if distance >> 15 else distance)
+
+
+@dataclass(frozen=True)
+class ReachedCode:
+    """The instructions that can run, by offset, and the addresses that they put into registers: where jumps may go."""
+
+    instructions: dict[int, Instruction]
+    addresses: frozenset[int]
+
+    def leaders(self, entry: int) -> list[int]:
+        """The first instruction of each basic block, in order."""
+        starts = {entry, *self.addresses}
+        for inst in self.instructions.values():
+            if inst.name in BRANCHES:
+                starts |= {branch_target(inst), inst.end}
+        return sorted(starts & self.instructions.keys())
+
+
+@dataclass(frozen=True)
+class KernelCode:
+    """The code of one kernel: the image that it lies in, the encodings of its target, its first byte and its end."""
+
+    image: bytes
+    family: EncodingFamily
+    entry: int
+    end: int
+
+
+def reached_code(code: KernelCode) -> ReachedCode:
+    """What can run from the kernel's first instruction. What lies beyond its end is left out. Raises DecodeError."""
+    entry, end = code.entry, code.end
+    reached: dict[int, Instruction] = {}
+    addresses: set[int] = set()
+    waiting = [(entry, KnownScalars())]
+    while waiting:
+        at, known = waiting.pop()
+        while at not in reached and entry <= at < end:
+            inst = decode(code.image, code.family, at)
+            reached[at] = inst
+            if inst.name in BRANCHES:
+                is_branching = known.branches(inst.name)
+                if is_branching is not False:
+                    waiting.append((branch_target(inst), known.copy()))
+                if inst.name == "s_branch" or is_branching:
+                    break
+            if inst.name in ("s_endpgm", "s_endpgm_saved", "s_code_end", "s_setpc_b64"):
+                break
+            known.follow(inst)
+            address = inst.end if inst.name == "s_swappc_b64" else known.address
+            if address is not None and entry <= address < end:
+                addresses.add(address)
+                waiting.append((address, KnownScalars()))
+            at = inst.end
+    return ReachedCode(dict(sorted(reached.items())), frozenset(addresses))
