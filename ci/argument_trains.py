@@ -87,12 +87,12 @@ def trains(folder: Path = PACKAGE) -> Iterator[str]:
     for function in functions(folder):
         tree.by_name.setdefault(function.name, []).append(function)
     for first in (function for same in tree.by_name.values() for function in same):
-        for second, values in _handed(first, None, tree):
-            for third, values_of_third in _handed(second, values, tree):
+        for second, values in _calls_with(first, None, tree):
+            for third, values_of_third in _calls_with(second, values, tree):
                 yield f"{first} → {second} → {third} hand on {', '.join(sorted(values_of_third.values()))}"
 
 
-def _handed(
+def _calls_with(
     function: Function, known: dict[str, str] | None, tree: Functions
 ) -> Iterator[tuple[Function, dict[str, str]]]:
     """The functions that one calls with at least four of the known values, by name, or with any four where None.

@@ -81,7 +81,7 @@ class Tree:
     @cached_property
     def modules(self) -> dict[str, Path]:
         """Dotted name to file, of every module."""
-        return {self.dotted(path): path for path in sorted(self.folder.rglob("*.py"))}
+        return {self.module_name(path): path for path in sorted(self.folder.rglob("*.py"))}
 
     @cached_property
     def scans(self) -> dict[str, Scan]:
@@ -125,7 +125,7 @@ class Tree:
     def _module_of(self, source: str, name: str) -> str:
         return full if name and (full := f"{source}.{name}") in self.modules else source
 
-    def dotted(self, path: Path) -> str:
+    def module_name(self, path: Path) -> str:
         parts = path.relative_to(self.folder).with_suffix("").parts
         return ".".join(filter(None, (self.name, *(parts[:-1] if parts[-1] == "__init__" else parts))))
 
@@ -199,7 +199,7 @@ class Scan:
             imports = [(self._source(node), alias.name) for alias in node.names]
         elif isinstance(node, ast.Call) and (functions := self._names(node.func) & IMPORTERS.keys()):
             self.uses |= functions
-            imports = [each for function in functions for each in self._called(function, node)]
+            imports = [each for function in functions for each in self._called_imports(function, node)]
             children = [*node.args, *node.keywords]
         elif isinstance(node, ast.Name | ast.Attribute):
             names = self._names(node)
@@ -212,7 +212,7 @@ class Scan:
         for child in children:
             self._read(child, eager and not inside)
 
-    def _called(self, function: str, call: ast.Call) -> list[tuple[str, str]]:
+    def _called_imports(self, function: str, call: ast.Call) -> list[tuple[str, str]]:
         """What a call imports, where its text says it."""
         keywords = {word.arg: word.value for word in call.keywords if word.arg}
         node = call.args[0] if call.args else keywords.get(IMPORTERS[function])

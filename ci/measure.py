@@ -196,22 +196,22 @@ def check(work: Path) -> None:
     size = sum(p.lstat().st_size for p in tree.rglob("*") if p.is_file() and not p.is_symlink()) / 1e6
     print(f"\n### Check of a tree of {size:.0f} MB, MB/s\n\n| what | MB/s |\n|---|---|")
 
-    def timed(action: Callable[[Path], object]) -> float:
+    def bytes_per_second(action: Callable[[Path], object]) -> float:
         target = work / "copy"
         shutil.rmtree(target, ignore_errors=True)
         started = time.perf_counter()
         action(target)
         return size / (time.perf_counter() - started)
 
-    def verified(target: Path) -> None:
+    def check_tree(target: Path) -> None:
         store = Store(work / "store", f"measure-{time.time_ns()}")
         assert store.check(tree.name) == ""
         store.close()
 
     sides: dict[str, Callable[[], float]] = {
-        "every file read and compared with its digest": lambda: timed(verified),
-        "`cp -al`": lambda: timed(lambda t: subprocess.run(["cp", "-al", tree, t], check=True)),
-        "`cp -a`": lambda: timed(lambda t: subprocess.run(["cp", "-a", tree, t], check=True)),
+        "every file read and compared with its digest": lambda: bytes_per_second(check_tree),
+        "`cp -al`": lambda: bytes_per_second(lambda t: subprocess.run(["cp", "-al", tree, t], check=True)),
+        "`cp -a`": lambda: bytes_per_second(lambda t: subprocess.run(["cp", "-a", tree, t], check=True)),
     }
     for name, value in medians(sides, 3).items():
         row(name, f"{value:.0f}")

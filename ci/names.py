@@ -3,7 +3,8 @@
 A name is the noun of its value. A word such as `found` says how a value came about and not what it is, so no function,
 parameter, variable or constant of `stackbuild`, `kernels` and `ci` is called so. Fields are left out: they are keys of
 the JSON documents. No class and no alias is called so either, and within one of the three trees none has two meanings.
-A module's public function is called by what it does or returns: `merge_spans`, not `merged`.
+A function or method, private or not, is called by what it does or returns: `merge_spans`, not `merged`. A property that
+is true or false, such as `closed` of Python's files, may be a participle.
 `python ci/names.py` prints every violation and exits 1 if there is one.
 """
 
@@ -27,8 +28,8 @@ PARTICIPLES = frozenset(
 _CAMEL_CASE = re.compile(r"_?[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*")
 _PARTICIPLE_TYPE = re.compile(r"_?(?:[A-Z][a-z]*[^e]ed|Built|Found|Kept|Made|Said|Taken|Told)")
 """A type of one word that is a participle. `StepFailed` and `RunStarted` are the usual forms of errors and events."""
-_PARTICIPLE_FUNCTION = re.compile(r"[a-z]*[^e]ed")
-"""A public function of one word that is a participle. Words such as `feed` and `seed` are none."""
+_PARTICIPLE_FUNCTION = re.compile(r"_*[a-z]*[^e]ed")
+"""A function of one word that is a participle. Words such as `feed` and `seed` are none."""
 
 
 def variables(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -44,6 +45,15 @@ def variables(tree: ast.AST) -> Iterator[tuple[int, str]]:
             isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name
         ):
             yield node.lineno, node.name
+
+
+def functions(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Line and name of every function and method, also within others; properties of type bool are not among them."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            is_property = any(ast.unparse(one) in ("property", "cached_property") for one in node.decorator_list)
+            if not (is_property and node.returns is not None and ast.unparse(node.returns) == "bool"):
+                yield node.lineno, node.name
 
 
 def types(module: str, tree: ast.Module) -> Iterator[tuple[int, str, str]]:
@@ -66,9 +76,9 @@ def violations(files: dict[str, Path]) -> Iterator[str]:
         for line, name in variables(tree):
             if name.strip("_") in PARTICIPLES or (name.isupper() and name.strip("_").lower() in PARTICIPLES):
                 yield f"{path}:{line}: `{name}` says how the value came about: name what it is"
-        for node in tree.body:
-            if isinstance(node, ast.FunctionDef) and _PARTICIPLE_FUNCTION.fullmatch(node.name):
-                yield f"{path}:{node.lineno}: the function `{node.name}` is called by a participle: name what it does"
+        for line, name in functions(tree):
+            if _PARTICIPLE_FUNCTION.fullmatch(name):
+                yield f"{path}:{line}: the function `{name}` is called by a participle: name what it does"
         for line, name, meaning in types(module, tree):
             if _PARTICIPLE_TYPE.fullmatch(name):
                 yield f"{path}:{line}: the type `{name}` is called by a participle: name it by a noun"

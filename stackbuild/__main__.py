@@ -117,11 +117,11 @@ def _say(stop: Stop) -> int:
     """The message on stderr, the topic that explains it, and the exit code."""
     text = f"stackbuild: {stop}\n  help: stackbuild help {stop.topic}"
     with contextlib.suppress(OSError):  # nobody can be told but by the exit code
-        print(_wrapped(text) if sys.stderr.isatty() else text, file=sys.stderr, flush=True)
+        print(_wrap(text) if sys.stderr.isatty() else text, file=sys.stderr, flush=True)
     return stop.exit_code
 
 
-def _wrapped(text: str) -> str:
+def _wrap(text: str) -> str:
     """The lines at the terminal's width, broken between words; a source line and its caret stay as they are."""
     import shutil
     import textwrap

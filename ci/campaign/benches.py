@@ -64,7 +64,7 @@ def copy(source: Path, target: Path) -> None:
 
 
 @cache
-def built() -> Path:
+def built_bench() -> Path:
     """A folder with a bench in which the steps have been built."""
     folder = Path(tempfile.mkdtemp(prefix="stackbuild-campaign-built-", dir="/var/tmp"))
     atexit.register(atomic.remove, folder)

@@ -101,8 +101,8 @@ def conv_case(x: np.ndarray, w: np.ndarray, b: np.ndarray | None, attributes: di
 def fused_case(case: Case, rng: np.random.Generator, activation: str, residual: bool, alpha: float | None = 0.2,
           spread: float = 1.0) -> Case:
     """The same with a residual added (its values times `spread`) and an activation applied; ONNX has no such operator."""
-    more = (spread * rng.standard_normal(case.expected.shape)).astype(case.dtype) if residual else None
-    total = case.expected + (0 if more is None else more.astype(np.float64))
+    more = (spread * rng.standard_normal(case.expected_values.shape)).astype(case.dtype) if residual else None
+    total = case.expected_values + (0 if more is None else more.astype(np.float64))
     attributes: dict[str, Attribute] = {**case.attributes, "activation": activation}
     if alpha is not None:
         attributes["activation_alpha"] = alpha

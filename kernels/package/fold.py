@@ -136,7 +136,7 @@ def _fold(index: _Index, conv: onnx.NodeProto, norm: onnx.NodeProto) -> bool:
     weights, *channels = (numpy_helper.to_array(index.constants[name]) for name in names)
     if weights.dtype not in TYPES or any(c.shape != weights.shape[:1] for c in channels):
         return False
-    folded = _folded(weights, channels, float(_attribute(norm, "epsilon", 1e-5)))  # type: ignore[arg-type]
+    folded = _fold_normalisation(weights, channels, float(_attribute(norm, "epsilon", 1e-5)))  # type: ignore[arg-type]
     if folded is None:
         return False
     index.release([conv.output[0], *names])
@@ -151,7 +151,7 @@ def _fold(index: _Index, conv: onnx.NodeProto, norm: onnx.NodeProto) -> bool:
     return True
 
 
-def _folded(weights: np.ndarray, channels: list[np.ndarray], epsilon: float) -> tuple[np.ndarray, np.ndarray] | None:
+def _fold_normalisation(weights: np.ndarray, channels: list[np.ndarray], epsilon: float) -> tuple[np.ndarray, np.ndarray] | None:
     """Weights and bias with the normalisation in them; None where their type does not hold them."""
     scale, shift, mean, variance, *bias = (c.astype(np.float64) for c in channels)
     with np.errstate(all="ignore"):

@@ -31,7 +31,7 @@ class Case:
     tags: frozenset[str] = field(default_factory=frozenset)
 
     @cached_property
-    def expected(self) -> np.ndarray:
+    def expected_values(self) -> np.ndarray:
         return self.answer() if callable(self.answer) else self.answer
 
     @property
@@ -47,12 +47,12 @@ WORST_ERROR = {np.dtype(np.float32): 5e-5, np.dtype(np.float16): 4e-3}
 
 def poison(case: Case) -> int:
     """The byte to fill an output with before the run: that of NaN, or where the answer has some, of large numbers (−1·10⁴, −6·10²⁹)."""
-    return 0xFF if np.isfinite(case.expected).all() else 0xF0
+    return 0xFF if np.isfinite(case.expected_values).all() else 0xF0
 
 
 def mismatch(got: np.ndarray, case: Case) -> str | None:
     """Why `got` is wrong, or None. Values that are not finite must be so where the answer is, and the same there."""
-    want = case.expected
+    want = case.expected_values
     if got.shape != want.shape:
         return f"shape {got.shape}, expected {want.shape}"
     if got.dtype != case.dtype:

@@ -60,7 +60,7 @@ def _one_node(case: Case, domain: str, version: int) -> onnx.ModelProto:
         names.pop()
     node = helper.make_node(case.op, names, [case.output], domain=domain, **case.attributes)
     inputs = [_value(name, value.dtype, value.shape) for name, value in feeds(case).items()]
-    graph = helper.make_graph([node], case.op, inputs, [_value(case.output, case.dtype, case.expected.shape)])
+    graph = helper.make_graph([node], case.op, inputs, [_value(case.output, case.dtype, case.expected_values.shape)])
     opsets = [helper.make_opsetid("", max(case.opset, 17))]
     if domain:
         opsets = [helper.make_opsetid("", 17), helper.make_opsetid(domain, version)]

@@ -36,10 +36,10 @@ def session(case: Case, library: str) -> ort.InferenceSession:
 def run_case(case: Case, library: str) -> np.ndarray:
     """The operator's answer, written into memory that held something else."""
     runner = session(case, library)
-    if case.expected.size == 0 or any(v.size == 0 for v in kernel_cases.feeds(case).values()):
+    if case.expected_values.size == 0 or any(v.size == 0 for v in kernel_cases.feeds(case).values()):
         return np.asarray(runner.run(None, kernel_cases.feeds(case))[0])
-    before = np.full(case.expected.size * case.dtype.itemsize, poison(case), np.uint8)
-    output = ort.OrtValue.ortvalue_from_numpy(before.view(case.dtype).reshape(case.expected.shape))
+    before = np.full(case.expected_values.size * case.dtype.itemsize, poison(case), np.uint8)
+    output = ort.OrtValue.ortvalue_from_numpy(before.view(case.dtype).reshape(case.expected_values.shape))
     binding = runner.io_binding()
     for name, value in kernel_cases.feeds(case).items():
         binding.bind_cpu_input(name, value)

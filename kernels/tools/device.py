@@ -166,9 +166,9 @@ class Buffer:
         return out
 
     def guard_intact(self) -> bool:
-        return self._untouched(-self._moved, self._moved) and self._untouched(self.bytes, self.device.guard)
+        return self._is_untouched(-self._moved, self._moved) and self._is_untouched(self.bytes, self.device.guard)
 
-    def _untouched(self, first: int, bytes_: int) -> bool:
+    def _is_untouched(self, first: int, bytes_: int) -> bool:
         guard = np.empty(bytes_, np.uint8)
         self._copy(guard.ctypes.data, self.pointer + first, bytes_)
         return bool((guard == 0xFF).all())

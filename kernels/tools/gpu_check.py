@@ -76,7 +76,7 @@ class Check:
         self.left_out.append(f"{stage} ({why})")
 
     @contextmanager
-    def timed(self, stage: str) -> Iterator[None]:
+    def time_stage(self, stage: str) -> Iterator[None]:
         started = time.monotonic()
         try:
             yield
@@ -171,13 +171,13 @@ class Check:
     def run_measurements(self) -> None:
         """Runs what measures, one after the other."""
         if self.is_wanted("time"):
-            with self.timed("time"):
+            with self.time_stage("time"):
                 run = self.children.run("time", self.stage("time", *["--try-all"] * self.args.try_all), self.clock.end)
             self.judge_stage(run)
         if self.is_wanted("provider") and not provider.missing_for(self.library):
             if why := provider.missing_for_torch():
                 self.left_out.append(f"PyTorch beside the models ({why})")
-            with self.timed("models"):
+            with self.time_stage("models"):
                 run = self.children.start("provider: devices, times", provider.times(self.library, self.folder, self.args.thorough), separate_stderr=True)
                 next(self.children.as_completed([run], self.clock.end))
             self.judge_provider(run)
@@ -216,7 +216,7 @@ class Check:
         """The last lines and gpu-check.json; the exit status."""
         for line in self.wrong:
             print("WRONG " + line)
-        elapsed = round(self.clock.elapsed(), 1)
+        elapsed = round(self.clock.seconds_since_start(), 1)
         print(f"seconds: {', '.join(f'{stage} {seconds:g}' for stage, seconds in self.seconds.items())}; {elapsed:g} in all, of {self.clock.seconds:g}")
         if self.folder:
             self.result |= {"wrong": self.wrong, "left out": self.left_out, "stages": self.seconds, "seconds": elapsed}
@@ -272,7 +272,7 @@ def run_check(check: Check) -> int:
             raise Unusable(lacking)
         if check.folder:
             check.folder.mkdir(parents=True, exist_ok=True)
-        with check.timed("build"):
+        with check.time_stage("build"):
             check.library = (args.library or check.build()).resolve()
         if args.only == ["build"]:
             print(check.library)

@@ -42,7 +42,7 @@ def _first(x: np.ndarray) -> np.ndarray:
 def _image(case: Case, last: bool) -> tuple[dict[str, np.ndarray], tuple[int, ...], Callable[[np.ndarray], np.ndarray]]:
     x = case.inputs["X"]
     assert x is not None
-    shape = case.expected.shape
+    shape = case.expected_values.shape
     if not last:
         return {"x": x}, shape, _same
     return {"x": _last(x)}, (shape[0], *shape[2:], shape[1]), _first
@@ -92,7 +92,7 @@ def conv(case: Case, last: bool) -> Job:
     params = d.Conv(d.DTYPES[x.dtype], int(last), int(last), 0, 0, axes, x.shape[0], x.shape[1], w.shape[0],
                     int(case.attributes.get("group", 1)))  # type: ignore[arg-type]
     fields = (params.in_, params.out, params.kernel, params.stride, params.dilation, params.pad_begin)
-    values = (x.shape[2:], case.expected.shape[2:], w.shape[2:], strides, dilations, pads[:axes])
+    values = (x.shape[2:], case.expected_values.shape[2:], w.shape[2:], strides, dilations, pads[:axes])
     for field, numbers in zip(fields, values, strict=True):
         for i, number in enumerate(numbers):
             field[i] = number
@@ -116,7 +116,7 @@ def _heads(x: np.ndarray, heads: int) -> tuple[tuple[int, int, int, int], list[i
     return (b, heads, s, hidden // heads), [s * hidden, hidden // heads, hidden]
 
 
-def _extended(x: np.ndarray, past: np.ndarray | None, heads: int) -> np.ndarray:
+def _extend(x: np.ndarray, past: np.ndarray | None, heads: int) -> np.ndarray:
     """A key or value behind its past, with 4 axes; itself where there is none."""
     if past is None:
         return x
@@ -129,11 +129,11 @@ def attention(case: Case, last: bool) -> Job:
     q, k, v, mask, past_key, past_value, lengths = case.inputs.values()
     assert q is not None and k is not None and v is not None
     heads, key_heads = (int(case.attributes.get(n, 0)) for n in ("q_num_heads", "kv_num_heads"))  # type: ignore[arg-type]
-    k, v = _extended(k, past_key, key_heads), _extended(v, past_value, key_heads)
+    k, v = _extend(k, past_key, key_heads), _extend(v, past_value, key_heads)
     (b, h, s, size), qs = _heads(q, heads)
     (_, hk, t, _), ks = _heads(k, key_heads)
     (_, _, _, value_size), vs = _heads(v, key_heads)
-    _, ys = _heads(np.empty(case.expected.shape, np.int8), heads)
+    _, ys = _heads(np.empty(case.expected_values.shape, np.int8), heads)
     params = d.Attention(d.DTYPES[q.dtype], b, h, hk, s, t, size, value_size,
                          float(case.attributes.get("scale", 1 / math.sqrt(size) if size else 1.0)),  # type: ignore[arg-type]
                          float(case.attributes["softcap"]), bool(case.attributes["is_causal"]))  # type: ignore[arg-type]
@@ -148,7 +148,7 @@ def attention(case: Case, last: bool) -> Job:
     if lengths is not None:
         arrays["key_lengths"] = lengths.astype(np.int32)
         params.causal_from_lengths = params.causal
-    return Job(params, arrays, case.expected.shape, _same)
+    return Job(params, arrays, case.expected_values.shape, _same)
 
 
 def _with_bias(case: Case) -> dict[str, np.ndarray | None]:
@@ -191,7 +191,7 @@ def _parts(query: np.ndarray, key: np.ndarray | None, value: np.ndarray | None, 
     return [query, *memory], [of_query[0], *at[0]], [of_query[1], *at[1]]
 
 
-def _added(case: Case, batch: int, queries: int, keys: int) -> np.ndarray | None:
+def _score_bias(case: Case, batch: int, queries: int, keys: int) -> np.ndarray | None:
     """What MultiHeadAttention adds to the scores, [1 or B, 1 or N, 1 or S, T] in the query's type."""
     padding, added = case.inputs["key_padding_mask"], case.inputs["attention_bias"]
     if padding is None:
@@ -215,22 +215,22 @@ def multi_head(case: Case, last: bool) -> Job:
     past = inputs["past_key"]
     if past is not None:
         for i, before in ((1, past), (2, inputs["past_value"])):
-            arrays[i] = _extended(arrays[i], before, heads)
+            arrays[i] = _extend(arrays[i], before, heads)
             extents[i], strides[i] = _heads(arrays[i], heads)
     (b, _, s, size), (_, _, t, _), (_, _, _, value_size) = extents
     scale = float(case.attributes.get("scale", 0.0)) or (1 / math.sqrt(size) if size else 1.0)  # type: ignore[arg-type]
     params = d.Attention(d.DTYPES[case.dtype], b, heads, heads, s, t, size, value_size, scale, 0.0,
                          bool(case.attributes["unidirectional"]) and s > 1)
     params.causal_offset = 0 if past is None else past.shape[2]
-    answer = _heads(np.empty(case.expected.shape, np.int8), heads)[1]
+    answer = _heads(np.empty(case.expected_values.shape, np.int8), heads)[1]
     for field, numbers in ((params.q_strides, strides[0]), (params.k_strides, strides[1]), (params.v_strides, strides[2]), (params.y_strides, answer)):
         field[:] = numbers
     placed = dict(zip("qkv", arrays, strict=True))
-    mask = _added(case, b, s, t)
+    mask = _score_bias(case, b, s, t)
     if mask is not None and mask.size:
         placed["mask"] = mask
         _place_mask(params, mask)
-    return Job(params, placed, case.expected.shape, _same)
+    return Job(params, placed, case.expected_values.shape, _same)
 
 
 def _place_mask(params: d.Attention, mask: np.ndarray) -> None:

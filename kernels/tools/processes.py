@@ -49,7 +49,7 @@ class Clock:
         """The end of the time limit, in seconds of time.monotonic()."""
         return self._started + self.seconds
 
-    def elapsed(self) -> float:
+    def seconds_since_start(self) -> float:
         return time.monotonic() - self._started
 
 

@@ -91,7 +91,7 @@ def attention(b: int, h: int, s: int, size: int, causal: bool = False, masked: b
             params.mask, params.mask_kind, params.mask_batch_stride = mask.data_ptr(), d.ADDITIVE, s
         function = functools.partial(torch.nn.functional.scaled_dot_product_attention, is_causal=causal)
 
-        def expected() -> Any:
+        def reference_values() -> Any:
             """In float64, one head of one image after the other: S×S scores are all it needs beside the answer."""
             answer = torch.empty(b, h, s, size, device="cuda", dtype=torch.float64)
             hidden = torch.ones(s, s, device="cuda", dtype=torch.bool).triu(1) if causal else None
@@ -106,7 +106,7 @@ def attention(b: int, h: int, s: int, size: int, causal: bool = False, masked: b
             return answer
 
         naive = None if causal or masked else at.naive(params, keep)
-        return Problem(at.ours(params, keep), lambda: function(q, k, v, attn_mask=mask), naive, y, expected,
+        return Problem(at.ours(params, keep), lambda: function(q, k, v, attn_mask=mask), naive, y, reference_values,
                        _bytes(q, k, v, y), (2.0 if causal else 4.0) * b * h * s * s * size, keep)
 
     return TimedShape("Attention", f"B{b} H{h} S{s} D{size}" + " causal" * causal + " masked" * masked, make)

@@ -63,7 +63,7 @@ def do(job: Job) -> dict[str, str]:
         "tar",
     )
     archive.unlink()
-    return {"packages": digest.canonical(_installed(job.out))}
+    return {"packages": digest.canonical(_installed_versions(job.out))}
 
 
 def _mmdebstrap(job: Job, words: list[str]) -> None:
@@ -141,7 +141,7 @@ def _clean_hook() -> str:
     )
 
 
-def _installed(root: Path) -> dict[str, str]:
+def _installed_versions(root: Path) -> dict[str, str]:
     """Versions from dpkg's status and of what was only extracted."""
     status = (root / "var/lib/dpkg/status").read_text()
     fields = re.compile(r"^(Package|Version): (.*)$", re.MULTILINE)
@@ -201,5 +201,7 @@ def _simulate(debian: Debian, packages: tuple[str, ...]) -> dict[str, str]:
             f"{debian.suite} has no package {names}", where="base.debian", next="check the name and the suite"
         )
     if _OFFLINE.search(output):
-        raise MachineLacks("Debian's package archive cannot be reached", where="base.debian", next="check the network", topic="network")
+        raise MachineLacks(
+            "Debian's package archive cannot be reached", where="base.debian", next="check the network", topic="network"
+        )
     raise StepFailed(f"mmdebstrap --simulate failed:\n{output[-2000:]}", where="base.debian")

@@ -80,7 +80,7 @@ def _layers(job: Job, image: str, digest: str) -> tuple[Path, ...]:
                 log.write(f"{line}\n")
 
         return EngineImage(client, name, digest).layers(folder, tell)
-    layout = layout or _copied(job, image, digest)
+    layout = layout or _copy_image(job, image, digest)
     if layout.digest != digest:
         raise LockError(
             f"the image {image} has digest {layout.digest}, the lock has {digest}",
@@ -90,7 +90,7 @@ def _layers(job: Job, image: str, digest: str) -> tuple[Path, ...]:
     return layout.layers()
 
 
-def _copied(job: Job, image: str, digest: str) -> oci.Layout:
+def _copy_image(job: Job, image: str, digest: str) -> oci.Layout:
     """The image from its registry. skopeo's `dir:` form keeps every byte; its `oci:` form would make another digest."""
     target, layout = job.scratch / "image", job.scratch / "layout"
     name, _ = oci.reference(image)

@@ -46,7 +46,7 @@ class Job:
         """Run a tool of this machine, its output into the log. Raises MachineLacks naming the Debian package, StepFailed."""
         if not shutil.which(argv[0]):
             raise MachineLacks(f"`{argv[0]}` is not installed", next=f"apt-get install {package}")
-        with self._logged(argv) as log:
+        with self._open_log(argv) as log:
             process = subprocess.Popen(
                 [*_die_with_us(), *argv],
                 stdin=subprocess.DEVNULL,
@@ -61,13 +61,13 @@ class Job:
 
     def call_in(self, sandbox: Bwrap, *argv: str) -> None:
         """Run a command in a sandbox, its output into the log. Raises StepFailed."""
-        with self._logged(list(argv)) as log:
+        with self._open_log(list(argv)) as log:
             process = sandbox.start(argv, log, cwd=self.scratch, stopper=self.stopper)
             code = self.stopper.wait(process)
         self._check(list(argv), code)
 
     @contextlib.contextmanager
-    def _logged(self, argv: list[str]) -> Iterator[int]:
+    def _open_log(self, argv: list[str]) -> Iterator[int]:
         """What a command's output goes into; its command line is in the log before."""
         with self.log.open("ab") as log:
             log.write(f"$ {shlex.join(argv)}\n".encode())

@@ -69,7 +69,9 @@ def ask(requirements: tuple[str, ...], python: str, mirror: Mirror | None) -> di
     if done.returncode != 0 and mirror is not None and mirror.has_packages:
         raise mirror.lacks(f"wheels of {', '.join(requirements)} for Python {python}")
     if done.returncode != 0 and _OFFLINE.search(done.stderr):
-        raise MachineLacks("the package index cannot be reached", where="verify.runtime", next="check the network", topic="network")
+        raise MachineLacks(
+            "the package index cannot be reached", where="verify.runtime", next="check the network", topic="network"
+        )
     if done.returncode != 0:
         raise StepFailed(
             f"pip cannot resolve {', '.join(requirements)} for Python {python}:\n{done.stderr[-1500:]}",

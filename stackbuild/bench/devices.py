@@ -176,8 +176,8 @@ def _nvidia(number: int) -> Callable[[], int] | None:
             else nvml.nvmlDeviceGetHandleByIndex_v2(number, ctypes.byref(handle))):  # fmt: skip
         return None
 
-    def used() -> int:
+    def used_memory() -> int:
         nvml.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(memory))
         return int(memory[2])
 
-    return used
+    return used_memory

@@ -50,7 +50,7 @@ def make_case(module: ModuleType, shape: dict[str, Any], dtype: type) -> Any:
 def write_case(builder: ModuleType, case: Any, number: int, out: Path) -> dict[str, Any]:
     feeds = builder.feeds(case)
     np.savez(out / f"{number}.npz", **feeds)
-    np.savez(out / f"{number}.truth.npz", **{case.output: case.expected})
+    np.savez(out / f"{number}.truth.npz", **{case.output: case.expected_values})
     (out / f"{number}.custom.onnx").write_bytes(builder.model(case).SerializeToString(deterministic=True))
     standard = builder.standard_model(case)
     if standard is not None:

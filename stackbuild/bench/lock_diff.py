@@ -49,16 +49,16 @@ def _read(path: Path) -> Lock:
 
 def _answers(lock: Lock) -> Iterator[tuple[str, str]]:
     """Every answer of a lock by what it is of, sources first."""
-    yield from _prefixed("source", lock.commits)
-    yield from _prefixed("source", {name: f"{file.version} {file.sha256[:12]}" for name, file in lock.files.items()})
+    yield from _prefix_keys("source", lock.commits)
+    yield from _prefix_keys("source", {name: f"{file.version} {file.sha256[:12]}" for name, file in lock.files.items()})
     for source, deps in lock.deps.items():
-        yield from _prefixed(f"dependency of {source}:", {d.name: f"{d.url} {d.digest[:19]}".strip() for d in deps})
+        yield from _prefix_keys(f"dependency of {source}:", {d.name: f"{d.url} {d.digest[:19]}".strip() for d in deps})
     if lock.image:
         yield "base image", lock.image
-    yield from _prefixed("base package", lock.packages)
+    yield from _prefix_keys("base package", lock.packages)
     for python, pins in lock.wheelhouse.items():
-        yield from _prefixed(f"Python {python}:", {n: f"{p.version} {p.sha256[0][:12]}" for n, p in pins.items()})
+        yield from _prefix_keys(f"Python {python}:", {n: f"{p.version} {p.sha256[0][:12]}" for n, p in pins.items()})
 
 
-def _prefixed(kind: str, answers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _prefix_keys(kind: str, answers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     return ((f"{kind} {name}", answer) for name, answer in answers.items())

@@ -220,11 +220,15 @@ def _fallback(
             time_row = times.get(node["name"], {})
             types = tuple(dict.fromkeys(time_row.get("types", ())))
             why = _why(node, types, cpu_nodes, placed_ops, took_any)
-            rows.append(FallbackNode(node["name"], node["op"], node["provider"], types, time_row.get("seconds", 0.0), why))
+            rows.append(
+                FallbackNode(node["name"], node["op"], node["provider"], types, time_row.get("seconds", 0.0), why)
+            )
     return tuple(sorted(rows, key=lambda n: -n.seconds))
 
 
-def _why(node: dict[str, Any], types: tuple[str, ...], cpu_nodes: set[str], placed_ops: Counter[str], took_any: bool) -> str:
+def _why(
+    node: dict[str, Any], types: tuple[str, ...], cpu_nodes: set[str], placed_ops: Counter[str], took_any: bool
+) -> str:
     unusual = [kind for kind in types if kind not in USUAL]
     if node["name"] in cpu_nodes:
         return "ONNX Runtime keeps it on the CPU: it computes a shape, and a copy to the GPU would cost more"

@@ -107,13 +107,13 @@ def input_parts(path: Path, shapes: Sequence[str]) -> tuple[dict[str, Json], ...
         feeds: dict[str, Json] = {}
         for name, (dtype, declared) in inputs.items():
             mine = given_shapes.get(name, [])
-            size = mine[min(number, len(mine) - 1)] if mine else _opened(declared, number + 1)
+            size = mine[min(number, len(mine) - 1)] if mine else _concrete_shape(declared, number + 1)
             model = UserModel(path, {name: size})
             feeds[name] = {"shape": list(_shape(name, declared, model, str(path))), "dtype": dtype, "high": 2}
         parts.append({"inputs": feeds})
     return tuple(parts)
 
 
-def _opened(declared: tuple[int | str, ...], size: int) -> tuple[int, ...]:
+def _concrete_shape(declared: tuple[int | str, ...], size: int) -> tuple[int, ...]:
     """The declared shape with that size for every open dimension."""
     return tuple(each if isinstance(each, int) else size for each in declared)

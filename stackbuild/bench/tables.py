@@ -38,7 +38,7 @@ class SpeedTable:
     note: str = ""
 
     @property
-    def compared(self) -> tuple[int, ...]:
+    def compared_columns(self) -> tuple[int, ...]:
         """The columns after the first that have a speed-up."""
         return tuple(n for n in range(1, len(self.sides)) if any(row.speedups[n] for row in self.rows))
 
@@ -75,8 +75,7 @@ def _row(case: Case, sides: list[Side], reference: frozenset[str]) -> SpeedRow:
     seconds = tuple(median(s.seconds) if s and s.seconds and not s.problem else None for s in series)
     base = seconds[0]
     speedups = tuple(
-        base / s if base and s and side.label not in reference else None
-        for side, s in zip(sides, seconds, strict=True)
+        base / s if base and s and side.label not in reference else None for side, s in zip(sides, seconds, strict=True)
     )
     return SpeedRow(case.model, case.name, case.batch, seconds, speedups)
 

@@ -57,7 +57,7 @@ def build(loaded: LoadedRecipe, order: Order, context: BuildContext) -> Outputs:
     _guess(loaded, lock, order, context)
     inputs = _with_base(loaded, lock, order, context)
     plan = _in_reach(resolve(loaded.recipe, inputs, order.choice), order, context)
-    stored = _stored(plan, order, context)
+    stored = _stored_records(plan, order, context)
     refuse_unlocked(steps_to_run(plan, stored), loaded)
     stored = _without_damaged(plan, stored, context)
     todo = steps_to_run(plan, stored)
@@ -177,7 +177,7 @@ def _with_base(loaded: LoadedRecipe, lock: Lock, order: Order, context: BuildCon
         planned = resolve(loaded.recipe, inputs, order.choice)
         if asked_for.name not in planned.by_name:
             return inputs
-        todo = steps_to_run(planned, _stored(planned, order, context))
+        todo = steps_to_run(planned, _stored_records(planned, order, context))
         refuse_unlocked(todo, loaded)
         if not _asks_remotes(context) or asked_for.name in {
             step.name for step in todo
@@ -193,19 +193,21 @@ def _with_base(loaded: LoadedRecipe, lock: Lock, order: Order, context: BuildCon
         )
     if moved:
         listing = "; ".join(moved[:5]) + (f"; and {len(moved) - 5} more" if len(moved) > 5 else "")
-        context.emit(Note("warning", f"Debian's archive has moved on since the lock: {listing}. Built with what it has."))
+        context.emit(
+            Note("warning", f"Debian's archive has moved on since the lock: {listing}. Built with what it has.")
+        )
         _adopt(asked_for.key, base_step(loaded.recipe, inputs), context)
     return inputs
 
 
-def _stored(plan: Plan, order: Order, context: BuildContext) -> dict[str, Record]:
+def _stored_records(plan: Plan, order: Order, context: BuildContext) -> dict[str, Record]:
     """The records of the plan's steps, also of those that remotes had. Raises MachineLacks."""
     if order.from_scratch:
         return {}
     try:
         stored = context.store.find_all(step.key for step in plan.steps)
         if context.placement is not None:
-            return context.placement.stored(plan, stored)
+            return context.placement.find_stored(plan, stored)
         return context.sharing.with_remotes(plan, stored) if context.sharing else stored
     except OSError as error:
         raise unusable(error, context.store.root) from None

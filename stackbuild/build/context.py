@@ -51,7 +51,7 @@ class StepPlacement(Protocol):
         """Raises MachineLacks where no machine has what one of these steps needs."""
         ...
 
-    def stored(self, plan: Plan, stored: Mapping[str, Record]) -> dict[str, Record]:
+    def find_stored(self, plan: Plan, stored: Mapping[str, Record]) -> dict[str, Record]:
         """The records of the plan's steps that need not run: those of this store, and those of the machines' remote."""
         ...
 

@@ -86,7 +86,7 @@ def open_context(loaded: LoadedRecipe, order: Order, listeners: Iterable[Emit]) 
         stack.callback(jobserver.close)
         runner = choose(order.runner, store=store, base_is_image=loaded.recipe.base.image is not None)
         offline = RemoteSharing(loaded.recipe.name, store, event_log.emit, stopper.check)
-        sharing = offline.opened(order.remotes, order.from_scratch)
+        sharing = offline.open_remotes(order.remotes, order.from_scratch)
         stack.callback(sharing.close)
         context = BuildContext(
             recipe=loaded.recipe.name,

@@ -41,14 +41,14 @@ class RemoteSharing:
     def is_asked(self) -> bool:
         return self.puller is not None
 
-    def opened(self, settings: Settings | None, from_scratch: bool) -> RemoteSharing:
+    def open_remotes(self, settings: Settings | None, from_scratch: bool) -> RemoteSharing:
         """The same with the remotes of the settings. Raises UsageError where a key cannot be used."""
         if settings is None or not settings.remotes:
             return self
         puller = None if from_scratch else self._puller(settings)
         return replace(self, puller=puller, pushers=self._pushers(settings))
 
-    def renewed(self, other: RemoteSharing) -> RemoteSharing:
+    def with_connections_of(self, other: RemoteSharing) -> RemoteSharing:
         """This run with the open connections and the keys of another one; what that run found of the remotes is forgotten."""
         from stackbuild.remote.pull import Puller, TrustedRemote
         from stackbuild.remote.push import Pusher
@@ -87,7 +87,7 @@ class RemoteSharing:
 
         Whoever calls holds the step's lock. Raises OSError, Stopped.
         """
-        pulled = self._pulled(step, text, kind)
+        pulled = self._pull(step, text, kind)
         return pulled.record if pulled else None
 
     def look_up(
@@ -111,7 +111,7 @@ class RemoteSharing:
         records, demanded = dict(stored), set(plan.wanted)
         for step in reversed(plan.steps) if self.is_asked else ():
             if step.name in demanded and step.key not in records:
-                if record := self._locked(step):
+                if record := self._lock_step(step):
                     records[step.key] = record
                 else:
                     demanded.update(need.step for need in step.needs)
@@ -144,12 +144,12 @@ class RemoteSharing:
                 self.emit(Note("warning", f"nothing more is pushed to {url} in this run"))
                 return
 
-    def _locked(self, step: Step) -> Record | None:
+    def _lock_step(self, step: Step) -> Record | None:
         """The same for one step. Another run that holds its lock makes or takes over the same output."""
         with self.store.lock(step.key, lambda pid: None, self.check):
             return self.store.find(step.key) or self.take_over(step.name, step.key_text)
 
-    def _pulled(self, step: str, text: str, kind: Literal["r", "c"]) -> PulledOutput | None:
+    def _pull(self, step: str, text: str, kind: Literal["r", "c"]) -> PulledOutput | None:
         if self.puller is None:
             return None
         from stackbuild.remote.pull import PullRequest
@@ -208,7 +208,7 @@ def pull_plan(loaded: LoadedRecipe, choice: Choice, settings: Settings, everythi
     left: tuple[str, ...] = ()
     for _ in range(2):
         with current_plan(loaded, choice) as (plan, store):
-            sharing = RemoteSharing(plan.recipe, store, emit, lambda: None).opened(settings, from_scratch=False)
+            sharing = RemoteSharing(plan.recipe, store, emit, lambda: None).open_remotes(settings, from_scratch=False)
             wanted = replace(plan, wanted=tuple(plan.by_name)) if everything else plan
             before = store.find_all(step.key for step in plan.steps)
             records = sharing.with_remotes(wanted, before)

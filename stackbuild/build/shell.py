@@ -47,7 +47,7 @@ def open_shell(
 
 def _enter(step: Step, trees: Mapping[str, str], context: BuildContext, argv: tuple[str, ...]) -> int:
     """In the folders that its failure left, or in fresh ones; a build tree to resume in can be looked at there and no more."""
-    failed = context.store.failed(f"{context.recipe}.{step.name}")
+    failed = context.store.failed_folder(f"{context.recipe}.{step.name}")
     mark = UnfinishedMark.of(failed.root)
     awaited = mark is not None and mark.is_intact
     staging = failed if failed.root.is_dir() and not awaited else context.store.stage(step.name)

@@ -50,10 +50,10 @@ class LoaderPaths:
 def loader_paths(variables: Mapping[str, str]) -> LoaderPaths:
     """Those of this machine, with the given environment."""
     environment = tuple(Path(p) for p in variables.get("LD_LIBRARY_PATH", "").split(":") if p)
-    return LoaderPaths(environment, (*_configured(CONFIGURED, 0), *map(Path, DEFAULT)), this_glibc())
+    return LoaderPaths(environment, (*_configured_folders(CONFIGURED, 0), *map(Path, DEFAULT)), this_glibc())
 
 
-def _configured(file: Path, depth: int) -> tuple[Path, ...]:
+def _configured_folders(file: Path, depth: int) -> tuple[Path, ...]:
     """The folders of a configuration file and of those that it includes."""
     folders: list[Path] = []
     try:
@@ -65,7 +65,7 @@ def _configured(file: Path, depth: int) -> tuple[Path, ...]:
             pattern = line.split(None, 1)[1]
             base = Path("/") if pattern.startswith("/") else file.parent
             for each in sorted(base.glob(pattern.lstrip("/"))):
-                folders += _configured(each, depth + 1)
+                folders += _configured_folders(each, depth + 1)
         elif line:
             folders.append(Path(line))
     return tuple(folders)

@@ -39,7 +39,7 @@ class CheckInput:
 
 def check_recipe(inputs: CheckInput) -> tuple[Finding, ...]:
     """All findings, errors first."""
-    own = (_unused_sources, _memory, _hipify, _rocmlir_line, _tree_versions, _from_base, _lock, _unconfirmed)
+    own = (_unused_sources, _memory, _hipify, _rocmlir_line, _tree_versions, _from_base, _lock, _unconfirmed_lines)
     findings = [*compatibility.findings(inputs.recipe, inputs.table), *(f for check in own for f in check(inputs))]
     return tuple(sorted(findings, key=lambda f: list(Severity).index(f.severity)))
 
@@ -161,7 +161,7 @@ def _lock(inputs: CheckInput) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _unconfirmed(inputs: CheckInput) -> Iterator[Finding]:
+def _unconfirmed_lines(inputs: CheckInput) -> Iterator[Finding]:
     for number, line in enumerate(inputs.text.splitlines(), 1):
         match = _UNCONFIRMED.search(line)
         if match and not line.startswith("# Lines marked"):

@@ -116,10 +116,10 @@ class _Environment:
     @property
     def pip(self) -> str:
         """The environment's pip, as a shell takes it."""
-        return f"{_quoted(self.folder / 'bin/python')} -m pip"
+        return f"{_quote(self.folder / 'bin/python')} -m pip"
 
     @property
-    def claimed(self) -> dict[str, tuple[_Distribution, ...]]:
+    def owners(self) -> dict[str, tuple[_Distribution, ...]]:
         by_path: dict[str, list[_Distribution]] = defaultdict(list)
         for each in self.installed:
             for path in each.files:
@@ -136,7 +136,7 @@ class _Environment:
         return next((e.version for e in self.installed if e.name == name), "")
 
 
-def _quoted(path: Path) -> str:
+def _quote(path: Path) -> str:
     """A path in a command that people copy."""
     return shlex.quote(str(path))
 
@@ -145,7 +145,7 @@ def examine_venv(folder: Path, loader: LoaderPaths) -> VenvReport:
     """Everything there is to say of the environment in that folder. Raises UsageError where it is none."""
     site = _site_packages(folder)
     places = [place for place in site.iterdir() if place.suffix in (".dist-info", ".egg-info")]
-    environments = tuple(sorted(map(_installed, places), key=lambda e: e.title))
+    environments = tuple(sorted(map(_read_distribution, places), key=lambda e: e.title))
     package = site / ROOT
     here = tuple(
         sorted(
@@ -169,7 +169,7 @@ def examine_venv(folder: Path, loader: LoaderPaths) -> VenvReport:
     )
     return VenvReport(
         str(folder), environment.python, tuple(_owner_rows(environment)), providers,
-        {path: tuple(e.title for e in environment.claimed.get(path, ())) for path in here},
+        {path: tuple(e.title for e in environment.owners.get(path, ())) for path in here},
         tuple(sorted(findings, key=lambda f: list(Severity).index(f.severity))),
     )  # fmt: skip
 
@@ -213,7 +213,7 @@ class _Metadata(PathDistribution):
 
 def _refuse_giants(environment: _Environment) -> None:
     """Raises UsageError where the files to compare are larger than any installation: a sparse file costs nobody a disk."""
-    paths = [environment.site / path for path in {*environment.here, *environment.claimed}]
+    paths = [environment.site / path for path in {*environment.here, *environment.owners}]
     sizes = {path: path.stat().st_size for path in paths if path.is_file()}
     if sum(sizes.values()) > CONTENT_BYTES:
         largest = max(sizes, key=lambda path: sizes[path])
@@ -223,7 +223,7 @@ def _refuse_giants(environment: _Environment) -> None:
         )  # fmt: skip
 
 
-def _installed(place: Path) -> _Distribution:
+def _read_distribution(place: Path) -> _Distribution:
     """The distribution of that `.dist-info`. Of one whose METADATA cannot be read, the folder's name says which it is."""
     distribution = _Metadata(place)
     damaged: list[tuple[str, str]] = []
@@ -246,7 +246,7 @@ def _installed(place: Path) -> _Distribution:
         damaged.append((f"{place.name}/METADATA", str(error)))
     files: dict[str, str] = {}
     try:
-        files = _recorded(distribution)
+        files = _record_hashes(distribution)
     except UnicodeDecodeError as error:
         damaged.append((f"{place.name}/RECORD", f"it is not UTF-8: byte {error.start}"))
     except _UnreadableFile as error:
@@ -257,7 +257,7 @@ def _installed(place: Path) -> _Distribution:
     return _Distribution(str(canonicalize_name(name)), version or "0", files, requires, tuple(damaged))
 
 
-def _recorded(distribution: PathDistribution) -> dict[str, str]:
+def _record_hashes(distribution: PathDistribution) -> dict[str, str]:
     """Path to sha256 (URL-safe base64, no padding; "" without one) by RECORD: `distribution.files` of Python 3.12 leaves out
     what is not there. Raises UnicodeDecodeError, csv.Error, ValueError."""
     record = distribution.read_text("RECORD")
@@ -322,12 +322,12 @@ def _damage(environment: _Environment) -> Iterator[Finding]:
         for path, what in each.damaged:
             yield _finding(
                 "DAMAGED", Severity.ERROR, path, what, "nothing can be said of what this distribution installed",
-                f"rm -r {_quoted(environment.site / Path(path).parent)} && {pip} install --force-reinstall {each.name}",
+                f"rm -r {_quote(environment.site / Path(path).parent)} && {pip} install --force-reinstall {each.name}",
             )  # fmt: skip
 
 
 def _ownership(environment: _Environment) -> Iterator[Finding]:
-    claimed = environment.claimed
+    claimed = environment.owners
     shared: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for path, owners in claimed.items():
         if len({o.name for o in owners}) > 1:
@@ -359,14 +359,14 @@ def _ownership(environment: _Environment) -> Iterator[Finding]:
             f"{len(nobody)} files belong to no installed distribution, first {nobody[0]}",
             "the folder without its __init__.py is an empty package: `onnxruntime` has no InferenceSession" if empty
             else "they are left of an older installation, and may be loaded",
-            f"rm -r {_quoted(environment.site / ROOT)} && {_again(environment, _keep(environment))}",
+            f"rm -r {_quote(environment.site / ROOT)} && {_again(environment, _keep(environment))}",
         )  # fmt: skip
     times = Counter(e.name for e in environment.installed)
     for name in (name for name, count in times.items() if count > 1 and name.startswith(ROOT)):
         versions = " and ".join(e.version for e in environment.installed if e.name == name)
         yield _finding(
             "TWICE", Severity.ERROR, name, f"it is installed twice, as {versions}",
-            "pip uninstalls one of them and leaves the other's files", f"rm -r {_quoted(environment.site)}/{name.replace('-', '_')}-*.dist-info, then {_again(environment, name)}",
+            "pip uninstalls one of them and leaves the other's files", f"rm -r {_quote(environment.site)}/{name.replace('-', '_')}-*.dist-info, then {_again(environment, name)}",
         )  # fmt: skip
 
 
@@ -435,7 +435,7 @@ def _requirements(environment: _Environment) -> Iterator[Finding]:
             )  # fmt: skip
         unmet = [
             (wanted, have)
-            for wanted, have in _wanted(each, environment)
+            for wanted, have in _applicable_requirements(each, environment)
             if not have or not wanted.specifier.contains(have, prereleases=True)
         ]
         if unmet:
@@ -450,7 +450,7 @@ def _requirements(environment: _Environment) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _wanted(each: _Distribution, environment: _Environment) -> Iterator[tuple[Requirement, str]]:
+def _applicable_requirements(each: _Distribution, environment: _Environment) -> Iterator[tuple[Requirement, str]]:
     """The requirements of a distribution that count in this environment, with the version that it has, "" for none."""
     for text in each.requires:
         try:
@@ -466,7 +466,7 @@ def _providers(environment: _Environment, libraries: dict[str, Library], loader:
     for path, library in libraries.items():
         named = _PROVIDER.search(path)
         if named and named[1] != "shared":
-            owners = environment.claimed.get(path, ())
+            owners = environment.owners.get(path, ())
             missing = loader.missing(library, (environment.site / path).parent)
             yield ProviderRow(named[1], path, ", ".join(o.title for o in owners) or "nobody", missing)
 
@@ -540,5 +540,5 @@ def _system(environment: _Environment) -> Iterator[Finding]:
         if (prefix / place / ROOT).is_dir():
             yield _finding(
                 "SYSTEM", Severity.WARNING, str(prefix / place / ROOT), "the environment sees the system's packages, and onnxruntime is among them",
-                "where the environment's own is removed, the system's is imported in silence", f"make it again without --system-site-packages: python3 -m venv --clear {_quoted(environment.folder)}",
+                "where the environment's own is removed, the system's is imported in silence", f"make it again without --system-site-packages: python3 -m venv --clear {_quote(environment.folder)}",
             )  # fmt: skip

@@ -76,15 +76,15 @@ def _with_manners(command: Callable[..., Any], hidden: bool = True) -> Callable[
     shared = _manners(hidden)
 
     @wraps(command)
-    def called(**arguments: Any) -> Any:
+    def wrapper(**arguments: Any) -> Any:
         for parameter in shared:
             arguments.pop(parameter.name, None)
         return command(**arguments)
 
     whole = [*own, *shared]
-    called.__signature__ = inspect.Signature(whole)  # type: ignore[attr-defined]
-    called.__annotations__ = {p.name: p.annotation for p in whole}
-    return called
+    wrapper.__signature__ = inspect.Signature(whole)  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {p.name: p.annotation for p in whole}
+    return wrapper
 
 
 class RecipeCommand(TyperCommand):

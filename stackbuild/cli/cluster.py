@@ -46,7 +46,7 @@ def worker(
     from stackbuild.views.console import err
 
     order = WorkerOrder(name, jobs, slots, size_of(memory) if memory else 0)
-    run_worker(_parsed(address, tls), order, read_settings(), lambda line: err().print(line, markup=False))
+    run_worker(_parse(address, tls), order, read_settings(), lambda line: err().print(line, markup=False))
 
 
 @app.command()
@@ -62,10 +62,10 @@ def scheduler(address: Address, *, tls: TlsArguments) -> None:
     from stackbuild.cluster.open import run_scheduler
     from stackbuild.views.console import err
 
-    run_scheduler(_parsed(address, tls), lambda where: err().print(f"listening at {where}", markup=False))
+    run_scheduler(_parse(address, tls), lambda where: err().print(f"listening at {where}", markup=False))
 
 
-def _parsed(address: str, tls: TlsArguments) -> ClusterAddress:
+def _parse(address: str, tls: TlsArguments) -> ClusterAddress:
     from stackbuild.cluster.address import TlsFiles, parse_address
 
     return parse_address(address, TlsFiles(tls.tls_ca, tls.tls_cert, tls.tls_key))

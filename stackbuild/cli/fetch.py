@@ -60,4 +60,6 @@ def fetch(
     read = f"; {done.checked} files of the mirror as its index says" if done.checked else ""
     err().print(f"{done.recipe}: {len(done.steps)} fetched and verified{read}{where}", markup=False)
     if done.bundle:
-        err().print(f"sealed: send this over a separate channel, for `fetch --mirror DIR --digest {done.sha256}`", markup=False)
+        err().print(
+            f"sealed: send this over a separate channel, for `fetch --mirror DIR --digest {done.sha256}`", markup=False
+        )

@@ -61,7 +61,9 @@ def gate(
     from stackbuild.views.console import print_json
 
     full = provider_name(arguments.provider)
-    provider_settings = provider_options(full, arguments.options or (), plugin=candidate.name.startswith("onnxruntime_ep_"))
+    provider_settings = provider_options(
+        full, arguments.options or (), plugin=candidate.name.startswith("onnxruntime_ep_")
+    )
     request = GateRequest(
         candidate, baseline, suite, full, provider_settings, arguments.python, arguments.threads, arguments.seed, clock_name(arguments.clock),
         candidate_lock, baseline_lock,

@@ -123,10 +123,10 @@ def publish(
     if is_object_url(to):
         if pythons:
             raise UsageError("--check-install takes a folder", where=to, next="publish to a folder with it first")
-        with _opened(to, sign) as folder:
+        with _open_index(to, sign) as folder:
             receipt = dataclasses.replace(index.publish(tuple(wheels), folder, settings), index=to)
     else:
-        with _opened(to, sign) as folder:
+        with _open_index(to, sign) as folder:
             receipt = index.publish(tuple(wheels), folder, settings)
     installs = check_installs(receipt, pythons) if pythons else ()
     if json:
@@ -178,7 +178,7 @@ def _refuse_scheme(place: str) -> None:
 
 
 @contextmanager
-def _opened(place: str, sign: Sequence[Path] | None) -> Iterator[Path]:
+def _open_index(place: str, sign: Sequence[Path] | None) -> Iterator[Path]:
     """The folder of an index to change it in; for one in an object store a working copy, which is written afterwards."""
     from stackbuild.publishing.index_numbers import IndexNumbers, default_numbers_file
     from stackbuild.publishing.object_store import connect, is_object_url, working_copy
@@ -255,9 +255,9 @@ def yank(
     """
     from stackbuild.publishing import maintenance
 
-    with _opened(place, sign) as folder:
+    with _open_index(place, sign) as folder:
         changed = maintenance.yank(folder, project, version, reason, _publication(sign, unsigned, days, at_least))
-    _done(changed, f"yanked: {project} {version}", json)
+    _print_change(changed, f"yanked: {project} {version}", json)
 
 
 @index.command("unyank")
@@ -277,9 +277,9 @@ def unyank(
     """
     from stackbuild.publishing import maintenance
 
-    with _opened(place, sign) as folder:
+    with _open_index(place, sign) as folder:
         changed = maintenance.yank(folder, project, version, None, _publication(sign, unsigned, days, at_least))
-    _done(changed, f"offered again: {project} {version}", json)
+    _print_change(changed, f"offered again: {project} {version}", json)
 
 
 @index.command("status")
@@ -307,9 +307,9 @@ def status(
     if value not in get_args(ProjectStatus):
         raise UsageError(f"no status {value!r}", next=f"statuses are {', '.join(get_args(ProjectStatus))}")
     settings = _publication(sign, unsigned, days, at_least)
-    with _opened(place, sign) as folder:
+    with _open_index(place, sign) as folder:
         changed = maintenance.set_status(folder, project, value, reason, settings)  # type: ignore[arg-type]
-    _done(changed, f"{value}: {project}", json)
+    _print_change(changed, f"{value}: {project}", json)
 
 
 @index.command("quarantine")
@@ -331,11 +331,11 @@ def quarantine(
     """
     from stackbuild.publishing import maintenance
 
-    with _opened(place, sign) as folder:
+    with _open_index(place, sign) as folder:
         changed = maintenance.set_status(
             folder, project, "quarantined", reason, _publication(sign, unsigned, days, at_least)
         )
-    _done(changed, f"quarantined: {project}", json)
+    _print_change(changed, f"quarantined: {project}", json)
 
 
 @index.command("sign")
@@ -377,13 +377,13 @@ def sign_index(
             next="leave out --add: the index is signed anew, and the others add their signatures again",
         )
     settings = _publication(sign, False, days, at_least, keys=key or (), accept_changes=accept_changes)
-    with _opened(place, sign) as folder:
+    with _open_index(place, sign) as folder:
         changed = (
             maintenance.cosign(folder, settings.keys, settings.trusted, IndexNumbers(default_numbers_file()), at_least)
             if add
             else maintenance.sign(folder, settings)
         )
-    _done(changed, "signed", json)
+    _print_change(changed, "signed", json)
 
 
 @index.command("check")
@@ -415,7 +415,7 @@ def check(
         leave(7)
 
 
-def _done(catalog: Catalog, what: str, json: bool) -> None:
+def _print_change(catalog: Catalog, what: str, json: bool) -> None:
     from stackbuild.views.console import out, print_json
 
     if json:

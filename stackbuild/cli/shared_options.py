@@ -29,13 +29,13 @@ def sharing(shape: type[DataclassInstance]) -> Callable[[Callable[..., None]], C
         ]
 
         @wraps(command)
-        def called(**arguments: Any) -> None:
+        def wrapper(**arguments: Any) -> None:
             command(**{p.name: arguments.pop(p.name) for p in own}, **{last.name: shape(**arguments)})
 
         whole = [*(p.replace(annotation=hints[p.name]) for p in own), *shared]
-        called.__signature__ = inspect.Signature(whole)  # type: ignore[attr-defined]
-        called.__annotations__ = {p.name: p.annotation for p in whole}
-        return called
+        wrapper.__signature__ = inspect.Signature(whole)  # type: ignore[attr-defined]
+        wrapper.__annotations__ = {p.name: p.annotation for p in whole}
+        return wrapper
 
     return spread
 

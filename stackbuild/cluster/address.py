@@ -41,13 +41,13 @@ class ClusterAddress:
     @property
     def url(self) -> str:
         """As Dask writes it."""
-        return f"{'tls' if self.tls else 'tcp'}://{_bracketed(self.host)}:{self.port}"
+        return f"{'tls' if self.tls else 'tcp'}://{_bracket(self.host)}:{self.port}"
 
     def __str__(self) -> str:
-        return f"{'tcp+tls' if self.tls else 'tcp'}://{_bracketed(self.host)}:{self.port}"
+        return f"{'tcp+tls' if self.tls else 'tcp'}://{_bracket(self.host)}:{self.port}"
 
 
-def _bracketed(host: str) -> str:
+def _bracket(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 

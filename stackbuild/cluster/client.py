@@ -133,8 +133,8 @@ class ClusterPlacement:
 
     def refuse_lacking(self, steps: Iterable[Step]) -> None:
         todo = tuple(steps)
-        offers = self._connected()
-        refuse_strangers(offers, self._trusted())
+        offers = self._current_offers()
+        refuse_strangers(offers, self._trusted_keys())
         placed = {step.name: self._needs(step) for step in todo if not self.is_here(step)}
         refuse_unmet(placed, offers, self.address)
         if placed and not self.sharing.pushers and (here := [s.name for s in todo if self.is_here(s)]):
@@ -143,7 +143,7 @@ class ClusterPlacement:
                 next="give the remote `write: true` and `sign: KEY` in remotes.yaml; docs/cluster.md",
             )
 
-    def _trusted(self) -> tuple[str, ...]:
+    def _trusted_keys(self) -> tuple[str, ...]:
         """The fingerprints of the keys whose outputs are taken here."""
         puller = self.sharing.puller
         return tuple(key.fingerprint for remote in puller.remotes for key in remote.keys) if puller else ()
@@ -151,7 +151,7 @@ class ClusterPlacement:
     def _needs(self, step: Step) -> dict[str, float]:
         return step_needs(step, self.runner, platform.machine(), __version__)
 
-    def _connected(self) -> tuple[Offer, ...]:
+    def _current_offers(self) -> tuple[Offer, ...]:
         try:
             return self.connection.offers()
         except SchedulerLost:
@@ -163,7 +163,7 @@ class ClusterPlacement:
             next="start it and run the same command again: finished steps are in the remote store",
         )  # fmt: skip
 
-    def stored(self, plan: Plan, stored: Mapping[str, Record]) -> dict[str, Record]:
+    def find_stored(self, plan: Plan, stored: Mapping[str, Record]) -> dict[str, Record]:
         """The records of outputs that need not be made. A wanted one is taken into this store, of others the record alone."""
         records, demanded = dict(stored), set(plan.wanted)
         for step in reversed(plan.steps):
@@ -191,7 +191,7 @@ class ClusterPlacement:
         there = None if is_bad else self._look_up(step, trees, is_new=False)
         if there is not None:
             how: How = "cached" if there.kind == "r" else "reused"
-            return self._finished(plan, step, there, StepOutcome("made", "", there.tree, how))
+            return self._finish(plan, step, there, StepOutcome("made", "", there.tree, how))
         inputs = tuple(self._input(plan.by_name[name], tree) for name, tree in trees.items())
         task = StepTask(
             step=step,
@@ -202,7 +202,7 @@ class ClusterPlacement:
             runner=self.runner,
             base_is_image=self.runner == "docker",
             anew=is_bad,
-            trusted=self._trusted(),
+            trusted=self._trusted_keys(),
         )
         outcome = self._given_out(task)
         there = self._look_up(step, trees)
@@ -216,9 +216,9 @@ class ClusterPlacement:
                 f"{step.name}: {outcome.machine} made another output than the remote has: the step is not reproducible"
             )
             self.context.emit(Note("warning", f"{message}. The remote's is used"))
-        return self._finished(plan, step, there, outcome)
+        return self._finish(plan, step, there, outcome)
 
-    def _finished(self, plan: Plan, step: Step, there: _Truth, outcome: StepOutcome) -> StepOutput:
+    def _finish(self, plan: Plan, step: Step, there: _Truth, outcome: StepOutcome) -> StepOutput:
         if (step.name in plan.wanted or step.action == "hipify") and self._bring(step) is None:
             self.sharing.require_room(step.name, there.text, there.kind)
             raise self._again(step.name, step.key, "this machine")
@@ -265,10 +265,10 @@ class ClusterPlacement:
         there = self._found.get(step.key)
         if there is None or there.tree != tree:
             with self._pushing:
-                there = self._look_up(step, {}) or self._pushed(step)
+                there = self._look_up(step, {}) or self._push(step)
         return StepInput(step.name, step.key, tree, there.text, there.kind)
 
-    def _pushed(self, step: Step) -> _Truth:
+    def _push(self, step: Step) -> _Truth:
         self.sharing.push_made({step.key})
         if there := self._look_up(step, {}):
             return there
@@ -284,19 +284,19 @@ class ClusterPlacement:
         step = task.step
         for number in range(TRIES):
             suffix = f".{number + TRIES * self._bad.get(step.key, 0)}"
-            copy = LogCopy(self.context.logs / f"{step.name}.log", self.context.emit, self._started(step))
+            copy = LogCopy(self.context.logs / f"{step.name}.log", self.context.emit, self._start_event(step))
             try:
-                outcome = self._awaited(f"{step.key}{suffix}" if suffix != ".0" else step.key, task, copy)
+                outcome = self._await_outcome(f"{step.key}{suffix}" if suffix != ".0" else step.key, task, copy)
             except SchedulerLost:
                 self._await_scheduler(step)
                 continue
             except WorkersDied as died:
-                raise self._broken(step, str(died), copy) from None
+                raise self._broken_step(step, str(died), copy) from None
             if outcome.status == "made":
                 return outcome
             if outcome.status == "broke":
                 failure = outcome.failure
-                raise self._broken(
+                raise self._broken_step(
                     step, failure.what, copy, failure.command, failure.lines, failure.look, outcome.machine
                 )
             if outcome.status == "bad-input":
@@ -311,11 +311,11 @@ class ClusterPlacement:
             next="look at the workers, and run the same command again",
         )
 
-    def _started(self, step: Step) -> StepStarted:
+    def _start_event(self, step: Step) -> StepStarted:
         log = self.context.logs / f"{step.name}.log"
         return StepStarted(step.name, step.key, str(log), self.context.expected.get(step.name, 0.0))
 
-    def _broken(
+    def _broken_step(
         self, step: Step, what: str, copy: LogCopy, command: str = "", lines: tuple[str, ...] = (), look: str = "",
         machine: str = "",
     ) -> BrokenStep:  # fmt: skip
@@ -342,7 +342,7 @@ class ClusterPlacement:
         self.context.emit(Note("warning", f"{machine} did not get `{name}` from its remote: it is made again"))
         return BadInput(name)
 
-    def _awaited(self, task_key: str, task: StepTask, copy: LogCopy) -> StepOutcome:
+    def _await_outcome(self, task_key: str, task: StepTask, copy: LogCopy) -> StepOutcome:
         needs = self._needs(task.step)
         submission = self.connection.submit(task_key, task, needs, copy)
         since: float | None = None

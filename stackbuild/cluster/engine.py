@@ -159,7 +159,7 @@ async def _worker(address: ClusterAddress, host: StepHost, offer: Offer) -> None
     last_message = ""
     while not stopped.is_set():
         try:
-            worker = await _connected(address, host, offer)
+            worker = await _connect(address, host, offer)
         except (OSError, TimeoutError, CommClosedError, RuntimeError, ValueError) as error:
             same = "; certificates of another authority look the same" if address.tls else ""
             message = f"waiting for the scheduler {address}: {_first_line(error)}{same}"
@@ -173,7 +173,7 @@ async def _worker(address: ClusterAddress, host: StepHost, offer: Offer) -> None
         waits = [asyncio.create_task(one) for one in (stopped.wait(), worker.finished())]
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         host.stop_all()
-        await _emptied(host)
+        await _wait_until_empty(host)
         await worker.close(executor_wait=False)
         for wait in waits:
             wait.cancel()
@@ -182,7 +182,7 @@ async def _worker(address: ClusterAddress, host: StepHost, offer: Offer) -> None
     host.report("stopped")
 
 
-async def _connected(address: ClusterAddress, host: StepHost, offer: Offer) -> Worker:
+async def _connect(address: ClusterAddress, host: StepHost, offer: Offer) -> Worker:
     worker = Worker(
         address.url, nthreads=int(offer.amounts["step"]), name=offer.name, resources=offer.amounts,
         security=_security(address) or Security(), memory_limit=0, plugins=(HostPlugin(host),),
@@ -208,7 +208,7 @@ async def _pause(stopped: asyncio.Event) -> None:
         return
 
 
-async def _emptied(host: StepHost) -> None:
+async def _wait_until_empty(host: StepHost) -> None:
     """Wait until the steps that were stopped have ended."""
     end = asyncio.get_running_loop().time() + STOP_SECONDS
     while not host.is_idle and asyncio.get_running_loop().time() < end:
@@ -263,7 +263,7 @@ class DaskConnection:
         self._readers: dict[str, MessageReader] = {}
         self._opening = threading.Lock()
         try:
-            self._client = self._opened()
+            self._client = self._open_client()
         except OSError as error:
             raise MachineLacks(
                 f"no scheduler answers at {address}: {_first_line(error)}",
@@ -272,7 +272,7 @@ class DaskConnection:
             ) from None
         self._refuse_other_settings()
 
-    def _opened(self) -> Client:
+    def _open_client(self) -> Client:
         """A client that is connected and hears what workers say. Raises OSError."""
         client = Client(
             self.address.url, security=_security(self.address), timeout=CONNECT_SECONDS, set_as_default=False
@@ -280,13 +280,13 @@ class DaskConnection:
         client.subscribe_topic(TOPIC, self._hear)
         return client
 
-    def _connected(self) -> Client:
+    def _connect(self) -> Client:
         """The client, a new one where its connection broke: Dask gives up after seconds. Raises SchedulerLost."""
         with self._opening:
             if self._client.status != "running":
                 self.close()
                 try:
-                    self._client = self._opened()
+                    self._client = self._open_client()
                 except OSError as error:
                     raise SchedulerLost(_first_line(error)) from None
             return self._client
@@ -321,7 +321,7 @@ class DaskConnection:
 
     def offers(self) -> tuple[Offer, ...]:
         try:
-            client = self._connected()
+            client = self._connect()
             workers = client.sync(_identity, client)["workers"]
         except (OSError, TimeoutError, RuntimeError, ValueError, AttributeError, CommClosedError) as error:
             raise SchedulerLost(str(error)) from None
@@ -336,7 +336,7 @@ class DaskConnection:
     def submit(self, task_key: str, task: StepTask, needs: Amounts, copy: MessageReader) -> DaskSubmission:
         self._readers[task_key] = copy
         try:
-            future: Future[StepOutcome] = self._connected().submit(
+            future: Future[StepOutcome] = self._connect().submit(
                 run_task, task_key, task, key=task_key, resources=dict(needs), retries=0, pure=False
             )
         except (OSError, RuntimeError, CommClosedError) as error:

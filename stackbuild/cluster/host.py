@@ -137,7 +137,7 @@ class _Running:
         return replace(outcome, tree=built.tree, how=built.how, seconds=built.seconds) if built else outcome
 
     @contextlib.contextmanager
-    def followed(self, log: Path) -> Iterator[None]:
+    def follow(self, log: Path) -> Iterator[None]:
         """Within, what is written to the log is sent; at the end, all of it was."""
         thread = threading.Thread(target=self._follow, args=(log,), daemon=True)
         thread.start()
@@ -226,7 +226,7 @@ class StepHost:
             self._running[task_key] = running
         try:
             with self._quiet.hold(task.step.action in ALONE, running.stopper.check):
-                return self._done(task, running)
+                return self._perform(task, running)
         except Interruption:
             return StepOutcome("stopped", self.name)
         except BadInput as bad:
@@ -244,7 +244,7 @@ class StepHost:
             with self._lock:
                 del self._running[task_key]
 
-    def _done(self, task: StepTask, running: _Running) -> StepOutcome:
+    def _perform(self, task: StepTask, running: _Running) -> StepOutcome:
         store = Store(self.root, new_run_id(), self._verified)
         with contextlib.ExitStack() as stack:
             stack.callback(store.close)
@@ -254,7 +254,7 @@ class StepHost:
             running.writers = tuple(pusher.writer.abort for pusher in sharing.pushers)
             logs = store.tmp / "logs"
             logs.mkdir()
-            stack.enter_context(running.followed(logs / f"{task.step.name}.log"))
+            stack.enter_context(running.follow(logs / f"{task.step.name}.log"))
             context = self._context(task, store, sharing, running, logs)
             if store.find(task.step.key) is None:
                 for one in task.inputs:
@@ -271,7 +271,7 @@ class StepHost:
         fresh = RemoteSharing(recipe, store, running.emit, running.stopper.check)
         with self._lock:
             used = self._idle.pop() if self._idle else None
-        return fresh.renewed(used) if used else fresh.opened(self.settings, False)
+        return fresh.with_connections_of(used) if used else fresh.open_remotes(self.settings, False)
 
     def _put_back(self, sharing: RemoteSharing, running: _Running) -> None:
         """Keep the connections of a task for the next one; those of a task that broke may be half read."""

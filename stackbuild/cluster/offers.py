@@ -92,14 +92,14 @@ def refuse_unmet(needed: Mapping[str, Amounts], offers: Iterable[Offer], address
         if words := missing(needs, workers):
             lacking.setdefault(words, []).append(step)
     if lacking:
-        rows = "; ".join(f"{_listed(steps)}: {words}" for words, steps in lacking.items())
+        rows = "; ".join(f"{_list_steps(steps)}: {words}" for words, steps in lacking.items())
         raise MachineLacks(
             f"no worker of {address} offers what is needed: {rows}", where=_worker_names(workers),
             next=f"start a worker that has it: stackbuild worker {address}; `stackbuild worker --help` says what it offers",
         )  # fmt: skip
 
 
-def _listed(steps: list[str]) -> str:
+def _list_steps(steps: list[str]) -> str:
     return ", ".join(steps[:4]) + (f" and {len(steps) - 4} more" if len(steps) > 4 else "")
 
 

@@ -49,7 +49,7 @@ def placement(address: ClusterAddress, runner: str) -> Callable[[BuildContext], 
     require_dask()
 
     @contextlib.contextmanager
-    def opened(context: BuildContext) -> Iterator[StepPlacement]:
+    def open_placement(context: BuildContext) -> Iterator[StepPlacement]:
         from stackbuild.cluster.engine import DaskConnection
 
         connection = DaskConnection(address)
@@ -58,7 +58,7 @@ def placement(address: ClusterAddress, runner: str) -> Callable[[BuildContext], 
         finally:
             connection.close()
 
-    return opened
+    return open_placement
 
 
 def run_scheduler(address: ClusterAddress, say: Callable[[str], None]) -> None:

@@ -241,7 +241,9 @@ def _of_yaml(error: yaml.YAMLError, text: str, name: str) -> Mistake:
         if mark and opened and mark.line > opened.line and what in _CLOSING:
             opening, closing = _CLOSING[what]
             place = f"{name}:{opened.line + 1}:{opened.column + 1}"
-            return Mistake(place, f"not YAML: `{opening}` is not closed", f"close it with `{closing}` after its last item")
+            return Mistake(
+                place, f"not YAML: `{opening}` is not closed", f"close it with `{closing}` after its last item"
+            )
         if error.context == "while scanning an alias":
             return Mistake(place, "not YAML: a text that begins with `*` is an alias", 'put it into quotes: `"*"`')
         tab = "cannot start any token" in what or "tab character" in what

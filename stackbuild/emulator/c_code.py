@@ -29,7 +29,7 @@ def _float_name(type: Type) -> str:
     return "bf16" if type.kind == "g" else f"f{type.bits}"
 
 
-def _masked(text: str, type: Type) -> str:
+def _mask(text: str, type: Type) -> str:
     """A C integer wrapped to a width that C does not have."""
     kind, bits, _ = type
     if bits in _NATIVE:
@@ -60,7 +60,7 @@ def expression(value: Value) -> str:
             return f"({c_type(type)})({inner})"
         if type.bits > have.bits and have.kind == "i" and type.bits in _NATIVE:
             return f"({c_type(type)})({inner})"
-        return _masked(inner, type)
+        return _mask(inner, type)
     if op == "convert":
         return _conversion(parts[0], type)
     if op == "bits":
@@ -72,16 +72,16 @@ def expression(value: Value) -> str:
     if op == "float":
         return f"bits_{_float_name(type)}({expression(parts[0])})"
     if op == "slice":
-        return _masked(f"{expression(parts[0])} >> {data}", type)
+        return _mask(f"{expression(parts[0])} >> {data}", type)
     if op == "choose":
         return f"({expression(parts[0])} ? {expression(parts[1])} : {expression(parts[2])})"
     if op == "not":
         return f"(!{expression(parts[0])})"
     if op == "invert":
-        return _masked(f"~{expression(parts[0])}", type)
+        return _mask(f"~{expression(parts[0])}", type)
     if op == "negative":
         text = f"(-{expression(parts[0])})"
-        return text if type.kind in "fg" else _masked(text, type)
+        return text if type.kind in "fg" else _mask(text, type)
     if op == "call":
         return _call(value)
     if op in ("<<", ">>"):
@@ -96,7 +96,7 @@ def expression(value: Value) -> str:
         return text if type.bits > 16 else f"round_{_float_name(type)}({text})"
     if op in ("/", "%"):
         text = f"({right} ? {left} {op} {right} : 0)"
-    return text if type.bits in _NATIVE and op in "&|^" else _masked(text, type)
+    return text if type.bits in _NATIVE and op in "&|^" else _mask(text, type)
 
 
 def _constant(type: Type, data: str | int | float) -> str:
@@ -118,7 +118,7 @@ def _conversion(value: Value, type: Type) -> str:
             return f"round_{_float_name(type)}_d((double)({text}))"
         return f"({c_type(type)})({text})"
     if type.kind in "ui":
-        return _masked(f"saturate_{type.kind}({text}, {type.bits})", type) if type.bits not in (32, 64) else (
+        return _mask(f"saturate_{type.kind}({text}, {type.bits})", type) if type.bits not in (32, 64) else (
             f"{_float_name(Type('f', max(have.bits, 32)))}_to_{type.kind}{type.bits}({text})"
         )  # fmt: skip
     if type.bits == 16:
@@ -144,15 +144,15 @@ def _shift(value: Value) -> str:
         count = int(amount.data)
         if count >= type.bits:
             return _constant(type, 0) if type.kind == "u" or value.op == "<<" else f"({text} >> {type.bits - 1})"
-        return _masked(f"{text} << {count}", type) if value.op == "<<" else f"({text} >> {count})"
+        return _mask(f"{text} << {count}", type) if value.op == "<<" else f"({text} >> {count})"
     narrow = amount
     while narrow.op == "wrap" and narrow.parts[0].type.bits <= narrow.type.bits:
         narrow = narrow.parts[0]
     if narrow.type.kind == "u" and 1 << narrow.type.bits <= type.bits:
         text = f"({text} {value.op} {expression(amount)})"
-        return _masked(text, type) if value.op == "<<" else text
+        return _mask(text, type) if value.op == "<<" else text
     name = "left" if value.op == "<<" else "right"
-    return _masked(
+    return _mask(
         f"shift_{name}_{type.kind}{128 if type.bits > 64 else 64 if type.bits > 32 else 32}({text}, {expression(amount)})",
         type,
     )

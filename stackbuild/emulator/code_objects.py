@@ -23,13 +23,13 @@ def code_object_for(target: str, data: bytes | mmap.mmap) -> bytes:
     """The bytes of the code object for `target`. Raises MalformedError where there is none, or one for another target."""
     whole = inflate(bytes(data))
     if whole.startswith(b"\x7fELF"):
-        return _checked(whole, target, "")
+        return _check_target(whole, target, "")
     objects = dict(entries(whole))
     names = [name for name in objects if processor(name) == processor(target)]
     if not names:
         has = ", ".join(sorted(objects)) or "none"
         raise MalformedError(f"no code object for {target}; it has {has}")
-    return _checked(objects[names[0]], target, names[0])
+    return _check_target(objects[names[0]], target, names[0])
 
 
 def entries(whole: bytes) -> Iterable[tuple[str, bytes]]:
@@ -84,7 +84,7 @@ def check_descriptor(code: bytes, name: str) -> None:
             raise MalformedError(f"{name}: its descriptor says {value} {what}, its metadata {noted}")
 
 
-def _checked(code: bytes, target: str, claimed: str) -> bytes:
+def _check_target(code: bytes, target: str, claimed: str) -> bytes:
     """Refuse a code object of another processor than the one it lies under."""
     description = describe(code)
     for name_in_metadata in (description.target, description.noted or description.target):

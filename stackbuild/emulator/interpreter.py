@@ -122,7 +122,7 @@ class InterpretedWave:
     def _call(self, inst: Instruction, call: VectorCall, before: list[list[int]]) -> None:
         form, meaning, mask = call.form, call.form.meaning(), self.execute
         vcc = self.mask(call.mask_in) if call.mask_in is not None else 0
-        active, first = self._swizzled(inst, call, before, mask)
+        active, first = self._swizzle(inst, call, before, mask)
         result_mask, rows = 0, {}
         for lane in range(self.lanes):
             if not active >> lane & 1:
@@ -173,7 +173,7 @@ class InterpretedWave:
         value = self._read(operand)
         return value & (0xFFFFFFFFFFFFFFFF if operand.bits > 32 else 0xFFFFFFFF)
 
-    def _swizzled(self, inst: Instruction, call: VectorCall, rows: list[list[int]], mask: int) -> tuple[int, list[int]]:
+    def _swizzle(self, inst: Instruction, call: VectorCall, rows: list[list[int]], mask: int) -> tuple[int, list[int]]:
         """The lanes that are written and the first operand of each lane, where DPP moves it; else the mask and nothing."""
         f = inst.fields
         if inst.format.variant not in ("DPP16", "DPP8") or not call.sources:

@@ -60,11 +60,11 @@ class KnownScalars:
             self._set(f["sdst"], self._value(inst, "ssrc0"))
         elif name == "s_abs_i32":
             value = self._value(inst, "ssrc0")
-            self._set(f["sdst"], None if value is None else abs(_signed(value)))
+            self._set(f["sdst"], None if value is None else abs(_to_signed(value)))
             self.scc = None if value is None else int(value != 0)
         elif name == "s_cmp_ge_i32":
             left, right = self._value(inst, "ssrc0"), self._value(inst, "ssrc1")
-            self.scc = None if left is None or right is None else int(_signed(left) >= _signed(right))
+            self.scc = None if left is None or right is None else int(_to_signed(left) >= _to_signed(right))
         else:
             self._forget(inst)
 
@@ -114,5 +114,5 @@ def _words(operand: OperandType) -> int:
     return max(1, operand.bits // 32)
 
 
-def _signed(value: int) -> int:
+def _to_signed(value: int) -> int:
     return value - (1 << 32) if value >> 31 else value

@@ -45,19 +45,19 @@ def text_of(inst: Instruction) -> str:
     if name == "SOPP":
         return _program(inst)
     if name in ("SOP1", "SOP2", "SOPC", "SOPK"):
-        return _joined(inst.name, _scalar(inst))
+        return _join(inst.name, _scalar(inst))
     if name == "SMEM":
-        return _joined(inst.name, _scalar_memory(inst))
+        return _join(inst.name, _scalar_memory(inst))
     if name == "DS":
-        return _joined(inst.name, _local(inst)) + _local_offset(inst)
+        return _join(inst.name, _local(inst)) + _local_offset(inst)
     if name in ("FLAT", "GLOBAL", "SCRATCH", "VFLAT", "VGLOBAL", "VSCRATCH"):
-        return _joined(inst.name, _global(inst)) + _offset(inst) + _cache(inst)
+        return _join(inst.name, _global(inst)) + _offset(inst) + _cache(inst)
     if name in ("MUBUF", "VBUFFER"):
-        return _joined(inst.name, _buffer(inst)) + _buffer_ends(inst) + _cache(inst)
-    return _joined(inst.name, _vector(inst)) + "".join(_modifiers(inst))
+        return _join(inst.name, _buffer(inst)) + _buffer_ends(inst) + _cache(inst)
+    return _join(inst.name, _vector(inst)) + "".join(_modifiers(inst))
 
 
-def _joined(name: str, operands: Iterator[str]) -> str:
+def _join(name: str, operands: Iterator[str]) -> str:
     return f"{_NAMES.get(name, name)} {', '.join(operands)}".strip()
 
 
@@ -165,7 +165,7 @@ def _scalar(inst: Instruction) -> Iterator[str]:
             yield f"{inst.literal:#x}"
 
 
-def _signed(inst: Instruction, name: str) -> int:
+def _signed_field(inst: Instruction, name: str) -> int:
     field, value = inst.format.fields[name], inst.fields[name]
     width = field.high - field.low + 1
     return value - (1 << width) if value >> width - 1 else value
@@ -178,7 +178,7 @@ def _scalar_memory(inst: Instruction) -> Iterator[str]:
     if "sbase" not in kinds:
         return
     yield scalar(inst, f["sbase"] * 2, kinds["sbase"].bits)
-    offset = _signed(inst, "ioffset" if "ioffset" in f else "offset")
+    offset = _signed_field(inst, "ioffset" if "ioffset" in f else "offset")
     text = f"-{-offset:#x}" if offset < 0 else hex(offset)
     if inst.format.family == "cdna":
         register_offset = scalar(inst, f["soffset"], 32) if f["soffset_en"] else ""
@@ -250,7 +250,9 @@ def _global(inst: Instruction) -> Iterator[str]:
 
 def _offset(inst: Instruction) -> str:
     name = "ioffset" if "ioffset" in inst.fields else "offset"
-    offset = inst.fields[name] if inst.format.name == "FLAT" and inst.format.family == "cdna" else _signed(inst, name)
+    offset = (
+        inst.fields[name] if inst.format.name == "FLAT" and inst.format.family == "cdna" else _signed_field(inst, name)
+    )
     return f" offset:{offset}" if offset else ""
 
 
@@ -415,7 +417,7 @@ def _modifiers(inst: Instruction) -> Iterator[str]:
         return
     count = sum(1 for _ in _sources(inst))
     if form == "VOP3P":
-        yield from _packed(inst, count)
+        yield from _packed_modifiers(inst, count)
     elif form.startswith("VOP3P"):
         yield from (f" {word}:{f[word]}" for word in ("cbsz", "abid", "blgp") if f.get(word))
     elif form in ("VOP3", "VOP3_SDST") and f.get("opsel") and not _halves_are_named(inst):
@@ -439,7 +441,7 @@ def _halves_are_named(inst: Instruction) -> bool:
     return _true16(inst) and any(kinds[name].bits == 16 for name in kinds if name in ("vdst", "src0", "src1", "src2"))
 
 
-def _packed(inst: Instruction, count: int) -> Iterator[str]:
+def _packed_modifiers(inst: Instruction, count: int) -> Iterator[str]:
     f = inst.fields
     if count < 1:
         return

@@ -146,11 +146,11 @@ def vector_sources(inst: Instruction, lanes: int) -> list[SourceOperand]:
             code = f["vsrc0"] + (0 if f.get("s0") else 256)
         if name == "vsrc1" and f.get("s1"):
             code = f[name]
-        operands.append(_modified(inst, i, source(inst, code, typed, lanes, true16=short)))
+        operands.append(_with_modifiers(inst, i, source(inst, code, typed, lanes, true16=short)))
     return operands
 
 
-def _modified(inst: Instruction, i: int, source: SourceOperand) -> SourceOperand:
+def _with_modifiers(inst: Instruction, i: int, source: SourceOperand) -> SourceOperand:
     f = inst.fields
     if inst.format.name in ("VOP3", "VOP3_SDST", "VOP3SD"):
         half = bool(f.get("opsel", 0) >> i & 1)

@@ -184,7 +184,7 @@ class _PseudocodeParser:
         if self.peek() in ("-", "~", "!", "+"):
             sign = self.take()
             return Node("unary", (self.unary(),), sign)
-        return self.suffixed(self.primary())
+        return self.suffixes(self.primary())
 
     def primary(self) -> Node:
         kind, text = self.kind(), self.take()
@@ -221,7 +221,7 @@ class _PseudocodeParser:
             return Node("name", (), text)
         raise PseudocodeError(f"{text!r} starts no expression")
 
-    def suffixed(self, value: Node) -> Node:
+    def suffixes(self, value: Node) -> Node:
         while self.peek() in (".", "["):
             if self.take() == ".":
                 value = Node("view", (value,), self.take())

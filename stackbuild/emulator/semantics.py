@@ -192,7 +192,7 @@ class _Scope:
         if kind == "name":
             return self.name(node.text)
         if kind == "view":
-            return self.viewed(node)
+            return self.view_node(node)
         if kind in ("slice", "piece", "element"):
             return self.part(node)
         if kind == "cast":
@@ -236,7 +236,7 @@ class _Scope:
             return Value("const", Type("f", 64, weak=True), (), 3.141592653589793)
         raise PseudocodeError(f"{text} is not known")
 
-    def viewed(self, node: Node) -> Value:
+    def view_node(self, node: Node) -> Value:
         base = node.parts[0]
         if base.kind == "name" and base.text in ("INF", "NAN"):
             type = view_type(node.text)
@@ -251,9 +251,9 @@ class _Scope:
         base, first = node.parts[0], self.index(node.parts[1])
         root = base.parts[0] if base.kind == "view" else base
         if root.kind == "name" and root.text in self.arrays and node.kind == "element":
-            return self.name(f"{root.text}_{self.fixed(first)}")
+            return self.name(f"{root.text}_{self.constant_index(first)}")
         if root.kind == "name" and root.text == "S" and node.kind == "element":
-            return self.name(f"S{self.fixed(first)}")
+            return self.name(f"S{self.constant_index(first)}")
         if node.kind == "element" and root.kind == "name" and first.op == "read" and first.data == "LANE":
             if root.text not in _LANES:
                 raise PseudocodeError(f"{root.text}[laneId] is not known")
@@ -263,12 +263,12 @@ class _Scope:
         if node.kind == "element":
             return _piece(value, first, 1)
         if node.kind == "piece":
-            return _piece(value, first, self.fixed(self.index(node.parts[2])))
+            return _piece(value, first, self.constant_index(self.index(node.parts[2])))
         last = self.index(node.parts[2])
         if first.op != "const":  # S0.u32[n * 32 + 31 : n * 32]
             width = self.width(node.parts[1], node.parts[2])
             return _piece(value, last, width)
-        high, low = self.fixed(first), self.fixed(last)
+        high, low = self.constant_index(first), self.constant_index(last)
         if high < low:  # [0 : 31]: reversed
             return Value("call", value.type, (value,), "reverse")
         return _piece(value, last, high - low + 1)
@@ -279,10 +279,10 @@ class _Scope:
     def width(self, high: Node, low: Node) -> int:
         """Of `[n * 32 + 31 : n * 32]`, whose upper end is the lower one plus a number."""
         if high.kind == "binary" and high.text == "+" and high.parts[0] == low:
-            return self.fixed(self.value(high.parts[1])) + 1
+            return self.constant_index(self.value(high.parts[1])) + 1
         raise PseudocodeError("a slice has no fixed width")
 
-    def fixed(self, value: Value) -> int:
+    def constant_index(self, value: Value) -> int:
         if value.op != "const":
             raise PseudocodeError("an index is not a constant")
         return int(value.data)
@@ -318,7 +318,7 @@ class _Scope:
     def binary(self, sign: str, left: Value, right: Value, node: Node | None = None) -> Value:
         if sign in ("&&", "||"):
             left, right = truth(left), truth(right)
-            return _folded(Value(sign, BOOL, (left, right)))
+            return _fold(Value(sign, BOOL, (left, right)))
         if sign == "**":
             if right.type.kind in "ui":
                 one = Value("const", left.type, (), 1.0)
@@ -329,18 +329,18 @@ class _Scope:
         if sign in ("<<", ">>"):
             if left.type.weak:
                 left = convert(left, I32)
-            return _folded(Value(sign, left.type, (left, convert(right, U32))))
+            return _fold(Value(sign, left.type, (left, convert(right, U32))))
         type = _common(left, right)
         left, right = convert(left, type), convert(right, type)
         if sign == "<>" and type.kind in "fg":  # less or greater: false where one is a NaN
             less, greater = (Value(each, BOOL, (left, right)) for each in "<>")
             return Value("||", BOOL, (less, greater))
         if sign in _COMPARISONS:
-            return _folded(Value({"<>": "!="}.get(sign, sign), BOOL, (left, right)))
+            return _fold(Value({"<>": "!="}.get(sign, sign), BOOL, (left, right)))
         if sign in ("+", "-", "*") and type == BOOL:
             type = U32
             left, right = convert(left, type), convert(right, type)
-        return _folded(Value(sign, type, (left, right)))
+        return _fold(Value(sign, type, (left, right)))
 
     def join(self, parts: list[Value]) -> Value:
         raw = [bits_of(part) for part in parts]
@@ -394,17 +394,17 @@ class _Scope:
         saved = dict(self.constants)
         self.constants.update({name.text: value for name, value in zip(names.parts, arguments, strict=True)})
         try:
-            return self.returned(list(body.parts))
+            return self.return_value(list(body.parts))
         finally:
             self.constants = saved
 
-    def returned(self, statements: list[Node]) -> Value:
+    def return_value(self, statements: list[Node]) -> Value:
         """The value of a lambda's body: an expression, or `if`s that end in `return`."""
         first = statements[0]
         if first.kind == "return" or first.kind == "call":
             return self.value(first.parts[0])
         if first.kind == "if" and len(statements) == 1:
-            yes, no = self.returned(list(first.parts[1].parts)), self.returned(list(first.parts[2].parts))
+            yes, no = self.return_value(list(first.parts[1].parts)), self.return_value(list(first.parts[2].parts))
             type = _common(yes, no)
             return Value("choose", type, (truth(self.value(first.parts[0])), convert(yes, type), convert(no, type)))
         raise PseudocodeError(f"a lambda with a {first.kind} is not known")
@@ -451,7 +451,7 @@ class _Scope:
             self.variables[node.text] = type
 
     def loop(self, node: Node) -> Sequence[SemanticStatement]:
-        first, last = (self.fixed(self.value(part)) for part in node.parts[:2])
+        first, last = (self.constant_index(self.value(part)) for part in node.parts[:2])
         if last - first > 64:
             raise PseudocodeError("a loop of more than 64 turns")
         saved = self.constants.get(node.text)
@@ -463,7 +463,7 @@ class _Scope:
         statements: list[SemanticStatement] = [Assignment(guard, constant(0, BOOL))] if guard else []
         for i in range(first, last + 1):
             self.constants[node.text] = constant(i, I32)
-            body = self.guarded(node.parts[2].parts, guard)
+            body = self.guarded_statements(node.parts[2].parts, guard)
             if guard:
                 statements.append(Condition(Value("not", BOOL, (Value("read", BOOL, (), guard),)), tuple(body), ()))
             else:
@@ -473,14 +473,14 @@ class _Scope:
             self.constants[node.text] = saved
         return statements
 
-    def guarded(self, nodes: Sequence[Node], guard: str) -> list[SemanticStatement]:
+    def guarded_statements(self, nodes: Sequence[Node], guard: str) -> list[SemanticStatement]:
         statements: list[SemanticStatement] = []
         for node in nodes:
             if node.kind == "break":
                 statements.append(Assignment(guard, constant(1, BOOL)))
             elif node.kind == "if" and guard:
                 condition = truth(self.value(node.parts[0]))
-                then, otherwise = (tuple(self.guarded(part.parts, guard)) for part in node.parts[1:])
+                then, otherwise = (tuple(self.guarded_statements(part.parts, guard)) for part in node.parts[1:])
                 statements.append(Condition(condition, then, otherwise))
             else:
                 statements += self.statement(node)
@@ -505,15 +505,15 @@ class _Scope:
             self.writes.add(name)
             return [Assignment(name, truth(value))]
         if base.kind == "element" and root.text in self.arrays:
-            name = f"{root.text}_{self.fixed(first)}"
-            return [Assignment(name, _stored(value, type or self.variables[name], self.variables[name]))]
+            name = f"{root.text}_{self.constant_index(first)}"
+            return [Assignment(name, _store(value, type or self.variables[name], self.variables[name]))]
         low = first if base.kind == "element" else self.index(base.parts[2])
-        width = 1 if base.kind == "element" else self.fixed(first) - self.fixed(low) + 1
+        width = 1 if base.kind == "element" else self.constant_index(first) - self.constant_index(low) + 1
         if width <= 0:
             if root.text != "D0":
                 raise PseudocodeError("a reversed slice is set")
             return self.whole("D0", Type("u", 1 - width), value)
-        return self.insert(_NAMES.get(root.text, root.text), self.fixed(low), width, type, value)
+        return self.insert(_NAMES.get(root.text, root.text), self.constant_index(low), width, type, value)
 
     def scatter(self, target: Node, value: Value) -> Sequence[SemanticStatement]:
         """`{ D1.u1, D0.u64 } = value`: a carry into VCC and the rest."""
@@ -541,16 +541,16 @@ class _Scope:
                 return [Assignment("VCCL", truth(value))]
             if name == "D0":
                 self.result = type or _strong(value.type)
-                return [Assignment("D0", bits_of(_stored(value, self.result, self.result)))]
+                return [Assignment("D0", bits_of(_store(value, self.result, self.result)))]
             return [
                 Assignment(
-                    name, convert(bits_of(_stored(value, type or value.type, type or value.type)), REGISTERS[name])
+                    name, convert(bits_of(_store(value, type or value.type, type or value.type)), REGISTERS[name])
                 )
             ]
         if name not in self.variables:
             self.variables[name] = _strong(type or value.type)
         have = self.variables[name]
-        return [Assignment(name, _stored(value, type or have, have))]
+        return [Assignment(name, _store(value, type or have, have))]
 
     def insert(self, name: str, low: int, width: int, type: Type | None, value: Value) -> Sequence[SemanticStatement]:
         """Sets bits of a variable or register."""
@@ -568,8 +568,8 @@ class _Scope:
                 self.variables[name] = Type("u", max(self.source_bits[3], 32))
             whole = Value("read", self.variables[name], (), name)
         have = Type("u", whole.type.bits)
-        part = bits_of(_stored(value, type or Type("u", width), Type(type.kind if type else "u", width)))
-        moved = _folded(Value("<<", have, (convert(convert(part, Type("u", width)), have), constant(low, U32))))
+        part = bits_of(_store(value, type or Type("u", width), Type(type.kind if type else "u", width)))
+        moved = _fold(Value("<<", have, (convert(convert(part, Type("u", width)), have), constant(low, U32))))
         rest = Value("&", have, (bits_of(whole), constant(~((1 << width) - 1 << low), have)))
         return [Assignment(name, convert(Value("|", have, (rest, moved)), whole.type))]
 
@@ -578,7 +578,7 @@ def _strong(type: Type) -> Type:
     return Type(type.kind, type.bits)
 
 
-def _stored(value: Value, type: Type, have: Type) -> Value:
+def _store(value: Value, type: Type, have: Type) -> Value:
     """A value as it is kept in a variable of type `have` when it is set through a view of `type`."""
     if value.type.kind in "fg" and type.kind in "ui":
         value = view(value, type)
@@ -673,7 +673,7 @@ _FOLDS: dict[str, Callable[[int, int], int]] = {
 }  # fmt: skip
 
 
-def _folded(value: Value) -> Value:
+def _fold(value: Value) -> Value:
     """A number where both sides are integers that are known."""
     if all(part.op == "const" and isinstance(part.data, int) for part in value.parts) and value.op in _FOLDS:
         a, b = (int(part.data) for part in value.parts)

@@ -70,7 +70,7 @@ def translate(
         raise TranslationError(f"the code object is for {loaded.target}, not for {target}")
     out = folder / f"{sha256(code_object + _sources()).hexdigest()}-{options.text(0).lstrip('0-') or 'plain'}"
     out.mkdir(parents=True, exist_ok=True)
-    with _locked(out), _locked(folder):
+    with _lock(out), _lock(folder):
         _Translation(loaded, tables, options, folder, out).run(kernels)
     return out
 
@@ -82,7 +82,7 @@ def _sources() -> bytes:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _lock(folder: Path) -> Iterator[None]:
     with (folder / "lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -102,14 +102,14 @@ class _Translation:
         for name in names or ():
             if name not in known:
                 raise TranslationError(f"the code object has no kernel {name}")
-        wanted = [k for n, k in known.items() if (names is None or n in names) and not self._translated(n)]
+        wanted = [k for n, k in known.items() if (names is None or n in names) and not self._is_translated(n)]
         for lanes in (32, 64):
             some = [kernel for kernel in wanted if kernel.lanes == lanes]
             if some:
                 self._compile(some, lanes)
         self._write()
 
-    def _translated(self, name: str) -> bool:
+    def _is_translated(self, name: str) -> bool:
         row = self.done.get(name)
         return bool(row and (row["library"] or row["problem"]))
 

@@ -102,7 +102,7 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
     name, code = inst.name, code_of(inst.name, inst.operation.code)
     constants: tuple[tuple[str, int], ...] = ()
     if "_mix" in name:
-        sources, code = _mixed(inst, sources)
+        sources, code = _mixed_operands(inst, sources)
     elif inst.format.name == "VOP3P" and inst.format.variant.startswith("DPP"):
         raise UnknownInstruction(f"{name} with DPP is not known")
     elif inst.format.name == "VOP3P":
@@ -188,7 +188,7 @@ def _shape(source: SourceOperand) -> SourceOperand:
     return replace(source, kind="v" if source.kind == "v" else "s", number=0, name="")
 
 
-def _mixed(inst: Instruction, sources: tuple[SourceOperand, ...]) -> tuple[tuple[SourceOperand, ...], str]:
+def _mixed_operands(inst: Instruction, sources: tuple[SourceOperand, ...]) -> tuple[tuple[SourceOperand, ...], str]:
     """v_fma_mix: each operand is float32, or one half of a register as float16."""
     operands, terms = [], []
     for i, operand in enumerate(sources):
@@ -347,11 +347,11 @@ def modifier_steps(name: str, source: SourceOperand) -> list[str]:
     if source.negate:
         steps.append(f"{name} ^ {sign:#x}{suffix}")
     if source.swizzle is not None:
-        steps += _swizzled(name, source)
+        steps += _swizzle(name, source)
     return steps
 
 
-def _swizzled(name: str, source: SourceOperand) -> list[str]:
+def _swizzle(name: str, source: SourceOperand) -> list[str]:
     low, high, negate, negate_high = source.swizzle or (0, 1, 0, 0)
     steps = []
     if source.bits == 64 and source.form.startswith("PK2"):

@@ -66,8 +66,8 @@ def convert(text: str, tables: Tables, rules: RuleSet, target: Target, name: str
     return ConvertedText(
         text=apply(text, changes) if changes else text,
         findings=eased,
-        substitutions=_counted(e.group for e in settled),
-        rules=_counted([e.by for e in settled if not e.closes] + [new.by for new in lists]),
+        substitutions=_count(e.group for e in settled),
+        rules=_count([e.by for e in settled if not e.closes] + [new.by for new in lists]),
         lines=line_map(text, changes),
         needs=needs,
         edits=tuple(changes),
@@ -111,7 +111,7 @@ def _edits(
         findings += unreadable
     launches = next(launch.offsets(view.code), None) is not None
     headers = includes.convert(view, lookups, file_directives, {e.group for e in edits}, launches)
-    taken_care_of = ruled | _supplied(lookups, headers.needs)
+    taken_care_of = ruled | _supplied_names(lookups, headers.needs)
     unknown, own = api_report.unknown(view, lookups, taken_care_of)
     findings += [
         *unknown,
@@ -136,11 +136,11 @@ def _not_renamed(view: View, lookups: Lookups, present: Iterable[str]) -> Iterat
     for name in view.words & lookups.supplied_names:
         yield from (
             _own_function(view, d.at, f"{name} is defined here, and HIP or a support header has it", _BOTH)
-            for d in view.defined(name)
+            for d in view.definitions(name)
         )
     reported: set[str] = set()
     for name in sorted(present):
-        for hidden in view.hidden(name) if name in lookups.names else ():
+        for hidden in view.hidden_declarations(name) if name in lookups.names else ():
             if hidden.is_global:
                 yield _own_function(
                     view,
@@ -195,7 +195,7 @@ def _has_lane_mask(lookups: Lookups, name: str) -> bool:
     return any("__shfl_sync" in rule.when for rule in lookups.of_kind("shim", name))
 
 
-def _supplied(lookups: Lookups, needs: tuple[str, ...]) -> frozenset[str]:
+def _supplied_names(lookups: Lookups, needs: tuple[str, ...]) -> frozenset[str]:
     """The names that the support headers of a text define."""
     return frozenset(n for r in lookups.rules.get("shim", ()) if not set(r.match).isdisjoint(needs) for n in r.when)
 
@@ -211,5 +211,5 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(dict.fromkeys(findings), key=key))
 
 
-def _counted(names: Iterable[str]) -> dict[str, int]:
+def _count(names: Iterable[str]) -> dict[str, int]:
     return dict(sorted((name, n) for name, n in Counter(names).items() if name))

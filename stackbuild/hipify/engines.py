@@ -70,7 +70,7 @@ def _perl(engine: Engine, text: str, name: str) -> str:
 
 def _clang(engine: Engine, text: str, name: str) -> str:
     if engine.parsed is not None:
-        return _parsed(engine.parsed, name)
+        return _read_output(engine.parsed, name)
     with tempfile.TemporaryDirectory(prefix="stackbuild-hipify-") as folder:
         source = Path(folder) / (Path(name).name or "in.cu")
         source.write_bytes(text.encode("utf-8", "surrogateescape"))
@@ -88,7 +88,7 @@ def _clang(engine: Engine, text: str, name: str) -> str:
         return out.read_bytes().decode("utf-8", "surrogateescape")
 
 
-def _parsed(folder: Path, name: str) -> str:
+def _read_output(folder: Path, name: str) -> str:
     try:
         return (folder / name).read_bytes().decode("utf-8", "surrogateescape")
     except OSError as error:

@@ -132,18 +132,18 @@ def _files(root: Path, collected: FactCollector) -> Iterator[FileEntry]:
     """
     count = total = 0
 
-    def unlisted(error: OSError) -> None:
+    def add_unlisted(error: OSError) -> None:
         where = Path(error.filename or root)
         collected.add_problem(_spelt(where.relative_to(root)), MalformedError(f"cannot be read: {error.strerror}"))
 
-    for folder, folders, names in os.walk(root, onerror=unlisted):
+    for folder, folders, names in os.walk(root, onerror=add_unlisted):
         folders.sort()
         for name in sorted(names):
             file = Path(folder, name)
             try:
                 status = file.lstat()
             except OSError as error:
-                unlisted(error)
+                add_unlisted(error)
                 continue
             if not stat.S_ISREG(status.st_mode):
                 continue

@@ -83,7 +83,7 @@ def implied_accuracy(benchmarks: Benchmarks, gates: Sequence[Gate]) -> tuple[Acc
 
 def require_open(verdict: Verdict) -> None:
     """Raise GateClosed with the first failed gate and by how much it failed."""
-    closed = verdict.closed
+    closed = verdict.closed_gates
     if closed:
         more = f" (and {len(closed) - 1} more)" if len(closed) > 1 else ""
         raise GateClosed(f"{closed[0].outcome.value} {closed[0].says}{more}", next=NEXT[closed[0].outcome])

@@ -31,7 +31,9 @@ def limit_verdict(gate: LimitGate, benchmarks: Benchmarks, case: Case) -> GateVe
     least = least_samples(gate.confidence)
     if not gate.metric.endswith("memory") and len(series.seconds) < least:
         return _inconclusive(
-            name, case, f"{len(series.seconds)} samples are too few for a {gate.confidence:.0%} interval: it takes {least}"
+            name,
+            case,
+            f"{len(series.seconds)} samples are too few for a {gate.confidence:.0%} interval: it takes {least}",
         )
     if gate.at_most is not None:
         limit, is_within, broken = gate.at_most, figure.high <= gate.at_most, figure.low > gate.at_most

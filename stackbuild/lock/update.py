@@ -56,7 +56,7 @@ def update(loaded: LoadedRecipe, mirror: Mirror | None = None) -> LockUpdate:
         schema=1,
         asked=questions_digest(recipe),
         questions=resolver.now,
-        packages=resolver.needed("base.debian", before.packages, partial(debian.ask, base.debian, mirror))
+        packages=resolver.require("base.debian", before.packages, partial(debian.ask, base.debian, mirror))
         if base.debian
         else {},
         image=(resolver("base.image", before.image, partial(image.ask, base.image, mirror)) or "")
@@ -68,7 +68,7 @@ def update(loaded: LoadedRecipe, mirror: Mirror | None = None) -> LockUpdate:
         versions=_versions(recipe, commits, resolver),
         wheelhouse=_wheelhouse(recipe, resolver),
     )
-    return LockUpdate(lock, tuple(resolver.unreachable), _moved(before, lock, resolver.same))
+    return LockUpdate(lock, tuple(resolver.unreachable), _moved_inputs(before, lock, resolver.same))
 
 
 ResponseT = TypeVar("ResponseT")
@@ -100,7 +100,7 @@ class _Resolver:
             self.unreachable.append(f"{name} is open: {failure.what}")
             return None
 
-    def needed(self, name: str, previous: ResponseT | None, ask: Callable[[], ResponseT]) -> ResponseT:
+    def require(self, name: str, previous: ResponseT | None, ask: Callable[[], ResponseT]) -> ResponseT:
         """As a call, for what a lock cannot leave open. Raises MachineLacks."""
         return self._answer(name, previous, ask)
 
@@ -146,7 +146,7 @@ def _wheelhouse(recipe: Recipe, resolver: _Resolver) -> dict[str, dict[str, Pin]
     runtime = recipe.verify.runtime if recipe.verify else ()
     known = resolver.before.wheelhouse
     return {
-        python: resolver.needed(
+        python: resolver.require(
             f"wheelhouse.{python}", known.get(python), partial(wheelhouse.ask, runtime, python, resolver.mirror)
         )
         for python in recipe.python
@@ -182,7 +182,7 @@ def _versions(recipe: Recipe, commits: Mapping[str, str], resolver: _Resolver) -
     return {name: version for name, version in versions.items() if version}
 
 
-def _moved(before: Lock, after: Lock, same: Callable[[str], bool]) -> tuple[str, ...]:
+def _moved_inputs(before: Lock, after: Lock, same: Callable[[str], bool]) -> tuple[str, ...]:
     """What means something else now than in the lock before, a line each. An abbreviated commit that got longer has not
     moved."""
     changes = [(f"sources.{n}", before.commits.get(n, ""), now) for n, now in after.commits.items()]

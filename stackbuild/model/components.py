@@ -378,7 +378,9 @@ class Wheel(Component):
     def _specifiers(cls, text: str) -> str:
         if not all(_SPECIFIER.fullmatch(part.strip()) for part in text.split(",")):
             number = re.search(r"3\.\d+", text)
-            raise ValueError(f"{text!r} does not compare with versions of Python; write `>={number[0] if number else '3.9'}`")
+            raise ValueError(
+                f"{text!r} does not compare with versions of Python; write `>={number[0] if number else '3.9'}`"
+            )
         return text
 
     @field_validator("needs")

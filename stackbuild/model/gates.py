@@ -104,7 +104,7 @@ class Waiver(Model):
 
     @field_validator("case", "reason", "by", mode="before")
     @classmethod
-    def _stripped(cls, text: object) -> object:
+    def _strip(cls, text: object) -> object:
         """Blanks say nothing."""
         return text.strip() if isinstance(text, str) else text
 

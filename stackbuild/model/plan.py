@@ -119,7 +119,7 @@ def _need_text(need: Need) -> str:
 
 
 def _text(rows: tuple[tuple[str, str], ...]) -> str:
-    return "".join(f"{_name(name)}: {_escaped(value)}\n" for name, value in rows)
+    return "".join(f"{_name(name)}: {_escape(value)}\n" for name, value in rows)
 
 
 def rows_of(key_text: str) -> dict[str, str]:
@@ -129,10 +129,10 @@ def rows_of(key_text: str) -> dict[str, str]:
 
 
 def _name(text: str) -> str:
-    return _escaped(text).replace(": ", ":\\ ")
+    return _escape(text).replace(": ", ":\\ ")
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace("\n", "\\n")
 
 

@@ -87,7 +87,7 @@ class Debian(Model):
 
     @field_validator("packages", "extract")
     @classmethod
-    def _named(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_names(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         return _packages(names, "the lock holds the versions")
 
 
@@ -114,12 +114,12 @@ class Extend(Model):
 
     @field_validator("packages")
     @classmethod
-    def _named(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_names(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         return _packages(names, "name packages only, without options and versions")
 
     @field_validator("pip")
     @classmethod
-    def _pinned(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_pins(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         for name in names:
             if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+", name):
                 parts = re.match(r"([A-Za-z0-9._-]+)(?:=([A-Za-z0-9.]+)$)?", name)
@@ -289,7 +289,7 @@ class Verify(Model):
 
     @field_validator("emulate")
     @classmethod
-    def _emulated(cls, targets: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_emulated_targets(cls, targets: tuple[str, ...]) -> tuple[str, ...]:
         for target in targets:
             if target not in emulated_targets():
                 raise ValueError(f"{target!r} cannot be emulated; those that can are {', '.join(emulated_targets())}")
@@ -391,7 +391,7 @@ class Recipe(Model):
         return self.publish.model_copy(update=filled)
 
     @property
-    def emulated(self) -> tuple[str, ...]:
+    def targets_to_emulate(self) -> tuple[str, ...]:
         """The targets to emulate of those that this recipe builds for: `build --gfx` may leave some out."""
         built = {processor(target) for target in self.gfx}
         return tuple(target for target in (self.verify.emulate if self.verify else ()) if target in built)

@@ -252,14 +252,14 @@ class Verdict:
     of: str = ""
 
     @property
-    def closed(self) -> tuple[GateVerdict, ...]:
+    def closed_gates(self) -> tuple[GateVerdict, ...]:
         """The verdicts that fail the release, worst kind first."""
         order = [GateOutcome.FAIL, GateOutcome.UNSTABLE, GateOutcome.INCONCLUSIVE]
         return tuple(sorted((g for g in self.gates if g.closed), key=lambda g: order.index(g.outcome)))
 
     @property
     def outcome(self) -> GateOutcome:
-        return self.closed[0].outcome if self.closed else GateOutcome.PASS
+        return self.closed_gates[0].outcome if self.closed_gates else GateOutcome.PASS
 
     def undecided_cases(self) -> frozenset[str]:
         """The cases for which more pairs could still decide, or show the machine to be quiet enough after all."""

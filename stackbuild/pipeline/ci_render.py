@@ -205,7 +205,7 @@ def requirement(install_from: str, extras: str) -> str:
 
 def _builds(recipes: tuple[LoadedRecipe, ...]) -> tuple[tuple[LoadedRecipe, BuildJob], ...]:
     """A job for each recipe, with an id that no other has: two files may hold recipes of one name."""
-    named = {_called(loaded): loaded for loaded in recipes}
+    named = {_recipe_argument(loaded): loaded for loaded in recipes}
     jobs: dict[str, tuple[LoadedRecipe, BuildJob]] = {}
     for called, loaded in named.items():
         plain = base = _id(loaded.recipe.name)
@@ -217,7 +217,7 @@ def _builds(recipes: tuple[LoadedRecipe, ...]) -> tuple[tuple[LoadedRecipe, Buil
     return tuple(jobs.values())
 
 
-def _called(loaded: LoadedRecipe) -> str:
+def _recipe_argument(loaded: LoadedRecipe) -> str:
     """What the runner is to call the recipe. Raises UsageError for a file that its checkout would not have."""
     if loaded.given_name in bundled_recipes():
         return loaded.given_name

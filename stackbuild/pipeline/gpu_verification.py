@@ -83,7 +83,7 @@ def verify_on_gpus(
         whole = Plan(plan.recipe, (*plan.closure(tuple(need.step for need in step.needs)), step), (step.name,))
         assert context.placement is not None
         try:
-            stored = context.placement.stored(whole, context.store.find_all(one.key for one in whole.steps))
+            stored = context.placement.find_stored(whole, context.store.find_all(one.key for one in whole.steps))
             built, broken = schedule(whole, context, Limits(1, machine_memory()), stored)
         except MachineLacks as lacks:
             context.emit(Note("warning", f"not verified on {target}: {lacks.what} ({lacks.next})"))

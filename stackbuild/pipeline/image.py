@@ -43,7 +43,7 @@ class WrittenImage:
     loaded: tuple[str, ...]
 
     @property
-    def compressed(self) -> int:
+    def compressed_size(self) -> int:
         return sum(layer.compressed for layer in self.layers)
 
 

@@ -83,7 +83,7 @@ def _files(base: DpkgRoot, names: Iterable[str], targets: TargetFilter) -> dict[
     """The files and links of these packages, by where they really lie. dpkg's lists name some that it left out."""
     files: dict[str, Path | bytes] = {}
     for name in sorted(names):
-        for listed in base.listed(name):
+        for listed in base.package_paths(name):
             path = base.place(listed)
             file = base.root / path
             if not (file.is_symlink() or file.is_file()):

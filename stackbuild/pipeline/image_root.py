@@ -18,7 +18,7 @@ from stackbuild.sources.dpkg import DpkgRoot
 from stackbuild.tables.packages import packages_of
 
 
-def _needed(wheel_files: tuple[Path, ...], base: DpkgRoot) -> tuple[frozenset[str], tuple[str, ...]]:
+def _needed_packages(wheel_files: tuple[Path, ...], base: DpkgRoot) -> tuple[frozenset[str], tuple[str, ...]]:
     """The packages of the base that have the libraries which the wheels need and do not hold; the sonames that no package of
     it has."""
     from stackbuild.inspection import inspect
@@ -43,7 +43,7 @@ def runtime_root(
     same suite and versions with just these packages. Raises StepFailed for a library whose package nobody knows.
     """
     base = DpkgRoot(contents.base)
-    owners, lacking = _needed((*contents.runtime, *contents.own), base)
+    owners, lacking = _needed_packages((*contents.runtime, *contents.own), base)
     if not lacking:
         return base, owners
     named = {soname: packages_of(soname)[0] for soname in lacking}

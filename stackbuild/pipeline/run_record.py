@@ -87,7 +87,7 @@ class RunRecord:
     delivery: Delivery = Delivery()
 
     @property
-    def failed(self) -> tuple[TimeSpan, ...]:
+    def failures(self) -> tuple[TimeSpan, ...]:
         return tuple(span for span in (*self.steps, *self.stages) if span.how in ("failed", "unfinished"))
 
     @property

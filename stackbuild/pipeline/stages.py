@@ -111,7 +111,7 @@ def verify_stage(built: BuiltWheels, context: BuildContext) -> StageResult:
             wheelhouses=_wheelhouses(built, context),
             runtime=runtime,
             root=_base(built, context),
-            emulate=built.recipe.emulated,
+            emulate=built.recipe.targets_to_emulate,
             emulator_folder=context.store.root / EMULATOR,
             check=context.stopper.check,
         )
@@ -178,7 +178,7 @@ def bench_stage(built: BuiltWheels, context: BuildContext) -> StageResult | None
 
     def measure() -> dict[str, Json]:
         measurement = _measure(suite, built, context)
-        closed = [gate.says for gate in measurement.verdict.closed]
+        closed = [gate.says for gate in measurement.verdict.closed_gates]
         says = f"{len(measurement.benchmarks.cases)} cases, gates {measurement.verdict.outcome}" + (
             f": {closed[0]}" if closed else ""
         )

@@ -73,7 +73,7 @@ def explain_step(plan: Plan, name: str, store: Store, places: Mapping[str, Local
 def _folders(step: Step, places: Mapping[str, LocalSource]) -> tuple[str, ...]:
     """What the digests of a source are of."""
     folders = []
-    for param, local in _digested(step, places):
+    for param, local in _digested_sources(step, places):
         names = [path for path, _, _ in survey(local)]
         if param == "patches":
             folders.append(f"patches: {local.folder}: {', '.join(names)}")
@@ -83,7 +83,7 @@ def _folders(step: Step, places: Mapping[str, LocalSource]) -> tuple[str, ...]:
     return tuple(folders)
 
 
-def _digested(step: Step, places: Mapping[str, LocalSource]) -> list[tuple[str, LocalSource]]:
+def _digested_sources(step: Step, places: Mapping[str, LocalSource]) -> list[tuple[str, LocalSource]]:
     """The parameters of a source that are digests of folders on this machine, with the folders."""
     name = step.name.removeprefix("source.")
     params, known = dict(step.params), {"tree": name, "patches": patches_of(name)}
@@ -120,28 +120,33 @@ class _ChangeTracer:
         if own:
             causes[step.name] = Cause(step.name, tuple(own), self._files(step, last))
         for name, other in followed.items():
-            self._follow(self.plan.by_name[_needed(name)], other, causes)
+            self._follow(self.plan.by_name[_needed_step(name)], other, causes)
 
     def _before(self, row: str, then: Mapping[str, str], now: Mapping[str, str]) -> Record | None:
         """The record of a need that was there then and is another now, None where that cannot be followed."""
-        if not row.startswith("need ") or row not in then or row not in now or _needed(row) not in self.plan.by_name:
+        if (
+            not row.startswith("need ")
+            or row not in then
+            or row not in now
+            or _needed_step(row) not in self.plan.by_name
+        ):
             return None
         return self.store.find(then[row])
 
     def _files(self, step: Step, last: Record) -> tuple[str, ...]:
         lines: list[str] = []
-        for param, local in _digested(step, self.places):
+        for param, local in _digested_sources(step, self.places):
             before = rows_of(last.key_text).get(f"param {param}")
             if before == dict(step.params)[param]:
                 continue
             if param == "tree":
-                lines += _changed(survey(LocalSource(self.store.tree(last.tree))), survey(local), "")
+                lines += _changed_files(survey(LocalSource(self.store.tree(last.tree))), survey(local), "")
             elif (noted := patches_in(last.notes)) is not None or before is None:
-                lines += _changed(noted or (), survey(local), "patches/")
+                lines += _changed_files(noted or (), survey(local), "patches/")
         return tuple(lines)
 
 
-def _changed(then: Rows, now: Rows, lead: str) -> list[str]:
+def _changed_files(then: Rows, now: Rows, lead: str) -> list[str]:
     """The files that differ, by path."""
     old, new = ({path: tuple(rest) for path, *rest in rows} for rows in (then, now))
     signs = {
@@ -150,6 +155,6 @@ def _changed(then: Rows, now: Rows, lead: str) -> list[str]:
     return [f"{sign} {lead}{path}" for path, sign in signs.items() if old.get(path) != new.get(path)]
 
 
-def _needed(row: str) -> str:
+def _needed_step(row: str) -> str:
     """The step of a row `need STEP at PLACE part FOLDER`."""
     return _BESIDE_NEED.split(row.removeprefix("need "), maxsplit=1)[0]

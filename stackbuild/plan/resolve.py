@@ -52,7 +52,7 @@ def resolve(recipe: Recipe, inputs: Inputs, choice: Choice = Choice()) -> Plan:
             kinds[step.name] = each.component.kind if step.name == each.step else step.name.rpartition(".")[2]
     if choice.until == CONFIGURE:
         return _configure_only(recipe, steps, kinds)
-    plan = Plan(recipe.name, tuple(steps.values()), _wanted(recipe, steps, choice))
+    plan = Plan(recipe.name, tuple(steps.values()), _target_steps(recipe, steps, choice))
     return Plan(plan.recipe, plan.closure(plan.wanted), plan.wanted)
 
 
@@ -107,7 +107,7 @@ def _component_steps(each: MatrixComponent, context: Context) -> tuple[Step, ...
     return (*first, *REGISTRY[each.component.kind](each.step, each.component, here))
 
 
-def _wanted(recipe: Recipe, steps: dict[str, Step], choice: Choice) -> tuple[str, ...]:
+def _target_steps(recipe: Recipe, steps: dict[str, Step], choice: Choice) -> tuple[str, ...]:
     if not choice.until:
         used = {need for c in recipe.components.values() for need in c.needs}
         last = [n for n in recipe.components if n not in used]

@@ -69,7 +69,7 @@ def publish(wheels: tuple[Path, ...], index: Path, publication: Publication = Pu
         before = read_catalog(index) or Catalog()
         if catalog != before or not is_signed_by(index, publication.keys):
             refuse_unsigned(index, publication)
-            catalog = _placed(index, catalog, plans, publication)
+            catalog = _place(index, catalog, plans, publication)
         else:
             for path, data in (item for plan in plans for item in plan.beside.items()):
                 write_file(path, data)  # the published bytes: what was lost or damaged is there again
@@ -78,7 +78,7 @@ def publish(wheels: tuple[Path, ...], index: Path, publication: Publication = Pu
     return _receipt(wheels, index, catalog, fresh, publication.keys)
 
 
-def _placed(index: Path, catalog: Catalog, plans: Sequence[Placement], publication: Publication) -> Catalog:
+def _place(index: Path, catalog: Catalog, plans: Sequence[Placement], publication: Publication) -> Catalog:
     """Put the wheels in the folder and switch to that catalog. What was put there is taken away again where that fails."""
     new = [plan.target for plan in plans if not plan.unchanged and not plan.target.exists()]
     try:
@@ -131,10 +131,10 @@ def _receipt(
             )
         )
     signed_by = tuple(key.fingerprint for key in keys)
-    return Receipt(str(index), tuple(done), catalog.number, signed_by, _unpublished(index, catalog))
+    return Receipt(str(index), tuple(done), catalog.number, signed_by, _unpublished_wheels(index, catalog))
 
 
-def _unpublished(index: Path, catalog: Catalog) -> tuple[str, ...]:
+def _unpublished_wheels(index: Path, catalog: Catalog) -> tuple[str, ...]:
     """The wheels in the folders of projects that the catalog does not know by name. Replaced bytes have a known name."""
     return tuple(
         str(wheel.relative_to(index))

@@ -59,7 +59,7 @@ def connect(url: str) -> Any:
     try:
         return from_url(url, retry_config=RETRIES)
     except (BaseError, ValueError) as error:
-        raise _refused(url, error) from None
+        raise _refusal(url, error) from None
 
 
 @dataclass
@@ -89,24 +89,24 @@ def working_copy(
     """
     from obstore.exceptions import BaseError
 
-    with tempfile.TemporaryDirectory(prefix="stackbuild-index-") as folder, _locked(store, url):
+    with tempfile.TemporaryDirectory(prefix="stackbuild-index-") as folder, _lock(store, url):
         copy = WorkingCopy(store, url, Path(folder))
         try:
             say("reading the index …")
             _read(copy, signed)
         except (BaseError, OSError) as error:
-            raise _refused(url, error) from None
+            raise _refusal(url, error) from None
         yield copy
         try:
             _write(copy, say)
             if signed and numbers:
                 remember_signed(copy.folder, numbers)
         except (BaseError, OSError) as error:
-            raise _refused(url, error) from None
+            raise _refusal(url, error) from None
 
 
 @contextmanager
-def _locked(store: Any, url: str) -> Iterator[None]:
+def _lock(store: Any, url: str) -> Iterator[None]:
     """No other publisher meanwhile: the object `.publishing` is there for as long."""
     import obstore
     from obstore.exceptions import AlreadyExistsError, BaseError
@@ -121,7 +121,7 @@ def _locked(store: Any, url: str) -> Iterator[None]:
             next=f"wait for it; if it was killed, remove the object {LOCK} and run this again",
         ) from None
     except (BaseError, OSError) as error:
-        raise _refused(url, error) from None
+        raise _refusal(url, error) from None
     try:
         yield
     finally:
@@ -257,7 +257,7 @@ def _put(store: Any, path: str, file: Path) -> None:
     obstore.put(store, path, file, attributes={"Content-Type": kind})
 
 
-def _refused(url: str, error: Exception) -> UsageError:
+def _refusal(url: str, error: Exception) -> UsageError:
     message = str(error).split("\n\nDebug source")[0].strip()
     return UsageError(
         f"the object store did not do it: {message[:300]}",

@@ -67,14 +67,14 @@ def refuse_linked(index: Path, project: str) -> None:
 
 def refuse_malformed(wheel: WheelFile) -> None:
     """Installers take the wheel, and it writes nothing outside of where they install it."""
-    reason = _malformed(wheel)
+    reason = _format_problem(wheel)
     if reason:
         raise UsageError(
             f"the wheel cannot be published: {reason}", where=str(wheel.path), next="build the wheel again"
         )
 
 
-def _malformed(wheel: WheelFile) -> str:
+def _format_problem(wheel: WheelFile) -> str:
     if twice := [name for name, count in Counter(wheel.entries).items() if count > 1]:
         return f"it has {twice[0]!r} more than once"
     for entry in wheel.entries:

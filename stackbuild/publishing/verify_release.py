@@ -104,15 +104,15 @@ def verify_release(index: Path, trust: Trust, now: datetime | None = None) -> Re
             next="give as many `--key` as `--threshold`, or more",
         )
     try:
-        payload = _verified(index, ENVELOPE, SNAPSHOT_TYPE, trust, moment)
+        payload = _verify_payload(index, ENVELOPE, SNAPSHOT_TYPE, trust, moment)
         snapshot = read_snapshot(payload)
     except SignatureRefused as refused:
-        return _refused(index, f"{ENVELOPE}: {refused}")
+        return _refusal(index, f"{ENVELOPE}: {refused}")
     except ValueError as error:
-        return _refused(index, f"{ENVELOPE}: {error}")
+        return _refusal(index, f"{ENVELOPE}: {error}")
     problems = [*_untimely(snapshot, moment), *_seen_before(index, snapshot, payload, trust)]
-    changed = _changed(index, snapshot)
-    problems += [*changed.values(), *_sums(index, snapshot, trust), *_unlisted(index, snapshot, trust, moment)]
+    changed = _changed_files(index, snapshot)
+    problems += [*changed.values(), *_sums(index, snapshot, trust), *_unlisted_files(index, snapshot, trust, moment)]
     proofs = [
         _wheel(index, path, snapshot, path not in changed, trust, moment)
         for path in sorted(snapshot.files)
@@ -133,11 +133,11 @@ def verify_release(index: Path, trust: Trust, now: datetime | None = None) -> Re
     )
 
 
-def _refused(index: Path, problem: str) -> ReleaseProof:
+def _refusal(index: Path, problem: str) -> ReleaseProof:
     return ReleaseProof(str(index), 0, "", (), 0, 0, (), (problem,))
 
 
-def _verified(index: Path, path: str, payload_type: str, trust: Trust, now: datetime) -> bytes:
+def _verify_payload(index: Path, path: str, payload_type: str, trust: Trust, now: datetime) -> bytes:
     """The payload of a signed file. Raises SignatureRefused."""
     try:
         data = read_file(index, path, ENVELOPE_LIMIT)
@@ -186,7 +186,7 @@ def _remember(index: Path, snapshot: Snapshot, payload: bytes, trust: Trust) -> 
     IndexNumbers(trust.seen).remember(names, snapshot.number, digest.of_bytes(payload))
 
 
-def _changed(index: Path, snapshot: Snapshot) -> dict[str, str]:
+def _changed_files(index: Path, snapshot: Snapshot) -> dict[str, str]:
     """Each file that differs from the snapshot, with what differs in a line."""
     with worker_threads(THREADS) as pool:
         lines = pool.map(lambda path: difference(index, path, snapshot.files[path]), snapshot.files)
@@ -219,7 +219,7 @@ def _reason(error: OSError | ValueError) -> str:
     return f"cannot be read: {error}"
 
 
-def _unlisted(index: Path, snapshot: Snapshot, trust: Trust, now: datetime) -> Iterator[str]:
+def _unlisted_files(index: Path, snapshot: Snapshot, trust: Trust, now: datetime) -> Iterator[str]:
     """Files in the index that nobody signed. A page among them is read by installers, a wheel by who looks into folders.
 
     Files of the state before may stay, as they were signed: the bytes of a wheel that was replaced.
@@ -269,7 +269,7 @@ def _snapshots_before(index: Path, trust: Trust, now: datetime) -> tuple[Snapsho
     snapshots = []
     for folder in sorted((index / GENERATIONS).glob("[0-9]*")):
         try:
-            payload = _verified(index, f"{GENERATIONS}/{folder.name}/{ENVELOPE}", SNAPSHOT_TYPE, trust, now)
+            payload = _verify_payload(index, f"{GENERATIONS}/{folder.name}/{ENVELOPE}", SNAPSHOT_TYPE, trust, now)
             snapshots.append(read_snapshot(payload))
         except (SignatureRefused, ValueError):
             continue
@@ -289,7 +289,7 @@ def _wheel(
         if beside not in snapshot.files:
             continue
         try:
-            payload = _verified(index, envelope_name(beside), STATEMENT_TYPE, trust, now)
+            payload = _verify_payload(index, envelope_name(beside), STATEMENT_TYPE, trust, now)
             if digest.of_bytes(payload) != snapshot.files[beside].sha256:
                 raise SignatureRefused("the signed statement is not the one that lies beside the wheel")
             statement = read_statement(payload)

@@ -42,7 +42,7 @@ def load(name: str, allowed: Sequence[Path] = ()) -> LoadedRecipe:
     path = _find(name)
     text = _read(path)
     data, places = yaml.compose(text, str(path))
-    recipe, lock_path = _validated(data, places, text), path.with_name(f"{path.stem}.lock.yaml")
+    recipe, lock_path = _validate(data, places, text), path.with_name(f"{path.stem}.lock.yaml")
     return LoadedRecipe(recipe, name, path.parent, lock_path, path, text, places, tuple(allowed))
 
 
@@ -88,10 +88,10 @@ def _read(path: Path) -> str:
 
 def parse(text: str, name: str) -> Recipe:
     """A recipe from its text; `name` is said in messages. Raises RecipeError with every mistake found."""
-    return _validated(*yaml.compose(text, name), text)
+    return _validate(*yaml.compose(text, name), text)
 
 
-def _validated(data: Json, places: Places, text: str) -> Recipe:
+def _validate(data: Json, places: Places, text: str) -> Recipe:
     if not isinstance(data, dict):
         raise RecipeError(
             (Mistake(f"{places.name}:1:1", "a recipe is a mapping", "start from `stackbuild recipe show debian-13`"),)

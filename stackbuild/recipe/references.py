@@ -48,7 +48,7 @@ def with_places(findings: Iterable[Finding], loaded: LoadedRecipe) -> tuple[Find
     """The findings of a recipe, each with the place of the key that its subject names, such as `sources.migraphx`."""
     places = loaded.places
 
-    def placed(finding: Finding) -> Finding:
+    def with_place(finding: Finding) -> Finding:
         path: KeyPath = ()
         for part in finding.subject.split("."):
             deeper = (*path, int(part) if part.isdigit() else part)
@@ -59,7 +59,7 @@ def with_places(findings: Iterable[Finding], loaded: LoadedRecipe) -> tuple[Find
         line, column = key if key and key[0] < value[0] else value
         return replace(finding, place=SourceLocation(str(loaded.path), line, column))
 
-    return tuple(map(placed, findings))
+    return tuple(map(with_place, findings))
 
 
 def _paths(loaded: LoadedRecipe, places: Places) -> Iterator[Mistake]:

@@ -290,7 +290,7 @@ def _keys_at(loc: tuple[int | str, ...]) -> list[str]:
     node: dict[str, Any] = whole
     for part in loc:
         node = _step_into(whole, node, part)
-    return sorted(_resolved(whole, node).get("properties", {}))
+    return sorted(_resolve(whole, node).get("properties", {}))
 
 
 @cache
@@ -298,7 +298,7 @@ def _schema() -> dict[str, Any]:
     return recipe_schema()
 
 
-def _resolved(whole: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
+def _resolve(whole: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
     for option in node.get("anyOf", []):
         if "$ref" in option:
             node = option
@@ -308,7 +308,7 @@ def _resolved(whole: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
 
 
 def _step_into(whole: dict[str, Any], node: dict[str, Any], part: int | str) -> dict[str, Any]:
-    node = _resolved(whole, node)
+    node = _resolve(whole, node)
     mapping = node.get("discriminator", {}).get("mapping", {})
     if part in mapping:
         return {"$ref": mapping[part]}

@@ -111,7 +111,7 @@ class ExportFolder:
     def _is_export(self) -> bool:
         """Whether the folder has the mark of this layout. A store has a file of that name, too."""
         try:
-            with self._opened(self.folder / "format") as file:
+            with self._open(self.folder / "format") as file:
                 return file.read(100) == FORMAT.encode()
         except OSError:
             return False
@@ -119,7 +119,7 @@ class ExportFolder:
     def manifest(self, tag: str, most: int) -> bytes | None:
         path = self.folder / manifest_place(tag)
         try:
-            with self._opened(path) as file:
+            with self._open(path) as file:
                 content = file.read(most + 1)
         except FileNotFoundError:
             return None
@@ -136,7 +136,7 @@ class ExportFolder:
     @contextlib.contextmanager
     def blob(self, digest: str, count: Count) -> Iterator[_CountedFile]:
         try:
-            file = self._opened(self.folder / blob_place(digest))
+            file = self._open(self.folder / blob_place(digest))
         except OSError as error:
             raise RemoteFault(f"a blob cannot be read: {error.strerror}", blob=digest) from None
         with file:
@@ -155,7 +155,7 @@ class ExportFolder:
 
     def put_blob(self, digest: str, content: IO[bytes], size: int, count: Count) -> None:
         path = self.folder / blob_place(digest)
-        with self._staged(path) as file:
+        with self._stage(path) as file:
             shutil.copyfileobj(content, file, 1 << 20)
         count(size)
 
@@ -168,11 +168,11 @@ class ExportFolder:
         self._place(place, text)
 
     def _place(self, path: Path, text: bytes) -> None:
-        with self._staged(path) as file:
+        with self._stage(path) as file:
             file.write(text)
 
     @contextlib.contextmanager
-    def _staged(self, path: Path) -> Iterator[IO[bytes]]:
+    def _stage(self, path: Path) -> Iterator[IO[bytes]]:
         """A file that appears under its name whole, flushed, or not at all."""
         path.parent.mkdir(parents=True, exist_ok=True)
         staged = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
@@ -185,7 +185,7 @@ class ExportFolder:
         finally:
             staged.unlink(missing_ok=True)
 
-    def _opened(self, path: Path) -> IO[bytes]:
+    def _open(self, path: Path) -> IO[bytes]:
         """A regular file of the export; no link is followed at its end. Raises OSError."""
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         file = os.fdopen(fd, "rb")

@@ -101,7 +101,7 @@ class HttpClient:
 
     def own(self, place: str) -> str:
         """A URL that this server named, absolute. Raises RemoteFault where it is another server's."""
-        url = _joined(self.root, place)
+        url = _join(self.root, place)
         if _origin(url) != _origin(self.root):
             raise RemoteFault("a place on another server", expected=urlsplit(self.root).netloc, got=url)
         return url
@@ -116,7 +116,7 @@ class HttpClient:
     @contextlib.contextmanager
     def send(self, request: HttpRequest) -> Iterator[BaseHTTPResponse]:
         """The answer, its body unread. Raises RemoteFault; what is read of the body raises it, too."""
-        answer = self._tried(request)
+        answer = self._try(request)
         try:
             yield answer
         except HTTPError as error:
@@ -127,7 +127,7 @@ class HttpClient:
             else:
                 answer.close()
 
-    def _tried(self, request: HttpRequest) -> BaseHTTPResponse:
+    def _try(self, request: HttpRequest) -> BaseHTTPResponse:
         tries = self._tries(request)
         fault = RemoteFault("no answer", blob=request.url)
         for attempt in range(tries):
@@ -135,7 +135,7 @@ class HttpClient:
                 time.sleep(self.limits.pause * 2 ** (attempt - 1))
                 request.rewind()
             try:
-                answer = self._authorized(request)
+                answer = self._authorize(request)
             except HTTPError as error:
                 kind = RemoteUnreachable if isinstance(error, NOT_REACHED) else RemoteFault
                 fault = kind(f"no answer: {_error_text(error)}", blob=request.url)
@@ -154,9 +154,9 @@ class HttpClient:
             return 1
         return self.limits.reads if request.method in READS else self.limits.writes
 
-    def _authorized(self, request: HttpRequest) -> BaseHTTPResponse:
+    def _authorize(self, request: HttpRequest) -> BaseHTTPResponse:
         """The answer; where the server asks for a login, that to a second request with one."""
-        answer, url = self._followed(request, self._authorization.get(request.scope, ""))
+        answer, url = self._follow(request, self._authorization.get(request.scope, ""))
         if answer.status != 401 or _origin(url) != _origin(self.root):
             return answer  # who is redirected to asks for no login of this server's
         challenge = answer.headers.get("WWW-Authenticate", "")
@@ -167,11 +167,11 @@ class HttpClient:
         request.rewind()
         with self._lock:
             self._authorization[request.scope] = token
-        return self._followed(request, token)[0]
+        return self._follow(request, token)[0]
 
-    def _followed(self, request: HttpRequest, authorization: str) -> tuple[BaseHTTPResponse, str]:
+    def _follow(self, request: HttpRequest, authorization: str) -> tuple[BaseHTTPResponse, str]:
         """The answer after redirections, and its URL. The login goes to this server alone, and never from https to http."""
-        url = _joined(self.root, request.url)
+        url = _join(self.root, request.url)
         for _ in range(REDIRECTIONS):
             headers = {"User-Agent": "stackbuild", "Accept-Encoding": "identity", **dict(request.headers)}
             if authorization and _origin(url) == _origin(self.root):
@@ -182,7 +182,7 @@ class HttpClient:
             if answer.status not in (301, 302, 303, 307, 308) or not place or request.method not in READS:
                 return answer, url
             answer.close()
-            target = _joined(url, place)
+            target = _join(url, place)
             if urlsplit(target).scheme not in ("https", urlsplit(url).scheme):
                 raise RemoteFault("redirected away from https", blob=request.url)
             url = target
@@ -197,7 +197,7 @@ class HttpClient:
         if kind.lower() == "basic":
             return basic
         words = dict(_CHALLENGE.findall(rest))
-        realm = _joined("", words.get("realm", ""))
+        realm = _join("", words.get("realm", ""))
         if kind.lower() != "bearer" or not (_is_https(realm) or (_is_loopback(realm) and _is_loopback(self.root))):
             return ""
         query = {name: text for name, text in (("service", words.get("service", "")), ("scope", scope)) if text}
@@ -322,7 +322,7 @@ def _error_text(error: Exception) -> str:
     return _CONNECTION.sub("", str(error))[:200] or type(error).__name__
 
 
-def _joined(base: str, url: str) -> str:
+def _join(base: str, url: str) -> str:
     """The URL that a server names, absolute. Raises RemoteFault where it is none."""
     try:
         joined = urljoin(base, url)

@@ -72,21 +72,21 @@ def entries_of(text: str, size: int) -> tuple[Entry, ...]:
     """
     entries = tuple(_entry(line) for line in text.split("\n")[:-1])
     if "".join(entry.line() for entry in entries) != text:
-        raise _refused("it is not spelt as the store spells it", "")
+        raise _refusal("it is not spelt as the store spells it", "")
     if len(entries) > BOUNDS.entries:
-        raise _refused(f"it has more than {BOUNDS.entries} entries", "")
+        raise _refusal(f"it has more than {BOUNDS.entries} entries", "")
     folders, before = {""}, ""
     for entry in entries:
         folder = _folder(entry.path)
         if entry.path <= before:
-            raise _refused("its paths are not sorted, or one is there twice", entry.path)
+            raise _refusal("its paths are not sorted, or one is there twice", entry.path)
         before = entry.path
         if entry.kind == "d":
             folders.add(entry.path)
         if folder not in folders:
-            raise _refused("a path whose folder is not in the tree", entry.path)
+            raise _refusal("a path whose folder is not in the tree", entry.path)
         if reason := _wrong(entry):
-            raise _refused(reason, entry.path)
+            raise _refusal(reason, entry.path)
     total = sum(entry.size for entry in entries)
     if total != size or total > BOUNDS.bytes:
         raise RemoteFault("the manifest's files have another size", expected=f"{size} bytes", got=f"{total}")
@@ -97,20 +97,20 @@ def _entry(line: str) -> Entry:
     try:
         return Entry.read(line)
     except (ValueError, TypeError, IndexError, RecursionError) as error:
-        raise _refused(f"a line that is none: {error}", line) from None
+        raise _refusal(f"a line that is none: {error}", line) from None
 
 
 def _folder(path: str) -> str:
     """The folder that a path of a manifest lies in. Raises RemoteFault for a path that leads out of the tree."""
     if not isinstance(path, str):
-        raise _refused("a path that is not text", str(path))
+        raise _refusal("a path that is not text", str(path))
     parts = path.split("/")
     if any(part in ("", ".", "..") for part in parts):
-        raise _refused("a path that leads out of the tree", path)
+        raise _refusal("a path that leads out of the tree", path)
     if not _is_name(path, BOUNDS.path) or not all(_is_name(part, 255) for part in parts):
-        raise _refused("a path that no file can have", path)
+        raise _refusal("a path that no file can have", path)
     if why := BOUNDS.of_path(path, len(parts) - 1):
-        raise _refused(why, path)
+        raise _refusal(why, path)
     return "/".join(parts[:-1])
 
 
@@ -142,5 +142,5 @@ def _is_digest(what: object) -> bool:
     return isinstance(what, str) and _DIGEST.fullmatch(what) is not None
 
 
-def _refused(what: str, path: str) -> RemoteFault:
+def _refusal(what: str, path: str) -> RemoteFault:
     return RemoteFault(f"the manifest is refused: {what}", got=repr(path)[:80] if path else "")

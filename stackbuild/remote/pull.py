@@ -151,7 +151,7 @@ class Puller:
         """
         if request.tag in self.missing:
             return None
-        pulled = self._first(request, self._pulled)
+        pulled = self._first(request, self._pull)
         if pulled is None:
             self.missing.add(request.tag)
         return pulled
@@ -167,7 +167,7 @@ class Puller:
             return self._first(request, self._ask)
         if request.tag in self.missing:
             return None
-        signed = self._first(request, self._hinted)
+        signed = self._first(request, self._read_if_listed)
         if signed is None:
             self.missing.add(request.tag)
         return signed
@@ -195,16 +195,16 @@ class Puller:
             remote.reader.close()
 
     def _ask(self, request: PullRequest, remote: TrustedRemote) -> SignedRecord | None:
-        signed = self._watched(remote, lambda count: ask(remote, request, datetime.now(UTC)))
+        signed = self._watch(remote, lambda count: ask(remote, request, datetime.now(UTC)))
         if signed is not None:
             remote.listing.newer.add(request.tag)
         return signed
 
-    def _hinted(self, request: PullRequest, remote: TrustedRemote) -> SignedRecord | None:
+    def _read_if_listed(self, request: PullRequest, remote: TrustedRemote) -> SignedRecord | None:
         """The same, or None where a list of the remote's tags lacks it."""
 
         def read() -> frozenset[str] | None:
-            return self._watched(remote, lambda count: remote.reader.tags())
+            return self._watch(remote, lambda count: remote.reader.tags())
 
         if remote.listing.lacks(request.tag, read, time.monotonic()):
             return None
@@ -212,8 +212,8 @@ class Puller:
         remote.listing.missed += signed is None
         return signed
 
-    def _pulled(self, request: PullRequest, remote: TrustedRemote) -> PulledOutput | None:
-        signed = self._hinted(request, remote)
+    def _pull(self, request: PullRequest, remote: TrustedRemote) -> PulledOutput | None:
+        signed = self._read_if_listed(request, remote)
         if signed is None:
             return None
         remote_record = signed.record
@@ -243,7 +243,7 @@ class Puller:
         if size > WORTH_SAYING:
             self.say("info", f"{request.step}: taking {size / 1e6:.0f} MB from {remote.reader.url}")
         with self._staging(request) as staging:
-            tree = self._watched(remote, partial(_fetched, remote.reader, signed, staging.out))
+            tree = self._watch(remote, partial(_fetch, remote.reader, signed, staging.out))
             if self.store.adopt(staging, tree.text) != signed.record.tree:
                 raise RemoteFault("the tree has another digest", expected=signed.record.tree)
 
@@ -256,7 +256,7 @@ class Puller:
         finally:
             staging.remove()
 
-    def _watched(self, remote: TrustedRemote, work: Callable[[Count], _Result]) -> _Result:
+    def _watch(self, remote: TrustedRemote, work: Callable[[Count], _Result]) -> _Result:
         """The work's result. Data that nobody foresaw is a fault of the remote's, not of the build's."""
         progress = Progress()
         try:
@@ -265,7 +265,7 @@ class Puller:
             raise RemoteFault(f"an answer that is not understood: {type(error).__name__}: {error}"[:300]) from None
 
 
-def _fetched(reader: RemoteReader, signed: SignedRecord, out: Path, count: Count) -> RemoteTree:
+def _fetch(reader: RemoteReader, signed: SignedRecord, out: Path, count: Count) -> RemoteTree:
     tree = read_tree(reader, signed.record, count)
     write_tree(reader, tree, out, count)
     return tree

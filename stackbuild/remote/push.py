@@ -110,7 +110,7 @@ class Pusher:
 
     def _push(self, record: Record, content_key: str) -> tuple[Outcome, str]:
         listing = self._listing(f"r-{record.key}")
-        own = [one for one in self._verified(listing) if one.record.key == record.key]
+        own = [one for one in self._verify(listing) if one.record.key == record.key]
         if any(one.record.tree != record.tree for one in own):
             return "conflict", "signed by this key for another output: the step is not reproducible"
         if own and not self.check:
@@ -139,7 +139,7 @@ class Pusher:
         except RemoteFault:
             return b"[]"
 
-    def _verified(self, listing: bytes) -> tuple[SignedRecord, ...]:
+    def _verify(self, listing: bytes) -> tuple[SignedRecord, ...]:
         """The records in it that this key has signed."""
         try:
             return verified_records(listing, (TrustedKey(self.key.blob),), datetime.now(UTC))[0]
@@ -235,7 +235,7 @@ class Pusher:
     def _add(self, tag: str, envelope: bytes, before: bytes, is_it: Callable[[RemoteRecord], bool]) -> None:
         """Add an envelope to those `before`, unless one of this builder `is_it` already."""
         for _ in range(RACES):
-            if any(is_it(one.record) for one in self._verified(before)):
+            if any(is_it(one.record) for one in self._verify(before)):
                 return
             try:
                 others = envelopes_of(before)[: MOST_ENVELOPES - 1]
@@ -248,7 +248,7 @@ class Pusher:
                 self._listed = layer
             self.writer.put_manifest(tag, record_manifest(listing))
             before = self._listing(tag)
-        if any(is_it(one.record) for one in self._verified(before)):
+        if any(is_it(one.record) for one in self._verify(before)):
             return
         raise RemoteFault("the record was overwritten each time it was written", blob=tag)
 

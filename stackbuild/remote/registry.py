@@ -91,7 +91,7 @@ class OciRegistry:
                 time.sleep(limits.pause * 2**attempt)
 
     def put_manifest(self, tag: str, text: bytes) -> None:
-        answer = self._changed("PUT", f"manifests/{tag}", (201,), ("Content-Type", MANIFEST_TYPE), body=text)
+        answer = self._change("PUT", f"manifests/{tag}", (201,), ("Content-Type", MANIFEST_TYPE), body=text)
         _refuse_other_digest(answer, hashlib.sha256(text).hexdigest())
 
     def _put(self, upload: _Upload) -> None:
@@ -101,7 +101,7 @@ class OciRegistry:
             return
         upload.content.seek(0)
         place = upload.ended_at(self._begin_upload())
-        answer = self._changed("PUT", place, (201,), OCTETS, body=upload.content.read())
+        answer = self._change("PUT", place, (201,), OCTETS, body=upload.content.read())
         _refuse_other_digest(answer, upload.digest)
         upload.count(upload.size)
 
@@ -111,30 +111,30 @@ class OciRegistry:
             try:
                 piece = _Rest(upload, at)
                 headers = (OCTETS, ("Content-Range", f"{at}-{size - 1}"), ("Content-Length", str(size - at)))
-                place = self._changed("PATCH", place, (202,), *headers, body=piece)["Location"]
+                place = self._change("PATCH", place, (202,), *headers, body=piece)["Location"]
                 break
             except RemoteFault:
                 if attempt == UPLOADS_RESUMED:
                     raise
-                place, at = self._resumed(place, size)
-        answer = self._changed("PUT", upload.ended_at(place), (201,), ("Content-Length", "0"), body=b"")
+                place, at = self._resume(place, size)
+        answer = self._change("PUT", upload.ended_at(place), (201,), ("Content-Length", "0"), body=b"")
         _refuse_other_digest(answer, upload.digest)
 
-    def _resumed(self, place: str, size: int) -> tuple[str, int]:
+    def _resume(self, place: str, size: int) -> tuple[str, int]:
         """Where a broken upload goes on, and from which byte; a new one where the registry does not know.
 
         Debian's 2.8.2 forgets an upload whose connection broke within a request.
         """
         try:
-            headers = self._changed("GET", place, (204,))
-            return self.client.own(headers.get("Location", place)), _received(headers.get("Range", ""), size)
+            headers = self._change("GET", place, (204,))
+            return self.client.own(headers.get("Location", place)), _received_bytes(headers.get("Range", ""), size)
         except RemoteFault:
             return self._begin_upload(), 0
 
     def _begin_upload(self) -> str:
-        return self._changed("POST", "blobs/uploads/", (202,), ("Content-Length", "0"), body=b"")["Location"]
+        return self._change("POST", "blobs/uploads/", (202,), ("Content-Length", "0"), body=b"")["Location"]
 
-    def _changed(
+    def _change(
         self,
         method: str,
         url: str,
@@ -201,7 +201,7 @@ def _tags_in(body: bytes) -> frozenset[str]:
         raise RemoteFault(f"a list of tags cannot be read: {error!r}"[:200]) from None
 
 
-def _received(range_header: str, size: int) -> int:
+def _received_bytes(range_header: str, size: int) -> int:
     """How many bytes of an upload a registry has, by its header `Range: 0-LAST`."""
     last = _number(range_header.removeprefix("bytes=").rpartition("-")[2])
     return min(last + 1, size) if last else 0

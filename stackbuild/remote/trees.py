@@ -74,7 +74,7 @@ def _manifest(config: dict[str, object], layers: list[dict[str, object]]) -> byt
 def listing_in(manifest: bytes) -> bytes:
     """The list of envelopes in a record's manifest, unverified. Raises RemoteFault."""
     try:
-        return base64.b64decode(_parsed(manifest)["config"]["data"], validate=True)
+        return base64.b64decode(_parse(manifest)["config"]["data"], validate=True)
     except (ValueError, KeyError, TypeError) as error:
         raise RemoteFault(f"a record's manifest cannot be read: {error!r}"[:200]) from None
 
@@ -82,13 +82,13 @@ def listing_in(manifest: bytes) -> bytes:
 def layers_in(manifest: bytes) -> tuple[Layer, tuple[Layer, ...]]:
     """The text's blob and the packs of a tree's manifest, unverified. Raises RemoteFault."""
     try:
-        value = _parsed(manifest)
+        value = _parse(manifest)
         return layer_in(value["config"]), tuple(map(layer_in, value["layers"]))
     except (ValueError, KeyError, TypeError) as error:
         raise RemoteFault(f"a tree's manifest cannot be read: {error!r}"[:200]) from None
 
 
-def _parsed(manifest: bytes) -> Any:
+def _parse(manifest: bytes) -> Any:
     return digest.json_of(manifest.decode("utf-8"))
 
 
@@ -167,7 +167,7 @@ def write_tree(reader: RemoteReader, tree: RemoteTree, out: Path, count: Count) 
         if entry.kind == "d":
             (out / entry.path).mkdir(mode=0o755)
         elif entry.kind == "f" and not entry.size:
-            with _created(out, entry):
+            with _create(out, entry):
                 _compare(entry, hashlib.sha256().hexdigest())
     with ThreadPoolExecutor(PARALLEL, "packs") as pool:
         jobs = [pool.submit(read_pack, reader, pack, layer, out, count) for pack, layer in tree.packs]
@@ -196,7 +196,7 @@ def read_pack(reader: RemoteReader, pack: Pack, layer: Layer, out: Path | None, 
         inflater = ZstdDecompressor(max_window_size=WINDOW).stream_reader(cast(IO[bytes], source), read_size=CHUNK)
         try:
             for entry in pack.files:
-                with _created(out, entry) if out else contextlib.nullcontext() as file:
+                with _create(out, entry) if out else contextlib.nullcontext() as file:
                     _fill(file, entry, inflater, layer)
             if inflater.read(1) or source.read():
                 raise RemoteFault("a pack has more in it than its files", blob=layer.digest)
@@ -223,7 +223,7 @@ def _compare(entry: Entry, sha256: str, blob: str = "") -> None:
 
 
 @contextlib.contextmanager
-def _created(out: Path, entry: Entry) -> Iterator[IO[bytes]]:
+def _create(out: Path, entry: Entry) -> Iterator[IO[bytes]]:
     """The new file of an entry, with its mode. Raises OSError."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     fd = os.open(out / entry.path, flags, 0o600)

@@ -102,7 +102,8 @@ def limits(label: str, memory: int, processes: int) -> Iterator[Group]:
     """A group with that many bytes of memory and that many processes and threads; removed at the end."""
     with contextlib.ExitStack() as stack:
         folders = tuple(
-            stack.enter_context(_removed(folder, lock)) for folder, lock in _group_folders(label, memory, processes)
+            stack.enter_context(_remove_at_end(folder, lock))
+            for folder, lock in _group_folders(label, memory, processes)
         )
         yield Group(folders, _kills_machine())
 
@@ -113,7 +114,7 @@ def reap() -> tuple[str, ...]:
     for parent in (UNIFIED, *(UNIFIED / name for name in V1_LIMITS)):
         for folder in parent.glob(f"{PREFIX}*"):
             with contextlib.suppress(OSError):  # its owner lives, it is another user's, or another start removed it
-                lock = _locked(folder)
+                lock = _lock(folder)
                 try:
                     _kill_all(folder)
                     _remove(folder)
@@ -142,7 +143,7 @@ def _make(folder: Path, values: dict[str, int]) -> Iterator[tuple[Path, int]]:
     except OSError:
         return
     try:
-        lock = _locked(folder)
+        lock = _lock(folder)
     except OSError:  # another start's clean-up came in between, and removes it
         return
     try:
@@ -157,7 +158,7 @@ def _make(folder: Path, values: dict[str, int]) -> Iterator[tuple[Path, int]]:
 
 
 @contextlib.contextmanager
-def _removed(folder: Path, lock: int) -> Iterator[Path]:
+def _remove_at_end(folder: Path, lock: int) -> Iterator[Path]:
     try:
         yield folder
     finally:
@@ -165,7 +166,7 @@ def _removed(folder: Path, lock: int) -> Iterator[Path]:
         _remove(folder)
 
 
-def _locked(folder: Path) -> int:
+def _lock(folder: Path) -> int:
     """A descriptor that holds the folder's lock. Raises OSError: where another holds it, or it is gone."""
     file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

@@ -168,7 +168,7 @@ class _SandboxSession:
         spec = self.spec
         return bwrap.Bwrap(
             _tools()[1],
-            root=("--bind", self._merged, "/"),
+            root=("--bind", self._mount_point, "/"),
             mounts=tuple(
                 w for m in spec.mounts for w in ("--bind" if m.writable else "--ro-bind", str(m.source), m.at)
             ),
@@ -181,7 +181,7 @@ class _SandboxSession:
         )
 
     @property
-    def _merged(self) -> str:
+    def _mount_point(self) -> str:
         """Where the overlay is mounted."""
         return str(self.spec.work.with_name("root"))
 
@@ -194,7 +194,7 @@ class _SandboxSession:
         return [
             *(_tools()[0], "--mount", *user, "--propagation", "private", "--"),
             *("/bin/sh", "-c", LAUNCH, "sh"),
-            *(str(os.getpid()), " ".join(entry_files), *layers, "" if root else ",userxattr", self._merged),
+            *(str(os.getpid()), " ".join(entry_files), *layers, "" if root else ",userxattr", self._mount_point),
             *command,
         ]
 

@@ -48,10 +48,13 @@ class DpkgRoot:
     def owners(self) -> dict[str, str]:
         """Path inside the root, without its first slash and with the links of its folders resolved, to the package."""
         return {
-            self.place(path): name for name in self.packages for path in self.listed(name) if not self._is_folder(path)
+            self.place(path): name
+            for name in self.packages
+            for path in self.package_paths(name)
+            if not self._is_folder(path)
         }
 
-    def listed(self, name: str) -> tuple[str, ...]:
+    def package_paths(self, name: str) -> tuple[str, ...]:
         """The paths that a package's list has, each without its first slash. Files that dpkg left out are among them."""
         info = self.root / "var/lib/dpkg/info"
         for file in (info / f"{name}.list", info / f"{name}:amd64.list"):
@@ -67,9 +70,9 @@ class DpkgRoot:
 
     def _folder(self, path: str) -> str:
         """A folder's own path. Links in a circle lead to the root."""
-        if path in self._resolved or not path:
-            return self._resolved.get(path, "")
-        self._resolved[path] = ""
+        if path in self._resolved_paths or not path:
+            return self._resolved_paths.get(path, "")
+        self._resolved_paths[path] = ""
         above, _, name = path.rpartition("/")
         place = posixpath.normpath(f"/{self._folder(above)}/{name}").lstrip("/")
         here = self.root / place
@@ -77,11 +80,11 @@ class DpkgRoot:
             target = os.readlink(here)
             joined = target if target.startswith("/") else f"/{posixpath.dirname(place)}/{target}"
             place = self._folder(posixpath.normpath(joined).lstrip("/"))
-        self._resolved[path] = place
+        self._resolved_paths[path] = place
         return place
 
     @cached_property
-    def _resolved(self) -> dict[str, str]:
+    def _resolved_paths(self) -> dict[str, str]:
         return {}
 
     def closure(self, names: Iterable[str]) -> frozenset[str]:

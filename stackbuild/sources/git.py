@@ -241,7 +241,7 @@ def _fetch(target: Path, revision: Revision) -> None:
         if mirror is None:
             _fetch_short(target, url, ref)
             return
-        ref = commit if _FULL.fullmatch(commit) else _expanded(target, url, ref, mirror)
+        ref = commit if _FULL.fullmatch(commit) else _expand(target, url, ref, mirror)
     wanted = (commit, ref) if _FULL.fullmatch(commit) else (ref,)
     problem = ""
     for name in wanted:
@@ -292,10 +292,10 @@ def _few(names: list[str]) -> str:
 def _fetch_short(target: Path, url: str, short: str) -> None:
     heads = ("+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")
     _git(target, "fetch", "--quiet", "--no-tags", "origin", *heads)
-    (target / ".git" / "FETCH_HEAD").write_text(f"{_named(target, url, short)}\t\t{short}\n")
+    (target / ".git" / "FETCH_HEAD").write_text(f"{_resolve_commit(target, url, short)}\t\t{short}\n")
 
 
-def _named(target: Path, url: str, short: str) -> str:
+def _resolve_commit(target: Path, url: str, short: str) -> str:
     try:
         return _git(target, "rev-parse", "--verify", f"{short}^{{commit}}")
     except StepFailed:
@@ -304,7 +304,7 @@ def _named(target: Path, url: str, short: str) -> str:
         ) from None
 
 
-def _expanded(target: Path, url: str, short: str, mirror: Mirror) -> str:
+def _expand(target: Path, url: str, short: str, mirror: Mirror) -> str:
     """The full commit of a mirror's repository, whether or not a branch or tag leads to it: one fetched by its commit
     has none. Its objects are looked at from `target`, since git run in the repository itself would heed what is set
     there."""
@@ -313,7 +313,7 @@ def _expanded(target: Path, url: str, short: str, mirror: Mirror) -> str:
     borrowed.parent.mkdir(parents=True, exist_ok=True)
     borrowed.write_text(f"{_objects(place)}\n")
     try:
-        return _named(target, url, short)
+        return _resolve_commit(target, url, short)
     finally:
         borrowed.unlink()
 
@@ -348,10 +348,10 @@ def copy(revision: Revision, folder: Path, *, submodules: bool) -> None:
     todo = [(revision, 0)]
     for one, depth in todo:
         _refuse_maze(len(todo), depth, revision.url)
-        todo += [(inner, depth + 1) for inner in _copied(one, folder, submodules)]
+        todo += [(inner, depth + 1) for inner in _copy_repository(one, folder, submodules)]
 
 
-def _copied(revision: Revision, folder: Path, submodules: bool) -> tuple[Revision, ...]:
+def _copy_repository(revision: Revision, folder: Path, submodules: bool) -> tuple[Revision, ...]:
     """The same of one repository; its submodules' revisions."""
     url, ref, mirror = revision.url, revision.ref, revision.mirror
     parts = urlsplit(require_safe_url(url))
@@ -394,7 +394,7 @@ def modules(tree: Path, url: str) -> tuple[tuple[str, str, str], ...]:
     """Path, URL and commit of each submodule of a checked-out tree of the repository `url`, vetted. Raises StepFailed
     on a hostile one."""
     submodules = []
-    for name, entry in _listed(tree).items():
+    for name, entry in _listed_submodules(tree).items():
         path, sub = entry.get("path", ""), entry.get("url", "")
         if not re.fullmatch(r"[A-Za-z0-9._/+-]+", path) or path[0] in "/-" or ".." in PurePosixPath(path).parts:
             raise StepFailed(f"submodule {name}: the path {path!r} is refused")
@@ -408,7 +408,7 @@ def modules(tree: Path, url: str) -> tuple[tuple[str, str, str], ...]:
     return tuple(submodules)
 
 
-def _listed(tree: Path) -> dict[str, dict[str, str]]:
+def _listed_submodules(tree: Path) -> dict[str, dict[str, str]]:
     """What `.gitmodules` says of each submodule, read by git itself, which follows no include of it. Raises
     StepFailed."""
     listing = tree / ".gitmodules"

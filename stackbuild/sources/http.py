@@ -216,11 +216,11 @@ def _connection(kind: type[http.client.HTTPConnection], known: list[socket.socke
     connection = kind(host, **words)
     connect = connection.connect
 
-    def noted() -> None:
+    def connect_and_note() -> None:
         connect()
         known.append(connection.sock)
 
-    connection.connect = noted  # type: ignore[method-assign]
+    connection.connect = connect_and_note  # type: ignore[method-assign]
     return connection
 
 
@@ -295,7 +295,7 @@ class _Transfer:
             if self.is_given_up:
                 return
             self.mark = ""  # of an answer that is not taken, nothing is resumed
-            start, length = _promised(answer, have, self.limits.most)
+            start, length = _promised_range(answer, have, self.limits.most)
             tag = answer.headers.get("ETag") or ""
             self.mark = tag if re.fullmatch(r'"[\x21\x23-\x7e]{1,200}"', tag) else ""
             self.is_answered = True
@@ -321,7 +321,7 @@ def _opener(known: list[socket.socket]) -> urllib.request.OpenerDirector:
     return opener
 
 
-def _promised(answer: http.client.HTTPResponse, have: int, most: int) -> tuple[int, int | None]:
+def _promised_range(answer: http.client.HTTPResponse, have: int, most: int) -> tuple[int, int | None]:
     """From which byte on the answer goes, and how many bytes it promises (None: it does not say). Raises _Refused."""
     value = answer.headers.get("Content-Length")
     if value is not None and not re.fullmatch(r"[0-9]{1,18}", value):

@@ -35,7 +35,7 @@ class LocalSource:
 def refuse_outside(loaded: LoadedRecipe) -> None:
     """Every path that a recipe names leads into the recipe's folder, its index into the working directory, or into a
     folder that was allowed. Links count by where they lead. Raises UsageError."""
-    for place, path, start in _named(loaded):
+    for place, path, start in _named_paths(loaded):
         target = (start / path).resolve()
         if not any(target.is_relative_to(folder.resolve()) for folder in (start, *loaded.allowed)):
             raise UsageError(
@@ -45,7 +45,7 @@ def refuse_outside(loaded: LoadedRecipe) -> None:
             )
 
 
-def _named(loaded: LoadedRecipe) -> Iterator[tuple[str, str, Path]]:
+def _named_paths(loaded: LoadedRecipe) -> Iterator[tuple[str, str, Path]]:
     """The paths of a recipe: the key, the path as written, the folder that it starts from."""
     recipe, folder = loaded.recipe, loaded.folder
     for name, source in recipe.sources.items():

@@ -36,7 +36,9 @@ class Mirror:
     def lacks(self, what: str, next: str = "") -> MachineLacks:
         """The error for what the mirror does not have: no network is asked in its place."""
         return MachineLacks(
-            f"the mirror lacks {what}", where=str(self.folder), next=next or f"put it there, in {self.folder}",
+            f"the mirror lacks {what}",
+            where=str(self.folder),
+            next=next or f"put it there, in {self.folder}",
             topic="network",
         )
 

@@ -67,7 +67,7 @@ def changes(before: Sequence[str], now: Sequence[str], line: int) -> tuple[HunkC
     hunk_changes: list[HunkChange] = []
     rows = SequenceMatcher(None, there, before, autojunk=False).get_opcodes()
     for tag, a, b, c, d in rows:
-        start, end = _trimmed(a, b, d - c, len(there), is_first=c == 0, is_last=d == len(before))
+        start, end = _trim(a, b, d - c, len(there), is_first=c == 0, is_last=d == len(before))
         if tag == "equal" or (tag == "delete" and (c == 0 or d == len(before))):
             continue
         paired = min(end - start, d - c)
@@ -99,7 +99,7 @@ def _window(before: Sequence[str], now: Sequence[str], line: int) -> tuple[int, 
     return max(0, start - _SLACK), min(len(now), start + len(before) + _SLACK)
 
 
-def _trimmed(a: int, b: int, wanted: int, size: int, is_first: bool, is_last: bool) -> tuple[int, int]:
+def _trim(a: int, b: int, wanted: int, size: int, is_first: bool, is_last: bool) -> tuple[int, int]:
     """Lines `a` to `b` of the window, without those before the first and after the last that can be the hunk's."""
     if is_first and a == 0:
         a = max(a, b - wanted)

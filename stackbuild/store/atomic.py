@@ -126,7 +126,7 @@ def remove(path: Path) -> None:
         return
     try:
         while not _unlink(path.name, above):
-            top = _opened(path.name, above)
+            top = _open_folder(path.name, above)
             if top is not None:
                 try:
                     _empty(top)
@@ -159,7 +159,7 @@ def _unlink_folder(name: str, above: int) -> bool:
     return True
 
 
-def _opened(name: str, above: int) -> int | None:
+def _open_folder(name: str, above: int) -> int | None:
     """The folder of that name, open to read and write for its owner; None where it is gone."""
     try:
         fd = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
@@ -182,7 +182,7 @@ def _empty(top: int) -> None:
     todo = [name for name in _names(top) if not _unlink(name, top)]
     while todo:
         name = todo.pop()
-        fd = _opened(name, top)
+        fd = _open_folder(name, top)
         if fd is not None:
             try:
                 for inner in _names(fd):
@@ -201,7 +201,7 @@ def _names(folder: int) -> list[str]:
 
 
 def _move_up(name: str, folder: int, fresh: str, top: int) -> None:
-    inner = _opened(name, folder)  # a folder's owner must be able to write into it to give it another parent
+    inner = _open_folder(name, folder)  # a folder's owner must be able to write into it to give it another parent
     if inner is not None:
         os.close(inner)
         with contextlib.suppress(FileNotFoundError):

@@ -93,6 +93,4 @@ def _is_word(text: object) -> bool:
 
 
 def _is_file(row: object) -> bool:
-    return (
-        isinstance(row, list) and len(row) == 3 and all(isinstance(one, str) for one in row) and row[1] in FILE_KINDS
-    )
+    return isinstance(row, list) and len(row) == 3 and all(isinstance(one, str) for one in row) and row[1] in FILE_KINDS

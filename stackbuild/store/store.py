@@ -257,16 +257,16 @@ class Store:
         """Make `out` a tree of the store; its digest. The staging folder is gone afterwards. Raises OutOfBounds, OSError."""
         tree.seal(staging.out)
         entries = tree.survey(staging.out)
-        return self._placed(staging, tree.manifest(entries), entries)
+        return self._place(staging, tree.manifest(entries), entries)
 
     def adopt(self, staging: StagingFolder, text: str) -> str:
         """The same for an `out` of which every file has just been compared with that manifest text; none is read again.
 
         Raises ValueError where the text is not a manifest, OSError.
         """
-        return self._placed(staging, text, tuple(map(Entry.read, text.splitlines())))
+        return self._place(staging, text, tuple(map(Entry.read, text.splitlines())))
 
-    def _placed(self, staging: StagingFolder, text: str, entries: tuple[Entry, ...]) -> str:
+    def _place(self, staging: StagingFolder, text: str, entries: tuple[Entry, ...]) -> str:
         """Flush and rename a tree and its manifest; its digest."""
         name = digest.of_text(text)
         with locks.hold(self.root / "locks" / f"tree.{name}", lambda pid: None, lambda: None):
@@ -315,11 +315,11 @@ class Store:
             with contextlib.suppress(OSError):  # a full disk: it is there until the machine goes down
                 atomic.flush_all(staging.build)
                 self.mark(staging, replace(mark, boot=""))
-        with self._failed(name):
-            self.failed(name).remove()
-            staging.root.rename(self.failed(name).root)
+        with self._lock_failed(name):
+            self.failed_folder(name).remove()
+            staging.root.rename(self.failed_folder(name).root)
 
-    def failed(self, name: str) -> StagingFolder:
+    def failed_folder(self, name: str) -> StagingFolder:
         """Where the folders of a step that did not end are, if they are."""
         return StagingFolder(self.root / "failed" / name)
 
@@ -331,8 +331,8 @@ class Store:
         None when it was taken; else why not in words, "" where there is none to take. `unfit` looks at the tree and its
         mark. Killed at any moment, the tree is in one of the two places, with a mark.
         """
-        folder = self.failed(mark.name)
-        with self._failed(mark.name):
+        folder = self.failed_folder(mark.name)
+        with self._lock_failed(mark.name):
             left_mark = UnfinishedMark.of(folder.root)
             if left_mark is None or left_mark.inputs != mark.inputs:
                 return ""
@@ -350,11 +350,11 @@ class Store:
 
     def forget_failed(self, name: str) -> None:
         """The step was made: what its last failure left is of no more use."""
-        if self.failed(name).root.exists():
-            with self._failed(name):
-                self.failed(name).remove()
+        if self.failed_folder(name).root.exists():
+            with self._lock_failed(name):
+                self.failed_folder(name).remove()
 
-    def _failed(self, name: str) -> AbstractContextManager[None]:
+    def _lock_failed(self, name: str) -> AbstractContextManager[None]:
         return self.lock(f"failed.{name}", lambda pid: None, lambda: None)
 
     @contextlib.contextmanager

@@ -210,9 +210,7 @@ def survey(root: Path, bounds: Bounds = BOUNDS) -> tuple[Entry, ...]:
                 blocks += one.status.st_blocks
             _refuse_beyond(bounds, one, len(walked), size)
         if size > bounds.sparse + 8 * 512 * blocks:
-            what = (
-                f"its files are {size >> 30} GiB long and take {blocks >> 11} MiB of the disk: they are nearly all holes"
-            )
+            what = f"its files are {size >> 30} GiB long and take {blocks >> 11} MiB of the disk: they are nearly all holes"
             raise OutOfBounds(what, next=WHOLESOME)
         if len(walked) <= SERIAL_FILES and size <= SERIAL_BYTES:
             entries = [_entry(top, one) for one in walked]

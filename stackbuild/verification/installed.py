@@ -64,17 +64,17 @@ def overwritten(site: Path, subject: tuple[Path, ...], wheelhouse: Path | None) 
         what = error.what if isinstance(error, OutOfBounds) else f"it cannot be read: {error.strerror}"
         name = " + ".join(path.name for path in subject)
         return (OVERWRITTEN.finding(name, f"its code or another's changed site-packages: {what}"),)
-    by_owner = {name: _owned(path) for name, path in wheels.items() if _is_installed(site, name)}
+    by_owner = {name: _owned_files(path) for name, path in wheels.items() if _is_installed(site, name)}
     findings = list(_findings(site, here, _by_distribution(by_owner)))
     return tuple(OVERWRITTEN.finding(subject, text) for subject, text in findings)
 
 
 def _is_installed(site: Path, wheel: str) -> bool:
-    name, version = _named(wheel)
+    name, version = _project_of(wheel)
     return bool(name) and any(_named_by_folder(folder.name) == (name, version) for folder in site.glob("*.dist-info"))
 
 
-def _named(wheel: str) -> tuple[str, str]:
+def _project_of(wheel: str) -> tuple[str, str]:
     try:
         name, version, _, _ = parse_wheel_filename(wheel)
     except (InvalidWheelFilename, ValueError):
@@ -95,7 +95,7 @@ def _by_distribution(by_wheel: Mapping[str, Mapping[str, FileContent]]) -> dict[
     merged: dict[str, dict[str, set[FileContent]]] = defaultdict(lambda: defaultdict(set))
     for wheel, files in by_wheel.items():
         for path, content in files.items():
-            merged[_named(wheel)[0]][path].add(content)
+            merged[_project_of(wheel)[0]][path].add(content)
     return {owner: {path: frozenset(may) for path, may in files.items()} for owner, files in merged.items()}
 
 
@@ -128,11 +128,11 @@ def _of_pip(path: str) -> bool:
 
 
 @cache
-def _owned(wheel: Path) -> dict[str, FileContent]:
+def _owned_files(wheel: Path) -> dict[str, FileContent]:
     """Path below site-packages → its content, of every file that installing a wheel puts there unchanged."""
     with zipfile.ZipFile(wheel) as archive:
         sizes = {info.filename: info.file_size for info in archive.infolist() if not info.is_dir()}
-        recorded = _recorded(archive, sizes)
+        recorded = _record_hashes(archive, sizes)
         return {
             place: FileContent(size, recorded.get(name) or _sha256_of(archive, name))
             for name, size in sizes.items()
@@ -140,7 +140,7 @@ def _owned(wheel: Path) -> dict[str, FileContent]:
         }
 
 
-def _recorded(archive: zipfile.ZipFile, names: Iterable[str]) -> dict[str, str]:
+def _record_hashes(archive: zipfile.ZipFile, names: Iterable[str]) -> dict[str, str]:
     record = next((name for name in names if re.fullmatch(r"[^/]+\.dist-info/RECORD", name)), "")
     if not record:
         return {}

@@ -244,7 +244,7 @@ def _custom_ops(context: RungContext, rocm: Rung, emulations: tuple[Emulation, .
     yield rung(OPERATORS, lambda: operators.check_operators(probes), context.sandbox.budget)
     yield skipped_rung(SHARE, "not applicable: custom operators have no fallback")
     yield rung(NUMERICS, lambda: operators.check_numerics(probes), context.sandbox.budget)
-    yield from _emulated(context, emulations)
+    yield from _emulation_rungs(context, emulations)
     blocker = rocm.reason if rocm.status is not Status.PASSED else ""
     yield rung(GPU, lambda: operators.check_gpu(context, GpuWatch(), blocker), context.sandbox.budget)
 
@@ -259,11 +259,11 @@ def _providers(context: RungContext, blocker: str, emulations: tuple[Emulation, 
     yield rung(OPERATORS, lambda: providers.check_operators(probes), context.sandbox.budget)
     yield rung(SHARE, lambda: providers.check_share(probes), context.sandbox.budget)
     yield rung(NUMERICS, lambda: providers.check_numerics(probes), context.sandbox.budget)
-    yield from _emulated(context, emulations)
+    yield from _emulation_rungs(context, emulations)
     yield rung(GPU, lambda: providers.check_gpu(probes, GpuWatch()), context.sandbox.budget)
 
 
-def _emulated(context: RungContext, emulations: tuple[Emulation, ...]) -> Iterator[Rung]:
+def _emulation_rungs(context: RungContext, emulations: tuple[Emulation, ...]) -> Iterator[Rung]:
     """A rung for each target whose device code is run on the CPU."""
     for emulation in emulations:
         yield rung(emulation.rung_name, partial(check_emulated, context, emulation), context.sandbox.budget)

@@ -117,7 +117,9 @@ class ProbeSandbox:
         """Where the packages of the environment are. A wheel's code can have put another thing there while wheels were
         installed: the path of nothing then."""
         lib = self.folder / "env" / "lib"
-        places = (p for p in sorted(lib.glob("python*/site-packages")) if not any(map(os.path.islink, (p, p.parent, lib))))
+        places = (
+            p for p in sorted(lib.glob("python*/site-packages")) if not any(map(os.path.islink, (p, p.parent, lib)))
+        )
         return next(places, lib / "python" / "site-packages")
 
     @property
@@ -167,7 +169,7 @@ class ProbeSandbox:
         started = time.monotonic()
         with self._file("output") as output, cgroup.limits("verify", _memory(), MOST_PROCESSES) as group:
             process = self._bwrap(env, writable).start(
-                argv, output, pass_fds=descriptors, preexec=lambda: _limited(group.entry_files), seconds=seconds
+                argv, output, pass_fds=descriptors, preexec=lambda: _limit(group.entry_files), seconds=seconds
             )
             try:
                 code, timed_out = self._wait(process, seconds)
@@ -251,7 +253,7 @@ def _memory() -> int:
     return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _MEMORY)
 
 
-def _limited(entry_files: tuple[str, ...]) -> None:
+def _limit(entry_files: tuple[str, ...]) -> None:
     """Into the control group, no core dumps, and no file that fills the disk. Runs between fork and exec."""
     for file in entry_files:
         with open(file, "w") as entry:  # noqa: PTH123 - nothing is imported between fork and exec

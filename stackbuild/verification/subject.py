@@ -59,7 +59,7 @@ def subject_of(all_facts: tuple[Facts, ...]) -> Subject:
     entry = next((p.path for p in providers if p.form in ("plugin", "custom-ops")), "")
     return Subject(
         form=form, wheels=tuple(Path(facts.path) for facts in all_facts),
-        modules=tuple(sorted({_module(m) for f in all_facts if f.wheel for m in (*f.wheel.top_level, *_moved(f)) if _module(m)})),
+        modules=tuple(sorted({_module(m) for f in all_facts if f.wheel for m in (*f.wheel.top_level, *_moved_names(f)) if _module(m)})),
         package=entry.split("/", 1)[0] if "/" in entry else "",
         providers=tuple(p.name for p in providers if p.form == "bridge") or (("CPUExecutionProvider",) if form is Form.RUNTIME else ()),
         libraries=libraries, external=tuple(sorted({n for f in all_facts if f.policy for n in f.policy.external})),
@@ -73,7 +73,7 @@ def installed_path(path: str) -> str:
     return re.sub(r"^[^/]+\.data/(purelib|platlib)/", "", path)
 
 
-def _moved(facts: Facts) -> set[str]:
+def _moved_names(facts: Facts) -> set[str]:
     """What the top of site-packages gets from the wheel's `.data` folder."""
     return {installed_path(m.path).split("/", 1)[0] for m in facts.members if installed_path(m.path) != m.path}
 

@@ -119,11 +119,14 @@ def _draw_speeds(benchmarks: Benchmarks) -> None:
     speeds = speed_table(benchmarks)
     if speeds is None:
         return
-    speedups = [f"{speeds.sides[n]} speed-up" if len(speeds.compared) > 1 else "speed-up" for n in speeds.compared]
+    speedups = [
+        f"{speeds.sides[n]} speed-up" if len(speeds.compared_columns) > 1 else "speed-up"
+        for n in speeds.compared_columns
+    ]
     drawing = table("case", *(f"{side} ms" for side in speeds.sides), *speedups)
     for row in speeds.rows:
         times = ["" if s is None else milliseconds(s) for s in row.seconds]
-        ratios = [f"{s:.3g}×" if (s := row.speedups[n]) else "" for n in speeds.compared]
+        ratios = [f"{s:.3g}×" if (s := row.speedups[n]) else "" for n in speeds.compared_columns]
         drawing.add_row(*map(_text, [row.case, *times, *ratios]))
     out().print(drawing)
     if speeds.note:
@@ -163,7 +166,7 @@ def draw_kernels(benchmarks: Benchmarks, most: int = 12) -> None:
 
 def draw_verdict(verdict: Verdict) -> None:
     """One line a gate, the closed ones first."""
-    order = [*verdict.closed, *(g for g in verdict.gates if not g.closed)]
+    order = [*verdict.closed_gates, *(g for g in verdict.gates if not g.closed)]
     for gate in order:
         line = Text.assemble((f"{gate.outcome.value:12}", STYLE[gate.outcome]), " ", safe(gate.says, keep=""))
         if gate.evidence.value == "stored":

@@ -43,7 +43,9 @@ def print_event(event: Event) -> None:
 def lines_of(event: Event) -> list[Text]:
     """What stays on the screen of an event; most events leave one line or none."""
     match event:
-        case StepFinished(step=step, how="run", seconds=seconds, compiles=compiles, peak_memory=memory, machine=machine):
+        case StepFinished(
+            step=step, how="run", seconds=seconds, compiles=compiles, peak_memory=memory, machine=machine
+        ):
             total = compiles.hits + compiles.misses
             hits = f", ccache {compiles.hits}/{total} hits" if total else ""
             used = f", {format_size(memory)} of memory" if memory >= SHOWN_MEMORY else ""
@@ -56,7 +58,7 @@ def lines_of(event: Event) -> list[Text]:
             when = "as before" if remembered else format_duration(seconds)
             return [_line("✓", "green", stage, f"{bar_lines(result)} ({when})")]
         case StepBroke():
-            return _broken(event)
+            return _failure_rows(event)
         case Note(level=level, text=text):
             return [
                 Text(f"{'!' if level == 'warning' else '·'} {bar_lines(text)}", style="yellow" if level == "warning" else "dim")
@@ -73,7 +75,7 @@ def _line(sign: str, style: str, name: str, text: str) -> Text:
     return Text.assemble((sign, style), f" {name:<18} ", (text, "dim"))
 
 
-def _broken(event: StepBroke) -> list[Text]:
+def _failure_rows(event: StepBroke) -> list[Text]:
     rows = [
         Text.assemble(("✗", "bold red"), (f" {event.step}", "bold"), f"  {bar_lines(event.what)}"),
         Text(f"  $ {event.command}", "dim"),

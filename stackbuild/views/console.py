@@ -79,7 +79,7 @@ class SafeConsole(Console):
     """
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        drawn = _escaped(renderable) if isinstance(renderable, Text) else renderable
+        drawn = _escape(renderable) if isinstance(renderable, Text) else renderable
         for segment in super().render(drawn, options):
             if segment.control:
                 yield segment
@@ -89,7 +89,7 @@ class SafeConsole(Console):
                 yield Segment(safe(segment.text), segment.style)
 
 
-def _escaped(text: Text) -> Text:
+def _escape(text: Text) -> Text:
     """The text with escapes before it is wrapped, since they take more columns than what they stand for."""
     if text.plain.isprintable():
         return text
@@ -225,7 +225,7 @@ def fit_table(drawing: Table, width: int) -> Table | Group:
     ]
     room = width - padding - sum(words)
     if room < 0 or words[-1] + room < min(most[-1], LEAST_LAST):
-        return _stacked(drawing, heads)
+        return _stack(drawing, heads)
     wanted = [all_ - word for all_, word in zip(most, words, strict=True)]
     for column, word, more in zip(drawing.columns, words, wanted, strict=True):
         share = min(more, room * more // max(1, sum(wanted)))
@@ -241,7 +241,7 @@ def _text(cell: Any) -> str:
     return cell.plain if isinstance(cell, Text) else str(cell)
 
 
-def _stacked(drawing: Table, heads: list[str]) -> Group:
+def _stack(drawing: Table, heads: list[str]) -> Group:
     """Each row as its first cell, and under it the others with their heads."""
     parts: list[Any] = [] if drawing.title is None else [drawing.title]
     for row in zip(*(column.cells for column in drawing.columns), strict=True):

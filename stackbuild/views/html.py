@@ -174,13 +174,13 @@ def _ops(case: Case, most: int = 8) -> PageTable:
 
 
 def _latency(speeds: SpeedTable) -> PageTable:
-    ratios = (PageColumn(f"{speeds.sides[n]} speed-up over {speeds.sides[0]}", "n") for n in speeds.compared)
+    ratios = (PageColumn(f"{speeds.sides[n]} speed-up over {speeds.sides[0]}", "n") for n in speeds.compared_columns)
     columns = (PageColumn("case"), *(PageColumn(f"{side} ms", "n") for side in speeds.sides), *ratios)
     rows = (
         (
             row.case,
             *(format_figure(s * 1000) if s else "–" for s in row.seconds),
-            *(f"{s:.3g}×" if (s := row.speedups[n]) else "–" for n in speeds.compared),
+            *(f"{s:.3g}×" if (s := row.speedups[n]) else "–" for n in speeds.compared_columns),
         )
         for row in speeds.rows
     )

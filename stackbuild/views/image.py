@@ -17,7 +17,7 @@ def draw_image(image: WrittenImage) -> None:
         rows.add_row(one.name, str(one.files), f"{one.size / 1e6:.1f}", f"{one.compressed / 1e6:.1f}", one.digest[7:19])
     whole = sum(one.size for one in image.layers)
     files = str(sum(one.files for one in image.layers))
-    rows.add_row("together", files, f"{whole / 1e6:.1f}", f"{image.compressed / 1e6:.1f}", image.digest[7:19])
+    rows.add_row("together", files, f"{whole / 1e6:.1f}", f"{image.compressed_size / 1e6:.1f}", image.digest[7:19])
     out().print(rows)
     if image.left_out_files:
         err().print(

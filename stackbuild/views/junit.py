@@ -73,7 +73,7 @@ def _verification(verification: Verification) -> Element:
 def _rung(rung: Rung) -> Element:
     case = _case("rung", rung.name, f"{rung.seconds:.3f}")
     if rung.status is Status.FAILED:
-        SubElement(case, "failure", message=_clean(rung.reason)).text = _clean(_listed(rung.findings))
+        SubElement(case, "failure", message=_clean(rung.reason)).text = _clean(_list_findings(rung.findings))
     elif rung.status is Status.SKIPPED:
         SubElement(case, "skipped", message=_clean(rung.reason))
     return case
@@ -85,7 +85,7 @@ def _rules(rung: Rung) -> Iterator[Element]:
         by_rule[finding.rule].append(finding)
     for rule, findings in by_rule.items():
         case = _case(rung.name, rule, "0")
-        text = _clean(_listed(findings))
+        text = _clean(_list_findings(findings))
         if findings[0].severity is Severity.ERROR:
             first = f"{findings[0].subject}: {findings[0].found}"
             SubElement(case, "failure", message=_clean(first)).text = text
@@ -94,7 +94,7 @@ def _rules(rung: Rung) -> Iterator[Element]:
         yield case
 
 
-def _listed(findings: Sequence[Finding]) -> str:
+def _list_findings(findings: Sequence[Finding]) -> str:
     return "\n".join(f"{f.severity} {f.rule} {f.subject}: {f.found}\n  fix: {f.fix}" for f in findings)
 
 

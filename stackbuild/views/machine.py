@@ -18,12 +18,12 @@ MARKS = {Status.PASSED: ("✓", "green"), Status.FAILED: ("✗", "red"), Status.
 
 def draw_environment(lines: str, warnings: tuple[VariableWarning, ...]) -> None:
     """The lines on stdout, to be evaluated or kept, their comments wrapped on a terminal; the warnings beside them."""
-    print_text("".join(_wrapped(line, out().width) for line in lines.splitlines()) if out().is_terminal else lines)
+    print_text("".join(_wrap(line, out().width) for line in lines.splitlines()) if out().is_terminal else lines)
     for warning in warnings:
         err().print(Text(f"warning: {warning.name}: {warning.why} [{warning.source}]", "yellow"))
 
 
-def _wrapped(line: str, width: int) -> str:
+def _wrap(line: str, width: int) -> str:
     """A line, a comment as several lines that are comments too."""
     if not line.startswith("# "):
         return f"{line}\n"

@@ -26,9 +26,9 @@ def markdown(run: RunRecord, limit: int = 1_000_000) -> str:
     blocks += [escape_markdown(f"{subject}: {claim}") for subject, claim in qualifications(run)]
     blocks += _delivery(run)
     if run.verdict:
-        blocks += ["## Gates", *_gates([*run.verdict.closed, *(g for g in run.verdict.gates if not g.closed)])]
-    if run.failed:
-        blocks += ["## Failed", *(f"**{escape_markdown(s.name)}** {s.how}\n\n{_quote(s.says)}" for s in run.failed)]
+        blocks += ["## Gates", *_gates([*run.verdict.closed_gates, *(g for g in run.verdict.gates if not g.closed)])]
+    if run.failures:
+        blocks += ["## Failed", *(f"**{escape_markdown(s.name)}** {s.how}\n\n{_quote(s.says)}" for s in run.failures)]
     for one in run.conversions:
         rows = [[t.first.severity.value, t.first.rule, str(t.count), t.first.found, t.first.fix] for t in one.rules]
         says = (
@@ -55,7 +55,16 @@ def markdown(run: RunRecord, limit: int = 1_000_000) -> str:
         blocks += ["## History", *_table(["case", "side", "results", "change points"], rows)]
     if run.steps:
         slow = sorted(run.steps, key=lambda s: -s.seconds)[:20]
-        rows = [[s.name, s.how, f"{s.seconds:.1f}", f"{s.hits}/{s.hits + s.misses}", format_size(s.peak_memory) if s.peak_memory else "–"] for s in slow]
+        rows = [
+            [
+                s.name,
+                s.how,
+                f"{s.seconds:.1f}",
+                f"{s.hits}/{s.hits + s.misses}",
+                format_size(s.peak_memory) if s.peak_memory else "–",
+            ]
+            for s in slow
+        ]
         blocks += ["## Build", *_table(["step", "how", "s", "ccache hits", "peak memory"], rows)]
     return _fit(blocks, limit)
 
@@ -90,12 +99,12 @@ def _gates(gates: Iterable[GateVerdict]) -> list[str]:
 def _benchmarks(benchmarks: Benchmarks) -> list[str]:
     blocks, speeds = ["## Benchmarks"], speed_table(benchmarks)
     if speeds:
-        ratios = [f"{speeds.sides[n]} speed-up" for n in speeds.compared]
+        ratios = [f"{speeds.sides[n]} speed-up" for n in speeds.compared_columns]
         rows = [
             [
                 r.case,
                 *(format_figure(s * 1e3) if s else "–" for s in r.seconds),
-                *(f"{s:.3g}×" if (s := r.speedups[n]) else "–" for n in speeds.compared),
+                *(f"{s:.3g}×" if (s := r.speedups[n]) else "–" for n in speeds.compared_columns),
             ]
             for r in speeds.rows
         ]

@@ -36,7 +36,9 @@ def draw_plan(rows: tuple[StepStatus, ...], times: tuple[StepTime, ...]) -> None
     guessed = {t.step: t.guessed_cpu_hours for t in times if t.guessed_cpu_hours is not None}
     if guessed:
         each = ", ".join(f"{step} {hours:g}" for step, hours in guessed.items())
-        out().print(Text(safe(f"never built here: about {sum(guessed.values()):g} hours of one core, a guess ({each})")))
+        out().print(
+            Text(safe(f"never built here: about {sum(guessed.values()):g} hours of one core, a guess ({each})"))
+        )
     if took := {t.step: t.last_seconds for t in times if t.last_seconds is not None}:
         each = ", ".join(f"{step} {format_duration(seconds)}" for step, seconds in took.items())
         out().print(Text(safe(f"took when they last ran here: {each}")))

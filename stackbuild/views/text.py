@@ -39,21 +39,21 @@ def format_size(size: int) -> str:
 
 def headline(run: RunRecord) -> tuple[str, str]:
     """The one line a reader came for, and its kind: good, bad or unsure."""
-    if run.failed:
-        return f"{run.failed[0].name} {run.failed[0].how}", "bad"
+    if run.failures:
+        return f"{run.failures[0].name} {run.failures[0].how}", "bad"
     wrong = [v for v in run.verifications if v.failed]
     if wrong:
         return wrong[0].claim, "bad"
     if run.verdict and run.verdict.outcome is GateOutcome.FAIL:
-        return f"{_gate_counts(run.verdict)}: {run.verdict.closed[0].says}", "bad"
+        return f"{_gate_counts(run.verdict)}: {run.verdict.closed_gates[0].says}", "bad"
     if run.holes:
         case, side, why = run.holes[0]
         more = f" (and {len(run.holes) - 1} more)" if len(run.holes) > 1 else ""
         return f"Not measured: {case} did not run on the side {side}: {why}{more}", "bad"
     if run.benchmarks and not run.benchmarks.cases:
         return "Nothing was measured", "bad"
-    if run.verdict and run.verdict.closed:
-        return f"{_gate_counts(run.verdict)}: {run.verdict.closed[0].says}", "unsure"
+    if run.verdict and run.verdict.closed_gates:
+        return f"{_gate_counts(run.verdict)}: {run.verdict.closed_gates[0].says}", "unsure"
     if run.verdict and run.verdict.gates:
         return _gate_counts(run.verdict) + _no_gpu(run), "good"
     if run.verifications:

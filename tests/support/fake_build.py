@@ -133,7 +133,7 @@ def fake_context(
             actions={"debian": commands.make_base},
             expected={},
             lock_digest="",
-            sharing=RemoteSharing("t", store, commands.events.append, lambda: None).opened(remotes, from_scratch),
+            sharing=RemoteSharing("t", store, commands.events.append, lambda: None).open_remotes(remotes, from_scratch),
             from_scratch=from_scratch,
         )
     finally:

@@ -221,7 +221,7 @@ def test_the_trees_of_this_repository_find_a_seeded_violation(
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     changed = replace(whole)
-    name = changed.dotted(whole.folder / file)
+    name = changed.module_name(whole.folder / file)
     vars(changed)["modules"] = {**whole.modules, name: whole.folder / file}
     vars(changed)["scans"] = {**whole.scans, name: layout.Scan(name, path)}
     roots = tuple(changed if root is whole else root for root in ROOTS)

@@ -228,7 +228,7 @@ def _two_clients(delay: float, folder: Path) -> str:
         return f"ran more than once: {twice}" if twice else wrong(here, one.result())
 
 
-def _stopped(delay: float, folder: Path) -> str:
+def _interrupt_client(delay: float, folder: Path) -> str:
     """Ctrl-C at the client: what runs on the workers ends."""
     with scene(folder) as here:
         start_workers(here)
@@ -265,7 +265,7 @@ def cases(random: Random) -> Sequence[Case]:
         ("network of a worker cut", lambda delay, folder: _network(delay, False, folder), 10, 1.5),
         ("network of the client cut", lambda delay, folder: _network(delay, True, folder), 10, 1.5),
         ("two clients", _two_clients, 10, 1.0),
-        ("client stopped", _stopped, 10, 1.0),
+        ("client stopped", _interrupt_client, 10, 1.0),
     ]
     for name, attempt, count, most in kinds:
         rows += [Case(f"{name} {number}", partial(attempt, random.random() * most)) for number in range(count)]

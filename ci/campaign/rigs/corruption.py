@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from campaign.benches import CONTENT, bench_in, built, outputs, unsound, write
+from campaign.benches import CONTENT, bench_in, built_bench, outputs, unsound, write
 from campaign.frame import Case, Rig
 
 PLACES = ("trees", "manifests", "records", "latest")
@@ -44,7 +44,7 @@ def _cut(data: bytes, random: Random) -> bytes:
     return data[: random.randrange(len(data))] if data else b"x"
 
 
-def _doubled(data: bytes, random: Random) -> bytes:
+def _double(data: bytes, random: Random) -> bytes:
     return data + (data or b"x")
 
 
@@ -52,18 +52,18 @@ def _zeros(data: bytes, random: Random) -> bytes:
     return bytes(len(data) or 1)
 
 
-def _removed(path: Path, random: Random) -> None:
+def _remove(path: Path, random: Random) -> None:
     path.unlink()
 
 
 def _mode(path: Path, random: Random) -> None:
     if path.is_symlink():
-        _removed(path, random)
+        _remove(path, random)
     else:
         path.chmod(random.choice((0o777, 0o4755, 0o600, 0o111)))
 
 
-def _linked(path: Path, random: Random) -> None:
+def _link(path: Path, random: Random) -> None:
     """A link to a copy: the same bytes by another way."""
     other = path.with_name("other")
     shutil.copy2(path, other, follow_symlinks=False)
@@ -81,7 +81,7 @@ def _folder(path: Path, random: Random) -> None:
     path.mkdir()
 
 
-def _swapped(path: Path, random: Random) -> None:
+def _swap(path: Path, random: Random) -> None:
     """With another file of the same folder or, where it is alone, with one of the machine's."""
     beside = [other for other in path.parent.iterdir() if other != path and other.is_file()]
     other = random.choice(beside) if beside else Path("/etc/os-release")
@@ -95,8 +95,8 @@ def _guest(path: Path, random: Random) -> None:
 
 
 HARMS: dict[str, Harm] = {
-    **{"flip": _rewritten(_flip), "cut": _rewritten(_cut), "double": _rewritten(_doubled), "zeros": _rewritten(_zeros)},
-    **{"delete": _removed, "mode": _mode, "link": _linked, "nowhere": _nowhere, "folder": _folder, "swap": _swapped},
+    **{"flip": _rewritten(_flip), "cut": _rewritten(_cut), "double": _rewritten(_double), "zeros": _rewritten(_zeros)},
+    **{"delete": _remove, "mode": _mode, "link": _link, "nowhere": _nowhere, "folder": _folder, "swap": _swap},
     "guest": _guest,
 }
 BY_CHANCE = ("flip", "cut", "mode", "swap")
@@ -120,7 +120,7 @@ def targets(store: Path) -> list[str]:
 
 
 def cases(random: Random) -> Sequence[Case]:
-    store = built() / "store"
+    store = built_bench() / "store"
     read_by_two = outputs(store, "one")[0].name
     rows = []
     for place in targets(store):
@@ -136,7 +136,7 @@ def cases(random: Random) -> Sequence[Case]:
 
 def _attempt(place: str, harm: Harm, seed: int, nonce: str, folder: Path) -> str:
     """Harm one file and build: with the nonce it was built with, the output is handed out; with another, it is read."""
-    bench = bench_in(folder, built() / "store")
+    bench = bench_in(folder, built_bench() / "store")
     harm(bench.store / place, Random(seed))
     write(bench, nonce)
     bench.build(timeout=100)

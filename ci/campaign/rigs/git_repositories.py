@@ -283,13 +283,13 @@ def cases(random: Random) -> Sequence[Case]:
     return [
         *rows,
         *(
-            Case(f"damaged: {i}", partial(_attempt, partial(_damaged, random.randrange(1 << 30))))
+            Case(f"damaged: {i}", partial(_attempt, partial(_damage, random.randrange(1 << 30))))
             for i in range(DAMAGED)
         ),
     ]
 
 
-def _damaged(seed: int, up: Upstream) -> str:
+def _damage(seed: int, up: Upstream) -> str:
     """A good repository with bytes of its objects, or of a pack of them, changed."""
     random = Random(seed)
     commit = REPOSITORIES["a good one"](up)

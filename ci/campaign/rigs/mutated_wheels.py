@@ -33,7 +33,7 @@ def cases(random: Random) -> Sequence[Case]:
     rows = [Case("the good wheel", _good)]
     for family, number, attempt in (("archive", 180, _damaged_archive), ("code object", 120, _damaged_object)):
         rows += [Case(f"{family} {n}", partial(attempt, random.randrange(1 << 48))) for n in range(number)]
-    rows += [Case(f"repacked: {name}", partial(_repacked, files)) for name, files in _repackings()]
+    rows += [Case(f"repacked: {name}", partial(_repack, files)) for name, files in _repackings()]
     return rows
 
 
@@ -55,7 +55,7 @@ def _errors(data: bytes, folder: Path, name: str = GOOD.filename) -> list[str] |
     return rules
 
 
-def _installed(data: bytes) -> dict[str, bytes] | None:
+def _unpack(data: bytes) -> dict[str, bytes] | None:
     """What Python's zipfile unpacks; None where it cannot."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -69,9 +69,9 @@ WHOLE = GOOD.bytes()
 
 def _damaged_archive(seed: int, folder: Path) -> str:
     random = Random(seed)
-    change = random.choice((_flip, _number, _cut_out, _doubled, _cut_off, _zeroed, _moved))
+    change = random.choice((_flip, _number, _cut_out, _double, _cut_off, _zero, _move))
     data = change(WHOLE, random)
-    if _installed(data) == _installed(WHOLE):
+    if _unpack(data) == _unpack(WHOLE):
         return ""
     errors = _errors(data, folder)
     return (
@@ -95,7 +95,7 @@ def _cut_out(data: bytes, random: Random) -> bytes:
     return data[:at] + data[at + random.choice((1, 30, 500)) :]
 
 
-def _doubled(data: bytes, random: Random) -> bytes:
+def _double(data: bytes, random: Random) -> bytes:
     at, size = random.randrange(len(data)), random.choice((1, 30, 500))
     return data[: at + size] + data[at:]
 
@@ -104,12 +104,12 @@ def _cut_off(data: bytes, random: Random) -> bytes:
     return data[: random.randrange(len(data))]
 
 
-def _zeroed(data: bytes, random: Random) -> bytes:
+def _zero(data: bytes, random: Random) -> bytes:
     at, size = random.randrange(len(data)), random.choice((16, 512))
     return data[:at] + bytes(len(data[at : at + size])) + data[at + size :]
 
 
-def _moved(data: bytes, random: Random) -> bytes:
+def _move(data: bytes, random: Random) -> bytes:
     one, two = sorted(random.sample(range(len(data)), 2))
     return data[:one] + data[two:] + data[one:two]
 
@@ -120,7 +120,7 @@ def _damaged_object(seed: int, folder: Path) -> str:
     target = random.choice(TARGETS)
     kernels = [kernel(f"k{n}", **{".group_segment_fixed_size": 16 * n}) for n in range(5)]
     whole = code_object(target, kernels)
-    change = random.choice((_cut_short, _cut_short, _descriptor, _symbol, _claimed, _segment, _no_code, _no_symbols))
+    change = random.choice((_cut_short, _cut_short, _descriptor, _symbol, _claim, _segment, _no_code, _no_symbols))
     spoilt = change(whole, random)
     objects = {t: code_object(t, kernels) for t in TARGETS} | {target: spoilt}
     plain = bundle(objects)
@@ -155,7 +155,7 @@ def _symbol(data: bytes, random: Random) -> bytes:
     return data.replace(b"k%d.kd\0" % number, b"x%d.kd\0" % number)
 
 
-def _claimed(data: bytes, random: Random) -> bytes:
+def _claim(data: bytes, random: Random) -> bytes:
     """The metadata's own sizes: what is reported of the kernel."""
     key = random.choice((b"\xb9.group_segment_fixed_size", b"\xbb.private_segment_fixed_size"))
     at = data.index(key) + len(key)
@@ -178,7 +178,7 @@ def _no_symbols(data: bytes, random: Random) -> bytes:
     return _put(data, at, 0x77)
 
 
-def _repacked(files: Callable[[], dict[str, bytes]], folder: Path) -> str:
+def _repack(files: Callable[[], dict[str, bytes]], folder: Path) -> str:
     errors = _errors(zipped(files()), folder)
     return "" if errors is None or errors else "no error"
 

@@ -40,9 +40,9 @@ def _attempt(fault: Fault, folder: Path) -> str:
 
 def _faults(path: str, random: Random) -> Iterator[tuple[str, Fault]]:
     for number in range(FLIPS):
-        yield f"flip {number}", _damaged(path, partial(_flip, random.random(), random.randrange(8)))
+        yield f"flip {number}", _damaged_answer(path, partial(_flip, random.random(), random.randrange(8)))
     for number in range(CUTS):
-        yield f"cut {number}", _damaged(path, partial(_cut, random.random()))
+        yield f"cut {number}", _damaged_answer(path, partial(_cut, random.random()))
     other = next(iter(remotes.sound().registry.blobs.values()))
     replaced: dict[str, Damage] = {
         "noise": lambda data: random.randbytes(len(data)),
@@ -54,7 +54,7 @@ def _faults(path: str, random: Random) -> Iterator[tuple[str, Fault]]:
         "nested": lambda data: b"[" * 300_000,
     }
     for what, damage in replaced.items():
-        yield what, _damaged(path, damage)
+        yield what, _damaged_answer(path, damage)
     for status in (204, 400, 401, 403, 404, 410, 429, 500, 503):
         if status == 404 and "/manifests/r-" in path:
             continue  # nobody built it: a miss without a warning
@@ -62,15 +62,15 @@ def _faults(path: str, random: Random) -> Iterator[tuple[str, Fault]]:
     yield "401 with a challenge", _always(path, Answer(401, {"WWW-Authenticate": 'Bearer realm="http://elsewhere/t"'}))
     yield "redirection to itself", _always(path, Answer(307, {"Location": path}))
     yield "redirection to a file", _always(path, Answer(302, {"Location": "file:///etc/passwd"}))
-    yield "gzip", _headed(path, {"Content-Encoding": "gzip"})
+    yield "gzip", _answer_with_headers(path, {"Content-Encoding": "gzip"})
     yield "slow", _slow(path)
-    yield "broken off each time", _broken(path, times=100, has_ranges=True)
-    yield "broken off once", _broken(path, times=1, has_ranges=True)
-    yield "broken off once, no Range", _broken(path, times=1, has_ranges=False)
-    yield "evicted after the first request", _evicted()
+    yield "broken off each time", _broken_answer(path, times=100, has_ranges=True)
+    yield "broken off once", _broken_answer(path, times=1, has_ranges=True)
+    yield "broken off once, no Range", _broken_answer(path, times=1, has_ranges=False)
+    yield "evicted after the first request", _eviction()
 
 
-def _damaged(path: str, damage: Damage) -> Fault:
+def _damaged_answer(path: str, damage: Damage) -> Fault:
     def fault(method: str, request: str, registry: FakeRegistry) -> Answer | None:
         if request != path:
             return None
@@ -92,7 +92,7 @@ def _always(path: str, answer: Answer) -> Fault:
     return lambda method, request, registry: answer if request == path else None
 
 
-def _headed(path: str, headers: dict[str, str]) -> Fault:
+def _answer_with_headers(path: str, headers: dict[str, str]) -> Fault:
     """The right bytes under headers that say something else of them."""
 
     def fault(method: str, request: str, registry: FakeRegistry) -> Answer | None:
@@ -108,7 +108,7 @@ def _slow(path: str) -> Fault:
     return fault
 
 
-def _broken(path: str, times: int, has_ranges: bool) -> Fault:
+def _broken_answer(path: str, times: int, has_ranges: bool) -> Fault:
     left = [times]
 
     def fault(method: str, request: str, registry: FakeRegistry) -> Answer | None:
@@ -122,7 +122,7 @@ def _broken(path: str, times: int, has_ranges: bool) -> Fault:
     return fault
 
 
-def _evicted() -> Fault:
+def _eviction() -> Fault:
     """The record is served, then the registry has nothing more."""
 
     def fault(method: str, request: str, registry: FakeRegistry) -> Answer | None:

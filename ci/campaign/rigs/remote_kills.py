@@ -57,14 +57,14 @@ def _attempt(is_push: bool, number: int, moment: str, folder: Path) -> str:
     registry = FakeRegistry() if is_push else sound.registry.copy()
     root = folder / "store"
     with registry.served():
-        _killed(registry, sound.builder if is_push else root, is_push, number, moment)
+        _kill_at_request(registry, sound.builder if is_push else root, is_push, number, moment)
         registry.fault, registry.after = FakeRegistry.fault, FakeRegistry.after
         if is_push and (why := _unfinished_push(registry, folder)):
             return why
         return remotes.pulls(root, registry)
 
 
-def _killed(registry: FakeRegistry, store: Path, is_push: bool, number: int, moment: str) -> None:
+def _kill_at_request(registry: FakeRegistry, store: Path, is_push: bool, number: int, moment: str) -> None:
     """Run a push or a pull until its request of that number, and kill it there. Raises AssertionError where it ends."""
     words = {"tests": str(ROOT / "tests"), "root": str(ROOT), "port": registry.port, "store": str(store)}
     program = PROGRAM.format(**words, is_push=is_push)

@@ -32,16 +32,16 @@ WRITES = b"import sys; p = [q for q in sys.path if q.endswith('site-packages')];
 
 
 def cases(random: Random) -> Sequence[Case]:
-    rows = [Case("verify: nothing wrong", partial(_verified, {}, ""))]
-    rows += [Case(f"verify: {name}", partial(_verified, changes, rule)) for name, (rule, changes) in VERIFY.items()]
-    rows.append(Case("gate: nothing wrong", partial(_gated, "", 0)))
+    rows = [Case("verify: nothing wrong", partial(_verify, {}, ""))]
+    rows += [Case(f"verify: {name}", partial(_verify, changes, rule)) for name, (rule, changes) in VERIFY.items()]
+    rows.append(Case("gate: nothing wrong", partial(_gate, "", 0)))
     rows += [
-        Case(f"gate: {name}", partial(_gated, layer, 0 if name in HARMLESS else 6)) for name, layer in GATE.items()
+        Case(f"gate: {name}", partial(_gate, layer, 0 if name in HARMLESS else 6)) for name, layer in GATE.items()
     ]
     return rows
 
 
-def _verified(changes: dict[str, object], rule: str, folder: Path) -> str:
+def _verify(changes: dict[str, object], rule: str, folder: Path) -> str:
     """Verify a wheel; what was lost where a sabotaged one has no error of its rule, or a good one has any."""
     if lacking := [tool for tool in ("gcc", "bwrap") if shutil.which(tool) is None]:
         raise NotRun(f"not installed: {', '.join(lacking)}")
@@ -137,7 +137,7 @@ VERIFY: dict[str, tuple[str, dict[str, object]]] = {
 }  # fmt: skip
 
 
-def _gated(layer: str, code: int, folder: Path) -> str:
+def _gate(layer: str, code: int, folder: Path) -> str:
     """`stackbuild gate` with a gate of speed alone on ONNX Runtime behind a layer; what was lost where it exits otherwise."""
     package = folder / "layer" / "onnxruntime"
     shutil.copytree(TESTS / "support" / "slowed", package, ignore=shutil.ignore_patterns("__pycache__"))

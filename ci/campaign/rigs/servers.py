@@ -109,7 +109,7 @@ def _first_cut(talk: Talk) -> None:
         talk.say(OK + LENGTH, BODY)
 
 
-def _resumed(reply: bytes) -> Script:
+def _resume(reply: bytes) -> Script:
     def script(talk: Talk) -> None:
         if b"Range:" not in talk.asked:
             talk.say(OK + LENGTH, BODY[:1000])
@@ -138,7 +138,7 @@ SERVERS: dict[str, Server] = {
         says(PLAIN + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(BODY), BODY, b"\r\n0\r\n\r\n"), None
     ),
     "cut once": Server(_first_cut, None),
-    "cut once, and resumed": Server(_resumed(REST), None),
+    "cut once, and resumed": Server(_resume(REST), None),
     "says nothing": Server(lambda talk: talk.wait()),
     "says nothing over TLS": Server(lambda talk: talk.wait(), tls=True),
     "closes at once": Server(lambda talk: None),
@@ -183,9 +183,9 @@ SERVERS: dict[str, Server] = {
             BODY[:100],
         )
     ),
-    "another part": Server(_resumed(b"Content-Range: bytes 5-%d/%d\r\n\r\n" % (len(BODY) - 1, len(BODY)))),
-    "a part of a longer one": Server(_resumed(b"Content-Range: bytes 1000-%d/99999999\r\n\r\n" % (len(BODY) - 1))),
-    "a part of noise": Server(_resumed(b"Content-Range: \x00\xff\r\n\r\n")),
+    "another part": Server(_resume(b"Content-Range: bytes 5-%d/%d\r\n\r\n" % (len(BODY) - 1, len(BODY)))),
+    "a part of a longer one": Server(_resume(b"Content-Range: bytes 1000-%d/99999999\r\n\r\n" % (len(BODY) - 1))),
+    "a part of noise": Server(_resume(b"Content-Range: \x00\xff\r\n\r\n")),
     "another file each time": Server(_another_each_time, LockError),
     "other bytes": Server(says(OK + LENGTH, bytes(len(BODY))), LockError),
     "packed although not asked": Server(
@@ -279,10 +279,10 @@ def serving(server: Server, speaks_tls: bool) -> Iterator[_Serving]:
 def cases(random: Random) -> Sequence[Case]:
     rows = [Case(name, partial(_attempt, server, name)) for name, server in SERVERS.items()]
     silent = (name for name in SERVERS if name.startswith(("says nothing", "2 bytes", "half a body")))
-    return [*rows, *(Case(f"stopped: {name}", partial(_stopped, SERVERS[name])) for name in silent)]
+    return [*rows, *(Case(f"stopped: {name}", partial(_interrupt, SERVERS[name])) for name in silent)]
 
 
-def _fetched(server: Server, url: str, folder: Path, stopper: Stopper) -> type[Stop] | None:
+def _fetch(server: Server, url: str, folder: Path, stopper: Stopper) -> type[Stop] | None:
     if server.tls and server.trusted:
         os.environ["SSL_CERT_FILE"] = str(_certificate() / "cert")
     try:
@@ -297,7 +297,7 @@ def _fetched(server: Server, url: str, folder: Path, stopper: Stopper) -> type[S
 def _attempt(server: Server, name: str, folder: Path) -> str:
     with serving(server, server.tls or "noise instead of TLS" in name) as there:
         began = time.monotonic()
-        came_to = _fetched(server, there.url, folder, Stopper())
+        came_to = _fetch(server, there.url, folder, Stopper())
         took = time.monotonic() - began
     if took > SOON:
         return f"it took {took:.1f} s"
@@ -309,14 +309,14 @@ def _attempt(server: Server, name: str, folder: Path) -> str:
     return ""
 
 
-def _stopped(server: Server, folder: Path) -> str:
+def _interrupt(server: Server, folder: Path) -> str:
     """A signal while the server keeps the download waiting."""
     stopper = Stopper()
     with serving(server, server.tls) as there:
         timer = threading.Timer(0.3, stopper.set, (2,))
         began = time.monotonic()
         timer.start()
-        came_to = _fetched(server, there.url, folder, stopper)
+        came_to = _fetch(server, there.url, folder, stopper)
         took = time.monotonic() - began - 0.3
         timer.join()
     if came_to is not Interruption or took > 1.5:

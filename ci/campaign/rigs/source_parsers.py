@@ -194,7 +194,7 @@ def _headers(text: str, folder: Path) -> object:
     answer = HTTPResponse(Line())  # type: ignore[arg-type]
     try:
         answer.begin()
-        return http._promised(answer, 1000, 1 << 20)
+        return http._promised_range(answer, 1000, 1 << 20)
     finally:
         answer.close()
 

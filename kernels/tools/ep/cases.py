@@ -373,7 +373,7 @@ MAKERS: dict[str, Make] = {
 def _multi_head(rng: np.random.Generator, dtype: str, shape: multi_head_cases.MultiHeadShape | None = None) -> RandomCase:
     """com.microsoft's, the kernels' own cases of it; `shape` one of those that are not drawn."""
     case = multi_head_cases.make(rng, shape or multi_head_cases.any_shape(rng), np.dtype(dtype).type)
-    return RandomCase(case.op, dtype, list(case.inputs.values()), [case.expected.astype(dtype)], dict(case.attributes), domain="com.microsoft", name=case.name)
+    return RandomCase(case.op, dtype, list(case.inputs.values()), [case.expected_values.astype(dtype)], dict(case.attributes), domain="com.microsoft", name=case.name)
 
 
 MAKERS["MultiHeadAttention"] = _multi_head

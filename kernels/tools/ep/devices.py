@@ -116,13 +116,13 @@ def memory(devices: list[ort.OrtEpDevice]) -> str:
         print("devices: their memory is not compared, torch is not installed")
         return ""
 
-    def used() -> list[int]:
+    def used_memory() -> list[int]:
         return [total - free for free, total in map(torch.cuda.mem_get_info, range(len(devices)))]
 
-    before = used()
+    before = used_memory()
     session = open_session(models.model("bert-base", "float32"), devices[-1])
     session.run(None, models.feeds("bert-base", "float32", batch=1, sequence=16))
-    grown = [after - was for after, was in zip(used(), before, strict=True)]
+    grown = [after - was for after, was in zip(used_memory(), before, strict=True)]
     least = 100 << 20  # a quarter of the weights
     if grown[-1] < least or max(grown[:-1]) > least // 10:
         return f"bytes taken, by device: {grown}"

@@ -65,7 +65,7 @@ def _cpu(model: onnx.ModelProto) -> ort.InferenceSession:
     return ort.InferenceSession(model.SerializeToString(), settings, providers=["CPUExecutionProvider"])
 
 
-def _widened(drawn: Example) -> Example:
+def _widen(drawn: Example) -> Example:
     """The same values in types that the CPU provider has more kernels for."""
     wide = [None if v is None else v.astype(WIDE.get(v.dtype.name, v.dtype)) for v in drawn.inputs]
     return Example(wide, drawn.attributes, drawn.outputs)
@@ -74,7 +74,7 @@ def _widened(drawn: Example) -> Example:
 def _answers(entry: Entry, schema: Schema, drawn: Example) -> Iterator[tuple[str, list[Array]]]:
     """ONNX's reference, the CPU provider, and it in wider types: whichever of them answer."""
     model, feeds = _model(entry, schema, drawn)
-    wide, wide_feeds = _model(entry, schema, _widened(drawn))
+    wide, wide_feeds = _model(entry, schema, _widen(drawn))
     for who, ask in (
         ("ONNX's reference", lambda: ReferenceEvaluator(model).run(None, feeds)),
         ("the CPU provider", lambda: _cpu(model).run(None, feeds)),

@@ -122,7 +122,7 @@ def _fusion_graphs() -> Iterator[tuple[str, Callable[[GraphBuilder], str]]]:
     )
     for shape in ((2, 1, 6, 6), (2, 1, 1, 6)):
         yield f"attention, mask of finfo.min {shape}", lambda s, m=shape: attention(s, s.graph_input("x", 2, 6, 24), "x", _least(s, *m), True)
-    yield "attention, rows without a key", lambda s: attention(s, s.graph_input("x", 2, 6, 24), "x", _closed(s, 2, 1, 6, 6), True)
+    yield "attention, rows without a key", lambda s: attention(s, s.graph_input("x", 2, 6, 24), "x", _closed_rows(s, 2, 1, 6, 6), True)
     yield "conv smaller than its residual, relu", lambda s: s.op(
         "Relu", s.op("Add", _conv(s, s.graph_input("x", 1, 8, 9, 9), 8, 16), s.graph_input("r", 3, 16, 9, 9))
     )
@@ -142,7 +142,7 @@ def _fusion_graphs() -> Iterator[tuple[str, Callable[[GraphBuilder], str]]]:
         s, s.op("Add", _conv(s, s.graph_input("x", 2, 8, 9, 9), 8, 16), s.graph_input("r", 2, 16, 1, 9)), swap=True
     )
     yield "conv, sigmoid of it times something else", lambda s: s.op("Mul", s.op("Sigmoid", _conv(s, s.graph_input("x", 2, 8, 9, 9), 8, 16)), s.graph_input("r", 2, 16, 9, 9))
-    yield "conv, relu, batch normalization, pools", _pooled
+    yield "conv, relu, batch normalization, pools", _pools
     yield "conv, concat with max pool", _inception
     yield "1-D conv, relu", lambda s: s.op("Relu", s.op("Conv", s.graph_input("x", 2, 4, 11), s.weight(6, 4, 3), s.weight(6), pads=[1, 1]))
 
@@ -156,7 +156,7 @@ def _least(s: GraphBuilder, *shape: int) -> str:
     return "m"
 
 
-def _closed(s: GraphBuilder, *shape: int) -> str:
+def _closed_rows(s: GraphBuilder, *shape: int) -> str:
     """A mask of -inf, in some rows at every key: the Softmax of such a row is NaN."""
     s.graph_input("m", *shape)
     s.inputs["m"][s.inputs["m"] > 0] = -np.inf
@@ -196,7 +196,7 @@ def _conv(s: GraphBuilder, x: str, inside: int, outside: int) -> str:
     return s.op("Conv", x, s.weight(outside, inside, 3, 3), s.weight(outside), pads=[1] * 4)
 
 
-def _pooled(s: GraphBuilder) -> str:
+def _pools(s: GraphBuilder) -> str:
     x = s.op("Relu", _conv(s, s.graph_input("x", 2, 8, 9, 9), 8, 16))
     variance = s.constant(np.abs(s.rng.standard_normal(16)).astype(np.float32) + np.float32(0.1))
     x = s.op("BatchNormalization", x, s.weight(16), s.weight(16), s.weight(16), variance)
@@ -257,7 +257,7 @@ def graphs() -> Iterator[tuple[str, onnx.ModelProto, dict[str, Array]]]:
         s.outputs = [attention(s, s.graph_input("x", 2, 72, 24), "x", s.graph_input("m", *shape) if shape else None, True)]
         yield f"float16 self attention, mask {shape}", s.model(), s.inputs
     s = GraphBuilder(dtype=np.float16)
-    s.outputs = [attention(s, s.graph_input("x", 2, 72, 24), "x", _closed(s, 2, 1, 72, 72), True)]
+    s.outputs = [attention(s, s.graph_input("x", 2, 72, 24), "x", _closed_rows(s, 2, 1, 72, 72), True)]
     yield "float16 attention, rows without a key", s.model(), s.inputs
     for shape in ((2, 1, 72, 72), (2, 1, 1, 72)):
         s = GraphBuilder(dtype=np.float16)

@@ -32,7 +32,7 @@ def _deviation(what: str, *releases: str) -> dict[str, str]:
     return dict.fromkeys(releases or ("1.30", "1.31", "1.32"), what)
 
 
-def _fixed(what: str) -> dict[str, str]:
+def _older_deviation(what: str) -> dict[str, str]:
     """What 1.32 no longer does."""
     return _deviation(what, "1.30", "1.31")
 
@@ -41,11 +41,11 @@ def _products() -> Iterator[Edge]:
     for beta, shape in ((0.5, (3,)), (2.0, (2, 1)), (0.5, (2, 3)), (-1.0, ())):
         c = floats(*shape)
         wanted = [np.broadcast_to(np.float32(beta) * c, (2, 3))]
-        yield one("Gemm", floats(2, 0), floats(0, 3), c, beta=beta, ruling=Ruling(wanted, GEMM, _fixed("leaves beta out where K is 0")))
+        yield one("Gemm", floats(2, 0), floats(0, 3), c, beta=beta, ruling=Ruling(wanted, GEMM, _older_deviation("leaves beta out where K is 0")))
     for a, b, astray in (
-        ((4, 1, 2, 0), (5, 0, 3), _fixed("leaves an axis of the batch unbroadcast where K is 0")),
+        ((4, 1, 2, 0), (5, 0, 3), _older_deviation("leaves an axis of the batch unbroadcast where K is 0")),
         ((2, 0), (0,), {"1.31": "leaves the answer as it found the memory"}),
-        ((2, 3), (0, 3, 4), _fixed("refuses an empty batch on one side")),
+        ((2, 3), (0, 3, 4), _older_deviation("refuses an empty batch on one side")),
     ):
         x, y = floats(*a), floats(*b)
         yield one("MatMul", x, y, ruling=Ruling([np.matmul(x, y)], MATMUL, astray))
@@ -89,7 +89,7 @@ def _attentions() -> Iterator[Edge]:
     yield _attention("no keys", {"q": q, "k": none, "v": none}, np.zeros_like(q), NO_KEY, "refuses", opset=24)
     yield _attention("no queries", {"q": none, "k": k, "v": v}, none, "Attention: Y has q_sequence_length rows", "refuses")
     q, k = floats(2, 0, 5, 8), floats(2, 0, 3, 8)
-    ends = _fixed("divides by zero, which ends the process") | {"1.32": "refuses (asked apart from these checks)"}
+    ends = _older_deviation("divides by zero, which ends the process") | {"1.32": "refuses (asked apart from these checks)"}
     yield _attention("no heads", {"q": q, "k": k, "v": k}, q, "Attention: Y has q_num_heads heads", ends, fatal=True)
 
 

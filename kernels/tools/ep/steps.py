@@ -11,7 +11,7 @@ from tools.ep.session import open_session, parts
 SIZES = {"resnet50": {"batch": 2}, "bert-base": {"batch": 2, "sequence": 16}}
 
 
-def known(name: str, dtype: str) -> onnx.ModelProto:
+def model_with_extents(name: str, dtype: str) -> onnx.ModelProto:
     """The model with each input's extents written out, as exporters do that are not told otherwise."""
     model = onnx.ModelProto()
     model.CopyFrom(models.model(name, dtype))
@@ -33,6 +33,6 @@ def run(device: ort.OrtEpDevice, dtypes: list[str]) -> list[tuple[str, tuple[int
     rows = []
     for name in SIZES:
         for dtype in dtypes:
-            symbols, extents = step_counts(models.model(name, dtype), device), step_counts(known(name, dtype), device)
+            symbols, extents = step_counts(models.model(name, dtype), device), step_counts(model_with_extents(name, dtype), device)
             rows.append((f"{name} {dtype}", symbols, extents, extents[0] != symbols[0] or extents[1] > symbols[1]))
     return rows

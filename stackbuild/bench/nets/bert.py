@@ -9,7 +9,7 @@ WIDTH, HEADS, LAYERS, VOCABULARY, POSITIONS = 768, 12, 12, 30522, 512
 EPSILON = 1e-12
 
 
-def _embedded(g: Graph, ids: str, types: str) -> str:
+def _embedding(g: Graph, ids: str, types: str) -> str:
     words = g.op("Gather", g.weight((VOCABULARY, WIDTH), 0.05), ids, axis=0)
     table = g.weight((POSITIONS, WIDTH), 0.05)
     length = g.op("Gather", g.op("Shape", ids), g.constant(1), axis=0)
@@ -20,7 +20,7 @@ def _embedded(g: Graph, ids: str, types: str) -> str:
     return g.layer_norm(g.op("Add", g.op("Add", words, kinds), where), WIDTH, EPSILON)
 
 
-def _masked(g: Graph, mask: str) -> str:
+def _attention_mask(g: Graph, mask: str) -> str:
     """0 where a token counts, a large negative number where it does not, for (batch, heads, tokens, tokens)."""
     wide = g.op("Unsqueeze", g.op("Unsqueeze", mask, g.constant([1])), g.constant([2]))
     dtype = {"float32": 1, "float16": 10}[g.dtype]
@@ -42,7 +42,7 @@ def _write(g: Graph) -> None:
     ids, mask, types = (
         g.input(n, ("batch", "sequence"), "int64") for n in ("input_ids", "attention_mask", "token_type_ids")
     )
-    x, blind = _embedded(g, ids, types), _masked(g, mask)
+    x, blind = _embedding(g, ids, types), _attention_mask(g, mask)
     for _ in range(LAYERS):
         x = g.layer_norm(g.op("Add", _attention(g, x, blind), x), WIDTH, EPSILON)
         inner = g.gelu(g.linear(x, WIDTH, 4 * WIDTH))

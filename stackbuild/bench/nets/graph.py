@@ -70,14 +70,14 @@ class Graph:
         spread = math.sqrt(2.0 / max(1, fan)) if scale is None else scale
         self.parameters += math.prod(shape)
         seed = zlib.crc32(f"{self.name}/{len(self._weights)}".encode())
-        return self._initialiser(lambda: self._drawn(seed, tuple(shape), spread, mean))
+        return self._initialiser(lambda: self._random_array(seed, tuple(shape), spread, mean))
 
     def constant(self, value: Numbers, dtype: str = "") -> str:
         """An initialiser that is not counted as a parameter: a float has the graph's dtype, all else is int64."""
         kind = dtype or (self.dtype if isinstance(value, float) else "int64")
         return self._initialiser(lambda: np.asarray(value, kind))
 
-    def _drawn(self, seed: int, shape: tuple[int, ...], spread: float, mean: float) -> NDArray[np.generic]:
+    def _random_array(self, seed: int, shape: tuple[int, ...], spread: float, mean: float) -> NDArray[np.generic]:
         drawn = np.random.default_rng(seed).standard_normal(shape, np.float32)
         return (drawn * np.float32(spread) + np.float32(mean)).astype(self.dtype)
 

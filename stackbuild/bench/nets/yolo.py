@@ -39,7 +39,7 @@ def _sppf(g: Graph, x: str, width: int) -> str:
     return _conv(g, g.op("Concat", *pools, axis=1), 2 * width, width, 1)
 
 
-def _doubled(g: Graph, x: str) -> str:
+def _upsample(g: Graph, x: str) -> str:
     scales = g.constant([1, 1, 2, 2], "float32")
     return g.op(
         "Resize", x, "", scales, mode="nearest", nearest_mode="floor", coordinate_transformation_mode="asymmetric"
@@ -69,9 +69,9 @@ def _write(g: Graph) -> None:
     p4 = x = _c3(g, _conv(g, x, 128, 256, 3, 2), 256, 256, 3)
     x = _sppf(g, _c3(g, _conv(g, x, 256, 512, 3, 2), 512, 512, 1), 512)
     top = _conv(g, x, 512, 256, 1)
-    x = _c3(g, g.op("Concat", _doubled(g, top), p4, axis=1), 512, 256, 1, shortcut=False)
+    x = _c3(g, g.op("Concat", _upsample(g, top), p4, axis=1), 512, 256, 1, shortcut=False)
     middle = _conv(g, x, 256, 128, 1)
-    small = _c3(g, g.op("Concat", _doubled(g, middle), p3, axis=1), 256, 128, 1, shortcut=False)
+    small = _c3(g, g.op("Concat", _upsample(g, middle), p3, axis=1), 256, 128, 1, shortcut=False)
     x = g.op("Concat", _conv(g, small, 128, 128, 3, 2), middle, axis=1)
     medium = _c3(g, x, 256, 256, 1, shortcut=False)
     x = g.op("Concat", _conv(g, medium, 256, 256, 3, 2), top, axis=1)

@@ -35,14 +35,14 @@ def postfix_start(code: str, end: int) -> int | None:
         start = _word_start(code, at)
         if start == at or code[start:at] in _KEYWORDS:
             return None
-        begins = _chained(code, start)
+        begins = _qualifier_end(code, start)
         if begins is None or begins[1]:
             return start if begins is None else begins[0]
         at = begins[0]
     return None
 
 
-def _chained(code: str, start: int) -> tuple[int, bool] | None:
+def _qualifier_end(code: str, start: int) -> tuple[int, bool] | None:
     """What a name hangs on by `::`, `.` or `->`: the offset where that ends, or (offset, True) of a global `::`."""
     before = back_space(code, start)
     if code.endswith("template", 0, before) and not is_name_char(code[before - 9 : before - 8]):

@@ -30,7 +30,9 @@ class Newlines:
         """Edits of `text` as edits of the original; new lines end as most lines of it do."""
         if not self._any:
             return list(edits)
-        return [replace(e, start=self._out(e.start), end=self._out(e.end), text=self._ended(e.text)) for e in edits]
+        return [
+            replace(e, start=self._out(e.start), end=self._out(e.end), text=self._with_line_ends(e.text)) for e in edits
+        ]
 
     def inwards(self, edits: Iterable[Edit]) -> list[Edit]:
         """Edits of the original as edits of `text`."""
@@ -46,5 +48,5 @@ class Newlines:
     def _out(self, at: int) -> int:
         return at + bisect_left(self._at, at)
 
-    def _ended(self, text: str) -> str:
+    def _with_line_ends(self, text: str) -> str:
         return text.replace("\n", CRLF) if self._most else text

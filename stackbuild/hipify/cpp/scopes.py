@@ -69,15 +69,15 @@ class Scopes:
         self._kinds: dict[int, _Kind] = {}
         self._inside: dict[_Asks, dict[int, bool]] = {}
 
-    def declared(self, name: str, places: list[int]) -> list[Declaration]:
+    def declarations(self, name: str, places: list[int]) -> list[Declaration]:
         """The declarations of `name`, which stands at `places`, in scopes of their own."""
         scoped = (self._scope(at) for at in places if self._may_declare(at, at + len(name)))
         declarations = [declaration for declaration in scoped if declaration is not None]
         spaces = {declaration.space for declaration in declarations}
-        used = (self._used(at, spaces) for at in places) if name in self._using_names else ()
+        used = (self._using_declaration(at, spaces) for at in places) if name in self._using_names else ()
         return declarations + [declaration for declaration in used if declaration is not None]
 
-    def defined(self, name: str, places: list[int]) -> list[Declaration]:
+    def definitions(self, name: str, places: list[int]) -> list[Declaration]:
         """The definitions of `name`, which stands at `places`, as a function of the program: outside of named scopes."""
         definitions = [
             (at, body)
@@ -181,7 +181,7 @@ class Scopes:
     def _has_extern(self) -> bool:
         return _ANY_EXTERN.search(self._code) is not None
 
-    def _used(self, at: int, spaces: set[str]) -> Declaration | None:
+    def _using_declaration(self, at: int, spaces: set[str]) -> Declaration | None:
         """`using other::name;`: the rest of the scope that it stands in, unless the text declares that name itself."""
         before = qualifier(self._code, at)
         if before in ("", "::", ".", "->") or not _USING.search(self._code, max(0, at - 200), at):

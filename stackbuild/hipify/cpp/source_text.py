@@ -65,7 +65,7 @@ class View:
         return words(self.code)
 
     @cached_property
-    def listed(self) -> str:
+    def word_lines(self) -> str:
         """All `words`, each after a newline: letters that stand in the code stand in this, which is far shorter."""
         return "\n" + "\n".join(self.words)
 
@@ -73,11 +73,11 @@ class View:
         """The words that have any of some parts, which are words' parts themselves."""
         words: set[str] = set()
         for part in parts:
-            at = self.listed.find(part)
+            at = self.word_lines.find(part)
             while at >= 0:
-                start, end = self.listed.rfind("\n", 0, at) + 1, self.listed.find("\n", at)
-                words.add(self.listed[start : end if end >= 0 else None])
-                at = self.listed.find(part, end) if end >= 0 else -1
+                start, end = self.word_lines.rfind("\n", 0, at) + 1, self.word_lines.find("\n", at)
+                words.add(self.word_lines[start : end if end >= 0 else None])
+                at = self.word_lines.find(part, end) if end >= 0 else -1
         return words
 
     @cached_property
@@ -134,7 +134,7 @@ class View:
         return Braces(self.code)
 
     @cached_property
-    def _hidden(self) -> dict[str, list[Declaration]]:
+    def _hidden_names(self) -> dict[str, list[Declaration]]:
         return {}
 
     def places(self, name: str) -> list[int]:
@@ -170,25 +170,25 @@ class View:
 
     def _find_own(self, name: str) -> list[int]:
         places = self.places(name)
-        if name in self.cuda_names and (hidden := self.hidden(name)):
+        if name in self.cuda_names and (hidden := self.hidden_declarations(name)):
             own = [d for d in hidden if d.is_global]
             anyones = set(_outside(places, hidden))
             outside = set(_outside(places, own)) if own else set(places)
             places = [at for at in places if at in (outside if self._is_global(at) else anyones)]
         return [at for at in places if not self.foreign(at)]
 
-    def hidden(self, name: str) -> list[Declaration]:
+    def hidden_declarations(self, name: str) -> list[Declaration]:
         """The declarations of a CUDA name as something else, which hide CUDA's in their scopes."""
-        if name not in self._hidden:
+        if name not in self._hidden_names:
             places = self.places(name)
-            self._hidden[name] = self._scopes.declared(name, places)
+            self._hidden_names[name] = self._scopes.declarations(name, places)
             if name in self.renamed_names:
-                self._hidden[name] += self._scopes.defined(name, places)
-        return self._hidden[name]
+                self._hidden_names[name] += self._scopes.definitions(name, places)
+        return self._hidden_names[name]
 
-    def defined(self, name: str) -> list[Declaration]:
+    def definitions(self, name: str) -> list[Declaration]:
         """The definitions of a name as a function of the program itself."""
-        return self._scopes.defined(name, self.places(name))
+        return self._scopes.definitions(name, self.places(name))
 
     def in_space(self, at: int) -> bool:
         """Whether an offset is inside a named namespace."""
@@ -221,7 +221,9 @@ class View:
         name = NAME.match(self.code, at)
         if name is None or not (name.group() in self.cuda_names or name.group() in self.ruled_names):
             return False
-        return (space, name.group()) in self.tree.members or any(d.space == space for d in self.hidden(name.group()))
+        return (space, name.group()) in self.tree.members or any(
+            d.space == space for d in self.hidden_declarations(name.group())
+        )
 
     @cached_property
     def _aliases(self) -> frozenset[str]:

@@ -72,7 +72,7 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
         *(check(view) for check in _CHECKS),
     ):
         if _ONLY_WITH.get(rule, lanes_of[0]) not in lanes_of or (
-            rule == "LINT-DEVICE-NAME" and _supplied(lookups, words[0])
+            rule == "LINT-DEVICE-NAME" and _is_supplied(lookups, words[0])
         ):
             continue
         if rule == "LINT-BF16-STRUCT" and (
@@ -101,7 +101,7 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
             continue
         entry = WARNINGS[rule]
         severity, fix = entry.severity, entry.fix.format(*words) if "{" in entry.fix else entry.fix
-        if rule == "LINT-CUDA-VERSION" and _supplied(lookups, words[0]):
+        if rule == "LINT-CUDA-VERSION" and _is_supplied(lookups, words[0]):
             severity, fix = Severity.NOTE, "see that the branch is meant for the number that a support header gives it"
         if rule in _EACH_USE:
             name = (rule,) if rule == "LINT-WMMA" else (rule, *words)
@@ -124,7 +124,7 @@ def _is_ruled(view: View, lookups: Lookups, name: str) -> bool:
     )
 
 
-def _supplied(lookups: Lookups, name: str) -> bool:
+def _is_supplied(lookups: Lookups, name: str) -> bool:
     """Whether HIPIFY's tables or a support header have a name."""
     return name in lookups.known_names or any(name in names for names in lookups.names_by_shim.values())
 

@@ -136,7 +136,7 @@ def _taker(view: View, at: int, end: int) -> tuple[str, str] | None:
         if sign == ",":
             return _argument(code, at) or _statement(code, at, left)
         if sign == "{":
-            taken_by = _braced(code, start - 1)
+            taken_by = _brace_initializer(code, start - 1)
             if taken_by is not None:
                 return taken_by
         return _statement(code, at, left)
@@ -207,7 +207,7 @@ def _argument(code: str, at: int) -> tuple[str, str] | None:
     return (f"parameter of {name.group()}", "") if types.of_parameter(code, name.group(), number) == "narrow" else None
 
 
-def _braced(code: str, brace: int) -> tuple[str, str] | None:
+def _brace_initializer(code: str, brace: int) -> tuple[str, str] | None:
     """What a value in a list's braces is given to: `uint32_t m{…}`, `unsigned m = {…}`, `unsigned{…}`."""
     before = back_space(code, brace)
     if code.endswith("=", 0, before):
@@ -258,7 +258,7 @@ def _uses(view: View, at: int, name: str, source: str) -> Iterator[LintMatch]:
 def lane_masks(view: View) -> Iterator[LintMatch]:
     """Masks of lanes made by shifting 32-bit numbers by a lane or by the warp's size: `(1u << lane) - 1`."""
     code = view.code_with_types
-    if not any(sign in view.listed for sign in _LANES):
+    if not any(sign in view.word_lines for sign in _LANES):
         return
     for at in sorted(_shifts(code)):
         before = back_space(code, at)

@@ -87,7 +87,7 @@ def textures(view: View) -> Iterator[LintMatch]:
     if not view.words.isdisjoint(("texture", "surface")):
         for match in _TEXTURE.finditer(view.code):
             yield match.start(), "LINT-TEXTURE-REFERENCE", (match.group(2),)
-    if "\ntex" not in view.listed and "\nsurf" not in view.listed:
+    if "\ntex" not in view.word_lines and "\nsurf" not in view.word_lines:
         return
     for name in sorted(w for w in view.words if w.startswith(("tex", "surf")) and _FETCH.fullmatch(w)):
         for at in view.own(name):
@@ -105,7 +105,7 @@ def launch_bounds(view: View) -> Iterator[LintMatch]:
 
 def arch_guards(view: View) -> Iterator[LintMatch]:
     """What asks for NVIDIA's architecture and not for HIP as well: directives, conditions, macros."""
-    if "__CUDA_ARCH" in view.listed:
+    if "__CUDA_ARCH" in view.word_lines:
         reported: set[int] = set()
         for name in sorted(w for w in view.words if w.startswith("__CUDA_ARCH")):
             end = 0

@@ -84,7 +84,7 @@ def groups(view: View) -> Iterator[LintMatch]:
 
 def brain_floats(view: View) -> Iterator[LintMatch]:
     """Shuffles of bfloat16 values, by the nearest declaration before them."""
-    if "__shfl" not in view.listed or view.words.isdisjoint(BRAIN_FLOATS):
+    if "__shfl" not in view.word_lines or view.words.isdisjoint(BRAIN_FLOATS):
         return
     for name in sorted(w for w in view.words if w.startswith("__shfl") and _SHUFFLE.fullmatch(w)):
         for at in view.own(name):

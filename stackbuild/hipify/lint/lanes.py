@@ -72,7 +72,7 @@ def lane_arithmetic(view: View) -> Iterator[LintMatch]:
     for match in sorted((m for sign in signs for m in _by_32(code, sign)), key=re.Match.start):
         if before := _LANE.search(code, max(0, match.start() - 40), match.start()):
             yield before.start(), "LINT-LANE-ARITHMETIC", (" ".join(code[before.start() : match.end()].split()),)
-    if not view.numbers.isdisjoint(LAST) and ("lane" in view.listed or "Lane" in view.listed):
+    if not view.numbers.isdisjoint(LAST) and ("lane" in view.word_lines or "Lane" in view.word_lines):
         for match in _LAST_LANE.finditer(code):
             word = _WORD_BEFORE.search(code, max(0, match.start() - 40), match.start())
             if word and means_lane(word[1]):

@@ -84,14 +84,16 @@ def matrices(view: View) -> Iterator[LintMatch]:
     if "rocwmma" not in view.words and not view.words.isdisjoint(("wmma", "nvcuda")):
         for match in _WMMA.finditer(view.code):
             yield match.start(), "LINT-WMMA", (match.group().replace(" ", ""),)
-    for name in sorted(w for w in view.words if w[:2] == "__" and _MMA.fullmatch(w)) if "mma_" in view.listed else ():
+    for name in (
+        sorted(w for w in view.words if w[:2] == "__" and _MMA.fullmatch(w)) if "mma_" in view.word_lines else ()
+    ):
         for at in view.own(name):
             yield at, "LINT-WMMA", (name,)
 
 
 def libcuxx(view: View) -> Iterator[LintMatch]:
     """libcu++'s names, wherever they stand as `cuda::…` and the project has no namespace of that name."""
-    if "cuda" not in view.words or (view.words.isdisjoint(LIBCUXX) and "\nthread_scope_" not in view.listed):
+    if "cuda" not in view.words or (view.words.isdisjoint(LIBCUXX) and "\nthread_scope_" not in view.word_lines):
         return
     own: bool | None = None
     for match in _CUDA.finditer(view.code):  # begins with a literal: the search skips to it
@@ -121,7 +123,7 @@ def asynchronous(view: View) -> Iterator[LintMatch]:
 
 def graphs(view: View) -> Iterator[LintMatch]:
     """Calls of graphs and stream capture, each name where it is first called."""
-    if "Graph" not in view.listed and "Captur" not in view.listed:
+    if "Graph" not in view.word_lines and "Captur" not in view.word_lines:
         return
     for name in sorted(w for w in view.words if w.startswith("cu") and _GRAPH.fullmatch(w) and not w.endswith("_t")):
         called = [at for at in view.own(name) if view.code.startswith("(", skip_space(view.code, at + len(name)))]

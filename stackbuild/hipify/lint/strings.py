@@ -25,7 +25,7 @@ _LOOKS = (
 
 def run_time_names(view: View) -> Iterator[LintMatch]:
     """Strings that name what only CUDA has at run time."""
-    text, listed = view.text, view.listed
+    text, listed = view.text, view.word_lines
     for parts, pattern, fix in _LOOKS:
         if any(part in listed for part in parts):
             for match in pattern.finditer(text):

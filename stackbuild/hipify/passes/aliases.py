@@ -89,7 +89,7 @@ def uses(view: View, functions: Collection[str]) -> Iterator[Use]:
             parsed = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
             if parsed is not None and not view.is_defined_at(at):
                 for route in sorted(routes_of, key=repr):
-                    yield from _used(view, functions, route, (at, end), open_at, parsed, means)
+                    yield from _uses_of_route(view, functions, route, (at, end), open_at, parsed, means)
 
 
 def routing_macros(macros: list[Macro], functions: frozenset[str]) -> list[Macro]:
@@ -98,7 +98,7 @@ def routing_macros(macros: list[Macro], functions: frozenset[str]) -> list[Macro
     return [macro for macro in macros if macro.name in routes]
 
 
-def _used(
+def _uses_of_route(
     view: View,
     functions: Collection[str],
     route: _Route,
@@ -134,7 +134,7 @@ def _routes(macros: list[Macro], functions: frozenset[str]) -> dict[str, set[_Ro
     for _ in range(_DEEP):
         before = sum(map(len, routes.values()))
         for macro in own:
-            for route in [*_through(macro, functions, routes), *_named(macro, routes)]:
+            for route in [*_through(macro, functions, routes), *_named_routes(macro, routes)]:
                 routes.setdefault(macro.name, set()).add(route)
         if sum(map(len, routes.values())) == before:
             break
@@ -156,7 +156,7 @@ def _through(macro: Macro, functions: frozenset[str], routes: dict[str, set[_Rou
                     yield _Route(route.function, route.first + len(values) - 1 - route.gives, len(macro.parameters))
 
 
-def _named(macro: Macro, routes: dict[str, set[_Route]]) -> Iterator[_Route]:
+def _named_routes(macro: Macro, routes: dict[str, set[_Route]]) -> Iterator[_Route]:
     """The routes from a macro to whatever function its user names."""
     parameters = macro.parameters or ()
     for number, name in enumerate(parameters):

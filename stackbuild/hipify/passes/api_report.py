@@ -120,8 +120,8 @@ def report(view: View, lookups: Lookups, present: Iterable[str], ruled_names: fr
     for name in present:
         for issue in lookups.issues.get(name, ()):
             issue_findings = list(_issue_findings(view, lookups, name, issue))
-            findings += [_eased(f) for f in issue_findings] if name in ruled_names else issue_findings
-    findings += _generated(view)
+            findings += [_lower_severity(f) for f in issue_findings] if name in ruled_names else issue_findings
+    findings += _generated_names(view)
     findings += _headers(view, lookups)
     return findings
 
@@ -149,7 +149,7 @@ def _issue_findings(view: View, lookups: Lookups, name: str, issue: ApiIssue) ->
 _CONDITION_FIX = "see that the branch without it is meant for HIP: what is not defined is not an error in a condition"
 
 
-def _eased(finding: Finding) -> Finding:
+def _lower_severity(finding: Finding) -> Finding:
     fix = "nothing: a rule replaces it or a support header defines it"
     return replace(finding, severity=Severity.NOTE, fix=fix)
 
@@ -161,7 +161,7 @@ def unknown(view: View, lookups: Lookups, ruled_names: frozenset[str]) -> tuple[
     """
     looks_alike = [
         word
-        for word in _STARTED.findall(view.listed)
+        for word in _STARTED.findall(view.word_lines)
         if word not in lookups.known_names and word not in ruled_names and _is_like(word, lookups)
     ]
     own = own_names.declared_names(view, looks_alike)
@@ -229,7 +229,7 @@ def _of_device(view: View, word: str) -> Iterator[Finding]:
             )
 
 
-def _generated(view: View) -> Iterator[Finding]:
+def _generated_names(view: View) -> Iterator[Finding]:
     """Names that the preprocessor puts together: `cuda##name`."""
     if "##" not in view.code:
         return
@@ -243,13 +243,13 @@ def _generated(view: View) -> Iterator[Finding]:
             "write the names out, or add a rule for the macro",
         )
     if not view.words.isdisjoint(_STEMS):
-        yield from _joined(view)
+        yield from _joined_names(view)
 
 
 _NOT_WHOLE = "the name is in no place whole, so nothing converts it: the HIP text still asks for CUDA's"
 
 
-def _joined(view: View) -> Iterator[Finding]:
+def _joined_names(view: View) -> Iterator[Finding]:
     """Uses of macros that join their arguments, with a beginning of CUDA's names: `CAT(cuda, Free)`."""
     for macro in _JOINS.finditer(view.code):
         if macro[3] not in (word.strip() for word in macro[2].split(",")):

@@ -29,12 +29,12 @@ class NewList:
 def new_list(view: View, region: Span, spans: list[Span], template: str, by: str) -> NewList:
     """The list for a call whose arguments have these spans, between the brackets of `region`."""
     bounds = [region[0], *(view.code.index(",", end) + 1 for _, end in spans[:-1]), region[1] + 1]
-    wide = [_trimmed(view.text, bounds[i], bounds[i + 1] - 1) for i in range(len(spans))]
+    wide = [_trim(view.text, bounds[i], bounds[i + 1] - 1) for i in range(len(spans))]
     ends = frozenset(i for i, (_, end) in enumerate(wide) if _in_line_comment(view, end))
     return NewList(region, tuple(wide), ends, template, by)
 
 
-def _trimmed(text: str, start: int, end: int) -> Span:
+def _trim(text: str, start: int, end: int) -> Span:
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():

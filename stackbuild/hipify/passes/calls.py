@@ -49,7 +49,7 @@ def by_rules(view: View, lookups: Lookups) -> Calls:
         asked_at: set[int] = set()
         for name in rule.match:
             for at in view.own(name) if name in present else ():
-                _named(view, rule, (at, at + len(name)), calls, bool(by_alias.get(name)), passed)
+                _check_names(view, rule, (at, at + len(name)), calls, bool(by_alias.get(name)), passed)
             for use in by_alias.get(name, ()):
                 if use.open_at not in asked_at:  # one name for several functions of a rule
                     asked_at.add(use.open_at)
@@ -60,7 +60,7 @@ def by_rules(view: View, lookups: Lookups) -> Calls:
 _NONE: frozenset[str] = frozenset()
 
 
-def _named(view: View, rule: ConversionRule, name: Span, calls: Calls, has_alias: bool, passed: set[int]) -> None:
+def _check_names(view: View, rule: ConversionRule, name: Span, calls: Calls, has_alias: bool, passed: set[int]) -> None:
     """What one rule asks where its function is named: nothing where it is declared or has another number of arguments."""
     open_at = after_template(view.code, name[1])
     function = view.text[slice(*name)]
@@ -69,11 +69,11 @@ def _named(view: View, rule: ConversionRule, name: Span, calls: Calls, has_alias
         stands_for = macro is not None and macro.bare == function
         has_alias = has_alias or (macro is not None and macro.name in view.tree.macro_names)
         if (rule.moves or rule.by_hand) and name[0] not in passed and (not stands_for or not has_alias):
-            calls.findings.append(_uncalled(view, function, name[0]))
+            calls.findings.append(_uncalled_finding(view, function, name[0]))
         return
     parsed = arguments(view.code, open_at)
     if parsed is None:
-        calls.findings.append(_unbalanced(view, function, name[0]))
+        calls.findings.append(_unbalanced_finding(view, function, name[0]))
     elif not declares(view, name[0], parsed[0]):
         use = Use(function, name, open_at, parsed[1], parsed[0], 0, 0, name, frozenset((function,)))
         _one(view, rule, use, calls, has_alias)
@@ -86,7 +86,7 @@ def _one(view: View, rule: ConversionRule, use: Use, calls: Calls, has_alias: bo
     if (line := _DIRECTIVE.search(view.code, use.open_at, use.close_at)) is not None:
         spans = [span for span in spans if span[1] <= line.start()]
         if rule.moves:
-            calls.findings.append(_divided(view, called, use.name[0]))
+            calls.findings.append(_divided_finding(view, called, use.name[0]))
             return
     if rule.by_hand:
         calls.findings.append(_by_hand(view, rule, use.name, (use.function, use.count) in calls.moved))
@@ -264,7 +264,7 @@ def _unsure(view: View, use: Use) -> Finding:
     )
 
 
-def _uncalled(view: View, name: str, at: int) -> Finding:
+def _uncalled_finding(view: View, name: str, at: int) -> Finding:
     return view.finding(
         at,
         "HIPIFY-ARGUMENTS",
@@ -275,7 +275,7 @@ def _uncalled(view: View, name: str, at: int) -> Finding:
     )
 
 
-def _divided(view: View, name: str, at: int) -> Finding:
+def _divided_finding(view: View, name: str, at: int) -> Finding:
     return view.finding(
         at,
         "HIPIFY-DIVIDED-CALL",
@@ -286,7 +286,7 @@ def _divided(view: View, name: str, at: int) -> Finding:
     )
 
 
-def _unbalanced(view: View, name: str, at: int) -> Finding:
+def _unbalanced_finding(view: View, name: str, at: int) -> Finding:
     return view.finding(
         at,
         "HIPIFY-UNBALANCED",

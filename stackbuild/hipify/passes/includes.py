@@ -51,7 +51,7 @@ def convert(view: View, lookups: Lookups, directives: Directives, uses: Iterable
             own = include.path
             if (last := own.rsplit("/", 1)[-1]) in lookups.shims:  # converted before, perhaps from another root
                 own = _beside(view, last)
-                edits += _renamed(view, include, own, "support", "")
+                edits += _rename(view, include, own, "support", "")
             have.append((own, include))
             branches.setdefault(own, set()).add(include.branches)
             continue
@@ -61,12 +61,12 @@ def convert(view: View, lookups: Lookups, directives: Directives, uses: Iterable
             findings.append(_missing(view, include, candidates[0]))
             path = candidates[0]
         if not path or _already(branches.get(path), include):
-            edits += _dropped(view, include, by, group)
+            edits += _drop(view, include, by, group)
             continue
-        edits += _renamed(view, include, path, by, group)
+        edits += _rename(view, include, path, by, group)
         have.append((path, include))
         branches.setdefault(path, set()).add(include.branches)
-    edits += _mentioned(view, lookups, rules, directives)
+    edits += _mention_edits(view, lookups, rules, directives)
     c_only = {include.start for _, include in have if view.in_c(include.start)}
     everywhere = {path for path, include in have if not include.branches and include.start not in c_only}
     shims = _shims(view, lookups)
@@ -117,16 +117,16 @@ def _target(lookups: Lookups, rules: list[ConversionRule], path: str) -> tuple[t
 
     A rule may name the CUDA header, or the HIP header that the tables give for it and that has moved since.
     """
-    if lookups.may_rule_header(path) and (by_rule := _ruled(rules, path)):
+    if lookups.may_rule_header(path) and (by_rule := _replacement_by_rule(rules, path)):
         return (*by_rule, "include")
     if (subst := lookups.headers.get(path)) is None:
         changed, by = renamed_path(path, lookups.rules.get("path", ()))
         return ((changed,), by, "") if by else None
-    moved = _ruled(rules, subst.hip) if lookups.may_rule_header(subst.hip) else None
+    moved = _replacement_by_rule(rules, subst.hip) if lookups.may_rule_header(subst.hip) else None
     return (*moved, subst.group) if moved else ((subst.hip,), HEADER, subst.group)
 
 
-def _ruled(rules: list[ConversionRule], path: str) -> tuple[tuple[str, ...], str] | None:
+def _replacement_by_rule(rules: list[ConversionRule], path: str) -> tuple[tuple[str, ...], str] | None:
     for rule in rules:
         for match in rule.match:
             if match == path:
@@ -154,7 +154,7 @@ def _choose(view: View, lookups: Lookups, candidates: tuple[str, ...], by: str) 
     return None
 
 
-def _renamed(view: View, include: Include, path: str, by: str, group: str) -> list[Edit]:
+def _rename(view: View, include: Include, path: str, by: str, group: str) -> list[Edit]:
     """The edits that put `path` into an include: none where it stands there, quotes around a support header."""
     if path == include.path:
         return []
@@ -164,7 +164,7 @@ def _renamed(view: View, include: Include, path: str, by: str, group: str) -> li
     return [Edit(start, end, path, by, group)]
 
 
-def _dropped(view: View, include: Include, by: str, group: str) -> Iterator[Edit]:
+def _drop(view: View, include: Include, by: str, group: str) -> Iterator[Edit]:
     """Deletes an include: its whole line, but not a comment that stands or begins there.
 
     Other text after the path means nothing to a compiler, and would if it stayed: it goes, too.
@@ -184,10 +184,10 @@ def _without(view: View, lookups: Lookups, edits: list[Edit], dropped: list[Incl
     yield from (e for e in edits if not any(one.start <= e.start < one.end for one in dropped))
     for one in dropped:
         subst = lookups.headers.get(one.path)
-        yield from _dropped(view, one, HEADER, subst.group if subst else "")
+        yield from _drop(view, one, HEADER, subst.group if subst else "")
 
 
-def _mentioned(view: View, lookups: Lookups, rules: list[ConversionRule], directives: Directives) -> Iterator[Edit]:
+def _mention_edits(view: View, lookups: Lookups, rules: list[ConversionRule], directives: Directives) -> Iterator[Edit]:
     """The edits of headers in `__has_include` and in macros that an `#include` names, where HIP has a header for them."""
     for mention in directives.mentions:
         if (target := _target(lookups, rules, mention.path)) is not None:
@@ -249,7 +249,7 @@ def _needs_math(view: View, paths: set[str]) -> bool:
 
 def _needs_constants(view: View, lookups: Lookups, paths: set[str]) -> bool:
     """Whether a text names constants of CUDA's math_constants.h, which other headers of CUDA's bring as well."""
-    if _CONSTANTS in paths or "\nCUDART_" not in view.listed:
+    if _CONSTANTS in paths or "\nCUDART_" not in view.word_lines:
         return False
     return any(
         name in lookups.names and lookups.names[name].hip.startswith("HIP_") and view.own(name)

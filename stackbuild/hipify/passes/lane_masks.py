@@ -96,7 +96,7 @@ def fix(view: View, by: str, header: bool) -> tuple[list[Edit], list[Finding]]:
         if header and names[span] in _COMPARING and (mask in constants or all_lanes(mask)):
             edits += wrap(*span, f"{LANE_MASK}(", ")", by)
         elif mask not in constants:
-            edits += _widened(mask, span, by, header)
+            edits += _widen(mask, span, by, header)
     return edits, findings
 
 
@@ -150,7 +150,7 @@ def _is_parameter(mask: str) -> bool:
     return bool(_TYPE.fullmatch(mask) or _DECLARES.match(mask))
 
 
-def _widened(mask: str, span: Span, by: str, header: bool) -> list[Edit]:
+def _widen(mask: str, span: Span, by: str, header: bool) -> list[Edit]:
     bare = without_brackets(mask)
     if _FULL_32.fullmatch(bare):
         return [Edit(*span, FULL, by)]

@@ -24,7 +24,7 @@ def edits(view: View, lookups: Lookups) -> Iterator[Edit]:
                         yield Edit(start, end, rule.to[0], rule.id)
                 to = rule.to[0].split("::")
                 if len(parts) > 1 and to[:-1] == parts[:-1]:
-                    for at in _shortened(view, parts, rule.members):
+                    for at in _short_uses(view, parts, rule.members):
                         yield Edit(at, at + len(parts[-1]), to[-1], rule.id)
 
 
@@ -61,15 +61,17 @@ _USING_NAMESPACE = re.compile(r"using(?<!\wusing)\s+namespace\s+(?:::\s*)?(\w+(?
 _OPENED = re.compile(r"namespace(?<!\wnamespace)\s+(\w+(?:\s*::\s*\w+)*)\s*\{")
 
 
-def _shortened(view: View, parts: list[str], members: Collection[str]) -> Iterator[int]:
+def _short_uses(view: View, parts: list[str], members: Collection[str]) -> Iterator[int]:
     """Where a namespace's last part stands for it: the others are brought, around it, or have another name.
 
     Without another name for them only one of `members` tells that it is this namespace and not another of that name.
     """
     outer, last = parts[:-1], parts[-1]
     aliases = {m[1] for m in _ALIAS.finditer(view.code) if _path(m[2]) == outer}
-    inside = [span for span, path in _opened(view) if path == outer]
-    using = [(m.end(), _scope_end(view, m.start())) for m in _USING_NAMESPACE.finditer(view.code) if _path(m[1]) == outer]
+    inside = [span for span, path in _open_namespaces(view) if path == outer]
+    using = [
+        (m.end(), _scope_end(view, m.start())) for m in _USING_NAMESPACE.finditer(view.code) if _path(m[1]) == outer
+    ]
     for at in view.places(last) if aliases or inside or using else ():
         before = qualifier(view.code, at)
         after = skip_space(view.code, at + len(last))
@@ -96,7 +98,7 @@ def _scope_end(view: View, at: int) -> int:
     return view.braces.span(inner)[1] if inner >= 0 else len(view.code)
 
 
-def _opened(view: View) -> Iterator[tuple[Span, list[str]]]:
+def _open_namespaces(view: View) -> Iterator[tuple[Span, list[str]]]:
     """The namespaces that the text opens, each with its whole path."""
     paths: dict[int, list[str]] = {}
     for match in _OPENED.finditer(view.code):

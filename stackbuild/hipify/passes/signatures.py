@@ -21,7 +21,7 @@ def report(view: View, lookups: Lookups, present: Iterable[str]) -> Iterator[Fin
     rules = lookups.of_kind("call", view.name)
     for name in present:
         subst = lookups.names.get(name)
-        if subst is None or subst.hip not in declared.counts or view.hidden(name):
+        if subst is None or subst.hip not in declared.counts or view.hidden_declarations(name):
             continue
         if name in _BY_PLACE and not _PLACE.isdisjoint(view.words):
             continue  # a support header takes CUDA 13's places

@@ -38,11 +38,11 @@ def _braces(view: View, by: str) -> Iterator[Edit]:
         for at in view.places(name):
             match = _BRACED.match(view.code, at + len(name))
             while match is not None:
-                yield from _filled(match, size, by)
+                yield from _fill(match, size, by)
                 match = _NEXT.match(view.code, match.end())
 
 
-def _filled(match: re.Match[str], size: int, by: str) -> Iterator[Edit]:
+def _fill(match: re.Match[str], size: int, by: str) -> Iterator[Edit]:
     """The edit of one pair of braces; an array's are left empty where they hold one zero."""
     start, end = match.span(3)
     values = match[3]
@@ -68,7 +68,7 @@ def _count(values: str) -> int:
 
 def _indices(view: View, by: str) -> Iterator[Edit]:
     """`dim3` dim3_names of a `uint3`, `uint3` dim3_names of a `dim3` or of the position of a thread, launches over a `uint3`."""
-    variables = {name: _declared(view, name) for name in ("dim3", "uint3")}
+    variables = {name: _declared_variables(view, name) for name in ("dim3", "uint3")}
     dim3_names = "|".join(re.escape(name) for name in sorted(variables["dim3"]))
     if dim3_names or "dim3" in view.words:
         targets = rf"(?:dim3\s+\w+|(?<![\w.>]){f'(?:{dim3_names})' if dim3_names else 'dim3'})\s*[=({{]\s*"
@@ -91,7 +91,7 @@ def _indices(view: View, by: str) -> Iterator[Edit]:
             yield Edit(*match.span(1), f"{name}.x, {name}.y, {name}.z", by)
 
 
-def _declared(view: View, kind: str) -> set[str]:
+def _declared_variables(view: View, kind: str) -> set[str]:
     """The variables that a text declares with a type, each by its first declarator."""
     if kind not in view.words:
         return set()

@@ -87,7 +87,7 @@ def compare(text: str, name: str, engine: Engine, theirs: str) -> list[EngineDif
     ours = convert(lines.text, engine.tables, engine.rules, target, name)
     lookups = prepare(engine.tables, engine.rules, target)
     view = View(lines.text, name, lookups.cuda_names, lookups.renamed_names, lookups.ruled_names)
-    return list(_explained(view, lines.inwards(modelled), list(ours.edits)))
+    return list(_explain(view, lines.inwards(modelled), list(ours.edits)))
 
 
 def _model_is_wrong(name: str, expected: str, theirs: str) -> Iterator[EngineDifference]:
@@ -100,7 +100,7 @@ def _model_is_wrong(name: str, expected: str, theirs: str) -> Iterator[EngineDif
 Shape = tuple[int, int, str]
 
 
-def _explained(view: View, theirs: list[Edit], ours: list[Edit]) -> Iterator[EngineDifference]:
+def _explain(view: View, theirs: list[Edit], ours: list[Edit]) -> Iterator[EngineDifference]:
     their_shapes = {_shape(view.text, e): e for e in theirs}
     our_shapes = {_shape(view.text, e): e for e in ours}
     includes = directives.read(view).includes

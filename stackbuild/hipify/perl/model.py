@@ -23,7 +23,7 @@ _CUB_SPACE = re.compile(r"\bcub::(?=\w)", re.A)
 
 def edits(text: str, tables: Tables, flavour: Flavour = "hip", experimental: bool = False) -> list[Edit]:
     """The edits that hipify-perl makes with `<<<>>>` kept; `by` says which part of it makes each."""
-    words, headers = _ordered(tables, flavour, experimental)
+    words, headers = _order(tables, flavour, experimental)
     substitutions = list(_headers(text, headers, words))
     spans = [(e.start, e.end) for e in substitutions]
     counted = False
@@ -42,13 +42,13 @@ def edits(text: str, tables: Tables, flavour: Flavour = "hip", experimental: boo
 
 
 @lru_cache(maxsize=8)
-def _ordered(
+def _order(
     tables: Tables, flavour: Flavour, experimental: bool
 ) -> tuple[dict[str, tuple[int, Subst]], list[tuple[int, re.Pattern[str], Subst]]]:
     """The words with their place in the order, and the headers in order. The first of several for one word wins."""
     words: dict[str, tuple[int, Subst]] = {}
     headers: list[tuple[int, re.Pattern[str], Subst]] = []
-    for number, subst in enumerate(tables.ordered(flavour, experimental)):
+    for number, subst in enumerate(tables.substitutions_in_order(flavour, experimental)):
         if subst.header:
             lead = "" if subst.group.endswith("_v2") else _NOT_AFTER
             headers.append((number, re.compile(rf"{lead}\b{subst.cuda}\b", re.A), subst))

@@ -41,16 +41,16 @@ class Lookups:
 
     def of_kind(self, kind: str, name: str) -> list[ConversionRule]:
         """The rules of one kind that apply to the file `name`, in order of precedence."""
-        if kind not in self._scoped:
-            return self._listed.get(kind, _NONE)
+        if kind not in self._scoped_kinds:
+            return self._rules_by_kind.get(kind, _NONE)
         return [r for r in self.rules[kind] if r.is_for(name)]
 
     @cached_property
-    def _listed(self) -> dict[str, list[ConversionRule]]:
+    def _rules_by_kind(self) -> dict[str, list[ConversionRule]]:
         return {kind: list(rules) for kind, rules in self.rules.items()}
 
     @cached_property
-    def _scoped(self) -> frozenset[str]:
+    def _scoped_kinds(self) -> frozenset[str]:
         """The kinds that have rules for some files only."""
         return frozenset(kind for kind, rules in self.rules.items() if any(r.files or r.excluded for r in rules))
 
@@ -120,7 +120,7 @@ def prepare(tables: Tables, rules: RuleSet, target: Target) -> Lookups:
     names: dict[str, Subst] = {}
     headers: dict[str, Subst] = {}
     same_names: set[str] = set()
-    for subst in tables.ordered(target.flavour, target.experimental):
+    for subst in tables.substitutions_in_order(target.flavour, target.experimental):
         if subst.header:
             headers.setdefault(subst.cuda, subst)
         elif subst.cuda == subst.hip:

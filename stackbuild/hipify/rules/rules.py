@@ -282,8 +282,8 @@ class _RuleReader:
             excluded=self.texts(item, path, "except"),
             rocm=self.text(item, path, "rocm"),
             optional=self.flag(item, path, "optional"),
-            wrap=self.indexed(item, path, "wrap"),
-            insert=self.indexed(item, path, "insert"),
+            wrap=self.indexed_texts(item, path, "wrap"),
+            insert=self.indexed_texts(item, path, "insert"),
             drop=self.numbers(item, path, "drop"),
             count=next(iter(self.numbers(item, path, "count")), None),
             when=self.texts(item, path, "when"),
@@ -403,7 +403,7 @@ class _RuleReader:
             return ()
         return tuple(n for n in listed if isinstance(n, int))
 
-    def indexed(self, item: dict[str, Json], path: KeyPath, key: str) -> tuple[tuple[int, str], ...]:
+    def indexed_texts(self, item: dict[str, Json], path: KeyPath, key: str) -> tuple[tuple[int, str], ...]:
         value = item.get(key, {})
         if not isinstance(value, dict) or not all(k.isdigit() and isinstance(v, str) for k, v in value.items()):
             self.blame((*path, key), f"{key} is not a mapping of argument numbers to text", f"write `{key}: {{0: …}}`")

@@ -76,7 +76,7 @@ def read(folders: Sequence[Path], compiler: Path | None, wanted: frozenset[str],
         present.add(library)
         code = blank(path.read_text("utf-8", "replace"))
         present_names |= words(code)[0]
-        for name, count in _counted(code, wanted):
+        for name, count in _parameter_counts(code, wanted):
             counts.setdefault(name, set()).add(count)
     for path in sorted(compiler.glob(_COMPILER)) if compiler else ():
         present_names |= words(blank(path.read_text("utf-8", "replace")))[0]
@@ -109,10 +109,13 @@ def of_version(rocm: str, numbers: tuple[int, ...]) -> Declarations | None:
 
     Of no version in particular it is what all of them say. None for one before the first or after the last.
     """
-    lists = sorted((tuple(map(int, p.stem.removeprefix("rocm-").split("."))), p) for p in _listed())
+    lists = sorted((tuple(map(int, p.stem.removeprefix("rocm-").split("."))), p) for p in _bundled_files())
     if not numbers:
         parsed = [
-            parse(path.read_text("utf-8"), f"the headers of ROCm {_dotted(lists[0][0])} to {_dotted(lists[-1][0])}")
+            parse(
+                path.read_text("utf-8"),
+                f"the headers of ROCm {_version_text(lists[0][0])} to {_version_text(lists[-1][0])}",
+            )
             for _, path in lists
         ]
         return reduce(_both, parsed)
@@ -140,14 +143,14 @@ def with_device(headers: Declarations, device: frozenset[str]) -> Declarations:
 
 def compiler_functions() -> frozenset[str]:
     """The device functions of all bundled lists."""
-    return frozenset().union(*(parse(path.read_text("utf-8"), "").device for path in _listed()))
+    return frozenset().union(*(parse(path.read_text("utf-8"), "").device for path in _bundled_files()))
 
 
-def _dotted(numbers: tuple[int, ...]) -> str:
+def _version_text(numbers: tuple[int, ...]) -> str:
     return ".".join(map(str, numbers))
 
 
-def _listed() -> list[Path]:
+def _bundled_files() -> list[Path]:
     return sorted((resources.folder("hipify") / FOLDER).glob("rocm-*.tsv"))
 
 
@@ -213,7 +216,7 @@ def _parameters(text: str) -> list[str]:
     return [*texts, last] if texts or last not in ("", "void") else []
 
 
-def _counted(code: str, wanted: frozenset[str]) -> Iterator[tuple[str, int]]:
+def _parameter_counts(code: str, wanted: frozenset[str]) -> Iterator[tuple[str, int]]:
     """Each function that a header declares with a number of arguments that it takes; defaults may be left out."""
     for match in _CALLABLE.finditer(code):
         name, at = match[1], match.start()

@@ -54,7 +54,7 @@ def parse(script: str, digest: str) -> Tables:
         roc=_substs(bodies.get("rocSubstitutions", "")),
         miopen=_substs(bodies.get("MIOpenSubstitutions", "")),
         trial=_substs(bodies.get("experimentalSubstitutions", "")),
-        unsupported=_unsupported(script, bodies),
+        unsupported=_unsupported_names(script, bodies),
         deprecated=hashes.get("deprecated_funcs", {}),
         removed=hashes.get("removed_funcs", {}),
         experimental=hashes.get("experimental_funcs", {}),
@@ -79,7 +79,7 @@ def _unescape(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text)
 
 
-def _unsupported(script: str, bodies: dict[str, str]) -> dict[str, tuple[str, ...]]:
+def _unsupported_names(script: str, bodies: dict[str, str]) -> dict[str, tuple[str, ...]]:
     lists = [(name, body) for name, body in _ARRAY.findall(script)]
     for name, body in bodies.items():
         if name.startswith("warn"):

@@ -72,7 +72,7 @@ class Tables:
     host_calls: tuple[HostCall, ...] = ()
     device_types_count: bool = True
 
-    def ordered(self, flavour: Flavour, experimental: bool) -> tuple[Subst, ...]:
+    def substitutions_in_order(self, flavour: Flavour, experimental: bool) -> tuple[Subst, ...]:
         """The substitutions in the order hipify-perl makes them; of several for one name the first wins."""
         first = {"hip": (), "roc": self.roc + self.miopen, "miopen": self.miopen}[flavour]
         return first + (self.trial if experimental else ()) + self.simple

@@ -92,7 +92,7 @@ def _of_file(path: Path, name: str) -> Iterator[Finding]:
             "HIPIFY-BUILD-FILE",
             Severity.WARNING,
             name,
-            f"{_closed(words)} is CUDA's",
+            f"{_with_bracket(words)} is CUDA's",
             "build files are not converted: with this one the HIP sources are built for CUDA, or not at all",
             f"for HIP: {to}",
             _CMAKE_LINK if kind == "cmake" else "",
@@ -100,7 +100,7 @@ def _of_file(path: Path, name: str) -> Iterator[Finding]:
         )
 
 
-def _closed(words: str) -> str:
+def _with_bracket(words: str) -> str:
     """A call of CMake's as it is quoted: with the bracket that closes what was read of it."""
     return f"{words} …)" if "(" in words and ")" not in words else words
 

@@ -173,7 +173,7 @@ def _below(
             continue
         if any(entry.name == STATE for entry in entries):
             outputs.update(below + path for path in made_in(here, only_beside=not below))
-        names, inner = _sorted(entries, below, prefix, skipped)
+        names, inner = _sort_entries(entries, below, prefix, skipped)
         folders += [f"{below}{name}/" for name in reversed(inner) if _is_walked(source / below / name, hidden)]
         for name in names:
             if below + name not in outputs:
@@ -196,7 +196,7 @@ def _is_walked(folder: Path, hidden: Path) -> bool:
     return folder.name not in SKIPPED and (folder.name != hidden.name or folder.resolve() != hidden)
 
 
-def _sorted(
+def _sort_entries(
     entries: list[os.DirEntry[str]], below: str, prefix: str, skipped: dict[str, Finding]
 ) -> tuple[list[str], list[str]]:
     """The names of a folder's sources and of the folders in it. Other entries named like a source go to `skipped`."""

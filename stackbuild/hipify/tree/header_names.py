@@ -88,7 +88,7 @@ def _of_header(job: ConversionJob, lookups: Lookups) -> Iterator[tuple[str, str,
             yield "macro", macro.name, _definition(macro)
     if wanted[2]:
         for name in view.words & lookups.renamed_names:
-            yield from (("member", name, one.space) for one in view.hidden(name) if one.space)
+            yield from (("member", name, one.space) for one in view.hidden_declarations(name) if one.space)
 
 
 def _types(view: View) -> Iterator[tuple[str, str]]:

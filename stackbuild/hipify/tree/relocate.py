@@ -26,7 +26,7 @@ def relocate(log: str, out: Path) -> str:
     Lines that conversion added count as the line they were added before.
     """
     last = state.load(out if out.is_dir() else out.parent)
-    return _relocated(log, [(k.report.output, k.report.source, k.report.lines) for k in last.files.values()])
+    return _relocate_lines(log, [(k.report.output, k.report.source, k.report.lines) for k in last.files.values()])
 
 
 def relocate_step(log: str, record: Path, at: str) -> str:
@@ -39,10 +39,10 @@ def relocate_step(log: str, record: Path, at: str) -> str:
     except (OSError, ValueError, KeyError, TypeError):
         return log
     label = at.rpartition("/")[2]
-    return _relocated(log, [(f"{at}/{output}", f"{label}/{source}", lines) for output, source, lines in places])
+    return _relocate_lines(log, [(f"{at}/{output}", f"{label}/{source}", lines) for output, source, lines in places])
 
 
-def _relocated(log: str, places: list[Place]) -> str:
+def _relocate_lines(log: str, places: list[Place]) -> str:
     known = {_real(place[0]): place for place in places}
     names = {path.rpartition("/")[2] for path in (place[0] for place in places)}
     tails = {name[-2:] for name in names}

@@ -106,7 +106,7 @@ def hipify_files(files: Walk, engine: Engine, *, workers: int = 1, force: bool =
     jobs = [job for job in files.jobs if job.source.name not in engine.rules.shims or not _is_support(job.source)]
     engine = _with_own_headers(engine, jobs)
     engine = replace(engine, target=replace(engine.target, tree=header_names.read(jobs, engine)))
-    jobs, moving = _renamed(jobs, files.out, engine)
+    jobs, moving = _rename_outputs(jobs, files.out, engine)
     destination = _destination(files.out, jobs, engine)
     input_files, lost = _read_all(jobs, destination)
     entries = (*files.skipped, *lost)
@@ -175,7 +175,7 @@ def _destination(out: Path, jobs: Sequence[ConversionJob], engine: Engine) -> _D
     return _Destination(folder, cut, not is_file, run_key(engine), origins(jobs, folder), state.load(folder), stamp)
 
 
-def _renamed(jobs: list[ConversionJob], out: Path, engine: Engine) -> tuple[list[ConversionJob], frozenset[str]]:
+def _rename_outputs(jobs: list[ConversionJob], out: Path, engine: Engine) -> tuple[list[ConversionJob], frozenset[str]]:
     """The jobs with their outputs where path rules put them, and the rules that did.
 
     Raises UsageError where two meet, or one would leave the output folder.
@@ -317,7 +317,7 @@ def _outcome(
                 outputs.append(Output(path, one.job.output, one.record.output_digest, one.mtime_ns, origin))
             continue
         data: bytes | Path = one.job.source
-        digest, report = one.digest, _refused(one)
+        digest, report = one.digest, _refusal_report(one)
         if converted is not None:
             data = converted.text.encode("utf-8", "surrogateescape")
             digest, report = hashlib.sha256(data).hexdigest(), _report(one, converted, data)
@@ -363,7 +363,7 @@ def _report(one: InputFile, converted: ConvertedText, data: bytes) -> FileReport
     )
 
 
-def _refused(one: InputFile) -> FileReport:
+def _refusal_report(one: InputFile) -> FileReport:
     if one.job.is_rest:
         return FileReport(str(one.job.source), str(one.job.output), "copied")
     why = "only text is converted; the file was copied as it is"

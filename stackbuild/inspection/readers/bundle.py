@@ -176,13 +176,13 @@ def bundles(at: int, size: int, budget: ReadBudget, foreseen: Callable[[int], Bu
             if member is None or member.size > end - at:
                 member = yield from bundle(at, end - at, budget)
         except MalformedError as broken:
-            return members, [_stopped(at, broken)]
+            return members, [_stop_error(at, broken)]
         members.append(member)
         at += max(member.size, 1)
     return members, []
 
 
-def _stopped(at: int, broken: MalformedError) -> MalformedError:
+def _stop_error(at: int, broken: MalformedError) -> MalformedError:
     if isinstance(broken, BudgetError):
         return broken
     return type(broken)(f"bundle at offset {at}: {broken}; the rest of the section is not read")

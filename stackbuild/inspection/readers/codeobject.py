@@ -93,7 +93,14 @@ def code_object(at: int, size: int, claimed: str, budget: ReadBudget) -> Pull[Co
         code = [(each.address, each.size) for each in segments if each.kind == _PT_LOAD and each.flags & _EXECUTABLE]
         descriptors.check(claimed, metadata[b"amdhsa.kernels"], image, tags, code)
     return CodeObject(
-        claimed, of_e_flags(flags, version), version, spoken, size, kernels, _noted(metadata), tuple(sorted(unsaid))
+        claimed,
+        of_e_flags(flags, version),
+        version,
+        spoken,
+        size,
+        kernels,
+        _noted_target(metadata),
+        tuple(sorted(unsaid)),
     )
 
 
@@ -120,7 +127,7 @@ def _checked_header(head: bytes, claimed: str, size: int) -> tuple[int, int, int
     return phoff, phnum, flags
 
 
-def _noted(metadata: dict[bytes, object]) -> str:
+def _noted_target(metadata: dict[bytes, object]) -> str:
     """The target ID of `amdhsa.target`, `amdgcn-amd-amdhsa--gfx90a:xnack-`; '' where it says none."""
     target = metadata.get(b"amdhsa.target")
     return (

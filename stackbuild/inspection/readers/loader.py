@@ -93,7 +93,7 @@ class ElfImage:
         """Each undefined symbol to the (soname, version) that is asked of it; ("", "") where none is."""
         numbers = {number: (file, name) for file, rows in self._version_needs() for number, name in rows}
         at, versym = self._last.get(_SYMTAB, 0), self._last.get(_VERSYM, 0)
-        count = self._hashed() or self._relocated() if at else 0
+        count = self._hash_table_count() or self._relocation_count() if at else 0
         _at_most("dynamic symbols", count, SYMBOLS)
         table = struct.iter_unpack("<IBBHQQ", self._exactly(at, 24 * count)) if count else ()
         words = struct.unpack(f"<{count}H", self._exactly(versym, 2 * count)) if versym else (0,) * count
@@ -129,7 +129,7 @@ class ElfImage:
         exports: list[str] = []
         undefined: list[str] = []
         at = self._last.get(_SYMTAB, 0)
-        count = (self._hashed() or entries or self._relocated()) if at else 0
+        count = (self._hash_table_count() or entries or self._relocation_count()) if at else 0
         _at_most("dynamic symbols", count, SYMBOLS)
         text = self._text
         for first in range(0, count, _BATCH):
@@ -187,7 +187,7 @@ class ElfImage:
         self._budget.text(len(raw))
         return raw.decode("utf-8", "replace")
 
-    def _hashed(self) -> int:
+    def _hash_table_count(self) -> int:
         """The number of symbols according to the hash table; 0 if there is none."""
         if _GNU_HASH in self._last:
             return self._gnu_hashed(self._last[_GNU_HASH])
@@ -214,7 +214,7 @@ class ElfImage:
                 raise MalformedError("its symbol hash table has no end")
         raise LimitError(f"a chain of more than {SYMBOLS} symbols")
 
-    def _relocated(self) -> int:
+    def _relocation_count(self) -> int:
         """One more than the highest symbol that a relocation names."""
         highest = 0
         for table, size in ((_RELA, _RELASZ), (_JMPREL, _PLTRELSZ)):

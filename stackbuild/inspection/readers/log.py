@@ -45,11 +45,11 @@ def _options(window: bytes) -> Iterator[str]:
     while at >= 0:
         start = max(0, at - _PREFIX)
         before = window[max(window.rfind(b"\n", start, at) + 1, start) : at]
-        yield from _listed(_lines(window, at + len(_UNUSED)), len(_COLOUR.sub(b"", before).split()))
+        yield from _listed_names(_lines(window, at + len(_UNUSED)), len(_COLOUR.sub(b"", before).split()))
         at = window.find(_UNUSED, at + len(_UNUSED))
 
 
-def _listed(lines: Iterator[bytes], prefix: int) -> Iterator[str]:
+def _listed_names(lines: Iterator[bytes], prefix: int) -> Iterator[str]:
     """The names at the start of lines that follow CMake's text, with that many words before each: up to the first other line."""
     listed = False
     for line in lines:

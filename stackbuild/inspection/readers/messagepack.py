@@ -21,7 +21,7 @@ def unpack(data: bytes, what: str, arrays: int, keys: int = MAP_KEYS) -> dict[by
     Raises MalformedError, naming `what`, if they are not such a map.
     """
     _count(data, what)
-    with _explained(what):
+    with _explain_errors(what):
         value = msgpack.unpackb(
             data, raw=True, strict_map_key=False, max_array_len=min(len(data), arrays), max_map_len=min(len(data), keys)
         )  # fmt: skip
@@ -33,7 +33,7 @@ def unpack(data: bytes, what: str, arrays: int, keys: int = MAP_KEYS) -> dict[by
 def members(data: bytes, what: str, keys: int) -> dict[bytes, bytes]:
     """The values of the map that the bytes are, each as its own bytes: nothing in them is made. Raises MalformedError."""
     values: dict[bytes, bytes] = {}
-    with _explained(what):
+    with _explain_errors(what):
         unpacker = msgpack.Unpacker(raw=True, strict_map_key=False, max_buffer_size=len(data) + 1)
         unpacker.feed(data)
         count = unpacker.read_map_header()
@@ -67,7 +67,7 @@ def _count(data: bytes, what: str) -> None:
 
 
 @contextmanager
-def _explained(what: str) -> Iterator[None]:
+def _explain_errors(what: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, msgpack.exceptions.UnpackException, TypeError, MemoryError, RecursionError) as error:

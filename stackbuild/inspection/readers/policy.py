@@ -37,13 +37,15 @@ def satisfied_policy(libraries: Iterable[Library], claimed: Iterable[str]) -> Po
     listed = policies.highest.whitelist | policies.lowest.whitelist
     external = sorted(n for n in needed - own - listed if _LINKER not in n)
     too_new = tuple((tag, *pair) for tag in sorted(set(claimed)) for pair in _beyond(versions_by_path, tag))
-    unjudged = tuple(tag for tag in sorted(set(claimed)) if tag.startswith("manylinux") and _promised(tag) is None)
+    unjudged = tuple(
+        tag for tag in sorted(set(claimed)) if tag.startswith("manylinux") and _promised_versions(tag) is None
+    )
     return Policy(policy.name, _deciding(versions_by_path, policy.name), too_new, tuple(external), unjudged)
 
 
 def _beyond(needed: dict[str, set[str]], tag: str) -> list[tuple[str, str]]:
     """(library, symbol version) pairs that the policy of that platform tag does not promise."""
-    lacking = _lacking(needed, _promised(tag) or {})
+    lacking = _lacking(needed, _promised_versions(tag) or {})
     perennial = _PERENNIAL.fullmatch(tag)
     if perennial is None:
         return lacking
@@ -56,7 +58,7 @@ def _beyond(needed: dict[str, set[str]], tag: str) -> list[tuple[str, str]]:
     return sorted({*lacking, *newer})
 
 
-def _promised(tag: str) -> Mapping[str, frozenset[str]] | None:
+def _promised_versions(tag: str) -> Mapping[str, frozenset[str]] | None:
     """The symbol versions that a platform tag promises, by kind; None where no policy known here can tell.
 
     PEP 600 allows a tag for each glibc, auditwheel has policies for some: one between two of them promises at most what the

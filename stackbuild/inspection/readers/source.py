@@ -84,15 +84,15 @@ class LooseFile:
         self._file = file
 
     def read(self, offset: int, size: int) -> bytes:
-        with self._opened() as whole:
+        with self._open() as whole:
             return whole.read(offset, size)
 
     def chunks(self) -> Iterator[bytes]:
-        with self._opened() as whole:
+        with self._open() as whole:
             yield from whole.chunks()
 
     @contextmanager
-    def _opened(self) -> Iterator[FileRange]:
+    def _open(self) -> Iterator[FileRange]:
         try:
             fd = open_file(self._file)
         except OSError as error:

@@ -39,13 +39,13 @@ def judge(facts: Facts, expectations: Expectations | None = None) -> tuple[Findi
     """Every finding of every rule: errors first, in the order of the rules within a severity."""
     expectations = expectations or NOTHING
     findings = [finding for rule in RULES for finding in rule.judge(facts, expectations)]
-    return _sorted(findings)
+    return _sort(findings)
 
 
 def judge_together(all_facts: tuple[Facts, ...]) -> tuple[Finding, ...]:
     """Findings about files that would be installed into one environment."""
-    return _sorted([finding for rule in JOINT for finding in rule.judge(all_facts)])
+    return _sort([finding for rule in JOINT for finding in rule.judge(all_facts)])
 
 
-def _sorted(findings: list[Finding]) -> tuple[Finding, ...]:
+def _sort(findings: list[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda finding: _ORDER[finding.severity]))

@@ -15,7 +15,7 @@ def overwrite(all_facts: tuple[Facts, ...]) -> Iterator[SubjectEvidence]:
     wheels = [facts for facts in all_facts if facts.wheel is not None]
     for one, two in combinations(wheels, 2):
         if one.wheel and two.wheel and one.wheel.name != two.wheel.name:
-            shared = sorted(_installed(one) & _installed(two))
+            shared = sorted(_installed_paths(one) & _installed_paths(two))
             if shared:
                 yield (
                     f"{one.wheel.name} + {two.wheel.name}",
@@ -23,7 +23,7 @@ def overwrite(all_facts: tuple[Facts, ...]) -> Iterator[SubjectEvidence]:
                 )
 
 
-def _installed(facts: Facts) -> set[str]:
+def _installed_paths(facts: Facts) -> set[str]:
     """Where the files of a wheel come to lie, below site-packages or, in angle brackets, a folder of the environment."""
     return {install_path(member.path) for member in facts.members if not member.path.endswith("/")}
 

@@ -208,7 +208,7 @@ def wrappers(facts: Facts, expectations: Expectations) -> Iterator[SubjectEviden
     """More wrappers of 24 bytes in .hipFatBinSegment than bundles in .hip_fatbin, but some bundles."""
     bundles = _bundles(facts)
     for lib in facts.libraries:
-        registered = _registered(lib)
+        registered = _registered_bundles(lib)
         if registered > bundles.get(lib.path, registered):
             yield lib.path, f"{count_of(registered, 'wrapper')}, {count_of(bundles[lib.path], 'bundle')}"
 
@@ -219,7 +219,7 @@ def wrappers(facts: Facts, expectations: Expectations) -> Iterator[SubjectEviden
     fix="Look for what removed the section after linking (strip, objcopy, a size tool), and build again.",
     link="https://llvm.org/docs/AMDGPUUsage.html#code-object",
 )  # fmt: skip
-def lost(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
+def lost_bundle(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A library calls `__hipRegisterFatBinary` or has .hipFatBinSegment, and no bundle is in it; or its .hip_fatbin has a
     size and no bytes (NOBITS). Not where the code was split out into a kpack archive."""
     bundles = _bundles(facts)
@@ -229,8 +229,8 @@ def lost(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
             continue
         if ".hip_fatbin" in lib.unfilled:
             yield lib.path, "its .hip_fatbin has a size, but no bytes in the file"
-        elif _registered(lib) or "__hipRegisterFatBinary" in lib.undefined:
-            yield lib.path, f"{count_of(_registered(lib), 'wrapper')}, no bundle"
+        elif _registered_bundles(lib) or "__hipRegisterFatBinary" in lib.undefined:
+            yield lib.path, f"{count_of(_registered_bundles(lib), 'wrapper')}, no bundle"
 
 
 def _bundles(facts: Facts) -> dict[str, int]:
@@ -238,7 +238,7 @@ def _bundles(facts: Facts) -> dict[str, int]:
     return {device.path: len(device.bundles) for device in facts.device if device.section != "file"}
 
 
-def _registered(lib: Library) -> int:
+def _registered_bundles(lib: Library) -> int:
     """Bundles that a library hands to the runtime when it is loaded."""
     return dict(lib.sections).get(".hipFatBinSegment", 0) // 24
 
@@ -356,5 +356,5 @@ def tensile_lost(facts: Facts, expectations: Expectations) -> Iterator[SubjectEv
 
 RULES = (
     target_lie, target_unknown, bundle_hash, empty, uneven, bundle_targets, spills, fatbin_size, uncompressed_bundles, mixed_versions, wrappers,
-    lost, section, bundle_empty, target_twice, triple, tensile_pair, tensile_lost,
+    lost_bundle, section, bundle_empty, target_twice, triple, tensile_pair, tensile_lost,
 )  # fmt: skip

@@ -42,13 +42,13 @@ def steps(name: str, component: MIGraphX, context: Context) -> tuple[Step, ...]:
         "MIGRAPHX_ENABLE_PYTHON": component.python_module,
         **({"PYBIND11_PYTHON_VERSION": context.python} if context.python else {}),
     }
-    probed = _probed(name, component)
+    probed = _probe_commands(name, component)
     project = CMakeProject(options, more=more, unused_ok=UNUSED_OK, configured=probed)
     step = cmake_step(name, component, context, project)
     return (*requirements, step)
 
 
-def _probed(name: str, component: MIGraphX) -> tuple[Command, ...]:
+def _probe_commands(name: str, component: MIGraphX) -> tuple[Command, ...]:
     """The command that fails where MIGraphX would silently do without a function of MIOpen or rocBLAS."""
     names = (p for option, probes in PROBES.items() if component.options.get(option, True) for p in probes)
     probes = " ".join(p for p in names if p not in component.probes_ok)

@@ -49,7 +49,7 @@ HIPIFIED = 'empty=$(find {tree}/Release/amdgpu -type f -empty) && [ -z "$empty" 
 def steps(name: str, component: OnnxRuntime, context: Context) -> tuple[Step, ...]:
     """Two steps: its dependencies, and ONNX Runtime. Raises PlanError where the ROCm EP cannot be."""
     check_rocm_ep(name, component, context.rocm)
-    deps = deps_step(component.source, context, _wanted(component))
+    deps = deps_step(component.source, context, _dependencies(component))
     known = replace(context, steps={**context.steps, deps.name: deps})
     build = session_step(
         name,
@@ -96,7 +96,7 @@ def _version(component: OnnxRuntime) -> tuple[int, ...]:
     return _parts(component)[:2]
 
 
-def _wanted(component: OnnxRuntime) -> tuple[str, ...]:
+def _dependencies(component: OnnxRuntime) -> tuple[str, ...]:
     kernels = component.options.get("onnxruntime_USE_COMPOSABLE_KERNEL", True)
     rocm = ROCM_DEPS if kernels and "rocm" in component.providers else ()
     older = OLDER_DEPS if _version(component) < OWN_PROTOC else ()

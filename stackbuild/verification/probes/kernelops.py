@@ -32,7 +32,7 @@ def do(job: JobDict) -> JobDict:
             continue
         if why := mismatch(got, case):
             row["wrong"].append(f"{case.name}: {why}")
-        worst(row, got, case.expected)
+        worst(row, got, case.expected_values)
     return {"rows": rows, "onnxruntime": ort.__version__}
 
 
@@ -52,7 +52,7 @@ def sample(cases: Iterable[Any], op: str, most: int, largest: int) -> Iterator[A
 
 def values(case: Any) -> int:
     """How many values a case has, of all inputs and the output."""
-    return sum(int(value.size) for value in (case.expected, *case.inputs.values()) if value is not None)
+    return sum(int(value.size) for value in (case.expected_values, *case.inputs.values()) if value is not None)
 
 
 def run(kernel_cases: object, case: object, session_options: ort.SessionOptions) -> np.ndarray:
@@ -62,7 +62,7 @@ def run(kernel_cases: object, case: object, session_options: ort.SessionOptions)
     model = kernel_cases.model(case).SerializeToString()  # type: ignore[attr-defined]
     feeds = kernel_cases.feeds(case)  # type: ignore[attr-defined]
     runner = ort.InferenceSession(model, session_options, providers=["CPUExecutionProvider"], enable_fallback=0)
-    expected = case.expected  # type: ignore[attr-defined]
+    expected = case.expected_values  # type: ignore[attr-defined]
     if expected.size == 0 or any(value.size == 0 for value in feeds.values()):
         return np.asarray(runner.run(None, feeds)[0])
     dtype = case.dtype  # type: ignore[attr-defined]

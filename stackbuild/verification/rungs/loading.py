@@ -81,11 +81,11 @@ class LoadProbes:
             "before": [*before],
             "host": bool(before and _BRIDGE.search(lib.path)),
             "needed": [*lib.needed],
-            "beside": [self._expanded(element, lib) for element in (*lib.rpath, *lib.runpath)],
+            "beside": [self._expand(element, lib) for element in (*lib.rpath, *lib.runpath)],
         }
         return self.context.sandbox.probe("loading", job, SECONDS)
 
-    def _expanded(self, element: str, lib: Library) -> str:
+    def _expand(self, element: str, lib: Library) -> str:
         """A search path's element with its $ORIGIN, the folder of the installed library, put in."""
         origin = f"{self.context.sandbox.site}/{installed_path(lib.path)}".rpartition("/")[0]
         return element.replace("${ORIGIN}", origin).replace("$ORIGIN", origin)

@@ -230,7 +230,7 @@ def test_objects_that_a_mirror_only_shows_are_not_taken_unchecked(tmp_path: Path
     commit = without_a_ref(tmp_path, "fetched")
     (target := tmp_path / "out").mkdir()
     git._begin(target, URL, Mirror(tmp_path / "mirror"))
-    git._expanded(target, URL, commit[:8], Mirror(tmp_path / "mirror"))
+    git._expand(target, URL, commit[:8], Mirror(tmp_path / "mirror"))
     assert not (target / ".git/objects/info/alternates").exists()
 
 

@@ -94,7 +94,7 @@ def test_the_registry_tells_the_digest_that_the_lock_writes_down(pushed: tuple[s
 def test_the_copy_has_the_locked_digest_and_its_files(pushed: tuple[str, str], tmp_path: Path) -> None:
     name, digest = pushed
     made = job(tmp_path, name, digest)
-    layout = image._copied(made, name, digest)
+    layout = image._copy_image(made, name, digest)
     assert layout.digest == digest
     oci.unpack(layout, made.out)
     assert (made.out / "etc" / "kept").read_text() == "kept"
@@ -116,7 +116,7 @@ def test_a_blob_that_rots_in_the_registry_is_never_unpacked(pushed: tuple[str, s
     largest.write_bytes(bytes(content))
     made = job(tmp_path, name, digest)
     with pytest.raises((LockError, StepFailed)):
-        oci.unpack(image._copied(made, name, digest), made.out)
+        oci.unpack(image._copy_image(made, name, digest), made.out)
     assert not list(made.out.iterdir())
 
 

@@ -67,9 +67,9 @@ def test_a_case_that_one_of_them_lacks_does_not_pass() -> None:
     today = date(2026, 11, 20)
     lost = judge(stored_pair(measured(), measured(1.001, batches=(1,))), gates, today, Evidence.STORED)
     assert {v.case: v.outcome for v in lost.gates if v.gate == "baseline"} == {"resnet50/b8/float32": "FAIL", "resnet50/b1/float32": "PASS"}
-    assert "the candidate's results have no such case" in lost.closed[0].says
+    assert "the candidate's results have no such case" in lost.closed_gates[0].says
     new = judge(stored_pair(measured(batches=(1,)), measured(1.001)), gates, today, Evidence.STORED)
-    assert new.outcome == "INCONCLUSIVE" and "the baseline's results have no such case" in new.closed[0].says
+    assert new.outcome == "INCONCLUSIVE" and "the baseline's results have no such case" in new.closed_gates[0].says
     with pytest.raises(UsageError, match="no case in common"):
         require_comparable(measured(batches=(1,)), measured(batches=(8,)))
 

@@ -218,7 +218,7 @@ def test_a_tree_that_could_not_be_kept_at_the_end_of_its_run_is_found_by_the_nex
     store = Store(root, "earlier")
     work(begin(store)[0])
     with monkeypatch.context() as patch, pytest.raises(OSError, match="weak disk"):
-        patch.setattr(Store, "_failed", failing)
+        patch.setattr(Store, "_lock_failed", failing)
         store.close()
     after = Store(root, "after")
     assert after.reap().kept == ("r.tool",)

@@ -89,26 +89,26 @@ class _Parser:
         self.at += 1
 
     def comma(self) -> Expression:
-        node = self.assigned()
+        node = self.assignment()
         while self.peek() == ",":
             self.at += 1
-            node = ("then", node, self.assigned())
+            node = ("then", node, self.assignment())
         return node
 
-    def assigned(self) -> Expression:
+    def assignment(self) -> Expression:
         self.depth += 1
         if self.depth > _DEPTH:
             raise NoValue("too deep")
         left = self.binary(1)
         if self.peek() == "?":
             self.at += 1
-            yes = self.assigned()
+            yes = self.assignment()
             self.take(":")
-            left = ("if", left, yes, self.assigned())
+            left = ("if", left, yes, self.assignment())
         elif self.peek() in _SETS:
             sign = self.peek()
             self.at += 1
-            right = self.assigned()
+            right = self.assignment()
             value = right if sign == "=" else ("two", sign[:-1], left, right)
             left = ("set", left[1] if left[0] == "name" else "", value)
         self.depth -= 1
@@ -135,7 +135,7 @@ class _Parser:
         if kind == "number":
             return ("number", _number(text), "u" in text.lower() and (64 if "ll" in text.lower() else 32))
         if kind == "name":
-            return self.named(text)
+            return self.name_expression(text)
         if text in ("++", "--"):
             inner = self.unary()
             return ("set", inner[1] if inner[0] == "name" else "", ("two", text[0], inner, ("number", 1, False)))
@@ -163,7 +163,7 @@ class _Parser:
         self.at = end + 1
         return True
 
-    def named(self, name: str) -> Expression:
+    def name_expression(self, name: str) -> Expression:
         if name in _CASTS:
             self.angles()
         elif is_type(name):
@@ -198,7 +198,7 @@ class _Parser:
             args: list[Expression] = []
             close = ")" if sign == "(" else "]"
             while self.peek() != close:
-                args.append(self.assigned())
+                args.append(self.assignment())
                 if self.peek() == ",":
                     self.at += 1
             self.at += 1

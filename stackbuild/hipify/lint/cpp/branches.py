@@ -23,7 +23,7 @@ Span = tuple[int, int]
 
 def left_out(view: View) -> list[Span]:
     """The spans that are not compiled for HIP: `#ifndef USE_ROCM …`, and what stands beside a branch for HIP."""
-    if not any(part in view.listed for part in _IN_TEXT) and view.words.isdisjoint(view.hip_macros):
+    if not any(part in view.word_lines for part in _IN_TEXT) and view.words.isdisjoint(view.hip_macros):
         return []
     spans: list[Span] = []
     stack: list[tuple[bool, int]] = []  # whether a branch before was HIP's; where one left out began, or -1

@@ -43,14 +43,14 @@ class Function:
 
 def around(view: View, at: int) -> Function | None:
     """The function, or lambda with a name, in whose body an offset is: the innermost."""
-    known, inner = _known(view), view.braces.innermost(at)
+    known, inner = _function_cache(view), view.braces.innermost(at)
     if inner not in known:
         known[inner] = _around(view, at)
     return known[inner]
 
 
 @lru_cache(maxsize=1)
-def _known(view: View) -> dict[int, Function | None]:
+def _function_cache(view: View) -> dict[int, Function | None]:
     """The functions of a text that were asked for, by the innermost pair of braces: several checks ask one after the other."""
     return {}
 

@@ -99,7 +99,7 @@ class Interpreter:
         """The names whose values the loop needs and does not give itself."""
         return self.used - self._given
 
-    def bound(self) -> set[str]:
+    def condition_names(self) -> set[str]:
         """The names in the loop's condition."""
         return set(arithmetic.names(self.text(self.loop.condition)) or ())
 

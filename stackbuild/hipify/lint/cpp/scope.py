@@ -84,7 +84,7 @@ class Scope:
         """The texts that a name is defined by, in macros, constants and enumerations."""
         code, last = self.view.code, name.split("::")[-1]
         definitions: list[str] = []
-        if last.isidentifier() and last not in self._defined:
+        if last.isidentifier() and last not in self._defined_names:
             return definitions
         for at in whole_names(code, last):
             match = _INITIALISER.match(code, at + len(last))
@@ -101,7 +101,7 @@ class Scope:
         return [text.strip() for text in definitions]
 
     @cached_property
-    def _defined(self) -> frozenset[str]:
+    def _defined_names(self) -> frozenset[str]:
         """All names that may have a definition: those of macros, and what stands after `const`, `constexpr` and `enum`."""
         code = self.view.code
         regions = " ".join(match[0] for match in _AFTER_CONSTANT.finditer(code))

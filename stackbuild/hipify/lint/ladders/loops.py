@@ -219,5 +219,5 @@ def _visits(
 
 def _one_unknown(runner: Interpreter, open_names: frozenset[str]) -> bool:
     """Whether the names can stand for one number: a bound with names of its own is some other width on purpose."""
-    bound = open_names & runner.bound()
+    bound = open_names & runner.condition_names()
     return not bound or len(open_names) == 1 or all(means_warp(name) for name in open_names)

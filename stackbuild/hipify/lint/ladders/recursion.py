@@ -196,7 +196,7 @@ def _calls(view: View, function: Function, names: frozenset[str]) -> _Calls | No
             if not again or all(text == parameter for _, text in again):
                 continue
             outside = [
-                (at, text or _filled(default, listed, all_given[at]))
+                (at, text or _fill(default, listed, all_given[at]))
                 for at, text in steps.items()
                 if not function.start <= at < function.end
             ]
@@ -207,7 +207,7 @@ def _calls(view: View, function: Function, names: frozenset[str]) -> _Calls | No
     return None
 
 
-def _filled(default: str, parameters: Sequence[Parameter], arguments: Sequence[str]) -> str:
+def _fill(default: str, parameters: Sequence[Parameter], arguments: Sequence[str]) -> str:
     """A default with the arguments that a call gives to the parameters that it names."""
     values_by_name = dict(zip((name for name, _ in parameters), arguments, strict=False))
     return NAME.sub(lambda match: f"({values_by_name[match[0]]})" if match[0] in values_by_name else match[0], default)

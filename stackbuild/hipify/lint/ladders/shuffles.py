@@ -62,11 +62,11 @@ def shuffles(view: View) -> list[Shuffle]:
         if (call := _read(view.code, named.get(name, name), at, at + len(name))) is not None
     ]
     for name, wrapper in wrapped.items():
-        calls += wrapper.used(view.code, name, view.places(name))
+        calls += wrapper.uses(view.code, name, view.places(name))
     functions = _functions(view, calls)
     calls = [call for call in calls if view.code[call.at : call.at + _LONGEST].split("(")[0].strip() not in functions]
     for name, wrapper in functions.items():
-        calls += wrapper.used(view.code, name, view.places(name))
+        calls += wrapper.uses(view.code, name, view.places(name))
     return sorted(calls, key=lambda call: call.at)
 
 
@@ -82,7 +82,7 @@ class _Wrapper:
     rest: str
     inner: tuple[tuple[str, str], ...]
 
-    def used(self, code: str, name: str, places: list[int]) -> Iterator[Shuffle]:
+    def uses(self, code: str, name: str, places: list[int]) -> Iterator[Shuffle]:
         """The shuffles of its uses, with what is given in its parameters' places."""
         for at in places:
             end = at + len(name)
@@ -102,13 +102,13 @@ class _Wrapper:
                     zip(self.template, (listed[a:b].strip() for a, b in kinds[0]) if kinds else (), strict=False)
                 )
             for function, text in self.inner:
-                filled = NAME.sub(lambda word, by=stands_for: _filled(word[0], by), text)  # type: ignore[misc]
+                filled = NAME.sub(lambda word, by=stands_for: _fill(word[0], by), text)  # type: ignore[misc]
                 call = _read(function + filled, function, 0, len(function))
                 if call is not None:
                     yield replace(call, at=at, end=parsed[1] + 1)
 
 
-def _filled(word: str, stands_for: dict[str, str]) -> str:
+def _fill(word: str, stands_for: dict[str, str]) -> str:
     """What stands for a word: in brackets where it is more than a word and no list."""
     text = stands_for.get(word, word)
     return text if _ONE.fullmatch(text) or word == "__VA_ARGS__" else f"({text})"
@@ -131,7 +131,7 @@ def _macros(view: View) -> dict[str, _Wrapper]:
         for name in [name for name in wrappers if name in macro.body]:
             places = whole_names(macro.body, name)
             inner += [
-                (call.name, f"({', '.join(call.arguments)})") for call in wrappers[name].used(macro.body, name, places)
+                (call.name, f"({', '.join(call.arguments)})") for call in wrappers[name].uses(macro.body, name, places)
             ]
         if inner:
             wrappers[macro.name] = _Wrapper(macro.parameters, (), macro.rest, tuple(inner))

@@ -161,10 +161,10 @@ def test_a_wrong_output_fails_without_an_accuracy_gate(gate: dict[str, object]) 
     ours, theirs, control = quiet(0.0)
     wrong = (replace(ours, accuracy=exact(snr_db=3)), replace(theirs, accuracy=exact()), control)
     found = verdict(gate, wrong)
-    assert found.outcome is GateOutcome.FAIL and found.closed[0].gate == "accuracy"
-    assert "snr_db 3 (at least 60)" in found.closed[0].says
+    assert found.outcome is GateOutcome.FAIL and found.closed_gates[0].gate == "accuracy"
+    assert "snr_db 3 (at least 60)" in found.closed_gates[0].says
     unknown = verdict(gate, (replace(ours, accuracy=None), replace(theirs, accuracy=exact()), control))
-    assert unknown.outcome is GateOutcome.INCONCLUSIVE and "not compared with a reference" in unknown.closed[0].says
+    assert unknown.outcome is GateOutcome.INCONCLUSIVE and "not compared with a reference" in unknown.closed_gates[0].says
 
 
 def test_an_accuracy_gate_for_some_cases_leaves_the_rest_to_the_implied_one() -> None:
@@ -304,7 +304,7 @@ def test_a_gate_that_wants_more_pairs_than_another_gets_them() -> None:
 
 def test_the_worst_closed_gate_comes_first_and_the_geomean_is_only_told() -> None:
     found = verdict({"kind": "baseline"}, quiet(0.043), quiet(0.2), quiet(0.0))
-    assert [g.outcome for g in found.closed] == [GateOutcome.FAIL, GateOutcome.INCONCLUSIVE]
+    assert [g.outcome for g in found.closed_gates] == [GateOutcome.FAIL, GateOutcome.INCONCLUSIVE]
     assert found.outcome is GateOutcome.FAIL and found.geomean == pytest.approx(1.08, abs=0.02)
 
 

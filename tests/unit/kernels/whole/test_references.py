@@ -40,7 +40,7 @@ def test_references_agree_with_onnx() -> None:
         model = cases.standard_model(case)
         small = all(0 < v.size < 10000 for v in cases.feeds(case).values())
         odd = any(word in case.name for word in ODD)
-        if model is None or not small or case.expected.size == 0 or (checked[case.op] == PER_OPERATOR and not odd):
+        if model is None or not small or case.expected_values.size == 0 or (checked[case.op] == PER_OPERATOR and not odd):
             continue
         with np.errstate(invalid="ignore"):
             got = ReferenceEvaluator(model).run(None, cases.feeds(case))[0]
@@ -90,8 +90,8 @@ def test_every_operator_has_thirty_cases_of_each_type_with_odd_sizes_and_empty_o
         found.setdefault((case.op, str(case.dtype)), []).append(case)
     for key, group in found.items():
         assert len(group) >= 30, key
-        assert any(c.expected.size == 0 for c in group), f"{key}: no empty tensor"
-        assert any(c.expected.size % 2 for c in group), f"{key}: no odd size"
+        assert any(c.expected_values.size == 0 for c in group), f"{key}: no empty tensor"
+        assert any(c.expected_values.size % 2 for c in group), f"{key}: no odd size"
     assert len(found) == 12
 
 
@@ -103,8 +103,8 @@ def test_a_wrong_answer_is_told(change: object, word: str) -> None:
     from tools import cases
     from tools.case import mismatch
 
-    case = next(c for c in cases.all_cases(dtypes=(np.float32,)) if c.op == "LeakyRelu" and c.expected.size > 100)
-    right = case.expected.astype(np.float32)
+    case = next(c for c in cases.all_cases(dtypes=(np.float32,)) if c.op == "LeakyRelu" and c.expected_values.size > 100)
+    right = case.expected_values.astype(np.float32)
     assert mismatch(right, case) is None
     assert word in (mismatch(change(right), case) or "")  # type: ignore[operator]
 
@@ -126,7 +126,7 @@ def test_device_parameters_of_every_case_can_be_made() -> None:
     for case in cases.all_cases(seed=1):
         for last in (False, True) if case.op in params.LAYOUTS else (False,):
             job = params.BUILDERS[case.op](case, last)
-            assert job.to_case(np.empty(job.output_shape)).shape == case.expected.shape, case.name
+            assert job.to_case(np.empty(job.output_shape)).shape == case.expected_values.shape, case.name
 
 
 def test_the_results_table_has_a_row_per_measurement() -> None:
