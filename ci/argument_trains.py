@@ -22,7 +22,7 @@ LENGTH = 4
 
 
 @dataclass(frozen=True)
-class Function:
+class SourceFunction:
     """One function of the tree: its file, its parameters (without `self`), and the calls in its body."""
 
     file: Path
@@ -38,10 +38,10 @@ class Function:
 class Functions:
     """The functions of a tree by name, and by file the names that it imports from modules of the tree."""
 
-    by_name: dict[str, list[Function]]
+    by_name: dict[str, list[SourceFunction]]
     imports: dict[Path, dict[str, Path]]
 
-    def called(self, caller: Function, call: ast.expr) -> Iterator[Function]:
+    def called(self, caller: SourceFunction, call: ast.expr) -> Iterator[SourceFunction]:
         """Those that an expression in the caller may stand for, but for the caller itself.
 
         A name is a function of its file, or of the module that it is imported from; an attribute one of any file.
@@ -71,14 +71,14 @@ def imported_files(file: Path, folder: Path) -> dict[str, Path]:
     return files
 
 
-def functions(folder: Path = PACKAGE) -> Iterator[Function]:
+def functions(folder: Path = PACKAGE) -> Iterator[SourceFunction]:
     """Every function and method below a folder, without those of the probes: scripts of an environment of their own."""
     for file in sorted(folder.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))) if "probes" not in file.parts else ():
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 arguments = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
                 names = tuple(a.arg for a in arguments if a.arg not in ("self", "cls"))
-                yield Function(file, node.name, names, tuple(c for c in ast.walk(node) if isinstance(c, ast.Call)))
+                yield SourceFunction(file, node.name, names, tuple(c for c in ast.walk(node) if isinstance(c, ast.Call)))
 
 
 def trains(folder: Path = PACKAGE) -> Iterator[str]:
@@ -93,8 +93,8 @@ def trains(folder: Path = PACKAGE) -> Iterator[str]:
 
 
 def _calls_with(
-    function: Function, known: dict[str, str] | None, tree: Functions
-) -> Iterator[tuple[Function, dict[str, str]]]:
+    function: SourceFunction, known: dict[str, str] | None, tree: Functions
+) -> Iterator[tuple[SourceFunction, dict[str, str]]]:
     """The functions that one calls with at least four of the known values, by name, or with any four where None.
 
     With each the values, by the name of the parameter that takes them.

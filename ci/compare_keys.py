@@ -23,11 +23,11 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 INPUTS = ("recipes", "patches", "kernels", "hipify")
 """The folders beside the package that a recipe's steps read."""
 
-Steps = Mapping[str, Mapping[str, Any]]
+StepRows = Mapping[str, Mapping[str, Any]]
 """The rows of `plan --json` by the name of their step."""
 
 
-def differences(before: Steps, after: Steps) -> Iterator[str]:
+def differences(before: StepRows, after: StepRows) -> Iterator[str]:
     """A line for each step with another key: the fields that differ, or `its needs` where only keys of needed steps do."""
     for name in sorted(before.keys() | after.keys()):
         old, new = before.get(name), after.get(name)

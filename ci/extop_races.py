@@ -27,7 +27,7 @@ sys.path[:1] = [str(CI.parent), str(CI.parent / "tests")]
 
 from stackbuild.emulator.code_object import load  # noqa: E402
 from stackbuild.emulator.translate import translate  # noqa: E402
-from support.emulator_executor import DeviceFinding, Executor, Launch, executor_library  # noqa: E402
+from support.emulator_executor import DeviceFinding, Executor, LaunchSize, executor_library  # noqa: E402
 
 WORKGROUP = (256, 1, 1)
 ROWS = 37
@@ -106,7 +106,7 @@ def main() -> int:
                 errors = []
                 for seed in range(1, args.seeds + 1):
                     case.output.fill(np.nan)
-                    executor.dispatch(name, Launch(case.grid, WORKGROUP, seed=seed), case.arguments, heard=findings.append)
+                    executor.dispatch(name, LaunchSize(case.grid, WORKGROUP, seed=seed), case.arguments, heard=findings.append)
                     errors.append(float(np.abs(case.output - case.expected).max()))
                 kinds = collections.Counter(finding.kind_name for finding in findings)
                 counts = ", ".join(f"{kind} {number}" for kind, number in sorted(kinds.items()))

@@ -34,7 +34,7 @@ from stackbuild.plan.current import current_plan  # noqa: E402
 from stackbuild.plan.resolve import Choice  # noqa: E402
 from stackbuild.recipe.load import load  # noqa: E402
 from support.cluster_steps import actions, build, client, step  # noqa: E402
-from support.clusters import Cluster, Member, cluster  # noqa: E402
+from support.clusters import Cluster, ClusterProcess, cluster  # noqa: E402
 
 TICK = os.sysconf("SC_CLK_TCK")
 SECONDS = {"run": 3.0}
@@ -49,7 +49,7 @@ def chain(count: int, word: str) -> Plan:
     return Plan("t", tuple(steps), (steps[-1].name,))
 
 
-def cpu(members: list[Member]) -> float:
+def cpu(members: list[ClusterProcess]) -> float:
     """CPU seconds of this process and of those, with the children that have ended."""
     ticks = 0
     for member in members:
@@ -59,7 +59,7 @@ def cpu(members: list[Member]) -> float:
     return ticks / TICK + own.user + own.system + own.children_user + own.children_system
 
 
-def milliseconds(work: Callable[[], object], members: list[Member], steps: int) -> float:
+def milliseconds(work: Callable[[], object], members: list[ClusterProcess], steps: int) -> float:
     before = cpu(members)
     work()
     return (cpu(members) - before) / steps * 1000

@@ -53,7 +53,7 @@ http: {{addr: 127.0.0.1:{port}}}
 
 
 @dataclass
-class Figure:
+class TransferFigure:
     """One row: CPU seconds of this process and of the registry, wall seconds, requests."""
 
     what: str
@@ -129,14 +129,14 @@ def _cpu() -> float:
     return own.user + own.system + own.children_user + own.children_system
 
 
-def measure(what: str, work: Callable[[], object], requests: Callable[[], int], served: Registry | None) -> Figure:
+def measure(what: str, work: Callable[[], object], requests: Callable[[], int], served: Registry | None) -> TransferFigure:
     sent, own, theirs, began = requests(), _cpu(), served.cpu() if served else 0.0, time.monotonic()
     work()
     wall, cpu = time.monotonic() - began, _cpu() - own
-    return Figure(what, cpu, (served.cpu() if served else 0.0) - theirs, wall, requests() - sent)
+    return TransferFigure(what, cpu, (served.cpu() if served else 0.0) - theirs, wall, requests() - sent)
 
 
-def run(folder: Path, megabytes: int, files: int, export: bool) -> list[Figure]:
+def run(folder: Path, megabytes: int, files: int, export: bool) -> list[TransferFigure]:
     builder = Store(folder / "builder", new_run_id())
     staging = builder.stage("s")
     fill(staging.out, megabytes, files)

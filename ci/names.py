@@ -2,7 +2,8 @@
 
 A name is the noun of its value. A word such as `found` says how a value came about and not what it is, so no function,
 parameter, variable or constant of `stackbuild`, `kernels` and `ci` is called so. Fields are left out: they are keys of
-the JSON documents. No class and no alias is called so either, and within one of the three trees none has two meanings.
+the JSON documents. No class and no alias is called so either. None has two meanings in the three trees and tests/support,
+and an underscore before a name makes no other one.
 A function or method, private or not, is called by what it does or returns: `merge_spans`, not `merged`. A property that
 is true or false, such as `closed` of Python's files, may be a participle.
 `python ci/names.py` prints every violation and exits 1 if there is one.
@@ -13,7 +14,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from layout import ROOTS
@@ -25,6 +26,8 @@ PARTICIPLES = frozenset(
     )
 )
 """Words that no function, parameter or variable is called by."""
+SUPPORT = Path(__file__).resolve().parent.parent / "tests" / "support"
+"""What tests share: its types have names of their own, too."""
 _CAMEL_CASE = re.compile(r"_?[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*")
 _PARTICIPLE_TYPE = re.compile(r"_?(?:[A-Z][a-z]*[^e]ed|Built|Found|Kept|Made|Said|Taken|Told)")
 """A type of one word that is a participle. `StepFailed` and `RunStarted` are the usual forms of errors and events."""
@@ -56,11 +59,11 @@ def functions(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 yield node.lineno, node.name
 
 
-def types(module: str, tree: ast.Module) -> Iterator[tuple[int, str, str]]:
-    """Line, name and meaning of every class and alias. A class means its own dotted name, an alias its expression."""
+def types(path: Path, tree: ast.Module) -> Iterator[tuple[int, str, str]]:
+    """Line, name and meaning of every class and alias. A class means itself, an alias its expression."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
-            yield node.lineno, node.name, f"{module}.{node.name}"
+            yield node.lineno, node.name, f"{path}:{node.name}"
     for statement in tree.body:
         if isinstance(statement, ast.Assign):
             for target in statement.targets:
@@ -68,10 +71,9 @@ def types(module: str, tree: ast.Module) -> Iterator[tuple[int, str, str]]:
                     yield statement.lineno, target.id, ast.unparse(statement.value)
 
 
-def violations(files: dict[str, Path]) -> Iterator[str]:
-    """A sentence for each name that breaks a rule. `files` are the modules of one tree by dotted name."""
-    meanings: dict[str, tuple[str, str]] = {}
-    for module, path in sorted(files.items()):
+def violations(paths: Iterable[Path]) -> Iterator[str]:
+    """A sentence for each name of these modules that is a participle."""
+    for path in sorted(paths):
         tree = ast.parse(path.read_text("utf-8"))
         for line, name in variables(tree):
             if name.strip("_") in PARTICIPLES or (name.isupper() and name.strip("_").lower() in PARTICIPLES):
@@ -79,18 +81,33 @@ def violations(files: dict[str, Path]) -> Iterator[str]:
         for line, name in functions(tree):
             if _PARTICIPLE_FUNCTION.fullmatch(name):
                 yield f"{path}:{line}: the function `{name}` is called by a participle: name what it does"
-        for line, name, meaning in types(module, tree):
+        for line, name, _ in types(path, tree):
             if _PARTICIPLE_TYPE.fullmatch(name):
                 yield f"{path}:{line}: the type `{name}` is called by a participle: name it by a noun"
-            before, place = meanings.setdefault(name, (meaning, f"{path}:{line}"))
+
+
+def clashes(paths: Iterable[Path]) -> Iterator[str]:
+    """A sentence for each type of these modules whose name has another meaning in one of them.
+
+    `_Row` and `Row` are one name.
+    """
+    meanings: dict[str, tuple[str, str]] = {}
+    for path in paths:
+        for line, name, meaning in types(path, ast.parse(path.read_text("utf-8"))):
+            before, place = meanings.setdefault(name.strip("_"), (meaning, f"{path}:{line}"))
             if before != meaning:
                 yield f"{path}:{line}: the type `{name}` has another meaning at {place}"
 
 
+def modules() -> list[Path]:
+    """The modules of `stackbuild`, `kernels` and `ci`."""
+    return [path for tree in ROOTS for path in tree.modules.values()]
+
+
 def main() -> int:
-    lines = [line for tree in ROOTS for line in violations(tree.modules)]
-    modules = sum(len(tree.modules) for tree in ROOTS)
-    print("\n".join(lines) or f"names of {modules} modules in {len(ROOTS)} trees: nothing found")
+    paths = modules()
+    lines = [*violations(paths), *clashes([*paths, *sorted(SUPPORT.rglob("*.py"))])]
+    print("\n".join(lines) or f"names of {len(paths)} modules in {len(ROOTS)} trees: nothing found")
     return bool(lines)
 
 

@@ -42,7 +42,7 @@ GITHUB = {**os.environ, "TZ": "America/Los_Angeles"}
 
 
 @dataclass(frozen=True)
-class Row:
+class TreeRow:
     """A line of the table."""
 
     recipe: str
@@ -120,19 +120,19 @@ def _differs(path: Path, digest: str) -> str:
     return f"made with {kind} {now}, the lock has {wanted}" if wanted and now != wanted else ""
 
 
-def table(mirror: Path, names: list[str]) -> Iterator[Row]:
+def table(mirror: Path, names: list[str]) -> Iterator[TreeRow]:
     """The rows of each recipe, all where none is named."""
     for name in names or sorted(bundled_recipes()):
         loaded = load(name)
         sources = [s for s in loaded.recipe.sources.values() if s.git]
         absent = [s.git for s in sources if s.git and in_mirror(s.git, Mirror(mirror)) is None]
         if not sources or absent:
-            yield Row(name, "–", f"not run: the mirror lacks {', '.join(absent)}" if absent else "no source of others")
+            yield TreeRow(name, "–", f"not run: the mirror lacks {', '.join(absent)}" if absent else "no source of others")
             continue
         yield from _rows(loaded, mirror)
 
 
-def _rows(loaded: LoadedRecipe, mirror: Path) -> Iterator[Row]:
+def _rows(loaded: LoadedRecipe, mirror: Path) -> Iterator[TreeRow]:
     name = loaded.given_name
     events = stackbuild(mirror, "build", "-r", name, "--until", "configure", "--keep-going", "--json")
     took = {e["step"]: f"yes, {_seconds(e['key']):.0f} s" for e in events if e["event"] == "StepFinished"}
@@ -157,7 +157,7 @@ def _rows(loaded: LoadedRecipe, mirror: Path) -> Iterator[Row]:
             configured += f", against stand-ins for {against[step]}"
         commit = lock.commits.get(source, "")[:12]
         built = "yes" if state[step] == "cached" else "not yet"
-        yield Row(name, f"`{step}`", f"{source} @ {commit}" if commit else "–", configured, built, loads.get(step, "–"))
+        yield TreeRow(name, f"`{step}`", f"{source} @ {commit}" if commit else "–", configured, built, loads.get(step, "–"))
 
 
 def _seconds(key: str) -> float:

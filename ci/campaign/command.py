@@ -91,10 +91,10 @@ def today() -> int:
     return int(datetime.now(UTC).strftime("%Y%m%d"))
 
 
-def _run(rig: frame.Rig, cases: Sequence[frame.Case], options: argparse.Namespace) -> frame.Count:
+def _run(rig: frame.Rig, cases: Sequence[frame.CampaignCase], options: argparse.Namespace) -> frame.RigReport:
     printed_at, tried = time.monotonic(), 0
 
-    def tick(case: frame.Case, lost: str) -> None:
+    def tick(case: frame.CampaignCase, lost: str) -> None:
         nonlocal printed_at, tried
         tried += 1
         if not sys.stderr.isatty() and time.monotonic() - printed_at > PROGRESS_SECONDS:

@@ -22,7 +22,7 @@ class NotRun(Exception):
 
 
 @dataclass(frozen=True)
-class Case:
+class CampaignCase:
     """One attack. `attempt` runs it in an empty folder and returns what was lost, "" where everything held.
 
     An exception other than NotRun counts as a loss.
@@ -42,13 +42,13 @@ class Rig:
 
     name: str
     summary: str
-    cases: Callable[[Random], Sequence[Case]]
+    cases: Callable[[Random], Sequence[CampaignCase]]
     needs: tuple[str, ...] = ("sandbox",)
     minimum: int = 1
 
 
 @dataclass
-class Count:
+class RigReport:
     """What a rig tried; `lost` and `not_run` are pairs of a case's name and the reason."""
 
     rig: str
@@ -71,7 +71,7 @@ def rigs() -> dict[str, Rig]:
     return {module.RIG.name: module.RIG for module in modules}
 
 
-def sample(rig: Rig, seed: int, share: float = 1.0, only: str = "") -> list[Case]:
+def sample(rig: Rig, seed: int, share: float = 1.0, only: str = "") -> list[CampaignCase]:
     """The cases of a run: all, or that share of them (at least one) drawn with the seed, or those whose name has `only`."""
     random = Random(f"{rig.name} {seed}")
     cases = list(rig.cases(random))
@@ -87,10 +87,10 @@ def sample(rig: Rig, seed: int, share: float = 1.0, only: str = "") -> list[Case
 
 
 def run(
-    rig: Rig, cases: Sequence[Case], seed: int, tick: Callable[[Case, str], None] = lambda case, lost: None
-) -> Count:
+    rig: Rig, cases: Sequence[CampaignCase], seed: int, tick: Callable[[CampaignCase, str], None] = lambda case, lost: None
+) -> RigReport:
     """Try the cases one after the other, each in a folder of its own; `tick` is called after each one."""
-    count, started = Count(rig.name, seed), time.monotonic()
+    count, started = RigReport(rig.name, seed), time.monotonic()
     for case in cases:
         with scratch(rig.name) as folder:
             try:

@@ -37,7 +37,7 @@ TODAY = date(2026, 11, 20)
 
 
 @dataclass(frozen=True)
-class Target:
+class ParserTarget:
     """One parser. `spoil` makes an input of a seeded generator; `parse` raises only on a loss."""
 
     name: str
@@ -50,7 +50,7 @@ def _of(seeds: Callable[[], tuple[bytes, ...]]) -> Callable[[Random], bytes]:
     return lambda random: spoilt(random.choice(samples()), random)
 
 
-class _Memory:
+class _BytesSource:
     """Bytes as the source that readers of libraries want."""
 
     path = "lib.so"
@@ -116,7 +116,7 @@ def _parse_header(data: bytes) -> None:
 
 def _parse_library(data: bytes) -> None:
     with suppress(MalformedError):
-        elf.library(_Memory(data), ReadBudget(len(data)))
+        elf.library(_BytesSource(data), ReadBudget(len(data)))
 
 
 def _parse_messagepack(data: bytes) -> None:
@@ -193,23 +193,23 @@ def _parse_gates(data: bytes) -> None:
         judgement.judge(measured(), Gates.model_validate(table).gates, TODAY)
 
 
-def targets(folder: Path) -> dict[str, tuple[Target, int]]:
+def targets(folder: Path) -> dict[str, tuple[ParserTarget, int]]:
     """Every target by its name, and how many executions a whole run gives it: 1,314,000 in all."""
     tensile_files = (b"\x82\xa9solutions\x90\xa7library\x81\xa4rows\x90",)
     desc = tuple(data[data.index(b"amdhsa.") - 2 :][:900] for data in _objects()[:2])
     rows = (
-        (Target("code objects", _of(_objects), _parse_object), 400_000),
-        (Target("code objects in a stream", _of(_objects), _stream_object), 150_000),
-        (Target("bundles", _of(_bundles), _parse_bundles), 150_000),
-        (Target("CCOB headers", _of(lambda: (binaries.ccob(b"x"), binaries.ccob(b"x", 1), binaries.ccob(b"x", 2, 0))), _parse_header), 150_000),
-        (Target("MessagePack", _of(lambda: desc), _parse_messagepack), 250_000),
-        (Target("Tensile libraries", _of(lambda: tensile_files), _parse_tensile), 100_000),
-        (Target("metadata of wheels", _of(_texts), _parse_texts), 60_000),
-        (Target("host libraries", _of(_libraries), _parse_library), 20_000),
-        (Target("results", _results, partial(_parse_results, folder=folder)), 4_000),
-        (Target("gates", _of(lambda: (GATES,)), _parse_gates), 20_000),
-        (Target("archives", _of(lambda: (zipped(GOOD.contents()), GOOD.bytes())), partial(_parse_file, folder=folder, name=GOOD.filename)), 6_000),
-        (Target("libraries with GPU code", _of(lambda: (library(fatbin=fatbin(), isa=2),)), partial(_parse_file, folder=folder, name="lib.so")), 4_000),
+        (ParserTarget("code objects", _of(_objects), _parse_object), 400_000),
+        (ParserTarget("code objects in a stream", _of(_objects), _stream_object), 150_000),
+        (ParserTarget("bundles", _of(_bundles), _parse_bundles), 150_000),
+        (ParserTarget("CCOB headers", _of(lambda: (binaries.ccob(b"x"), binaries.ccob(b"x", 1), binaries.ccob(b"x", 2, 0))), _parse_header), 150_000),
+        (ParserTarget("MessagePack", _of(lambda: desc), _parse_messagepack), 250_000),
+        (ParserTarget("Tensile libraries", _of(lambda: tensile_files), _parse_tensile), 100_000),
+        (ParserTarget("metadata of wheels", _of(_texts), _parse_texts), 60_000),
+        (ParserTarget("host libraries", _of(_libraries), _parse_library), 20_000),
+        (ParserTarget("results", _results, partial(_parse_results, folder=folder)), 4_000),
+        (ParserTarget("gates", _of(lambda: (GATES,)), _parse_gates), 20_000),
+        (ParserTarget("archives", _of(lambda: (zipped(GOOD.contents()), GOOD.bytes())), partial(_parse_file, folder=folder, name=GOOD.filename)), 6_000),
+        (ParserTarget("libraries with GPU code", _of(lambda: (library(fatbin=fatbin(), isa=2),)), partial(_parse_file, folder=folder, name="lib.so")), 4_000),
     )  # fmt: skip
     return {target.name: (target, times) for target, times in rows}
 

@@ -29,12 +29,12 @@ CALLS = (
 MADE_BY_HAND = 60.0
 """Seconds that one build may take at most."""
 
-Point = tuple[str, int]
+KillPoint = tuple[str, int]
 """A system call, and the how-manieth of its thread, as strace counts."""
 
 
 @dataclass(frozen=True)
-class Builder:
+class BuildUser:
     """Who builds: the user that the tests run as, or another one from copies."""
 
     name: str
@@ -52,12 +52,12 @@ class Builder:
         return folder
 
 
-def own_user() -> Builder:
-    return Builder("self", (sys.executable,), {**os.environ, "PYTHONPATH": str(TESTS)}, os.geteuid())
+def own_user() -> BuildUser:
+    return BuildUser("self", (sys.executable,), {**os.environ, "PYTHONPATH": str(TESTS)}, os.geteuid())
 
 
 @cache
-def other_user() -> Builder:
+def other_user() -> BuildUser:
     """A user without rights. Raises NotRun where this is not root, or where that user has no interpreter."""
     if os.geteuid() != 0:
         raise NotRun("needs root, to become another user")
@@ -70,11 +70,11 @@ def other_user() -> Builder:
     user = OtherUser(copies)
     if user.python is None:
         raise NotRun("the other user can start no interpreter of this version")
-    return Builder("nobody", (*user.prefix, user.python), {**user.environment, "PATH": os.environ["PATH"]}, user.uid)
+    return BuildUser("nobody", (*user.prefix, user.python), {**user.environment, "PATH": os.environ["PATH"]}, user.uid)
 
 
 def run_traced(
-    builder: Builder, root: Path, *inject: str, output: str = "/dev/null", calls: str = CALLS
+    builder: BuildUser, root: Path, *inject: str, output: str = "/dev/null", calls: str = CALLS
 ) -> subprocess.CompletedProcess[str]:
     """That build under strace. As the other user, strace runs as that user too: the prefix ends in an `exec`."""
     if not shutil.which("strace"):
@@ -88,7 +88,7 @@ def run_traced(
     )  # fmt: skip
 
 
-def points(builder: Builder, folder: Path, past_start: bool = False) -> list[Point]:
+def points(builder: BuildUser, folder: Path, past_start: bool = False) -> list[KillPoint]:
     """Every call of that build that touches the store.
 
     With `past_start` a worker's early calls are left out where the same count is the interpreter's own start in the
@@ -100,7 +100,7 @@ def points(builder: Builder, folder: Path, past_start: bool = False) -> list[Poi
     if done.returncode:
         raise RuntimeError(f"the build failed without a fault: {done.stderr}")
     counts: dict[tuple[str, str], int] = {}
-    moments: set[Point] = set()
+    moments: set[KillPoint] = set()
     starting: dict[str, int] = {}
     first, mark = "", f"{root}/store"
     for line in trace.read_text(errors="replace").splitlines():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from attention.multi_head_reference import multi_head
-from tools.case import Attribute, Case, normal
+from tools.case import AttributeValue, KernelCase, normal
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def form_inputs(s: MultiHeadShape, q: np.ndarray, k: np.ndarray, v: np.ndarray) 
     return (flat(q), k, v) if s.form == "apart" else (flat(q), flat(k), flat(v))
 
 
-def make(rng: np.random.Generator, s: MultiHeadShape, dtype: type) -> Case:
+def make(rng: np.random.Generator, s: MultiHeadShape, dtype: type) -> KernelCase:
     q = normal(rng, (s.batch, s.heads, s.queries, s.size), dtype)
     k = normal(rng, (s.batch, s.heads, s.keys, s.size), dtype)
     v = normal(rng, (s.batch, s.heads, s.keys, s.value_size), dtype)
@@ -139,7 +139,7 @@ def make(rng: np.random.Generator, s: MultiHeadShape, dtype: type) -> Case:
         first = [count if letter != "1" else 1 for letter, count in zip(s.added, (s.batch, s.heads), strict=True)]
         added = normal(rng, (*first, s.queries, s.past + s.keys), dtype)
     mask, counts = padding_mask(rng, s)
-    attributes: dict[str, Attribute] = {"num_heads": s.heads, "unidirectional": int(s.causal)}
+    attributes: dict[str, AttributeValue] = {"num_heads": s.heads, "unidirectional": int(s.causal)}
     if s.scale is not None:
         attributes["scale"] = s.scale
     if s.filter is not None:
@@ -148,7 +148,7 @@ def make(rng: np.random.Generator, s: MultiHeadShape, dtype: type) -> Case:
     expected = multi_head(q, k, v, counts, added, s.scale or 0.0, s.causal, s.past, filter_)
     inputs = {"query": query, "key": key, "value": value, "bias": bias, "key_padding_mask": mask, "attention_bias": added,
               "past_key": past_key, "past_value": past_value}
-    return Case("MultiHeadAttention", name_of(s), inputs, attributes, expected, opset=0)
+    return KernelCase("MultiHeadAttention", name_of(s), inputs, attributes, expected, opset=0)
 
 
 def name_of(s: MultiHeadShape) -> str:
@@ -173,13 +173,13 @@ def any_shape(rng: np.random.Generator) -> MultiHeadShape:
                  added=str(rng.choice(["", "BN", "1N", "B1", "11"])), causal=causal, past=past)
 
 
-def cases(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
+def cases(rng: np.random.Generator, dtype: type) -> Iterator[KernelCase]:
     for shape in SHAPES:
         yield make(rng, shape, dtype)
     for _ in range(40):
         yield make(rng, any_shape(rng), dtype)
 
 
-def bench(rng: np.random.Generator, dtype: type) -> Iterator[Case]:
+def bench(rng: np.random.Generator, dtype: type) -> Iterator[KernelCase]:
     """None: what is worth timing is Attention's."""
     return iter(())

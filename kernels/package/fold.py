@@ -32,7 +32,7 @@ def fold_batch_norm(model: onnx.ModelProto) -> int:
     activation, a residual) comes between. Factors are worked out in float64 and rounded once to the weights' type; a pair
     whose weights that type does not hold, being too large or too small for it, is left.
     """
-    index = _Index(model.graph)
+    index = _GraphIndex(model.graph)
     old = any(o.domain in DOMAINS[:2] and o.version < INFERENCE_SINCE for o in model.opset_import)
     places = []
     for place, norm in enumerate(list(model.graph.node)):
@@ -47,7 +47,7 @@ def fold_batch_norm(model: onnx.ModelProto) -> int:
     return len(places)
 
 
-class _Index:
+class _GraphIndex:
     """Who makes and who reads each value of a graph, by the graph's outputs and by nodes' bodies too."""
 
     def __init__(self, graph: onnx.GraphProto) -> None:
@@ -128,7 +128,7 @@ def _infers(norm: onnx.NodeProto, old: bool) -> bool:
     return not old or norm.domain not in DOMAINS[:2] or bool(_attribute(norm, "is_test", 0))
 
 
-def _fold(index: _Index, conv: onnx.NodeProto, norm: onnx.NodeProto) -> bool:
+def _fold(index: _GraphIndex, conv: onnx.NodeProto, norm: onnx.NodeProto) -> bool:
     bias_names = [name for name in conv.input[2:3] if name]
     names = [conv.input[1], *norm.input[1:5], *bias_names]
     if any(name not in index.constants for name in names):

@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-Attribute = int | float | str | list[int]
+AttributeValue = int | float | str | list[int]
 
 
 @dataclass(frozen=True)
-class Case:
+class KernelCase:
     """Inputs are in the operator's order; None stands for an absent optional input.
 
     `expected` is the float64 answer, computed from the inputs as rounded to their own type. Where `answer` is a function, it is called
@@ -24,7 +24,7 @@ class Case:
     op: str
     name: str
     inputs: dict[str, np.ndarray | None]
-    attributes: dict[str, Attribute]
+    attributes: dict[str, AttributeValue]
     answer: np.ndarray | Callable[[], np.ndarray]
     output: str = "Y"
     opset: int = 21
@@ -45,12 +45,12 @@ RELATIVE_ERROR = {np.dtype(np.float32): 5e-6, np.dtype(np.float16): 1e-3}
 WORST_ERROR = {np.dtype(np.float32): 5e-5, np.dtype(np.float16): 4e-3}
 
 
-def poison(case: Case) -> int:
+def poison(case: KernelCase) -> int:
     """The byte to fill an output with before the run: that of NaN, or where the answer has some, of large numbers (−1·10⁴, −6·10²⁹)."""
     return 0xFF if np.isfinite(case.expected_values).all() else 0xF0
 
 
-def mismatch(got: np.ndarray, case: Case) -> str | None:
+def mismatch(got: np.ndarray, case: KernelCase) -> str | None:
     """Why `got` is wrong, or None. Values that are not finite must be so where the answer is, and the same there."""
     want = case.expected_values
     if got.shape != want.shape:

@@ -30,7 +30,7 @@ RESNET = [(3, 224, 64, 7, 2), (64, 56, 64, 1, 1), (64, 56, 64, 3, 1), (64, 56, 2
           (1024, 14, 2048, 1, 2), (2048, 7, 512, 1, 1), (512, 7, 512, 3, 1)]
 
 
-def check(device: d.Device, seed: int) -> int:
+def check(device: d.GpuDevice, seed: int) -> int:
     """Every convolution case, each way; returns how many answers were wrong."""
     runs, wrong = 0, []
     for case, last in correctness.cases(seed, correctness.EVERY, "Conv"):
@@ -74,7 +74,7 @@ def main() -> int:
     parser.add_argument("--resnet", action="store_true", help="also ResNet-50's shapes")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
-    device = d.Device(args.library.resolve())
+    device = d.GpuDevice(args.library.resolve())
     wrong = check(device, args.seed) if args.check else 0
 
     import torch

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tools import device as d
-from tools.case import Case, mismatch, poison
-from tools.params import BUILDERS, LAYOUTS, Job
+from tools.case import KernelCase, mismatch, poison
+from tools.params import BUILDERS, LAYOUTS, KernelArguments
 from tools.selection import EVERY, MODULES
 
 
 @dataclass(frozen=True)
-class Placement:
+class MemoryPlacement:
     """How a case's tensors lie in memory. By default each has an allocation of its own."""
 
     name: str = ""
@@ -28,7 +28,7 @@ class Placement:
     other_filter_layout: bool = False  # channels first where x has them last, and the other way round
 
 
-AS_ALLOCATED = Placement()
+AS_ALLOCATED = MemoryPlacement()
 IN_PLACE = {"LeakyRelu": "x", "BatchNormalization": "x", "GroupNormalization": "x", "Conv": "residual"}
 
 
@@ -36,15 +36,15 @@ IN_PLACE = {"LeakyRelu": "x", "BatchNormalization": "x", "GroupNormalization": "
 class DeviceCase:
     """A job with its memory on the device."""
 
-    case: Case
+    case: KernelCase
     layout: str
-    job: Job
+    job: KernelArguments
     memory: dict[str, d.Buffer]
     workspace: d.Buffer
     output: d.Buffer
-    placement: Placement = AS_ALLOCATED
+    placement: MemoryPlacement = AS_ALLOCATED
 
-    def run(self, device: d.Device, stream: int = 0) -> None:
+    def run(self, device: d.GpuDevice, stream: int = 0) -> None:
         device.launch(self.job.params, stream, self.workspace.pointer, self.workspace.bytes)
 
     def poison(self) -> None:
@@ -68,7 +68,7 @@ class DeviceCase:
         return [field for field, buffer in buffers.items() if not buffer.guard_intact()]
 
 
-def cases(seed: int, part: tuple[int, int], operators: str | Collection[str] = tuple(MODULES)) -> Iterator[tuple[Case, bool]]:
+def cases(seed: int, part: tuple[int, int], operators: str | Collection[str] = tuple(MODULES)) -> Iterator[tuple[KernelCase, bool]]:
     """(case, channels last) for these operators (or this one), every type and layout, of this part of them."""
     operators = (operators,) if isinstance(operators, str) else operators
     number = 0
@@ -86,20 +86,20 @@ def cases(seed: int, part: tuple[int, int], operators: str | Collection[str] = t
                         yield case, last
 
 
-def placements(placed: DeviceCase) -> list[Placement]:
+def placements(placed: DeviceCase) -> list[MemoryPlacement]:
     """Every other placement in which the launchers take this case."""
     fields = [*placed.job.arrays, "y"]
-    variants = [Placement(f"{field} one element on", frozenset([field])) for field in fields]
-    variants.append(Placement("everything one element on", frozenset(fields)))
+    variants = [MemoryPlacement(f"{field} one element on", frozenset([field])) for field in fields]
+    variants.append(MemoryPlacement("everything one element on", frozenset(fields)))
     in_place_of = IN_PLACE.get(placed.case.op)
     if in_place_of in fields:
-        variants.append(Placement(f"y is {in_place_of}", in_place_of=in_place_of))
+        variants.append(MemoryPlacement(f"y is {in_place_of}", in_place_of=in_place_of))
     if placed.case.op == "Conv":
-        variants.append(Placement("filters in the other layout", other_filter_layout=True))
+        variants.append(MemoryPlacement("filters in the other layout", other_filter_layout=True))
     return variants
 
 
-def allocate(device: d.Device, case: Case, last: bool, placement: Placement = AS_ALLOCATED) -> DeviceCase:
+def allocate(device: d.GpuDevice, case: KernelCase, last: bool, placement: MemoryPlacement = AS_ALLOCATED) -> DeviceCase:
     job = BUILDERS[case.op](case, last)
     if placement.other_filter_layout:
         swap_filter_layout(job, case, last)
@@ -117,7 +117,7 @@ def allocate(device: d.Device, case: Case, last: bool, placement: Placement = AS
     return placed
 
 
-def swap_filter_layout(job: Job, case: Case, last: bool) -> None:
+def swap_filter_layout(job: KernelArguments, case: KernelCase, last: bool) -> None:
     filters = case.inputs["W"]
     assert filters is not None
     assert isinstance(job.params, d.Conv)
@@ -125,7 +125,7 @@ def swap_filter_layout(job: Job, case: Case, last: bool) -> None:
     job.arrays["w"] = filters if last else np.moveaxis(filters, 1, -1)
 
 
-def check_one(device: d.Device, placed: DeviceCase) -> str | None:
+def check_one(device: d.GpuDevice, placed: DeviceCase) -> str | None:
     try:
         placed.run(device)
         device.synchronize()
@@ -134,7 +134,7 @@ def check_one(device: d.Device, placed: DeviceCase) -> str | None:
         return str(error)
 
 
-def check_algorithms(device: d.Device, placed: DeviceCase, turn: int | None = None) -> tuple[int, list[str]]:
+def check_algorithms(device: d.GpuDevice, placed: DeviceCase, turn: int | None = None) -> tuple[int, list[str]]:
     """A convolution by every other algorithm and tile that takes its shape (with `turn` by one of them): how many, and what is wrong."""
     params = placed.job.params
     if not isinstance(params, d.Conv):
@@ -151,7 +151,7 @@ def check_algorithms(device: d.Device, placed: DeviceCase, turn: int | None = No
     return len(ways), wrong
 
 
-def check_placement(device: d.Device, case: Case, last: bool, placement: Placement, turn: int | None = None) -> tuple[int, list[str]]:
+def check_placement(device: d.GpuDevice, case: KernelCase, last: bool, placement: MemoryPlacement, turn: int | None = None) -> tuple[int, list[str]]:
     """The case in another placement, a convolution by other algorithms too (with `turn` by one): how many runs, and what is wrong."""
     placed = allocate(device, case, last, placement)
     why = check_one(device, placed)
@@ -173,11 +173,11 @@ class Selection:
     one_way: bool = False
     with_placements: bool = True
 
-    def cases(self) -> Iterator[tuple[Case, bool]]:
+    def cases(self) -> Iterator[tuple[KernelCase, bool]]:
         return cases(self.seed, self.part, self.operators)
 
 
-def check_all(device: d.Device, selection: Selection) -> tuple[dict[str, int], list[str]]:
+def check_all(device: d.GpuDevice, selection: Selection) -> tuple[dict[str, int], list[str]]:
     """Runs per operator, type and layout; and one line for each that is wrong."""
     counts: dict[str, int] = {}
     wrong = []

@@ -19,7 +19,7 @@ class Activation(c.Structure):
     _fields_ = [("kind", c.c_int32), ("alpha", c.c_float), ("beta", c.c_float)]
 
 
-class Launch(c.Structure):
+class LaunchStruct(c.Structure):
     _fields_ = [("stream", c.c_void_p), ("workspace", c.c_void_p), ("workspace_bytes", c.c_size_t)]
 
 
@@ -64,7 +64,7 @@ class Attention(c.Structure):
 
 MASK_KINDS = {np.dtype(np.bool_): 1, np.dtype(np.int32): 2}  # MaskKind; a mask of the query's type:
 ADDITIVE = 3
-STRUCTURES = (Launch, LeakyRelu, BatchNorm, GroupNorm, Conv, Attention)
+STRUCTURES = (LaunchStruct, LeakyRelu, BatchNorm, GroupNorm, Conv, Attention)
 NAMES = {LeakyRelu: "leaky_relu", BatchNorm: "batch_norm", GroupNorm: "group_norm", Conv: "conv", Attention: "attention"}
 HAS_WORKSPACE = (GroupNorm, Conv, Attention)
 GUARD = 512  # bytes behind a buffer, within its allocation
@@ -75,7 +75,7 @@ class DeviceError(Exception):
     """A launcher or the runtime refused; the message is the library's."""
 
 
-class Device:
+class GpuDevice:
     """The library and the current device. Every call checks its status.
 
     `guard` bytes lie behind each Memory. With 0 an allocation ends where its tensor does, for tools that see what is read past it.
@@ -131,7 +131,7 @@ class Device:
         return [(choices[i][0], choices[i][1]) for i in range(count)]
 
     def launch(self, params: Params, stream: int = 0, workspace: int = 0, workspace_bytes: int = 0) -> None:
-        launch = Launch(stream, workspace, workspace_bytes)
+        launch = LaunchStruct(stream, workspace, workspace_bytes)
         self.call(NAMES[type(params)], c.byref(params), c.byref(launch))
 
 
@@ -141,7 +141,7 @@ class Buffer:
     It starts `moved` bytes behind where an allocation does (256 bytes and more are aligned there), and they are guarded too.
     """
 
-    def __init__(self, device: Device, bytes_: int, moved: int = 0) -> None:
+    def __init__(self, device: GpuDevice, bytes_: int, moved: int = 0) -> None:
         self.device, self.bytes, self._moved = device, bytes_, moved
         allocation = c.c_void_p()
         if moved + bytes_ + device.guard:

@@ -39,7 +39,7 @@ from pathlib import Path
 from typing import Any
 
 from tools import processes, provider, sanitizer, selection
-from tools.processes import Children, Clock, NoGpu, Run, Unusable, run_interruptibly
+from tools.processes import Children, Clock, NoGpu, ProcessGroup, Unusable, run_interruptibly
 
 TOOLS = Path(__file__).resolve().parent
 
@@ -129,7 +129,7 @@ class Check:
 
     def run_concurrent_checks(self) -> None:
         """Runs, at the same time, the checks that leave the device idle most of the time."""
-        started: dict[Run, str] = {}
+        started: dict[ProcessGroup, str] = {}
         for stage, commands in (("sanitize", self.sanitizers()), ("provider", self.provider_checks()), ("correct", self.cases()), ("streams", self.streams())):
             started |= {self.children.start(name, command, separate_stderr=stage == "provider"): stage for name, command in commands.items()}
         for run in self.children.as_completed(started, self.clock.end):
@@ -184,7 +184,7 @@ class Check:
 
     # What came of them.
 
-    def judge_stage(self, run: Run) -> None:
+    def judge_stage(self, run: ProcessGroup) -> None:
         stage_result = self.stage_result(run.name)
         print(run.output(), end="", flush=True)
         self.result |= {key: value for key, value in stage_result.items() if key in ("cases", "timing")}
@@ -197,7 +197,7 @@ class Check:
         elif run.status and not stage_result.get("wrong"):
             self.wrong.append(f"{run.name}: {run.status_text()}")
 
-    def judge_sanitizer(self, run: Run) -> None:
+    def judge_sanitizer(self, run: ProcessGroup) -> None:
         output = run.output()
         print(f"{run.name}: {run.status_text() if run.in_time else 'ended'}: {sanitizer.summary(output)}", flush=True)
         why = sanitizer.failure(run.name.partition(" ")[0], run.status, output) if run.in_time else self.not_done_text()
@@ -205,7 +205,7 @@ class Check:
             print(output[-4000:], flush=True)
             self.wrong.append(f"compute-sanitizer {run.name}: {why}" + (f" ({run.status_text()})" if run.in_time else ""))
 
-    def judge_provider(self, run: Run) -> None:
+    def judge_provider(self, run: ProcessGroup) -> None:
         print(f"{run.name}:\n{run.output()}", end="", flush=True)
         if run.in_time and run.status == 0:
             return

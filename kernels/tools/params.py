@@ -10,11 +10,11 @@ import numpy as np
 from conv.reference import same_pads
 
 from tools import device as d
-from tools.case import Case
+from tools.case import KernelCase
 
 
 @dataclass
-class Job:
+class KernelArguments:
     """`arrays` maps a pointer field to its host array; the output is the field `y`, laid out like `output_shape`.
 
     `to_case` turns the output as laid out in memory into the case's axes.
@@ -39,7 +39,7 @@ def _first(x: np.ndarray) -> np.ndarray:
     return np.moveaxis(x, -1, 1)
 
 
-def _image(case: Case, last: bool) -> tuple[dict[str, np.ndarray], tuple[int, ...], Callable[[np.ndarray], np.ndarray]]:
+def _image(case: KernelCase, last: bool) -> tuple[dict[str, np.ndarray], tuple[int, ...], Callable[[np.ndarray], np.ndarray]]:
     x = case.inputs["X"]
     assert x is not None
     shape = case.expected_values.shape
@@ -48,28 +48,28 @@ def _image(case: Case, last: bool) -> tuple[dict[str, np.ndarray], tuple[int, ..
     return {"x": _last(x)}, (shape[0], *shape[2:], shape[1]), _first
 
 
-def _activation(case: Case) -> d.Activation:
+def _activation(case: KernelCase) -> d.Activation:
     return d.Activation(d.ACTIVATIONS[str(case.attributes.get("activation", "none"))],
                         float(case.attributes.get("activation_alpha", 0.01)), 0.0)  # type: ignore[arg-type]
 
 
-def leaky_relu(case: Case, last: bool) -> Job:
+def leaky_relu(case: KernelCase, last: bool) -> KernelArguments:
     x = case.inputs["X"]
     assert x is not None
     params = d.LeakyRelu(d.DTYPES[x.dtype], x.size, float(case.attributes.get("alpha", 0.01)))  # type: ignore[arg-type]
-    return Job(params, {"x": x}, x.shape, _same)
+    return KernelArguments(params, {"x": x}, x.shape, _same)
 
 
-def batch_norm(case: Case, last: bool) -> Job:
+def batch_norm(case: KernelCase, last: bool) -> KernelArguments:
     x, scale, bias, mean, var = (np.asarray(v) for v in case.inputs.values())
     arrays, shape, back = _image(case, last)
     params = d.BatchNorm(d.DTYPES[x.dtype], d.DTYPES[scale.dtype], d.DTYPES[mean.dtype], int(last), x.shape[0],
                          x.shape[1], math.prod(x.shape[2:]), float(case.attributes.get("epsilon", 1e-5)))  # type: ignore[arg-type]
     params.activation = _activation(case)
-    return Job(params, arrays | {"scale": scale, "bias": bias, "mean": mean, "variance": var}, shape, back)
+    return KernelArguments(params, arrays | {"scale": scale, "bias": bias, "mean": mean, "variance": var}, shape, back)
 
 
-def group_norm(case: Case, last: bool) -> Job:
+def group_norm(case: KernelCase, last: bool) -> KernelArguments:
     x, scale, bias = (np.asarray(v) for v in case.inputs.values())
     arrays, shape, back = _image(case, last)
     groups = int(case.attributes["num_groups"])  # type: ignore[arg-type]
@@ -77,10 +77,10 @@ def group_norm(case: Case, last: bool) -> Job:
                          math.prod(x.shape[2:]), scale.size != x.shape[1],
                          float(case.attributes.get("epsilon", 1e-5)))  # type: ignore[arg-type]
     params.activation = _activation(case)
-    return Job(params, arrays | {"scale": scale, "bias": bias}, shape, back)
+    return KernelArguments(params, arrays | {"scale": scale, "bias": bias}, shape, back)
 
 
-def conv(case: Case, last: bool) -> Job:
+def conv(case: KernelCase, last: bool) -> KernelArguments:
     x, w, bias = case.inputs["X"], case.inputs["W"], case.inputs["B"]
     assert x is not None and w is not None
     axes = x.ndim - 2
@@ -104,7 +104,7 @@ def conv(case: Case, last: bool) -> Job:
     residual = case.inputs.get("residual")
     if residual is not None:
         arrays["residual"] = _last(residual) if last else residual
-    return Job(params, arrays, shape, back)
+    return KernelArguments(params, arrays, shape, back)
 
 
 def _heads(x: np.ndarray, heads: int) -> tuple[tuple[int, int, int, int], list[int]]:
@@ -125,7 +125,7 @@ def _extend(x: np.ndarray, past: np.ndarray | None, heads: int) -> np.ndarray:
     return np.concatenate([past, fresh], axis=2)
 
 
-def attention(case: Case, last: bool) -> Job:
+def attention(case: KernelCase, last: bool) -> KernelArguments:
     q, k, v, mask, past_key, past_value, lengths = case.inputs.values()
     assert q is not None and k is not None and v is not None
     heads, key_heads = (int(case.attributes.get(n, 0)) for n in ("q_num_heads", "kv_num_heads"))  # type: ignore[arg-type]
@@ -148,10 +148,10 @@ def attention(case: Case, last: bool) -> Job:
     if lengths is not None:
         arrays["key_lengths"] = lengths.astype(np.int32)
         params.causal_from_lengths = params.causal
-    return Job(params, arrays, case.expected_values.shape, _same)
+    return KernelArguments(params, arrays, case.expected_values.shape, _same)
 
 
-def _with_bias(case: Case) -> dict[str, np.ndarray | None]:
+def _with_bias(case: KernelCase) -> dict[str, np.ndarray | None]:
     """The inputs of a MultiHeadAttention with its bias in query, key and value, rounded to their type as the custom op rounds."""
     inputs = dict(case.inputs)
     query, key, value, bias = (inputs[name] for name in ("query", "key", "value", "bias"))
@@ -172,10 +172,10 @@ def _with_bias(case: Case) -> dict[str, np.ndarray | None]:
     return inputs
 
 
-Parts = tuple[list[np.ndarray], list[tuple[int, int, int, int]], list[list[int]]]
+AttentionParts = tuple[list[np.ndarray], list[tuple[int, int, int, int]], list[list[int]]]
 
 
-def _parts(query: np.ndarray, key: np.ndarray | None, value: np.ndarray | None, heads: int) -> Parts:
+def _parts(query: np.ndarray, key: np.ndarray | None, value: np.ndarray | None, heads: int) -> AttentionParts:
     """query, key and value: memory from the first number of each on, (batch, heads, length, size) and strides."""
     packed = query if key is None else key if value is None else None
     if packed is None:
@@ -191,7 +191,7 @@ def _parts(query: np.ndarray, key: np.ndarray | None, value: np.ndarray | None, 
     return [query, *memory], [of_query[0], *at[0]], [of_query[1], *at[1]]
 
 
-def _score_bias(case: Case, batch: int, queries: int, keys: int) -> np.ndarray | None:
+def _score_bias(case: KernelCase, batch: int, queries: int, keys: int) -> np.ndarray | None:
     """What MultiHeadAttention adds to the scores, [1 or B, 1 or N, 1 or S, T] in the query's type."""
     padding, added = case.inputs["key_padding_mask"], case.inputs["attention_bias"]
     if padding is None:
@@ -208,7 +208,7 @@ def _score_bias(case: Case, batch: int, queries: int, keys: int) -> np.ndarray |
         return (numbers if added is None else numbers + added.astype(np.float32)).astype(case.dtype)
 
 
-def multi_head(case: Case, last: bool) -> Job:
+def multi_head(case: KernelCase, last: bool) -> KernelArguments:
     inputs, heads = _with_bias(case), int(case.attributes["num_heads"])  # type: ignore[arg-type]
     assert inputs["query"] is not None
     arrays, extents, strides = _parts(inputs["query"], inputs["key"], inputs["value"], heads)
@@ -230,7 +230,7 @@ def multi_head(case: Case, last: bool) -> Job:
     if mask is not None and mask.size:
         placed["mask"] = mask
         _place_mask(params, mask)
-    return Job(params, placed, case.expected_values.shape, _same)
+    return KernelArguments(params, placed, case.expected_values.shape, _same)
 
 
 def _place_mask(params: d.Attention, mask: np.ndarray) -> None:
@@ -239,7 +239,7 @@ def _place_mask(params: d.Attention, mask: np.ndarray) -> None:
     params.mask_batch_stride, params.mask_head_stride, params.mask_query_stride = strides[:3]
 
 
-BUILDERS: dict[str, Callable[[Case, bool], Job]] = {
+BUILDERS: dict[str, Callable[[KernelCase, bool], KernelArguments]] = {
     "Attention": attention, "BatchNormalization": batch_norm, "Conv": conv, "GroupNormalization": group_norm,
     "LeakyRelu": leaky_relu, "MultiHeadAttention": multi_head,
 }

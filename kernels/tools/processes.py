@@ -29,7 +29,7 @@ class Unusable(Exception):
     """There is nothing to check here, or nothing to check it with; the message says what."""
 
 
-class Interruption(BaseException):
+class SignalReceived(BaseException):
     """SIGINT, SIGTERM or SIGHUP arrived. Raised once: signals that follow are ignored while the processes are ended."""
 
     def __init__(self, number: int) -> None:
@@ -53,7 +53,7 @@ class Clock:
         return time.monotonic() - self._started
 
 
-class Run:
+class ProcessGroup:
     """A process that leads a process group of its own. Its output goes to files: a pipe that nobody reads would stop it after 64 KiB."""
 
     def __init__(self, name: str, command: list[str], environment: dict[str, str], separate_stderr: bool) -> None:
@@ -130,7 +130,7 @@ class Children:
 
     def __init__(self, environment: dict[str, str] | None = None) -> None:
         self._environment = os.environ.copy() if environment is None else environment
-        self._runs: list[Run] = []
+        self._runs: list[ProcessGroup] = []
         self._watch: _Watchdog | None = None
 
     def __enter__(self) -> Children:
@@ -143,19 +143,19 @@ class Children:
         if self._watch:
             self._watch.close()
 
-    def start(self, name: str, command: list[str], separate_stderr: bool = False) -> Run:
+    def start(self, name: str, command: list[str], separate_stderr: bool = False) -> ProcessGroup:
         """Starts `command`. Signals are blocked from the start until the run is in the list of those to end."""
         before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)
         try:
             self._watch = self._watch or _Watchdog()
-            run = Run(name, command, self._environment, separate_stderr)
+            run = ProcessGroup(name, command, self._environment, separate_stderr)
             self._runs.append(run)
             self._watch.add(run.process.pid)
             return run
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
-    def as_completed(self, runs: Iterable[Run], end: float) -> Iterator[Run]:
+    def as_completed(self, runs: Iterable[ProcessGroup], end: float) -> Iterator[ProcessGroup]:
         """Each run as it ends. Those that still run at `end` are killed, all before the first is reaped, and have `in_time` False."""
         waiting = list(runs)
         while waiting:
@@ -169,11 +169,11 @@ class Children:
             if not done:
                 time.sleep(0.02)
 
-    def run(self, name: str, command: list[str], end: float) -> Run:
+    def run(self, name: str, command: list[str], end: float) -> ProcessGroup:
         """Starts `command` and waits for its end."""
         return next(self.as_completed([self.start(name, command)], end))
 
-    def _close(self, runs: list[Run]) -> None:
+    def _close(self, runs: list[ProcessGroup]) -> None:
         for run in runs:
             run.kill()
         until = time.monotonic() + DEATH_SECONDS
@@ -225,7 +225,7 @@ class _Watchdog:
 def _interrupt(number: int, frame: FrameType | None) -> None:
     for each in ENDINGS:
         signal.signal(each, signal.SIG_IGN)
-    raise Interruption(number)
+    raise SignalReceived(number)
 
 
 def run_interruptibly(name: str, work: Callable[[], int]) -> int:
@@ -235,7 +235,7 @@ def run_interruptibly(name: str, work: Callable[[], int]) -> int:
             signal.signal(number, _interrupt)
     try:
         return work()
-    except Interruption as interruption:
+    except SignalReceived as interruption:
         print(f"{name}: interrupted by {interruption}", file=sys.stderr)
         return 128 + interruption.number
 

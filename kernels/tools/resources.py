@@ -32,7 +32,7 @@ BUDGETS = tomllib.loads(Path(__file__).resolve().parents[1].joinpath("budgets.to
 
 
 @dataclass(frozen=True)
-class Use:
+class ResourceUse:
     symbol: str
     target: str
     wave: int
@@ -77,7 +77,7 @@ class Unreadable(Exception):
     """Device code that is there, and cannot be judged."""
 
 
-def uses(library: Path) -> list[Use]:
+def uses(library: Path) -> list[ResourceUse]:
     """Every kernel of every target in the library. Raises Unreadable where some of its device code is not understood."""
     facts = inspect(library)
     objects = [code for device in facts.device for code in device.objects]
@@ -90,11 +90,11 @@ def uses(library: Path) -> list[Use]:
     if not objects:
         raise Unreadable("no device code")
     return [
-        Use(k.name, code.target, k.wave, k.vgprs, k.vgpr_spills, k.sgpr_spills, k.scratch, k.dynamic_stack) for code in objects for k in code.kernels
+        ResourceUse(k.name, code.target, k.wave, k.vgprs, k.vgpr_spills, k.sgpr_spills, k.scratch, k.dynamic_stack) for code in objects for k in code.kernels
     ]
 
 
-def uneven(usages: Iterable[Use]) -> list[str]:
+def uneven(usages: Iterable[ResourceUse]) -> list[str]:
     """The kernels that some targets have and others lack: the launchers, which are the same for all, would not find them there."""
     by_target: dict[str, set[str]] = defaultdict(set)
     for use in usages:
@@ -107,13 +107,13 @@ def uneven(usages: Iterable[Use]) -> list[str]:
     ]
 
 
-def lacking(usages: Iterable[Use], targets: Iterable[str]) -> list[str]:
+def lacking(usages: Iterable[ResourceUse], targets: Iterable[str]) -> list[str]:
     """The targets that are asked for and have no kernel."""
     there = {use.target for use in usages}
     return [f"no kernel for {target}" for target in targets if target not in there]
 
 
-def table(usages: Iterable[Use]) -> str:
+def table(usages: Iterable[ResourceUse]) -> str:
     """The most registers any instance of a kernel takes, per target."""
     most: dict[str, dict[str, int]] = defaultdict(dict)
     for use in usages:
@@ -125,7 +125,7 @@ def table(usages: Iterable[Use]) -> str:
     return "\n".join(lines)
 
 
-def waves(usages: Iterable[Use]) -> str:
+def waves(usages: Iterable[ResourceUse]) -> str:
     """The targets, by the width of their waves."""
     by_width: dict[int, set[str]] = defaultdict(set)
     for use in usages:
@@ -139,7 +139,7 @@ def main() -> int:
     parser.add_argument("--targets", default="", help="comma-separated: each library must have kernels for all of these")
     parser.add_argument("--table", action="store_true", help="print the registers of each kernel and target")
     args = parser.parse_args()
-    usages: list[Use] = []
+    usages: list[ResourceUse] = []
     troubles: set[str] = set()
     for library in args.libraries:
         try:

@@ -6,7 +6,7 @@ import functools
 from typing import Any
 
 from tools import device as d
-from tools.timing import Launcher, Problem, TimedShape, numpy_dtype
+from tools.timing import Launcher, TimedProblem, TimedShape, numpy_dtype
 
 
 def _bytes(*tensors: Any) -> float:
@@ -14,21 +14,21 @@ def _bytes(*tensors: Any) -> float:
 
 
 def leaky_relu(n: int, c: int, h: int, w: int) -> TimedShape:
-    def make(dtype: Any, at: Launcher) -> Problem:
+    def make(dtype: Any, at: Launcher) -> TimedProblem:
         torch = at.torch
         x = torch.randn(n, c, h, w, device="cuda", dtype=dtype)
         y = torch.empty_like(x)
         params = d.LeakyRelu(numpy_dtype(torch, dtype), x.numel(), 0.01, x.data_ptr(), y.data_ptr())
         keep: list[Any] = [x, y]
         function = torch.nn.functional.leaky_relu
-        return Problem(at.ours(params, keep), lambda: function(x, 0.01), at.naive(params, keep), y,
+        return TimedProblem(at.ours(params, keep), lambda: function(x, 0.01), at.naive(params, keep), y,
                        lambda: function(x.double(), 0.01), _bytes(x, y), 0.0, keep)
 
     return TimedShape("LeakyRelu", f"{n}×{c}×{h}×{w}", make)
 
 
 def batch_norm(n: int, c: int, h: int, w: int, last: bool = False) -> TimedShape:
-    def make(dtype: Any, at: Launcher) -> Problem:
+    def make(dtype: Any, at: Launcher) -> TimedProblem:
         torch = at.torch
         kind = numpy_dtype(torch, dtype)
         x = torch.randn(n, c, h, w, device="cuda", dtype=dtype)
@@ -47,14 +47,14 @@ def batch_norm(n: int, c: int, h: int, w: int, last: bool = False) -> TimedShape
 
         tensors = (x, scale, bias, mean, var)
         naive = None if last else at.naive(params, keep)
-        return Problem(at.ours(params, keep), lambda: torch_one(*tensors), naive, y,
+        return TimedProblem(at.ours(params, keep), lambda: torch_one(*tensors), naive, y,
                        lambda: torch_one(*(t.double() for t in tensors)), _bytes(x, y), 0.0, keep)
 
     return TimedShape("BatchNormalization", f"{n}×{c}×{h}×{w}" + (" channels last" if last else ""), make)
 
 
 def group_norm(n: int, c: int, h: int, w: int, groups: int, last: bool = False) -> TimedShape:
-    def make(dtype: Any, at: Launcher) -> Problem:
+    def make(dtype: Any, at: Launcher) -> TimedProblem:
         torch = at.torch
         kind = numpy_dtype(torch, dtype)
         x = torch.randn(n, c, h, w, device="cuda", dtype=dtype)
@@ -67,7 +67,7 @@ def group_norm(n: int, c: int, h: int, w: int, groups: int, last: bool = False) 
         keep: list[Any] = [x, y, scale, bias]
         function = torch.nn.functional.group_norm
         naive = None if last else at.naive(params, keep)
-        return Problem(at.ours(params, keep), lambda: function(x, groups, scale, bias, 1e-5), naive, y,
+        return TimedProblem(at.ours(params, keep), lambda: function(x, groups, scale, bias, 1e-5), naive, y,
                        lambda: function(x.double(), groups, scale.double(), bias.double(), 1e-5), _bytes(x, y), 0.0, keep)
 
     return TimedShape("GroupNormalization", f"{n}×{c}×{h}×{w} G={groups}" + (" channels last" if last else ""), make)
@@ -76,7 +76,7 @@ def group_norm(n: int, c: int, h: int, w: int, groups: int, last: bool = False) 
 def attention(b: int, h: int, s: int, size: int, causal: bool = False, masked: bool = False) -> TimedShape:
     """Masked: added to the scores, a row for each image, as for padded sequences."""
 
-    def make(dtype: Any, at: Launcher) -> Problem:
+    def make(dtype: Any, at: Launcher) -> TimedProblem:
         torch = at.torch
         q, k, v = (torch.randn(b, h, s, size, device="cuda", dtype=dtype) for _ in range(3))
         y = torch.empty_like(q)
@@ -106,7 +106,7 @@ def attention(b: int, h: int, s: int, size: int, causal: bool = False, masked: b
             return answer
 
         naive = None if causal or masked else at.naive(params, keep)
-        return Problem(at.ours(params, keep), lambda: function(q, k, v, attn_mask=mask), naive, y, reference_values,
+        return TimedProblem(at.ours(params, keep), lambda: function(q, k, v, attn_mask=mask), naive, y, reference_values,
                        _bytes(q, k, v, y), (2.0 if causal else 4.0) * b * h * s * s * size, keep)
 
     return TimedShape("Attention", f"B{b} H{h} S{s} D{size}" + " causal" * causal + " masked" * masked, make)
@@ -116,7 +116,7 @@ def conv(n: int, c: int, hw: int, k: int, r: int, stride: int, last: bool = Fals
     """Square, padded by half the filter. Depthwise: k channels in k groups."""
     groups = k if depthwise else 1
 
-    def make(dtype: Any, at: Launcher) -> Problem:
+    def make(dtype: Any, at: Launcher) -> TimedProblem:
         torch = at.torch
         out = (hw + 2 * (r // 2) - r) // stride + 1
         x, w = torch.randn(n, c, hw, hw, device="cuda", dtype=dtype), torch.randn(k, c // groups, r, r, device="cuda", dtype=dtype)
@@ -136,7 +136,7 @@ def conv(n: int, c: int, hw: int, k: int, r: int, stride: int, last: bool = Fals
             way.algorithm, way.variant = algorithm, variant
             more[f"{d.CONV_ALGORITHMS[algorithm]}:{variant}"] = at.ours(way, keep)
         naive = None if last or depthwise else at.naive(params, keep)
-        return Problem(at.ours(params, keep), lambda: function(x, w, None, stride, r // 2, 1, groups), naive, y,
+        return TimedProblem(at.ours(params, keep), lambda: function(x, w, None, stride, r // 2, 1, groups), naive, y,
                        lambda: function(x.double(), w.double(), None, stride, r // 2, 1, groups), _bytes(x, w, y),
                        2.0 * n * k * out * out * c * r * r / groups, keep, more)
 

@@ -22,33 +22,33 @@ from tools import correctness, report, streams
 from tools import device as d
 from tools.selection import EVERY, MODULES, part, seed
 
-Result = dict[str, Any]  # "wrong": lines; "left out": why the stage did nothing; and what a stage found
+StageDocument = dict[str, Any]  # "wrong": lines; "left out": why the stage did nothing; and what a stage found
 
 
-def query_device(device: d.Device, args: argparse.Namespace, result: Result) -> None:
+def query_device(device: d.GpuDevice, args: argparse.Namespace, result: StageDocument) -> None:
     result["device"], result["devices"] = device.name(), device.count()
 
 
-def check_cases(device: d.Device, args: argparse.Namespace, result: Result) -> None:
+def check_cases(device: d.GpuDevice, args: argparse.Namespace, result: StageDocument) -> None:
     counts, wrong = correctness.check_all(device, selection_of(args))
     result["cases"] = counts
     result["wrong"] += wrong
     count(sum(counts.values()), len(wrong), "cases right", device, result)
 
 
-def check_streams(device: d.Device, args: argparse.Namespace, result: Result) -> None:
+def check_streams(device: d.GpuDevice, args: argparse.Namespace, result: StageDocument) -> None:
     pairs, wrong = streams.check(device, selection_of(args))
     result["wrong"] += wrong
     count(pairs, len(wrong), "pairs right on two streams at once", device, result)
 
 
-def count(runs: int, wrong: int, what: str, device: d.Device, result: Result) -> None:
+def count(runs: int, wrong: int, what: str, device: d.GpuDevice, result: StageDocument) -> None:
     print(f"{runs - wrong} of {runs} {what} on {device.name()}", flush=True)
     if runs == 0:
         result["wrong"].append("there was no case to run")
 
 
-def time_shapes(device: d.Device, args: argparse.Namespace, result: Result) -> None:
+def time_shapes(device: d.GpuDevice, args: argparse.Namespace, result: StageDocument) -> None:
     """Every shape of docs/kernels.md. What is done is written after each, as the device may stop at any."""
     try:
         import torch
@@ -66,7 +66,7 @@ def time_shapes(device: d.Device, args: argparse.Namespace, result: Result) -> N
     naive = args.library.with_name("libstackbuild_kernels_naive.so")
     launcher = timing.Launcher(torch, device, naive if naive.exists() else None, args.try_all)
     wanted = [*((shape, torch.float32) for shape in SHAPES), *((shape, torch.float16) for shape in (*SHAPES, *HALF_ONLY))]
-    rows: list[timing.Row] = []
+    rows: list[timing.TimingRow] = []
     result["timing"] = {"torch": torch.__version__, "cudnn": torch.backends.cudnn.version(), "limits": timing.ceilings(torch),
                         "shapes": len(wanted), "naive": launcher.naive_library is not None, "rows": rows}
     for shape, dtype in wanted:
@@ -83,7 +83,7 @@ def time_shapes(device: d.Device, args: argparse.Namespace, result: Result) -> N
         print(report.table(result["timing"]))
 
 
-STAGES: dict[str, Callable[[d.Device, argparse.Namespace, Result], None]] = {
+STAGES: dict[str, Callable[[d.GpuDevice, argparse.Namespace, StageDocument], None]] = {
     "device": query_device, "correct": check_cases, "streams": check_streams, "time": time_shapes}
 
 
@@ -91,7 +91,7 @@ def selection_of(args: argparse.Namespace) -> correctness.Selection:
     return correctness.Selection(args.seed, args.part, tuple(args.op or MODULES), args.one_way, not args.tight)
 
 
-def write(args: argparse.Namespace, result: Result) -> None:
+def write(args: argparse.Namespace, result: StageDocument) -> None:
     """All at once: who reads it may have ended this process in the middle."""
     if args.json:
         new = args.json.with_suffix(".new")
@@ -112,13 +112,13 @@ def main() -> int:
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     try:
-        device = d.Device(args.library, 0 if args.tight else d.GUARD)
+        device = d.GpuDevice(args.library, 0 if args.tight else d.GUARD)
         if device.count() == 0:
             raise d.DeviceError("no GPU found")
     except (OSError, d.DeviceError) as error:
         print(error, file=sys.stderr)
         return 2
-    result: Result = {"wrong": []}
+    result: StageDocument = {"wrong": []}
     try:
         STAGES[args.stage](device, args, result)
     except Exception as error:

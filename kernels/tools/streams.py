@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from tools import device as d
-from tools.case import Case, poison
+from tools.case import KernelCase, poison
 from tools.correctness import DeviceCase, Selection, allocate, check_one
 
 ROUNDS = 10  # launches on each stream, one after the other; every one's answer is kept
@@ -17,7 +17,7 @@ ALIGNED = 512  # bytes, as an allocation of its own would be
 class Stream:
     """A stream with a case's memory, and outputs for every round."""
 
-    def __init__(self, device: d.Device, handle: int, case: Case, last: bool) -> None:
+    def __init__(self, device: d.GpuDevice, handle: int, case: KernelCase, last: bool) -> None:
         self._device, self._handle = device, handle
         self.placed: DeviceCase = allocate(device, case, last)
         self._bytes = self.placed.output.bytes
@@ -45,13 +45,13 @@ class Stream:
         return [number for number, answer in enumerate(answers) if answer[: self._bytes].tobytes() != self.alone]
 
 
-def shift_values(case: Case) -> Case:
+def shift_values(case: KernelCase) -> KernelCase:
     """The same case with other numbers: those of its inputs, moved on by one (integers and masks stay, they say what is read)."""
     inputs = {name: np.roll(x, 1) if x is not None and x.dtype.kind == "f" else x for name, x in case.inputs.items()}
     return dataclasses.replace(case, inputs=inputs)
 
 
-def check(device: d.Device, selection: Selection) -> tuple[int, list[str]]:
+def check(device: d.GpuDevice, selection: Selection) -> tuple[int, list[str]]:
     """Pairs that were run, and one line for each that is wrong."""
     handles = [device.stream(), device.stream()]
     count, wrong = 0, []
@@ -68,7 +68,7 @@ def check(device: d.Device, selection: Selection) -> tuple[int, list[str]]:
     return count, wrong
 
 
-def _check_pair(device: d.Device, pair: list[Stream]) -> str | None:
+def _check_pair(device: d.GpuDevice, pair: list[Stream]) -> str | None:
     if why := check_one(device, pair[0].placed):  # the other's numbers have no answer in float64: it is held to its own
         return why
     pair[1].placed.run(device)

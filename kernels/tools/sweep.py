@@ -234,7 +234,7 @@ def main() -> int:
 
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
-    at = timing.Launcher(torch, d.Device(args.library), None, try_all=False)
+    at = timing.Launcher(torch, d.GpuDevice(args.library), None, try_all=False)
     models: list[SweepShape] = [*attention_shapes(), *conv_shapes()]
     shapes = [*models, *random_shapes(np.random.default_rng(args.seed), args.random)]
     rows, wrong = run(torch, at, shapes, end)

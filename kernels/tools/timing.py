@@ -37,7 +37,7 @@ class Error:
 
 
 @dataclass
-class Row:
+class TimingRow:
     """One shape's result. Times in milliseconds: name → samples."""
 
     op: str
@@ -60,11 +60,11 @@ class Row:
 class TimedShape:
     op: str
     text: str
-    make: Callable[[Any, Any], Problem]
+    make: Callable[[Any, Any], TimedProblem]
 
 
 @dataclass
-class Problem:
+class TimedProblem:
     """Closures that launch once on PyTorch's current stream, and what they cost at least."""
 
     ours: Callable[[], None]
@@ -82,7 +82,7 @@ class Problem:
 class Launcher:
     """Calls the launchers with torch tensors' memory on torch's current stream."""
 
-    def __init__(self, torch: Any, device: d.Device, naive: Path | None, try_all: bool) -> None:
+    def __init__(self, torch: Any, device: d.GpuDevice, naive: Path | None, try_all: bool) -> None:
         self.torch, self.device, self.try_all = torch, device, try_all
         self.naive_library = c.CDLL(str(naive)) if naive else None
         if self.naive_library:
@@ -104,7 +104,7 @@ class Launcher:
 
         def launch() -> None:
             what = c.c_char_p()
-            arguments = d.Launch(self.torch.cuda.current_stream().cuda_stream, workspace.data_ptr(), bytes_)
+            arguments = d.LaunchStruct(self.torch.cuda.current_stream().cuda_stream, workspace.data_ptr(), bytes_)
             if function(c.byref(params), c.byref(arguments), c.byref(what)):
                 raise d.DeviceError(f"naive: {(what.value or b'').decode()}")
 
@@ -140,7 +140,7 @@ class LastOutputs:
     `problems` are those that a contender's launches go over in turn; `error` has a contender's error by its name.
     """
 
-    def __init__(self, torch: Any, problems: list[Problem], names: list[str], want: Any = None) -> None:
+    def __init__(self, torch: Any, problems: list[TimedProblem], names: list[str], want: Any = None) -> None:
         self.torch, self.problems, self.names = torch, problems, names
         self.error: dict[str, Error] = {}
         self._want = {} if want is None else {0: want}
@@ -194,7 +194,7 @@ def error_of(torch: Any, got: Any, want: Any) -> Error:
     return Error(float(off.norm() / want.norm()), float(off.norm(math.inf) / want.norm(math.inf)))
 
 
-def errors(torch: Any, problem: Problem, launches: dict[str, Callable[[], Any]], want: Any = None) -> dict[str, Error]:
+def errors(torch: Any, problem: TimedProblem, launches: dict[str, Callable[[], Any]], want: Any = None) -> dict[str, Error]:
     """Of each launch that writes the problem's output, which holds NaN before."""
     want = problem.expected() if want is None else want
     by_name = {}
@@ -216,9 +216,9 @@ def out_of_tolerance(errors_by_name: dict[str, Error], dtype: str) -> str:
     )
 
 
-def run(torch: Any, shape: TimedShape, dtype: Any, launcher: Launcher) -> Row:
+def run(torch: Any, shape: TimedShape, dtype: Any, launcher: Launcher) -> TimingRow:
     problem = shape.make(dtype, launcher)
-    row = Row(shape.op, shape.text, str(dtype).removeprefix("torch."), problem.bytes, problem.flops)
+    row = TimingRow(shape.op, shape.text, str(dtype).removeprefix("torch."), problem.bytes, problem.flops)
     want = problem.expected()  # 1.6 GB at the largest shape
     row.error = errors(torch, problem, contenders(problem), want)
     row.error["torch"] = error_of(torch, problem.torch(), want)
@@ -231,13 +231,13 @@ def run(torch: Any, shape: TimedShape, dtype: Any, launcher: Launcher) -> Row:
     return row
 
 
-def contenders(problem: Problem) -> dict[str, Callable[[], Any]]:
+def contenders(problem: TimedProblem) -> dict[str, Callable[[], Any]]:
     """Those that write the problem's output."""
     naive = {} if problem.naive is None else {"naive": problem.naive}
     return {"ours": problem.ours, **problem.more, **naive}
 
 
-def sets(problem: Problem) -> int:
+def sets(problem: TimedProblem) -> int:
     """How many of a problem's tensors are ROTATED bytes together; 1 where arithmetic counts."""
     return 1 if problem.flops else math.ceil(ROTATED / problem.bytes)
 

@@ -54,7 +54,7 @@ class KernelBench:
 
 
 @dataclass(frozen=True)
-class _Row:
+class _CaseRow:
     """One case as `kernel_cases.py` lists it."""
 
     number: int
@@ -120,7 +120,7 @@ def _contender(
     return Contender(side, environment, session)
 
 
-def _cases(suite: Suite, out: Path, python: Path | None) -> list[_Row]:
+def _cases(suite: Suite, out: Path, python: Path | None) -> list[_CaseRow]:
     """Have the kernels' own folder write the suite's cases; its message about a wrong one becomes the error."""
     wanted = out / "wanted.json"
     wanted.write_text(json.dumps([digest.plain(k) for k in suite.kernels]))
@@ -134,10 +134,10 @@ def _cases(suite: Suite, out: Path, python: Path | None) -> list[_Row]:
         if "ModuleNotFoundError" in last:
             raise MachineLacks(last, next=f"{environment.python} -m pip install 'stackbuild[bench]'")
         raise UsageError(f"the suite's cases cannot be made: {last}", next="see docs/benchmarks.md on kernel suites")
-    return [_Row(**row) for row in json.loads((out / "index.json").read_text())]
+    return [_CaseRow(**row) for row in json.loads((out / "index.json").read_text())]
 
 
-def _task(row: _Row, contenders: tuple[Contender, ...], out: Path) -> Task:
+def _task(row: _CaseRow, contenders: tuple[Contender, ...], out: Path) -> Task:
     name = f"{row.op}/{row.dtype}/{row.name}".replace(" ", "_")
     shapes = {tensor: tuple(shape) for tensor, shape in row.shapes.items()}
     custom, standard = out / f"{row.number}.custom.onnx", out / f"{row.number}.standard.onnx"

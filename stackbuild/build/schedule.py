@@ -28,7 +28,7 @@ class Limits:
 
 
 @dataclass
-class _Progress:
+class _ScheduleState:
     """Where a schedule stands: what is done, what is to do, what runs, what failed."""
 
     plan: Plan
@@ -48,7 +48,7 @@ def schedule(
 
     `stored` are the plan's records by key where the caller has just looked for them.
     """
-    progress = _Progress(plan)
+    progress = _ScheduleState(plan)
     if context.placement is not None:  # each machine has its own memory, and says how many steps it takes
         limits = replace(limits, jobs=context.placement.at_once, memory=sys.maxsize)
     _demand(set(plan.wanted), progress, context, context.find_made if stored is None else stored.get)
@@ -65,7 +65,7 @@ def schedule(
     return progress.built, (*progress.broken, *_lacks(progress))
 
 
-def _lacks(progress: _Progress) -> tuple[StepBroke, ...]:
+def _lacks(progress: _ScheduleState) -> tuple[StepBroke, ...]:
     """What the machine lacks, beside what failed: neither hides the other. Raises MachineLacks where nothing failed."""
     if progress.lacking and not progress.broken:
         raise _lacking(progress.lacking)
@@ -85,7 +85,9 @@ def _lacking(steps: dict[str, MachineLacks]) -> MachineLacks:
     )
 
 
-def _demand(names: set[str], progress: _Progress, context: BuildContext, find: Callable[[str], Record | None]) -> None:
+def _demand(
+    names: set[str], progress: _ScheduleState, context: BuildContext, find: Callable[[str], Record | None]
+) -> None:
     """Note steps as built if the store has them, else as to do, with all they need."""
     demanded = set(names)
     for step in reversed(progress.plan.steps):
@@ -98,7 +100,7 @@ def _demand(names: set[str], progress: _Progress, context: BuildContext, find: C
             demanded.update(need.step for need in step.needs)
 
 
-def _start_what_can(progress: _Progress, context: BuildContext, limits: Limits, pool: ThreadPoolExecutor) -> None:
+def _start_what_can(progress: _ScheduleState, context: BuildContext, limits: Limits, pool: ThreadPoolExecutor) -> None:
     if progress.stopped or (progress.broken and not limits.keep_going):
         return
     if not progress.running:
@@ -121,7 +123,7 @@ def _perform(plan: Plan, step: Step, trees: Mapping[str, str], context: BuildCon
     return perform(step, trees, context)
 
 
-def _settle(future: Future[StepOutput], progress: _Progress, context: BuildContext, limits: Limits) -> None:
+def _settle(future: Future[StepOutput], progress: _ScheduleState, context: BuildContext, limits: Limits) -> None:
     step = progress.running.pop(future)
     try:
         progress.built[step.name] = future.result()

@@ -105,7 +105,7 @@ class _Distribution:
 
 
 @dataclass(frozen=True)
-class _Environment:
+class _VenvContents:
     folder: Path
     site: Path
     python: str
@@ -155,7 +155,7 @@ def examine_venv(folder: Path, loader: LoaderPaths) -> VenvReport:
         )
     )
     version = re.search(r"python(3\.\d+)", str(site))
-    environment = _Environment(folder, site, version[1] if version else "", environments, here)
+    environment = _VenvContents(folder, site, version[1] if version else "", environments, here)
     _refuse_giants(environment)
     libraries = {path: library for path in here if ".so" in path if (library := _library(site / path))}
     providers = tuple(_providers(environment, libraries, loader))
@@ -211,7 +211,7 @@ class _Metadata(PathDistribution):
         return data.decode("utf-8")
 
 
-def _refuse_giants(environment: _Environment) -> None:
+def _refuse_giants(environment: _VenvContents) -> None:
     """Raises UsageError where the files to compare are larger than any installation: a sparse file costs nobody a disk."""
     paths = [environment.site / path for path in {*environment.here, *environment.owners}]
     sizes = {path: path.stat().st_size for path in paths if path.is_file()}
@@ -285,11 +285,11 @@ def _digest(path: Path) -> str:
         return base64.urlsafe_b64encode(hashlib.file_digest(file, "sha256").digest()).decode().rstrip("=")
 
 
-def _is_as_recorded(environment: _Environment, path: str, owner: _Distribution) -> bool:
+def _is_as_recorded(environment: _VenvContents, path: str, owner: _Distribution) -> bool:
     return not owner.files[path] or _digest(environment.site / path) == owner.files[path]
 
 
-def _owner_rows(environment: _Environment) -> Iterator[OwnerRow]:
+def _owner_rows(environment: _VenvContents) -> Iterator[OwnerRow]:
     for each in environment.installed:
         mine = [path for path in each.files if path.startswith(f"{ROOT}/") and "__pycache__" not in path]
         if mine:
@@ -302,21 +302,21 @@ def _finding(rule: str, severity: Severity, subject: str, evidence: str, why: st
     return Finding(f"SB-VENV-{rule}", severity, subject, evidence, why, fix, link)
 
 
-def _again(environment: _Environment, keep: str) -> str:
+def _again(environment: _VenvContents, keep: str) -> str:
     """The commands that leave one ONNX Runtime."""
     pip = environment.pip
     names = " ".join(sorted({e.name for e in environment.runtimes} | {keep}))
     return f"{pip} uninstall -y {names} && {pip} install --force-reinstall {keep}"
 
 
-def _keep(environment: _Environment) -> str:
+def _keep(environment: _VenvContents) -> str:
     """The one to keep: that for a GPU, since who installed it wanted it."""
     names = [e.name for e in environment.runtimes]
     special = [name for name in names if name != ROOT]
     return (special or names or [ROOT])[0]
 
 
-def _damage(environment: _Environment) -> Iterator[Finding]:
+def _damage(environment: _VenvContents) -> Iterator[Finding]:
     pip = environment.pip
     for each in environment.installed:
         for path, what in each.damaged:
@@ -326,7 +326,7 @@ def _damage(environment: _Environment) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _ownership(environment: _Environment) -> Iterator[Finding]:
+def _ownership(environment: _VenvContents) -> Iterator[Finding]:
     claimed = environment.owners
     shared: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for path, owners in claimed.items():
@@ -377,7 +377,7 @@ def _number(text: str) -> Version:
         return Version("0")
 
 
-def _versions(environment: _Environment) -> Iterator[Finding]:
+def _versions(environment: _VenvContents) -> Iterator[Finding]:
     version = _said_version(environment)
     recorded = {e.version for e in environment.runtimes}
     if (
@@ -410,7 +410,7 @@ def _versions(environment: _Environment) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _said_version(environment: _Environment) -> str:
+def _said_version(environment: _VenvContents) -> str:
     """The version in the package's own `__init__.py`, "" where there is none."""
     path = environment.site / ROOT / "__init__.py"
     text = (read_regular(path, 100_000) or b"").decode("utf-8", "replace")
@@ -418,7 +418,7 @@ def _said_version(environment: _Environment) -> str:
     return match[1] if match else ""
 
 
-def _requirements(environment: _Environment) -> Iterator[Finding]:
+def _requirements(environment: _VenvContents) -> Iterator[Finding]:
     numpy = environment.version_of("numpy")
     for each in environment.runtimes:
         if numpy and _number(numpy).major >= 2 and _number(each.version) < _NUMPY_2_SINCE:
@@ -450,7 +450,7 @@ def _requirements(environment: _Environment) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _applicable_requirements(each: _Distribution, environment: _Environment) -> Iterator[tuple[Requirement, str]]:
+def _applicable_requirements(each: _Distribution, environment: _VenvContents) -> Iterator[tuple[Requirement, str]]:
     """The requirements of a distribution that count in this environment, with the version that it has, "" for none."""
     for text in each.requires:
         try:
@@ -462,7 +462,7 @@ def _applicable_requirements(each: _Distribution, environment: _Environment) -> 
             yield wanted, environment.version_of(str(canonicalize_name(wanted.name)))
 
 
-def _providers(environment: _Environment, libraries: dict[str, Library], loader: LoaderPaths) -> Iterator[ProviderRow]:
+def _providers(environment: _VenvContents, libraries: dict[str, Library], loader: LoaderPaths) -> Iterator[ProviderRow]:
     for path, library in libraries.items():
         named = _PROVIDER.search(path)
         if named and named[1] != "shared":
@@ -472,7 +472,7 @@ def _providers(environment: _Environment, libraries: dict[str, Library], loader:
 
 
 def _loading(
-    environment: _Environment, libraries: dict[str, Library], providers: tuple[ProviderRow, ...], loader: LoaderPaths
+    environment: _VenvContents, libraries: dict[str, Library], providers: tuple[ProviderRow, ...], loader: LoaderPaths
 ) -> Iterator[Finding]:
     for row in (row for row in providers if row.missing):
         yield _finding(
@@ -523,7 +523,7 @@ def _where_from(missing: tuple[str, ...]) -> str:
     return "install the package that has them, or set LD_LIBRARY_PATH to their folder"
 
 
-def _system(environment: _Environment) -> Iterator[Finding]:
+def _system(environment: _VenvContents) -> Iterator[Finding]:
     """Another ONNX Runtime outside of the environment that it can see."""
     config = environment.folder / "pyvenv.cfg"
     text = (read_regular(config, 100_000) or b"").decode("utf-8", "replace")

@@ -19,7 +19,7 @@ app = group("bench", "Measure kernels and models, compare and keep results.")
 History = Annotated[
     Path | None, option("--history", metavar="FILE", help="History to append to or read; default: yours.")
 ]
-Result = Annotated[Path, option("--out", "-o", help="The results file to write.")]
+ResultOption = Annotated[Path, option("--out", "-o", help="The results file to write.")]
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def kernels(
     wheel: Annotated[Path, argument(metavar="WHEEL", help="A custom-op wheel that stackbuild built.")],
     suite: Annotated[str, option("--suite", help="A suite's name or file.")] = "kernels-quick",
     baseline: Annotated[Path | None, option("--baseline", help="An older wheel to measure beside it.")] = None,
-    out: Result = Path("bench-kernels.json"),
+    out: ResultOption = Path("bench-kernels.json"),
     emulated: Annotated[
         str | None,
         option(
@@ -180,7 +180,7 @@ def models(
         str, option("--plugin", metavar="LIBRARY", help="Shared library of a plugin EP that --provider names.")
     ] = "",
     copies: Annotated[bool, option("--copies", help="Count copies between host and device too.")] = False,
-    out: Result = Path("bench-models.json"),
+    out: ResultOption = Path("bench-models.json"),
     arguments: ProfileArguments = ProfileArguments(),
 ) -> None:
     """Measure whole models, on one provider or against another.
@@ -223,7 +223,7 @@ def batches(
     wheel: Annotated[
         Path | None, option("--wheel", "-w", metavar="WHEEL", help="The wheel to measure; default: what is installed.")
     ] = None,
-    out: Result = Path("bench-batches.json"),
+    out: ResultOption = Path("bench-batches.json"),
     arguments: MeasureArguments = MeasureArguments(),
 ) -> None:
     """Advise on a batch size, and on which sizes to compile.

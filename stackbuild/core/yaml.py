@@ -82,7 +82,7 @@ def compose(text: str, name: str) -> tuple[Json, Places]:
         raise RecipeError(
             (Mistake(f"{name}:1:1", f"{size:,} bytes; at most {MAX_BYTES:,} are read", "split the file"),)
         )
-    builder = _Builder(name)
+    builder = _DataBuilder(name)
     try:
         builder.read(_events(text))
     except yaml.YAMLError as error:
@@ -98,7 +98,7 @@ def _events(text: str) -> Iterator[Event]:
     return yaml.parse(text, Loader=_LOADER)
 
 
-class _Builder:
+class _DataBuilder:
     """Builds data from events. `stack` holds the open collections, each with its path; a mapping also its open key."""
 
     def __init__(self, name: str) -> None:

@@ -167,7 +167,7 @@ def view(value: Value, type: Type) -> Value:
 
 
 @dataclass
-class _Scope:
+class _OperationScope:
     """Names of one operation while its tree is walked."""
 
     lanes: int
@@ -687,7 +687,7 @@ def _has_break(node: Node) -> bool:
 
 def semantics(code: str, lanes: int, source_bits: Sequence[int], constants: dict[str, int] | None = None) -> Semantics:
     """The statements of an operation whose sources and destination (last) have `source_bits`. Raises PseudocodeError."""
-    scope = _Scope(lanes, source_bits)
+    scope = _OperationScope(lanes, source_bits)
     for name, number in (constants or {}).items():
         scope.constants[name] = constant(number, U32)
     statements = scope.block(parse(code).parts)

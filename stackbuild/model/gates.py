@@ -120,7 +120,7 @@ class SelfCheck(Model):
     _quantities = field_validator("median", "spread", mode="before")(_share)
 
 
-class _Gate(Model):
+class _GateBase(Model):
     name: str = Field(default="", description="What messages call it; its kind when left out.")
     cases: tuple[str, ...] = Field(
         default=("*",), min_length=1, description="Names of cases; * and ? match as in file names."
@@ -129,7 +129,7 @@ class _Gate(Model):
     waivers: tuple[Waiver, ...] = Field(default=(), description="Cases that may fail for a while.")
 
 
-class _PairedGate(_Gate):
+class _PairedGateBase(_GateBase):
     confidence: float = Field(default=0.99, ge=0.5, lt=1, description="Of the bootstrap interval of the median ratio.")
     pairs: tuple[int, ...] = Field(
         default=(20, 40, 60), min_length=1, description="Pairs to measure; the next while undecided."
@@ -160,7 +160,7 @@ class _PairedGate(_Gate):
         return self
 
 
-class BaselineGate(_PairedGate):
+class BaselineGate(_PairedGateBase):
     """Not slower than the baseline artifact by more than `delta`."""
 
     kind: Literal["baseline"]
@@ -175,7 +175,7 @@ class BaselineGate(_PairedGate):
     _delta = field_validator("delta", mode="before")(_share)
 
 
-class SpeedupGate(_PairedGate):
+class SpeedupGate(_PairedGateBase):
     """At least `at_least` times as fast as another side (below 1 allows it to be slower by so much)."""
 
     kind: Literal["speedup"]
@@ -185,7 +185,7 @@ class SpeedupGate(_PairedGate):
     _at_least = field_validator("at_least", mode="before")(_ratio)
 
 
-class LimitGate(_Gate):
+class LimitGate(_GateBase):
     """An absolute floor or ceiling of one figure."""
 
     kind: Literal["limit"]
@@ -208,7 +208,7 @@ class LimitGate(_Gate):
         return self
 
 
-class MemoryGate(_Gate):
+class MemoryGate(_GateBase):
     """Peak memory: an absolute ceiling, or growth over another side, or both."""
 
     kind: Literal["memory"]
@@ -233,7 +233,7 @@ class MemoryGate(_Gate):
         return self
 
 
-class AccuracyGate(_Gate):
+class AccuracyGate(_GateBase):
     """How far the output may be from the reference, by the measures of `stackbuild.bench.error_metrics`. Decided before speed.
 
     Without a bound of its own it asks for the SNR that the case's element type allows (docs/benchmarks.md). A case that no
@@ -261,7 +261,7 @@ class AccuracyGate(_Gate):
         return any(v is not None for v in (self.snr_db, self.cosine, self.max_abs, self.max_rel, self.rms))
 
 
-class ShareGate(_Gate):
+class ShareGate(_GateBase):
     """What the provider must really have run; a result below is not a result of that provider."""
 
     kind: Literal["share"]

@@ -23,7 +23,7 @@ from typing import IO
 
 from stackbuild.remote.faults import RemoteFault, RemoteUnreachable
 from stackbuild.remote.http import HttpBlob, HttpClient, HttpRequest
-from stackbuild.remote.protocol import Count
+from stackbuild.remote.protocol import ByteCounter
 from stackbuild.store import atomic
 
 FORMAT = "stackbuild.export/1\n"
@@ -64,7 +64,7 @@ class WebFolder:
             return None
         return frozenset(text.decode("ascii", "replace").split())
 
-    def blob(self, digest: str, count: Count) -> AbstractContextManager[HttpBlob]:
+    def blob(self, digest: str, count: ByteCounter) -> AbstractContextManager[HttpBlob]:
         return self.client.blob(HttpRequest("GET", blob_place(digest)), count)
 
     def abort(self) -> None:
@@ -77,7 +77,7 @@ class WebFolder:
 class _CountedFile:
     """A file that is read in pieces and counted."""
 
-    def __init__(self, file: IO[bytes], count: Count) -> None:
+    def __init__(self, file: IO[bytes], count: ByteCounter) -> None:
         self._file = file
         self._count = count
 
@@ -134,7 +134,7 @@ class ExportFolder:
         return None
 
     @contextlib.contextmanager
-    def blob(self, digest: str, count: Count) -> Iterator[_CountedFile]:
+    def blob(self, digest: str, count: ByteCounter) -> Iterator[_CountedFile]:
         try:
             file = self._open(self.folder / blob_place(digest))
         except OSError as error:
@@ -153,7 +153,7 @@ class ExportFolder:
         except FileNotFoundError:
             return None
 
-    def put_blob(self, digest: str, content: IO[bytes], size: int, count: Count) -> None:
+    def put_blob(self, digest: str, content: IO[bytes], size: int, count: ByteCounter) -> None:
         path = self.folder / blob_place(digest)
         with self._stage(path) as file:
             shutil.copyfileobj(content, file, 1 << 20)

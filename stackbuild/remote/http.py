@@ -20,7 +20,7 @@ from stackbuild.core import digest
 from stackbuild.core.http_pool import NOT_REACHED, BaseHTTPResponse, Body, HTTPError, SocketPool
 from stackbuild.core.loopback import is_loopback
 from stackbuild.remote.faults import RemoteFault, RemoteUnreachable
-from stackbuild.remote.protocol import Count
+from stackbuild.remote.protocol import ByteCounter
 
 REDIRECTIONS = 5
 RESUMED = 2
@@ -237,7 +237,7 @@ class HttpClient:
             return HttpPage(b"".join(pieces), following[1] if following else "")
 
     @contextlib.contextmanager
-    def blob(self, request: HttpRequest, count: Count) -> Iterator[HttpBlob]:
+    def blob(self, request: HttpRequest, count: ByteCounter) -> Iterator[HttpBlob]:
         """The stored bytes at a URL. Raises RemoteFault."""
         reader = HttpBlob(self, request, count)
         try:
@@ -253,7 +253,7 @@ class HttpBlob:
     dropped. Whether the bytes are right is for who reads them.
     """
 
-    def __init__(self, client: HttpClient, request: HttpRequest, count: Count) -> None:
+    def __init__(self, client: HttpClient, request: HttpRequest, count: ByteCounter) -> None:
         self._client = client
         self._request = request
         self._count = count

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import IO, Protocol
 
-Count = Callable[[int], None]
+ByteCounter = Callable[[int], None]
 """Hears of the bytes that have come or gone. It may raise RemoteFault: then nothing more is wanted."""
 
 
@@ -34,7 +34,7 @@ class RemoteReader(Protocol):
         """All tags, unverified; None where it cannot say them all, or asking for each costs as little. Raises RemoteFault."""
         ...
 
-    def blob(self, digest: str, count: Count) -> AbstractContextManager[BlobReader]:
+    def blob(self, digest: str, count: ByteCounter) -> AbstractContextManager[BlobReader]:
         """The blob of that sha256 in hex. Raises RemoteFault where it is not there."""
         ...
 
@@ -52,7 +52,7 @@ class RemoteWriter(RemoteReader, Protocol):
         """The length of a blob as it is stored there, None where there is none."""
         ...
 
-    def put_blob(self, digest: str, content: IO[bytes], size: int, count: Count) -> None:
+    def put_blob(self, digest: str, content: IO[bytes], size: int, count: ByteCounter) -> None:
         """Store a blob. `content` is read from its beginning, again where a part is sent again."""
         ...
 

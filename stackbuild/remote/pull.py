@@ -24,7 +24,7 @@ from typing import Literal, TypeVar
 from stackbuild.publishing.signing import TrustedKey
 from stackbuild.remote.faults import NoRoom, RemoteFault, RemoteUnreachable, excerpt
 from stackbuild.remote.origin import Origin
-from stackbuild.remote.protocol import Count, RemoteReader
+from stackbuild.remote.protocol import ByteCounter, RemoteReader
 from stackbuild.remote.records import NOTES_HERE, SignedRecord, agreed, verified_records
 from stackbuild.remote.trees import MOST_MANIFEST, RemoteTree, listing_in, read_tree, write_tree
 from stackbuild.remote.watch import PATIENCE, Patience, Progress, Watch
@@ -256,7 +256,7 @@ class Puller:
         finally:
             staging.remove()
 
-    def _watch(self, remote: TrustedRemote, work: Callable[[Count], _Result]) -> _Result:
+    def _watch(self, remote: TrustedRemote, work: Callable[[ByteCounter], _Result]) -> _Result:
         """The work's result. Data that nobody foresaw is a fault of the remote's, not of the build's."""
         progress = Progress()
         try:
@@ -265,7 +265,7 @@ class Puller:
             raise RemoteFault(f"an answer that is not understood: {type(error).__name__}: {error}"[:300]) from None
 
 
-def _fetch(reader: RemoteReader, signed: SignedRecord, out: Path, count: Count) -> RemoteTree:
+def _fetch(reader: RemoteReader, signed: SignedRecord, out: Path, count: ByteCounter) -> RemoteTree:
     tree = read_tree(reader, signed.record, count)
     write_tree(reader, tree, out, count)
     return tree

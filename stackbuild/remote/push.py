@@ -25,7 +25,7 @@ from stackbuild.core.zstd import ZstdCompressor
 from stackbuild.publishing.signing import SigningKey, TrustedKey
 from stackbuild.remote.faults import RemoteFault
 from stackbuild.remote.packs import Pack, entries_of, packs_of
-from stackbuild.remote.protocol import Count, RemoteWriter
+from stackbuild.remote.protocol import ByteCounter, RemoteWriter
 from stackbuild.remote.records import (
     MOST_ENVELOPES,
     NOTES_HERE,
@@ -40,7 +40,7 @@ from stackbuild.remote.trees import (
     CHUNK,
     MOST_MANIFEST,
     PARALLEL,
-    Layer,
+    StoredBlob,
     layer_of,
     layers_in,
     listing_in,
@@ -93,9 +93,9 @@ class Pusher:
     writer: RemoteWriter
     key: SigningKey
     check: bool = False
-    count: Count = lambda size: None
+    count: ByteCounter = lambda size: None
     sent: int = field(default=0, init=False)
-    _listed: Layer | None = field(default=None, init=False)
+    _listed: StoredBlob | None = field(default=None, init=False)
     """The list of envelopes that was sent last."""
 
     def push(self, record: Record, content_key: str) -> Push:
@@ -180,14 +180,14 @@ class Pusher:
             raise RemoteFault("the tree's manifest reads back as another", blob=tag)
         return True
 
-    def _layers(self, tag: str) -> tuple[Layer, ...] | None:
+    def _layers(self, tag: str) -> tuple[StoredBlob, ...] | None:
         manifest = self.writer.manifest(tag, MOST_MANIFEST)
         try:
             return None if manifest is None else layers_in(manifest)[1]
         except RemoteFault:
             return None
 
-    def _pack(self, root: Path, pack: Pack, known: Layer | None) -> Layer:
+    def _pack(self, root: Path, pack: Pack, known: StoredBlob | None) -> StoredBlob:
         """The blob of a pack, which the remote has afterwards: at the first level of zstd whose blob is not damaged there."""
         if known is not None and self._is_whole(pack, known):
             return known
@@ -200,21 +200,21 @@ class Pusher:
                     return layer
         raise RemoteFault("the remote has a damaged blob for each level of compression", blob=layer.digest)
 
-    def _is_whole(self, pack: Pack, layer: Layer) -> bool:
+    def _is_whole(self, pack: Pack, layer: StoredBlob) -> bool:
         try:
             read_pack(self.writer, pack, layer, None, lambda size: None)
         except RemoteFault:
             return False
         return True
 
-    def _blob(self, layer: Layer, content: IO[bytes]) -> bool:
+    def _blob(self, layer: StoredBlob, content: IO[bytes]) -> bool:
         """Send a blob unless it is there; False where it is there with another length."""
         size = self.writer.blob_size(layer.digest)
         if size is None:
             self._send(layer, content)
         return size in (None, layer.size)
 
-    def _send(self, layer: Layer, content: IO[bytes]) -> None:
+    def _send(self, layer: StoredBlob, content: IO[bytes]) -> None:
         content.seek(0)
         self.writer.put_blob(layer.digest, content, layer.size, self.count)
         self.sent += layer.size
@@ -257,7 +257,7 @@ class _Differs(Exception):
     """A file of the local tree is not as its manifest says."""
 
 
-def _compress(root: Path, pack: Pack, level: int, spool: IO[bytes]) -> Layer:
+def _compress(root: Path, pack: Pack, level: int, spool: IO[bytes]) -> StoredBlob:
     """Write a pack into `spool`; its blob. Raises _Differs, OSError."""
     hasher, size = hashlib.sha256(), 0
     machine = ZstdCompressor(level=level).compressobj(size=pack.size)
@@ -272,7 +272,7 @@ def _compress(root: Path, pack: Pack, level: int, spool: IO[bytes]) -> Layer:
         for piece in _content(root / entry.path, entry):
             keep(machine.compress(piece))
     keep(machine.flush())
-    return Layer(hasher.hexdigest(), size)
+    return StoredBlob(hasher.hexdigest(), size)
 
 
 def _open_file(path: str, flags: int) -> int:

@@ -19,7 +19,7 @@ from stackbuild.core.digest import json_of
 from stackbuild.core.http_pool import Body
 from stackbuild.remote.faults import RemoteFault
 from stackbuild.remote.http import HttpBlob, HttpClient, HttpRequest
-from stackbuild.remote.protocol import Count
+from stackbuild.remote.protocol import ByteCounter
 
 MANIFEST_TYPE = "application/vnd.oci.image.manifest.v1+json"
 WHOLE = 32 << 20
@@ -59,7 +59,7 @@ class OciRegistry:
             place = self.client.own(page.following)
         return None
 
-    def blob(self, digest: str, count: Count) -> AbstractContextManager[HttpBlob]:
+    def blob(self, digest: str, count: ByteCounter) -> AbstractContextManager[HttpBlob]:
         return self.client.blob(self._request("GET", f"blobs/sha256:{digest}"), count)
 
     def abort(self) -> None:
@@ -79,7 +79,7 @@ class OciRegistry:
                 raise RemoteFault("a blob without a length", blob=digest)
             return size
 
-    def put_blob(self, digest: str, content: IO[bytes], size: int, count: Count) -> None:
+    def put_blob(self, digest: str, content: IO[bytes], size: int, count: ByteCounter) -> None:
         limits, upload = self.client.limits, _Upload(digest, content, size, count)
         for attempt in range(limits.writes):
             try:
@@ -166,7 +166,7 @@ class _Upload:
     digest: str
     content: IO[bytes]
     size: int
-    count: Count
+    count: ByteCounter
 
     def ended_at(self, place: str) -> str:
         """The URL that ends the upload of a place."""

@@ -26,7 +26,7 @@ from stackbuild.publishing.statements import STATEMENT_TYPE, envelope_name, is_s
 from stackbuild.remote.faults import RemoteFault
 from stackbuild.remote.protocol import RemoteWriter
 from stackbuild.remote.registry import MANIFEST_TYPE
-from stackbuild.remote.trees import MOST_MANIFEST, Layer, blob_pieces, layer_in, layer_of
+from stackbuild.remote.trees import MOST_MANIFEST, StoredBlob, blob_pieces, layer_in, layer_of
 
 ARTIFACT_TYPE = "application/vnd.stackbuild.release.v1"
 EMPTY_TYPE = "application/vnd.oci.empty.v1+json"
@@ -117,7 +117,7 @@ def _tag(project: str, version: str) -> str:
     return tag
 
 
-def _layers(writer: RemoteWriter, tag: str) -> dict[str, Layer]:
+def _layers(writer: RemoteWriter, tag: str) -> dict[str, StoredBlob]:
     """The files of a release that is there, by name. Raises UsageError where the tag is something else."""
     manifest = writer.manifest(tag, MOST_MANIFEST)
     if manifest is None:
@@ -135,7 +135,7 @@ def _layers(writer: RemoteWriter, tag: str) -> dict[str, Layer]:
         ) from None
 
 
-def _refuse_taken(wheel: WheelFile, before: Mapping[str, Layer], tag: str, publication: Publication) -> None:
+def _refuse_taken(wheel: WheelFile, before: Mapping[str, StoredBlob], tag: str, publication: Publication) -> None:
     known = before.get(wheel.path.name)
     if known is not None and known.digest != wheel.sha256 and not publication.replace:
         raise UsageError(
@@ -149,7 +149,9 @@ def _refuse_taken(wheel: WheelFile, before: Mapping[str, Layer], tag: str, publi
         )
 
 
-def _refuse_unsigned(before: Mapping[str, Layer], tag: str, writer: RemoteWriter, publication: Publication) -> None:
+def _refuse_unsigned(
+    before: Mapping[str, StoredBlob], tag: str, writer: RemoteWriter, publication: Publication
+) -> None:
     """The files that are there and are signed again now were signed by one of the keys. Raises UsageError, RemoteFault."""
     keys = (*(TrustedKey(key.blob) for key in publication.keys), *publication.trusted)
     signatures = [_blob(writer, layer) for name, layer in sorted(before.items()) if name.startswith(SUMS_SIGNATURE)]
@@ -161,7 +163,7 @@ def _refuse_unsigned(before: Mapping[str, Layer], tag: str, writer: RemoteWriter
         )
 
 
-def _blob(writer: RemoteWriter, layer: Layer) -> bytes:
+def _blob(writer: RemoteWriter, layer: StoredBlob) -> bytes:
     """A small blob, compared with its length and digest. Raises RemoteFault."""
     if layer.size > MOST_SIGNATURE:
         raise RemoteFault(f"a signature of {layer.size} bytes; {MOST_SIGNATURE} are read at most", blob=layer.digest)
@@ -169,7 +171,7 @@ def _blob(writer: RemoteWriter, layer: Layer) -> bytes:
         return b"".join(blob_pieces(reader, layer))
 
 
-def _sums(layers: Mapping[str, Layer]) -> bytes:
+def _sums(layers: Mapping[str, StoredBlob]) -> bytes:
     """The files of a release as `sha256sum --check` reads them."""
     rows = ((name, layer) for name, layer in sorted(layers.items()) if not name.startswith(SUMS))
     return "".join(f"{layer.digest}  {name}\n" for name, layer in rows).encode()
@@ -179,14 +181,14 @@ def _push(
     release: tuple[str, str],
     wheels: Sequence[WheelFile],
     contents: Mapping[str, bytes],
-    before: Mapping[str, Layer],
+    before: Mapping[str, StoredBlob],
     tag: str,
     writer: RemoteWriter,
     keys: Sequence[SigningKey],
     say: Say,
 ) -> ReleaseArtifact:
     layers = {name: layer for name, layer in before.items() if not name.startswith(SUMS)}
-    layers |= {wheel.path.name: Layer(wheel.sha256, wheel.path.stat().st_size) for wheel in wheels}
+    layers |= {wheel.path.name: StoredBlob(wheel.sha256, wheel.path.stat().st_size) for wheel in wheels}
     layers |= {name: layer_of(data) for name, data in contents.items()}
     sums = _sums(layers)
     texts = {**contents, SUMS: sums}
@@ -209,7 +211,7 @@ def _push(
     return ReleaseArtifact(*release, tag, reference, True, files)
 
 
-def _send(writer: RemoteWriter, layer: Layer, path: Path | None, data: bytes) -> None:
+def _send(writer: RemoteWriter, layer: StoredBlob, path: Path | None, data: bytes) -> None:
     """Send a blob unless it is there. The registry compares it with its digest. Raises RemoteFault, OSError."""
     size = writer.blob_size(layer.digest)
     if size is not None and size != layer.size:
@@ -220,7 +222,7 @@ def _send(writer: RemoteWriter, layer: Layer, path: Path | None, data: bytes) ->
             writer.put_blob(layer.digest, content, layer.size, lambda count: None)
 
 
-def _manifest(release: tuple[str, str], layers: Mapping[str, Layer]) -> bytes:
+def _manifest(release: tuple[str, str], layers: Mapping[str, StoredBlob]) -> bytes:
     """The OCI image manifest of a release: the same bytes for the same files."""
     project, version = release
     value: dict[str, Any] = {

@@ -18,7 +18,7 @@ from stackbuild.core import digest
 from stackbuild.core.zstd import ZstdDecompressor, ZstdError
 from stackbuild.remote.faults import RemoteFault
 from stackbuild.remote.packs import Pack, entries_of, packs_of
-from stackbuild.remote.protocol import BlobReader, Count, RemoteReader
+from stackbuild.remote.protocol import BlobReader, ByteCounter, RemoteReader
 from stackbuild.remote.records import RemoteRecord
 from stackbuild.remote.registry import MANIFEST_TYPE
 from stackbuild.store.tree import Entry
@@ -39,7 +39,7 @@ _NAME = re.compile(r"sha256:([0-9a-f]{64})")
 
 
 @dataclass(frozen=True)
-class Layer:
+class StoredBlob:
     """A stored blob: its digest in hex and its length."""
 
     digest: str
@@ -49,9 +49,9 @@ class Layer:
         return {"mediaType": media_type, "digest": f"sha256:{self.digest}", "size": self.size, **more}
 
 
-def layer_of(data: bytes) -> Layer:
+def layer_of(data: bytes) -> StoredBlob:
     """The blob of these bytes."""
-    return Layer(digest.of_bytes(data), len(data))
+    return StoredBlob(digest.of_bytes(data), len(data))
 
 
 def record_manifest(listing: bytes) -> bytes:
@@ -61,7 +61,7 @@ def record_manifest(listing: bytes) -> bytes:
     return _manifest(layer.descriptor(RECORD_TYPE, data=data), [layer.descriptor(RECORD_TYPE)])
 
 
-def tree_manifest(text: Layer, packs: Sequence[Layer]) -> bytes:
+def tree_manifest(text: StoredBlob, packs: Sequence[StoredBlob]) -> bytes:
     """The manifest of a tree: the store's manifest text as config, its packs as layers."""
     return _manifest(text.descriptor(TREE_TYPE), [pack.descriptor(PACK_TYPE) for pack in packs])
 
@@ -79,7 +79,7 @@ def listing_in(manifest: bytes) -> bytes:
         raise RemoteFault(f"a record's manifest cannot be read: {error!r}"[:200]) from None
 
 
-def layers_in(manifest: bytes) -> tuple[Layer, tuple[Layer, ...]]:
+def layers_in(manifest: bytes) -> tuple[StoredBlob, tuple[StoredBlob, ...]]:
     """The text's blob and the packs of a tree's manifest, unverified. Raises RemoteFault."""
     try:
         value = _parse(manifest)
@@ -92,12 +92,12 @@ def _parse(manifest: bytes) -> Any:
     return digest.json_of(manifest.decode("utf-8"))
 
 
-def layer_in(value: Any) -> Layer:
+def layer_in(value: Any) -> StoredBlob:
     """The blob that a descriptor of a manifest names. Raises ValueError, KeyError, TypeError where it is none."""
     name, size = _NAME.fullmatch(value["digest"]), value["size"]
     if name is None or type(size) is not int or size < 0:
         raise ValueError("no descriptor")
-    return Layer(name[1], size)
+    return StoredBlob(name[1], size)
 
 
 # --- reading
@@ -109,16 +109,16 @@ class RemoteTree:
 
     text: str
     entries: tuple[Entry, ...]
-    packs: tuple[tuple[Pack, Layer], ...]
+    packs: tuple[tuple[Pack, StoredBlob], ...]
 
 
-def read_tree(reader: RemoteReader, record: RemoteRecord, count: Count) -> RemoteTree:
+def read_tree(reader: RemoteReader, record: RemoteRecord, count: ByteCounter) -> RemoteTree:
     """The tree that a verified record names. Raises RemoteFault."""
     manifest = reader.manifest(f"t-{record.tree}", MOST_MANIFEST)
     if manifest is None:
         raise RemoteFault("the tree of a record is not there", blob=f"t-{record.tree}")
     text_blob, layers = layers_in(manifest)
-    if text_blob != Layer(record.tree, record.manifest_size) or text_blob.size > MOST_TEXT:
+    if text_blob != StoredBlob(record.tree, record.manifest_size) or text_blob.size > MOST_TEXT:
         raise RemoteFault("the tree's manifest is another's", blob=f"t-{record.tree}", expected=record.tree, got=text_blob.digest)  # fmt: skip
     with reader.blob(text_blob.digest, count) as stored:
         data = b"".join(blob_pieces(stored, text_blob))
@@ -130,7 +130,7 @@ def read_tree(reader: RemoteReader, record: RemoteRecord, count: Count) -> Remot
     return RemoteTree(text, entries, tuple(zip(packs, layers, strict=True)))
 
 
-def blob_pieces(stored: BlobReader, layer: Layer) -> Iterator[bytes]:
+def blob_pieces(stored: BlobReader, layer: StoredBlob) -> Iterator[bytes]:
     """The bytes of a blob. Raises RemoteFault at the byte that is one too many, and where length or digest differ."""
     hasher, size = hashlib.sha256(), 0
     while piece := stored.read(CHUNK):
@@ -145,7 +145,7 @@ def blob_pieces(stored: BlobReader, layer: Layer) -> Iterator[bytes]:
         raise RemoteFault("a blob is damaged", blob=layer.digest, expected=layer.digest, got=hasher.hexdigest())
 
 
-class _BlobReader:
+class _BlobStream:
     """The pieces of a blob as a file for the inflater."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
@@ -158,7 +158,7 @@ class _BlobReader:
         return piece[:size] if self._left else piece
 
 
-def write_tree(reader: RemoteReader, tree: RemoteTree, out: Path, count: Count) -> None:
+def write_tree(reader: RemoteReader, tree: RemoteTree, out: Path, count: ByteCounter) -> None:
     """Write a tree into the empty folder `out`. Raises RemoteFault at the first byte that is not the manifest's, OSError.
 
     Folders come first and links last, so nothing is written through a link.
@@ -184,7 +184,7 @@ def write_tree(reader: RemoteReader, tree: RemoteTree, out: Path, count: Count) 
             (out / entry.path).symlink_to(entry.what)
 
 
-def read_pack(reader: RemoteReader, pack: Pack, layer: Layer, out: Path | None, count: Count) -> None:
+def read_pack(reader: RemoteReader, pack: Pack, layer: StoredBlob, out: Path | None, count: ByteCounter) -> None:
     """Stream one pack into its files; with no `out`, only compare. Raises RemoteFault, OSError.
 
     Never more than `CHUNK` inflated bytes are held, and never one more than the manifest's files have.
@@ -192,7 +192,7 @@ def read_pack(reader: RemoteReader, pack: Pack, layer: Layer, out: Path | None, 
     if layer.size > pack.size + pack.size // 128 + 1024:
         raise RemoteFault("a pack is larger than what is in it", blob=layer.digest, expected=f"{pack.size} bytes inflated")  # fmt: skip
     with reader.blob(layer.digest, count) as stored:
-        source = _BlobReader(blob_pieces(stored, layer))
+        source = _BlobStream(blob_pieces(stored, layer))
         inflater = ZstdDecompressor(max_window_size=WINDOW).stream_reader(cast(IO[bytes], source), read_size=CHUNK)
         try:
             for entry in pack.files:
@@ -204,7 +204,7 @@ def read_pack(reader: RemoteReader, pack: Pack, layer: Layer, out: Path | None, 
             raise RemoteFault(f"a pack cannot be inflated: {error}", blob=layer.digest) from None
 
 
-def _fill(file: IO[bytes] | None, entry: Entry, inflater: Any, layer: Layer) -> None:
+def _fill(file: IO[bytes] | None, entry: Entry, inflater: Any, layer: StoredBlob) -> None:
     left, hasher = entry.size, hashlib.sha256()
     while left:
         piece = inflater.read(min(left, CHUNK))

@@ -38,7 +38,7 @@ KERNEL_FOLLOWS = 40
 CHUNK = 1 << 20
 
 _Open = Callable[[], IO[bytes] | None]
-Parts = tuple[str, ...]
+PathParts = tuple[str, ...]
 _DAMAGE = (
     *(tarfile.TarError, zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, RuntimeError, LookupError),
     *(zlib.error, lzma.LZMAError, struct.error, OverflowError),
@@ -49,7 +49,7 @@ _OF_DAMAGE = (None, errno.EINVAL)
 
 
 @dataclass(frozen=True)
-class _Member:
+class _ArchiveMember:
     """One entry: its path, what it is (f file, d folder, l link), bytes, link target, whether executable."""
 
     path: str
@@ -59,7 +59,7 @@ class _Member:
     executable: bool = False
 
     @cached_property
-    def parts(self) -> Parts:
+    def parts(self) -> PathParts:
         return tuple(part for part in self.path.split("/") if part not in ("", "."))
 
 
@@ -164,15 +164,15 @@ def _is_header(info: tarfile.TarInfo) -> bool:
     return info.type in (tarfile.XGLTYPE, tarfile.XHDTYPE)
 
 
-def _of_tar(info: tarfile.TarInfo, archive: str) -> _Member:
+def _of_tar(info: tarfile.TarInfo, archive: str) -> _ArchiveMember:
     if info.size < 0:
         raise StepFailed(f"{info.name!r} has {info.size} bytes", where=archive)
     if info.isdir():
-        return _Member(info.name, "d", 0)
+        return _ArchiveMember(info.name, "d", 0)
     if info.issym():
-        return _Member(info.name, "l", 0, info.linkname)
+        return _ArchiveMember(info.name, "l", 0, info.linkname)
     if info.isfile() and not info.issparse():
-        return _Member(info.name, "f", info.size, executable=bool(info.mode & 0o100))
+        return _ArchiveMember(info.name, "f", info.size, executable=bool(info.mode & 0o100))
     raise StepFailed(f"{info.name!r} is neither file, folder nor symbolic link", where=archive)
 
 
@@ -186,31 +186,31 @@ def _unzip(archive: Path, out: Path, called: str) -> None:
             writing.write(member, lambda info=info: file.open(info))  # type: ignore[misc]
 
 
-def _of_zip(info: zipfile.ZipInfo, file: zipfile.ZipFile, archive: str) -> _Member:
+def _of_zip(info: zipfile.ZipInfo, file: zipfile.ZipFile, archive: str) -> _ArchiveMember:
     mode = info.external_attr >> 16
     if info.is_dir():
-        return _Member(info.filename, "d", 0)
+        return _ArchiveMember(info.filename, "d", 0)
     if stat.S_ISLNK(mode):
         if info.file_size > MOST_NAME:
             raise StepFailed(f"{info.filename!r} is a link of {info.file_size} bytes", where=archive)
-        return _Member(info.filename, "l", 0, file.read(info).decode("utf-8", "strict"))
+        return _ArchiveMember(info.filename, "l", 0, file.read(info).decode("utf-8", "strict"))
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG) or info.flag_bits & 1:
         raise StepFailed(f"{info.filename!r} is neither file, folder nor symbolic link, or encrypted", where=archive)
-    return _Member(info.filename, "f", info.file_size, executable=bool(mode & 0o100))
+    return _ArchiveMember(info.filename, "f", info.file_size, executable=bool(mode & 0o100))
 
 
-def _vet(members: list[_Member], archive: str) -> str:
+def _vet(members: list[_ArchiveMember], archive: str) -> str:
     """Refuse the whole archive for one bad member; the single top folder to leave away, or ""."""
     if not members:
         raise StepFailed("it holds nothing", where=archive)
-    kinds: dict[Parts, str] = {}
+    kinds: dict[PathParts, str] = {}
     for member in members:
         _refuse_name(member, archive)
         path = member.parts
         if kinds.get(path, member.kind) != member.kind or (path in kinds and member.kind != "d"):
             raise StepFailed(f"{member.path!r} is there twice", where=archive)
         kinds[path] = member.kind
-    above: set[Parts] = set()
+    above: set[PathParts] = set()
     for path in kinds:
         while path and (path := path[:-1]) not in above:
             above.add(path)
@@ -224,7 +224,7 @@ def _vet(members: list[_Member], archive: str) -> str:
     return strip
 
 
-def _refuse_name(member: _Member, archive: str) -> None:
+def _refuse_name(member: _ArchiveMember, archive: str) -> None:
     name, parts = member.path, member.parts
     bad = name.startswith("/") or ".." in parts or "\\" in name or any(ord(c) < 32 for c in name)
     long = len(name.encode()) > MOST_NAME or len(parts) > BOUNDS.depth
@@ -234,7 +234,7 @@ def _refuse_name(member: _Member, archive: str) -> None:
         raise StepFailed(f"{name!r} is part of a git repository's own folder", where=archive)
 
 
-def _target(link: _Member, archive: str) -> tuple[str, ...]:
+def _target(link: _ArchiveMember, archive: str) -> tuple[str, ...]:
     target = link.target
     if not target or target.startswith("/") or "\0" in target or len(target) > MOST_NAME:
         raise StepFailed(f"the link {link.path!r} leads to {target[:120]!r}", where=archive)
@@ -269,7 +269,7 @@ class _ArchiveWriter:
     strip: str
     folders: set[str] = field(default_factory=set)
 
-    def write(self, member: _Member, content: _Open) -> None:
+    def write(self, member: _ArchiveMember, content: _Open) -> None:
         parts = member.parts[bool(self.strip) :]
         if member.kind == "d":
             self._folder("/".join(parts))

@@ -190,7 +190,7 @@ class _OnlySafer(urllib.request.HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-class _Plain(urllib.request.HTTPHandler):
+class _PlainHandler(urllib.request.HTTPHandler):
     """Opens connections that the transfer knows, to close them from another thread."""
 
     def __init__(self, known: list[socket.socket]) -> None:
@@ -315,7 +315,7 @@ class _Transfer:
 def _opener(known: list[socket.socket]) -> urllib.request.OpenerDirector:
     """What speaks http and https, through a proxy where the environment names one, and nothing else."""
     opener = urllib.request.OpenerDirector()
-    own = (_Plain(known), _Tls(known), _OnlySafer(), urllib.request.ProxyHandler())
+    own = (_PlainHandler(known), _Tls(known), _OnlySafer(), urllib.request.ProxyHandler())
     for handler in (*own, urllib.request.HTTPDefaultErrorHandler(), urllib.request.HTTPErrorProcessor()):
         opener.add_handler(handler)
     return opener

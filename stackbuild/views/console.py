@@ -100,7 +100,7 @@ def _escape(text: Text) -> Text:
     return escaped
 
 
-class _Output(SafeConsole):
+class _StrictConsole(SafeConsole):
     """A console whose failed writes reach the caller: rich itself leaves with exit code 1 where the reader has gone."""
 
     def print(self, *objects: Any, **options: Any) -> None:
@@ -133,7 +133,7 @@ def alarm() -> Console:
 @cache
 def _stdout(color: str) -> Console:
     soft = not sys.stdout.isatty()
-    return _Output(highlight=False, soft_wrap=soft, width=_width(sys.stdout), **_colors(color))
+    return _StrictConsole(highlight=False, soft_wrap=soft, width=_width(sys.stdout), **_colors(color))
 
 
 @cache

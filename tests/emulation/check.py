@@ -24,11 +24,11 @@ import numpy as np
 from tools import correctness as c
 from tools import device as d
 from tools import selection
-from tools.case import Case
+from tools.case import KernelCase
 from tools.params import LAYOUTS
 
 
-def small_cases(seed: int, part: tuple[int, int], op: str) -> Iterator[tuple[Case, bool]]:
+def small_cases(seed: int, part: tuple[int, int], op: str) -> Iterator[tuple[KernelCase, bool]]:
     """Those of correctness.cases that the CPU is checked with too: the same ones, without those that fill a device."""
     module = importlib.import_module(c.MODULES[op])
     number = 0
@@ -40,7 +40,7 @@ def small_cases(seed: int, part: tuple[int, int], op: str) -> Iterator[tuple[Cas
                     yield case, last
 
 
-def products(case: Case) -> float:
+def products(case: KernelCase) -> float:
     """Multiplications, about, of attention and convolutions; of what is left, values."""
     if case.op == "Attention":
         q, k = case.inputs["Q"], case.inputs["K"]
@@ -58,7 +58,7 @@ def products(case: Case) -> float:
     return case.expected.size
 
 
-def wanted(args: argparse.Namespace, case: Case) -> bool:
+def wanted(args: argparse.Namespace, case: KernelCase) -> bool:
     return products(case) <= args.work and (not args.named or any(word in case.name for word in args.named))
 
 
@@ -85,7 +85,7 @@ def main() -> int:
     args = arguments()
     if args.tight:
         os.environ["EMULATION_TIGHT"] = "1"  # and no guard of our own: memory ends at the page that faults
-    device = d.Device(args.library.resolve(), 0 if args.tight else d.GUARD)
+    device = d.GpuDevice(args.library.resolve(), 0 if args.tight else d.GUARD)
     runs: dict[str, int] = {}
     wrong = left_out = 0
     start = time.monotonic()

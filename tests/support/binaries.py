@@ -299,7 +299,7 @@ def fatbin() -> bytes:
 
 
 @dataclass(frozen=True)
-class Parts:
+class WheelParts:
     """A wheel in the making. `lib` are keywords of `library`; `files` come beside the package's own."""
 
     lib: dict[str, Any] = field(default_factory=dict)
@@ -314,7 +314,7 @@ class Parts:
     files: dict[str, bytes] = field(default_factory=dict)
     without: tuple[str, ...] = ()
 
-    def but(self, **changes: Any) -> Parts:
+    def but(self, **changes: Any) -> WheelParts:
         return replace(self, **changes)
 
     @property
@@ -353,4 +353,4 @@ class Parts:
         return path
 
 
-GOOD = Parts()
+GOOD = WheelParts()

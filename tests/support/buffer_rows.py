@@ -10,7 +10,7 @@ raw buffers where records are not swizzled.
 
 from __future__ import annotations
 
-from support.instruction_rows import Row
+from support.instruction_rows import InstructionRow
 
 RDNA, CDNA = "gfx1", "gfx9"
 _LAST = {"raw": 0x31004000, "record": 0x01004000, "records": 0x11004000, "empty": 0x21004000, "cdna": 0x00020000}
@@ -36,36 +36,36 @@ def _registers(first: int, count: int) -> str:
     return f"v{first}" if count == 1 else f"v[{first}:{first + count - 1}]"
 
 
-def _whole_words() -> list[Row]:
+def _whole_words() -> list[InstructionRow]:
     rows = []
     for new, old, count in _SIZES:
         for suffix, rule, only in ((new, "raw", RDNA), (old, "cdna", CDNA)):
             load = f"buffer_load_{suffix} {_registers(2, count)}"
             store = f"buffer_store_{suffix} {_registers(4, count)}"
             rows += [
-                Row(f"{load}, off, s[8:11], s4 offset:8", f"{_given(rule, 512)} s4=100", _words(108, count), only),
-                Row(f"{load}, v0, s[8:11], s4 offen offset:4", f"{_given(rule, 512)} v0=16", _words(20, count), only),
-                Row(f"{store}, v0, s[8:11], s4 offen offset:4", f"{_given(rule, 512)} v0=16 s4=8 {_STORED}",
+                InstructionRow(f"{load}, off, s[8:11], s4 offset:8", f"{_given(rule, 512)} s4=100", _words(108, count), only),
+                InstructionRow(f"{load}, v0, s[8:11], s4 offen offset:4", f"{_given(rule, 512)} v0=16", _words(20, count), only),
+                InstructionRow(f"{store}, v0, s[8:11], s4 offen offset:4", f"{_given(rule, 512)} v0=16 s4=8 {_STORED}",
                     f"mem[28]={''.join(_BYTES[:count])}", only),
             ]  # fmt: skip
     return rows
 
 
-def _addresses() -> list[Row]:
+def _addresses() -> list[InstructionRow]:
     rows = []
     for load, rule, only in (("buffer_load_b32", "raw", RDNA), ("buffer_load_dword", "cdna", CDNA)):
         given = _given(rule, 512, stride=16)
         rows += [
-            Row(f"{load} v2, v0, s[8:11], s4 idxen offset:4", f"{given} v0=3", _words(52, 1), only),
-            Row(f"{load} v2, v[0:1], s[8:11], s4 idxen offen offset:4", f"{given} v0=3 v1=8 s4=40", _words(100, 1), only),
-            Row(f"{load} v2, off, s[8:11], m0", f"{given} s124=8 s125=8", _words(8, 1), only),
+            InstructionRow(f"{load} v2, v0, s[8:11], s4 idxen offset:4", f"{given} v0=3", _words(52, 1), only),
+            InstructionRow(f"{load} v2, v[0:1], s[8:11], s4 idxen offen offset:4", f"{given} v0=3 v1=8 s4=40", _words(100, 1), only),
+            InstructionRow(f"{load} v2, off, s[8:11], m0", f"{given} s124=8 s125=8", _words(8, 1), only),
             # An unaligned address is right.
-            Row(f"{load} v2, v0, s[8:11], s4 offen", f"{given} v0=17", _words(17, 1), only),
+            InstructionRow(f"{load} v2, v0, s[8:11], s4 offen", f"{given} v0=17", _words(17, 1), only),
         ]  # fmt: skip
     return rows
 
 
-def _outside() -> list[Row]:
+def _outside() -> list[InstructionRow]:
     """Raw buffers: the last word, the word behind it, the scalar offset, offsets that must not wrap round."""
     rows = []
     for b32, b128, store, rule, only in (
@@ -73,45 +73,45 @@ def _outside() -> list[Row]:
     ):  # fmt: skip
         load = f"buffer_load_{b32} v2, v0, s[8:11], s4 offen"
         rows += [
-            Row(load, f"{_given(rule, 24)} v0=20", _words(20, 1), only),
-            Row(load, f"{_given(rule, 24)} v0=24 v2=7", "v2=0", only),
-            Row(load, f"{_given(rule, 24)} v0=22 v2=7", "v2=0", only),
-            Row(load, f"{_given(rule, 24)} v0=4 s4=16", _words(20, 1), only),
-            Row(load, f"{_given(rule, 24)} v0=8 s4=16 v2=7", "v2=0", only),
-            Row(load, f"{_given(rule, 24)} v0=0 s4=25 v2=7", "v2=0", only),
-            Row(f"{load} offset:8", f"{_given(rule, 24)} v0=0xfffffffc v2=7", "v2=0", only),
-            Row(load, f"{_given(rule, 0)} v0=0 v2=7", "v2=0", only),
-            Row(f"buffer_load_{b128} v[2:5], v0, s[8:11], s4 offen", f"{_given(rule, 24)} v0=16 v4=7 v5=7",
+            InstructionRow(load, f"{_given(rule, 24)} v0=20", _words(20, 1), only),
+            InstructionRow(load, f"{_given(rule, 24)} v0=24 v2=7", "v2=0", only),
+            InstructionRow(load, f"{_given(rule, 24)} v0=22 v2=7", "v2=0", only),
+            InstructionRow(load, f"{_given(rule, 24)} v0=4 s4=16", _words(20, 1), only),
+            InstructionRow(load, f"{_given(rule, 24)} v0=8 s4=16 v2=7", "v2=0", only),
+            InstructionRow(load, f"{_given(rule, 24)} v0=0 s4=25 v2=7", "v2=0", only),
+            InstructionRow(f"{load} offset:8", f"{_given(rule, 24)} v0=0xfffffffc v2=7", "v2=0", only),
+            InstructionRow(load, f"{_given(rule, 0)} v0=0 v2=7", "v2=0", only),
+            InstructionRow(f"buffer_load_{b128} v[2:5], v0, s[8:11], s4 offen", f"{_given(rule, 24)} v0=16 v4=7 v5=7",
                 f"{_words(16, 2)} v4=0 v5=0", only),
-            Row(f"buffer_store_{store} v[4:5], v0, s[8:11], s4 offen", f"{_given(rule, 24)} v0=20 {_STORED}",
+            InstructionRow(f"buffer_store_{store} v[4:5], v0, s[8:11], s4 offen", f"{_given(rule, 24)} v0=20 {_STORED}",
                 f"mem[20]={_BYTES[0]}18191a1b", only),
-            Row(f"buffer_store_{b32} v4, v0, s[8:11], s4 offen", f"{_given(rule, 24)} v0=24 {_STORED}", "mem[24]=18191a1b", only),
+            InstructionRow(f"buffer_store_{b32} v4, v0, s[8:11], s4 offen", f"{_given(rule, 24)} v0=24 {_STORED}", "mem[24]=18191a1b", only),
             # 40 bytes hold two records of 16 bytes and the half of a third: only bytes count.
-            Row(f"buffer_load_{b32} v2, v0, s[8:11], s4 idxen offset:4", f"{_given(rule, 40, stride=16)} v0=2", _words(36, 1), only),
-            Row(f"buffer_load_{b32} v2, v0, s[8:11], s4 idxen offset:8", f"{_given(rule, 40, stride=16)} v0=2 v2=7", "v2=0", only),
+            InstructionRow(f"buffer_load_{b32} v2, v0, s[8:11], s4 idxen offset:4", f"{_given(rule, 40, stride=16)} v0=2", _words(36, 1), only),
+            InstructionRow(f"buffer_load_{b32} v2, v0, s[8:11], s4 idxen offset:8", f"{_given(rule, 40, stride=16)} v0=2 v2=7", "v2=0", only),
         ]  # fmt: skip
     return rows
 
 
-def _structured() -> list[Row]:
+def _structured() -> list[InstructionRow]:
     """RDNA's other rules: index and offset in the record, the index alone, none but for an empty buffer."""
     load = "buffer_load_b32 v2, v[0:1], s[8:11], s4 idxen offen"
     wide = "buffer_load_b64 v[2:3], v[0:1], s[8:11], s4 idxen offen"
     record, records, empty = (_given(rule, 4, stride=16) for rule in ("record", "records", "empty"))
     return [
-        Row(load, f"{record} v0=3 v1=12", _words(60, 1), RDNA),
-        Row(load, f"{record} v0=4 v1=0 v2=7", "v2=0", RDNA),
-        Row(load, f"{record} v0=1 v1=13 v2=7", "v2=0", RDNA),
-        Row(load, f"{record} v0=3 v1=12 s4=64", _words(124, 1), RDNA),
-        Row(wide, f"{record} v0=2 v1=12 v3=7", f"{_words(44, 1)} v3=0", RDNA),
-        Row(load, f"{records} v0=3 v1=40", _words(88, 1), RDNA),
-        Row(load, f"{records} v0=4 v1=0 v2=7", "v2=0", RDNA),
-        Row(load, f"{empty} v0=9 v1=40", _words(184, 1), RDNA),
-        Row(load, f"{_given('empty', 0, stride=16)} v0=0 v1=0 v2=7", "v2=0", RDNA),
+        InstructionRow(load, f"{record} v0=3 v1=12", _words(60, 1), RDNA),
+        InstructionRow(load, f"{record} v0=4 v1=0 v2=7", "v2=0", RDNA),
+        InstructionRow(load, f"{record} v0=1 v1=13 v2=7", "v2=0", RDNA),
+        InstructionRow(load, f"{record} v0=3 v1=12 s4=64", _words(124, 1), RDNA),
+        InstructionRow(wide, f"{record} v0=2 v1=12 v3=7", f"{_words(44, 1)} v3=0", RDNA),
+        InstructionRow(load, f"{records} v0=3 v1=40", _words(88, 1), RDNA),
+        InstructionRow(load, f"{records} v0=4 v1=0 v2=7", "v2=0", RDNA),
+        InstructionRow(load, f"{empty} v0=9 v1=40", _words(184, 1), RDNA),
+        InstructionRow(load, f"{_given('empty', 0, stride=16)} v0=0 v1=0 v2=7", "v2=0", RDNA),
     ]  # fmt: skip
 
 
-def _narrow() -> list[Row]:
+def _narrow() -> list[InstructionRow]:
     rows = []
     for name, value, outside, only in (
         ("u8", "0xc8", "0", RDNA), ("i8", "0xffffffc8", "0", RDNA), ("u16", "0xc9c8", "0", RDNA), ("i16", "0xffffc9c8", "0", RDNA),
@@ -123,8 +123,8 @@ def _narrow() -> list[Row]:
     ):  # fmt: skip
         rule = "raw" if only == RDNA else "cdna"
         text = f"buffer_load_{name} v2, v0, s[8:11], s4 offen"
-        rows.append(Row(text, f"{_given(rule, 202)} v0=200 v2=0xaaaabbbb", f"v2={value}", only))
-        rows.append(Row(text, f"{_given(rule, 200)} v0=200 v2=0xaaaabbbb", f"v2={outside}", only))
+        rows.append(InstructionRow(text, f"{_given(rule, 202)} v0=200 v2=0xaaaabbbb", f"v2={value}", only))
+        rows.append(InstructionRow(text, f"{_given(rule, 200)} v0=200 v2=0xaaaabbbb", f"v2={outside}", only))
     for name, value, only in (
         ("b8", "14", RDNA), ("b16", "1413", RDNA), ("d16_hi_b8", "12", RDNA), ("d16_hi_b16", "1211", RDNA),
         ("byte", "14", CDNA), ("short", "1413", CDNA), ("byte_d16_hi", "12", CDNA), ("short_d16_hi", "1211", CDNA),
@@ -132,18 +132,18 @@ def _narrow() -> list[Row]:
         rule = "raw" if only == RDNA else "cdna"
         text = f"buffer_store_{name} v4, v0, s[8:11], s4 offen"
         rows.append(
-            Row(
+            InstructionRow(
                 text,
                 f"{_given(rule, 19)} v0=17 {_STORED}",
                 f"mem[17]={value}{bytes(range(17 + len(value) // 2, 20)).hex()}",
                 only,
             )
         )
-        rows.append(Row(text, f"{_given(rule, 17)} v0=17 {_STORED}", "mem[17]=111213", only))
+        rows.append(InstructionRow(text, f"{_given(rule, 17)} v0=17 {_STORED}", "mem[17]=111213", only))
     return rows
 
 
-def _atomics() -> list[Row]:
+def _atomics() -> list[InstructionRow]:
     """One lane is active. The memory has 0x13121110 at byte 16, the whole of an atomic access is inside or outside."""
     rows = []
     for new, old, value, after in (
@@ -154,31 +154,31 @@ def _atomics() -> list[Row]:
     ):  # fmt: skip
         for name, rule, only in ((new, "raw", RDNA), (old, "cdna", CDNA)):
             text = f"buffer_atomic_{name} v4, v0, s[8:11], s4 offen"
-            rows.append(Row(text, f"{_given(rule, 20)} exec=1 v0=16 v4={value:#x}", f"mem[16]={after}", only))
-            rows.append(Row(text, f"{_given(rule, 19)} exec=1 v0=16 v4={value:#x}", "mem[16]=10111213", only))
+            rows.append(InstructionRow(text, f"{_given(rule, 20)} exec=1 v0=16 v4={value:#x}", f"mem[16]={after}", only))
+            rows.append(InstructionRow(text, f"{_given(rule, 19)} exec=1 v0=16 v4={value:#x}", "mem[16]=10111213", only))
     for name, ends, rule, only in (
         ("add_u32", " glc", "raw", "gfx11"), ("add_u32", " th:TH_ATOMIC_RETURN", "raw", "gfx12"), ("add", " sc0", "cdna", "gfx94 gfx95"),
     ):  # fmt: skip
         text = f"buffer_atomic_{name} v4, v0, s[8:11], s4 offen{ends}"
         rows.append(
-            Row(
+            InstructionRow(
                 text, f"{_given(rule, 20)} exec=1 v0=16 v4=1", {"v4": lambda lane: 0x13121110 if lane == 0 else 1}, only
             )
         )
         rows.append(
-            Row(text, f"{_given(rule, 16)} exec=1 v0=16 v4=1", {"v4": lambda lane: 0 if lane == 0 else 1}, only)
+            InstructionRow(text, f"{_given(rule, 16)} exec=1 v0=16 v4=1", {"v4": lambda lane: 0 if lane == 0 else 1}, only)
         )
     for name, rule, only in (("cmpswap_b32", "raw", RDNA), ("cmpswap", "cdna", CDNA)):
         text = f"buffer_atomic_{name} v[4:5], v0, s[8:11], s4 offen"
-        rows.append(Row(text, f"{_given(rule, 20)} exec=1 v0=16 v4=5 v5=0x13121110", "mem[16]=05000000", only))
-        rows.append(Row(text, f"{_given(rule, 20)} exec=1 v0=16 v4=5 v5=0x13121111", "mem[16]=10111213", only))
+        rows.append(InstructionRow(text, f"{_given(rule, 20)} exec=1 v0=16 v4=5 v5=0x13121110", "mem[16]=05000000", only))
+        rows.append(InstructionRow(text, f"{_given(rule, 20)} exec=1 v0=16 v4=5 v5=0x13121111", "mem[16]=10111213", only))
     for name, rule, only in (("add_u64", "raw", RDNA), ("add_x2", "cdna", CDNA)):
         text = f"buffer_atomic_{name} v[4:5], v0, s[8:11], s4 offen"
-        rows.append(Row(text, f"{_given(rule, 24)} exec=1 v0=16 v4=0xf0 v5=1", "mem[16]=0012121315151617", only))
-        rows.append(Row(text, f"{_given(rule, 23)} exec=1 v0=16 v4=0xf0 v5=1", "mem[16]=1011121314151617", only))
+        rows.append(InstructionRow(text, f"{_given(rule, 24)} exec=1 v0=16 v4=0xf0 v5=1", "mem[16]=0012121315151617", only))
+        rows.append(InstructionRow(text, f"{_given(rule, 23)} exec=1 v0=16 v4=0xf0 v5=1", "mem[16]=1011121314151617", only))
     for name, rule, only in (("add_f32", "raw", RDNA), ("add_f32", "cdna", CDNA)):
         rows.append(
-            Row(
+            InstructionRow(
                 f"buffer_atomic_{name} v4, v0, s[8:11], s4 offen",
                 f"{_given(rule, 20)} exec=1 v0=16 v4=1.0",
                 "mem[16]=0000803f",

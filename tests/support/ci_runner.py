@@ -69,7 +69,7 @@ esac
 
 
 @dataclass
-class Event:
+class PipelineTrigger:
     """What a pipeline is started by. `ref` is as GitHub has it, `refs/tags/v1` or `refs/heads/main`.
 
     `secret` is the release key, `at_least` the variable STACKBUILD_INDEX_AT_LEAST, each "" where nobody set it.
@@ -83,7 +83,7 @@ class Event:
 
 
 @dataclass
-class Machine:
+class JobMachine:
     """The folder of all jobs. `wheels` is what a build leaves. `calls` are the commands that ran, by job."""
 
     folder: Path
@@ -116,7 +116,7 @@ class Machine:
         """The provider's own: `list.json` is what GitHub's API says of those named `index`."""
         return self.folder / "artifacts"
 
-    def environment(self, job: str, event: Event) -> dict[str, str]:
+    def environment(self, job: str, event: PipelineTrigger) -> dict[str, str]:
         home = self.folder / "home" / job
         home.mkdir(parents=True, exist_ok=True)
         return {
@@ -164,7 +164,7 @@ def filled(text: object, names: dict[str, Any]) -> str:
     return re.sub(r"\$\{\{(.*?)\}\}", lambda m: str(value_of(m[1], names)), str(text))
 
 
-def run_github(machine: Machine, workflow: dict[str, Any], event: Event) -> dict[str, str]:
+def run_github(machine: JobMachine, workflow: dict[str, Any], event: PipelineTrigger) -> dict[str, str]:
     """Run a workflow; each job's outcome: success, failure or skipped."""
     outcomes: dict[str, str] = {}
     github = {"ref": event.ref, "event_name": event.name, "token": "token", "run_id": "1", "workflow": "w"}
@@ -182,7 +182,7 @@ def run_github(machine: Machine, workflow: dict[str, Any], event: Event) -> dict
     return outcomes
 
 
-def _job(machine: Machine, name: str, job: dict[str, Any], names: dict[str, Any], event: Event) -> bool:
+def _job(machine: JobMachine, name: str, job: dict[str, Any], names: dict[str, Any], event: PipelineTrigger) -> bool:
     work = machine.folder / "work" / name
     work.mkdir(parents=True)
     environment = machine.environment(name, event)
@@ -212,7 +212,7 @@ def _job(machine: Machine, name: str, job: dict[str, Any], names: dict[str, Any]
     return good
 
 
-def _action(machine: Machine, step: dict[str, Any], work: Path, names: dict[str, Any], home: Path) -> bool:
+def _action(machine: JobMachine, step: dict[str, Any], work: Path, names: dict[str, Any], home: Path) -> bool:
     name = step["uses"].partition("@")[0]
     inputs = {key: filled(value, names) for key, value in step.get("with", {}).items()}
     if name == "actions/upload-artifact":
@@ -245,7 +245,7 @@ def _matches(line: str, work: Path, home: Path) -> list[Path]:
 # --- GitLab
 
 
-def run_gitlab(machine: Machine, pipeline: dict[str, Any], event: Event) -> dict[str, str]:
+def run_gitlab(machine: JobMachine, pipeline: dict[str, Any], event: PipelineTrigger) -> dict[str, str]:
     """The jobs of a tag's pipeline one after the other in one folder of artifacts; each one's outcome."""
     outcomes: dict[str, str] = {}
     for name, job in pipeline.items():
@@ -261,7 +261,7 @@ def run_gitlab(machine: Machine, pipeline: dict[str, Any], event: Event) -> dict
     return outcomes
 
 
-def _gitlab_job(machine: Machine, name: str, job: dict[str, Any], row: dict[str, str], event: Event) -> bool:
+def _gitlab_job(machine: JobMachine, name: str, job: dict[str, Any], row: dict[str, str], event: PipelineTrigger) -> bool:
     work = machine.folder / "work" / name
     work.mkdir(parents=True)
     shared = machine.artifacts / "gitlab"

@@ -35,7 +35,7 @@ def free_port() -> int:
 
 
 @dataclass
-class Member:
+class ClusterProcess:
     """A process of a cluster, with what it has printed so far."""
 
     process: subprocess.Popen[bytes]
@@ -71,7 +71,7 @@ class Cluster:
     scheme: str = "tcp"
     more: dict[str, str] = field(default_factory=dict)
     """Environment of every member: the certificates of one with TLS."""
-    members: list[Member] = field(default_factory=list)
+    members: list[ClusterProcess] = field(default_factory=list)
 
     @property
     def address(self) -> str:
@@ -93,13 +93,13 @@ class Cluster:
         paths = f"{ROOT}:{ROOT / 'tests'}"
         return {"STACKBUILD_STORE": str(store), "STACKBUILD_REMOTES": settings, "PYTHONPATH": paths, **self.more}
 
-    def scheduler(self) -> Member:
+    def scheduler(self) -> ClusterProcess:
         environment = self.environment("scheduler", self.root / "scheduler-store")
         member = self._start("scheduler", ("stackbuild", "scheduler", self.address), environment)
         member.waits_for("listening at")
         return member
 
-    def worker(self, name: str, store: Path, *words: str, address: str = "", waits: bool = True) -> Member:
+    def worker(self, name: str, store: Path, *words: str, address: str = "", waits: bool = True) -> ClusterProcess:
         command = ("stackbuild", "worker", address or self.address, "--name", name, *words)
         member = self._start(name, command, self.environment(name, store))
         if waits:
@@ -108,7 +108,7 @@ class Cluster:
 
     def step_worker(
         self, name: str, remote: str = "", address: str = "", amounts: str = "{}", waits: bool = True
-    ) -> Member:
+    ) -> ClusterProcess:
         """A worker of `support.cluster_steps`, with a store below the cluster's folder."""
         store = self.root / f"{name}-store"
         words = ("support.cluster_steps", address or self.address, name, str(store), str(self.root))
@@ -118,7 +118,7 @@ class Cluster:
             member.waits_for("is connected")
         return member
 
-    def _start(self, name: str, words: tuple[str, ...], environment: dict[str, str]) -> Member:
+    def _start(self, name: str, words: tuple[str, ...], environment: dict[str, str]) -> ClusterProcess:
         log = self.root / f"{name}.{len(self.members)}.log"
         with log.open("wb") as file:
             process = subprocess.Popen(
@@ -126,7 +126,7 @@ class Cluster:
                 env={**os.environ, **environment},
                 stdout=file, stderr=file, start_new_session=True,
             )  # fmt: skip
-        self.members.append(Member(process, log))
+        self.members.append(ClusterProcess(process, log))
         return self.members[-1]
 
 

@@ -37,7 +37,7 @@ class DeviceFinding:
     address: int
 
 
-class _Finding(ctypes.Structure):
+class _FindingStruct(ctypes.Structure):
     _fields_ = (
         ("kind", ctypes.c_int), ("kind_name", ctypes.c_char_p), ("kernel", ctypes.c_char_p), ("pc", ctypes.c_uint64),
         ("instruction", ctypes.c_char_p), ("text", ctypes.c_char_p), ("workgroup", ctypes.c_uint32 * 3), ("wave", ctypes.c_uint32),
@@ -49,7 +49,7 @@ class _Counters(ctypes.Structure):
     _fields_ = tuple((name, ctypes.c_uint64) for name in COUNTERS)
 
 
-_Report = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(_Finding))
+_ReportCallback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(_FindingStruct))
 _Range = ctypes.CFUNCTYPE(
     ctypes.c_int,
     ctypes.c_void_p,
@@ -65,7 +65,7 @@ class _Dispatch(ctypes.Structure):
         ("size", ctypes.c_uint32), ("kernel", ctypes.c_void_p), ("grid", ctypes.c_uint32 * 3), ("workgroup", ctypes.c_uint32 * 3),
         ("pointers", ctypes.c_void_p), ("kernarg", ctypes.c_char_p), ("kernarg_bytes", ctypes.c_size_t),
         ("dynamic_lds_bytes", ctypes.c_uint32), ("lds_limit", ctypes.c_uint32), ("seed", ctypes.c_uint64), ("threads", ctypes.c_uint32),
-        ("budget", ctypes.c_uint64), ("context", ctypes.c_void_p), ("range", _Range), ("report", _Report),
+        ("budget", ctypes.c_uint64), ("context", ctypes.c_void_p), ("range", _Range), ("report", _ReportCallback),
         ("counters", ctypes.POINTER(_Counters)), ("items", ctypes.c_uint32 * 3),
     )  # fmt: skip
 
@@ -99,7 +99,7 @@ def executor_library(folder: Path) -> Path:
 
 
 @dataclass(frozen=True)
-class Launch:
+class LaunchSize:
     """The sizes of a dispatch and how it is run. `items` are the grid's work-items where its last workgroups are partial."""
 
     grid: tuple[int, int, int]
@@ -126,7 +126,7 @@ class Executor:
     def dispatch(
         self,
         kernel: str,
-        launch: Launch,
+        launch: LaunchSize,
         kernarg: bytes,
         ranges: Sequence[tuple[int, int]] | None = None,
         heard: Callable[[DeviceFinding], None] = lambda finding: None,
@@ -158,7 +158,7 @@ class Executor:
         given = _Dispatch(
             ctypes.sizeof(_Dispatch), handle, (ctypes.c_uint32 * 3)(*launch.grid), (ctypes.c_uint32 * 3)(*launch.workgroup), None,
             kernarg, len(kernarg), launch.dynamic_lds_bytes, 0, launch.seed, launch.threads, launch.budget, None,
-            _Range(in_range) if ranges is not None else _Range(), _Report(report), ctypes.pointer(counters), (ctypes.c_uint32 * 3)(*launch.items),
+            _Range(in_range) if ranges is not None else _Range(), _ReportCallback(report), ctypes.pointer(counters), (ctypes.c_uint32 * 3)(*launch.items),
         )  # fmt: skip
         result = self._library.emulator_dispatch(ctypes.byref(given))
         if result:

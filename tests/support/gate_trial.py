@@ -33,7 +33,7 @@ SUITE = """kind: models
 budget: {warm_seconds: 0.1, seconds: 0.05, least: 10, most: 400}
 files: [{file: small.onnx, shapes: [{x: [64, 256]}]}]
 """
-Row = dict[str, object]
+TrialRow = dict[str, object]
 
 
 def prepare(folder: Path) -> Path:
@@ -55,7 +55,7 @@ def pinned(core: int, folder: Path) -> Path:
     return python
 
 
-def one(suite: Path, baseline: Path, candidate: Path, cache: Path, seed: int, python: Path) -> Row:
+def one(suite: Path, baseline: Path, candidate: Path, cache: Path, seed: int, python: Path) -> TrialRow:
     """One whole judgement."""
     began = time.monotonic()
     asked = GateRequest(candidate, baseline, str(suite), threads=1, seed=seed, cache=cache, python=python)
@@ -77,12 +77,12 @@ def turns(runs: dict[float, int]) -> list[tuple[float, int]]:
     )
 
 
-def trial(runs: dict[float, int], jobs: int, seconds: float) -> dict[float, list[Row]]:
+def trial(runs: dict[float, int], jobs: int, seconds: float) -> dict[float, list[TrialRow]]:
     """So many judgements of every effect; none is begun after `seconds`."""
     cores: queue.Queue[int] = queue.Queue()
     for core in sorted(os.sched_getaffinity(0))[:jobs]:
         cores.put(core)
-    found: dict[float, list[Row]] = {effect: [] for effect in runs}
+    found: dict[float, list[TrialRow]] = {effect: [] for effect in runs}
     end = time.monotonic() + seconds
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
         home = Path(folder)
@@ -112,7 +112,7 @@ def at_most(count: int, of: int, error: float = 0.05) -> float:
     return high
 
 
-def said(effect: float, rows: list[Row]) -> str:
+def said(effect: float, rows: list[TrialRow]) -> str:
     """One effect's row."""
     if not rows:
         return f"{effect:+.0%}  0 runs"

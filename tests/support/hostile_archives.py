@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-Entry = tuple[str, str, str]
+ArchiveEntry = tuple[str, str, str]
 """Name, kind (a letter as tarfile has them: f file, d folder, l link, h hard link, c device, p fifo), content or target."""
 KINDS = {
     **{"l": tarfile.SYMTYPE, "h": tarfile.LNKTYPE, "d": tarfile.DIRTYPE, "c": tarfile.CHRTYPE, "b": tarfile.BLKTYPE},
@@ -22,7 +22,7 @@ KINDS = {
 BLOCK = 512
 
 
-def tar_of(path: Path, entries: list[Entry]) -> Path:
+def tar_of(path: Path, entries: list[ArchiveEntry]) -> Path:
     with tarfile.open(path, "w:gz") as tar:
         for name, kind, content in entries:
             info = tarfile.TarInfo(name)
@@ -35,7 +35,7 @@ def tar_of(path: Path, entries: list[Entry]) -> Path:
     return path
 
 
-def zip_of(path: Path, entries: list[Entry]) -> Path:
+def zip_of(path: Path, entries: list[ArchiveEntry]) -> Path:
     with warnings.catch_warnings(action="ignore"), zipfile.ZipFile(path, "w") as archive:
         for name, kind, content in entries:
             info = zipfile.ZipInfo(name)
@@ -44,7 +44,7 @@ def zip_of(path: Path, entries: list[Entry]) -> Path:
     return path
 
 
-HOSTILE: dict[str, list[Entry]] = {
+HOSTILE: dict[str, list[ArchiveEntry]] = {
     "parent": [("a/../../out", "f", "x")],
     "parent alone": [("..", "f", "x")],
     "parent first": [("../out", "f", "x")],
@@ -90,7 +90,7 @@ HOSTILE: dict[str, list[Entry]] = {
     "empty link": [("top/l", "l", "")],
     "long link": [("top/l", "l", "x/" * 600)],
 }
-TAR_ONLY: dict[str, list[Entry]] = {
+TAR_ONLY: dict[str, list[ArchiveEntry]] = {
     "device": [("null", "c", "")],
     "block device": [("sda", "b", "")],
     "fifo": [("p", "p", "")],
@@ -200,7 +200,7 @@ def _written(data: Callable[[], bytes]) -> Callable[[Path], Path]:
     return make
 
 
-def _of(maker: Callable[[Path, list[Entry]], Path], entries: list[Entry]) -> Callable[[Path], Path]:
+def _of(maker: Callable[[Path, list[ArchiveEntry]], Path], entries: list[ArchiveEntry]) -> Callable[[Path], Path]:
     return lambda path: maker(path, entries)
 
 
@@ -222,7 +222,7 @@ def hostile() -> dict[str, Callable[[Path], Path]]:
     return made
 
 
-GOOD: list[Entry] = [
+GOOD: list[ArchiveEntry] = [
     ("p-1/", "d", ""),
     ("p-1/d/f", "f", "text" * 300),
     ("p-1/l", "l", "d/f"),

@@ -16,7 +16,7 @@ from stackbuild.emulator.function_table import FunctionTable
 from stackbuild.emulator.interpreter import InterpretedWave
 from support.buffer_rows import BUFFERS
 from support.instruction_codes import CODES
-from support.instruction_rows import ROWS, Row
+from support.instruction_rows import ROWS, InstructionRow
 from support.instruction_trial import compile_sequences, decode_all
 
 MEMORY = bytes(i % 256 for i in range(512))
@@ -30,7 +30,7 @@ def codes() -> dict[tuple[str, str], str]:
     return {(target, text): code for target, code, text in rows}
 
 
-def rows_of(target: str) -> list[Row]:
+def rows_of(target: str) -> list[InstructionRow]:
     """The rows that hold for a target and that its assembler has."""
     known = codes()
     return [
@@ -103,7 +103,7 @@ class RowState:
             return address + int(text.removeprefix("MEM") or 0)
         return number(text)
 
-    def differences(self, row: Row) -> list[str]:
+    def differences(self, row: InstructionRow) -> list[str]:
         """What is not as the row says."""
         if isinstance(row.gives, dict):
             return [
@@ -157,7 +157,7 @@ class RowMachine:
     """The rows of one target, compiled."""
 
     target: str
-    rows: list[Row]
+    rows: list[InstructionRow]
     library: ctypes.CDLL
 
     def run(self, at: int) -> list[str]:
@@ -193,7 +193,7 @@ def machine(target: str, folder: Path) -> RowMachine:
     return RowMachine(target, rows, compile_sequences(folder, table, bodies, lanes, f"rows-{target}"))
 
 
-def interpreted(target: str, row: Row) -> list[str]:
+def interpreted(target: str, row: InstructionRow) -> list[str]:
     """What the interpreter does otherwise than a row says. Raises UnknownInstruction for what it does not have."""
     state = RowState.of(lanes_of(target), row.given, 0)
     wave = InterpretedWave(state.lanes, state.v, state.s, state.scc)

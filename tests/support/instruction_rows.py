@@ -19,7 +19,7 @@ from typing import NamedTuple
 Expected = str | Callable[[int], int]
 
 
-class Row(NamedTuple):
+class InstructionRow(NamedTuple):
     """Instructions, the registers before, and those after: by text, or for a vector register a function of the lane.
 
     `only` are the beginnings of the targets that it holds for, all where it is "".
@@ -32,7 +32,7 @@ class Row(NamedTuple):
 
 
 NAN, INF, MINUS_INF = "0x7fc00000", "0x7f800000", "0xff800000"
-_R = Row
+_R = InstructionRow
 
 SCALAR = (
     _R("s_add_i32 s6, s4, s5", "s4=0x7fffffff s5=1", "s6=0x80000000 scc=1"),
@@ -462,7 +462,7 @@ FLOAT = (
 )  # fmt: skip
 
 
-def _comparisons() -> list[Row]:
+def _comparisons() -> list[InstructionRow]:
     """Comparisons, with operands on both sides of the relation: less, equal, greater, and a NaN of floating point."""
     holds = {"lt": "1 0 0", "eq": "0 1 0", "le": "1 1 0", "gt": "0 0 1", "ne": "1 0 1", "lg": "1 0 1", "ge": "0 1 1"}
     opposite = {"nge": "lt", "nlg": "eq", "ngt": "le", "nle": "gt", "neq": "lg", "nlt": "ge"}
@@ -485,7 +485,7 @@ def _comparisons() -> list[Row]:
     return rows
 
 
-def _comparison(name: str, kind: str, a: str, b: str, answer: str) -> list[Row]:
+def _comparison(name: str, kind: str, a: str, b: str, answer: str) -> list[InstructionRow]:
     mask = "ALL" if answer == "1" else "0"
     if kind[1:] == "64":
         given = " ".join(f"v{i}={word}" for i, word in enumerate([*a.split(), *b.split()]))
@@ -542,7 +542,7 @@ _STORED = "v4=0x11121314 v5=0x21222324 v6=0x31323334 v7=0x41424344"
 _BYTES = ("14131211", "24232221", "34333231", "44434241")
 
 
-def _vector_memory() -> list[Row]:
+def _vector_memory() -> list[InstructionRow]:
     rows, sizes = [], (("b32", "dword", 1), ("b64", "dwordx2", 2), ("b96", "dwordx3", 3), ("b128", "dwordx4", 4))
     for new, old, count in sizes:
         target = "v2" if count == 1 else f"v[2:{1 + count}]"

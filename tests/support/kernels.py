@@ -50,7 +50,7 @@ EMULATED_OBJECTS = CACHE / "emulated-objects"
 
 
 @dataclass(frozen=True)
-class Stack:
+class KernelStack:
     """A recipe in a folder, and a store."""
 
     recipe: str
@@ -91,24 +91,24 @@ def stopped(running: subprocess.Popen[str], seconds: float = 30) -> None:
         running.wait()
 
 
-def small_stack() -> Stack:
+def small_stack() -> KernelStack:
     """The recipe for four targets, locked once a session: Debian's stable suite moves seldom, experimental when it likes."""
     return _locked_stack("kernels.yaml", RECIPE)
 
 
-def every_target_stack() -> Stack:
+def every_target_stack() -> KernelStack:
     """The recipe for eight targets: half an hour of one core where ccache is empty. Debian sid moves every day."""
     return _locked_stack("kernels-every-target.yaml", EVERY_TARGET_RECIPE)
 
 
-def debian_sid_stack() -> Stack:
+def debian_sid_stack() -> KernelStack:
     """The recipe debian-sid as it is shipped, whose step `kernels-ep` is the plugin provider for AMD GPUs."""
     return _locked_stack("debian-sid.yaml", (ROOT / "recipes" / "debian-sid.yaml").read_text())
 
 
-def _locked_stack(name: str, recipe: str) -> Stack:
+def _locked_stack(name: str, recipe: str) -> KernelStack:
     CACHE.mkdir(parents=True, exist_ok=True)
-    stack = Stack(name, CACHE, CACHE / "store")
+    stack = KernelStack(name, CACHE, CACHE / "store")
     with locks.hold(CACHE / "lock", lambda pid: None, lambda: None):
         (CACHE / name).write_text(recipe)
         stack.run("lock")

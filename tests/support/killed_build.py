@@ -20,7 +20,7 @@ went_on: list[str] = []
 """What builds of this process said of trees that they resumed in."""
 
 
-class Builder(FakeCommands):
+class BuildSystemCommands(FakeCommands):
     """The step `tool` is a build system's: its tree notes what is finished, and all else is made again."""
 
     def answer(self, spec: SessionSpec, exec: Exec) -> ExecResult:
@@ -52,7 +52,7 @@ def plan() -> Plan:
 
 def build(root: Path) -> dict[str, str]:
     """Each step's output digest."""
-    commands = Builder()
+    commands = BuildSystemCommands()
     with fake_context(commands, root) as context:
         context.store.reap()
         _, broken = schedule(plan(), context, Limits(2, MEMORY * 10))

@@ -63,7 +63,7 @@ RENAMES = "file(RENAME ${CMAKE_CURRENT_SOURCE_DIR}/zconf.h ${CMAKE_CURRENT_SOURC
 
 
 @dataclass(frozen=True)
-class Stack:
+class MiniatureStack:
     """One ROCm version: its image, its libraries' sonames, the tags of its sources and MIGraphX's list of requirements."""
 
     rocm: str
@@ -85,21 +85,21 @@ class Stack:
 
 SEVEN = {"amdhip64": "7", "hipblaslt": "1"}
 STACKS = {
-    "rocm-6.4": Stack(
+    "rocm-6.4": MiniatureStack(
         "6.4.4",
         "1.22.1",
         {"amdhip64": "6", "hipblas": "2", "MIOpen": "1", "hipfft": "0", "rocm_smi64": "7", "roctracer64": "4"},
         "requirements.txt",
     ),
-    "rocm-7.2": Stack("7.2.4", "1.22.1", SEVEN),
-    "rocm-10.1": Stack("10.1.0", "1.29.0", SEVEN, flavour="full", headers="experimental"),
+    "rocm-7.2": MiniatureStack("7.2.4", "1.22.1", SEVEN),
+    "rocm-10.1": MiniatureStack("10.1.0", "1.29.0", SEVEN, flavour="full", headers="experimental"),
 }
 QUIET = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_TERMINAL_PROMPT": "0"}
 PERSON = {f"GIT_{who}_{what}": v for who in ("AUTHOR", "COMMITTER") for what, v in (("NAME", "t"), ("EMAIL", "t@t"))}
 DATES = {f"GIT_{who}_DATE": "2023-11-14T22:13:20Z" for who in ("AUTHOR", "COMMITTER")}
 
 
-def make_mirror(folder: Path, stack: Stack, root: Path) -> dict[str, str]:
+def make_mirror(folder: Path, stack: MiniatureStack, root: Path) -> dict[str, str]:
     """Write everything but the image into `folder`; the commit of each git repository by its source's name.
 
     The miniature of ONNX Runtime gets the headers that Debian has nearest to its version, for the kernels are built with them.
@@ -188,7 +188,7 @@ def repository(tree: Path, bare: Path, tags: tuple[str, ...]) -> str:
     return git("rev-parse", "HEAD")
 
 
-def make_image(root: Path, folder: Path, image: str, stack: Stack = STACKS["rocm-6.4"]) -> str:
+def make_image(root: Path, folder: Path, image: str, stack: MiniatureStack = STACKS["rocm-6.4"]) -> str:
     """An OCI layout of a root file system with a small /opt/rocm, at `images/NAME/TAG` of the mirror; its digest.
 
     Two layers: the root, and one that adds ROCm and takes a file of the first away.
@@ -258,7 +258,7 @@ PACKAGES = {
 """CMake packages of ROCm that the root has not from Debian (rocm-tree.sh), and the target that each has."""
 
 
-def _rocm_layer(stack: Stack, root: Path) -> bytes:
+def _rocm_layer(stack: MiniatureStack, root: Path) -> bytes:
     """What AMD's image of that version has beside the root's /opt/rocm: libraries to link, CMake packages, hipify-perl."""
     buffer = io.BytesIO()
     symbols = root / "opt" / "rocm" / ".info" / "libamdhip64.symbols"

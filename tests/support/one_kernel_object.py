@@ -6,13 +6,13 @@ import struct
 
 from stackbuild.emulator.code_object import LoadedObject
 from support.instruction_machine import codes
-from support.sanitizer_defects import Defect
+from support.sanitizer_defects import SeededDefect
 
 ENTRY = 256
 """Where the code begins in the image; the descriptor lies before it."""
 
 
-def code_object(defect: Defect, text: str, name: str) -> LoadedObject:
+def code_object(defect: SeededDefect, text: str, name: str) -> LoadedObject:
     """A loaded code object of one kernel: its descriptor, its code and its metadata."""
     code = bytes.fromhex(codes()["gfx1100", text])
     rsrc1 = 0 if defect.flushes else 3 << 16

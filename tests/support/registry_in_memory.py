@@ -9,7 +9,7 @@ from typing import IO
 
 from stackbuild.core import digest as digests
 from stackbuild.remote.faults import RemoteFault
-from stackbuild.remote.protocol import BlobReader, Count
+from stackbuild.remote.protocol import BlobReader, ByteCounter
 
 
 class RegistryInMemory:
@@ -28,13 +28,13 @@ class RegistryInMemory:
         return self.tags.get(tag)
 
     @contextmanager
-    def blob(self, digest: str, count: Count) -> Iterator[BlobReader]:
+    def blob(self, digest: str, count: ByteCounter) -> Iterator[BlobReader]:
         yield io.BytesIO(self.blobs[digest])
 
     def blob_size(self, digest: str) -> int | None:
         return len(self.blobs[digest]) if digest in self.blobs else None
 
-    def put_blob(self, digest: str, content: IO[bytes], size: int, count: Count) -> None:
+    def put_blob(self, digest: str, content: IO[bytes], size: int, count: ByteCounter) -> None:
         self._write()
         data = content.read()
         assert digests.of_bytes(data) == digest and len(data) == size, "a registry refuses it"

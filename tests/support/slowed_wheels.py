@@ -10,7 +10,7 @@ from pathlib import Path
 
 from stackbuild.bench.nets.graph import Graph
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+RunCommand = Callable[..., "subprocess.CompletedProcess[str]"]
 """`stackbuild ARGUMENTS` in a process of its own."""
 
 

@@ -18,7 +18,7 @@ MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
 TARGET = "gfx1100"
 LEAKY, GROUP = "leaky_relu_vectorsIfLi", "group_norm_heldIfLi1ELi1"
 S_NOP = 0xBF800000
-Change = Callable[[bytes], bytes]
+CodeChange = Callable[[bytes], bytes]
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class WrongCode:
 
     name: str
     operator: str
-    change: Change
+    change: CodeChange
     of_bundle: bool = False
     needs_sanitizer: bool = False
 
 
-def in_wheel(defect: WrongCode) -> Change:
+def in_wheel(defect: WrongCode) -> CodeChange:
     """The change of the HIP library: every bundle that has the operator's kernels gets the defect."""
     kernel = LEAKY if defect.operator == "LeakyRelu" else GROUP
 
@@ -71,7 +71,7 @@ def _row(bundle: bytes, target: str) -> tuple[int, int, int]:
     return next((place, offset, size) for place, offset, size, name in _rows(bundle) if name.endswith(f"-{target}"))
 
 
-def _entry(bundle: bytes, change: Change) -> bytes:
+def _entry(bundle: bytes, change: CodeChange) -> bytes:
     _, offset, size = _row(bundle, TARGET)
     code = change(bundle[offset : offset + size])
     assert len(code) == size
@@ -104,7 +104,7 @@ def _words(code: bytes, part: str, name: str) -> list[int]:
     ]
 
 
-def edited(part: str, name: str, edit: Callable[[int], int], *, which: slice = slice(None), word: int = 0) -> Change:
+def edited(part: str, name: str, edit: Callable[[int], int], *, which: slice = slice(None), word: int = 0) -> CodeChange:
     """A change of one 32-bit word of the instructions of that name."""
 
     def change(code: bytes) -> bytes:
@@ -119,7 +119,7 @@ def edited(part: str, name: str, edit: Callable[[int], int], *, which: slice = s
     return change
 
 
-def descriptor(part: str, at: int, form: str, edit: Callable[[int], int]) -> Change:
+def descriptor(part: str, at: int, form: str, edit: Callable[[int], int]) -> CodeChange:
     """A change of one field of the kernels' descriptors (LLVM's AMDGPUUsage, "Kernel Descriptor")."""
 
     def change(code: bytes) -> bytes:
@@ -134,7 +134,7 @@ def descriptor(part: str, at: int, form: str, edit: Callable[[int], int]) -> Cha
     return change
 
 
-def _flags(mach: int) -> Change:
+def _flags(mach: int) -> CodeChange:
     def change(code: bytes) -> bytes:
         (old,) = struct.unpack_from("<I", code, 48)
         return code[:48] + struct.pack("<I", old & ~0xFF | mach) + code[52:]
@@ -142,12 +142,12 @@ def _flags(mach: int) -> Change:
     return change
 
 
-def _renamed(old: bytes, new: bytes) -> Change:
+def _renamed(old: bytes, new: bytes) -> CodeChange:
     assert len(old) == len(new)
     return lambda data: data.replace(old, new)
 
 
-def _swapped(other: str, *changes: Change) -> Change:
+def _swapped(other: str, *changes: CodeChange) -> CodeChange:
     """Another target's code under the name of ours, cut or filled to the same size, with more changes of it."""
 
     def change(bundle: bytes) -> bytes:

@@ -21,11 +21,11 @@ def lose(folder: Path) -> str:
 
 @pytest.fixture(autouse=True)
 def one_rig(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def cases(random: Random) -> list[frame.Case]:
-        return [frame.Case("an archive's bomb", lose)]
+    def cases(random: Random) -> list[frame.CampaignCase]:
+        return [frame.CampaignCase("an archive's bomb", lose)]
 
-    def run(rig: frame.Rig, cases: list[frame.Case], seed: int, tick: Callable[[frame.Case, str], None]) -> frame.Count:
-        count = frame.Count(rig.name, seed)
+    def run(rig: frame.Rig, cases: list[frame.CampaignCase], seed: int, tick: Callable[[frame.CampaignCase, str], None]) -> frame.RigReport:
+        count = frame.RigReport(rig.name, seed)
         for case in cases:
             tick(case, case.attempt(tmp_path))
             count.tried += 1

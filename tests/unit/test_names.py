@@ -6,13 +6,18 @@ from pathlib import Path
 
 import names
 import pytest
-from layout import ROOTS, STACKBUILD, Tree
+from layout import ROOTS, STACKBUILD
 
 
-@pytest.mark.parametrize("tree", ROOTS, ids=lambda tree: tree.folder.name)
-def test_every_module_keeps_the_rules(tree: Tree) -> None:
-    assert len(tree.modules) > 40
-    assert not list(names.violations(tree.modules))
+def test_every_module_keeps_the_rules() -> None:
+    assert all(len(tree.modules) > 40 for tree in ROOTS)
+    assert not list(names.violations(names.modules()))
+
+
+def test_no_type_has_two_meanings() -> None:
+    paths = [*names.modules(), *names.SUPPORT.rglob("*.py")]
+    assert len(paths) > len(names.modules()) + 40
+    assert not list(names.clashes(paths))
 
 
 @pytest.mark.parametrize(
@@ -35,20 +40,40 @@ def test_every_module_keeps_the_rules(tree: Tree) -> None:
         ("async def _connected():\n    pass", "_connected"),
         ("class Loaded:\n    pass", "Loaded"),
         ("Found = tuple[int, str]", "Found"),
-        ("Json = bool", "Json"),
-        ("class UsageError(Exception):\n    pass", "UsageError"),
     ],
 )
 def test_a_seeded_name_of_each_kind_is_found(text: str, name: str, tmp_path: Path) -> None:
     path = tmp_path / "module.py"
     path.write_text(text)
-    modules = {name: STACKBUILD.modules[name] for name in ("stackbuild.core.digest", "stackbuild.core.errors")}
-    (line,) = names.violations(modules | {"stackbuild.store.module": path})
+    (line,) = names.violations([path])
     assert line.startswith(f"{path}:") and f"`{name}`" in line
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Json = bool", "Json"),
+        ("class UsageError(Exception):\n    pass", "UsageError"),
+        ("class _UsageError(Exception):\n    pass", "_UsageError"),
+        ("def rows():\n    class Stop:\n        pass", "Stop"),
+    ],
+)
+def test_a_seeded_second_meaning_of_a_type_is_found(text: str, name: str, tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(text)
+    one, other = (STACKBUILD.modules[f"stackbuild.core.{module}"] for module in ("digest", "errors"))
+    (line,) = names.clashes([one, other, path])
+    assert f"`{name}` has another meaning at" in line and str(path) in line
+
+
+def test_an_alias_may_be_written_twice(tmp_path: Path) -> None:
+    for module in ("one", "two"):
+        (tmp_path / f"{module}.py").write_text("Span = tuple[int, int]")
+    assert not list(names.clashes(tmp_path.glob("*.py")))
 
 
 def test_fields_errors_events_and_properties_of_type_bool_are_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "module.py"
     closed = "    @property\n    def closed(self) -> bool:\n        return True\n"
     path.write_text(f"class Finding:\n    found: str\n{closed}class StepFailed(Exception):\n    pass\nMiB = 1 << 20\ndef feed():\n    pass\n")
-    assert not list(names.violations({"stackbuild.store.module": path}))
+    assert not list(names.violations([path]))

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from campaign.frame import Case, Rig
+from campaign.frame import CampaignCase, Rig
 from stackbuild.core.errors import StepFailed
 from stackbuild.sources.archive import unpack
 from support.hostile_archives import hostile, mutated
@@ -20,10 +20,10 @@ MOST_SECONDS, MOST_MEMORY = 20.0, 600 << 20
 """What one archive may take of the processor, and of memory beyond what was in use."""
 
 
-def cases(random: Random) -> Sequence[Case]:
-    fixed = [Case(f"hostile: {name}", partial(_attempt, write, True)) for name, write in hostile().items()]
+def cases(random: Random) -> Sequence[CampaignCase]:
+    fixed = [CampaignCase(f"hostile: {name}", partial(_attempt, write, True)) for name, write in hostile().items()]
     changed = (partial(mutated, Random(random.randrange(1 << 30))) for _ in range(MUTATED))
-    return [*fixed, *(Case(f"mutated: {i}", partial(_attempt, write, False)) for i, write in enumerate(changed))]
+    return [*fixed, *(CampaignCase(f"mutated: {i}", partial(_attempt, write, False)) for i, write in enumerate(changed))]
 
 
 def _attempt(write: Callable[[Path], Path], is_hostile: bool, folder: Path) -> str:

@@ -10,13 +10,13 @@ from pathlib import Path
 from random import Random
 
 from campaign.benches import CONTENT, bench_in, running, unsound, write
-from campaign.frame import Case, Rig
+from campaign.frame import CampaignCase, Rig
 
 ROUNDS, BUILDERS = 20, 12
 
 
-def cases(random: Random) -> Sequence[Case]:
-    return [Case(f"round {i}", partial(_round, random.randrange(1 << 30))) for i in range(ROUNDS)]
+def cases(random: Random) -> Sequence[CampaignCase]:
+    return [CampaignCase(f"round {i}", partial(_round, random.randrange(1 << 30))) for i in range(ROUNDS)]
 
 
 def _round(seed: int, folder: Path) -> str:

@@ -18,14 +18,14 @@ from functools import cache, partial
 from pathlib import Path
 from random import Random
 
-from campaign.frame import Case, Rig, scratch
+from campaign.frame import CampaignCase, Rig, scratch
 from stackbuild.build.schedule import Limits, schedule
 from stackbuild.cluster.client import ClusterPlacement
 from stackbuild.core.errors import Interruption, MachineLacks
 from stackbuild.remote.records import verified_records
 from stackbuild.remote.trees import listing_in
 from support.cluster_steps import SECONDS, actions, build, client, plan, processes, runs
-from support.clusters import Cluster, Member, Proxy, cluster
+from support.clusters import Cluster, ClusterProcess, Proxy, cluster
 from support.fake_build import FakeCommands, fake_context
 from support.remotes import FakeRegistry, trusted
 
@@ -42,8 +42,8 @@ class Scene:
     made: Cluster
     registry: FakeRegistry
     mine: dict[str, FakeRegistry]
-    scheduler: Member
-    workers: dict[str, Member]
+    scheduler: ClusterProcess
+    workers: dict[str, ClusterProcess]
 
     def restart(self, name: str) -> None:
         self.workers[name] = self.made.step_worker(name, self.mine[name].url, waits=False)
@@ -252,9 +252,9 @@ def _later(delay: float, act: Callable[[], object]) -> None:
     timer.start()
 
 
-def cases(random: Random) -> Sequence[Case]:
+def cases(random: Random) -> Sequence[CampaignCase]:
     rows = [
-        Case(f"worker killed {moment} its request {number}", partial(_worker_at_request, number, moment))
+        CampaignCase(f"worker killed {moment} its request {number}", partial(_worker_at_request, number, moment))
         for moment in ("before", "after") for number in range(ROUNDS)
     ]  # fmt: skip
     kinds: list[tuple[str, Callable[[float, Path], str], int, float]] = [
@@ -268,7 +268,7 @@ def cases(random: Random) -> Sequence[Case]:
         ("client stopped", _interrupt_client, 10, 1.0),
     ]
     for name, attempt, count, most in kinds:
-        rows += [Case(f"{name} {number}", partial(attempt, random.random() * most)) for number in range(count)]
+        rows += [CampaignCase(f"{name} {number}", partial(attempt, random.random() * most)) for number in range(count)]
     return rows
 
 

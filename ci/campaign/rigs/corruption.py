@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 
 from campaign.benches import CONTENT, bench_in, built_bench, outputs, unsound, write
-from campaign.frame import Case, Rig
+from campaign.frame import CampaignCase, Rig
 
 PLACES = ("trees", "manifests", "records", "latest")
 OF_EACH = 5
@@ -119,7 +119,7 @@ def targets(store: Path) -> list[str]:
     return sorted({str(path.relative_to(store)) for path in (*paths_of_trees, *linked)})
 
 
-def cases(random: Random) -> Sequence[Case]:
+def cases(random: Random) -> Sequence[CampaignCase]:
     store = built_bench() / "store"
     read_by_two = outputs(store, "one")[0].name
     rows = []
@@ -129,7 +129,7 @@ def cases(random: Random) -> Sequence[Case]:
             for i in range(OF_EACH if name in BY_CHANCE else 1):
                 seed = random.randrange(1 << 30)
                 rows += [
-                    Case(f"{name} {i} {place} {nonce}", partial(_attempt, place, harm, seed, nonce)) for nonce in nonces
+                    CampaignCase(f"{name} {i} {place} {nonce}", partial(_attempt, place, harm, seed, nonce)) for nonce in nonces
                 ]
     return rows
 

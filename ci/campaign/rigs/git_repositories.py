@@ -13,7 +13,7 @@ from hashlib import sha1
 from pathlib import Path
 from random import Random
 
-from campaign.frame import Case, Rig
+from campaign.frame import CampaignCase, Rig
 from stackbuild.core.errors import Stop
 from stackbuild.sources import git
 from stackbuild.sources.local import settle
@@ -87,21 +87,21 @@ class Upstream:
         return self.object("blob", text)
 
 
-Make = Callable[[Upstream], str]
+RepositoryMaker = Callable[[Upstream], str]
 """Writes a repository; the commit that the lock has."""
 
 
-def entries(*rows: tuple[str, bytes, bytes]) -> Make:
+def entries(*rows: tuple[str, bytes, bytes]) -> RepositoryMaker:
     """A commit of one folder with those modes, names and contents."""
     return lambda up: up.commit(up.tree(*((mode, name, up.blob(content)) for mode, name, content in rows)))
 
 
-def below(name: bytes, *rows: tuple[str, bytes, bytes]) -> Make:
+def below(name: bytes, *rows: tuple[str, bytes, bytes]) -> RepositoryMaker:
     """The same in a folder of that name."""
     return lambda up: up.commit(up.tree(("40000", name, up.tree(*((mode, n, up.blob(c)) for mode, n, c in rows)))))
 
 
-def through_link(target: bytes) -> Make:
+def through_link(target: bytes) -> RepositoryMaker:
     """A link, and a folder of the same name with a file: what is checked out last would be written through it."""
 
     def make(up: Upstream) -> str:
@@ -118,7 +118,7 @@ def deep(up: Upstream) -> str:
     return up.commit(inner)
 
 
-def submodule(listing: str, path: bytes = b"sub") -> Make:
+def submodule(listing: str, path: bytes = b"sub") -> RepositoryMaker:
     def make(up: Upstream) -> str:
         text = listing.replace("CANARY", str(up.canary)).encode()
         return up.commit(up.tree(("100644", b".gitmodules", up.blob(text)), ("160000", path, "1" * 40)))
@@ -126,11 +126,11 @@ def submodule(listing: str, path: bytes = b"sub") -> Make:
     return make
 
 
-def sub(url: str, name: str = "s", path: str = "sub", more: str = "") -> Make:
+def sub(url: str, name: str = "s", path: str = "sub", more: str = "") -> RepositoryMaker:
     return submodule(f'[submodule "{name}"]\n\tpath = {path}\n\turl = {url}\n{more}', path.encode())
 
 
-def with_configuration(text: str, hook: str = "") -> Make:
+def with_configuration(text: str, hook: str = "") -> RepositoryMaker:
     """A good commit, in a repository whose own configuration would run something."""
 
     def make(up: Upstream) -> str:
@@ -149,13 +149,13 @@ def with_configuration(text: str, hook: str = "") -> Make:
     return make
 
 
-def attributes(text: str) -> Make:
+def attributes(text: str) -> RepositoryMaker:
     return lambda up: up.commit(
         up.tree(("100644", b".gitattributes", up.blob(text.encode())), ("100644", b"f", up.blob(b"$Id$\r\n")))
     )
 
 
-def tag_of(kind: str) -> Make:
+def tag_of(kind: str) -> RepositoryMaker:
     """The tag is of something that is no commit."""
 
     def make(up: Upstream) -> str:
@@ -185,7 +185,7 @@ def bomb(up: Upstream) -> str:
     return up.commit(inner)
 
 
-def alternates(target: str) -> Make:
+def alternates(target: str) -> RepositoryMaker:
     def make(up: Upstream) -> str:
         commit = up.commit(up.tree(("100644", b"f", up.blob())))
         (up.bare / "objects" / "info").mkdir(exist_ok=True)
@@ -195,7 +195,7 @@ def alternates(target: str) -> Make:
     return make
 
 
-REPOSITORIES: dict[str, Make] = {
+REPOSITORIES: dict[str, RepositoryMaker] = {
     "a good one": entries(("100644", b"a", b"x"), ("120000", b"l", b"a")),
     "a file .git": entries(("100644", b".git", b"gitdir: /etc")),
     "a link .git": entries(("120000", b".git", b"/etc")),
@@ -278,12 +278,12 @@ REPOSITORIES: dict[str, Make] = {
 }  # fmt: skip
 
 
-def cases(random: Random) -> Sequence[Case]:
-    rows = [Case(name, partial(_attempt, make)) for name, make in REPOSITORIES.items()]
+def cases(random: Random) -> Sequence[CampaignCase]:
+    rows = [CampaignCase(name, partial(_attempt, make)) for name, make in REPOSITORIES.items()]
     return [
         *rows,
         *(
-            Case(f"damaged: {i}", partial(_attempt, partial(_damage, random.randrange(1 << 30))))
+            CampaignCase(f"damaged: {i}", partial(_attempt, partial(_damage, random.randrange(1 << 30))))
             for i in range(DAMAGED)
         ),
     ]
@@ -305,7 +305,7 @@ def _damage(seed: int, up: Upstream) -> str:
     return commit
 
 
-def _attempt(make: Make, folder: Path) -> str:
+def _attempt(make: RepositoryMaker, folder: Path) -> str:
     up = Upstream(folder)
     up.begin()
     commit = make(up)

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from campaign.frame import Case, Rig
+from campaign.frame import CampaignCase, Rig
 from campaign.sessions import NONCE, PLACES, PROCESSES, RUNNERS, AttackSession, attack_session, base, has_groups
 from stackbuild.runners import seccomp
 from stackbuild.runners.log import HEAD, TAIL
@@ -274,14 +274,14 @@ def attempt(attack: Attack, runner: str, folder: Path) -> str:
         return attack.outside(session)
 
 
-def cases(random: Random) -> list[Case]:
+def cases(random: Random) -> list[CampaignCase]:
     rows = [
-        Case(f"{runner}: {attack.name}", partial(attempt, attack, runner)) for runner in RUNNERS for attack in attacks()
+        CampaignCase(f"{runner}: {attack.name}", partial(attempt, attack, runner)) for runner in RUNNERS for attack in attacks()
     ]
     for place in PLACES:
-        rows += [Case(f"{place}: {attack.name}", partial(attempt, attack, place)) for attack in kernel_attacks()]
+        rows += [CampaignCase(f"{place}: {attack.name}", partial(attempt, attack, place)) for attack in kernel_attacks()]
     servers = (*RUNNERS, "cell")  # a RUN line has the network
-    return [*rows, *(Case(f"{runner}: servers of the machine", partial(reach_servers, runner)) for runner in servers)]
+    return [*rows, *(CampaignCase(f"{runner}: servers of the machine", partial(reach_servers, runner)) for runner in servers)]
 
 
 RIG = Rig("hostile-step", "attacks on sandbox, docker, clean cell and the RUN lines of images", cases, minimum=280)

@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 
 from campaign.benches import bench_in
-from campaign.frame import Case, NotRun, Rig
+from campaign.frame import CampaignCase, NotRun, Rig
 from campaign.sessions import RUNNERS, lacking
 from stackbuild.runners.log import HEAD, TAIL
 from support.build_bench import BuildBench
@@ -202,9 +202,9 @@ def share_a_cache(runner: str, folder: Path) -> str:
     return f"another recipe sees the cache: {done.stderr[-300:]}" if done.returncode else ""
 
 
-def cases(random: Random) -> list[Case]:
-    rows = [Case(f"{runner}: {one.name}", partial(leave, one, runner)) for runner in RUNNERS for one in leftovers()]
-    return [*rows, *(Case(f"{runner}: compiler cache", partial(share_a_cache, runner)) for runner in RUNNERS)]
+def cases(random: Random) -> list[CampaignCase]:
+    rows = [CampaignCase(f"{runner}: {one.name}", partial(leave, one, runner)) for runner in RUNNERS for one in leftovers()]
+    return [*rows, *(CampaignCase(f"{runner}: compiler cache", partial(share_a_cache, runner)) for runner in RUNNERS)]
 
 
 RIG = Rig("left-behind", "what a step leaves, prints and takes, through the real command", cases, minimum=60)

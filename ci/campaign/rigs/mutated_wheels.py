@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from campaign.frame import Case, Rig
+from campaign.frame import CampaignCase, Rig
 from stackbuild.core.errors import UsageError
 from stackbuild.inspection import Expectations, inspect, judge
 from stackbuild.model.findings import Severity
@@ -26,14 +26,14 @@ from support.binaries import GOOD, TARGETS, bundle, ccob, code_object, kernel, r
 EXPECTED = Expectations(gfx=TARGETS, rocm="6.4")
 SECONDS = 20.0
 INFO = GOOD.info
-Change = Callable[[bytes, Random], bytes]
+ByteMutation = Callable[[bytes, Random], bytes]
 
 
-def cases(random: Random) -> Sequence[Case]:
-    rows = [Case("the good wheel", _good)]
+def cases(random: Random) -> Sequence[CampaignCase]:
+    rows = [CampaignCase("the good wheel", _good)]
     for family, number, attempt in (("archive", 180, _damaged_archive), ("code object", 120, _damaged_object)):
-        rows += [Case(f"{family} {n}", partial(attempt, random.randrange(1 << 48))) for n in range(number)]
-    rows += [Case(f"repacked: {name}", partial(_repack, files)) for name, files in _repackings()]
+        rows += [CampaignCase(f"{family} {n}", partial(attempt, random.randrange(1 << 48))) for n in range(number)]
+    rows += [CampaignCase(f"repacked: {name}", partial(_repack, files)) for name, files in _repackings()]
     return rows
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 
 from campaign import parsers
-from campaign.frame import Case, Rig
+from campaign.frame import CampaignCase, Rig
 
 BATCHES = 40
 """Batches of each parser in a whole run."""
@@ -25,19 +25,19 @@ MEMORY = 1 << 30
 """What one input may take: seconds, and bytes of new memory."""
 
 
-def cases(random: Random) -> Sequence[Case]:
+def cases(random: Random) -> Sequence[CampaignCase]:
     folder = parsers.scratch()
     rows = []
     for name, (target, times) in parsers.targets(folder).items():
         per_batch = math.ceil(times / BATCHES)
         for number in range(BATCHES):
             seed = random.randrange(1 << 48)
-            rows.append(Case(f"{name} {number} ({per_batch} inputs)", partial(attempt, target, per_batch, seed)))
+            rows.append(CampaignCase(f"{name} {number} ({per_batch} inputs)", partial(attempt, target, per_batch, seed)))
     shutil.rmtree(folder)
     return rows
 
 
-def attempt(target: parsers.Target, times: int, seed: int, folder: Path) -> str:
+def attempt(target: parsers.ParserTarget, times: int, seed: int, folder: Path) -> str:
     """Run a batch; what was lost, with the seed of the input."""
     ours = parsers.targets(folder)[target.name][0]
     for number in range(times):

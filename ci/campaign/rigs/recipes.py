@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from campaign.frame import Case, Rig
+from campaign.frame import CampaignCase, Rig
 from stackbuild.core.errors import RecipeError, Stop
 from stackbuild.model.inputs import Inputs
 from stackbuild.plan.resolve import resolve
@@ -80,12 +80,12 @@ HOSTILE: dict[str, str] = {
 }  # fmt: skip
 
 
-def cases(random: Random) -> Sequence[Case]:
+def cases(random: Random) -> Sequence[CampaignCase]:
     texts = {f"wrong: {path.stem}": path.read_text for path in sorted((TESTS / "wrong-recipes").glob("*.yaml"))}
     texts |= {f"hostile: {name}": partial(str, text) for name, text in HOSTILE.items()}
     good = [path.read_text() for path in sorted((ROOT / "recipes").glob("*.yaml")) if "lock" not in path.name]
     texts |= {f"changed: {i}": partial(mutate, random.choice(good), random.randrange(1 << 30)) for i in range(CHANGES)}
-    return [Case(name, partial(_attempt, text)) for name, text in texts.items()]
+    return [CampaignCase(name, partial(_attempt, text)) for name, text in texts.items()]
 
 
 def mutate(text: str, seed: int) -> str:

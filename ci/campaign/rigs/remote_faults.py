@@ -12,19 +12,19 @@ from pathlib import Path
 from random import Random
 
 from campaign import remotes
-from campaign.frame import Case, Rig
+from campaign.frame import CampaignCase, Rig
 from support.remotes import Answer, FakeRegistry, Fault
 
 FLIPS, CUTS = 9, 4
-Damage = Callable[[bytes], bytes]
+Corruption = Callable[[bytes], bytes]
 
 
-def cases(random: Random) -> Sequence[Case]:
+def cases(random: Random) -> Sequence[CampaignCase]:
     sound = remotes.sound()
     rows = []
     for number, (_, path) in enumerate(sound.requests):
         name = f"{number} {path.split('/')[4][:10]}"
-        rows += [Case(f"{name} {what}", partial(_attempt, fault)) for what, fault in _faults(path, random)]
+        rows += [CampaignCase(f"{name} {what}", partial(_attempt, fault)) for what, fault in _faults(path, random)]
     return rows
 
 
@@ -44,7 +44,7 @@ def _faults(path: str, random: Random) -> Iterator[tuple[str, Fault]]:
     for number in range(CUTS):
         yield f"cut {number}", _damaged_answer(path, partial(_cut, random.random()))
     other = next(iter(remotes.sound().registry.blobs.values()))
-    replaced: dict[str, Damage] = {
+    replaced: dict[str, Corruption] = {
         "noise": lambda data: random.randbytes(len(data)),
         "zeros": lambda data: bytes(len(data)),
         "nothing": lambda data: b"",
@@ -70,7 +70,7 @@ def _faults(path: str, random: Random) -> Iterator[tuple[str, Fault]]:
     yield "evicted after the first request", _eviction()
 
 
-def _damaged_answer(path: str, damage: Damage) -> Fault:
+def _damaged_answer(path: str, damage: Corruption) -> Fault:
     def fault(method: str, request: str, registry: FakeRegistry) -> Answer | None:
         if request != path:
             return None

@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 
 from campaign import remotes
-from campaign.frame import Case, Rig
+from campaign.frame import CampaignCase, Rig
 from support.paths import ROOT
 from support.remotes import FakeRegistry, asked, open_at, push_all
 
@@ -37,7 +37,7 @@ store.close()
 """
 
 
-def cases(random: Random) -> Sequence[Case]:
+def cases(random: Random) -> Sequence[CampaignCase]:
     sound, empty = remotes.sound(), FakeRegistry()
     with empty.served():
         store = open_at(sound.builder)
@@ -48,7 +48,7 @@ def cases(random: Random) -> Sequence[Case]:
         for number in range(count):
             for moment in ("before", "after"):
                 name = f"{'push' if is_push else 'pull'} {number} {moment}"
-                rows.append(Case(name, partial(_attempt, is_push, number, moment)))
+                rows.append(CampaignCase(name, partial(_attempt, is_push, number, moment)))
     return rows
 
 

@@ -14,13 +14,13 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from campaign.frame import Case, NotRun, Rig
+from campaign.frame import CampaignCase, NotRun, Rig
 from stackbuild.inspection import NOTHING
 from stackbuild.model.findings import Severity
 from stackbuild.verification import VerifyOptions, verify
 from stackbuild.verification.rungs import loading
 from support import slowed_wheels
-from support.binaries import Parts, bundle, code_object, library, record, section, zipped
+from support.binaries import WheelParts, bundle, code_object, library, record, section, zipped
 from support.paths import TESTS
 
 C = "int answer(void) { return 42; }\n"
@@ -31,12 +31,12 @@ DATA = "forge-1.0.data"
 WRITES = b"import sys; p = [q for q in sys.path if q.endswith('site-packages')]; p and open(p[0] + '/evil.py', 'w').close()\n"
 
 
-def cases(random: Random) -> Sequence[Case]:
-    rows = [Case("verify: nothing wrong", partial(_verify, {}, ""))]
-    rows += [Case(f"verify: {name}", partial(_verify, changes, rule)) for name, (rule, changes) in VERIFY.items()]
-    rows.append(Case("gate: nothing wrong", partial(_gate, "", 0)))
+def cases(random: Random) -> Sequence[CampaignCase]:
+    rows = [CampaignCase("verify: nothing wrong", partial(_verify, {}, ""))]
+    rows += [CampaignCase(f"verify: {name}", partial(_verify, changes, rule)) for name, (rule, changes) in VERIFY.items()]
+    rows.append(CampaignCase("gate: nothing wrong", partial(_gate, "", 0)))
     rows += [
-        Case(f"gate: {name}", partial(_gate, layer, 0 if name in HARMLESS else 6)) for name, layer in GATE.items()
+        CampaignCase(f"gate: {name}", partial(_gate, layer, 0 if name in HARMLESS else 6)) for name, layer in GATE.items()
     ]
     return rows
 
@@ -73,7 +73,7 @@ def _runtime(folder: Path) -> Path:
 
 
 def _wheel(folder: Path, changes: dict[str, object]) -> Path:
-    """The wheel `forge`: a package and a plugin's library. `c` and `flags` are for its compiler, the rest for `Parts`."""
+    """The wheel `forge`: a package and a plugin's library. `c` and `flags` are for its compiler, the rest for `WheelParts`."""
     source, binary = folder / "forge.c", folder / "libforge.so"
     source.write_text(str(changes.get("c", C)))
     flags = changes.get("flags", ())
@@ -82,7 +82,7 @@ def _wheel(folder: Path, changes: dict[str, object]) -> Path:
     files = {"forge/__init__.py": b"", "forge/libforge.so": binary.read_bytes()}
     more = changes.get("files", {})
     assert isinstance(more, dict)
-    parts = Parts(
+    parts = WheelParts(
         name="forge", version="1.0", tag="py3-none-linux_x86_64", body="A library.\n",
         metadata=f"Description-Content-Type: text/plain\n{changes.get('metadata', '')}", files=files | more,
         without=("onnxruntime_ep_forge/__init__.py", "libonnxruntime_ep_forge.so"),

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from campaign.frame import Case, NotRun, Rig
+from campaign.frame import CampaignCase, NotRun, Rig
 from campaign.sessions import lacking
 from stackbuild.runners import cgroup
 
@@ -137,16 +137,16 @@ def group_is_reaped(folder: Path) -> str:
         return "" if all(name.exists() for name in live.folders) else "our own group was removed"
 
 
-def cases(random: Random) -> list[Case]:
+def cases(random: Random) -> list[CampaignCase]:
     rows = []
     for user, uid in (("root", 0), ("another user", NOBODY)):
         for i in range(ROUNDS):
             after = random.uniform(0, LATEST)
-            rows.append(Case(f"{user}: killed after {after * 1000:.1f} ms, round {i}", partial(kill_early, uid, after)))
+            rows.append(CampaignCase(f"{user}: killed after {after * 1000:.1f} ms, round {i}", partial(kill_early, uid, after)))
     return [
         *rows,
-        Case("control group of a killed owner", group_is_reaped),
-        Case("another user's limit of processes", processes_are_limited),
+        CampaignCase("control group of a killed owner", group_is_reaped),
+        CampaignCase("another user's limit of processes", processes_are_limited),
     ]
 
 

@@ -21,7 +21,7 @@ from functools import cache, partial
 from pathlib import Path
 from random import Random
 
-from campaign.frame import Case, NotRun, Rig
+from campaign.frame import CampaignCase, NotRun, Rig
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import Interruption, LockError, MachineLacks, Stop
 from stackbuild.sources.http import DownloadRequest, TransferLimits, fetch
@@ -63,24 +63,24 @@ class Talk:
                 pass
 
 
-Script = Callable[[Talk], None]
+ServerScript = Callable[[Talk], None]
 
 
 @dataclass(frozen=True)
-class Server:
+class ServerCase:
     """What a server says. `ends`: what the download must come to; `whole`: it may also come whole."""
 
-    script: Script
+    script: ServerScript
     ends: type[Stop] | None = MachineLacks
     tls: bool = False
     trusted: bool = True
 
 
-def says(*parts: bytes) -> Script:
+def says(*parts: bytes) -> ServerScript:
     return lambda talk: talk.say(*parts)
 
 
-def says_and_waits(*parts: bytes) -> Script:
+def says_and_waits(*parts: bytes) -> ServerScript:
     def script(talk: Talk) -> None:
         talk.say(*parts)
         talk.wait()
@@ -88,11 +88,11 @@ def says_and_waits(*parts: bytes) -> Script:
     return script
 
 
-def leads_to(target: bytes) -> Script:
+def leads_to(target: bytes) -> ServerScript:
     return says(b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: ", target, b"\r\n\r\n")
 
 
-def endless(start: bytes, part: bytes) -> Script:
+def endless(start: bytes, part: bytes) -> ServerScript:
     def script(talk: Talk) -> None:
         talk.say(start)
         for _ in range(1 << 16):
@@ -109,7 +109,7 @@ def _first_cut(talk: Talk) -> None:
         talk.say(OK + LENGTH, BODY)
 
 
-def _resume(reply: bytes) -> Script:
+def _resume(reply: bytes) -> ServerScript:
     def script(talk: Talk) -> None:
         if b"Range:" not in talk.asked:
             talk.say(OK + LENGTH, BODY[:1000])
@@ -130,87 +130,87 @@ def _another_each_time(talk: Talk) -> None:
 
 
 REST = b"Content-Range: bytes 1000-%d/%d\r\nContent-Length: %d\r\n\r\n" % (len(BODY) - 1, len(BODY), len(BODY) - 1000)
-SERVERS: dict[str, Server] = {
-    "a good one": Server(says(OK + LENGTH, BODY), None),
-    "a good one over TLS": Server(says(OK + LENGTH, BODY), None, tls=True),
-    "good without a length": Server(says(PLAIN + b"Connection: close\r\n\r\n", BODY), None),
-    "good in chunks": Server(
+SERVERS: dict[str, ServerCase] = {
+    "a good one": ServerCase(says(OK + LENGTH, BODY), None),
+    "a good one over TLS": ServerCase(says(OK + LENGTH, BODY), None, tls=True),
+    "good without a length": ServerCase(says(PLAIN + b"Connection: close\r\n\r\n", BODY), None),
+    "good in chunks": ServerCase(
         says(PLAIN + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(BODY), BODY, b"\r\n0\r\n\r\n"), None
     ),
-    "cut once": Server(_first_cut, None),
-    "cut once, and resumed": Server(_resume(REST), None),
-    "says nothing": Server(lambda talk: talk.wait()),
-    "says nothing over TLS": Server(lambda talk: talk.wait(), tls=True),
-    "closes at once": Server(lambda talk: None),
-    "resets in the middle": Server(_reset),
-    "2 bytes a second of headers": Server(lambda talk: talk.drip(OK + LENGTH)),
-    "2 bytes a second of headers over TLS": Server(lambda talk: talk.drip(OK + LENGTH), tls=True),
-    "2 bytes a second of the body": Server(lambda talk: (talk.say(OK + LENGTH), talk.drip(BODY))[0]),
-    "2 bytes a second of the body over TLS": Server(lambda talk: (talk.say(OK + LENGTH), talk.drip(BODY))[0], tls=True),
-    "half a body, then nothing": Server(says_and_waits(OK + LENGTH, BODY[:9000])),
-    "chunks of one byte, slowly": Server(
+    "cut once": ServerCase(_first_cut, None),
+    "cut once, and resumed": ServerCase(_resume(REST), None),
+    "says nothing": ServerCase(lambda talk: talk.wait()),
+    "says nothing over TLS": ServerCase(lambda talk: talk.wait(), tls=True),
+    "closes at once": ServerCase(lambda talk: None),
+    "resets in the middle": ServerCase(_reset),
+    "2 bytes a second of headers": ServerCase(lambda talk: talk.drip(OK + LENGTH)),
+    "2 bytes a second of headers over TLS": ServerCase(lambda talk: talk.drip(OK + LENGTH), tls=True),
+    "2 bytes a second of the body": ServerCase(lambda talk: (talk.say(OK + LENGTH), talk.drip(BODY))[0]),
+    "2 bytes a second of the body over TLS": ServerCase(lambda talk: (talk.say(OK + LENGTH), talk.drip(BODY))[0], tls=True),
+    "half a body, then nothing": ServerCase(says_and_waits(OK + LENGTH, BODY[:9000])),
+    "chunks of one byte, slowly": ServerCase(
         lambda talk: (talk.say(PLAIN + b"Transfer-Encoding: chunked\r\n\r\n"), talk.drip(b"1\r\nx\r\n" * 99, 0.1))[0]
     ),
-    "a Content-Length of letters": Server(says(PLAIN + b"Content-Length: abc\r\n\r\n", BODY)),
-    "a Content-Length below nothing": Server(says(PLAIN + b"Content-Length: -5\r\n\r\n", BODY)),
-    "a Content-Length of too many digits": Server(says(PLAIN + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n", BODY)),
-    "a Content-Length of Arabic digits": Server(says(PLAIN + "Content-Length: ٥\r\n\r\n".encode(), BODY)),
-    "a Content-Length of a sign": Server(says(PLAIN + b"Content-Length: +%d\r\n\r\n" % len(BODY), BODY)),
-    "two Content-Lengths": Server(says(PLAIN + b"Content-Length: 5\r\nContent-Length: 9\r\n\r\n", BODY), LockError),
-    "less than promised": Server(says(OK + LENGTH, BODY[:-1])),
-    "more than promised": Server(says(PLAIN + b"Content-Length: 9\r\n\r\n", BODY), LockError),
-    "a promise of too much": Server(says(PLAIN + b"Content-Length: 99999999999\r\n\r\n", BODY)),
-    "a body without end": Server(endless(PLAIN + b"\r\n", bytes(1 << 16))),
-    "chunks without end": Server(
+    "a Content-Length of letters": ServerCase(says(PLAIN + b"Content-Length: abc\r\n\r\n", BODY)),
+    "a Content-Length below nothing": ServerCase(says(PLAIN + b"Content-Length: -5\r\n\r\n", BODY)),
+    "a Content-Length of too many digits": ServerCase(says(PLAIN + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n", BODY)),
+    "a Content-Length of Arabic digits": ServerCase(says(PLAIN + "Content-Length: ٥\r\n\r\n".encode(), BODY)),
+    "a Content-Length of a sign": ServerCase(says(PLAIN + b"Content-Length: +%d\r\n\r\n" % len(BODY), BODY)),
+    "two Content-Lengths": ServerCase(says(PLAIN + b"Content-Length: 5\r\nContent-Length: 9\r\n\r\n", BODY), LockError),
+    "less than promised": ServerCase(says(OK + LENGTH, BODY[:-1])),
+    "more than promised": ServerCase(says(PLAIN + b"Content-Length: 9\r\n\r\n", BODY), LockError),
+    "a promise of too much": ServerCase(says(PLAIN + b"Content-Length: 99999999999\r\n\r\n", BODY)),
+    "a body without end": ServerCase(endless(PLAIN + b"\r\n", bytes(1 << 16))),
+    "chunks without end": ServerCase(
         endless(PLAIN + b"Transfer-Encoding: chunked\r\n\r\n", b"10000\r\n" + bytes(1 << 16) + b"\r\n")
     ),
-    "a chunk of no number": Server(says(PLAIN + b"Transfer-Encoding: chunked\r\n\r\nxyz\r\n", BODY)),
-    "a chunk below nothing": Server(says(PLAIN + b"Transfer-Encoding: chunked\r\n\r\n-5\r\n", BODY)),
-    "a huge chunk": Server(says(PLAIN + b"Transfer-Encoding: chunked\r\n\r\nfffffffffffffff\r\n", BODY)),
-    "chunks without their end": Server(says(PLAIN + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(BODY), BODY)),
-    "a chunk's extension without end": Server(endless(PLAIN + b"Transfer-Encoding: chunked\r\n\r\n5;", b"x" * 65536)),
-    "a header line without end": Server(endless(PLAIN + b"X: ", b"x" * 65536)),
-    "headers without end": Server(endless(PLAIN, b"X: y\r\n" * 1000)),
-    "a status line of noise": Server(says(b"\x00\xff\x1b[2J\r\n\r\n", BODY)),
-    "an answer before HTTP": Server(says(BODY)),
-    "status 99999": Server(says(b"HTTP/1.1 99999 X\r\n" + LENGTH, BODY)),
-    "status 204": Server(says(b"HTTP/1.1 204 No Content\r\n\r\n")),
-    "status 226": Server(says(b"HTTP/1.1 226 IM Used\r\n" + LENGTH, BODY)),
-    "Continue without end": Server(endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 100)),
-    "a part that nobody asked for": Server(
+    "a chunk of no number": ServerCase(says(PLAIN + b"Transfer-Encoding: chunked\r\n\r\nxyz\r\n", BODY)),
+    "a chunk below nothing": ServerCase(says(PLAIN + b"Transfer-Encoding: chunked\r\n\r\n-5\r\n", BODY)),
+    "a huge chunk": ServerCase(says(PLAIN + b"Transfer-Encoding: chunked\r\n\r\nfffffffffffffff\r\n", BODY)),
+    "chunks without their end": ServerCase(says(PLAIN + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(BODY), BODY)),
+    "a chunk's extension without end": ServerCase(endless(PLAIN + b"Transfer-Encoding: chunked\r\n\r\n5;", b"x" * 65536)),
+    "a header line without end": ServerCase(endless(PLAIN + b"X: ", b"x" * 65536)),
+    "headers without end": ServerCase(endless(PLAIN, b"X: y\r\n" * 1000)),
+    "a status line of noise": ServerCase(says(b"\x00\xff\x1b[2J\r\n\r\n", BODY)),
+    "an answer before HTTP": ServerCase(says(BODY)),
+    "status 99999": ServerCase(says(b"HTTP/1.1 99999 X\r\n" + LENGTH, BODY)),
+    "status 204": ServerCase(says(b"HTTP/1.1 204 No Content\r\n\r\n")),
+    "status 226": ServerCase(says(b"HTTP/1.1 226 IM Used\r\n" + LENGTH, BODY)),
+    "Continue without end": ServerCase(endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 100)),
+    "a part that nobody asked for": ServerCase(
         says(
             b"HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-99/%d\r\nContent-Length: 100\r\n\r\n" % len(BODY),
             BODY[:100],
         )
     ),
-    "another part": Server(_resume(b"Content-Range: bytes 5-%d/%d\r\n\r\n" % (len(BODY) - 1, len(BODY)))),
-    "a part of a longer one": Server(_resume(b"Content-Range: bytes 1000-%d/99999999\r\n\r\n" % (len(BODY) - 1))),
-    "a part of noise": Server(_resume(b"Content-Range: \x00\xff\r\n\r\n")),
-    "another file each time": Server(_another_each_time, LockError),
-    "other bytes": Server(says(OK + LENGTH, bytes(len(BODY))), LockError),
-    "packed although not asked": Server(
+    "another part": ServerCase(_resume(b"Content-Range: bytes 5-%d/%d\r\n\r\n" % (len(BODY) - 1, len(BODY)))),
+    "a part of a longer one": ServerCase(_resume(b"Content-Range: bytes 1000-%d/99999999\r\n\r\n" % (len(BODY) - 1))),
+    "a part of noise": ServerCase(_resume(b"Content-Range: \x00\xff\r\n\r\n")),
+    "another file each time": ServerCase(_another_each_time, LockError),
+    "other bytes": ServerCase(says(OK + LENGTH, bytes(len(BODY))), LockError),
+    "packed although not asked": ServerCase(
         lambda talk: talk.say(PLAIN + b"Content-Encoding: gzip\r\nConnection: close\r\n\r\n", gzip.compress(BODY)),
         LockError,
     ),
-    "an ETag with a line": Server(says(PLAIN + b'ETag: "a\r\n b"\r\n' + LENGTH, BODY[:50])),
-    "an ETag of 60,000": Server(says(PLAIN + b'ETag: "' + b"e" * 60000 + b'"\r\n' + LENGTH, BODY[:50])),
-    "leads to itself": Server(lambda talk: leads_to(talk.url.encode())(talk)),
-    "leads to longer and longer": Server(lambda talk: leads_to(talk.asked.split()[1] + b"/x" * 500)(talk)),
-    "leads to a file": Server(leads_to(b"file:///etc/passwd")),
-    "leads to ftp": Server(leads_to(b"ftp://127.0.0.1/x")),
-    "leads to data": Server(leads_to(b"data:text/plain,x")),
-    "leads to an address that is none": Server(leads_to(b"http://[::1/x")),
-    "leads to a port that is none": Server(leads_to(b"http://127.0.0.1:99999/x")),
-    "leads to nowhere": Server(leads_to(b"")),
-    "leads to control characters": Server(leads_to(b"/\x1b[2J\x07\x00x")),
-    "leads from TLS to plain": Server(leads_to(b"http://127.0.0.1:9/x"), tls=True),
-    "asks for a password": Server(
+    "an ETag with a line": ServerCase(says(PLAIN + b'ETag: "a\r\n b"\r\n' + LENGTH, BODY[:50])),
+    "an ETag of 60,000": ServerCase(says(PLAIN + b'ETag: "' + b"e" * 60000 + b'"\r\n' + LENGTH, BODY[:50])),
+    "leads to itself": ServerCase(lambda talk: leads_to(talk.url.encode())(talk)),
+    "leads to longer and longer": ServerCase(lambda talk: leads_to(talk.asked.split()[1] + b"/x" * 500)(talk)),
+    "leads to a file": ServerCase(leads_to(b"file:///etc/passwd")),
+    "leads to ftp": ServerCase(leads_to(b"ftp://127.0.0.1/x")),
+    "leads to data": ServerCase(leads_to(b"data:text/plain,x")),
+    "leads to an address that is none": ServerCase(leads_to(b"http://[::1/x")),
+    "leads to a port that is none": ServerCase(leads_to(b"http://127.0.0.1:99999/x")),
+    "leads to nowhere": ServerCase(leads_to(b"")),
+    "leads to control characters": ServerCase(leads_to(b"/\x1b[2J\x07\x00x")),
+    "leads from TLS to plain": ServerCase(leads_to(b"http://127.0.0.1:9/x"), tls=True),
+    "asks for a password": ServerCase(
         says(b'HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm="\x1b[2J"\r\nContent-Length: 0\r\n\r\n')
     ),
-    "not there, with a page without end": Server(endless(b"HTTP/1.1 404 No\r\n\r\n", bytes(1 << 16))),
-    "fails with a long reason": Server(says(b"HTTP/1.1 500 " + b"x" * 60000 + b"\r\nContent-Length: 0\r\n\r\n")),
-    "a certificate of nobody": Server(says(OK + LENGTH, BODY), tls=True, trusted=False),
-    "noise instead of TLS": Server(says(b"\x16\x03\x01" + b"\xff" * 500)),
+    "not there, with a page without end": ServerCase(endless(b"HTTP/1.1 404 No\r\n\r\n", bytes(1 << 16))),
+    "fails with a long reason": ServerCase(says(b"HTTP/1.1 500 " + b"x" * 60000 + b"\r\nContent-Length: 0\r\n\r\n")),
+    "a certificate of nobody": ServerCase(says(OK + LENGTH, BODY), tls=True, trusted=False),
+    "noise instead of TLS": ServerCase(says(b"\x16\x03\x01" + b"\xff" * 500)),
 }
 
 
@@ -229,7 +229,7 @@ def _certificate() -> Path:
 
 @dataclass
 class _Serving:
-    server: Server
+    server: ServerCase
     listener: socket.socket
     speaks_tls: bool
     count: int = 0
@@ -264,7 +264,7 @@ class _Serving:
 
 
 @contextmanager
-def serving(server: Server, speaks_tls: bool) -> Iterator[_Serving]:
+def serving(server: ServerCase, speaks_tls: bool) -> Iterator[_Serving]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         server_loop = _Serving(server, listener, speaks_tls)
         thread = threading.Thread(target=server_loop.accept, daemon=True)
@@ -276,13 +276,13 @@ def serving(server: Server, speaks_tls: bool) -> Iterator[_Serving]:
     thread.join()
 
 
-def cases(random: Random) -> Sequence[Case]:
-    rows = [Case(name, partial(_attempt, server, name)) for name, server in SERVERS.items()]
+def cases(random: Random) -> Sequence[CampaignCase]:
+    rows = [CampaignCase(name, partial(_attempt, server, name)) for name, server in SERVERS.items()]
     silent = (name for name in SERVERS if name.startswith(("says nothing", "2 bytes", "half a body")))
-    return [*rows, *(Case(f"stopped: {name}", partial(_interrupt, SERVERS[name])) for name in silent)]
+    return [*rows, *(CampaignCase(f"stopped: {name}", partial(_interrupt, SERVERS[name])) for name in silent)]
 
 
-def _fetch(server: Server, url: str, folder: Path, stopper: Stopper) -> type[Stop] | None:
+def _fetch(server: ServerCase, url: str, folder: Path, stopper: Stopper) -> type[Stop] | None:
     if server.tls and server.trusted:
         os.environ["SSL_CERT_FILE"] = str(_certificate() / "cert")
     try:
@@ -294,7 +294,7 @@ def _fetch(server: Server, url: str, folder: Path, stopper: Stopper) -> type[Sto
     return None
 
 
-def _attempt(server: Server, name: str, folder: Path) -> str:
+def _attempt(server: ServerCase, name: str, folder: Path) -> str:
     with serving(server, server.tls or "noise instead of TLS" in name) as there:
         began = time.monotonic()
         came_to = _fetch(server, there.url, folder, Stopper())
@@ -309,7 +309,7 @@ def _attempt(server: Server, name: str, folder: Path) -> str:
     return ""
 
 
-def _interrupt(server: Server, folder: Path) -> str:
+def _interrupt(server: ServerCase, folder: Path) -> str:
     """A signal while the server keeps the download waiting."""
     stopper = Stopper()
     with serving(server, server.tls) as there:

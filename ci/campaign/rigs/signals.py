@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 
 from campaign.benches import bench_in
-from campaign.frame import Case, NotRun, Rig
+from campaign.frame import CampaignCase, NotRun, Rig
 from campaign.rigs.sandbox_kill import running
 from campaign.sessions import lacking
 from support.build_bench import BuildBench
@@ -212,19 +212,19 @@ def two_namespaces(kill: bool, folder: Path) -> str:
     return mend(bench, mark)
 
 
-def cases(random: Random) -> list[Case]:
+def cases(random: Random) -> list[CampaignCase]:
     rows = []
     for number in NUMBERS:
         for phase in PHASES:
             for second in SECOND:
                 again = "" if second is None else f", again after {second} s"
                 attempt = partial(signal_build, number, phase, second, random.uniform(0.02, 0.8))
-                rows.append(Case(f"{number.name} while {phase}{again}", attempt))
-    rows += [Case(f"lost terminal {i}", partial(lost_terminal, random.uniform(0, 0.5))) for i in range(3)]
+                rows.append(CampaignCase(f"{number.name} while {phase}{again}", attempt))
+    rows += [CampaignCase(f"lost terminal {i}", partial(lost_terminal, random.uniform(0, 0.5))) for i in range(3)]
     rows += [
-        Case(f"two process namespaces{', one killed' * kill}", partial(two_namespaces, kill)) for kill in (False, True)
+        CampaignCase(f"two process namespaces{', one killed' * kill}", partial(two_namespaces, kill)) for kill in (False, True)
     ]
-    return [*rows, Case("a stopped holder of a lock", stopped_holder)]
+    return [*rows, CampaignCase("a stopped holder of a lock", stopped_holder)]
 
 
 RIG = Rig("signals", "signals, a lost terminal, a stopped holder, two process namespaces", cases, minimum=51)

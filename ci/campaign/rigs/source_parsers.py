@@ -18,7 +18,7 @@ from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from random import Random
 
-from campaign.frame import Case, Rig
+from campaign.frame import CampaignCase, Rig
 from stackbuild.core import digest
 from stackbuild.core.errors import Stop
 from stackbuild.model.loaded import LoadedRecipe
@@ -98,7 +98,7 @@ WORDS = (
 
 
 @dataclass(frozen=True)
-class Parser:
+class ParserCase:
     """A parser: what reads one text, good texts, and the exceptions that say a text is wrong."""
 
     read: Callable[[str, Path], object]
@@ -187,11 +187,11 @@ def _patch(text: str, folder: Path) -> object:
 def _headers(text: str, folder: Path) -> object:
     """What a server says before a body, as http.client reads it."""
 
-    class Line:
+    class CodeLine:
         def makefile(self, mode: str) -> io.BytesIO:
             return io.BytesIO(text.encode("utf-8", "surrogateescape"))
 
-    answer = HTTPResponse(Line())  # type: ignore[arg-type]
+    answer = HTTPResponse(CodeLine())  # type: ignore[arg-type]
     try:
         answer.begin()
         return http._promised_range(answer, 1000, 1 << 20)
@@ -215,25 +215,25 @@ INDEX = json.dumps(
         "layers": [{"digest": "x"}],
     }
 )
-PARSERS: dict[str, Parser] = {
-    "recipe": Parser(lambda text, folder: parse(text, "r.yaml"), _recipes),
-    "lock": Parser(_lock, _locks),
-    "record": Parser(lambda text, folder: Record.read(text), lambda: (_record(),), (ValueError,)),
-    "manifest": Parser(_manifest, lambda: ('f 644 5 "0a" "a/b"\nl - 0 "x" "l"\nd - 0 "" "d"\n',), (ValueError,)),
-    "key text": Parser(lambda text, folder: rows_of(text), lambda: ("format: 1\nstep: s\nneed base at /x: 0\n",), (ValueError,)),
-    "mark": Parser(_mark, lambda: (UnfinishedMark("r.s", "0" * 64, "sandbox", boot()).text(),)),
-    "mounts": Parser(lambda text, folder: shows_writable(text, Path("/store/tmp/run/step")), lambda: (MOUNTS,), (IndexError,)),
-    "git address": Parser(lambda text, folder: git.require_safe_url(text), lambda: ("https://github.com/org/tool.git", "ssh://git@host:22/x/y")),
-    "submodule address": Parser(lambda text, folder: git.require_safe_url(git._beside(text, "https://github.com/org/tool")), lambda: ("../sub.git", "./x")),
-    "mirror place": Parser(lambda text, folder: http.place_in(folder, text), lambda: ("https://host:443/a/b.tar.gz",)),
-    "image": Parser(lambda text, folder: oci.reference(text), lambda: ("registry.lan:5000/rocm/dev:6.4@sha256:" + "0" * 64,)),
-    "image layout": Parser(_layout, lambda: (INDEX,)),
-    "deps.txt": Parser(lambda text, folder: upstream.deps_txt(text), lambda: (DEPS_TXT,)),
-    "requirements.txt": Parser(lambda text, folder: upstream.requirements_txt(text), lambda: ("ROCm/half@1.12.0 -DX=y\ngoogle/protobuf@v3.19.0 -H sha256:" + "0" * 64 + "\n",)),
-    "FetchContent": Parser(lambda text, folder: upstream.fetchcontent(text), lambda: ("FetchContent_Declare(\n  x\n  GIT_REPOSITORY https://github.com/a/b\n  GIT_TAG v1\n)\nFetchContent_Declare(y URL https://h/y.zip URL_HASH SHA1=" + "0" * 40 + ")\n",)),
-    "abseil": Parser(lambda text, folder: upstream.abseil_of_protobuf(text), lambda: ('set(abseil-cpp-version "20240722.0")\n',)),
-    "patch": Parser(_patch, lambda: (PATCH,)),
-    "answer": Parser(_headers, lambda: (ANSWER,), (HTTPException, http._RefusedAnswer, ValueError)),
+PARSERS: dict[str, ParserCase] = {
+    "recipe": ParserCase(lambda text, folder: parse(text, "r.yaml"), _recipes),
+    "lock": ParserCase(_lock, _locks),
+    "record": ParserCase(lambda text, folder: Record.read(text), lambda: (_record(),), (ValueError,)),
+    "manifest": ParserCase(_manifest, lambda: ('f 644 5 "0a" "a/b"\nl - 0 "x" "l"\nd - 0 "" "d"\n',), (ValueError,)),
+    "key text": ParserCase(lambda text, folder: rows_of(text), lambda: ("format: 1\nstep: s\nneed base at /x: 0\n",), (ValueError,)),
+    "mark": ParserCase(_mark, lambda: (UnfinishedMark("r.s", "0" * 64, "sandbox", boot()).text(),)),
+    "mounts": ParserCase(lambda text, folder: shows_writable(text, Path("/store/tmp/run/step")), lambda: (MOUNTS,), (IndexError,)),
+    "git address": ParserCase(lambda text, folder: git.require_safe_url(text), lambda: ("https://github.com/org/tool.git", "ssh://git@host:22/x/y")),
+    "submodule address": ParserCase(lambda text, folder: git.require_safe_url(git._beside(text, "https://github.com/org/tool")), lambda: ("../sub.git", "./x")),
+    "mirror place": ParserCase(lambda text, folder: http.place_in(folder, text), lambda: ("https://host:443/a/b.tar.gz",)),
+    "image": ParserCase(lambda text, folder: oci.reference(text), lambda: ("registry.lan:5000/rocm/dev:6.4@sha256:" + "0" * 64,)),
+    "image layout": ParserCase(_layout, lambda: (INDEX,)),
+    "deps.txt": ParserCase(lambda text, folder: upstream.deps_txt(text), lambda: (DEPS_TXT,)),
+    "requirements.txt": ParserCase(lambda text, folder: upstream.requirements_txt(text), lambda: ("ROCm/half@1.12.0 -DX=y\ngoogle/protobuf@v3.19.0 -H sha256:" + "0" * 64 + "\n",)),
+    "FetchContent": ParserCase(lambda text, folder: upstream.fetchcontent(text), lambda: ("FetchContent_Declare(\n  x\n  GIT_REPOSITORY https://github.com/a/b\n  GIT_TAG v1\n)\nFetchContent_Declare(y URL https://h/y.zip URL_HASH SHA1=" + "0" * 40 + ")\n",)),
+    "abseil": ParserCase(lambda text, folder: upstream.abseil_of_protobuf(text), lambda: ('set(abseil-cpp-version "20240722.0")\n',)),
+    "patch": ParserCase(_patch, lambda: (PATCH,)),
+    "answer": ParserCase(_headers, lambda: (ANSWER,), (HTTPException, http._RefusedAnswer, ValueError)),
 }  # fmt: skip
 
 
@@ -259,9 +259,9 @@ def mutate(text: str, random: Random) -> str:
     return text
 
 
-def cases(random: Random) -> Sequence[Case]:
+def cases(random: Random) -> Sequence[CampaignCase]:
     return [
-        Case(f"{name} {i}", partial(_attempt, name, random.randrange(1 << 30)))
+        CampaignCase(f"{name} {i}", partial(_attempt, name, random.randrange(1 << 30)))
         for name in PARSERS
         for i in range(CHUNKS)
     ]

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
-from campaign.frame import Case, NotRun, Rig, scratch
-from campaign.store_builds import Builder, Point, after, own_user, points, run_traced
+from campaign.frame import CampaignCase, NotRun, Rig, scratch
+from campaign.store_builds import BuildUser, KillPoint, after, own_user, points, run_traced
 
 FAULTS = {
     "ENOSPC": ("mkdir", "mkdirat", "fsync", "rename", "renameat", "write", "openat"),
@@ -31,7 +31,7 @@ mount -o remount,nr_inodes=0 "$disk"
 """
 
 
-def cases(random: Random) -> Sequence[Case]:
+def cases(random: Random) -> Sequence[CampaignCase]:
     builder = own_user()
     with scratch("store-faults") as folder:
         moments = points(builder, folder, past_start=True)
@@ -39,7 +39,7 @@ def cases(random: Random) -> Sequence[Case]:
     return [*rows, *(_inodes(builder, inodes) for inodes in INODES)]
 
 
-def _at(builder: Builder, error: str, point: Point) -> Case:
+def _at(builder: BuildUser, error: str, point: KillPoint) -> CampaignCase:
     call, nth = point
 
     def attempt(folder: Path) -> str:
@@ -49,10 +49,10 @@ def _at(builder: Builder, error: str, point: Point) -> Case:
             return f"exit code {done.returncode}: {done.stderr[-400:]}"
         return after(root)
 
-    return Case(f"{error} {call} {nth}", attempt)
+    return CampaignCase(f"{error} {call} {nth}", attempt)
 
 
-def _inodes(builder: Builder, inodes: int) -> Case:
+def _inodes(builder: BuildUser, inodes: int) -> CampaignCase:
     def attempt(folder: Path) -> str:
         if os.geteuid() != 0 or not shutil.which("unshare"):
             raise NotRun("needs root, to mount a small disk")
@@ -78,7 +78,7 @@ def _inodes(builder: Builder, inodes: int) -> Case:
             return f"{codes}: {done.stderr[-400:]}"
         return ""
 
-    return Case(f"inodes {inodes}", attempt)
+    return CampaignCase(f"inodes {inodes}", attempt)
 
 
 RIG = Rig("store-faults", "ENOSPC, EIO, EROFS and no inodes at each write of a build", cases, needs=(), minimum=300)

@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
-from campaign.frame import Case, NotRun, Rig, scratch
-from campaign.store_builds import Builder, Point, after, other_user, own_user, points, run_traced
+from campaign.frame import CampaignCase, NotRun, Rig, scratch
+from campaign.store_builds import BuildUser, KillPoint, after, other_user, own_user, points, run_traced
 
 RANDOM, OF_OTHERS = 220, 150
 LONGEST = 2.5
 """Seconds after the start within which a random kill comes: a build takes about so long under load."""
 
 
-def cases(random: Random) -> Sequence[Case]:
+def cases(random: Random) -> Sequence[CampaignCase]:
     builders = [own_user()]
     try:
         builders.append(other_user())
@@ -33,7 +33,7 @@ def cases(random: Random) -> Sequence[Case]:
     return [*rows, *(_random(builders[i % len(builders)], i, random.uniform(0.0, LONGEST)) for i in range(RANDOM))]
 
 
-def _at(builder: Builder, point: Point) -> Case:
+def _at(builder: BuildUser, point: KillPoint) -> CampaignCase:
     call, nth = point
 
     def attempt(folder: Path) -> str:
@@ -43,10 +43,10 @@ def _at(builder: Builder, point: Point) -> Case:
             return done.stderr[-400:]
         return after(root)
 
-    return Case(f"{builder.name} {call} {nth}", attempt)
+    return CampaignCase(f"{builder.name} {call} {nth}", attempt)
 
 
-def _random(builder: Builder, number: int, seconds: float) -> Case:
+def _random(builder: BuildUser, number: int, seconds: float) -> CampaignCase:
     def attempt(folder: Path) -> str:
         root = builder.own(folder / "own") / "store"
         process = subprocess.Popen(
@@ -60,7 +60,7 @@ def _random(builder: Builder, number: int, seconds: float) -> Case:
             return f"exit code {process.returncode}: {output[-400:]}"
         return after(root)
 
-    return Case(f"{builder.name} random {number}", attempt)
+    return CampaignCase(f"{builder.name} random {number}", attempt)
 
 
 RIG = Rig("store-kills", "SIGKILL of a build at each store call and at random times", cases, needs=(), minimum=500)

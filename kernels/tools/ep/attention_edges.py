@@ -10,14 +10,14 @@ from collections.abc import Iterator
 import numpy as np
 from onnx import helper
 
-from tools.ep.edge import Array, Edge, Feeds, Ruling, floats, ints, model
+from tools.ep.edge import Array, Edge, InputArrays, Ruling, floats, ints, model
 
 SCALE = "Attention, scale: Scaling factor applied to Q*K^T; of 0, every key weighs the same"
 HEADS = "Attention: a sum over a head size of 0 is 0, and every key weighs the same"
 INPUTS = ("Q", "K", "V", "attn_mask", "past_key", "past_value", "nonpad_kv_seqlen")
 
 
-def _edge(name: str, feeds: Feeds, ruling: Ruling | None = None, outputs: int = 1, opset: int = 24, **attributes: object) -> Edge:
+def _edge(name: str, feeds: InputArrays, ruling: Ruling | None = None, outputs: int = 1, opset: int = 24, **attributes: object) -> Edge:
     inputs = [n if n in feeds else "" for n in INPUTS]
     while not inputs[-1]:
         inputs.pop()
@@ -27,11 +27,11 @@ def _edge(name: str, feeds: Feeds, ruling: Ruling | None = None, outputs: int = 
     return Edge(f"Attention, {name}", model([node], feeds, [n for n in output_names if n], {}, opset), feeds, ruling)
 
 
-def _feeds(dtype: type = np.float32, queries: int = 5, keys: int = 6) -> Feeds:
+def _feeds(dtype: type = np.float32, queries: int = 5, keys: int = 6) -> InputArrays:
     return {n: floats(2, 4, s, 8).astype(dtype) for n, s in (("Q", queries), ("K", keys), ("V", keys))}
 
 
-def _with(feeds: Feeds, name: str, value: float, *at: object) -> Feeds:
+def _with(feeds: InputArrays, name: str, value: float, *at: object) -> InputArrays:
     """`feeds` with `value` at an index of one of them."""
     changed = feeds[name].copy()
     changed[at] = value

@@ -59,7 +59,7 @@ class RandomCase:
         return {f"x{i}": x for i, x in enumerate(self.inputs) if x is not None and i not in self.constants}
 
 
-Make = Callable[[np.random.Generator, str], RandomCase]
+CaseMaker = Callable[[np.random.Generator, str], RandomCase]
 
 
 def _shape(rng: np.random.Generator, low: int = 1, high: int = 4, most: int = 20000) -> list[int]:
@@ -96,7 +96,7 @@ UNARY: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] = {
 }  # fmt: skip
 
 
-def _unary(op: str) -> Make:
+def _unary(op: str) -> CaseMaker:
     reference, domain = UNARY[op]
 
     def make(rng: np.random.Generator, dtype: str) -> RandomCase:
@@ -118,7 +118,7 @@ def _broadcast_pair(rng: np.random.Generator) -> tuple[list[int], list[int]]:
     return (whole, part) if rng.random() < 0.6 else (part, whole)
 
 
-def _binary(op: str) -> Make:
+def _binary(op: str) -> CaseMaker:
     def make(rng: np.random.Generator, dtype: str) -> RandomCase:
         left, right = _broadcast_pair(rng)
         a, b = _values(rng, left, dtype), _values(rng, right, dtype)
@@ -186,7 +186,7 @@ REDUCE: dict[str, Callable[..., Array]] = {
 }  # fmt: skip
 
 
-def _reduce(op: str) -> Make:
+def _reduce(op: str) -> CaseMaker:
     def make(rng: np.random.Generator, dtype: str) -> RandomCase:
         x = _values(rng, _shape(rng), dtype) + np.dtype(dtype).type(0.5)
         axes = tuple(sorted(int(a) for a in rng.permutation(x.ndim)[: int(rng.integers(1, x.ndim + 1))]))
@@ -360,7 +360,7 @@ def _empty(rng: np.random.Generator, dtype: str) -> RandomCase:
     return RandomCase(op, dtype, [x], [x.transpose()]) if op == "Transpose" else RandomCase(op, dtype, [x], [x])
 
 
-MAKERS: dict[str, Make] = {
+MAKERS: dict[str, CaseMaker] = {
     **{op: _unary(op) for op in UNARY}, **{op: _binary(op) for op in BINARY}, **{op: _reduce(op) for op in REDUCE},
     "Where": _where, "MatMul": _matmul, "Gemm": _gemm, "Softmax": _softmax, "LayerNormalization": _layer_norm,
     "MaxPool": _max_pool, "AveragePool": _average_pool, "GlobalAveragePool": _global_pool, "Conv": _conv,

@@ -17,7 +17,7 @@ import onnx
 import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as state
 
-from tools.ep.registered import Entry, entries
+from tools.ep.registered import KernelEntry, entries
 from tools.ep.session import NoRecord
 
 ONNX_DOMAINS = ("", "ai.onnx")
@@ -93,8 +93,8 @@ def _domain(name: str) -> str:
 class _Reasons:
     """Why nodes of a model are not taken, from the kernels that there are."""
 
-    def __init__(self, model: onnx.ModelProto, kernels: Iterable[Entry]) -> None:
-        self.kernels: dict[tuple[str, str], list[Entry]] = {}
+    def __init__(self, model: onnx.ModelProto, kernels: Iterable[KernelEntry]) -> None:
+        self.kernels: dict[tuple[str, str], list[KernelEntry]] = {}
         for entry in kernels:
             self.kernels.setdefault((entry.op, entry.domain), []).append(entry)
         self.opsets = {_domain(opset.domain): opset.version for opset in model.opset_import}
@@ -153,7 +153,7 @@ def _schema(op: str, domain: str, opset: int) -> state.schemadef.OpSchema | None
     return max(known, key=lambda raw: raw.since_version, default=None)
 
 
-def _types(node: onnx.NodeProto, raw: state.schemadef.OpSchema, kernels: list[Entry], known: dict[str, int]) -> str:
+def _types(node: onnx.NodeProto, raw: state.schemadef.OpSchema, kernels: list[KernelEntry], known: dict[str, int]) -> str:
     """Which input has a type that no kernel takes; "" where none is known to."""
     for place, value in enumerate(node.input):
         parameter = raw.inputs[min(place, len(raw.inputs) - 1)].typeStr

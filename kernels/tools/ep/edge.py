@@ -9,7 +9,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 Array = np.ndarray
-Feeds = dict[str, Array]
+InputArrays = dict[str, Array]
 _rng = np.random.default_rng(11)
 
 
@@ -32,7 +32,7 @@ class Edge:
 
     name: str
     model: onnx.ModelProto
-    feeds: Feeds
+    feeds: InputArrays
     ruling: Ruling | None = None
 
 
@@ -46,7 +46,7 @@ def ints(*values: int) -> Array:
     return np.array(values, np.int64)
 
 
-def model(nodes: list[onnx.NodeProto], feeds: Feeds, outputs: list[str], weights: Feeds, opset: int = 23) -> onnx.ModelProto:
+def model(nodes: list[onnx.NodeProto], feeds: InputArrays, outputs: list[str], weights: InputArrays, opset: int = 23) -> onnx.ModelProto:
     """A graph whose inputs have types and no shapes, so that nothing but the kernels looks at their ranks."""
     infos = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(v.dtype), None) for n, v in feeds.items()]
     results = [onnx.ValueInfoProto(name=n) for n in outputs]

@@ -17,7 +17,7 @@ import onnxruntime as ort
 from onnx import helper
 
 from tools.ep.attention_edges import attentions
-from tools.ep.edge import Array, Edge, Feeds, Ruling, model
+from tools.ep.edge import Array, Edge, InputArrays, Ruling, model
 from tools.ep.edge import floats as _x
 from tools.ep.edge import ints as _i
 from tools.ep.edge import one as _one
@@ -233,7 +233,7 @@ class EdgeResult:
     cpu: str = ""
 
 
-def _answers(make: Callable[[], ort.InferenceSession], feeds: Feeds) -> list[Array] | None:
+def _answers(make: Callable[[], ort.InferenceSession], feeds: InputArrays) -> list[Array] | None:
     try:
         return [np.asarray(a) for a in make().run(None, feeds)]
     except Exception:  # whichever way it refuses

@@ -16,7 +16,7 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from tools.ep.examples import Example, Kinds, example
-from tools.ep.registered import TYPES, Entry, Schema, entries, schemas
+from tools.ep.registered import TYPES, KernelEntry, Schema, entries, schemas
 from tools.ep.session import nodes_elsewhere, open_session, relative_error
 
 Array = np.ndarray
@@ -36,19 +36,19 @@ class TypeResult:
     held: str = ""
 
 
-def combinations(entry: Entry, schema: Schema) -> list[Kinds]:
+def combinations(entry: KernelEntry, schema: Schema) -> list[Kinds]:
     """The types of each variable, all with all."""
     names = [n for n in entry.rules if n in schema.used]
     choices = [[TYPES[t] for t in entry.rules[n] if t in TYPES and t in schema.allowed[n]] for n in names]
     return [dict(zip(names, choice, strict=True)) for choice in itertools.product(*choices)]
 
 
-def unnamed_types(entry: Entry, schema: Schema) -> list[str]:
+def unnamed_types(entry: KernelEntry, schema: Schema) -> list[str]:
     """Variables that the kernel says nothing of."""
     return sorted(v for v in schema.used - set(entry.rules) if (entry.op, v) not in OF_WHAT_IS_NOT_CLAIMED)
 
 
-def _model(entry: Entry, schema: Schema, drawn: Example) -> tuple[onnx.ModelProto, dict[str, Array]]:
+def _model(entry: KernelEntry, schema: Schema, drawn: Example) -> tuple[onnx.ModelProto, dict[str, Array]]:
     feeds = {f"x{i}": v for i, v in enumerate(drawn.inputs) if v is not None}
     names = [f"x{i}" if v is not None else "" for i, v in enumerate(drawn.inputs)]
     outputs = [f"y{i}" for i in range(drawn.outputs)]
@@ -71,7 +71,7 @@ def _widen(drawn: Example) -> Example:
     return Example(wide, drawn.attributes, drawn.outputs)
 
 
-def _answers(entry: Entry, schema: Schema, drawn: Example) -> Iterator[tuple[str, list[Array]]]:
+def _answers(entry: KernelEntry, schema: Schema, drawn: Example) -> Iterator[tuple[str, list[Array]]]:
     """ONNX's reference, the CPU provider, and it in wider types: whichever of them answer."""
     model, feeds = _model(entry, schema, drawn)
     wide, wide_feeds = _model(entry, schema, _widen(drawn))
@@ -106,7 +106,7 @@ def _loads(model: onnx.ModelProto) -> bool:
     return True
 
 
-def _judge(entry: Entry, schema: Schema, kinds: Kinds, device: ort.OrtEpDevice, options: dict[str, str]) -> TypeResult:
+def _judge(entry: KernelEntry, schema: Schema, kinds: Kinds, device: ort.OrtEpDevice, options: dict[str, str]) -> TypeResult:
     types = " ".join(f"{name} {np.dtype(kind)}" for name, kind in kinds.items())
     name = f"{entry.op} {schema.version}, {types} {options or ''}"
     drawn = example(entry.op, kinds, schema)
@@ -131,7 +131,7 @@ def _judge(entry: Entry, schema: Schema, kinds: Kinds, device: ort.OrtEpDevice, 
     return TypeResult(name, wrong)
 
 
-def _is_checked(entry: Entry) -> list[Schema]:
+def _is_checked(entry: KernelEntry) -> list[Schema]:
     """Every version, or of a kernel of many combinations the first and the last."""
     known = schemas(entry)
     many = any(len(combinations(entry, s)) > MOST for s in known)

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 from onnx import helper
 
-from tools.ep.edge import Array, Edge, Feeds, floats, model
+from tools.ep.edge import Array, Edge, InputArrays, floats, model
 
 INPUTS = ("query", "key", "value", "bias", "key_padding_mask", "attention_bias", "past_key", "past_value")
 OUTPUTS = ("y", "present_key", "present_value")
 
 
-def _edge(name: str, feeds: Feeds, outputs: int = 1, **attributes: object) -> Edge:
+def _edge(name: str, feeds: InputArrays, outputs: int = 1, **attributes: object) -> Edge:
     inputs = [n if n in feeds else "" for n in INPUTS]
     while not inputs[-1]:
         inputs.pop()
@@ -27,7 +27,7 @@ def _edge(name: str, feeds: Feeds, outputs: int = 1, **attributes: object) -> Ed
     return Edge(f"MultiHeadAttention, {name}", graph, feeds)
 
 
-def _feeds(queries: int = 5, keys: int = 6, **more: Array) -> Feeds:
+def _feeds(queries: int = 5, keys: int = 6, **more: Array) -> InputArrays:
     return {"query": floats(2, queries, 8), "key": floats(2, keys, 8), "value": floats(2, keys, 8)} | more
 
 

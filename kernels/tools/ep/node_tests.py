@@ -15,7 +15,7 @@ from tools.ep.session import NoRecord, open_session, placement
 
 
 @dataclass(frozen=True)
-class Outcome:
+class NodeTestOutcome:
     """What came of one test. It passes only where every node of it ran on the provider."""
 
     name: str
@@ -44,29 +44,29 @@ def _array(value: object) -> np.ndarray | None:
     return np.asarray(value) if isinstance(value, (np.ndarray, np.generic, int, float)) else None
 
 
-def _run_one(test: TestCase, device: ort.OrtEpDevice) -> Outcome:
+def _run_one(test: TestCase, device: ort.OrtEpDevice) -> NodeTestOutcome:
     try:
         session = open_session(test.model, device, optimize=False)
     except Exception as error:
-        return Outcome(test.name, "skipped", str(error).splitlines()[0][:120])
+        return NodeTestOutcome(test.name, "skipped", str(error).splitlines()[0][:120])
     try:
         if any(provider != device.ep_name for provider in placement(session)):
-            return Outcome(test.name, "elsewhere")
+            return NodeTestOutcome(test.name, "elsewhere")
     except NoRecord:
         if any(node.op_type != "Constant" for node in test.model.graph.node):
             raise
-        return Outcome(test.name, "elsewhere")
+        return NodeTestOutcome(test.name, "elsewhere")
     for inputs, wanted in test.data_sets:
         feeds = {info.name: _array(value) for info, value in zip(test.model.graph.input, inputs, strict=False)}
         answers = session.run(None, feeds)
         for i, (got, want) in enumerate(zip(answers, wanted, strict=True)):
             trouble = _close(np.asarray(got), _array(want), test.rtol, max(test.atol, 1e-6))
             if trouble:
-                return Outcome(test.name, "failed", f"output {i}: {trouble}")
-    return Outcome(test.name, "passed")
+                return NodeTestOutcome(test.name, "failed", f"output {i}: {trouble}")
+    return NodeTestOutcome(test.name, "passed")
 
 
-def run(device: ort.OrtEpDevice, only: str = "", trace: bool = False) -> list[Outcome]:
+def run(device: ort.OrtEpDevice, only: str = "", trace: bool = False) -> list[NodeTestOutcome]:
     """Every node test whose name contains `only`; `trace` prints each name first, to find one that ends the process."""
     outcomes = []
     for test in load_model_tests(kind="node"):
@@ -77,5 +77,5 @@ def run(device: ort.OrtEpDevice, only: str = "", trace: bool = False) -> list[Ou
         try:
             outcomes.append(_run_one(test, device))
         except Exception as error:
-            outcomes.append(Outcome(test.name, "failed", f"{error}" or traceback.format_exc(limit=1)))
+            outcomes.append(NodeTestOutcome(test.name, "failed", f"{error}" or traceback.format_exc(limit=1)))
     return outcomes

@@ -20,7 +20,7 @@ _NAMES = {"float": 1, "float16": 10, "double": 11, "int32": 6, "int64": 7, "bool
 
 
 @dataclass(frozen=True)
-class Entry:
+class KernelEntry:
     """One kernel: the since-versions that it is for, inclusive, and the element types of each type variable."""
 
     op: str
@@ -49,7 +49,7 @@ def _with_kernels(library: Path) -> Path:
     return next(p for p in sorted(library.parent.glob("librockernels_ep_*.so")) if "cpu_test" not in p.name)
 
 
-def entries(library: Path) -> list[Entry]:
+def entries(library: Path) -> list[KernelEntry]:
     """Every kernel of a library that ONNX Runtime registers."""
     listing = ctypes.CDLL(str(_with_kernels(library.resolve()))).RocKernelsKernels
     listing.restype = ctypes.c_char_p
@@ -57,7 +57,7 @@ def entries(library: Path) -> list[Entry]:
     for line in listing().decode().splitlines():
         op, domain, first, last, *rules = line.split()
         types = {name: [int(t) for t in numbers.split(",")] for name, numbers in (r.split("=") for r in rules)}
-        rows.append(Entry(op, "" if domain == "-" else domain, int(first), int(last), types))
+        rows.append(KernelEntry(op, "" if domain == "-" else domain, int(first), int(last), types))
     return rows
 
 
@@ -78,7 +78,7 @@ def _opset(versions: list[int], version: int) -> int | None:
     return newer[0] - 1 if version < LEAST_OPSET and newer else opset
 
 
-def schemas(entry: Entry) -> list[Schema]:
+def schemas(entry: KernelEntry) -> list[Schema]:
     """The schemas that the kernel is for and that a model may have, oldest first."""
     rows = []
     known = _every_schema().get((entry.op, entry.domain), [])

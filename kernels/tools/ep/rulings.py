@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 from onnx import helper
 
-from tools.ep.edge import Array, Edge, Feeds, Ruling, floats, model, one
+from tools.ep.edge import Array, Edge, InputArrays, Ruling, floats, model, one
 
 GEMM = "Gemm: Compute Y = alpha * A' * B' + beta * C"
 MATMUL = "MatMul: Matrix product that behaves like numpy.matmul"
@@ -69,7 +69,7 @@ def _attend(q: Array, k: Array, v: Array, bias: Array | None = None) -> Array:
     return np.asarray(weights @ v / np.maximum(weights.sum(axis=3, keepdims=True), 1e-300), np.float32)
 
 
-def _attention(name: str, feeds: Feeds, wanted: Array, sentence: str, astray: str | dict[str, str], opset: int = 23, fatal: bool = False, **attributes: float) -> Edge:
+def _attention(name: str, feeds: InputArrays, wanted: Array, sentence: str, astray: str | dict[str, str], opset: int = 23, fatal: bool = False, **attributes: float) -> Edge:
     graph = model([helper.make_node("Attention", list(feeds), ["y"], **attributes)], feeds, ["y"], {}, opset)
     return Edge(f"Attention {opset}, {name}", graph, feeds, Ruling([wanted], sentence, _deviation(astray) if isinstance(astray, str) else astray, fatal))
 

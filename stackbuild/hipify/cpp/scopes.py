@@ -66,7 +66,7 @@ class Scopes:
     def __init__(self, code: str, braces: Braces) -> None:
         self._code = code
         self._braces = braces
-        self._kinds: dict[int, _Kind] = {}
+        self._kinds: dict[int, _DeclarationKind] = {}
         self._inside: dict[_Asks, dict[int, bool]] = {}
 
     def declarations(self, name: str, places: list[int]) -> list[Declaration]:
@@ -202,7 +202,7 @@ class Scopes:
         return bodies
 
 
-_Kind = tuple[str, str]
+_DeclarationKind = tuple[str, str]
 _Asks = Callable[[str], bool]
 
 
@@ -219,7 +219,7 @@ def _is_c(head: str) -> bool:
     return _EXTERN.search(head) is not None
 
 
-def _kind(head: str) -> _Kind:
+def _kind(head: str) -> _DeclarationKind:
     """What the braces after a head are, "enumeration", "namespace", "class" or "", and its name."""
     if _SCOPED_ENUM.search(head):
         return "enumeration", ""

@@ -40,7 +40,7 @@ _WITHOUT_AGPRS = itemgetter(
 )  # gfx9 other than 908, 90a, 94x; RDNA
 
 
-class _Segment(NamedTuple):
+class _CodeSegment(NamedTuple):
     """One program header: `offset` and `size` in bytes of the code object, `address` as loaded."""
 
     kind: int
@@ -142,17 +142,19 @@ def _header(head: bytes) -> tuple[int, int, int, int, int, int, int]:
     return machine, phoff, shoff, flags, phnum, shsize, shnum
 
 
-def _segments(table: bytes) -> list[_Segment]:
+def _segments(table: bytes) -> list[_CodeSegment]:
     """The program headers that have bytes in the file, in file order so that a stream never goes back.
 
     Of those at one place the one to load comes first, since it holds the others.
     """
     rows = struct.iter_unpack("<IIQQQQQQ", table)
-    segments = [_Segment(kind, flags, offset, address, size) for kind, flags, offset, address, _, size, _, _ in rows]
+    segments = [
+        _CodeSegment(kind, flags, offset, address, size) for kind, flags, offset, address, _, size, _, _ in rows
+    ]
     return sorted((each for each in segments if each.size), key=lambda each: (each.offset, each.kind))
 
 
-def _check_extents(claimed: str, segments: list[_Segment], size: int) -> None:
+def _check_extents(claimed: str, segments: list[_CodeSegment], size: int) -> None:
     for each in segments:
         if each.offset + each.size > size:
             what = _KINDS.get(each.kind, "a segment")

@@ -37,7 +37,7 @@ SectionRange = tuple[int, int]
 Sections = dict[str, list[SectionRange]]
 
 
-class _File(io.RawIOBase):
+class _SeekableSource(io.RawIOBase):
     """A source as the seekable file that pyelftools wants."""
 
     def __init__(self, source: ByteSource, budget: ReadBudget) -> None:
@@ -72,7 +72,7 @@ def machine_of(head: bytes) -> int:
 def library(source: ByteSource, budget: ReadBudget) -> tuple[Library, Sections, list[SectionRange]]:
     """Read a host ELF; where its sections are; and which stretches hold text, none of them twice. Raises MalformedError."""
     try:
-        elf = ELFFile(cast(IO[bytes], _File(source, budget)))
+        elf = ELFFile(cast(IO[bytes], _SeekableSource(source, budget)))
         return _library(elf, source, budget)
     except MalformedError:
         raise

@@ -14,7 +14,7 @@ from support import slowed_wheels
 
 
 @pytest.fixture
-def stackbuild(tmp_path: Path) -> slowed_wheels.Run:
+def stackbuild(tmp_path: Path) -> slowed_wheels.RunCommand:
     """`stackbuild ARGUMENTS` in a process of its own, in the test's folder."""
 
     def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:

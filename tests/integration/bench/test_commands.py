@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from support.benchmark_results import sealed
-from support.slowed_wheels import Run, pack
+from support.slowed_wheels import RunCommand, pack
 
 
-def test_a_users_model_from_measurement_to_report(stackbuild: Run, small_suite: Path, tmp_path: Path) -> None:
+def test_a_users_model_from_measurement_to_report(stackbuild: RunCommand, small_suite: Path, tmp_path: Path) -> None:
     arguments = [
         "bench",
         "models",
@@ -50,7 +50,7 @@ def test_a_users_model_from_measurement_to_report(stackbuild: Run, small_suite: 
 
 @pytest.mark.timeout(900)
 def test_a_gate_opens_for_the_same_and_closes_for_the_slower(
-    stackbuild: Run, small_suite: Path, slowed_wheel: Callable[[float], Path], tmp_path: Path
+    stackbuild: RunCommand, small_suite: Path, slowed_wheel: Callable[[float], Path], tmp_path: Path
 ) -> None:
     """Four times slower is told; on a machine that is not even as fast as itself twice, UNSTABLE is the honest answer."""
     gates = tmp_path / "gates.yaml"
@@ -83,7 +83,7 @@ def test_a_gate_opens_for_the_same_and_closes_for_the_slower(
 
 
 @pytest.mark.slow
-def test_batches_are_advised(stackbuild: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_are_advised(stackbuild: RunCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = stackbuild("bench", "batches", "yolov5s", "--sizes", "1,2", "--rounds", "1", "--mix", "1:1,2:3", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -92,7 +92,7 @@ def test_batches_are_advised(stackbuild: Run, tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.slow
-def test_int8_and_two_devices(stackbuild: Run, tmp_path: Path) -> None:
+def test_int8_and_two_devices(stackbuild: RunCommand, tmp_path: Path) -> None:
     """Quantised by ONNX Runtime itself; on the CPU two devices are two sessions, which still split the batch."""
     done = stackbuild(
         "bench",
@@ -161,7 +161,7 @@ EMPTY = {
     ],
 )  # fmt: skip
 def test_bad_input_is_told_with_the_next_step(
-    stackbuild: Run, small_model: Path, tmp_path: Path, arguments: list[str], code: int, says: str, next: str
+    stackbuild: RunCommand, small_model: Path, tmp_path: Path, arguments: list[str], code: int, says: str, next: str
 ) -> None:
     for broken in ("broken.whl", "broken2.whl"):
         (tmp_path / broken).write_text("not a zip")
@@ -196,7 +196,7 @@ def test_bad_input_is_told_with_the_next_step(
 
 
 def test_a_worker_that_dies_is_one_cases_failure(
-    stackbuild: Run, small_suite: Path, slowed_wheel: Callable[[float], Path], tmp_path: Path
+    stackbuild: RunCommand, small_suite: Path, slowed_wheel: Callable[[float], Path], tmp_path: Path
 ) -> None:
     """A wheel that kills its process by a signal: named in the results, closed at the gate, no traceback."""
     wheel = slowed_wheel(0.0)

@@ -14,19 +14,19 @@ from stackbuild.emulator import translate as translation
 from stackbuild.emulator.budget_file import read_budgets, write_budgets
 from stackbuild.emulator.counter_model import EmulatedCounters, over_budget
 from support.budget_kernels import FLAT, HOT_LOOP, ONE_MORE
-from support.emulator_executor import Executor, Launch, executor_library
+from support.emulator_executor import Executor, LaunchSize, executor_library
 from support.one_kernel_object import code_object
-from support.sanitizer_defects import Defect
+from support.sanitizer_defects import SeededDefect
 
 
 def counted(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> EmulatedCounters:
     """The counters of one wave of the kernel."""
-    plain = Defect("", "", text, text)
+    plain = SeededDefect("", "", text, text)
     monkeypatch.setattr(translation, "load", lambda data: code_object(plain, text, "hot_loop"))
     out = translation.translate(text.encode(), "gfx1100", folder, sanitize=False, counters=True, kernels=["hot_loop"])
     memory = (ctypes.c_uint8 * 512)()
     given = struct.pack("<Q", ctypes.addressof(memory))
-    counters = Executor(out, executor_library(folder)).dispatch("hot_loop", Launch((1, 1, 1), (32, 1, 1)), given)
+    counters = Executor(out, executor_library(folder)).dispatch("hot_loop", LaunchSize((1, 1, 1), (32, 1, 1)), given)
     return EmulatedCounters("hot_loop", 1, 32, 8, 16, 0, 0, 32, counters)
 
 

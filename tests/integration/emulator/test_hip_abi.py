@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 
 from stackbuild.emulator.native_library import NATIVE
-from support.kernels import Stack, small_stack
+from support.kernels import KernelStack, small_stack
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(1500)]
 ABI = (NATIVE / "hip" / "hip_abi.h").read_text("utf-8")
 
 
 @pytest.fixture(scope="module")
-def stack() -> Stack:
+def stack() -> KernelStack:
     return small_stack()
 
 
-def test_every_number_is_that_of_hip_5_7(stack: Stack, tmp_path: Path) -> None:
+def test_every_number_is_that_of_hip_5_7(stack: KernelStack, tmp_path: Path) -> None:
     headers = tmp_path / "include"
     shutil.copytree(stack.built("base") / "usr" / "include" / "hip", headers / "hip", symlinks=False)
     version = (headers / "hip" / "hip_version.h").read_text("utf-8")

@@ -22,7 +22,7 @@ from stackbuild.emulator.listing import text_of
 from stackbuild.emulator.operands import UnknownInstruction
 from support.instruction_codes import TARGETS, assembly
 from support.instruction_machine import RowMachine, codes, instructions_of, interpreted, machine, rows_of
-from support.instruction_rows import COMPARISONS, DUAL, FLOAT, SCALAR, VECTOR, Row
+from support.instruction_rows import COMPARISONS, DUAL, FLOAT, SCALAR, VECTOR, InstructionRow
 from support.instruction_trial import compile_sequences
 from support.llvm import DECODED, comparable
 from support.matrix_layouts import LAYOUTS, MatrixLayout, operands, results
@@ -78,7 +78,7 @@ def test_translated_instructions_do_what_the_guide_says(target: str, machine_of:
 @pytest.mark.parametrize("target", EACH)
 def test_interpreted_instructions_do_what_the_guide_says(target: str) -> None:
     known, wrong, lacking = rows_of(target), dict[str, list[str]](), set[str]()
-    alu: list[Row] = [row for row in (*SCALAR, *VECTOR, *FLOAT, *COMPARISONS, *DUAL) if row in known]
+    alu: list[InstructionRow] = [row for row in (*SCALAR, *VECTOR, *FLOAT, *COMPARISONS, *DUAL) if row in known]
     for row in alu:
         try:
             if said := interpreted(target, row):

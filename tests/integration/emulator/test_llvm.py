@@ -15,7 +15,7 @@ from stackbuild.emulator.code_objects import code_object_for
 from stackbuild.emulator.decoder import decode
 from stackbuild.emulator.encodings import FAMILIES, target_tables
 from stackbuild.emulator.listing import text_of
-from support.kernels import EVERY_TARGET, Stack, every_target_stack, small_stack
+from support.kernels import EVERY_TARGET, KernelStack, every_target_stack, small_stack
 from support.llvm import DECODED, comparable, disassembled, machine_code, objdump
 
 TARGETS = [target for target in EVERY_TARGET if target in FAMILIES]
@@ -51,7 +51,7 @@ def test_the_only_target_without_tables_is_rdna2() -> None:
 @pytest.mark.sandbox
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("stack", [small_stack, every_target_stack])
-def test_every_instruction_is_decoded_as_llvm_does(stack: type[Stack], tmp_path: Path) -> None:
+def test_every_instruction_is_decoded_as_llvm_does(stack: type[KernelStack], tmp_path: Path) -> None:
     """Equal words are compared once: about 90,000 of the 380,000 instructions of a target."""
     made = stack()
     library = made.built("amd") / "stackbuild_kernels" / "libstackbuild_kernels_hip.so"

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("tinygrad")
 
 from stackbuild.emulator import translate as translation
-from support.emulator_executor import ExecutionError, Executor, Launch, executor_library
+from support.emulator_executor import ExecutionError, Executor, LaunchSize, executor_library
 from support.one_kernel_object import code_object
 from support.sanitizer_defects import DEFECTS
 
@@ -42,7 +42,7 @@ def test_each_work_item_runs_once(
     count: Executor, grid: Size, workgroup: Size, items: Size, work_items: int, waves: int
 ) -> None:
     memory = (ctypes.c_uint32 * 128)()
-    launch = Launch(grid, workgroup, threads=1, items=items)
+    launch = LaunchSize(grid, workgroup, threads=1, items=items)
     counters = count.dispatch("count", launch, struct.pack("<Q", ctypes.addressof(memory)))
     assert memory[1] == work_items and counters["waves"] == waves
 
@@ -50,4 +50,4 @@ def test_each_work_item_runs_once(
 @pytest.mark.parametrize("items", [(64, 1, 1), (129, 1, 1)])
 def test_items_that_are_not_those_of_the_grid_are_refused(count: Executor, items: Size) -> None:
     with pytest.raises(ExecutionError, match="work-items"):
-        count.dispatch("count", Launch((2, 1, 1), (64, 1, 1), items=items), struct.pack("<Q", 0))
+        count.dispatch("count", LaunchSize((2, 1, 1), (64, 1, 1), items=items), struct.pack("<Q", 0))

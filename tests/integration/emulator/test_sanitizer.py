@@ -11,9 +11,9 @@ import pytest
 pytest.importorskip("tinygrad")
 
 from stackbuild.emulator import translate as translation
-from support.emulator_executor import ExecutionError, Executor, Launch, executor_library
+from support.emulator_executor import ExecutionError, Executor, LaunchSize, executor_library
 from support.one_kernel_object import code_object
-from support.sanitizer_defects import DEFECTS, Defect
+from support.sanitizer_defects import DEFECTS, SeededDefect
 
 ALSO = {"no barrier between a write and a read": {"uninitialised"}}
 """What a defect is besides its kind: the wave that runs first reads what the other has not yet written."""
@@ -24,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("sanitizer")
 
 
-def findings(defect: Defect, text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+def findings(defect: SeededDefect, text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """The kinds that a run of the kernel reports."""
     monkeypatch.setattr(translation, "load", lambda data: code_object(defect, text, "made"))
     unique = f"{defect} {text}".encode()
@@ -32,7 +32,7 @@ def findings(defect: Defect, text: str, folder: Path, monkeypatch: pytest.Monkey
     memory = (ctypes.c_uint8 * 512)()
     start = ctypes.addressof(memory)
     kinds = set[str]()
-    launch = Launch((1, 1, 1), (defect.items, 1, 1), seed=3, threads=1, budget=1000)
+    launch = LaunchSize((1, 1, 1), (defect.items, 1, 1), seed=3, threads=1, budget=1000)
     try:
         Executor(out, executor_library(folder)).dispatch(
             "made",
@@ -47,7 +47,7 @@ def findings(defect: Defect, text: str, folder: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.name)
-def test_a_defect_is_found_by_its_kind(defect: Defect, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_defect_is_found_by_its_kind(defect: SeededDefect, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = findings(defect, defect.wrong, folder, monkeypatch)
     assert found - ALSO.get(defect.name, set()) == {defect.kind}
     right = defect._replace(flushes=False)

@@ -140,7 +140,7 @@ class Leaky:
 
         import numpy as np
 
-        from support.emulator_executor import ExecutionError, Executor, Launch, executor_library
+        from support.emulator_executor import ExecutionError, Executor, LaunchSize, executor_library
 
         name = next(kernel.name for kernel in load(data).kernels if "IfLi4E" in kernel.name)
         out = translate(data, "gfx1100", self.folder, sanitize=True, counters=True, kernels=[name])
@@ -152,7 +152,7 @@ class Leaky:
         executor = Executor(out, executor_library(self.folder))
         try:
             counts = executor.dispatch(
-                name, Launch((2, 1, 1), (256, 1, 1), seed=5), given, ranges, lambda f: kinds.add(f.kind_name)
+                name, LaunchSize((2, 1, 1), (256, 1, 1), seed=5), given, ranges, lambda f: kinds.add(f.kind_name)
             )
         except ExecutionError:
             return kinds, False
@@ -200,25 +200,25 @@ def test_a_kernel_without_an_end_is_found(leaky: Leaky) -> None:
 
 
 def test_an_endless_kernel_is_ended(leaky: Leaky) -> None:
-    from support.emulator_executor import ExecutionError, Executor, Launch, executor_library
+    from support.emulator_executor import ExecutionError, Executor, LaunchSize, executor_library
 
     data = leaky.replaced("s_endpgm", bytes.fromhex("ffffa0bf"))  # s_branch to itself
     name = next(kernel.name for kernel in load(data).kernels if "IfLi4E" in kernel.name)
     out = translate(data, "gfx1100", leaky.folder, sanitize=False, counters=False, kernels=[name])
     with pytest.raises(ExecutionError, match="time limit"):
         Executor(out, executor_library(leaky.folder)).dispatch(
-            name, Launch((1, 1, 1), (32, 1, 1), budget=1000), bytes(28)
+            name, LaunchSize((1, 1, 1), (32, 1, 1), budget=1000), bytes(28)
         )
 
 
 def test_a_fault_is_an_error_and_ends_no_process(leaky: Leaky) -> None:
     import struct
 
-    from support.emulator_executor import ExecutionError, Executor, Launch, executor_library
+    from support.emulator_executor import ExecutionError, Executor, LaunchSize, executor_library
 
     name = next(kernel.name for kernel in load(leaky.data).kernels if "IfLi4E" in kernel.name)
     out = translate(leaky.data, "gfx1100", leaky.folder, sanitize=False, counters=False, kernels=[name])
     with pytest.raises(ExecutionError, match="no memory at 0x10"):
         Executor(out, executor_library(leaky.folder)).dispatch(
-            name, Launch((1, 1, 1), (256, 1, 1)), struct.pack("<QQqf", 16, 16, 1, 0.5)
+            name, LaunchSize((1, 1, 1), (256, 1, 1)), struct.pack("<QQqf", 16, 16, 1, 0.5)
         )

@@ -10,7 +10,7 @@ from types import FrameType
 
 import pytest
 
-from support.kernels import Stack, small_stack
+from support.kernels import KernelStack, small_stack
 
 pytest.importorskip("onnxruntime")
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # what is imported from the store's trees stays as it was built
@@ -32,23 +32,23 @@ def ended_in_order() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def stack() -> Stack:
+def stack() -> KernelStack:
     return small_stack()
 
 
 @pytest.fixture(scope="session")
-def cpu(stack: Stack) -> Path:
+def cpu(stack: KernelStack) -> Path:
     """The custom-op library for the CPU."""
     return stack.built("cpu") / "stackbuild_kernels" / "libstackbuild_kernels.so"
 
 
 @pytest.fixture(scope="session")
-def cpu_ep(stack: Stack) -> Path:
+def cpu_ep(stack: KernelStack) -> Path:
     """A folder with the provider's package without a device library, and in `checks` the CPU test platform."""
     return stack.built("cpu-ep")
 
 
 @pytest.fixture(scope="session")
-def amd(stack: Stack) -> Path:
+def amd(stack: KernelStack) -> Path:
     """The package `stackbuild_kernels` for four AMD targets."""
     return stack.built("amd") / "stackbuild_kernels"

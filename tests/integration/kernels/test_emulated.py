@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from support.kernels import EMULATED_OBJECTS, KERNELS, Stack, run
+from support.kernels import EMULATED_OBJECTS, KERNELS, KernelStack, run
 
 EMULATION = Path(__file__).parents[2] / "emulation"
 pytestmark = [
@@ -361,7 +361,7 @@ def devices_are_offered_one_by_one(library: Path) -> None:
 @pytest.mark.sandbox
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("target", ["gfx90a", "gfx1100"])
-def test_the_provider_on_emulated_waves(target: str, stack: Stack, tmp_path: Path) -> None:
+def test_the_provider_on_emulated_waves(target: str, stack: KernelStack, tmp_path: Path) -> None:
     """In the installed onnxruntime, its hipBLAS by loops. Not several threads: the emulation has one stream."""
     headers = stack.built("source.headers") / "usr" / "include" / "onnxruntime"
     run(sys.executable, EMULATION / "build.py", KERNELS, target, tmp_path / "ep", "--provider", headers, "--objects", EMULATED_OBJECTS)

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from support.kernels import KERNELS, Stack, run
+from support.kernels import KERNELS, KernelStack, run
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 CORE = KERNELS / "ep" / "core"
 
 
 @pytest.fixture(scope="module")
-def compiler(stack: Stack) -> list[str]:
+def compiler(stack: KernelStack) -> list[str]:
     headers = stack.built("source.headers") / "usr" / "include" / "onnxruntime"
     return ["g++", "-std=c++17", "-DRK_CPU=0", *(f"-I{folder}" for folder in (KERNELS / "ep", KERNELS, headers))]
 

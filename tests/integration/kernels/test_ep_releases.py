@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.kernels import KERNELS, Stack, run
+from support.kernels import KERNELS, KernelStack, run
 
 EMULATION = Path(__file__).parents[2] / "emulation"
 RELEASES = ("1.24.1", "1.25.1", "1.26.0", "1.28.0", "1.29.0", "1.30.0", "1.31.1", "1.32.0")
@@ -51,7 +51,7 @@ print("ran")
 
 
 @pytest.fixture(scope="module")
-def library(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def library(stack: KernelStack, tmp_path_factory: pytest.TempPathFactory) -> Path:
     headers = stack.built("source.headers") / "usr" / "include" / "onnxruntime"
     out = tmp_path_factory.mktemp("emulated") / "ep"
     run(sys.executable, EMULATION / "build.py", KERNELS, "gfx1100", out, "--provider", headers)

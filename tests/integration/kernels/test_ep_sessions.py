@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.kernels import KERNELS, Stack, run
+from support.kernels import KERNELS, KernelStack, run
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(1500)]
 PRELUDE = """
@@ -183,7 +183,7 @@ check(ort.InferenceSession(file, settings)); print("whole")
     assert "whole" in script(library, body)
 
 
-def test_the_gate_takes_newer_major_releases_and_one_runtime(stack: Stack, tmp_path: Path) -> None:
+def test_the_gate_takes_newer_major_releases_and_one_runtime(stack: KernelStack, tmp_path: Path) -> None:
     headers = stack.built("source.headers") / "usr" / "include" / "onnxruntime"
     includes = [f"-I{folder}" for folder in (KERNELS / "ep", KERNELS, headers)]
     program = tmp_path / "gate"

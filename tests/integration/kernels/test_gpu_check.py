@@ -312,7 +312,7 @@ def test_another_library_is_exit_2(library: Path, tmp_path: Path) -> None:
 
 
 def test_a_bare_name_is_a_file_here(library: Path) -> None:
-    asks = "import sys, pathlib; sys.path.insert(0, sys.argv[1]); from tools import device; print(device.Device(pathlib.Path(sys.argv[2])).count())"
+    asks = "import sys, pathlib; sys.path.insert(0, sys.argv[1]); from tools import device; print(device.GpuDevice(pathlib.Path(sys.argv[2])).count())"
     command = [sys.executable, "-c", asks, str(KERNELS), library.name]
     done = subprocess.run(command, cwd=library.parent, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from support.kernels import KERNELS, Stack, run
+from support.kernels import KERNELS, KernelStack, run
 
 ALL_TARGETS = "[gfx90a, gfx942, gfx950, gfx1030, gfx1100, gfx1151, gfx1200, gfx1201]"
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(1500)]
@@ -127,7 +127,7 @@ def test_every_target_compiles_with_the_newest_compiler_in_debian(tmp_path: Path
     text, found = re.subn(r"(?m)^rocm: .*\n", "", text)
     assert found == 1
     (tmp_path / "sid.yaml").write_text(text)
-    stack = Stack("sid.yaml", tmp_path, tmp_path / "store")
+    stack = KernelStack("sid.yaml", tmp_path, tmp_path / "store")
     stack.run("lock")
     libraries = (
         stack.built("kernels") / "stackbuild_kernels" / "libstackbuild_kernels_hip.so",

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from support.kernels import EMULATED_OBJECTS, KERNELS, Stack, run
+from support.kernels import EMULATED_OBJECTS, KERNELS, KernelStack, run
 
 HERE = Path(__file__).parent / "rocm_like"
 EMULATION = Path(__file__).parents[2] / "emulation"
@@ -34,7 +34,7 @@ def test_workspaces_are_shared_by_nothing_in_flight(tmp_path: Path, sanitizer: s
 
 
 @pytest.mark.sandbox
-def test_calls_in_flight_have_workspaces_of_their_own(stack: Stack, cpu: Path, tmp_path: Path) -> None:
+def test_calls_in_flight_have_workspaces_of_their_own(stack: KernelStack, cpu: Path, tmp_path: Path) -> None:
     """Two streams at once, another device, growth in flight, no memory left: wrong answers with an allocator that knows no streams."""
     headers = stack.built("source.headers") / "usr" / "include" / "onnxruntime"
     assert (headers / "onnxruntime_c_api.h").is_file()
@@ -82,7 +82,7 @@ def assert_right(done: subprocess.CompletedProcess[str]) -> None:
 
 
 @pytest.mark.sandbox
-def test_the_route_on_emulated_waves(stack: Stack, waves: Path, tmp_path: Path) -> None:
+def test_the_route_on_emulated_waves(stack: KernelStack, waves: Path, tmp_path: Path) -> None:
     """Where the device's memory is the host's, the CPU provider can be the one whose tensors are on the device: every operator then
     goes the way it goes with ROCm's, past, masks and bias included. (Conv and its workspaces: the test above.)"""
     headers = stack.built("source.headers") / "usr" / "include" / "onnxruntime"

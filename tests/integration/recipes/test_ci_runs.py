@@ -15,12 +15,12 @@ from stackbuild.pipeline.ci_render import PipelineRequest, pipeline
 from stackbuild.publishing.signing import load_trusted_keys
 from stackbuild.publishing.verify_release import Trust, verify_release
 from stackbuild.recipe.load import load
-from support.ci_runner import Event, Machine, run_github, run_gitlab
+from support.ci_runner import PipelineTrigger, JobMachine, run_github, run_gitlab
 from support.wheels import new_key, put_statements, small_wheel
 
 ROOT = Path(__file__).parents[3]
 FROM = "tools/stackbuild-1.0-py3-none-any.whl"
-TAG, MAIN = Event("refs/tags/v1.0"), Event("refs/heads/main")
+TAG, MAIN = PipelineTrigger("refs/tags/v1.0"), PipelineTrigger("refs/heads/main")
 needs_jq = pytest.mark.skipif(not shutil.which("jq"), reason="not installed: jq")
 
 
@@ -31,26 +31,26 @@ def workflow(provider: str = "github", **more: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Machine:
+def machine(tmp_path: Path) -> JobMachine:
     wheel = small_wheel(tmp_path / "built", name="demo-pkg")
     put_statements(wheel)
-    return Machine(tmp_path / "ci", wheel.parent, ROOT)
+    return JobMachine(tmp_path / "ci", wheel.parent, ROOT)
 
 
-def log(machine: Machine) -> str:
+def log(machine: JobMachine) -> str:
     return (machine.folder / "log").read_text()
 
 
-def private_keys(machine: Machine) -> list[Path]:
+def private_keys(machine: JobMachine) -> list[Path]:
     """Files with a key in them: none is to stay on a runner."""
     return [p for p in machine.folder.rglob("*") if p.is_file() and "PRIVATE KEY" in p.read_text("utf-8", "replace")]
 
 
 @needs_jq
-def test_a_tag_is_built_from_scratch_proved_signed_and_published(machine: Machine, tmp_path: Path) -> None:
+def test_a_tag_is_built_from_scratch_proved_signed_and_published(machine: JobMachine, tmp_path: Path) -> None:
     _, public = new_key(tmp_path / "keys")
     secret = (tmp_path / "keys" / "release").read_text().rstrip("\n")
-    event = Event(TAG.ref, secret=secret)
+    event = PipelineTrigger(TAG.ref, secret=secret)
     outcomes = run_github(machine, workflow(attest=True, index_url="https://upload.example.invalid/legacy/"), event)
     upload = outcomes.pop("upload")
     assert set(outcomes.values()) == {"success"}, log(machine)
@@ -71,35 +71,35 @@ def test_a_tag_is_built_from_scratch_proved_signed_and_published(machine: Machin
     assert (machine.artifacts / "logs-debian-13" / "log").exists()
 
 
-def test_a_pull_request_reaches_no_gpu_and_publishes_nothing(machine: Machine) -> None:
-    outcomes = run_github(machine, workflow(), Event("refs/pull/1/merge", "pull_request"))
+def test_a_pull_request_reaches_no_gpu_and_publishes_nothing(machine: JobMachine) -> None:
+    outcomes = run_github(machine, workflow(), PipelineTrigger("refs/pull/1/merge", "pull_request"))
     assert outcomes == {"build": "success", "prove-debian-13-gfx1100": "skipped", "publish": "skipped"}
     assert sum("actions/cache" in line for line in machine.calls["build-0"]) == 2
 
 
-def test_a_skipped_rung_stops_the_release(machine: Machine) -> None:
+def test_a_skipped_rung_stops_the_release(machine: JobMachine) -> None:
     """`verify --require` exits 5 (tests/unit/verification/test_requirement.py); nothing behind it runs."""
-    outcomes = run_github(machine, workflow(), Event(TAG.ref, fails="verify"))
+    outcomes = run_github(machine, workflow(), PipelineTrigger(TAG.ref, fails="verify"))
     assert outcomes == {"build": "success", "prove-debian-13-gfx1100": "failure", "publish": "skipped"}
     assert not any(line.startswith("gate ") for line in machine.calls["prove-debian-13-gfx1100-0"])
 
 
 @needs_jq
-def test_a_failed_publish_leaves_no_key(machine: Machine) -> None:
-    outcomes = run_github(machine, workflow(), Event(TAG.ref, fails="publish", secret="-----BEGIN OPENSSH PRIVATE KEY-----"))
+def test_a_failed_publish_leaves_no_key(machine: JobMachine) -> None:
+    outcomes = run_github(machine, workflow(), PipelineTrigger(TAG.ref, fails="publish", secret="-----BEGIN OPENSSH PRIVATE KEY-----"))
     assert outcomes["publish"] == "failure" and private_keys(machine) == []
     assert any("publish release/demo_pkg" in line and "--sign" in line for line in machine.calls["publish-0"])
 
 
-def test_a_build_that_failed_keeps_its_logs_and_its_cache(machine: Machine) -> None:
-    outcomes = run_github(machine, workflow(), Event(MAIN.ref, fails="recipe"))
+def test_a_build_that_failed_keeps_its_logs_and_its_cache(machine: JobMachine) -> None:
+    outcomes = run_github(machine, workflow(), PipelineTrigger(MAIN.ref, fails="recipe"))
     assert outcomes["build"] == "failure"
     calls = machine.calls["build-0"]
     assert any("actions/cache/save" in line for line in calls) and any(line.startswith("report last") for line in calls)
 
 
 @needs_jq
-def test_the_next_release_joins_the_index_of_the_last_tag_and_of_nobody_else(machine: Machine, tmp_path: Path) -> None:
+def test_the_next_release_joins_the_index_of_the_last_tag_and_of_nobody_else(machine: JobMachine, tmp_path: Path) -> None:
     """A fork's pull request can upload an artifact of any name, and its branch can be called v9."""
     assert run_github(machine, workflow(), TAG)["publish"] == "success", log(machine)
     for run, source in (("7", machine.artifacts / "index" / "index.tar"), ("8", tmp_path / "evil.tar")):
@@ -128,7 +128,7 @@ def test_the_next_release_joins_the_index_of_the_last_tag_and_of_nobody_else(mac
     shutil.rmtree(machine.artifacts / "wheels-debian-13")
     shutil.rmtree(machine.folder / "work")
     shutil.rmtree(machine.folder / "home")
-    assert run_github(machine, workflow(), Event("refs/tags/v2.0"))["publish"] == "success", log(machine)
+    assert run_github(machine, workflow(), PipelineTrigger("refs/tags/v2.0"))["publish"] == "success", log(machine)
     assert "gh run download 7 --repo acme/wheels --name index" in machine.calls["publish-0"]
     with tarfile.open(machine.artifacts / "index" / "index.tar") as archive:
         names = archive.getnames()
@@ -136,11 +136,11 @@ def test_the_next_release_joins_the_index_of_the_last_tag_and_of_nobody_else(mac
 
 
 @needs_jq
-def test_a_runner_that_remembers_nothing_refuses_what_the_owner_knows_to_be_old(machine: Machine, tmp_path: Path) -> None:
+def test_a_runner_that_remembers_nothing_refuses_what_the_owner_knows_to_be_old(machine: JobMachine, tmp_path: Path) -> None:
     """The index of the last release is gone, or an older one stands in its place: the variable says which number there was."""
     new_key(tmp_path / "keys")
     secret = (tmp_path / "keys" / "release").read_text().rstrip("\n")
-    assert run_github(machine, workflow(), Event(TAG.ref, secret=secret))["publish"] == "success", log(machine)
+    assert run_github(machine, workflow(), PipelineTrigger(TAG.ref, secret=secret))["publish"] == "success", log(machine)
     assert "index number 1" in log(machine) and "\n::notice title=Older states are not seen::" in log(machine)
     (machine.artifacts / "run-7").mkdir()
     shutil.copyfile(machine.artifacts / "index" / "index.tar", machine.artifacts / "run-7" / "index.tar")
@@ -152,7 +152,7 @@ def test_a_runner_that_remembers_nothing_refuses_what_the_owner_knows_to_be_old(
         for folder in (machine.folder / "work", machine.folder / "home", machine.artifacts / "wheels-debian-13"):
             shutil.rmtree(folder)
         (machine.folder / "log").unlink()
-        outcome = run_github(machine, workflow(), Event("refs/tags/v2.0", secret=secret, at_least=at_least))["publish"]
+        outcome = run_github(machine, workflow(), PipelineTrigger("refs/tags/v2.0", secret=secret, at_least=at_least))["publish"]
         outcomes.append((outcome, log(machine)))
     assert [outcome for outcome, _ in outcomes] == ["failure", "failure", "success"]
     assert "a signed index with number 1 or above is expected, and what lies there is not signed" in outcomes[0][1]
@@ -161,16 +161,16 @@ def test_a_runner_that_remembers_nothing_refuses_what_the_owner_knows_to_be_old(
 
 
 @needs_jq
-def test_a_failed_question_for_the_last_index_stops_the_release(machine: Machine) -> None:
+def test_a_failed_question_for_the_last_index_stops_the_release(machine: JobMachine) -> None:
     """Else the next index would begin without the older versions."""
     (machine.artifacts / "list.json").write_text("HTTP 502")
     outcomes = run_github(machine, workflow(), TAG)
     assert outcomes["publish"] == "failure" and "publish" not in {line.split()[0] for line in machine.calls["publish-0"]}
 
 
-def test_gitlab_a_tag_is_built_proved_signed_and_published(machine: Machine, tmp_path: Path) -> None:
+def test_gitlab_a_tag_is_built_proved_signed_and_published(machine: JobMachine, tmp_path: Path) -> None:
     _, public = new_key(tmp_path / "keys")
-    event = Event(TAG.ref, secret=(tmp_path / "keys" / "release").read_text())
+    event = PipelineTrigger(TAG.ref, secret=(tmp_path / "keys" / "release").read_text())
     outcomes = run_gitlab(machine, workflow("gitlab"), event)
     assert set(outcomes.values()) == {"success"} and len(outcomes) == 3, log(machine)
     assert any("--from-scratch" in line for line in machine.calls["build-0"])
@@ -179,6 +179,6 @@ def test_gitlab_a_tag_is_built_proved_signed_and_published(machine: Machine, tmp
     assert "first-release.txt" in {p.name for p in (machine.artifacts / "gitlab").iterdir()}
 
 
-def test_gitlab_a_skipped_rung_stops_the_release(machine: Machine) -> None:
-    outcomes = run_gitlab(machine, workflow("gitlab"), Event(TAG.ref, fails="verify"))
+def test_gitlab_a_skipped_rung_stops_the_release(machine: JobMachine) -> None:
+    outcomes = run_gitlab(machine, workflow("gitlab"), PipelineTrigger(TAG.ref, fails="verify"))
     assert outcomes == {"build": "success", "prove-debian-13-gfx1100": "failure", "publish": "skipped"}

@@ -14,7 +14,7 @@ from stackbuild.model.findings import Rung, Status, Verification
 from stackbuild.verification import VerifyOptions, verify
 from stackbuild.verification.rungs import importing
 from stackbuild.verification.workspace import workspace
-from support.binaries import Parts, record, zipped
+from support.binaries import WheelParts, record, zipped
 
 pytestmark = [
     pytest.mark.sandbox,
@@ -31,7 +31,7 @@ def wheel(
     source, made = folder / "forge.c", folder / "libforge.so"
     source.write_text(c)
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", made, source, *FLAGS, *flags], check=True)
-    parts = Parts(
+    parts = WheelParts(
         name="forge", version="1.0", tag=tag or "py3-none-linux_x86_64", body="A library.\n",
         metadata=f"Description-Content-Type: text/plain\n{metadata}", files={"forge/__init__.py": init.encode(), "forge/libforge.so": made.read_bytes()},
         without=("onnxruntime_ep_forge/__init__.py", "libonnxruntime_ep_forge.so"),
@@ -340,7 +340,7 @@ def test_a_wheel_that_takes_onnxruntimes_place(tmp_path: Path, files: dict[str, 
     source, made = tmp_path / "forge.c", tmp_path / "libforge.so"
     source.write_text(PLUGIN_C)
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", made, source, *FLAGS], check=True)
-    parts = Parts(
+    parts = WheelParts(
         name="forge", version="1.0", tag="py3-none-linux_x86_64", metadata="Description-Content-Type: text/plain\n",
         files={"forge/__init__.py": b"", "forge/libforge.so": made.read_bytes(), **files},
         without=("onnxruntime_ep_forge/__init__.py", "libonnxruntime_ep_forge.so"),

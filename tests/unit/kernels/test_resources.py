@@ -53,11 +53,11 @@ USE = {"symbol": "conv_gemm", "target": "gfx942", "wave": 64, "vgprs": 168, "spi
     ],
 )
 def test_one_kernel_against_its_budget(resources: ModuleType, changed: dict[str, object], says: str | None) -> None:
-    trouble = resources.Use(**{**USE, "dynamic_stack": False, **changed}).trouble()
+    trouble = resources.ResourceUse(**{**USE, "dynamic_stack": False, **changed}).trouble()
     assert (trouble is None) if says is None else says in trouble
 
 
 def test_a_target_that_is_asked_for_and_missing_is_named(resources: ModuleType) -> None:
-    one = resources.Use(**USE, dynamic_stack=False)
+    one = resources.ResourceUse(**USE, dynamic_stack=False)
     assert resources.lacking([one], ["gfx942"]) == []
     assert resources.lacking([one], ["gfx942", "gfx1100"]) == ["no kernel for gfx1100"]

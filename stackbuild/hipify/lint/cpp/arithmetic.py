@@ -64,7 +64,7 @@ def parse(text: str) -> Expression | None:
     tokens = _tokens(text)
     if not tokens:
         return None
-    reader = _Parser(tokens)
+    reader = _ExpressionParser(tokens)
     try:
         node = reader.comma()
     except (IndexError, NoValue):
@@ -72,7 +72,7 @@ def parse(text: str) -> Expression | None:
     return node if reader.at == len(tokens) else None
 
 
-class _Parser:
+class _ExpressionParser:
     """Reads tokens by C's precedence. Raises IndexError and NoValue on text that is not an expression."""
 
     def __init__(self, tokens: list[Token]) -> None:

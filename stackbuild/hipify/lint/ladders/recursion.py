@@ -31,7 +31,7 @@ _TERNARY = re.compile(r"return\b([^?;]*)\?")
 
 
 @dataclass(frozen=True)
-class _Calls:
+class _RecursiveCalls:
     """A function's calls of itself and its uses, by the texts of one argument: the parameter that its step depends on."""
 
     function: Function
@@ -67,7 +67,7 @@ def ladders(view: View, calls: Iterable[Shuffle]) -> Iterator[Ladder | UntracedL
 
 
 def _ladders(
-    view: View, scope: Scope, call: Shuffle, calls: _Calls, step: str, width: str
+    view: View, scope: Scope, call: Shuffle, calls: _RecursiveCalls, step: str, width: str
 ) -> Iterator[Ladder | UntracedLoop]:
     try:
         body, _ = Statements(view.code, calls.function.end + 1).block(calls.function.start, 0)
@@ -88,7 +88,9 @@ def _ladders(
             continue
         try:
             visits = [
-                _Run(view.code, call, calls, tree, body).visits(start, {**known, **dict.fromkeys(unknown, number)})
+                _RecursionTrace(view.code, call, calls, tree, body).visits(
+                    start, {**known, **dict.fromkeys(unknown, number)}
+                )
                 for number in LANES
             ]
         except (UntraceableLoop, NoValue):
@@ -103,10 +105,12 @@ def _scales(steps: tuple[int, ...]) -> bool:
     return all(a == 2 * b or b == 2 * a for a, b in pairwise(steps))
 
 
-class _Run:
+class _RecursionTrace:
     """One function from call to call: the step of its shuffle, and what it calls itself with."""
 
-    def __init__(self, code: str, call: Shuffle, calls: _Calls, step: arithmetic.Expression, body: Statement) -> None:
+    def __init__(
+        self, code: str, call: Shuffle, calls: _RecursiveCalls, step: arithmetic.Expression, body: Statement
+    ) -> None:
         self.code, self.call, self.found, self.step, self.body = code, call, calls, step, body
         self.noted: list[int] = []
         self.next: int | None = None
@@ -178,7 +182,7 @@ def _stands_on(view: View, function: Function, step: str) -> frozenset[str]:
     return names.union(*(arithmetic.names(text) or frozenset() for text in values))
 
 
-def _calls(view: View, function: Function, names: frozenset[str]) -> _Calls | None:
+def _calls(view: View, function: Function, names: frozenset[str]) -> _RecursiveCalls | None:
     """How a function calls itself with another value for a name that its step depends on; None if it does not."""
     lists = (
         [(function.owner, function.outer, True)] if function.owner else [(function.name, function.parameters, False)]
@@ -203,7 +207,7 @@ def _calls(view: View, function: Function, names: frozenset[str]) -> _Calls | No
             defined = {at for at, _ in outside if _is_definition(view.code, at)}
             ends = {int(text) for at, text in outside if at in defined and text.isdigit()}
             starts = dict.fromkeys(text for at, text in outside if at not in defined and text and text != parameter)
-            return _Calls(function, parameter, tuple(again), tuple(starts), frozenset(ends))
+            return _RecursiveCalls(function, parameter, tuple(again), tuple(starts), frozenset(ends))
     return None
 
 

@@ -21,7 +21,7 @@ _WITHOUT_ONE = 4
 
 
 @dataclass(frozen=True)
-class _Rung:
+class _UnrolledShuffle:
     """One shuffle by a number: where, by how much, with what width, and what it has in common with others of a ladder."""
 
     at: int
@@ -38,9 +38,9 @@ def ladders(view: View, calls: Iterable[Shuffle]) -> Iterator[Ladder]:
     Those of one value come first; then, of what is left, those whose value has another name at each step.
     """
     rungs = list(_rungs(view, calls))
-    runs: list[list[_Rung]] = []
+    runs: list[list[_UnrolledShuffle]] = []
     for alike in (None, 1):
-        rows: dict[tuple[str, ...], list[_Rung]] = {}
+        rows: dict[tuple[str, ...], list[_UnrolledShuffle]] = {}
         for rung in rungs:
             rows.setdefault(rung.alike[:alike], []).append(rung)
         of_width = [run for row in rows.values() for run in _runs(view.code, row) if _is_ladder(run)]
@@ -54,7 +54,7 @@ def ladders(view: View, calls: Iterable[Shuffle]) -> Iterator[Ladder]:
         )
 
 
-def _is_ladder(run: list[_Rung]) -> bool:
+def _is_ladder(run: list[_UnrolledShuffle]) -> bool:
     """Whether a row of steps is meant to reach all lanes: down to 1, or four that halve from 16 or more on."""
     offsets = [rung.offset for rung in run]
     if min(offsets) == 1:
@@ -62,7 +62,7 @@ def _is_ladder(run: list[_Rung]) -> bool:
     return len(run) >= _WITHOUT_ONE and min(offsets) == 2 and max(offsets) >= 16
 
 
-def _rungs(view: View, calls: Iterable[Shuffle]) -> Iterator[_Rung]:
+def _rungs(view: View, calls: Iterable[Shuffle]) -> Iterator[_UnrolledShuffle]:
     scope = scope_of(view)
     for call in calls:
         if call.mode == "index" and not call.name.startswith("__shfl"):
@@ -76,7 +76,7 @@ def _rungs(view: View, calls: Iterable[Shuffle]) -> Iterator[_Rung]:
             rest = call.arguments[place + 1 : place + 2]
             width = _value(scope, rest[0]) if rest else 0
             others = (call.name, *call.arguments[:place], *call.arguments[place + 1 :])
-            yield _Rung(call.at, offset, width or 0, others, call.mode, call.member)
+            yield _UnrolledShuffle(call.at, offset, width or 0, others, call.mode, call.member)
             break
 
 
@@ -94,7 +94,7 @@ def _is_power(number: int) -> bool:
     return 0 < number <= 64 and number & (number - 1) == 0
 
 
-def _runs(code: str, row: list[_Rung]) -> Iterator[list[_Rung]]:
+def _runs(code: str, row: list[_UnrolledShuffle]) -> Iterator[list[_UnrolledShuffle]]:
     """The parts of a row of shuffles that go one way without a brace between. The same step twice is one."""
     run = row[:1]
     for before, after in pairwise(row):

@@ -20,7 +20,7 @@ from support.binaries import (
     GOOD,
     MACH,
     TARGETS,
-    Parts,
+    WheelParts,
     bundle,
     ccob,
     code_object,
@@ -759,7 +759,7 @@ def test_defects_are_not_caught_by_chance(tmp_path: Path) -> None:
 
 def test_forged_targets_are_known() -> None:
     assert set(TARGETS) <= set(MACH) and struct.calcsize("<QQQ") == 24
-    assert isinstance(GOOD, Parts)
+    assert isinstance(GOOD, WheelParts)
 
 
 @pytest.mark.parametrize(

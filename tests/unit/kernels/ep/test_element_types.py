@@ -21,14 +21,14 @@ def types(checks: Callable[[str], ModuleType]) -> ModuleType:
 
 def test_a_type_variable_that_a_kernel_says_nothing_of_is_told(types: ModuleType) -> None:
     """ONNX Runtime's own LayerNormalization gives scale and result a type of their own."""
-    entry = types.Entry("LayerNormalization", "", 1, 16, {"T": FLOATS, "U": [1]})
+    entry = types.KernelEntry("LayerNormalization", "", 1, 16, {"T": FLOATS, "U": [1]})
     (schema,) = types.schemas(entry)
     assert types.unnamed_types(entry, schema) == ["V"]
     assert schema.opset == 16
 
 
 def test_every_combination_of_types_is_tried(types: ModuleType) -> None:
-    entry = types.Entry("Attention", "", 23, 24, {"T1": FLOATS, "T2": FLOATS, "U": [*FLOATS, 9]})
+    entry = types.KernelEntry("Attention", "", 23, 24, {"T1": FLOATS, "T2": FLOATS, "U": [*FLOATS, 9]})
     for schema in types.schemas(entry):
         tried = types.combinations(entry, schema)
         assert len(tried) == 12
@@ -36,7 +36,7 @@ def test_every_combination_of_types_is_tried(types: ModuleType) -> None:
 
 
 def test_versions_that_no_model_can_have_are_left_out(types: ModuleType) -> None:
-    entry = types.Entry("Cast", "", 1, 25, {"T1": [1], "T2": [1]})
+    entry = types.KernelEntry("Cast", "", 1, 25, {"T1": [1], "T2": [1]})
     versions = [s.version for s in types.schemas(entry)]
     assert 1 not in versions
     assert versions[0] == 6

@@ -149,7 +149,7 @@ def measured(
     """What the stage "time" finds wrong with one shape."""
     from tools import shapes, stage, timing
 
-    def make(dtype: str, launcher: object) -> timing.Problem:
+    def make(dtype: str, launcher: object) -> timing.TimedProblem:
         output = np.zeros(1000, dtype.removeprefix("torch."))
 
         def library() -> Tensor:
@@ -158,7 +158,7 @@ def measured(
             return Tensor(answer)
 
         launches = (recorded(lambda: ours(output)), library, recorded(lambda: naive(output)))
-        return timing.Problem(*launches, Tensor(output), lambda: Tensor(WANTED), 1.0, 1.0, [])
+        return timing.TimedProblem(*launches, Tensor(output), lambda: Tensor(WANTED), 1.0, 1.0, [])
 
     monkeypatch.setattr(shapes, "SHAPES", [timing.TimedShape("LeakyRelu", "a shape", make)])
     monkeypatch.setattr(shapes, "HALF_ONLY", [])
@@ -215,10 +215,10 @@ def made_of(torch: ModuleType, monkeypatch: pytest.MonkeyPatch, flops: float) ->
     taken: list[list[int]] = [[], []]
     made = iter(range(100))
 
-    def make(dtype: str, launcher: object) -> timing.Problem:
+    def make(dtype: str, launcher: object) -> timing.TimedProblem:
         number = next(made)
         ours, library = (functools.partial(of.append, number) for of in taken)
-        return timing.Problem(ours, library, None, Tensor(np.zeros(1)), lambda: None, 300.0, flops, [])
+        return timing.TimedProblem(ours, library, None, Tensor(np.zeros(1)), lambda: None, 300.0, flops, [])
 
     timing.run(torch, timing.TimedShape("LeakyRelu", "a shape", make), "torch.float32", None)  # type: ignore[arg-type]
     return [of[1:] for of in taken]  # the first is for the answer

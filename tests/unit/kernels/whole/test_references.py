@@ -131,10 +131,10 @@ def test_device_parameters_of_every_case_can_be_made() -> None:
 
 def test_the_results_table_has_a_row_per_measurement() -> None:
     from tools import report
-    from tools.timing import Error, Row
+    from tools.timing import Error, TimingRow
 
     none = {"ours": Error(0.0, 0.0), "torch": Error(0.0, 0.0)}
-    row = Row("LeakyRelu", "1", "float32", 4e9, 0.0, {"ours": [1.0, 1.1, 1.2], "torch": [2.2] * 3}, none)
+    row = TimingRow("LeakyRelu", "1", "float32", 4e9, 0.0, {"ours": [1.0, 1.1, 1.2], "torch": [2.2] * 3}, none)
     timing = {"limits": {"copy": 4e12, "float32": 5e13, "float16": 5e14}, "torch": "x", "cudnn": 1, "rows": [row]}
     line = report.table(timing).splitlines()[-1]
     assert "91% of copy" in line
@@ -149,9 +149,9 @@ def test_the_results_table_has_a_row_per_measurement() -> None:
 )
 def test_a_rate_is_told_by_bytes_too_where_they_are_the_limit(moved: float, multiplied: float, told: str) -> None:
     from tools import report
-    from tools.timing import Error, Row
+    from tools.timing import Error, TimingRow
 
     none = {"ours": Error(0.0, 0.0), "torch": Error(0.0, 0.0)}
-    row = Row("Conv", "1", "float32", moved, multiplied, {"ours": [1.0] * 3, "torch": [1.0] * 3}, none)
+    row = TimingRow("Conv", "1", "float32", moved, multiplied, {"ours": [1.0] * 3, "torch": [1.0] * 3}, none)
     limits = {"copy": 4e12, "float32": 5e13, "float16": 5e14}
     assert told in report.table({"limits": limits, "torch": "x", "cudnn": 1, "rows": [row]})

@@ -14,7 +14,7 @@ import pytest
 
 from stackbuild.remote.faults import RemoteFault
 from stackbuild.remote.files import ExportFolder
-from stackbuild.remote.protocol import Count
+from stackbuild.remote.protocol import ByteCounter
 from stackbuild.remote.pull import Puller, TrustedRemote
 from stackbuild.remote.watch import Patience, Progress, Watch
 from support.fake_build import fast_folder
@@ -43,12 +43,12 @@ class Tarpit(ExportFolder):
         self.given_up.set()
 
     @contextmanager
-    def blob(self, digest: str, count: Count) -> Iterator[Tarpit.Slow]:  # type: ignore[override]
+    def blob(self, digest: str, count: ByteCounter) -> Iterator[Tarpit.Slow]:  # type: ignore[override]
         with super().blob(digest, lambda size: None) as stored:
             yield Tarpit.Slow(self, stored, count)
 
     class Slow:
-        def __init__(self, remote: Tarpit, stored: object, count: Count) -> None:
+        def __init__(self, remote: Tarpit, stored: object, count: ByteCounter) -> None:
             self.remote, self.stored, self.count = remote, stored, count
 
         def read(self, size: int) -> bytes:

@@ -23,7 +23,7 @@ from stackbuild.publishing.signing import envelope_text
 from stackbuild.remote.files import ExportFolder, blob_place, manifest_place
 from stackbuild.remote.pull import Puller, TrustedRemote
 from stackbuild.remote.records import PAYLOAD_TYPE, RemoteRecord, envelopes_of, listing_of, sign
-from stackbuild.remote.trees import Layer, layer_of, layers_in, listing_in, record_manifest, tree_manifest
+from stackbuild.remote.trees import StoredBlob, layer_of, layers_in, listing_in, record_manifest, tree_manifest
 from stackbuild.store.store import Store
 from stackbuild.store.tree import Entry
 from support.fake_build import fast_folder
@@ -438,8 +438,8 @@ def test_a_manifest_that_is_damaged(
 def test_a_layer_whose_digest_is_a_path(store: Store, remote: ExportFolder) -> None:
     record = record_of(remote)
     _, layers = layers_in(file_of(remote, f"t-{record.tree}").read_bytes())
-    evil = [Layer("../../../etc/passwd", layers[0].size), *layers[1:]]
-    text = Layer(record.tree, record.manifest_size)
+    evil = [StoredBlob("../../../etc/passwd", layers[0].size), *layers[1:]]
+    text = StoredBlob(record.tree, record.manifest_size)
     file_of(remote, f"t-{record.tree}").write_bytes(tree_manifest(text, evil))
     assert "cannot be read" in refused(store, remote)
 

@@ -142,7 +142,7 @@ def test_names_without_an_end_are_not_followed(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(elf, "DESCRIBED", 200_000)
     source = on_disk(tmp_path / "l.so", library(rodata=b"A" * 300_000))
     with pytest.raises(MalformedError, match="more bytes"):
-        elf._File(source, ReadBudget()).read(250_000)
+        elf._SeekableSource(source, ReadBudget()).read(250_000)
 
 
 @pytest.mark.parametrize("names", [(), ("faq.md", "below/index.html")])
