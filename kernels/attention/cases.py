@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 from attention.reference import attention
-from tools.case import AttributeValue, KernelCase, normal
+from tools.case import AttributeValue, OperatorCase, normal
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ def whole(mask: np.ndarray | None, keys: int) -> np.ndarray | None:
     return np.pad(mask, behind, constant_values=False if mask.dtype == np.bool_ else -np.inf)
 
 
-def make(rng: np.random.Generator, s: AttentionShape, dtype: type) -> KernelCase:
+def make(rng: np.random.Generator, s: AttentionShape, dtype: type) -> OperatorCase:
     q = normal(rng, (s.batch, s.heads, s.queries, s.size), dtype)
     k = normal(rng, (s.batch, s.key_heads, s.past + s.keys, s.size), dtype)
     v = normal(rng, (s.batch, s.key_heads, s.past + s.keys, s.value_size), dtype)
@@ -258,7 +258,7 @@ def make(rng: np.random.Generator, s: AttentionShape, dtype: type) -> KernelCase
     # ONNX's evaluator adds an integer mask only where nothing is causal, and has NaN for a score of NaN whose key is excluded.
     if (s.causal and s.mask.startswith("int")) or "excluded" in s.odd:
         opset = 0
-    return KernelCase("Attention", name_of(s), inputs, attributes, answer, opset=opset)
+    return OperatorCase("Attention", name_of(s), inputs, attributes, answer, opset=opset)
 
 
 def _flat_answer(answer: Callable[[], np.ndarray]) -> np.ndarray:
@@ -281,7 +281,7 @@ def any_shape(rng: np.random.Generator) -> AttentionShape:
                  softcap=float(rng.choice([0.0, 3.0])), rank=int(rng.choice([3, 4])))
 
 
-def cases(rng: np.random.Generator, dtype: type) -> Iterator[KernelCase]:
+def cases(rng: np.random.Generator, dtype: type) -> Iterator[OperatorCase]:
     for shape in SHAPES:
         yield make(rng, shape, dtype)
     for _ in range(30):
@@ -328,11 +328,11 @@ DEVICE_SHAPES = [
 ]
 
 
-def device_cases(rng: np.random.Generator, dtype: type) -> Iterator[KernelCase]:
+def device_cases(rng: np.random.Generator, dtype: type) -> Iterator[OperatorCase]:
     for shape in DEVICE_SHAPES:
         yield make(rng, shape, dtype)
 
 
-def bench(rng: np.random.Generator, dtype: type) -> Iterator[KernelCase]:
+def bench(rng: np.random.Generator, dtype: type) -> Iterator[OperatorCase]:
     for shape in BENCH:
         yield make(rng, shape, dtype)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from attention.multi_head_reference import multi_head
-from tools.case import AttributeValue, KernelCase, normal
+from tools.case import AttributeValue, OperatorCase, normal
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def form_inputs(s: MultiHeadShape, q: np.ndarray, k: np.ndarray, v: np.ndarray) 
     return (flat(q), k, v) if s.form == "apart" else (flat(q), flat(k), flat(v))
 
 
-def make(rng: np.random.Generator, s: MultiHeadShape, dtype: type) -> KernelCase:
+def make(rng: np.random.Generator, s: MultiHeadShape, dtype: type) -> OperatorCase:
     q = normal(rng, (s.batch, s.heads, s.queries, s.size), dtype)
     k = normal(rng, (s.batch, s.heads, s.keys, s.size), dtype)
     v = normal(rng, (s.batch, s.heads, s.keys, s.value_size), dtype)
@@ -148,7 +148,7 @@ def make(rng: np.random.Generator, s: MultiHeadShape, dtype: type) -> KernelCase
     expected = multi_head(q, k, v, counts, added, s.scale or 0.0, s.causal, s.past, filter_)
     inputs = {"query": query, "key": key, "value": value, "bias": bias, "key_padding_mask": mask, "attention_bias": added,
               "past_key": past_key, "past_value": past_value}
-    return KernelCase("MultiHeadAttention", name_of(s), inputs, attributes, expected, opset=0)
+    return OperatorCase("MultiHeadAttention", name_of(s), inputs, attributes, expected, opset=0)
 
 
 def name_of(s: MultiHeadShape) -> str:
@@ -173,13 +173,13 @@ def any_shape(rng: np.random.Generator) -> MultiHeadShape:
                  added=str(rng.choice(["", "BN", "1N", "B1", "11"])), causal=causal, past=past)
 
 
-def cases(rng: np.random.Generator, dtype: type) -> Iterator[KernelCase]:
+def cases(rng: np.random.Generator, dtype: type) -> Iterator[OperatorCase]:
     for shape in SHAPES:
         yield make(rng, shape, dtype)
     for _ in range(40):
         yield make(rng, any_shape(rng), dtype)
 
 
-def bench(rng: np.random.Generator, dtype: type) -> Iterator[KernelCase]:
+def bench(rng: np.random.Generator, dtype: type) -> Iterator[OperatorCase]:
     """None: what is worth timing is Attention's."""
     return iter(())

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 from batch_norm.reference import batch_norm
-from tools.case import KernelCase, normal
+from tools.case import OperatorCase, normal
 
 SHAPES = [(1, 1, 1, 1), (2, 3), (5, 7), (2, 3, 5), (1, 8, 7, 7), (2, 16, 7, 7), (3, 5, 1, 1), (2, 4, 3, 5, 7),
           (0, 3, 4, 4), (2, 3, 0, 4), (4, 64, 14, 14), (1, 257, 9, 9), (2, 1, 333), (2, 2056, 3, 2)]
@@ -15,7 +15,7 @@ BENCH = [(8, 64, 56, 56)]
 
 
 def make(rng: np.random.Generator, shape: tuple[int, ...], dtype: type, epsilon: float = 1e-5,
-         parameters: type | None = None, statistics: type | None = None) -> KernelCase:
+         parameters: type | None = None, statistics: type | None = None) -> OperatorCase:
     x = normal(rng, shape, dtype)
     channels = shape[1]
     kind, other = parameters or dtype, statistics or parameters or dtype
@@ -25,10 +25,10 @@ def make(rng: np.random.Generator, shape: tuple[int, ...], dtype: type, epsilon:
     name = f"{'x'.join(map(str, shape))} eps={epsilon:g}" + f" {kind.__name__} parameters" * (kind != dtype)
     name += f" {other.__name__} statistics" * (other != kind)
     expected = batch_norm(x, scale, bias, mean, var, epsilon)
-    return KernelCase("BatchNormalization", name, inputs, {"epsilon": epsilon}, expected, opset=15)
+    return OperatorCase("BatchNormalization", name, inputs, {"epsilon": epsilon}, expected, opset=15)
 
 
-def cases(rng: np.random.Generator, dtype: type) -> Iterator[KernelCase]:
+def cases(rng: np.random.Generator, dtype: type) -> Iterator[OperatorCase]:
     for shape in SHAPES:
         yield make(rng, shape, dtype)
     yield make(rng, (2, 6, 5, 5), dtype, 0.1)
@@ -46,11 +46,11 @@ def cases(rng: np.random.Generator, dtype: type) -> Iterator[KernelCase]:
 DEVICE_SHAPES = [(3, 256, 30, 31), (2, 2056, 9, 7), (5, 24, 65, 33)]
 
 
-def device_cases(rng: np.random.Generator, dtype: type) -> Iterator[KernelCase]:
+def device_cases(rng: np.random.Generator, dtype: type) -> Iterator[OperatorCase]:
     for shape in DEVICE_SHAPES:
         yield make(rng, shape, dtype)
 
 
-def bench(rng: np.random.Generator, dtype: type) -> Iterator[KernelCase]:
+def bench(rng: np.random.Generator, dtype: type) -> Iterator[OperatorCase]:
     for shape in BENCH:
         yield make(rng, shape, dtype)

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 from conv.reference import conv, same_pads
-from tools.case import AttributeValue, KernelCase, activate, normal
+from tools.case import AttributeValue, OperatorCase, activate, normal
 
 # x shape, w shape, attributes
 SHAPES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, AttributeValue]]] = [
@@ -80,12 +80,12 @@ BENCH: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, AttributeValue]]] 
 
 
 def make(rng: np.random.Generator, shape: tuple[int, ...], filters: tuple[int, ...], attributes: dict[str, AttributeValue],
-         dtype: type, bias: bool = True) -> KernelCase:
+         dtype: type, bias: bool = True) -> OperatorCase:
     x, w = normal(rng, shape, dtype), normal(rng, filters, dtype)
     return conv_case(x, w, normal(rng, (filters[0],), dtype) if bias else None, attributes)
 
 
-def conv_case(x: np.ndarray, w: np.ndarray, b: np.ndarray | None, attributes: dict[str, AttributeValue]) -> KernelCase:
+def conv_case(x: np.ndarray, w: np.ndarray, b: np.ndarray | None, attributes: dict[str, AttributeValue]) -> OperatorCase:
     """The convolution of these values."""
     axes = x.ndim - 2
     strides, dilations = (list(attributes.get(k, [1] * axes)) for k in ("strides", "dilations"))  # type: ignore[arg-type]
@@ -95,11 +95,11 @@ def conv_case(x: np.ndarray, w: np.ndarray, b: np.ndarray | None, attributes: di
     answer = partial(conv, x, w, b, strides, dilations, pads, int(attributes.get("group", 1)))  # type: ignore[arg-type]
     text = " ".join(f"{k}={v}".replace(" ", "") for k, v in attributes.items())
     name = f"{'x'.join(map(str, x.shape))} by {'x'.join(map(str, w.shape))} {text}" + " no bias" * (b is None)
-    return KernelCase("Conv", name, {"X": x, "W": w, "B": b}, {"kernel_shape": list(w.shape[2:]), **attributes}, answer, opset=11)
+    return OperatorCase("Conv", name, {"X": x, "W": w, "B": b}, {"kernel_shape": list(w.shape[2:]), **attributes}, answer, opset=11)
 
 
-def fused_case(case: KernelCase, rng: np.random.Generator, activation: str, residual: bool, alpha: float | None = 0.2,
-          spread: float = 1.0) -> KernelCase:
+def fused_case(case: OperatorCase, rng: np.random.Generator, activation: str, residual: bool, alpha: float | None = 0.2,
+          spread: float = 1.0) -> OperatorCase:
     """The same with a residual added (its values times `spread`) and an activation applied; ONNX has no such operator."""
     more = (spread * rng.standard_normal(case.expected_values.shape)).astype(case.dtype) if residual else None
     total = case.expected_values + (0 if more is None else more.astype(np.float64))
@@ -108,7 +108,7 @@ def fused_case(case: KernelCase, rng: np.random.Generator, activation: str, resi
         attributes["activation_alpha"] = alpha
     name = f"{case.name} {activation}" + " residual" * residual + f" times {spread:g}" * (spread != 1) + " alpha not given" * (alpha is None)
     expected = activate(total, activation, 0.01 if alpha is None else alpha)
-    return KernelCase("Conv", name, {**case.inputs, "residual": more}, attributes, expected, opset=0)
+    return OperatorCase("Conv", name, {**case.inputs, "residual": more}, attributes, expected, opset=0)
 
 
 # Of each way that takes float16: depthwise in both sizes and strides and by the plain loop, whole stages of channels and not, 1 x 1,
@@ -126,7 +126,7 @@ BESIDE_LARGE: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, AttributeVa
 ]
 
 
-def beside_large(rng: np.random.Generator, shape: tuple[int, ...], filters: tuple[int, ...], attributes: dict[str, AttributeValue]) -> KernelCase:
+def beside_large(rng: np.random.Generator, shape: tuple[int, ...], filters: tuple[int, ...], attributes: dict[str, AttributeValue]) -> OperatorCase:
     """Small products between 2048 and -2048 times values: float32 holds every sum exactly, float16 would lose them."""
     x, w = rng.integers(1, 3, shape).astype(np.float16), rng.integers(1, 4, filters).astype(np.float16)
     taps = w.reshape(filters[0], -1)
@@ -136,7 +136,7 @@ def beside_large(rng: np.random.Generator, shape: tuple[int, ...], filters: tupl
 
 
 def one_odd_value(rng: np.random.Generator, shape: tuple[int, ...], filters: tuple[int, ...], attributes: dict[str, AttributeValue],
-                  dtype: type, odd: float) -> KernelCase:
+                  dtype: type, odd: float) -> OperatorCase:
     """`odd` in one pixel: it shows where a window holds it and nowhere else. The filters' values are below 1 where `odd` is finite."""
     x, w = normal(rng, shape, dtype), normal(rng, filters, dtype)
     x[(0, shape[1] // 2, *(n // 2 for n in shape[2:]))] = odd
@@ -144,13 +144,13 @@ def one_odd_value(rng: np.random.Generator, shape: tuple[int, ...], filters: tup
     return replace(case, name=f"{case.name} one {odd:g}")
 
 
-def far_from_one(rng: np.random.Generator, dtype: type) -> KernelCase:
+def far_from_one(rng: np.random.Generator, dtype: type) -> OperatorCase:
     """Products that fit where sums of inputs would not."""
     return scaled_case(rng, (1, 64, 12, 12), (64, 64, 3, 3), {"pads": [1, 1, 1, 1]}, dtype, 1e37, 1e-10)
 
 
 def scaled_case(rng: np.random.Generator, shape: tuple[int, ...], filters: tuple[int, ...], attributes: dict[str, AttributeValue],
-           dtype: type, inputs: float, weights: float) -> KernelCase:
+           dtype: type, inputs: float, weights: float) -> OperatorCase:
     """Normal values times `inputs` and `weights`."""
     x, w = normal(rng, shape, dtype) * dtype(inputs), normal(rng, filters, dtype) * dtype(weights)
     case = conv_case(x, w, None, attributes)
@@ -164,7 +164,7 @@ FUSED = [((2, 16, 9, 9), (32, 16, 1, 1), {}), ((2, 24, 10, 13), (40, 24, 3, 3), 
          ((1, 6, 7, 7), (6, 1, 3, 3), {"group": 6})]
 
 
-def any_shape(rng: np.random.Generator, dtype: type) -> KernelCase:
+def any_shape(rng: np.random.Generator, dtype: type) -> OperatorCase:
     """A random convolution of 1 to 3 axes, mostly 2, with at least one output value."""
     axes, group = int(rng.choice([1, 2, 2, 2, 3])), int(rng.choice([1, 1, 2, 3]))
     c, k = group * int(rng.integers(1, 9)), group * int(rng.integers(1, 9))
@@ -177,7 +177,7 @@ def any_shape(rng: np.random.Generator, dtype: type) -> KernelCase:
     return make(rng, (int(rng.integers(1, 4)), c, *size), filters, attributes, dtype, bool(rng.integers(2)))
 
 
-def cases(rng: np.random.Generator, dtype: type) -> Iterator[KernelCase]:
+def cases(rng: np.random.Generator, dtype: type) -> Iterator[OperatorCase]:
     for shape, filters, attributes in SHAPES:
         yield make(rng, shape, filters, attributes, dtype)
     for _ in range(30):
@@ -218,11 +218,11 @@ DEVICE_SHAPES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, AttributeV
 ]
 
 
-def device_cases(rng: np.random.Generator, dtype: type) -> Iterator[KernelCase]:
+def device_cases(rng: np.random.Generator, dtype: type) -> Iterator[OperatorCase]:
     for shape, filters, attributes in DEVICE_SHAPES:
         yield make(rng, shape, filters, attributes, dtype)
 
 
-def bench(rng: np.random.Generator, dtype: type) -> Iterator[KernelCase]:
+def bench(rng: np.random.Generator, dtype: type) -> Iterator[OperatorCase]:
     for shape, filters, attributes in BENCH:
         yield make(rng, shape, filters, attributes, dtype)

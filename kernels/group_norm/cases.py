@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from group_norm.reference import group_norm
-from tools.case import AttributeValue, KernelCase, activate
+from tools.case import AttributeValue, OperatorCase, activate
 
 # (shape, groups)
 SHAPES = [((1, 1, 1, 1), 1), ((1, 4, 1, 1), 2), ((2, 6, 3, 3), 3), ((2, 6, 7, 7), 6), ((3, 8, 5), 2), ((1, 8, 3, 4, 5), 4),
@@ -22,7 +22,7 @@ BENCH = [((8, 64, 56, 56), 32)]
 
 def make(rng: np.random.Generator, shape: tuple[int, ...], groups: int, dtype: type, per_group: bool = False,
          offset: float = 0.0, width: float = 1.0, activation: str = "none", alpha: float | None = None,
-         epsilon: float | None = 1e-5, parameters: type | None = None, spread: float = 1.0) -> KernelCase:
+         epsilon: float | None = 1e-5, parameters: type | None = None, spread: float = 1.0) -> OperatorCase:
     """The input's values are `width` wide around `offset`, the parameters' `spread` around 0. `alpha`, `epsilon` None: not given."""
     x = (width * rng.standard_normal(shape) + offset).astype(dtype)
     values, kind = groups if per_group else shape[1], parameters or dtype
@@ -44,10 +44,10 @@ def make(rng: np.random.Generator, shape: tuple[int, ...], groups: int, dtype: t
     name += f" eps={epsilon}" * (epsilon != 1e-5) + f" {kind.__name__} parameters" * (kind != dtype) + f" times {spread:g}" * (spread != 1)
     plain = group_norm(x, scale, bias, groups, float(np.float32(1e-5 if epsilon is None else epsilon)))
     expected = activate(plain, activation, 0.01 if alpha is None else alpha)
-    return KernelCase("GroupNormalization", name, {"X": x, "scale": scale, "bias": bias}, attributes, expected, opset=opset)
+    return OperatorCase("GroupNormalization", name, {"X": x, "scale": scale, "bias": bias}, attributes, expected, opset=opset)
 
 
-def nearly_alike(rng: np.random.Generator, shape: tuple[int, ...], groups: int, dtype: type, value: float, share: float) -> KernelCase:
+def nearly_alike(rng: np.random.Generator, shape: tuple[int, ...], groups: int, dtype: type, value: float, share: float) -> OperatorCase:
     """Values that are all `value`, but for about `share` of them, which are the next number: a mean rounded to float32 would show."""
     case = make(rng, shape, groups, dtype)
     x = np.full(shape, value, dtype)
@@ -55,10 +55,10 @@ def nearly_alike(rng: np.random.Generator, shape: tuple[int, ...], groups: int, 
     scale, bias = case.inputs["scale"], np.zeros(shape[1], dtype)
     assert scale is not None
     name = f"{case.name} of {value:g} or one step more, {share:g}"
-    return KernelCase(case.op, name, {"X": x, "scale": scale, "bias": bias}, case.attributes, group_norm(x, scale, bias, groups, float(np.float32(1e-5))), opset=0)
+    return OperatorCase(case.op, name, {"X": x, "scale": scale, "bias": bias}, case.attributes, group_norm(x, scale, bias, groups, float(np.float32(1e-5))), opset=0)
 
 
-def cases(rng: np.random.Generator, dtype: type) -> Iterator[KernelCase]:
+def cases(rng: np.random.Generator, dtype: type) -> Iterator[OperatorCase]:
     for shape, groups in SHAPES:
         yield make(rng, shape, groups, dtype)
     yield make(rng, (2, 12, 9, 9), 3, dtype, per_group=True)
@@ -96,7 +96,7 @@ DEVICE_SHAPES = [((64, 16, 31, 33), 4), ((40, 64, 28, 28), 32), ((33, 32, 56, 56
                  ((36, 64, 9, 9), 4), ((2, 320, 48, 50), 32), ((3, 40, 100, 97), 8), ((1, 128, 80, 81), 32), ((76, 4128, 2), 1)]
 
 
-def device_cases(rng: np.random.Generator, dtype: type) -> Iterator[KernelCase]:
+def device_cases(rng: np.random.Generator, dtype: type) -> Iterator[OperatorCase]:
     for shape, groups in DEVICE_SHAPES:
         yield make(rng, shape, groups, dtype)
     yield make(rng, (64, 16, 31, 33), 4, dtype, activation="silu")
@@ -110,6 +110,6 @@ def device_cases(rng: np.random.Generator, dtype: type) -> Iterator[KernelCase]:
     yield make(rng, (65540, 2, 3), 1, dtype)  # more images than a grid has blocks in y or z: channels last in two launches
 
 
-def bench(rng: np.random.Generator, dtype: type) -> Iterator[KernelCase]:
+def bench(rng: np.random.Generator, dtype: type) -> Iterator[OperatorCase]:
     for shape, groups in BENCH:
         yield make(rng, shape, groups, dtype)

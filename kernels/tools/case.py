@@ -12,7 +12,7 @@ AttributeValue = int | float | str | list[int]
 
 
 @dataclass(frozen=True)
-class KernelCase:
+class OperatorCase:
     """Inputs are in the operator's order; None stands for an absent optional input.
 
     `expected` is the float64 answer, computed from the inputs as rounded to their own type. Where `answer` is a function, it is called
@@ -45,12 +45,12 @@ RELATIVE_ERROR = {np.dtype(np.float32): 5e-6, np.dtype(np.float16): 1e-3}
 WORST_ERROR = {np.dtype(np.float32): 5e-5, np.dtype(np.float16): 4e-3}
 
 
-def poison(case: KernelCase) -> int:
+def poison(case: OperatorCase) -> int:
     """The byte to fill an output with before the run: that of NaN, or where the answer has some, of large numbers (−1·10⁴, −6·10²⁹)."""
     return 0xFF if np.isfinite(case.expected_values).all() else 0xF0
 
 
-def mismatch(got: np.ndarray, case: KernelCase) -> str | None:
+def mismatch(got: np.ndarray, case: OperatorCase) -> str | None:
     """Why `got` is wrong, or None. Values that are not finite must be so where the answer is, and the same there."""
     want = case.expected_values
     if got.shape != want.shape:

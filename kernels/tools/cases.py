@@ -18,7 +18,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from tools.case import KernelCase
+from tools.case import OperatorCase
 
 DOMAIN = "stackbuild.kernels"
 OPERATORS = {
@@ -32,29 +32,29 @@ OPERATORS = {
 DTYPES = (np.float32, np.float16)
 
 
-def all_cases(seed: int = 0, dtypes: tuple[type, ...] = DTYPES) -> Iterator[KernelCase]:
+def all_cases(seed: int = 0, dtypes: tuple[type, ...] = DTYPES) -> Iterator[OperatorCase]:
     """Every correctness case; another seed draws other values and other random shapes."""
     for number, module in enumerate(OPERATORS.values()):
         for dtype in dtypes:
             yield from module.cases(np.random.default_rng([seed, number, np.dtype(dtype).itemsize]), dtype)
 
 
-def model(case: KernelCase, domain: str = DOMAIN) -> onnx.ModelProto:
+def model(case: OperatorCase, domain: str = DOMAIN) -> onnx.ModelProto:
     """The case as a model of one operator of its name: a custom one, or that of another domain."""
     return _one_node(case, domain, 1)
 
 
-def standard_model(case: KernelCase) -> onnx.ModelProto | None:
+def standard_model(case: OperatorCase) -> onnx.ModelProto | None:
     """The case as a model of ONNX's own operator, or None where there is none."""
     return _one_node(case, "", case.opset) if case.opset else None
 
 
-def feeds(case: KernelCase) -> dict[str, np.ndarray]:
+def feeds(case: OperatorCase) -> dict[str, np.ndarray]:
     """What to run either model with."""
     return {name: value for name, value in case.inputs.items() if value is not None}
 
 
-def _one_node(case: KernelCase, domain: str, version: int) -> onnx.ModelProto:
+def _one_node(case: OperatorCase, domain: str, version: int) -> onnx.ModelProto:
     names = [name if value is not None else "" for name, value in case.inputs.items()]
     while names and not names[-1]:
         names.pop()

@@ -22,10 +22,10 @@ import onnxruntime as ort
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tools import cases as kernel_cases
-from tools.case import KernelCase, mismatch, poison
+from tools.case import OperatorCase, mismatch, poison
 
 
-def session(case: KernelCase, library: str) -> ort.InferenceSession:
+def session(case: OperatorCase, library: str) -> ort.InferenceSession:
     options = ort.SessionOptions()
     options.register_custom_ops_library(library)
     options.log_severity_level = 3
@@ -33,7 +33,7 @@ def session(case: KernelCase, library: str) -> ort.InferenceSession:
     return ort.InferenceSession(kernel_cases.model(case).SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
-def run_case(case: KernelCase, library: str) -> np.ndarray:
+def run_case(case: OperatorCase, library: str) -> np.ndarray:
     """The operator's answer, written into memory that held something else."""
     runner = session(case, library)
     if case.expected_values.size == 0 or any(v.size == 0 for v in kernel_cases.feeds(case).values()):
@@ -48,7 +48,7 @@ def run_case(case: KernelCase, library: str) -> np.ndarray:
     return output.numpy().copy()
 
 
-def judge(case: KernelCase, library: str) -> str | None:
+def judge(case: OperatorCase, library: str) -> str | None:
     try:
         return mismatch(run_case(case, library), case)
     except Exception as error:  # ONNX Runtime raises many types; each is a failed case with its message

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tools import device as d
-from tools.case import KernelCase, mismatch, poison
+from tools.case import OperatorCase, mismatch, poison
 from tools.params import BUILDERS, LAYOUTS, KernelArguments
 from tools.selection import EVERY, MODULES
 
@@ -36,7 +36,7 @@ IN_PLACE = {"LeakyRelu": "x", "BatchNormalization": "x", "GroupNormalization": "
 class DeviceCase:
     """A job with its memory on the device."""
 
-    case: KernelCase
+    case: OperatorCase
     layout: str
     job: KernelArguments
     memory: dict[str, d.Buffer]
@@ -68,7 +68,7 @@ class DeviceCase:
         return [field for field, buffer in buffers.items() if not buffer.guard_intact()]
 
 
-def cases(seed: int, part: tuple[int, int], operators: str | Collection[str] = tuple(MODULES)) -> Iterator[tuple[KernelCase, bool]]:
+def cases(seed: int, part: tuple[int, int], operators: str | Collection[str] = tuple(MODULES)) -> Iterator[tuple[OperatorCase, bool]]:
     """(case, channels last) for these operators (or this one), every type and layout, of this part of them."""
     operators = (operators,) if isinstance(operators, str) else operators
     number = 0
@@ -99,7 +99,7 @@ def placements(placed: DeviceCase) -> list[MemoryPlacement]:
     return variants
 
 
-def allocate(device: d.GpuDevice, case: KernelCase, last: bool, placement: MemoryPlacement = AS_ALLOCATED) -> DeviceCase:
+def allocate(device: d.GpuDevice, case: OperatorCase, last: bool, placement: MemoryPlacement = AS_ALLOCATED) -> DeviceCase:
     job = BUILDERS[case.op](case, last)
     if placement.other_filter_layout:
         swap_filter_layout(job, case, last)
@@ -117,7 +117,7 @@ def allocate(device: d.GpuDevice, case: KernelCase, last: bool, placement: Memor
     return placed
 
 
-def swap_filter_layout(job: KernelArguments, case: KernelCase, last: bool) -> None:
+def swap_filter_layout(job: KernelArguments, case: OperatorCase, last: bool) -> None:
     filters = case.inputs["W"]
     assert filters is not None
     assert isinstance(job.params, d.Conv)
@@ -151,7 +151,7 @@ def check_algorithms(device: d.GpuDevice, placed: DeviceCase, turn: int | None =
     return len(ways), wrong
 
 
-def check_placement(device: d.GpuDevice, case: KernelCase, last: bool, placement: MemoryPlacement, turn: int | None = None) -> tuple[int, list[str]]:
+def check_placement(device: d.GpuDevice, case: OperatorCase, last: bool, placement: MemoryPlacement, turn: int | None = None) -> tuple[int, list[str]]:
     """The case in another placement, a convolution by other algorithms too (with `turn` by one): how many runs, and what is wrong."""
     placed = allocate(device, case, last, placement)
     why = check_one(device, placed)
@@ -173,7 +173,7 @@ class Selection:
     one_way: bool = False
     with_placements: bool = True
 
-    def cases(self) -> Iterator[tuple[KernelCase, bool]]:
+    def cases(self) -> Iterator[tuple[OperatorCase, bool]]:
         return cases(self.seed, self.part, self.operators)
 
 

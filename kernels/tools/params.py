@@ -10,7 +10,7 @@ import numpy as np
 from conv.reference import same_pads
 
 from tools import device as d
-from tools.case import KernelCase
+from tools.case import OperatorCase
 
 
 @dataclass
@@ -39,7 +39,7 @@ def _first(x: np.ndarray) -> np.ndarray:
     return np.moveaxis(x, -1, 1)
 
 
-def _image(case: KernelCase, last: bool) -> tuple[dict[str, np.ndarray], tuple[int, ...], Callable[[np.ndarray], np.ndarray]]:
+def _image(case: OperatorCase, last: bool) -> tuple[dict[str, np.ndarray], tuple[int, ...], Callable[[np.ndarray], np.ndarray]]:
     x = case.inputs["X"]
     assert x is not None
     shape = case.expected_values.shape
@@ -48,19 +48,19 @@ def _image(case: KernelCase, last: bool) -> tuple[dict[str, np.ndarray], tuple[i
     return {"x": _last(x)}, (shape[0], *shape[2:], shape[1]), _first
 
 
-def _activation(case: KernelCase) -> d.Activation:
+def _activation(case: OperatorCase) -> d.Activation:
     return d.Activation(d.ACTIVATIONS[str(case.attributes.get("activation", "none"))],
                         float(case.attributes.get("activation_alpha", 0.01)), 0.0)  # type: ignore[arg-type]
 
 
-def leaky_relu(case: KernelCase, last: bool) -> KernelArguments:
+def leaky_relu(case: OperatorCase, last: bool) -> KernelArguments:
     x = case.inputs["X"]
     assert x is not None
     params = d.LeakyRelu(d.DTYPES[x.dtype], x.size, float(case.attributes.get("alpha", 0.01)))  # type: ignore[arg-type]
     return KernelArguments(params, {"x": x}, x.shape, _same)
 
 
-def batch_norm(case: KernelCase, last: bool) -> KernelArguments:
+def batch_norm(case: OperatorCase, last: bool) -> KernelArguments:
     x, scale, bias, mean, var = (np.asarray(v) for v in case.inputs.values())
     arrays, shape, back = _image(case, last)
     params = d.BatchNorm(d.DTYPES[x.dtype], d.DTYPES[scale.dtype], d.DTYPES[mean.dtype], int(last), x.shape[0],
@@ -69,7 +69,7 @@ def batch_norm(case: KernelCase, last: bool) -> KernelArguments:
     return KernelArguments(params, arrays | {"scale": scale, "bias": bias, "mean": mean, "variance": var}, shape, back)
 
 
-def group_norm(case: KernelCase, last: bool) -> KernelArguments:
+def group_norm(case: OperatorCase, last: bool) -> KernelArguments:
     x, scale, bias = (np.asarray(v) for v in case.inputs.values())
     arrays, shape, back = _image(case, last)
     groups = int(case.attributes["num_groups"])  # type: ignore[arg-type]
@@ -80,7 +80,7 @@ def group_norm(case: KernelCase, last: bool) -> KernelArguments:
     return KernelArguments(params, arrays | {"scale": scale, "bias": bias}, shape, back)
 
 
-def conv(case: KernelCase, last: bool) -> KernelArguments:
+def conv(case: OperatorCase, last: bool) -> KernelArguments:
     x, w, bias = case.inputs["X"], case.inputs["W"], case.inputs["B"]
     assert x is not None and w is not None
     axes = x.ndim - 2
@@ -125,7 +125,7 @@ def _extend(x: np.ndarray, past: np.ndarray | None, heads: int) -> np.ndarray:
     return np.concatenate([past, fresh], axis=2)
 
 
-def attention(case: KernelCase, last: bool) -> KernelArguments:
+def attention(case: OperatorCase, last: bool) -> KernelArguments:
     q, k, v, mask, past_key, past_value, lengths = case.inputs.values()
     assert q is not None and k is not None and v is not None
     heads, key_heads = (int(case.attributes.get(n, 0)) for n in ("q_num_heads", "kv_num_heads"))  # type: ignore[arg-type]
@@ -151,7 +151,7 @@ def attention(case: KernelCase, last: bool) -> KernelArguments:
     return KernelArguments(params, arrays, case.expected_values.shape, _same)
 
 
-def _with_bias(case: KernelCase) -> dict[str, np.ndarray | None]:
+def _with_bias(case: OperatorCase) -> dict[str, np.ndarray | None]:
     """The inputs of a MultiHeadAttention with its bias in query, key and value, rounded to their type as the custom op rounds."""
     inputs = dict(case.inputs)
     query, key, value, bias = (inputs[name] for name in ("query", "key", "value", "bias"))
@@ -191,7 +191,7 @@ def _parts(query: np.ndarray, key: np.ndarray | None, value: np.ndarray | None, 
     return [query, *memory], [of_query[0], *at[0]], [of_query[1], *at[1]]
 
 
-def _score_bias(case: KernelCase, batch: int, queries: int, keys: int) -> np.ndarray | None:
+def _score_bias(case: OperatorCase, batch: int, queries: int, keys: int) -> np.ndarray | None:
     """What MultiHeadAttention adds to the scores, [1 or B, 1 or N, 1 or S, T] in the query's type."""
     padding, added = case.inputs["key_padding_mask"], case.inputs["attention_bias"]
     if padding is None:
@@ -208,7 +208,7 @@ def _score_bias(case: KernelCase, batch: int, queries: int, keys: int) -> np.nda
         return (numbers if added is None else numbers + added.astype(np.float32)).astype(case.dtype)
 
 
-def multi_head(case: KernelCase, last: bool) -> KernelArguments:
+def multi_head(case: OperatorCase, last: bool) -> KernelArguments:
     inputs, heads = _with_bias(case), int(case.attributes["num_heads"])  # type: ignore[arg-type]
     assert inputs["query"] is not None
     arrays, extents, strides = _parts(inputs["query"], inputs["key"], inputs["value"], heads)
@@ -239,7 +239,7 @@ def _place_mask(params: d.Attention, mask: np.ndarray) -> None:
     params.mask_batch_stride, params.mask_head_stride, params.mask_query_stride = strides[:3]
 
 
-BUILDERS: dict[str, Callable[[KernelCase, bool], KernelArguments]] = {
+BUILDERS: dict[str, Callable[[OperatorCase, bool], KernelArguments]] = {
     "Attention": attention, "BatchNormalization": batch_norm, "Conv": conv, "GroupNormalization": group_norm,
     "LeakyRelu": leaky_relu, "MultiHeadAttention": multi_head,
 }

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from tools import device as d
-from tools.case import KernelCase, poison
+from tools.case import OperatorCase, poison
 from tools.correctness import DeviceCase, Selection, allocate, check_one
 
 ROUNDS = 10  # launches on each stream, one after the other; every one's answer is kept
@@ -17,7 +17,7 @@ ALIGNED = 512  # bytes, as an allocation of its own would be
 class Stream:
     """A stream with a case's memory, and outputs for every round."""
 
-    def __init__(self, device: d.GpuDevice, handle: int, case: KernelCase, last: bool) -> None:
+    def __init__(self, device: d.GpuDevice, handle: int, case: OperatorCase, last: bool) -> None:
         self._device, self._handle = device, handle
         self.placed: DeviceCase = allocate(device, case, last)
         self._bytes = self.placed.output.bytes
@@ -45,7 +45,7 @@ class Stream:
         return [number for number, answer in enumerate(answers) if answer[: self._bytes].tobytes() != self.alone]
 
 
-def shift_values(case: KernelCase) -> KernelCase:
+def shift_values(case: OperatorCase) -> OperatorCase:
     """The same case with other numbers: those of its inputs, moved on by one (integers and masks stay, they say what is read)."""
     inputs = {name: np.roll(x, 1) if x is not None and x.dtype.kind == "f" else x for name, x in case.inputs.items()}
     return dataclasses.replace(case, inputs=inputs)

@@ -24,11 +24,11 @@ import numpy as np
 from tools import correctness as c
 from tools import device as d
 from tools import selection
-from tools.case import KernelCase
+from tools.case import OperatorCase
 from tools.params import LAYOUTS
 
 
-def small_cases(seed: int, part: tuple[int, int], op: str) -> Iterator[tuple[KernelCase, bool]]:
+def small_cases(seed: int, part: tuple[int, int], op: str) -> Iterator[tuple[OperatorCase, bool]]:
     """Those of correctness.cases that the CPU is checked with too: the same ones, without those that fill a device."""
     module = importlib.import_module(c.MODULES[op])
     number = 0
@@ -40,7 +40,7 @@ def small_cases(seed: int, part: tuple[int, int], op: str) -> Iterator[tuple[Ker
                     yield case, last
 
 
-def products(case: KernelCase) -> float:
+def products(case: OperatorCase) -> float:
     """Multiplications, about, of attention and convolutions; of what is left, values."""
     if case.op == "Attention":
         q, k = case.inputs["Q"], case.inputs["K"]
@@ -58,7 +58,7 @@ def products(case: KernelCase) -> float:
     return case.expected.size
 
 
-def wanted(args: argparse.Namespace, case: KernelCase) -> bool:
+def wanted(args: argparse.Namespace, case: OperatorCase) -> bool:
     return products(case) <= args.work and (not args.named or any(word in case.name for word in args.named))
 
 
