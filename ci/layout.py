@@ -110,8 +110,8 @@ class Tree:
     def part(self, module: str) -> str:
         """The part that a module is in; `__init__` for the tree's own."""
         inside = module.removeprefix(self.name).removeprefix(".")
-        known = [key for key in self.layers if f"{inside}.".startswith(f"{key}.")]
-        return max(known, key=len) if known else inside.split(".")[0] or "__init__"
+        keys = [key for key in self.layers if f"{inside}.".startswith(f"{key}.")]
+        return max(keys, key=len) if keys else inside.split(".")[0] or "__init__"
 
     def level(self, part: str) -> int | None:
         """The level of a part, None where it has none. `__init__` is above all others: no part imports it."""

@@ -35,10 +35,10 @@ SBOM_SETTINGS = (
 
 
 def run(words: list[str], **settings: object) -> str:
-    done = subprocess.run(words, check=False, capture_output=True, text=True, **settings)  # type: ignore[call-overload]
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(words[:4])} …: exit {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
-    return str(done.stdout)
+    process = subprocess.run(words, check=False, capture_output=True, text=True, **settings)  # type: ignore[call-overload]
+    if process.returncode != 0:
+        sys.exit(f"{' '.join(words[:4])} …: exit {process.returncode}\n{process.stdout[-2000:]}\n{process.stderr[-4000:]}")
+    return str(process.stdout)
 
 
 def materials(commit: str) -> tuple[Material, ...]:

@@ -238,11 +238,11 @@ def demo(work: Path) -> None:
 
 def _demo_row(name: str, build: list[str], work: Path, store: Path) -> None:
     started = time.perf_counter()
-    done = subprocess.run(build, cwd=work, env={**os.environ, "STACKBUILD_STORE": str(store)}, capture_output=True, text=True, check=False)
+    process = subprocess.run(build, cwd=work, env={**os.environ, "STACKBUILD_STORE": str(store)}, capture_output=True, text=True, check=False)
     whole = time.perf_counter() - started
-    if done.returncode:
-        raise SystemExit(f"{name}: exit {done.returncode}\n{done.stderr[-2000:]}")
-    events = [json.loads(line) for line in done.stdout.splitlines()]
+    if process.returncode:
+        raise SystemExit(f"{name}: exit {process.returncode}\n{process.stderr[-2000:]}")
+    events = [json.loads(line) for line in process.stdout.splitlines()]
     step = next((e for e in events if e["event"] == "StepFinished" and e["step"] == "kernels" and e["how"] == "run"), None)
     stages = {e["stage"]: e["seconds"] for e in events if e["event"] == "StageFinished"}
     hits = f"{step['compiles']['hits']} of {step['compiles']['hits'] + step['compiles']['misses']}" if step else "–"

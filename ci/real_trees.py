@@ -98,10 +98,10 @@ def _archive(url: str, digest: str, fetched: Path, mirror: Path) -> str:
     form = "zip" if match["end"] == ".zip" else "tar"
     folder = f"{match['name']}-{re.sub(r'^v(?=[0-9])', '', match['ref'])}/"
     words = ["git", "-C", str(place), "archive", f"--format={form}", f"--prefix={folder}"]
-    done = subprocess.run([*words, *(["-6"] if form == "zip" else []), match["ref"]], env=GITHUB, capture_output=True)
-    if done.returncode:
-        return done.stderr.decode(errors="replace").strip().splitlines()[-1]
-    data = done.stdout
+    process = subprocess.run([*words, *(["-6"] if form == "zip" else []), match["ref"]], env=GITHUB, capture_output=True)
+    if process.returncode:
+        return process.stderr.decode(errors="replace").strip().splitlines()[-1]
+    data = process.stdout
     if form == "tar":
         data = subprocess.run(["gzip", "-n"], input=data, capture_output=True, check=True).stdout
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -115,9 +115,9 @@ def _archive(url: str, digest: str, fetched: Path, mirror: Path) -> str:
 
 
 def _differs(path: Path, digest: str) -> str:
-    kind, _, wanted = digest.partition(":")
+    kind, _, reference = digest.partition(":")
     now = of_file(path) if kind == "sha256" else hashlib.sha1(path.read_bytes(), usedforsecurity=False).hexdigest()
-    return f"made with {kind} {now}, the lock has {wanted}" if wanted and now != wanted else ""
+    return f"made with {kind} {now}, the lock has {reference}" if reference and now != reference else ""
 
 
 def table(mirror: Path, names: list[str]) -> Iterator[TreeRow]:
@@ -186,12 +186,12 @@ def _loads(mirror: Path, name: str) -> dict[str, str]:
 def stackbuild(mirror: Path, *words: str, whole: bool = False) -> list[dict[str, Any]]:
     """The JSON that a command prints: a document, or an event a line. Its other words go to the terminal."""
     environment = {**os.environ, VARIABLE: str(mirror.absolute()), SCOPE: SOURCES}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "stackbuild", *words], env=environment, stdout=subprocess.PIPE, text=True
     )
-    if not done.stdout.strip():
-        raise SystemExit(f"stackbuild {' '.join(words)}: exit code {done.returncode}, and nothing on stdout")
-    return [json.loads(done.stdout)] if whole else [json.loads(line) for line in done.stdout.splitlines()]
+    if not process.stdout.strip():
+        raise SystemExit(f"stackbuild {' '.join(words)}: exit code {process.returncode}, and nothing on stdout")
+    return [json.loads(process.stdout)] if whole else [json.loads(line) for line in process.stdout.splitlines()]
 
 
 def main(words: list[str]) -> int:

@@ -107,8 +107,8 @@ class Team:
         return resolve(recipe, inputs), guesses(recipe)
 
     def _variant(self, options: int) -> Recipe:
-        known = self._recipe.components["onnxruntime"]
-        changed = known.model_copy(update={"options": {**known.options, "onnxruntime_VARIANT": str(options)}})
+        component = self._recipe.components["onnxruntime"]
+        changed = component.model_copy(update={"options": {**component.options, "onnxruntime_VARIANT": str(options)}})
         components = {**self._recipe.components, "onnxruntime": changed}
         return self._recipe.model_copy(update={"components": components, "gfx": TARGETS, "python": PYTHONS})
 
@@ -179,7 +179,7 @@ def simulate(count: int, folder: Path) -> GrowthPoint:
 def _night(plans: list[tuple[Plan, dict[str, float]]], folder: Path) -> tuple[float, int]:
     """Build all into one store: core hours of the steps that ran, and how many ran."""
     ran: list[str] = []
-    hours = {plan.by_name[name].key: cost for plan, known in plans for name, cost in known.items() if name in plan.by_name}
+    hours = {plan.by_name[name].key: cost for plan, costs in plans for name, cost in costs.items() if name in plan.by_name}
     with context_in(folder, ran) as context:
         for plan, _ in plans:
             _, broken = schedule(plan, context, Limits(1, 1 << 40))

@@ -96,9 +96,9 @@ def points(builder: BuildUser, folder: Path, past_start: bool = False) -> list[K
     """
     root = builder.own(folder / "counted")
     trace = root / "trace"
-    done = run_traced(builder, root / "store", output=str(trace))
-    if done.returncode:
-        raise RuntimeError(f"the build failed without a fault: {done.stderr}")
+    process = run_traced(builder, root / "store", output=str(trace))
+    if process.returncode:
+        raise RuntimeError(f"the build failed without a fault: {process.stderr}")
     counts: dict[tuple[str, str], int] = {}
     moments: set[KillPoint] = set()
     starting: dict[str, int] = {}

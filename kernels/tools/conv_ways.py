@@ -82,13 +82,13 @@ def main() -> int:
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
     launcher = timing.Launcher(torch, device, None, try_all=True)
-    wanted = [(s, t) for s in shapes.CONVS_FIRST for t in (torch.float32, torch.float16)]
-    wanted += [(s, torch.float16) for s in shapes.CONVS_LAST]
+    selection = [(s, t) for s in shapes.CONVS_FIRST for t in (torch.float32, torch.float16)]
+    selection += [(s, torch.float16) for s in shapes.CONVS_LAST]
     if args.resnet:
-        wanted += [(shapes.conv(n, *s, last=True), t) for n in (1, 8, 32) for s in RESNET
+        selection += [(shapes.conv(n, *s, last=True), t) for n in (1, 8, 32) for s in RESNET
                    for t in (torch.float32, torch.float16)]
     rows = []
-    for shape, dtype in wanted:
+    for shape, dtype in selection:
         rows.append(time_one(torch, launcher, shape, dtype))
         print(line(rows[-1]), flush=True)
     args.out.write_text(json.dumps({"torch": torch.__version__, "rows": rows}, indent=1, default=report.plain))

@@ -160,13 +160,13 @@ class Children:
         waiting = list(runs)
         while waiting:
             late = time.monotonic() >= end
-            done = [run for run in waiting if late or run.has_ended()]
-            for run in done:
+            finished = [run for run in waiting if late or run.has_ended()]
+            for run in finished:
                 run.in_time = run.has_ended()
-            self._close(done)
-            waiting = [run for run in waiting if run not in done]
-            yield from done
-            if not done:
+            self._close(finished)
+            waiting = [run for run in waiting if run not in finished]
+            yield from finished
+            if not finished:
                 time.sleep(0.02)
 
     def run(self, name: str, command: list[str], end: float) -> ProcessGroup:

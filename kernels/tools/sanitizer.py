@@ -21,10 +21,10 @@ def commands(tool: str, library: Path, seed: int, thorough: bool, operators: lis
     shared memory without LeakyRelu, which uses none."""
     by_name = {}
     for check in CHECKS:
-        wanted = [op for op in operators or MODULES if thorough or check == "memcheck" or op != "LeakyRelu"]
-        for part in parts(seed, thorough) if wanted else ():
+        selection = [op for op in operators or MODULES if thorough or check == "memcheck" or op != "LeakyRelu"]
+        for part in parts(seed, thorough) if selection else ():
             inside = [sys.executable, str(Path(__file__).with_name("stage.py")), "correct", "--library", str(library), "--seed", str(seed), "--part", part, "--tight"]
-            inside += [word for op in wanted for word in ("--op", op)] + ([] if thorough else ["--one-way"])
+            inside += [word for op in selection for word in ("--op", op)] + ([] if thorough else ["--one-way"])
             by_name[f"{check} {part}"] = [tool, "--tool", check, "--error-exitcode", "9", *inside]
     return by_name
 

@@ -65,11 +65,11 @@ def time_shapes(device: d.GpuDevice, args: argparse.Namespace, result: StageDocu
     torch.backends.cudnn.benchmark = True
     naive = args.library.with_name("libstackbuild_kernels_naive.so")
     launcher = timing.Launcher(torch, device, naive if naive.exists() else None, args.try_all)
-    wanted = [*((shape, torch.float32) for shape in SHAPES), *((shape, torch.float16) for shape in (*SHAPES, *HALF_ONLY))]
+    selection = [*((shape, torch.float32) for shape in SHAPES), *((shape, torch.float16) for shape in (*SHAPES, *HALF_ONLY))]
     rows: list[timing.TimingRow] = []
     result["timing"] = {"torch": torch.__version__, "cudnn": torch.backends.cudnn.version(), "limits": timing.ceilings(torch),
-                        "shapes": len(wanted), "naive": launcher.naive_library is not None, "rows": rows}
-    for shape, dtype in wanted:
+                        "shapes": len(selection), "naive": launcher.naive_library is not None, "rows": rows}
+    for shape, dtype in selection:
         try:
             rows.append(timing.run(torch, shape, dtype, launcher))
             why = rows[-1].wrong()

@@ -172,14 +172,14 @@ def _asking(debian: Debian, packages: tuple[str, ...]) -> list[str]:
     if not debian.pin:
         return [*_words(list(packages), list(debian.areas)), "--simulate", "--verbose", debian.suite, "/dev/null"]
     words = [w for w in _words([], list(debian.areas)) if not w.startswith(("--variant=", "--include="))]
-    wanted = " ".join(shlex.quote(p) for p in packages)
+    quoted_names = " ".join(shlex.quote(p) for p in packages)
     pins = shlex.quote(suites_text({suite: list(names) for suite, names in debian.pin.items()}))
     apt = 'APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" apt-get --simulate --yes --no-install-recommends install'
     return [
         *(words[0], "--variant=custom", *words[1:]),
         *(f"--setup-hook={_suite_hook(debian.suite, other)}" for other in sorted(debian.pin)),
         f'--setup-hook=mkdir -p "$1/etc/apt/preferences.d" && printf %s {pins} >"$1/etc/apt/preferences.d/stackbuild"',
-        f"--customize-hook={apt} '?essential' apt {wanted}",
+        f"--customize-hook={apt} '?essential' apt {quoted_names}",
         *(debian.suite, "/dev/null"),
     ]
 
@@ -187,11 +187,11 @@ def _asking(debian: Debian, packages: tuple[str, ...]) -> list[str]:
 def _simulate(debian: Debian, packages: tuple[str, ...]) -> dict[str, str]:
     words = _asking(debian, packages)
     try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+        process = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     except FileNotFoundError:
         raise MachineLacks("`mmdebstrap` is not installed", next="apt-get install mmdebstrap") from None
-    output = done.stdout + done.stderr
-    if done.returncode == 0:
+    output = process.stdout + process.stderr
+    if process.returncode == 0:
         return dict(_INSTALL.findall(output))
     if missing := re.findall(
         r"Unable to locate package (\S+)|Package '?(\S+?)'? has no installation candidate", output

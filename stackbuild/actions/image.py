@@ -156,11 +156,11 @@ def ask(name: str, mirror: Mirror | None) -> str:
     if not shutil.which("skopeo"):
         raise MachineLacks(NEITHER, where="base.image", next="apt-get install skopeo, or start a Docker engine")
     words = ["skopeo", "inspect", "--no-tags", "--format", "{{.Digest}}", f"docker://{image}"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    if done.returncode != 0:
+    process = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    if process.returncode != 0:
         raise MachineLacks(
-            f"the image {image} cannot be asked for: {done.stderr.strip()[-300:]}",
+            f"the image {image} cannot be asked for: {process.stderr.strip()[-300:]}",
             where="base.image",
             next="check its name and the network, or write NAME@sha256:… into the recipe",
         )
-    return done.stdout.strip()
+    return process.stdout.strip()

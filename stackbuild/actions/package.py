@@ -72,10 +72,10 @@ def ask(source: Source, mirror: Mirror | None) -> File:
 
 def _deb(name: str, suite: str, folder: Path, version: str = "") -> Path:
     """Download a package through mmdebstrap's apt, which knows that suite alone and this machine's keys for Debian."""
-    wanted = shlex.quote(f"{name}={version}" if version else name)
+    requirement = shlex.quote(f"{name}={version}" if version else name)
     hook = (
         f'sed -i "s/ sid / {suite} /" "$1/etc/apt/sources.list" && mkdir "$1/debs" && cd "$1/debs" && '
-        f'export APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" && apt-get update -q && apt-get download -q {wanted}'
+        f'export APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" && apt-get update -q && apt-get download -q {requirement}'
     )
     hooks = [f"--customize-hook={hook}", f"--customize-hook=sync-out /debs {shlex.quote(str(folder))}"]
     # Without root the hook runs as a mapped user, who may not enter a folder of ours: mmdebstrap itself copies out.
@@ -101,10 +101,12 @@ def _sdist(requirement: str, folder: Path, stopper: Stopper) -> Path:
     project = re.sub(r"[-_.]+", "-", name).lower()
     fetch(DownloadRequest(f"{index}/{project}/"), page, None, stopper, MOST_OF_PAGE)
     links = re.findall(r'href="([^"#\[\]]+)#sha256=([0-9a-f]{64})"', page.read_text("utf-8", "replace"))
-    wanted = {f"{n}-{version}.{end}" for n in (name, project, project.replace("-", "_")) for end in ("tar.gz", "zip")}
+    file_names = {
+        f"{n}-{version}.{end}" for n in (name, project, project.replace("-", "_")) for end in ("tar.gz", "zip")
+    }
     for link, sha256 in links:
         file = unquote(link.rpartition("/")[2])
-        if file in wanted:
+        if file in file_names:
             fetch(
                 DownloadRequest(urljoin(f"{index}/{project}/", link), f"sha256:{sha256}"), folder / file, None, stopper
             )
@@ -126,10 +128,10 @@ def _call(words: list[str], package: str, folder: Path) -> str:
     if not shutil.which(words[0]):
         raise MachineLacks(f"`{words[0]}` is not installed", next=f"apt-get install {package}")
     env = {**os.environ, "LC_ALL": "C"}
-    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=folder, env=env)
-    if done.returncode == 0:
-        return done.stdout
-    message = (done.stderr or done.stdout).strip()
+    process = subprocess.run(words, capture_output=True, text=True, check=False, cwd=folder, env=env)
+    if process.returncode == 0:
+        return process.stdout
+    message = (process.stderr or process.stdout).strip()
     if _OFFLINE.search(message):
         raise MachineLacks(
             f"the archive cannot be reached: {message[-300:]}", next="check the network", topic="network"

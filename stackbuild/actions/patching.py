@@ -16,10 +16,10 @@ def apply_patches(job: Job) -> dict[str, str]:
 
     Notes: those of `noted`.
     """
-    wanted = patch_series(job)
-    if wanted is None:
+    patches = patch_series(job)
+    if patches is None:
         return {}
-    for name in apply(job.out, wanted):
+    for name in apply(job.out, patches):
         with job.log.open("a") as log:
             log.write(f"applied {name}\n")
     return patch_notes(job)

@@ -64,8 +64,8 @@ def readme(
         lines += ["## Use", "", "```python", *code.format(package=package).splitlines(), "```", ""]
     lines += ["## What runs where", ""]
     for target in targets:
-        known = TARGETS.get(processor(target))
-        names = ", ".join(known.products) if known else ""
+        details = TARGETS.get(processor(target))
+        names = ", ".join(details.products) if details else ""
         lines.append(f"- GPU code for {target}: {names or 'no product name is known'}")
     if not targets:
         lines.append("- It holds no GPU code. What it calls compiles at run time, or runs on the CPU.")

@@ -65,20 +65,20 @@ def ask(requirements: tuple[str, ...], python: str, mirror: Mirror | None) -> di
     ]
     with tempfile.TemporaryDirectory() as nowhere:
         words += ["--target", nowhere, "--python-version", python, "--report", "-", *requirements]
-        done = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    if done.returncode != 0 and mirror is not None and mirror.has_packages:
+        process = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    if process.returncode != 0 and mirror is not None and mirror.has_packages:
         raise mirror.lacks(f"wheels of {', '.join(requirements)} for Python {python}")
-    if done.returncode != 0 and _OFFLINE.search(done.stderr):
+    if process.returncode != 0 and _OFFLINE.search(process.stderr):
         raise MachineLacks(
             "the package index cannot be reached", where="verify.runtime", next="check the network", topic="network"
         )
-    if done.returncode != 0:
+    if process.returncode != 0:
         raise StepFailed(
-            f"pip cannot resolve {', '.join(requirements)} for Python {python}:\n{done.stderr[-1500:]}",
+            f"pip cannot resolve {', '.join(requirements)} for Python {python}:\n{process.stderr[-1500:]}",
             where="verify.runtime",
         )
     pins = {}
-    for item in json.loads(done.stdout)["install"]:
+    for item in json.loads(process.stdout)["install"]:
         sha256 = item["download_info"]["archive_info"]["hashes"]["sha256"]
         pins[item["metadata"]["name"].lower().replace("_", "-")] = Pin(
             version=item["metadata"]["version"], sha256=(sha256,)

@@ -145,8 +145,8 @@ def memory_reader(vendor: int, numbers: Sequence[int], root: Path = Path("/")) -
     amdgpu's sysfs (kernel documentation, gpu/amdgpu/driver-misc.rst) or NVIDIA's management library.
     """
     readers = [_amd(n, root) if vendor == AMD else _nvidia(n) for n in numbers]
-    known = [r for r in readers if r]
-    return (lambda: sum(read() for read in known)) if known and len(known) == len(readers) else None
+    usable = [r for r in readers if r]
+    return (lambda: sum(read() for read in usable)) if usable and len(usable) == len(readers) else None
 
 
 def _bus(vendor: int, number: int) -> str:

@@ -64,8 +64,8 @@ class Experiment:
 
     def with_cases(self, cases: Iterable[str]) -> Experiment:
         """The same with some of its cases."""
-        wanted = set(cases)
-        return replace(self, tasks=tuple(t for t in self.tasks if t.case.name in wanted))
+        names = set(cases)
+        return replace(self, tasks=tuple(t for t in self.tasks if t.case.name in names))
 
     def processes(self, rounds: int) -> int:
         """How many processes so many rounds start: what a progress bar counts."""
@@ -112,10 +112,10 @@ def _with_libraries(contender: Contender) -> Contender:
 
 def _refuse_without_stream(contender: Contender) -> None:
     """For built-in providers only: for a plugin EP the worker checks that the session works on the given stream."""
-    known = builtin_providers().get(contender.side.provider)
-    if not contender.session.plugin and known is not None and "user_compute_stream" not in known.options:
+    provider = builtin_providers().get(contender.side.provider)
+    if not contender.session.plugin and provider is not None and "user_compute_stream" not in provider.options:
         raise UsageError(
-            f"{known.name} takes no stream of the caller's, so no events can be put around its work",
+            f"{provider.name} takes no stream of the caller's, so no events can be put around its work",
             where=f"side {contender.side.label!r}", next="--clock wall, which covers its synchronisation",
         )  # fmt: skip
 

@@ -191,11 +191,11 @@ def _measure(request: GateRequest, gates: Sequence[Gate], tick: ProgressCallback
 def wheel_for(name: str, wheels: Sequence[Path]) -> Path:
     """The wheel that a suite of that name is for. Raises UsageError where there is none."""
     kind = load_suite(name).kind
-    wanted = {"kernels": "stackbuild_kernels", "models": "onnxruntime or a plugin EP"}[kind]
+    description = {"kernels": "stackbuild_kernels", "models": "onnxruntime or a plugin EP"}[kind]
     match = next((wheel for wheel in wheels if _measured_by(kind, _tops(wheel))), None)
     if match is None:
         raise UsageError(
-            f"the suite {name} measures {wanted}, and no wheel has it: {', '.join(w.name for w in wheels)}",
+            f"the suite {name} measures {description}, and no wheel has it: {', '.join(w.name for w in wheels)}",
             where="bench.suite", next=f"name a suite of {'models' if kind == 'kernels' else 'kernels'}, or leave `bench:` out",
         )  # fmt: skip
     return match

@@ -108,12 +108,12 @@ def load_series(file: Path, query: SeriesQuery) -> tuple[Figure, ...]:
         raise UsageError(f"no metric {query.metric!r}", next=f"{hint}there are {', '.join(METRICS)}")
     series = find_series(file, query)
     if not series:
-        known = sorted({name for name, _, _ in cases(file)})
+        names = sorted({name for name, _, _ in cases(file)})
         raise UsageError(
             f"no {query.metric} of {query.case!r} by {query.side}"
             + (f" on {query.provider}" if query.provider else ""),
             where=str(file),
-            next=f"there are {', '.join(known[:8]) or 'no cases'}",
+            next=f"there are {', '.join(names[:8]) or 'no cases'}",
         )
     return series
 

@@ -18,10 +18,10 @@ import numpy as np
 
 
 def main() -> None:
-    kernels, wanted, out = sys.argv[1], json.loads(Path(sys.argv[2]).read_text()), Path(sys.argv[3])
+    kernels, selection, out = sys.argv[1], json.loads(Path(sys.argv[2]).read_text()), Path(sys.argv[3])
     sys.path.insert(0, kernels)
     builder = importlib.import_module("tools.cases")
-    cases = [case for want in wanted for case in entry_cases(builder.OPERATORS, want)]
+    cases = [case for want in selection for case in entry_cases(builder.OPERATORS, want)]
     index = [write_case(builder, case, number, out) for number, case in enumerate(cases)]
     (out / "index.json").write_text(json.dumps(index))
 

@@ -122,11 +122,11 @@ def _contender(
 
 def _cases(suite: Suite, out: Path, python: Path | None) -> list[_CaseRow]:
     """Have the kernels' own folder write the suite's cases; its message about a wrong one becomes the error."""
-    wanted = out / "wanted.json"
-    wanted.write_text(json.dumps([digest.plain(k) for k in suite.kernels]))
+    selection = out / "wanted.json"
+    selection.write_text(json.dumps([digest.plain(k) for k in suite.kernels]))
     environment = plain_environment(python)
     ran = subprocess.run(
-        [environment.python, "-s", SCRIPT, folder("kernels"), wanted, out], env=environment.variables(),
+        [environment.python, "-s", SCRIPT, folder("kernels"), selection, out], env=environment.variables(),
         capture_output=True, text=True, check=False, timeout=900,
     )  # fmt: skip
     if ran.returncode:

@@ -73,15 +73,15 @@ def run(
     require_distinct_names(experiment)
     today = datetime.now(UTC).date()
     benchmarks = add_correctness(measure(experiment, 0), experiment, outputs, tick)
-    wanted: int | None = next_pair_count(gates, 0) or rounds
+    target_pairs: int | None = next_pair_count(gates, 0) or rounds
     pairs, left = 0, experiment
     while True:
-        assert wanted is not None
+        assert target_pairs is not None
         benchmarks = append_rounds(
-            benchmarks, measure(left, wanted - pairs, first_round=pairs, machine=benchmarks.machine, tick=tick)
+            benchmarks, measure(left, target_pairs - pairs, first_round=pairs, machine=benchmarks.machine, tick=tick)
         )
         verdict = judge(benchmarks, gates, today)
-        pairs, wanted = wanted, next_pair_count(gates, wanted)
+        pairs, target_pairs = target_pairs, next_pair_count(gates, target_pairs)
         left = experiment.with_cases(verdict.undecided_cases())
-        if wanted is None or not left.tasks:
+        if target_pairs is None or not left.tasks:
             return Measurement(benchmarks, verdict)

@@ -101,8 +101,8 @@ def _cache_file(path: Path, make: Callable[[Path], str]) -> ModelFile:
     from stackbuild.bench.nets.graph import describe_inputs
 
     facts = path.with_suffix(".json")
-    if known := _cached_file(path, facts):
-        return known
+    if cached := _cached_file(path, facts):
+        return cached
     path.parent.mkdir(parents=True, exist_ok=True)
     staged_model, staged_facts = (path.with_name(f".{os.getpid()}-{end.name}") for end in (path, facts))
     try:
@@ -122,7 +122,7 @@ def _cached_file(path: Path, facts: Path) -> ModelFile | None:
     """The model that is kept, if its facts can be read and its bytes are the ones they are of."""
     try:
         record = json.loads(facts.read_text("utf-8"))
-        known = ModelFile(path, str(record["sha256"]), int(record["opset"]), str(record["fused"]))
-        return known if digest.of_file(path) == known.sha256 else None
+        cached = ModelFile(path, str(record["sha256"]), int(record["opset"]), str(record["fused"]))
+        return cached if digest.of_file(path) == cached.sha256 else None
     except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError):
         return None

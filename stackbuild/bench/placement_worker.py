@@ -62,8 +62,8 @@ def open_session(job: JobDict) -> ort.InferenceSession:
         return ort.InferenceSession(job["model"], options, enable_fallback=0)
     if provider not in ort.get_available_providers():
         raise RuntimeError(f"this onnxruntime has no {provider}; it has {', '.join(ort.get_available_providers())}")
-    wanted = [(provider, settings), *([] if provider == "CPUExecutionProvider" else ["CPUExecutionProvider"])]
-    return ort.InferenceSession(job["model"], options, providers=wanted, enable_fallback=0)
+    providers = [(provider, settings), *([] if provider == "CPUExecutionProvider" else ["CPUExecutionProvider"])]
+    return ort.InferenceSession(job["model"], options, providers=providers, enable_fallback=0)
 
 
 def time_runs(session: ort.InferenceSession, feeds: JobDict, runs: int, quiet: ort.RunOptions) -> JobDict:

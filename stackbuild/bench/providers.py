@@ -18,14 +18,14 @@ def clock_name(text: str) -> str:
 
 def provider_name(text: str) -> str:
     """The full name of `cpu`, `migraphx`, … or a full name as it is; a plugin EP may be called anything."""
-    known = builtin_providers()
-    if text in known:
-        return known[text].name
+    table = builtin_providers()
+    if text in table:
+        return table[text].name
     if text.endswith("ExecutionProvider"):
         return text
-    close = difflib.get_close_matches(text.lower(), known, n=1)
+    close = difflib.get_close_matches(text.lower(), table, n=1)
     hint = f"did you mean {close[0]}? " if close else ""
-    shorts = ", ".join(dict.fromkeys(p.short for p in known.values()))
+    shorts = ", ".join(dict.fromkeys(p.short for p in table.values()))
     raise UsageError(f"no provider {text!r}", next=f"{hint}one of {shorts}, or a full name")
 
 

@@ -55,7 +55,7 @@ def trends(file: Path, benchmarks: Benchmarks, least: int = WORTH_DRAWING, most:
     A series shorter than `least` is left out.
     """
     machine = digest.of_value(benchmarks.machine.stable)[:16]
-    wanted = [
+    case_sides = [
         (case, side)
         for case in benchmarks.cases
         for one in case.series
@@ -71,7 +71,7 @@ def trends(file: Path, benchmarks: Benchmarks, least: int = WORTH_DRAWING, most:
             case.sha256,
             measuring_conditions(benchmarks, side),
         )
-        for case, side in wanted
+        for case, side in case_sides
     )
     series = (find_series(file, query) for query in queries)
     return tuple(trend(figures[-most:]) for figures in series if len(figures) >= least)

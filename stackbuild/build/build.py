@@ -91,8 +91,8 @@ def _guess(loaded: LoadedRecipe, lock: Lock, order: Order, context: BuildContext
 def _never_built(plan: Plan, loaded: LoadedRecipe, store: Store) -> dict[str, float]:
     """Hours of one core, from a table of guesses, of each step that has to run and never ran here."""
     todo = steps_to_run(plan, store.find_all(step.key for step in plan.steps))
-    known, took = (guesses(loaded.recipe), step_seconds(store, loaded.recipe.name)) if todo else ({}, {})
-    return {s.name: known[s.name] for s in todo if s.name in known and s.name not in took}
+    estimates, took = (guesses(loaded.recipe), step_seconds(store, loaded.recipe.name)) if todo else ({}, {})
+    return {s.name: estimates[s.name] for s in todo if s.name in estimates and s.name not in took}
 
 
 def _each(hours: dict[str, float]) -> str:
@@ -157,10 +157,10 @@ def _without_damaged(plan: Plan, stored: dict[str, Record], context: BuildContex
 
     A wheelhouse is read where it is used, as is everything that a step needs.
     """
-    wanted = (plan.by_name[name] for name in plan.wanted)
+    targets = (plan.by_name[name] for name in plan.wanted)
     damaged = {
         step.key
-        for step in wanted
+        for step in targets
         if step.action != "wheelhouse"
         and step.key in stored
         and not is_sound(step.name, stored[step.key].tree, context)

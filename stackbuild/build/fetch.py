@@ -65,8 +65,8 @@ def fetch_all(loaded: LoadedRecipe, order: Order, bundle: Path | None, listeners
         plan = resolve(loaded.recipe, inputs, order.choice)
         steps = tuple(s for s in plan.steps if s.resources.network)
         refuse_unlocked(steps, loaded)
-        wanted = Plan(plan.recipe, plan.closure(tuple(s.name for s in steps)), tuple(s.name for s in steps))
-        built, broken = schedule(wanted, context, replace(order.limits, keep_going=True))
+        sources = Plan(plan.recipe, plan.closure(tuple(s.name for s in steps)), tuple(s.name for s in steps))
+        built, broken = schedule(sources, context, replace(order.limits, keep_going=True))
         if broken:
             raise StepFailed(
                 "; ".join(f"{b.step}: {b.what}" for b in broken), where=broken[0].log, next=broken[0].look or ""

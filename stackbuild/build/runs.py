@@ -61,10 +61,10 @@ def logs_of(root: Path, run: str) -> tuple[Path, ...]:
     for logs in runs:
         if run in ("", logs.parent.name):
             return tuple(sorted(logs.glob("*.log")))
-    known = ", ".join(p.parent.name for p in runs[:5])
+    names = ", ".join(p.parent.name for p in runs[:5])
     raise UsageError(
         f"no logs of run {run!r}" if run else "no step has run here yet",
-        next=f"runs with logs: {known}" if known else "`stackbuild build` keeps a log of each step that it runs",
+        next=f"runs with logs: {names}" if names else "`stackbuild build` keeps a log of each step that it runs",
     )
 
 

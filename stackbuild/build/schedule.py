@@ -57,8 +57,8 @@ def schedule(
             _start_what_can(progress, context, limits, pool)
             if not progress.running:
                 break
-            done, _ = wait(progress.running, WAIT_SECONDS, FIRST_COMPLETED)
-            for future in done:
+            finished, _ = wait(progress.running, WAIT_SECONDS, FIRST_COMPLETED)
+            for future in finished:
                 _settle(future, progress, context, limits)
     if progress.stopped:
         raise progress.stopped

@@ -209,12 +209,12 @@ def pull_plan(loaded: LoadedRecipe, choice: Choice, settings: Settings, everythi
     for _ in range(2):
         with current_plan(loaded, choice) as (plan, store):
             sharing = RemoteSharing(plan.recipe, store, emit, lambda: None).open_remotes(settings, from_scratch=False)
-            wanted = replace(plan, wanted=tuple(plan.by_name)) if everything else plan
+            target = replace(plan, wanted=tuple(plan.by_name)) if everything else plan
             before = store.find_all(step.key for step in plan.steps)
-            records = sharing.with_remotes(wanted, before)
+            records = sharing.with_remotes(target, before)
             sharing.close()
         came = [step.name for step in plan.steps if step.key in records and step.key not in before]
-        left = tuple(step.name for step in steps_to_run(wanted, records))
+        left = tuple(step.name for step in steps_to_run(target, records))
         names += came
         if not came or not left:
             break

@@ -96,13 +96,13 @@ def disk_warning(loaded: LoadedRecipe) -> str:
 
 def _tools(loaded: LoadedRecipe) -> tuple[Status, str]:
     recipe = loaded.recipe
-    wanted = ["git"] if any(s.git for s in recipe.sources.values()) else []
-    wanted.append("debian" if recipe.base.debian else "image")
-    if lacking := lacking_packages(wanted):
+    actions = ["git"] if any(s.git for s in recipe.sources.values()) else []
+    actions.append("debian" if recipe.base.debian else "image")
+    if lacking := lacking_packages(actions):
         return Status.FAILED, f"apt-get install {' '.join(lacking)}"
     if recipe.base.extend and os.geteuid() != 0:
         return Status.FAILED, "extending the image needs root: run as root, or take the base from a bundle (--mirror)"
-    names = [TOOLS[action][0] for action in wanted if shutil.which(TOOLS[action][0])]
+    names = [TOOLS[action][0] for action in actions if shutil.which(TOOLS[action][0])]
     return Status.PASSED, f"{', '.join(names) or 'none beside the sandbox'}: there"
 
 
@@ -113,14 +113,14 @@ def disk_wanted(recipe: Recipe) -> int:
 
 
 def _disk(loaded: LoadedRecipe) -> tuple[Status, str]:
-    wanted = disk_wanted(loaded.recipe)
+    space = disk_wanted(loaded.recipe)
     place = default_root()
     there = next(p for p in (place, *place.parents) if Path(p).exists())
     free = shutil.disk_usage(there).free
-    message = f"{free // GIB} GiB free at {there}, about {wanted // GIB} may be wanted (a guess)"
+    message = f"{free // GIB} GiB free at {there}, about {space // GIB} may be wanted (a guess)"
     return (
         (Status.PASSED, message)
-        if free >= wanted
+        if free >= space
         else (Status.FAILED, f"{message}: set STACKBUILD_STORE to a larger disk")
     )
 
@@ -135,10 +135,10 @@ def _memory(loaded: LoadedRecipe) -> tuple[Status, str]:
 
 
 def _hours(loaded: LoadedRecipe) -> tuple[Status, str]:
-    known = guesses(loaded.recipe)
-    each = ", ".join(f"{name} {part:g}" for name, part in known.items())
+    estimates = guesses(loaded.recipe)
+    each = ", ".join(f"{name} {part:g}" for name, part in estimates.items())
     cores = len(os.sched_getaffinity(0))
-    total = sum(known.values())
+    total = sum(estimates.values())
     return (
         Status.PASSED,
         f"about {total:g} of one core from nothing ({each or 'small steps only'}), {cores} here: a guess",

@@ -24,20 +24,20 @@ DISTRIBUTION = "onnxruntime-migraphx"
 
 def new_recipe(rocm: str) -> str:
     """The text of a recipe for that ROCm version (`7.1` or `7.1.1`). Raises UsageError where the table does not know it."""
-    known = table()
-    row = known.latest_migraphx(rocm)
-    line = known.line(rocm)
-    runtimes = [r for r in known.onnxruntime if r.rocm == series(rocm) and r.distribution]
+    compatibility = table()
+    row = compatibility.latest_migraphx(rocm)
+    line = compatibility.line(rocm)
+    runtimes = [r for r in compatibility.onnxruntime if r.rocm == series(rocm) and r.distribution]
     if row is None or line is None or not runtimes:
-        raise _unknown(rocm, known)
+        raise _unknown(rocm, compatibility)
     runtime = max(runtimes, key=lambda r: numbers(r.version))
     ubuntu = "24.04" if numbers(row.rocm) >= UBUNTU_24_SINCE else "22.04"
     python = UBUNTU_PYTHON[ubuntu]
-    pythons = known.pythons(runtime.version)
+    pythons = compatibility.pythons(runtime.version)
     if pythons is not None and python not in pythons.versions:
         raise UsageError(f"ONNX Runtime {runtime.version} is not built for Python {python}", where="--rocm")
-    supported = [t for t, r in known.targets(row.rocm).items() if r.status == "supported"]
-    targets = supported or list(known.targets(row.rocm))
+    supported = [t for t, r in compatibility.targets(row.rocm).items() if r.status == "supported"]
+    targets = supported or list(compatibility.targets(row.rocm))
     return render(
         "recipe/rocm.yaml.j2",
         rocm=row.rocm,
@@ -64,16 +64,16 @@ def newest_written(lines: Iterable[str]) -> str:
     return ""
 
 
-def _unknown(rocm: str, known: Table) -> UsageError:
+def _unknown(rocm: str, compatibility: Table) -> UsageError:
     """Why there is no recipe for that ROCm, as far as the table says it."""
-    fits = {r.rocm for r in known.onnxruntime if r.distribution}
-    rows = [r.rocm for r in known.migraphx if series(r.rocm) in fits]
+    fits = {r.rocm for r in compatibility.onnxruntime if r.distribution}
+    rows = [r.rocm for r in compatibility.migraphx if series(r.rocm) in fits]
     offered = f"known are {', '.join(sorted({*rows, *map(series, rows)}, key=numbers))}"
-    line = known.line(rocm)
+    line = compatibility.line(rocm)
     if line is not None and numbers(line.version) >= PLUGINS_SINCE:
         what = f"ROCm {rocm} has no ONNX Runtime with the EP in it: execution providers are plugins there"
         return UsageError(what, where="--rocm", next="start from `stackbuild recipe show rocm-10.1`")
-    if line is not None and known.latest_migraphx(rocm) is None:
+    if line is not None and compatibility.latest_migraphx(rocm) is None:
         what = f"ROCm {rocm}: the table has no MIGraphX of it, with the rocMLIR that it pins"
         return UsageError(what, where="--rocm", next=offered)
     return UsageError(f"nothing is known of a stack for ROCm {rocm}", where="--rocm", next=offered)

@@ -30,26 +30,26 @@ def patch_findings(loaded: LoadedRecipe, lock: Lock | None, ask: bool, mirror: M
     findings: list[Finding] = []
     for name, source in loaded.recipe.sources.items():
         try:
-            wanted = series(loaded.patch_folder(source.patches)) if source.patches else None
+            patch_series = series(loaded.patch_folder(source.patches)) if source.patches else None
         except RecipeError as error:
             findings += [mistake_finding("PATCH", f"sources.{name}", mistake) for mistake in error.mistakes]
             continue
-        if wanted is None or not wanted.patches:
+        if patch_series is None or not patch_series.patches:
             continue
         if not ask or lock is None:
-            note = f"{len(wanted.patches)} patches were not checked against the source"
+            note = f"{len(patch_series.patches)} patches were not checked against the source"
             findings.append(
                 _finding(
                     "PATCH", Severity.NOTE, name, note, "upstream may have taken them", "`recipe check --sources` asks"
                 )
             )
             continue
-        findings += _check_against(name, source, wanted, lock, mirror)
+        findings += _check_against(name, source, patch_series, lock, mirror)
     return tuple(findings)
 
 
 def _check_against(
-    name: str, source: Source, wanted: PatchSeries, lock: Lock, mirror: Mirror | None
+    name: str, source: Source, patch_series: PatchSeries, lock: Lock, mirror: Mirror | None
 ) -> Iterator[Finding]:
     with tempfile.TemporaryDirectory(prefix="stackbuild-patches-") as folder:
         tree = Path(folder) / "tree"
@@ -59,7 +59,7 @@ def _check_against(
         except MachineLacks as lacks:
             yield _finding("PATCH", Severity.NOTE, name, f"the source cannot be fetched: {lacks.what}", "", lacks.next)
             return
-        for patch in wanted.patches:
+        for patch in patch_series.patches:
             if is_taken(tree, patch):
                 yield _taken_upstream(name, patch)
             elif misfits := try_one(tree, patch):
@@ -68,7 +68,7 @@ def _check_against(
                     "PATCH-MISFIT", Severity.ERROR, name, str(misfits[0]), why, "refresh the patch, or remove it"
                 )
             else:
-                apply(tree, PatchSeries(wanted.folder, (patch,)))
+                apply(tree, PatchSeries(patch_series.folder, (patch,)))
 
 
 def _taken_upstream(name: str, patch: Patch) -> Finding:

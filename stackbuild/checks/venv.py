@@ -175,16 +175,19 @@ def examine_venv(folder: Path, loader: LoaderPaths) -> VenvReport:
 
 
 def _site_packages(folder: Path) -> Path:
-    known = [*sorted(folder.glob("lib/python3*/site-packages")), *sorted(folder.glob("lib64/python3*/site-packages"))]
-    if not known and folder.is_dir() and any(folder.glob("*.dist-info")):
-        known = [folder]
-    if not known:
+    candidates = [
+        *sorted(folder.glob("lib/python3*/site-packages")),
+        *sorted(folder.glob("lib64/python3*/site-packages")),
+    ]
+    if not candidates and folder.is_dir() and any(folder.glob("*.dist-info")):
+        candidates = [folder]
+    if not candidates:
         raise UsageError(
             "it has no lib/python3.*/site-packages",
             where=str(folder),
             next="give the folder of a virtual environment, or a site-packages",
         )
-    return known[0]
+    return candidates[0]
 
 
 class _UnreadableFile(Exception):
@@ -434,16 +437,16 @@ def _requirements(environment: _VenvContents) -> Iterator[Finding]:
                 "pip refuses it, or leaves out what it needs", _again(environment, each.name),
             )  # fmt: skip
         unmet = [
-            (wanted, have)
-            for wanted, have in _applicable_requirements(each, environment)
-            if not have or not wanted.specifier.contains(have, prereleases=True)
+            (requirement, have)
+            for requirement, have in _applicable_requirements(each, environment)
+            if not have or not requirement.specifier.contains(have, prereleases=True)
         ]
         if unmet:
             listing = ", ".join(
-                f"{wanted} ({f'{have} is installed' if have else 'nothing of it is installed'})"
-                for wanted, have in unmet
+                f"{requirement} ({f'{have} is installed' if have else 'nothing of it is installed'})"
+                for requirement, have in unmet
             )
-            names = shlex.join(str(wanted) for wanted, _ in unmet)
+            names = shlex.join(str(requirement) for requirement, _ in unmet)
             yield _finding(
                 "REQUIRES", Severity.ERROR, each.title, f"it requires {listing}",
                 "its import or its providers fail", f"{environment.pip} install {names}",
@@ -454,12 +457,12 @@ def _applicable_requirements(each: _Distribution, environment: _VenvContents) ->
     """The requirements of a distribution that count in this environment, with the version that it has, "" for none."""
     for text in each.requires:
         try:
-            wanted = Requirement(text)
-            counts = applies(wanted, {"python_version": environment.python} if environment.python else {})
+            requirement = Requirement(text)
+            counts = applies(requirement, {"python_version": environment.python} if environment.python else {})
         except InvalidRequirement:  # a finding of its own
             continue
         if counts:
-            yield wanted, environment.version_of(str(canonicalize_name(wanted.name)))
+            yield requirement, environment.version_of(str(canonicalize_name(requirement.name)))
 
 
 def _providers(environment: _VenvContents, libraries: dict[str, Library], loader: LoaderPaths) -> Iterator[ProviderRow]:

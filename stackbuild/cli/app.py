@@ -109,10 +109,10 @@ class RecipeCommand(TyperCommand):
     def _no_recipe(self, path: str, mine: list[str], args: list[str]) -> UsageError:
         from stackbuild.recipe.load import bundled_recipes
 
-        known = [word for word in mine if word in bundled_recipes() or word.endswith((".yaml", ".yml"))]
+        recipe_words = [word for word in mine if word in bundled_recipes() or word.endswith((".yaml", ".yml"))]
         takes_words = any(param.param_type_name == "argument" for param in self.params)
         first = [] if takes_words else [word for word in mine[:1] if not word.startswith("-")]
-        for recipe_name in (known or first)[:1]:
+        for recipe_name in (recipe_words or first)[:1]:
             at = args.index(recipe_name)
             words = shlex.join(["--recipe", recipe_name, *args[:at], *args[at + 1 :]])
             return UsageError(
@@ -157,8 +157,8 @@ app = App(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(flag: bool) -> None:
+    if flag:
         from stackbuild.version import __version__
 
         typer.echo(f"stackbuild {__version__}")

@@ -9,11 +9,11 @@ from typing import Any
 Completion = Callable[[str], list[str]]
 
 
-def words(*known: str) -> Completion:
+def words(*prefix: str) -> Completion:
     """Completes to those words."""
 
     def beginning(incomplete: str) -> list[str]:
-        return [word for word in known if word.startswith(incomplete)]
+        return [word for word in prefix if word.startswith(incomplete)]
 
     return beginning
 

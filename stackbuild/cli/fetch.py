@@ -52,14 +52,19 @@ def fetch(
         raise UsageError("--digest is of a mirror's bundle, and no mirror is named", next="add --mirror DIR")
     order = Order(Choice(python=(this_python(),), glibc=this_glibc()), mirror=source_mirror)
     with view() as watching:
-        done = fetch_all(load(recipe, allow_path or ()), order, bundle, (watching,))
+        fetch_report = fetch_all(load(recipe, allow_path or ()), order, bundle, (watching,))
     if json:
-        print_json(done, "stackbuild.fetched/1")
+        print_json(fetch_report, "stackbuild.fetched/1")
         return
-    where = f"; {done.files} files, {done.bytes >> 20} MiB in {done.bundle}" if done.bundle else ""
-    read = f"; {done.checked} files of the mirror as its index says" if done.checked else ""
-    err().print(f"{done.recipe}: {len(done.steps)} fetched and verified{read}{where}", markup=False)
-    if done.bundle:
+    where = (
+        f"; {fetch_report.files} files, {fetch_report.bytes >> 20} MiB in {fetch_report.bundle}"
+        if fetch_report.bundle
+        else ""
+    )
+    read = f"; {fetch_report.checked} files of the mirror as its index says" if fetch_report.checked else ""
+    err().print(f"{fetch_report.recipe}: {len(fetch_report.steps)} fetched and verified{read}{where}", markup=False)
+    if fetch_report.bundle:
         err().print(
-            f"sealed: send this over a separate channel, for `fetch --mirror DIR --digest {done.sha256}`", markup=False
+            f"sealed: send this over a separate channel, for `fetch --mirror DIR --digest {fetch_report.sha256}`",
+            markup=False,
         )

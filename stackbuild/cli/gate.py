@@ -68,10 +68,10 @@ def gate(
         candidate, baseline, suite, full, provider_settings, arguments.python, arguments.threads, arguments.seed, clock_name(arguments.clock),
         candidate_lock, baseline_lock,
     )  # fmt: skip
-    wanted = gates_of(gates, recipe)
+    gate_set = gates_of(gates, recipe)
     require_writable(out, verdict_out)
     with progress() as tick:
-        measurement = run_gate(request, wanted, tick)
+        measurement = run_gate(request, gate_set, tick)
     verdict = replace(measurement.verdict, of=identity(measurement.benchmarks))
     if out:
         write(measurement.benchmarks, out)

@@ -32,15 +32,15 @@ def help_(
     from stackbuild.views.rules import draw_rules
 
     rules = {rule.id: rule for _, described in catalogue() for rule in described}
-    known = topics()
+    pages = topics()
     if topic.upper() in rules:
         draw_rules([rules[topic.upper()]])
-    elif topic.lower() in known:
-        print_markdown(known[topic.lower()])
+    elif topic.lower() in pages:
+        print_markdown(pages[topic.lower()])
     else:
         near = (
             f"did you mean `{name}`?"
-            if (name := nearest(topic, [*known, *TOPICS, *(rules if topic[:2].upper() == "SB" else ())]))
+            if (name := nearest(topic, [*pages, *TOPICS, *(rules if topic[:2].upper() == "SB" else ())]))
             else ""
         )
-        raise UsageError(f"no topic, rule or command {topic!r}", next=near or f"topics are: {', '.join(known)}")
+        raise UsageError(f"no topic, rule or command {topic!r}", next=near or f"topics are: {', '.join(pages)}")

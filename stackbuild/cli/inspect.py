@@ -223,11 +223,11 @@ def rules(
 
     groups = catalogue()
     if ids:
-        known = {rule.id: rule for _, described in groups for rule in described}
-        unknown = [wanted for wanted in ids if wanted.upper() not in known]
+        by_id = {rule.id: rule for _, described in groups for rule in described}
+        unknown = [id_ for id_ in ids if id_.upper() not in by_id]
         if unknown:
             raise UsageError(f"no rule {unknown[0]!r}", next="`stackbuild rules` lists them")
-        rows = [known[wanted.upper()] for wanted in ids]
+        rows = [by_id[id_.upper()] for id_ in ids]
         print_json([rule.description for rule in rows], "stackbuild.rules/1") if json else draw_rules(rows)
     elif markdown:
         print_text(text_of_all(groups))

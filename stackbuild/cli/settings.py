@@ -135,15 +135,15 @@ def _refuse_foreign(setting: FileSetting, value: object, file: Path, trusted: tu
 
 
 def _apply(values: dict[str, object], file: Path, environ: MutableMapping[str, str]) -> None:
-    known = {setting.key: setting for setting in SETTINGS}
+    by_key = {setting.key: setting for setting in SETTINGS}
     for key, value in values.items():
-        if key not in known:
-            raise UsageError(f"unknown key `{key}`", where=str(file), next=close_to(key, list(known)))
+        if key not in by_key:
+            raise UsageError(f"unknown key `{key}`", where=str(file), next=close_to(key, list(by_key)))
         if isinstance(value, bool) or not isinstance(value, str | int):
             raise UsageError(
                 f"`{key}` is a text or a number, not {value!r}", where=str(file), next=f'write `{key} = "…"`'
             )
-        setting, text = known[key], str(value)
+        setting, text = by_key[key], str(value)
         if "\0" in text:
             raise UsageError(f"`{key}` holds a null character", where=str(file), next="remove it")
         setting.refuse_wrong(text, key, str(file))

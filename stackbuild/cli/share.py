@@ -98,7 +98,7 @@ def _send(writer: RemoteWriter, sign: Path, recipe: str, check: bool, json: bool
     from stackbuild.views.share import SentBytes, draw_pushes, push_line
 
     key = load_signing_key(sign)
-    done: list[Push] = []
+    pushes: list[Push] = []
     with open_store() as opened:
         stored = tuple(records(opened))
         rows = [row for row in made_here(stored) if not recipe or row[0].key in _latest(recipe, opened)]
@@ -109,15 +109,15 @@ def _send(writer: RemoteWriter, sign: Path, recipe: str, check: bool, json: bool
                 line = push_line(number, len(rows), record)
                 pusher.count = SentBytes(line, status.update).add
                 status.update(line)
-                done.append(pusher.push(record, content_key))
-                if sum(one.outcome == "failed" for one in done) == STRIKES:
+                pushes.append(pusher.push(record, content_key))
+                if sum(one.outcome == "failed" for one in pushes) == STRIKES:
                     break
         writer.close()
     if json:
-        print_json({"remote": writer.url, "outputs": done, "of": len(rows)}, "stackbuild.store-push/1")
+        print_json({"remote": writer.url, "outputs": pushes, "of": len(rows)}, "stackbuild.store-push/1")
     else:
-        draw_pushes(done, len(rows), came, writer.url)
-    if any(one.outcome in ("failed", "damaged") for one in done):
+        draw_pushes(pushes, len(rows), came, writer.url)
+    if any(one.outcome in ("failed", "damaged") for one in pushes):
         leave(7)
 
 
@@ -211,11 +211,11 @@ def conflicts(
     if not keys:
         raise UsageError("no key is trusted for this remote", where=url, next="add --key FILE.pub")
     with open_store() as opened, err().status("asking the remote …"):
-        wanted = _latest(recipe, opened) if recipe else None
+        latest = _latest(recipe, opened) if recipe else None
         rows: tuple[Record, ...] = tuple(
             record
             for record in records(opened)
-            if not record.key_text.startswith(CONTENT) and (wanted is None or record.key in wanted)
+            if not record.key_text.startswith(CONTENT) and (latest is None or record.key in latest)
         )
         try:
             reader = open_reader(url, registry_login)

@@ -300,12 +300,12 @@ class DaskConnection:
             settings = self._client.run_on_scheduler(scheduler_settings)
         except Exception as error:  # whatever another program raises that has no stackbuild
             settings = {"version": f"none: {_first_line(error)}"}
-        wanted = {"version": __version__, "stealing": False, "attempts": ATTEMPTS}
-        if settings != wanted:
+        own_settings = {"version": __version__, "stealing": False, "attempts": ATTEMPTS}
+        if settings != own_settings:
             self.close()
             differs = ", ".join(
                 f"{name} {settings.get(name)!r}, not {value!r}"
-                for name, value in wanted.items()
+                for name, value in own_settings.items()
                 if settings.get(name) != value
             )
             raise MachineLacks(

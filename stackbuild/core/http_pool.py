@@ -90,17 +90,17 @@ class SocketPool:
     def _new_manager(self, proxy: str) -> PoolManager:
         settings: dict[str, Any] = {"maxsize": self._parallel, "block": False, "blocksize": SENT_AT_ONCE}
         manager = ProxyManager(proxy, **settings) if proxy else PoolManager(**settings)
-        known = self._sockets
+        sockets = self._sockets
 
         class PlainConnection(HTTPConnection):
             def connect(self) -> None:
                 super().connect()
-                known.add(self.sock)
+                sockets.add(self.sock)
 
         class TlsConnection(HTTPSConnection):
             def connect(self) -> None:
                 super().connect()
-                known.add(self.sock)
+                sockets.add(self.sock)
 
         class PlainPool(HTTPConnectionPool):
             ConnectionCls = PlainConnection

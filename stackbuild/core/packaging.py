@@ -107,8 +107,8 @@ class Claim:
     def refuses(self, python: str, glibc: tuple[int, ...], machine: str, interpreter: str) -> str:
         """Why pip refuses it there, or ''."""
         if not self.fits(python):
-            wanted = ", ".join(sorted({tag.rsplit("-", 1)[0] for tag in self.tags}))
-            return f"it is for {f'Python {self.requires}' if not self._allows(python) else wanted}; {interpreter} has Python {python}"
+            tag_list = ", ".join(sorted({tag.rsplit("-", 1)[0] for tag in self.tags}))
+            return f"it is for {f'Python {self.requires}' if not self._allows(python) else tag_list}; {interpreter} has Python {python}"
         platforms = {tag.platform for each in self.tags for tag in parse_tag(each)}
         if not platforms or any(_installs(platform, glibc, machine) for platform in platforms):
             return ""

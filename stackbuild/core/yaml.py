@@ -67,8 +67,8 @@ class Places:
 
     def _spell(self, path: KeyPath, order: tuple[dict[KeyPath, LineColumn], ...]) -> str:
         for end in range(len(path), -1, -1):
-            for known in order:
-                if at := known.get(path[:end]):
+            for places in order:
+                if at := places.get(path[:end]):
                     return f"{self.name}:{at[0]}:{at[1]}"
         return f"{self.name}:1:1"
 

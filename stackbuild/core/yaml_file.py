@@ -35,8 +35,8 @@ def read_yaml(path: Path, shape: type[ModelT], help: str) -> ModelT:
 def _mistake(detail: dict[str, object], places: yaml.Places, shape: type[Model], help: str) -> Mistake:
     loc = detail["loc"]
     path = tuple(part for part in loc if isinstance(part, str | int)) if isinstance(loc, tuple) else ()
-    known = tuple(p for n, p in enumerate(path) if (*path[:n], p) in places.values or n == len(path) - 1)
+    key_path = tuple(p for n, p in enumerate(path) if (*path[:n], p) in places.values or n == len(path) - 1)
     what, _, hint = str(detail["msg"]).removeprefix("Value error, ").partition("; ")
-    where = ".".join(map(str, known)) or shape.__name__.lower()
-    place = places.of_key(known) if detail["type"] in ("extra_forbidden", "missing") else places.of_value(known)
+    where = ".".join(map(str, key_path)) or shape.__name__.lower()
+    place = places.of_key(key_path) if detail["type"] in ("extra_forbidden", "missing") else places.of_value(key_path)
     return Mistake(place, f"`{where}`: {what}", hint or help)

@@ -142,7 +142,9 @@ class LoadedObject:
                 f"kernel {name} takes {scratch} bytes of scratch a lane; at most {_LARGEST_SCRATCH} are"
             )
         if not 0 <= kernel.group_bytes <= _LARGEST_GROUP:
-            raise CodeObjectError(f"kernel {name} takes {kernel.group_bytes} bytes of LDS; at most {_LARGEST_GROUP} are")
+            raise CodeObjectError(
+                f"kernel {name} takes {kernel.group_bytes} bytes of LDS; at most {_LARGEST_GROUP} are"
+            )
         if kernel.kernarg_bytes > _LARGEST_KERNARG:
             raise CodeObjectError(
                 f"kernel {name} takes {kernel.kernarg_bytes} bytes of arguments; at most {_LARGEST_KERNARG} are"

@@ -73,7 +73,11 @@ def check_descriptor(code: bytes, name: str) -> None:
         return  # the translation says so
     descriptor = image.descriptor
     rows = [
-        ("bytes of LDS", match.lds if is_same_lds(descriptor.group_bytes, match.lds) else descriptor.group_bytes, match.lds),
+        (
+            "bytes of LDS",
+            match.lds if is_same_lds(descriptor.group_bytes, match.lds) else descriptor.group_bytes,
+            match.lds,
+        ),
         ("bytes of scratch", descriptor.private_bytes, match.scratch),
         ("bytes of arguments", descriptor.kernarg_bytes or match.kernarg, match.kernarg),
     ]

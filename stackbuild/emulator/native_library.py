@@ -55,13 +55,13 @@ def compile_library(
         more.write_text(generated, "utf-8")
         script.write_text(versions, "utf-8")
         parts = [*map(str, sources), str(more), "-o", str(library), *libraries]
-        done = subprocess.run(
+        process = subprocess.run(
             [*command, *([f"-Wl,--version-script,{script}"] if versions else []), *parts],
             capture_output=True, text=True, check=False, timeout=_SECONDS, stdin=subprocess.DEVNULL,
         )  # fmt: skip
-        if done.returncode:
+        if process.returncode:
             raise MachineLacks(
-                f"{name} does not compile: {(done.stderr or done.stdout).strip()[-600:]}", where=command[0]
+                f"{name} does not compile: {(process.stderr or process.stdout).strip()[-600:]}", where=command[0]
             )
         home.mkdir(exist_ok=True)
         library.replace(home / name)

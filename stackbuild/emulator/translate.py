@@ -98,13 +98,13 @@ class _Translation:
 
     def run(self, names: Sequence[str] | None) -> None:
         """Translate what is asked for and not there, then write the lists."""
-        known = {kernel.name: kernel for kernel in self.loaded.kernels}
+        kernels = {kernel.name: kernel for kernel in self.loaded.kernels}
         for name in names or ():
-            if name not in known:
+            if name not in kernels:
                 raise TranslationError(f"the code object has no kernel {name}")
-        wanted = [k for n, k in known.items() if (names is None or n in names) and not self._is_translated(n)]
+        todo = [k for n, k in kernels.items() if (names is None or n in names) and not self._is_translated(n)]
         for lanes in (32, 64):
-            some = [kernel for kernel in wanted if kernel.lanes == lanes]
+            some = [kernel for kernel in todo if kernel.lanes == lanes]
             if some:
                 self._compile(some, lanes)
         self._write()

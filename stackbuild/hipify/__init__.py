@@ -54,8 +54,10 @@ def open_engine(
     tools = installed.find(hipify_perl, hipify_clang)
     engines.check(name, tools)
     tables = installed.tables_of_run(tools, tables_file)
-    wanted = target_headers.resolve_headers(target or Target(), include_folders, tables, rules)
-    return Engine(name, tables, rules, target_headers.with_declarations(wanted, include_folders, tables, rules), tools)
+    resolution = target_headers.resolve_headers(target or Target(), include_folders, tables, rules)
+    return Engine(
+        name, tables, rules, target_headers.with_declarations(resolution, include_folders, tables, rules), tools
+    )
 
 
 def staged_engine(

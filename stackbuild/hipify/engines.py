@@ -60,8 +60,8 @@ def perl(tools: installed.Tools, text: str, target: Target) -> str:
     with tempfile.TemporaryDirectory(prefix="stackbuild-hipify-") as folder:
         source = Path(folder) / "in.cu"
         source.write_bytes(text.encode("utf-8", "surrogateescape"))
-        done = installed.run([str(installed.need_perl(tools)), *flags, "in.cu"], Path(folder))
-    return done.stdout.decode("utf-8", "surrogateescape")
+        process = installed.run([str(installed.need_perl(tools)), *flags, "in.cu"], Path(folder))
+    return process.stdout.decode("utf-8", "surrogateescape")
 
 
 def _perl(engine: Engine, text: str, name: str) -> str:

@@ -38,12 +38,12 @@ def cause_finder(
     report: Report, source: Path, scratch: Path, engine: Engine
 ) -> Callable[[str, tuple[HunkChange, ...]], HunkCause]:
     """Who made a converted file's lines what they are."""
-    known = {Path(f.output).relative_to(scratch).as_posix(): f for f in report.files}
+    by_path = {Path(f.output).relative_to(scratch).as_posix(): f for f in report.files}
 
     def answer(file: str, changes: tuple[HunkChange, ...]) -> HunkCause:
-        if file not in known:
+        if file not in by_path:
             return HunkCause()
-        path = Path(known[file].source)
+        path = Path(by_path[file].source)
         text = path.read_bytes().decode("utf-8", "surrogateescape")
         edits = list(engine.run(text, path.relative_to(source).as_posix()).edits)
         return explain(text, edits, changes)

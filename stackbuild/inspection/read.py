@@ -219,5 +219,5 @@ def _imports(wheel_metadata: WheelMetadata | None, collected: FactCollector) -> 
     extensions = [
         Import(hit.path, "numpy") for hit in collected.texts if hit.kind == "numpy" and "numpy" not in carried
     ]
-    known = {each.module for each in missing_imports}
-    return missing_imports + tuple(each for each in extensions[:1] if each.module not in known)
+    modules = {each.module for each in missing_imports}
+    return missing_imports + tuple(each for each in extensions[:1] if each.module not in modules)

@@ -97,9 +97,9 @@ def next_pair_count(gates: Sequence[Gate], pairs: int) -> int | None:
 
 def missing_sides(benchmarks: Benchmarks, gates: Sequence[Gate]) -> tuple[str, ...]:
     """The sides that gates compare with and nobody measured: what a caller must add, or give as --baseline."""
-    known = {name for side in benchmarks.sides for name in (side.label, side.provider)}
-    wanted = {gate.versus for gate in gates if isinstance(gate, BaselineGate | SpeedupGate)}
-    return tuple(sorted(wanted - known))
+    names = {name for side in benchmarks.sides for name in (side.label, side.provider)}
+    references = {gate.versus for gate in gates if isinstance(gate, BaselineGate | SpeedupGate)}
+    return tuple(sorted(references - names))
 
 
 def _decide(gate: Gate, trial: Trial, cases: list[Case], wrong: dict[str, str]) -> list[GateVerdict]:
@@ -147,8 +147,8 @@ def _matches(case: str, patterns: Iterable[str]) -> bool:
 
 def _no_case_verdict(gate: Gate, benchmarks: Benchmarks) -> GateVerdict:
     name, patterns = gate.name or gate.kind, ", ".join(gate.cases)
-    known = ", ".join(case.name for case in benchmarks.cases[:5]) or "none"
-    return GateVerdict(name, patterns, GateOutcome.FAIL, f"{name}: no case is called {patterns}; there are {known}")
+    names = ", ".join(case.name for case in benchmarks.cases[:5]) or "none"
+    return GateVerdict(name, patterns, GateOutcome.FAIL, f"{name}: no case is called {patterns}; there are {names}")
 
 
 def _apply_waivers(verdict: GateVerdict, gate: Gate, today: date) -> GateVerdict:

@@ -43,8 +43,10 @@ def limit_verdict(gate: LimitGate, benchmarks: Benchmarks, case: Case) -> GateVe
     outcome = GateOutcome.PASS if is_within else GateOutcome.FAIL if broken else GateOutcome.INCONCLUSIVE
     scale, unit = _UNITS.get(gate.metric, (1 / _MIB, "MiB"))
     middle, low, high, bound = (v * scale for v in (figure.median, figure.low, figure.high, limit))
-    wanted = f"{'at most' if gate.at_most is not None else 'at least'} {bound:.4g}"
-    says = f"{name}: {gate.metric} of {case.name} is {middle:.4g} {unit} (interval {low:.4g} to {high:.4g}, {wanted})"
+    limit_text = f"{'at most' if gate.at_most is not None else 'at least'} {bound:.4g}"
+    says = (
+        f"{name}: {gate.metric} of {case.name} is {middle:.4g} {unit} (interval {low:.4g} to {high:.4g}, {limit_text})"
+    )
     return GateVerdict(name, case.name, outcome, says, middle, low, high, bound, unit, len(series.seconds))
 
 

@@ -124,30 +124,31 @@ class _Resolver:
 
 
 def _commits(recipe: Recipe, resolver: _Resolver) -> dict[str, str]:
-    known = resolver.before.commits
+    locked_commits = resolver.before.commits
     git_sources = {n: (s.git, s.ref or "") for n, s in recipe.sources.items() if s.git}
     commits = {
-        n: resolver(f"sources.{n}", known.get(n), partial(git.ask, url, ref, resolver.mirror))
+        n: resolver(f"sources.{n}", locked_commits.get(n), partial(git.ask, url, ref, resolver.mirror))
         for n, (url, ref) in git_sources.items()
     }
     return {n: commit for n, commit in commits.items() if commit}
 
 
 def _files(recipe: Recipe, resolver: _Resolver) -> dict[str, File]:
-    known = resolver.before.files
+    locked_files = resolver.before.files
     by_name = {n: s for n, s in recipe.sources.items() if s.debian or s.pypi}
     files = {
-        n: resolver(f"sources.{n}", known.get(n), partial(package.ask, s, resolver.mirror)) for n, s in by_name.items()
+        n: resolver(f"sources.{n}", locked_files.get(n), partial(package.ask, s, resolver.mirror))
+        for n, s in by_name.items()
     }
     return {n: file for n, file in files.items() if file}
 
 
 def _wheelhouse(recipe: Recipe, resolver: _Resolver) -> dict[str, dict[str, Pin]]:
     runtime = recipe.verify.runtime if recipe.verify else ()
-    known = resolver.before.wheelhouse
+    locked_pins = resolver.before.wheelhouse
     return {
         python: resolver.require(
-            f"wheelhouse.{python}", known.get(python), partial(wheelhouse.ask, runtime, python, resolver.mirror)
+            f"wheelhouse.{python}", locked_pins.get(python), partial(wheelhouse.ask, runtime, python, resolver.mirror)
         )
         for python in recipe.python
         if runtime
@@ -174,11 +175,13 @@ def _versions(recipe: Recipe, commits: Mapping[str, str], resolver: _Resolver) -
         if name not in commits or kind not in VERSION_FILES:
             continue
         before = resolver.before
-        known = before.versions.get(name, "") if commits[name].startswith(before.commits.get(name) or "-") else ""
+        version_before = (
+            before.versions.get(name, "") if commits[name].startswith(before.commits.get(name) or "-") else ""
+        )
         try:
             versions[name] = dependencies.version(recipe, name, commits[name], resolver.mirror)
         except (MachineLacks, StepFailed, LockError):
-            versions[name] = known
+            versions[name] = version_before
     return {name: version for name, version in versions.items() if version}
 
 
@@ -192,17 +195,17 @@ def _moved_inputs(before: Lock, after: Lock, same: Callable[[str], bool]) -> tup
         if then and then.version == now.version:
             changes.append((f"sources.{name}", then.sha256, now.sha256))
     lines = [f"{n}: {old} → {new}" for n, old, new in changes if same(n) and old and new and not new.startswith(old)]
-    known = {dep.url: dep.digest for rows in before.deps.values() for dep in rows if dep.digest}
+    digests = {dep.url: dep.digest for rows in before.deps.values() for dep in rows if dep.digest}
     for name, rows in after.deps.items():
-        changed = (d for d in rows if d.digest and known.get(d.url, d.digest) != d.digest)
-        lines += [f"deps.{name}: {d.url}: {known[d.url]} → {d.digest}" for d in changed]
+        changed = (d for d in rows if d.digest and digests.get(d.url, d.digest) != d.digest)
+        lines += [f"deps.{name}: {d.url}: {digests[d.url]} → {d.digest}" for d in changed]
     return tuple(lines)
 
 
 def _with_known_digests(
     name: str, rows: tuple[Dep, ...], component: DownloadingComponent, resolver: _Resolver
 ) -> tuple[Dep, ...]:
-    known = {dep.url: dep.digest for dep in resolver.before.deps.get(name, ()) if dep.digest}
-    urls = (dep.url for dep in rows if not dep.digest and dep.url in known and not is_elsewhere(dep, component))
+    digests = {dep.url: dep.digest for dep in resolver.before.deps.get(name, ()) if dep.digest}
+    urls = (dep.url for dep in rows if not dep.digest and dep.url in digests and not is_elsewhere(dep, component))
     resolver.unreachable += [f"deps.{name}: the digest of {url} stays as it was: it cannot be fetched" for url in urls]
-    return tuple(d if d.digest else d.model_copy(update={"digest": known.get(d.url, "")}) for d in rows)
+    return tuple(d if d.digest else d.model_copy(update={"digest": digests.get(d.url, "")}) for d in rows)

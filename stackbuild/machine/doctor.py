@@ -72,9 +72,9 @@ def _docker(_: Machine) -> tuple[Status, str]:
     if not shutil.which("docker"):
         return Status.SKIPPED, "no docker client; the sandbox does without"
     words = ["docker", "version", "--format", "{{.Server.Version}}"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    version = done.stdout.strip()
-    if done.returncode != 0 or not version:
+    process = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    version = process.stdout.strip()
+    if process.returncode != 0 or not version:
         return Status.SKIPPED, "no engine answers; `ci/docker-engine` installs and starts Debian's"
     if numbers(version.partition("+")[0])[:3] < SAFE_ENGINE:
         return (

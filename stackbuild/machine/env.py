@@ -128,13 +128,13 @@ def _no_binaries(target: GpuTarget, rocm: str) -> tuple[VariableWarning, ...]:
     """A warning for a target that this ROCm of the compatibility table has no binaries for, or none of them; and for a ROCm
     that the table does not know."""
     table, source = compatibility.table(), "recipes/compatibility.yaml, gfx"
-    known = table.targets(_release(rocm))
+    targets = table.targets(_release(rocm))
     fails = "the first kernel launch fails, or crashes the process"
     if not any(target.gfx in row.targets for row in table.gfx):
         why = f"no ROCm that we know of ships code objects for it: {fails}"
-    elif known and target.gfx not in known:
-        why = f"ROCm {rocm} ships no code objects for it that we know of: {fails}. It has {', '.join(known)}"
-    elif rocm and not known:
+    elif targets and target.gfx not in targets:
+        why = f"ROCm {rocm} ships no code objects for it that we know of: {fails}. It has {', '.join(targets)}"
+    elif rocm and not targets:
         why = f"whether ROCm {rocm} has code objects for {target.gfx} is not known: the table has no such ROCm"
         return (VariableWarning(name=f"ROCm {rocm}", why=why, source=source),)
     else:

@@ -65,8 +65,8 @@ def _of_step(step: Step) -> Iterator[Material]:
             uri = f"git+{params['url']}@{commit}"
             yield Material("source", name, params["ref"], uri, "", (("gitCommit", commit),))
         case "archive":
-            known = params["sha256"] != "unlocked"  # an open lock: nothing is built
-            yield Material("source", name, "", params["url"], "", (("sha256", params["sha256"]),) if known else ())
+            is_locked = params["sha256"] != "unlocked"  # an open lock: nothing is built
+            yield Material("source", name, "", params["url"], "", (("sha256", params["sha256"]),) if is_locked else ())
         case "package" if "debian" in params:
             yield _debian(params["debian"], params["version"], params["suite"], "source", params["sha256"])
         case "package":

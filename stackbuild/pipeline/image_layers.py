@@ -42,10 +42,10 @@ class TargetFilter:
         return False
 
 
-def _processor(token: str, wanted: str) -> str:
+def _processor(token: str, image_target: str) -> str:
     """The known target that a file name's token begins with: MIOpen puts the number of compute units behind it, as
     `gfx90a68`. "" where it is none."""
-    fits = [target for target in (wanted, *TARGETS) if token.startswith(target)]
+    fits = [target for target in (image_target, *TARGETS) if token.startswith(target)]
     return max(fits, key=len) if fits else ""
 
 

@@ -54,12 +54,12 @@ def runtime_root(
             where=str(base.root),
             next="an image is made of packages; add the one with that library to the recipe's base",
         )
-    wanted = frozenset((*owners, *named.values()))
-    step = runtime_step(contents.step, wanted)
+    names = frozenset((*owners, *named.values()))
+    step = runtime_step(contents.step, names)
     built, broken = schedule(Plan(loaded.recipe.name, (step,), (step.name,)), context, limits)
     if broken:
         raise StepFailed(f"step `{step.name}` failed: {broken[0].what}", where=broken[0].log, next=broken[0].look)
-    return DpkgRoot(context.store.tree(built[step.name].tree)), wanted
+    return DpkgRoot(context.store.tree(built[step.name].tree)), names
 
 
 def runtime_step(base: Step, packages: Iterable[str]) -> Step:

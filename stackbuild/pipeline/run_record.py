@@ -132,8 +132,8 @@ def find_run(name: str, verdict: Path | None = None) -> RunRecord:
         )
     if len(matches) != 1:
         what = f"{len(matches)} runs begin with {name!r}" if matches else f"no file, folder or run is called {name!r}"
-        known = f"the latest runs are {', '.join(planned[-3:])}" if planned else "no run is in the store"
-        raise UsageError(what, next=f"{known}; or give a results file that stackbuild bench wrote")
+        hint = f"the latest runs are {', '.join(planned[-3:])}" if planned else "no run is in the store"
+        raise UsageError(what, next=f"{hint}; or give a results file that stackbuild bench wrote")
     return read_run(default_root() / "runs" / matches[0])
 
 

@@ -21,15 +21,15 @@ from stackbuild.tables.compatibility import GfxRow, Table, table
 _RUNTIME = re.compile(r"libamdhip64\.so\.([0-9]+)")
 
 
-def findings(recipe: Recipe, known: Table) -> Iterator[Finding]:
+def findings(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
     """Everything that the table has to say about a recipe."""
     for check in (_rocm, *_IMPOSSIBLE):
-        yield from check(recipe, known)
+        yield from check(recipe, compatibility)
 
 
-def impossible(recipe: Recipe, known: Table) -> tuple[Finding, ...]:
+def impossible(recipe: Recipe, compatibility: Table) -> tuple[Finding, ...]:
     """The findings that no build of the recipe can get past. A ROCm that the table does not know is not one of them."""
-    return tuple(f for check in _IMPOSSIBLE for f in check(recipe, known) if f.severity is Severity.ERROR)
+    return tuple(f for check in _IMPOSSIBLE for f in check(recipe, compatibility) if f.severity is Severity.ERROR)
 
 
 def refuse_impossible(loaded: LoadedRecipe, lock: Lock | None = None) -> None:
@@ -51,11 +51,11 @@ def doubts(loaded: LoadedRecipe) -> tuple[str, ...]:
     return tuple(f"{f.found}: {f.why}; {f.fix}" for f in _rocm(loaded.recipe, table()))
 
 
-def _rocm(recipe: Recipe, known: Table) -> Iterator[Finding]:
+def _rocm(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
     rocm = recipe.rocm
-    if rocm is None or known.line(rocm) is not None:
+    if rocm is None or compatibility.line(rocm) is not None:
         return
-    versions = [r.version for r in known.rocm]
+    versions = [r.version for r in compatibility.rocm]
     close = difflib.get_close_matches(series(rocm), versions, n=1) or versions[-1:]
     yield finding(
         "ROCM", Severity.ERROR, "rocm", f"ROCm {rocm} is not in the compatibility table",
@@ -63,9 +63,9 @@ def _rocm(recipe: Recipe, known: Table) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-def _gfx(recipe: Recipe, known: Table) -> Iterator[Finding]:
+def _gfx(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
     rocm = recipe.rocm
-    targets = known.targets(rocm) if rocm else {}
+    targets = compatibility.targets(rocm) if rocm else {}
     for gfx in recipe.gfx if targets else ():
         row = targets.get(gfx.partition(":")[0])
         if row is None:
@@ -98,9 +98,9 @@ def _runtimes(recipe: Recipe) -> Iterator[tuple[str, OnnxRuntime]]:
     return ((n, c) for n, c in recipe.components.items() if isinstance(c, OnnxRuntime))
 
 
-def _pythons(recipe: Recipe, known: Table) -> Iterator[Finding]:
+def _pythons(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
     for name, component in _runtimes(recipe):
-        row = known.pythons(component.version)
+        row = compatibility.pythons(component.version)
         for python in recipe.python if row and component.python_package else ():
             if row and python not in row.versions:
                 yield finding(
@@ -109,7 +109,7 @@ def _pythons(recipe: Recipe, known: Table) -> Iterator[Finding]:
                 )  # fmt: skip
 
 
-def _rocm_ep(recipe: Recipe, known: Table) -> Iterator[Finding]:
+def _rocm_ep(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
     for name, component in _runtimes(recipe):
         try:
             check_rocm_ep(name, component, recipe.rocm or "")
@@ -117,13 +117,15 @@ def _rocm_ep(recipe: Recipe, known: Table) -> Iterator[Finding]:
             yield finding("ROCM-EP", Severity.ERROR, error.where, error.what, "it ends in an error", error.next)
 
 
-def _cmake(recipe: Recipe, known: Table) -> Iterator[Finding]:
+def _cmake(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
     extend = recipe.base.extend
     for name, component in recipe.components.items() if extend else ():
         if not isinstance(component, (OnnxRuntime, MIGraphXEp, HipdnnEp)) or extend is None:
             continue
         version = component.version if isinstance(component, OnnxRuntime) else "99"
-        rows = [r for r in known.cmake if r.component == component.kind and numbers(r.since) <= numbers(version)]
+        rows = [
+            r for r in compatibility.cmake if r.component == component.kind and numbers(r.since) <= numbers(version)
+        ]
         least = max(rows, key=lambda r: numbers(r.least), default=None)
         if least and numbers(extend.cmake) < numbers(least.least):
             yield finding(
@@ -132,8 +134,8 @@ def _cmake(recipe: Recipe, known: Table) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _sonames(recipe: Recipe, known: Table) -> Iterator[Finding]:
-    row = known.line(recipe.rocm) if recipe.rocm else None
+def _sonames(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
+    row = compatibility.line(recipe.rocm) if recipe.rocm else None
     for name, component in recipe.components.items():
         for pattern in component.external if isinstance(component, Wheel) and row else ():
             match = _RUNTIME.fullmatch(pattern)

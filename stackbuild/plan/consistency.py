@@ -28,14 +28,14 @@ def finding(rule: str, severity: Severity, subject: str, evidence: str, why: str
     return Finding(f"SB-STACK-{rule}", severity, subject, evidence, why, fix, link)
 
 
-def disagreements(recipe: Recipe, known: Table) -> Iterator[Finding]:
+def disagreements(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
     """Everything this module looks for."""
     checks: tuple[Callable[[Recipe, Table], Iterator[Finding]], ...] = (
         *(_migraphx, _rocmlir, _onnxruntime, _image_rocm, _image_apt, _image_python, _cmake4),
         *(_wheel_version, _wheel_rocm, _wheel_names),
     )
     for check in checks:
-        yield from check(recipe, known)
+        yield from check(recipe, compatibility)
 
 
 def tree_versions(recipe: Recipe, lock: Lock) -> Iterator[Finding]:
@@ -54,19 +54,19 @@ def _ref(component: Rocm, recipe: Recipe) -> str:
     return recipe.sources[component.source].ref or ""
 
 
-def _row(component: MIGraphX, recipe: Recipe, known: Table) -> MIGraphXRow | None:
+def _row(component: MIGraphX, recipe: Recipe, compatibility: Table) -> MIGraphXRow | None:
     """The row of the tag or commit that is built; where the table has neither, that of the ROCm version."""
     rocm = recipe.rocm or ""
-    return known.migraphx_at(_ref(component, recipe), rocm) or known.latest_migraphx(rocm)
+    return compatibility.migraphx_at(_ref(component, recipe), rocm) or compatibility.latest_migraphx(rocm)
 
 
-def _migraphx(recipe: Recipe, known: Table) -> Iterator[Finding]:
+def _migraphx(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
     rocm = recipe.rocm or ""
     for name, component in recipe.components.items():
         if not isinstance(component, MIGraphX):
             continue
         ref, subject = _ref(component, recipe), f"components.{name}"
-        row, due = known.migraphx_at(ref, rocm), known.latest_migraphx(rocm)
+        row, due = compatibility.migraphx_at(ref, rocm), compatibility.latest_migraphx(rocm)
         if row and row.version != component.version:
             yield finding(
                 "MIGRAPHX", Severity.ERROR, subject, f"MIGraphX {component.version}, but {ref} is {row.version}",
@@ -85,23 +85,23 @@ def _migraphx(recipe: Recipe, known: Table) -> Iterator[Finding]:
                 "MIGRAPHX", Severity.WARNING, subject, f"MIGraphX {component.version} with ROCm {rocm}",
                 f"ROCm {rocm} has MIGraphX {due.version}", f"use `ref: {due.ref}`", due.source,
             )  # fmt: skip
-        if not due and rocm.count(".") == 2 and known.latest_migraphx(series(rocm)):
+        if not due and rocm.count(".") == 2 and compatibility.latest_migraphx(series(rocm)):
             yield finding(
                 "ROCM-PATCH", Severity.WARNING, "rocm", f"ROCm {rocm}: the table has its line, not this release",
                 "which MIGraphX and rocMLIR belong to it is not known",
-                f"known are {', '.join(r.rocm for r in known.migraphx if series(r.rocm) == series(rocm))}",
+                f"known are {', '.join(r.rocm for r in compatibility.migraphx if series(r.rocm) == series(rocm))}",
             )  # fmt: skip
 
 
-def _rocmlir(recipe: Recipe, known: Table) -> Iterator[Finding]:
+def _rocmlir(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
     """Another release's rocMLIR is an error; one that the table does not know may be somebody's own, and is a warning."""
     built = next((c for c in recipe.components.values() if isinstance(c, MIGraphX)), None)
-    row = _row(built, recipe, known) if built else known.latest_migraphx(recipe.rocm or "")
+    row = _row(built, recipe, compatibility) if built else compatibility.latest_migraphx(recipe.rocm or "")
     for component in (c for c in recipe.components.values() if isinstance(c, RocMLIR)):
         ref = _ref(component, recipe)
         if row is None or not ref or row.rocmlir.startswith(ref):
             continue
-        others = [r.ref for r in known.migraphx if len(ref) >= 7 and r.rocmlir.startswith(ref)]
+        others = [r.ref for r in compatibility.migraphx if len(ref) >= 7 and r.rocmlir.startswith(ref)]
         yield finding(
             "ROCMLIR", Severity.ERROR if others else Severity.WARNING, f"sources.{component.source}",
             f"rocMLIR {ref[:12]}, but MIGraphX {row.ref} pins {row.rocmlir[:12]}",

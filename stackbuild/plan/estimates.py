@@ -38,9 +38,9 @@ def estimates() -> dict[str, Estimate]:
 
 def guesses(recipe: Recipe) -> dict[str, float]:
     """Hours of one core that each component's last step may take, by the step's name."""
-    known = estimates()
+    table = estimates()
     kinds = {each.step: each.component.kind for each in expand(recipe).components}
-    return {step: known[kind].cpu_hours for step, kind in kinds.items() if kind in known}
+    return {step: table[kind].cpu_hours for step, kind in kinds.items() if kind in table}
 
 
 @dataclass(frozen=True)

@@ -86,8 +86,8 @@ def _folders(step: Step, places: Mapping[str, LocalSource]) -> tuple[str, ...]:
 def _digested_sources(step: Step, places: Mapping[str, LocalSource]) -> list[tuple[str, LocalSource]]:
     """The parameters of a source that are digests of folders on this machine, with the folders."""
     name = step.name.removeprefix("source.")
-    params, known = dict(step.params), {"tree": name, "patches": patches_of(name)}
-    return [(param, places[place]) for param, place in known.items() if param in params and place in places]
+    params, folders = dict(step.params), {"tree": name, "patches": patches_of(name)}
+    return [(param, places[place]) for param, place in folders.items() if param in params and place in places]
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ def within_reach(plan: Plan, built: Callable[[Step], bool]) -> tuple[Plan, tuple
 
     A needed component that is built is taken as it is; for one that is not, its stand-in is.
     """
-    steps, wanted, lines = dict(plan.by_name), [], []
+    steps, names, lines = dict(plan.by_name), [], []
     for name in plan.wanted:
         bare = name.removeprefix(f"{CONFIGURE}.")
         needs = [plan.by_name[n.step] for n in plan.by_name[name].needs]
@@ -88,14 +88,14 @@ def within_reach(plan: Plan, built: Callable[[Step], bool]) -> tuple[Plan, tuple
         if lacking := [n for n in absent if n not in stands]:
             lines.append(f"{bare} cannot be configured before {', '.join(lacking)} is built: nothing stands in for it")
             continue
-        wanted.append(name)
+        names.append(name)
         if stands:
             steps[name] = with_stand_ins(steps[name], stands)
             lines.append(f"{bare} is configured against empty stand-ins for {', '.join(stands)}")
     # What stands in comes first: a plan's order is that of its needs.
     ordered = sorted(steps.values(), key=lambda step: step.name.startswith(f"{CONFIGURE}."))
-    reach = Plan(plan.recipe, tuple(ordered), tuple(wanted))
-    return Plan(plan.recipe, reach.closure(tuple(wanted)), tuple(wanted)), tuple(lines)
+    reach = Plan(plan.recipe, tuple(ordered), tuple(names))
+    return Plan(plan.recipe, reach.closure(tuple(names)), tuple(names)), tuple(lines)
 
 
 def _component_steps(each: MatrixComponent, context: Context) -> tuple[Step, ...]:

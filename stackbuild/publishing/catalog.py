@@ -78,9 +78,9 @@ class Catalog(Model):
 
     def with_file(self, project: str, file: CatalogFile) -> Catalog:
         """The catalog with that file in place of any of the same name."""
-        known = self.projects.get(project, Project())
-        files = {**known.files, file.name: file}
-        return self.with_project(project, known.model_copy(update={"files": dict(sorted(files.items()))}))
+        project_row = self.projects.get(project, Project())
+        files = {**project_row.files, file.name: file}
+        return self.with_project(project, project_row.model_copy(update={"files": dict(sorted(files.items()))}))
 
     def with_project(self, name: str, project: Project) -> Catalog:
         return self.model_copy(update={"projects": dict(sorted({**self.projects, name: project}.items()))})

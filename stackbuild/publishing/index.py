@@ -52,9 +52,9 @@ def publish(wheels: tuple[Path, ...], index: Path, publication: Publication = Pu
             refuse_taken(wheel, catalog, index, publication)
         plans = []
         for wheel in read:
-            known = catalog.projects.get(wheel.project, Project()).files.get(wheel.path.name)
-            plan = plan_placement(wheel, known, index / wheel.project, publication.attached.get(wheel.path, ()))
-            if known is None or known.sha256 != wheel.sha256:
+            file = catalog.projects.get(wheel.project, Project()).files.get(wheel.path.name)
+            plan = plan_placement(wheel, file, index / wheel.project, publication.attached.get(wheel.path, ()))
+            if file is None or file.sha256 != wheel.sha256:
                 fresh.add(wheel.path.name)
             plans.append(plan)
             catalog = catalog.with_file(wheel.project, plan.row)
@@ -112,11 +112,11 @@ def _receipt(
     wheels: tuple[Path, ...], index: Path, catalog: Catalog, fresh: set[str], keys: tuple[SigningKey, ...]
 ) -> Receipt:
     url = catalog.url or index.resolve().as_uri()
-    done = []
+    rows = []
     for wheel in wheels:
         project, version = distribution_of(wheel.name)
         row = catalog.projects[project].files[wheel.name]
-        done.append(
+        rows.append(
             PublishedWheel(
                 project=project,
                 version=version,
@@ -131,7 +131,7 @@ def _receipt(
             )
         )
     signed_by = tuple(key.fingerprint for key in keys)
-    return Receipt(str(index), tuple(done), catalog.number, signed_by, _unpublished_wheels(index, catalog))
+    return Receipt(str(index), tuple(rows), catalog.number, signed_by, _unpublished_wheels(index, catalog))
 
 
 def _unpublished_wheels(index: Path, catalog: Catalog) -> tuple[str, ...]:

@@ -22,13 +22,13 @@ def read_file(index: Path, path: str, limit: int) -> bytes:
     return data
 
 
-def difference(index: Path, path: str, wanted: SnapshotFile) -> str:
+def difference(index: Path, path: str, entry: SnapshotFile) -> str:
     """What of the file differs from what was signed, in a line; "" for nothing. A file of another size is not read."""
     try:
         with open(_open(index, path), "rb", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
-            if size != wanted.size:
-                return f"{path} has {size} bytes, {wanted.size} were signed"
+            if size != entry.size:
+                return f"{path} has {size} bytes, {entry.size} were signed"
             sha256 = digest.of_stream(file)
     except FileNotFoundError:
         return f"{path} is missing"
@@ -36,7 +36,7 @@ def difference(index: Path, path: str, wanted: SnapshotFile) -> str:
         return f"{path}: {error}"
     except OSError as error:
         return f"{path} cannot be read: {error.strerror}"
-    return "" if sha256 == wanted.sha256 else f"{path} has sha256 {sha256}, {wanted.sha256} was signed"
+    return "" if sha256 == entry.sha256 else f"{path} has sha256 {sha256}, {entry.sha256} was signed"
 
 
 def _open(index: Path, path: str) -> int:

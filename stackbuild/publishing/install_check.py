@@ -59,13 +59,13 @@ def _install_check(index: str, wheel: PublishedWheel, python: str) -> InstallChe
         words += ["--dry-run", "--ignore-installed", "--no-deps", "--only-binary=:all:", "--target", folder]
         words += ["--python-version", python, *(w for platform in platforms for w in ("--platform", platform))]
         words += ["--index-url", Path(index).resolve().as_uri(), "--report", str(report)]
-        done = subprocess.run(
+        process = subprocess.run(
             [*words, f"{wheel.project}=={wheel.version}"],
             capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"},
         )  # fmt: skip
-        if done.returncode == 0:
+        if process.returncode == 0:
             file_name = json.loads(report.read_text("utf-8"))["install"][0]["download_info"]["url"].rpartition("/")[2]
             return InstallCheck(wheel.project, wheel.version, python, file_name, "")
-    errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
-    reason = errors[-1].removeprefix("ERROR: ") if errors else f"pip ended with {done.returncode}"
+    errors = [line for line in process.stderr.splitlines() if line.startswith("ERROR")]
+    reason = errors[-1].removeprefix("ERROR: ") if errors else f"pip ended with {process.returncode}"
     return InstallCheck(wheel.project, wheel.version, python, "", reason)

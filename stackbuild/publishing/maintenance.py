@@ -30,15 +30,15 @@ def yank(
     """
     with locked_catalog(index) as catalog:
         refuse_changed(index, publication)
-        name, known = _project(catalog, project, index)
-        wanted = [file for file in known.files.values() if file.version == _normal_version(version)]
-        if not wanted:
+        name, project_row = _project(catalog, project, index)
+        files = [file for file in project_row.files.values() if file.version == _normal_version(version)]
+        if not files:
             raise UsageError(
                 f"{name} has no version {version}",
                 where=str(index),
-                next=f"it has {', '.join(known.versions) or 'none'}",
+                next=f"it has {', '.join(project_row.versions) or 'none'}",
             )
-        for file in wanted:
+        for file in files:
             catalog = catalog.with_file(name, file.model_copy(update={"yanked": reason}))
         return commit(index, catalog, publication)
 
@@ -49,8 +49,8 @@ def set_status(
     """Set a project's status (PEP 792). The page of a quarantined project lists no file; the bytes stay."""
     with locked_catalog(index) as catalog:
         refuse_changed(index, publication)
-        name, known = _project(catalog, project, index)
-        changed = known.model_copy(update={"status": status, "reason": reason})
+        name, project_row = _project(catalog, project, index)
+        changed = project_row.model_copy(update={"status": status, "reason": reason})
         return commit(index, catalog.with_project(name, changed), publication)
 
 

@@ -98,5 +98,5 @@ class Receipt:
     def packages_needed(self) -> tuple[str, ...]:
         """A line for each soname of ROCm that the machine must have: the package of Debian that has it, and AMD's."""
         sonames = dict.fromkeys(soname for wheel in self.wheels for soname in wheel.outside)
-        known = ((soname, *packages_of(soname)) for soname in sonames)
-        return tuple(f"{name}: package {debian} of Debian, {amd} of AMD" for name, debian, amd in known if debian)
+        packages = ((soname, *packages_of(soname)) for soname in sonames)
+        return tuple(f"{name}: package {debian} of Debian, {amd} of AMD" for name, debian, amd in packages if debian)

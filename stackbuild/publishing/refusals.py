@@ -126,15 +126,15 @@ def refuse_misnamed(wheel: WheelFile) -> None:
 def refuse_taken(wheel: WheelFile, catalog: Catalog, index: Path, publication: Publication) -> None:
     """The name is new, or has these bytes; the version is not below the highest one."""
     name = wheel.path.name
-    known = catalog.projects.get(wheel.project, Project())
-    for other in known.files:
+    project = catalog.projects.get(wheel.project, Project())
+    for other in project.files:
         if other != name and parse_wheel_filename(other) == parse_wheel_filename(name):
             raise UsageError(
                 f"{name} is published already, as {other}",
                 where=str(index),
                 next="publish it under that name",
             )
-    if row := known.files.get(name):
+    if row := project.files.get(name):
         if not publication.replace and row.sha256 != wheel.sha256:
             raise UsageError(
                 f"{name} is published already, with other bytes",
@@ -142,7 +142,7 @@ def refuse_taken(wheel: WheelFile, catalog: Catalog, index: Path, publication: P
                 next="raise the version in the recipe, or publish to another index; a file name never changes its content",
             )
         return
-    highest = max((Version(one) for one in known.versions), default=None)
+    highest = max((Version(one) for one in project.versions), default=None)
     if highest is not None and Version(wheel.version) < highest and not (publication.older or publication.replace):
         raise UsageError(
             f"{wheel.project} {wheel.version} is lower than {highest}, which is published already",

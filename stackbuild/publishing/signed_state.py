@@ -42,8 +42,8 @@ def refuse_changed(index: Path, publication: Publication, catalog: bool = True) 
         if numbers:
             _refuse_stripped(index, numbers)
         return
-    known = (*(TrustedKey(key.blob) for key in publication.keys), *publication.trusted)
-    snapshot = signed_snapshot(index, known, numbers, publication.at_least)
+    keys = (*(TrustedKey(key.blob) for key in publication.keys), *publication.trusted)
+    snapshot = signed_snapshot(index, keys, numbers, publication.at_least)
     refuse_differences(index, snapshot, catalog)
 
 

@@ -150,7 +150,7 @@ def is_signed_by(index: Path, keys: tuple[SigningKey, ...]) -> bool:
 
 def sign_statements(index: Path, catalog: Catalog, keys: tuple[SigningKey, ...]) -> None:
     """Put a signed envelope beside every statement; one of these bytes with a signature of each key stays as it is."""
-    wanted = {key.fingerprint for key in keys}
+    fingerprints = {key.fingerprint for key in keys}
     for name, project in catalog.projects.items():
         for row in project.files.values():
             for one in row.attached:
@@ -161,5 +161,5 @@ def sign_statements(index: Path, catalog: Catalog, keys: tuple[SigningKey, ...])
                 before = envelope.read_bytes() if envelope.is_file() else b""
                 payload = plain.read_bytes()
                 stale = not before or bytes(read_envelope(before).payload) != payload
-                if stale or not wanted <= signers(before):
+                if stale or not fingerprints <= signers(before):
                     write_file(envelope, envelope_text(payload, STATEMENT_TYPE, keys, before))

@@ -224,8 +224,8 @@ def _unlisted_files(index: Path, snapshot: Snapshot, trust: Trust, now: datetime
 
     Files of the state before may stay, as they were signed: the bytes of a wheel that was replaced.
     """
-    known = set(snapshot.files) | {envelope_name(path) for path in snapshot.files if is_statement(path)}
-    more = [path for path in _files(index) if path not in known and not _is_own(path)]
+    paths = set(snapshot.files) | {envelope_name(path) for path in snapshot.files if is_statement(path)}
+    more = [path for path in _files(index) if path not in paths and not _is_own(path)]
     before = _snapshots_before(index, trust, now) if more else ()
     more = [
         path
@@ -280,7 +280,7 @@ def _wheel(
     index: Path, path: str, snapshot: Snapshot, intact: bool, trust: Trust, now: datetime
 ) -> tuple[WheelProof, list[str]]:
     """What is there of a wheel, and what is wrong with it. One that is not `intact` has other bytes: it is not opened."""
-    wheel, wanted = index / path, snapshot.files[path].sha256
+    wheel, sha256 = index / path, snapshot.files[path].sha256
     problems: list[str] = []
     kinds: list[str] = []
     claim = ""
@@ -294,7 +294,7 @@ def _wheel(
                 raise SignatureRefused("the signed statement is not the one that lies beside the wheel")
             statement = read_statement(payload)
             subjects = {(one["name"], one["digest"]["sha256"]) for one in statement["subject"]}
-            if subjects != {(wheel.name, wanted)}:
+            if subjects != {(wheel.name, sha256)}:
                 raise SignatureRefused(
                     f"it is about {', '.join(sorted(name for name, _ in subjects))} of other bytes, not about {wheel.name}"
                 )
@@ -313,7 +313,7 @@ def _wheel(
         for kind in trust.require
         if kind not in there and (intact or kind != "sbom")
     ]
-    return WheelProof(path, wanted, tuple(kinds), has_sbom, claim), problems
+    return WheelProof(path, sha256, tuple(kinds), has_sbom, claim), problems
 
 
 def _sbom(wheel: Path, beside: str, snapshot: Snapshot) -> tuple[bool, str]:

@@ -47,9 +47,9 @@ def load(name: str, allowed: Sequence[Path] = ()) -> LoadedRecipe:
 
 
 def _find(name: str) -> Path:
-    known = bundled_recipes()
-    if name in known:
-        return known[name]
+    recipes = bundled_recipes()
+    if name in recipes:
+        return recipes[name]
     path = Path(name)
     try:
         if path.is_file():
@@ -58,11 +58,11 @@ def _find(name: str) -> Path:
         raise UsageError(
             f"cannot read it: {error.strerror}", where=short(name), next="give a recipe's name or path"
         ) from None
-    close = difflib.get_close_matches(name, known, n=1)
+    close = difflib.get_close_matches(name, recipes, n=1)
     hint = f"did you mean {close[0]}? " if close else ""
     raise UsageError(
         f"no recipe {short(name)}: neither a bundled recipe nor a file",
-        next=f"{hint}`stackbuild recipe list` shows the bundled ones: {', '.join(known) or 'none'}",
+        next=f"{hint}`stackbuild recipe list` shows the bundled ones: {', '.join(recipes) or 'none'}",
     )
 
 
@@ -164,8 +164,8 @@ def _wrong_references(recipe: Recipe, places: Places) -> list[Mistake]:
         for name in changes:
             if not hasattr(recipe.components.get(name), "options"):
                 at = places.of_key(("matrix", "variants", variant, name))
-                known = sorted(n for n, c in recipe.components.items() if hasattr(c, "options"))
-                wrong.append(Mistake(at, f"`{name}` is not a component with options", close_to(name, known)))
+                names = sorted(n for n, c in recipe.components.items() if hasattr(c, "options"))
+                wrong.append(Mistake(at, f"`{name}` is not a component with options", close_to(name, names)))
     for name, source in recipe.sources.items():
         if source.bundled is not None and not _ships(source.bundled):
             at = places.of_value(("sources", name, "bundled"))

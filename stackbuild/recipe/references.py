@@ -68,9 +68,9 @@ def _paths(loaded: LoadedRecipe, places: Places) -> Iterator[Mistake]:
         if source.path is not None:
             yield from _folder(source.path, loaded, at)
         if source.patches is not None and not loaded.patch_folder(source.patches).is_dir():
-            at, known = places.of_value(("sources", name, "patches")), _patch_folders(loaded)
-            near = nearest(source.patches, known)
-            suggestion = f"did you mean `{near}`?" if near else f"there are {', '.join(known) or 'none'}"
+            at, folders = places.of_value(("sources", name, "patches")), _patch_folders(loaded)
+            near = nearest(source.patches, folders)
+            suggestion = f"did you mean `{near}`?" if near else f"there are {', '.join(folders) or 'none'}"
             next = f"{suggestion} Make it below `patches/` beside the recipe, or leave `patches` out"
             yield Mistake(at, f"there is no folder of patches `{source.patches}`", next)
 
@@ -110,10 +110,10 @@ def _gates(loaded: LoadedRecipe, places: Places) -> Iterator[Mistake]:
     beside = loaded.folder / recipe.bench.suite
     at = places.of_value(("bench", "suite"))
     if recipe.bench.suite not in bundled_suites() and not beside.is_file():
-        known = sorted(bundled_suites())
-        near = nearest(recipe.bench.suite, known)
+        suites = sorted(bundled_suites())
+        near = nearest(recipe.bench.suite, suites)
         suggestion = f"did you mean `{near}`? " if near else ""
-        next = f"{suggestion}There are {', '.join(known)}, or give a .yaml file beside the recipe"
+        next = f"{suggestion}There are {', '.join(suites)}, or give a .yaml file beside the recipe"
         yield Mistake(at, f"there is no suite {recipe.bench.suite!r}", next)
         return
     try:
@@ -139,18 +139,18 @@ def _gate(gate: Gate, path: KeyPath, recipe: Recipe, suite: Suite, places: Place
     if isinstance(gate, ShareGate):
         named["provider"] = gate.provider
     for key, name in named.items():
-        known = [s for s in sides if s.endswith("Provider") or s == HIPDNN.provider] if key == "provider" else sides
-        if name not in known and not (name.endswith("ExecutionProvider") and not nearest(name, known)):
+        names = [s for s in sides if s.endswith("Provider") or s == HIPDNN.provider] if key == "provider" else sides
+        if name not in names and not (name.endswith("ExecutionProvider") and not nearest(name, names)):
             what = "provider" if key == "provider" else "side of this measurement"
-            yield Mistake(places.of_value((*path, key)), f"`{name}` is not a {what}", close_to(name, known))
+            yield Mistake(places.of_value((*path, key)), f"`{name}` is not a {what}", close_to(name, names))
     for i, pattern in enumerate(gate.cases):
         if not may_match(pattern, suite):
-            known = _case_heads(suite)
-            near = nearest(re.split(r"[/*?\[]", pattern)[0], known)
+            names = _case_heads(suite)
+            near = nearest(re.split(r"[/*?\[]", pattern)[0], names)
             suggestion = f"did you mean `{near}/*`? " if near else ""
             yield Mistake(
                 places.of_value((*path, "cases", i)), f"no case of the suite {recipe.bench.suite if recipe.bench else ''} matches {pattern!r}",
-                f"{suggestion}its cases begin with {', '.join(known)}; a type that it measures follows: {', '.join(_dtypes(suite))}",
+                f"{suggestion}its cases begin with {', '.join(names)}; a type that it measures follows: {', '.join(_dtypes(suite))}",
             )  # fmt: skip
     if isinstance(gate, BaselineGate) and gate.wheel and not Path(gate.wheel).is_file():
         next = "write its path from where stackbuild runs, or leave `wheel` out and give --baseline"

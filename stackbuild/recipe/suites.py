@@ -19,12 +19,12 @@ def bundled_suites() -> dict[str, Path]:
 
 def load_suite(name: str) -> Suite:
     """The suite of that name, or of that file. Raises UsageError or RecipeError with the place."""
-    known = bundled_suites()
-    path = known.get(name, Path(name))
+    suites = bundled_suites()
+    path = suites.get(name, Path(name))
     if not path.is_file():
-        close = difflib.get_close_matches(name, known, n=1)
+        close = difflib.get_close_matches(name, suites, n=1)
         hint = f"did you mean {close[0]}? " if close else ""
-        raise UsageError(f"no suite {name!r}", next=f"{hint}there are {', '.join(known)}, or give a .yaml file")
+        raise UsageError(f"no suite {name!r}", next=f"{hint}there are {', '.join(suites)}, or give a .yaml file")
     suite = read_yaml(path, Suite, "see docs/benchmarks.md")
     beside = tuple(f.model_copy(update={"file": str(path.parent / f.file)}) for f in suite.files)
     return suite.model_copy(update={"files": beside})

@@ -77,8 +77,8 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
         case "too_short":
             return Mistake(places.of_value(path), f"`{where}` is empty", "list at least one, or leave the key out")
         case "union_tag_not_found":
-            known = ", ".join(_tags(detail))
-            return Mistake(places.of_value(path), f"`{where}` has no `kind`", f"add `kind: KIND`, one of: {known}")
+            tags = ", ".join(_tags(detail))
+            return Mistake(places.of_value(path), f"`{where}` has no `kind`", f"add `kind: KIND`, one of: {tags}")
         case "union_tag_invalid":
             tag = str(detail["ctx"]["tag"])
             return Mistake(places.of_value((*path, "kind")), f"unknown kind {tag!r}", close_to(tag, _tags(detail)))
@@ -94,12 +94,12 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
         case "literal_error" if detail["loc"] == ("schema",):
             return _schema_mistake(places.of_value(path), detail["input"])
         case kind if kind in _WANTED or detail["loc"][-1] in _SCALARS:
-            wanted, hint = (
+            expectation, hint = (
                 _ONE_VALUE if detail["loc"][-1] in _SCALARS and path[-1:] != detail["loc"][-1:] else _WANTED[kind]
             )
             place = places.of_value(path)
             hint = _rewritten(kind, path, detail, source.scalar(place)) or hint
-            return Mistake(place, f"`{where}` must be {wanted}, not {short(detail['input'])}", hint)
+            return Mistake(place, f"`{where}` must be {expectation}, not {short(detail['input'])}", hint)
         case "less_than_equal" if detail["ctx"]["le"] == 1 and 1 < detail["input"] <= 100:
             what = f"`{where}` is a share, at most 1, not {detail['input']:g}"
             return Mistake(places.of_value(path), what, f"write `{detail['input']:g}%` or `{detail['input'] / 100:g}`")

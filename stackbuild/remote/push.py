@@ -163,11 +163,11 @@ class Pusher:
         if there is not None and not self.check:
             return False
         packs = packs_of(entries_of(text, _size(text)))
-        known = there if there is not None and len(there) == len(packs) else (None,) * len(packs)
+        layers_there = there if there is not None and len(there) == len(packs) else (None,) * len(packs)
         root = self.store.tree(record.tree)
         try:
             with ThreadPoolExecutor(PARALLEL, "packs") as pool:
-                layers = tuple(pool.map(lambda pair: self._pack(root, *pair), zip(packs, known, strict=True)))
+                layers = tuple(pool.map(lambda pair: self._pack(root, *pair), zip(packs, layers_there, strict=True)))
         except _Differs:
             return None
         if layers == there:
@@ -187,10 +187,10 @@ class Pusher:
         except RemoteFault:
             return None
 
-    def _pack(self, root: Path, pack: Pack, known: StoredBlob | None) -> StoredBlob:
+    def _pack(self, root: Path, pack: Pack, blob: StoredBlob | None) -> StoredBlob:
         """The blob of a pack, which the remote has afterwards: at the first level of zstd whose blob is not damaged there."""
-        if known is not None and self._is_whole(pack, known):
-            return known
+        if blob is not None and self._is_whole(pack, blob):
+            return blob
         for level in LEVELS:
             with tempfile.SpooledTemporaryFile(IN_MEMORY, "w+b", dir=str(self.store.tmp)) as spool:
                 layer = _compress(root, pack, level, cast(IO[bytes], spool))

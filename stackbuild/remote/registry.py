@@ -48,14 +48,14 @@ class OciRegistry:
         return self.client.body(self._request("GET", f"manifests/{tag}", ("Accept", MANIFEST_TYPE)), most)
 
     def tags(self) -> frozenset[str] | None:
-        place, known = f"tags/list?n={TAGS_A_PAGE}", set[str]()
+        place, names = f"tags/list?n={TAGS_A_PAGE}", set[str]()
         for _ in range(MOST_PAGES):
             page = self.client.page(self._request("GET", place), MOST_PAGE)
             if page is None:
                 return None
-            known.update(_tags_in(page.body))
+            names.update(_tags_in(page.body))
             if not page.following:
-                return frozenset(known) if len(known) % ROUND else None
+                return frozenset(names) if len(names) % ROUND else None
             place = self.client.own(page.following)
         return None
 
@@ -138,18 +138,18 @@ class OciRegistry:
         self,
         method: str,
         url: str,
-        wanted: tuple[int, ...],
+        statuses: tuple[int, ...],
         *headers: tuple[str, str],
         body: bytes | Body | None = None,
     ) -> dict[str, str]:
         """The headers of the answer to a request that has one of these statuses. Raises RemoteFault."""
         is_repeatable = "uploads/" not in url or method in ("GET", "POST")
         with self.client.send(HttpRequest(method, url, headers, body, self._scope, is_repeatable)) as answer:
-            if answer.status not in wanted:
+            if answer.status not in statuses:
                 excerpt = answer.read(300).decode("utf-8", "replace")
                 raise RemoteFault(f"HTTP {answer.status} to {method}: {excerpt}", blob=url.partition("?")[0])
             answer_headers = {name.title(): text for name, text in answer.headers.items()}
-        if wanted == (202,):
+        if statuses == (202,):
             if "Location" not in answer_headers:
                 raise RemoteFault("an upload without a place", blob=url.partition("?")[0])
             answer_headers["Location"] = self.client.own(answer_headers["Location"])

@@ -136,8 +136,8 @@ def _layers(writer: RemoteWriter, tag: str) -> dict[str, StoredBlob]:
 
 
 def _refuse_taken(wheel: WheelFile, before: Mapping[str, StoredBlob], tag: str, publication: Publication) -> None:
-    known = before.get(wheel.path.name)
-    if known is not None and known.digest != wheel.sha256 and not publication.replace:
+    digest_before = before.get(wheel.path.name)
+    if digest_before is not None and digest_before.digest != wheel.sha256 and not publication.replace:
         raise UsageError(
             f"{wheel.path.name} is published already under the tag {tag}, with other bytes",
             next="raise the version in the recipe; a file name never changes its content",

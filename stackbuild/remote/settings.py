@@ -145,8 +145,12 @@ def add_keys(url: str, keys: Sequence[Path], threshold: int = 0) -> RemoteSettin
     old = settings.of(url)
     load_trusted_keys(keys)
     fresh = _lines(keys)
-    known = {key.fingerprint for line in fresh for key in trusted_keys_of((line,), url)}
-    lines = [line for line in old.read if not known & {key.fingerprint for key in trusted_keys_of((line,), url)}]
+    keys_by_fingerprint = {key.fingerprint for line in fresh for key in trusted_keys_of((line,), url)}
+    lines = [
+        line
+        for line in old.read
+        if not keys_by_fingerprint & {key.fingerprint for key in trusted_keys_of((line,), url)}
+    ]
     new = old.model_copy(update={"read": (*lines, *fresh), **({"threshold": threshold} if threshold else {})})
     _replace(settings, new)
     return new

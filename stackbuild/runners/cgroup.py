@@ -129,8 +129,8 @@ def _group_folders(label: str, memory: int, processes: int) -> Iterator[tuple[Pa
     name = f"{PREFIX}{label}.{secrets.token_hex(4)}"
     enabled = _words(UNIFIED / "cgroup.subtree_control")
     if "memory" in enabled:
-        wanted = {"memory.max": memory, **({"pids.max": processes} if "pids" in enabled else {})}
-        yield from _make(UNIFIED / name, wanted)
+        limit_files = {"memory.max": memory, **({"pids.max": processes} if "pids" in enabled else {})}
+        yield from _make(UNIFIED / name, limit_files)
         return
     for hierarchy, value in (("memory", memory), ("pids", processes)):
         if (UNIFIED / hierarchy / "cgroup.procs").exists():

@@ -189,9 +189,9 @@ def _layers(folder: Path) -> tuple[Path, ...]:
         raise StepFailed(f"the Docker engine saved no image: {error!r}", where=str(folder)) from None
     if len(layers) != len(listed):
         raise StepFailed(f"the saved image has {len(layers)} layers and lists {len(listed)}", where=str(folder))
-    for path, wanted in zip(layers, listed, strict=True):
+    for path, layer_digest in zip(layers, listed, strict=True):
         # Not compressed it has the listed digest; an engine with containerd's store may save it as it came, under its own.
-        if not path.resolve().is_relative_to(folder.resolve()) or digest.of_file(path) not in (wanted, path.name):
+        if not path.resolve().is_relative_to(folder.resolve()) or digest.of_file(path) not in (layer_digest, path.name):
             raise StepFailed("the saved image is damaged: a layer has another digest than it lists", where=path.name)
     return layers
 

@@ -29,30 +29,30 @@ def seal(folder: Path) -> str:
 def _files(folder: Path) -> list[str]:
     """Paths below the folder, without the index and what lies in git repositories."""
     with open_folder(folder) as top:
-        entries = walk(top, wanted=lambda path: not (folder / path / "HEAD").is_file())
+        entries = walk(top, accepts=lambda path: not (folder / path / "HEAD").is_file())
         return sorted(entry.path for entry in entries if entry.kind != "d" and entry.path != INDEX)
 
 
 def digits(text: str) -> str:
     """The 64 digits of a sha256 that a person typed, with or without `sha256:`. Raises UsageError."""
-    wanted = text.removeprefix("sha256:").lower()
-    if len(wanted) != 64 or set(wanted) - set("0123456789abcdef"):
+    hex_digits = text.removeprefix("sha256:").lower()
+    if len(hex_digits) != 64 or set(hex_digits) - set("0123456789abcdef"):
         raise UsageError("no sha256", where="--digest", next="give the 64 digits that `fetch --bundle` printed")
-    return wanted
+    return hex_digits
 
 
-def index(folder: Path, wanted: str) -> dict[str, str]:
+def index(folder: Path, index_sha256: str) -> dict[str, str]:
     """The sha256 of each file of a bundle, by path. Empty for a mirror that has no index and need not have one.
 
-    `wanted` is the sha256 that the index must have, "" for any. Raises LockError.
+    `index_sha256` is the sha256 that the index must have, "" for any. Raises LockError.
     """
     path = folder / INDEX
-    if not path.is_file() and not wanted:
+    if not path.is_file() and not index_sha256:
         return {}
     sha256 = digest.of_file(path) if path.is_file() else "none: it is not there"
-    if wanted and sha256 != wanted:
+    if index_sha256 and sha256 != index_sha256:
         raise LockError(
-            f"the bundle's index has sha256 {sha256}, it must have {wanted}",
+            f"the bundle's index has sha256 {sha256}, it must have {index_sha256}",
             where=str(path),
             next="this is not the bundle that was sealed: copy it again, or compare the digest with its maker's",
         )
@@ -66,7 +66,7 @@ def verify(folder: Path, index_digest: str) -> int:
     """Read every file of the index and compare; how many there are. Raises LockError with each that is damaged or
     gone."""
     files = index(folder, index_digest)
-    wrong = [problem for name, wanted in sorted(files.items()) if (problem := _wrong(folder, name, wanted))]
+    wrong = [problem for name, sha256 in sorted(files.items()) if (problem := _wrong(folder, name, sha256))]
     if wrong:
         more = f"; and {len(wrong) - MOST} more" if len(wrong) > MOST else ""
         raise LockError(
@@ -80,9 +80,9 @@ def check(folder: Path, index_digest: str, used: Mapping[Path, str]) -> None:
     files = index(folder, index_digest)
     for path, sha256 in used.items() if files else ():
         name = str(path.relative_to(folder))
-        wanted = files.get(name, "" if index_digest else sha256)
-        if sha256 != wanted:
-            reason = f"its index says {wanted}" if wanted else "its index does not know it"
+        expectation = files.get(name, "" if index_digest else sha256)
+        if sha256 != expectation:
+            reason = f"its index says {expectation}" if expectation else "its index does not know it"
             raise LockError(
                 f"the bundle is damaged: {name} has sha256 {sha256}, {reason}",
                 where=str(path),
@@ -90,7 +90,7 @@ def check(folder: Path, index_digest: str, used: Mapping[Path, str]) -> None:
             )
 
 
-def _wrong(folder: Path, name: str, wanted: str) -> str:
+def _wrong(folder: Path, name: str, indexed_sha256: str) -> str:
     """What is wrong with one file; "" when nothing is."""
     path = folder / name
     if not path.resolve().is_relative_to(folder.resolve()):
@@ -98,4 +98,4 @@ def _wrong(folder: Path, name: str, wanted: str) -> str:
     if not path.is_file():
         return f"{name} is not there"
     sha256 = digest.of_file(path)
-    return "" if sha256 == wanted else f"{name} has sha256 {sha256}, its index says {wanted}"
+    return "" if sha256 == indexed_sha256 else f"{name} has sha256 {sha256}, its index says {indexed_sha256}"

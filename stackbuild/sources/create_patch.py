@@ -102,7 +102,7 @@ def _tree(scratch: Path, source: Path) -> str:
 def _files(source: Path) -> list[str]:
     paths = []
     with open_folder(source) as top:
-        for path, kind, _ in walk(top, wanted=lambda path: path.rpartition("/")[2] != ".git"):
+        for path, kind, _ in walk(top, accepts=lambda path: path.rpartition("/")[2] != ".git"):
             if kind == "d":
                 continue
             if "\n" in path or kind == "s":
@@ -123,10 +123,10 @@ def _git(scratch: Path, *words: str, stdin: bytes = b"") -> bytes:
     settings = ("core.quotePath=false", "core.autocrlf=false", "diff.noprefix=false", "core.compression=0")
     command = ["git", *(word for setting in settings for word in ("-c", setting)), *words]
     try:
-        done = subprocess.run(command, cwd=scratch, env=environment, input=stdin, capture_output=True, check=False)
+        process = subprocess.run(command, cwd=scratch, env=environment, input=stdin, capture_output=True, check=False)
     except FileNotFoundError:
         raise MachineLacks("`git` is not installed", next="apt-get install git") from None
-    if done.returncode != 0:
-        message = done.stderr.decode("utf-8", "replace").strip()[-400:]
+    if process.returncode != 0:
+        message = process.stderr.decode("utf-8", "replace").strip()[-400:]
         raise UsageError(f"git {words[0]} refuses the trees: {message}", next="look at the file it names")
-    return done.stdout
+    return process.stdout

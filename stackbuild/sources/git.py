@@ -242,9 +242,9 @@ def _fetch(target: Path, revision: Revision) -> None:
             _fetch_short(target, url, ref)
             return
         ref = commit if _FULL.fullmatch(commit) else _expand(target, url, ref, mirror)
-    wanted = (commit, ref) if _FULL.fullmatch(commit) else (ref,)
+    refs = (commit, ref) if _FULL.fullmatch(commit) else (ref,)
     problem = ""
-    for name in wanted:
+    for name in refs:
         spec = name if _FULL.fullmatch(name) else _spec(target, url, name, mirror)
         try:
             _git(target, "fetch", "--quiet", "--depth=1", "--no-tags", "origin", spec, mirror=mirror)

@@ -87,7 +87,7 @@ def place_in(mirror: Path, url: str) -> Path:
 
 
 def fetch(
-    wanted: DownloadRequest, target: Path, mirror: Mirror | None, stopper: Stopper, limits: TransferLimits = LIMITS
+    download: DownloadRequest, target: Path, mirror: Mirror | None, stopper: Stopper, limits: TransferLimits = LIMITS
 ) -> str:
     """Put the file at `target`, whole and checked; its sha256. Where that fails, nothing is left.
 
@@ -97,10 +97,10 @@ def fetch(
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         if mirror is not None:
-            _copy(_found_in(mirror.folder, wanted.url), partial, wanted.url, mirror)
+            _copy(_found_in(mirror.folder, download.url), partial, download.url, mirror)
         else:
-            _download(wanted.url, partial, stopper, limits)
-        _check(wanted, partial)
+            _download(download.url, partial, stopper, limits)
+        _check(download, partial)
         partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)
@@ -124,13 +124,13 @@ def _copy(place: Path, partial: Path, url: str, mirror: Mirror) -> None:
     copy_file(place, partial)
 
 
-def _check(wanted: DownloadRequest, partial: Path) -> None:
-    kind, _, digest = wanted.digest.partition(":")
+def _check(download: DownloadRequest, partial: Path) -> None:
+    kind, _, digest = download.digest.partition(":")
     value = _digest(partial, kind) if kind else digest
     if value != digest:
         raise LockError(
             f"{kind} {value} came, the lock has {digest}",
-            where=wanted.url,
+            where=download.url,
             next="somebody changed the file, or the mirror is damaged: fetch it by hand and compare, then run `stackbuild lock`",
         )
 
@@ -193,9 +193,9 @@ class _OnlySafer(urllib.request.HTTPRedirectHandler):
 class _PlainHandler(urllib.request.HTTPHandler):
     """Opens connections that the transfer knows, to close them from another thread."""
 
-    def __init__(self, known: list[socket.socket]) -> None:
+    def __init__(self, sockets: list[socket.socket]) -> None:
         super().__init__()
-        self.known = known
+        self.known = sockets
 
     def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
         return self.do_open(functools.partial(_connection, http.client.HTTPConnection, self.known), req)
@@ -204,21 +204,21 @@ class _PlainHandler(urllib.request.HTTPHandler):
 class _Tls(urllib.request.HTTPSHandler):
     """The same over TLS."""
 
-    def __init__(self, known: list[socket.socket]) -> None:
+    def __init__(self, sockets: list[socket.socket]) -> None:
         super().__init__()
-        self.known = known
+        self.known = sockets
 
     def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
         return self.do_open(functools.partial(_connection, http.client.HTTPSConnection, self.known), req)
 
 
-def _connection(kind: type[http.client.HTTPConnection], known: list[socket.socket], host: str, **words: Any) -> Any:
+def _connection(kind: type[http.client.HTTPConnection], sockets: list[socket.socket], host: str, **words: Any) -> Any:
     connection = kind(host, **words)
     connect = connection.connect
 
     def connect_and_note() -> None:
         connect()
-        known.append(connection.sock)
+        sockets.append(connection.sock)
 
     connection.connect = connect_and_note  # type: ignore[method-assign]
     return connection
@@ -312,10 +312,10 @@ class _Transfer:
             file.write(chunk)
 
 
-def _opener(known: list[socket.socket]) -> urllib.request.OpenerDirector:
+def _opener(sockets: list[socket.socket]) -> urllib.request.OpenerDirector:
     """What speaks http and https, through a proxy where the environment names one, and nothing else."""
     opener = urllib.request.OpenerDirector()
-    own = (_PlainHandler(known), _Tls(known), _OnlySafer(), urllib.request.ProxyHandler())
+    own = (_PlainHandler(sockets), _Tls(sockets), _OnlySafer(), urllib.request.ProxyHandler())
     for handler in (*own, urllib.request.HTTPDefaultErrorHandler(), urllib.request.HTTPErrorProcessor()):
         opener.add_handler(handler)
     return opener

@@ -111,7 +111,7 @@ def files(local: LocalSource) -> list[str]:
         raise UsageError("the source's folder is not there", where=str(local.folder), next="fix `path` in the recipe")
     try:
         with open_folder(local.folder) as top:
-            entries = walk(top, wanted=lambda path: not _out(path, local.exclude))
+            entries = walk(top, accepts=lambda path: not _out(path, local.exclude))
             return sorted(entry.path for entry in entries if entry.kind != "d")
     except OutOfBounds as beyond:
         raise UsageError(f"the source is too large: {beyond.what}", where=str(local.folder), next=_LEAVE_OUT) from None

@@ -57,8 +57,8 @@ def mirror_of(folder: Path | None, environ: Mapping[str, str], index_digest: str
         return None
     if not Path(named).is_dir():
         raise UsageError("the mirror is not a folder", where=named, next=f"give --mirror a folder, or unset {VARIABLE}")
-    wanted = bundle.digits(index_digest) if index_digest else environ.get(DIGEST, "")
-    return Mirror(Path(named).absolute(), not scope, wanted)
+    index = bundle.digits(index_digest) if index_digest else environ.get(DIGEST, "")
+    return Mirror(Path(named).absolute(), not scope, index)
 
 
 def refuse_packages(mirror: Mirror | None, what: str) -> None:
@@ -106,9 +106,9 @@ def unpack_object(mirror: Mirror | None, key: str, out: Path) -> dict[str, str] 
         "--no-same-owner",
         "--delay-directory-restore",
     ]
-    done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
-    if done.returncode != 0:
-        raise StepFailed(f"the mirror's {archive.name} cannot be unpacked: {done.stderr.strip()[-300:]}", where=key)
+    process = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
+    if process.returncode != 0:
+        raise StepFailed(f"the mirror's {archive.name} cannot be unpacked: {process.stderr.strip()[-300:]}", where=key)
     return notes
 
 

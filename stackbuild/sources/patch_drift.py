@@ -99,12 +99,12 @@ def _window(before: Sequence[str], now: Sequence[str], line: int) -> tuple[int, 
     return max(0, start - _SLACK), min(len(now), start + len(before) + _SLACK)
 
 
-def _trim(a: int, b: int, wanted: int, size: int, is_first: bool, is_last: bool) -> tuple[int, int]:
+def _trim(a: int, b: int, line: int, size: int, is_first: bool, is_last: bool) -> tuple[int, int]:
     """Lines `a` to `b` of the window, without those before the first and after the last that can be the hunk's."""
     if is_first and a == 0:
-        a = max(a, b - wanted)
+        a = max(a, b - line)
     elif is_last and b == size:
-        b = min(b, a + wanted)
+        b = min(b, a + line)
     return a, b
 
 

@@ -177,20 +177,20 @@ def no_cause(file: str, changes: tuple[HunkChange, ...]) -> HunkCause:
     return HunkCause()
 
 
-def apply(source: Path, wanted: PatchSeries, find_cause: CauseFinder = no_cause) -> tuple[str, ...]:
+def apply(source: Path, patch_series: PatchSeries, find_cause: CauseFinder = no_cause) -> tuple[str, ...]:
     """Apply a series to a source folder, each patch checked before it; the names applied.
 
     Raises PlanError with every misfit of the first patch that does not apply; patches before it stay applied.
     """
-    done = []
-    for patch in wanted.patches:
+    reports = []
+    for patch in patch_series.patches:
         if misfits := try_one(source, patch, find_cause):
             message = "\n".join(map(str, misfits))
             next = "refresh the patch against this version, or remove it if upstream took it"
-            raise PlanError(message, where=f"{wanted.folder}/{patch.name}", next=next)
+            raise PlanError(message, where=f"{patch_series.folder}/{patch.name}", next=next)
         _git(source, [*_apply(patch), "-"], patch.text)
-        done.append(patch.name)
-    return tuple(done)
+        reports.append(patch.name)
+    return tuple(reports)
 
 
 def is_taken(source: Path, patch: Patch) -> bool:
@@ -203,7 +203,7 @@ def try_one(source: Path, patch: Patch, find_cause: CauseFinder = no_cause) -> t
     """Whether a patch applies to a source folder, changing nothing: its misfits, none where it does."""
     upstream = patch.of("Upstream") or "none"
     other = [
-        f for f, wanted in patch.file_digests.items() if not (source / f).is_file() or of_file(source / f) != wanted
+        f for f, sha256 in patch.file_digests.items() if not (source / f).is_file() or of_file(source / f) != sha256
     ]
     if other:
         return tuple(Misfit(patch.name, file, 0, 0, HunkCause(), upstream) for file in other)
@@ -250,13 +250,13 @@ def _git(source: Path, arguments: Sequence[str], text: str, failing: bool = Fals
         "GIT_CONFIG_NOSYSTEM": "1",
     }
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             argv, cwd=source, input=text.encode("utf-8", "surrogateescape"), capture_output=True,
             env=environment, timeout=SECONDS, check=False,
         )  # fmt: skip
     except FileNotFoundError as missing:
         raise MachineLacks("git is not installed", where="PATH", next="apt install git") from missing
-    message = done.stderr.decode("utf-8", "replace")
-    if done.returncode != 0 and not failing:
+    message = process.stderr.decode("utf-8", "replace")
+    if process.returncode != 0 and not failing:
         raise PlanError(f"git {arguments[0]} failed: {message.strip()}", where=str(source), next="check the patch")
-    return done.returncode, message
+    return process.returncode, message

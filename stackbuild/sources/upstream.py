@@ -66,10 +66,10 @@ def _dep(where: str, **fields: Any) -> Dep:
 
 def _agreeing(listed: list[Dep], where: str) -> tuple[Dep, ...]:
     """The dependencies, if no address is said to have two contents: a build could hold only one. Raises StepFailed."""
-    known: dict[str, str] = {}
+    answers: dict[str, str] = {}
     for dep in listed:
-        if dep.digest and known.setdefault(dep.url, dep.digest) != dep.digest:
-            raise StepFailed(f"{dep.url} has two digests, {known[dep.url]} and {dep.digest}", where=where)
+        if dep.digest and answers.setdefault(dep.url, dep.digest) != dep.digest:
+            raise StepFailed(f"{dep.url} has two digests, {answers[dep.url]} and {dep.digest}", where=where)
     return tuple(listed)
 
 

@@ -91,9 +91,9 @@ def open_folder(root: Path) -> Iterator[int]:
 
 
 def walk(
-    root: int, bounds: Bounds = BOUNDS, *, lenient: bool = False, wanted: Callable[[str], bool] = lambda path: True
+    root: int, bounds: Bounds = BOUNDS, *, lenient: bool = False, accepts: Callable[[str], bool] = lambda path: True
 ) -> Iterator[WalkEntry]:
-    """Every `wanted` entry below the open folder `root`, folders before what is in them, in no set order. What lies in a
+    """Every `accepts` entry below the open folder `root`, folders before what is in them, in no set order. What lies in a
     folder that is not wanted is left out with it.
 
     No call recurses and no link is followed. Raises OutOfBounds at an entry that is too deep or whose path is too long,
@@ -112,7 +112,7 @@ def walk(
         try:
             for entry in _entries(fd, prefix, lenient):
                 check_signals()
-                if not wanted(entry.path):
+                if not accepts(entry.path):
                     continue
                 if why := bounds.of_path(entry.path, depth):
                     if lenient:
@@ -158,15 +158,15 @@ def seal(root: Path) -> None:
                 status = os.stat(path, dir_fd=top, follow_symlinks=False)
             mode = stat.S_IMODE(status.st_mode)
             if kind == "d":
-                wanted = mode & 0o755 | 0o700
+                permissions = mode & 0o755 | 0o700
             elif kind == "f":
-                wanted = mode & 0o777 & ~0o222 | 0o400
+                permissions = mode & 0o777 & ~0o222 | 0o400
             elif kind == "s":
-                wanted = mode & 0o700
+                permissions = mode & 0o700
             else:
                 continue
-            if wanted != mode:
-                os.chmod(path, wanted, dir_fd=top)
+            if permissions != mode:
+                os.chmod(path, permissions, dir_fd=top)
 
 
 def _strip_attributes(path: str, mode: int) -> bool:
@@ -260,16 +260,20 @@ def difference(text: str, root: Path) -> str:
         entries = survey(root)
         if manifest(entries) == text:
             return ""
-        wanted = {e.path: e for e in map(Entry.read, until_stopped(text.splitlines()))}
+        manifest_entries = {e.path: e for e in map(Entry.read, until_stopped(text.splitlines()))}
         by_path = {e.path: e for e in entries}
     except OutOfBounds as beyond:
         return beyond.what
     except (ValueError, OSError) as error:
         return str(error)
-    for path in sorted(wanted.keys() | by_path.keys()):
-        if wanted.get(path) != by_path.get(path):
+    for path in sorted(manifest_entries.keys() | by_path.keys()):
+        if manifest_entries.get(path) != by_path.get(path):
             verb = (
-                "is missing" if path not in by_path else "should not be there" if path not in wanted else "has changed"
+                "is missing"
+                if path not in by_path
+                else "should not be there"
+                if path not in manifest_entries
+                else "has changed"
             )
             return f"{path} {verb}"
     return ""

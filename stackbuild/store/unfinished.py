@@ -77,7 +77,7 @@ def is_written_to(folder: Path) -> bool:
 
 def shows_writable(mountinfo: str, folder: Path) -> bool:
     """Whether one of these mounts shows that folder, or one in it, and is not read-only."""
-    wanted = "/".join(folder.parts[-2:])
+    tail = "/".join(folder.parts[-2:])
     rows = (line.split(" ") for line in mountinfo.splitlines())
     mounts = (row[3] for row in rows if row[5].startswith("rw") and not row[3].endswith(REMOVED))
-    return any(f"/{wanted}/" in f"{place}/" for place in mounts)
+    return any(f"/{tail}/" in f"{place}/" for place in mounts)

@@ -74,6 +74,6 @@ def limits_of(target: str) -> GpuLimits:
     """The limits of a target that is emulated. Raises UsageError with the targets that are."""
     limits = all_limits().get(targets.processor(target))
     if limits is None or not limits.emulated:
-        known = "is known, but not emulated" if targets.is_known(target) else "is not a target that is known"
-        raise UsageError(f"{target} {known}", next=f"emulated are {', '.join(emulated_targets())}")
+        reason = "is known, but not emulated" if targets.is_known(target) else "is not a target that is known"
+        raise UsageError(f"{target} {reason}", next=f"emulated are {', '.join(emulated_targets())}")
     return limits

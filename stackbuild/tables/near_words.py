@@ -6,9 +6,9 @@ import difflib
 import re
 
 
-def nearest(word: str, known: list[str]) -> str:
+def nearest(word: str, candidates: list[str]) -> str:
     """The known word that was probably meant, "" where none is near. Case and the marks `-`, `_`, `.` count for nothing."""
-    plain = {re.sub(r"[-_. ]", "", name.lower()): name for name in reversed(known)}
+    plain = {re.sub(r"[-_. ]", "", name.lower()): name for name in reversed(candidates)}
     bare = re.sub(r"[-_. ]", "", word.lower())
     if matches := difflib.get_close_matches(bare, plain, n=1, cutoff=0.6):
         return plain[matches[0]]
@@ -18,7 +18,7 @@ def nearest(word: str, known: list[str]) -> str:
     return inside[0] if len(inside) == 1 else ""
 
 
-def close_to(word: str, known: list[str]) -> str:
+def close_to(word: str, candidates: list[str]) -> str:
     """The next step for a word that is not known: the nearest known one, or all of them."""
-    near = nearest(word, known)
-    return f"did you mean `{near}`?" if near else f"known are: {', '.join(known)}"
+    near = nearest(word, candidates)
+    return f"did you mean `{near}`?" if near else f"known are: {', '.join(candidates)}"

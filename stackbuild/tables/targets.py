@@ -107,7 +107,11 @@ def target_named(name: str) -> GpuTarget | None:
 def names_near(name: str) -> list[str]:
     """Up to three names of targets and products that are like that one, the nearest first."""
     bare = plain_name(name)
-    names = {plain_name(known): known for target in BUILDABLE.values() for known in (target.gfx, *target.products)}
+    names = {
+        plain_name(full_name): full_name
+        for target in BUILDABLE.values()
+        for full_name in (target.gfx, *target.products)
+    }
     if (digits := f"gfx{bare.removeprefix('gfx').translate(_MISREAD)}") in BUILDABLE:
         return [digits]
     longer = [plain for plain in names if len(bare) > 2 and plain.startswith(bare)][:3]

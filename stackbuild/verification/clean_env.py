@@ -168,11 +168,11 @@ def wheelhouse_python(wheelhouse: Path, name: str, store: Store) -> Path:
 def _run(command: list[str], failure: str, *, next: str, where: str = "") -> None:
     """Run a command. Raises MachineLacks with what it wrote last where it fails."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+        process = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     except OSError as error:
         raise MachineLacks(f"{failure}: {error}", where=where, next=next) from None
-    if done.returncode != 0:
-        raise MachineLacks(f"{failure}: {(done.stderr or done.stdout).strip()[-300:]}", where=where, next=next)
+    if process.returncode != 0:
+        raise MachineLacks(f"{failure}: {(process.stderr or process.stdout).strip()[-300:]}", where=where, next=next)
 
 
 def _venv_command(python: Path, env: Path) -> list[str]:

@@ -48,8 +48,8 @@ def progress() -> Iterator[ProgressCallback]:
         def tick(what: str, left: int) -> None:
             text = what if len(what) <= 48 else what[:47] + "…"
             bar.advance(task)
-            done = bar.tasks[0].completed
-            bar.update(task, description=escape(safe(text, keep="")), total=done + left if left else None)
+            completed = bar.tasks[0].completed
+            bar.update(task, description=escape(safe(text, keep="")), total=completed + left if left else None)
 
         with signal_handler(unless_ignored(signal.SIGTERM, signal.SIGHUP), _stop):
             yield tick

@@ -226,9 +226,9 @@ def fit_table(drawing: Table, width: int) -> Table | Group:
     room = width - padding - sum(words)
     if room < 0 or words[-1] + room < min(most[-1], LEAST_LAST):
         return _stack(drawing, heads)
-    wanted = [all_ - word for all_, word in zip(most, words, strict=True)]
-    for column, word, more in zip(drawing.columns, words, wanted, strict=True):
-        share = min(more, room * more // max(1, sum(wanted)))
+    spare = [all_ - word for all_, word in zip(most, words, strict=True)]
+    for column, word, more in zip(drawing.columns, words, spare, strict=True):
+        share = min(more, room * more // max(1, sum(spare)))
         column.width = word + share
     return drawing
 

@@ -54,10 +54,10 @@ def _draw_verdict(result: ModelCheck, floors: tuple[float, float]) -> None:
         f"{result.provider} runs {result.node_share:.0%} of the nodes and {result.time_share:.0%} of the kernel time"
     )
     short = result.problem or result.node_share < floors[0] or result.time_share < floors[1]
-    wanted = f"asked for: {floors[0]:.0%} of the nodes, {floors[1]:.0%} of the time"
+    floor_text = f"asked for: {floors[0]:.0%} of the nodes, {floors[1]:.0%} of the time"
     err().print(
         Text(
-            f"{'failed' if short else 'passed'}: {sentence} ({wanted}); onnxruntime {result.onnxruntime}",
+            f"{'failed' if short else 'passed'}: {sentence} ({floor_text}); onnxruntime {result.onnxruntime}",
             "red" if short else "green",
         )
     )

@@ -23,8 +23,10 @@ def draw_release(released: ReleaseReport) -> None:
         err().print(Text(f"{released.recipe} done in {took}", "bold"))
         err().print(Text(f"report: stackbuild report {released.run}", "dim"))
     else:
-        done = "built, proved and published" if released.receipt else "built and proved" if released.claim else "built"
-        err().print(Text(f"nothing to do: {released.recipe} is {done} ({took})", "bold"))
+        headline = (
+            "built, proved and published" if released.receipt else "built and proved" if released.claim else "built"
+        )
+        err().print(Text(f"nothing to do: {released.recipe} is {headline} ({took})", "bold"))
     if released.receipt is not None:
         draw_install_line(released.receipt)
 

@@ -58,8 +58,8 @@ def _result(
     occurrences: Counter[str],
     locate: Callable[[Finding], str] | None,
 ) -> Json:
-    known = f"{finding.rule}:{finding.subject}:{finding.place.file if finding.place else ''}"[:_TEXT]
-    occurrences[known] += 1
+    identity = f"{finding.rule}:{finding.subject}:{finding.place.file if finding.place else ''}"[:_TEXT]
+    occurrences[identity] += 1
     location: dict[str, Json] = {"logicalLocations": [{"fullyQualifiedName": finding.subject[:_TEXT]}]}
     if artifact := _artifact(verification, finding, locate):
         region: dict[str, Json] = {"startLine": finding.place.line if finding.place else 1}
@@ -70,7 +70,7 @@ def _result(
         "ruleId": finding.rule, "ruleIndex": index, "level": _LEVELS[finding.severity],
         "message": {"text": f"{finding.subject}: {finding.found}"[:_TEXT]},
         "locations": [location],
-        "partialFingerprints": {"stackbuild/v2": f"{known}:{occurrences[known]}"},
+        "partialFingerprints": {"stackbuild/v2": f"{identity}:{occurrences[identity]}"},
     }  # fmt: skip
 
 

@@ -39,18 +39,18 @@ class SentBytes:
         self.update(f"{self.line} {megabytes(self.bytes)} sent")
 
 
-def draw_pushes(done: Sequence[Push], of: int, came: int, url: str) -> None:
+def draw_pushes(pushes: Sequence[Push], of: int, came: int, url: str) -> None:
     """A line for each output, then the sums."""
-    for one in done:
+    for one in pushes:
         more = f": {one.why}" if one.why else f", {megabytes(one.sent)} sent" if one.sent else ""
         out().print(Text.assemble((f"{one.outcome:8}", STYLES.get(one.outcome, "red")), safe(f" {one.step}{more}", "")))
-    counts = Counter(one.outcome for one in done)
+    counts = Counter(one.outcome for one in pushes)
     sums = ", ".join(f"{count} {outcome}" for outcome, count in counts.items()) or "nothing to push"
-    out().print(Text(f"{sums}; {megabytes(sum(one.sent for one in done))} sent to {url}"))
+    out().print(Text(f"{sums}; {megabytes(sum(one.sent for one in pushes))} sent to {url}"))
     if came:
         err().print(Text(f"{came} outputs that came from a remote are left out", "dim"))
-    if len(done) < of:
-        err().print(Text(f"{of - len(done)} outputs were not tried: the remote fails", "red"))
+    if len(pushes) < of:
+        err().print(Text(f"{of - len(pushes)} outputs were not tried: the remote fails", "red"))
 
 
 def draw_pulled(report: PullReport) -> None:

@@ -42,8 +42,8 @@ def draw_damage(damages: tuple[Damage, ...]) -> None:
 
 
 def draw_freed(freed: GcReport, rehearsed: bool) -> None:
-    done = "would remove" if rehearsed else "removed"
-    out().print(Text(f"{done} {freed.records} records and {freed.trees} outputs, {megabytes(freed.size)}"))
+    verb = "would remove" if rehearsed else "removed"
+    out().print(Text(f"{verb} {freed.records} records and {freed.trees} outputs, {megabytes(freed.size)}"))
 
 
 def draw_copied(step: str, folder: Path) -> None:

@@ -38,37 +38,37 @@ class Leftover:
     check: Callable[[BuildBench, Done], str] = lambda bench, done: ""
 
 
-def no_setid(bench: BuildBench, done: Done) -> str:
+def no_setid(bench: BuildBench, result: Done) -> str:
     modes = [path.lstat().st_mode for path in [bench.tree("hostile"), *bench.tree("hostile").rglob("*")]]
     if len(modes) < 3:
         return "the output is not there"
     return "setuid or setgid is in the store" if any(mode & (stat.S_ISUID | stat.S_ISGID) for mode in modes) else ""
 
 
-def nobody_elses(bench: BuildBench, done: Done) -> str:
+def nobody_elses(bench: BuildBench, result: Done) -> str:
     folders = [path for path in (bench.tree("hostile"), *bench.tree("hostile").rglob("*")) if path.is_dir()]
     if len(folders) < 3:
         return "the output is not there"
     return "others may write to the store" if any(path.stat().st_mode & 0o022 for path in folders) else ""
 
 
-def not_the_disk(bench: BuildBench, done: Done) -> str:
-    return "the step's words were taken for the disk's" if "disk is full" in done.stderr else ""
+def not_the_disk(bench: BuildBench, result: Done) -> str:
+    return "the step's words were taken for the disk's" if "disk is full" in result.stderr else ""
 
 
-def not_the_store(bench: BuildBench, done: Done) -> str:
-    return "the step's tokens were taken for a fault of the store" if "cannot be used" in done.stderr else ""
+def not_the_store(bench: BuildBench, result: Done) -> str:
+    return "the step's tokens were taken for a fault of the store" if "cannot be used" in result.stderr else ""
 
 
-def nothing_for_the_terminal(bench: BuildBench, done: Done) -> str:
+def nothing_for_the_terminal(bench: BuildBench, result: Done) -> str:
     log = bench.run("logs", "hostile").stdout
-    for name, text in (("build", done.stdout + done.stderr), ("logs", log)):
+    for name, text in (("build", result.stdout + result.stderr), ("logs", log)):
         if match := UNSAFE.search(text):
             return f"`{name}` shows {match[0]!r}"
     return "" if "the end" in log else "`logs` does not show the end"
 
 
-def bounded_log(bench: BuildBench, done: Done) -> str:
+def bounded_log(bench: BuildBench, result: Done) -> str:
     log = next(bench.store.glob("runs/*/logs/hostile.log"))
     if log.stat().st_size > HEAD + TAIL + (1 << 20):
         return f"the log has {log.stat().st_size} bytes"
@@ -76,8 +76,8 @@ def bounded_log(bench: BuildBench, done: Done) -> str:
     return "" if "bytes left out" in shown_log.stdout else "`logs` does not say how much was left out"
 
 
-def no_wheel(bench: BuildBench, done: Done) -> str:
-    return "what a link leads to was shown" if "root:x:0" in done.stdout + done.stderr else ""
+def no_wheel(bench: BuildBench, result: Done) -> str:
+    return "what a link leads to was shown" if "root:x:0" in result.stdout + result.stderr else ""
 
 
 def leftovers() -> Iterator[Leftover]:
@@ -170,10 +170,10 @@ def leave(leftover: Leftover, runner: str, folder: Path) -> str:
         raise NotRun(why)
     bench = bench_in(folder)
     bench.write(recipe(leftover))
-    done = bench.build("--runner", runner, check=None, timeout=SECONDS)
-    if done.returncode not in leftover.codes:
-        return f"exit {done.returncode}: {done.stderr[-400:]}"
-    if lost := leftover.check(bench, done):
+    process = bench.build("--runner", runner, check=None, timeout=SECONDS)
+    if process.returncode not in leftover.codes:
+        return f"exit {process.returncode}: {process.stderr[-400:]}"
+    if lost := leftover.check(bench, process):
         return lost
     if checked := bench.run("store", "check", check=None).returncode:
         return f"`store check` ends with {checked}"
@@ -198,8 +198,8 @@ def share_a_cache(runner: str, folder: Path) -> str:
     shutil.copy(folder / "t.lock.yaml", other.root / "t.lock.yaml")
     other.write("  victim: {kind: script, run: [[sh, -c, 'test ! -e /ccache/marker; echo x > /out/x']]}\n")
     other.recipe.write_text(other.recipe.read_text().replace("name: t\n", "name: other\n"))
-    done = other.build("--runner", runner, check=None)
-    return f"another recipe sees the cache: {done.stderr[-300:]}" if done.returncode else ""
+    process = other.build("--runner", runner, check=None)
+    return f"another recipe sees the cache: {process.stderr[-300:]}" if process.returncode else ""
 
 
 def cases(random: Random) -> list[CampaignCase]:

@@ -150,10 +150,10 @@ def _gate(layer: str, code: int, folder: Path) -> str:
         "gates: [{kind: limit, metric: latency, at_most: 10 s}, {kind: limit, metric: latency, at_least: 1 us}]\n"
     )
     words = ["-m", "stackbuild", "gate", "-c", str(wheel), "--suite", "small.yaml", "--gates", "gates.yaml"]
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, *words], cwd=folder, capture_output=True, text=True, check=False, timeout=280
     )
-    return "" if done.returncode == code else f"exit code {done.returncode}: {done.stderr[-300:]}"
+    return "" if process.returncode == code else f"exit code {process.returncode}: {process.stderr[-300:]}"
 
 
 SUITE = """\

@@ -79,9 +79,9 @@ def mend(bench: BuildBench, mark: str) -> str:
     except TimeoutError:
         return f"runs on: {running(mark)[0][:200]}"
     bench.write(recipe("0", 3))
-    done = bench.build("--runner", "sandbox", check=None)
-    if done.returncode:
-        return f"the next build ends with {done.returncode}: {done.stderr[-300:]}"
+    process = bench.build("--runner", "sandbox", check=None)
+    if process.returncode:
+        return f"the next build ends with {process.returncode}: {process.stderr[-300:]}"
     if (bench.tree("slow") / "x").read_text() != "x\n":
         return "the next build made something else"
     return f"left in the store: {left}" if (left := bench.leftovers()) else ""
@@ -195,13 +195,13 @@ def two_namespaces(kill: bool, folder: Path) -> str:
         other.root.mkdir()
         shutil.copy(folder / "t.lock.yaml", other.root / "t.lock.yaml")
         other.write("  quick: {kind: script, run: [[sh, -c, 'echo y > /out/y']]}\n")
-        done = other.build("--runner", "sandbox", check=None, before=OWN_PROCESSES)
-        if done.returncode:
-            return f"the second builder ends with {done.returncode}: {done.stderr[-300:]}"
+        process = other.build("--runner", "sandbox", check=None, before=OWN_PROCESSES)
+        if process.returncode:
+            return f"the second builder ends with {process.returncode}: {process.stderr[-300:]}"
         # Control groups of other killed runs of this machine may be removed and named as well.
-        removed = any("removed what a killed run had left" in line and first_run.name in line for line in done.stderr.splitlines())
+        removed = any("removed what a killed run had left" in line and first_run.name in line for line in process.stderr.splitlines())
         if removed is not kill:
-            return f"what the first builder has was {'removed' if removed else 'left'}: {done.stderr[-300:]}"
+            return f"what the first builder has was {'removed' if removed else 'left'}: {process.stderr[-300:]}"
         if not kill:
             _, output = one.communicate(timeout=END_SECONDS)
             if one.returncode:

@@ -44,9 +44,9 @@ def _at(builder: BuildUser, error: str, point: KillPoint) -> CampaignCase:
 
     def attempt(folder: Path) -> str:
         root = folder / "store"
-        done = run_traced(builder, root, "-e", f"inject={call}:error={error}:when={nth}", calls=call)
-        if done.returncode not in (0, 7) or "Traceback" in done.stderr:  # a hint or a clean-up may do without
-            return f"exit code {done.returncode}: {done.stderr[-400:]}"
+        process = run_traced(builder, root, "-e", f"inject={call}:error={error}:when={nth}", calls=call)
+        if process.returncode not in (0, 7) or "Traceback" in process.stderr:  # a hint or a clean-up may do without
+            return f"exit code {process.returncode}: {process.stderr[-400:]}"
         return after(root)
 
     return CampaignCase(f"{error} {call} {nth}", attempt)
@@ -69,13 +69,13 @@ def _inodes(builder: BuildUser, inodes: int) -> CampaignCase:
             str(disk),
             str(inodes),
         ]
-        done = subprocess.run(
+        process = subprocess.run(
             [*words, *builder.command(disk / "store")],
             env=dict(builder.environment), cwd="/", capture_output=True, text=True, timeout=100, check=False,
         )  # fmt: skip
-        codes = dict(line.split() for line in done.stderr.splitlines() if line.startswith(("first ", "second ")))
-        if codes.get("first") not in ("0", "7") or codes.get("second") != "0" or "Traceback" in done.stderr:
-            return f"{codes}: {done.stderr[-400:]}"
+        codes = dict(line.split() for line in process.stderr.splitlines() if line.startswith(("first ", "second ")))
+        if codes.get("first") not in ("0", "7") or codes.get("second") != "0" or "Traceback" in process.stderr:
+            return f"{codes}: {process.stderr[-400:]}"
         return ""
 
     return CampaignCase(f"inodes {inodes}", attempt)

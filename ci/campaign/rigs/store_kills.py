@@ -38,9 +38,9 @@ def _at(builder: BuildUser, point: KillPoint) -> CampaignCase:
 
     def attempt(folder: Path) -> str:
         root = builder.own(folder / "own") / "store"
-        done = run_traced(builder, root, "-e", f"inject={call}:signal=KILL:when={nth}", calls=call)
-        if "Traceback" in done.stderr:
-            return done.stderr[-400:]
+        process = run_traced(builder, root, "-e", f"inject={call}:signal=KILL:when={nth}", calls=call)
+        if "Traceback" in process.stderr:
+            return process.stderr[-400:]
         return after(root)
 
     return CampaignCase(f"{builder.name} {call} {nth}", attempt)

@@ -149,15 +149,15 @@ def _on_shapes(graph: onnx.GraphProto) -> set[str]:
 
 def _schema(op: str, domain: str, opset: int) -> state.schemadef.OpSchema | None:
     """The schema that a model of this opset has."""
-    known = [raw for raw in state.get_all_operator_schema() if raw.name == op and _domain(raw.domain) == domain and raw.since_version <= opset]
-    return max(known, key=lambda raw: raw.since_version, default=None)
+    schemas = [raw for raw in state.get_all_operator_schema() if raw.name == op and _domain(raw.domain) == domain and raw.since_version <= opset]
+    return max(schemas, key=lambda raw: raw.since_version, default=None)
 
 
-def _types(node: onnx.NodeProto, raw: state.schemadef.OpSchema, kernels: list[KernelEntry], known: dict[str, int]) -> str:
+def _types(node: onnx.NodeProto, raw: state.schemadef.OpSchema, kernels: list[KernelEntry], types: dict[str, int]) -> str:
     """Which input has a type that no kernel takes; "" where none is known to."""
     for place, value in enumerate(node.input):
         parameter = raw.inputs[min(place, len(raw.inputs) - 1)].typeStr
-        element = known.get(value, 0)
+        element = types.get(value, 0)
         allowed = {number for entry in kernels for number in entry.rules.get(parameter, [element])}
         if value and element and element not in allowed:
             names = ", ".join(sorted(_type_name(number) for number in allowed))

@@ -32,11 +32,11 @@ def run(devices: list[ort.OrtEpDevice]) -> list[tuple[str, str]]:
     for name, dtype, sizes in MODELS:
         feeds = models.feeds(name, dtype, **sizes)
         sessions = [open_session(models.model(name, dtype), device) for device in devices]
-        wanted = answers(sessions[0], feeds)
+        reference = answers(sessions[0], feeds)
         for how, outcomes in (("by turns", sequential_runs(sessions, feeds)), ("at once", concurrent_runs(sessions, feeds))):
-            results.append((f"{name} {dtype} {how}", first_difference(outcomes, wanted)))
-        results.append((f"{name} {dtype} replayed", first_difference(graph_replays(devices, name, dtype, sizes), wanted)))
-        results.append((f"{name} {dtype} with tensors of another device", first_difference(foreign_inputs(sessions, devices, feeds), wanted)))
+            results.append((f"{name} {dtype} {how}", first_difference(outcomes, reference)))
+        results.append((f"{name} {dtype} replayed", first_difference(graph_replays(devices, name, dtype, sizes), reference)))
+        results.append((f"{name} {dtype} with tensors of another device", first_difference(foreign_inputs(sessions, devices, feeds), reference)))
         del sessions
         gc.collect()
     results.append(("memory of a session is its device's", memory(devices)))
@@ -95,13 +95,13 @@ def foreign_inputs(sessions: list[ort.InferenceSession], devices: list[ort.OrtEp
         yield number, dict(zip([o.name for o in session.get_outputs()], [o.numpy() for o in outputs], strict=True))
 
 
-def first_difference(outcomes: Iterator[tuple[int, Answers]] | list[tuple[int, Answers]], wanted: Answers) -> str:
+def first_difference(outcomes: Iterator[tuple[int, Answers]] | list[tuple[int, Answers]], reference: Answers) -> str:
     """The first wrong answer or failure, in words."""
     try:
         for number, outputs in outcomes:
             for name, value in outputs.items():
-                if not np.array_equal(value, wanted[name], equal_nan=True):
-                    off = np.abs(value.astype(np.float64) - wanted[name].astype(np.float64)).max()
+                if not np.array_equal(value, reference[name], equal_nan=True):
+                    off = np.abs(value.astype(np.float64) - reference[name].astype(np.float64)).max()
                     return f"device {number}: {name} differs from device 0's by {off:.1e}"
     except Exception as error:
         return f"{type(error).__name__}: {str(error)[:200]}"

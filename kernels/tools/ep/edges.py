@@ -240,11 +240,11 @@ def _answers(make: Callable[[], ort.InferenceSession], feeds: InputArrays) -> li
         return None
 
 
-def _wrong(got: list[Array] | None, wanted: list[Array] | None, who: str) -> str:
-    if wanted is None or got is None:
-        return "" if got is wanted else ("refused" if got is None else f"answered what {who} refuses")
-    error = max(relative_error(a, b) for a, b in zip(got, wanted, strict=True))
-    limit = OF_HALF if any(w.dtype == np.float16 for w in wanted) else TOLERANCE
+def _wrong(got: list[Array] | None, reference: list[Array] | None, who: str) -> str:
+    if reference is None or got is None:
+        return "" if got is reference else ("refused" if got is None else f"answered what {who} refuses")
+    error = max(relative_error(a, b) for a, b in zip(got, reference, strict=True))
+    limit = OF_HALF if any(w.dtype == np.float16 for w in reference) else TOLERANCE
     return "" if error <= limit else f"relative error {error:.1e} against {who}"
 
 
@@ -257,14 +257,14 @@ def _by_cpu(edge: Edge) -> list[Array] | None:
 
 def _astray(edge: Edge, ruling: Ruling) -> str:
     """What is to be told of the CPU provider at an edge that it has been seen to get wrong."""
-    known = ruling.astray.get(RELEASE)
+    deviation = ruling.astray.get(RELEASE)
     if ruling.fatal:
-        return f"not asked: {known or 'in other releases it ' + next(iter(ruling.astray.values()))}"
+        return f"not asked: {deviation or 'in other releases it ' + next(iter(ruling.astray.values()))}"
     differs = _wrong(_by_cpu(edge), ruling.answer, "ONNX")
     if not ruling.astray:
         return f"differs where {ruling.sentence}" if differs else ""
-    if known:
-        return known if differs else f"as ONNX says this time; known of {RELEASE}: {known}"
+    if deviation:
+        return deviation if differs else f"as ONNX says this time; known of {RELEASE}: {deviation}"
     return f"{differs}: not known of {RELEASE}" if differs else ""
 
 
@@ -285,14 +285,14 @@ def run(device: ort.OrtEpDevice) -> list[EdgeResult]:
 def _choices(device: ort.OrtEpDevice) -> list[EdgeResult]:
     feeds, weights = {"x": _x(2, 16, 12, 12)}, {"w": _x(32, 16, 3, 3)}
     graph = model([helper.make_node("Conv", ["x", "w"], ["y"])], feeds, ["y"], weights)
-    wanted = [np.asarray(w) for w in open_session(graph, device, options={"conv_choice": "rule"}).run(None, feeds)]
+    reference = [np.asarray(w) for w in open_session(graph, device, options={"conv_choice": "rule"}).run(None, feeds)]
     results = []
     with tempfile.TemporaryDirectory() as folder:
         file = str(Path(folder) / "choices")
         for how in ("measure", "cached"):
             Path(file).touch()
             got = _answers(lambda h=how: open_session(graph, device, options={"conv_choice": h, "conv_cache": file}), feeds)
-            results.append(EdgeResult(f"conv_choice {how}", _wrong(got, wanted, "the rule's choice")))
+            results.append(EdgeResult(f"conv_choice {how}", _wrong(got, reference, "the rule's choice")))
     odd = _x(1, 64, 40, 40)
     odd[0, 5, 9, 9] = np.nan  # no output is to be NaN whose window does not hold it
     feeds, weights = {"x": odd}, {"w": _x(64, 64, 3, 3)}

@@ -86,8 +86,8 @@ def _answers(entry: KernelEntry, schema: Schema, drawn: Example) -> Iterator[tup
             continue
 
 
-def _differs(got: list[Array], wanted: list[Array], tolerance: float) -> str:
-    for a, b in zip(got, wanted, strict=True):
+def _differs(got: list[Array], reference: list[Array], tolerance: float) -> str:
+    for a, b in zip(got, reference, strict=True):
         if (a.dtype.kind == "f") != (b.dtype.kind == "f"):
             return f"an answer of {a.dtype}, not {b.dtype}"
         if a.dtype.kind != "f" and not np.array_equal(a, b):
@@ -123,8 +123,8 @@ def _judge(entry: KernelEntry, schema: Schema, kinds: Kinds, device: ort.OrtEpDe
         return TypeResult(name, f"claimed, and refused: {str(failure)[:120]}")
     tolerance = 1e-2 if any(np.dtype(k) == np.float16 for k in kinds.values()) else 2e-5
     wrong = "claimed, and nobody else answers"
-    for who, wanted in _answers(entry, schema, drawn):
-        wrong = _differs(got, wanted, tolerance)
+    for who, reference in _answers(entry, schema, drawn):
+        wrong = _differs(got, reference, tolerance)
         if not wrong:
             return TypeResult(name, "answered", who)
         wrong += f" against {who}"
@@ -133,9 +133,9 @@ def _judge(entry: KernelEntry, schema: Schema, kinds: Kinds, device: ort.OrtEpDe
 
 def _is_checked(entry: KernelEntry) -> list[Schema]:
     """Every version, or of a kernel of many combinations the first and the last."""
-    known = schemas(entry)
-    many = any(len(combinations(entry, s)) > MOST for s in known)
-    return [known[0], known[-1]] if many and len(known) > 1 else known
+    versions = schemas(entry)
+    many = any(len(combinations(entry, s)) > MOST for s in versions)
+    return [versions[0], versions[-1]] if many and len(versions) > 1 else versions
 
 
 def run(device: ort.OrtEpDevice, library: Path, mixed_only: bool = False) -> list[TypeResult]:

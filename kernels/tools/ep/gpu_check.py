@@ -170,8 +170,8 @@ def check_models(device: object, cpu: bool, fewer: bool) -> int:
                 elsewhere = session.compute_nodes_elsewhere(opened, device.ep_name)
                 for size in sizes[name][: 1 if cpu or fewer else 2]:
                     outputs = dict(zip([o.name for o in opened.get_outputs()], opened.run(None, models.feeds(name, dtype, **size)), strict=True))
-                    wanted = bench.cpu_result(name, dtype, **size)
-                    error = max(session.relative_error(outputs[k], wanted[k]) for k in wanted)
+                    reference = bench.cpu_result(name, dtype, **size)
+                    error = max(session.relative_error(outputs[k], reference[k]) for k in reference)
                     wrong = bool(elsewhere) or not error <= MODEL_TOLERANCE[dtype]
                     bad += wrong
                     print(f"{'  FAILED' if wrong else ''} {name} {dtype} {size} {'fused' if fuse == '1' else 'plain'}: error {error:.1e}, "
@@ -200,13 +200,13 @@ def check_two_at_once(device: object) -> int:
 
     opened = [session.open_session(models.model("bert-base", "float32"), device) for _ in range(2)]
     feeds = [models.feeds("bert-base", "float32", seed=i, batch=1 + i, sequence=24) for i in range(4)]
-    wanted = [opened[0].run(None, f) for f in feeds]
+    reference = [opened[0].run(None, f) for f in feeds]
     wrong: list[str] = []
 
     def work(i: int) -> None:
         try:
             for _ in range(10):
-                for a, b in zip(opened[i % 2].run(None, feeds[i]), wanted[i], strict=True):
+                for a, b in zip(opened[i % 2].run(None, feeds[i]), reference[i], strict=True):
                     if not np.allclose(a, b, rtol=1e-4, atol=1e-5):
                         wrong.append(f"thread {i}: differs by {abs(a - b).max()}")
         except Exception as failure:
@@ -261,7 +261,7 @@ def time_one(device: object, which: str, compiled: bool) -> dict[str, object]:
 
     name, dtype, text = which.split(":")
     size = dict(zip(("batch", "sequence"), (int(n) for n in text.split("x")), strict=False))
-    wanted = bench.cpu_result(name, dtype, **size)
+    reference = bench.cpu_result(name, dtype, **size)
     row: dict[str, object] = {"model": name, "dtype": dtype, "size": text}
     for key, graph in (("eager", False), ("graph", True)):
         before = device_memory_used()
@@ -270,7 +270,7 @@ def time_one(device: object, which: str, compiled: bool) -> dict[str, object]:
         after = device_memory_used()
         row[f"{key} bytes"] = None if before is None or after is None else after - before
         outputs = bound.results()
-        row[f"{key} error"] = max(session.relative_error(outputs[k], wanted[k]) for k in wanted)
+        row[f"{key} error"] = max(session.relative_error(outputs[k], reference[k]) for k in reference)
         del bound
     if not bench.torch_lacks(name):
         times, peak = bench.torch_times(name, dtype, compiled, **size)
@@ -375,20 +375,20 @@ def check(args: argparse.Namespace, offered: list[object], library: Path, result
     """How many mismatches there are; what is measured goes to `results`."""
     device, cpu = offered[0], args.cpu_test_library is not None
     print(f"{device.ep_name} on {device.ep_metadata['device']} ({device.ep_metadata['target']}), built for {device.ep_metadata['built for']}")
-    wanted, bad = args.only or (*CHECKS, *(() if args.quick else (TIMES,))), 0
-    if "nodes" in wanted:
+    names, bad = args.only or (*CHECKS, *(() if args.quick else (TIMES,))), 0
+    if "nodes" in names:
         results["node tests"], bad = check_nodes(device)
-    if "cases" in wanted:
+    if "cases" in names:
         results["cases"], wrong = check_cases(device, args.cases)
         bad += wrong
-    bad += check_types(device, library, args.fewer) if "types" in wanted else 0
-    bad += check_graphs(device) if "graphs" in wanted else 0
-    bad += check_edges(device) if "edges" in wanted else 0
-    bad += check_models(device, cpu, args.fewer) if "models" in wanted else 0
-    bad += check_steps(device, cpu) if "models" in wanted and not args.fewer else 0
-    bad += check_two_at_once(device) if "threads" in wanted and not cpu else 0
-    bad += check_devices(offered) if "devices" in wanted and not cpu else 0
-    if TIMES in wanted and not cpu:
+    bad += check_types(device, library, args.fewer) if "types" in names else 0
+    bad += check_graphs(device) if "graphs" in names else 0
+    bad += check_edges(device) if "edges" in names else 0
+    bad += check_models(device, cpu, args.fewer) if "models" in names else 0
+    bad += check_steps(device, cpu) if "models" in names and not args.fewer else 0
+    bad += check_two_at_once(device) if "threads" in names and not cpu else 0
+    bad += check_devices(offered) if "devices" in names and not cpu else 0
+    if TIMES in names and not cpu:
         results["models"], wrong = time_models(device, args.models or DEFAULT_MODELS, args.compiled)
         bad += wrong
     return bad

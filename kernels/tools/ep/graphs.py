@@ -291,12 +291,12 @@ def judge(
     """One graph with each of the options, against the CPU provider; where it is fused, in those steps if any are named."""
     settings = ort.SessionOptions()
     settings.log_severity_level = 3
-    wanted = ort.InferenceSession(model.SerializeToString(), settings, providers=["CPUExecutionProvider"]).run(None, feeds)
+    reference = ort.InferenceSession(model.SerializeToString(), settings, providers=["CPUExecutionProvider"]).run(None, feeds)
     for option in options:
         try:
             session = open_session(model, device, options=option)
             elsewhere = nodes_elsewhere(session, device.ep_name)
-            error = max(relative_error(np.asarray(a), np.asarray(b)) for a, b in zip(session.run(None, feeds), wanted, strict=True))
+            error = max(relative_error(np.asarray(a), np.asarray(b)) for a, b in zip(session.run(None, feeds), reference, strict=True))
             limit = TOLERANCE[next(iter(feeds.values())).dtype.type]
             wrong = f"on the CPU: {dict(elsewhere)}" if elsewhere else ("" if error <= limit else "beyond tolerance")
             if steps and option.get("fuse") != "0":

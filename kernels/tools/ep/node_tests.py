@@ -23,15 +23,15 @@ class NodeTestOutcome:
     detail: str = ""
 
 
-def _close(answers: np.ndarray, wanted: np.ndarray, rtol: float, atol: float) -> str:
-    if answers.shape != wanted.shape:
-        return f"shape {answers.shape}, not {wanted.shape}"
-    if answers.dtype != wanted.dtype:
-        return f"type {answers.dtype}, not {wanted.dtype}"
-    if wanted.dtype == np.float16:
+def _close(answers: np.ndarray, reference: np.ndarray, rtol: float, atol: float) -> str:
+    if answers.shape != reference.shape:
+        return f"shape {answers.shape}, not {reference.shape}"
+    if answers.dtype != reference.dtype:
+        return f"type {answers.dtype}, not {reference.dtype}"
+    if reference.dtype == np.float16:
         atol = max(atol, 2e-3)
     try:
-        np.testing.assert_allclose(answers, wanted, rtol=rtol, atol=atol)
+        np.testing.assert_allclose(answers, reference, rtol=rtol, atol=atol)
     except AssertionError as error:
         return " ".join(str(error).split())[:160]
     return ""
@@ -56,10 +56,10 @@ def _run_one(test: TestCase, device: ort.OrtEpDevice) -> NodeTestOutcome:
         if any(node.op_type != "Constant" for node in test.model.graph.node):
             raise
         return NodeTestOutcome(test.name, "elsewhere")
-    for inputs, wanted in test.data_sets:
+    for inputs, references in test.data_sets:
         feeds = {info.name: _array(value) for info, value in zip(test.model.graph.input, inputs, strict=False)}
         answers = session.run(None, feeds)
-        for i, (got, want) in enumerate(zip(answers, wanted, strict=True)):
+        for i, (got, want) in enumerate(zip(answers, references, strict=True)):
             trouble = _close(np.asarray(got), _array(want), test.rtol, max(test.atol, 1e-6))
             if trouble:
                 return NodeTestOutcome(test.name, "failed", f"output {i}: {trouble}")

@@ -81,9 +81,9 @@ def _opset(versions: list[int], version: int) -> int | None:
 def schemas(entry: KernelEntry) -> list[Schema]:
     """The schemas that the kernel is for and that a model may have, oldest first."""
     rows = []
-    known = _every_schema().get((entry.op, entry.domain), [])
-    for raw in known:
-        opset = _opset([s.since_version for s in known], raw.since_version)
+    versions = _every_schema().get((entry.op, entry.domain), [])
+    for raw in versions:
+        opset = _opset([s.since_version for s in versions], raw.since_version)
         if not entry.first <= raw.since_version <= entry.last or opset is None:
             continue
         allowed = {t.type_param_str: [_NAMES[s[7:-1]] for s in t.allowed_type_strs if s[7:-1] in _NAMES] for t in raw.type_constraints}

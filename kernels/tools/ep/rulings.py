@@ -40,8 +40,8 @@ def _older_deviation(what: str) -> dict[str, str]:
 def _products() -> Iterator[Edge]:
     for beta, shape in ((0.5, (3,)), (2.0, (2, 1)), (0.5, (2, 3)), (-1.0, ())):
         c = floats(*shape)
-        wanted = [np.broadcast_to(np.float32(beta) * c, (2, 3))]
-        yield one("Gemm", floats(2, 0), floats(0, 3), c, beta=beta, ruling=Ruling(wanted, GEMM, _older_deviation("leaves beta out where K is 0")))
+        reference = [np.broadcast_to(np.float32(beta) * c, (2, 3))]
+        yield one("Gemm", floats(2, 0), floats(0, 3), c, beta=beta, ruling=Ruling(reference, GEMM, _older_deviation("leaves beta out where K is 0")))
     for a, b, astray in (
         ((4, 1, 2, 0), (5, 0, 3), _older_deviation("leaves an axis of the batch unbroadcast where K is 0")),
         ((2, 0), (0,), {"1.31": "leaves the answer as it found the memory"}),
@@ -56,9 +56,9 @@ def _convolutions() -> Iterator[Edge]:
     for kernel, extent in ((3, 3), (1, 5)):
         bias = floats(4)
         feeds, weights = {"x": floats(1, 0, 5, 5)}, {"w": floats(4, 0, kernel, kernel), "b": bias}
-        wanted = [np.broadcast_to(bias[None, :, None, None], (1, 4, extent, extent))]
+        reference = [np.broadcast_to(bias[None, :, None, None], (1, 4, extent, extent))]
         graph = model([helper.make_node("Conv", ["x", "w", "b"], ["y"])], feeds, ["y"], weights)
-        yield Edge(f"Conv over no channels, kernel {kernel}", graph, feeds, Ruling(wanted, CONV, astray))
+        yield Edge(f"Conv over no channels, kernel {kernel}", graph, feeds, Ruling(reference, CONV, astray))
 
 
 def _attend(q: Array, k: Array, v: Array, bias: Array | None = None) -> Array:
@@ -69,9 +69,9 @@ def _attend(q: Array, k: Array, v: Array, bias: Array | None = None) -> Array:
     return np.asarray(weights @ v / np.maximum(weights.sum(axis=3, keepdims=True), 1e-300), np.float32)
 
 
-def _attention(name: str, feeds: InputArrays, wanted: Array, sentence: str, astray: str | dict[str, str], opset: int = 23, fatal: bool = False, **attributes: float) -> Edge:
+def _attention(name: str, feeds: InputArrays, reference: Array, sentence: str, astray: str | dict[str, str], opset: int = 23, fatal: bool = False, **attributes: float) -> Edge:
     graph = model([helper.make_node("Attention", list(feeds), ["y"], **attributes)], feeds, ["y"], {}, opset)
-    return Edge(f"Attention {opset}, {name}", graph, feeds, Ruling([wanted], sentence, _deviation(astray) if isinstance(astray, str) else astray, fatal))
+    return Edge(f"Attention {opset}, {name}", graph, feeds, Ruling([reference], sentence, _deviation(astray) if isinstance(astray, str) else astray, fatal))
 
 
 def _attentions() -> Iterator[Edge]:
@@ -81,8 +81,8 @@ def _attentions() -> Iterator[Edge]:
         yield _attention(f"mask {shape}", {"q": q, "k": k, "v": v, "m": mask}, _attend(q, k, v, mask), BROADCAST, "refuses to broadcast it")
     for shape in ((5, 3), (2, 1, 5, 3), (5, 1), (5, 0)):
         mask = floats(*shape)
-        wanted = _attend(q, k[:, :, : shape[-1]], v[:, :, : shape[-1]], mask)
-        yield _attention(f"mask {shape}", {"q": q, "k": k, "v": v, "m": mask}, wanted, SHORT, "refuses a short mask", opset=24)
+        reference = _attend(q, k[:, :, : shape[-1]], v[:, :, : shape[-1]], mask)
+        yield _attention(f"mask {shape}", {"q": q, "k": k, "v": v, "m": mask}, reference, SHORT, "refuses a short mask", opset=24)
     mean = np.broadcast_to(v.mean(axis=2, keepdims=True, dtype=np.float64), q.shape).astype(np.float32)
     yield _attention("scale 0", {"q": q, "k": k, "v": v}, mean, SCALE, "refuses a scale of 0", scale=0.0)
     none = floats(2, 4, 0, 8)
@@ -103,15 +103,15 @@ def _slices() -> Iterator[Edge]:
 def _pools() -> Iterator[Edge]:
     """SAME cuts off what a stride passes over, and reaches as far as a kernel that is spread out."""
     x = np.arange(9, dtype=np.float32).reshape(1, 1, 9)
-    wanted = [np.array([[[1, 4, 7]]], np.float32)]
-    ruling = Ruling(wanted, POOL_PADS, _deviation("refuses"))
+    reference = [np.array([[[1, 4, 7]]], np.float32)]
+    ruling = Ruling(reference, POOL_PADS, _deviation("refuses"))
     yield one("MaxPool", x, kernel_shape=[1], strides=[3], auto_pad="SAME_UPPER", opset=22, ruling=ruling)
     for op in ("MaxPool", "AveragePool"):
         spread = np.max if op == "MaxPool" else np.mean
         taps = [[x[0, 0, i] for i in (o - 3, o, o + 3) if 0 <= i < 5] for o in range(5)]
-        wanted = [np.array([[[spread(t) for t in taps]]], np.float32)]
+        reference = [np.array([[[spread(t) for t in taps]]], np.float32)]
         astray = _deviation("answers as if it were not padded")
-        yield one(op, x[:, :, :5], kernel_shape=[3], dilations=[3], auto_pad="SAME_UPPER", opset=22, ruling=Ruling(wanted, POOL_SAME.format(op), astray))
+        yield one(op, x[:, :, :5], kernel_shape=[3], dilations=[3], auto_pad="SAME_UPPER", opset=22, ruling=Ruling(reference, POOL_SAME.format(op), astray))
 
 
 def edges_with_rulings() -> Iterator[Edge]:

@@ -94,11 +94,11 @@ def compute_nodes_elsewhere(session: ort.InferenceSession, provider: str) -> Cou
     return Counter({op: n for op, n in nodes_elsewhere(session, provider).items() if op not in SHAPE_OPERATORS})
 
 
-def relative_error(got: np.ndarray, wanted: np.ndarray) -> float:
+def relative_error(got: np.ndarray, reference: np.ndarray) -> float:
     """‖found - wanted‖ / ‖wanted‖ in float64; infinity where shapes differ or a finite value met one that is not."""
-    if got.shape != wanted.shape:
+    if got.shape != reference.shape:
         return float("inf")
-    a, b = got.astype(np.float64).ravel(), wanted.astype(np.float64).ravel()
+    a, b = got.astype(np.float64).ravel(), reference.astype(np.float64).ravel()
     finite = np.isfinite(b)
     if not np.array_equal(a[~finite], b[~finite], equal_nan=True) or not np.isfinite(a[finite]).all():
         return float("inf")

@@ -41,5 +41,5 @@ class Net:
 
     def shapes(self, sizes: Size) -> dict[str, tuple[int, ...]]:
         """Each input's shape with every symbol replaced."""
-        known = self.sizes | sizes
-        return {n: tuple(known[d] if isinstance(d, str) else d for d in i.shape) for n, i in self.inputs.items()}
+        all_sizes = self.sizes | sizes
+        return {n: tuple(all_sizes[d] if isinstance(d, str) else d for d in i.shape) for n, i in self.inputs.items()}

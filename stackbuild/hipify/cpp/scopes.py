@@ -92,18 +92,18 @@ class Scopes:
 
     def _is_inside(self, at: int, asks: _Asks) -> bool:
         """Whether any braces around an offset have a head of which this is so. What is known of outer braces is kept."""
-        known = self._inside.setdefault(asks, {-1: False})
+        answers = self._inside.setdefault(asks, {-1: False})
         new: list[int] = []
         last = -1
         for last in self._braces.around(at):
-            if last in known:
+            if last in answers:
                 break
             new.append(last)
         else:
             last = -1
-        answer = known[last]
+        answer = answers[last]
         for number in reversed(new):
-            answer = known[number] = answer or asks(self._braces.head(number))
+            answer = answers[number] = answer or asks(self._braces.head(number))
         return answer
 
     def _body(self, end: int) -> Span | None:

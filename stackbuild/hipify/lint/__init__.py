@@ -136,5 +136,5 @@ def _is_called_otherwise(lookups: Lookups, file: str, name: str, count: int) -> 
 
 def _becomes_header(lookups: Lookups, path: str) -> bool:
     """Whether a header is converted to one that declares the same. Those of CUDA's samples are not, whatever they become."""
-    known = path in lookups.headers and bool(lookups.headers[path].hip)
-    return (known or lookups.may_rule_header(path)) and not path.startswith("helper_")
+    has_table_row = path in lookups.headers and bool(lookups.headers[path].hip)
+    return (has_table_row or lookups.may_rule_header(path)) and not path.startswith("helper_")

@@ -334,5 +334,5 @@ def mask_value(scope: Scope, mask: str, at: int) -> int | None:
     names = arithmetic.names(mask)
     if names is None:
         return None
-    known = {name: scope.value(name, at) for name in names}
-    return arithmetic.value(mask, {n: v for n, v in known.items() if v is not None})
+    env = {name: scope.value(name, at) for name in names}
+    return arithmetic.value(mask, {n: v for n, v in env.items() if v is not None})

@@ -21,11 +21,11 @@ def member_templates(view: View) -> Iterator[LintMatch]:
     """Calls of a dependent type's member template without `template`: `cast<T, U>::apply<n>(…)` within a template."""
     if "template" not in view.words:
         return
-    known: set[str] | None = None
+    parameters: set[str] | None = None
     for match in _MEMBER_TEMPLATE.finditer(view.code):
-        if known is None:
-            known = {one[1] for of in _PARAMETERS.finditer(view.code) for one in _PARAMETER.finditer(of[1])}
-        if not known.isdisjoint(_WORD.findall(match[1])) and match[2] != "template":
+        if parameters is None:
+            parameters = {one[1] for of in _PARAMETERS.finditer(view.code) for one in _PARAMETER.finditer(of[1])}
+        if not parameters.isdisjoint(_WORD.findall(match[1])) and match[2] != "template":
             yield match.start(2), "LINT-TEMPLATE-KEYWORD", (match[2],)
 
 

@@ -137,13 +137,13 @@ def device_calls(view: View) -> Iterator[LintMatch]:
     """Calls of CUDA's runtime in the bodies of `__global__` and purely `__device__` functions."""
     if view.words.isdisjoint(("__global__", "__device__")):
         return
-    known: dict[int, bool] = {}
+    answers: dict[int, bool] = {}
     for name in sorted(view.words_with("cuda") & view.cuda_names):
         if not name.startswith("cuda") or name.endswith("_t"):
             continue
         for at in view.own(name):
             is_called = view.code.startswith("(", skip_space(view.code, at + len(name)))
-            if is_called and _in_device_body(view, at, known):
+            if is_called and _in_device_body(view, at, answers):
                 yield at, "LINT-DEVICE-CALL", (name,)
 
 
@@ -179,16 +179,16 @@ def host_calls(view: View) -> Iterator[LintMatch]:
                 yield at, "LINT-HOST-FUNCTION", (name,)
 
 
-def _in_device_body(view: View, at: int, known: dict[int, bool]) -> bool:
+def _in_device_body(view: View, at: int, answers: dict[int, bool]) -> bool:
     """Whether an offset stands in the body of a device function; what is found of a pair of braces is kept.
 
     A brace at the beginning of a line ends a function: where branches of `#if` open a body twice, pairs reach too far.
     """
     for pair in view.braces.around(at):
-        if pair not in known:
+        if pair not in answers:
             head = view.braces.head(pair)
-            known[pair] = "__global__" in head or ("__device__" in head and "__host__" not in head)
-        if known[pair]:
+            answers[pair] = "__global__" in head or ("__device__" in head and "__host__" not in head)
+        if answers[pair]:
             return "\n}" not in view.code[view.braces.span(pair)[0] : at]
     return False
 

@@ -61,11 +61,11 @@ _POINTER = re.compile(r"\bCUdeviceptr\s+(?:const\s+)?(\w+)\s*[=;,){\[]")
 def defaults(view: View) -> Iterator[LintMatch]:
     """Calls that leave arguments to CUDA's defaults, which HIP has not."""
     for name in sorted(view.words & _WITH_DEFAULTS):
-        wanted, fix = DEFAULTS[name]
+        default, fix = DEFAULTS[name]
         for at in view.own(name):
             parsed = call_arguments(view.code, at + len(name))
-            if parsed and 1 < len(parsed[0]) < wanted:
-                yield at, "LINT-DEFAULTS", (name, str(len(parsed[0])), str(wanted), fix)
+            if parsed and 1 < len(parsed[0]) < default:
+                yield at, "LINT-DEFAULTS", (name, str(len(parsed[0])), str(default), fix)
 
 
 def groups(view: View) -> Iterator[LintMatch]:

@@ -235,10 +235,10 @@ def is_ptx(template: str, sure: bool) -> bool:
     if _REGISTER.search(template) or _DECLARES.search(template) or (sure and _PREDICATED.search(template)):
         return True
     codes = opcodes(template)
-    known = [code for code in codes if code.split(".")[0].split(":")[0] in _ROOTS]
-    if sure and any("." in code or code in _ALONE for code in known):
+    instructions = [code for code in codes if code.split(".")[0].split(":")[0] in _ROOTS]
+    if sure and any("." in code or code in _ALONE for code in instructions):
         return True
-    return bool(_ONLY_PTX.search(template)) and (sure or bool(known))
+    return bool(_ONLY_PTX.search(template)) and (sure or bool(instructions))
 
 
 _ALONE = frozenset(("trap", "exit", "ret", "brkpt", "activemask", "griddepcontrol"))

@@ -284,8 +284,8 @@ def _headers(view: View, lookups: Lookups) -> Iterator[Finding]:
                 )
             continue
         path = _path(view, match.end())
-        known = path in lookups.headers or lookups.may_rule_header(path)
-        if not known and _TOOLKIT.fullmatch(path):
+        has_row = path in lookups.headers or lookups.may_rule_header(path)
+        if not has_row and _TOOLKIT.fullmatch(path):
             yield view.finding(
                 match.start(), "HIPIFY-UNKNOWN-HEADER", Severity.ERROR, f"{path} looks like a header of CUDA's and has no counterpart",
                 "it was left as it is, and no HIP installation has it", "include what ROCm has for it, or add a header rule", TABLES,

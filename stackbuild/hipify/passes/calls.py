@@ -33,10 +33,12 @@ class Calls:
 def by_rules(view: View, lookups: Lookups) -> Calls:
     """What all call rules ask, with a finding for each call that cannot be taken apart or is not as its rule says."""
     calls = Calls()
-    known = lookups.matches.get("call", _NONE)
-    present = view.words & known
+    ruled_names = lookups.matches.get("call", _NONE)
+    present = view.words & ruled_names
     if view.macros_in_reach is not view.macros:  # the function itself is named in another file
-        present |= {word for macro in view.tree.macro_definitions for word in NAME.findall(macro.body) if word in known}
+        present |= {
+            word for macro in view.tree.macro_definitions for word in NAME.findall(macro.body) if word in ruled_names
+        }
     if not present:
         return calls
     by_alias: dict[str, list[Use]] = {}

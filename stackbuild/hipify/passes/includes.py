@@ -268,14 +268,14 @@ def _additions(
     view: View, directives: Directives, paths: set[str], shims: list[tuple[str, str]], headers: list[str]
 ) -> list[Edit]:
     """The includes to add at one place: shims first, since each brings the runtime with it."""
-    wanted = [(f'#include "{"../" * view.name.count("/")}{name}"', rule) for name, rule in shims]
-    wanted = [(line, rule) for line, rule in wanted if line.split('"')[1] not in paths]
-    wanted += [(f"#include <{header}>", "runtime") for header in headers]
-    if not wanted:
+    additions = [(f'#include "{"../" * view.name.count("/")}{name}"', rule) for name, rule in shims]
+    additions = [(line, rule) for line, rule in additions if line.split('"')[1] not in paths]
+    additions += [(f"#include <{header}>", "runtime") for header in headers]
+    if not additions:
         return []
     at = place_for_include(view, directives)
     lead = "\n" if at and view.text[at - 1] != "\n" else ""
-    return [Edit(at, at, (lead if i == 0 else "") + line + "\n", by) for i, (line, by) in enumerate(wanted)]
+    return [Edit(at, at, (lead if i == 0 else "") + line + "\n", by) for i, (line, by) in enumerate(additions)]
 
 
 def _beside(view: View, name: str) -> str:

@@ -48,8 +48,8 @@ def _is_moved(rules: Iterable[ConversionRule], count: int) -> bool:
     return any(rule.count is None or rule.count == count for rule in rules)
 
 
-def _finding(view: View, at: int, name: str, hip: str, count: int, known: tuple[int, ...], source: str) -> Finding:
-    takes = " or ".join(map(str, known))
+def _finding(view: View, at: int, name: str, hip: str, count: int, counts: tuple[int, ...], source: str) -> Finding:
+    takes = " or ".join(map(str, counts))
     return view.finding(
         at,
         "HIPIFY-ARGUMENTS",

@@ -72,7 +72,7 @@ def fix(view: View, includes: tuple[Include, ...], by: str) -> Iterator[Edit]:
     if first is None:
         return
     named = {_HEADER_OF[name] for name in _NAMED.findall(view.code) if name in _HEADER_OF}
-    wanted = sorted(path for header in named if (path := f"thrust/{header}.h") not in have)
-    if wanted:
+    headers = sorted(path for header in named if (path := f"thrust/{header}.h") not in have)
+    if headers:
         lead = "" if view.text[first.end - 1 : first.end] == "\n" else "\n"
-        yield Edit(first.end, first.end, lead + "".join(f"#include <{path}>\n" for path in wanted), by)
+        yield Edit(first.end, first.end, lead + "".join(f"#include <{path}>\n" for path in headers), by)

@@ -36,8 +36,8 @@ def _one(name: str) -> RuleSet:
     if path.suffix not in (".yaml", ".yml"):
         path = resources.folder("hipify") / f"{name}.yaml"
         if not path.is_file():
-            known = ", ".join(names())
-            raise UsageError(f"no rule set is called {name!r}", next=f"bundled are {known}; a path ends with .yaml")
+            listing = ", ".join(names())
+            raise UsageError(f"no rule set is called {name!r}", next=f"bundled are {listing}; a path ends with .yaml")
     return _with_support(read(_text(path), str(path)), path.parent / SUPPORT)
 
 

@@ -162,8 +162,8 @@ def _issues(
             issues.setdefault(name, []).append(ApiIssue("device-function", call_only=True))
         elif "device_type" in by:
             issues.setdefault(name, []).append(ApiIssue("device-type"))
-        elif _lacks(target, names.get(name)) and (wanted := [kind for kind in by if kind in lacking]):
-            issues.setdefault(name, []).append(ApiIssue("unsupported", wanted[0]))
+        elif _lacks(target, names.get(name)) and (kinds := [kind for kind in by if kind in lacking]):
+            issues.setdefault(name, []).append(ApiIssue("unsupported", kinds[0]))
     if not target.experimental:
         for name, since in tables.experimental.items():
             issues.setdefault(name, []).append(ApiIssue("experimental", since))

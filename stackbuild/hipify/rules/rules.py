@@ -228,9 +228,9 @@ class _RuleReader:
     def blame(self, path: KeyPath, what: str, next: str) -> None:
         self.mistakes.append(Mistake(self.places.of_value(path), what, next))
 
-    def blame_key(self, path: KeyPath, known: list[str]) -> None:
+    def blame_key(self, path: KeyPath, keys: list[str]) -> None:
         what = f"unknown key {path[-1]!r}"
-        self.mistakes.append(Mistake(self.places.of_key(path), what, f"known are {', '.join(known)}"))
+        self.mistakes.append(Mistake(self.places.of_key(path), what, f"known are {', '.join(keys)}"))
 
     def rules(self, data: Json) -> tuple[ConversionRule, ...]:
         if not isinstance(data, dict):

@@ -29,10 +29,10 @@ def resolve_headers(target: Target, folders: Sequence[Path], tables: Tables, rul
 
 def with_existing_headers(target: Target, exists: Callable[[str], bool], tables: Tables, rules: RuleSet) -> Target:
     """The target with those of the names that tables and rules may give which exist."""
-    wanted = {s.hip for s in (*tables.simple, *tables.roc, *tables.miopen, *tables.trial) if s.header and s.hip}
-    wanted |= {to for rule in rules.rules if rule.kind == "header" for to in rule.to or () if to and "*" not in to}
-    wanted |= {f"{Path(w).stem.lower()}/{w}" for w in wanted if "/" not in w}
-    return replace(target, headers=frozenset(filter(exists, wanted)))
+    paths = {s.hip for s in (*tables.simple, *tables.roc, *tables.miopen, *tables.trial) if s.header and s.hip}
+    paths |= {to for rule in rules.rules if rule.kind == "header" for to in rule.to or () if to and "*" not in to}
+    paths |= {f"{Path(w).stem.lower()}/{w}" for w in paths if "/" not in w}
+    return replace(target, headers=frozenset(filter(exists, paths)))
 
 
 def with_declarations(target: Target, folders: Sequence[Path], tables: Tables, rules: RuleSet) -> Target:

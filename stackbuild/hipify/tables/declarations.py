@@ -57,8 +57,8 @@ class Declarations:
 
     def takes(self, name: str, count: int) -> bool:
         """Whether a function may be called with so many arguments; so too where that is not known."""
-        known = self.counts.get(name)
-        return known is None or ANY in known or count in known
+        counts = self.counts.get(name)
+        return counts is None or ANY in counts or count in counts
 
 
 def library_of(name: str) -> str:
@@ -67,8 +67,8 @@ def library_of(name: str) -> str:
     return "" if library == "hip" and not _OF_HIP.match(name) else library
 
 
-def read(folders: Sequence[Path], compiler: Path | None, wanted: frozenset[str], source: str) -> Declarations:
-    """What the headers below include folders declare of the names `wanted`. `compiler` is clang's own include folder."""
+def read(folders: Sequence[Path], compiler: Path | None, requested_names: frozenset[str], source: str) -> Declarations:
+    """What the headers below include folders declare of the names `requested_names`. `compiler` is clang's own include folder."""
     present: set[str] = set()
     present_names: set[str] = set()
     counts: dict[str, set[int]] = {}
@@ -76,26 +76,28 @@ def read(folders: Sequence[Path], compiler: Path | None, wanted: frozenset[str],
         present.add(library)
         code = blank(path.read_text("utf-8", "replace"))
         present_names |= words(code)[0]
-        for name, count in _parameter_counts(code, wanted):
+        for name, count in _parameter_counts(code, requested_names):
             counts.setdefault(name, set()).add(count)
     for path in sorted(compiler.glob(_COMPILER)) if compiler else ():
         present_names |= words(blank(path.read_text("utf-8", "replace")))[0]
-    absent = frozenset(name for name in wanted - present_names if library_of(name) in present)
-    names = frozenset(wanted & present_names)
+    absent = frozenset(name for name in requested_names - present_names if library_of(name) in present)
+    names = frozenset(requested_names & present_names)
     device = frozenset(name for name in present_names if name.startswith("__"))
     listed = {name: tuple(sorted(c)) for name, c in sorted(counts.items()) if name in names}
     return Declarations(source, _digest(names, absent, listed, device), names, absent, listed, device)
 
 
-def installed_declarations(folders: Sequence[Path], wanted: frozenset[str], cache: Path) -> Declarations:
+def installed_declarations(folders: Sequence[Path], requested_names: frozenset[str], cache: Path) -> Declarations:
     """What the target's include folders declare, kept in `cache` for as long as no header changes."""
     stamps = [(str(p), p.stat().st_size, p.stat().st_mtime_ns) for _, p in _headers(folders)]
-    key = hashlib.sha256(json.dumps([FORMAT, stamps, sorted(wanted)]).encode("utf-8", "surrogateescape")).hexdigest()
+    key = hashlib.sha256(
+        json.dumps([FORMAT, stamps, sorted(requested_names)]).encode("utf-8", "surrogateescape")
+    ).hexdigest()
     file = cache / f"declarations-{key}.tsv"
     try:
         return parse(file.read_text("utf-8"), "the target's headers")
     except (OSError, ValueError):
-        declarations = read(folders, None, wanted, "the target's headers")
+        declarations = read(folders, None, requested_names, "the target's headers")
     try:
         cache.mkdir(parents=True, exist_ok=True)
         file.write_text(dump(declarations), "utf-8")
@@ -216,11 +218,11 @@ def _parameters(text: str) -> list[str]:
     return [*texts, last] if texts or last not in ("", "void") else []
 
 
-def _parameter_counts(code: str, wanted: frozenset[str]) -> Iterator[tuple[str, int]]:
+def _parameter_counts(code: str, requested_names: frozenset[str]) -> Iterator[tuple[str, int]]:
     """Each function that a header declares with a number of arguments that it takes; defaults may be left out."""
     for match in _CALLABLE.finditer(code):
         name, at = match[1], match.start()
-        if name not in wanted:
+        if name not in requested_names:
             continue
         parsed = arguments(code, match.end() - 1)
         before = back_space(code, at)
@@ -238,5 +240,5 @@ def _parameter_counts(code: str, wanted: frozenset[str]) -> Iterator[tuple[str, 
             needed = sum(_DEFAULT.search(text) is None for text in texts)
             yield from ((name, count) for count in range(needed, len(texts) + 1))
     for macro in _OBJECT_MACRO.finditer(code):
-        if macro[1] in wanted:
+        if macro[1] in requested_names:
             yield macro[1], ANY

@@ -179,15 +179,17 @@ def _generate_perl(clang: Path, folder: Path) -> str:
 def run(argv: list[str], folder: Path) -> subprocess.CompletedProcess[bytes]:
     """Run one HIPIFY program in `folder`; its output is bytes. Raises UsageError where it fails or hangs."""
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             argv, cwd=folder, capture_output=True, timeout=SECONDS, check=False, stdin=subprocess.DEVNULL
         )
     except subprocess.TimeoutExpired as late:
         raise UsageError(f"{argv[0]} took longer than {SECONDS:.0f} s", next="try the fast engine") from late
     except OSError as error:  # such as a script whose interpreter is not there
         raise MachineLacks(f"cannot be run: {error.strerror}", where=argv[0], next="apt install perl") from error
-    if done.returncode != 0:
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    if process.returncode != 0:
+        lines = process.stderr.decode("utf-8", "replace").strip().splitlines()
         messages = [line for line in lines if "error" in line][:2] or lines[-3:]
-        raise UsageError(f"{argv[0]} failed with code {done.returncode}: {' / '.join(messages)}", where=" ".join(argv))
-    return done
+        raise UsageError(
+            f"{argv[0]} failed with code {process.returncode}: {' / '.join(messages)}", where=" ".join(argv)
+        )
+    return process

@@ -69,24 +69,26 @@ def _of_header(job: ConversionJob, lookups: Lookups) -> Iterator[tuple[str, str,
         data = job.source.read_bytes()
     except OSError:
         return  # the conversion itself tells it
-    wanted = [
+    gate_flags = [
         b"typedef" in data or b"using" in data,
         b"define" in data,
         b"namespace" in data and b"cu" in data,
     ]
     gates = (_MAY_ALIAS, _MAY_DEFINE, _MAY_DECLARE)
-    wanted = [may and any(pattern.search(data) for pattern in gate) for may, gate in zip(wanted, gates, strict=True)]
-    if not any(wanted):
+    gate_flags = [
+        may and any(pattern.search(data) for pattern in gate) for may, gate in zip(gate_flags, gates, strict=True)
+    ]
+    if not any(gate_flags):
         return
     text = Newlines(data.decode("utf-8", "surrogateescape")).text
     view = View(text, job.name, lookups.cuda_names, lookups.renamed_names, lookups.ruled_names)
-    if wanted[0]:
+    if gate_flags[0]:
         yield from (("type", name, of) for name, of in _types(view))
-    if wanted[1]:
+    if gate_flags[1]:
         called = lookups.matches.get("call", frozenset())
         for macro in aliases.routing_macros(view.macros, called):
             yield "macro", macro.name, _definition(macro)
-    if wanted[2]:
+    if gate_flags[2]:
         for name in view.words & lookups.renamed_names:
             yield from (("member", name, one.space) for one in view.hidden_declarations(name) if one.space)
 

@@ -43,7 +43,7 @@ def relocate_step(log: str, record: Path, at: str) -> str:
 
 
 def _relocate_lines(log: str, places: list[Place]) -> str:
-    known = {_real(place[0]): place for place in places}
+    by_path = {_real(place[0]): place for place in places}
     names = {path.rpartition("/")[2] for path in (place[0] for place in places)}
     tails = {name[-2:] for name in names}
     suffixes = _by_suffix(places)
@@ -51,7 +51,7 @@ def _relocate_lines(log: str, places: list[Place]) -> str:
     def at(path: str) -> Place | None:
         if path.rpartition("/")[2] not in names:
             return None
-        return known.get(_real(path)) or suffixes.get(re.sub(r"^(\.\.?/)+", "", path))
+        return by_path.get(_real(path)) or suffixes.get(re.sub(r"^(\.\.?/)+", "", path))
 
     return "".join(_line(line, tails, at) for line in log.splitlines(keepends=True))
 
@@ -62,19 +62,19 @@ def _line(line: str, tails: Collection[str], at: Callable[[str], Place | None]) 
     `tails` are how names end, for a quick look.
     """
     pieces: list[str] = []
-    done = 0
+    end = 0
     for match in _PLACE.finditer(line):
         if line[max(0, match.start() - 2) : match.start()] not in tails:
             continue
-        start = max(done, match.start() - _LONGEST)
+        start = max(end, match.start() - _LONGEST)
         edges = [start, *(e.end() for e in _EDGE.finditer(line, start, match.start()))]
         for edge in edges[:1] + edges[1:][-_EDGES:]:
             if place := at(line[edge : match.start()]):
                 location = f"{place[1]}{match.group('sep')}{place[2].original(int(match.group('line')))}"
-                pieces += [line[done:edge], location]
-                done = match.end()
+                pieces += [line[end:edge], location]
+                end = match.end()
                 break
-    return "".join((*pieces, line[done:]))
+    return "".join((*pieces, line[end:]))
 
 
 def _real(path: str) -> str:

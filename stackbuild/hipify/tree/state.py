@@ -79,9 +79,11 @@ def stamp(folder: Path) -> tuple[int, ...]:
 
 def made_in(folder: Path, only_beside: bool) -> frozenset[str]:
     """The paths of what runs made in a folder; `only_beside`: of sources that lie in that folder too."""
-    known = load(folder)
-    files = (path for path, record in known.files.items() if not (only_beside and record.origin.startswith("..")))
-    return frozenset((*files, *(() if only_beside else known.support)))
+    state_record = load(folder)
+    files = (
+        path for path, record in state_record.files.items() if not (only_beside and record.origin.startswith(".."))
+    )
+    return frozenset((*files, *(() if only_beside else state_record.support)))
 
 
 def dump(state: State) -> bytes:

@@ -150,10 +150,10 @@ def hipify_files(files: Walk, engine: Engine, *, workers: int = 1, force: bool =
 def _with_own_headers(engine: Engine, jobs: Sequence[ConversionJob]) -> Engine:
     """The engine, told which files of the tree have the name of a header of CUDA's."""
     tables, rules = engine.tables, engine.rules.rules
-    known = {s.cuda for s in (*tables.simple, *tables.roc, *tables.miopen) if s.header}
-    known |= {match for rule in rules if rule.kind == "header" for match in rule.match if "*" not in match}
-    known |= set(hip_forms.HEADERS)
-    lasts = {path.rpartition("/")[2] for path in known}
+    headers = {s.cuda for s in (*tables.simple, *tables.roc, *tables.miopen) if s.header}
+    headers |= {match for rule in rules if rule.kind == "header" for match in rule.match if "*" not in match}
+    headers |= set(hip_forms.HEADERS)
+    lasts = {path.rpartition("/")[2] for path in headers}
     own = frozenset(job.name for job in jobs if job.name.rpartition("/")[2] in lasts)
     return replace(engine, target=replace(engine.target, own_headers=own)) if own else engine
 

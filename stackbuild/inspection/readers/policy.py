@@ -70,9 +70,9 @@ def _promised_versions(tag: str) -> Mapping[str, frozenset[str]] | None:
         return promised
     except LookupError:
         perennial = _PERENNIAL.fullmatch(tag)
-    known = {int(match[1]): policy for policy in policies if (match := _PERENNIAL.fullmatch(policy.name))}
-    newer = [number for number in known if perennial and number > int(perennial[1])]
-    return known[min(newer)].symbol_versions if newer else None
+    by_minor = {int(match[1]): policy for policy in policies if (match := _PERENNIAL.fullmatch(policy.name))}
+    newer = [number for number in by_minor if perennial and number > int(perennial[1])]
+    return by_minor[min(newer)].symbol_versions if newer else None
 
 
 def _lacking(needed: dict[str, set[str]], promised: Mapping[str, frozenset[str]]) -> list[tuple[str, str]]:

@@ -248,8 +248,8 @@ def ep_exports(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvid
     plugin EP (`onnxruntime-ep-…`) that has no library with both. A Python extension without PyInit_, libonnxruntime without
     OrtGetApiBase, or the shared bridge without Provider_GetHost and Provider_SetHost."""
     for lib in facts.libraries:
-        wanted = _wanted_exports(lib)
-        lacking = sorted(wanted - set(lib.exports))
+        exports = _wanted_exports(lib)
+        lacking = sorted(exports - set(lib.exports))
         if lacking:
             yield lib.path, f"does not export {some(lacking)}"
     named = facts.wheel is not None and facts.wheel.name.startswith("onnxruntime-ep-")
@@ -282,10 +282,10 @@ def exports_many(facts: Facts, expectations: Expectations) -> Iterator[SubjectEv
     """More than 64 dynamic symbols exported by a provider, a custom-op library, ONNX Runtime or its Python extension."""
     ours = {provider.path for provider in facts.providers}
     for lib in facts.libraries:
-        known = lib.path in ours or re.match(
+        is_exempt = lib.path in ours or re.match(
             r"(libonnxruntime|onnxruntime_pybind11_state)", lib.path.rsplit("/", 1)[-1]
         )
-        if known and len(lib.exports) > 64:
+        if is_exempt and len(lib.exports) > 64:
             yield lib.path, f"exports {count_of(len(lib.exports), 'symbol')}: {some(lib.exports)}"
 
 

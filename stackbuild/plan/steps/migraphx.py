@@ -65,6 +65,6 @@ def _requirements(component: MIGraphX, context: Context) -> tuple[Step, ...]:
     for index, dep in enumerate(rows):
         if is_elsewhere(dep, component):
             continue
-        known = replace(context, steps={**context.steps, **{s.name: s for s in requirements}})
-        requirements += built_dep(component.source, component, known, index)
+        extended = replace(context, steps={**context.steps, **{s.name: s for s in requirements}})
+        requirements += built_dep(component.source, component, extended, index)
     return tuple(requirements)

@@ -50,12 +50,12 @@ def steps(name: str, component: OnnxRuntime, context: Context) -> tuple[Step, ..
     """Two steps: its dependencies, and ONNX Runtime. Raises PlanError where the ROCm EP cannot be."""
     check_rocm_ep(name, component, context.rocm)
     deps = deps_step(component.source, context, _dependencies(component))
-    known = replace(context, steps={**context.steps, deps.name: deps})
+    with_deps = replace(context, steps={**context.steps, deps.name: deps})
     build = session_step(
         name,
         component,
-        known,
-        _commands(name, component, known),
+        with_deps,
+        _commands(name, component, with_deps),
         component.source,
         {
             "CCACHE_BASEDIR": f"/build/{name}",  # so that the copy of one Python's build hits what another's compiled
@@ -63,8 +63,8 @@ def steps(name: str, component: OnnxRuntime, context: Context) -> tuple[Step, ..
             "PYTHONPATH": "",
             "ORT_BUILD_WITH_CACHE": "0",
         },
-        (known.need(deps.name, f"/src/{component.source}-deps"),),
-        demanded_entries(_entries(name, component, known), component.unused_ok),
+        (with_deps.need(deps.name, f"/src/{component.source}-deps"),),
+        demanded_entries(_entries(name, component, with_deps), component.unused_ok),
     )
     return (deps, build)
 

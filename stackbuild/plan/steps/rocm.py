@@ -77,16 +77,16 @@ def cmake_step(name: str, component: Rocm, context: Context, project: CMakeProje
     return session_step(name, component, context, commands, component.source, env, project.more, must_use)
 
 
-def deps_step(source: str, context: Context, wanted: tuple[str, ...] | None = None) -> Step:
+def deps_step(source: str, context: Context, names: tuple[str, ...] | None = None) -> Step:
     """The host-side step that fetches what a source's own build would download, laid out as `HOST/PATH` of each URL.
 
-    `wanted` names the rows to fetch, all where None. A lock without these rows gives a step that cannot run: it says so.
+    `names` names the rows to fetch, all where None. A lock without these rows gives a step that cannot run: it says so.
     """
     rows = context.deps.get(source)
     if rows is None:
         params = {"unlocked": source}
     else:
-        params = {d.url: d.digest or "unlocked" for d in rows if wanted is None or d.name in wanted}
+        params = {d.url: d.digest or "unlocked" for d in rows if names is None or d.name in names}
     return Step(
         name=f"source.{source}.deps",
         action="deps",

@@ -12,10 +12,10 @@ from sessions import RECORD, assigned_nodes, feeds, options, session
 
 
 def do(job: JobDict) -> JobDict:
-    wanted = options(RECORD, profile=job["profile"])
+    settings = options(RECORD, profile=job["profile"])
     for dimension, size in job["sizes"].items():  # some providers compile fixed shapes only
-        wanted.add_free_dimension_override_by_name(dimension, size)
-    inference = session(job["model"], job, wanted)
+        settings.add_free_dimension_override_by_name(dimension, size)
+    inference = session(job["model"], job, settings)
     values = feeds(inference, job["sizes"], job["highs"])
     for _ in range(job.get("runs", 1)):
         outputs = inference.run(None, values)

@@ -71,8 +71,8 @@ class ProviderProbes:
     @cached_property
     def runs(self) -> dict[tuple[str, ReferenceModel], ProbeResult]:
         """Each model on each provider, and on the CPU alone for reference, in processes of their own."""
-        wanted = dict.fromkeys((*self.names, CPU))
-        return {(name, model): self._run(name, model) for model in self.models for name in wanted}
+        names = dict.fromkeys((*self.names, CPU))
+        return {(name, model): self._run(name, model) for model in self.models for name in names}
 
     def _ran_alone(self, name: str) -> ProbeResult:
         """Each operator's session on that provider: all in one process, or each in its own where one kills that."""

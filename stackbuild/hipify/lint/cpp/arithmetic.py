@@ -254,10 +254,10 @@ def run(node: Expression, env: Env) -> int:
     if kind == "number":
         return node[1]  # type: ignore[return-value]
     if kind == "name":
-        known = env.get(str(node[1]))
-        if known is None:
+        number = env.get(str(node[1]))
+        if number is None:
             raise NoValue(str(node[1]))
-        return known
+        return number
     if kind == "set":
         return _set(node, env)
     if kind == "two":

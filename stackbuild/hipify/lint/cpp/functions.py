@@ -43,10 +43,10 @@ class Function:
 
 def around(view: View, at: int) -> Function | None:
     """The function, or lambda with a name, in whose body an offset is: the innermost."""
-    known, inner = _function_cache(view), view.braces.innermost(at)
-    if inner not in known:
-        known[inner] = _around(view, at)
-    return known[inner]
+    cache, inner = _function_cache(view), view.braces.innermost(at)
+    if inner not in cache:
+        cache[inner] = _around(view, at)
+    return cache[inner]
 
 
 @lru_cache(maxsize=1)

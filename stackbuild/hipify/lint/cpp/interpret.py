@@ -128,23 +128,23 @@ class Interpreter:
         changing = [(text, _changes(text)) for text in texts]
         head = [self.text(self.loop.step), self.text(self.loop.condition)]
         changing += [(text, _changes(text)) for text in head]
-        wanted = arithmetic.read_names(self.step) if self.step else set()
-        wanted |= arithmetic.names(self.text(self.loop.condition)) or set()
+        names = arithmetic.read_names(self.step) if self.step else set()
+        names |= arithmetic.names(self.text(self.loop.condition)) or set()
         first = _changes(self.text(self.loop.first))
         while True:
-            before = len(wanted)
+            before = len(names)
             for _, sets in [*changing, ("", first)]:
                 for name, reads in sets:
-                    if name in wanted:
-                        wanted |= reads
-            if len(wanted) == before:
+                    if name in names:
+                        names |= reads
+            if len(names) == before:
                 break
-        self.followed = {name for _, sets in changing for name, _ in sets if name in wanted}
+        self.followed = {name for _, sets in changing for name, _ in sets if name in names}
         self.followed |= {name for name, _ in first}
         local = {n for text in texts for n, _ in declarations(text) or ()}
         self._given = {name for name, _ in first} | (local & self.followed)
-        self.used = wanted | {n for _, reads in first for n in reads}
-        self.changes = [text for text, sets in changing if any(name in wanted for name, _ in sets) and text not in head]
+        self.used = names | {n for _, reads in first for n in reads}
+        self.changes = [text for text, sets in changing if any(name in names for name, _ in sets) and text not in head]
 
     def run(self, env: Env) -> tuple[int, ...]:
         """The steps that the loop visits from these values on. Raises UntraceableLoop."""

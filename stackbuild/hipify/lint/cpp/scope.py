@@ -77,8 +77,8 @@ class Scope:
         names = arithmetic.names(text)
         if names is None:
             return None
-        known = {n: self.value(n, at, depth + 1) if at else self.constant(n, depth + 1) for n in names}
-        return arithmetic.value(text, {n: v for n, v in known.items() if v is not None})
+        env = {n: self.value(n, at, depth + 1) if at else self.constant(n, depth + 1) for n in names}
+        return arithmetic.value(text, {n: v for n, v in env.items() if v is not None})
 
     def _definitions(self, name: str) -> list[str]:
         """The texts that a name is defined by, in macros, constants and enumerations."""

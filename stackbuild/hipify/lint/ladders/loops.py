@@ -167,15 +167,15 @@ def _follow(view: View, scope: Scope, call: Shuffle, loop: Loop, step: str, widt
     runner = Interpreter(view.code, loop, call.at, call.end, step, width)
     scales = runner.scales()
     names = runner.free()
-    known: arithmetic.Env = {name: scope.value(name, loop.at) for name in names}
+    env: arithmetic.Env = {name: scope.value(name, loop.at) for name in names}
     lanes = {name for name in names if call.mode == "index" and means_lane(name)}
     mode: Mode = "xor" if lanes and scales else call.mode  # `lane ^ o`: the step is what the first lane asks for
-    known.update(dict.fromkeys(lanes, 0))
-    open_names = frozenset(name for name in names if known[name] is None)
+    env.update(dict.fromkeys(lanes, 0))
+    open_names = frozenset(name for name in names if env[name] is None)
     if open_names and not _one_unknown(runner, open_names):
         return _ON_PURPOSE if scales else None
     try:
-        visits = _visits(runner, known, open_names)
+        visits = _visits(runner, env, open_names)
     except UntraceableLoop:
         return UntracedLoop(loop.at, " ".join(step.split())) if scales else None
     if visits is None:

@@ -82,14 +82,14 @@ def _ladders(
         names = arithmetic.names(start)
         if names is None:
             continue
-        known: Env = {name: scope.value(name, call.at) for name in names | sizes}
-        unknown = frozenset(name for name in known if known[name] is None)
+        env: Env = {name: scope.value(name, call.at) for name in names | sizes}
+        unknown = frozenset(name for name in env if env[name] is None)
         if not all(means_warp(name) for name in unknown):
             continue
         try:
             visits = [
                 _RecursionTrace(view.code, call, calls, tree, body).visits(
-                    start, {**known, **dict.fromkeys(unknown, number)}
+                    start, {**env, **dict.fromkeys(unknown, number)}
                 )
                 for number in LANES
             ]

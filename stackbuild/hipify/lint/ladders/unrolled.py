@@ -86,8 +86,8 @@ def _value(scope: Scope, text: str) -> int | None:
     names = arithmetic.names(text)
     if names is None or len(names) > 1:
         return None
-    known = {name: scope.constant(name) for name in names}
-    return arithmetic.value(text, {n: v for n, v in known.items() if v is not None})
+    env = {name: scope.constant(name) for name in names}
+    return arithmetic.value(text, {n: v for n, v in env.items() if v is not None})
 
 
 def _is_power(number: int) -> bool:
