@@ -41,14 +41,14 @@ class Functions:
     by_name: dict[str, list[SourceFunction]]
     imports: dict[Path, dict[str, Path]]
 
-    def called(self, caller: SourceFunction, call: ast.expr) -> Iterator[SourceFunction]:
+    def callees(self, caller: SourceFunction, call: ast.expr) -> Iterator[SourceFunction]:
         """Those that an expression in the caller may stand for, but for the caller itself.
 
         A name is a function of its file, or of the module that it is imported from; an attribute one of any file.
         """
         if isinstance(call, ast.IfExp):
-            yield from self.called(caller, call.body)
-            yield from self.called(caller, call.orelse)
+            yield from self.callees(caller, call.body)
+            yield from self.callees(caller, call.orelse)
             return
         file: Path | None = None
         name = getattr(call, "attr", "")
@@ -93,18 +93,18 @@ def trains(folder: Path = PACKAGE) -> Iterator[str]:
 
 
 def _calls_with(
-    function: SourceFunction, known: dict[str, str] | None, tree: Functions
+    function: SourceFunction, values: dict[str, str] | None, tree: Functions
 ) -> Iterator[tuple[SourceFunction, dict[str, str]]]:
     """The functions that one calls with at least four of the known values, by name, or with any four where None.
 
     With each the values, by the name of the parameter that takes them.
     """
     for call in function.calls:
-        for other in tree.called(function, call.func):
+        for other in tree.callees(function, call.func):
             pairs = [*zip(other.parameters, call.args, strict=False), *((k.arg or "", k.value) for k in call.keywords)]
             texts = {parameter: _variable(value) for parameter, value in pairs if parameter in other.parameters}
-            plain = {parameter: text for parameter, text in texts.items() if text and (known is None or text in known)}
-            same = plain if known is None else {parameter: known[text] for parameter, text in plain.items()}
+            plain = {parameter: text for parameter, text in texts.items() if text and (values is None or text in values)}
+            same = plain if values is None else {parameter: values[text] for parameter, text in plain.items()}
             if len(set(same.values())) >= LENGTH:
                 yield other, same
 

@@ -71,7 +71,7 @@ def fetch_all(loaded: LoadedRecipe, order: Order, bundle: Path | None, listeners
             raise StepFailed(
                 "; ".join(f"{b.step}: {b.what}" for b in broken), where=broken[0].log, next=broken[0].look or ""
             )
-        sha256 = _Bundle(bundle, steps, built, context).sealed() if bundle is not None else ""
+        sha256 = _BundleWriter(bundle, steps, built, context).write_and_seal() if bundle is not None else ""
     files = tuple(p for p in bundle.rglob("*") if p.is_file()) if bundle else ()
     size = sum(p.stat().st_size for p in files)
     seconds = round(time.monotonic() - started, 3)
@@ -80,7 +80,7 @@ def fetch_all(loaded: LoadedRecipe, order: Order, bundle: Path | None, listeners
 
 
 @dataclass(frozen=True)
-class _Bundle:
+class _BundleWriter:
     """The folder of a bundle, the steps whose outputs go into it, and these outputs by step."""
 
     folder: Path
@@ -88,7 +88,7 @@ class _Bundle:
     outputs: dict[str, StepOutput]
     context: BuildContext
 
-    def sealed(self) -> str:
+    def write_and_seal(self) -> str:
         """Write and seal the bundle; the sha256 of its index.
 
         One that fails leaves an empty folder: what was fetched is in the store, and half a bundle would be taken for a

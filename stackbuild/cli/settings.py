@@ -67,7 +67,7 @@ def apply_settings(environ: MutableMapping[str, str], folder: Path | None = None
             setting.refuse_wrong(text, setting.variable, "the environment")
     users = _users(environ)
     own = _values(users) if users is not None and _is_there(users) else {}
-    trusted = _trusted(own.pop(TRUSTED, []), users)
+    trusted = _trusted_folders(own.pop(TRUSTED, []), users)
     here = Path(FILE) if folder is None else folder / FILE
     if _is_there(here):
         values = _values(here)
@@ -114,7 +114,7 @@ MOST = 1 << 20
 """Bytes of a file that are read."""
 
 
-def _trusted(value: object, file: Path | None) -> tuple[Path, ...]:
+def _trusted_folders(value: object, file: Path | None) -> tuple[Path, ...]:
     """The folders that the user's file trusts. Raises UsageError."""
     if not isinstance(value, list) or not all(isinstance(one, str) and "\0" not in one for one in value):
         raise UsageError(f"`{TRUSTED}` is a list of folders", where=str(file), next=f'write `{TRUSTED} = ["~/project"]`')

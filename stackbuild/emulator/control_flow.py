@@ -63,20 +63,20 @@ def reached_code(code: KernelCode) -> ReachedCode:
     addresses: set[int] = set()
     waiting = [(entry, KnownScalars())]
     while waiting:
-        at, known = waiting.pop()
+        at, scalars = waiting.pop()
         while at not in reached and entry <= at < end:
             inst = decode(code.image, code.family, at)
             reached[at] = inst
             if inst.name in BRANCHES:
-                is_branching = known.branches(inst.name)
+                is_branching = scalars.branches(inst.name)
                 if is_branching is not False:
-                    waiting.append((branch_target(inst), known.copy()))
+                    waiting.append((branch_target(inst), scalars.copy()))
                 if inst.name == "s_branch" or is_branching:
                     break
             if inst.name in ("s_endpgm", "s_endpgm_saved", "s_code_end", "s_setpc_b64"):
                 break
-            known.follow(inst)
-            address = inst.end if inst.name == "s_swappc_b64" else known.address
+            scalars.follow(inst)
+            address = inst.end if inst.name == "s_swappc_b64" else scalars.address
             if address is not None and entry <= address < end:
                 addresses.add(address)
                 waiting.append((address, KnownScalars()))

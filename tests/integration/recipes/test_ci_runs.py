@@ -15,7 +15,7 @@ from stackbuild.pipeline.ci_render import PipelineRequest, pipeline
 from stackbuild.publishing.signing import load_trusted_keys
 from stackbuild.publishing.verify_release import Trust, verify_release
 from stackbuild.recipe.load import load
-from support.ci_runner import PipelineTrigger, JobMachine, run_github, run_gitlab
+from support.ci_runner import JobMachine, PipelineTrigger, run_github, run_gitlab
 from support.wheels import new_key, put_statements, small_wheel
 
 ROOT = Path(__file__).parents[3]

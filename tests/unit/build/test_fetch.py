@@ -28,9 +28,9 @@ def test_a_failed_bundle_leaves_nothing_and_a_whole_one_has_archives_under_eithe
     bundle = tmp_path / "bundle"
     place.write_bytes(b"other")
     with pytest.raises(LockError, match=r"f\.zip"):
-        fetching._Bundle(bundle, steps, built, context).sealed()
+        fetching._BundleWriter(bundle, steps, built, context).write_and_seal()
     assert not list(bundle.iterdir())
     place.write_bytes(b"hello")
-    assert fetching._Bundle(bundle, steps, built, context).sealed()
+    assert fetching._BundleWriter(bundle, steps, built, context).write_and_seal()
     assert (bundle / "github.com/f/f.zip").read_bytes() == b"hello"
     assert (bundle / "bundle.json").is_file()
