@@ -79,7 +79,7 @@ def _lacking(steps: dict[str, MachineLacks]) -> MachineLacks:
     first, *others = steps.values()
     if all((lacks.what, lacks.next) == (first.what, first.next) for lacks in others):
         return first
-    lines = (f"\n  {step}: {lacks.what}" + (f" ({lacks.next})" if lacks.next else "") for step, lacks in steps.items())
+    lines = (f"\n{step}: {lacks.what}" + (f" ({lacks.next})" if lacks.next else "") for step, lacks in steps.items())
     return MachineLacks(
         f"{len(steps)} steps cannot run here:{''.join(lines)}", next="fix these and run the same command again"
     )

@@ -216,8 +216,8 @@ def test_each_step_that_the_machine_cannot_run_is_a_line_with_its_own_remedy(tmp
         schedule(plan, context, Limits(1, MEMORY, keep_going=True))
     assert str(stopped.value).splitlines()[:3] == [
         "2 steps cannot run here:",
-        "  a: `a` is not installed (apt-get install a)",
-        "  b: `b` is not installed (apt-get install b)",
+        "  │ a: `a` is not installed (apt-get install a)",
+        "  │ b: `b` is not installed (apt-get install b)",
     ]
 
 
