@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import secrets
+import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
@@ -95,9 +96,11 @@ class Store:
         self._root = str(root)
         self.run = run
         self._verified: set[str] = set() if verified is None else verified
+        os.umask(os.umask(0o077) | OTHERS_WRITE)  # from here on nobody else may write to what this process makes
         try:
             for name in FOLDERS:
                 (root / name).mkdir(parents=True, exist_ok=True)
+            _shut(root)
             for name in PRIVATE:
                 if (root / name).stat().st_mode & 0o077:
                     (root / name).chmod(0o700)
@@ -384,6 +387,31 @@ class Store:
         body = digest.json_of(digest.canonical(value))
         memo = {"sha256": digest.of_value([key, body]), "value": body}
         atomic.write_whole(self._path("memos", key, ".json"), digest.canonical(memo), self.tmp)
+
+
+OTHERS_WRITE = 0o022
+"""Modes that let others put a record or a tree of theirs into the store, where it would be believed."""
+
+
+def _shut(root: Path) -> None:
+    """Take the others' right to write from the store's own folders, which a mask of 0 or 002 had given them."""
+    if root.stat().st_mode & (stat.S_ISVTX | OTHERS_WRITE) == stat.S_ISVTX | OTHERS_WRITE:
+        raise MachineLacks("all users may write to the store's folder", where=str(root), next="set STACKBUILD_STORE to a folder below it")
+    _shut_one(root)
+    for name in FOLDERS:
+        if _shut_one(root / name):
+            deep = "*/*" if name in ("records", "manifests", "memos") else "*"
+            for below in (*(root / name).glob("*"), *(root / name).glob(deep)):
+                _shut_one(below)
+
+
+def _shut_one(path: Path) -> bool:
+    """Whether others could write to it."""
+    mode = path.lstat().st_mode
+    if stat.S_ISLNK(mode) or not mode & OTHERS_WRITE:
+        return False
+    path.chmod(stat.S_IMODE(mode) & ~OTHERS_WRITE)
+    return True
 
 
 def named_key(pointer: Path) -> str:

@@ -16,7 +16,7 @@ from stackbuild.store import atomic as files
 from stackbuild.store import tree
 from stackbuild.store.maintenance import check_store
 from stackbuild.store.records import Record
-from stackbuild.store.store import ReapReport, Store, default_root
+from stackbuild.store.store import ReapReport, Store, default_root, new_run_id
 from support.stores import KEY, again, fill, put
 
 
@@ -38,6 +38,31 @@ def test_the_same_content_is_one_tree_whatever_its_times_and_umask(store: Store)
     os.utime(staging.out / "tool", (1, 1))
     (staging.out / "tool").chmod(0o555)
     assert store.keep(staging) == first.tree
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o002])
+def test_nobody_else_may_write_to_a_store_whatever_the_mask(tmp_path: Path, mask: int) -> None:
+    """A record that another user put there would be believed."""
+    root = tmp_path / "store"
+    before = os.umask(mask)
+    try:
+        for name in ("records/ab", "tmp"):
+            (root / name).mkdir(parents=True)  # an older stackbuild made them so
+        (root / "records/ab/x.json").touch()
+        store = Store(root, new_run_id())
+        put(store)
+        store.remember("0" * 64, 1)
+        store.close()
+    finally:
+        os.umask(before)
+    lax = [path for path in (root, *root.rglob("*")) if not path.is_symlink() and path.stat().st_mode & 0o022]
+    assert not lax
+
+
+def test_a_folder_that_all_share_is_no_store(tmp_path: Path) -> None:
+    tmp_path.chmod(0o1777)
+    with pytest.raises(MachineLacks, match="all users may write"):
+        Store(tmp_path, new_run_id())
 
 
 @pytest.mark.parametrize("change", ["content", "mode", "name", "link", "kind", "extra", "less"])
