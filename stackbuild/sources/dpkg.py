@@ -14,7 +14,11 @@ from functools import cached_property
 from pathlib import Path
 
 from stackbuild.core.errors import StepFailed
+from stackbuild.core.plain_file import read_regular
+from stackbuild.core.root_path import path_inside
 
+MOST = 64 << 20
+"""Bytes of a file of the database that are read; a whole distribution's status has some 30 MB."""
 _FIELD = re.compile(r"^([A-Za-z-]+): ?(.*)$")
 
 
@@ -38,10 +42,10 @@ class DpkgRoot:
     @cached_property
     def packages(self) -> dict[str, Package]:
         """The installed packages, by name. Raises StepFailed where the root has no dpkg database."""
-        status = self.root / "var/lib/dpkg/status"
-        if not status.is_file():
+        status = self._text("var/lib/dpkg/status")
+        if status is None:
             raise StepFailed("the root file system has no dpkg database", where=str(self.root))
-        packages = (_package(stanza) for stanza in status.read_text("utf-8", "replace").split("\n\n") if stanza.strip())
+        packages = (_package(stanza) for stanza in status.split("\n\n") if stanza.strip())
         return {package.name: package for package in packages if package}
 
     @cached_property
@@ -56,12 +60,16 @@ class DpkgRoot:
 
     def package_paths(self, name: str) -> tuple[str, ...]:
         """The paths that a package's list has, each without its first slash. Files that dpkg left out are among them."""
-        info = self.root / "var/lib/dpkg/info"
-        for file in (info / f"{name}.list", info / f"{name}:amd64.list"):
-            if file.is_file():
-                lines = file.read_text("utf-8", "replace").splitlines()
-                return tuple(line.lstrip("/") for line in lines if line.strip("/."))
+        for file in (f"{name}.list", f"{name}:amd64.list"):
+            if (text := self._text(f"var/lib/dpkg/info/{file}")) is not None:
+                return tuple(line.lstrip("/") for line in text.splitlines() if line.strip("/."))
         return ()
+
+    def _text(self, path: str) -> str | None:
+        """The text of a file below the root, links followed inside it; None where there is no file."""
+        place = path_inside(self.root, path)
+        data = read_regular(place, MOST) if place else None
+        return None if data is None else data.decode("utf-8", "replace")
 
     def place(self, path: str) -> str:
         """The path with the links of its folders followed inside the root; its own last part is left as it is."""
@@ -116,10 +124,12 @@ class DpkgRoot:
 
     @cached_property
     def _library_folders(self) -> tuple[str, ...]:
+        configured = path_inside(self.root, "etc/ld.so.conf.d")
+        files = sorted(path.name for path in configured.glob("*.conf")) if configured else []
         folders = [
             line.strip().lstrip("/")
-            for file in sorted((self.root / "etc/ld.so.conf.d").glob("*.conf"))
-            for line in file.read_text("utf-8", "replace").splitlines()
+            for file in files
+            for line in (self._text(f"etc/ld.so.conf.d/{file}") or "").splitlines()
             if line.startswith("/")
         ]
         usual = ("usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib", "lib/x86_64-linux-gnu", "lib64", "opt/rocm/lib")

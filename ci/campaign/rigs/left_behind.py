@@ -6,6 +6,7 @@ it must succeed.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import stat
@@ -26,6 +27,13 @@ Done = subprocess.CompletedProcess[str]
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """What a terminal is never sent in the words of others."""
 SECONDS = 120
+SET_ATTRIBUTES = (
+    "my ($own, $acl, $b) = (q(user.a), q(system.posix_acl_access), q(b));"
+    " my $l = pack(q(V(vvV)5), 2, 1, 7, 4294967295, 2, 7, 65534, 4, 5, 4294967295, 16, 7, 4294967295, 32, 5, 4294967295);"
+    " for (qw(/out /out/d /out/f)) { my $f = $_;"
+    " syscall(188, $f, $own, $b, 1, 0) and die $!; syscall(188, $f, $acl, $l, length $l, 0) and die $!; }"
+)
+"""An attribute and an access control list with all rights for `nobody`, by setxattr(2) of x86-64."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +58,25 @@ def nobody_elses(bench: BuildBench, result: Done) -> str:
     if len(folders) < 3:
         return "the output is not there"
     return "others may write to the store" if any(path.stat().st_mode & 0o022 for path in folders) else ""
+
+
+def no_attributes(bench: BuildBench, result: Done) -> str:
+    paths = [bench.tree("hostile"), *bench.tree("hostile").rglob("*")]
+    if len(paths) < 3:
+        return "the output is not there"
+    names = {name for path in paths for name in os.listxattr(path, follow_symlinks=False)}
+    return f"extended attributes are in the store: {', '.join(sorted(names))}" if names else ""
+
+
+CI_COMMAND = re.compile(r"##(vso|teamcity)?\[|^\s*::(add-mask|stop-commands)\b", re.MULTILINE)
+"""What the programs that keep CI jobs' logs obey."""
+
+
+def nothing_for_ci(bench: BuildBench, result: Done) -> str:
+    console_text = result.stdout + result.stderr + bench.run("logs", "hostile", check=None).stdout
+    if "a secret" not in console_text:
+        return "what the step printed is not shown"
+    return "a log line commands the CI job" if CI_COMMAND.search(console_text) else ""
 
 
 def not_the_disk(bench: BuildBench, result: Done) -> str:
@@ -129,6 +156,13 @@ def leftovers() -> Iterator[Leftover]:
         check=nobody_elses,
     )
     yield Leftover("takes its build tree away", 'cd /; mv "$OLDPWD" "$OLDPWD.z"; ln -s /nonexist "$OLDPWD"; exit 3', (4,))
+    yield Leftover("extended attributes", f"mkdir /out/d; touch /out/f; perl -e '{SET_ATTRIBUTES}'", (0,), no_attributes)
+    yield Leftover(
+        "commands to a CI job",
+        "echo ::add-mask::a secret; echo 'x ##vso[task.setvariable variable=PATH]y'; echo ::stop-commands::z; exit 1",
+        (4,),
+        nothing_for_ci,
+    )
     yield Leftover(
         "says that the disk is full", "echo 'fatal: No space left on device' >&2; exit 1", (4,), not_the_disk
     )

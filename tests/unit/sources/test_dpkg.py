@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,28 @@ def test_no_link_leads_out_of_the_root(base: DpkgRoot) -> None:
     assert base.place("out/passwd") == "etc/passwd"
     assert base.place("up/etc/passwd") == "etc/passwd"
     assert base.place("loop/x") == "x"
+
+
+def test_the_database_is_read_inside_the_root_and_waited_for_by_nobody(tmp_path: Path) -> None:
+    """A base is foreign: its links lead where they lead in it, and it may hold a FIFO, or a link to a device."""
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    for folder in ("var/lib/dpkg/info", "etc/ld.so.conf.d", "usr/lib/x"):
+        (root / folder).mkdir(parents=True)
+    outside.write_text(STATUS)
+    (root / "var/lib/dpkg/status").symlink_to(outside)
+    with pytest.raises(StepFailed, match="no dpkg database"):
+        DpkgRoot(root).packages  # noqa: B018
+    (root / "var/lib/dpkg/status").unlink()
+    (root / "kept").write_text(STATUS)
+    (root / "var/lib/dpkg/status").symlink_to("/kept")
+    os.mkfifo(root / "var/lib/dpkg/info/mawk.list")
+    (root / "var/lib/dpkg/info/libc6.list").symlink_to("/dev/zero")
+    os.mkfifo(root / "etc/ld.so.conf.d/a.conf")
+    (root / "etc/ld.so.conf.d/b.conf").symlink_to("/dev/zero")
+    (root / "etc/ld.so.conf.d/c.conf").write_text("/usr/lib/x\n")
+    (root / "usr/lib/x/liba.so").touch()
+    base = DpkgRoot(root)
+    assert "mawk" in base.packages and base.owners == {} and base.library("liba.so") == "usr/lib/x/liba.so"
 
 
 def test_a_root_without_a_database_is_told(tmp_path: Path) -> None:
