@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 
 from stackbuild.core import yaml
 from stackbuild.core.errors import LockError, RecipeError
 from stackbuild.core.model import ValidationError
+from stackbuild.core.plain_file import read_regular
 from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.lock import Lock, questions_digest
 from stackbuild.store import atomic
@@ -62,11 +64,19 @@ def _command(loaded: LoadedRecipe) -> str:
     return f"run `stackbuild lock --recipe {loaded.given_name}`"
 
 
+def _text(path: Path) -> str:
+    """The text of the lock: a checkout may have a link to a device in its place. Raises LockError, UnicodeDecodeError, OSError."""
+    path.stat()
+    if (data := read_regular(path, yaml.MAX_BYTES + 1)) is None:
+        raise LockError("the lock is not a file that can be read", where=str(path), next="remove it, or check its permissions")
+    return data.decode("utf-8")
+
+
 def parse_lock(loaded: LoadedRecipe) -> Lock:
     """The lock beside the recipe, stale or not. Raises LockError where there is none or it is broken."""
     again = _command(loaded)
     try:
-        data, _ = yaml.compose(loaded.lock_path.read_text("utf-8"), str(loaded.lock_path))
+        data, _ = yaml.compose(_text(loaded.lock_path), str(loaded.lock_path))
         return Lock.model_validate(data)
     except FileNotFoundError:
         raise LockError("the recipe has no lock", where=str(loaded.lock_path), next=again) from None

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from stackbuild.core.digest import of_file, of_text
 from stackbuild.core.errors import MachineLacks, Mistake, PlanError, RecipeError
+from stackbuild.core.plain_file import read_regular
 from stackbuild.sources.patch_drift import HunkChange, changes, hunks
 
 REQUIRED = ("Why", "Upstream", "Remove-When")
@@ -101,6 +102,10 @@ class PatchSeries:
     patches: tuple[Patch, ...] = field(default=())
 
 
+MOST = 64 << 20
+"""Bytes of a patch that are read: a checkout may have a link to a device among its patches."""
+
+
 def series(folder: Path) -> PatchSeries:
     """The patches of a folder in order of their numbers; none where there is no folder. Raises RecipeError."""
     if not folder.is_dir():
@@ -108,7 +113,11 @@ def series(folder: Path) -> PatchSeries:
     mistakes: list[Mistake] = []
     patches = []
     for path in sorted(folder.glob("*.patch")):
-        patch = parse(path.name, path.read_bytes().decode("utf-8", "surrogateescape"))
+        data = read_regular(path, MOST)
+        if data is None:
+            mistakes.append(Mistake(f"{path}:1:1", "no file that can be read", "remove it, or check its permissions"))
+            continue
+        patch = parse(path.name, data.decode("utf-8", "surrogateescape"))
         mistakes += check(patch, str(path))
         patches.append(patch)
     mistakes += _same_numbers(patches, str(folder))

@@ -37,7 +37,7 @@ def draw_report(run: Report) -> None:
 
 def _line(finding: Finding) -> Text:
     place = finding.place
-    where = f"{place.file}:{place.line}:{place.column}" if place else finding.subject
+    where = safe(f"{place.file}:{place.line}:{place.column}" if place else finding.subject, keep="")
     return Text.assemble(
         f"{where}: ", (finding.severity.value, _STYLE[finding.severity]), f": {finding.found} [{finding.rule}]"
     )

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection
 from pathlib import Path
 
+from stackbuild.core.errors import safe
 from stackbuild.hipify.cpp.edits import LineMap
 from stackbuild.hipify.tree import report_file, state
 
@@ -70,7 +71,7 @@ def _line(line: str, tails: Collection[str], at: Callable[[str], Place | None]) 
         edges = [start, *(e.end() for e in _EDGE.finditer(line, start, match.start()))]
         for edge in edges[:1] + edges[1:][-_EDGES:]:
             if place := at(line[edge : match.start()]):
-                location = f"{place[1]}{match.group('sep')}{place[2].original(int(match.group('line')))}"
+                location = f"{safe(place[1], '')}{match.group('sep')}{place[2].original(int(match.group('line')))}"
                 pieces += [line[end:edge], location]
                 end = match.end()
                 break

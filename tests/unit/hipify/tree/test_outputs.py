@@ -401,6 +401,14 @@ def test_places_in_a_log_may_have_spaces(tmp_path: Path, line: str, told: str) -
     assert relocate.relocate(line.format(out=out, src=source), out) == told.format(out=out, src=source)
 
 
+def test_a_sources_name_adds_no_line_to_a_log(tmp_path: Path) -> None:
+    source, out = tmp_path / "src", tmp_path / "out"
+    (source / "x\ny").mkdir(parents=True)
+    (source / "x\ny" / "a.cu").write_text("__global__ void k();\n" + CALL)
+    run(source, out)
+    assert relocate.relocate("a.cu:2: x\n", out) == f"{source}/x\\ny/a.cu:1: x\n"
+
+
 def test_a_long_log_is_read_in_time(src: Path, tmp_path: Path) -> None:
     run(src, tmp_path / "out")
     start = time.process_time()
