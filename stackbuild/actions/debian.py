@@ -18,7 +18,8 @@ from stackbuild.actions.job import Job
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, StepFailed
 from stackbuild.model.recipe import Debian
-from stackbuild.sources.mirror import Mirror, refuse_packages, unpack_object
+from stackbuild.sources.mirror import Mirror, refuse_packages
+from stackbuild.sources.stored_outputs import unpack_object
 
 POINTS = ("build", "deps", "out", "src", "ccache")
 """Folders every base has, so that sessions can mount onto them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path, PurePosixPath
@@ -15,7 +16,9 @@ from stackbuild.core.root_path import path_inside
 from stackbuild.runners import bwrap
 from stackbuild.runners.engine import EngineImage, digest_in_registry, find_engine
 from stackbuild.sources import oci
-from stackbuild.sources.mirror import Mirror, refuse_packages, unpack_object
+from stackbuild.sources.mirror import Mirror, refuse_packages
+from stackbuild.sources.oci_layers import unpack_layers
+from stackbuild.sources.stored_outputs import unpack_object
 
 NEITHER = "no Docker engine answers and `skopeo` is not installed: an image cannot be asked for"
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
@@ -45,7 +48,7 @@ def do(job: Job) -> dict[str, str]:
     refuse_packages(
         job.mirror, f"the extended base, objects/{job.step.key}.tar: `Dockerfile.base` installs from package archives"
     )
-    oci.unpack_layers(layers, job.out)
+    unpack_layers(layers, job.out)
     _extend(job)
     return {"image": params["digest"]}
 
@@ -118,11 +121,19 @@ def _extend(job: Job) -> None:
         capabilities=PACKAGE_MANAGER,
     )
     points = [PurePosixPath(at) for at in mounted.values() if path_inside(job.out, at) is None]
-    for line in oci.runs(folder("Dockerfile.base").read_text("utf-8")):
+    for line in _run_lines(folder("Dockerfile.base").read_text("utf-8")):
         job.call_in(sandbox, "/bin/sh", "-ec", line)
     for point in points:
         if above := path_inside(job.out, str(point.parent)):  # a line can have put a link in its place
             (above / point.name).unlink(missing_ok=True)
+
+
+def _run_lines(dockerfile: str) -> tuple[str, ...]:
+    """The shell lines of a Dockerfile's RUN instructions, in order, with continued lines joined."""
+    joined = re.sub(
+        r"\\\n", " ", "\n".join(line for line in dockerfile.splitlines() if not line.lstrip().startswith("#"))
+    )
+    return tuple(line[4:].strip() for line in joined.splitlines() if line.startswith("RUN "))
 
 
 def _environment(job: Job) -> dict[str, str]:

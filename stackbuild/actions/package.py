@@ -21,7 +21,8 @@ from stackbuild.model.recipe import Source
 from stackbuild.sources.archive import unpack
 from stackbuild.sources.http import DownloadRequest, TransferLimits, fetch
 from stackbuild.sources.local import settle
-from stackbuild.sources.mirror import Mirror, refuse_packages, unpack_object
+from stackbuild.sources.mirror import Mirror, refuse_packages
+from stackbuild.sources.stored_outputs import unpack_object
 
 _OFFLINE = re.compile(
     r"Temporary failure|Could not resolve|Could not connect|Failed to establish|Network is unreachable"

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from stackbuild.core import digest
+from stackbuild.core.cache_home import cache_home
 from stackbuild.core.errors import MachineLacks, UsageError
 
 #: What a worker may see of the caller's environment. Everything else is scrubbed: variables such as ORT_MIGRAPHX_*
@@ -99,4 +100,4 @@ def _install(wheel: Path, python: Path, overlay: Path) -> None:
 
 def default_cache() -> Path:
     """~/.cache/stackbuild/bench, or where XDG_CACHE_HOME says."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "stackbuild" / "bench"
+    return cache_home("measurements") / "stackbuild" / "bench"

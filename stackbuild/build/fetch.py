@@ -29,7 +29,7 @@ from stackbuild.recipe.lock_file import read_lock
 from stackbuild.sources import git
 from stackbuild.sources.bundle import seal, verify
 from stackbuild.sources.http import DownloadRequest, fetch, named_digest, place_in
-from stackbuild.sources.mirror import pack_object
+from stackbuild.sources.stored_outputs import pack_object
 from stackbuild.store import atomic
 
 

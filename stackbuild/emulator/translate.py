@@ -26,9 +26,9 @@ from stackbuild.emulator.decoder import DecodeError
 from stackbuild.emulator.encodings import EncodingFamily, family_name, target_tables
 from stackbuild.emulator.function_table import FunctionTable
 from stackbuild.emulator.listing import text_of
+from stackbuild.emulator.native_library import NATIVE, compiler
 from stackbuild.emulator.operands import UnknownInstruction
 
-NATIVE = Path(__file__).parent / "native"
 FLAGS = (
     "-std=gnu11", "-march=native", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fwrapv",
     "-fno-strict-aliasing", "-w",
@@ -36,7 +36,7 @@ FLAGS = (
 
 
 class TranslationError(Stop):
-    """A code object that cannot be translated: no compiler, or another target's code."""
+    """A code object that cannot be translated: another target's code, or C that the compiler refuses."""
 
     topic = "emulator"
 
@@ -61,7 +61,8 @@ def translate(
     """Translate kernels of a code object and return the folder below `folder` that holds them.
 
     `kernels` are mangled names; None for all. Kernels that lie there already are not translated again. A kernel with an
-    unknown instruction is in the list with its problem. Raises EncodingError, CodeObjectError and TranslationError.
+    unknown instruction is in the list with its problem. Raises EncodingError, CodeObjectError, TranslationError, and
+    MachineLacks where there is no C compiler.
     """
     options = Options(target, sanitize, counters)
     loaded = load(code_object)
@@ -227,13 +228,9 @@ def _replace(path: Path, text: str) -> None:
     fresh.replace(path)
 
 
-def compiler() -> str:
-    """The machine's C compiler: `CC`, else cc."""
-    return os.environ.get("CC", "cc")
-
-
 def _compile_all(jobs: Sequence[tuple[Path, Path, str, Sequence[Path]]], variant: str) -> None:
-    """Compile sources to libraries, as many at once as there are cores. Raises TranslationError."""
+    """Compile sources to libraries, as many at once as there are cores. Raises MachineLacks, TranslationError."""
+    program = compiler() if jobs else ""
     lanes, *features = variant.split("-")
     defines = [
         f"-DLANES={lanes}",
@@ -247,7 +244,7 @@ def _compile_all(jobs: Sequence[tuple[Path, Path, str, Sequence[Path]]], variant
             fresh = library.with_suffix(".new")
             # The libraries stand by their whole paths in the result.
             command = [
-                compiler(),
+                program,
                 *level.split(),
                 *FLAGS,
                 *defines,
@@ -258,17 +255,11 @@ def _compile_all(jobs: Sequence[tuple[Path, Path, str, Sequence[Path]]], variant
                 *map(str, libraries),
                 "-lm",
             ]
-            try:
-                running.append((fresh, library, subprocess.Popen(command, stderr=subprocess.PIPE)))
-            except OSError as error:
-                raise TranslationError(
-                    f"no C compiler: {compiler()} cannot be started ({error.strerror})",
-                    next="Install gcc or clang, or set CC.",
-                ) from None
+            running.append((fresh, library, subprocess.Popen(command, stderr=subprocess.PIPE)))
         fresh, library, process = running.pop(0)
         _, errors = process.communicate()
         if process.returncode:
             raise TranslationError(
-                f"{compiler()} failed on {library.with_suffix('.c')}: {errors.decode(errors='replace')[:400]}"
+                f"{program} failed on {library.with_suffix('.c')}: {errors.decode(errors='replace')[:400]}"
             )
         fresh.replace(library)

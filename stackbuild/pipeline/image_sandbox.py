@@ -7,7 +7,8 @@ from pathlib import Path
 
 from stackbuild.core.errors import StepFailed
 from stackbuild.runners import bwrap
-from stackbuild.sources.oci import Layout, unpack
+from stackbuild.sources.oci import Layout
+from stackbuild.sources.oci_layers import unpack
 
 PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from stackbuild.core import digest
+from stackbuild.core.cache_home import cache_home
 from stackbuild.core.errors import MachineLacks
 from stackbuild.store import atomic, locks, tree, unfinished
 from stackbuild.store.records import Record
@@ -34,13 +35,7 @@ def default_root() -> Path:
     """`$STACKBUILD_STORE`, else `$XDG_CACHE_HOME/stackbuild/store`, else `~/.cache/stackbuild/store`."""
     if text := os.environ.get("STACKBUILD_STORE"):
         return Path(text).absolute()
-    try:
-        cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    except RuntimeError:  # no HOME, and no such user
-        raise MachineLacks(
-            "there is no home folder to keep the store in", next="set STACKBUILD_STORE to a folder"
-        ) from None
-    return Path(cache).absolute() / "stackbuild" / "store"
+    return cache_home("the store", "STACKBUILD_STORE").absolute() / "stackbuild" / "store"
 
 
 @dataclass(frozen=True)

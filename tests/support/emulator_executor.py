@@ -14,7 +14,8 @@ from subprocess import run
 
 from stackbuild.core.errors import Stop
 from stackbuild.emulator.counter_model import COUNTERS
-from stackbuild.emulator.translate import NATIVE, TranslationError, compiler
+from stackbuild.emulator.native_library import NATIVE, compiler
+from stackbuild.emulator.translate import TranslationError
 
 
 class ExecutionError(Stop):

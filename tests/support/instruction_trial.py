@@ -18,9 +18,10 @@ from stackbuild.emulator.encodings import EncodingFamily, Format, target_tables
 from stackbuild.emulator.function_table import FunctionTable
 from stackbuild.emulator.interpreter import InterpretedWave
 from stackbuild.emulator.listing import text_of
+from stackbuild.emulator.native_library import NATIVE, compiler
 from stackbuild.emulator.operands import UnknownInstruction
 from stackbuild.emulator.pseudocode import PseudocodeError
-from stackbuild.emulator.translate import FLAGS, NATIVE, TranslationError, compiler
+from stackbuild.emulator.translate import FLAGS, TranslationError
 
 ROWS = 24
 _ROOM = 544
@@ -148,7 +149,8 @@ def _pool(
         whole = code + _ENDS[tables.name].to_bytes(4, "little")
         symbol = f"sequence_{len(made)}"
         try:
-            body = kernel_body(KernelCode(whole, tables, 0, len(whole)), lanes, table, symbol=symbol, counters=False, sanitize=False
+            body = kernel_body(
+                KernelCode(whole, tables, 0, len(whole)), lanes, table, symbol=symbol, counters=False, sanitize=False
             )
             InterpretedWave(lanes, [list(row) for row in blank], [0] * 130).run(inst)
         except (UnknownInstruction, PseudocodeError):

@@ -15,6 +15,7 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from stackbuild.core.cache_home import cache_home
 from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.hipify.tables import bundled_tables, csv_table, perl_table
 from stackbuild.hipify.tables.tables import FORMAT, Tables, from_json, to_json
@@ -125,8 +126,7 @@ def read_tables(script: Path, csv: Path) -> Tables:
 
 def cache_folder() -> Path:
     """Where parsed tables are kept: $XDG_CACHE_HOME/stackbuild/hipify."""
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "stackbuild" / "hipify"
+    return cache_home("hipify's tables") / "stackbuild" / "hipify"
 
 
 def _digest(tools: Tools) -> str:

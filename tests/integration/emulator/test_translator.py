@@ -12,7 +12,7 @@ pytest.importorskip("tinygrad")
 
 from stackbuild.emulator.body import kernel_body
 from stackbuild.emulator.code_object import CodeObjectError, load
-from stackbuild.emulator.control_flow import KernelCode
+from stackbuild.emulator.control_flow import KernelCode, reached_code
 from stackbuild.emulator.encodings import EncodingError, family
 from stackbuild.emulator.function_table import FunctionTable
 from stackbuild.emulator.operands import UnknownInstruction
@@ -44,7 +44,13 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     bodies = []
     for i, expected in enumerate(EXPECTATIONS):
         code = bytes.fromhex(expected.code + END)
-        body = kernel_body(KernelCode(code, family("rdna3"), 0, len(code)), 32, table, symbol=f"sequence_{i}", counters=False, sanitize=False
+        body = kernel_body(
+            KernelCode(code, family("rdna3"), 0, len(code)),
+            32,
+            table,
+            symbol=f"sequence_{i}",
+            counters=False,
+            sanitize=False,
         )
         bodies.append("\n".join(body.lines))
     return Machine(compile_sequences(tmp_path_factory.mktemp("expectations"), table, bodies, 32, "expectations"))
@@ -82,7 +88,13 @@ def test_a_difference_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_an_unknown_instruction_stops_by_its_name() -> None:
     code = bytes.fromhex("004880be" + END)  # s_setpc_b64
     with pytest.raises(UnknownInstruction, match="s_setpc_b64"):
-        kernel_body(KernelCode(code, family("rdna3"), 0, len(code)), 32, FunctionTable(32, ""), symbol="f", counters=False, sanitize=False
+        kernel_body(
+            KernelCode(code, family("rdna3"), 0, len(code)),
+            32,
+            FunctionTable(32, ""),
+            symbol="f",
+            counters=False,
+            sanitize=False,
         )
 
 
@@ -102,12 +114,11 @@ def test_an_unknown_target_and_another_targets_code_are_errors(amd: Path, tmp_pa
 
 
 def test_every_instruction_of_the_shipped_kernels_is_decoded(amd: Path) -> None:
-    from stackbuild.emulator.body import reachable
-
     for target, name in (("gfx1100", "rdna3"), ("gfx942", "cdna"), ("gfx90a", "cdna")):
         loaded = load(_first_object(amd, target))
         for kernel in loaded.kernels:
-            found = reachable(loaded.image, family(name), kernel.descriptor.entry, kernel.code_end)
+            code = KernelCode(loaded.image, family(name), kernel.descriptor.entry, kernel.code_end)
+            found = reached_code(code).instructions
             assert any(inst.name == "s_endpgm" for inst in found.values()), kernel.name
 
 
@@ -161,11 +172,10 @@ class Leaky:
 
     def replaced(self, name: str, code: bytes) -> bytes:
         """The code object with the kernel's first instruction of this name replaced."""
-        from stackbuild.emulator.body import reachable
-
         loaded = load(self.data)
         kernel = next(kernel for kernel in loaded.kernels if "IfLi4E" in kernel.name)
-        found = reachable(loaded.image, family("rdna3"), kernel.descriptor.entry, kernel.code_end)
+        kernel_code = KernelCode(loaded.image, family("rdna3"), kernel.descriptor.entry, kernel.code_end)
+        found = reached_code(kernel_code).instructions
         start = (
             self.data.index(loaded.image[kernel.descriptor.entry : kernel.descriptor.entry + 64])
             - kernel.descriptor.entry

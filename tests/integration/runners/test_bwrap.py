@@ -13,6 +13,7 @@ import pytest
 
 from stackbuild.runners import bwrap
 from stackbuild.sources import oci
+from stackbuild.sources.oci_layers import unpack
 
 pytestmark = pytest.mark.sandbox
 ROOT = ("--ro-bind", "/", "/")
@@ -77,6 +78,6 @@ def test_a_layer_is_put_into_a_folder_that_an_earlier_one_made_read_only(tmp_pat
     index = {"schemaVersion": 2, "manifests": [blob(layout, json.dumps(manifest).encode())]}
     (layout / "index.json").write_text(json.dumps(index))
     out.mkdir()
-    oci.unpack(oci.Layout(layout), out)
+    unpack(oci.Layout(layout), out)
     assert sorted(path.name for path in (out / "usr").iterdir()) == ["lower", "upper"]
     (out / "usr").chmod(0o755)

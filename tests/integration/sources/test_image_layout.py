@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.sources.oci import Layout, unpack
+from stackbuild.sources.oci import Layout
+from stackbuild.sources.oci_layers import unpack
 from stackbuild.sources.oci_writer import ImageSettings, LayerFiles, write_layout
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.skipif(not shutil.which("bwrap"), reason="needs bubblewrap")]

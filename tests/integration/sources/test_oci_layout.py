@@ -12,6 +12,7 @@ import pytest
 
 from stackbuild.core.errors import LockError, StepFailed
 from stackbuild.sources import oci
+from stackbuild.sources.oci_layers import unpack
 from support.miniatures import make_image
 
 
@@ -32,7 +33,7 @@ def layout(tmp_path: Path) -> oci.Layout:
 def test_an_image_is_unpacked_layer_over_layer(layout: oci.Layout, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    oci.unpack(layout, out)
+    unpack(layout, out)
     assert (out / "etc" / "kept").read_text() == "kept"
     assert not (out / "etc" / "taken-away").exists()
     assert (out / "usr/local/bin/python3.12").readlink() == Path("/usr/bin/python3")
@@ -54,7 +55,7 @@ def test_a_layer_cannot_write_through_a_link_to_the_machine(layout: oci.Layout, 
     outside.mkdir()
     (out / "opt").symlink_to(outside)
     with pytest.raises(StepFailed, match="cannot be unpacked"):
-        oci.unpack(layout, out)
+        unpack(layout, out)
     assert not list(outside.rglob("*"))
 
 

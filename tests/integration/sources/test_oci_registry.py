@@ -18,6 +18,7 @@ from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import LockError, MachineLacks, StepFailed
 from stackbuild.model.plan import Step
 from stackbuild.sources import oci
+from stackbuild.sources.oci_layers import unpack
 from support.miniatures import make_image
 
 REGISTRY, SKOPEO = shutil.which("docker-registry"), shutil.which("skopeo")
@@ -96,7 +97,7 @@ def test_the_copy_has_the_locked_digest_and_its_files(pushed: tuple[str, str], t
     made = job(tmp_path, name, digest)
     layout = image._copy_image(made, name, digest)
     assert layout.digest == digest
-    oci.unpack(layout, made.out)
+    unpack(layout, made.out)
     assert (made.out / "etc" / "kept").read_text() == "kept"
     assert not (made.out / "etc" / "taken-away").exists()
 
@@ -116,7 +117,7 @@ def test_a_blob_that_rots_in_the_registry_is_never_unpacked(pushed: tuple[str, s
     largest.write_bytes(bytes(content))
     made = job(tmp_path, name, digest)
     with pytest.raises((LockError, StepFailed)):
-        oci.unpack(image._copy_image(made, name, digest), made.out)
+        unpack(image._copy_image(made, name, digest), made.out)
     assert not list(made.out.iterdir())
 
 

@@ -9,8 +9,9 @@ import pytest
 
 from stackbuild.core import digest
 from stackbuild.core.errors import LockError, UsageError
-from stackbuild.sources import bundle, mirror
+from stackbuild.sources import bundle
 from stackbuild.sources.mirror import Mirror
+from stackbuild.sources.stored_outputs import unpack_object
 
 
 @pytest.fixture
@@ -78,7 +79,7 @@ def exchange(folder: Path) -> None:
 def test_an_exchanged_object_is_refused_by_the_index_though_its_card_agrees(sealed: Path, tmp_path: Path) -> None:
     exchange(sealed)
     with pytest.raises(LockError, match=r"objects/k\.tar has sha256 .* its index says"):
-        mirror.unpack_object(Mirror(sealed), "k", tmp_path)
+        unpack_object(Mirror(sealed), "k", tmp_path)
 
 
 def test_an_exchanged_index_is_refused_by_the_digest_that_came_another_way(sealed: Path, tmp_path: Path) -> None:
@@ -87,7 +88,7 @@ def test_an_exchanged_index_is_refused_by_the_digest_that_came_another_way(seale
     exchange(sealed)
     bundle.seal(sealed)
     given = Mirror(sealed, index_digest=wanted)
-    for act in (lambda: bundle.verify(sealed, wanted), lambda: mirror.unpack_object(given, "k", tmp_path)):
+    for act in (lambda: bundle.verify(sealed, wanted), lambda: unpack_object(given, "k", tmp_path)):
         with pytest.raises(LockError, match=r"index has sha256 .*, it must have"):
             act()
 
@@ -97,7 +98,7 @@ def test_with_a_digest_an_object_that_the_index_does_not_know_is_refused(sealed:
     for end in ("tar", "json"):
         (sealed / "objects" / f"other.{end}").write_bytes((sealed / "objects" / f"k.{end}").read_bytes())
     with pytest.raises(LockError, match="its index does not know it"):
-        mirror.unpack_object(given, "other", tmp_path)
+        unpack_object(given, "other", tmp_path)
 
 
 def test_with_a_digest_a_mirror_without_an_index_is_refused(sealed: Path) -> None:

@@ -14,6 +14,7 @@ from stackbuild.model.recipe import Source
 from stackbuild.recipe.load import load
 from stackbuild.sources import git, mirror
 from stackbuild.sources.mirror import Mirror
+from stackbuild.sources.stored_outputs import unpack_object
 from support.paths import ROOT
 
 pytestmark = pytest.mark.usefixtures("empty_mirror")
@@ -115,7 +116,7 @@ def test_a_damaged_object_of_a_bundle_is_named(card: str, empty_mirror: Path) ->
     (empty_mirror / "objects").mkdir()
     (empty_mirror / "objects" / "k.json").write_text(card)
     with pytest.raises(LockError, match="the mirror is damaged"):
-        mirror.unpack_object(Mirror(empty_mirror), "k", Path("/nowhere"))
+        unpack_object(Mirror(empty_mirror), "k", Path("/nowhere"))
 
 
 def test_help_and_docs_say_what_objects_are_held_against() -> None:
