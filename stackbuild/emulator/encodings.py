@@ -13,23 +13,7 @@ from typing import Any
 
 from stackbuild.core.errors import Stop
 from stackbuild.emulator.corrections import OTHERS
-
-FAMILIES = {
-    "gfx90a": "cdna",
-    "gfx942": "cdna",
-    "gfx950": "cdna",
-    "gfx1100": "rdna3",
-    "gfx1101": "rdna3",
-    "gfx1102": "rdna3",
-    "gfx1103": "rdna3",
-    "gfx1150": "rdna3",
-    "gfx1151": "rdna3",
-    "gfx1152": "rdna3",
-    "gfx1153": "rdna3",
-    "gfx1200": "rdna4",
-    "gfx1201": "rdna4",
-}
-"""Target to the family whose tables decode it."""
+from stackbuild.tables.targets import INSTRUCTION_FAMILIES
 
 _SUFFIXES = ("_SDWA_SDST", "_SDWA", "_DPP16", "_DPP8", "_LIT")
 
@@ -101,9 +85,9 @@ class EncodingFamily:
 def family_name(target: str) -> str:
     """The family of a target such as "gfx942:sramecc+". Raises EncodingError."""
     base = target.partition(":")[0]
-    if base not in FAMILIES:
-        raise EncodingError(f"the emulator knows no target {target}", next=f"It knows {', '.join(sorted(FAMILIES))}.")
-    return FAMILIES[base]
+    if base not in INSTRUCTION_FAMILIES:
+        raise EncodingError(f"the emulator knows no target {target}", next=f"It knows {', '.join(sorted(INSTRUCTION_FAMILIES))}.")
+    return INSTRUCTION_FAMILIES[base]
 
 
 @cache

@@ -25,7 +25,7 @@ from stackbuild.model.recipe import Recipe, Verify, WheelDemands
 from stackbuild.recipe.matrix import expand, selected_values
 from stackbuild.tables import providers
 
-NAMES = {"migraphx": "MIGraphXExecutionProvider", "rocm": "ROCMExecutionProvider"}
+NAMES = {name: providers.BRIDGE_NAMES[name] for name in ("migraphx", "rocm")}
 """The providers of an `onnxruntime` component, by the names that sessions are opened with."""
 KERNELS_EP = "RocKernelsExecutionProvider"
 """The name that the bundled plugin EP registers under."""

@@ -32,7 +32,11 @@ class GpuLimits:
     valu_flops: int
     matrix_flops: int
     sources: tuple[str, ...]
-    emulated: bool
+
+    @property
+    def emulated(self) -> bool:
+        """Whether the emulator knows its instructions."""
+        return self.target in targets.INSTRUCTION_FAMILIES
 
     @property
     def wave(self) -> int:

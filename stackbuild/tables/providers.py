@@ -1,8 +1,23 @@
-"""The plugin execution providers that stackbuild packs: their import packages, libraries and registered names."""
+"""Execution providers: their registered names, and of the plugins that stackbuild packs packages and libraries."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+BRIDGE_NAMES = {
+    "migraphx": "MIGraphXExecutionProvider",
+    "rocm": "ROCMExecutionProvider",
+    "cuda": "CUDAExecutionProvider",
+    "tensorrt": "TensorrtExecutionProvider",
+    "nv_tensorrt_rtx": "NvTensorRTRTXExecutionProvider",
+    "openvino": "OpenVINOExecutionProvider",
+    "dnnl": "DnnlExecutionProvider",
+    "vitisai": "VitisAIExecutionProvider",
+    "qnn": "QNNExecutionProvider",
+    "cann": "CANNExecutionProvider",
+}
+"""Stem of a provider's library to the name that sessions are opened with. Source: onnxruntime,
+`include/onnxruntime/core/graph/constants.h`."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +35,7 @@ class Plugin:
 MIGRAPHX = Plugin(
     "onnxruntime_ep_migraphx",
     "bin/libmigraphx-ep.so",
-    "MIGraphXExecutionProvider",
+    BRIDGE_NAMES["migraphx"],
     "The MIGraphX plugin execution provider for AMD GPUs.",
 )
 

@@ -25,6 +25,22 @@ class GpuTarget:
     products: tuple[str, ...]
 
 
+INSTRUCTION_FAMILIES = {
+    "gfx90a": "cdna",
+    "gfx942": "cdna",
+    "gfx950": "cdna",
+    "gfx1100": "rdna3",
+    "gfx1101": "rdna3",
+    "gfx1102": "rdna3",
+    "gfx1103": "rdna3",
+    "gfx1150": "rdna3",
+    "gfx1151": "rdna3",
+    "gfx1152": "rdna3",
+    "gfx1153": "rdna3",
+    "gfx1200": "rdna4",
+    "gfx1201": "rdna4",
+}
+"""Each target whose instructions the emulator knows, and the family whose tables decode them."""
 _WAVE64 = {
     0x20: "gfx600", 0x21: "gfx601", 0x3A: "gfx602", 0x22: "gfx700", 0x23: "gfx701", 0x24: "gfx702", 0x25: "gfx703",
     0x26: "gfx704", 0x3B: "gfx705", 0x28: "gfx801", 0x29: "gfx802", 0x2A: "gfx803", 0x3C: "gfx805", 0x2B: "gfx810",

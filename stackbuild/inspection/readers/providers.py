@@ -5,20 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stackbuild.inspection.facts import Library, ProviderLibrary
+from stackbuild.tables.providers import BRIDGE_NAMES
 
-#: Library stem → the name that sessions are opened with (onnxruntime: include/onnxruntime/core/graph/constants.h).
-BRIDGE_NAMES = {
-    "migraphx": "MIGraphXExecutionProvider",
-    "rocm": "ROCMExecutionProvider",
-    "cuda": "CUDAExecutionProvider",
-    "tensorrt": "TensorrtExecutionProvider",
-    "nv_tensorrt_rtx": "NvTensorRTRTXExecutionProvider",
-    "openvino": "OpenVINOExecutionProvider",
-    "dnnl": "DnnlExecutionProvider",
-    "vitisai": "VitisAIExecutionProvider",
-    "qnn": "QNNExecutionProvider",
-    "cann": "CANNExecutionProvider",
-}
 _PREFIX = "libonnxruntime_providers_"
 
 

