@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -40,6 +41,10 @@ IMPORTERS = {
     "builtins.__import__": "name",
     "runpy.run_module": "mod_name",
     "pkgutil.resolve_name": "name",
+    "importlib.util.find_spec": "name",
+    "importlib.util.module_from_spec": "",
+    "importlib.metadata.entry_points": "",
+    "importlib.metadata.EntryPoint": "",
     "runpy.run_path": "",
     "importlib.util.spec_from_file_location": "",
     "importlib.machinery.SourceFileLoader": "",
@@ -145,7 +150,7 @@ class Scan:
         self._module = module
         self._package = module if path.name == "__init__.py" else module.rpartition(".")[0]
         tree = ast.parse(path.read_text("utf-8"))
-        self._bound: dict[str, set[str]] = {name: {f"builtins.{name}"} for name in ("__import__", "eval", "exec")}
+        self._bound: dict[str, set[str]] = {name: {f"builtins.{name}"} for name in ("__import__", "eval", "exec", "getattr")}
         self._stored: set[str] = set()
         for node in ast.walk(tree):
             self._bind(node)
@@ -182,6 +187,12 @@ class Scan:
             return self._bound.get(node.id, set()) - (own if node.id in self._stored else set())
         if isinstance(node, ast.Attribute):
             return {f"{base}.{node.attr}" for base in self._names(node.value)}
+        if isinstance(node, ast.Call) and len(node.args) > 1 and "builtins.getattr" in self._names(node.func):
+            name = self._literal(node.args[1])
+            if name is not None:
+                return {f"{base}.{name}" for base in self._names(node.args[0])}
+            bases = tuple(f"{base}." for base in self._names(node.args[0]))
+            return {function for function in IMPORTERS if function.startswith(bases)} if bases else set()
         return set()
 
     def _is_for_types(self, test: ast.expr) -> bool:
@@ -201,16 +212,28 @@ class Scan:
             self.uses |= functions
             imports = [each for function in functions for each in self._called_imports(function, node)]
             children = [*node.args, *node.keywords]
-        elif isinstance(node, ast.Name | ast.Attribute):
+        elif isinstance(node, ast.Name | ast.Attribute) or (isinstance(node, ast.Call) and self._names(node)):
             names = self._names(node)
             self.uses |= names
             if names & IMPORTERS.keys():
                 self.computed.add(ast.unparse(node))
+        if isinstance(node, ast.List | ast.Tuple | ast.Call):
+            words = node.args if isinstance(node, ast.Call) else node.elts
+            self.imports.update(each for before, word in pairwise(words) for each in self._module_run(before, word))
         self.imports.update(imports)
         self.eager.update(imports if eager else ())
         inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
         for child in children:
             self._read(child, eager and not inside)
+
+    def _module_run(self, option: ast.expr, word: ast.expr) -> list[tuple[str, str]]:
+        """The module that the words `-m MODULE` of a command run: of a package its `__main__`."""
+        if not (isinstance(option, ast.Constant) and option.value == "-m"):
+            return []
+        name = self._literal(word)
+        if name is None:
+            self.computed.add(f"-m {ast.unparse(word)}")
+        return [(name, "__main__")] if name and name.replace(".", "").isidentifier() else []
 
     def _called_imports(self, function: str, call: ast.Call) -> list[tuple[str, str]]:
         """What a call imports, where its text says it."""
@@ -218,7 +241,7 @@ class Scan:
         node = call.args[0] if call.args else keywords.get(IMPORTERS[function])
         name = self._literal(node) if IMPORTERS[function] and node else None
         package: str | None = self._package
-        if name and function == "importlib.import_module" and name.startswith("."):
+        if name and function in ("importlib.import_module", "importlib.util.find_spec") and name.startswith("."):
             at = call.args[1] if len(call.args) > 1 else keywords.get("package")
             package = self._package if at and ast.unparse(at) == "__package__" else self._literal(at) if at else None
         level, names = 0, ("",)
@@ -489,12 +512,15 @@ READER_LEVELS: dict[str, Layer] = {
     **{name: Layer(5, "whole files") for name in ("archive", "elf", "single_pass")},
 }
 BELOW_CLI = frozenset(f"stackbuild.{name}" for name, layer in LEVELS.items() if layer.level < LEVELS["cli"].level)
+PROGRAM = BELOW_CLI | {"stackbuild.__main__"}
+"""What measurements and fault campaigns use: the packages below the command line, and the program as a process."""
 CI_LEVELS: dict[str, Layer] = {
     "layout": Layer(1, "the layers, and their check"),
     "names": Layer(2, "what functions, variables and types are called"),
-    "campaign": Layer(1, "ci/campaign: fault campaigns, one a module of `rigs`", uses=BELOW_CLI),
+    "recipe_reference": Layer(1, "docs/recipes.md, out of the schema", uses=BELOW_CLI),
+    "campaign": Layer(1, "ci/campaign: fault campaigns, one a module of `rigs`", uses=PROGRAM),
     **{
-        name: Layer(2, "measurements and checks of stages", uses=BELOW_CLI)
+        name: Layer(2, "measurements and checks of stages", uses=PROGRAM)
         for name in (
             "argument_trains", "compare_keys", "extop_races", "live_view", "make_release", "make_site", "measure", "measure_remote", "real_trees",
             "simulate_growth",

@@ -13,13 +13,13 @@ import sys
 from pathlib import Path
 
 import layout
+from recipe_reference import NOTICE, recipe_reference
 
 from stackbuild.cli import load_commands
 from stackbuild.cli.app import commands
 from stackbuild.runners import seccomp
 from stackbuild.tables.proofs import proofs
 from stackbuild.verification.catalogue import catalogue
-from stackbuild.views.reference import NOTICE, recipe_reference
 from stackbuild.views.rules import text_of_all
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"

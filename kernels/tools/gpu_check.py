@@ -35,6 +35,7 @@ import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -268,7 +269,7 @@ def environment() -> dict[str, str]:
 def run_check(check: Check) -> int:
     args = check.args
     try:
-        if lacking := provider.missing_modules("numpy"):
+        if lacking := provider.missing_modules(numpy=find_spec("numpy")):
             raise Unusable(lacking)
         if check.folder:
             check.folder.mkdir(parents=True, exist_ok=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib.metadata
-import importlib.util
 import re
 import sys
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from pathlib import Path
 
 SCRIPT = Path(__file__).resolve().parents[1] / "ep" / "gpu-check"
@@ -26,7 +27,7 @@ def missing_for(library: Path) -> str:
     """What there is not, to check the provider; "" if nothing."""
     if not provider_library(library).exists():
         return f"{provider_library(library)} is not there: it is built where --headers names ONNX Runtime's headers"
-    missing = missing_modules("onnxruntime", "onnx")
+    missing = missing_modules(onnxruntime=find_spec("onnxruntime"), onnx=find_spec("onnx"))
     if missing:
         return missing
     return too_old()
@@ -40,11 +41,13 @@ def too_old() -> str:
 
 def missing_for_torch() -> str:
     """Why models are timed without PyTorch beside them; "" where they are not."""
-    return missing_modules("torch", "torchvision", "transformers")
+    specs = {"torchvision": find_spec("torchvision"), "transformers": find_spec("transformers")}
+    return missing_modules(torch=find_spec("torch"), **specs)
 
 
-def missing_modules(*modules: str) -> str:
-    missing = [name for name in modules if importlib.util.find_spec(name) is None]
+def missing_modules(**modules: ModuleSpec | None) -> str:
+    """Which of these are not there, by what `find_spec` says of each; "" for none."""
+    missing = [name for name, spec in modules.items() if spec is None]
     return f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed" if missing else ""
 
 

@@ -154,7 +154,8 @@ def _rung_counts(rungs: tuple[Rung, ...]) -> str:
 
 def require_bench_packages(recipe: Recipe) -> None:
     """Before anything is compiled: a recipe with a suite, and no packages here to measure with. Raises MachineLacks."""
-    missing = [name for name in ("numpy", "onnx") if find_spec(name) is None] if recipe.bench else []
+    packages = {"numpy": find_spec("numpy"), "onnx": find_spec("onnx")} if recipe.bench else {}
+    missing = [name for name, spec in packages.items() if spec is None]
     if missing:
         raise MachineLacks(
             f"{' and '.join(missing)} not installed: the recipe's `bench` cannot be run",

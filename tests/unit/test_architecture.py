@@ -133,6 +133,12 @@ AT_RUN_TIME = "t.low.module imports a name that is known only at run time: "
         "import builtins\nbuiltins.__import__('t.high', None, None, ['module'])",
         "__import__('high', globals(), locals(), ['module'], 2)",
         "import runpy\nrunpy.run_module('t.high.module')",
+        "import importlib\ngetattr(importlib, 'import_module')('t.high.module')",
+        "import builtins\ngetattr(builtins, '__import__')('t.high', None, None, ['module'])",
+        "import importlib.util\nimportlib.util.find_spec('t.high.module')",
+        "from importlib.util import find_spec\nfind_spec('..high.module', __package__)",
+        "import sys\nwords = [sys.executable, '-m', 't.high.module']",
+        "import os\nos.execlp('python3', 'python3', '-s', '-m', 't.high.module')",
         "from pkgutil import resolve_name\nresolve_name('t.high.module:name')",
         "TYPE_CHECKING = True\nif TYPE_CHECKING:\n    import t.high.module",
         "from typing import TYPE_CHECKING\nTYPE_CHECKING = True\nif TYPE_CHECKING:\n    import t.high.module",
@@ -153,6 +159,19 @@ def test_an_upward_import_is_found_however_it_is_written(text: str, tmp_path: Pa
         ("from importlib import import_module\nimport_module('..high', PACKAGE)", "import_module('..high', PACKAGE)"),
         ("__import__('t', None, None, NAMES)", "__import__('t', None, None, NAMES)"),
         ("from importlib import import_module\nimport_module(f'{NAME}.high')", "import_module(f'{NAME}.high')"),
+        ("import importlib\nload = getattr(importlib, 'import_module')", "getattr(importlib, 'import_module')"),
+        ("import importlib\ngetattr(importlib, NAME)(OTHER)", "getattr(importlib, NAME)(OTHER)"),
+        ("from importlib.util import find_spec\nfind_spec(NAME)", "find_spec(NAME)"),
+        ("from importlib.util import module_from_spec\nmodule_from_spec(SPEC)", "module_from_spec(SPEC)"),
+        (
+            "from importlib.metadata import EntryPoint\nEntryPoint('a', 't.high', 'g').load()",
+            "EntryPoint('a', 't.high', 'g')",
+        ),
+        (
+            "from importlib import metadata\nfor each in metadata.entry_points(group='g'):\n    each.load()",
+            "metadata.entry_points(group='g')",
+        ),
+        ("words = ['python3', '-m', NAME]", "-m NAME"),
     ],
 )
 def test_a_name_known_only_at_run_time_is_refused_outside_its_places(text: str, call: str, tmp_path: Path) -> None:

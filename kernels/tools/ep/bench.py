@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import gc
-import importlib.util
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 import numpy as np
 import onnxruntime as ort
@@ -80,8 +80,9 @@ def bind(device: ort.OrtEpDevice, name: str, dtype: str, graph: bool, fuse: bool
 
 def torch_lacks(name: str) -> str:
     """Why `name` cannot be timed by PyTorch on this GPU; "" where it can."""
-    for module in ("torch", {"resnet50": "torchvision", "bert-base": "transformers"}[name]):
-        if importlib.util.find_spec(module) is None:
+    own = {"resnet50": {"torchvision": find_spec("torchvision")}, "bert-base": {"transformers": find_spec("transformers")}}
+    for module, spec in {"torch": find_spec("torch"), **own[name]}.items():
+        if spec is None:
             return f"{module} is not installed"
     import torch
 

@@ -15,6 +15,7 @@ from stackbuild.emulator.code_objects import code_object_for
 from stackbuild.emulator.decoder import decode
 from stackbuild.emulator.encodings import target_tables
 from stackbuild.emulator.listing import text_of
+from stackbuild.tables.targets import INSTRUCTION_FAMILIES
 from support.kernels import EVERY_TARGET, KernelStack, every_target_stack, small_stack
 from support.llvm import DECODED, comparable, disassembled, machine_code, objdump
 

@@ -7,6 +7,7 @@ import ctypes
 import functools
 import sys
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar
@@ -350,6 +351,6 @@ def test_an_onnxruntime_that_cannot_register_a_provider_is_named(
 def test_a_package_that_is_missing_is_named() -> None:
     from tools import provider
 
-    assert provider.missing_modules("json", "no_such_module") == "no_such_module is not installed"
+    assert provider.missing_modules(json=find_spec("json"), no_such_module=find_spec("no_such_module")) == "no_such_module is not installed"
     assert provider.missing_modules("no_such", "nor_this") == "no_such, nor_this are not installed"
     assert provider.missing_modules("json") == ""

@@ -1,4 +1,4 @@
-"""The references made from the code: docs/recipes.md from the schema, docs/cli.md from the commands. Pure text."""
+"""docs/recipes.md as Markdown, out of the schema of recipes. Pure text."""
 
 from __future__ import annotations
 
