@@ -150,7 +150,9 @@ class Scan:
         self._module = module
         self._package = module if path.name == "__init__.py" else module.rpartition(".")[0]
         tree = ast.parse(path.read_text("utf-8"))
-        self._bound: dict[str, set[str]] = {name: {f"builtins.{name}"} for name in ("__import__", "eval", "exec", "getattr")}
+        self._bound: dict[str, set[str]] = {
+            name: {f"builtins.{name}"} for name in ("__import__", "eval", "exec", "getattr")
+        }
         self._stored: set[str] = set()
         for node in ast.walk(tree):
             self._bind(node)
