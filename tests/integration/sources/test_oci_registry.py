@@ -50,6 +50,7 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("CONTAINERS_REGISTRIES_CONF", str(home / "registries.conf"))
     monkeypatch.delenv("STACKBUILD_MIRROR", raising=False)
+    monkeypatch.setattr(image, "find_engine", lambda: None)  # an engine would be asked before skopeo
     with subprocess.Popen(
         [str(REGISTRY), "serve", str(tmp_path / "registry.json")], stderr=subprocess.DEVNULL
     ) as process:
