@@ -20,6 +20,7 @@ from stackbuild.publishing.publication import Publication, Receipt
 from stackbuild.publishing.signing import TrustedKey, load_signing_key
 from stackbuild.publishing.statements import ResourceDescriptor, StepOrigin, provenance, statement_name
 from stackbuild.publishing.verify_release import Trust, verify_release
+from stackbuild.runners import bwrap
 from stackbuild.version import __version__
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -123,48 +124,26 @@ def check_in_empty_root(wheel: Path, work: Path) -> None:
         str(wheel),
     ]
     run(words)
-    sandbox = [
-        "bwrap",
-        "--bind",
-        str(root),
-        "/",
-        "--ro-bind",
-        str(house),
-        "/house",
-        "--dev",
-        "/dev",
-        "--proc",
-        "/proc",
-        "--tmpfs",
-        "/tmp",
-    ]
-    sandbox += [
-        "--unshare-all",
-        "--die-with-parent",
-        "--clearenv",
-        "--setenv",
-        "PATH",
-        "/usr/bin:/bin",
-        "--setenv",
-        "HOME",
-        "/root",
-    ]
-    run([*sandbox, "python3", "-m", "venv", "/venv"])
-    run(
-        [
-            *sandbox,
-            "/venv/bin/pip",
-            "install",
-            "--quiet",
-            "--no-index",
-            "--find-links",
-            "/house",
-            f"stackbuild=={__version__}",
-        ]
+    sandbox = bwrap.Bwrap(
+        bwrap.bwrap_path(),
+        root=("--bind", str(root), "/"),
+        mounts=("--ro-bind", str(house), "/house"),
+        env=(("PATH", "/usr/bin:/bin"), ("HOME", "/root")),
     )
+    run_in(sandbox, "python3", "-m", "venv", "/venv")
+    pip = ("/venv/bin/pip", "install", "--quiet", "--no-index", "--find-links", "/house")
+    run_in(sandbox, *pip, f"stackbuild=={__version__}")
     for words in CHECKS:
-        first = run([*sandbox, "/venv/bin/stackbuild", *words]).splitlines()
-        print(f"in an empty {SUITE}: stackbuild {' '.join(words)}: {len(first)} lines, {first[0][:80]!r}")
+        lines = run_in(sandbox, "/venv/bin/stackbuild", *words).splitlines()
+        print(f"in an empty {SUITE}: stackbuild {' '.join(words)}: {len(lines)} lines, {lines[0][:80]!r}")
+
+
+def run_in(sandbox: bwrap.Bwrap, *words: str) -> str:
+    """What a command prints in a sandbox; the script ends where it fails."""
+    code, output = sandbox.run(*words)
+    if code != 0:
+        sys.exit(f"{' '.join(words[:4])} …: exit {code}\n{output[-4000:]}")
+    return output
 
 
 def main() -> None:

@@ -30,7 +30,8 @@ from stackbuild.model.gates import Gate
 from stackbuild.model.results import Case, Side
 from stackbuild.model.suite import Suite
 
-SCRIPT = Path(__file__).with_name("kernel_cases.py")
+SCRIPT = "tools/bench_cases.py"
+"""Below the kernels' folder: writes the cases of a suite as files."""
 LIBRARY = "stackbuild_kernels:get_library_path"
 OWN = "onnxruntime"
 CPU = "CPUExecutionProvider"
@@ -55,7 +56,7 @@ class KernelBench:
 
 @dataclass(frozen=True)
 class _CaseRow:
-    """One case as `kernel_cases.py` lists it."""
+    """One case as `bench_cases.py` lists it."""
 
     number: int
     op: str
@@ -126,7 +127,7 @@ def _cases(suite: Suite, out: Path, python: Path | None) -> list[_CaseRow]:
     selection.write_text(json.dumps([digest.plain(k) for k in suite.kernels]))
     environment = plain_environment(python)
     ran = subprocess.run(
-        [environment.python, "-s", SCRIPT, folder("kernels"), selection, out], env=environment.variables(),
+        [environment.python, "-s", folder("kernels") / SCRIPT, selection, out], env=environment.variables(),
         capture_output=True, text=True, check=False, timeout=900,
     )  # fmt: skip
     if ran.returncode:

@@ -1,13 +1,11 @@
-"""A plain script: writes the bundled kernels' benchmark cases as files for the worker.
+"""A script: writes the cases of a benchmark suite as files, for `stackbuild bench kernels`.
 
-`python kernel_cases.py KERNELS WANTED.json OUT` writes for each case OUT/N.custom.onnx, OUT/N.standard.onnx where ONNX
-has the operator, OUT/N.npz with the inputs and OUT/N.truth.npz with the float64 answer. OUT/index.json lists them. It
-runs in a process of its own because the cases are beside the kernels, outside this package, and found by path.
+`python bench_cases.py WANTED.json OUT` writes for each case OUT/N.custom.onnx, OUT/N.standard.onnx where ONNX has the
+operator, OUT/N.npz with the inputs and OUT/N.truth.npz with the float64 answer. OUT/index.json lists them.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
 from pathlib import Path
@@ -16,13 +14,15 @@ from typing import Any, get_type_hints
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tools import cases as builder
+
 
 def main() -> None:
-    kernels, selection, out = sys.argv[1], json.loads(Path(sys.argv[2]).read_text()), Path(sys.argv[3])
-    sys.path.insert(0, kernels)
-    builder = importlib.import_module("tools.cases")
-    cases = [case for want in selection for case in entry_cases(builder.OPERATORS, want)]
-    index = [write_case(builder, case, number, out) for number, case in enumerate(cases)]
+    wanted, out = json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2])
+    cases = [case for want in wanted for case in entry_cases(builder.OPERATORS, want)]
+    index = [write_case(case, number, out) for number, case in enumerate(cases)]
     (out / "index.json").write_text(json.dumps(index))
 
 
@@ -47,7 +47,7 @@ def make_case(module: ModuleType, shape: dict[str, Any], dtype: type) -> Any:
     return module.make(rng=np.random.default_rng(0), dtype=dtype, **arguments)
 
 
-def write_case(builder: ModuleType, case: Any, number: int, out: Path) -> dict[str, Any]:
+def write_case(case: Any, number: int, out: Path) -> dict[str, Any]:
     feeds = builder.feeds(case)
     np.savez(out / f"{number}.npz", **feeds)
     np.savez(out / f"{number}.truth.npz", **{case.output: case.expected_values})
