@@ -1,1 +1,1 @@
-"""AMD's code objects on the CPU: decoder, interpreter, translator to C, and the executor that runs what was translated."""
+"""AMD's code objects on the CPU: decoder, translator to C, and the executor that runs what was translated."""

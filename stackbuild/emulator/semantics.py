@@ -1,4 +1,4 @@
-"""Pseudocode → typed statements, the one source of the translator's C and of the interpreter's Python.
+"""Pseudocode → typed statements, the one source of the translator's C and of the tests' interpreter.
 
 Every value has a type: unsigned, signed or floating point, and a width in bits. Loops are unrolled, lambdas put in
 place. What an operation reads and writes has fixed names: `S0`, `S1`, `S2` (raw bits of the operands, modifiers

@@ -13,11 +13,11 @@ from stackbuild.emulator.control_flow import KernelCode
 from stackbuild.emulator.decoder import Instruction
 from stackbuild.emulator.encodings import family_name, target_tables
 from stackbuild.emulator.function_table import FunctionTable
-from stackbuild.emulator.interpreter import InterpretedWave
 from support.buffer_rows import BUFFERS
 from support.instruction_codes import CODES
 from support.instruction_rows import ROWS, InstructionRow
 from support.instruction_trial import compile_sequences, decode_all
+from support.interpreted_wave import InterpretedWave
 
 MEMORY = bytes(i % 256 for i in range(512))
 VECTORS = 544

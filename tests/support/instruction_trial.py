@@ -16,12 +16,12 @@ from stackbuild.emulator.control_flow import KernelCode
 from stackbuild.emulator.decoder import DecodeError, Instruction, decode
 from stackbuild.emulator.encodings import EncodingFamily, Format, target_tables
 from stackbuild.emulator.function_table import FunctionTable
-from stackbuild.emulator.interpreter import InterpretedWave
 from stackbuild.emulator.listing import text_of
 from stackbuild.emulator.native_library import NATIVE, compiler
 from stackbuild.emulator.operands import UnknownInstruction
 from stackbuild.emulator.pseudocode import PseudocodeError
 from stackbuild.emulator.translate import FLAGS, TranslationError
+from support.interpreted_wave import InterpretedWave
 
 ROWS = 24
 _ROOM = 544

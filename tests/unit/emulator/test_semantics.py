@@ -7,8 +7,8 @@ pytest.importorskip("tinygrad")
 from stackbuild.emulator.corrections import code_of
 from stackbuild.emulator.encodings import family
 from stackbuild.emulator.pseudocode import PseudocodeError, parse
-from stackbuild.emulator.python_code import run_semantics
 from stackbuild.emulator.semantics import semantics
+from support.python_semantics import run_semantics
 
 WIDTHS = (32, 32, 32, 32)
 

@@ -6,9 +6,9 @@ pytest.importorskip("tinygrad")
 
 from stackbuild.emulator.decoder import DecodeError, decode
 from stackbuild.emulator.encodings import EncodingError, family, family_name
-from stackbuild.emulator.interpreter import InterpretedWave, dpp_lane
 from stackbuild.emulator.operands import UnknownInstruction
 from support.emulator_expectations import EXPECTATIONS, Expectation
+from support.interpreted_wave import InterpretedWave, dpp_lane
 
 RDNA3 = family("rdna3")
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from stackbuild.emulator.control_flow import BRANCHES, NOTHING
 from stackbuild.emulator.decoder import Instruction
 from stackbuild.emulator.operands import SourceOperand, UnknownInstruction, source
-from stackbuild.emulator.python_code import bits_float, float_bits, round_to, run_semantics
 from stackbuild.emulator.scalars import FORMATS, scalar_meaning, scalar_sources, target_bits
 from stackbuild.emulator.semantics import Type
 from stackbuild.emulator.vectors import SATURATING, VectorCall, VectorForm, vector_calls
+from support.python_semantics import bits_float, float_bits, round_to, run_semantics
 
 _APERTURES = {"shared_base": 0x0001 << 48, "private_base": 0x0002 << 48}
 _VCC, _EXEC = 106, 126
