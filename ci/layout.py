@@ -485,11 +485,12 @@ LINT_LEVELS: dict[str, Layer] = {
     **{
         name: Layer(3, "checks of one topic")
         for name in (
-            "ballots", "clang_forms", "devices", "hip_forms", "lanes", "libraries", "members", "overloads", "ptx", "strings", "version_guards", "warp_sizes",
+            "ballots", "clang_forms", "hip_forms", "lanes", "libraries", "members", "overloads", "ptx", "strings", "version_guards", "warp_sizes",
         )
     },
     "macro_uses": Layer(3, "uses of macros that have a finding in their bodies"),
     "votes": Layer(4, "checks that build on those of ballots and lanes"),
+    **{name: Layer(4, "checks by the types of arguments, as overloads reads them") for name in ("devices", "half_types")},
 }  # fmt: skip
 INSPECTION_LEVELS: dict[str, Layer] = {
     "facts": Layer(1, "what is known of a file: frozen values", pure=True),

@@ -25,6 +25,7 @@ from stackbuild.hipify.passes import (
     register_words,
     rename,
     signatures,
+    thread_positions,
     thrust_headers,
     vector_values,
 )
@@ -98,6 +99,8 @@ def _edits(
         edits += vector_values.fix(view, fix)
     if fix := fixes.get("thrust-headers"):
         edits += thrust_headers.fix(view, file_directives.includes, fix)
+    if fix := fixes.get("thread-positions"):
+        edits += thread_positions.fix(view, fix)
     if fix := fixes.get("register"):
         edits += register_words.fix(view, fix)
     if fix := fixes.get("sync-masks"):

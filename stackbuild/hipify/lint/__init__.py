@@ -11,6 +11,7 @@ from stackbuild.hipify.lint import (
     ballots,
     clang_forms,
     devices,
+    half_types,
     hip_forms,
     lanes,
     libraries,
@@ -25,15 +26,16 @@ from stackbuild.hipify.lint import (
 from stackbuild.hipify.lint.catalogue import WARNINGS
 from stackbuild.hipify.passes.includes import is_in_tree
 from stackbuild.hipify.rules.lookups import Lookups
+from stackbuild.hipify.tables import declarations
 from stackbuild.model.findings import Finding, Severity
 
 _CHECKS = (
     lanes.shuffle_ladders, warp_sizes.warp_sizes, lanes.lane_arithmetic, ballots.ballots, ballots.lane_masks,
     ballots.partial_masks, lanes.tiles,
     ptx.ptx, libraries.matrices, libraries.libcuxx, libraries.asynchronous, libraries.graphs, libraries.cub_names, devices.textures,
-    devices.names, devices.launch_bounds, devices.arch_guards, devices.device_launches, devices.device_calls, devices.host_calls,
+    devices.names, devices.launch_bounds, devices.arch_guards, devices.device_launches, devices.device_calls,
     version_guards.versions, version_guards.capabilities, votes.votes, votes.last_lanes,
-    hip_forms.defaults, hip_forms.groups, hip_forms.brain_floats, hip_forms.half_atomics, hip_forms.vector_operators, hip_forms.brain_float_types, hip_forms.device_pointers, hip_forms.half_braces, members.handles, overloads.overloads, overloads.no_overloads, clang_forms.member_templates, clang_forms.dimensions, clang_forms.transposes, strings.run_time_names, strings.device_code,
+    hip_forms.defaults, hip_forms.groups, hip_forms.brain_floats, hip_forms.half_atomics, hip_forms.vector_operators, hip_forms.brain_float_types, hip_forms.device_pointers, hip_forms.half_braces, members.handles, overloads.overloads, overloads.no_overloads, half_types.host_assignments, clang_forms.member_templates, clang_forms.dimensions, clang_forms.single_values, clang_forms.transposes, strings.run_time_names, strings.device_code,
 )  # fmt: skip
 
 # What only matters where a wavefront of that many lanes is among the target's.
@@ -62,13 +64,17 @@ _EACH_USE = frozenset(
 def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Finding]:
     """All lint findings of a text that matter for the target's wavefronts."""
     lanes_of = lookups.target.wavefronts
+    major = _major(lookups.target.rocm)
     findings: list[Finding] = []
     used: set[tuple[str, ...]] = set()
     for at, rule, words in chain(
         libraries.headers(includes),
         hip_forms.headers(includes),
         hip_forms.c_headers(view, includes),
-        members.members(view, _major(lookups.target.rocm)),
+        members.members(view, major),
+        half_types.conversions(view, major),
+        half_types.host_operators(view, major),
+        devices.host_calls(view, declarations.for_device(major)),
         *(check(view) for check in _CHECKS),
     ):
         if _ONLY_WITH.get(rule, lanes_of[0]) not in lanes_of or (
@@ -76,13 +82,7 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
         ):
             continue
         if rule == "LINT-BF16-STRUCT" and (
-            not 0 < _major(lookups.target.rocm) < 6 or _is_ruled(view, lookups, "__nv_bfloat16")
-        ):
-            continue
-        if (
-            rule == "LINT-HOST-FUNCTION"
-            and words[0] in devices.FOR_DEVICE_BEFORE_6
-            and not 0 < _major(lookups.target.rocm) < 6
+            not 0 < major < 6 or _is_ruled(view, lookups, "__nv_bfloat16")
         ):
             continue
         if rule == "LINT-BF16-SHUFFLE" and any(words[0] in names for names in lookups.names_by_shim.values()):

@@ -136,6 +136,12 @@ WARNINGS: dict[str, LintRule] = {
         "{1}",
         "https://github.com/ROCm/HIPIFY/issues/731",
     ),
+    "LINT-PTX-OPERAND": LintRule(
+        Severity.NOTE,
+        "operand {0} of inline PTX that begins above",
+        "AMD's compiler knows no such register class and names this line in its error",
+        "see the finding at the statement's first line",
+    ),
     "LINT-TEXTURE-REFERENCE": LintRule(
         Severity.ERROR,
         "texture reference {0}",
@@ -341,6 +347,24 @@ WARNINGS: dict[str, LintRule] = {
         "{0} in a function for the host",
         "CUDA has it for the host too, HIP's headers (5.7, 6.4) for the device alone: it does not compile",
         "write it for the host, or take it from a library of the host",
+    ),
+    "LINT-HALF-HOST": LintRule(
+        Severity.WARNING,
+        "an operator of the half {0} in a function that the host may call",
+        "HIP has this operator for the device alone in the target's ROCm: it does not compile where the host's side is made",
+        "compute with float there, or leave the function to the device",
+    ),
+    "LINT-HOST-AND-DEVICE": LintRule(
+        Severity.NOTE,
+        "{0} in a function for host and device",
+        "HIP has it for the device alone: it compiles only where no host code uses the function",
+        "put a form for the host beside it, divided by __HIP_DEVICE_COMPILE__",
+    ),
+    "LINT-ONE-VALUE": LintRule(
+        Severity.WARNING,
+        "braces around one value in a text with {0}",
+        "HIP's constructor of one value is explicit: where a vector of one component is wanted, it does not compile",
+        "write the type before the braces: {0}{{…}}",
     ),
     "LINT-DIM3": LintRule(
         Severity.WARNING,

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.catalogue import LintMatch
+from stackbuild.hipify.passes.own_overloads import VECTORS
+from stackbuild.hipify.passes.vector_values import ARRAY
 
 _PARAMETERS = re.compile(r"template(?<!\wtemplate)\s*<([^{};()]*?)>\s*(?:[\w:_]|\[\[)")
 _PARAMETER = re.compile(r"(\w+)\s*(?:=[^,]*)?(?:,|$)")
@@ -14,6 +16,7 @@ _MEMBER_TEMPLATE = re.compile(r"<([^<>;{}()]*)>\s*::\s*(\w+)\s*<[^<>;{}()]*>\s*\
 _BARE_POSITION = re.compile(r"[(,]\s*(threadIdx|blockIdx)\s*[,)]")
 _DIM3 = re.compile(r"\bdim3(?:\s+\w+)?\s*\Z")
 _UINT3_OF_DIM3 = re.compile(r"\buint3\s+\w+\s*[=({]\s*(dim3)\s*[({]")
+_UINT3 = re.compile(r"\buint3\s+([A-Za-z_]\w*)\s*[;=,)({]")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -38,6 +41,30 @@ def dimensions(view: View) -> Iterator[LintMatch]:
             yield match.start(1), "LINT-DIM3", (match[1],)
     for match in _UINT3_OF_DIM3.finditer(view.code):
         yield match.start(1), "LINT-DIM3", (match[1],)
+    for name in sorted(set(_UINT3.findall(view.code))):
+        for match in re.finditer(rf"(?<![\w.>]){name}\s*=\s*(dim3)\s*[({{]", view.code):
+            yield match.start(1), "LINT-DIM3", (match[1],)
+
+
+_ONE_COMPONENT = frozenset(name for name in VECTORS if name.endswith("1"))
+_SINGLE = re.compile(r"[{(,]\s*(\{)\s*(?:[^{}(),;]|\([^{}();]*\))+\}\s*[,})]")
+
+
+def single_values(view: View) -> Iterator[LintMatch]:
+    """Braces of one value among other values, in a text with vectors of one component.
+
+    The values of an array of them get their type by the fix `vector-values`.
+    """
+    kinds = sorted(view.words & _ONE_COMPONENT)
+    if not kinds:
+        return
+    arrays = [ARRAY.match(view.code, at + len(kind)) for kind in kinds for at in view.places(kind)]
+    typed = [array.span(1) for array in arrays if array]
+    at = 0
+    while match := _SINGLE.search(view.code, at):
+        at = match.end() - 1
+        if not any(start <= match.start(1) < end for start, end in typed):
+            yield match.start(1), "LINT-ONE-VALUE", (kinds[0],)
 
 
 _TRANSPOSE = frozenset(f"BLOCK_{way}_WARP_TRANSPOSE{end}" for way in ("LOAD", "STORE") for end in ("", "_TIMESLICED"))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from stackbuild.hipify.cpp.scan import call_arguments, skip_space
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.catalogue import LintMatch
 from stackbuild.hipify.lint.cpp.branches import guard
+from stackbuild.hipify.lint.overloads import type_of_value
 from stackbuild.hipify.passes import launch
 
 _TEXTURE = re.compile(r"\b(texture|surface)\s*<[^;(){}]{0,200}>\s*(\w+)\s*(?:;|=|\[)")
@@ -147,36 +148,32 @@ def device_calls(view: View) -> Iterator[LintMatch]:
                 yield at, "LINT-DEVICE-CALL", (name,)
 
 
-# What CUDA declares for the host too and HIP 5.7 and 6.4 for the device alone: mathematics, and conversions of halves.
-_NUMBERS = ("int", "uint", "short", "ushort", "ll", "ull")
-FOR_DEVICE_BEFORE_6 = frozenset(("rsqrt", "rsqrtf", "__short_as_half", "__ushort_as_half"))
-_FOR_DEVICE = FOR_DEVICE_BEFORE_6 | frozenset(
-    (
-        *(f"{name}{end}" for name in ("rcbrt", "erfinv", "erfcinv", "normcdf", "normcdfinv", "erfcx", "sincospi") for end in ("", "f")),
-        *(f"__{number}2half_{way}" for number in _NUMBERS for way in ("rn", "rz", "rd", "ru")),
-        *(f"__half2{number}_rz" for number in _NUMBERS),
-        *(f"__h{name}2" for name in ("max", "min", "equ", "neu", "leu", "geu", "ltu", "gtu")),
-        *(f"__h{name}_sat" for name in ("add", "sub", "mul", "add2", "sub2", "mul2")),
-        *("__hmax_nan", "__hmin_nan"),
-    )
-)  # fmt: skip
-
-
 _ON_DEVICE = re.compile(r"__device__|__global__|\b[A-Z][A-Z0-9_]{2,}\b")
 """What may say that a function is for the device: a macro of the project as well."""
 
 
-def host_calls(view: View) -> Iterator[LintMatch]:
-    """Functions that HIP has for the device alone, called in a body that is for the host alone."""
+def _first_type(view: View, spans: Sequence[tuple[int, int]]) -> str:
+    return type_of_value(view.code, *spans[0]) if spans else ""
+
+
+def host_calls(view: View, functions: Mapping[str, frozenset[str]]) -> Iterator[LintMatch]:
+    """Calls of functions that HIP has for the device alone, in a body that is for the host, or for both.
+
+    `functions` has the types of a first argument for which that is so, none for any.
+    """
     if not view.is_cuda:
         return
-    for name in sorted(view.words & _FOR_DEVICE):
+    for name in sorted(view.words & functions.keys()):
         for at in view.own(name):
-            is_called = view.code.startswith("(", skip_space(view.code, at + len(name)))
+            parsed = call_arguments(view.code, at + len(name))
+            types = functions[name]
+            is_called = parsed is not None and (not types or _first_type(view, parsed[0]) in types)
             heads = [view.braces.head(pair) for pair in view.braces.around(at)]
             heads = [head for head in heads if "(" in head]
             if is_called and heads and not any(_ON_DEVICE.search(head) for head in heads):
                 yield at, "LINT-HOST-FUNCTION", (name,)
+            elif is_called and any("__host__" in head and "__device__" in head for head in heads):
+                yield at, "LINT-HOST-AND-DEVICE", (name,)
 
 
 def _in_device_body(view: View, at: int, answers: dict[int, bool]) -> bool:

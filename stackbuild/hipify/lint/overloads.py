@@ -47,7 +47,7 @@ def _in_hip(text: str, one: str, others: tuple[str, ...]) -> str:
 
 
 _BIT_ATOMIC = "cast the pointer to unsigned long long*"
-_WIDE = frozenset(
+WIDE_INTEGERS = frozenset(
     (
         *(
             "long",
@@ -61,6 +61,8 @@ _WIDE = frozenset(
         *("unsigned long int", "size_t", "int64_t", "uint64_t", "std::size_t", "std::int64_t", "std::uint64_t"),
     )
 )
+"""Integers of 64 bits, as sources spell them."""
+_REALS = frozenset(("float", "double", "__half", "half", *BRAIN_FLOATS))
 # Types of the first argument that CUDA has an overload for, or converts, and HIP 5.7 and 6.4 do not; and what to do.
 _WITHOUT = {
     **dict.fromkeys(("atomicAnd", "atomicOr", "atomicXor"), (frozenset(("long long", "long long int")), _BIT_ATOMIC)),
@@ -70,7 +72,7 @@ _WITHOUT = {
     ),
     "__ldg": (frozenset((*BRAIN_FLOATS, "ushort4")), "use a plain load"),
     "sincos": (frozenset(("float",)), "use sincosf"),
-    "__ffs": (_WIDE, "cast it to int, or use __ffsll"),
+    "__ffs": (WIDE_INTEGERS | _REALS, "cast it to int, or use __ffsll"),
 }  # fmt: skip
 _CAST = re.compile(
     r"\s*(?:\(\s*(?:const\s+|volatile\s+)?([\w: ]+?)\s*\*?\s*\)|(?:reinterpret|static)_cast\s*<\s*(?:const\s+|volatile\s+)?([\w: ]+?)\s*\*?\s*>\s*\()"
@@ -90,12 +92,12 @@ def no_overloads(view: View) -> Iterator[LintMatch]:
             parsed = call_arguments(view.code, at + len(name))
             if not parsed or calls.declares(view, at, parsed[0]):
                 continue
-            kind = _type_of(view.code, *parsed[0][0])
+            kind = type_of_value(view.code, *parsed[0][0])
             if kind in types:
                 yield at, "LINT-NO-OVERLOAD", (name, kind, fix)
 
 
-def _type_of(code: str, start: int, end: int) -> str:
+def type_of_value(code: str, start: int, end: int) -> str:
     """The type that an argument is cast to, or that its variable is declared with before; without `*`."""
     argument = code[start:end]
     cast = _CAST.match(argument)

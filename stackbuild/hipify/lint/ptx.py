@@ -194,6 +194,8 @@ _NOT_PTX = re.compile(
     r"\s*(?:s|v|ds|global|flat|buffer|scratch|image)_\w+|\.p2align|\.(?:text|section|globl|symver|hidden|weak|type|size|incbin|balign)\b|%%?[re]?[abcd]x\b|%%?(?:rsp|rbp|rsi|rdi|r\d+[dwb]?|xmm\d+|ymm\d+|zmm\d+|fs|gs)\b"
     r"|\b[vq]\d+\.\d*[bhsd]\b"
 )
+_REFUSED = re.compile(r'"[=+&%]*([lfdhq])"\s*\(')
+"""An operand in a register class that NVPTX has and AMDGPU has not: 64-bit, floating point, 16-bit, 128-bit."""
 _MOST = 4000
 _BROKEN = 200
 """So many characters of a statement are read, and of one whose bracket is never closed."""
@@ -216,6 +218,16 @@ def ptx(view: View) -> Iterator[LintMatch]:
                     yield at, "LINT-PTX", what
             elif is_ptx(template, view.is_cuda):
                 yield at, "LINT-PTX", (_excerpt(template), advice(template))
+                yield from _operand(view, at, opens.end() - 1)
+
+
+def _operand(view: View, at: int, open_at: int) -> Iterator[LintMatch]:
+    """The first operand that the compiler refuses, where it stands on another line than the statement begins."""
+    parsed = arguments(view.code, open_at)
+    end = min(parsed[1], open_at + _MOST) if parsed else 0
+    operand = _REFUSED.search(view.text, open_at, end)
+    if operand and "\n" in view.code[at : operand.start()]:
+        yield operand.start(), "LINT-PTX-OPERAND", (operand[1],)
 
 
 _BARE_ASM = re.compile(r"(?:asm|__asm__|__asm)(?:\s+(?:inline|volatile|__inline__|__inline|__volatile__|__volatile))*")

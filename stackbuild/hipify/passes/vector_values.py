@@ -1,4 +1,4 @@
-"""The fix `vector-values`: how values of CUDA's vector types and `dim3` are dim3_names, where HIP's types are dim3_names otherwise.
+"""The fix `vector-values`: how values of CUDA's vector types and `dim3` are made, where HIP's types are made otherwise.
 
 CUDA's vector types are aggregates. HIP's are classes with constructors for one value and for all values, of which the one
 for a single value is explicit and gives that value to each component. So `float4 v = {0};` does not compile, and
@@ -18,6 +18,10 @@ from stackbuild.hipify.passes.own_overloads import VECTORS
 
 _BRACED = re.compile(r"\s*\)?(?:\s*\b\w+)?(\s*\[[^{};=]*\])?\s*(=?)\s*\{([^{};]*)\}")
 _NEXT = re.compile(r"\s*,\s*\w+(\s*\[[^{};=]*\])?\s*(=?)\s*\{([^{};]*)\}")
+ARRAY = re.compile(r"\s+\w+\s*(?:\[[^{};=]*\])+\s*=?\s*\{((?:[^{};]*\{[^{};]*\})+[^{};]*)\}")
+"""What follows the type of an array of vectors whose values stand in braces of their own; group 1 are the values."""
+_VALUE = re.compile(r"\{[^{};]+\}")
+_VARIABLE = re.compile(r"\s+(\w+)\s*;")
 _ZERO = re.compile(r"\s*0(?:\.0*)?[fFuUlL]*\s*")
 _BUILT_IN = "threadIdx|blockIdx|blockDim|gridDim"
 _MAKE = "make_uint3"
@@ -40,6 +44,21 @@ def _braces(view: View, by: str) -> Iterator[Edit]:
             while match is not None:
                 yield from _fill(match, size, by)
                 match = _NEXT.match(view.code, match.end())
+            if size == 1:
+                yield from _type_values(view, name, at + len(name), by)
+
+
+def _type_values(view: View, name: str, end: int, by: str) -> Iterator[Edit]:
+    """The type before braces that a variable declared here is assigned later, and before those of an array's values."""
+    if array := ARRAY.match(view.code, end):
+        for value in _VALUE.finditer(view.code, *array.span(1)):
+            yield Edit(value.start(), value.start(), name, by)
+    elif variable := _VARIABLE.match(view.code, end):
+        body = view.braces.innermost(end)
+        last = view.braces.span(body)[1] if body >= 0 else variable.end()
+        later = re.compile(rf"(?<![\w.>]){variable[1]}\s*=\s*(?=\{{[^{{}};]+\}})")
+        for assigned in later.finditer(view.code, variable.end(), last):
+            yield Edit(assigned.end(), assigned.end(), name, by)
 
 
 def _fill(match: re.Match[str], size: int, by: str) -> Iterator[Edit]:
@@ -67,7 +86,7 @@ def _count(values: str) -> int:
 
 
 def _indices(view: View, by: str) -> Iterator[Edit]:
-    """`dim3` dim3_names of a `uint3`, `uint3` dim3_names of a `dim3` or of the position of a thread, launches over a `uint3`."""
+    """`dim3` made of a `uint3`, `uint3` made of a `dim3` or of the position of a thread, launches over a `uint3`."""
     variables = {name: _declared_variables(view, name) for name in ("dim3", "uint3")}
     dim3_names = "|".join(re.escape(name) for name in sorted(variables["dim3"]))
     if dim3_names or "dim3" in view.words:

@@ -57,7 +57,7 @@ TAKES = {
     "shim": _SCOPED | {"when"},
 }
 """The fields of each kind beside the kind itself."""
-FIXES = ("sync-masks", "cub-warps", "register", "own-overloads", "thrust-headers", "vector-values")
+FIXES = ("sync-masks", "cub-warps", "register", "own-overloads", "thread-positions", "thrust-headers", "vector-values")
 SUPPORT_PREFIX = "support:"
 """What the `to:` of a header rule begins with where it names a support header."""
 PLACE = re.compile(r"\{(\d{1,3})\}")

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
 from pathlib import Path
 
 from stackbuild.core import resources
@@ -129,6 +129,33 @@ def of_version(rocm: str, numbers: tuple[int, ...]) -> Declarations | None:
     return first if below[-1] == above[0] else _both(first, last)
 
 
+@cache
+def for_device(major: int) -> Mapping[str, frozenset[str]]:
+    """Functions that CUDA has for the host too and HIP for the device alone, of the bundled lists.
+
+    Each has the types of a first argument with which that is so; none where it is so with any. `major` is the first
+    number of a ROCm version. Without one (0) they are those of all lists.
+    """
+    lists = {int(path.stem.removeprefix("device-").partition(".")[0]): path for path in _folder().glob("device-*.tsv")}
+    if not major:
+        every = [set(_rows(path)) for path in lists.values()]
+        return _types_of(set.intersection(*every))
+    return _types_of(_rows(lists[max((number for number in lists if number <= major), default=min(lists))]))
+
+
+def _rows(path: Path) -> list[str]:
+    return [line for line in path.read_text("utf-8").split("\n") if line and line[0] != "#"]
+
+
+def _types_of(rows: Iterable[str]) -> dict[str, frozenset[str]]:
+    """Names with the types that stand after them, by the first word of each row."""
+    types: dict[str, set[str]] = {}
+    for row in rows:
+        name, _, of = row.partition("\t")
+        types.setdefault(name, set()).update((of, of.removeprefix("__")) if of else ())
+    return {name: frozenset(of) for name, of in types.items()}
+
+
 def _both(one: Declarations, other: Declarations) -> Declarations:
     names = one.names | other.names
     absent = one.absent & other.absent
@@ -152,8 +179,12 @@ def _version_text(numbers: tuple[int, ...]) -> str:
     return ".".join(map(str, numbers))
 
 
+def _folder() -> Path:
+    return resources.folder("hipify") / FOLDER
+
+
 def _bundled_files() -> list[Path]:
-    return sorted((resources.folder("hipify") / FOLDER).glob("rocm-*.tsv"))
+    return sorted(_folder().glob("rocm-*.tsv"))
 
 
 def dump(lists: Declarations) -> str:

@@ -4,7 +4,8 @@
 
 CUDA is a folder with CUDA's headers in `include/` (`compile_rate.py --get-cuda`). Each form is one line. Lines that clang
 of NEWEST compiles as CUDA (sm_80, host and device) count. They are converted and compiled for ROOT, for gfx1100 and
-gfx942. A line that fails there and has no finding is *silent* and is printed. What is measured is the headers' forms,
+gfx942. The functions that no line for the host may call go to OUT/device-ROCM.tsv, which is `hipify/declarations`' list
+of that name. A line that fails there and has no finding is *silent* and is printed. What is measured is the headers' forms,
 not programs: a form counts once however often programs use it.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import product
 from pathlib import Path
@@ -22,6 +24,8 @@ from twin_rate import GPUS, HIPCC, PLACE
 from stackbuild.hipify import Target, open_engine
 from stackbuild.hipify.convert import convert
 from stackbuild.hipify.cpp.scan import arguments, blank
+from stackbuild.model.findings import Severity
+from support.hipify_data import versions
 from support.root_file_system import run_in_root
 
 CLANG = (
@@ -104,6 +108,7 @@ LIBRARIES = (
     )
 )
 FUNCTION = re.compile(r"\b((?:cu|__|tex|surf|[a-z])[A-Za-z_]\w+)\s*\(")
+OF_HOST = re.compile(r"__host__ (?!__device__)\w+ \w+\((?:const )?(\w+)?.*?\{ (?:return |\(void\)\()?([A-Za-z_]\w*)\(")
 DEFAULT = re.compile(r"\s*(?:__dv|__dparm)\s*\([^()]*\)|\s*=[^,]*")
 NAME = re.compile(r"(\w+)\s*(?:\[[^\]]*\])?\s*$")
 TAG = re.compile(r"\b(struct|enum|union)\s+(?:__device_builtin__\s+|CUDARTAPI\s+)?((?:cuda|CU|cu)\w+)")
@@ -183,13 +188,11 @@ def declared(code: str) -> Iterator[str]:
         names = [NAME.search(one) for one in given]
         if any(name is None for name in names) or any("..." in one or "(" in one for one in given):
             continue
-        where = "__device__" if "__device__" in head or "_DEVICE_" in head or "__DEV" in head else "__host__"
+        is_device = "__device__" in head or "_DEVICE_" in head or "__DEV" in head
         call = f"{found[1]}({', '.join(name[1] for name in names if name)})"
-        yield (
-            f"{where} void t@({', '.join(given)}) {{ (void)({call}); }}"
-            if "void" not in head
-            else f"{where} void t@({', '.join(given)}) {{ {call}; }}"
-        )
+        body = call if "void" in head else f"(void)({call})"
+        for where in ("__device__", "__host__") if is_device and "__host__" in head else ("__device__",) if is_device else ("__host__",):
+            yield f"{where} void t@({', '.join(given)}) {{ {body}; }}"
 
 
 def tags(code: str) -> Iterator[str]:
@@ -376,6 +379,13 @@ def failing(log: str) -> dict[int, str]:
     return found
 
 
+def rows(failed: set[tuple[str, str]], tried: Iterable[tuple[str, str]]) -> list[str]:
+    """A line for each function that no form for the host may call, and for each with one of the 16-bit types."""
+    failed = {key for key in failed if not key[0].startswith("cu")}  # the libraries' and the driver's own functions
+    working = {name for name, _ in set(tried) - failed}
+    return sorted({f"{name}\n" if name not in working else f"{name}\t{of}\n" for name, of in failed if name not in working or of in HALVES})
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--cuda", type=Path, required=True)
@@ -410,17 +420,34 @@ def main() -> None:
     for name in made_text.needs:
         (tree / name).write_text(engine.rules.shims[name])
     told = {f.place.line for f in made_text.findings if f.place}
+    source = text.split("\n")
+    host_lines: dict[tuple[str, str], list[int]] = {}
+    for n, line in enumerate(source, 1):
+        if called := OF_HOST.match(line):
+            host_lines.setdefault((called[2], called[1] or ""), []).append(n)
+    told_otherwise = {f.place.line for f in made_text.findings if f.place and f.rule != "LINT-HOST-FUNCTION"}
     for gpu in GPUS:
         errors: dict[int, str] = {}
         for side in ("--cuda-device-only", "--cuda-host-only"):
             command = [*HIPCC, f"--offload-arch={gpu}", side, "-std=c++17", "/mnt/src/a.cu"]
             errors |= failing(run_in_root(Path(root), {tree.resolve(): "/mnt/src"}, command)[1])
         lost = {made_text.lines.original(n): text for n, text in sorted(errors.items())}
+        (args.out / f"failing.{rocm}.{gpu}").write_text("".join(f"{n}\t{text}\n" for n, text in lost.items()))
         silent = {n: text for n, text in lost.items() if n not in told}
         print(
             f"ROCm {rocm} {gpu}: {len(lost)} do not compile, {len(lost) - len(silent)} with a finding, {len(silent)} silent"
         )
-        source = text.split("\n")
+        failed = {key for key, at in host_lines.items() if lost.keys() >= set(at) and told_otherwise.isdisjoint(at)}
+        (args.out / f"device-{rocm}.tsv").write_text(
+            f"# Functions that CUDA 12.6 has for the host too and the headers of ROCm {rocm} for the device alone: no call of\n"
+            "# them in a function for the host compiles. A type after the name: with a first argument of that type. Read by\n"
+            f"# the compiler, of headers under the licences that rocm-{rocm}.tsv names, with Debian's packages, by\n"
+            f"# `tests/integration/hipify/cuda_forms.py`:\n{versions(Path(root))}{''.join(rows(failed, host_lines))}"
+        )
+        compiles = Counter(
+            f.rule for f in made_text.findings if f.place and f.severity is not Severity.NOTE and f.place.line not in lost
+        )
+        print(f"    errors and warnings at lines that compile: {dict(compiles.most_common())}")
         (args.out / f"silent.{rocm}.{gpu}").write_text(
             "".join(f"{source[n - 1]}\n    {what}\n" for n, what in silent.items())
         )

@@ -496,14 +496,54 @@ def test_names_of_cub_that_hipcub_has_not() -> None:
 
 def test_functions_that_hip_has_for_the_device_alone() -> None:
     text = "float f(float x) {\n  return erfinvf(x);\n}\n__host__ __device__ float g(float x) {\n  if (x) { return normcdff(x); }\n}\n__global__ void k() { erfinv(1.0); }\n"
-    assert severities(text) == [("LINT-HOST-FUNCTION", 2, "warning")]
+    assert severities(text) == [("LINT-HOST-FUNCTION", 2, "warning"), ("LINT-HOST-AND-DEVICE", 5, "note")]
     assert severities("DEVICE_FUNC float f(float x) { return erfinvf(x); }\n") == []
     assert severities("float erfinv(float x);\nauto f = [] __device__ (float x) { return erfinv(x); };\n") == []
 
 
+def test_functions_of_the_device_in_functions_for_both_sides() -> None:
+    text = "{0} float f(float x) {{\n  return rcbrtf(x);\n}}\n"
+    assert severities(text.format("__host__ __device__")) == [("LINT-HOST-AND-DEVICE", 2, "note")]
+    assert severities(text.format("__device__")) == []
+
+
+@pytest.mark.parametrize(
+    ("rocm", "told"), [("5.7", True), ("6.4", False), ("7.0", False), ("", False)]
+)
+def test_functions_of_the_device_by_the_version_of_rocm(rocm: str, told: bool) -> None:
+    rules = [rule for rule, _, _ in severities("__half f(__half x) {\n  return __hneg(x);\n}\n", rocm)]
+    assert ("LINT-HOST-FUNCTION" in rules) is told
+
+
+@pytest.mark.parametrize(
+    ("operands", "lines"),
+    [
+        (': "=r"(y)\n    : "f"(x)', [("LINT-PTX", 2, "error"), ("LINT-PTX-OPERAND", 4, "note")]),
+        (': "=l"(y)\n    : "f"(x)', [("LINT-PTX", 2, "error"), ("LINT-PTX-OPERAND", 3, "note")]),
+        (': "=r"(y)\n    : "r"(x)', [("LINT-PTX", 2, "error")]),
+    ],
+)
+def test_the_operand_of_ptx_that_the_compiler_names(operands: str, lines: list[tuple[str, int, str]]) -> None:
+    assert severities(f'__device__ void f() {{\n  asm("add.f32 %0, %1;"\n    {operands});\n}}\n') == lines
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("struct S { float1 a; int b; };\nS s = {{1}, 2};\n", [2]),
+        ("void g(char1 v);\nvoid f() { g({1}); }\n", [2]),
+        ("float1 v[2] = {{1},\n  {2}};\n", []),
+        ("float2 v = {1, 2};\ng({1});\n", []),
+        ("float1 f();\nif (a) { b; }\ng({});\n", []),
+    ],
+)
+def test_braces_of_one_value_beside_vectors_of_one_component(text: str, lines: list[int]) -> None:
+    assert [line for rule, line, _ in severities(text) if rule == "LINT-ONE-VALUE"] == lines
+
+
 def test_positions_that_are_handed_on_where_there_is_a_uint3() -> None:
-    text = "__device__ int f(uint3 t);\n__global__ void k() {\n  f(threadIdx);\n  dim3 d(threadIdx);\n  uint3 u = dim3(1);\n}\n"
-    assert severities(text) == [("LINT-DIM3", 3, "warning"), ("LINT-DIM3", 5, "warning")]
+    text = "__device__ int f(uint3 t);\n__global__ void k() {\n  f(threadIdx);\n  dim3 d(threadIdx);\n  uint3 u = dim3(1);\n  u = dim3(2);\n}\n"
+    assert severities(text) == [("LINT-DIM3", line, "warning") for line in (3, 5, 6)]
     assert severities(text.replace("uint3", "dim3")) == []
 
 
