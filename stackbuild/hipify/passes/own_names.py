@@ -25,6 +25,12 @@ _LISTED = re.compile(
     r"(?:\A|[;{}])\s*(?:(?:const|static|extern|struct|volatile|mutable|unsigned)\s+)*(?!(?:return|case|using|delete|throw|goto)\b)[A-Za-z_][\w:]*"
     r"(?:<[^<>;{}()]*>)?[\s*&]+\w+(?:\[\w*\])?(?:\s*,\s*[*&]*\s*\w+(?:\[\w*\])?)*\s*,\s*[*&]*\s*\Z"
 )
+_VALUE = r"(?:\s*\((?:[^(){};]|\([^(){};]*\))*\)|\s*\[\w*\]|\s*=[^,(){};=]*)?"
+_LATER = re.compile(
+    r"(?:\A|[;{}])\s*(?:(?:const|static|constexpr|extern|volatile|unsigned)\s+)*(?!(?:return|case|using|delete|throw|goto)\b)[A-Za-z_][\w:]*"
+    rf"(?:\s+const\b)?[\s*&]+\w+{_VALUE}(?:\s*,\s*[*&]*\s*\w+{_VALUE})*\s*,\s*[*&]*\s*\Z"
+)
+"""What stands before a declarator that is not the first: `dim3 const block(64), `."""
 _USING = re.compile(r"\busing\s+\Z")
 _TYPEDEF = re.compile(r"\btypedef\b[^;{}]*(?:\{[^{}]*\}[^;{}]*)?\Z")
 _ENUM = re.compile(r"\benum\b[^;(){}]*\Z")
@@ -77,6 +83,10 @@ def _declares(view: View, name: str, at: int) -> bool:
     if sign in ("=", ";", ",", "["):
         start = max(0, at - _BEFORE * 4)
         if _POINTER.search(view.code, max(start, at - _BEFORE), at) or _LISTED.search(view.code, start, at):
+            return True
+    if sign in ("(", "=", ";", ",", "{") and view.code.endswith(",", 0, back_space(view.code, at)):
+        line = max(view.code.rfind(mark, 0, at) for mark in ";{}")
+        if at - line < _BEFORE * 4 and _LATER.search(view.code, max(0, line), at):
             return True
     if sign in ("=", ",", "}"):
         inner = view.braces.innermost(at)

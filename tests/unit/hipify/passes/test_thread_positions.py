@@ -19,6 +19,7 @@ from support.hipify import hip
         ("const auto i = blockIdx . x ;", "const auto i = (unsigned)blockIdx . x ;"),
         ("int i = threadIdx.x;", "int i = threadIdx.x;"),
         ("f(threadIdx.x + 1);", "f(threadIdx.x + 1);"),
+        ("g(int(threadIdx.x), static_cast<int>(blockIdx.x));", "g(int(threadIdx.x), static_cast<int>(blockIdx.x));"),
         ("if (threadIdx.x) g();", "if (threadIdx.x) g();"),
         ("a[threadIdx.x] = p.threadIdx.x;", "a[threadIdx.x] = p.threadIdx.x;"),
         ("f(my.threadIdx.x);", "f(my.threadIdx.x);"),

@@ -170,6 +170,8 @@ def test_parameters_of_templates_and_their_defaults_are_counted(tmp_path: Path) 
     "text",
     [
         "dim3 cudaGridSize(w, h);\nf(cudaGridSize);\n",
+        "dim3 const block(1, 1), cuGridSize(w, h);\nk<<<cuGridSize, block>>>();\n",
+        "int a = f(1, 2), cuGridSize = 3;\ng(cuGridSize);\n",
         "Vertex *cudaDevPtr;\nf(cudaDevPtr);\n",
         "Array a, cudaArrayTemp, *cudaArrayOrig;\nf(cudaArrayTemp, cudaArrayOrig);\n",
         "enum { A, cudaMine = 3 };\nf(cudaMine);\n",
