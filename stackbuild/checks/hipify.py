@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from stackbuild.checks.patches import mistake_finding
 from stackbuild.core.errors import RecipeError, UsageError
+from stackbuild.hipify.rules.rules import glob
 from stackbuild.hipify.stage import rules_of
 from stackbuild.model.components import Hipify
 from stackbuild.model.findings import Finding, Severity
@@ -20,6 +22,7 @@ def hipify_findings(loaded: LoadedRecipe) -> tuple[Finding, ...]:
     for name, conversion in conversions(loaded.recipe).items():
         subject = f"components.{name}.hipify"
         findings += [*_rules(loaded, subject, conversion), *_patches(loaded, subject, conversion)]
+        findings += _globs(loaded, name, conversion)
     return tuple(findings)
 
 
@@ -31,6 +34,24 @@ def _rules(loaded: LoadedRecipe, subject: str, conversion: Hipify) -> Iterator[F
     except UsageError as error:
         where = f"{error.where}: " if error.where else ""
         yield _finding("HIPIFY-RULES", f"{subject}.rules", where + error.what, error.next)
+
+
+def _globs(loaded: LoadedRecipe, name: str, conversion: Hipify) -> Iterator[Finding]:
+    """Globs that match no file of a source that is a folder beside the recipe; what is fetched is not there to look at."""
+    source = loaded.recipe.sources.get(getattr(loaded.recipe.components[name], "source", None) or "")
+    folder = loaded.folder / source.path if source and source.path else None
+    if not folder or not folder.is_dir():
+        return
+    files = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+    for i, pattern in enumerate(conversion.include):
+        if not any(glob(pattern).fullmatch(file) for file in files):
+            endings = sorted({Path(file).suffix for file in files if Path(file).suffix})[:8]
+            yield _finding(
+                "HIPIFY-INCLUDE",
+                f"components.{name}.hipify.include.{i}",
+                f"{pattern!r} matches no file of {folder.name}",
+                f"`**/` stands for any folders; its files end with {', '.join(endings) or 'nothing'}",
+            )
 
 
 def _patches(loaded: LoadedRecipe, subject: str, conversion: Hipify) -> Iterator[Finding]:

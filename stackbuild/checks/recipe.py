@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import date
 
 from stackbuild.core.sizes import size_of
+from stackbuild.judgement import waivers_that_hold
 from stackbuild.model.components import Convertible, MIGraphX, RocMLIR
 from stackbuild.model.findings import Finding, Severity, SourceLocation
 from stackbuild.model.lock import ROCMLIR, Dep, Lock, missing_entries
@@ -35,11 +37,12 @@ class CheckInput:
     table: Table
     given_name: str = ""
     """The name or path that commands are given for it."""
+    today: date = field(default_factory=date.today)
 
 
 def check_recipe(inputs: CheckInput) -> tuple[Finding, ...]:
     """All findings, errors first."""
-    own = (_unused_sources, _memory, _hipify, _rocmlir_line, _tree_versions, _from_base, _lock, _unconfirmed_lines)
+    own = (_unused_sources, _memory, _hipify, _rocmlir_line, _tree_versions, _from_base, _waivers, _lock, _unconfirmed_lines)
     findings = [*compatibility.findings(inputs.recipe, inputs.table), *(f for check in own for f in check(inputs))]
     return tuple(sorted(findings, key=lambda f: list(Severity).index(f.severity)))
 
@@ -136,6 +139,18 @@ def _from_base(inputs: CheckInput) -> Iterator[Finding]:
                 "what it stood for may have another name now, and is built then",
                 f"take it out; the lines are {', '.join(listed)}",
             )  # fmt: skip
+
+
+def _waivers(inputs: CheckInput) -> Iterator[Finding]:
+    for i, gate in enumerate(inputs.recipe.gates):
+        applied = waivers_that_hold([gate], inputs.today)
+        for j, waiver in enumerate(gate.waivers):
+            if waiver not in applied:
+                what = "ended" if waiver.until < inputs.today else "is more than a year ahead"
+                yield finding(
+                    "WAIVER", Severity.WARNING, f"gates.{i}.waivers.{j}.until", f"the waiver of {waiver.case} {what}: {waiver.until}",
+                    "it is not applied: a failure of that case fails the gate", "remove it, or write a day of the coming year",
+                )  # fmt: skip
 
 
 def _lock(inputs: CheckInput) -> Iterator[Finding]:

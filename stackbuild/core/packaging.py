@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.metadata import parse_email
 from packaging.requirements import InvalidRequirement, Requirement
@@ -16,8 +17,8 @@ from packaging.version import InvalidVersion, Version
 from stackbuild.core.errors import UsageError
 
 __all__ = [
-    "Claim", "InvalidRequirement", "InvalidSpecifier", "InvalidVersion", "InvalidWheelFilename", "Requirement", "SpecifierSet", "Version",
-    "applies", "canonicalize_name", "distribution_of", "is_requirement", "parse_email", "parse_tag", "parse_wheel_filename",
+    "Claim", "InvalidLicenseExpression", "InvalidRequirement", "InvalidSpecifier", "InvalidVersion", "InvalidWheelFilename", "Requirement", "SpecifierSet", "Version",
+    "applies", "canonicalize_license_expression", "canonicalize_name", "distribution_of", "is_requirement", "parse_email", "parse_tag", "parse_wheel_filename",
 ]  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from yaml.events import (
 
 from stackbuild.core.digest import Json
 from stackbuild.core.errors import Mistake, RecipeError, with_lines
+from stackbuild.core.yaml_slips import slip_of
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 50
@@ -122,7 +123,7 @@ class _DataBuilder:
                 self._stack.pop()
                 self._keys.pop()
             elif isinstance(event, AliasEvent):
-                self._blame(event, f"alias *{event.anchor}", "write the value out: aliases are not read")
+                self._blame(event, f"`*{event.anchor}` is an alias", "write the value out: aliases are not read")
                 self._scalar_value(None, event)
             elif isinstance(event, DocumentStartEvent):
                 documents += 1
@@ -136,9 +137,12 @@ class _DataBuilder:
 
     def _refuse_extras(self, event: NodeEvent, tag: str | None) -> None:
         if event.anchor is not None:
-            self._blame(event, f"anchor &{event.anchor}", "write the value out where it is used: anchors are not read")
+            self._blame(
+                event, f"`&{event.anchor}` is an anchor", "write the value out where it is used: anchors are not read"
+            )
         if tag is not None:
-            self._blame(event, f"tag {tag}", "remove it: tags are not read")
+            spelt = tag.replace("tag:yaml.org,2002:", "!!")
+            self._blame(event, f"`{spelt}` is a tag", f"remove `{spelt}`: tags are not read")
 
     def _scalar(self, event: ScalarEvent) -> None:
         if event.anchor is not None or event.tag is not None:
@@ -233,21 +237,16 @@ def _of_yaml(error: yaml.YAMLError, text: str, name: str) -> Mistake:
         mark = error.problem_mark or error.context_mark
         place = f"{name}:{mark.line + 1}:{mark.column + 1}" if mark else f"{name}:1:1"
         what = error.problem or error.context or "not YAML"
-        if mark and (joined := _without_space(text, mark.line)):
-            line, key, value = joined
-            what, next = f"not YAML: no space after the colon of `{key}`", f"write `{key}: {value}`"
-            return Mistake(f"{name}:{line + 1}:1", what, next)
-        opened = error.context_mark
-        if mark and opened and mark.line > opened.line and what in _CLOSING:
-            opening, closing = _CLOSING[what]
-            place = f"{name}:{opened.line + 1}:{opened.column + 1}"
-            return Mistake(
-                place, f"not YAML: `{opening}` is not closed", f"close it with `{closing}` after its last item"
-            )
         if error.context == "while scanning an alias":
-            return Mistake(place, "not YAML: a text that begins with `*` is an alias", 'put it into quotes: `"*"`')
-        tab = "cannot start any token" in what or "tab character" in what
-        return Mistake(place, f"not YAML: {what}", "indent with spaces, not tabs" if tab else _hint(what))
+            word = re.match(r"[^\s,\[\]{}]+", text.split("\n")[mark.line][mark.column - 1 :]) if mark else None
+            next = f'put it into quotes: `"{word[0] if word and word[0][:1] == "*" else "*"}"`'
+            return Mistake(place, "not YAML: a text that begins with `*` is an alias", next)
+        opened = error.context_mark
+        begun = (opened.line, opened.column) if opened else None
+        if mark and (slip := slip_of(text, what, (mark.line, mark.column), begun)):
+            line, column, what, next = slip
+            return Mistake(f"{name}:{line}:{column}", f"not YAML: {what}", next)
+        return Mistake(place, f"not YAML: {what}", "check quotes, brackets and indentation near this place")
     if isinstance(error, yaml.reader.ReaderError):
         at = int(cast(int, error.position))
         # The C reader counts bytes, the pure one characters; the character itself is the surer guide.
@@ -255,31 +254,6 @@ def _of_yaml(error: yaml.YAMLError, text: str, name: str) -> Mistake:
         position = text.find(chr(code))
         return _not_text(text, position if position >= 0 else min(at, len(text)), name)
     return Mistake(f"{name}:1:1", f"not YAML: {error}", "check the file with any YAML tool")
-
-
-def _without_space(text: str, line: int) -> tuple[int, str, str] | None:
-    """The line of a key whose colon no space follows, that key and its value: at the line of an error, or above it."""
-    rows = text.split("\n")
-    for at in (line, line - 1):
-        match = _NO_SPACE.fullmatch(rows[at]) if 0 <= at < len(rows) else None
-        if match:
-            return at, match[1], match[2][:60]
-    return None
-
-
-_CLOSING = {"did not find expected ',' or ']'": ("[", "]"), "did not find expected ',' or '}'": ("{", "}")}
-"""What libyaml says where a list or a mapping on one line has no end, and the two signs of it."""
-_NO_SPACE = re.compile(r"\s*(?:- )?([A-Za-z_][\w-]*):([^\s:/][^#]*?)\s*")
-
-
-def _hint(what: str) -> str:
-    if "mapping values are not allowed" in what:
-        return (
-            "indent this line with as many spaces as the keys beside it, or put a value that contains `: ` into quotes"
-        )
-    if "expected <block end>" in what or "could not find expected" in what:
-        return "check the indentation of this line and the one above it, and that each key ends with `: `"
-    return "check quotes, brackets and indentation near this place"
 
 
 def _not_text(text: str, at: int, name: str) -> Mistake:

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
 from stackbuild.core.model import NAME_MAX, Field, Model, field_validator, model_validator
+from stackbuild.tables.near_words import nearest
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,47}$")]
 """A name of a component or source: lower case letters, digits, `-` and `_`; it becomes a path, `/build/NAME`."""
@@ -37,6 +38,30 @@ _NORMAL = re.compile(
     r"([1-9][0-9]*!)?(0|[1-9][0-9]*)(\.(0|[1-9][0-9]*))*((a|b|rc)[0-9]+)?(\.post[0-9]+)?(\.dev[0-9]+)?(\+[a-z0-9]+(\.[a-z0-9]+)*)?"
 )
 """A version as installers write it; one that does not match is read with the library, which takes a while to load."""
+
+
+_LICENSES = (
+    "MIT", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "ISC", "Zlib", "MPL-2.0", "LGPL-2.1-or-later", "GPL-2.0-only",
+    "GPL-3.0-only", "GPL-3.0-or-later", "AGPL-3.0-only",
+)  # fmt: skip
+"""Licences that are often named, by their SPDX identifiers; any other expression is read with the library."""
+
+
+def _license(expression: str) -> str:
+    """The licence expression as it is. Raises ValueError for one that is not of SPDX: an index refuses such a wheel."""
+    if expression in _LICENSES:
+        return expression
+    from stackbuild.core.packaging import InvalidLicenseExpression, canonicalize_license_expression
+
+    try:
+        canonicalize_license_expression(expression)
+    except InvalidLicenseExpression:
+        near = nearest(re.sub(r"(?i)\b(the|licen[cs]e|version)\b", "", expression), list(_LICENSES))
+        advice = (
+            f"`{near}`" if near else "its SPDX identifier, such as `Apache-2.0`; `LicenseRef-NAME` for one of your own"
+        )
+        raise ValueError(f"{expression!r} is not an SPDX licence expression; write {advice}") from None
+    return expression
 
 
 def _as_installed(version: str) -> str:
@@ -158,6 +183,9 @@ class Script(Convertible):
                 raise ValueError(
                     f"{sign!r} is a sign of the shell, and none runs; write each command on a line of its own, or `[sh, -c, …]`"
                 )
+            if len(command) == 1 and " " in command[0].strip():
+                words = ", ".join(command[0].split())
+                raise ValueError(f"{command[0]!r} is one word, the name of a program; write its words: `[{words}]`")
         return commands
 
     @model_validator(mode="after")
@@ -175,7 +203,7 @@ class CMake(Convertible):
     subfolder: str = Field(".", description="Folder of the CMakeLists.txt inside the source.")
     options: dict[OptionName, Scalar] = Field({}, description="CMake cache entries, given as `-DNAME=VALUE`.")
     generator: Literal["Ninja", "Unix Makefiles"] = Field("Ninja", description="CMake's generator.")
-    uses_gfx: str | None = Field(
+    uses_gfx: OptionName | None = Field(
         None, description="The option that takes the recipe's gfx targets, such as `GPU_TARGETS`."
     )
     components: tuple[str, ...] = Field((), description="Install components to install; all where empty.")
@@ -336,6 +364,11 @@ class Wheel(Component):
         if re.match(r"rocm[0-9]", local):
             raise ValueError(f"`+{local}` does not sort: +rocm10.0 is less than +rocm7.0; write `+rocm.{local[4:]}`")
         return _as_installed(version)
+
+    @field_validator("license")
+    @classmethod
+    def _spdx(cls, expression: str) -> str:
+        return _license(expression)
 
     @field_validator("packages", "license_files")
     @classmethod

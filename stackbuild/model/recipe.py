@@ -326,6 +326,16 @@ class Publish(Model):
         False, description="Allow other bytes under a published file name: for an index nobody else installs from."
     )
 
+    @field_validator("url")
+    @classmethod
+    def _served(cls, url: str) -> str:
+        if url and not re.match(r"(https?|file)://[^/\s]*/?\S*$", url):
+            scheme = "" if "://" in url or not re.match(r"[\w.-]+(:\d+)?(/|$)", url) else f"`https://{url}`"
+            raise ValueError(
+                f"{url!r} is not an address that pip can read; write {scheme or 'it such as `https://example.org/simple`'}"
+            )
+        return url
+
     @field_validator("index")
     @classmethod
     def _folder(cls, index: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 import re
 from collections.abc import Iterator
@@ -56,11 +55,17 @@ def _rocm(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
     if rocm is None or compatibility.line(rocm) is not None:
         return
     versions = [r.version for r in compatibility.rocm]
-    close = difflib.get_close_matches(series(rocm), versions, n=1) or versions[-1:]
+    close = sorted(versions, key=lambda version: abs(_on_scale(version) - _on_scale(series(rocm))))
     yield finding(
         "ROCM", Severity.ERROR, "rocm", f"ROCm {rocm} is not in the compatibility table",
         "nothing is known of what belongs to it", f"nearest known: {close[0]}; known are {', '.join(versions)}",
     )  # fmt: skip
+
+
+def _on_scale(version: str) -> int:
+    """A release as one number, to say which is nearest: 6.4 as 604."""
+    major, minor, *_ = (*numbers(version), 0)
+    return 100 * major + minor
 
 
 def _gfx(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:

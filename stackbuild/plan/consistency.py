@@ -31,7 +31,7 @@ def finding(rule: str, severity: Severity, subject: str, evidence: str, why: str
 def disagreements(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
     """Everything this module looks for."""
     checks: tuple[Callable[[Recipe, Table], Iterator[Finding]], ...] = (
-        *(_migraphx, _rocmlir, _onnxruntime, _image_rocm, _image_apt, _image_python, _cmake4),
+        *(_migraphx, _rocmlir, _onnxruntime, _image_rocm, _image_tag, _image_apt, _image_python, _cmake4),
         *(_wheel_version, _wheel_rocm, _wheel_names),
     )
     for check in checks:
@@ -133,6 +133,15 @@ def _image_rocm(recipe: Recipe, _: Table) -> Iterator[Finding]:
         f"the image has ROCm {match[1]}, the recipe says {recipe.rocm}",
         "what is compiled and linked is the image's", f"take the image of ROCm {recipe.rocm}, or write `rocm: {match[1]}`",
     )  # fmt: skip
+
+
+def _image_tag(recipe: Recipe, _: Table) -> Iterator[Finding]:
+    image = recipe.base.image or ""
+    if image and "@" not in image and ":" not in image.rpartition("/")[2]:
+        yield finding(
+            "IMAGE-TAG", Severity.WARNING, "base.image", f"{image} has no tag: it is `latest` of the day it is locked",
+            "the next `stackbuild lock` takes another image, with another ROCm", f"write one, such as `image: {image}:TAG`",
+        )  # fmt: skip
 
 
 def _image_apt(recipe: Recipe, _: Table) -> Iterator[Finding]:

@@ -41,7 +41,7 @@ FORMS = {
     r"^([a-z0-9][a-z0-9.-]*:[0-9]{1,5}/)?[a-z0-9][a-z0-9./_-]*(:[A-Za-z0-9_.-]+)?(@sha256:[0-9a-f]{64})?$": TextForm(
         "is an image's name with a tag, without spaces", "rocm/dev-ubuntu-24.04:7.2.4-complete"
     ),
-    r"^[A-Za-z_][A-Za-z0-9_.+-]*(:[A-Z]+)?$": TextForm("is an option's name without `-D`", "BUILD_SHARED_LIBS"),
+    r"^[A-Za-z_][A-Za-z0-9_.+-]*(:[A-Z]+)?$": TextForm("is an option's name without `-D`", "GPU_TARGETS"),
     r"^[a-z]+$": TextForm("is the name of a suite of Debian's archive", "trixie"),
     r"^[a-z][a-z0-9-]{0,47}$": TextForm("is an area of Debian's archive", "main"),
     r"^[0-9.]+$": TextForm("is a version: numbers with dots", "3.31.10"),
@@ -80,16 +80,19 @@ def words_of(pattern: str) -> str:
     return FORMS[pattern].words
 
 
-def advice(pattern: str, value: object) -> str:
-    """The next step for a value that does not have that pattern: what was probably meant, or an example."""
+def advice(pattern: str, value: object, is_meant: bool = True) -> str:
+    """The next step for a value that does not have that pattern: what was probably meant, or an example.
+
+    With `is_meant` false the value gives no hint of it: `true` in place of a name.
+    """
     if "@sha256:" in str(value):
         return "write all 64 hexadecimal digits after `@sha256:`, or a tag in place of the digest"
     candidates = _versions(str(value)) if pattern == WHEEL_VERSION else _candidates(str(value))
     suggestion = next((text for text in candidates if re.search(pattern, text) and text != value), "")
-    if suggestion:
+    if suggestion and is_meant:
         return f"write `{suggestion}`"
     example = FORMS[pattern].example
-    return f"write it such as `{example}`" if example else words_of(pattern)
+    return f"write it such as `{example}`" if example else "write the whole digest, as `sha256sum FILE` prints it"
 
 
 def _versions(value: str) -> Iterator[str]:
@@ -116,6 +119,8 @@ def _candidates(value: str) -> Iterator[str]:
         yield bare[2:].partition("=")[0]
     if bare.startswith("http://"):
         yield bare.replace("http://", "https://", 1)
+    if re.fullmatch(r"[\w-]+(\.[\w-]+)*\.[a-z]{2,}/\S+", bare):
+        yield f"https://{bare}"
     if scp := re.fullmatch(r"([\w.-]+@[\w.-]+):([\w./~-]+)", bare):
         yield f"ssh://{scp[1]}/{scp[2]}"
     yield re.sub(r"[^a-z0-9._-]+", "-", bare.lower()).strip("-._")

@@ -21,6 +21,7 @@ from stackbuild.model.recipe import Recipe
 from stackbuild.recipe.validation import mistakes, short
 from stackbuild.recipe.wheels import providers_of, unmatched_demands, wheels_of
 from stackbuild.tables.near_words import close_to, nearest
+from stackbuild.tables.provider_options import builtin_providers, plugin_providers
 from stackbuild.tables.targets import processor
 
 RESERVED = ("base", "configure", "source", "wheelhouse")
@@ -206,13 +207,14 @@ def _idle_demands(recipe: Recipe, places: Places) -> list[Mistake]:
         providers = sorted({p for each in wheels_of(recipe) for p in providers_of(each, recipe)})
         near = nearest(name, providers) if name else ""
         which = "say which wheel does: `verify: {wheels: {NAME: {…}}}`; see docs/recipes.md, Verify"
-        wrong.append(
-            Mistake(
-                places.of_value(path),
-                f"`verify.{key.partition('.')[0]}`: no wheel of this recipe brings {name or 'it'}, so it would never be checked",
-                f"did you mean `{near}`?" if near else which,
-            )
-        )
+        known = [*(each.name for each in builtin_providers().values()), *plugin_providers()]
+        if name and not near and name not in known:
+            what = f"{name} is not an execution provider that is known"
+            which = f"{close_to(name, sorted(known))} One of the recipe's wheels must bring it"
+        else:
+            what = f"no wheel of this recipe brings {name or 'it'}, so it would never be checked"
+        next = f"did you mean `{near}`?" if near else which
+        wrong.append(Mistake(places.of_value(path), f"`verify.{key.partition('.')[0]}`: {what}", next))
     return wrong
 
 

@@ -26,23 +26,52 @@ MOST = 100
 
 
 def mistakes(error: ValidationError, places: Places, text: str) -> tuple[Mistake, ...]:
-    """All the mistakes that pydantic found, in the order of the file.
+    """All the mistakes that pydantic found, in the order of the file; keys that are missing come last.
 
-    A key that is missing since its name is misspelt is told once, at the misspelt one.
+    A key that is missing since its name is misspelt is reported once, at the misspelt one. So are the words of a command
+    that was not written as a list.
     """
     details = [d for d in error.errors(include_url=False) if not (d["type"] == "too_short" and d["input"])][:MOST]
     misspelt = {
         (*_path(d, places)[:-1], near)
         for d in details
-        if d["type"] == "extra_forbidden" and (near := nearest(str(d["loc"][-1]), _keys_at(d["loc"][:-1])))
+        if d["type"] == "extra_forbidden" and (near := _key_meant(str(d["loc"][-1]), _keys_at(d["loc"][:-1])))
     }
+    details = [*_split_commands(details), *(d for d in details if not _is_word_of_command(d))]
     source = SourceText(text)
-    unique = {
-        _mistake(d, places, source) for d in details if d["type"] != "missing" or _path(d, places) not in misspelt
+    present = {_mistake(d, places, source) for d in details if d["type"] != "missing"}
+    absent = {
+        _mistake(d, places, source) for d in details if d["type"] == "missing" and _path(d, places) not in misspelt
     }
-    return tuple(
-        sorted(unique, key=lambda m: ([int(n) if n.isdigit() else 0 for n in m.place.rsplit(":", 2)[1:]], m.what))
-    )
+    return (*_in_file_order(present), *_in_file_order(absent))
+
+
+def _in_file_order(unique: set[Mistake]) -> list[Mistake]:
+    return sorted(unique, key=lambda m: ([int(n) if n.isdigit() else 0 for n in m.place.rsplit(":", 2)[1:]], m.what))
+
+
+def _is_word_of_command(detail: Any) -> bool:
+    """Whether a text stands where a script's command is to be: `run: [make, install]`."""
+    return detail["type"] == "tuple_type" and detail["loc"][-2:-1] == ("run",) and isinstance(detail["input"], str)
+
+
+def _split_commands(details: list[Any]) -> list[Any]:
+    """One detail for each `run` whose commands are texts: its `input` is what to write instead."""
+    texts: dict[tuple[int | str, ...], list[str]] = {}
+    for detail in filter(_is_word_of_command, details):
+        texts.setdefault(detail["loc"][:-1], []).append(detail["input"])
+    return [{"type": "split_command", "loc": loc, "input": _as_commands(words)} for loc, words in texts.items()]
+
+
+def _as_commands(texts: list[str]) -> str:
+    """`[[make, install]]` of `make`, `install`; `[[make, -j4], [make, install]]` of `make -j4`, `make install`."""
+    try:
+        commands = [shlex.split(text) for text in texts]
+    except ValueError:
+        commands = [[text] for text in texts]
+    if all(len(words) == 1 for words in commands):
+        commands = [[words[0] for words in commands]]
+    return f"[{', '.join(f'[{chr(44).join(words)}]'.replace(',', ', ') for words in commands)}]"
 
 
 @dataclass(frozen=True)
@@ -82,6 +111,9 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
         case "union_tag_invalid":
             tag = str(detail["ctx"]["tag"])
             return Mistake(places.of_value((*path, "kind")), f"unknown kind {tag!r}", close_to(tag, _tags(detail)))
+        case "split_command":
+            what = f"`{where}` is a list of commands, and each of them a list of words"
+            return Mistake(places.of_value(path), what, f"write `run: {detail['input']}`")
         case "value_error":
             what, _, hint = str(detail["ctx"]["error"]).partition("; ")
             path = _named_item(path, detail["input"], what)
@@ -100,12 +132,43 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
             place = places.of_value(path)
             hint = _rewritten(kind, path, detail, source.scalar(place)) or hint
             return Mistake(place, f"`{where}` must be {expectation}, not {short(detail['input'])}", hint)
-        case "less_than_equal" if detail["ctx"]["le"] == 1 and 1 < detail["input"] <= 100:
-            what = f"`{where}` is a share, at most 1, not {detail['input']:g}"
-            return Mistake(places.of_value(path), what, f"write `{detail['input']:g}%` or `{detail['input'] / 100:g}`")
+        case "less_than_equal" | "less_than" if _bound(detail) == 1 and 1 < detail["input"] <= 100:
+            limit = "below 1" if detail["type"] == "less_than" else "at most 1"
+            share = min(detail["input"], 99) if detail["type"] == "less_than" else detail["input"]
+            what = f"`{where}` is a share, {limit}, not {detail['input']:g}"
+            return Mistake(places.of_value(path), what, f"write `{share:g}%` or `{share / 100:g}`")
+        case "less_than_equal" | "less_than" | "greater_than_equal" | "greater_than":
+            reason = detail["msg"].removeprefix("Input should be ")
+            what = f"`{where}` must be {reason}, not {short(detail['input'])}"
+            return Mistake(places.of_value(path), what, _within(detail["loc"]))
+        case "string_too_short":
+            least = detail["ctx"]["min_length"]
+            what = f"`{where}` must have at least {least} character{'s' * (least > 1)}, not {short(detail['input'])}"
+            return Mistake(places.of_value(path), what, f"write it out in words: `{path[-1]}: …`")
+        case kind if kind.startswith(("date_", "datetime_")):
+            what = f"`{where}` must be a date, not {short(detail['input'])}"
+            return Mistake(places.of_value(path), what, "write year, month and day, such as `2027-01-31`")
         case _:
             reason = detail["msg"][:1].lower() + detail["msg"][1:]
             return Mistake(places.of_value(path), f"`{where}`: {reason}, not {short(detail['input'])}", _form(detail))
+
+
+def _bound(detail: Any) -> float:
+    """The limit that a number does not keep."""
+    return float(next(detail["ctx"][key] for key in ("le", "lt", "ge", "gt") if key in detail["ctx"]))
+
+
+def _within(loc: tuple[int | str, ...]) -> str:
+    """The next step for a number out of bounds: the bounds that the schema has at that pydantic location."""
+    node = next(
+        (n for n in _nodes_at(loc) if {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"} & {*n}), {}
+    )
+    least = [f"from {node['minimum']:g}"] if "minimum" in node else []
+    least += [f"above {node['exclusiveMinimum']:g}"] if "exclusiveMinimum" in node else []
+    most = [f"to {node['maximum']:g}"] if "maximum" in node else []
+    most += [f"below {node['exclusiveMaximum']:g}"] if "exclusiveMaximum" in node else []
+    whole = "a whole number" if node.get("type") == "integer" else "a number"
+    return f"write {whole} {' '.join(least + most)}".rstrip()
 
 
 def _schema_mistake(place: str, value: object) -> Mistake:
@@ -117,10 +180,11 @@ def _schema_mistake(place: str, value: object) -> Mistake:
 
 def _named_item(path: yaml.KeyPath, value: object, what: str) -> yaml.KeyPath:
     """The path of the item that a message about a list names by its value; else the path of the list."""
-    items = value if isinstance(value, list | tuple) else ()
+    items = list(enumerate(value)) if isinstance(value, list | tuple) else []
+    items = [*value.items()] if isinstance(value, dict) else items
     at = [
         i
-        for i, item in enumerate(items)
+        for i, item in items
         if any(isinstance(word, str) and repr(word) in what for word in (item if isinstance(item, list) else (item,)))
     ]
     return (*path, at[-1]) if at else path
@@ -133,6 +197,18 @@ def _reference(path: yaml.KeyPath) -> str:
 def _rewritten(kind: str, path: yaml.KeyPath, detail: Any, text: str) -> str:
     """The value as it should have been written, where that is plain; else ""."""
     value, key = detail["input"], next((p for p in reversed(path) if isinstance(p, str)), "")
+    if value is None:
+        return f"write a value after `{key}:`, or remove the key"
+    if kind == "string_type" and isinstance(value, list) and len(value) == 1 and isinstance(value[0], str | int):
+        return f"write it without brackets: `{key}: {value[0]}`"
+    if kind == "string_type" and isinstance(value, list | dict) and detail["loc"][-1] not in _SCALARS:
+        return f"write one text behind `{key}:`, without brackets and braces" + (
+            ": the name of one of `sources:`" if key in ("source", "headers") else ""
+        )
+    if kind.startswith("int_") and isinstance(value, str):
+        return _within(detail["loc"])
+    if kind == "tuple_type" and isinstance(value, dict) and value and not any(value.values()):
+        return _as_list(key, " ".join(map(str, value)))
     if kind == "string_type" and isinstance(value, bool | int | float):
         pattern = _pattern_at(detail["loc"])
         if "MG]" in pattern:
@@ -143,6 +219,10 @@ def _rewritten(kind: str, path: yaml.KeyPath, detail: Any, text: str) -> str:
             return f"write `gfx{text}`"
         if key == "suite":
             return f"write the suite's name: {DEBIAN_RELEASES.get(text, 'trixie')}"
+        if key == "requires_python":
+            return f'write `">={text}"`'
+        if pattern and text and (isinstance(value, bool) or not re.search(pattern, text)):
+            return advice(pattern, text, is_meant=not isinstance(value, bool))
         return f'put it in quotes: `"{text}"`' if text else ""
     if kind == "tuple_type" and isinstance(value, str):
         return _as_list(key, value)
@@ -172,7 +252,7 @@ def _as_list(key: str, value: str) -> str:
             words = shlex.split(value)
         except ValueError:
             return ""
-        return f"write each command as a list of its words: `[{', '.join(words)}]`"
+        return f"write a list of commands, each of them a list of words: `run: [[{', '.join(words)}]]`"
     quoted = key in ("python", "requires")
     parts = [part for part in re.split(r"[\s,;]+", value) if part]
     return f"write it as a list: `{key}: [{', '.join(json.dumps(p) if quoted else p for p in parts)}]`"
@@ -180,6 +260,10 @@ def _as_list(key: str, value: str) -> str:
 
 def _as_mapping(key: str, value: object) -> str:
     if key == "base" and isinstance(value, str):
+        if value in DEBIAN_RELEASES.values():
+            return (
+                f"write `base: {{debian: {{suite: {value}, packages: [cmake, g++]}}}}` with the packages that it needs"
+            )
         return f"write `base: {{image: {value}}}`, or `debian:` with a suite and packages"
     rows = value if isinstance(value, list) else [value]
     pairs = [_CACHE_ENTRY.fullmatch(row) if isinstance(row, str) else None for row in rows]
@@ -251,7 +335,7 @@ SYNONYMS = {
     "description": "summary", "type": "kind", "commands": "run", "script": "run", "cmd": "run", "steps": "run", "ram": "memory",
     "environment": "env", "distro": "debian", "docker": "image", "container": "image", "dir": "subfolder", "subdir": "subfolder",
     "folder": "path", "local": "path", "tests": "verify", "test": "verify", "benchmark": "bench", "benchmarks": "bench",
-    "against": "versus", "min": "at_least", "max": "at_most", "minimum": "at_least", "maximum": "at_most", "threshold": "at_least",
+    "against": "versus", "vs": "versus", "baseline": "versus", "compare": "versus", "compared_with": "versus", "min": "at_least", "max": "at_most", "minimum": "at_least", "maximum": "at_most", "threshold": "at_least",
 }  # fmt: skip
 """Words of other tools for keys of a recipe."""
 
@@ -259,14 +343,18 @@ SYNONYMS = {
 def _did_you_mean(detail: Any, path: yaml.KeyPath) -> str:
     """The next step for an unknown key: one of that mapping, or who else takes it."""
     word, keys = str(path[-1]), _keys_at(detail["loc"][:-1])
-    if near := nearest(word, keys):
-        return f"did you mean `{near}`?"
-    if (near := SYNONYMS.get(word.lower(), "")) in keys:
+    if near := _key_meant(word, keys):
         return f"did you mean `{near}`?"
     takers = sorted({kind for kind, model in _components().items() if word in model.model_fields})
     if path[:1] == ("components",) and len(path) == 3 and takers:
         return f"remove it: other kinds take it, one of: {', '.join(takers)}; here known are: {', '.join(keys)}"
     return f"known are: {', '.join(keys)}"
+
+
+def _key_meant(word: str, keys: list[str]) -> str:
+    """The key that was probably meant: one that is spelt like it, or another tool's word for it; "" for none."""
+    synonym = SYNONYMS.get(word.lower(), "")
+    return nearest(word, keys) or (synonym if synonym in keys else "")
 
 
 @cache
@@ -276,12 +364,16 @@ def _components() -> dict[str, type[Component]]:
 
 def _pattern_at(loc: tuple[int | str, ...]) -> str:
     """The pattern that the schema has at that pydantic location, "" for none."""
+    return next((str(each["pattern"]) for each in _nodes_at(loc) if "pattern" in each), "")
+
+
+def _nodes_at(loc: tuple[int | str, ...]) -> list[dict[str, Any]]:
+    """The schema at that pydantic location, and its alternatives."""
     whole = _schema()
     node: dict[str, Any] = whole
     for part in loc:
         node = _step_into(whole, node, part)
-    nodes = [node, *node.get("anyOf", [])]
-    return next((str(each["pattern"]) for each in nodes if "pattern" in each), "")
+    return [node, *node.get("anyOf", [])]
 
 
 def _keys_at(loc: tuple[int | str, ...]) -> list[str]:

@@ -148,7 +148,9 @@ def buildable_like(target_id: str) -> str:
         return f"; its features are {', '.join(_FEATURE_NAMES)}" + (f"; did you mean {gfx}:{near[0]}?" if near else "")
     if len(parts) > 1 and all(map(is_buildable, parts)):
         return f"; write each as an item of its own: [{', '.join(parts)}]"
-    if target := target_named(target_id):
+    if (target := target_named(target_id)) and plain_name(target_id) == target.gfx:
+        return f"; did you mean {target.gfx}?"
+    if target:
         return f"; {target_id} is {target.gfx}: did you mean {target.gfx}?"
     if re.match(r"sm_?\d|compute_", target_id):
         return "; it is one of NVIDIA's; AMD's begin with gfx: gfx942 is the MI300X, gfx1100 the RX 7900 XTX"

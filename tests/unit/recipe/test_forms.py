@@ -43,7 +43,8 @@ SIZE = r"^[1-9][0-9]*[MG]$"
         (r"^[a-z][a-z0-9._-]{0,47}$", "My Kernels", "write `my-kernels`"),
         (r"^1\.[0-9]+\.[0-9]+$", "v1.22.1", "write `1.22.1`"),
         (r"^(https|ssh)://", "git@github.com:ROCm/rocMLIR", "write `ssh://git@github.com/ROCm/rocMLIR`"),
-        (r"^[0-9a-f]{64}$", "0d8ef5af", "is 64 hexadecimal digits in lower case, as `sha256sum FILE` prints them"),
+        (r"^(https|ssh)://", "github.com/ROCm/rocMLIR", "write `https://github.com/ROCm/rocMLIR`"),
+        (r"^[0-9a-f]{64}$", "0d8ef5af", "write the whole digest, as `sha256sum FILE` prints it"),
     ],
 )
 def test_what_was_meant(pattern: str, value: object, expected: str) -> None:

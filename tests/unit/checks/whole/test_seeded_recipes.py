@@ -3,10 +3,14 @@
 `tests/seeded-recipes/seeds.yaml` was in sight while the messages were written; `unseen.yaml` was written afterwards. Nothing
 was changed for it before 2026-11-23; two messages that it missed have been changed since. `third.yaml` was written before
 any of it was run: 21 of its 30 were whole at first sight, and the other nine were corrected. `pytest -s` prints the figures of both, with what was missed.
+
+`draws.yaml` has further draws, each written after the messages for the one before it were corrected, and read by a person:
+docs/your-machine.md has the figures. Its messages are a snapshot, `draws.txt`: `STACKBUILD_SNAPSHOTS=write` writes it anew.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
@@ -107,3 +111,52 @@ def test_most_mistakes_are_told_with_place_cause_and_next_step(
     counts = {part: sum(part in m.split(": ")[1] for m in missed) for part in PARTS}
     print(f"{name}: {whole} of {len(rows)} whole; lacking {counts}", *missed, sep="\n")
     assert whole >= least * len(rows), "\n".join(missed)
+
+
+BASES = FOLDER / "bases"
+LISTS = re.compile(r"((?:known are:?|one of:|it has|There are|those that can are) )(?:[^\s,]+, )+[^\s,]+")
+"""Lists of all choices grow with the tables; tests of their own look at them."""
+ASIDE = re.compile(
+    r"\s*help: |.*: \d+ errors?, |note |warning +lock: |         (a build stops|upstream may|binaries for)"
+)
+"""Lines that are of the recipe before its change, and not of the mistake."""
+
+
+def drawn_text(row: dict[str, str]) -> str:
+    text = (BASES / f"{row['of']}.yaml").read_text()
+    assert row.get("old", "") in text, row["id"]
+    return row["text"] if "text" in row else text.replace(row["old"], row["new"], 1)
+
+
+def test_drawn_mistakes_have_the_messages_that_were_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sections, elsewhere = [], []
+    for folder, file, text in (("tool", "Makefile", "all:\n"), ("saxpy", "saxpy.cu", "__global__ void f() {}\n")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / file).write_text(text)
+    for row in yaml.safe_load((FOLDER / "draws.yaml").read_text()):
+        path, text = tmp_path / "recipe.yaml", drawn_text(row)
+        path.write_bytes(text.encode())
+        said = told(path, monkeypatch, capsys).replace(str(tmp_path), "FOLDER")
+        kept = [LISTS.sub(r"\1…", line.rstrip()) for line in said.split("\n") if line and not ASIDE.match(line)]
+        sections.append(f"== {row['id']}: {row['wrong']}\n" + "\n".join(kept) + "\n")
+        reported = [text.split("\n")[int(n) - 1] for n in re.findall(r"recipe\.yaml:(\d+)", said)]
+        if "at" in row and not any(part in line for part in row["at"].split("|") for line in reported):
+            elsewhere.append(f"{row['id']}: {reported}")
+    assert not elsewhere
+    snapshot = FOLDER / "draws.txt"
+    if os.environ.get("STACKBUILD_SNAPSHOTS") == "write":
+        snapshot.write_text("\n".join(sections))
+    assert snapshot.read_text() == "\n".join(sections)
+
+
+@pytest.mark.parametrize("base", sorted(BASES.glob("*.yaml")), ids=lambda p: p.stem)
+def test_the_recipes_that_are_drawn_from_are_right(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder in ("tool", "saxpy"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "saxpy.cu").write_text("")
+    (tmp_path / "recipe.yaml").write_text(base.read_text())
+    assert " 0 errors" in told(tmp_path / "recipe.yaml", monkeypatch, capsys)

@@ -100,7 +100,7 @@ CHANGES: dict[str, tuple[Callable[[], Plan], set[str]]] = {
     "a wheel of the environment": (inputs(wheelhouse=(("3.11", "onnxruntime", "1.23.0", ("2" * 64,)),)), {"wheelhouse.3.11"}),
     "an argument": (edit("[make, all]", "[make, most]"), {"tool", "lib"}),
     "the order of commands": (edit("[make, all], [make, install]", "[make, install], [make, all]"), {"tool", "lib"}),
-    "two arguments joined": (edit("[make, all]", "['make all']"), {"tool", "lib"}),
+    "two arguments joined": (edit("[make, install]", "[make, 'install all']"), {"tool", "lib"}),
     "an environment variable": (edit('LEVEL: "2"', 'LEVEL: "3"'), {"tool", "lib"}),
     "an option": (edit("A: true", "A: false"), {"lib"}),
     "an option's type, not its spelling": (edit("C: 3", 'C: "3"'), set()),

@@ -1,0 +1,228 @@
+"""What a person probably did where a text is not YAML: the parser's words and marks, and the lines around them. Pure.
+
+libyaml reports where it gave up, which is often a line below the slip, in the words of its grammar. Each function here
+knows one kind of slip by the text itself. A slip is a line and a column, both from 1, the cause and the next step.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Slip = tuple[int, int, str, str]
+
+
+@dataclass(frozen=True)
+class ParserError:
+    """Where the parser gave up and why. Lines and columns count from 0. `opened` is where the collection begins, if there is one."""
+
+    rows: tuple[str, ...]
+    problem: str
+    line: int
+    column: int
+    opened: tuple[int, int] | None
+
+    @property
+    def row(self) -> str:
+        return self.rows[self.line] if self.line < len(self.rows) else ""
+
+    @property
+    def sign(self) -> str:
+        """The character that the parser did not expect."""
+        return self.row[self.column : self.column + 1]
+
+    def above(self, line: int) -> int:
+        """The last line above that one that has more than a comment; -1 for none."""
+        return next((at for at in range(line - 1, -1, -1) if self.rows[at].split("#")[0].strip()), -1)
+
+    def levels(self) -> list[int]:
+        """The indentations of the line above and of those that it lies in, the deepest first."""
+        depths: list[int] = []
+        at = self.above(self.line)
+        while at >= 0:
+            if not depths or indent(self.rows[at]) < depths[-1]:
+                depths.append(indent(self.rows[at]))
+            at = self.above(at)
+        return depths
+
+
+def slip_of(text: str, problem: str, at: tuple[int, int], opened: tuple[int, int] | None) -> Slip | None:
+    """The slip behind a parser's error at a line and a column, both from 0; None where none of the usual ones is seen."""
+    error = ParserError(tuple(text.split("\n")), problem, *at, opened)
+    return next((slip for find in _FINDERS if (slip := find(error))), None)
+
+
+def indent(row: str) -> int:
+    """The spaces that a line begins with."""
+    return len(row) - len(row.lstrip(" "))
+
+
+def _tab(error: ParserError) -> Slip | None:
+    tabs = re.match(r" *\t", error.row)
+    if not tabs or not ("cannot start any token" in error.problem or "tab character" in error.problem):
+        return None
+    return error.line + 1, 1, "the line is indented with a tab", "indent with spaces, not tabs"
+
+
+def _reserved_sign(error: ParserError) -> Slip | None:
+    if "cannot start any token" not in error.problem or not error.sign.strip():
+        return None
+    value = error.row[error.column :].split(" #")[0].rstrip()
+    what = f"a text cannot begin with `{error.sign}`"
+    return error.line + 1, error.column + 1, what, f"put it into quotes: {_quoted(value)}"
+
+
+def _open_quote(error: ParserError) -> Slip | None:
+    """A quote without its partner: the text that it opens runs to the end of the file, or to the next quote below."""
+    if "end of stream" in error.problem and error.opened:
+        line, column = error.opened
+        sign = error.rows[line][column : column + 1] if line < len(error.rows) else ""
+        return _not_closed(line, column, sign) if sign in ("'", '"') else None
+    if error.problem not in (*_CLOSING, *_KEY_EXPECTED):
+        return None
+    for line in range(error.line):
+        if begun := _BEGUN_TEXT.fullmatch(error.rows[line]):
+            return _not_closed(line, begun.start(1), begun[1])
+    bare = re.sub(r"""'[^'"]*'""", "", error.row.split(" #")[0])
+    return _not_closed(error.line, error.row.find('"'), '"') if bare.count('"') % 2 else None
+
+
+def _not_closed(line: int, column: int, sign: str) -> Slip:
+    what = f"a quote `{sign}` of this line is not closed"
+    return line + 1, column + 1, what, f"close each text with `{sign}`, before a comma or a bracket that follows it"
+
+
+def _no_space(error: ParserError) -> Slip | None:
+    for at in (error.line, error.line - 1):
+        match = _NO_SPACE.fullmatch(error.rows[at]) if 0 <= at < len(error.rows) else None
+        if match:
+            key, value = match[1], match[2][:60]
+            return at + 1, 1, f"no space after the colon of `{key}`", f"write `{key}: {value}`"
+    return None
+
+
+def _no_colon(error: ParserError) -> Slip | None:
+    """`kind kernels`: the parser reads on, and gives up at the next key or at the end."""
+    if not any(words in error.problem for words in ("mapping values are not allowed", "could not find expected ':'")):
+        return None
+    lines = [error.opened[0]] if error.opened else []
+    for at in (*lines, error.above(error.line)):
+        match = _NO_COLON.fullmatch(error.rows[at]) if 0 <= at < len(error.rows) else None
+        if match and match[2] and len(match[2].split()) > 2:
+            what = f"`{match[0].strip()[:60]}` is not a `key: value`"
+            return at + 1, indent(error.rows[at]) + 1, what, "write a colon behind the key, or `#` before a comment"
+        if match and match[2]:
+            return (
+                at + 1,
+                indent(error.rows[at]) + 1,
+                f"no colon after `{match[1]}`",
+                f"write `{match[1]}: {match[2][:60]}`",
+            )
+        if match:
+            return (
+                at + 1,
+                indent(error.rows[at]) + 1,
+                f"`{match[1]}` is not a `key: value`",
+                "write it as one, or remove it",
+            )
+    return None
+
+
+def _too_deep(error: ParserError) -> Slip | None:
+    """A key that is indented more than the one above it, which has a value on its line."""
+    above = error.above(error.line)
+    if "mapping values are not allowed" not in error.problem or above < 0:
+        return None
+    here, there = indent(error.row), indent(error.rows[above].replace("- ", "  ", 1))
+    if here <= there or not _PAIR.match(error.rows[above]):
+        return None
+    what = f"this line is indented by {here} spaces, and the key above it by {there}"
+    return error.line + 1, here + 1, what, f"indent it by {there} spaces, as the keys beside it"
+
+
+def _colon_in_value(error: ParserError) -> Slip | None:
+    pair = _PAIR.match(error.row)
+    if "mapping values are not allowed" not in error.problem or not pair or error.column < pair.end():
+        return None
+    value = error.row[pair.end() :].split(" #")[0].strip()
+    if re.match(r"[A-Za-z_][\w-]*: ", value):
+        what = "a second key on this line, or a text with `: ` and without quotes"
+        next = f"write {_quoted(value)} for a text; a key of its own goes on the next line, indented, or into `{{}}`"
+        return error.line + 1, pair.end() + 1, what, next
+    what = "a value that contains `: ` has no quotes"
+    return error.line + 1, pair.end() + 1, what, f"put it into quotes: {_quoted(value)}"
+
+
+def _quoted(value: str) -> str:
+    """A text in quotes, as a message shows it."""
+    return '`"…"`' if "'" in value or len(value) > 60 else f"`'{value}'`"
+
+
+def _open_bracket(error: ParserError) -> Slip | None:
+    if error.problem not in _CLOSING or not error.opened:
+        return None
+    opening, closing = _CLOSING[error.problem]
+    line, column = error.opened
+    if error.line > line:
+        return line + 1, column + 1, f"`{opening}` is not closed", f"close it with `{closing}` after its last item"
+    if error.sign in ("]", "}"):
+        what = f"`{opening}` is closed with `{error.sign}`"
+        return error.line + 1, error.column + 1, what, f"close it with `{closing}`"
+    return error.line + 1, error.column + 1, "two items without a comma between them", "write a `,` before this one"
+
+
+def _extra_bracket(error: ParserError) -> Slip | None:
+    if error.problem in _CLOSING or error.sign not in ("]", "}"):
+        return None
+    what = f"`{error.sign}` closes nothing that is open"
+    return error.line + 1, error.column + 1, what, f"remove `{error.sign}`, or write what opens it"
+
+
+def _text_after(error: ParserError) -> Slip | None:
+    """Text after a value that had its end: behind a quoted text or a bracket."""
+    if error.problem not in _KEY_EXPECTED or not error.row[: error.column].strip(" -"):
+        return None
+    rest = error.row[error.column :].split(" #")[0].strip()[:60]
+    what = f"`{rest}` follows a value that has ended" if rest else "the value has ended here"
+    return error.line + 1, error.column + 1, what, "remove it, or put all of the value into one pair of quotes"
+
+
+def _indentation(error: ParserError) -> Slip | None:
+    """A line that is a key of no mapping above it, or an item among keys."""
+    if error.problem not in _KEY_EXPECTED or not error.opened:
+        return None
+    here, width, first = indent(error.row), error.opened[1], error.opened[0] + 1
+    item = error.row.lstrip().startswith("- ")
+    if item and here == width:
+        what = f"a list item among the keys that begin on line {first}"
+        return error.line + 1, here + 1, what, "write either all of them as items, `- `, or all of them as keys"
+    if here == width:
+        return None
+    levels = error.levels()
+    near = min((abs(level - here) for level in levels), default=0)
+    fitting = [str(level) for level in levels if abs(level - here) == near]
+    what = f"this line is indented by {here} space{'s' * (here != 1)}, and no key above it is"
+    return error.line + 1, here + 1, what, f"indent it by {' or '.join(fitting)}, as the keys that it stands beside"
+
+
+def _escape(error: ParserError) -> Slip | None:
+    if "unknown escape character" not in error.problem:
+        return None
+    what = 'a `\\` in a text in `"` begins an escape'
+    return error.line + 1, error.column + 1, what, "put the text into `'` quotes, or write `\\\\`"
+
+
+_FINDERS: tuple[Callable[[ParserError], Slip | None], ...] = (
+    _tab, _reserved_sign, _escape, _open_quote, _no_space, _no_colon, _too_deep, _colon_in_value, _open_bracket, _extra_bracket,
+    _text_after, _indentation,
+)  # fmt: skip
+_CLOSING = {"did not find expected ',' or ']'": ("[", "]"), "did not find expected ',' or '}'": ("{", "}")}
+"""What libyaml says where a list or a mapping on one line has no end, and the two signs of it."""
+_KEY_EXPECTED = ("did not find expected key", "did not find expected '-' indicator")
+_NO_SPACE = re.compile(r"\s*(?:- )?([A-Za-z_][\w-]*):([^\s:/][^#]*?)\s*")
+_NO_COLON = re.compile(r"\s*(?:- )?([A-Za-z_][\w-]*)(?:[ =]+([^\s:=][^:#]*?))?\s*(?:#.*)?")
+"""A line that is a key and a value without a colon, or one word."""
+_PAIR = re.compile(r"\s*(?:- )?[A-Za-z_][\w.-]*: +(?=\S)")
+_BEGUN_TEXT = re.compile(r"""\s*(?:- )?[A-Za-z_][\w.-]*: +(["'])(?:(?!\1).)*""")
+"""A value that begins with a quote and has no second one on its line."""

@@ -1,0 +1,50 @@
+"""The slip behind a text that is not YAML: its line and column, the cause and the next step."""
+
+from __future__ import annotations
+
+import pytest
+
+from stackbuild.core.errors import RecipeError
+from stackbuild.core.yaml import compose
+from stackbuild.core.yaml_slips import slip_of
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "what", "next"),
+    [
+        ("a:\n\tb: 1\n", "2:1", "indented with a tab", "with spaces"),
+        ("a: @main\n", "1:4", "cannot begin with `@`", "`'@main'`"),
+        ("a: `x`\n", "1:4", "cannot begin with ```", "quotes"),
+        ('a: "C:\\path"\n', "1:7", "begins an escape", "`'` quotes"),
+        ("a: b\nc: 'd\ne: f\n", "2:4", "a quote `'` of this line is not closed", "close"),
+        ('a: "b\nc: ["d"]\n', "1:4", 'a quote `"` of this line is not closed', "close"),
+        ('a: ["b, "c"]\n', "1:5", 'a quote `"` of this line is not closed', "close"),
+        ("a: {b: 1}\nc:1\nd: 2\n", "2:1", "no space after the colon of `c`", "`c: 1`"),
+        ("a:\n  b c\n  d: e\n", "2:3", "no colon after `b`", "`b: c`"),
+        ("a = 1\nb: 2\n", "1:1", "no colon after `a`", "`a: 1`"),
+        ("a: 1\nwhat is this text\nb: 2\n", "2:1", "is not a `key: value`", "`#` before a comment"),
+        ("a: 1\nb\nc: 2\n", "2:1", "`b` is not a `key: value`", "remove it"),
+        ("a:\n  b: 1\n   c: 2\n", "3:4", "indented by 3 spaces, and the key above it by 2", "by 2 spaces"),
+        ("a: b c: d\n", "1:4", "a value that contains `: ` has no quotes", "`'b c: d'`"),
+        ("a: b: d\n", "1:4", "a second key on this line", "on the next line"),
+        ("a: [b, c\nd: e\n", "1:4", "`[` is not closed", "`]`"),
+        ("a: [b, c}\n", "1:9", "`[` is closed with `}`", "`]`"),
+        ('a: ["b" "c"]\n', "1:9", "without a comma", "`,`"),
+        ("a: 1\n}\n", "2:1", "`}` closes nothing", "remove"),
+        ('a: "b" c\n', "1:8", "`c` follows a value that has ended", "quotes"),
+        ("a: 1\n- b\n", "2:1", "a list item among the keys that begin on line 1", "as items"),
+        ("a:\n    b: 1\n   c: 2\n", "3:4", "indented by 3 spaces, and no key above it is", "by 4,"),
+    ],
+)
+def test_a_slip_has_its_line_its_cause_and_a_next_step(text: str, place: str, what: str, next: str) -> None:
+    with pytest.raises(RecipeError) as caught:
+        compose(text, "r.yaml")
+    (mistake,) = caught.value.mistakes
+    assert mistake.place == f"r.yaml:{place}", mistake
+    assert what in mistake.what and next in mistake.next, mistake
+
+
+def test_what_is_none_of_the_usual_slips_has_the_parsers_words() -> None:
+    assert slip_of("%a\n", "found unknown directive name", (0, 0), None) is None
+    with pytest.raises(RecipeError, match="check quotes, brackets and indentation"):
+        compose("%YAML 9.9\n---\na: 1\n", "r.yaml")
