@@ -70,7 +70,7 @@ def _reserved_sign(error: ParserError) -> Slip | None:
         return None
     value = error.row[error.column :].split(" #")[0].rstrip()
     what = f"a text cannot begin with `{error.sign}`"
-    return error.line + 1, error.column + 1, what, f"put it into quotes: {_quoted(value)}"
+    return error.line + 1, error.column + 1, what, f"put it into quotes: {_quote(value)}"
 
 
 def _open_quote(error: ParserError) -> Slip | None:
@@ -148,13 +148,13 @@ def _colon_in_value(error: ParserError) -> Slip | None:
     value = error.row[pair.end() :].split(" #")[0].strip()
     if re.match(r"[A-Za-z_][\w-]*: ", value):
         what = "a second key on this line, or a text with `: ` and without quotes"
-        next = f"write {_quoted(value)} for a text; a key of its own goes on the next line, indented, or into `{{}}`"
+        next = f"write {_quote(value)} for a text; a key of its own goes on the next line, indented, or into `{{}}`"
         return error.line + 1, pair.end() + 1, what, next
     what = "a value that contains `: ` has no quotes"
-    return error.line + 1, pair.end() + 1, what, f"put it into quotes: {_quoted(value)}"
+    return error.line + 1, pair.end() + 1, what, f"put it into quotes: {_quote(value)}"
 
 
-def _quoted(value: str) -> str:
+def _quote(value: str) -> str:
     """A text in quotes, as a message shows it."""
     return '`"…"`' if "'" in value or len(value) > 60 else f"`'{value}'`"
 

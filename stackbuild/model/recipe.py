@@ -328,7 +328,7 @@ class Publish(Model):
 
     @field_validator("url")
     @classmethod
-    def _served(cls, url: str) -> str:
+    def _web_address(cls, url: str) -> str:
         if url and not re.match(r"(https?|file)://[^/\s]*/?\S*$", url):
             scheme = "" if "://" in url or not re.match(r"[\w.-]+(:\d+)?(/|$)", url) else f"`https://{url}`"
             raise ValueError(

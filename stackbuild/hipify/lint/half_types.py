@@ -33,7 +33,7 @@ _INTEGERS = frozenset(
 
 
 @dataclass(frozen=True)
-class _Use:
+class _HalfConversion:
     """A value that becomes one of 16 bits: where the target is named, its type, and where the value's name begins."""
 
     at: int
@@ -56,18 +56,18 @@ def conversions(view: View, major: int) -> Iterator[LintMatch]:
             yield use.at, "LINT-NO-OVERLOAD", (use.target, kind, "cast the value to float first")
 
 
-def _uses(view: View) -> Iterator[_Use]:
+def _uses(view: View) -> Iterator[_HalfConversion]:
     """Initial values, casts and assignments of a 16-bit type by one name."""
     for match in _INITIAL.finditer(view.code):
-        yield _Use(match.start(), match[1], match.start(2), match[2])
+        yield _HalfConversion(match.start(), match[1], match.start(2), match[2])
     for match in _CAST.finditer(view.code):
-        yield _Use(match.start(), match[1] or match[2], match.start(3), match[3])
+        yield _HalfConversion(match.start(), match[1] or match[2], match.start(3), match[3])
     floats, wide = set(_FLOAT_DECLARED.findall(view.code)), set(_WIDE_DECLARED.findall(view.code))
     for match in _ASSIGNED.finditer(view.code) if floats else ():
         if match[1] in floats and (match[3] in wide or match[3] in floats):
             target = type_of_value(view.code, match.start(1), match.end(1))
             if target in _FLOATS:
-                yield _Use(match.start(1), target, match.start(3), match[3])
+                yield _HalfConversion(match.start(1), target, match.start(3), match[3])
 
 
 def host_operators(view: View, major: int) -> Iterator[LintMatch]:
