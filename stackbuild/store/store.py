@@ -385,7 +385,7 @@ class Store:
 
 
 OTHERS_WRITE = 0o022
-"""Modes that let others put a record or a tree of theirs into the store, where it would be believed."""
+"""Modes that let others put their own records and trees into the store, where they would be believed."""
 
 
 def _shut(root: Path) -> None:

@@ -222,7 +222,7 @@ def ptx(view: View) -> Iterator[LintMatch]:
 
 
 def _operand(view: View, at: int, open_at: int) -> Iterator[LintMatch]:
-    """The first operand that the compiler refuses, where it stands on another line than the statement begins."""
+    """The first operand that the compiler refuses, where its line is another than where the statement begins."""
     parsed = arguments(view.code, open_at)
     end = min(parsed[1], open_at + _MOST) if parsed else 0
     operand = _REFUSED.search(view.text, open_at, end)
