@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from packaging import requirements, specifiers, tags, utils, version
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.metadata import parse_email
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.requirements import InvalidRequirement
+from packaging.specifiers import InvalidSpecifier
 from packaging.tags import compatible_tags, cpython_tags, parse_tag
-from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
-from packaging.version import InvalidVersion, Version
+from packaging.utils import InvalidWheelFilename, canonicalize_name
+from packaging.version import InvalidVersion
 
 from stackbuild.core.errors import UsageError
 
@@ -20,6 +21,46 @@ __all__ = [
     "Claim", "InvalidLicenseExpression", "InvalidRequirement", "InvalidSpecifier", "InvalidVersion", "InvalidWheelFilename", "Requirement", "SpecifierSet", "Version",
     "applies", "canonicalize_license_expression", "canonicalize_name", "distribution_of", "is_requirement", "parse_email", "parse_tag", "parse_wheel_filename",
 ]  # fmt: skip
+
+
+_LONG_NUMBER = re.compile("[0-9]{101}")
+"""Python makes no number of more than 4,300 digits: the library's own error for one is a plain ValueError."""
+
+
+class Version(version.Version):
+    """A version by PEP 440. Raises InvalidVersion, for a number of more than 100 digits too."""
+
+    def __init__(self, version: str) -> None:
+        if _LONG_NUMBER.search(version):
+            raise InvalidVersion(f"a version with a number of more than 100 digits: {version[:40]}…")
+        super().__init__(version)
+
+
+class SpecifierSet(specifiers.SpecifierSet):
+    """A set of versions. Raises InvalidSpecifier, for a number of more than 100 digits too."""
+
+    def __init__(self, specifiers: str = "") -> None:
+        if _LONG_NUMBER.search(specifiers):
+            raise InvalidSpecifier(f"a specifier with a number of more than 100 digits: {specifiers[:40]}…")
+        super().__init__(specifiers)
+
+
+class Requirement(requirements.Requirement):
+    """A `Requires-Dist`. Raises InvalidRequirement, for a number of more than 100 digits too."""
+
+    def __init__(self, requirement_string: str) -> None:
+        if _LONG_NUMBER.search(requirement_string):
+            raise InvalidRequirement(f"a requirement with a number of more than 100 digits: {requirement_string[:40]}…")
+        super().__init__(requirement_string)
+
+
+def parse_wheel_filename(
+    file_name: str,
+) -> tuple[utils.NormalizedName, version.Version, utils.BuildTag, frozenset[tags.Tag]]:
+    """Normalised name, version, build and tags of a wheel's file name. Raises InvalidWheelFilename."""
+    if _LONG_NUMBER.search(file_name):
+        raise InvalidWheelFilename(f"a file name with a number of more than 100 digits: {file_name[:40]}…")
+    return utils.parse_wheel_filename(file_name)
 
 
 _VARIANT = re.compile(r"(?P<plain>[^-]+-[^-]+(-[0-9][^-]*)?-[^-0-9][^-]*-[^-]+-[^-]+)-(?P<label>[0-9a-z_.]+)\.whl")
