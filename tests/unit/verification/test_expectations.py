@@ -225,7 +225,7 @@ components:
         ("{wheels: {v: {gfx: []}}}", "9:19", "`v` is not a wheel component"),
         ("{wheels: {w: {gfx: [gfx942]}}}", "9:29", "'gfx942' is none of the recipe's gfx targets"),
         ("{kernels_floor: 5}", "9:25", "no wheel of this recipe brings it"),
-        ("{providers: [X], wheels: {w: {providers: []}}}", "9:22", "no wheel of this recipe brings X"),
+        ("{providers: [CUDAExecutionProvider], wheels: {w: {providers: []}}}", "9:22", "no wheel of this recipe brings CUDA"),
         ("{kind: ep}", "9:10", "unknown key `kind`"),
     ],
 )  # fmt: skip

@@ -138,7 +138,7 @@ def test_drawn_mistakes_have_the_messages_that_were_read(
     for row in yaml.safe_load((FOLDER / "draws.yaml").read_text()):
         path, text = tmp_path / "recipe.yaml", drawn_text(row)
         path.write_bytes(text.encode())
-        said = told(path, monkeypatch, capsys).replace(str(tmp_path), "FOLDER")
+        said = told(path, monkeypatch, capsys).replace(str(tmp_path), "FOLDER").replace(str(tmp_path.parent), "PARENT")
         kept = [LISTS.sub(r"\1…", line.rstrip()) for line in said.split("\n") if line and not ASIDE.match(line)]
         sections.append(f"== {row['id']}: {row['wrong']}\n" + "\n".join(kept) + "\n")
         reported = [text.split("\n")[int(n) - 1] for n in re.findall(r"recipe\.yaml:(\d+)", said)]
