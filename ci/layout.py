@@ -107,9 +107,14 @@ class Tree:
         """Module to what it imports: a module's full dotted name, and the name taken from it ("" for itself)."""
         return {name: frozenset(scan.imports) for name, scan in self.scans.items()}
 
+    @cached_property
+    def references(self) -> dict[str, frozenset[tuple[str, str]]]:
+        """As `imports`, with the modules that a module looks for or runs by name."""
+        return {name: frozenset(scan.imports | scan.named) for name, scan in self.scans.items()}
+
     def own(self, module: str) -> frozenset[str]:
         """The modules of this tree that one imports: a package where a name is taken from its own `__init__`."""
-        modules = {self._module_of(source, name) for source, name in self.imports[module]}
+        modules = {self._module_of(source, name) for source, name in self.references[module]}
         return frozenset(modules & self.modules.keys()) - {module}
 
     def part(self, module: str) -> str:
@@ -138,12 +143,14 @@ class Tree:
 class Scan:
     """What one file imports and uses, wherever in it, but for type checking alone.
 
-    `imports` are (module, name taken from it), `eager` those that importing the file itself runs, `uses` the dotted
-    names of what it imported and reads, `computed` the calls that import by a name which cannot be read here.
+    `imports` are (module, name taken from it), `named` the same of modules that it looks for (`find_spec`) or runs
+    (`-m`), `eager` those that importing the file itself runs. `uses` are the dotted names of what it imported and reads,
+    `computed` the calls that import by a name which cannot be read here.
     """
 
     def __init__(self, module: str, path: Path) -> None:
         self.imports: set[tuple[str, str]] = set()
+        self.named: set[tuple[str, str]] = set()
         self.eager: set[tuple[str, str]] = set()
         self.uses: set[str] = set()
         self.computed: set[str] = set()
@@ -212,7 +219,10 @@ class Scan:
             imports = [(self._source(node), alias.name) for alias in node.names]
         elif isinstance(node, ast.Call) and (functions := self._names(node.func) & IMPORTERS.keys()):
             self.uses |= functions
-            imports = [each for function in functions for each in self._called_imports(function, node)]
+            if functions == {"importlib.util.find_spec"}:
+                self.named.update(self._called_imports("importlib.util.find_spec", node))
+            else:
+                imports = [each for function in functions for each in self._called_imports(function, node)]
             children = [*node.args, *node.keywords]
         elif isinstance(node, ast.Name | ast.Attribute) or (isinstance(node, ast.Call) and self._names(node)):
             names = self._names(node)
@@ -221,7 +231,7 @@ class Scan:
                 self.computed.add(ast.unparse(node))
         if isinstance(node, ast.List | ast.Tuple | ast.Call):
             words = node.args if isinstance(node, ast.Call) else node.elts
-            self.imports.update(each for before, word in pairwise(words) for each in self._module_run(before, word))
+            self.named.update(each for before, word in pairwise(words) for each in self._module_run(before, word))
         self.imports.update(imports)
         self.eager.update(imports if eager else ())
         inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
@@ -316,7 +326,7 @@ def violations(tree: Tree, roots: Iterable[Tree] = ()) -> Iterator[str]:
 
 
 def _alone(tree: Tree, module: str) -> Iterator[str]:
-    for other in sorted({source for source, _ in tree.imports[module]}):
+    for other in sorted({source for source, _ in tree.references[module]}):
         if tree.name and f"{other}.".startswith(f"{tree.name}."):
             yield f"{module} runs in an environment of its own and imports {other}"
 
@@ -324,7 +334,7 @@ def _alone(tree: Tree, module: str) -> Iterator[str]:
 def _foreign(tree: Tree, module: str, others: frozenset[str]) -> Iterator[str]:
     """What a module imports of other trees and of scripts that run elsewhere, and its layer does not name."""
     layer = tree.layers.get(tree.part(module))
-    for source, name in sorted(tree.imports[module]):
+    for source, name in sorted(tree.references[module]):
         full, first = ".".join(filter(None, (source, name))), source.split(".")[0]
         if first in tree.scripts - tree.roots and not tree.is_separate(module):
             yield f"{module} imports {full}, a script that runs in an environment of its own"

@@ -351,6 +351,7 @@ def test_an_onnxruntime_that_cannot_register_a_provider_is_named(
 def test_a_package_that_is_missing_is_named() -> None:
     from tools import provider
 
-    assert provider.missing_modules(json=find_spec("json"), no_such_module=find_spec("no_such_module")) == "no_such_module is not installed"
-    assert provider.missing_modules("no_such", "nor_this") == "no_such, nor_this are not installed"
-    assert provider.missing_modules("json") == ""
+    modules = {"json": find_spec("json"), "no_such_module": find_spec("no_such_module")}
+    assert provider.missing_modules(**modules) == "no_such_module is not installed"
+    assert provider.missing_modules(no_such=None, nor_this=None) == "no_such, nor_this are not installed"
+    assert provider.missing_modules(json=find_spec("json")) == ""
