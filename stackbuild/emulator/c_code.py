@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
-from stackbuild.emulator.semantics import Assignment, Condition, Semantics, SemanticStatement, Type, Value
+from stackbuild.emulator.typed_values import Assignment, Condition, Semantics, SemanticStatement, Type, Value
 
 _CALLED = re.compile(r"\b([a-z]\w*)\(")
 _DEFINED = re.compile(r"^\s*PURE [\w ]+?(\w+)\(|PURE \w+ (\w+)##S\(|PURE T (\w+)##K##N\(", re.MULTILINE)

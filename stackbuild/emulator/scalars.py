@@ -7,7 +7,8 @@ from stackbuild.emulator.corrections import code_of
 from stackbuild.emulator.decoder import Instruction
 from stackbuild.emulator.operands import NULL, SourceOperand, UnknownInstruction, source
 from stackbuild.emulator.pseudocode import PseudocodeError
-from stackbuild.emulator.semantics import Semantics, semantics
+from stackbuild.emulator.semantics import semantics
+from stackbuild.emulator.typed_values import Semantics
 
 FORMATS = ("SOP1", "SOP2", "SOPC", "SOPK")
 

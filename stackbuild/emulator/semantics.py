@@ -9,161 +9,43 @@ applied), `D0` (the destination), `VCC` and `EXEC` (masks), `VCCL`, `D0L`, `EXEC
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from stackbuild.emulator.pseudocode import Node, PseudocodeError, parse
-
-
-class Type(NamedTuple):
-    """`kind` is "u", "i", "f" or "g" (bfloat16); a weak type is that of a number without a suffix."""
-
-    kind: str
-    bits: int
-    weak: bool = False
-
-
-BOOL = Type("u", 1)
-U32 = Type("u", 32)
-I32 = Type("i", 32)
-I64 = Type("i", 64)
-F32 = Type("f", 32)
-
-
-@dataclass(frozen=True)
-class Value:
-    """An expression: an operator, its type, what it takes. `data` is a name, a constant or the lowest bit of a slice."""
-
-    op: str
-    type: Type
-    parts: tuple[Value, ...] = ()
-    data: str | int | float = 0
-
-
-@dataclass(frozen=True)
-class Assignment:
-    """Sets a variable."""
-
-    name: str
-    value: Value
-
-
-@dataclass(frozen=True)
-class Condition:
-    """Runs one of two lists of statements."""
-
-    value: Value
-    then: tuple[SemanticStatement, ...]
-    otherwise: tuple[SemanticStatement, ...]
-
-
-SemanticStatement = Assignment | Condition
-
-
-@dataclass(frozen=True)
-class Semantics:
-    """What an operation does to one lane, or to the wave. `variables` are local names and their types."""
-
-    statements: tuple[SemanticStatement, ...]
-    variables: dict[str, Type]
-    reads: frozenset[str]
-    writes: frozenset[str]
-    result: Type
-    """The type by which `D0` was written last; its bits are those of the destination that are written."""
-
-
-REGISTERS = {
-    "S0": Type("u", 64),
-    "S1": Type("u", 64),
-    "S2": Type("u", 64),
-    "D0": Type("u", 64),
-    "VCC": Type("u", 64),
-    "EXEC": Type("u", 64),
-    "SCC": BOOL,
-    "SIMM16": Type("u", 16),
-    "SIMM32": U32,
-    "LANE": U32,
-    "M0": U32,
-    "VCCL": BOOL,
-    "D0L": BOOL,
-    "EXECL": BOOL,
-}
-_NAMES = {"laneId": "LANE", "laneID": "LANE", "EXEC_LO": "EXEC", "SIMM": "SIMM16"}
-_LANES = {"VCC": "VCCL", "D0": "D0L", "EXEC": "EXECL"}
-_VIEW = re.compile(r"(u|i|f|b|bf)(\d+)$")
-_FLOATS = {
-    ("INF", 32): 0x7F800000,
-    ("INF", 16): 0x7C00,
-    ("INF", 64): 0x7FF0000000000000,
-    ("NAN", 16): 0x7E00,
-    ("NAN", 32): 0x7FC00000,
-    ("NAN", 64): 0x7FF8000000000000,
-}
-_COMPARISONS = ("==", "!=", "<>", "<", ">", "<=", ">=")
-BUILTINS: dict[str, tuple[str, int] | None] = {
-    "fma": None, "floor": None, "trunc": None, "ceil": None, "rint": None, "sqrt": None, "fract": None, "flush": None, "abs": None,
-    "exp2": None, "log2": None, "sin": None, "cos": None, "ldexp": None, "rcp": None, "rsq": None, "maxnum": None,
-    "minnum": None, "mantissa": None, "cvtToQuietNAN": None, "frexp_mant": None,
-    "isNAN": ("u", 1), "isSignalNAN": ("u", 1), "isQuietNAN": ("u", 1), "sign": ("u", 1), "isEven": ("u", 1),
-    "exponent": ("i", 32), "frexp_exp": ("i", 32), "countbits": ("u", 32), "ctz": ("i", 32), "clz": ("i", 32), "cls": ("i", 32),
-    "div_scale": None, "div_scale_vcc": ("u", 1), "div_fixup": None, "div_fmas": None, "cvt_pkrtz": ("f", 16),
-    "reverse": None, "perm": ("u", 8), "maxint": None, "minint": None,
-}  # fmt: skip
-"""Functions that both back ends have. None: the result has the first argument's type."""
-
-_CONVERSION = re.compile(r"v?_?(?:cvt_)?(u|i|f|bf|snorm|unorm)(\d+)_to_(u|i|f|bf)(\d+)$")
-
-
-def view_type(text: str) -> Type:
-    """The type of `.f32`, `.b16`, `.bf16`. Raises PseudocodeError."""
-    match = _VIEW.match(text)
-    if not match:
-        raise PseudocodeError(f".{text} is not a type that is known")
-    kind = {"b": "u", "bf": "g"}.get(match[1], match[1])
-    return Type(kind, int(match[2]))
-
-
-def constant(value: int | float, type: Type) -> Value:
-    """A number of a type, wrapped to its width."""
-    if type.kind in "ui" and isinstance(value, int):
-        value &= (1 << type.bits) - 1
-        if type.kind == "i" and value >> type.bits - 1:
-            value -= 1 << type.bits
-    return Value("const", type, (), value)
-
-
-def convert(value: Value, type: Type) -> Value:
-    """The number in another type: integers wrap, floating point rounds."""
-    have = value.type
-    if (have.kind, have.bits) == (type.kind, type.bits):
-        return Value(value.op, type, value.parts, value.data) if have.weak != type.weak else value
-    if have.kind in "ui" and type.kind in "ui":
-        return constant(int(value.data), type) if value.op == "const" else Value("wrap", type, (value,))
-    if value.op == "const" and type.kind == "f":
-        return Value("const", type, (), float(value.data))
-    return Value("convert", type, (value,))
-
-
-def bits_of(value: Value) -> Value:
-    """The bits of a value, unsigned."""
-    kind, bits, _ = value.type
-    if kind == "u":
-        return value
-    return convert(value, Type("u", bits)) if kind == "i" else Value("bits", Type("u", bits), (value,))
-
-
-def view(value: Value, type: Type) -> Value:
-    """A value's bits as another type: the low ones where it is wider, extended where it is narrower."""
-    have = value.type
-    if have.kind in "ui" and type.kind in "ui":
-        return convert(value, type)
-    if have.kind == type.kind and have.bits == type.bits:
-        return value
-    if have.kind in "fg" and type.kind in "fg":
-        return convert(value, type)
-    raw = convert(bits_of(value), Type("u", type.bits))
-    return Value("float", type, (raw,)) if type.kind in "fg" else convert(raw, type)
+from stackbuild.emulator.pseudocode_names import (
+    BUILTINS,
+    COMPARISONS,
+    CONVERSION,
+    LANE_BITS,
+    REGISTERS,
+    SPECIAL_FLOATS,
+    SPELLINGS,
+)
+from stackbuild.emulator.typed_values import (
+    BOOL,
+    I32,
+    I64,
+    U32,
+    Assignment,
+    Condition,
+    Semantics,
+    SemanticStatement,
+    Type,
+    Value,
+    bit_slice,
+    bits_of,
+    common_type,
+    constant,
+    convert,
+    fold_constants,
+    parse_number,
+    stored_value,
+    strong_type,
+    truth,
+    view,
+    view_type,
+)
 
 
 @dataclass
@@ -188,7 +70,7 @@ class _OperationScope:
     def value(self, node: Node) -> Value:
         kind = node.kind
         if kind == "number":
-            return _number(node.text)
+            return parse_number(node.text)
         if kind == "name":
             return self.name(node.text)
         if kind == "view":
@@ -206,7 +88,7 @@ class _OperationScope:
             condition = truth(condition)
             if condition.op == "const":
                 return yes if condition.data else no
-            type = _common(yes, no)
+            type = common_type(yes, no)
             return Value("choose", type, (condition, convert(yes, type), convert(no, type)))
         if kind == "join":
             return self.join([self.value(part) for part in node.parts])
@@ -215,7 +97,7 @@ class _OperationScope:
         raise PseudocodeError(f"a {kind} is not a value")
 
     def name(self, text: str) -> Value:
-        text = _NAMES.get(text, text)
+        text = SPELLINGS.get(text, text)
         if text in self.constants:
             return self.constants[text]
         if text in self.variables:
@@ -240,7 +122,7 @@ class _OperationScope:
         base = node.parts[0]
         if base.kind == "name" and base.text in ("INF", "NAN"):
             type = view_type(node.text)
-            return Value("float", type, (constant(_FLOATS[base.text, type.bits], Type("u", type.bits)),))
+            return Value("float", type, (constant(SPECIAL_FLOATS[base.text, type.bits], Type("u", type.bits)),))
         if base.kind == "name" and base.text == "WAVE_MODE":
             return constant(0, BOOL)  # IEEE: off in compute shaders of HIP
         if base.kind == "element" and base.parts[0].kind == "name" and base.parts[0].text == "S":
@@ -255,23 +137,23 @@ class _OperationScope:
         if root.kind == "name" and root.text == "S" and node.kind == "element":
             return self.name(f"S{self.constant_index(first)}")
         if node.kind == "element" and root.kind == "name" and first.op == "read" and first.data == "LANE":
-            if root.text not in _LANES:
+            if root.text not in LANE_BITS:
                 raise PseudocodeError(f"{root.text}[laneId] is not known")
-            self.reads.add(_LANES[root.text])
-            return Value("read", BOOL, (), _LANES[root.text])
+            self.reads.add(LANE_BITS[root.text])
+            return Value("read", BOOL, (), LANE_BITS[root.text])
         value = bits_of(self.value(base))
         if node.kind == "element":
-            return _piece(value, first, 1)
+            return bit_slice(value, first, 1)
         if node.kind == "piece":
-            return _piece(value, first, self.constant_index(self.index(node.parts[2])))
+            return bit_slice(value, first, self.constant_index(self.index(node.parts[2])))
         last = self.index(node.parts[2])
         if first.op != "const":  # S0.u32[n * 32 + 31 : n * 32]
             width = self.width(node.parts[1], node.parts[2])
-            return _piece(value, last, width)
+            return bit_slice(value, last, width)
         high, low = self.constant_index(first), self.constant_index(last)
         if high < low:  # [0 : 31]: reversed
             return Value("call", value.type, (value,), "reverse")
-        return _piece(value, last, high - low + 1)
+        return bit_slice(value, last, high - low + 1)
 
     def index(self, node: Node) -> Value:
         return self.value(node)
@@ -318,7 +200,7 @@ class _OperationScope:
     def binary(self, sign: str, left: Value, right: Value, node: Node | None = None) -> Value:
         if sign in ("&&", "||"):
             left, right = truth(left), truth(right)
-            return _fold(Value(sign, BOOL, (left, right)))
+            return fold_constants(Value(sign, BOOL, (left, right)))
         if sign == "**":
             if right.type.kind in "ui":
                 one = Value("const", left.type, (), 1.0)
@@ -329,18 +211,18 @@ class _OperationScope:
         if sign in ("<<", ">>"):
             if left.type.weak:
                 left = convert(left, I32)
-            return _fold(Value(sign, left.type, (left, convert(right, U32))))
-        type = _common(left, right)
+            return fold_constants(Value(sign, left.type, (left, convert(right, U32))))
+        type = common_type(left, right)
         left, right = convert(left, type), convert(right, type)
         if sign == "<>" and type.kind in "fg":  # less or greater: false where one is a NaN
             less, greater = (Value(each, BOOL, (left, right)) for each in "<>")
             return Value("||", BOOL, (less, greater))
-        if sign in _COMPARISONS:
-            return _fold(Value({"<>": "!="}.get(sign, sign), BOOL, (left, right)))
+        if sign in COMPARISONS:
+            return fold_constants(Value({"<>": "!="}.get(sign, sign), BOOL, (left, right)))
         if sign in ("+", "-", "*") and type == BOOL:
             type = U32
             left, right = convert(left, type), convert(right, type)
-        return _fold(Value(sign, type, (left, right)))
+        return fold_constants(Value(sign, type, (left, right)))
 
     def join(self, parts: list[Value]) -> Value:
         raw = [bits_of(part) for part in parts]
@@ -365,19 +247,19 @@ class _OperationScope:
             return self.sign_from_bit(values[0], values[1])
         if name == "pow" and values[0].op == "const" and values[0].data == 2.0:
             return Value("call", values[1].type, (values[1],), "exp2")
-        match = _CONVERSION.match(name)
+        match = CONVERSION.match(name)
         if match and match[1] not in ("snorm", "unorm"):
             return convert(values[0], view_type(match[3] + match[4]))
         three = re.match(r"v_(max|min)3(?:_num)?_(\w+)$", name)
         if three:
             inner, _ = _known_function(f"v_{three[1]}_{three[2]}", values)
-            type = _strong(values[0].type)
+            type = strong_type(values[0].type)
             return Value("call", type, (Value("call", type, (values[0], values[1]), inner), values[2]), inner)
         name, arguments = _known_function(name, values)
         if name not in BUILTINS:
             raise PseudocodeError(f"the function {name} is not known")
         rule = BUILTINS[name]
-        type = Type(*rule) if rule else _strong(arguments[0].type)
+        type = Type(*rule) if rule else strong_type(arguments[0].type)
         return Value("call", type, tuple(arguments), name)
 
     def sign_from_bit(self, value: Value, width: Value) -> Value:
@@ -405,7 +287,7 @@ class _OperationScope:
             return self.value(first.parts[0])
         if first.kind == "if" and len(statements) == 1:
             yes, no = self.return_value(list(first.parts[1].parts)), self.return_value(list(first.parts[2].parts))
-            type = _common(yes, no)
+            type = common_type(yes, no)
             return Value("choose", type, (truth(self.value(first.parts[0])), convert(yes, type), convert(no, type)))
         raise PseudocodeError(f"a lambda with a {first.kind} is not known")
 
@@ -493,27 +375,27 @@ class _OperationScope:
         if target.kind == "view":
             type, base = view_type(target.text), target.parts[0]
         if base.kind == "name":
-            return self.whole(_NAMES.get(base.text, base.text), type, value)
+            return self.whole(SPELLINGS.get(base.text, base.text), type, value)
         root = base.parts[0]
         if root.kind == "view":
             root = root.parts[0]
         if root.kind != "name":
             raise PseudocodeError("a part of a part cannot be set")
         first = self.index(base.parts[1])
-        if base.kind == "element" and first.op == "read" and first.data == "LANE" and root.text in _LANES:
-            name = _LANES[root.text]
+        if base.kind == "element" and first.op == "read" and first.data == "LANE" and root.text in LANE_BITS:
+            name = LANE_BITS[root.text]
             self.writes.add(name)
             return [Assignment(name, truth(value))]
         if base.kind == "element" and root.text in self.arrays:
             name = f"{root.text}_{self.constant_index(first)}"
-            return [Assignment(name, _store(value, type or self.variables[name], self.variables[name]))]
+            return [Assignment(name, stored_value(value, type or self.variables[name], self.variables[name]))]
         low = first if base.kind == "element" else self.index(base.parts[2])
         width = 1 if base.kind == "element" else self.constant_index(first) - self.constant_index(low) + 1
         if width <= 0:
             if root.text != "D0":
                 raise PseudocodeError("a reversed slice is set")
             return self.whole("D0", Type("u", 1 - width), value)
-        return self.insert(_NAMES.get(root.text, root.text), self.constant_index(low), width, type, value)
+        return self.insert(SPELLINGS.get(root.text, root.text), self.constant_index(low), width, type, value)
 
     def scatter(self, target: Node, value: Value) -> Sequence[SemanticStatement]:
         """`{ D1.u1, D0.u64 } = value`: a carry into VCC and the rest."""
@@ -524,7 +406,7 @@ class _OperationScope:
         self.variables["wide"] = value.type
         whole = Value("read", value.type, (), "wide")
         self.writes.add("VCCL")
-        carry = _piece(bits_of(whole), constant(bits, U32), 1)
+        carry = bit_slice(bits_of(whole), constant(bits, U32), 1)
         return [
             Assignment("wide", value),
             Assignment("VCCL", carry),
@@ -540,17 +422,17 @@ class _OperationScope:
                 self.writes.add("VCCL")
                 return [Assignment("VCCL", truth(value))]
             if name == "D0":
-                self.result = type or _strong(value.type)
-                return [Assignment("D0", bits_of(_store(value, self.result, self.result)))]
+                self.result = type or strong_type(value.type)
+                return [Assignment("D0", bits_of(stored_value(value, self.result, self.result)))]
             return [
                 Assignment(
-                    name, convert(bits_of(_store(value, type or value.type, type or value.type)), REGISTERS[name])
+                    name, convert(bits_of(stored_value(value, type or value.type, type or value.type)), REGISTERS[name])
                 )
             ]
         if name not in self.variables:
-            self.variables[name] = _strong(type or value.type)
+            self.variables[name] = strong_type(type or value.type)
         have = self.variables[name]
-        return [Assignment(name, _store(value, type or have, have))]
+        return [Assignment(name, stored_value(value, type or have, have))]
 
     def insert(self, name: str, low: int, width: int, type: Type | None, value: Value) -> Sequence[SemanticStatement]:
         """Sets bits of a variable or register."""
@@ -568,66 +450,10 @@ class _OperationScope:
                 self.variables[name] = Type("u", max(self.source_bits[3], 32))
             whole = Value("read", self.variables[name], (), name)
         have = Type("u", whole.type.bits)
-        part = bits_of(_store(value, type or Type("u", width), Type(type.kind if type else "u", width)))
-        moved = _fold(Value("<<", have, (convert(convert(part, Type("u", width)), have), constant(low, U32))))
+        part = bits_of(stored_value(value, type or Type("u", width), Type(type.kind if type else "u", width)))
+        moved = fold_constants(Value("<<", have, (convert(convert(part, Type("u", width)), have), constant(low, U32))))
         rest = Value("&", have, (bits_of(whole), constant(~((1 << width) - 1 << low), have)))
         return [Assignment(name, convert(Value("|", have, (rest, moved)), whole.type))]
-
-
-def _strong(type: Type) -> Type:
-    return Type(type.kind, type.bits)
-
-
-def _store(value: Value, type: Type, have: Type) -> Value:
-    """A value as it is kept in a variable of type `have` when it is set through a view of `type`."""
-    if value.type.kind in "fg" and type.kind in "ui":
-        value = view(value, type)
-    elif type.kind in "fg" and value.type.kind in "ui":
-        value = convert(value, type) if value.op == "const" and value.type.weak else view(value, type)
-    else:
-        value = convert(value, type)
-    return value if (type.kind, type.bits) == (have.kind, have.bits) else view(value, have)
-
-
-def truth(value: Value) -> Value:
-    """A value as a condition."""
-    if value.type == BOOL:
-        return value
-    if value.op == "const":
-        return constant(int(bool(value.data)), BOOL)
-    return Value("!=", BOOL, (value, convert(constant(0, I32), value.type)))
-
-
-def _piece(value: Value, low: Value, width: int) -> Value:
-    """`width` bits from bit `low`."""
-    type = Type("u", width)
-    if low.op == "const":
-        start = int(low.data)
-        if value.op == "const":
-            return constant(int(value.data) >> start, type)
-        if value.type.bits < start + width:
-            value = convert(value, Type("u", start + width))
-        return convert(value, type) if start == 0 else Value("slice", type, (value,), start)
-    moved = Value(">>", value.type, (value, convert(low, U32)))
-    return convert(moved, type)
-
-
-def _common(left: Value, right: Value) -> Type:
-    """The type in which two values meet."""
-    a, b = left.type, right.type
-    if a.weak != b.weak:
-        strong, weak = (b, a) if a.weak else (a, b)
-        if weak.kind == "f" and strong.kind != "f":
-            return Type("f", 64)
-        return strong if strong.bits > 1 or weak.kind == "f" else Type("u", 32)
-    if "f" in (a.kind, b.kind) or "g" in (a.kind, b.kind):
-        wide = max((t for t in (a, b) if t.kind in "fg"), key=lambda t: t.bits)
-        return Type("f", wide.bits, a.weak and b.weak)
-    if a.kind == b.kind:
-        return Type(a.kind, max(a.bits, b.bits), a.weak and b.weak)
-    if a.bits == b.bits:
-        return Type("u", a.bits)
-    return a if a.bits > b.bits else b
 
 
 def _known_function(name: str, arguments: list[Value]) -> tuple[str, list[Value]]:
@@ -638,47 +464,6 @@ def _known_function(name: str, arguments: list[Value]) -> tuple[str, list[Value]
     if name in ("s_ff1_i32_b32", "s_ff1_i32_b64"):
         return "ctz", arguments
     return name, arguments
-
-
-def _number(text: str) -> Value:
-    if "'" in text:
-        bits, _, rest = text.partition("'")
-        kind = {"U": "u", "I": "i", "F": "f", "B": "u"}.get(rest[-1], "") if not rest.startswith("0x") else ""
-        digits = rest[:-1] if kind else rest
-        if "." in digits:
-            return Value("const", Type("f", int(bits)), (), float(digits))
-        type = Type(kind or "u", int(bits))
-        if type.kind == "f":
-            return Value("const", type, (), float(digits))
-        return constant(int(digits, 0), type)
-    if "." in text:
-        if text.endswith("F"):
-            return Value("const", F32, (), float(text[:-1]))
-        return Value("const", Type("f", 64, weak=True), (), float(text))
-    for suffix, type in (("ULL", Type("u", 64)), ("LL", I64), ("U", U32), ("L", I64)):
-        if text.endswith(suffix):
-            return constant(int(text.removesuffix(suffix), 0), type)
-    if text.endswith("F") and not text.startswith("0x"):
-        return Value("const", F32, (), float(text[:-1]))
-    number = int(text, 0)
-    return constant(number, Type("i", 32 if number < 1 << 31 else 64, weak=True))
-
-
-_FOLDS: dict[str, Callable[[int, int], int]] = {
-    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "&": lambda a, b: a & b,
-    "|": lambda a, b: a | b, "^": lambda a, b: a ^ b, "<<": lambda a, b: a << b, ">>": lambda a, b: a >> b,
-    "==": lambda a, b: int(a == b), "!=": lambda a, b: int(a != b), "<": lambda a, b: int(a < b), ">": lambda a, b: int(a > b),
-    "<=": lambda a, b: int(a <= b), ">=": lambda a, b: int(a >= b), "&&": lambda a, b: int(a and b), "||": lambda a, b: int(a or b),
-    "/": lambda a, b: a // b, "%": lambda a, b: a % b,
-}  # fmt: skip
-
-
-def _fold(value: Value) -> Value:
-    """A number where both sides are integers that are known."""
-    if all(part.op == "const" and isinstance(part.data, int) for part in value.parts) and value.op in _FOLDS:
-        a, b = (int(part.data) for part in value.parts)
-        return constant(_FOLDS[value.op](a, b), value.type)
-    return value
 
 
 def _has_break(node: Node) -> bool:

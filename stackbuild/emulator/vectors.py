@@ -25,7 +25,8 @@ from stackbuild.emulator.operands import (
     vector_sources,
 )
 from stackbuild.emulator.pseudocode import PseudocodeError
-from stackbuild.emulator.semantics import Semantics, semantics
+from stackbuild.emulator.semantics import semantics
+from stackbuild.emulator.typed_values import Semantics
 
 SUPPORTED = ("VOP1", "VOP2", "VOP3", "VOP3SD", "VOP3P", "VOPC", "VOP3_SDST", "VOP1_SDST", "VOPD", "VOP3P_MFMA")
 _ADD = ("D0 = S0 + S1 < S0 ? 0xffffffffu : S0 + S1;", lambda a, b: min(a + b, 0xFFFFFFFF))

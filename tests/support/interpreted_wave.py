@@ -12,7 +12,7 @@ from stackbuild.emulator.control_flow import BRANCHES, NOTHING
 from stackbuild.emulator.decoder import Instruction
 from stackbuild.emulator.operands import SourceOperand, UnknownInstruction, source
 from stackbuild.emulator.scalars import FORMATS, scalar_meaning, scalar_sources, target_bits
-from stackbuild.emulator.semantics import Type
+from stackbuild.emulator.typed_values import Type
 from stackbuild.emulator.vectors import SATURATING, VectorCall, VectorForm, vector_calls
 from support.python_semantics import bits_float, float_bits, round_to, run_semantics
 

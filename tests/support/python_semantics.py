@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from stackbuild.emulator.semantics import Assignment, Condition, Semantics, SemanticStatement, Type, Value
+from stackbuild.emulator.typed_values import Assignment, Condition, Semantics, SemanticStatement, Type, Value
 
 _FORMS = {16: "<e", 32: "<f", 64: "<d"}
 _QUIET = {16: 0x7E00, 32: 0x7FC00000, 64: 0x7FF8000000000000}
