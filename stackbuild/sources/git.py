@@ -1,7 +1,6 @@
-"""Git sources: the one user of GitPython.
+"""Git sources.
 
-What a recipe names is hostile until it is checked. git speaks only https and ssh, or reads a mirror's own folder. It
-reads no configuration of the machine or the user, runs no hook and asks no question. A submodule's name and URL are
+What a recipe names is hostile until it is checked, and git is run as `git_command` says. A submodule's name and URL are
 checked before git sees them. What is checked out is the locked commit or nothing.
 """
 
@@ -10,49 +9,19 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
 from urllib.parse import urlsplit
 
-from stackbuild.core.cancel import collect_output
 from stackbuild.core.errors import LockError, MachineLacks, StepFailed
+from stackbuild.sources.git_command import run_git
 from stackbuild.sources.mirror import Mirror
 from stackbuild.store import atomic
 
-SETTINGS = (
-    *("core.hooksPath=/dev/null", "core.fsmonitor=false", "core.symlinks=true", "credential.helper="),
-    *("protocol.allow=never", "protocol.https.allow=always", "protocol.ssh.allow=always"),
-    *("fetch.fsckObjects=true", "transfer.fsckObjects=true", "fetch.fsck.zeroPaddedFilemode=ignore"),
-    *("http.lowSpeedLimit=1000", "http.lowSpeedTime=30"),
-    *("advice.detachedHead=false", "init.defaultBranch=main", "submodule.recurse=false", "gc.auto=0"),
-)
-ENVIRONMENT = {
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_CONFIG_GLOBAL": "/dev/null",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_ASKPASS": "/bin/false",
-    "SSH_ASKPASS": "/bin/false",
-    "GIT_SSH_COMMAND": "ssh -oBatchMode=yes -oConnectTimeout=30 -oServerAliveInterval=15 -oServerAliveCountMax=4",
-    "GIT_LFS_SKIP_SMUDGE": "1",
-    "LC_ALL": "C",
-}
-GIT_VARIABLES = ("PATH", "HOME", "SSH_AUTH_SOCK", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE")
-"""All that git sees of the caller's environment: none of the caller's GIT_* can lead it elsewhere."""
-
-OF_A_MIRROR = Path(__file__).with_name("mirror.gitconfig")
-SECONDS = 3600.0
-"""A whole call of git. A server that sends less than http.lowSpeedLimit bytes a second is given up long before."""
 MOST_MODULES, DEEPEST_MODULE = 1000, 16
 """Submodules of a source, all together, and how deep they lie in each other."""
-MOST_SAID = 64 << 20
-"""Bytes that git may say: names of refs, or one file."""
-_OFFLINE = re.compile(
-    r"Could not resolve host|Failed to connect|Connection refused|Network is unreachable|timed out|Operation too slow"
-)
 _URL = re.compile(
     r"(https://|ssh://([A-Za-z0-9][A-Za-z0-9._-]*@)?)[A-Za-z0-9][A-Za-z0-9._-]*(:[0-9]{1,5})?/[A-Za-z0-9._~/+-]+"
 )
@@ -118,7 +87,7 @@ def ask(url: str, ref: str, mirror: Mirror | None = None) -> str:
     if _SHORT.fullmatch(ref):
         with _repository(url, mirror) as tree:
             _fetch(tree, Revision(url, ref, ref, mirror))
-            return _git(tree, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
+            return run_git(tree, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
     if revision := _resolve_name(url, ref, mirror):
         return revision[1]
     raise StepFailed(f"{url} has no tag or branch {ref!r}", next="check the name; a deleted one must be replaced")
@@ -127,14 +96,14 @@ def ask(url: str, ref: str, mirror: Mirror | None = None) -> str:
 def _resolve_name(url: str, ref: str, mirror: Mirror | None) -> tuple[str, str] | None:
     """What a name is, "tag" or "branch", and the commit it means now; None where there is none of that name."""
     names = {f"refs/tags/{ref}^{{}}": "tag", f"refs/tags/{ref}": "tag", f"refs/heads/{ref}": "branch"}
-    listing = _git(Path("/"), "ls-remote", "--", _origin(url, mirror), *names, mirror=mirror)
+    listing = run_git(Path("/"), "ls-remote", "--", _origin(url, mirror), *names, mirror=mirror)
     commits = {name: commit for commit, _, name in (line.partition("\t") for line in listing.splitlines())}
     return next(((kind, commits[name]) for name, kind in names.items() if name in commits), None)
 
 
 def tags(url: str, mirror: Mirror | None = None) -> tuple[str, ...]:
     """The names of a server's tags, in no order. Raises StepFailed, MachineLacks."""
-    listing = _git(Path("/"), "ls-remote", "--tags", "--refs", "--", _origin(url, mirror), mirror=mirror)
+    listing = run_git(Path("/"), "ls-remote", "--tags", "--refs", "--", _origin(url, mirror), mirror=mirror)
     return tuple(line.partition("\trefs/tags/")[2] for line in listing.splitlines())
 
 
@@ -186,7 +155,7 @@ def _checked_out(revision: Revision, target: Path, submodules: bool) -> tuple[st
     # All files are wanted, but not of all history.
     _begin(target, url, revision.mirror, partial=bool(_SHORT.fullmatch(ref) or revision.exclude))
     _fetch(target, revision)
-    head = _git(target, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
+    head = run_git(target, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
     if not head.startswith(commit):
         raise LockError(
             f"{url}: {ref} is commit {head} now, the lock has {commit}",
@@ -194,10 +163,10 @@ def _checked_out(revision: Revision, target: Path, submodules: bool) -> tuple[st
             next="someone moved the tag: look at what changed, then run `stackbuild lock`",
         )
     if revision.exclude:
-        _git(target, "config", "core.sparseCheckout", "true")
+        run_git(target, "config", "core.sparseCheckout", "true")
         rows = ("/*", *(f"!/{pattern.lstrip('/')}" for pattern in revision.exclude))
         (target / ".git" / "info" / "sparse-checkout").write_text("\n".join(rows) + "\n")
-    _git(
+    run_git(
         target,
         "-c",
         "core.protectNTFS=true",
@@ -217,11 +186,11 @@ def _begin(target: Path, url: str, mirror: Mirror | None, *, partial: bool = Tru
     """An empty repository whose `origin` is the server, which may leave out file contents until they are asked for, or
     the mirror's repository."""
     origin = _origin(url, mirror)
-    _git(target, "init", "--quiet", ".")
-    _git(target, "remote", "add", "origin", origin)
+    run_git(target, "init", "--quiet", ".")
+    run_git(target, "remote", "add", "origin", origin)
     if partial:
-        _git(target, "config", "remote.origin.promisor", "true")
-        _git(target, "config", "remote.origin.partialclonefilter", "blob:none")
+        run_git(target, "config", "remote.origin.promisor", "true")
+        run_git(target, "config", "remote.origin.partialclonefilter", "blob:none")
 
 
 @contextlib.contextmanager
@@ -247,7 +216,7 @@ def _fetch(target: Path, revision: Revision) -> None:
     for name in refs:
         spec = name if _FULL.fullmatch(name) else _spec(target, url, name, mirror)
         try:
-            _git(target, "fetch", "--quiet", "--depth=1", "--no-tags", "origin", spec, mirror=mirror)
+            run_git(target, "fetch", "--quiet", "--depth=1", "--no-tags", "origin", spec, mirror=mirror)
         except StepFailed as failure:
             problem = failure.what
             if mirror is not None and (lacking := _absent(target, revision)):
@@ -273,8 +242,8 @@ def _absent(target: Path, revision: Revision) -> list[str]:
     borrowed = target / ".git" / "objects" / "info" / "alternates"
     borrowed.write_text(f"{_objects(place)}\n")
     try:
-        listed = _git(target, "ls-tree", "-r", "-z", "--format=%(objecttype) %(objectname) %(path)", revision.commit)
-        listing = _git(target, "rev-list", "--objects", "--missing=print", "--no-walk", revision.commit)
+        listed = run_git(target, "ls-tree", "-r", "-z", "--format=%(objecttype) %(objectname) %(path)", revision.commit)
+        listing = run_git(target, "rev-list", "--objects", "--missing=print", "--no-walk", revision.commit)
     except StepFailed:
         return []
     finally:
@@ -291,13 +260,13 @@ def _few(names: list[str]) -> str:
 
 def _fetch_short(target: Path, url: str, short: str) -> None:
     heads = ("+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")
-    _git(target, "fetch", "--quiet", "--no-tags", "origin", *heads)
+    run_git(target, "fetch", "--quiet", "--no-tags", "origin", *heads)
     (target / ".git" / "FETCH_HEAD").write_text(f"{_resolve_commit(target, url, short)}\t\t{short}\n")
 
 
 def _resolve_commit(target: Path, url: str, short: str) -> str:
     try:
-        return _git(target, "rev-parse", "--verify", f"{short}^{{commit}}")
+        return run_git(target, "rev-parse", "--verify", f"{short}^{{commit}}")
     except StepFailed:
         raise LockError(
             f"{url} has no commit {short}, or several", next="it was deleted upstream: lock another one"
@@ -330,7 +299,7 @@ def _objects(place: Path) -> Path:
 
 
 def _spec(target: Path, url: str, ref: str, mirror: Mirror | None) -> str:
-    listing = _git(target, "ls-remote", "origin", f"refs/tags/{ref}", f"refs/heads/{ref}", mirror=mirror)
+    listing = run_git(target, "ls-remote", "origin", f"refs/tags/{ref}", f"refs/heads/{ref}", mirror=mirror)
     names = [line.partition("\t")[2] for line in listing.splitlines()]
     return names[0] if names else ref
 
@@ -339,7 +308,7 @@ def read(revision: Revision, path: str) -> str:
     """One text file of a commit, with as little of the rest as the server lets be left out. Raises as `checkout`."""
     with _repository(revision.url, revision.mirror) as tree:
         _fetch(tree, revision)
-        return _git(tree, "cat-file", "blob", f"FETCH_HEAD:{path}", mirror=revision.mirror)
+        return run_git(tree, "cat-file", "blob", f"FETCH_HEAD:{path}", mirror=revision.mirror)
 
 
 def copy(revision: Revision, folder: Path, *, submodules: bool) -> None:
@@ -360,19 +329,19 @@ def _copy_repository(revision: Revision, folder: Path, submodules: bool) -> tupl
         tree = Path(scratch)
         _begin(tree, url, mirror, partial=False)
         _fetch(tree, revision)
-        head = _git(tree, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
+        head = run_git(tree, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
         name = (
             f"refs/heads/stackbuild-{head[:12]}"
             if _FULL.fullmatch(ref) or _SHORT.fullmatch(ref)
             else f"refs/tags/{ref}"
         )
-        _git(tree, "update-ref", name, head)
-        _git(tree, "checkout", "--quiet", "--force", "--detach", head)
+        run_git(tree, "update-ref", name, head)
+        run_git(tree, "checkout", "--quiet", "--force", "--detach", head)
         below = modules(tree, url) if submodules else ()
         bare.mkdir(parents=True, exist_ok=True)
-        _git(bare, "init", "--quiet", "--bare", ".")
-        _git(bare, "config", "uploadpack.allowAnySHA1InWant", "true")
-        _git(bare, "fetch", "--quiet", "--depth=1", "--no-tags", str(tree), f"{name}:{name}", mirror=Mirror(folder))
+        run_git(bare, "init", "--quiet", "--bare", ".")
+        run_git(bare, "config", "uploadpack.allowAnySHA1InWant", "true")
+        run_git(bare, "fetch", "--quiet", "--depth=1", "--no-tags", str(tree), f"{name}:{name}", mirror=Mirror(folder))
     return tuple(Revision(at, commit, commit, mirror) for _, at, commit in below)
 
 
@@ -401,7 +370,7 @@ def modules(tree: Path, url: str) -> tuple[tuple[str, str, str], ...]:
         if ".." in name or ".git" in PurePosixPath(path).parts:
             raise StepFailed(f"submodule {name}: its name or path is refused")
         origin = require_safe_url(_beside(sub, url))
-        there = _git(tree, "ls-tree", "HEAD", "--", path).split()
+        there = run_git(tree, "ls-tree", "HEAD", "--", path).split()
         if len(there) < 3 or there[1] != "commit":
             raise StepFailed(f"submodule {name}: {path} is not a submodule in the commit")
         submodules.append((path, origin, there[2]))
@@ -417,7 +386,7 @@ def _listed_submodules(tree: Path) -> dict[str, dict[str, str]]:
     if listing.is_symlink() or not listing.is_file() or b"\0" in listing.read_bytes():
         raise StepFailed("its .gitmodules is refused: no file, or no text")
     try:
-        entries = _git(tree, "config", "--no-includes", "--null", "--file", ".gitmodules", "--list")
+        entries = run_git(tree, "config", "--no-includes", "--null", "--file", ".gitmodules", "--list")
     except StepFailed as failure:
         raise StepFailed(f"its .gitmodules cannot be read: {failure.what}") from None
     sections: dict[str, dict[str, str]] = {}
@@ -429,39 +398,3 @@ def _listed_submodules(tree: Path) -> dict[str, dict[str, str]]:
             if values.setdefault(last, value) != value:  # git takes the first in one place and the last in another
                 raise StepFailed(f"submodule {section.removeprefix('submodule.')}: {last} is said twice; it is refused")
     return sections
-
-
-def _git(folder: Path, *words: str, mirror: Mirror | None = None) -> str:
-    """One git call in `folder`, hardened; its output. A call that reads from a mirror may read from this machine, and
-    from nowhere else."""
-    import git
-
-    settings = (*SETTINGS, *(("protocol.file.allow=always",) if mirror else ()))
-    schemes = "file" if mirror else "https:ssh"
-    runner: Any = git.Git(str(folder))
-    if not shutil.which("git"):
-        raise MachineLacks("`git` is not installed", next="apt-get install git")
-    inherited = {name: os.environ[name] for name in GIT_VARIABLES if name in os.environ}
-    environment = {**inherited, **ENVIRONMENT, "GIT_ALLOW_PROTOCOL": schemes}
-    if mirror:
-        environment["GIT_CONFIG_GLOBAL"] = str(OF_A_MIRROR)
-    alone = ("env", "-i", *(f"{name}={value}" for name, value in sorted(environment.items())))
-    command = [*alone, "git", *(w for s in settings for w in ("-c", s)), *words]
-    try:
-        running = runner.execute(command, as_process=True, start_new_session=True)  # it ends the process when forgotten
-        process = running.proc
-        out, err = collect_output(process, SECONDS, MOST_SAID)
-    except (TimeoutError, OverflowError) as error:
-        raise StepFailed(
-            f"git {words[0]}: {error}", next="look at the server, or give a mirror: --mirror DIR"
-        ) from None
-    if process.returncode != 0:
-        text = err.decode("utf-8", "replace").strip()
-        if _OFFLINE.search(text):
-            raise MachineLacks(
-                f"a git server cannot be reached: {text[-200:]}",
-                next="check the network, or give a mirror: --mirror DIR",
-                topic="network",
-            ) from None
-        raise StepFailed(f"git {words[0]}: {text[-400:]}") from None
-    return out.decode("utf-8", "surrogateescape").removesuffix("\n")

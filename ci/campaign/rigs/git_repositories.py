@@ -15,7 +15,7 @@ from random import Random
 
 from campaign.frame import CampaignCase, Rig
 from stackbuild.core.errors import Stop
-from stackbuild.sources import git
+from stackbuild.sources import git, git_command
 from stackbuild.sources.local import settle
 from stackbuild.sources.mirror import Mirror
 from stackbuild.store import atomic, tree
@@ -333,13 +333,13 @@ def _attempt(make: RepositoryMaker, folder: Path) -> str:
 
 def _bomb_is_bounded(commit: str, mirror: Mirror, target: Path) -> str:
     """It takes no more than the deadline: nothing bounds what a commit holds but time and the disk."""
-    seconds, git.SECONDS = git.SECONDS, 2.0
+    seconds, git_command.SECONDS = git_command.SECONDS, 2.0
     try:
         git.checkout(git.Revision(URL, "v1", commit, mirror), target, submodules=True)
     except Stop as stop:
         return "" if "not done after" in stop.what else str(stop)
     finally:
-        git.SECONDS = seconds
+        git_command.SECONDS = seconds
         atomic.remove(target)
     return "100 million files were checked out"
 

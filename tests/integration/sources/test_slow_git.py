@@ -12,7 +12,7 @@ import pytest
 
 from stackbuild.core.cancel import Stopper, collect_output
 from stackbuild.core.errors import Interruption, MachineLacks, StepFailed
-from stackbuild.sources import git
+from stackbuild.sources import git, git_command
 
 
 def begun(script: str) -> subprocess.Popen[bytes]:
@@ -45,6 +45,6 @@ def test_a_signal_ends_git_at_once(tmp_path: Path) -> None:
 
 
 def test_a_git_server_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(git, "SECONDS", 0.5)
+    monkeypatch.setattr(git_command, "SECONDS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises((StepFailed, MachineLacks), match="not done"):
         git.ask(f"https://127.0.0.1:{silent.getsockname()[1]}/org/tool", "v1")

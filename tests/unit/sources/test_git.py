@@ -7,8 +7,9 @@ import git as library
 import pytest
 
 from stackbuild.core.errors import StepFailed
-from stackbuild.sources import git
+from stackbuild.sources import git, git_command
 from stackbuild.sources.git import in_mirror, require_safe_url
+from stackbuild.sources.git_command import run_git
 from stackbuild.sources.mirror import Mirror
 
 pytestmark = pytest.mark.usefixtures("empty_mirror")
@@ -82,16 +83,16 @@ def test_a_relative_submodule_does_not_lead_out_of_the_host(said: str) -> None:
 def test_git_may_speak_to_nothing_but_the_mirror(empty_mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[list[str]] = []
     monkeypatch.setattr(library.Git, "execute", lambda self, words, **more: said.append(words) or SimpleNamespace(proc=ENDED))
-    monkeypatch.setattr(git, "collect_output", lambda process, seconds, most: (b"", b""))
+    monkeypatch.setattr(git_command, "collect_output", lambda process, seconds, most: (b"", b""))
     (empty_mirror / "org" / "tool.git").mkdir(parents=True)
     (empty_mirror / "org" / "tool.git" / "HEAD").touch()
-    git._git(Path("/"), "ls-remote", str(empty_mirror / "org" / "tool.git"), mirror=Mirror(empty_mirror))
-    git._git(Path("/"), "ls-remote", URL)
+    run_git(Path("/"), "ls-remote", str(empty_mirror / "org" / "tool.git"), mirror=Mirror(empty_mirror))
+    run_git(Path("/"), "ls-remote", URL)
     assert "GIT_ALLOW_PROTOCOL=file" in said[0]
     assert "GIT_ALLOW_PROTOCOL=https:ssh" in said[1]
-    assert f"GIT_CONFIG_GLOBAL={git.OF_A_MIRROR}" in said[0]
+    assert f"GIT_CONFIG_GLOBAL={git_command.OF_A_MIRROR}" in said[0]
     assert "GIT_CONFIG_GLOBAL=/dev/null" in said[1]
-    assert git.OF_A_MIRROR.is_file()
+    assert git_command.OF_A_MIRROR.is_file()
 
 
 @pytest.mark.parametrize(
