@@ -6,19 +6,22 @@ environment is run, so a damaged one can be read as well.
 
 from __future__ import annotations
 
-import base64
-import csv
-import hashlib
-import os
 import re
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import PathDistribution
 from pathlib import Path
 
 from stackbuild.checks.loader_paths import LoaderPaths
+from stackbuild.checks.venv_contents import (
+    ROOT,
+    InstalledDistribution,
+    VenvContents,
+    is_as_recorded,
+    read_contents,
+    shell_quoted,
+)
 from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import (
     InvalidRequirement,
@@ -34,15 +37,8 @@ from stackbuild.inspection.facts import Library
 from stackbuild.inspection.read import inspect
 from stackbuild.model.findings import Finding, Severity
 
-ROOT = "onnxruntime"
 _PROVIDER = re.compile(r"libonnxruntime_providers_(\w+)\.so$")
 _EXTENSION = re.compile(r"onnxruntime_pybind11_state(?:\.cpython-3(\d+)|\.abi3)?[^/]*\.so$")
-_NAME = re.compile(r"[A-Z0-9]([A-Z0-9._-]*[A-Z0-9])?", re.IGNORECASE | re.ASCII)
-"""A distribution's name (packaging.python.org, Names and normalization): no option and nothing for a shell."""
-TEXT_BYTES = 64 << 20
-"""The most bytes of a METADATA or RECORD that are read: half a million rows of 128 bytes."""
-CONTENT_BYTES = 32 << 30
-"""Bytes of all files of `onnxruntime/` that are compared with RECORD."""
 _PLUGIN_SINCE = Version("1.23")
 """The first ONNX Runtime whose Python package registers plugin EPs."""
 _ROCM_EP_LAST = Version("1.22")
@@ -88,76 +84,11 @@ class VenvReport:
         return any(f.severity is Severity.ERROR for f in self.findings)
 
 
-@dataclass(frozen=True)
-class _Distribution:
-    """A distribution: its files as RECORD has them, path below site-packages to the digest, "" where none is recorded."""
-
-    name: str
-    version: str
-    files: dict[str, str]
-    requires: tuple[str, ...]
-    damaged: tuple[tuple[str, str], ...]
-    """Its own files that cannot be read, below site-packages, each with what is wrong."""
-
-    @property
-    def title(self) -> str:
-        return f"{self.name} {self.version}"
-
-
-@dataclass(frozen=True)
-class _VenvContents:
-    folder: Path
-    site: Path
-    python: str
-    installed: tuple[_Distribution, ...]
-    here: tuple[str, ...]
-    """The files below `onnxruntime/`, without byte code."""
-
-    @property
-    def pip(self) -> str:
-        """The environment's pip, as a shell takes it."""
-        return f"{_quote(self.folder / 'bin/python')} -m pip"
-
-    @property
-    def owners(self) -> dict[str, tuple[_Distribution, ...]]:
-        by_path: dict[str, list[_Distribution]] = defaultdict(list)
-        for each in self.installed:
-            for path in each.files:
-                if path.startswith(f"{ROOT}/") and "__pycache__" not in path:
-                    by_path[path].append(each)
-        return {path: tuple(owners) for path, owners in by_path.items()}
-
-    @property
-    def runtimes(self) -> tuple[_Distribution, ...]:
-        """The distributions that are an ONNX Runtime: they have its package's `__init__.py`, or recorded files of it."""
-        return tuple(e for e in self.installed if any(path.startswith(f"{ROOT}/capi/") for path in e.files))
-
-    def version_of(self, name: str) -> str:
-        return next((e.version for e in self.installed if e.name == name), "")
-
-
-def _quote(path: Path) -> str:
-    """A path in a command that people copy."""
-    return shlex.quote(str(path))
-
-
 def examine_venv(folder: Path, loader: LoaderPaths) -> VenvReport:
     """Everything there is to say of the environment in that folder. Raises UsageError where it is none."""
-    site = _site_packages(folder)
-    places = [place for place in site.iterdir() if place.suffix in (".dist-info", ".egg-info")]
-    environments = tuple(sorted(map(_read_distribution, places), key=lambda e: e.title))
-    package = site / ROOT
-    here = tuple(
-        sorted(
-            path.relative_to(site).as_posix()
-            for path in (package.rglob("*") if package.is_dir() else ())
-            if path.is_file() and "__pycache__" not in path.parts
-        )
-    )
-    version = re.search(r"python(3\.\d+)", str(site))
-    environment = _VenvContents(folder, site, version[1] if version else "", environments, here)
-    _refuse_giants(environment)
-    libraries = {path: library for path in here if ".so" in path if (library := _library(site / path))}
+    environment = read_contents(folder)
+    here = environment.here
+    libraries = {path: library for path in here if ".so" in path if (library := _library(environment.site / path))}
     providers = tuple(_providers(environment, libraries, loader))
     findings = (
         *_damage(environment),
@@ -174,106 +105,6 @@ def examine_venv(folder: Path, loader: LoaderPaths) -> VenvReport:
     )  # fmt: skip
 
 
-def _site_packages(folder: Path) -> Path:
-    candidates = [
-        *sorted(folder.glob("lib/python3*/site-packages")),
-        *sorted(folder.glob("lib64/python3*/site-packages")),
-    ]
-    if not candidates and folder.is_dir() and any(folder.glob("*.dist-info")):
-        candidates = [folder]
-    if not candidates:
-        raise UsageError(
-            "it has no lib/python3.*/site-packages",
-            where=str(folder),
-            next="give the folder of a virtual environment, or a site-packages",
-        )
-    return candidates[0]
-
-
-class _UnreadableFile(Exception):
-    """A file of metadata that is not read, and why."""
-
-
-class _Metadata(PathDistribution):
-    """A distribution whose files are regular and of a bounded size, or are not read: nothing is waited for."""
-
-    def __init__(self, place: Path) -> None:
-        super().__init__(place)
-        self.place = place
-
-    def read_text(self, filename: str | os.PathLike[str]) -> str | None:
-        """None where there is no such file. Raises UnicodeDecodeError, and _UnreadableFile where it is not a regular file or too long."""
-        path = self.place / filename
-        if not path.exists() or (path.is_dir() and path == self.place):
-            return None
-        data = read_regular(path, TEXT_BYTES + 1)
-        if data is None:
-            raise _UnreadableFile("it is not a regular file")
-        if len(data) > TEXT_BYTES:
-            raise _UnreadableFile(f"it is longer than {TEXT_BYTES >> 20} MiB")
-        return data.decode("utf-8")
-
-
-def _refuse_giants(environment: _VenvContents) -> None:
-    """Raises UsageError where the files to compare are larger than any installation: a sparse file costs nobody a disk."""
-    paths = [environment.site / path for path in {*environment.here, *environment.owners}]
-    sizes = {path: path.stat().st_size for path in paths if path.is_file()}
-    if sum(sizes.values()) > CONTENT_BYTES:
-        largest = max(sizes, key=lambda path: sizes[path])
-        raise UsageError(
-            f"the files of {ROOT}/ are {sum(sizes.values()) / 1e9:.0f} GB, which no installation of it is",
-            where=str(environment.site), next=f"look at the largest, {largest}, and remove it",
-        )  # fmt: skip
-
-
-def _read_distribution(place: Path) -> _Distribution:
-    """The distribution of that `.dist-info`. Of one whose METADATA cannot be read, the folder's name says which it is."""
-    distribution = _Metadata(place)
-    damaged: list[tuple[str, str]] = []
-    name, _, version = place.stem.partition("-")
-    requires: tuple[str, ...] = ()
-    try:
-        if not place.is_dir() or distribution.read_text("METADATA") or distribution.read_text("PKG-INFO"):
-            text = distribution.metadata
-            title, version = str(text["Name"] or "unnamed"), str(text["Version"] or "0")
-            requires = tuple(distribution.requires or ())
-            if _NAME.fullmatch(title):
-                name = title
-            else:
-                damaged.append((f"{place.name}/METADATA", f"its name is not that of a distribution: {title[:100]}"))
-        else:
-            damaged.append((f"{place.name}/METADATA", "it is missing or empty"))
-    except UnicodeDecodeError as error:
-        damaged.append((f"{place.name}/METADATA", f"it is not UTF-8: byte {error.start}"))
-    except _UnreadableFile as error:
-        damaged.append((f"{place.name}/METADATA", str(error)))
-    files: dict[str, str] = {}
-    try:
-        files = _record_hashes(distribution)
-    except UnicodeDecodeError as error:
-        damaged.append((f"{place.name}/RECORD", f"it is not UTF-8: byte {error.start}"))
-    except _UnreadableFile as error:
-        damaged.append((f"{place.name}/RECORD", str(error)))
-    except (csv.Error, ValueError, TypeError):
-        damaged.append((f"{place.name}/RECORD", "it has a row that is not path, hash and size"))
-    name = name if _NAME.fullmatch(name) else "unnamed"  # it stands in commands
-    return _Distribution(str(canonicalize_name(name)), version or "0", files, requires, tuple(damaged))
-
-
-def _record_hashes(distribution: PathDistribution) -> dict[str, str]:
-    """Path to sha256 (URL-safe base64, no padding; "" without one) by RECORD: `distribution.files` of Python 3.12 leaves out
-    what is not there. Raises UnicodeDecodeError, csv.Error, ValueError."""
-    record = distribution.read_text("RECORD")
-    if record is None:  # an egg's, or a Linux distribution's
-        return {str(path): "" for path in distribution.files or ()}
-    files = {}
-    for path, value, size in filter(None, csv.reader(record.splitlines())):
-        int(size or 0)
-        mode, _, sha256 = value.partition("=")
-        files[path] = sha256 if mode == "sha256" else ""
-    return files
-
-
 def _library(path: Path) -> Library | None:
     """The library as the loader reads it; None for what is none, such as a linker script."""
     try:
@@ -283,21 +114,12 @@ def _library(path: Path) -> Library | None:
     return libraries[0] if libraries else None
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return base64.urlsafe_b64encode(hashlib.file_digest(file, "sha256").digest()).decode().rstrip("=")
-
-
-def _is_as_recorded(environment: _VenvContents, path: str, owner: _Distribution) -> bool:
-    return not owner.files[path] or _digest(environment.site / path) == owner.files[path]
-
-
-def _owner_rows(environment: _VenvContents) -> Iterator[OwnerRow]:
+def _owner_rows(environment: VenvContents) -> Iterator[OwnerRow]:
     for each in environment.installed:
         mine = [path for path in each.files if path.startswith(f"{ROOT}/") and "__pycache__" not in path]
         if mine:
             there = [path for path in mine if (environment.site / path).is_file()]
-            changed = sum(not _is_as_recorded(environment, path, each) for path in there)
+            changed = sum(not is_as_recorded(environment, path, each) for path in there)
             yield OwnerRow(each.name, each.version, len(mine), changed, len(mine) - len(there))
 
 
@@ -305,31 +127,31 @@ def _finding(rule: str, severity: Severity, subject: str, evidence: str, why: st
     return Finding(f"SB-VENV-{rule}", severity, subject, evidence, why, fix, link)
 
 
-def _again(environment: _VenvContents, keep: str) -> str:
+def _again(environment: VenvContents, keep: str) -> str:
     """The commands that leave one ONNX Runtime."""
     pip = environment.pip
     names = " ".join(sorted({e.name for e in environment.runtimes} | {keep}))
     return f"{pip} uninstall -y {names} && {pip} install --force-reinstall {keep}"
 
 
-def _keep(environment: _VenvContents) -> str:
+def _keep(environment: VenvContents) -> str:
     """The one to keep: that for a GPU, since who installed it wanted it."""
     names = [e.name for e in environment.runtimes]
     special = [name for name in names if name != ROOT]
     return (special or names or [ROOT])[0]
 
 
-def _damage(environment: _VenvContents) -> Iterator[Finding]:
+def _damage(environment: VenvContents) -> Iterator[Finding]:
     pip = environment.pip
     for each in environment.installed:
         for path, what in each.damaged:
             yield _finding(
                 "DAMAGED", Severity.ERROR, path, what, "nothing can be said of what this distribution installed",
-                f"rm -r {_quote(environment.site / Path(path).parent)} && {pip} install --force-reinstall {each.name}",
+                f"rm -r {shell_quoted(environment.site / Path(path).parent)} && {pip} install --force-reinstall {each.name}",
             )  # fmt: skip
 
 
-def _ownership(environment: _VenvContents) -> Iterator[Finding]:
+def _ownership(environment: VenvContents) -> Iterator[Finding]:
     claimed = environment.owners
     shared: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for path, owners in claimed.items():
@@ -337,7 +159,7 @@ def _ownership(environment: _VenvContents) -> Iterator[Finding]:
             shared[tuple(sorted({o.title for o in owners}))].append(path)
     for titles, paths in sorted(shared.items()):
         present = [path for path in paths if (environment.site / path).is_file()]
-        winners = Counter(o.title for path in present for o in claimed[path] if _is_as_recorded(environment, path, o))
+        winners = Counter(o.title for path in present for o in claimed[path] if is_as_recorded(environment, path, o))
         there = f"; the bytes are those of {winners.most_common(1)[0][0]}" if winners else ""
         yield _finding(
             "OVERWRITE", Severity.ERROR, " + ".join(titles), f"{len(paths)} files of onnxruntime/ belong to each of them{there}",
@@ -347,7 +169,7 @@ def _ownership(environment: _VenvContents) -> Iterator[Finding]:
     for each in environment.installed:
         mine = [p for p in each.files if p.startswith(f"{ROOT}/") and "__pycache__" not in p and p not in in_conflict]
         absent = [path for path in mine if not (environment.site / path).is_file()]
-        odd = [path for path in mine if path not in absent and not _is_as_recorded(environment, path, each)]
+        odd = [path for path in mine if path not in absent and not is_as_recorded(environment, path, each)]
         for rule, paths, what in (("MISSING", absent, "not there"), ("CHANGED", odd, "other bytes than it installed")):
             if paths:
                 yield _finding(
@@ -362,14 +184,14 @@ def _ownership(environment: _VenvContents) -> Iterator[Finding]:
             f"{len(nobody)} files belong to no installed distribution, first {nobody[0]}",
             "the folder without its __init__.py is an empty package: `onnxruntime` has no InferenceSession" if empty
             else "they are left of an older installation, and may be loaded",
-            f"rm -r {_quote(environment.site / ROOT)} && {_again(environment, _keep(environment))}",
+            f"rm -r {shell_quoted(environment.site / ROOT)} && {_again(environment, _keep(environment))}",
         )  # fmt: skip
     times = Counter(e.name for e in environment.installed)
     for name in (name for name, count in times.items() if count > 1 and name.startswith(ROOT)):
         versions = " and ".join(e.version for e in environment.installed if e.name == name)
         yield _finding(
             "TWICE", Severity.ERROR, name, f"it is installed twice, as {versions}",
-            "pip uninstalls one of them and leaves the other's files", f"rm -r {_quote(environment.site)}/{name.replace('-', '_')}-*.dist-info, then {_again(environment, name)}",
+            "pip uninstalls one of them and leaves the other's files", f"rm -r {shell_quoted(environment.site)}/{name.replace('-', '_')}-*.dist-info, then {_again(environment, name)}",
         )  # fmt: skip
 
 
@@ -380,7 +202,7 @@ def _number(text: str) -> Version:
         return Version("0")
 
 
-def _versions(environment: _VenvContents) -> Iterator[Finding]:
+def _versions(environment: VenvContents) -> Iterator[Finding]:
     version = _said_version(environment)
     recorded = {e.version for e in environment.runtimes}
     if (
@@ -413,7 +235,7 @@ def _versions(environment: _VenvContents) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _said_version(environment: _VenvContents) -> str:
+def _said_version(environment: VenvContents) -> str:
     """The version in the package's own `__init__.py`, "" where there is none."""
     path = environment.site / ROOT / "__init__.py"
     text = (read_regular(path, 100_000) or b"").decode("utf-8", "replace")
@@ -421,7 +243,7 @@ def _said_version(environment: _VenvContents) -> str:
     return match[1] if match else ""
 
 
-def _requirements(environment: _VenvContents) -> Iterator[Finding]:
+def _requirements(environment: VenvContents) -> Iterator[Finding]:
     numpy = environment.version_of("numpy")
     for each in environment.runtimes:
         if numpy and _number(numpy).major >= 2 and _number(each.version) < _NUMPY_2_SINCE:
@@ -453,7 +275,7 @@ def _requirements(environment: _VenvContents) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _applicable_requirements(each: _Distribution, environment: _VenvContents) -> Iterator[tuple[Requirement, str]]:
+def _applicable_requirements(each: InstalledDistribution, environment: VenvContents) -> Iterator[tuple[Requirement, str]]:
     """The requirements of a distribution that count in this environment, with the version that it has, "" for none."""
     for text in each.requires:
         try:
@@ -465,7 +287,7 @@ def _applicable_requirements(each: _Distribution, environment: _VenvContents) ->
             yield requirement, environment.version_of(str(canonicalize_name(requirement.name)))
 
 
-def _providers(environment: _VenvContents, libraries: dict[str, Library], loader: LoaderPaths) -> Iterator[ProviderRow]:
+def _providers(environment: VenvContents, libraries: dict[str, Library], loader: LoaderPaths) -> Iterator[ProviderRow]:
     for path, library in libraries.items():
         named = _PROVIDER.search(path)
         if named and named[1] != "shared":
@@ -475,7 +297,7 @@ def _providers(environment: _VenvContents, libraries: dict[str, Library], loader
 
 
 def _loading(
-    environment: _VenvContents, libraries: dict[str, Library], providers: tuple[ProviderRow, ...], loader: LoaderPaths
+    environment: VenvContents, libraries: dict[str, Library], providers: tuple[ProviderRow, ...], loader: LoaderPaths
 ) -> Iterator[Finding]:
     for row in (row for row in providers if row.missing):
         yield _finding(
@@ -526,7 +348,7 @@ def _where_from(missing: tuple[str, ...]) -> str:
     return "install the package that has them, or set LD_LIBRARY_PATH to their folder"
 
 
-def _system(environment: _VenvContents) -> Iterator[Finding]:
+def _system(environment: VenvContents) -> Iterator[Finding]:
     """Another ONNX Runtime outside of the environment that it can see."""
     config = environment.folder / "pyvenv.cfg"
     text = (read_regular(config, 100_000) or b"").decode("utf-8", "replace")
@@ -543,5 +365,5 @@ def _system(environment: _VenvContents) -> Iterator[Finding]:
         if (prefix / place / ROOT).is_dir():
             yield _finding(
                 "SYSTEM", Severity.WARNING, str(prefix / place / ROOT), "the environment sees the system's packages, and onnxruntime is among them",
-                "where the environment's own is removed, the system's is imported in silence", f"make it again without --system-site-packages: python3 -m venv --clear {_quote(environment.folder)}",
+                "where the environment's own is removed, the system's is imported in silence", f"make it again without --system-site-packages: python3 -m venv --clear {shell_quoted(environment.folder)}",
             )  # fmt: skip
