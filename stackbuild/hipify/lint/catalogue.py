@@ -366,6 +366,12 @@ WARNINGS: dict[str, LintRule] = {
         "HIP's constructor of one value is explicit: where a vector of one component is wanted, it does not compile",
         "write the type before the braces: {0}{{…}}",
     ),
+    "LINT-BUILT-IN": LintRule(
+        Severity.ERROR,
+        "{0} is declared here",
+        "HIP has it with a type of its own: a declaration with CUDA's type does not compile",
+        "leave the declaration out where __HIP_PLATFORM_AMD__ is defined",
+    ),
     "LINT-DIM3": LintRule(
         Severity.WARNING,
         "{0} is given where a uint3 may be wanted",

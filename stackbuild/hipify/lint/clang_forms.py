@@ -46,6 +46,16 @@ def dimensions(view: View) -> Iterator[LintMatch]:
             yield match.start(1), "LINT-DIM3", (match[1],)
 
 
+_POSITION = re.compile(r"extern(?<!\wextern)\s+(?:const\s+)?(?:uint3|dim3)\s+(?:const\s+)?(threadIdx|blockIdx|blockDim|gridDim)\s*;")
+
+
+def positions(view: View) -> Iterator[LintMatch]:
+    """Declarations of CUDA's built-in variables, which other headers of CUDA's repeat and HIP has with other types."""
+    if "extern" in view.words:
+        for match in _POSITION.finditer(view.code):
+            yield match.start(1), "LINT-BUILT-IN", (match[1],)
+
+
 _ONE_COMPONENT = frozenset(name for name in VECTORS if name.endswith("1"))
 _SINGLE = re.compile(r"[{(,]\s*(\{)\s*(?:[^{}(),;]|\([^{}();]*\))+\}\s*[,})]")
 

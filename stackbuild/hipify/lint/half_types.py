@@ -20,6 +20,8 @@ _FLOATS = frozenset((*_HALF, *BRAIN_FLOATS[:2]))
 _ANY_FLOAT = "|".join(sorted(_FLOATS))
 _INITIAL = re.compile(rf"\b({_ANY_FLOAT})(?:\s+\w+)?\s*(?:=|[({{])\s*([A-Za-z_]\w*)\s*[;)}},]")
 _CAST = re.compile(rf"(?:\(\s*({_ANY_FLOAT})\s*\)|static_cast<\s*({_ANY_FLOAT})\s*>\s*\()\s*([A-Za-z_]\w*)\s*[;),]")
+_CHANGES = re.compile(r"[-+*/]=|\+\+|--")
+"""The operators that HIP 5.7 lacks for pairs of halves in functions for the host alone: it has the others."""
 _ASSIGNED = re.compile(r"(?<![\w.>*&])([A-Za-z_]\w*)\s*([-+*/]?=)\s*([A-Za-z_]\w*)\s*;")
 _WIDE_DECLARED = re.compile(r"\b(?:long|size_t|u?int64_t)(?:\s+(?:int|const|long|unsigned))*\s+([A-Za-z_]\w*)\s*[=;,)]")
 _FLOAT_DECLARED = re.compile(rf"\b(?:{_ANY_FLOAT}|__half2|half2)(?:\s+const)?\s+([A-Za-z_]\w*)\s*[=;,)]")
@@ -79,12 +81,16 @@ def host_operators(view: View, major: int) -> Iterator[LintMatch]:
         return
     either = "|".join(map(re.escape, names))
     operators = re.compile(
-        rf"(?<![\w.>])(?P<first>{either})\s*(?:[-+*/]=?|[<>]=?|[=!]=|\+\+|--)(?!>)"
+        rf"(?<![\w.>])(?P<first>{either})\s*(?:\+\+|--|[-+*/]=?|[<>]=?|[=!]=)(?!>)"
         rf"|(?:\+\+|--|(?:=|return)\s*[-+])\s*(?P<last>{either})\b"
     )
     for match in operators.finditer(view.code):
         group = "first" if match["first"] else "last"
-        if type_of_value(view.code, *match.span(group)) in _HALF_VALUES and _may_be_of_host(view, match.start()):
+        kind = type_of_value(view.code, *match.span(group))
+        if kind not in _HALF_VALUES or not _may_be_of_host(view, match.start()):
+            continue
+        is_for_both = any("__device__" in head for head in _heads(view, match.start()))
+        if kind in _HALF or is_for_both or _CHANGES.search(match[0]):
             yield match.start(), "LINT-HALF-HOST", (match[group],)
 
 

@@ -47,12 +47,20 @@ def test_operators_of_halves_are_for_the_device_alone_before_rocm_6(where: str, 
         "__global__ void f(__half a, __half b) { if (a < b) g(a); }\n",
         "DEVICE_FUNC auto f(__half a, __half b) { return a + b; }\n",
         "auto f(__half* a, int b) { return a + b; }\n",
+        "auto f(__half2 a, __half2 b) { return a + b; }\n",
         "auto f(__half a) { return p->a + 1; }\n",
         "__device__ __half g(__half a);\nfloat f(float a) { return a + a; }\n",
     ],
 )
 def test_operators_of_halves_that_compile(text: str) -> None:
     assert "LINT-HALF-HOST" not in [rule for rule, _ in found(text, "5.7")]
+
+
+def test_pairs_of_halves_on_the_host_lack_what_changes_them() -> None:
+    text = "{0} void f(half2 a, half2 b) {{\n  a += b;\n  b = a * b;\n  a++;\n}}\n"
+    assert [line for rule, line in found(text.format(""), "5.7") if rule == "LINT-HALF-HOST"] == [2, 4]
+    both = found(text.format("__host__ __device__"), "5.7")
+    assert [line for rule, line in both if rule == "LINT-HALF-HOST"] == [2, 3, 4]
 
 
 def test_integers_assigned_to_a_half_for_both_sides() -> None:

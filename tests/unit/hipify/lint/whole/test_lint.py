@@ -541,6 +541,13 @@ def test_braces_of_one_value_beside_vectors_of_one_component(text: str, lines: l
     assert [line for rule, line, _ in severities(text) if rule == "LINT-ONE-VALUE"] == lines
 
 
+def test_declarations_of_built_in_variables() -> None:
+    text = "#ifndef __CUDA_ARCH__\nextern const dim3  blockDim;\nextern uint3 const threadIdx;\n#endif\nextern int n;\n"
+    built_in = [(line, severity) for rule, line, severity in severities(text) if rule == "LINT-BUILT-IN"]
+    assert built_in == [(2, "error"), (3, "error")]
+    assert severities("extern dim3 block;\nvoid f(dim3 blockDim);\n") == []
+
+
 def test_positions_that_are_handed_on_where_there_is_a_uint3() -> None:
     text = "__device__ int f(uint3 t);\n__global__ void k() {\n  f(threadIdx);\n  dim3 d(threadIdx);\n  uint3 u = dim3(1);\n  u = dim3(2);\n}\n"
     assert severities(text) == [("LINT-DIM3", line, "warning") for line in (3, 5, 6)]
