@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackbuild.core.cancel import Stopper
+from stackbuild.core.death_signal import death_signal_words
 from stackbuild.core.errors import MachineLacks, StepFailed
 from stackbuild.model.plan import Step
 from stackbuild.runners.bwrap import Bwrap
@@ -48,7 +49,7 @@ class Job:
             raise MachineLacks(f"`{argv[0]}` is not installed", next=f"apt-get install {package}")
         with self._open_log(argv) as log:
             process = subprocess.Popen(
-                [*_die_with_us(), *argv],
+                [*death_signal_words(), *argv],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -77,11 +78,3 @@ class Job:
     def _check(self, argv: list[str], code: int) -> None:
         if code != 0:
             raise StepFailed(f"`{argv[0]}` ended with exit code {code}", where=self.step.name)
-
-
-def _die_with_us() -> list[str]:
-    """What binds a tool to our life; were we dead before it was bound, it ends by itself."""
-    if not shutil.which("setpriv"):
-        return []
-    alive = '[ "$1" = "$PPID" ] || exit 1; shift; exec "$@"'
-    return ["setpriv", "--pdeathsig", "KILL", "--", "/bin/sh", "-c", alive, "sh", str(os.getpid())]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stackbuild.bench.environment import WorkerEnvironment
+from stackbuild.core.death_signal import death_signal_words
 from stackbuild.core.digest import Json
 from stackbuild.core.errors import MachineLacks
 
@@ -53,17 +55,21 @@ class WorkerAnswer:
 
 
 def run_job(environment: WorkerEnvironment, job: dict[str, Json], timeout: float = 600.0) -> WorkerAnswer:
-    """Run one job. A worker that dies answers with a problem; one that cannot start raises MachineLacks."""
+    """Run one job. A worker that dies answers with a problem; one that cannot start raises MachineLacks.
+
+    A worker is killed when this process is.
+    """
+    if not shutil.which(environment.python):
+        raise MachineLacks(f"there is no interpreter {environment.python}", next="give another --python")
     with tempfile.TemporaryDirectory(prefix="stackbuild-bench-") as folder:
         file, answer = Path(folder) / "job.json", Path(folder) / "answer.json"
         file.write_text(json.dumps(job | {"answer": str(answer)}))
         try:
             ran = subprocess.run(
-                [*environment.launcher, environment.python, "-s", WORKER, file], env=environment.variables(), cwd=folder, timeout=timeout,
-                stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False,
+                [*death_signal_words(), *environment.launcher, environment.python, "-s", WORKER, file],
+                env=environment.variables(), cwd=folder, timeout=timeout, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                errors="replace", check=False,
             )  # fmt: skip
-        except FileNotFoundError as error:
-            raise MachineLacks(f"there is no interpreter {environment.python}", next="give another --python") from error
         except subprocess.TimeoutExpired:
             return WorkerAnswer({}, problem=f"took longer than {timeout:g} s and was stopped")
         if ran.returncode or not answer.exists():

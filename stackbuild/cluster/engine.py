@@ -12,6 +12,7 @@ import logging
 import signal
 import ssl
 import threading
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ from distributed import Client, Future, KilledWorker, Scheduler, Worker, get_wor
 from distributed.comm.core import CommClosedError
 from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.security import Security
+from distributed.versions import VersionMismatchWarning
 
 from stackbuild.cluster.address import ClusterAddress
 from stackbuild.cluster.client import MessageReader, SchedulerLost, WorkersDied
@@ -62,7 +64,9 @@ LOGGERS = ("distributed", "distributed.client", "distributed.gc", "tornado.appli
 
 
 def _configure() -> None:
+    """Set Dask up. Of versions only that of stackbuild matters, which is an offer of its own."""
     dask.config.set(SETTINGS)
+    warnings.filterwarnings("ignore", category=VersionMismatchWarning)
     level = logging.WARNING if MANNER.verbosity > 0 else logging.CRITICAL
     for name in LOGGERS:
         logging.getLogger(name).setLevel(level)

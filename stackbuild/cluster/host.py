@@ -25,7 +25,7 @@ from stackbuild.cluster.tasks import Failure, StepInput, StepOutcome, StepTask
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import Interruption, MachineLacks, Stop
 from stackbuild.model.events import Compiles, Event, Note, StepFinished, StepStarted, document
-from stackbuild.pipeline import gpu_verification
+from stackbuild.pipeline import gpu_benchmarks, gpu_verification
 from stackbuild.remote.settings import Settings
 from stackbuild.runners import choose, usable_runners
 from stackbuild.runners.protocol import Runner
@@ -36,7 +36,7 @@ FOLLOW_SECONDS = 0.5
 """How often a running step's log is looked at."""
 WAIT_SECONDS = 0.2
 """How often a step that waits for a quiet machine looks whether it is to stop."""
-ALONE = ("verify",)
+ALONE = ("verify", "bench")
 """Actions that nothing else runs beside on their machine."""
 PIECE = 64 << 10
 """Bytes of a log in one message: the scheduler keeps the last thousand messages in memory."""
@@ -45,7 +45,7 @@ Message = dict[str, Any]
 Send = Callable[[Message], None]
 """Hands a message on to the clients, from any thread; its values are JSON's, and bytes."""
 ChooseRunner = Callable[..., Runner]
-ALL_ACTIONS = {**actions.REGISTRY, **gpu_verification.ACTIONS}
+ALL_ACTIONS = {**actions.REGISTRY, **gpu_verification.ACTIONS, **gpu_benchmarks.ACTIONS}
 
 
 class QuietLock:

@@ -45,10 +45,10 @@ def release_name(version: str) -> str:
 def step_needs(step: Step, runner: str, processor: str, version: str) -> dict[str, float]:
     """What a step takes of a worker while it runs. `runner` is the one that a `run` step's commands go through.
 
-    A verification takes a GPU of its target.
+    A verification and a benchmark take a GPU of their target.
     """
     needs = {STEP: 1.0, MEMORY: float(step.resources.memory), processor: 1.0, release_name(version): 1.0}
-    if step.action == "verify":
+    if step.action in ("verify", "bench"):
         return {**needs, dict(step.params)["gfx"]: 1.0}
     return {**needs, runner: 1.0} if step.action == "run" else needs
 

@@ -15,7 +15,19 @@ from typing import Literal
 from stackbuild.core import digest
 
 Action = Literal[
-    "debian", "image", "snapshot", "git", "archive", "package", "deps", "wheelhouse", "hipify", "run", "wheel", "verify"
+    "debian",
+    "image",
+    "snapshot",
+    "git",
+    "archive",
+    "package",
+    "deps",
+    "wheelhouse",
+    "hipify",
+    "run",
+    "wheel",
+    "verify",
+    "bench",
 ]
 """Who does a step: `run` opens a session of the runner; the others are done by stackbuild itself on the host side.
 

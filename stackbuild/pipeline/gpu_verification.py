@@ -1,8 +1,6 @@
-"""Verification on machines that have a GPU of a wheel's target: a step whose inputs are outputs, and whose output is a report.
+"""Verification on machines that have a GPU of a wheel's target.
 
-The whole ladder runs there, since its last rung needs what the others have installed. The step is placed, signed and
-read as any other. It is named by the run, so no earlier report of a machine whose driver was broken, or was not yet, is
-taken for one of today.
+The whole ladder runs there, since its last rung needs what the others have installed.
 """
 
 from __future__ import annotations
@@ -15,18 +13,23 @@ from typing import TYPE_CHECKING
 
 from stackbuild.actions import Job
 from stackbuild.build.context import BuildContext
-from stackbuild.build.schedule import Limits, schedule
 from stackbuild.core import digest
 from stackbuild.core.digest import Json, plain
 from stackbuild.core.errors import MachineLacks, StepFailed
 from stackbuild.core.model import TypeAdapter, ValidationError
 from stackbuild.core.plain_file import read_plain
-from stackbuild.machine.host import machine_memory
 from stackbuild.model.events import Note
 from stackbuild.model.findings import GPU_RUNG, Rung, Status, Verification
-from stackbuild.model.plan import Need, Plan, Resources, Step, sorted_items
+from stackbuild.model.plan import Plan, Step
 from stackbuild.model.recipe import Recipe
-from stackbuild.pipeline.judges import judges_digest
+from stackbuild.pipeline.gpu_steps import (
+    gpu_step,
+    packing_steps,
+    refuse_other_judges,
+    report_of,
+    targets_of,
+    wheelhouse_steps,
+)
 
 if TYPE_CHECKING:
     from stackbuild.inspection import Expectations
@@ -34,8 +37,6 @@ if TYPE_CHECKING:
 REPORT = "verification.json"
 REPORT_MOST = 64 << 20
 """Bytes of a report that are read."""
-MEMORY = 2 << 30
-"""Bytes that the probes of a ladder may take together."""
 
 
 @dataclass(frozen=True)
@@ -51,15 +52,6 @@ class GpuVerification:
         return next(
             (r.reason for r in self.verification.rungs if r.name == GPU_RUNG and r.status is Status.SKIPPED), ""
         )
-
-
-def targets_of(recipe: Recipe, wheels: Iterable[Path]) -> dict[str, tuple[Path, ...]]:
-    """GPU targets, without their features, with the wheels that have device code for each."""
-    by_target: dict[str, list[Path]] = {}
-    for wheel in wheels:
-        for target in _expectations(recipe, wheel.name.partition("-")[0]).gfx:
-            by_target.setdefault(target.partition(":")[0], []).append(wheel)
-    return {target: tuple(dict.fromkeys(of)) for target, of in by_target.items()}
 
 
 def _expectations(recipe: Recipe, distribution: str) -> Expectations:
@@ -80,41 +72,24 @@ def verify_on_gpus(
     results: list[GpuVerification] = []
     for target in targets:
         step = _step(recipe, plan, by_target[target], target, context)
-        whole = Plan(plan.recipe, (*plan.closure(tuple(need.step for need in step.needs)), step), (step.name,))
-        assert context.placement is not None
         try:
-            stored = context.placement.find_stored(whole, context.store.find_all(one.key for one in whole.steps))
-            built, broken = schedule(whole, context, Limits(1, machine_memory()), stored)
+            report = report_of(step, (), plan, context)
         except MachineLacks as lacks:
             context.emit(Note("warning", f"not verified on {target}: {lacks.what} ({lacks.next})"))
             continue
-        if broken:
-            raise StepFailed(f"`{step.name}` has no report: {broken[0].what}", where=broken[0].log)
-        results += [GpuVerification(target, one) for one in read_report(context.store.tree(built[step.name].tree))]
+        results += [GpuVerification(target, one) for one in read_report(report)]
     return tuple(results)
 
 
 def _step(recipe: Recipe, plan: Plan, wheels: Sequence[Path], target: str, context: BuildContext) -> Step:
     """The step that verifies these wheels of the store on a GPU of the target."""
-    trees = {wheel.parent for wheel in wheels}
-    packing = [s for s in plan.steps if s.action == "wheel" and _tree(s, context) in trees]
-    houses = [s for s in plan.steps if s.action == "wheelhouse" and _tree(s, context) is not None]
-    bases = [s for s in plan.steps if s.action in ("debian", "image")][:1]
-    params = {
-        "recipe": recipe.model_dump_json(by_alias=True, exclude_unset=True),
-        "judges": judges_digest(),
-        "gfx": target,
-        "wheels": " ".join(s.name for s in packing),
-        "base": bases[0].name if bases else "",
-        "run": context.run,
-    }
-    needs = tuple(Need(s.name, s.key) for s in (*packing, *houses, *bases))
-    return Step(f"verify.{target}", "verify", needs, sorted_items(params), resources=Resources(MEMORY))
-
-
-def _tree(step: Step, context: BuildContext) -> Path | None:
-    record = context.store.find(step.key)
-    return context.store.tree(record.tree) if record else None
+    packing, bases = (
+        packing_steps(plan, wheels, context),
+        [s for s in plan.steps if s.action in ("debian", "image")][:1],
+    )
+    needs = (*packing, *wheelhouse_steps(plan, context), *bases)
+    params = {"wheels": " ".join(s.name for s in packing), "base": bases[0].name if bases else ""}
+    return gpu_step("verify", target, recipe, needs, params, context)
 
 
 def read_report(folder: Path) -> tuple[Verification, ...]:
@@ -134,11 +109,7 @@ def do(job: Job) -> dict[str, str]:
     from stackbuild.verification import VerifyOptions, verify
 
     params = job.params
-    if params["judges"] != judges_digest():
-        raise MachineLacks(
-            "its checks of wheels differ from those of the client, though the version is the same",
-            next="install the same stackbuild on both",
-        )
+    refuse_other_judges(params)
     recipe = Recipe.model_validate_json(params["recipe"])
     options = VerifyOptions(
         wheelhouses=tuple(

@@ -15,11 +15,11 @@ from stackbuild.model.events import Emit, Note
 from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.recipe import Recipe
 from stackbuild.pipeline.built_wheels import BuiltWheels
+from stackbuild.pipeline.gpu_benchmarks import bench_targets, require_bench_packages
 from stackbuild.pipeline.stages import (
     bench_stage,
     keep_wheels,
     publish_stage,
-    require_bench_packages,
     verify_stage,
 )
 from stackbuild.recipe.references import refuse_mistakes
@@ -59,11 +59,13 @@ def release(loaded: LoadedRecipe, order: Order, listeners: Iterable[Emit]) -> Re
     started = time.monotonic()
     refuse_mistakes(loaded)
     refuse_outside(loaded)
-    if not order.choice.until:
-        require_bench_packages(loaded.recipe)
+    recipe, partial = narrow(loaded.recipe, order.choice.gfx)
+    if order.place is None and not order.choice.until:
+        require_bench_packages(recipe)
     with open_context(loaded, order, listeners) as context:
+        if order.place and not order.choice.until and not bench_targets(recipe, loaded.lock_path, context):
+            require_bench_packages(recipe)
         outputs = build(loaded, order, context)
-        recipe, partial = narrow(loaded.recipe, order.choice.gfx)
         built = _built_wheels(recipe, loaded, outputs, order.choice.until, context)
         fresh, claim, receipt = outputs.ran > 0, "", None
         if built.wheels:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,10 +19,11 @@ from stackbuild.core.interpreter import this_python
 from stackbuild.machine.host import machine_memory
 from stackbuild.model.events import Note, StageFinished, StageStarted
 from stackbuild.model.findings import Rung, Status
-from stackbuild.model.recipe import Recipe
 from stackbuild.pipeline.built_wheels import BuiltWheels
 from stackbuild.pipeline.evidence import write_statements
-from stackbuild.pipeline.gpu_verification import targets_of, verify_on_gpus
+from stackbuild.pipeline.gpu_benchmarks import bench_targets, measure_on_gpus, provider_of, suite_place
+from stackbuild.pipeline.gpu_steps import targets_of
+from stackbuild.pipeline.gpu_verification import verify_on_gpus
 from stackbuild.pipeline.run_record import PUBLISHED, WHEELS
 from stackbuild.publishing.signing import SigningKey
 from stackbuild.store.atomic import write_hint
@@ -32,6 +31,7 @@ from stackbuild.store.store import EMULATOR
 
 if TYPE_CHECKING:
     from stackbuild.bench.measure import Measurement
+    from stackbuild.model.results import Benchmarks
     from stackbuild.publishing.publication import Receipt
 
 
@@ -152,25 +152,16 @@ def _rung_counts(rungs: tuple[Rung, ...]) -> str:
     return "{} checks passed, {} not run, {} failed".format(*count)
 
 
-def require_bench_packages(recipe: Recipe) -> None:
-    """Before anything is compiled: a recipe with a suite, and no packages here to measure with. Raises MachineLacks."""
-    packages = {"numpy": find_spec("numpy"), "onnx": find_spec("onnx")} if recipe.bench else {}
-    missing = [name for name, spec in packages.items() if spec is None]
-    if missing:
-        raise MachineLacks(
-            f"{' and '.join(missing)} not installed: the recipe's `bench` cannot be run",
-            next=f"{sys.executable} -m pip install numpy onnx, or `--until WHEEL-STEP`, which measures nothing",
-        )
-
-
 def bench_stage(built: BuiltWheels, context: BuildContext) -> StageResult | None:
     """Run the recipe's suite on the wheel and judge it by the recipe's gates; None where the recipe has no suite.
+
+    A suite that needs a GPU which this machine lacks runs on the run's other machines, on each target that they have:
+    the result is that of the first target on which a gate failed, or else of the last one.
 
     Raises GateClosed with the gate and by how much it failed.
     """
     from stackbuild.bench.machine import fingerprint
-    from stackbuild.bench.measure import baseline_of
-    from stackbuild.bench.results_file import document
+    from stackbuild.bench.measure import Measurement, baseline_of
     from stackbuild.judgement import waivers_that_hold
 
     bench = built.recipe.bench
@@ -178,38 +169,44 @@ def bench_stage(built: BuiltWheels, context: BuildContext) -> StageResult | None
         return None
 
     def measure() -> dict[str, Json]:
-        measurement = _measure(suite, built, context)
-        closed = [gate.says for gate in measurement.verdict.closed_gates]
-        says = f"{len(measurement.benchmarks.cases)} cases, gates {measurement.verdict.outcome}" + (
-            f": {closed[0]}" if closed else ""
-        )
-        return {
-            "says": says,
-            "stands": not closed,
-            "benchmarks": document(measurement.benchmarks),
-            "verdict": document(measurement.verdict),
-        }
+        if not targets:
+            return _bench_body(_measure(suite, built, context), "")
+        results = measure_on_gpus(built, targets, context)
+        for one in results:
+            _add_to_history(one.benchmarks, context)
+        bodies = [_bench_body(Measurement(one.benchmarks, one.verdict), f"on {one.target}: ") for one in results]
+        worst = next((body for body in bodies if not body["stands"]), bodies[-1])
+        return {**worst, "says": "; ".join(str(body["says"]) for body in bodies)}
 
-    suite, baseline = _suite(bench.suite, built), baseline_of(None, built.recipe.gates)
+    suite, baseline = suite_place(bench.suite, built.lock), baseline_of(None, built.recipe.gates)
+    targets = bench_targets(built.recipe, built.lock, context)
     files = [digest.of_file(file) for file in (Path(suite), baseline) if file and file.is_file()]
     waivers = waivers_that_hold(built.recipe.gates, datetime.now(UTC).date())  # a remembered result ends with them
-    key = built.stage_key("bench", bench, built.recipe.gates, files, fingerprint().stable, waivers)
+    machine = ["GPUs of other machines", *targets] if targets else fingerprint().stable
+    key = built.stage_key("bench", bench, built.recipe.gates, files, machine, waivers)
     result = _stage("bench", key, context, measure)
     if not result.passed:
         raise GateClosed(result.says, next=f"stackbuild report {context.run} shows the measurement")
     return result
 
 
-def _suite(name: str, built: BuiltWheels) -> str:
-    """A bundled suite's name, or the path of one beside the recipe."""
-    beside = built.lock.parent / name
-    return str(beside) if beside.is_file() else name
+def _bench_body(measurement: Measurement, where: str) -> dict[str, Json]:
+    """The body of a measurement's result. `where` begins its line."""
+    from stackbuild.bench.results_file import document
+
+    closed = [gate.says for gate in measurement.verdict.closed_gates]
+    says = f"{where}{len(measurement.benchmarks.cases)} cases, gates {measurement.verdict.outcome}"
+    return {
+        "says": says + (f": {closed[0]}" if closed else ""),
+        "stands": not closed,
+        "benchmarks": document(measurement.benchmarks),
+        "verdict": document(measurement.verdict),
+    }
 
 
 def _measure(suite: str, built: BuiltWheels, context: BuildContext) -> Measurement:
     """The suite, on the wheel it is for: kernels beside ONNX Runtime's own operators, or models on the recipe's provider."""
     from stackbuild.bench.gate import GateRequest, measure_wheel, wheel_for
-    from stackbuild.bench.history import append, default_file
     from stackbuild.verification.clean_env import wheelhouse_python
 
     if built.wheelhouse is None:
@@ -217,23 +214,28 @@ def _measure(suite: str, built: BuiltWheels, context: BuildContext) -> Measureme
             f"the suite {suite} needs the recipe's wheelhouse for Python {this_python()}",
             next=f"run stackbuild with one of Python {', '.join(built.recipe.python)}",
         )
-    verify = built.recipe.verify
     house = _sound_wheelhouse(f"wheelhouse.{this_python()}", built.wheelhouse_digest, built, context)
     request = GateRequest(
         wheel_for(suite, built.wheels),
         suite=suite,
         candidate_lock=built.lock,
-        provider=next(iter(verify.providers if verify else ()), "CPUExecutionProvider"),
+        provider=provider_of(built.recipe),
         python=wheelhouse_python(house, built.wheelhouse_digest, context.store),
         cache=context.store.root / "bench",
         threads=built.recipe.bench.threads if built.recipe.bench else 0,
     )
     measurement = measure_wheel(request, built.recipe.gates, lambda *_: context.stopper.check())
+    _add_to_history(measurement.benchmarks, context)
+    return measurement
+
+
+def _add_to_history(benchmarks: Benchmarks, context: BuildContext) -> None:
+    from stackbuild.bench.history import append, default_file
+
     try:
-        append(default_file(), measurement.benchmarks)
+        append(default_file(), benchmarks)
     except (MachineLacks, UsageError) as lacks:
         context.emit(Note("warning", f"the measurement is not in the history: {lacks.what}"))
-    return measurement
 
 
 def publish_stage(

@@ -141,27 +141,32 @@ def install(sandbox: ProbeSandbox, wheelhouse: Path | None, requirements: tuple[
 def wheelhouse_python(wheelhouse: Path, name: str, store: Store) -> Path:
     """The interpreter of an environment with every wheel of the wheelhouse, made once for each `name` (its digest).
 
-    It is made without a sandbox, for benchmarks: they use this machine's GPU and ROCm. Raises MachineLacks where venv or
-    pip refuse.
+    Raises MachineLacks where venv or pip refuse.
     """
     home = store.root / "envs" / name[:24]
-    python = home / "bin" / "python"
     with store.lock(f"env.{name[:24]}", lambda pid: None, lambda: None):
         if not (home / _COMPLETE).exists():
             atomic.remove(home)
-            _run(
-                _venv_command(Path(sys.executable), home),
-                "no virtual environment",
-                next="apt-get install python3-venv",
-            )
-            wheels = sorted(str(path) for path in wheelhouse.glob("*.whl"))
-            _run(
-                _install_command(python, _own_pip(), ["--no-deps", *wheels]),
-                f"pip does not install the wheelhouse for Python {_spelt(sys.version_info[:2])}",
-                where=str(wheelhouse),
-                next="run `stackbuild lock` with a Python the recipe lists",
-            )
+            make_wheelhouse_venv(wheelhouse, home)
             (home / _COMPLETE).write_text(name)
+    return home / "bin" / "python"
+
+
+def make_wheelhouse_venv(wheelhouse: Path, home: Path) -> Path:
+    """Make an environment with every wheel of the wheelhouse; its interpreter.
+
+    It is made without a sandbox, for benchmarks: they use this machine's GPU and ROCm. Raises MachineLacks where venv or
+    pip refuse.
+    """
+    python = home / "bin" / "python"
+    _run(_venv_command(Path(sys.executable), home), "no virtual environment", next="apt-get install python3-venv")
+    wheels = sorted(str(path) for path in wheelhouse.glob("*.whl"))
+    _run(
+        _install_command(python, _own_pip(), ["--no-deps", *wheels]),
+        f"pip does not install the wheelhouse for Python {_spelt(sys.version_info[:2])}",
+        where=str(wheelhouse),
+        next="run `stackbuild lock` with a Python the recipe lists",
+    )
     return python
 
 

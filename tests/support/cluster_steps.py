@@ -23,7 +23,7 @@ from stackbuild.cluster.engine import DaskConnection, serve_worker
 from stackbuild.cluster.host import StepHost
 from stackbuild.cluster.open import WorkerOrder, worker_offer
 from stackbuild.model.plan import Need, Plan, Resources, Step
-from stackbuild.pipeline.gpu_verification import ACTIONS
+from stackbuild.pipeline import gpu_benchmarks, gpu_verification
 from stackbuild.remote.settings import RemoteSettings, Settings, read_settings
 from stackbuild.runners.fake import Fake
 from support.clusters import Cluster
@@ -70,7 +70,8 @@ def do(job: Job, folder: Path) -> dict[str, str]:
 
 
 def actions(folder: Path) -> dict[str, Callable[[Job], dict[str, str]]]:
-    return {**dict.fromkeys(("archive", "wheel"), lambda job: do(job, folder)), **ACTIONS}
+    host_side = dict.fromkeys(("archive", "wheel", "wheelhouse"), lambda job: do(job, folder))
+    return {**host_side, **gpu_verification.ACTIONS, **gpu_benchmarks.ACTIONS}
 
 
 def runs(folder: Path, name: str) -> int:
@@ -79,15 +80,15 @@ def runs(folder: Path, name: str) -> int:
     return len(path.read_text().splitlines()) if path.exists() else 0
 
 
-def processes(folder: Path) -> list[str]:
-    """The processes of steps that run now below that folder."""
+def processes(folder: Path, mark: str = MARK) -> list[str]:
+    """The processes with the mark in their command line, and after it a path in that folder."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = path.read_bytes().decode(errors="replace")
         except OSError:
             continue
-        if f"{MARK} {folder}" in words:
+        if mark in words and str(folder) in words.partition(mark)[2]:
             found.append(f"{path.parent.name}: {words[:60]!r}")
     return found
 

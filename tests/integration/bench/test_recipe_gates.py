@@ -50,7 +50,7 @@ def judged(
     store = Store(tmp_path / "store", "run")
     logs = tmp_path / "run" / "logs"
     logs.mkdir(parents=True)
-    context = Context(store=store, emit=lambda _: None, logs=logs, run="run", stopper=SimpleNamespace(check=lambda: None))
+    context = Context(store=store, emit=lambda _: None, logs=logs, run="run", placement=None, stopper=SimpleNamespace(check=lambda: None))
     lock = tmp_path / "gated.lock.yaml"
     lock.write_text(LOCK.replace("VERSION", "5.7.1-7"))
     wheels: dict[float, Path] = {}

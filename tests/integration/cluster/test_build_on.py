@@ -5,23 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from support.build_bench import BASE, BuildBench, ensure_base, link_store
-from support.clusters import Cluster, cluster
+from support.build_bench import BuildBench, ensure_base, link_store
+from support.cluster_recipes import SMALL_BASE, STEPS
+from support.clusters import Cluster, cluster, eventually
 from support.remotes import FakeRegistry
-
-STEPS = """\
-  one: {kind: script, run: [[sh, -c, 'echo log of one; echo one > /out/a']]}
-  two: {kind: script, run: [[sh, -c, 'echo log of two; echo two > /out/a']]}
-  three: {kind: script, needs: [one, two], run: [[sh, -c, 'cat /deps/one/a /deps/two/a > /out/c; echo joined']]}
-"""
-SMALL_BASE = BASE.replace("packages: [ccache, gcc, libc6-dev, make]", "packages: [make]")
-"""A base that is small, since every worker takes it from the remote."""
 
 
 def client(made: Cluster, folder: Path, base: Path, steps: str = STEPS, name: str = "client") -> BuildBench:
@@ -38,15 +29,6 @@ def sandboxes(mark: str) -> set[str]:
     """The processes that have the mark in their command line."""
     lines = subprocess.run(["pgrep", "-f", f"echo {mark}"], capture_output=True, text=True, check=False).stdout
     return set(lines.split())
-
-
-def eventually(holds: Callable[[], object], seconds: float = 5.0) -> bool:
-    end = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 @pytest.mark.sandbox

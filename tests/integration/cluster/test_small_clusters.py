@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import os
+import site
 import subprocess
 import sys
+import threading
 import time
+import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from stackbuild.actions import REGISTRY
 from stackbuild.cluster.address import TlsFiles
 from stackbuild.cluster.client import ClusterPlacement
 from stackbuild.core.digest import of_file
 from stackbuild.core.errors import MachineLacks
-from stackbuild.model.events import Event, Note, StepFinished
+from stackbuild.core.interpreter import this_python
+from stackbuild.model.events import Event, Note, StepFinished, StepStarted
 from stackbuild.model.plan import Plan
-from stackbuild.pipeline.gpu_verification import targets_of, verify_on_gpus
-from stackbuild.recipe.load import load
+from stackbuild.pipeline.built_wheels import BuiltWheels
+from stackbuild.pipeline.gpu_benchmarks import bench_targets, measure_on_gpus
+from stackbuild.pipeline.gpu_steps import targets_of
+from stackbuild.pipeline.gpu_verification import verify_on_gpus
+from stackbuild.recipe.load import load, parse
 from support.cluster_steps import build, client, processes, runs, step
-from support.clusters import certificates, cluster
+from support.clusters import certificates, cluster, eventually
 from support.remotes import FakeRegistry
+from support.slowed_wheels import pack, slowed, small_model
 from support.wheels import small_wheel
 
 
@@ -146,3 +155,84 @@ def test_wheels_are_verified_on_the_worker_that_has_their_gpu(registry: FakeRegi
             assert "static rules" in (context.logs / "verify.gfx1100.log").read_text()
             assert verify_on_gpus(recipe, plan, wheels, ("gfx942",), heard) == ()  # no worker has one
             assert any(isinstance(one, Note) and "not verified on gfx942" in one.text for one in events)
+
+
+JOBS = "stackbuild/bench/worker.py"
+"""In the command line of each process of a measurement."""
+BENCHED = """schema: 1
+name: t
+summary: A wheel that is measured
+base: {debian: {suite: trixie, packages: [make]}}
+gfx: [gfx1100]
+components: {x: {kind: script, run: [[/bin/true]]}}
+verify: {runtime: [numpy], providers: [AzureExecutionProvider]}
+bench: {suite: small.yaml}
+gates: [{kind: accuracy, snr_db: 60}, {kind: limit, metric: latency, at_most: LIMIT, confidence: 0.8}]
+"""
+"""Azure's provider stands for a GPU's: it is another than the CPU's, and its sessions run on the CPU."""
+
+
+def test_benchmarks_run_on_the_worker_that_has_the_gpu(registry: FakeRegistry, tmp_path: Path) -> None:
+    """A killed worker's measurement is taken by another worker, and leaves no process; the client judges the results."""
+    (tmp_path / "client").mkdir()
+    small_model(tmp_path / "client")
+    suite = "kind: models\nrounds: 4\nbudget: {warm_seconds: 0.02, seconds: 0.02, least: 2, most: 5}\n"
+    (tmp_path / "client" / "small.yaml").write_text(
+        f"{suite}files: [{{file: small.onnx, shapes: [{{x: [64, 256]}}]}}]\n"
+    )
+    lock = tmp_path / "client" / "t.lock.yaml"
+    recipe = parse(BENCHED.replace("LIMIT", "60 s"), "t.yaml")
+    wheel, house = slowed(tmp_path, 0.0), borrowed_packages(tmp_path)
+    packed = replace(step("wheel", script=f"cp {wheel} {{out}}"), action="wheel")
+    numpy = replace(step(f"wheelhouse.{this_python()}", script=f"cp {house} {{out}}"), action="wheelhouse")
+    plan = Plan("t", (packed, numpy), ("wheel", numpy.name))
+    with cluster(tmp_path / "cluster", registry.url) as made:
+        made.scheduler()
+        made.step_worker("w1")
+        with client(made) as context:
+            since = time.monotonic()
+            with pytest.raises(MachineLacks, match=r"bench\.gfx1100: gfx1100") as refused:
+                bench_targets(recipe, lock, context)
+            assert refused.value.exit_code == 7 and time.monotonic() - since < 5
+            workers = {name: made.step_worker(name, amounts='{"gfx1100": 1}') for name in ("w2", "w3")}
+            targets = bench_targets(recipe, lock, context)
+            assert targets == ("gfx1100",)
+            trees = build(context, plan)
+            wheels = (context.store.tree(trees["wheel"]) / wheel.name,)
+            machines: list[str] = []
+            assert isinstance(context.placement, ClusterPlacement)
+            context.placement.context = replace(context, emit=lambda event: machines.extend(_began(event)))
+
+            def kill_first() -> None:
+                if eventually(lambda: machines and processes(made.root, JOBS), 90):
+                    workers[machines[0]].kill()
+
+            killer = threading.Thread(target=kill_first)
+            killer.start()
+            able = replace(context, actions={**context.actions, "snapshot": REGISTRY["snapshot"]})
+            (result,) = measure_on_gpus(BuiltWheels(recipe, plan, wheels, None, "", lock), targets, able)
+            killer.join()
+            assert sorted(machines) == ["w2", "w3"]
+            assert result.benchmarks.suite == str(lock.parent / "small.yaml")
+            (case,) = result.benchmarks.cases
+            measured = case.of("candidate")
+            assert case.name == "small/64x256" and measured and len(measured.seconds) == 4 and not measured.problem
+            assert (
+                "all of its nodes ran on CPUExecutionProvider" in result.verdict.closed_gates[0].says
+            )  # no GPU: nothing passes
+            assert "processes left" in (context.logs / "bench.gfx1100.log").read_text()
+            assert eventually(lambda: not processes(made.root, JOBS))
+
+
+def _began(event: Event) -> list[str]:
+    return [event.machine] if isinstance(event, StepStarted) and event.step == "bench.gfx1100" else []
+
+
+def borrowed_packages(folder: Path) -> Path:
+    """A wheel that brings the packages of this interpreter into an environment."""
+    (folder / "borrowed").mkdir()
+    (folder / "borrowed" / "__init__.py").write_text("")
+    wheel = pack(folder / "borrowed", folder / "wheels")
+    with zipfile.ZipFile(wheel, "a") as archive:
+        archive.writestr("borrowed.pth", "".join(f"{place}\n" for place in site.getsitepackages()))
+    return wheel

@@ -53,7 +53,15 @@ def test_the_last_run_is_the_last_that_was_planned(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("STACKBUILD_STORE", str(tmp_path))
     with pytest.raises(UsageError, match="no build was begun here yet"):
         find_run("last")
-    started = {"at": 1.0, "event": "RunStarted", "run": "", "recipe": "debian-13", "steps": [], "todo": [], "folder": ""}
+    started = {
+        "at": 1.0,
+        "event": "RunStarted",
+        "run": "",
+        "recipe": "debian-13",
+        "steps": [],
+        "todo": [],
+        "folder": "",
+    }
     stopped = {"at": 2.0, "event": "RunStopped", "run": "3", "what": "no step 'kernel'", "exit_code": 2}
     for name, event in (("1", started), ("2", started), ("3", stopped)):
         (tmp_path / "runs" / name).mkdir(parents=True)
