@@ -265,8 +265,21 @@ class ClusterPlacement:
         there = self._found.get(step.key)
         if there is None or there.tree != tree:
             with self._pushing:
-                there = self._look_up(step, {}) or self._push(step)
+                there = self._look_up(step, {}) or self._look_up_twin(step, tree) or self._push(step)
         return StepInput(step.name, step.key, tree, there.text, there.kind)
+
+    def _look_up_twin(self, step: Step, tree: str) -> _Truth | None:
+        """What a remote has of an output under the key that it was made under, where it has another one in this store.
+
+        That is so for a base whose packages are newer than the lock: it is known by what was installed, too.
+        """
+        record = self.context.store.find(step.key)
+        twin = self.context.store.find(record.like) if record and record.like else None
+        signed = self.sharing.look_up(step.name, twin.key_text, "r") if twin else None
+        if twin is None or signed is None or signed.record.tree != tree:
+            return None
+        self._found[step.key] = _Truth(tree, twin.key_text, "r", signed.record.seconds)
+        return self._found[step.key]
 
     def _push(self, step: Step) -> _Truth:
         self.sharing.push_made({step.key})

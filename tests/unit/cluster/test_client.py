@@ -22,7 +22,7 @@ from stackbuild.remote import pull
 from stackbuild.remote.files import manifest_place
 from stackbuild.remote.settings import RemoteSettings, Settings
 from stackbuild.store.records import Record
-from support.cluster_steps import plan
+from support.cluster_steps import plan, step
 from support.fake_build import FakeCommands, fake_context
 from support.remotes import a_key, exported, key_files, open_at
 
@@ -179,6 +179,23 @@ def test_an_input_that_a_worker_does_not_get(tmp_path: Path) -> None:
     ):
         build(context, plan())
     assert REPAIRS == 2
+
+
+def test_a_base_that_this_store_has_under_a_second_key(tmp_path: Path) -> None:
+    """The remote has it under the first key alone, from another builder: workers are told to take it by that one."""
+    shop = Workshop(tmp_path)
+    connection = FakeConnection(lambda task, earlier: shop.make(task), (offer(),))
+    asked_for, really = step("base"), replace(step("base"), params=(("packages", "of today"),))
+    with placed(tmp_path, connection) as (context, _):
+        tree = build(context, Plan("t", (asked_for,), ("base",)))[0]["base"]
+        record = context.store.find(asked_for.key)
+        assert record is not None and "remote" in record.notes
+        context.store.record(replace(record, key=really.key, key_text=really.key_text, like=asked_for.key))
+        assert isinstance(context.placement, ClusterPlacement)
+        given = context.placement._input(really, tree)
+        assert (given.tree, given.text) == (tree, asked_for.key_text)
+        with pytest.raises(MachineLacks, match="in the store of this machine alone"):
+            context.placement._input(really, "0" * 64)
 
 
 def test_a_worker_that_died_between_its_two_records(tmp_path: Path) -> None:
