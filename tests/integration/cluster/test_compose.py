@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,7 +23,8 @@ COMPOSE = ROOT / "ci" / "compose"
 def compose(tmp_path: Path) -> Iterator[dict[str, str]]:
     """The environment of a client of the running containers; they end with the test."""
     folder = tmp_path / "compose"
-    ports = {f"CLUSTER_{name}_PORT": str(free_port()) for name in ("REGISTRY", "SCHEDULER")}
+    settings = {f"CLUSTER_{name}_PORT": str(free_port()) for name in ("REGISTRY", "SCHEDULER")}
+    settings["PYTHON"] = sys.executable
     words = [
         "docker-compose",
         "-f",
@@ -35,7 +37,7 @@ def compose(tmp_path: Path) -> Iterator[dict[str, str]]:
 
     def call(*more: str, before: list[str] = words) -> str:
         done = subprocess.run(
-            [*before, *more], env={**os.environ, **ports}, capture_output=True, text=True, timeout=900, check=False
+            [*before, *more], env={**os.environ, **settings}, capture_output=True, text=True, timeout=2400, check=False
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
@@ -46,7 +48,7 @@ def compose(tmp_path: Path) -> Iterator[dict[str, str]]:
         assert eventually(lambda: call("logs").count("is connected") == 2, 60), call("logs")
         tls = {f"STACKBUILD_TLS_{name}": f"{folder}/tls/{file}" for name, file in
                (("CA", "ca.pem"), ("CERT", "client.pem"), ("KEY", "client.key"))}  # fmt: skip
-        address = f"tcp+tls://127.0.0.1:{ports['CLUSTER_SCHEDULER_PORT']}"
+        address = f"tcp+tls://127.0.0.1:{settings['CLUSTER_SCHEDULER_PORT']}"
         yield {**tls, "STACKBUILD_REMOTES": f"{folder}/client.yaml", "ADDRESS": address}
     finally:
         call("down", "--volumes")
@@ -56,7 +58,7 @@ def compose(tmp_path: Path) -> Iterator[dict[str, str]]:
 @pytest.mark.network
 @pytest.mark.sandbox
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3000)
 @pytest.mark.skipif(not shutil.which("docker-compose"), reason="not installed: docker-compose")
 def test_the_compose_file(compose: dict[str, str], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Two workers in containers do the steps in real sandboxes; the digests are those of a local build."""
