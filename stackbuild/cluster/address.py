@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,6 +16,10 @@ OPEN_PORT = (
     "an open scheduler port is remote code execution: whoever reaches it runs any Python code as the user of each worker"
     " and of the scheduler"
 )
+HANDSHAKE_TURNS = 4
+"""Messages that each side of a handshake sends at most."""
+INVALID_PURPOSE = 26
+"""OpenSSL's X509_V_ERR_INVALID_PURPOSE."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,42 @@ def _refuse_unusable(files: TlsFiles) -> None:
         raise UsageError(
             f"the certificate and its key cannot be used: {error}", where=f"{files.cert}, {files.key}", next=makes
         ) from None
+    if reason := _refusal_of_own(files):
+        now = datetime.now(UTC).isoformat(" ", "minutes")
+        raise UsageError(
+            f"no member of the cluster would take this certificate: {reason}", where=f"{files.cert}, {files.ca}",
+            next=f"sign a new one with the cluster's authority; is the clock right (it says {now})? {makes}",
+        )  # fmt: skip
+
+
+def _refusal_of_own(files: TlsFiles) -> str:
+    """Why a connection of this member with itself fails, as OpenSSL says it: expired, not yet valid, another authority's.
+
+    The handshake is made in memory. A certificate for clients alone, or for servers alone, is left to its peers.
+    """
+    assert files.ca and files.cert and files.key
+    contexts = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    for context in contexts:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(files.ca)
+        context.load_cert_chain(files.cert, files.key, password=_no_passphrase)
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    sides = (
+        contexts[1].wrap_bio(to_client, to_server),
+        contexts[0].wrap_bio(to_server, to_client, server_side=True),
+    )
+    for _ in range(HANDSHAKE_TURNS):
+        for side in sides:
+            try:
+                side.do_handshake()
+            except ssl.SSLWantReadError:
+                continue
+            except ssl.SSLCertVerificationError as error:
+                return "" if error.verify_code == INVALID_PURPOSE else error.verify_message
+            except ssl.SSLError as error:
+                return str(error)
+    return ""
 
 
 def _no_passphrase() -> str:

@@ -14,6 +14,8 @@ from stackbuild.model.plan import Step
 
 STEP, MEMORY = "step", "memory"
 """Slots for steps, and bytes."""
+RELEASE = "stackbuild "
+"""What the name of the resource that stands for a version begins with."""
 
 Amounts = Mapping[str, float]
 
@@ -39,7 +41,7 @@ class Offer:
 
 def release_name(version: str) -> str:
     """The resource that stands for a version of stackbuild: keys and steps mean the same in one version."""
-    return f"stackbuild {version}"
+    return f"{RELEASE}{version}"
 
 
 def step_needs(step: Step, runner: str, processor: str, version: str) -> dict[str, float]:
@@ -65,9 +67,15 @@ def missing(needs: Amounts, offers: Iterable[Offer]) -> str:
         return ""
     for name, amount in needs.items():
         most = max((offer.amounts.get(name, 0.0) for offer in workers), default=0.0)
+        if most < amount and name.startswith(RELEASE):
+            return f"{name} (there is {', '.join(sorted(_releases(workers))) or 'none'})"
         if most < amount:
             return _in_words(name, amount, most)
     return f"{', '.join(_in_words(name, amount, None) for name, amount in needs.items())} on one machine"
+
+
+def _releases(workers: Iterable[Offer]) -> set[str]:
+    return {name for offer in workers for name in offer.amounts if name.startswith(RELEASE)}
 
 
 def _in_words(name: str, amount: float, most: float | None) -> str:

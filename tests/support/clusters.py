@@ -143,15 +143,15 @@ def _named(text: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
 
 
-def certificates(folder: Path) -> TlsFiles:
-    """An authority, and a certificate and key that it signed, as PEM files: good for an hour."""
-    now = datetime.now(UTC)
+def certificates(folder: Path, hours: tuple[int, int] = (-1, 1)) -> TlsFiles:
+    """An authority, and a certificate and key that it signed, as PEM files: good between these hours from now."""
+    begin, end = (datetime.now(UTC) + timedelta(hours=hour) for hour in hours)
     authority, own = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
 
     def signed(key: ec.EllipticCurvePrivateKey, is_authority: bool) -> bytes:
         name = _named("member") if not is_authority else _named("authority")
         made = x509.CertificateBuilder(_named("authority"), name, key.public_key(), x509.random_serial_number())
-        made = made.not_valid_before(now - timedelta(hours=1)).not_valid_after(now + timedelta(hours=1))
+        made = made.not_valid_before(begin).not_valid_after(end)
         made = made.add_extension(x509.BasicConstraints(is_authority, None), critical=True)
         return made.sign(authority, hashes.SHA256()).public_bytes(Encoding.PEM)
 

@@ -62,6 +62,22 @@ def test_files_that_no_connection_can_be_opened_with(files: TlsFiles, tmp_path: 
 
 
 @pytest.mark.parametrize(
+    ("hours", "reason"), [((-3, -1), "certificate has expired"), ((1, 3), "certificate is not yet valid")]
+)
+def test_a_certificate_that_does_not_hold_now(tmp_path: Path, hours: tuple[int, int], reason: str) -> None:
+    """Expired, or by a clock that is behind: each try of a connection would fail."""
+    with pytest.raises(UsageError, match=reason) as refused:
+        parse_address("tcp+tls://a:1", certificates(tmp_path / "tls", hours))
+    assert "is the clock right" in refused.value.next and "sign a new one" in refused.value.next
+
+
+def test_a_certificate_of_another_authority(files: TlsFiles, tmp_path: Path) -> None:
+    strange = certificates(tmp_path / "strange")
+    with pytest.raises(UsageError, match="no member of the cluster would take this certificate"):
+        parse_address("tcp+tls://a:1", replace(files, cert=strange.cert, key=strange.key))
+
+
+@pytest.mark.parametrize(
     "text", ["", "8786", "build.acme.org:8786", "tls://a:1", "tcp://127.0.0.1", "tcp://127.0.0.1:99999",
              "tcp://u@127.0.0.1:1", "tcp://127.0.0.1:1/x", "tcp://[::1:8786", "http://127.0.0.1:1"],
 )  # fmt: skip

@@ -28,7 +28,7 @@ def test_needs_of_a_step() -> None:
         ({"docker": 1}, "docker"),
         ({"aarch64": 1}, "aarch64"),
         ({"gfx1100": 2}, "2 × gfx1100"),
-        ({"stackbuild 2": 1}, "stackbuild 2"),
+        ({"stackbuild 2": 1}, "stackbuild 2 (there is stackbuild 1)"),
     ],
 )
 def test_what_no_worker_offers(needs: dict[str, float], words: str) -> None:
