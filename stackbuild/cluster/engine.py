@@ -50,6 +50,7 @@ SETTINGS = {
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
     "distributed.worker.profile.enabled": False,
+    "distributed.client.scheduler-info-interval": "60s",
     "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
     "distributed.comm.retry.count": 0,
     "distributed.admin.system-monitor.gil.enabled": False,
