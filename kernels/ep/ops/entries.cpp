@@ -7,6 +7,9 @@ namespace rk {
 void add_unary(Entries& entries);
 void add_binary(Entries& entries);
 void add_matmul(Entries& entries);
+void add_matmul_nbits(Entries& entries);
+void add_matmul_integer(Entries& entries);
+void add_quantize_linear(Entries& entries);
 void add_normalization(Entries& entries);
 void add_reduce(Entries& entries);
 void add_pool(Entries& entries);
@@ -23,6 +26,9 @@ const Entries& entries() {
     add_unary(list);
     add_binary(list);
     add_matmul(list);
+    add_matmul_nbits(list);
+    add_matmul_integer(list);
+    add_quantize_linear(list);
     add_normalization(list);
     add_reduce(list);
     add_pool(list);

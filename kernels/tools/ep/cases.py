@@ -9,54 +9,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
-import onnx
 from attention import multi_head_cases
 from numpy.lib.stride_tricks import sliding_window_view
-from onnx import helper, numpy_helper
+from onnx import helper
+
+from tools.ep import quantized_cases
+from tools.ep.random_case import RandomCase
 
 Array = np.ndarray
-OPSET = 21
 FLOATS = ("float32", "float16")
-TOLERANCE = {"float32": 2e-5, "float16": 4e-3}  # ‖found - wanted‖ / ‖wanted‖
-
-
-@dataclass(frozen=True)
-class RandomCase:
-    """One node, its inputs and what they must give. Inputs named in `constants` become initializers; `name` tells cases apart."""
-
-    op: str
-    dtype: str
-    inputs: list[Array | None]
-    wanted: list[Array]
-    attributes: dict[str, object] = field(default_factory=dict)
-    constants: tuple[int, ...] = ()
-    domain: str = ""
-    name: str = ""
-
-    def model(self) -> onnx.ModelProto:
-        """The case as a model; every extent of a graph input is symbolic."""
-        names = ["" if x is None else f"x{i}" for i, x in enumerate(self.inputs)]
-        outputs = [f"y{i}" for i in range(len(self.wanted))]
-        node = helper.make_node(self.op, names, outputs, domain=self.domain, **self.attributes)
-        present = [(n, x) for n, x in zip(names, self.inputs, strict=True) if x is not None]
-        fixed = {f"x{i}" for i in self.constants}
-        infos = [
-            helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), [f"{n}_{i}" for i in range(x.ndim)])
-            for n, x in present
-            if n not in fixed
-        ]
-        weights = [numpy_helper.from_array(x, n) for n, x in present if n in fixed]
-        results = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(w.dtype), [f"{n}_{i}" for i in range(w.ndim)]) for n, w in zip(outputs, self.wanted, strict=True)]
-        graph = helper.make_graph([node], self.op, infos, results, weights)
-        opsets = [helper.make_opsetid("", OPSET)] + [helper.make_opsetid(self.domain, 1)] * bool(self.domain)
-        return helper.make_model(graph, opset_imports=opsets, ir_version=10)
-
-    def feeds(self) -> dict[str, Array]:
-        """Graph inputs by name."""
-        return {f"x{i}": x for i, x in enumerate(self.inputs) if x is not None and i not in self.constants}
+TOLERANCE = {"float32": 2e-5, "float16": 4e-3, "int32": 0.0, "int8": 0.0}  # ‖found - wanted‖ / ‖wanted‖; whole numbers are the very same
 
 
 CaseMaker = Callable[[np.random.Generator, str], RandomCase]
@@ -377,6 +341,7 @@ def _multi_head(rng: np.random.Generator, dtype: str, shape: multi_head_cases.Mu
 
 
 MAKERS["MultiHeadAttention"] = _multi_head
+MAKERS |= quantized_cases.MAKERS
 
 
 def cases(name: str, count: int, seed: int = 0) -> Iterator[RandomCase]:

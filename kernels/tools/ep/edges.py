@@ -23,6 +23,7 @@ from tools.ep.edge import ints as _i
 from tools.ep.edge import one as _one
 from tools.ep.multi_head_edges import multi_heads
 from tools.ep.nans import nans
+from tools.ep.quantized_edges import quantized_edges
 from tools.ep.rulings import edges_with_rulings
 from tools.ep.session import open_session, relative_error
 
@@ -222,6 +223,7 @@ def edges() -> Iterator[Edge]:
     yield from attentions()
     yield from edges_with_rulings()
     yield from nans()
+    yield from quantized_edges()
 
 
 @dataclass(frozen=True)

@@ -177,6 +177,36 @@ def _multi_head(kinds: Kinds, schema: Schema) -> Example:
     return Example([draw(t, 2, 3, 16), draw(t, 2, 5, 16), draw(t, 2, 5, 16), draw(t, 48), mask], {"num_heads": 2})
 
 
+def _matmul_nbits(kinds: Kinds, schema: Schema) -> Example:
+    t, z = kinds["T1"], kinds["T3"]
+    zeros = _rng.integers(0, 256, (5, 2)).astype(z) if z == np.uint8 else positive(z, 5, 3)
+    codes = _rng.integers(0, 256, (5, 3, 8)).astype(kinds["T2"])
+    return Example([draw(t, 3, 40), codes, draw(t, 5, 3), zeros, None, draw(t, 5)], {"K": 40, "N": 5, "bits": 4, "block_size": 16})
+
+
+def _byte_matrices(kinds: Kinds, schema: Schema) -> Example:
+    a, b = draw(kinds["T1"], 3, 20), draw(kinds["T2"], 20, 5)
+    return Example([a, b, draw(kinds["T1"]), draw(kinds["T2"])])
+
+
+def _qlinear_matmul(kinds: Kinds, schema: Schema) -> Example:
+    scale = kinds.get("TS", np.float32)
+    a, b = draw(kinds["T1"], 3, 20), draw(kinds["T2"], 20, 5)
+    return Example([a, np.array(0.5, scale), draw(kinds["T1"]), b, np.array(0.25, scale), draw(kinds["T2"]), np.array(1.7, scale), draw(kinds["T3"])])
+
+
+def _quantize(kinds: Kinds, schema: Schema) -> Example:
+    scale = np.float32 if schema.version < 19 else kinds["T1" if schema.version < 23 else "T2"]
+    return Example([draw(kinds["T1"], 3, 20), np.array(0.25, scale), positive(kinds["T2" if schema.version < 23 else "T3"])])
+
+
+def _dequantize(kinds: Kinds, schema: Schema) -> Example:
+    whole = kinds["T" if schema.version < 19 else "T1"]
+    zero = [] if whole == np.int32 else [positive(whole)]
+    attributes = {"output_dtype": np_type(kinds["T3"])} if "T3" in kinds else {}
+    return Example([draw(whole, 3, 20), np.array(0.25, kinds.get("T2", np.float32)), *zero], attributes)
+
+
 def _of(*shapes: tuple[int, ...], **attributes: object) -> Callable[[Kinds, Schema], Example]:
     """Inputs of type T and these shapes."""
     return lambda kinds, schema: Example([draw(kinds["T"], *shape) for shape in shapes], dict(attributes))
@@ -196,6 +226,8 @@ _MAKERS: dict[str, Callable[[Kinds, Schema], Example]] = {
     "Pad": _pad, "Gather": _gather, "GatherElements": _gather_elements, "ConstantOfShape": _constant, "Conv": _conv,
     "BatchNormalization": _batch_norm, "GroupNormalization": _group_norm, "InstanceNormalization": _instance_norm,
     "LayerNormalization": _layer_norm, "RMSNormalization": _rms_norm, "Attention": _attention, "MultiHeadAttention": _multi_head,
+    "MatMulNBits": _matmul_nbits, "MatMulInteger": _byte_matrices, "QLinearMatMul": _qlinear_matmul, "QuantizeLinear": _quantize,
+    "DequantizeLinear": _dequantize, "DynamicQuantizeLinear": lambda kinds, schema: Example([draw(np.float32, 3, 20)], outputs=3),
     "MatMul": _of((2, 3, 4), (4, 5)), "Gemm": _of((3, 4), (4, 5), (5,)), "Concat": _of((2, 3), (2, 4), axis=1),
     "Sum": _of((2, 3, 4), (3, 1)), "Mean": _of((2, 3, 4), (3, 1)), "Min": _of((2, 3, 4), (3, 1)), "Max": _of((2, 3, 4), (3, 1)),
     "Reshape": _with((2, 3, 4), 4, -1), "Expand": _with((3, 1), 2, 3, 4), "Tile": _with((2, 3), 2, 3),

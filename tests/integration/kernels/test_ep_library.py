@@ -155,3 +155,40 @@ def test_coverage_says_which_nodes_are_taken_and_why_not_the_others(cpu_ep: Path
     assert found["share"] == round(sum(found["taken"].values()) / (sum(found["taken"].values()) + len(found["left"])), 4)
     gone = subprocess.run([*map(str, check), "--coverage", str(tmp_path / "gone.onnx")], capture_output=True, text=True, check=False)
     assert (gone.returncode, "no such file" in gone.stderr) == (2, True)
+
+
+def test_coverage_of_quantized_nodes_names_the_form_and_the_type_that_have_no_kernel(cpu_ep: Path, tmp_path: Path) -> None:
+    """Weights of 4 bits in blocks are taken, with groups by an index not; nor are a QLinearConv and what has 4 bits an element."""
+    blocks = {"K": 32, "N": 8, "bits": 4, "block_size": 16}
+    nodes = [
+        helper.make_node("MatMulNBits", ["x", "codes", "scales"], ["a"], "taken", domain="com.microsoft", **blocks),
+        helper.make_node("MatMulNBits", ["x", "codes", "scales", "", "groups"], ["b"], "indexed", domain="com.microsoft", **blocks),
+        helper.make_node("DynamicQuantizeLinear", ["a"], ["q", "scale", "zero"], "dynamic"),
+        helper.make_node("MatMulInteger", ["q", "bytes", "zero"], ["c"], "integer"),
+        helper.make_node("DequantizeLinear", ["narrow", "one"], ["d"], "narrow"),
+        helper.make_node("QLinearConv", ["image", "one", "point", "filter", "one", "point", "one", "point"], ["e"], "conv"),
+    ]
+    weights = {
+        "codes": np.ones((8, 2, 8), np.uint8), "scales": np.ones((8, 2), np.float32), "groups": np.arange(32, dtype=np.int32) // 16,
+        "bytes": np.ones((8, 3), np.int8), "one": np.array(1, np.float32), "point": np.array(3, np.uint8), "filter": np.ones((4, 3, 3, 3), np.uint8),
+    }  # fmt: skip
+    given = [
+        helper.make_tensor_value_info(name, number, shape)
+        for name, number, shape in (("x", onnx.TensorProto.FLOAT, ["n", 32]), ("narrow", onnx.TensorProto.INT4, [4]), ("image", onnx.TensorProto.UINT8, [1, 3, 8, 8]))
+    ]
+    made = [
+        helper.make_tensor_value_info(name, number, None)
+        for name, number in (("b", onnx.TensorProto.FLOAT), ("c", onnx.TensorProto.INT32), ("d", onnx.TensorProto.FLOAT), ("e", onnx.TensorProto.UINT8))
+    ]
+    graph = helper.make_graph(nodes, "g", given, made, [numpy_helper.from_array(value, name) for name, value in weights.items()])
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), tmp_path / "m.onnx")
+    library = cpu_ep / "checks" / "librockernels_ep_cpu_test.so"
+    run(sys.executable, KERNELS / "ep" / "gpu-check", "--cpu-test-library", library, "--coverage", tmp_path / "m.onnx", "--json", tmp_path / "found.json")
+    (found,) = json.loads((tmp_path / "found.json").read_text())
+    left = {node["name"]: node["reason"] for node in found["left"]}
+    assert found["taken"] == {"MatMulNBits": 1, "DynamicQuantizeLinear": 1, "MatMulInteger": 1}
+    assert left.keys() == {"indexed", "narrow", "conv"}
+    assert left["indexed"].startswith("its form is not taken")
+    assert left["narrow"] == "input 0 (narrow) is int4; kernels take int16, int32, int8, uint16, uint8"
+    assert left["conv"] == "there is no kernel for QLinearConv"

@@ -21,9 +21,11 @@
 #endif
 #define RK_HD __host__ __device__
 #define RK_D __device__
+#define RK_INLINE __device__ __forceinline__  // a call on a device passes its arguments through memory
 #else
 #define RK_HD
 #define RK_D
+#define RK_INLINE inline
 #endif
 
 namespace rk {

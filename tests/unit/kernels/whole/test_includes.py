@@ -34,6 +34,7 @@ LEVELS = {
     "ep/ops/shape": 10,
     "ep/ops/bundled": 11,
     "ep/ops/matmul": 12,
+    "ep/ops/quantized": 13,
     "ep/ops/fused": 13,
     "ep/ops/attention": 14,
     "ep/ops/reduce": 14,
