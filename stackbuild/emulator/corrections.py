@@ -34,7 +34,9 @@ CODE: dict[str, str] = {
     "v_div_scale_f32": "D0.f32 = div_scale(S0.f32, S1.f32, S2.f32);\nVCC.u64[laneId] = div_scale_vcc(S0.f32, S1.f32, S2.f32)",
     "v_div_fixup_f32": "D0.f32 = div_fixup(S0.f32, S1.f32, S2.f32)",
     "v_div_fixup_f16": "D0.f16 = div_fixup(S0.f16, S1.f16, S2.f16)",
-    "v_div_fmas_f32": "D0.f32 = VCC.u64[laneId] ? ldexp(fma(S0.f32, S1.f32, S2.f32), 64 - 32) : fma(S0.f32, S1.f32, S2.f32)",
+    # The text says 2³², which undoes no v_div_scale: that scales by 2⁶⁴, a large quotient's denominator or a tiny one's numerator.
+    "v_div_fmas_f32": "D0.f32 = VCC.u64[laneId] ? ldexp(fma(S0.f32, S1.f32, S2.f32), "
+    "((S2.f32 >= 2.0F) || (S2.f32 <= -2.0F)) ? 64 : -64) : fma(S0.f32, S1.f32, S2.f32)",
     "v_perm_b32": "D0.u32 = { perm({ S0.u32, S1.u32 }, S2.u32[31 : 24]), perm({ S0.u32, S1.u32 }, S2.u32[23 : 16]), "
     "perm({ S0.u32, S1.u32 }, S2.u32[15 : 8]), perm({ S0.u32, S1.u32 }, S2.u32[7 : 0]) }",
     "v_mbcnt_lo_u32_b32": "D0.u32 = S1.u32 + countbits(S0.u32 & 32'U((1LL << laneId.u32) - 1LL))",

@@ -433,6 +433,10 @@ FLOAT = (
     # A numerator 2¹⁰⁰ above the denominator: the denominator is scaled by 2⁶⁴ and VCC asks div_fmas to undo it.
     _R("v_div_scale_f32 v2, VCC, v0, v1, v4", "v0=1.0 v1=1.0 v4=0x71800000", "v2=0x5f800000 vcc=ALL"),
     _R("v_div_fmas_f32 v2, v0, v1, v4", "v0=2.0 v1=3.0 v4=1.0 vcc=0", "v2=7.0"),
+    # Undone: 2⁶⁴ for a quotient of 2 and more, 2⁻⁶⁴ for a lesser one, whatever its sign.
+    _R("v_div_fmas_f32 v2, v0, v1, v4", "v0=0.0 v1=0.0 v4=4.0 vcc=ALL", "v2=0x60800000"),
+    _R("v_div_fmas_f32 v2, v0, v1, v4", "v0=0.0 v1=0.0 v4=-4.0 vcc=ALL", "v2=0xe0800000"),
+    _R("v_div_fmas_f32 v2, v0, v1, v4", "v0=0.0 v1=0.0 v4=0.5 vcc=ALL", "v2=0x1f000000"),
     _R("v_div_fixup_f32 v2, v0, v1, v4", "v0=9.0 v1=0 v4=1.0", f"v2={INF}"),
     _R("v_div_fixup_f32 v2, v0, v1, v4", "v0=9.0 v1=0 v4=0", f"v2={NAN}"),
     _R("v_div_fixup_f32 v2, v0, v1, v4", "v0=0.5 v1=2.0 v4=-1.0", "v2=-0.5"),
