@@ -66,6 +66,12 @@ def publish(
         bool, option("--replace", help="Allow other bytes under a published name: only for an index of your own.")
     ] = False,
     older: Annotated[bool, option("--older", help="Allow a version below the highest one that is published.")] = False,
+    variants: Annotated[
+        bool,
+        option(
+            "--variants", help="Experimental: take wheel variants, too (PEP 825, a draft), each beside its plain wheel."
+        ),
+    ] = False,
     url: Annotated[str, option("--url", metavar="URL", help="Where the index is served: for the install lines.")] = "",
     sign: SignIndexOption = None,
     unsigned: UnsignedOption = False,
@@ -119,7 +125,9 @@ def publish(
         _publish_artifacts(tuple(wheels), to, settings, json)
         return
     _refuse_scheme(to)
-    settings = _publication(sign, unsigned, days, at_least, replace=replace, older=older, url=url, wheels=wheels)
+    settings = _publication(
+        sign, unsigned, days, at_least, replace=replace, older=older, url=url, wheels=wheels, variants=variants
+    )
     if is_object_url(to):
         if pythons:
             raise UsageError("--check-install takes a folder", where=to, next="publish to a folder with it first")
@@ -205,6 +213,7 @@ def _publication(
     older: bool = False,
     url: str = "",
     wheels: Sequence[Path] = (),
+    variants: bool = False,
     keys: Sequence[Path] = (),
     accept_changes: bool = False,
 ) -> Publication:
@@ -232,6 +241,7 @@ def _publication(
         trusted=load_trusted_keys(keys) if keys else (),
         accept_changes=accept_changes,
         at_least=at_least,
+        variants=variants,
     )
 
 

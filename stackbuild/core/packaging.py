@@ -96,20 +96,25 @@ def applies(requirement: Requirement, environment: dict[str, str]) -> bool:
 
 
 def distribution_of(file_name: str) -> tuple[str, str]:
-    """Normalised project name and version of a wheel's file name. Raises UsageError on another file."""
-    if label := split_label(file_name)[1]:
-        raise UsageError(
-            f"a wheel variant, with the label {label} (PEP 825, a draft): pip and older installers leave it alone",
-            where=file_name,
-            next="give the plain wheel, which has no such label; `stackbuild inspect` reads variants",
-        )
+    """Normalised project name and version of a wheel's file name, also of a variant's. Raises UsageError on another file."""
     try:
-        project, version, _, _ = parse_wheel_filename(file_name)
+        project, version, _, _ = parse_wheel_filename(split_label(file_name)[0])
     except InvalidWheelFilename as error:
         raise UsageError(
             f"not a wheel's file name: {error}", where=file_name, next="give the path of a .whl file"
         ) from None
     return str(project), str(version)
+
+
+def tags_of(file_name: str) -> frozenset[tags.Tag]:
+    """The tags of a wheel's file name, also of a variant's. Raises InvalidWheelFilename."""
+    return parse_wheel_filename(split_label(file_name)[0])[3]
+
+
+def is_same_wheel(one: str, other: str) -> bool:
+    """Whether two file names mean one wheel, however they are spelt. Raises InvalidWheelFilename."""
+    (plain, label), (other_plain, other_label) = split_label(one), split_label(other)
+    return label == other_label and parse_wheel_filename(plain) == parse_wheel_filename(other_plain)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,23 @@ class AttachedFile(Model):
     size: int = Field(ge=0)
 
 
+class VariantMetadata(Model):
+    """What a wheel variant says of itself (PEP 825, a draft): its label, and variant.json.
+
+    `properties` are the values of each feature of each namespace. `others` is variant.json without its variants, as JSON.
+    """
+
+    label: str = Field(pattern=r"^[0-9a-z_.]+$")
+    properties: dict[str, dict[str, tuple[str, ...]]]
+    others: str
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Each property as `namespace :: feature :: value`."""
+        table = sorted(self.properties.items())
+        return tuple(f"{n} :: {f} :: {v}" for n, features in table for f, vs in sorted(features.items()) for v in vs)
+
+
 class CatalogFile(Model):
     """One wheel file of an index. `size` is in bytes, `modified` in nanoseconds since 1970."""
 
@@ -40,6 +57,7 @@ class CatalogFile(Model):
     yanked: str | None = Field(default=None, description="Why it was yanked; None where it was not.")
     claim: str = Field(default="", description="What its verification claims; empty where none came with it.")
     attached: tuple[AttachedFile, ...] = ()
+    variant: VariantMetadata | None = None
 
     @property
     def path(self) -> str:

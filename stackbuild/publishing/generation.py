@@ -70,6 +70,7 @@ def switch(index: Path, catalog: Catalog, contents: Mapping[str, bytes]) -> None
     for path in contents:  # a page of a project that is new leads nowhere until the switch
         _link(index / path, Path(*[".."] * path.count("/"), CURRENT, path))
     _link(index / CURRENT, Path(GENERATIONS, name))
+    _remove_dangling(index)
     _remove_old(index, catalog.number)
 
 
@@ -90,6 +91,13 @@ def _link(link: Path, target: Path) -> None:
     staged.symlink_to(target)
     staged.replace(link)
     atomic.flush_folder(link.parent)
+
+
+def _remove_dangling(index: Path) -> None:
+    """Remove lists of variants that the state no longer has: their wheels were taken out of the folder."""
+    for link in index.glob("[!.]*/*-variants.json"):
+        if link.is_symlink() and not link.exists():
+            link.unlink()
 
 
 def _remove_old(index: Path, number: int) -> None:

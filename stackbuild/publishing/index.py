@@ -36,12 +36,13 @@ from stackbuild.publishing.refusals import (
 from stackbuild.publishing.signed_state import refuse_changed
 from stackbuild.publishing.signing import SigningKey
 from stackbuild.publishing.transaction import commit, is_signed_by, locked_catalog, refuse_unsigned
+from stackbuild.publishing.variants import refuse_variant
 
 
 def publish(wheels: tuple[Path, ...], index: Path, publication: Publication = Publication()) -> Receipt:
     """Put wheels on the index in that folder, all at once. Raises UsageError where one may not be published, OSError."""
     fresh: set[str] = set()
-    refuse_names(wheels)
+    refuse_names(wheels, publication.variants)
     with locked_catalog(index, new=True) as catalog:
         refuse_changed(index, publication)
         read = [read_wheel(wheel, publication.digests.get(wheel, "")) for wheel in wheels]
@@ -66,6 +67,8 @@ def publish(wheels: tuple[Path, ...], index: Path, publication: Publication = Pu
                 next="add `--url https://…`, the address that installers use",
             )
         refuse_open(catalog, [plan.row for plan in plans])
+        for plan in plans:
+            refuse_variant(catalog.projects[plan.wheel.project], plan.row, plan.wheel.path)
         before = read_catalog(index) or Catalog()
         if catalog != before or not is_signed_by(index, publication.keys):
             refuse_unsigned(index, publication)
@@ -128,6 +131,7 @@ def _receipt(
                 requirement=direct_requirement(project, row, url),
                 claim=row.claim or UNVERIFIED,
                 outside=sonames_outside(wheel),
+                label=row.variant.label if row.variant else "",
             )
         )
     signed_by = tuple(key.fingerprint for key in keys)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackbuild.core.errors import UsageError
-from stackbuild.core.packaging import parse_wheel_filename
+from stackbuild.core.packaging import tags_of
 from stackbuild.publishing.publication import PublishedWheel, Receipt
 
 _RANGE = re.compile(r"3\.([0-9]+)(?:\.\.3\.([0-9]+))?")
@@ -46,12 +46,12 @@ def python_versions(text: str) -> tuple[str, ...]:
 
 def check_installs(receipt: Receipt, pythons: tuple[str, ...]) -> tuple[InstallCheck, ...]:
     """What each Python gets of each published project. Raises OSError."""
-    names = {(wheel.project, wheel.version): wheel for wheel in receipt.wheels}
+    names = {(wheel.project, wheel.version): wheel for wheel in receipt.wheels if not wheel.label}
     return tuple(_install_check(receipt.index, wheel, python) for wheel in names.values() for python in pythons)
 
 
 def _install_check(index: str, wheel: PublishedWheel, python: str) -> InstallCheck:
-    *_, tags = parse_wheel_filename(wheel.file)
+    tags = tags_of(wheel.file)
     platforms = sorted({tag.platform for tag in tags} - {"any"}) or ["linux_x86_64"]
     with tempfile.TemporaryDirectory(prefix="stackbuild-install-") as folder:
         report = Path(folder) / "report.json"

@@ -35,6 +35,7 @@ from stackbuild.publishing.pages import pages
 from stackbuild.publishing.signed_state import remember_signed
 from stackbuild.publishing.snapshot import ENVELOPE
 from stackbuild.publishing.statements import envelope_name, is_statement
+from stackbuild.publishing.variants import is_variants_list
 
 SCHEMES = ("s3://", "gs://", "az://")
 REMOTE_CATALOG, LOCK = ".catalog.json", ".publishing"
@@ -216,7 +217,9 @@ def _write(copy: WorkingCopy, say: Callable[[str], None]) -> None:
     contents = {str(path.relative_to(current)): path for path in current.rglob("*") if path.is_file()}
     del contents[CATALOG]
     order = {name: place for place, name in enumerate(_needed_first(catalog))}
-    for path in sorted(contents, key=lambda p: (order.get(p.partition("/")[0], len(order)), p == ENVELOPE, p)):
+    for path in sorted(
+        contents, key=lambda p: (order.get(p.partition("/")[0], len(order)), p == ENVELOPE, not is_variants_list(p), p)
+    ):
         _put(copy.store, path, contents[path])
 
 

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from stackbuild.core.packaging import Version
 from stackbuild.publishing.catalog import Catalog, CatalogFile, Project
+from stackbuild.publishing.variants import offered_lists, variants_lists
 
 API_VERSION = "1.4"
 UNVERIFIED = "no verification is known"
@@ -32,6 +33,7 @@ def pages(catalog: Catalog) -> dict[str, bytes]:
     for name, project in catalog.projects.items():
         texts[f"{name}/index.html"] = _project_html(name, project, catalog.url)
         texts[f"{name}/index.json"] = _json(_project_json(name, project))
+        texts |= {f"{name}/{file}": data for file, data in variants_lists(project).items()}
     return texts
 
 
@@ -59,7 +61,10 @@ def _project_json(name: str, project: Project) -> dict[str, object]:
         "name": name,
         "project-status": status,
         "versions": list(project.versions) if project.status != "quarantined" else [],
-        "files": [_file_json(file) for file in offered_files(project)],
+        "files": [
+            *(_file_json(file) for file in offered_files(project)),
+            *(_list_json(file, sha256) for file, sha256 in offered_lists(project, offered_files(project))),
+        ],
     }
 
 
@@ -75,6 +80,10 @@ def _file_json(file: CatalogFile) -> dict[str, object]:
         "_stackbuild-claim": file.claim or UNVERIFIED,
         "yanked": False if file.yanked is None else file.yanked or True,
     }
+
+
+def _list_json(file: str, sha256: str) -> dict[str, object]:
+    return {"filename": file, "url": quote(file), "hashes": {"sha256": sha256}, "yanked": False}
 
 
 def _root_row(name: str, project: Project) -> str:
@@ -94,7 +103,8 @@ def _project_html(name: str, project: Project, url: str) -> bytes:
         lines.append(f"<p>{html.escape(files[0].summary)}</p>")
     if project.status != "active":
         lines.append(f"<p><strong>{project.status}</strong> {html.escape(project.reason)}</p>")
-    lines += ["<ul>", *(_file_row(name, file, url) for file in files), "</ul>"]
+    lists = [f'<li><a href="{quote(file)}#sha256={sha}">{file}</a></li>' for file, sha in offered_lists(project, files)]
+    lines += ["<ul>", *(_file_row(name, file, url) for file in files), *lists, "</ul>"]
     return _page(name, lines, meta)
 
 
@@ -102,12 +112,15 @@ def _file_row(project: str, file: CatalogFile, url: str) -> str:
     python = f", Python {html.escape(file.requires_python)}" if file.requires_python else ""
     parts = [_anchor(file), f"<small>{_size(file.size)}{python}, sha256 {file.sha256}</small>"]
     parts.append(f"<small>{html.escape(file.claim or UNVERIFIED)}</small>")
+    if file.variant:
+        what = ", ".join(file.variant.lines) or "no property"
+        parts.append(f"<small>variant {html.escape(file.variant.label)} (PEP 825): {html.escape(what)}</small>")
     if file.yanked is not None:
         parts.append(f"<small><strong>yanked</strong>: {html.escape(file.yanked or 'no reason was given')}</small>")
     if file.attached:
         kinds = ", ".join(one.name.removeprefix(f"{file.name}.") for one in file.attached)
         parts.append(f"<small>beside it: {html.escape(kinds)}</small>")
-    if url and file.yanked is None:
+    if url and file.yanked is None and not file.variant:
         line = f'pip install "{direct_requirement(project, file, url)}"'
         parts.append(f"<pre>{html.escape(line)}</pre>")
     row = "<li>" if file.yanked is None else '<li class="yanked">'

@@ -15,9 +15,10 @@ from stackbuild.core import digest
 from stackbuild.core.copy_file import copy_file
 from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import distribution_of
-from stackbuild.publishing.catalog import AttachedFile, CatalogFile, CoreMetadata, core_metadata
+from stackbuild.publishing.catalog import AttachedFile, CatalogFile, CoreMetadata, VariantMetadata, core_metadata
 from stackbuild.publishing.generation import STAGED, WHEELS_ELSEWHERE
 from stackbuild.publishing.statements import ResourceDescriptor, claim_about, is_statement
+from stackbuild.publishing.variants import read_variant
 from stackbuild.store import atomic
 
 METADATA_LIMIT = 16 << 20
@@ -28,7 +29,7 @@ METADATA_LIMIT = 16 << 20
 class WheelFile:
     """A wheel that was read: the digest of its bytes, its METADATA file, and the names of its entries.
 
-    `size` (bytes) and `modified` (ns since 1970) are those of the file before it was read.
+    `variant` is what the wheel says of itself if it is one. `size` (bytes) and `modified` (ns since 1970) are those of the file before it was read.
     """
 
     path: Path
@@ -37,6 +38,7 @@ class WheelFile:
     entries: tuple[str, ...]
     size: int
     modified: int
+    variant: VariantMetadata | None = None
 
     def refuse_rewritten(self) -> None:
         """Raises UsageError where the file has another size or time than before it was read: its digest may be another."""
@@ -69,7 +71,10 @@ def read_wheel(path: Path, sha256: str = "") -> WheelFile:
     metadata = read_metadata(path)
     with zipfile.ZipFile(path) as archive:
         entries = tuple(archive.namelist())
-    return WheelFile(path, sha256 or digest.of_file(path), metadata, entries, before.st_size, before.st_mtime_ns)
+    variant = read_variant(path)
+    return WheelFile(
+        path, sha256 or digest.of_file(path), metadata, entries, before.st_size, before.st_mtime_ns, variant
+    )
 
 
 def read_metadata(wheel: Path) -> bytes:
@@ -147,6 +152,7 @@ def plan_placement(wheel: WheelFile, before: CatalogFile | None, folder: Path, a
         requires_python=wheel.fields.requires_python,
         requires=wheel.fields.requires,
         summary=wheel.fields.summary,
+        variant=wheel.variant,
         uploaded=before.uploaded if unchanged and before else datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
         yanked=before.yanked if before else None,
         claim=claim or (before.claim if before and attachments else ""),

@@ -19,7 +19,8 @@ MOST_DAYS = 36500
 class Publication:
     """How wheels are published.
 
-    `replace` allows other bytes under a name that is there, `older` a version below the highest one there. `attached` are
+    `replace` allows other bytes under a name that is there, `older` a version below the highest one there, `variants` wheel
+    variants. `attached` are
     the files that travel with a wheel. `url` is where the index is served. `keys` sign, and the signature of the index
     holds for so many `days`. The signature that stands must be one of `keys` or of `trusted`, and the files as they were
     signed, unless `accept_changes`. `numbers` is the file with the numbers of indexes seen before, None for none. The number
@@ -39,6 +40,7 @@ class Publication:
     accept_changes: bool = False
     numbers: Path | None = None
     at_least: int = 0
+    variants: bool = False
 
     def __post_init__(self) -> None:
         if self.at_least and not self.keys:
@@ -58,6 +60,7 @@ class PublishedWheel:
 
     `path` is where it lies below the index. `requirement` names these bytes: `NAME @ URL#sha256=…`. `claim` is what their
     verification came to, or that none is known. `outside` are the sonames that its SBOM says the machine must have.
+    `label` is that of a wheel variant, "" for a plain wheel.
     """
 
     project: str
@@ -70,6 +73,7 @@ class PublishedWheel:
     requirement: str
     claim: str
     outside: tuple[str, ...] = ()
+    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,7 @@ class Receipt:
 
         No other index can offer a wheel in their place.
         """
-        return " ".join(["pip install", *(f'"{wheel.requirement}"' for wheel in self.wheels)])
+        return " ".join(["pip install", *(f'"{wheel.requirement}"' for wheel in self.wheels if not wheel.label)])
 
     @property
     def packages_needed(self) -> tuple[str, ...]:

@@ -18,7 +18,9 @@ from stackbuild.core.packaging import (
     Version,
     canonicalize_name,
     distribution_of,
-    parse_wheel_filename,
+    is_same_wheel,
+    split_label,
+    tags_of,
 )
 from stackbuild.publishing.catalog import Catalog, CatalogFile, Project
 from stackbuild.publishing.pages import offered_files
@@ -32,10 +34,17 @@ _MINORS = range(8, 20)
 """Minor versions of Python 3 that a requirement's marker is asked for."""
 
 
-def refuse_names(wheels: Sequence[Path]) -> None:
-    """Each file has the name of a wheel, without control characters, and is given once."""
+def refuse_names(wheels: Sequence[Path], variants: bool = False) -> None:
+    """Each file has the name of a wheel, without control characters, and is given once; a variant only where that is asked."""
     for wheel in wheels:
         distribution_of(wheel.name)
+        if (label := split_label(wheel.name)[1]) and not variants:
+            raise UsageError(
+                f"a wheel variant, with the label {label} (PEP 825, a draft): pip and older installers leave it alone",
+                where=wheel.name,
+                next="give the plain wheel, which has no such label; `publish --variants` puts both on an index in a folder"
+                " or an object store",
+            )
         if not _WHEEL_NAME.fullmatch(wheel.name):
             raise UsageError(
                 "a wheel's file name has letters, digits and _ . ! + - of ASCII only",
@@ -48,9 +57,7 @@ def refuse_names(wheels: Sequence[Path]) -> None:
                 where=str(wheel),
                 next="build the wheel again under a shorter name or version",
             )
-    names = [parse_wheel_filename(wheel.name) for wheel in wheels]
-    for wheel, name in zip(wheels, names, strict=True):
-        if names.count(name) > 1:
+        if sum(is_same_wheel(wheel.name, other.name) for other in wheels) > 1:
             raise UsageError(f"{wheel.name} is given more than once", next="give each wheel once")
 
 
@@ -128,7 +135,7 @@ def refuse_taken(wheel: WheelFile, catalog: Catalog, index: Path, publication: P
     name = wheel.path.name
     project = catalog.projects.get(wheel.project, Project())
     for other in project.files:
-        if other != name and parse_wheel_filename(other) == parse_wheel_filename(name):
+        if other != name and is_same_wheel(other, name):
             raise UsageError(
                 f"{name} is published already, as {other}",
                 where=str(index),
@@ -184,7 +191,7 @@ def _is_needed(requirement: Requirement, file: CatalogFile) -> bool:
     """Whether an installation without extras needs it, on Linux with a CPython that the file is for."""
     if requirement.marker is None:
         return True
-    tags = tuple(map(str, parse_wheel_filename(file.name)[3]))
+    tags = tuple(map(str, tags_of(file.name)))
     claim = Claim(tags, file.requires_python)
     every = [f"3.{minor}" for minor in _MINORS]
     pythons = [python for python in every if claim.fits(python)] or every

@@ -25,7 +25,7 @@ from stackbuild.publishing.statements import STATEMENT_TYPE, envelope_name, is_s
 from stackbuild.store import locks
 
 OWN_STAGED = re.compile(
-    rf"\.(index\.(html|json)|current|{re.escape(ENVELOPE)}|SHA256SUMS[.a-z0-9]*|.+\.whl(\.[a-z.0-9]+)?){re.escape(STAGED)}"
+    rf"\.(index\.(html|json)|current|{re.escape(ENVELOPE)}|SHA256SUMS[.a-z0-9]*|.+-variants\.json|.+\.whl(\.[a-z.0-9]+)?){re.escape(STAGED)}"
 )
 """The names of files that a change of an index, or its placement, stages."""
 LOCK_FILE = ".lock"

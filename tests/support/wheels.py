@@ -55,6 +55,28 @@ def small_wheel(
     return path
 
 
+def wheel_variant(plain: Path, label: str, properties: object = None, **others: object) -> Path:
+    """A variant of a plain wheel, beside it. By default it is for the GPU target that its label is."""
+    path = plain.with_name(f"{plain.stem}-{label}.whl")
+    provider = {"amd": {"plugin-api": "rocm_bootstrap.variant_provider:AMDVariantPlugin", "requires": ["rocm-bootstrap"]}}
+    value = {
+        "$schema": "https://variants-schema.wheelnext.dev/peps/825/v0.1.1.json",
+        "default-priorities": {"namespace": ["amd"]},
+        "providers": provider,
+        "variants": {label: {"amd": {"gfx_arch": [label]}} if properties is None else properties},
+        **others,
+    }
+    with zipfile.ZipFile(plain) as old, zipfile.ZipFile(path, "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            if name.endswith("/RECORD"):
+                folder = name.rpartition("/")[0]
+                new.writestr(f"{folder}/variant.json", json.dumps(value))
+                data += f"{folder}/variant.json,,\n".encode()
+            new.writestr(name, data)
+    return path
+
+
 def new_key(folder: Path, name: str = "release") -> tuple[SigningKey, Path]:
     """A fresh key in the files that `ssh-keygen -t ed25519` would write: loaded, and the path of its public half."""
     folder.mkdir(exist_ok=True, parents=True)

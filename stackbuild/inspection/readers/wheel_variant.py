@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from stackbuild.core import digest
-from stackbuild.core.digest import Json
 from stackbuild.inspection.facts import WheelVariant
 from stackbuild.inspection.limits import VARIANT_VALUES
 from stackbuild.inspection.readers.byte_parser import MalformedError, ProblemSink
+from stackbuild.model.wheel_variant import static_values
 
 
 def wheel_variant(label: str, path: str, data: bytes | None, add_problem: ProblemSink) -> WheelVariant | None:
@@ -26,33 +24,9 @@ def wheel_variant(label: str, path: str, data: bytes | None, add_problem: Proble
     except ValueError as error:
         add_problem(path, MalformedError(f"not a variant.json: {error}"))
         return WheelVariant(label=label, has_metadata=True)
-    static = {text for part in _under("static-properties", value) for text in _texts(part)}
     return WheelVariant(
         label=label,
         has_metadata=True,
         labels=tuple(sorted(variants)[:VARIANT_VALUES]),
-        static_values=tuple(sorted(static)[:VARIANT_VALUES]),
+        static_values=tuple(sorted(static_values(value))[:VARIANT_VALUES]),
     )
-
-
-def _under(name: str, value: Json) -> Iterator[Json]:
-    """The values under that key, at any depth: drafts had it at the top and within a provider."""
-    for inner in _all(value):
-        if isinstance(inner, dict) and name in inner:
-            yield inner[name]
-
-
-def _texts(value: Json) -> Iterator[str]:
-    for inner in _all(value):
-        if isinstance(inner, str):
-            yield inner[:200]
-
-
-def _all(value: Json) -> Iterator[Json]:
-    """A value and all values within it. No depth is too much for it."""
-    rest = [value]
-    while rest:
-        inner = rest.pop()
-        yield inner
-        if isinstance(inner, dict | list):
-            rest.extend(inner.values() if isinstance(inner, dict) else inner)

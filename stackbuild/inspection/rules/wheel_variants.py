@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from stackbuild.inspection.expectations import Expectations
 from stackbuild.inspection.facts import Facts
 from stackbuild.inspection.rules.rule import ERROR, SubjectEvidence, rule, some
+from stackbuild.model.wheel_variant import is_gpu_target
 
 _PEP = "https://peps.python.org/pep-0825/"
-_TARGET = re.compile(r"gfx[0-9a-f]{3,5}(-[a-z0-9-]+)?")
 
 
 @rule(
@@ -23,7 +22,7 @@ _TARGET = re.compile(r"gfx[0-9a-f]{3,5}(-[a-z0-9-]+)?")
 def static_target(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """`static-properties` of variant.json name a gfx target."""
     variant = facts.wheel.variant if facts.wheel else None
-    if targets := [value for value in (variant.static_values if variant else ()) if _TARGET.fullmatch(value)]:
+    if targets := [value for value in (variant.static_values if variant else ()) if is_gpu_target(value)]:
         yield "variant.json", f"static-properties name {some(targets)}"
 
 

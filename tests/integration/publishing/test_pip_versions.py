@@ -1,4 +1,4 @@
-"""An index as three versions of pip read it: the printed line, a yank, a requirement on Python, a quarantine."""
+"""An index as versions of pip read it: the printed line, a yank, a requirement on Python, a variant, a quarantine."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.maintenance import set_status, yank
 from stackbuild.publishing.publication import Publication
-from support.wheels import small_wheel
+from support.wheels import small_wheel, wheel_variant
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
-PIPS = ("22.3.1", "24.0", "25.3")
+PIPS = ("22.3.1", "23.3.2", "24.3.1", "26.3")
 
 
 @pytest.fixture(scope="module", params=PIPS)
@@ -47,7 +47,7 @@ def test_each_pip_takes_what_the_index_means(pip: tuple[str, ...], tmp_path: Pat
     with zipfile.ZipFile(later, "w") as archive:
         for name, data in files.items():
             archive.writestr(name, data.replace(b"Version: 4.0\n", b"Version: 4.0\nRequires-Python: >=3.99\n"))
-    receipt = publish((*wheels, later), index, Publication())
+    receipt = publish((*wheels, later, wheel_variant(wheels[-1], "gfx1100")), index, Publication(variants=True))
     line = receipt.wheels[1].requirement
     assert installed(pip, tmp_path / "line", line) == "2.0+rocm7.2"
     options = ("--index-url", index.as_uri())

@@ -180,7 +180,7 @@ def test_a_wheel_variant_is_refused_as_one(tmp_path: Path, tags: str) -> None:
     wheel = small_wheel(tmp_path / "a")
     with pytest.raises(UsageError, match=r"a wheel variant, with the label (gfx1100|x86_64_v3) \(PEP 825") as caught:
         publish((wheel.rename(wheel.with_name(f"demo_pkg-1.0-{tags}.whl")),), tmp_path / "simple")
-    assert "give the plain wheel" in caught.value.next
+    assert "give the plain wheel" in caught.value.next and "publish --variants" in caught.value.next
 
 
 @pytest.mark.parametrize("tags", ["py3-none-any", "1-py3-none-any", "1a-cp311-abi3-linux_x86_64"])
