@@ -194,7 +194,7 @@ def assert_consistent(index: Path, releases: tuple[tuple[str, ...], ...]) -> Non
     assert tuple(sorted(seen)) in {tuple(sorted(one)) for one in releases}, seen
 
 
-@pytest.mark.parametrize("shares", [pytest.param(24, id="some"), pytest.param(0, id="all", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("shares", [pytest.param(24, id="some"), pytest.param(0, id="all", marks=[pytest.mark.slow, pytest.mark.timeout(1800)])])
 def test_killed_at_system_calls_an_index_is_the_old_one_or_the_new_one(tmp_path: Path, shares: int) -> None:
     """Two wheels, one needing the other's new version, onto an index with both old ones; SIGKILL at each call that changes."""
     if shutil.which("strace") is None:
