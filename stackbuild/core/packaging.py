@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from packaging import requirements, specifiers, tags, utils, version
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
@@ -95,6 +96,7 @@ def applies(requirement: Requirement, environment: dict[str, str]) -> bool:
         return True
 
 
+@lru_cache(1 << 14)  # an index asks it of each of its files, several times
 def distribution_of(file_name: str) -> tuple[str, str]:
     """Normalised project name and version of a wheel's file name, also of a variant's. Raises UsageError on another file."""
     try:

@@ -41,8 +41,9 @@ def offered_files(project: Project) -> tuple[CatalogFile, ...]:
     """The files that the project's page lists, of the newest version first: none of a quarantined project (PEP 792)."""
     if project.status == "quarantined":
         return ()
+    versions = {version: Version(version) for version in {file.version for file in project.files.values()}}
     by_name = sorted(project.files.values(), key=lambda file: file.name)
-    return tuple(sorted(by_name, key=lambda file: Version(file.version), reverse=True))
+    return tuple(sorted(by_name, key=lambda file: versions[file.version], reverse=True))
 
 
 def direct_requirement(project: str, file: CatalogFile, url: str) -> str:
@@ -56,14 +57,15 @@ def _json(value: object) -> bytes:
 
 def _project_json(name: str, project: Project) -> dict[str, object]:
     status = {"status": project.status, **({"reason": project.reason} if project.reason else {})}
+    files = offered_files(project)
     return {
         "meta": {"api-version": API_VERSION},
         "name": name,
         "project-status": status,
         "versions": list(project.versions) if project.status != "quarantined" else [],
         "files": [
-            *(_file_json(file) for file in offered_files(project)),
-            *(_list_json(file, sha256) for file, sha256 in offered_lists(project, offered_files(project))),
+            *(_file_json(file) for file in files),
+            *(_list_json(file, sha256) for file, sha256 in offered_lists(project, files)),
         ],
     }
 
