@@ -41,7 +41,7 @@ GOALS = {"publish": (0.5, 150.0), "verify-release": (1.5, 0.0)}
 
 
 @dataclass(frozen=True)
-class Figure:
+class CommandCost:
     """CPU seconds of user and system, wall seconds, and the highest memory in MB of one command."""
 
     cpu: float
@@ -88,18 +88,18 @@ def signed_index(index: Path, work: Path, key: SigningKey) -> None:
     attached = {}
     sbom = json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.6", "components": []}).encode()
     for number in range(VERIFIED):
-        made = wheel(work, f"verified-{number}", "1.0", sbom, VERIFIED_SIZE)
-        subject = ResourceDescriptor(made.name, digest.of_file(made))
+        plain = wheel(work, f"verified-{number}", "1.0", sbom, VERIFIED_SIZE)
+        subject = ResourceDescriptor(plain.name, digest.of_file(plain))
         beside = []
         for kind, predicate_type in NAMES.items():
-            path = made.with_name(statement_name(made.name, kind))
+            path = plain.with_name(statement_name(plain.name, kind))
             path.write_bytes(statement((subject,), predicate_type, {"claim": "verified (static rules)"}))
             beside.append(path)
-        attached[made] = tuple(beside)
+        attached[plain] = tuple(beside)
     publish(tuple(attached), index, Publication(attached=attached, keys=(key,)))
 
 
-def measured(*words: str) -> Figure:
+def measure(*words: str) -> CommandCost:
     """One run of stackbuild in a process of its own. Raises CalledProcessError."""
     command = [sys.executable, "-c", _CHILD, sys.executable, "-m", "stackbuild", *words]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
@@ -107,7 +107,7 @@ def measured(*words: str) -> Figure:
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     wall = time.monotonic() - begin
     cpu, memory = json.loads(done.stdout.splitlines()[-1])
-    return Figure(cpu, wall, memory)
+    return CommandCost(cpu, wall, memory)
 
 
 _CHILD = """
@@ -119,7 +119,7 @@ sys.exit(done.returncode)
 """
 
 
-def report(what: str, goal: str, figures: list[Figure]) -> None:
+def report(what: str, goal: str, figures: list[CommandCost]) -> None:
     seconds, megabytes = GOALS[goal]
     cpu = [figure.cpu for figure in figures]
     limit = f"goal {seconds} CPU-s" + (f", {megabytes:.0f} MB" if megabytes else "")
@@ -149,7 +149,7 @@ def main() -> None:
         (work / "release.pub").write_bytes(public + b" release\n")
         large_index(work / "large", work / "wheels")
         new = [wheel(work / "new", f"new-{number}", "1.0") for number in range(ROUNDS)]
-        figures = [measured("publish", str(path), "--to", str(work / "large")) for path in new]
+        figures = [measure("publish", str(path), "--to", str(work / "large")) for path in new]
         report(f"publish a small wheel onto {WHEELS} wheels of {WHEEL_SIZE >> 20} MiB", "publish", figures)
         signed_index(work / "signed", work / "signed-wheels", load_signing_key(key_file))
         words = ("verify-release", str(work / "signed"), "--key", str(work / "release.pub"), "--no-seen")
@@ -157,7 +157,7 @@ def main() -> None:
         report(
             f"verify-release of {VERIFIED} wheels with SBOM and three statements",
             "verify-release",
-            [measured(*words) for _ in range(ROUNDS)],
+            [measure(*words) for _ in range(ROUNDS)],
         )
 
 

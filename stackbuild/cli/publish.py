@@ -77,6 +77,10 @@ def publish(
     unsigned: UnsignedOption = False,
     days: Days = 90.0,
     at_least: LowestNumber = 0,
+    attest: Annotated[
+        bool,
+        option("--attest", help="Sign an upload's wheels by Sigstore, as this job's identity (PEP 740)."),
+    ] = False,
     check_install: Annotated[
         str,
         option("--check-install", metavar="PYTHONS", help="Which file does each Python get? As 3.11 or 3.10..3.14."),
@@ -96,6 +100,7 @@ def publish(
 
     from stackbuild.core.errors import UsageError
     from stackbuild.publishing import index
+    from stackbuild.publishing.attestations import ambient_signer, put_attestations
     from stackbuild.publishing.install_check import check_installs, python_versions
     from stackbuild.publishing.object_store import is_object_url
     from stackbuild.publishing.upload import is_url, upload
@@ -112,9 +117,17 @@ def publish(
                 "an upload takes neither --sign nor --check-install nor --url",
                 next="publish to a folder with them, and upload its wheels afterwards",
             )
-        uploaded = upload(tuple(wheels), to)
+        with ambient_signer() if attest else nullcontext() as signer:
+            attestations = put_attestations(wheels, signer) if signer else ()
+        uploaded = upload(tuple(wheels), to, attestations)
         print_json(uploaded, "stackbuild.upload/1") if json else draw_uploaded(uploaded)
         return
+    if attest:
+        raise UsageError(
+            "--attest is for an upload: no installer looks for attestations on another index",
+            where=to,
+            next="leave it out, and add `--sign KEY`",
+        )
     if to.startswith(REGISTRY_SCHEMES):
         if pythons or url:
             raise UsageError(

@@ -131,6 +131,7 @@ def pipeline(provider: str, recipes: tuple[LoadedRecipe, ...], request: Pipeline
         actions=ACTIONS,
         install=requirement(request.install_from, "bench,emulator"),
         publish_install=requirement(request.install_from, "publish"),
+        upload_install=requirement(request.install_from, "publish,sigstore"),
         local="://" not in request.install_from,
         collect=render("ci/collect.sh.j2", folder="dist" if provider == "github" else "wheels"),
         build_on=request.build_on or BUILD_ON[provider],

@@ -28,8 +28,11 @@ def is_url(text: str) -> bool:
     return text.startswith(("http://", "https://"))
 
 
-def upload(wheels: tuple[Path, ...], url: str) -> tuple[UploadedWheel, ...]:
-    """Upload wheels one after the other. Raises UsageError with what the index answered, MachineLacks without twine."""
+def upload(wheels: tuple[Path, ...], url: str, attestations: tuple[Path, ...] = ()) -> tuple[UploadedWheel, ...]:
+    """Upload wheels one after the other, each with its attestation where there are `attestations`.
+
+    Raises UsageError with what the index answered, MachineLacks without twine.
+    """
     try:
         from twine.commands.upload import upload as twine_upload
         from twine.exceptions import TwineException
@@ -43,8 +46,9 @@ def upload(wheels: tuple[Path, ...], url: str) -> tuple[UploadedWheel, ...]:
             password=os.environ.get("TWINE_PASSWORD"),
             non_interactive=True,
             disable_progress_bar=True,
+            attestations=bool(attestations),
         )
-        twine_upload(settings, [str(wheel) for wheel in wheels])
+        twine_upload(settings, [str(path) for path in (*wheels, *attestations)])
     except (TwineException, OSError) as error:
         raise UsageError(
             f"the index did not take the wheels: {str(error).strip()[:300]}",

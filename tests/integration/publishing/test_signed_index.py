@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import hashlib
 import json
 import os
 import random
+import re
 import shlex
 import shutil
 import socket
@@ -17,14 +19,16 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from urllib.parse import unquote
 
 import pytest
+from pypi_attestations import Attestation
 
 from stackbuild.core.errors import UsageError
+from stackbuild.publishing.attestations import put_attestations
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.install_check import check_installs, python_versions
 from stackbuild.publishing.maintenance import set_status, yank
@@ -175,6 +179,58 @@ def test_twine_uploads_to_pypiserver(tmp_path: Path, monkeypatch: pytest.MonkeyP
     finally:
         server.terminate()
         server.wait()
+
+
+def attestation(wheel: Path) -> str:
+    """A stand-in for Sigstore's: of the form that PEP 740 asks for, about this wheel, signed by nobody."""
+    subject = {"name": wheel.name, "digest": {"sha256": hashlib.sha256(wheel.read_bytes()).hexdigest()}}
+    statement = {"_type": "https://in-toto.io/Statement/v1", "subject": [subject], "predicateType": "https://docs.pypi.org/attestations/publish/v1"}
+    material = {"certificate": base64.b64encode(b"no certificate").decode(), "transparency_entries": [{"logIndex": "1"}]}
+    envelope = {"statement": base64.b64encode(json.dumps(statement).encode()).decode(), "signature": base64.b64encode(b"none").decode()}
+    return Attestation.model_validate({"version": 1, "verification_material": material, "envelope": envelope}).model_dump_json()
+
+
+def test_an_upload_sends_each_wheel_with_its_own_attestation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To a server of our own: pypiserver does not look at attestations."""
+    bodies: list[bytes] = []
+
+    class Takes(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    wheels = (small_wheel(tmp_path / "a"), small_wheel(tmp_path / "a", "2.0"))
+    monkeypatch.setenv("TWINE_USERNAME", "any")
+    monkeypatch.setenv("TWINE_PASSWORD", "any")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), Takes) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            upload(wheels, f"http://127.0.0.1:{server.server_port}/", put_attestations(wheels, attestation))
+        finally:
+            server.shutdown()
+            thread.join()
+    assert len(bodies) == 2
+    for wheel, body in zip(wheels, bodies, strict=True):
+        (sent,) = re.findall(rb'name="attestations"\r\n\r\n(.*)\r\n', body)
+        assert json.loads(sent) == [json.loads((wheel.parent / f"{wheel.name}.publish.attestation").read_text())]
+
+
+def test_without_an_identity_nothing_is_uploaded(tmp_path: Path) -> None:
+    wheel = small_wheel(tmp_path / "a")
+    words = [sys.executable, "-m", "stackbuild", "publish", str(wheel), "--to", "http://127.0.0.1:9/", "--attest"]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("ACTIONS_ID", "GITHUB_", "GITLAB_", "BUILDKITE"))}
+    done = subprocess.run(words, capture_output=True, text=True, env=environment)
+    assert done.returncode == 7 and "nobody gives this process an identity" in done.stderr, done.stderr
+    assert [path.name for path in wheel.parent.iterdir()] == [wheel.name]
+    words[words.index("--to") + 1] = str(tmp_path / "simple")
+    done = subprocess.run(words, capture_output=True, text=True, env=environment)
+    assert done.returncode == 2 and "--attest is for an upload" in done.stderr and not (tmp_path / "simple").exists()
 
 
 PUBLISH = "import sys; from pathlib import Path; from stackbuild.publishing.index import publish; publish(tuple(map(Path, sys.argv[2:])), Path(sys.argv[1]))"
