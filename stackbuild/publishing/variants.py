@@ -44,7 +44,7 @@ def read_variant(wheel: Path) -> VariantMetadata | None:
     try:
         if data is None or not label:
             raise ValueError(f"the label {label} and no variant.json" if label else "a variant.json and no label")
-        return _parsed(label, digest.json_of(data.decode("utf-8")))
+        return _variant_metadata(label, digest.json_of(data.decode("utf-8")))
     except ValueError as error:
         raise UsageError(
             f"not a wheel variant that can be published: {error}",
@@ -70,7 +70,7 @@ def _variant_json(wheel: Path) -> bytes | None:
     return None
 
 
-def _parsed(label: str, value: Json) -> VariantMetadata:
+def _variant_metadata(label: str, value: Json) -> VariantMetadata:
     """Raises ValueError."""
     variants = value.get("variants") if isinstance(value, dict) else None
     if not isinstance(value, dict) or not isinstance(variants, dict) or list(variants) != [label]:
