@@ -258,7 +258,13 @@ def test_attestation_and_upload_have_the_rights_they_need_and_no_secret() -> Non
     data: Any = yamlread.compose(pipeline("github", (load("debian-13"),), remote), "github")[0]
     assert data["jobs"]["upload"]["permissions"] == {"id-token": "write"}
     gitlab = jobs_of("gitlab", "debian-13", attest=True, index_url=url)
-    assert gitlab["upload"]["id_tokens"] == {"PYPI_ID_TOKEN": {"aud": "pypi"}}
+    assert gitlab["upload"]["id_tokens"] == {"PYPI_ID_TOKEN": {"aud": "pypi"}, "SIGSTORE_ID_TOKEN": {"aud": "sigstore"}}
+    for job in (steps_of(upload), gitlab["upload"]["script"]):
+        assert any(line.rstrip().endswith("--attest") for line in job) and any(
+            "[publish,sigstore]" in line for line in job
+        )
+    plain = jobs_of("gitlab", "debian-13", index_url=url)["upload"]
+    assert plain["id_tokens"] == {"PYPI_ID_TOKEN": {"aud": "pypi"}} and "--attest" not in json.dumps(plain)
     assert gitlab["publish"]["variables"]["RUNNER_GENERATE_ARTIFACTS_METADATA"] == "true"
     assert {"attest", "upload"}.isdisjoint(jobs_of("github", "debian-13"))
 
