@@ -24,7 +24,7 @@ from stackbuild.cli.settings import SETTINGS
 from stackbuild.core.errors import Interruption, Stop
 from stackbuild.model.recipe import recipe_schema
 from stackbuild.recipe.load import bundled_recipes
-from stackbuild.sources import git
+from stackbuild.sources import git_command
 from stackbuild.tables.topics import anchor, topics
 from stackbuild.verification.catalogue import catalogue
 from support.paths import ROOT
@@ -203,7 +203,7 @@ def test_messages_of_the_troubleshooting_page_are_in_the_code() -> None:
 
 def variables_of_the_code() -> set[str]:
     """Environment variables that the package reads: by a literal name, by a constant, or from a tuple of those that are kept."""
-    found = {setting.variable for setting in SETTINGS} | {*bench_environment.WORKER_VARIABLES, *git.GIT_VARIABLES}
+    found = {setting.variable for setting in SETTINGS} | {*bench_environment.WORKER_VARIABLES, *git_command.GIT_VARIABLES}
     for path in sorted((ROOT / "stackbuild").rglob("*.py")):
         code = path.read_text("utf-8")
         found |= set(re.findall(r"""environ(?:\.get\(|\[)['"]([A-Z_]+)""", code)) | set(re.findall(r'"(STACKBUILD_[A-Z_]+)"', code))
