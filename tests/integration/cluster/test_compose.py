@@ -24,7 +24,7 @@ def compose(tmp_path: Path) -> Iterator[dict[str, str]]:
     """The environment of a client of the running containers; they end with the test."""
     folder = tmp_path / "compose"
     settings = {f"CLUSTER_{name}_PORT": str(free_port()) for name in ("REGISTRY", "SCHEDULER")}
-    settings["PYTHON"] = sys.executable
+    settings |= {"PYTHON": sys.executable, "COMPOSE_HTTP_TIMEOUT": "600"}
     words = [
         "docker-compose",
         "-f",
@@ -52,6 +52,7 @@ def compose(tmp_path: Path) -> Iterator[dict[str, str]]:
         yield {**tls, "STACKBUILD_REMOTES": f"{folder}/client.yaml", "ADDRESS": address}
     finally:
         call("down", "--volumes")
+        call("image", "rm", "stackbuild-cluster", before=["docker"])
 
 
 @pytest.mark.docker
