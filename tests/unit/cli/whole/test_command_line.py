@@ -184,7 +184,7 @@ def test_what_measuring_takes_is_asked_for_before_anything_is_compiled(
 ) -> None:
     """Minutes of compiling and proving ended in a missing numpy."""
     find = importlib.util.find_spec
-    monkeypatch.setattr("stackbuild.pipeline.stages.find_spec", lambda name: None if name == "onnx" else find(name))
+    monkeypatch.setattr("stackbuild.pipeline.gpu_benchmarks.find_spec", lambda name: None if name == "onnx" else find(name))
     assert call(monkeypatch, "build", "-r", "debian-13") == 7
     said = capsys.readouterr().err
     assert "onnx not installed: the recipe's `bench` cannot be run" in said and "-m pip install numpy onnx" in said
