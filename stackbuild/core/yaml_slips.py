@@ -93,6 +93,17 @@ def _not_closed(line: int, column: int, sign: str) -> Slip:
     return line + 1, column + 1, what, f"close each text with `{sign}`, before a comma or a bracket that follows it"
 
 
+def _no_space_after_dash(error: ParserError) -> Slip | None:
+    """`-hipcc` among items: the parser takes it for the start of a key."""
+    if "could not find expected ':'" not in error.problem:
+        return None
+    for at in (*([error.opened[0]] if error.opened else []), error.above(error.line)):
+        match = re.match(r"( *)-([A-Za-z0-9]\S*)", error.rows[at]) if 0 <= at < len(error.rows) else None
+        if match:
+            return at + 1, len(match[1]) + 1, "no space after the `-` of an item", f"write `- {match[2][:60]}`"
+    return None
+
+
 def _no_space(error: ParserError) -> Slip | None:
     for at in (error.line, error.line - 1):
         match = _NO_SPACE.fullmatch(error.rows[at]) if 0 <= at < len(error.rows) else None
@@ -214,7 +225,7 @@ def _escape(error: ParserError) -> Slip | None:
 
 
 _FINDERS: tuple[Callable[[ParserError], Slip | None], ...] = (
-    _tab, _reserved_sign, _escape, _open_quote, _no_space, _no_colon, _too_deep, _colon_in_value, _open_bracket, _extra_bracket,
+    _tab, _reserved_sign, _escape, _open_quote, _no_space_after_dash, _no_space, _no_colon, _too_deep, _colon_in_value, _open_bracket, _extra_bracket,
     _text_after, _indentation,
 )  # fmt: skip
 _CLOSING = {"did not find expected ',' or ']'": ("[", "]"), "did not find expected ',' or '}'": ("{", "}")}

@@ -10,6 +10,7 @@ import contextlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class TextForm:
     example: str
 
 
+OPTION = r"^[A-Za-z_][A-Za-z0-9_.+-]*(:[A-Z]+)?$"
 WHEEL_VERSION = r"^[0-9][A-Za-z0-9.+!-]*$"
 _LOWER = "lower-case letters, digits, `-` and `_`, and begins with a letter"
 FORMS = {
@@ -41,7 +43,7 @@ FORMS = {
     r"^([a-z0-9][a-z0-9.-]*:[0-9]{1,5}/)?[a-z0-9][a-z0-9./_-]*(:[A-Za-z0-9_.-]+)?(@sha256:[0-9a-f]{64})?$": TextForm(
         "is an image's name with a tag, without spaces", "rocm/dev-ubuntu-24.04:7.2.4-complete"
     ),
-    r"^[A-Za-z_][A-Za-z0-9_.+-]*(:[A-Z]+)?$": TextForm("is an option's name without `-D`", "GPU_TARGETS"),
+    OPTION: TextForm("is an option's name, without `-D` and without spaces", "GPU_TARGETS"),
     r"^[a-z]+$": TextForm("is the name of a suite of Debian's archive", "trixie"),
     r"^[a-z][a-z0-9-]{0,47}$": TextForm("is an area of Debian's archive", "main"),
     r"^[0-9.]+$": TextForm("is a version: numbers with dots", "3.31.10"),
@@ -88,6 +90,8 @@ def advice(pattern: str, value: object, is_meant: bool = True) -> str:
     if "@sha256:" in str(value):
         return "write all 64 hexadecimal digits after `@sha256:`, or a tag in place of the digest"
     candidates = _versions(str(value)) if pattern == WHEEL_VERSION else _candidates(str(value))
+    if pattern == OPTION:
+        candidates = chain((re.sub(r"\s+", "_", str(value).strip()),), candidates)
     suggestion = next((text for text in candidates if re.search(pattern, text) and text != value), "")
     if suggestion and is_meant:
         return f"write `{suggestion}`"
@@ -109,6 +113,8 @@ def _candidates(value: str) -> Iterator[str]:
     """What somebody may have meant by a text, the nearest first."""
     yield from _sizes(value)
     bare = value.strip()
+    if image := re.fullmatch(r"(?:docker|oci|https)://(?:hub\.docker\.com/r/|docker\.io/)?([^/].*:.+)", bare):
+        yield image[1]
     yield bare
     yield bare.lower()
     yield re.sub(r"^([vV])\s+(?=\d)", r"\1", bare)
@@ -123,9 +129,11 @@ def _candidates(value: str) -> Iterator[str]:
         yield f"https://{bare}"
     if scp := re.fullmatch(r"([\w.-]+@[\w.-]+):([\w./~-]+)", bare):
         yield f"ssh://{scp[1]}/{scp[2]}"
-    yield re.sub(r"[^a-z0-9._-]+", "-", bare.lower()).strip("-._")
+    if "://" not in bare:
+        yield re.sub(r"[^a-z0-9._-]+", "-", bare.lower()).strip("-._")
     yield re.sub(r"[^A-Za-z0-9_]+", "_", bare)
-    yield re.sub(r"[^0-9.]+", "", bare).strip(".")
+    if number := re.search(r"\d+(?:\.\d+)*", bare):
+        yield number[0]
 
 
 def _sizes(value: str) -> Iterator[str]:

@@ -37,7 +37,8 @@ def mistakes(error: ValidationError, places: Places, text: str) -> tuple[Mistake
         for d in details
         if d["type"] == "extra_forbidden" and (near := _key_meant(str(d["loc"][-1]), _keys_at(d["loc"][:-1])))
     }
-    details = [*_split_commands(details), *(d for d in details if not _is_word_of_command(d))]
+    words = [d for d in details if _is_word_of_command(d) and not _has_lists(d, places)]
+    details = [*_split_commands(words), *(d for d in details if d not in words)]
     source = SourceText(text)
     present = {_mistake(d, places, source) for d in details if d["type"] != "missing"}
     absent = {
@@ -55,10 +56,16 @@ def _is_word_of_command(detail: Any) -> bool:
     return detail["type"] == "tuple_type" and detail["loc"][-2:-1] == ("run",) and isinstance(detail["input"], str)
 
 
+def _has_lists(detail: Any, places: Places) -> bool:
+    """Whether other commands beside that text are lists, as they should be."""
+    commands = _path(detail, places)[:-1]
+    return any(path[:-2] == commands and len(path) == len(commands) + 2 for path in places.values)
+
+
 def _split_commands(details: list[Any]) -> list[Any]:
     """One detail for each `run` whose commands are texts: its `input` is what to write instead."""
     texts: dict[tuple[int | str, ...], list[str]] = {}
-    for detail in filter(_is_word_of_command, details):
+    for detail in details:
         texts.setdefault(detail["loc"][:-1], []).append(detail["input"])
     return [{"type": "split_command", "loc": loc, "input": _as_commands(words)} for loc, words in texts.items()]
 
@@ -110,7 +117,9 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
             return Mistake(places.of_value(path), f"`{where}` has no `kind`", f"add `kind: KIND`, one of: {tags}")
         case "union_tag_invalid":
             tag = str(detail["ctx"]["tag"])
-            return Mistake(places.of_value((*path, "kind")), f"unknown kind {tag!r}", close_to(tag, _tags(detail)))
+            synonym = KINDS.get(tag.lower(), "")
+            next = f"did you mean `{synonym}`?" if synonym in _tags(detail) else close_to(tag, _tags(detail))
+            return Mistake(places.of_value((*path, "kind")), f"unknown kind {tag!r}", next)
         case "split_command":
             what = f"`{where}` is a list of commands, and each of them a list of words"
             return Mistake(places.of_value(path), what, f"write `run: {detail['input']}`")
@@ -225,7 +234,7 @@ def _rewritten(kind: str, path: yaml.KeyPath, detail: Any, text: str) -> str:
             return advice(pattern, text, is_meant=not isinstance(value, bool))
         return f'put it in quotes: `"{text}"`' if text else ""
     if kind == "tuple_type" and isinstance(value, str):
-        return _as_list(key, value)
+        return _as_list(key, value, is_item=isinstance(path[-1], int))
     if kind == "tuple_type" and key == "gates" and isinstance(value, dict):
         return f"begin each gate with `- `: `- kind: {value.get('kind', 'KIND')}`"
     if kind == "model_attributes_type":
@@ -246,13 +255,15 @@ def _as_tagged(path: yaml.KeyPath, value: object) -> str:
     return f"write it as lines of `key: value`, the first `kind: KIND`, one of: {', '.join(kinds)}"
 
 
-def _as_list(key: str, value: str) -> str:
+def _as_list(key: str, value: str, is_item: bool = False) -> str:
     if key == "run":
         try:
             words = shlex.split(value)
         except ValueError:
             return ""
-        return f"write a list of commands, each of them a list of words: `run: [[{', '.join(words)}]]`"
+        return f"write a list of words: `[{', '.join(words)}]`" if is_item else (
+            f"write a list of commands, each of them a list of words: `run: [[{', '.join(words)}]]`"
+        )
     quoted = key in ("python", "requires")
     parts = [part for part in re.split(r"[\s,;]+", value) if part]
     return f"write it as a list: `{key}: [{', '.join(json.dumps(p) if quoted else p for p in parts)}]`"
@@ -333,11 +344,17 @@ SYNONYMS = {
     "dependencies": "needs", "targets": "gfx", "gpu": "gfx", "gpus": "gfx", "arch": "gfx", "archs": "gfx", "gfx_targets": "gfx",
     "pythons": "python", "python_versions": "python", "cmake_args": "options", "args": "options", "cmake_options": "options",
     "description": "summary", "type": "kind", "commands": "run", "script": "run", "cmd": "run", "steps": "run", "ram": "memory",
-    "environment": "env", "distro": "debian", "docker": "image", "container": "image", "dir": "subfolder", "subdir": "subfolder",
+    "recursive": "submodules", "recurse_submodules": "submodules", "environment": "env", "distro": "debian", "docker": "image", "container": "image", "dir": "subfolder", "subdir": "subfolder",
     "folder": "path", "local": "path", "tests": "verify", "test": "verify", "benchmark": "bench", "benchmarks": "bench",
     "against": "versus", "vs": "versus", "baseline": "versus", "compare": "versus", "compared_with": "versus", "min": "at_least", "max": "at_most", "minimum": "at_least", "maximum": "at_most", "threshold": "at_least",
 }  # fmt: skip
 """Words of other tools for keys of a recipe."""
+KINDS = {
+    "shell": "script", "bash": "script", "sh": "script", "command": "script", "make": "script", "meson": "script", "autotools": "script",
+    "tar": "archive", "tgz": "archive", "ort": "onnxruntime", "pip": "wheel", "perf": "speedup", "performance": "speedup",
+    "latency": "limit", "throughput": "limit", "precision": "accuracy", "numerics": "accuracy", "regression": "baseline",
+}  # fmt: skip
+"""Words for kinds of components and of gates."""
 
 
 def _did_you_mean(detail: Any, path: yaml.KeyPath) -> str:
@@ -354,7 +371,7 @@ def _did_you_mean(detail: Any, path: yaml.KeyPath) -> str:
 def _key_meant(word: str, keys: list[str]) -> str:
     """The key that was probably meant: one that is spelt like it, or another tool's word for it; "" for none."""
     synonym = SYNONYMS.get(word.lower(), "")
-    return nearest(word, keys) or (synonym if synonym in keys else "")
+    return synonym if synonym in keys else nearest(word, keys)
 
 
 @cache

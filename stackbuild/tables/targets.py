@@ -144,8 +144,9 @@ def buildable_like(target_id: str) -> str:
     gfx, _, features = target_id.partition(":")
     parts = [part for part in re.split(r"[\s,;]+", target_id) if part]
     if gfx in BUILDABLE and features:
-        near = difflib.get_close_matches(features.split(":")[0], _FEATURE_NAMES, n=1, cutoff=0.4)
-        return f"; its features are {', '.join(_FEATURE_NAMES)}" + (f"; did you mean {gfx}:{near[0]}?" if near else "")
+        near = [difflib.get_close_matches(one, _FEATURE_NAMES, n=1, cutoff=0.4) for one in features.split(":")]
+        suggestion = f"; did you mean {':'.join([gfx, *(names[0] for names in near)])}?" if all(near) else ""
+        return f"; its features are {', '.join(_FEATURE_NAMES)}{suggestion}"
     if len(parts) > 1 and all(map(is_buildable, parts)):
         return f"; write each as an item of its own: [{', '.join(parts)}]"
     if (target := target_named(target_id)) and plain_name(target_id) == target.gfx:

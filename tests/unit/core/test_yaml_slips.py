@@ -20,6 +20,7 @@ from stackbuild.core.yaml_slips import slip_of
         ('a: "b\nc: ["d"]\n', "1:4", 'a quote `"` of this line is not closed', "close"),
         ('a: ["b, "c"]\n', "1:5", 'a quote `"` of this line is not closed', "close"),
         ("a: {b: 1}\nc:1\nd: 2\n", "2:1", "no space after the colon of `c`", "`c: 1`"),
+        ("a:\n  - b\n  -c\n  - d\n", "3:3", "no space after the `-`", "`- c`"),
         ("a:\n  b c\n  d: e\n", "2:3", "no colon after `b`", "`b: c`"),
         ("a = 1\nb: 2\n", "1:1", "no colon after `a`", "`a: 1`"),
         ("a: 1\nwhat is this text\nb: 2\n", "2:1", "is not a `key: value`", "`#` before a comment"),
