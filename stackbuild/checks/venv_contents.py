@@ -110,7 +110,7 @@ def _site_packages(folder: Path) -> Path:
         candidates = [folder]
     if not candidates:
         raise UsageError(
-            "it has no lib/python3.*/site-packages",
+            "it has no lib/python3.*/site-packages" if folder.is_dir() else "there is no such folder",
             where=str(folder),
             next="give the folder of a virtual environment, or a site-packages",
         )
