@@ -217,6 +217,7 @@ def rules(
     Example: stackbuild rules SB-ELF-CWD-RUNPATH
     """
     from stackbuild.core.errors import UsageError
+    from stackbuild.tables.near_words import question
     from stackbuild.verification.catalogue import catalogue
     from stackbuild.views.console import print_json, print_text
     from stackbuild.views.rules import draw_list, draw_rules, text_of_all
@@ -226,7 +227,8 @@ def rules(
         by_id = {rule.id: rule for _, described in groups for rule in described}
         unknown = [id_ for id_ in ids if id_.upper() not in by_id]
         if unknown:
-            raise UsageError(f"no rule {unknown[0]!r}", next="`stackbuild rules` lists them")
+            advice = f"{question(unknown[0], [*by_id])}`stackbuild rules` lists them"
+            raise UsageError(f"no rule {unknown[0]!r}", next=advice)
         rows = [by_id[id_.upper()] for id_ in ids]
         print_json([rule.description for rule in rows], "stackbuild.rules/1") if json else draw_rules(rows)
     elif markdown:

@@ -16,6 +16,7 @@ from stackbuild.plan.steps import REGISTRY, hipify
 from stackbuild.plan.steps.context import Context
 from stackbuild.plan.steps.stand_ins import PREFIX, stand_in, with_stand_ins
 from stackbuild.recipe.matrix import MatrixComponent, expand
+from stackbuild.tables.near_words import question
 
 CONFIGURE = "configure"
 """`--until configure`: no step's name but a phase of all of them."""
@@ -114,7 +115,7 @@ def _target_steps(recipe: Recipe, steps: dict[str, Step], choice: Choice) -> tup
         return tuple(s for s in steps if s.startswith("wheelhouse.") or s.partition(".")[0] in last)
     named = tuple(s for s in steps if s == choice.until or (s.partition(".")[0] == choice.until in recipe.components))
     if not named:
-        raise UsageError(f"no step {choice.until!r}", next=f"steps are: {', '.join(steps)}")
+        raise UsageError(f"no step {choice.until!r}", next=f"{question(choice.until, [*steps])}steps are: {', '.join(steps)}")
     return named
 
 

@@ -26,6 +26,7 @@ from stackbuild.model.components import (
     Wheel,
 )
 from stackbuild.model.recipe import Recipe
+from stackbuild.tables.near_words import question
 from stackbuild.tables.targets import processor, target_named
 
 Axis = Literal["python", "gfx", "variant"]
@@ -74,7 +75,7 @@ def selected_values(what: str, offered: tuple[str, ...], choice: tuple[str, ...]
         if one not in offered:
             target = target_named(one)
             suggestion = next((o for o in offered if target and processor(o) == target.gfx), "")
-            hint = f"write {suggestion}, which {one} is; " if suggestion else ""
+            hint = f"write {suggestion}, which {one} is; " if suggestion else question(one, list(offered))
             raise UsageError(f"{what} {one!r} is not in the recipe", next=f"{hint}it has: {', '.join(offered)}")
     return tuple(one for one in offered if one in choice) or offered
 

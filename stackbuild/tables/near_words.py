@@ -18,6 +18,12 @@ def nearest(word: str, candidates: list[str]) -> str:
     return inside[0] if len(inside) == 1 else ""
 
 
+def question(word: str, names: list[str]) -> str:
+    """`did you mean …? ` before a list of all the names; "" where none is near."""
+    near = nearest(word, names)
+    return f"did you mean `{near}`? " if near else ""
+
+
 def close_to(word: str, candidates: list[str]) -> str:
     """The next step for a word that is not known: the nearest known one, or all of them."""
     near = nearest(word, candidates)
