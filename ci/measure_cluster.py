@@ -101,7 +101,7 @@ def sleeping(recipe: str) -> Plan:
             seconds = SECONDS.get(one.action, 0.5)
             needs = [steps[need.step] for need in one.needs]
             steps[one.name] = step(one.name, needs, script=f"sleep {seconds}; : {recipe}")
-        return Plan(recipe, tuple(steps.values()), plan.wanted)
+        return Plan(recipe, tuple(steps.values()), plan.goals)
 
 
 def two_beside_one(folder: Path, url: str) -> None:

@@ -1,8 +1,8 @@
 """Names: what a class, an alias, a function or a variable of this repository's Python is called.
 
 A name is the noun of its value. A word such as `found` says how a value came about and not what it is, so no function,
-parameter, variable or constant of `stackbuild`, `kernels` and `ci` is called so. Fields are left out: they are keys of
-the JSON documents. No class and no alias is called so either. None has two meanings in the three trees and tests/support,
+parameter, variable, constant or field of `stackbuild`, `kernels` and `ci` is called so. The fields of models, and of
+classes in `stackbuild.model`, are left out: they are keys of JSON and YAML documents. No class and no alias is called so either. None has two meanings in the three trees and tests/support,
 and an underscore before a name makes no other one.
 A function or method, private or not, is called by what it does or returns: `merge_spans`, not `merged`. A property that
 is true or false, such as `closed` of Python's files, may be a participle.
@@ -17,15 +17,17 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from layout import ROOTS
+from layout import ROOTS, STACKBUILD
 
 PARTICIPLES = frozenset(
     (
-        *("asked", "brought", "chosen", "found", "given", "gone", "held", "kept", "made", "meant", "said", "seen", "shown"),
-        *("taken", "told", "written"),
+        *("asked", "brought", "chosen", "done", "found", "given", "gone", "held", "kept", "known", "made", "meant", "said"),
+        *("seen", "shown", "taken", "told", "wanted", "written"),
     )
 )
-"""Words that no function, parameter or variable is called by."""
+"""Words that no function, parameter, variable or field is called by."""
+DOCUMENTS = STACKBUILD.folder / "model"
+"""The package of what is written to documents and read from them."""
 SUPPORT = Path(__file__).resolve().parent.parent / "tests" / "support"
 """What tests share: its types have names of their own, too."""
 _CAMEL_CASE = re.compile(r"_?[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*")
@@ -36,11 +38,10 @@ _PARTICIPLE_FUNCTION = re.compile(r"_*[a-z]*[^e]ed")
 
 
 def variables(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Line and name of every function, parameter and variable; the fields of classes are not among them."""
-    fields = {id(node.target) for each in ast.walk(tree) if isinstance(each, ast.ClassDef)
-              for node in each.body if isinstance(node, ast.AnnAssign)}  # fmt: skip
+    """Line and name of every function, parameter and variable."""
+    targets = {id(field.target) for _, field in fields(tree)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in fields:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in targets:
             yield node.lineno, node.id
         elif isinstance(node, ast.arg):
             yield node.lineno, node.arg
@@ -48,6 +49,24 @@ def variables(tree: ast.AST) -> Iterator[tuple[int, str]]:
             isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name
         ):
             yield node.lineno, node.name
+
+
+def fields(tree: ast.AST) -> Iterator[tuple[ast.ClassDef, ast.AnnAssign]]:
+    """Every field of a class, with the class."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            yield from ((node, part) for part in node.body if isinstance(part, ast.AnnAssign))
+
+
+def attributes(path: Path, tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Line and name of every attribute that is set, and of every field that is no key of a document."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.attr
+    if path.parent != DOCUMENTS:
+        for owner, field in fields(tree):
+            if not any(ast.unparse(base) == "Model" for base in owner.bases):
+                yield field.lineno, ast.unparse(field.target)
 
 
 def functions(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -75,7 +94,7 @@ def violations(paths: Iterable[Path]) -> Iterator[str]:
     """A sentence for each name of these modules that is a participle."""
     for path in sorted(paths):
         tree = ast.parse(path.read_text("utf-8"))
-        for line, name in variables(tree):
+        for line, name in (*variables(tree), *attributes(path, tree)):
             if name.strip("_") in PARTICIPLES or (name.isupper() and name.strip("_").lower() in PARTICIPLES):
                 yield f"{path}:{line}: `{name}` says how the value came about: name what it is"
         for line, name in functions(tree):

@@ -58,7 +58,7 @@ class GrowthPoint:
 
     `hours_alone`: each recipe built by itself. `hours_first`: all into one store. `hours_nightly`: one of the ten ONNX
     Runtime commits moves, with that store; without one a night costs `hours_alone`. `ran_first` and `ran_nightly` are
-    steps that the fake runner ran; `asked` the records that a machine with an empty store asks a remote for.
+    steps that the fake runner ran; `requests` the records that a machine with an empty store asks a remote for.
     """
 
     recipes: int
@@ -70,7 +70,7 @@ class GrowthPoint:
     hours_nightly: float
     ran_first: int
     ran_nightly: int
-    asked: int
+    requests: int
     run_cpu: float
 
 
@@ -172,7 +172,7 @@ def simulate(count: int, folder: Path) -> GrowthPoint:
     nightly, ran_nightly = _night(moved, folder)
     steps = sum(len(plan.steps) for plan, _ in plans)
     keys = len({step.key for plan, _ in plans for step in plan.steps})
-    keys_of_build = len({plan.by_name[name].key for plan, _ in plans for name in plan.wanted})
+    keys_of_build = len({plan.by_name[name].key for plan, _ in plans for name in plan.goals})
     return GrowthPoint(count, plan_cpu, steps, keys, alone, first, nightly, ran, ran_nightly, keys_of_build, run_cpu)
 
 

@@ -96,7 +96,7 @@ def _stream_object(data: bytes) -> None:
     with suppress(MalformedError, BackwardReadError):
         feed = Feed(codeobject.code_object(0, len(data), "gfx90a", ReadBudget()))
         for at in range(0, len(data), 700):
-            if not feed.done:
+            if not feed.is_complete:
                 feed.push(at, data[at : at + 700])
         feed.finish(len(data))
 

@@ -56,7 +56,7 @@ class _GraphIndex:
         self.constants = {t.name: t for t in graph.initializer if t.name not in inputs and not uses_external_data(t)}
         self.producers = {name: node for node in graph.node for name in node.output if name}
         self.readers = Counter(_read(graph))
-        self.taken = set(_names(graph))
+        self.names = set(_names(graph))
         self.released: set[str] = set()
 
     def only_producer(self, name: str) -> onnx.NodeProto | None:
@@ -69,12 +69,12 @@ class _GraphIndex:
 
     def add(self, name: str, value: np.ndarray) -> str:
         """A new initializer under a name that nothing else in the graph or in a body has; the name."""
-        while name in self.taken:
+        while name in self.names:
             name += "_"
         tensor = numpy_helper.from_array(value, name)
         self.graph.initializer.append(tensor)
         self.constants[name] = tensor
-        self.taken.add(name)
+        self.names.add(name)
         self.readers[name] += 1
         return name
 

@@ -16,6 +16,7 @@ from statistics import median
 
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.model.history import Figure
 from stackbuild.model.results import CONTROL, Benchmarks, Case, Series, Side
 
 VERSION = 2
@@ -28,32 +29,6 @@ create table figures (
 );
 create index by_series on figures ("case", metric, side, provider, machine, taken);
 """
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One row: a figure of one case and side at one time on one machine (`machine` is its fingerprint's digest).
-
-    `model` is the sha256 of the model's file; `how` says clock, copies, threads and options. Both are empty in rows that
-    an older stackbuild wrote.
-    """
-
-    taken: str
-    suite: str
-    side: str
-    artifact: str
-    sha256: str
-    provider: str
-    onnxruntime: str
-    machine: str
-    about_machine: str
-    case: str
-    metric: str
-    unit: str
-    value: float
-    samples: int
-    model: str = ""
-    how: str = ""
 
 
 METRICS = ("latency", "throughput", "create", "first", "host memory", "device memory")

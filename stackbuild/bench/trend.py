@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackbuild.bench.change_points import ChangePoint, change_points
-from stackbuild.bench.history import Figure, SeriesQuery, find_series, measuring_conditions
+from stackbuild.bench.history import SeriesQuery, find_series, measuring_conditions
 from stackbuild.core import digest
+from stackbuild.model.history import Figure
 from stackbuild.model.results import CONTROL, Benchmarks
 
 UNITS = {"s": ("ms", 1e3), "B": ("MiB", 2.0**-20)}

@@ -324,19 +324,19 @@ class Memory:
         self.resident = proc_status("VmRSS")
         Path("/proc/self/clear_refs").write_text("5")  # resets VmHWM: proc_pid_clear_refs(5)
         if self.read_device:
-            self.idle, self.peak, self.done = self.read_device(), 0, threading.Event()
+            self.idle, self.peak, self.stop = self.read_device(), 0, threading.Event()
             self.watcher = threading.Thread(target=self.watch, daemon=True)
             self.watcher.start()
         return self
 
     def watch(self) -> None:
-        while self.read_device and not self.done.wait(0.005):
+        while self.read_device and not self.stop.wait(0.005):
             self.peak = max(self.peak, self.read_device())
 
     def __exit__(self, *error: object) -> None:
         self.host = max(0, proc_status("VmHWM") - self.resident)
         if self.read_device:
-            self.done.set()
+            self.stop.set()
             self.watcher.join()
             self.device = max(0, max(self.peak, self.read_device()) - self.idle)
 

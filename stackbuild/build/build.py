@@ -68,7 +68,7 @@ def build(loaded: LoadedRecipe, order: Order, context: BuildContext) -> Outputs:
     context.emit(RunFinished(context.run, time.monotonic() - started, len(built) - cached, cached, len(broken)))
     if broken:
         raise _failure(broken)
-    return Outputs(plan, tuple(built[name] for name in plan.wanted), len(built) - cached)
+    return Outputs(plan, tuple(built[name] for name in plan.goals), len(built) - cached)
 
 
 def _guess(loaded: LoadedRecipe, lock: Lock, order: Order, context: BuildContext) -> None:
@@ -157,7 +157,7 @@ def _without_damaged(plan: Plan, stored: dict[str, Record], context: BuildContex
 
     A wheelhouse is read where it is used, as is everything that a step needs.
     """
-    targets = (plan.by_name[name] for name in plan.wanted)
+    targets = (plan.by_name[name] for name in plan.goals)
     damaged = {
         step.key
         for step in targets

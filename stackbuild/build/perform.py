@@ -81,7 +81,7 @@ def recover(context: BuildContext) -> None:
     """What killed runs left in the store: their build trees are kept to resume in, all else is removed."""
     left = context.store.reap()
     report_removed(left.runs, context)
-    for name in left.kept:
+    for name in left.resumable:
         context.emit(Note("info", f"kept the build tree that a killed run had left of {name}"))
     for name in left.lost:
         context.emit(Note("warning", f"the build tree that a run had left of {name} is not resumed: {WENT_DOWN}"))

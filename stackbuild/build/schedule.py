@@ -51,7 +51,7 @@ def schedule(
     progress = _ScheduleState(plan)
     if context.placement is not None:  # each machine has its own memory, and says how many steps it takes
         limits = replace(limits, jobs=context.placement.at_once, memory=sys.maxsize)
-    _demand(set(plan.wanted), progress, context, context.find_made if stored is None else stored.get)
+    _demand(set(plan.goals), progress, context, context.find_made if stored is None else stored.get)
     with ThreadPoolExecutor(max_workers=limits.jobs) as pool:
         while progress.todo or progress.running:
             _start_what_can(progress, context, limits, pool)

@@ -108,7 +108,7 @@ class RemoteSharing:
 
         What a step needs is asked for only where no remote has the step itself. Raises OSError, Stopped.
         """
-        records, demanded = dict(stored), set(plan.wanted)
+        records, demanded = dict(stored), set(plan.goals)
         for step in reversed(plan.steps) if self.is_asked else ():
             if step.name in demanded and step.key not in records:
                 if record := self._lock_step(step):
@@ -194,7 +194,7 @@ class RemoteSharing:
 class PullReport:
     """Steps whose outputs were taken from remotes, and those that a build would still run."""
 
-    taken: tuple[str, ...]
+    steps: tuple[str, ...]
     left: tuple[str, ...]
 
 
@@ -209,7 +209,7 @@ def pull_plan(loaded: LoadedRecipe, choice: Choice, settings: Settings, everythi
     for _ in range(2):
         with current_plan(loaded, choice) as (plan, store):
             sharing = RemoteSharing(plan.recipe, store, emit, lambda: None).open_remotes(settings, from_scratch=False)
-            target = replace(plan, wanted=tuple(plan.by_name)) if everything else plan
+            target = replace(plan, goals=tuple(plan.by_name)) if everything else plan
             before = store.find_all(step.key for step in plan.steps)
             records = sharing.with_remotes(target, before)
             sharing.close()

@@ -171,7 +171,10 @@ def pull(
         )
     with err().status("asking the remotes …"):
         report = pull_plan(loaded, choice_of(None, ""), settings, everything, PlainView())
-    print_json(report, "stackbuild.store-pull/1") if json else draw_pulled(report)
+    if json:
+        print_json({"taken": report.steps, "left": report.left}, "stackbuild.store-pull/1")
+    else:
+        draw_pulled(report)
     if report.left:
         leave(10)
 

@@ -101,7 +101,7 @@ class ClusterPlacement:
     runner: str
     patience: float = PATIENCE_SECONDS
     at_once: int = AT_ONCE
-    _found: dict[str, _Truth] = field(default_factory=dict)
+    _truths: dict[str, _Truth] = field(default_factory=dict)
     """By step key, what is known to be on a remote."""
     _bad: dict[str, int] = field(default_factory=dict)
     """By step key, how often a worker did not get that output."""
@@ -165,7 +165,7 @@ class ClusterPlacement:
 
     def find_stored(self, plan: Plan, stored: Mapping[str, Record]) -> dict[str, Record]:
         """The records of outputs that need not be made. A wanted one is taken into this store, of others the record alone."""
-        records, demanded = dict(stored), set(plan.wanted)
+        records, demanded = dict(stored), set(plan.goals)
         for step in reversed(plan.steps):
             if step.name not in demanded or step.key in records:
                 continue
@@ -176,7 +176,7 @@ class ClusterPlacement:
         return records
 
     def _record(self, plan: Plan, step: Step, there: _Truth) -> Record | None:
-        if step.name in plan.wanted:
+        if step.name in plan.goals:
             return self._take(step, there)
         return Record(step.key, step.name, plan.recipe, there.tree, step.key_text, there.seconds, "", "", {})
 
@@ -219,7 +219,7 @@ class ClusterPlacement:
         return self._finish(plan, step, there, outcome)
 
     def _finish(self, plan: Plan, step: Step, there: _Truth, outcome: StepOutcome) -> StepOutput:
-        if (step.name in plan.wanted or step.action == "hipify") and self._bring(step) is None:
+        if (step.name in plan.goals or step.action == "hipify") and self._bring(step) is None:
             self.sharing.require_room(step.name, there.text, there.kind)
             raise self._again(step.name, step.key, "this machine")
         context = self.context
@@ -242,13 +242,13 @@ class ClusterPlacement:
         for text, kind in texts:
             if signed := self.sharing.look_up(step.name, text, kind, is_new=is_new):
                 there = _Truth(signed.record.tree, text, kind, signed.record.seconds)
-                self._found[step.key] = there
+                self._truths[step.key] = there
                 return there
         return None
 
     def _bring(self, step: Step) -> Record | None:
         """Take an output of a remote into this store, unless it is there."""
-        there = self._found.get(step.key)
+        there = self._truths.get(step.key)
         return self.context.store.find(step.key) or (self._take(step, there) if there else None)
 
     def _take(self, step: Step, there: _Truth) -> Record | None:
@@ -262,7 +262,7 @@ class ClusterPlacement:
 
     def _input(self, step: Step, tree: str) -> StepInput:
         """An output that a worker is to take from the remote. What only this store has is pushed now. Raises MachineLacks."""
-        there = self._found.get(step.key)
+        there = self._truths.get(step.key)
         if there is None or there.tree != tree:
             with self._pushing:
                 there = self._look_up(step, {}) or self._look_up_twin(step, tree) or self._push(step)
@@ -345,7 +345,7 @@ class ClusterPlacement:
         """An output has to be made again, unless that was tried: then the remote loses what it is given."""
         with self._lock:
             self._bad[key] = self._bad.get(key, 0) + 1
-            self._found.pop(key, None)
+            self._truths.pop(key, None)
             tries = self._bad[key]
         if tries > REPAIRS:
             return MachineLacks(

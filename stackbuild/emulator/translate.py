@@ -92,10 +92,10 @@ def _lock(folder: Path) -> Iterator[None]:
 class _Translation:
     def __init__(self, loaded: LoadedObject, tables: EncodingFamily, options: Options, folder: Path, out: Path) -> None:
         self.loaded, self.tables, self.options, self.folder, self.out = loaded, tables, options, folder, out
-        self.done: dict[str, dict[str, object]] = {}
+        self.rows: dict[str, dict[str, object]] = {}
         state = out / "kernels.json"
         if state.exists():
-            self.done = {row["name"]: row for row in json.loads(state.read_text())["kernels"]}
+            self.rows = {row["name"]: row for row in json.loads(state.read_text())["kernels"]}
 
     def run(self, names: Sequence[str] | None) -> None:
         """Translate what is asked for and not there, then write the lists."""
@@ -111,7 +111,7 @@ class _Translation:
         self._write()
 
     def _is_translated(self, name: str) -> bool:
-        row = self.done.get(name)
+        row = self.rows.get(name)
         return bool(row and (row["library"] or row["problem"]))
 
     def _compile(self, kernels: list[KernelImage], lanes: int) -> None:
@@ -123,7 +123,7 @@ class _Translation:
             try:
                 body = self._body(kernel, lanes, table, symbol)
             except (UnknownInstruction, DecodeError) as error:
-                self.done[kernel.name] = {"library": "", "problem": error.what}
+                self.rows[kernel.name] = {"library": "", "problem": error.what}
                 continue
             bodies.append((kernel, body, symbol))
         operations = _Operations(self.folder / f"operations-{variant}", variant)
@@ -131,7 +131,7 @@ class _Translation:
         jobs = [self._source(kernel, body, symbol, table) for kernel, body, symbol in bodies]
         _compile_all([(source, library, "-Og", libraries) for source, library in jobs], variant)
         for (kernel, body, symbol), (_, library) in zip(bodies, jobs, strict=True):
-            self.done[kernel.name] = {
+            self.rows[kernel.name] = {
                 "library": library.name, "function": symbol, "problem": "", "rows": body.rows, "blocks": body.blocks,
                 "instructions": len(body.instructions),
             }  # fmt: skip
@@ -165,7 +165,7 @@ class _Translation:
 
     def _row(self, kernel: KernelImage) -> dict[str, object]:
         d = kernel.descriptor
-        outcome = self.done.get(kernel.name, {})
+        outcome = self.rows.get(kernel.name, {})
         return {
             "name": kernel.name, "symbol": kernel.symbol, "library": outcome.get("library", ""), "function": outcome.get("function", ""),
             "problem": outcome.get("problem", ""), "wavefront": kernel.lanes, "kernarg_bytes": kernel.kernarg_bytes,

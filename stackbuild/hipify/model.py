@@ -87,7 +87,7 @@ class FileReport:
 
 @dataclass(frozen=True)
 class Report:
-    """A whole run: `engine` and `tool` say what did it, `written` how many outputs changed on disk.
+    """A whole run: `engine` and `tool` say what did it, `changed_outputs` how many outputs changed on disk.
 
     `rules` are the faults of rules, `entries` the findings about what lies in the source and the output rather than about texts.
     """
@@ -96,7 +96,7 @@ class Report:
     tool: str
     target: Target
     files: tuple[FileReport, ...]
-    written: int
+    changed_outputs: int
     removed: tuple[str, ...] = ()
     rules: tuple[Finding, ...] = ()
     seconds: float = 0.0

@@ -154,15 +154,15 @@ class Plan:
 
     recipe: str
     steps: tuple[Step, ...]
-    wanted: tuple[str, ...]
+    goals: tuple[str, ...]
 
     @cached_property
     def by_name(self) -> dict[str, Step]:
         return {step.name: step for step in self.steps}
 
-    def closure(self, wanted: tuple[str, ...]) -> tuple[Step, ...]:
-        """The wanted steps and all they need, in the plan's order."""
-        keep, todo = set(), list(wanted)
+    def closure(self, names: tuple[str, ...]) -> tuple[Step, ...]:
+        """The steps of these names and all they need, in the plan's order."""
+        keep, todo = set(), list(names)
         while todo:
             name = todo.pop()
             if name not in keep:

@@ -30,13 +30,13 @@ _TARGET = re.compile(r"gfx[0-9][0-9a-f]*")
 class TargetFilter:
     """Which files another GPU target than `wanted` needs; `left_out` collects them with their sizes."""
 
-    wanted: str
+    target: str
     left_out: dict[str, int]
 
     def keeps(self, path: str, file: Path) -> bool:
         """Whether the image takes that file: it names no target, or the one wanted, or one that nobody knows."""
-        named = {target for token in _TARGET.findall(path) if (target := _processor(token, self.wanted))}
-        if not named or self.wanted in named:
+        named = {target for token in _TARGET.findall(path) if (target := _processor(token, self.target))}
+        if not named or self.target in named:
             return True
         self.left_out[path] = 0 if file.is_symlink() else file.stat().st_size
         return False

@@ -78,7 +78,7 @@ def _keep(name: str, body: dict[str, Json], context: BuildContext) -> None:
 def _sound_wheelhouse(name: str, tree: str, built: BuiltWheels, context: BuildContext) -> Path:
     """The wheelhouse of that step, read whole and, where it was damaged, made again. Raises StepFailed, MachineLacks."""
     if not is_sound(name, tree, context):
-        _, broken = schedule(replace(built.plan, wanted=(name,)), context, Limits(1, machine_memory()))
+        _, broken = schedule(replace(built.plan, goals=(name,)), context, Limits(1, machine_memory()))
         if broken:
             raise StepFailed(f"step `{broken[0].step}` failed: {broken[0].what}", where=broken[0].log)
     return context.store.tree(tree)

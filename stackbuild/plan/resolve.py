@@ -54,7 +54,7 @@ def resolve(recipe: Recipe, inputs: Inputs, choice: Choice = Choice()) -> Plan:
     if choice.until == CONFIGURE:
         return _configure_only(recipe, steps, kinds)
     plan = Plan(recipe.name, tuple(steps.values()), _target_steps(recipe, steps, choice))
-    return Plan(plan.recipe, plan.closure(plan.wanted), plan.wanted)
+    return Plan(plan.recipe, plan.closure(plan.goals), plan.goals)
 
 
 def _configure_only(recipe: Recipe, steps: dict[str, Step], kinds: dict[str, str]) -> Plan:
@@ -71,7 +71,7 @@ def _configure_only(recipe: Recipe, steps: dict[str, Step], kinds: dict[str, str
         (*steps.values(), *(s for s in stands if s), *configure_steps),
         tuple(s.name for s in configure_steps),
     )
-    return Plan(plan.recipe, (*plan.closure(plan.wanted), *(s for s in stands if s)), plan.wanted)
+    return Plan(plan.recipe, (*plan.closure(plan.goals), *(s for s in stands if s)), plan.goals)
 
 
 def within_reach(plan: Plan, built: Callable[[Step], bool]) -> tuple[Plan, tuple[str, ...]]:
@@ -81,7 +81,7 @@ def within_reach(plan: Plan, built: Callable[[Step], bool]) -> tuple[Plan, tuple
     A needed component that is built is taken as it is; for one that is not, its stand-in is.
     """
     steps, names, lines = dict(plan.by_name), [], []
-    for name in plan.wanted:
+    for name in plan.goals:
         bare = name.removeprefix(f"{CONFIGURE}.")
         needs = [plan.by_name[n.step] for n in plan.by_name[name].needs]
         absent = [n.name for n in needs if n.action == "run" and not built(n)]

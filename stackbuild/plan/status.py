@@ -66,7 +66,7 @@ def _field_name(name: str) -> str:
 
 def steps_to_run(plan: Plan, stored: Container[str]) -> tuple[Step, ...]:
     """The steps that have to run: those wanted whose key is not stored, and, of what they need, likewise."""
-    demanded, todo = set(plan.wanted), []
+    demanded, todo = set(plan.goals), []
     for step in reversed(plan.steps):
         if step.name in demanded and step.key not in stored:
             todo.append(step)

@@ -23,13 +23,13 @@ class WheelLinks(HTMLParser):
 
     def __init__(self, page: str) -> None:
         super().__init__()
-        self.found: dict[str, str] = {}
+        self.links: dict[str, str] = {}
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         url, fragment = urldefrag(dict(attrs).get("href") or "")
         if tag == "a" and url.endswith(".whl") and fragment.startswith("sha256="):
-            self.found[unquote(url)] = fragment.removeprefix("sha256=")
+            self.links[unquote(url)] = fragment.removeprefix("sha256=")
 
 
 def catalog_of_pages(index: Path) -> Catalog:
@@ -65,7 +65,7 @@ def _links(index: Path) -> Iterator[tuple[str, str, str]]:
     for folder in (index / CURRENT, *reversed(generations)):
         if pages := sorted(folder.glob("[!.]*/index.html")):
             for page in pages:
-                for path, sha256 in WheelLinks(page.read_text("utf-8")).found.items():
+                for path, sha256 in WheelLinks(page.read_text("utf-8")).links.items():
                     if path.count("/") <= 1 and ".." not in path:
                         yield page.parent.name, path, sha256
             return

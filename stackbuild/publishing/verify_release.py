@@ -80,7 +80,7 @@ class ReleaseProof:
 
 @dataclass(frozen=True)
 class Trust:
-    """Whom to believe: at least `threshold` of the keys. `seen` is the file with the numbers seen before, None for none.
+    """Whom to believe: at least `threshold` of the keys. `numbers_file` is the file with the numbers seen before, None for none.
 
     `require` are kinds of statements, or `sbom`, that each wheel must have. A state of the index with a number below
     `at_least` is refused.
@@ -88,7 +88,7 @@ class Trust:
 
     keys: tuple[TrustedKey, ...]
     threshold: int = 1
-    seen: Path | None = None
+    numbers_file: Path | None = None
     require: tuple[str, ...] = ()
     at_least: int = 0
 
@@ -119,7 +119,7 @@ def verify_release(index: Path, trust: Trust, now: datetime | None = None) -> Re
         if path.endswith(".whl")
     ]
     problems += [problem for _, wheel_problems in proofs for problem in wheel_problems]
-    if not problems and trust.seen:
+    if not problems and trust.numbers_file:
         _remember(index, snapshot, payload, trust)
     return ReleaseProof(
         str(index),
@@ -173,17 +173,17 @@ def _seen_before(index: Path, snapshot: Snapshot, payload: bytes, trust: Trust) 
     if problem := below(snapshot.number, trust.at_least):
         yield problem
         return
-    if trust.seen is None:
+    if trust.numbers_file is None:
         return
     name = _names(index, snapshot, trust)[0]
-    if problem := IndexNumbers(trust.seen).problem(name, snapshot.number, digest.of_bytes(payload)):
+    if problem := IndexNumbers(trust.numbers_file).problem(name, snapshot.number, digest.of_bytes(payload)):
         yield problem
 
 
 def _remember(index: Path, snapshot: Snapshot, payload: bytes, trust: Trust) -> None:
-    assert trust.seen is not None
+    assert trust.numbers_file is not None
     names = _names(index, snapshot, trust)
-    IndexNumbers(trust.seen).remember(names, snapshot.number, digest.of_bytes(payload))
+    IndexNumbers(trust.numbers_file).remember(names, snapshot.number, digest.of_bytes(payload))
 
 
 def _changed_files(index: Path, snapshot: Snapshot) -> dict[str, str]:

@@ -134,9 +134,9 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
             return Mistake(of(path), what, advice(pattern, value))
         case "literal_error" if detail["loc"] == ("schema",):
             return _schema_mistake(places.of_value(path), detail["input"])
-        case kind if kind in _WANTED or detail["loc"][-1] in _SCALARS:
+        case kind if kind in _EXPECTATIONS or detail["loc"][-1] in _SCALARS:
             expectation, hint = (
-                _ONE_VALUE if detail["loc"][-1] in _SCALARS and path[-1:] != detail["loc"][-1:] else _WANTED[kind]
+                _ONE_VALUE if detail["loc"][-1] in _SCALARS and path[-1:] != detail["loc"][-1:] else _EXPECTATIONS[kind]
             )
             place = places.of_value(path)
             hint = _rewritten(kind, path, detail, source.scalar(place)) or hint
@@ -287,7 +287,7 @@ _CACHE_ENTRY = re.compile(r"(?:-D)?([A-Za-z_]\w*)(?::[A-Z]+)?=(.*)")
 _ONE_VALUE = ("one value: text, a number, true or false", "write it without brackets")
 _SCALARS = ("bool", "int", "float", "str")
 """What pydantic's locations end with for each member of `components.Scalar`."""
-_WANTED = {
+_EXPECTATIONS = {
     "string_type": ("text", 'put it in quotes, such as "3.11"'),
     "tuple_type": ("a list", "write it as a list: `[one, two]`, or a line `- one` each"),
     "dict_type": ("a mapping", "write it as lines of `key: value`"),

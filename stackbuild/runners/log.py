@@ -25,8 +25,8 @@ class LogWriter:
         self._file = path.open("ab", buffering=0)
         self._room = max(0, head - self._file.tell())
         self._most = tail
-        self._kept: deque[bytes] = deque()
-        self._kept_size = 0
+        self._tail: deque[bytes] = deque()
+        self._tail_size = 0
         self.left_out = 0
 
     def write(self, data: bytes) -> None:
@@ -35,18 +35,18 @@ class LogWriter:
             self._file.write(data[: self._room])
             data, self._room = data[self._room :], max(0, self._room - len(data))
         if data:
-            self._kept.append(data)
-            self._kept_size += len(data)
-            while self._kept_size - len(self._kept[0]) >= self._most:
-                self._kept_size -= len(self._kept[0])
-                self.left_out += len(self._kept.popleft())
+            self._tail.append(data)
+            self._tail_size += len(data)
+            while self._tail_size - len(self._tail[0]) >= self._most:
+                self._tail_size -= len(self._tail[0])
+                self.left_out += len(self._tail.popleft())
 
     def close(self) -> None:
         """Write the last bytes, after how many were left out."""
         try:
             if self.left_out:
                 self._file.write(f"\n… {self.left_out} bytes left out …\n".encode())
-            for data in self._kept:
+            for data in self._tail:
                 self._file.write(data)
         finally:
             self._file.close()
@@ -75,20 +75,20 @@ class _Copier:
         self.failure: OSError | None = None
         self._writer = writer
         self._reading, self.writing = os.pipe2(os.O_CLOEXEC)
-        self._done = os.eventfd(0, os.EFD_CLOEXEC)
+        self._end = os.eventfd(0, os.EFD_CLOEXEC)
         self._thread = threading.Thread(target=self._copy, daemon=True)
         self._thread.start()
 
     def finish(self) -> None:
         os.close(self.writing)
-        os.eventfd_write(self._done, 1)
+        os.eventfd_write(self._end, 1)
         self._thread.join()
         os.close(self._reading)
-        os.close(self._done)
+        os.close(self._end)
 
     def _copy(self) -> None:
         """Read to the end, also past a log that cannot be written: the command must not block on a full pipe."""
-        while self._reading in select.select([self._reading, self._done], [], [])[0]:
+        while self._reading in select.select([self._reading, self._end], [], [])[0]:
             if not (data := os.read(self._reading, CHUNK)):
                 break
             if self.failure is None:

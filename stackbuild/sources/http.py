@@ -195,10 +195,10 @@ class _PlainHandler(urllib.request.HTTPHandler):
 
     def __init__(self, sockets: list[socket.socket]) -> None:
         super().__init__()
-        self.known = sockets
+        self.sockets = sockets
 
     def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(functools.partial(_connection, http.client.HTTPConnection, self.known), req)
+        return self.do_open(functools.partial(_connection, http.client.HTTPConnection, self.sockets), req)
 
 
 class _Tls(urllib.request.HTTPSHandler):
@@ -206,10 +206,10 @@ class _Tls(urllib.request.HTTPSHandler):
 
     def __init__(self, sockets: list[socket.socket]) -> None:
         super().__init__()
-        self.known = sockets
+        self.sockets = sockets
 
     def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(functools.partial(_connection, http.client.HTTPSConnection, self.known), req)
+        return self.do_open(functools.partial(_connection, http.client.HTTPSConnection, self.sockets), req)
 
 
 def _connection(kind: type[http.client.HTTPConnection], sockets: list[socket.socket], host: str, **words: Any) -> Any:

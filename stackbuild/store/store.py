@@ -76,7 +76,7 @@ class ReapReport:
     the machine's going down."""
 
     runs: tuple[str, ...]
-    kept: tuple[str, ...]
+    resumable: tuple[str, ...]
     lost: tuple[str, ...]
 
 

@@ -25,11 +25,11 @@ from stackbuild.verification.workspace import workspace
 
 @dataclass(frozen=True)
 class CounterRequest:
-    """What is counted: a wheel's kernels on a target; `whole`: in every case. Translated kernels are kept in `kept`."""
+    """What is counted: a wheel's kernels on a target; `whole`: in every case. Translated kernels are kept in `cache`."""
 
     wheel: Path
     target: str
-    kept: Path
+    cache: Path
     whole: bool = False
 
 
@@ -47,7 +47,7 @@ def count(request: CounterRequest, check: Callable[[], None] = lambda: None) -> 
         raise UsageError(
             "no cases are known for its operators", where=request.wheel.name, next="counters are of the bundled kernels"
         )
-    service = EmulatorService(limits, request.kept / "kernels", counters=True)
+    service = EmulatorService(limits, request.cache / "kernels", counters=True)
     service.folder.mkdir(parents=True, exist_ok=True)
     with workspace() as work:
         unpacked = work / "wheel"
@@ -56,7 +56,7 @@ def count(request: CounterRequest, check: Callable[[], None] = lambda: None) -> 
         imports = imports_of(sorted(unpacked.rglob("*.so")))
         if imports is None:
             raise UsageError("none of its libraries needs the HIP runtime", where=request.wheel.name)
-        runtime = runtime_folder(imports, request.kept / "runtime")
+        runtime = runtime_folder(imports, request.cache / "runtime")
         with service.running() as descriptor:
             (work / "probes-folder").mkdir()
             sandbox = ProbeSandbox(

@@ -125,7 +125,7 @@ class LiveView:
     running: dict[str, tuple[float, StepStarted | StageStarted]] = field(default_factory=dict)
     failed_steps: list[str] = field(default_factory=list)
     total: int = 0
-    done: int = 0
+    completed: int = 0
     started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
@@ -170,12 +170,12 @@ class LiveView:
     def _count(self, event: Event) -> None:
         match event:
             case RunStarted(todo=todo):
-                self.total, self.done = self.done + len(todo), self.done
+                self.total, self.completed = self.completed + len(todo), self.completed
             case StepStarted(step=name) | StageStarted(stage=name):
                 self.running[name] = (time.monotonic(), event)
             case StepFinished(step=name) | StageFinished(stage=name) | StepBroke(step=name):
                 if self.running.pop(name, None) and not isinstance(event, StageFinished):
-                    self.done += 1
+                    self.completed += 1
             case RunFinished():
                 self.total = 0
 
@@ -192,7 +192,7 @@ class LiveView:
         if self.total:
             parts.append(
                 Text(
-                    f"  {self.done} of {self.total} steps · {format_duration(time.monotonic() - self.started)}",
+                    f"  {self.completed} of {self.total} steps · {format_duration(time.monotonic() - self.started)}",
                     style="dim",
                 )
             )

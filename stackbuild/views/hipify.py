@@ -63,7 +63,7 @@ def draw_summary(run: Report) -> None:
     states = Counter(file.state for file in run.files)
     counts = Counter(f.severity for f in run.findings)
     files = ", ".join(f"{states[s]} {s}" for s in ("converted", "unchanged", "copied", "refused") if states[s])
-    out().print(Text(f"{len(run.files)} files: {files or 'none'}; {run.written} written, {len(run.removed)} removed"))
+    out().print(Text(f"{len(run.files)} files: {files or 'none'}; {run.changed_outputs} written, {len(run.removed)} removed"))
     counted = ", ".join(f"{counts[s]} {s.value}{'s' * (counts[s] != 1)}" for s in Severity if counts[s])
     out().print(Text(f"findings: {counted or 'none'}"))
     groups = sorted(run.substitutions.items(), key=lambda item: (-item[1], item[0]))
@@ -84,7 +84,7 @@ def json_of(run: Report) -> dict[str, Any]:
     by_severity = Counter(f.severity.value for f in run.findings)
     counts = {s.value: by_severity[s.value] for s in Severity}
     body: dict[str, Any] = {"engine": run.engine, "tool": run.tool, "target": _plain_target(run), "counts": counts}
-    body |= {"substitutions": run.substitutions, "written": run.written, "removed": list(run.removed)}
+    body |= {"substitutions": run.substitutions, "written": run.changed_outputs, "removed": list(run.removed)}
     body |= {
         "rules": plain(run.rules),
         "entries": plain(run.entries),

@@ -55,8 +55,8 @@ def draw_pushes(pushes: Sequence[Push], of: int, came: int, url: str) -> None:
 
 def draw_pulled(report: PullReport) -> None:
     """What came, and what a build would still run."""
-    steps = f": {', '.join(report.taken)}" if report.taken else ""
-    out().print(Text(f"{len(report.taken)} outputs taken{steps}"))
+    steps = f": {', '.join(report.steps)}" if report.steps else ""
+    out().print(Text(f"{len(report.steps)} outputs taken{steps}"))
     if report.left:
         out().print(Text(f"{len(report.left)} steps left to run: {', '.join(report.left)}"))
 

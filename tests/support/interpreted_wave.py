@@ -6,7 +6,7 @@ and arithmetic are written a second time here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from stackbuild.emulator.control_flow import BRANCHES, NOTHING
 from stackbuild.emulator.decoder import Instruction
@@ -28,7 +28,6 @@ class InterpretedWave:
     v: list[list[int]]
     s: list[int]
     scc: int = 0
-    _held: dict[int, list[int]] = field(default_factory=dict)
 
     @property
     def execute(self) -> int:

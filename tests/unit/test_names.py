@@ -26,6 +26,9 @@ def test_no_type_has_two_meanings() -> None:
         ("def rows():\n    found = []\n    return found", "found"),
         ("def rows(made):\n    return 1", "made"),
         ("def _told():\n    return 1", "_told"),
+        ("def rows(known):\n    return 1", "known"),
+        ("class Row:\n    wanted: str", "wanted"),
+        ("class Row:\n    def __init__(self):\n        self._done = 1", "_done"),
         ("rows = [said for said in ()]", "said"),
         ("if asked := 1:\n    pass", "asked"),
         ("for taken in ():\n    pass", "taken"),
@@ -72,8 +75,16 @@ def test_an_alias_may_be_written_twice(tmp_path: Path) -> None:
     assert not list(names.clashes(tmp_path.glob("*.py")))
 
 
-def test_fields_errors_events_and_properties_of_type_bool_are_left_alone(tmp_path: Path) -> None:
+def test_fields_of_models_errors_events_and_properties_of_type_bool_are_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "module.py"
     closed = "    @property\n    def closed(self) -> bool:\n        return True\n"
-    path.write_text(f"class Finding:\n    found: str\n{closed}class StepFailed(Exception):\n    pass\nMiB = 1 << 20\ndef feed():\n    pass\n")
+    path.write_text(f"class Finding(Model):\n    found: str\n{closed}class StepFailed(Exception):\n    pass\nMiB = 1 << 20\ndef feed():\n    pass\n")
+    assert not list(names.violations([path]))
+
+
+def test_fields_of_documents_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "findings.py"
+    path.write_text("class Finding:\n    found: str")
+    assert len(list(names.violations([path]))) == 1
+    monkeypatch.setattr(names, "DOCUMENTS", tmp_path)
     assert not list(names.violations([path]))

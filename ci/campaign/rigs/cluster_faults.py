@@ -39,14 +39,14 @@ NAMES = ("one", "two", "three")
 class Scene:
     """A running cluster whose workers each have an address of their own of the one remote."""
 
-    made: Cluster
+    cluster: Cluster
     registry: FakeRegistry
     mine: dict[str, FakeRegistry]
     scheduler: ClusterProcess
     workers: dict[str, ClusterProcess]
 
     def restart(self, name: str) -> None:
-        self.workers[name] = self.made.step_worker(name, self.mine[name].url, waits=False)
+        self.workers[name] = self.cluster.step_worker(name, self.mine[name].url, waits=False)
 
 
 @contextmanager
@@ -64,7 +64,7 @@ def scene(folder: Path) -> Iterator[Scene]:
 
 def start_workers(here: Scene, address: str = "") -> None:
     here.workers = {
-        name: here.made.step_worker(name, one.url, address if name == "w1" else "", waits=False)
+        name: here.cluster.step_worker(name, one.url, address if name == "w1" else "", waits=False)
         for name, one in here.mine.items()
     }
     for worker in here.workers.values():
@@ -96,7 +96,7 @@ def wrong(here: Scene, trees: dict[str, str]) -> str:
 
 def orphans(here: Scene) -> str:
     end = time.monotonic() + ORPHAN_SECONDS
-    while (left := processes(here.made.root)) and time.monotonic() < end:
+    while (left := processes(here.cluster.root)) and time.monotonic() < end:
         time.sleep(0.1)
     return f"left after {ORPHAN_SECONDS:g} s: {left}" if left else ""
 
@@ -115,7 +115,7 @@ def _worker_at_request(number: int, moment: str, folder: Path) -> str:
             one.fault = kill
         else:
             one.after = kill
-        with client(here.made) as context:
+        with client(here.cluster) as context:
             return wrong(here, build(context))
 
 
@@ -125,14 +125,14 @@ def _worker_at_work(delay: float, folder: Path) -> str:
         start_workers(here)
 
         def kill() -> None:
-            while not any(runs(here.made.root, name) for name in NAMES):
+            while not any(runs(here.cluster.root, name) for name in NAMES):
                 time.sleep(0.005)
             time.sleep(delay)
             here.workers["w1"].kill()
 
         thread = threading.Thread(target=kill)
         thread.start()
-        with client(here.made) as context:
+        with client(here.cluster) as context:
             trees = build(context)
         thread.join()
         return wrong(here, trees)
@@ -149,7 +149,7 @@ def _scheduler(delay: float, folder: Path) -> str:
     def fault(here: Scene) -> None:
         here.scheduler.kill()
         here.scheduler.process.wait()
-        here.scheduler = here.made.scheduler()
+        here.scheduler = here.cluster.scheduler()
 
     return _broken_off(delay, folder, fault)
 
@@ -158,7 +158,7 @@ def _scheduler_for_good(delay: float, folder: Path) -> str:
     """SIGKILL of the scheduler: the build ends with exit code 7, and the next one goes on from the remote."""
     with scene(folder) as here:
         start_workers(here)
-        with client(here.made) as context:
+        with client(here.cluster) as context:
             assert isinstance(context.placement, ClusterPlacement)
             context.placement.patience = 2.0
             _later(delay, here.scheduler.kill)
@@ -170,19 +170,19 @@ def _scheduler_for_good(delay: float, folder: Path) -> str:
                     return f"it says: {lacks}"
         if why := orphans(here):
             return why
-        here.scheduler = here.made.scheduler()
+        here.scheduler = here.cluster.scheduler()
         for worker in here.workers.values():
             end = time.monotonic() + 30
             while worker.log.read_text().count("is connected") < 2 and time.monotonic() < end:
                 time.sleep(0.05)
-        with client(here.made, "again") as context:
+        with client(here.cluster, "again") as context:
             return wrong(here, build(context))
 
 
 def _broken_off(delay: float, folder: Path, fault: Callable[[Scene], object], workers_back: bool = False) -> str:
     with scene(folder) as here:
         start_workers(here)
-        with client(here.made) as context, ThreadPoolExecutor(1) as pool:
+        with client(here.cluster) as context, ThreadPoolExecutor(1) as pool:
             building = pool.submit(build, context)
             time.sleep(delay)
             fault(here)
@@ -196,11 +196,11 @@ def _broken_off(delay: float, folder: Path, fault: Callable[[Scene], object], wo
 def _network(delay: float, is_client: bool, folder: Path) -> str:
     """The connection of a worker, or of the client, to the scheduler is cut for a second."""
     with scene(folder) as here:
-        proxy = Proxy(here.made.port)
+        proxy = Proxy(here.cluster.port)
         try:
             start_workers(here, "" if is_client else proxy.address)
             with (
-                client(here.made, address=proxy.address if is_client else "") as context,
+                client(here.cluster, address=proxy.address if is_client else "") as context,
                 ThreadPoolExecutor(1) as pool,
             ):
                 building = pool.submit(build, context)
@@ -218,13 +218,13 @@ def _two_clients(delay: float, folder: Path) -> str:
     """Two clients want the same steps: each step runs once, and both get it."""
     with scene(folder) as here:
         start_workers(here)
-        with client(here.made, "a") as first, client(here.made, "b") as second, ThreadPoolExecutor(2) as pool:
+        with client(here.cluster, "a") as first, client(here.cluster, "b") as second, ThreadPoolExecutor(2) as pool:
             one = pool.submit(build, first)
             time.sleep(delay)
             two = pool.submit(build, second)
             if one.result()["three"] != two.result()["three"]:
                 return "they got different outputs"
-        twice = [name for name in NAMES if runs(here.made.root, name) != 1]
+        twice = [name for name in NAMES if runs(here.cluster.root, name) != 1]
         return f"ran more than once: {twice}" if twice else wrong(here, one.result())
 
 
@@ -232,7 +232,7 @@ def _interrupt_client(delay: float, folder: Path) -> str:
     """Ctrl-C at the client: what runs on the workers ends."""
     with scene(folder) as here:
         start_workers(here)
-        with client(here.made) as context:
+        with client(here.cluster) as context:
             _later(delay, lambda: context.stopper.set(signal.SIGINT))
             try:
                 build(context)
@@ -242,7 +242,7 @@ def _interrupt_client(delay: float, folder: Path) -> str:
                 pass
             if why := orphans(here):
                 return why
-        with client(here.made, "again") as context:
+        with client(here.cluster, "again") as context:
             return wrong(here, build(context))
 
 

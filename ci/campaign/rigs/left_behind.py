@@ -43,7 +43,7 @@ class Leftover:
     name: str
     script: str
     codes: tuple[int, ...] = (0,)
-    check: Callable[[BuildBench, Done], str] = lambda bench, done: ""
+    check: Callable[[BuildBench, Done], str] = lambda bench, result: ""
 
 
 def no_setid(bench: BuildBench, result: Done) -> str:

@@ -41,7 +41,7 @@ class Talk:
     """One connection: what was asked, and the how-manieth it is."""
 
     line: socket.socket
-    asked: bytes
+    request: bytes
     number: int
     url: str
 
@@ -111,7 +111,7 @@ def _first_cut(talk: Talk) -> None:
 
 def _resume(reply: bytes) -> ServerScript:
     def script(talk: Talk) -> None:
-        if b"Range:" not in talk.asked:
+        if b"Range:" not in talk.request:
             talk.say(OK + LENGTH, BODY[:1000])
         else:
             talk.say(b'HTTP/1.1 206 Partial Content\r\nETag: "one"\r\n' + reply, BODY[1000:])
@@ -195,7 +195,7 @@ SERVERS: dict[str, ServerCase] = {
     "an ETag with a line": ServerCase(says(PLAIN + b'ETag: "a\r\n b"\r\n' + LENGTH, BODY[:50])),
     "an ETag of 60,000": ServerCase(says(PLAIN + b'ETag: "' + b"e" * 60000 + b'"\r\n' + LENGTH, BODY[:50])),
     "leads to itself": ServerCase(lambda talk: leads_to(talk.url.encode())(talk)),
-    "leads to longer and longer": ServerCase(lambda talk: leads_to(talk.asked.split()[1] + b"/x" * 500)(talk)),
+    "leads to longer and longer": ServerCase(lambda talk: leads_to(talk.request.split()[1] + b"/x" * 500)(talk)),
     "leads to a file": ServerCase(leads_to(b"file:///etc/passwd")),
     "leads to ftp": ServerCase(leads_to(b"ftp://127.0.0.1/x")),
     "leads to data": ServerCase(leads_to(b"data:text/plain,x")),

@@ -36,22 +36,23 @@ class NodeReason:
 
 @dataclass(frozen=True)
 class Coverage:
-    """What became of a model's nodes: `taken` counts by operator, `groups` the steps that several nodes became."""
+    """What became of a model's nodes: `counts` those it takes, by operator, `groups` the steps that several nodes became."""
 
     model: str
-    taken: dict[str, int]
+    counts: dict[str, int]
     groups: int
     left: tuple[NodeReason, ...]
 
     @property
     def share(self) -> float:
         """The share of the nodes that the provider takes, of those that ONNX Runtime's optimizer has left."""
-        count = sum(self.taken.values())
+        count = sum(self.counts.values())
         return count / max(count + len(self.left), 1)
 
     def to_json(self) -> dict[str, object]:
         """The same as plain values."""
-        return asdict(self) | {"share": round(self.share, 4)}
+        left = [asdict(one) for one in self.left]
+        return {"model": self.model, "taken": self.counts, "groups": self.groups, "left": left, "share": round(self.share, 4)}
 
 
 def coverage(model: Path, device: ort.OrtEpDevice, library: Path) -> Coverage:
@@ -171,9 +172,9 @@ def _type_name(number: int) -> str:
 
 def report(result: Coverage) -> str:
     """The coverage as lines of text: what is taken, then each reason with the nodes that it is of."""
-    total = sum(result.taken.values())
+    total = sum(result.counts.values())
     lines = [f"{result.model}: {total} of {total + len(result.left)} nodes taken ({result.share:.0%}), {result.groups} groups of them as one step each"]
-    lines += [f"  taken  {count:5}  {op}" for op, count in result.taken.items()]
+    lines += [f"  taken  {count:5}  {op}" for op, count in result.counts.items()]
     reasons: dict[tuple[str, str], list[str]] = {}
     for node in result.left:
         reasons.setdefault((node.op, node.reason), []).append(node.name or "(no name)")

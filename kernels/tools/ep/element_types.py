@@ -29,11 +29,11 @@ BETWEEN = ("MemcpyFromHost", "MemcpyToHost")  # ONNX Runtime's own nodes, in no 
 
 @dataclass(frozen=True)
 class TypeResult:
-    """`state`: answered, unclaimed, or what is wrong; `held`: who answered too."""
+    """`state`: answered, unclaimed, or what is wrong; `judge`: who answered too."""
 
     name: str
     state: str
-    held: str = ""
+    judge: str = ""
 
 
 def combinations(entry: KernelEntry, schema: Schema) -> list[Kinds]:

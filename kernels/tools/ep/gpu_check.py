@@ -101,7 +101,7 @@ def check_cases(device: object, count: int) -> tuple[dict[str, dict[str, float]]
             try:
                 opened = session.open_session(case.model(), device, optimize=False)
                 elsewhere = session.nodes_elsewhere(opened, device.ep_name)
-                error = max(session.relative_error(a, b) for a, b in zip(opened.run(None, case.feeds()), case.wanted, strict=True))
+                error = max(session.relative_error(a, b) for a, b in zip(opened.run(None, case.feeds()), case.reference, strict=True))
                 detail = f"on the CPU: {dict(elsewhere)}" if elsewhere else ""
             except Exception as failure:
                 error, detail = float("inf"), str(failure)[:200]

@@ -19,11 +19,11 @@ TOLERANCE = {np.float32: 2e-5, np.float16: 1e-2}  # the CPU provider rounds floa
 
 @dataclass
 class GraphBuilder:
-    """A graph being written. Extents of inputs are symbolic unless `known`."""
+    """A graph being written. Extents of inputs are symbolic unless `is_static`."""
 
     opset: int = 17
     dtype: type = np.float32
-    known: bool = False
+    is_static: bool = False
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     inputs: dict[str, Array] = field(default_factory=dict)
     weights: dict[str, Array] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class GraphBuilder:
     def model(self) -> onnx.ModelProto:
         """The graph; every output's rank is left to shape inference."""
         infos = [
-            helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape if self.known else [f"{n}_{i}" for i in range(v.ndim)])
+            helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape if self.is_static else [f"{n}_{i}" for i in range(v.ndim)])
             for n, v in self.inputs.items()
         ]
         results = [onnx.ValueInfoProto(name=n) for n in self.outputs]

@@ -175,7 +175,7 @@ def graphs() -> Iterator[CountedGraph]:
     """All of them, with every extent known; those that have one step in float16 as well."""
     for name, write, steps in (*_layers(), *_lookalikes(), *_attentions()):
         for dtype in (np.float32, np.float16) if steps == ONE else (np.float32,):
-            s = GraphBuilder(known=True, dtype=dtype)
+            s = GraphBuilder(is_static=True, dtype=dtype)
             s.outputs.append(write(s))
             yield CountedGraph(f"known extents, {np.dtype(dtype)}: {name}", s.model(), s.inputs, steps)
 

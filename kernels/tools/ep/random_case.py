@@ -19,7 +19,7 @@ class RandomCase:
     op: str
     dtype: str
     inputs: list[Array | None]
-    wanted: list[Array]
+    reference: list[Array]
     attributes: dict[str, object] = field(default_factory=dict)
     constants: tuple[int, ...] = ()
     domain: str = ""
@@ -28,7 +28,7 @@ class RandomCase:
     def model(self) -> onnx.ModelProto:
         """The case as a model; every extent of a graph input is symbolic."""
         names = ["" if x is None else f"x{i}" for i, x in enumerate(self.inputs)]
-        outputs = [f"y{i}" for i in range(len(self.wanted))]
+        outputs = [f"y{i}" for i in range(len(self.reference))]
         node = helper.make_node(self.op, names, outputs, domain=self.domain, **self.attributes)
         present = [(n, x) for n, x in zip(names, self.inputs, strict=True) if x is not None]
         fixed = {f"x{i}" for i in self.constants}
@@ -38,7 +38,7 @@ class RandomCase:
             if n not in fixed
         ]
         weights = [numpy_helper.from_array(x, n) for n, x in present if n in fixed]
-        results = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(w.dtype), [f"{n}_{i}" for i in range(w.ndim)]) for n, w in zip(outputs, self.wanted, strict=True)]
+        results = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(w.dtype), [f"{n}_{i}" for i in range(w.ndim)]) for n, w in zip(outputs, self.reference, strict=True)]
         graph = helper.make_graph([node], self.op, infos, results, weights)
         opsets = [helper.make_opsetid("", OPSET)] + [helper.make_opsetid(self.domain, 1)] * bool(self.domain)
         return helper.make_model(graph, opset_imports=opsets, ir_version=10)

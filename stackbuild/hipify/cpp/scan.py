@@ -111,15 +111,15 @@ class Lines:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._asked = 0
+        self._asks = 0
 
     @cached_property
     def starts(self) -> list[int]:
         return [0, *accumulate(map((1).__add__, map(len, self._text.split("\n"))))][:-1]
 
     def at(self, offset: int) -> tuple[int, int]:
-        if self._asked < _FEW:  # counting is quicker than to find all lines
-            self._asked += 1
+        if self._asks < _FEW:  # counting is quicker than to find all lines
+            self._asks += 1
             return self._text.count("\n", 0, offset) + 1, offset - self._text.rfind("\n", 0, offset)
         line = bisect_right(self.starts, offset)
         return line, offset - self.starts[line - 1] + 1

@@ -108,7 +108,7 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
             if name in used:
                 severity = Severity.NOTE
             used.add(name)
-        findings.append(view.finding(at, rule, severity, entry.found.format(*words), entry.why, fix, entry.link))
+        findings.append(view.finding(at, rule, severity, entry.message.format(*words), entry.why, fix, entry.link))
     return findings
 
 

@@ -14,10 +14,10 @@ BRAIN_FLOATS = ("__nv_bfloat16", "nv_bfloat16", "__nv_bfloat162", "nv_bfloat162"
 
 @dataclass(frozen=True)
 class LintRule:
-    """One lint rule. `found` is filled with what stands in the source."""
+    """One lint rule. `message` is filled with what stands in the source."""
 
     severity: Severity
-    found: str
+    message: str
     why: str
     fix: str
     link: str = ""

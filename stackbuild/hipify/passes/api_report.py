@@ -22,7 +22,7 @@ class IssueKind:
 
     rule: str
     severity: Severity
-    found: str
+    message: str
     why: str
     fix: str
 
@@ -141,7 +141,7 @@ def _issue_findings(view: View, lookups: Lookups, name: str, issue: ApiIssue) ->
             "rest": issue.detail.partition(" ")[2],
             "rocm": lookups.target.rocm,
         }
-        finding = view.finding(at, kind.rule, kind.severity, kind.found.format(**fill), kind.why, kind.fix, TABLES)
+        finding = view.finding(at, kind.rule, kind.severity, kind.message.format(**fill), kind.why, kind.fix, TABLES)
         condition = _CONDITION.match(view.code, line_start(view.code, at))
         yield replace(finding, severity=Severity.NOTE, fix=_CONDITION_FIX) if condition else finding
 

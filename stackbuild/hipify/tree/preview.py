@@ -57,7 +57,7 @@ def preview(selection: SourceSelection, engine: Engine, workers: int = 1) -> Pre
         needed = {name: (out / name).read_bytes() for name in engine.rules.shims if (out / name).is_file()}
         real = selection.out if not is_file or selection.is_folder else selection.out.parent
         files = tuple(replace(f, output=str(real / os.path.relpath(f.output, out))) for f in report.files)
-        return Preview(replace(report, files=files, written=0), tuple(changes), needed)
+        return Preview(replace(report, files=files, changed_outputs=0), tuple(changes), needed)
 
 
 def convert_in_place(selection: SourceSelection, engine: Engine, force: bool = False, workers: int = 1) -> Report:
@@ -105,7 +105,7 @@ def convert_in_place(selection: SourceSelection, engine: Engine, force: bool = F
     return replace(
         previewed.report,
         files=tuple(replace(f, output=f.source) for f in previewed.report.files),
-        written=len(previewed.changes) + len(previewed.support),
+        changed_outputs=len(previewed.changes) + len(previewed.support),
     )
 
 

@@ -139,7 +139,7 @@ def hipify_files(files: Walk, engine: Engine, *, workers: int = 1, force: bool =
         engine.tables.tool,
         replace(engine.target, headers=None, declared=None, own_headers=frozenset(), tree=NO_NAMES),
         reports,
-        result.written,
+        result.changed_outputs,
         removed,
         unmatched_rules.faults(engine, reports, moving),
         time.monotonic() - began,

@@ -36,7 +36,7 @@ class WriteResult:
     """The result of writing: size and time of each output, the number written, and findings."""
 
     stamps: Mapping[str, tuple[int, int]]
-    written: int
+    changed_outputs: int
     findings: tuple[Finding, ...]
 
 

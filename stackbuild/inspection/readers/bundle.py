@@ -143,7 +143,7 @@ def compressed_bundle(at: int, room: int, head: bytes, budget: ReadBudget) -> Pu
 
 def _pass_on(feed: Feed[Bundle], at: int, chunk: bytes) -> None:
     try:
-        if not feed.done:
+        if not feed.is_complete:
             feed.push(at, chunk)
     except BackwardReadError:
         raise MalformedError("the entries of a compressed bundle overlap") from None

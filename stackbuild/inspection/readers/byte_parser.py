@@ -46,32 +46,32 @@ class Feed(Generic[T]):
 
     def __init__(self, parser: Pull[T]) -> None:
         self._parser = parser
-        self._held = bytearray()
-        self._held_at = 0
-        self.done = False
+        self._buffer = bytearray()
+        self._buffer_at = 0
+        self.is_complete = False
         self.result: T
         self._step(lambda: next(parser))
 
     def push(self, at: int, chunk: bytes | memoryview) -> None:
         """Give the bytes at offset `at`, which follow the last ones given. Raises MalformedError, or BackwardReadError if asked to go back."""
-        if self._held:
-            self._held += chunk
-            if self._held_at == self._ask[0] and self._ask[1] > len(self._held):
+        if self._buffer:
+            self._buffer += chunk
+            if self._buffer_at == self._ask[0] and self._ask[1] > len(self._buffer):
                 return  # nothing to answer yet, and nothing to let go
-            view, base = memoryview(self._held), self._held_at
+            view, base = memoryview(self._buffer), self._buffer_at
         else:
             view, base = memoryview(chunk), at
         end = base + len(view)
-        while not self.done and self._ask[0] + self._ask[1] <= end:
+        while not self.is_complete and self._ask[0] + self._ask[1] <= end:
             self._answer(view, base)
-        rest = b"" if self.done else bytes(view[max(0, self._ask[0] - base) :])
+        rest = b"" if self.is_complete else bytes(view[max(0, self._ask[0] - base) :])
         view.release()
-        self._held, self._held_at = bytearray(rest), end - len(rest)
+        self._buffer, self._buffer_at = bytearray(rest), end - len(rest)
 
     def finish(self, end: int) -> None:
         """Say that the data ended: requests beyond it get fewer bytes."""
-        while not self.done:
-            self._answer(memoryview(self._held), self._held_at if self._held else end)
+        while not self.is_complete:
+            self._answer(memoryview(self._buffer), self._buffer_at if self._buffer else end)
 
     def _answer(self, view: memoryview, base: int) -> None:
         offset, size = self._ask
@@ -84,4 +84,4 @@ class Feed(Generic[T]):
         try:
             self._ask = advance()
         except StopIteration as stop:
-            self.result, self.done = stop.value, True
+            self.result, self.is_complete = stop.value, True

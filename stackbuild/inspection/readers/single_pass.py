@@ -31,7 +31,7 @@ class SinglePass:
         self.foreseen: dict[int, Bundle] = {}
         self.texts = TextScan(budget)
         self._source, self._budget = source, budget
-        self._kept = 0
+        self._kept_bytes = 0
         self._feed: Feed[Bundle] | None = None
         self._feed_at = self._refused = -1
         self._resume = 0
@@ -91,7 +91,7 @@ class SinglePass:
         except (MalformedError, BackwardReadError):  # not a bundle after all, or one to read again later
             self._feed, self._refused = None, self._feed_at
             return at
-        if self._feed.done:
+        if self._feed.is_complete:
             result, self._feed = self._feed.result, None
             self.foreseen[result.offset] = result
             # Its parser is done at the last metadata; its code still has to go by.
@@ -104,6 +104,6 @@ class SinglePass:
             return
         if self.head[:4] != _ELF:  # of an ELF only some sections are searched, once they are known
             self.texts.push(chunk)
-        if self._kept + len(chunk) <= KEEP:
-            self._kept += len(chunk)
+        if self._kept_bytes + len(chunk) <= KEEP:
+            self._kept_bytes += len(chunk)
             self._source.keep(at, chunk)

@@ -117,7 +117,7 @@ class DeflatedSource:
         self._packed = packed
         self._budget = budget or ReadBudget(packed.size)
         self._points: list[tuple[int, int, Any]] = []  # (inflated offset, packed offset, inflater before it)
-        self._kept: dict[int, bytes] = {}
+        self._chunks: dict[int, bytes] = {}
         self._starts: list[int] = []
         self._stretches: OrderedDict[int, bytes] = OrderedDict()
         self._left = AGAIN
@@ -145,11 +145,11 @@ class DeflatedSource:
     def keep(self, at: int, chunk: bytes) -> None:
         """Hold on to a chunk that passed by, for `read`."""
         self._starts.append(at)
-        self._kept[at] = chunk
+        self._chunks[at] = chunk
 
     def release(self) -> None:
         self._points, self._starts = [], []
-        self._kept.clear()
+        self._chunks.clear()
         self._stretches.clear()
 
     def read(self, offset: int, size: int) -> bytes:
@@ -169,8 +169,8 @@ class DeflatedSource:
         nearest = bisect_right(self._starts, offset) - 1
         if nearest >= 0:
             start = self._starts[nearest]
-            if offset < start + len(self._kept[start]):
-                return start, self._kept[start]
+            if offset < start + len(self._chunks[start]):
+                return start, self._chunks[start]
         for start, chunk in self._stretches.items():
             if start <= offset < start + len(chunk):
                 return start, chunk

@@ -77,7 +77,7 @@ class TextScan:
     def __init__(self, budget: ReadBudget | None = None) -> None:
         self._budget = budget or ReadBudget()
         self._tail = b""
-        self._found: dict[str, Counter[bytes]] = {}
+        self._counts: dict[str, Counter[bytes]] = {}
 
     def push(self, chunk: bytes | memoryview) -> None:
         window = self._tail + bytes(chunk)
@@ -106,7 +106,7 @@ class TextScan:
                 sum(counts.values()),
                 tuple(_sample(kind, text) for text, _ in counts.most_common(_SAMPLES + 1) if text)[:_SAMPLES],
             )
-            for kind, counts in sorted(self._found.items())
+            for kind, counts in sorted(self._counts.items())
         )
 
     def _search(self, window: bytes, fresh: int, *, last: bool) -> None:
@@ -125,7 +125,7 @@ class TextScan:
                 self._budget.spend(Cost.TEXTS, tried)
 
     def _count(self, kind: str, text: bytes) -> None:
-        counts = self._found.setdefault(kind, Counter())
+        counts = self._counts.setdefault(kind, Counter())
         counts[text if text in counts or len(counts) < DISTINCT else _OTHERS] += 1
 
 

@@ -124,7 +124,7 @@ def unchanged(engine: Engine, corpus: Path) -> None:
         cpu, wall = time.process_time(), time.monotonic()
         again = hipify_tree(SourceSelection((Path(folder, "src"),), out), engine)
         cpu, wall = time.process_time() - cpu, time.monotonic() - wall
-    print(f"unchanged tree of {len(again.files)} files: {cpu:.2f} CPU-s, {wall:.2f} s wall, {again.written} written")
+    print(f"unchanged tree of {len(again.files)} files: {cpu:.2f} CPU-s, {wall:.2f} s wall, {again.changed_outputs} written")
 
 
 def against_perl(engine: Engine, texts: dict[Path, str], files: int, reported: int) -> None:

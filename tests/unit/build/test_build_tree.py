@@ -67,7 +67,7 @@ def killed(root: Path, kept: tuple[str, ...] = ("r.tool",), **words: object) -> 
     (root / "tmp" / "earlier.alive").touch()
     cleaner = Store(root, "cleaner")
     reaped = cleaner.reap()
-    assert reaped.runs == ("earlier",) and reaped.kept == kept
+    assert reaped.runs == ("earlier",) and reaped.resumable == kept
     cleaner.close()
 
 
@@ -158,7 +158,7 @@ def test_when_the_machine_went_down_a_killed_runs_tree_is_lost_and_a_stopped_one
     (tmp_path / "boot").write_text("a third\n")
     after = Store(root, "after")
     reaped = after.reap()
-    assert reaped.lost == ("r.tool",) and reaped.kept == ()
+    assert reaped.lost == ("r.tool",) and reaped.resumable == ()
     assert begin(after)[1] == "" and not (root / "failed" / "r.tool").exists()
     after.close()
 
@@ -202,7 +202,7 @@ def test_a_mark_of_another_name_is_nobodys(root: Path, name: str) -> None:
     dead.mkdir(parents=True)
     (dead / MARK).write_text(json.dumps({"name": name, "inputs": "x", "runner": "sandbox", "boot": ""}))
     (root / "tmp" / "dead.alive").touch()
-    assert store.reap().kept == ()
+    assert store.reap().resumable == ()
     assert not dead.exists() and not list((root / "failed").iterdir())
     store.close()
 
@@ -221,7 +221,7 @@ def test_a_tree_that_could_not_be_kept_at_the_end_of_its_run_is_found_by_the_nex
         patch.setattr(Store, "_lock_failed", failing)
         store.close()
     after = Store(root, "after")
-    assert after.reap().kept == ("r.tool",)
+    assert after.reap().resumable == ("r.tool",)
     after.close()
     assert not list((root / "tmp").iterdir())
 

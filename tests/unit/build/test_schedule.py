@@ -50,7 +50,7 @@ def missing(plan: Plan, context: BuildContext) -> tuple[Step, ...]:
 @settings(max_examples=40)
 @given(graphs(), st.data())
 def test_what_the_plan_says_is_what_runs(plan: Plan, data: st.DataObject) -> None:
-    closure = [s.name for s in plan.closure(plan.wanted)]
+    closure = [s.name for s in plan.closure(plan.goals)]
     failing = frozenset(data.draw(st.lists(st.sampled_from([n for n in closure if n != "base"]), unique=True, max_size=2)))
     jobs, keep_going = data.draw(st.integers(1, 4)), data.draw(st.booleans())
     built_before = data.draw(st.sampled_from(closure))

@@ -100,11 +100,11 @@ def test_until_configure_reaches_every_component_and_says_what_stands_in() -> No
     plan = plan_of(text_of("rocm-7.2"), Choice(until=CONFIGURE), lock)
     own = {f"configure.{n}" for n in ("rocmlir", "migraphx", "onnxruntime.cp312", "kernels")}
     deps = {f"configure.migraphx.{n}" for n in ("abseil-cpp", "protobuf", "msgpack-c")}
-    assert set(plan.wanted) == own | deps
-    for name in plan.wanted:
+    assert set(plan.goals) == own | deps
+    for name in plan.goals:
         assert plan.by_name[name].commands[-1].phase == "configure"
     reach, lines = within_reach(plan, lambda step: False)
-    assert set(reach.wanted) == own | deps
+    assert set(reach.goals) == own | deps
     assert "onnxruntime.cp312 is configured against empty stand-ins for migraphx" in lines
     step = reach.by_name["configure.migraphx"]
     seen = {need.at: need.step for need in step.needs}

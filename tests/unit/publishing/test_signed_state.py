@@ -169,7 +169,7 @@ def test_an_older_state_that_is_accepted_gets_the_next_number(signed: SignedInde
     rolled_back(signed, tmp_path / "numbers.json")
     settings = Publication(keys=(signed.key,), numbers=tmp_path / "numbers.json", accept_changes=True)
     assert sign(signed.folder, settings).number == 4
-    trust = Trust(load_trusted_keys([signed.public]), seen=tmp_path / "numbers.json")
+    trust = Trust(load_trusted_keys([signed.public]), numbers_file=tmp_path / "numbers.json")
     assert verify_release(signed.folder, trust).problems == ()
 
 

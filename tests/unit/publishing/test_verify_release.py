@@ -395,7 +395,7 @@ def test_a_wheel_with_other_bytes_than_were_signed_is_not_opened(
 
 
 def test_an_older_state_of_the_index_is_refused(signed: SignedIndex, tmp_path: Path) -> None:
-    trust = Trust(load_trusted_keys([signed.public]), seen=tmp_path / "seen.json")
+    trust = Trust(load_trusted_keys([signed.public]), numbers_file=tmp_path / "seen.json")
     shutil.copytree(signed.folder, tmp_path / "old", symlinks=True)
     publish((small_wheel(tmp_path / "new", "2.0"),), signed.folder, Publication(keys=(signed.key,)))
     assert verify(signed, trust).problems == ()
@@ -411,16 +411,16 @@ def test_a_rollback_is_seen_wherever_the_index_lies_and_whoever_is_trusted(signe
     old = tmp_path / "old"
     shutil.copytree(signed.folder, old, symlinks=True)
     publish((small_wheel(tmp_path / "new", "2.0"),), signed.folder, Publication(keys=(signed.key,)))
-    assert verify(signed, Trust(keys, seen=seen)).problems == ()
+    assert verify(signed, Trust(keys, numbers_file=seen)).problems == ()
     if how == "one more key":
         shutil.rmtree(signed.folder)
         old = old.rename(signed.folder)
         keys = (*keys, *load_trusted_keys([new_key(tmp_path / "second")[1]]))
-    assert any("it was rolled back" in p for p in verify_release(old, Trust(keys, seen=seen)).problems)
+    assert any("it was rolled back" in p for p in verify_release(old, Trust(keys, numbers_file=seen)).problems)
 
 
 def test_another_index_of_the_same_key_is_no_rollback(signed: SignedIndex, tmp_path: Path) -> None:
-    trust = Trust(load_trusted_keys([signed.public]), seen=tmp_path / "seen.json")
+    trust = Trust(load_trusted_keys([signed.public]), numbers_file=tmp_path / "seen.json")
     publish((small_wheel(tmp_path / "new", "2.0"),), signed.folder, Publication(keys=(signed.key,)))
     assert verify(signed, trust).problems == ()
     publish((small_wheel(tmp_path / "new", "3.0"),), tmp_path / "other", Publication(keys=(signed.key,)))
@@ -429,7 +429,7 @@ def test_another_index_of_the_same_key_is_no_rollback(signed: SignedIndex, tmp_p
 
 def test_an_index_without_a_name_is_known_by_its_place(signed: SignedIndex, tmp_path: Path) -> None:
     """As the versions before signed it."""
-    trust = Trust(load_trusted_keys([signed.public]), seen=tmp_path / "seen.json")
+    trust = Trust(load_trusted_keys([signed.public]), numbers_file=tmp_path / "seen.json")
     signed_again(lambda body: body.update(number=2))(signed)
     assert verify(signed, trust).problems == ()
     signed_again(lambda body: (body.pop("index"), body.update(number=1)))(signed)
@@ -440,7 +440,7 @@ def test_an_index_without_a_name_is_known_by_its_place(signed: SignedIndex, tmp_
 def test_a_damaged_memory_is_told(signed: SignedIndex, tmp_path: Path, text: str) -> None:
     (tmp_path / "seen.json").write_text(text)
     with pytest.raises(UsageError, match="numbers of indexes seen before cannot be read"):
-        verify(signed, Trust(load_trusted_keys([signed.public]), seen=tmp_path / "seen.json"))
+        verify(signed, Trust(load_trusted_keys([signed.public]), numbers_file=tmp_path / "seen.json"))
 
 
 def test_a_number_never_sinks_whoever_writes_last(tmp_path: Path) -> None:
@@ -460,7 +460,7 @@ def test_a_number_never_sinks_whoever_writes_last(tmp_path: Path) -> None:
 def test_a_memory_that_cannot_be_written_says_what_to_do(signed: SignedIndex, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="the number of the index cannot be noted") as caught:
-        verify(signed, Trust(load_trusted_keys([signed.public]), seen=tmp_path / "file" / "seen.json"))
+        verify(signed, Trust(load_trusted_keys([signed.public]), numbers_file=tmp_path / "file" / "seen.json"))
     assert "--no-seen" in caught.value.next
 
 
@@ -473,14 +473,14 @@ def test_bytes_that_were_replaced_are_as_the_last_state_signed_them(signed: Sign
 
 
 def test_two_states_under_one_number_are_refused(signed: SignedIndex, tmp_path: Path) -> None:
-    trust = Trust(load_trusted_keys([signed.public]), seen=tmp_path / "seen.json")
+    trust = Trust(load_trusted_keys([signed.public]), numbers_file=tmp_path / "seen.json")
     assert verify(signed, trust).problems == ()
     signed_again(lambda body: body.update(expires=LATER))(signed)
     assert any("two states under number 1" in p for p in verify(signed, trust).problems)
 
 
 def test_a_refused_index_is_not_remembered(signed: SignedIndex, tmp_path: Path) -> None:
-    trust = Trust(load_trusted_keys([signed.public]), seen=tmp_path / "seen.json")
+    trust = Trust(load_trusted_keys([signed.public]), numbers_file=tmp_path / "seen.json")
     flip(WHEEL)(signed)
     assert verify(signed, trust).problems and not (tmp_path / "seen.json").exists()
 

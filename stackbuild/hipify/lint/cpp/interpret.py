@@ -97,7 +97,7 @@ class Interpreter:
 
     def free(self) -> set[str]:
         """The names whose values the loop needs and does not give itself."""
-        return self.used - self._given
+        return self.used - self._set_names
 
     def condition_names(self) -> set[str]:
         """The names in the loop's condition."""
@@ -142,7 +142,7 @@ class Interpreter:
         self.followed = {name for _, sets in changing for name, _ in sets if name in names}
         self.followed |= {name for name, _ in first}
         local = {n for text in texts for n, _ in declarations(text) or ()}
-        self._given = {name for name, _ in first} | (local & self.followed)
+        self._set_names = {name for name, _ in first} | (local & self.followed)
         self.used = names | {n for _, reads in first for n in reads}
         self.changes = [text for text, sets in changing if any(name in names for name, _ in sets) and text not in head]
 

@@ -111,7 +111,7 @@ class _RecursionTrace:
     def __init__(
         self, code: str, call: Shuffle, calls: _RecursiveCalls, step: arithmetic.Expression, body: Statement
     ) -> None:
-        self.code, self.call, self.found, self.step, self.body = code, call, calls, step, body
+        self.code, self.call, self.recursive_calls, self.step, self.body = code, call, calls, step, body
         self.noted: list[int] = []
         self.next: int | None = None
 
@@ -122,10 +122,10 @@ class _RecursionTrace:
             if value is None:
                 raise UntraceableLoop
             self.next, before = None, len(self.noted)
-            self._do(self.body, {**env, self.found.parameter: value})
+            self._do(self.body, {**env, self.recursive_calls.parameter: value})
             if any(step <= 0 for step in self.noted[before:]):
                 return tuple(self.noted[:before])
-            if self.next is None or self.next in self.found.ends:
+            if self.next is None or self.next in self.recursive_calls.ends:
                 return tuple(self.noted)
             value = self.next
         raise UntraceableLoop
@@ -149,7 +149,7 @@ class _RecursionTrace:
         text = self.code[statement.start : statement.end].strip()
         if statement.start <= self.call.at < statement.end:
             self.noted.append(arithmetic.run(self.step, env))
-        for at, argument in self.found.again:
+        for at, argument in self.recursive_calls.again:
             ternary = _TERNARY.search(self.code, statement.start, at) if statement.start <= at < statement.end else None
             if statement.start <= at < statement.end and not (ternary and _holds(ternary[1], env) is False):
                 tree = arithmetic.parse(argument)

@@ -86,7 +86,7 @@ def test_an_output_folder_may_itself_be_a_link(src: Path, tmp_path: Path) -> Non
     (tmp_path / "out").symlink_to("real")
     run(src, tmp_path / "out")
     assert (tmp_path / "real" / "y.cu").read_text() == MADE
-    assert run(src, tmp_path / "real").written == 0
+    assert run(src, tmp_path / "real").changed_outputs == 0
 
 
 def test_what_this_tool_did_not_make_is_refused_before_anything_is_written(src: Path, tmp_path: Path) -> None:
@@ -101,9 +101,9 @@ def test_what_this_tool_did_not_make_is_refused_before_anything_is_written(src: 
 
 def test_a_file_that_is_the_same_or_empty_is_taken_over(src: Path, tmp_path: Path) -> None:
     out = files(tmp_path / "out", y_cu=MADE, sub__x_cu="")
-    assert run(src, out).written == 1
+    assert run(src, out).changed_outputs == 1
     files(src, y_cu=CALL + CALL)
-    assert run(src, out).written == 1
+    assert run(src, out).changed_outputs == 1
 
 
 def test_a_hand_made_support_header_is_not_overwritten(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_sources_that_share_an_output_folder_keep_their_own(tmp_path: Path) -> N
     run(one, out)
     assert run(two, out).removed == () == run(one / "a.cu", out, is_folder=True).removed
     assert sorted(p.name for p in out.glob("*.cu")) == ["a.cu", "b.cu", "c.cu"]
-    assert run(one, out).written == run(two, out).written == 0
+    assert run(one, out).changed_outputs == run(two, out).changed_outputs == 0
     (two / "c.cu").unlink()
     assert run(one, out).removed == () and run(two, out).removed == ("c.cu",)
 
@@ -159,7 +159,7 @@ def test_source_and_output_may_be_moved_together(src: Path, tmp_path: Path) -> N
     for name in ("src", "out"):
         (tmp_path / name).rename(tmp_path / "new" / name)
     report = run(tmp_path / "new" / "src", tmp_path / "new" / "out")
-    assert report.written == 0 and {f.state for f in report.files} == {"unchanged"}
+    assert report.changed_outputs == 0 and {f.state for f in report.files} == {"unchanged"}
     assert report.files[0].output == str(tmp_path / "new" / "out" / "sub" / "x.cu")
 
 
@@ -171,14 +171,14 @@ def test_a_source_that_is_newer_makes_its_output_newer_also_where_the_text_is_th
     before = {p: p.stat().st_mtime_ns for p in out.rglob("*.cu")}
     later = time.time_ns() + 10**10
     os.utime(src / "y.cu", ns=(later, later))
-    assert run(src, out).written == 0
+    assert run(src, out).changed_outputs == 0
     assert (out / "y.cu").stat().st_mtime_ns == later
     assert (out / "sub" / "x.cu").stat().st_mtime_ns == before[out / "sub" / "x.cu"]
-    assert run(src, out).written == 0
+    assert run(src, out).changed_outputs == 0
     files(src, sub__x_cu=MADE)  # other bytes, the same output
     os.utime(src / "sub" / "x.cu", ns=(later, later))
     report = run(src, out)
-    assert report.written == 0 and (out / "sub" / "x.cu").stat().st_mtime_ns == later
+    assert report.changed_outputs == 0 and (out / "sub" / "x.cu").stat().st_mtime_ns == later
 
 
 def test_entries_that_are_no_files_are_told_and_skipped(src: Path, tmp_path: Path) -> None:
@@ -258,7 +258,7 @@ def test_after_a_killed_run_its_outputs_are_known_and_its_scraps_go(src: Path, t
     (out / STATE).write_bytes(state.dump(replace(known, pending=pending)))
     files(src, y_cu=CALL + "int last;\n")
     report = run(src, out)
-    assert report.findings == () and report.written == 2
+    assert report.findings == () and report.changed_outputs == 2
     assert (out / "y.cu").read_text() == MADE + "int last;\n" and (
         out / "sub" / "x.cu"
     ).read_text() == MADE + "int later;\n"
@@ -369,7 +369,7 @@ def test_odd_names_survive_and_the_report_stays_valid(tmp_path: Path, name: str)
         "runs"
     ]
     assert verified["results"]
-    assert run(source, tmp_path / "out").written == 0
+    assert run(source, tmp_path / "out").changed_outputs == 0
 
 
 def test_names_that_differ_in_case_alone_are_two(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def rules(report: Report) -> list[tuple[str, str]]:
 def test_a_preview_reports_what_a_run_would_and_writes_nothing(tree: Path, tmp_path: Path) -> None:
     before, out = files(tree), tmp_path / "out"
     tried = preview(SourceSelection((tree,), out), engine())
-    assert files(tree) == before and not out.exists() and tried.report.written == 0
+    assert files(tree) == before and not out.exists() and tried.report.changed_outputs == 0
     real = hipify_tree(SourceSelection((tree,), out), engine())
     assert [f.findings for f in tried.report.files] == [f.findings for f in real.files]
     assert [f.output for f in tried.report.files] == [f.output for f in real.files]
@@ -71,10 +71,10 @@ def test_the_diff_is_one_that_patch_takes(tree: Path, tmp_path: Path, capsys: py
 def test_sources_are_replaced_and_kept_beside(tree: Path) -> None:
     selection = SourceSelection((tree,), Path("/nonexistent"))
     report = convert_in_place(selection, engine())
-    assert report.written == 2 and (tree / "k/a.cu.prehip").read_bytes() == KERNEL
+    assert report.changed_outputs == 2 and (tree / "k/a.cu.prehip").read_bytes() == KERNEL
     first = files(tree)
     assert b'#include "../stackbuild_hip_compat.h"' in first["k/a.cu"] and "plain.cpp.prehip" not in first
-    assert convert_in_place(selection, engine()).written in (0, 1) and files(tree) == first  # an original is kept once
+    assert convert_in_place(selection, engine()).changed_outputs in (0, 1) and files(tree) == first  # an original is kept once
     (tree / "stackbuild_hip_compat.h").write_text("mine\n")
     (tree / "k/a.cu").write_bytes(KERNEL)
     with pytest.raises(UsageError, match="support header"):
@@ -89,7 +89,7 @@ def test_the_rest_of_a_tree_comes_along(tree: Path, tmp_path: Path) -> None:
     made = files(out)
     assert made["data.bin"] == b"\0\1cudaMalloc" and os.access(out / "configure", os.X_OK) and "CMakeLists.txt" in made
     assert [f.rule for f in report.findings if f.subject == "data.bin"] == []
-    assert hipify_tree(selection, engine()).written == 0
+    assert hipify_tree(selection, engine()).changed_outputs == 0
     (tree / "data.bin").unlink()
     assert hipify_tree(selection, engine()).removed == ("data.bin",)
     (out / "configure").write_text("mine\n")

@@ -54,7 +54,7 @@ def test_a_tree_keeps_its_shape_and_its_bytes(tree: Path, tmp_path: Path) -> Non
     assert [(f.output[len(str(out)) + 1 :], f.state) for f in report.files] == [
         ("b.h", "copied"), ("k/a.cu", "converted"), ("plain.cpp", "copied"),
     ]  # fmt: skip
-    assert not (out / "notes.txt").exists() and report.written == 4
+    assert not (out / "notes.txt").exists() and report.changed_outputs == 4
     assert [(f.rule, f.subject) for f in report.findings] == [
         ("HIPIFY-UNKNOWN", "b.h"), ("HIPIFY-UNSUPPORTED", "b.h"), ("HIPIFY-NOT-UTF8", "k/a.cu"),
     ]  # fmt: skip
@@ -85,7 +85,7 @@ def test_only_what_changed_is_written_and_never_older_than_its_source(tree: Path
     (tree / "k" / "a.cu").write_text("cudaFree(p);\n")
     later = time.time_ns() + 10**10
     os.utime(tree / "k" / "a.cu", ns=(later, later))
-    assert run(tree, out).written == 1
+    assert run(tree, out).changed_outputs == 1
     assert (out / "b.h").stat().st_mtime_ns == before and (out / "k" / "a.cu").stat().st_mtime_ns >= later
 
 
@@ -97,10 +97,10 @@ def test_a_file_whose_stamp_is_the_same_is_not_read_and_one_whose_bytes_are_is_n
     run(tree, out)
     before = path.stat()
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
-    assert run(tree, out).written == 0
+    assert run(tree, out).changed_outputs == 0
     path.write_bytes(path.read_bytes().replace(b"k()", b"q()"))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert run(tree, out).written == 1 and b"q()" in (out / "k" / "a.cu").read_bytes()
+    assert run(tree, out).changed_outputs == 1 and b"q()" in (out / "k" / "a.cu").read_bytes()
 
 
 def test_rules_tables_and_target_decide_too(tree: Path, tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_rules_tables_and_target_decide_too(tree: Path, tmp_path: Path) -> None:
     mine = join(
         [read("schema: 1\nname: m\nrules: [{id: r, why: w, identifier: x, to: y}]", "m.yaml"), bundled_rules("generic")]
     )
-    assert hipify_tree(SourceSelection((tree,), out), engine(rules=mine)).written == 1
+    assert hipify_tree(SourceSelection((tree,), out), engine(rules=mine)).changed_outputs == 1
     assert (out / "plain.cpp").read_text() == "int y;\n"
     report = hipify_tree(SourceSelection((tree,), out), engine(Target(rocm="6.1"), rules=mine))
     assert {f.state for f in report.files} <= {"converted", "copied"}
@@ -119,7 +119,7 @@ def test_an_output_that_somebody_changed_is_made_again(tree: Path, tmp_path: Pat
     out = tmp_path / "out"
     run(tree, out)
     (out / "k" / "a.cu").write_text("mine")
-    assert run(tree, out).written == 1 and b"syncwarp" in (out / "k" / "a.cu").read_bytes()
+    assert run(tree, out).changed_outputs == 1 and b"syncwarp" in (out / "k" / "a.cu").read_bytes()
 
 
 def test_outputs_of_removed_sources_go_but_not_those_somebody_changed(tree: Path, tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_an_output_inside_the_source_is_not_read_again(tree: Path) -> None:
     out = tree / "build" / "hip"
     first = run(tree, out)
     second = run(tree, out)
-    assert len(first.files) == len(second.files) == 3 and second.written == 0
+    assert len(first.files) == len(second.files) == 3 and second.changed_outputs == 0
     assert not (out / "build").exists()
 
 

@@ -197,7 +197,7 @@ def test_many_different_paths_are_counted_but_not_kept():
     scan = TextScan()
     for start in range(0, 5_000, 100):
         scan.push(b"".join(b"/home/a/%06d\0" % n for n in range(start, start + 100)))
-    assert all(len(found) <= limits.DISTINCT + 1 for found in scan._found.values())
+    assert all(len(found) <= limits.DISTINCT + 1 for found in scan._counts.values())
     (hit,) = scan.hits("x")
     assert hit.count == 5_000 and len(hit.samples) == 5 and all(hit.samples)
 

@@ -84,9 +84,9 @@ def test_streaming_and_random_access_agree(step: int):
     anywhere = read_all(read_bundle(0, len(data), ReadBudget()), lambda at, size: data[at : at + size])
     feed = Feed(read_bundle(0, len(data), ReadBudget()))
     for at in range(0, len(data), step):
-        if not feed.done:
+        if not feed.is_complete:
             feed.push(at, data[at : at + step])
-    assert feed.done and feed.result == anywhere
+    assert feed.is_complete and feed.result == anywhere
 
 
 @pytest.mark.parametrize("lie", [{"total": 1 << 40}, {"inflated": 7}, {"inflated": 1 << 31}, {"total": 3}])

@@ -72,7 +72,7 @@ def test_a_code_object_without_a_hash_table_is_read() -> None:
 def test_streams_are_read_forwards_alone(step: int) -> None:
     feed = Feed(read_code_object(0, len(WHOLE), "gfx90a", ReadBudget()))
     for at in range(0, len(WHOLE), step):
-        if not feed.done:
+        if not feed.is_complete:
             feed.push(at, WHOLE[at : at + step])
     feed.finish(len(WHOLE))
     assert feed.result == read(WHOLE)

@@ -36,7 +36,7 @@ def test_the_cpu_provider_answers_as_the_reference_does(checks: Callable[[str], 
         if got is None:
             continue
         taken += 1
-        error = max(session.relative_error(a, b) for a, b in zip(got, case.wanted, strict=True))
+        error = max(session.relative_error(a, b) for a, b in zip(got, case.reference, strict=True))
         assert error <= max(cases.TOLERANCE[case.dtype], 5e-3 if operator == "QLinearMatMul" else 0.0), case.name
     assert taken >= LEAST[operator]
 

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackbuild.bench.history import Figure, SeriesQuery, append, load_series
+from stackbuild.bench.history import SeriesQuery, append, load_series
 from stackbuild.bench.trend import trend, trends
 from stackbuild.core.errors import UsageError
+from stackbuild.model.history import Figure
 from stackbuild.model.results import Benchmarks, Case, Fingerprint, Series, Side
 from stackbuild.pipeline.run_record import of_results
 from stackbuild.views.formats import render_run
