@@ -5,7 +5,7 @@
     .venv/bin/python ci/measure_remote.py --megabytes 100 --files 500
     .venv/bin/python ci/measure_remote.py --megabytes 200 --files 1000 --rounds 7
 
-With `--rounds`, `cp -a`, push and pull take turns, each time into an empty place, and each wall time is held against
+With `--rounds`, `cp -a`, push and pull take turns, each time into an empty place, and each wall time is compared with
 that of the copy beside it: other work on the machine meets all three.
 
 The tree is made of this machine's own files: the ten largest libraries of /usr and as many small files as asked for,

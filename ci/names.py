@@ -59,7 +59,7 @@ def fields(tree: ast.AST) -> Iterator[tuple[ast.ClassDef, ast.AnnAssign]]:
 
 
 def attributes(path: Path, tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Line and name of every attribute that is set, and of every field that is no key of a document."""
+    """Line and name of every attribute that is set, and of every field that is not a key of a document."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             yield node.lineno, node.attr

@@ -1,9 +1,9 @@
 """Checks how sentences read: words of `ci/prose.toml`, and sentences of more than 30 words where a person is guided.
 
 `python ci/prose.py` prints each with its file and line and exits 1 where there is one. Looked at are the pages at the
-top and in docs/, every docstring and text of stackbuild, and the help of every command. Measurement diaries
-(docs/appendix, docs/performance.md), the changelog and code in backquotes are left out. The limit of 30 words holds for
-pages, for the help and for messages: what a Stop says, where, and what to do next.
+top and in docs/, every docstring, comment and text of stackbuild, kernels and ci, and the help of every command.
+Measurement diaries (docs/appendix, docs/performance.md) and code in backquotes are left out. The limit of 30 words holds
+for pages but the changelog, for the help and for messages: what a Stop says, where, and what to do next.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from __future__ import annotations
 import ast
 import re
 import sys
+import tokenize
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 
 from stackbuild.cli import load_commands
@@ -23,6 +25,8 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 MOST = 30
 WIDEST = 120
 """Characters of a line of prose."""
+TREES = ("stackbuild", "kernels", "ci")
+"""Folders with Python sources."""
 GENERATED = ("cli.md", "recipes.md", "rules.md")
 """Pages that ci/docs makes whole, from texts of the code."""
 STOPS = ("Stop", "Defect", "UsageError", "Mistake", "PlanError", "LockError", "StepFailed", "VerificationFailed", "GateClosed", "MachineLacks")
@@ -51,6 +55,8 @@ def pages() -> Iterator[Text]:
         name = str(path.relative_to(REPOSITORY))
         for line, paragraph in paragraphs(path.read_text("utf-8")):
             yield Text(name, line, paragraph, True)
+    for line, paragraph in paragraphs((REPOSITORY / "CHANGELOG.md").read_text("utf-8")):
+        yield Text("CHANGELOG.md", line, paragraph, False)
 
 
 def paragraphs(text: str) -> Iterator[tuple[int, str]]:
@@ -68,10 +74,11 @@ def paragraphs(text: str) -> Iterator[tuple[int, str]]:
             block.append(line.strip())
 
 
-def sources() -> Iterator[Text]:
-    """Docstrings and texts of stackbuild; those of a Stop are limited."""
-    for path in sorted((REPOSITORY / "stackbuild").rglob("*.py")):
-        name, tree = str(path.relative_to(REPOSITORY)), ast.parse(path.read_text("utf-8"))
+def sources(folder: Path) -> Iterator[Text]:
+    """Docstrings, comments and texts of the Python files below a folder; those of a Stop are limited."""
+    for path in sorted(folder.rglob("*.py")):
+        name, code = str(path.relative_to(folder.parent)), path.read_text("utf-8")
+        tree = ast.parse(code)
         printed = {
             id(part)
             for node in ast.walk(tree)
@@ -84,6 +91,25 @@ def sources() -> Iterator[Text]:
                 yield Text(name, node.lineno, text, id(node) in printed)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
                 yield from (Text(name, node.lineno, part, id(node) in printed) for part in re.split(r"\n\s*\n", node.value))
+        yield from (Text(name, line, text, False) for line, text in comments(code))
+
+
+def comments(code: str) -> Iterator[tuple[int, str]]:
+    """The comments of a Python text with their first line. Those of lines in a row are one, without their `#`."""
+    block: list[str] = []
+    first = last = 0
+    for token in tokenize.generate_tokens(StringIO(code).readline):
+        if token.type == tokenize.COMMENT:
+            line, text = token.start[0], token.string.lstrip("#: ")
+            if block and line == last + 1:
+                block.append(text)
+            else:
+                if block:
+                    yield first, " ".join(block)
+                block, first = [text], line
+            last = line
+    if block:
+        yield first, " ".join(block)
 
 
 def helps() -> Iterator[Text]:
@@ -132,7 +158,7 @@ def wide_lines() -> Iterator[str]:
 
 def main() -> int:
     table = tomllib.loads((REPOSITORY / "ci/prose.toml").read_text("utf-8"))["word"]
-    lines = sorted(set(findings((text for part in (pages(), sources(), helps()) for text in part), table)))
+    lines = sorted(set(findings((text for part in (pages(), *(sources(REPOSITORY / tree) for tree in TREES), helps()) for text in part), table)))
     lines += wide_lines()
     print("\n".join(lines) or "sentences: nothing found")
     return bool(lines)

@@ -116,7 +116,7 @@ def run() -> int:
 def _say(stop: Stop) -> int:
     """The message on stderr, the topic that explains it, and the exit code."""
     text = f"stackbuild: {stop}\n  help: stackbuild help {stop.topic}"
-    with contextlib.suppress(OSError):  # nobody can be told but by the exit code
+    with contextlib.suppress(OSError):  # only the exit code can say it
         print(_wrap(text) if sys.stderr.isatty() else text, file=sys.stderr, flush=True)
     return stop.exit_code
 

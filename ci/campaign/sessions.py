@@ -145,7 +145,7 @@ def in_image(folder: Path, argv: tuple[str, ...]) -> tuple[int, str]:
 
 
 PLACES = {"cell": in_cell, "image": in_image}
-"""What is no runner but has the same walls."""
+"""What is not a runner but has the same limits."""
 
 
 @contextmanager

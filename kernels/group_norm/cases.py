@@ -34,8 +34,8 @@ def make(rng: np.random.Generator, shape: tuple[int, ...], groups: int, dtype: t
         attributes["activation"] = activation
     if alpha is not None:
         attributes["activation_alpha"] = alpha
-    # A value per group where groups == channels cannot be told from a value per channel, and means the same.
-    # Far from zero ONNX's evaluator is no judge: its sums are float32's, which is 6 % off around 1000.
+    # A value per group where groups == channels looks like a value per channel, and means the same.
+    # Far from zero ONNX's evaluator is not a reference: its sums are float32's, which is 6 % off around 1000.
     own = activation != "none" or kind != dtype or offset >= 1e3
     opset = 0 if own else (18 if per_group else 21)
     name = f"{'x'.join(map(str, shape))} groups={groups}" + " opset 18" * per_group

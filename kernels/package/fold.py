@@ -27,8 +27,8 @@ TYPES = (np.float16, np.float32, np.float64)
 def fold_batch_norm(model: onnx.ModelProto) -> int:
     """Changes `model`; returns how many were folded.
 
-    Taken are pairs in the main graph where the convolution's result has no other reader and is no output, its weights and
-    bias and the normalisation's four parameters are constants (initializers that are no inputs, and loaded), and nothing (an
+    Taken are pairs in the main graph where the convolution's result has no other reader and is not an output, its weights and
+    bias and the normalisation's four parameters are constants (initializers that are not inputs, and loaded), and nothing (an
     activation, a residual) comes between. Factors are worked out in float64 and rounded once to the weights' type; a pair
     whose weights that type does not hold, being too large or too small for it, is left.
     """

@@ -13,7 +13,7 @@
    checks their answers;
 6. and models through the provider (six of its 22 sizes, --thorough: all), beside PyTorch where torch, torchvision and transformers are installed.
 
-Needs numpy. What is left out for want of something is named in the last line; a stage that --only asks for may not be left out.
+Needs numpy. What is left out because something is missing is named in the last line; a stage that --only asks for may not be left out.
 All of it together has --limit seconds (470; --thorough: 1800): what is not done by then is ended, named, and wrong.
 Every stage is a process with a process group of its own, and is ended with this script, however that ends. STACKBUILD_KERNELS_CONV and
 STACKBUILD_KERNELS_CONV_CACHE, which change how convolutions are made, are not handed on to them.
@@ -210,7 +210,7 @@ class Check:
         print(f"{run.name}:\n{run.output()}", end="", flush=True)
         if run.in_time and run.status == 0:
             return
-        print(run.stderr_text()[-4000:], flush=True)  # ONNX Runtime warns of every graph: told where something failed
+        print(run.stderr_text()[-4000:], flush=True)  # ONNX Runtime warns of every graph: printed where something failed
         self.wrong.append(f"{run.name}: {run.status_text() if run.in_time else self.not_done_text()}")
 
     def report(self) -> int:

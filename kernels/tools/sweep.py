@@ -3,7 +3,7 @@
 
     python3 kernels/tools/sweep.py --library build/libstackbuild_kernels_hip.so --out sweep.json [--random 60] [--seed N] [--limit 200]
 
-PyTorch's time is the least of channels first and channels last (Conv), or of its attention back ends. Answers are held against
+PyTorch's time is the least of channels first and channels last (Conv), or of its attention back ends. Answers are compared with
 PyTorch's of the same type. Exit status: 0 all timed, 1 a wrong answer or a shape that failed or was not reached in --limit seconds.
 """
 
@@ -226,7 +226,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, help="where to write all medians")
     parser.add_argument("--random", type=int, default=60, help="how many random shapes are drawn beside the models'")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--limit", type=float, default=200.0, help="seconds; shapes not reached by then are told, and the exit status is 1")
+    parser.add_argument("--limit", type=float, default=200.0, help="seconds; shapes not reached by then are listed, and the exit status is 1")
     args = parser.parse_args()
     end = time.monotonic() + args.limit
     warnings.simplefilter("ignore")  # PyTorch's reasons why a back end does not take a shape

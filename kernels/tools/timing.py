@@ -135,7 +135,7 @@ def capture(torch: Any, launch: Callable[[], Any]) -> tuple[Any, int]:
 
 
 class LastOutputs:
-    """The outputs of the last replay of each contender, which hold NaN before: what an earlier one left is no answer.
+    """The outputs of the last replay of each contender, which hold NaN before: what an earlier one left is not an answer.
 
     `problems` are those that a contender's launches go over in turn; `error` has a contender's error by its name.
     """

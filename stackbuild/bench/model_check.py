@@ -57,7 +57,7 @@ class ProviderShare:
 
 @dataclass(frozen=True)
 class FallbackNode:
-    """A node that did not run on the provider. `why` is told by ONNX Runtime, or follows from the model's other nodes."""
+    """A node that did not run on the provider. `why` is ONNX Runtime's reason, or follows from the model's other nodes."""
 
     name: str
     op: str

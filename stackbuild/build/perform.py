@@ -115,7 +115,7 @@ def finish(
     peak_memory: int = 0,
     machine: str = "",
 ) -> StepOutput:
-    """The step with its output, which is told to who listens; `machine` is "" where this one ran it."""
+    """The step with its output, which is an event; `machine` is "" where this one ran it."""
     if step.action == "hipify":
         _keep_report(step, tree, context)
     context.emit(StepFinished(step.name, step.key, tree, how, seconds, compiles, peak_memory, machine))

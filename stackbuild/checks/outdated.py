@@ -20,7 +20,7 @@ class SourceTags:
     """What a git source is at, and what is newer upstream.
 
     `newest` is the highest release of all tags that are written as `ref` is, `in_line` the highest with the same first two
-    numbers; "" where `ref` is that one. `problem` says why it could not be told.
+    numbers; "" where `ref` is that one. `problem` says why the answer is missing.
     """
 
     source: str
@@ -38,7 +38,7 @@ class SourceTags:
 
 
 def newer_tags(recipe: Recipe, mirror: Mirror | None) -> tuple[SourceTags, ...]:
-    """Each git source of a recipe. A server that cannot be asked is a `problem`, not an error: the others are told."""
+    """Each git source of a recipe. A server that cannot be asked is a `problem`, not an error: the others are returned."""
     rows = []
     for name, source in sorted(recipe.sources.items()):
         if source.git is None or source.ref is None:

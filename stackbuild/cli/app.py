@@ -125,7 +125,7 @@ class RecipeCommand(TyperCommand):
 
 
 _NAMES_RECIPE = re.compile(r"--rec|-[a-zA-Z]*r|(-h|--help)$")
-"""Words that name a recipe, or try to and are better told of by typer, and those that ask for help."""
+"""Words that name a recipe, or try to and are better reported by typer, and those that ask for help."""
 
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])

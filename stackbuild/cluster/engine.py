@@ -87,7 +87,7 @@ def _security(address: ClusterAddress) -> Security | None:
 
 
 def serve_scheduler(address: ClusterAddress, listens: Callable[[str], None]) -> None:
-    """Run a scheduler until a signal ends it; `listens` is told its address once it does. Raises MachineLacks."""
+    """Run a scheduler until a signal ends it; `listens` gets its address once it does. Raises MachineLacks."""
     _configure()
     asyncio.run(_scheduler(address, listens))
 

@@ -14,7 +14,7 @@ COMPLETE_SECONDS = 2.0
 
 
 class LogCopy:
-    """Hears the messages of one task. `started` is what is told when the step begins to run, without its machine."""
+    """Hears the messages of one task. `started` is the event when the step begins to run, without its machine."""
 
     def __init__(self, path: Path, emit: Emit, started: StepStarted) -> None:
         self.path = path

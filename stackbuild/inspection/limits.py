@@ -70,7 +70,7 @@ INFLATED_FREE = 16 * MIB
 RATIO = 64
 #: Compressed payload is asked for in pieces of this size.
 PIECE = 256 << 10
-#: Largest zstd window: compressors are told 128 MiB at most.
+#: Largest zstd window: compressors use 128 MiB at most.
 WINDOW = 128 * MIB
 
 #: Metadata of one code object; kernels and arguments in it. Bytes that need no count of their values, and values beyond that.

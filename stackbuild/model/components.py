@@ -23,7 +23,7 @@ Argv = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
 OptionName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.+-]*(:[A-Z]+)?$")]
-"""A CMake cache entry's or meson option's name: `-DNAME=VALUE` is told from what follows by it."""
+"""A CMake cache entry's or meson option's name: `-DNAME=VALUE` is separated from what follows by it."""
 _SPECIFIER = re.compile(r"(~=|===?|!=|<=?|>=?)\s*\d+(\.(\d+|\*))*")
 _BARE_VALUE = re.compile(r"(\w+ *(?:~=|==|!=|<=?|>=?)) *([0-9][\w.]*)")
 """A comparison of a requirement's marker whose value has no quotes."""

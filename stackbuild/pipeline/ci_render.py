@@ -227,7 +227,7 @@ def _recipe_argument(loaded: LoadedRecipe) -> str:
         path = path.relative_to(Path.cwd())
     if path.is_absolute() or ".." in path.parts or not _PLAIN.fullmatch(path.as_posix()):
         raise UsageError(
-            f"a runner cannot be told of the recipe {loaded.given_name!r}",
+            f"a runner cannot get the recipe {loaded.given_name!r}",
             where="--recipe",
             next="run this at the root of the repository, and give a path below it of letters, digits, . _ + -",
         )

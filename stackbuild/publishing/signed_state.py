@@ -25,7 +25,7 @@ from stackbuild.publishing.statements import is_statement
 CATALOG_LIMIT = 256 << 20
 """Bytes of a catalog that are read at most."""
 MAX_LINES = 5
-"""So many differences are told."""
+"""So many differences are listed."""
 
 
 def refuse_changed(index: Path, publication: Publication, catalog: bool = True) -> None:

@@ -1,6 +1,6 @@
 """Limits of memory and processes for a process tree through control groups, v1 or v2, where the machine lets us make one.
 
-Where it does not (no root, no delegation) they are not enforced here, and out of memory is told by the machine-wide
+Where it does not (no root, no delegation) they are not enforced here, and out of memory is detected by the machine-wide
 counter of the kernel's OOM killer instead.
 
 A group's folder is locked (flock(2)) by the process that made it, for as long as that lives. So whoever gets the lock

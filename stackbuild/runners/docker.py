@@ -261,7 +261,7 @@ class _DockerSession:
         return bytes(output)
 
     def _copy(self, exec_id: str, log: Path, failures: list[Exception]) -> None:
-        """Runs in a thread of its own; what goes wrong is told by `run`."""
+        """Runs in a thread of its own; `run` reports what goes wrong."""
         try:
             with contextlib.closing(LogWriter(log)) as writer:
                 for chunk in _frames(self.client.api.exec_start(exec_id, socket=True)):

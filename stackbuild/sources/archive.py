@@ -115,7 +115,7 @@ class _Tar(tarfile.TarFile):
 
 
 def _opened_tar(archive: Path) -> _Tar | None:
-    """The archive as a tar, None where it is none: told by its first bytes, as a zip may lie at a tar's end."""
+    """The archive as a tar, None where it is none: its first bytes decide, as a zip may lie at a tar's end."""
     with archive.open("rb") as file:
         magic = file.read(6)
     kinds: dict[bytes, Callable[[Path], object]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}

@@ -55,7 +55,7 @@ def require_safe_url(url: str) -> str:
 
 def in_mirror(url: str, mirror: Mirror | None) -> Path | None:
     """The repository of that URL in a mirror: `HOST/PATH`, else `PATH`, else its last name; with or without `.git`,
-    bare or not. That it is the right one is told by the commit."""
+    bare or not. The commit says that it is the right one."""
     if mirror is None:
         return None
     parts = urlsplit(url)

@@ -127,7 +127,7 @@ def series(folder: Path) -> PatchSeries:
 
 
 def parse(name: str, text: str) -> Patch:
-    """A patch of its text. What it lacks is told by `check`."""
+    """A patch of its text. `check` reports what it lacks."""
     head = text.split("\n--- ", 1)[0].split("\ndiff --git", 1)[0]
     fields: list[tuple[str, str]] = []
     for line in head.split("\n"):

@@ -14,7 +14,7 @@ POLL_SECONDS = 0.05
 
 @contextlib.contextmanager
 def hold(path: Path, waiting: Callable[[str], None], check: Callable[[], None]) -> Iterator[None]:
-    """Hold the lock of that file. While another holds it, `waiting` is told once by whom and `check` may raise."""
+    """Hold the lock of that file. While another holds it, `waiting` is called once with its holder, and `check` may raise."""
     path.parent.mkdir(parents=True, exist_ok=True)
     reported = False
     while (fd := _take(path)) is None:

@@ -167,7 +167,7 @@ class Store:
         return ReapReport(tuple(dead), names, tuple(mark.name for mark in marks if not mark.is_intact))
 
     def _clear(self, run: str, marks: list[UnfinishedMark], at_rest: bool = False) -> None:
-        """Remove a run's staging folders, all but those with a mark that holds: they are kept. All `marks` found are told."""
+        """Remove a run's staging folders, all but those with a mark that holds: they are kept. All `marks` found are reported."""
         folder = self.root / "tmp" / run
         for path in sorted(folder.glob(f"*/{unfinished.MARK}")):
             mark, staging = UnfinishedMark.of(path.parent), StagingFolder(path.parent)
@@ -211,7 +211,7 @@ class Store:
     def check(self, tree_digest: str, begins: Callable[[int], None] = lambda size: None) -> str:
         """ "" when every file of the tree has its digest; else the tree is put into quarantine and the reason returned.
 
-        A tree is read once a run. `begins` is told the bytes to read before one is read that takes seconds.
+        A tree is read once a run. `begins` gets the bytes to read before one is read that takes seconds.
         """
         if tree_digest in self._verified:
             return ""
@@ -436,7 +436,7 @@ NO_SPACE = (28, 122)
 
 
 def disk_full(path: Path) -> MachineLacks:
-    """What to say when the disk is full: the store stays as it is and the next run goes on from there."""
+    """What to say when the disk is full: the store stays as it is and the next run resumes there."""
     free = os.statvfs(path).f_bavail * os.statvfs(path).f_frsize if path.exists() else 0
     return MachineLacks(
         f"the disk is full ({free >> 20} MiB free)",

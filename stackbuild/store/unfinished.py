@@ -62,7 +62,7 @@ class UnfinishedMark:
 def is_written_to(folder: Path) -> bool:
     """Whether a process sees that folder, or one in it, through a mount of its own that it may write to.
 
-    Sandboxes and containers do, each through mounts of their own; so does what outlived its killed run. A name is told
+    Sandboxes and containers do, each through mounts of their own; so does what outlived its killed run. A name is recognised
     by its last two parts: mountinfo (proc_pid_mountinfo(5)) tells places as the file system's, which need not be
     mounted at /.
     """

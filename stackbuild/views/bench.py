@@ -175,7 +175,7 @@ def draw_verdict(verdict: Verdict) -> None:
             line.append(safe(f"  waived: {gate.waived}", keep=""), "dim")
         out().print(line)
     if verdict.geomean:
-        out().print(_text(f"geometric mean of the ratios: {verdict.geomean - 1:+.1%} time (told, not judged)", "dim"))
+        out().print(_text(f"geometric mean of the ratios: {verdict.geomean - 1:+.1%} time (shown, not judged)", "dim"))
     for note in verdict.notes:
         err().print(_text(note, "yellow"))
 

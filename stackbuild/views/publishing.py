@@ -31,7 +31,7 @@ def draw_published(receipt: Receipt) -> None:
 
 
 def draw_install_line(receipt: Receipt) -> None:
-    """The command that installs these bytes, on one line of stdout: it is there to be copied. What pip cannot bring is told
+    """The command that installs these bytes, on one line of stdout: it is there to be copied. What pip cannot bring is printed
     before it."""
     for line in receipt.packages_needed:
         err().print(Text(f"needs of the machine: {line}", "dim"))

@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from prose import Text, findings, paragraphs, wide_lines
+from prose import Text, findings, paragraphs, sources, wide_lines
 
 from support.paths import ROOT
 
@@ -35,6 +35,8 @@ def found(text: str, limited: bool = True) -> list[str]:
         "None of his variables.",
         "Seven samples cannot bear an interval.",
         "Carry it by another way.",
+        "The others are told.",
+        "It goes on from the tenth byte.",
     ],
 )
 def test_words_that_are_not_used(text: str) -> None:
@@ -50,6 +52,7 @@ def test_words_that_are_not_used(text: str) -> None:
         "`is no wheel` is what it said.",
         "Recommended amendments stand.",
         "Compare it with the lock.",
+        "Two builds are told apart. One is told to stop.",
         LONG[:60],
     ],
 )
@@ -84,3 +87,20 @@ def test_wide_lines_of_prose(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     assert [line.split(" ")[0] for line in wide_lines()] == ["docs/a.md:1:"]
     page.rename(page.with_name("cli.md"))
     assert not list(wide_lines())
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('"""A module.\n\nIt is mended."""', 1),
+        ('"""A module."""\n\n# It is\n# mended.', 3),
+        ('"""A module."""\nx = 1  #: mended', 2),
+        ('"""A module."""\nx = "it is mended"', 2),
+        ('"""A module."""\nx = f"{1} is mended"', 2),
+    ],
+)
+def test_a_word_in_a_docstring_a_comment_or_a_text_is_found(text: str, line: int, tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree/module.py").write_text(f"{text}\n")
+    places = {finding.split(" · ")[0] for finding in findings(sources(tmp_path / "tree"), TABLE)}
+    assert places == {f"tree/module.py:{line}: “mended”, write: fix, correct"}

@@ -155,7 +155,7 @@ def _scheduler(delay: float, folder: Path) -> str:
 
 
 def _scheduler_for_good(delay: float, folder: Path) -> str:
-    """SIGKILL of the scheduler: the build ends with exit code 7, and the next one goes on from the remote."""
+    """SIGKILL of the scheduler: the build ends with exit code 7, and the next one resumes from the remote."""
     with scene(folder) as here:
         start_workers(here)
         with client(here.cluster) as context:

@@ -64,7 +64,7 @@ def _mode(path: Path, random: Random) -> None:
 
 
 def _link(path: Path, random: Random) -> None:
-    """A link to a copy: the same bytes by another way."""
+    """A link to a copy: the same bytes."""
     other = path.with_name("other")
     shutil.copy2(path, other, follow_symlinks=False)
     path.unlink()
@@ -103,7 +103,7 @@ BY_CHANCE = ("flip", "cut", "mode", "swap")
 
 
 def targets(store: Path) -> list[str]:
-    """Every file that an answer stands on, but for the base's."""
+    """Every file that an answer depends on, but for the base's."""
     records = {path: json.loads(path.read_text()) for path in (store / "records").glob("*/*.json")}
     bases = {record["tree"] for record in records.values() if record["step"] == "base"}
     own = {path for path, record in records.items() if record["step"] == "base"}

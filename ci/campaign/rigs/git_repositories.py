@@ -156,7 +156,7 @@ def attributes(text: str) -> RepositoryMaker:
 
 
 def tag_of(kind: str) -> RepositoryMaker:
-    """The tag is of something that is no commit."""
+    """The tag is of something other than a commit."""
 
     def make(up: Upstream) -> str:
         good = up.commit(up.tree(("100644", b"f", up.blob())))
@@ -227,7 +227,7 @@ REPOSITORIES: dict[str, RepositoryMaker] = {
     "a mode of letters": entries(("abc", b"a", b"x")),
     "a long name": entries(("100644", b"n" * 5000, b"x")),
     "a name with an escape": entries(("100644", b"\x1b[2J", b"x")),
-    "a name that is no text": entries(("100644", b"\xff\xfe", b"x")),
+    "a name that is not text": entries(("100644", b"\xff\xfe", b"x")),
     "3,000 folders deep": deep,
     "no tree at all": lambda up: up.commit("f" * 40),
     "a commit of noise": lambda up: up.object("commit", b"\x00\xff" * 50),

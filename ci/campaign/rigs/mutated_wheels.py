@@ -1,7 +1,7 @@
 """Wheels that were damaged or repacked, through `inspect`: each one is refused or has an error among its findings.
 
 Three families. *Damaged files*: bytes of the archive are changed, cut or doubled. An installer's own reader, Python's
-zipfile, decides whether anything that is installed changed: only then a finding is owed. *Damaged GPU code*: code objects
+zipfile, decides whether anything that is installed changed: only then a finding must come. *Damaged GPU code*: code objects
 are cut short or their descriptors, symbols and metadata contradict each other, and RECORD is right again. *Repacked
 wheels*: RECORD is right, and something else is wrong with names, metadata or start-up code.
 """

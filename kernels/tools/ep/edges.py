@@ -258,7 +258,7 @@ def _by_cpu(edge: Edge) -> list[Array] | None:
 
 
 def _astray(edge: Edge, ruling: Ruling) -> str:
-    """What is to be told of the CPU provider at an edge that it has been seen to get wrong."""
+    """What is reported of the CPU provider at an edge that it has been seen to get wrong."""
     deviation = ruling.astray.get(RELEASE)
     if ruling.fatal:
         return f"not asked: {deviation or 'in other releases it ' + next(iter(ruling.astray.values()))}"

@@ -224,7 +224,7 @@ def check_two_at_once(device: object) -> int:
 def check_devices(offered: list[object]) -> int:
     """Sessions on each of several devices, against the first one's answers."""
     if len(offered) < 2:
-        print("devices: one is offered, nothing to hold against it")
+        print("devices: one is offered, nothing to compare it with")
         return 0
     from tools.ep import devices
 

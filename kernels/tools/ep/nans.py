@@ -1,4 +1,4 @@
-"""Values that are no numbers: a NaN comes out wherever NumPy has one, and -0, infinities and NaN go through each function as in
+"""Values that are not numbers: a NaN comes out wherever NumPy has one, and -0, infinities and NaN go through each function as in
 ONNX's reference. ONNX Runtime's CPU provider passes over NaN in some maxima and not in others, so it does not decide here.
 """
 

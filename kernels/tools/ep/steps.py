@@ -12,7 +12,7 @@ SIZES = {"resnet50": {"batch": 2}, "bert-base": {"batch": 2, "sequence": 16}}
 
 
 def model_with_extents(name: str, dtype: str) -> onnx.ModelProto:
-    """The model with each input's extents written out, as exporters do that are not told otherwise."""
+    """The model with each input's extents written out, as exporters do by default."""
     model = onnx.ModelProto()
     model.CopyFrom(models.model(name, dtype))
     feeds = models.feeds(name, dtype, **SIZES[name])

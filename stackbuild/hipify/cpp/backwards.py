@@ -16,7 +16,7 @@ _LABEL = re.compile(r"(?:\bcase\b[^;{}?]*|\bdefault\s*|[;{}]\s*\w+\s*):\Z")
 
 
 def postfix_start(code: str, end: int) -> int | None:
-    """Where the expression of names, calls, indices and members that ends at `end` begins; None where it cannot be told."""
+    """Where the expression of names, calls, indices and members that ends at `end` begins; None where it is unknown."""
     at = end
     while at:
         if code[at - 1] == ">":

@@ -54,7 +54,7 @@ WARNINGS: dict[str, LintRule] = {
     ),
     "LINT-LADDER-UNREAD": LintRule(
         Severity.NOTE,
-        "a loop or a recursion shuffles by {0}, and which lanes it reaches could not be told",
+        "a loop or a recursion shuffles by {0}, and which lanes it reaches could not be determined",
         f"{_BOTH}: a loop made for 32 leaves half of 64 apart",
         "see what it does for 32 and for 64 lanes",
     ),

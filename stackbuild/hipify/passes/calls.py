@@ -191,7 +191,7 @@ def _inserts(rule: ConversionRule, use: Use) -> Iterator[Edit]:
     spans = use.spans
     for index, text in rule.insert:
         place = use.place(index)
-        assert place is not None  # what a macro hides is told
+        assert place is not None  # what a macro hides is reported
         if place < len(spans):
             yield Edit(spans[place][0], spans[place][0], f"{text}, ", rule.id)
         elif spans:

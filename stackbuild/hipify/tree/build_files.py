@@ -1,4 +1,4 @@
-"""CUDA in build files: what CMake's and make's words become for HIP. Told, not changed: each project has its own way."""
+"""CUDA in build files: what CMake's and make's words become for HIP. Reported, not changed: each project has its own way."""
 
 from __future__ import annotations
 

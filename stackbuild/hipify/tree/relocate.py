@@ -58,7 +58,7 @@ def _relocate_lines(log: str, places: list[Place]) -> str:
 
 
 def _line(line: str, tails: Collection[str], at: Callable[[str], Place | None]) -> str:
-    """A line with the places in it told otherwise. A path may have spaces: the longest that is known counts.
+    """A line with the places in it replaced. A path may have spaces: the longest that is known counts.
 
     `tails` are how names end, for a quick look.
     """

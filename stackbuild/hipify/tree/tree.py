@@ -148,7 +148,7 @@ def hipify_files(files: Walk, engine: Engine, *, workers: int = 1, force: bool =
 
 
 def _with_own_headers(engine: Engine, jobs: Sequence[ConversionJob]) -> Engine:
-    """The engine, told which files of the tree have the name of a header of CUDA's."""
+    """The engine, which then knows which files of the tree have the name of a header of CUDA's."""
     tables, rules = engine.tables, engine.rules.rules
     headers = {s.cuda for s in (*tables.simple, *tables.roc, *tables.miopen) if s.header}
     headers |= {match for rule in rules if rule.kind == "header" for match in rule.match if "*" not in match}

@@ -1,4 +1,4 @@
-"""Execution providers and custom-op libraries, told from what libraries export."""
+"""Execution providers and custom-op libraries, recognised by what libraries export."""
 
 from __future__ import annotations
 

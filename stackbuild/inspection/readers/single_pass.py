@@ -84,7 +84,7 @@ class SinglePass:
         return end
 
     def _device(self, at: int, rest: memoryview) -> int:
-        """Give bytes to the bundle being read; returns the offset to go on from."""
+        """Give bytes to the bundle being read; returns the offset to continue at."""
         assert self._feed is not None
         try:
             self._feed.push(at, rest)

@@ -196,7 +196,7 @@ def _has(lib: Library, stem: str) -> bool:
 def isa(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """The GNU property note names an x86-64 level above the declared one (level 1 without a recipe). Compilers write that
     note only when asked to (`-Wl,-z,x86-64-v3`; clang and gcc do not by themselves). And ONNX Runtime holds AVX-512 code that
-    it only runs where the CPU has it. So silence here proves nothing. SB-LOG-NATIVE reads what compilers were told."""
+    it only runs where the CPU has it. So silence here proves nothing. SB-LOG-NATIVE reads the compilers' options."""
     for lib in facts.libraries:
         if lib.isa > expectations.isa:
             yield lib.path, f"needs x86-64-v{lib.isa}; x86-64-v{expectations.isa} is declared"

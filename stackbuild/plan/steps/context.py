@@ -1,4 +1,4 @@
-"""What a step module is told beside its component, and the parts that every session step is made of."""
+"""What a step module gets beside its component, and the parts that every session step is made of."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Evaluates C's integer expressions: numbers, names, casts, every operator, assignments, `min` and `max`.
 
 An expression is parsed once to a tree and evaluated against an environment that its assignments change, so that
-`while (o >>= 1)` counts. What cannot be told raises `NoValue`: nothing is guessed.
+`while (o >>= 1)` counts. What cannot be computed raises `NoValue`: nothing is guessed.
 """
 
 from __future__ import annotations
