@@ -20,8 +20,8 @@ from tools import cases as builder
 
 
 def main() -> None:
-    wanted, out = json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2])
-    cases = [case for want in wanted for case in entry_cases(builder.OPERATORS, want)]
+    selection, out = json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2])
+    cases = [case for want in selection for case in entry_cases(builder.OPERATORS, want)]
     index = [write_case(case, number, out) for number, case in enumerate(cases)]
     (out / "index.json").write_text(json.dumps(index))
 

@@ -207,10 +207,10 @@ def _idle_demands(recipe: Recipe, places: Places) -> list[Mistake]:
         providers = sorted({p for each in wheels_of(recipe) for p in providers_of(each, recipe)})
         near = nearest(name, providers) if name else ""
         which = "say which wheel does: `verify: {wheels: {NAME: {…}}}`; see docs/recipes.md, Verify"
-        known = [*(each.name for each in builtin_providers().values()), *plugin_providers()]
-        if name and not near and name not in known:
+        all_providers = [*(each.name for each in builtin_providers().values()), *plugin_providers()]
+        if name and not near and name not in all_providers:
             what = f"{name} is not an execution provider that is known"
-            which = f"{close_to(name, sorted(known))} One of the recipe's wheels must bring it"
+            which = f"{close_to(name, sorted(all_providers))} One of the recipe's wheels must bring it"
         else:
             what = f"no wheel of this recipe brings {name or 'it'}, so it would never be checked"
         next = f"did you mean `{near}`?" if near else which

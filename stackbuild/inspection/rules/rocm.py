@@ -49,9 +49,9 @@ def rocm_majors(lib: Library) -> dict[str, tuple[int, ...]]:
     majors = {}
     for needed in lib.needed:
         stem, _, number = needed.partition(".so.")
-        known = [(major, libraries.get(stem + ".so")) for major, libraries in sonames().items()]
-        if number.isdigit() and any(n is not None for _, n in known):
-            majors[needed] = tuple(major for major, n in known if n == int(number))
+        by_major = [(major, libraries.get(stem + ".so")) for major, libraries in sonames().items()]
+        if number.isdigit() and any(n is not None for _, n in by_major):
+            majors[needed] = tuple(major for major, n in by_major if n == int(number))
     return majors
 
 
