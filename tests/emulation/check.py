@@ -54,8 +54,8 @@ def products(case: OperatorCase) -> float:
     if case.op == "Conv":
         w = case.inputs["W"]
         assert w is not None
-        return case.expected.size * math.prod(w.shape[1:])
-    return case.expected.size
+        return case.expected_values.size * math.prod(w.shape[1:])
+    return case.expected_values.size
 
 
 def wanted(args: argparse.Namespace, case: OperatorCase) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from stackbuild.core.errors import LockError, StepFailed
-from stackbuild.sources import oci
+from stackbuild.sources import oci, oci_layers
 from stackbuild.sources.oci_layers import unpack
 from support.miniatures import make_image
 
@@ -67,7 +67,7 @@ def test_a_whiteout_of_a_folder_itself_or_of_what_lies_outside_is_refused(name: 
     with tarfile.open(layer, "w") as tar:
         tar.addfile(tarfile.TarInfo(name))
     with pytest.raises(StepFailed, match=r"whiteout .* is refused"):
-        oci._apply_whiteouts(layer, root)
+        oci_layers._apply_whiteouts(layer, root)
     assert (root / "sub" / "kept").exists()
 
 
