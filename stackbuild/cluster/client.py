@@ -278,8 +278,8 @@ class ClusterPlacement:
         signed = self.sharing.look_up(step.name, twin.key_text, "r") if twin else None
         if twin is None or signed is None or signed.record.tree != tree:
             return None
-        self._found[step.key] = _Truth(tree, twin.key_text, "r", signed.record.seconds)
-        return self._found[step.key]
+        self._truths[step.key] = _Truth(tree, twin.key_text, "r", signed.record.seconds)
+        return self._truths[step.key]
 
     def _push(self, step: Step) -> _Truth:
         self.sharing.push_made({step.key})
