@@ -104,9 +104,9 @@ def measure(*words: str) -> CommandCost:
     command = [sys.executable, "-c", _CHILD, sys.executable, "-m", "stackbuild", *words]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     begin = time.monotonic()
-    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    process = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     wall = time.monotonic() - begin
-    cpu, memory = json.loads(done.stdout.splitlines()[-1])
+    cpu, memory = json.loads(process.stdout.splitlines()[-1])
     return CommandCost(cpu, wall, memory)
 
 

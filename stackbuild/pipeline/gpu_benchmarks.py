@@ -108,13 +108,13 @@ def bench_targets(recipe: Recipe, lock: Path, context: BuildContext) -> tuple[st
     targets = {plain_target(target) for target in recipe.gfx}
     if place is None or not _needs_gpu(recipe) or targets & {gpu.gfx for gpu in gpus()}:
         return ()
-    wanted = tuple(sorted(targets & place.gpu_targets() or targets))
+    chosen_targets = tuple(sorted(targets & place.gpu_targets() or targets))
     bound = [
         Step(f"bench.{target}", "bench", (), sorted_items({"gfx": target}), resources=Resources(MEMORY))
-        for target in wanted
+        for target in chosen_targets
     ]
     place.refuse_lacking([*bound, *([Step(FILES, "snapshot")] if _has_files(recipe, lock) else [])])
-    return wanted
+    return chosen_targets
 
 
 def _needs_gpu(recipe: Recipe) -> bool:
