@@ -20,7 +20,7 @@ from tools.ep.random_case import RandomCase
 
 Array = np.ndarray
 FLOATS = ("float32", "float16")
-TOLERANCE = {"float32": 2e-5, "float16": 4e-3, "int32": 0.0, "int8": 0.0}  # ‖found - wanted‖ / ‖wanted‖; whole numbers are the very same
+TOLERANCE = {"float32": 2e-5, "float16": 4e-3, "int32": 0.0, "int8": 0.0}  # ‖found - reference‖ / ‖reference‖; whole numbers are the very same
 
 
 CaseMaker = Callable[[np.random.Generator, str], RandomCase]

@@ -118,8 +118,8 @@ def products() -> Iterator[Edge]:
     yield one("MatMulInteger", _full(255, np.uint8, 2, 30000), _full(255, np.uint8, 30000, 1), _number(0, np.uint8), _number(0, np.uint8))
     yield one("MatMulInteger", _full(0, np.uint8, 2, 300), _full(-128, np.int8, 300, 3), _number(255, np.uint8), _number(127, np.int8))
     a, b, rows = _bytes(3, 9), _bytes(9, 4), _bytes(3)
-    sums = [((a.astype(np.int32) - rows[:, None]) @ b.astype(np.int32)).astype(np.int32)]
-    yield one("MatMulInteger", a, b, rows, ruling=Ruling(sums, ROWS, dict.fromkeys(ASTRAY, "takes no zero points by row")))
+    reference = [((a.astype(np.int32) - rows[:, None]) @ b.astype(np.int32)).astype(np.int32)]
+    yield one("MatMulInteger", a, b, rows, ruling=Ruling(reference, ROWS, dict.fromkeys(ASTRAY, "takes no zero points by row")))
     yield one("MatMulInteger", a, b, _number(3, np.uint8), _bytes(4))
     yield one("MatMulInteger", a, b, _number(3, np.uint8), _bytes(5))
     yield one("MatMulInteger", a, b, _bytes(2))

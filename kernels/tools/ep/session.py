@@ -95,7 +95,7 @@ def compute_nodes_elsewhere(session: ort.InferenceSession, provider: str) -> Cou
 
 
 def relative_error(got: np.ndarray, reference: np.ndarray) -> float:
-    """‖found - wanted‖ / ‖wanted‖ in float64; infinity where shapes differ or a finite value met one that is not."""
+    """‖found - reference‖ / ‖reference‖ in float64; infinity where shapes differ or a finite value met one that is not."""
     if got.shape != reference.shape:
         return float("inf")
     a, b = got.astype(np.float64).ravel(), reference.astype(np.float64).ravel()

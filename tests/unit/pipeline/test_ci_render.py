@@ -91,7 +91,7 @@ def test_a_file_that_a_checkout_would_not_have_is_refused(tmp_path: Path, monkey
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     for name in ("ours.yaml", "here/a b.yaml", 'here/"; id.yaml'):
-        with pytest.raises(UsageError, match="cannot be told"):
+        with pytest.raises(UsageError, match="cannot get the recipe"):
             pipeline("github", (load(own(tmp_path / name, "debian-13")),), PipelineRequest(FROM))
 
 
