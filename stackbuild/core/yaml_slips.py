@@ -47,9 +47,13 @@ class ParserError:
         return depths
 
 
+_LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+"""The line breaks that libyaml counts."""
+
+
 def slip_of(text: str, problem: str, at: tuple[int, int], opened: tuple[int, int] | None) -> Slip | None:
     """The slip behind a parser's error at a line and a column, both from 0; None where none of the usual ones is seen."""
-    error = ParserError(tuple(text.split("\n")), problem, *at, opened)
+    error = ParserError(tuple(_LINE_BREAK.split(text)), problem, *at, opened)
     return next((slip for find in _FINDERS if (slip := find(error))), None)
 
 

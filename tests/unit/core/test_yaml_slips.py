@@ -49,3 +49,11 @@ def test_what_is_none_of_the_usual_slips_has_the_parsers_words() -> None:
     assert slip_of("%a\n", "found unknown directive name", (0, 0), None) is None
     with pytest.raises(RecipeError, match="check quotes, brackets and indentation"):
         compose("%YAML 9.9\n---\na: 1\n", "r.yaml")
+
+
+@pytest.mark.parametrize("line_break", ["\r", "\r\n", "\x85", "\u2028", "\u2029"])
+def test_lines_are_counted_as_the_parser_counts_them(line_break: str) -> None:
+    text = line_break.join(["# one", "# two", "schema: 1", "summary: 'a", "gfx: [gfx90a", "base: x", "- y"])
+    with pytest.raises(RecipeError) as stopped:
+        compose(text, "recipe.yaml")
+    assert stopped.value.mistakes
