@@ -118,7 +118,7 @@ def _damaged_object(seed: int, folder: Path) -> str:
     """One code object among whole ones, in a plain or compressed bundle, and RECORD made for it."""
     random = Random(seed)
     target = random.choice(TARGETS)
-    kernels = [kernel(f"k{n}", **{".group_segment_fixed_size": 16 * n}) for n in range(5)]
+    kernels = [kernel(f"k{n}", **{".group_segment_fixed_size": 512 * (n + 1)}) for n in range(5)]
     whole = code_object(target, kernels)
     change = random.choice((_cut_short, _cut_short, _descriptor, _symbol, _claim, _segment, _no_code, _no_symbols))
     spoilt = change(whole, random)
@@ -156,9 +156,11 @@ def _symbol(data: bytes, random: Random) -> bytes:
 
 
 def _claim(data: bytes, random: Random) -> bytes:
-    """The metadata's own sizes: what is reported of the kernel."""
+    """The metadata's own sizes: what is reported of the kernel. LDS counts in blocks of 512 bytes, here as 0xcd and two bytes."""
     key = random.choice((b"\xb9.group_segment_fixed_size", b"\xbb.private_segment_fixed_size"))
     at = data.index(key) + len(key)
+    if data[at] == 0xCD:
+        return data[: at + 1] + bytes([data[at + 1] ^ 0x40]) + data[at + 2 :]
     return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
 
 

@@ -22,7 +22,7 @@ INODES = range(20, 120, 3)
 ON_A_SMALL_DISK = """
 set -e
 disk=$1 inodes=$2; shift 2
-mount -t tmpfs -o size=64m,nr_inodes=$inodes none "$disk"
+mount -t tmpfs -o size=64m,mode=755,nr_inodes=$inodes none "$disk"
 set +e
 "$@"; echo "first $?" >&2
 set -e

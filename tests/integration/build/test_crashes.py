@@ -198,7 +198,7 @@ def test_the_order_on_the_disk(bench: BuildBench) -> None:
 ON_A_SMALL_DISK = """
 set -e
 store=$1 disk=$2 size=$3; shift 3
-mount -t tmpfs -o size=${size}m none "$disk"
+mount -t tmpfs -o size=${size}m,mode=755 none "$disk"
 cp -a "$store/records" "$store/manifests" "$store/latest" "$store/format" "$disk"
 for tree in "$store"/trees/*/*; do mkdir -p "$disk/trees/$(basename "$(dirname "$tree")")"; ln -s "$tree" "$disk/trees/$(basename "$(dirname "$tree")")"; done
 set +e
