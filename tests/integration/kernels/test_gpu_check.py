@@ -459,11 +459,11 @@ def assigned(file: Path, name: str) -> object:
 TOLD = """
 import subprocess, sys
 sys.path.insert(0, sys.argv[1])
-from support.kernels import Stack
+from support.kernels import KernelStack
 from conftest import ended_in_order
 from pathlib import Path
 for _ in ended_in_order.__wrapped__():
-    Stack("r", Path(sys.argv[2]), Path(sys.argv[2])).run("build")
+    KernelStack("r", Path(sys.argv[2]), Path(sys.argv[2])).run("build")
 """
 SANDBOXED = """
 import pathlib, signal, subprocess, sys
