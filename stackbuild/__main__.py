@@ -24,7 +24,9 @@ def main() -> None:
     _open_standard_streams()
     try:
         code = _version() if sys.argv[1:] in (["--version"], ["-V"], ["version"]) else run()
-        if code == 128 + signal.SIGINT:  # the interpreter waits for threads: a further Ctrl-C ends it without a traceback
+        if (
+            code == 128 + signal.SIGINT
+        ):  # the interpreter waits for threads: a further Ctrl-C ends it without a traceback
             signal.signal(signal.SIGINT, signal.SIG_DFL)
     except KeyboardInterrupt:
         code = 128 + signal.SIGINT

@@ -42,7 +42,17 @@ class CheckInput:
 
 def check_recipe(inputs: CheckInput) -> tuple[Finding, ...]:
     """All findings, errors first."""
-    own = (_unused_sources, _memory, _hipify, _rocmlir_line, _tree_versions, _from_base, _waivers, _lock, _unconfirmed_lines)
+    own = (
+        _unused_sources,
+        _memory,
+        _hipify,
+        _rocmlir_line,
+        _tree_versions,
+        _from_base,
+        _waivers,
+        _lock,
+        _unconfirmed_lines,
+    )
     findings = [*compatibility.findings(inputs.recipe, inputs.table), *(f for check in own for f in check(inputs))]
     return tuple(sorted(findings, key=lambda f: list(Severity).index(f.severity)))
 

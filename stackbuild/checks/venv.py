@@ -18,7 +18,6 @@ from stackbuild.checks.venv_contents import (
     ROOT,
     InstalledDistribution,
     VenvContents,
-    is_as_recorded,
     read_contents,
     shell_quoted,
 )
@@ -119,7 +118,7 @@ def _owner_rows(environment: VenvContents) -> Iterator[OwnerRow]:
         mine = [path for path in each.files if path.startswith(f"{ROOT}/") and "__pycache__" not in path]
         if mine:
             there = [path for path in mine if (environment.site / path).is_file()]
-            changed = sum(not is_as_recorded(environment, path, each) for path in there)
+            changed = sum(not environment.is_as_recorded(path, each) for path in there)
             yield OwnerRow(each.name, each.version, len(mine), changed, len(mine) - len(there))
 
 
@@ -159,7 +158,7 @@ def _ownership(environment: VenvContents) -> Iterator[Finding]:
             shared[tuple(sorted({o.title for o in owners}))].append(path)
     for titles, paths in sorted(shared.items()):
         present = [path for path in paths if (environment.site / path).is_file()]
-        winners = Counter(o.title for path in present for o in claimed[path] if is_as_recorded(environment, path, o))
+        winners = Counter(o.title for path in present for o in claimed[path] if environment.is_as_recorded(path, o))
         there = f"; the bytes are those of {winners.most_common(1)[0][0]}" if winners else ""
         yield _finding(
             "OVERWRITE", Severity.ERROR, " + ".join(titles), f"{len(paths)} files of onnxruntime/ belong to each of them{there}",
@@ -169,7 +168,7 @@ def _ownership(environment: VenvContents) -> Iterator[Finding]:
     for each in environment.installed:
         mine = [p for p in each.files if p.startswith(f"{ROOT}/") and "__pycache__" not in p and p not in in_conflict]
         absent = [path for path in mine if not (environment.site / path).is_file()]
-        odd = [path for path in mine if path not in absent and not is_as_recorded(environment, path, each)]
+        odd = [path for path in mine if path not in absent and not environment.is_as_recorded(path, each)]
         for rule, paths, what in (("MISSING", absent, "not there"), ("CHANGED", odd, "other bytes than it installed")):
             if paths:
                 yield _finding(
@@ -275,7 +274,9 @@ def _requirements(environment: VenvContents) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _applicable_requirements(each: InstalledDistribution, environment: VenvContents) -> Iterator[tuple[Requirement, str]]:
+def _applicable_requirements(
+    each: InstalledDistribution, environment: VenvContents
+) -> Iterator[tuple[Requirement, str]]:
     """The requirements of a distribution that count in this environment, with the version that it has, "" for none."""
     for text in each.requires:
         try:

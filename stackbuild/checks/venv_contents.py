@@ -12,7 +12,8 @@ import os
 import re
 import shlex
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.metadata import PathDistribution
 from pathlib import Path
 
@@ -53,13 +54,14 @@ class VenvContents:
     installed: tuple[InstalledDistribution, ...]
     here: tuple[str, ...]
     """The files below `onnxruntime/`, without byte code."""
+    _digests: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def pip(self) -> str:
         """The environment's pip, as a shell takes it."""
         return f"{shell_quoted(self.folder / 'bin/python')} -m pip"
 
-    @property
+    @cached_property
     def owners(self) -> dict[str, tuple[InstalledDistribution, ...]]:
         by_path: dict[str, list[InstalledDistribution]] = defaultdict(list)
         for each in self.installed:
@@ -72,6 +74,17 @@ class VenvContents:
     def runtimes(self) -> tuple[InstalledDistribution, ...]:
         """The distributions that are an ONNX Runtime: they have its package's `__init__.py`, or recorded files of it."""
         return tuple(e for e in self.installed if any(path.startswith(f"{ROOT}/capi/") for path in e.files))
+
+    def digest(self, path: str) -> str:
+        """The sha256 of one file below the site, as RECORD has it: URL-safe base64 without padding."""
+        if path not in self._digests:
+            with (self.site / path).open("rb") as file:
+                sha256 = hashlib.file_digest(file, "sha256").digest()
+            self._digests[path] = base64.urlsafe_b64encode(sha256).decode().rstrip("=")
+        return self._digests[path]
+
+    def is_as_recorded(self, path: str, owner: InstalledDistribution) -> bool:
+        return not owner.files[path] or self.digest(path) == owner.files[path]
 
     def version_of(self, name: str) -> str:
         return next((e.version for e in self.installed if e.name == name), "")
@@ -199,12 +212,3 @@ def _record_hashes(distribution: PathDistribution) -> dict[str, str]:
         mode, _, sha256 = value.partition("=")
         files[path] = sha256 if mode == "sha256" else ""
     return files
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return base64.urlsafe_b64encode(hashlib.file_digest(file, "sha256").digest()).decode().rstrip("=")
-
-
-def is_as_recorded(environment: VenvContents, path: str, owner: InstalledDistribution) -> bool:
-    return not owner.files[path] or _digest(environment.site / path) == owner.files[path]

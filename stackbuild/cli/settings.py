@@ -117,11 +117,15 @@ MOST = 1 << 20
 def _trusted_folders(value: object, file: Path | None) -> tuple[Path, ...]:
     """The folders that the user's file trusts. Raises UsageError."""
     if not isinstance(value, list) or not all(isinstance(one, str) and "\0" not in one for one in value):
-        raise UsageError(f"`{TRUSTED}` is a list of folders", where=str(file), next=f'write `{TRUSTED} = ["~/project"]`')
+        raise UsageError(
+            f"`{TRUSTED}` is a list of folders", where=str(file), next=f'write `{TRUSTED} = ["~/project"]`'
+        )
     return tuple(_path(one, TRUSTED, file).resolve() for one in value) if file else ()
 
 
-def _refuse_foreign(setting: FileSetting, value: object, file: Path, trusted: tuple[Path, ...], users: Path | None) -> None:
+def _refuse_foreign(
+    setting: FileSetting, value: object, file: Path, trusted: tuple[Path, ...], users: Path | None
+) -> None:
     """Raises UsageError for a path of `./stackbuild.toml` in a folder that the user does not trust."""
     folder = file.absolute().parent.resolve()
     if value == "none" or any(folder.is_relative_to(one) for one in trusted):
@@ -157,4 +161,6 @@ def _path(text: str, key: str, file: Path) -> Path:
     try:
         return (file.parent / Path(text).expanduser()).absolute()
     except RuntimeError:
-        raise UsageError(f"`{key}`: {text!r} has no home folder", where=str(file), next="write the whole path") from None
+        raise UsageError(
+            f"`{key}`: {text!r} has no home folder", where=str(file), next="write the whole path"
+        ) from None

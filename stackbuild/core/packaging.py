@@ -28,12 +28,16 @@ _LONG_NUMBER = re.compile("[0-9]{101}")
 """Python makes no number of more than 4,300 digits: the library's own error for one is a plain ValueError."""
 
 
+def _refuse_long_numbers(text: str, what: str, error: type[ValueError]) -> None:
+    if _LONG_NUMBER.search(text):
+        raise error(f"{what} with a number of more than 100 digits: {text[:40]}…")
+
+
 class Version(version.Version):
     """A version by PEP 440. Raises InvalidVersion, for a number of more than 100 digits too."""
 
     def __init__(self, version: str) -> None:
-        if _LONG_NUMBER.search(version):
-            raise InvalidVersion(f"a version with a number of more than 100 digits: {version[:40]}…")
+        _refuse_long_numbers(version, "a version", InvalidVersion)
         super().__init__(version)
 
 
@@ -41,8 +45,7 @@ class SpecifierSet(specifiers.SpecifierSet):
     """A set of versions. Raises InvalidSpecifier, for a number of more than 100 digits too."""
 
     def __init__(self, specifiers: str = "") -> None:
-        if _LONG_NUMBER.search(specifiers):
-            raise InvalidSpecifier(f"a specifier with a number of more than 100 digits: {specifiers[:40]}…")
+        _refuse_long_numbers(specifiers, "a specifier", InvalidSpecifier)
         super().__init__(specifiers)
 
 
@@ -50,8 +53,7 @@ class Requirement(requirements.Requirement):
     """A `Requires-Dist`. Raises InvalidRequirement, for a number of more than 100 digits too."""
 
     def __init__(self, requirement_string: str) -> None:
-        if _LONG_NUMBER.search(requirement_string):
-            raise InvalidRequirement(f"a requirement with a number of more than 100 digits: {requirement_string[:40]}…")
+        _refuse_long_numbers(requirement_string, "a requirement", InvalidRequirement)
         super().__init__(requirement_string)
 
 
@@ -59,8 +61,7 @@ def parse_wheel_filename(
     file_name: str,
 ) -> tuple[utils.NormalizedName, version.Version, utils.BuildTag, frozenset[tags.Tag]]:
     """Normalised name, version, build and tags of a wheel's file name. Raises InvalidWheelFilename."""
-    if _LONG_NUMBER.search(file_name):
-        raise InvalidWheelFilename(f"a file name with a number of more than 100 digits: {file_name[:40]}…")
+    _refuse_long_numbers(file_name, "a file name", InvalidWheelFilename)
     return utils.parse_wheel_filename(file_name)
 
 

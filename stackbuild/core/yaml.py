@@ -28,7 +28,7 @@ from yaml.events import (
 
 from stackbuild.core.digest import Json
 from stackbuild.core.errors import Mistake, RecipeError, with_lines
-from stackbuild.core.yaml_slips import slip_of
+from stackbuild.core.yaml_slips import lines_of, slip_of
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 50
@@ -238,7 +238,7 @@ def _of_yaml(error: yaml.YAMLError, text: str, name: str) -> Mistake:
         place = f"{name}:{mark.line + 1}:{mark.column + 1}" if mark else f"{name}:1:1"
         what = error.problem or error.context or "not YAML"
         if error.context == "while scanning an alias":
-            word = re.match(r"[^\s,\[\]{}]+", text.split("\n")[mark.line][mark.column - 1 :]) if mark else None
+            word = re.match(r"[^\s,\[\]{}]+", lines_of(text)[mark.line][mark.column - 1 :]) if mark else None
             next = f'put it into quotes: `"{word[0] if word and word[0][:1] == "*" else "*"}"`'
             return Mistake(place, "not YAML: a text that begins with `*` is an alias", next)
         opened = error.context_mark

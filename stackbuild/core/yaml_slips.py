@@ -48,12 +48,16 @@ class ParserError:
 
 
 _LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
-"""The line breaks that libyaml counts."""
+
+
+def lines_of(text: str) -> tuple[str, ...]:
+    """The lines of a text as libyaml counts them: it ends one at CR, LF, CR LF, NEL and at U+2028 and U+2029."""
+    return tuple(_LINE_BREAK.split(text))
 
 
 def slip_of(text: str, problem: str, at: tuple[int, int], opened: tuple[int, int] | None) -> Slip | None:
     """The slip behind a parser's error at a line and a column, both from 0; None where none of the usual ones is seen."""
-    error = ParserError(tuple(_LINE_BREAK.split(text)), problem, *at, opened)
+    error = ParserError(lines_of(text), problem, *at, opened)
     return next((slip for find in _FINDERS if (slip := find(error))), None)
 
 

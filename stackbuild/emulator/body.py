@@ -450,4 +450,3 @@ def _jump(inst: Instruction, reached: ReachedCode, entry: int) -> list[str]:
     if inst.name == "s_swappc_b64":
         lines.append(f"set64(w->s + {inst.fields['sdst']}, w->image + {inst.end});")
     return [*lines, 'if (--w->fuel < 0) { w->calls->report(w, 5, -1, 0, ""); return WAVE_ERROR; }', "goto JUMP;"]
-

@@ -86,7 +86,9 @@ def family_name(target: str) -> str:
     """The family of a target such as "gfx942:sramecc+". Raises EncodingError."""
     base = target.partition(":")[0]
     if base not in INSTRUCTION_FAMILIES:
-        raise EncodingError(f"the emulator knows no target {target}", next=f"It knows {', '.join(sorted(INSTRUCTION_FAMILIES))}.")
+        raise EncodingError(
+            f"the emulator knows no target {target}", next=f"It knows {', '.join(sorted(INSTRUCTION_FAMILIES))}."
+        )
     return INSTRUCTION_FAMILIES[base]
 
 

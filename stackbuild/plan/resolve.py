@@ -115,7 +115,9 @@ def _target_steps(recipe: Recipe, steps: dict[str, Step], choice: Choice) -> tup
         return tuple(s for s in steps if s.startswith("wheelhouse.") or s.partition(".")[0] in last)
     named = tuple(s for s in steps if s == choice.until or (s.partition(".")[0] == choice.until in recipe.components))
     if not named:
-        raise UsageError(f"no step {choice.until!r}", next=f"{question(choice.until, [*steps])}steps are: {', '.join(steps)}")
+        raise UsageError(
+            f"no step {choice.until!r}", next=f"{question(choice.until, [*steps])}steps are: {', '.join(steps)}"
+        )
     return named
 
 

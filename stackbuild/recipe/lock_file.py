@@ -68,7 +68,9 @@ def _text(path: Path) -> str:
     """The text of the lock: a checkout may have a link to a device in its place. Raises LockError, UnicodeDecodeError, OSError."""
     path.stat()
     if (data := read_regular(path, yaml.MAX_BYTES + 1)) is None:
-        raise LockError("the lock is not a file that can be read", where=str(path), next="remove it, or check its permissions")
+        raise LockError(
+            "the lock is not a file that can be read", where=str(path), next="remove it, or check its permissions"
+        )
     return data.decode("utf-8")
 
 

@@ -261,8 +261,10 @@ def _as_list(key: str, value: str, is_item: bool = False) -> str:
             words = shlex.split(value)
         except ValueError:
             return ""
-        return f"write a list of words: `[{', '.join(words)}]`" if is_item else (
-            f"write a list of commands, each of them a list of words: `run: [[{', '.join(words)}]]`"
+        return (
+            f"write a list of words: `[{', '.join(words)}]`"
+            if is_item
+            else (f"write a list of commands, each of them a list of words: `run: [[{', '.join(words)}]]`")
         )
     quoted = key in ("python", "requires")
     parts = [part for part in re.split(r"[\s,;]+", value) if part]

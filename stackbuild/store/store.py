@@ -391,7 +391,11 @@ OTHERS_WRITE = 0o022
 def _shut(root: Path) -> None:
     """Take the others' right to write from the store's own folders, which a mask of 0 or 002 had given them."""
     if root.stat().st_mode & (stat.S_ISVTX | OTHERS_WRITE) == stat.S_ISVTX | OTHERS_WRITE:
-        raise MachineLacks("all users may write to the store's folder", where=str(root), next="set STACKBUILD_STORE to a folder below it")
+        raise MachineLacks(
+            "all users may write to the store's folder",
+            where=str(root),
+            next="set STACKBUILD_STORE to a folder below it",
+        )
     _shut_one(root)
     for name in FOLDERS:
         if _shut_one(root / name):

@@ -61,7 +61,10 @@ def lines_of(event: Event) -> list[Text]:
             return _failure_rows(event)
         case Note(level=level, text=text):
             return [
-                Text(f"{'!' if level == 'warning' else '·'} {bar_lines(text)}", style="yellow" if level == "warning" else "dim")
+                Text(
+                    f"{'!' if level == 'warning' else '·'} {bar_lines(text)}",
+                    style="yellow" if level == "warning" else "dim",
+                )
             ]
         case _:
             return []

@@ -63,7 +63,9 @@ def draw_summary(run: Report) -> None:
     states = Counter(file.state for file in run.files)
     counts = Counter(f.severity for f in run.findings)
     files = ", ".join(f"{states[s]} {s}" for s in ("converted", "unchanged", "copied", "refused") if states[s])
-    out().print(Text(f"{len(run.files)} files: {files or 'none'}; {run.changed_outputs} written, {len(run.removed)} removed"))
+    out().print(
+        Text(f"{len(run.files)} files: {files or 'none'}; {run.changed_outputs} written, {len(run.removed)} removed")
+    )
     counted = ", ".join(f"{counts[s]} {s.value}{'s' * (counts[s] != 1)}" for s in Severity if counts[s])
     out().print(Text(f"findings: {counted or 'none'}"))
     groups = sorted(run.substitutions.items(), key=lambda item: (-item[1], item[0]))

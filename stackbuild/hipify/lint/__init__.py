@@ -81,9 +81,7 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
             rule == "LINT-DEVICE-NAME" and _is_supplied(lookups, words[0])
         ):
             continue
-        if rule == "LINT-BF16-STRUCT" and (
-            not 0 < major < 6 or _is_ruled(view, lookups, "__nv_bfloat16")
-        ):
+        if rule == "LINT-BF16-STRUCT" and (not 0 < major < 6 or _is_ruled(view, lookups, "__nv_bfloat16")):
             continue
         if rule == "LINT-BF16-SHUFFLE" and any(words[0] in names for names in lookups.names_by_shim.values()):
             continue

@@ -46,7 +46,9 @@ def dimensions(view: View) -> Iterator[LintMatch]:
             yield match.start(1), "LINT-DIM3", (match[1],)
 
 
-_POSITION = re.compile(r"extern(?<!\wextern)\s+(?:const\s+)?(?:uint3|dim3)\s+(?:const\s+)?(threadIdx|blockIdx|blockDim|gridDim)\s*;")
+_POSITION = re.compile(
+    r"extern(?<!\wextern)\s+(?:const\s+)?(?:uint3|dim3)\s+(?:const\s+)?(threadIdx|blockIdx|blockDim|gridDim)\s*;"
+)
 
 
 def positions(view: View) -> Iterator[LintMatch]:

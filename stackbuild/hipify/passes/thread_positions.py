@@ -21,7 +21,19 @@ _VARIABLE = re.compile(r"\bauto\s+\w+\s*=\s*\Z")
 _NO_CALL = frozenset(
     (
         *("if", "for", "while", "switch", "return", "sizeof", "decltype", "case", "dim3"),
-        *("static_cast", "int", "unsigned", "long", "float", "double", "size_t", "uint32_t", "int32_t", "int64_t", "uint64_t"),
+        *(
+            "static_cast",
+            "int",
+            "unsigned",
+            "long",
+            "float",
+            "double",
+            "size_t",
+            "uint32_t",
+            "int32_t",
+            "int64_t",
+            "uint64_t",
+        ),
     )
 )
 """What a bracket may follow that takes the class as it is: keywords, and casts by a type's name."""
