@@ -372,7 +372,7 @@ LEVELS: dict[str, Layer] = {
     "plan": Layer(6, "Recipe × Inputs → Plan: resolve, steps, status, explain", pure=True),
     "actions": Layer(6, "steps that the host performs itself, one module an action"),
     "verification": Layer(7, "wheel → Verification: rungs and probes", uses=frozenset(("tools.case", "tools.cases"))),
-    "lock": Layer(7, "Recipe → Lock: ask, write, read"),
+    "lock": Layer(6, "Recipe → Lock: ask, write, read"),
     "checks": Layer(8, "`recipe check`, `recipe new`, and what is refused before a build"),
     "build": Layer(9, "Plan → Built: schedule, perform, dry run, shell, fetch, run logs"),
     "pipeline": Layer(10, "build → verify → bench → judge → publish; the index; the record of a run; CI files"),

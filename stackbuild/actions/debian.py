@@ -11,14 +11,13 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 from pathlib import Path
 
 from stackbuild.actions.job import Job
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, StepFailed
-from stackbuild.model.recipe import Debian
-from stackbuild.sources.mirror import Mirror, refuse_packages
+from stackbuild.sources import debian_archive
+from stackbuild.sources.mirror import refuse_packages
 from stackbuild.sources.stored_outputs import unpack_object
 
 POINTS = ("build", "deps", "out", "src", "ccache")
@@ -26,11 +25,6 @@ POINTS = ("build", "deps", "out", "src", "ccache")
 
 _ALONE = ("unshare", "--mount", "--propagation=private", "--pid", "--fork", "--kill-child", "--mount-proc", "--")
 """As root, mmdebstrap mounts /proc, /sys and /dev where everyone sees them; in here they and its processes end with it."""
-
-_INSTALL = re.compile(r"^Inst (\S+) \((\S+) ", re.MULTILINE)
-_OFFLINE = re.compile(
-    r"Temporary failure resolving|Could not connect|Failed to fetch|Unable to connect|Could not resolve"
-)
 
 
 def do(job: Job) -> dict[str, str]:
@@ -41,13 +35,15 @@ def do(job: Job) -> dict[str, str]:
     params = job.params
     pins = {name.removeprefix("package "): v for name, v in params.items() if name.startswith("package ")}
     preferences = job.scratch / "pins"
-    preferences.write_text(preferences_text(pins) + suites_text(json.loads(params.get("pin", "{}"))))
+    preferences.write_text(
+        debian_archive.preferences_text(pins) + debian_archive.suites_text(json.loads(params.get("pin", "{}")))
+    )
     archive = job.scratch / "root.tar"
     extract = json.loads(params["extract"])
     words = [
-        *_words(json.loads(params["packages"]), json.loads(params["areas"])),
+        *debian_archive.mmdebstrap_words(json.loads(params["packages"]), json.loads(params["areas"])),
         *(
-            f"--setup-hook={_suite_hook(params['suite'], other)}"
+            f"--setup-hook={debian_archive.suite_hook(params['suite'], other)}"
             for other in sorted(json.loads(params.get("pin", "{}")))
         ),
         '--setup-hook=mkdir -p "$1/etc/apt/preferences.d"',
@@ -78,50 +74,13 @@ def _mmdebstrap(job: Job, words: list[str]) -> None:
         text = job.log.read_text(errors="replace")
         if "No space left on device" in text:
             raise OSError(28, "No space left on device", str(job.out)) from None
-        if _OFFLINE.search(text) and "has no installation candidate" not in text:
+        if debian_archive.OFFLINE.search(text) and "has no installation candidate" not in text:
             raise MachineLacks(
                 "Debian's package archive cannot be reached",
                 where=job.step.name,
                 next=f"check the network (log: {job.log}); once the base is built, builds need none",
             ) from None
         raise failure
-
-
-def _words(packages: list[str], areas: list[str]) -> list[str]:
-    """mmdebstrap's words that locking and building share: old suites' Release files are past their date."""
-    mode = ["--mode=root"] if os.geteuid() == 0 else ["--mode=unshare"]
-    return [
-        *("mmdebstrap", "--variant=minbase", *mode, "--format=tar", f"--components={' '.join(areas)}"),
-        '--aptopt=Acquire::Check-Valid-Until "false"',
-        '--aptopt=Acquire::Retries "3"',
-        "--dpkgopt=path-exclude=/usr/share/man/*",
-        "--dpkgopt=path-exclude=/usr/share/locale/*",
-        "--dpkgopt=path-exclude=/usr/share/doc/*",
-        "--dpkgopt=path-include=/usr/share/doc/*/copyright",
-        f"--include={','.join(packages)}",
-    ]
-
-
-def preferences_text(pins: dict[str, str]) -> str:
-    """apt_preferences(5) that pin each package to its version, above everything else."""
-    return "".join(
-        f"Package: {name}\nPin: version {version}\nPin-Priority: 1001\n\n" for name, version in sorted(pins.items())
-    )
-
-
-def suites_text(pins: dict[str, list[str]]) -> str:
-    """apt_preferences(5) that take packages from another suite: 990 wins over the base's suite (500) and not over a
-    package's locked version (1001)."""
-    return "".join(
-        f"Package: {' '.join(patterns)}\nPin: release a={suite}\nPin-Priority: 990\n\n"
-        for suite, patterns in sorted(pins.items())
-    )
-
-
-def _suite_hook(suite: str, other: str) -> str:
-    """Shell that adds another suite of the archive that the base's suite comes from."""
-    listed = '"$1/etc/apt/sources.list"'
-    return f"sed -n 's/ {suite} / {other} /p' {listed} >\"$1/etc/apt/sources.list.d/{other}.list\""
 
 
 def _extract_hook(packages: list[str]) -> str:
@@ -155,54 +114,3 @@ def _installed_versions(root: Path) -> dict[str, str]:
     if extracted.exists():
         versions |= dict(line.split("\t") for line in extracted.read_text().splitlines())
     return versions
-
-
-def ask(debian: Debian, mirror: Mirror | None) -> dict[str, str]:
-    """What the archive would install now, name to version: `stackbuild lock`. Raises MachineLacks, StepFailed."""
-    refuse_packages(mirror, "Debian's package archive")
-    versions = _simulate(debian, debian.packages)
-    if debian.extract:
-        alone = _simulate(debian, debian.extract)
-        versions |= {name: alone[name] for name in debian.extract}
-    return versions
-
-
-def _asking(debian: Debian, packages: tuple[str, ...]) -> list[str]:
-    """mmdebstrap's words that name what would be installed. Its own simulation runs no hook, so where another suite has to
-    be added apt is asked by a hook, in a root file system of which nothing is unpacked."""
-    if not debian.pin:
-        return [*_words(list(packages), list(debian.areas)), "--simulate", "--verbose", debian.suite, "/dev/null"]
-    words = [w for w in _words([], list(debian.areas)) if not w.startswith(("--variant=", "--include="))]
-    quoted_names = " ".join(shlex.quote(p) for p in packages)
-    pins = shlex.quote(suites_text({suite: list(names) for suite, names in debian.pin.items()}))
-    apt = 'APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" apt-get --simulate --yes --no-install-recommends install'
-    return [
-        *(words[0], "--variant=custom", *words[1:]),
-        *(f"--setup-hook={_suite_hook(debian.suite, other)}" for other in sorted(debian.pin)),
-        f'--setup-hook=mkdir -p "$1/etc/apt/preferences.d" && printf %s {pins} >"$1/etc/apt/preferences.d/stackbuild"',
-        f"--customize-hook={apt} '?essential' apt {quoted_names}",
-        *(debian.suite, "/dev/null"),
-    ]
-
-
-def _simulate(debian: Debian, packages: tuple[str, ...]) -> dict[str, str]:
-    words = _asking(debian, packages)
-    try:
-        process = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    except FileNotFoundError:
-        raise MachineLacks("`mmdebstrap` is not installed", next="apt-get install mmdebstrap") from None
-    output = process.stdout + process.stderr
-    if process.returncode == 0:
-        return dict(_INSTALL.findall(output))
-    if missing := re.findall(
-        r"Unable to locate package (\S+)|Package '?(\S+?)'? has no installation candidate", output
-    ):
-        names = ", ".join(sorted({a or b for a, b in missing}))
-        raise StepFailed(
-            f"{debian.suite} has no package {names}", where="base.debian", next="check the name and the suite"
-        )
-    if _OFFLINE.search(output):
-        raise MachineLacks(
-            "Debian's package archive cannot be reached", where="base.debian", next="check the network", topic="network"
-        )
-    raise StepFailed(f"mmdebstrap --simulate failed:\n{output[-2000:]}", where="base.debian")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
-import subprocess
 from pathlib import Path, PurePosixPath
 
 from stackbuild.actions.job import Job
@@ -14,13 +12,12 @@ from stackbuild.core.errors import LockError, MachineLacks
 from stackbuild.core.resources import folder
 from stackbuild.core.root_path import path_inside
 from stackbuild.runners import bwrap
-from stackbuild.runners.engine import EngineImage, digest_in_registry, find_engine
-from stackbuild.sources import oci
-from stackbuild.sources.mirror import Mirror, refuse_packages
+from stackbuild.runners.engine import EngineImage, find_engine
+from stackbuild.sources import image_registry, oci
+from stackbuild.sources.mirror import refuse_packages
 from stackbuild.sources.oci_layers import unpack_layers
 from stackbuild.sources.stored_outputs import unpack_object
 
-NEITHER = "no Docker engine answers and `skopeo` is not installed: an image cannot be asked for"
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 """This machine's certificates: a proxy's own may be among them."""
 PACKAGE_MANAGER = (
@@ -53,25 +50,10 @@ def do(job: Job) -> dict[str, str]:
     return {"image": params["digest"]}
 
 
-def in_mirror(image: str, mirror: Mirror | None) -> oci.Layout | None:
-    """The image's OCI layout in the mirror, `images/NAME/TAG`."""
-    name, tag = oci.reference(image)
-    place = mirror.folder / "images" / name / tag if mirror else None
-    return oci.Layout(place) if place is not None and (place / "index.json").is_file() else None
-
-
-def _from_mirror(image: str, mirror: Mirror | None) -> oci.Layout | None:
-    """As `in_mirror`, and where a mirror is named it must have it. Raises MachineLacks."""
-    layout = in_mirror(image, mirror)
-    if layout is None and mirror is not None:
-        raise mirror.lacks(f"images/{'/'.join(oci.reference(image))}")
-    return layout
-
-
 def _layers(job: Job, image: str, digest: str) -> tuple[Path, ...]:
     """The image's layers, lowest first: from the mirror, through a Docker engine, or by skopeo. Raises LockError where it has
     another digest, StepFailed, MachineLacks."""
-    layout = _from_mirror(image, job.mirror)
+    layout = image_registry.from_mirror(image, job.mirror)
     if layout is None and (client := find_engine()) is not None:
         name, _ = oci.reference(image)
         folder = job.scratch / "saved"
@@ -150,28 +132,3 @@ def _environment(job: Job) -> dict[str, str]:
         "NINJA": json.loads(params["ninja"]),
         "PIP": " ".join(json.loads(params["pip"])),
     }
-
-
-def ask(name: str, mirror: Mirror | None) -> str:
-    """The digest of an image now, `sha256:…`: said in the name, by the mirror, or by its registry.
-
-    Raises MachineLacks, StepFailed.
-    """
-    image, _, pinned = name.partition("@")
-    if pinned:
-        return pinned
-    if (layout := _from_mirror(image, mirror)) is not None:
-        return layout.digest
-    if (client := find_engine()) is not None:
-        return digest_in_registry(client, image)
-    if not shutil.which("skopeo"):
-        raise MachineLacks(NEITHER, where="base.image", next="apt-get install skopeo, or start a Docker engine")
-    words = ["skopeo", "inspect", "--no-tags", "--format", "{{.Digest}}", f"docker://{image}"]
-    process = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    if process.returncode != 0:
-        raise MachineLacks(
-            f"the image {image} cannot be asked for: {process.stderr.strip()[-300:]}",
-            where="base.image",
-            next="check its name and the network, or write NAME@sha256:… into the recipe",
-        )
-    return process.stdout.strip()

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from stackbuild.actions import debian, image, package, wheelhouse
 from stackbuild.core.errors import LockError, MachineLacks, StepFailed
 from stackbuild.lock import dependencies
 from stackbuild.model.loaded import LoadedRecipe
@@ -23,9 +22,9 @@ from stackbuild.model.lock import (
     questions,
     questions_digest,
 )
-from stackbuild.model.recipe import Recipe
+from stackbuild.model.recipe import Recipe, Source
 from stackbuild.recipe.lock_file import parse_lock
-from stackbuild.sources import git
+from stackbuild.sources import debian_archive, git, image_registry, python_index
 from stackbuild.sources.mirror import Mirror
 
 
@@ -56,10 +55,10 @@ def update(loaded: LoadedRecipe, mirror: Mirror | None = None) -> LockUpdate:
         schema=1,
         asked=questions_digest(recipe),
         questions=resolver.now,
-        packages=resolver.require("base.debian", before.packages, partial(debian.ask, base.debian, mirror))
+        packages=resolver.require("base.debian", before.packages, partial(debian_archive.ask, base.debian, mirror))
         if base.debian
         else {},
-        image=(resolver("base.image", before.image, partial(image.ask, base.image, mirror)) or "")
+        image=(resolver("base.image", before.image, partial(image_registry.ask, base.image, mirror)) or "")
         if base.image
         else "",
         commits=commits,
@@ -137,10 +136,16 @@ def _files(recipe: Recipe, resolver: _Resolver) -> dict[str, File]:
     locked_files = resolver.before.files
     by_name = {n: s for n, s in recipe.sources.items() if s.debian or s.pypi}
     files = {
-        n: resolver(f"sources.{n}", locked_files.get(n), partial(package.ask, s, resolver.mirror))
+        n: resolver(f"sources.{n}", locked_files.get(n), partial(_ask_file, s, resolver.mirror))
         for n, s in by_name.items()
     }
     return {n: file for n, file in files.items() if file}
+
+
+def _ask_file(source: Source, mirror: Mirror | None) -> File:
+    if source.debian is not None:
+        return debian_archive.ask_package(source.debian, source.suite or "", mirror)
+    return python_index.ask_sdist(source.pypi or "", mirror)
 
 
 def _wheelhouse(recipe: Recipe, resolver: _Resolver) -> dict[str, dict[str, Pin]]:
@@ -148,7 +153,7 @@ def _wheelhouse(recipe: Recipe, resolver: _Resolver) -> dict[str, dict[str, Pin]
     locked_pins = resolver.before.wheelhouse
     return {
         python: resolver.require(
-            f"wheelhouse.{python}", locked_pins.get(python), partial(wheelhouse.ask, runtime, python, resolver.mirror)
+            f"wheelhouse.{python}", locked_pins.get(python), partial(python_index.ask, runtime, python, resolver.mirror)
         )
         for python in recipe.python
         if runtime

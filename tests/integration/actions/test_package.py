@@ -12,7 +12,7 @@ from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import LockError, MachineLacks, StepFailed
 from stackbuild.model.lock import File
 from stackbuild.model.plan import Step
-from stackbuild.model.recipe import Source
+from stackbuild.sources import python_index
 
 pytestmark = [pytest.mark.network, pytest.mark.timeout(300)]
 SIX = "six==1.17.0"
@@ -31,7 +31,7 @@ def job(tmp_path: Path, locked: File, **params: str) -> Job:
 
 @pytest.fixture(scope="module")
 def six() -> File:
-    return package.ask(Source.model_validate({"pypi": SIX}), None)
+    return python_index.ask_sdist(SIX, None)
 
 
 def test_a_source_distribution_is_locked_fetched_and_unpacked_without_its_top_folder(six: File, tmp_path: Path) -> None:
@@ -52,4 +52,4 @@ def test_other_bytes_than_the_locks_are_named_and_nothing_is_unpacked(six: File,
 @pytest.mark.parametrize("name", ["six==0.0.999", "stackbuild-there-is-no-such-project==1.0"])
 def test_what_the_index_does_not_have_ends_in_one_line(name: str) -> None:
     with pytest.raises((StepFailed, MachineLacks), match=r"no source distribution|404|cannot be fetched"):
-        package.ask(Source.model_validate({"pypi": name}), None)
+        python_index.ask_sdist(name, None)

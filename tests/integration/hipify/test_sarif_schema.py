@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator
 
-from stackbuild.actions.package import _deb
 from stackbuild.hipify import SourceSelection, hipify_tree
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Target
 from stackbuild.hipify.rules.rules import join, read
 from stackbuild.hipify.tables.installed import Tools
+from stackbuild.sources.debian_archive import download_package
 from stackbuild.views import hipify
 from support.hipify import bundled_rules, small_tables
 
@@ -43,7 +43,7 @@ def schema(tmp_path_factory: pytest.TempPathFactory) -> Draft7Validator:
     folder = tmp_path_factory.mktemp("schema")
     found = Path(GIVEN) if GIVEN else None
     if found is None:
-        package = _deb("librust-serde-sarif-dev", "sid", folder)
+        package = download_package("librust-serde-sarif-dev", "sid", folder)
         subprocess.run(["dpkg-deb", "--extract", str(package), str(folder)], check=True)
         (found,) = folder.rglob("serde-sarif-*/src/schema.json")
     text = json.loads(found.read_text(encoding="utf-8"))

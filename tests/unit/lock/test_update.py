@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from stackbuild.__main__ import main
-from stackbuild.actions import image
 from stackbuild.core.errors import MachineLacks, PlanError, StepFailed
 from stackbuild.core.resources import folder
 from stackbuild.lock import dependencies
@@ -19,7 +18,7 @@ from stackbuild.plan.compatibility import refuse_impossible
 from stackbuild.plan.consistency import tree_versions
 from stackbuild.recipe.load import load
 from stackbuild.recipe.lock_file import parse_lock, read_lock, write_lock
-from stackbuild.sources import git, mirror
+from stackbuild.sources import git, image_registry, mirror
 from stackbuild.sources.mirror import mirror_of
 
 
@@ -161,7 +160,7 @@ def test_what_means_something_else_than_in_the_lock_before_is_named_with_both(
         }
     )
     write_lock(then, loaded)
-    monkeypatch.setattr(image, "ask", lambda name, mirror: two)
+    monkeypatch.setattr(image_registry, "ask", lambda name, mirror: two)
     monkeypatch.setattr(git, "ask", lambda url, ref, mirror: ("2" if "rocMLIR" in url else "3") * 40)
     rows = {"onnxruntime": (Dep(name="a", url=url, digest=two),)}
     monkeypatch.setattr(dependencies, "ask", lambda recipe, name, commit, mirror: rows.get(name, ()))

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from docker.errors import APIError, NotFound
 
-from stackbuild.actions import image
 from stackbuild.core.errors import MachineLacks, StepFailed
 from stackbuild.runners.engine import EngineImage, digest_in_registry
+from stackbuild.sources import image_registry
 
 NAME = "rocm/dev-ubuntu-24.04"
 WANTED = f"sha256:{'5' * 64}"
@@ -125,15 +125,15 @@ def test_what_was_saved_is_held_against_its_own_list(archive: bytes, said: str, 
 
 
 def test_a_tag_is_asked_of_the_engine_where_one_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(image, "find_engine", lambda: Engine(b""))
-    assert image.ask(f"{NAME}:7.2.4-complete", None) == WANTED
+    monkeypatch.setattr(image_registry, "find_engine", lambda: Engine(b""))
+    assert image_registry.ask(f"{NAME}:7.2.4-complete", None) == WANTED
 
 
 def test_without_engine_and_skopeo_both_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(image, "find_engine", lambda: None)
+    monkeypatch.setattr(image_registry, "find_engine", lambda: None)
     monkeypatch.setattr(shutil, "which", lambda tool: None)
     with pytest.raises(MachineLacks, match="no Docker engine answers and `skopeo`"):
-        image.ask(f"{NAME}:7.2.4-complete", None)
+        image_registry.ask(f"{NAME}:7.2.4-complete", None)
 
 
 def test_a_registry_that_refuses_is_told_in_one_line() -> None:

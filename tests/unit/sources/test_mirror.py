@@ -7,12 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from stackbuild.actions import debian, image, package, wheelhouse
+from stackbuild.actions import debian, image, package
 from stackbuild.actions.job import Job
 from stackbuild.core.errors import LockError, MachineLacks, UsageError
-from stackbuild.model.recipe import Source
 from stackbuild.recipe.load import load
-from stackbuild.sources import git, mirror
+from stackbuild.sources import debian_archive, git, image_registry, mirror, python_index
 from stackbuild.sources.mirror import Mirror
 from stackbuild.sources.stored_outputs import unpack_object
 from support.paths import ROOT
@@ -35,7 +34,7 @@ def image_step(given: Mirror) -> None:
 def base_asked(given: Mirror) -> None:
     wanted = load("debian-13").recipe.base.debian
     assert wanted is not None
-    debian.ask(wanted, given)
+    debian_archive.ask(wanted, given)
 
 
 def job(params: dict[str, str], given: Mirror) -> Job:
@@ -47,13 +46,13 @@ ASKING: tuple[Callable[[Mirror], object], ...] = (
     lambda given: git.ask(URL, "v1", given),
     lambda given: git.ask(URL, "1234567", given),
     lambda given: git.read(git.Revision(URL, "v1", COMMIT, given), "cmake/deps.txt"),
-    lambda given: image.ask("rocm/dev:1", given),
+    lambda given: image_registry.ask("rocm/dev:1", given),
     image_step,
     base_asked,
     lambda given: debian.do(job({}, given)),
-    lambda given: package.ask(Source(pypi="six==1.17.0"), given),
+    lambda given: python_index.ask_sdist("six==1.17.0", given),
     lambda given: package.do(job({"pypi": "six==1.17.0", "sha256": "0" * 64}, given)),
-    lambda given: wheelhouse.ask(("numpy",), "3.12", given),
+    lambda given: python_index.ask(("numpy",), "3.12", given),
 )
 
 
@@ -82,8 +81,12 @@ def test_a_mirror_of_sources_leaves_packages_to_apt_and_pip(empty_mirror: Path) 
 
 def test_a_mirror_comes_from_the_option_else_from_the_environment(empty_mirror: Path, tmp_path: Path) -> None:
     assert mirror.mirror_of(None, {}) is None
-    assert mirror.mirror_of(None, {mirror.VARIABLE: str(empty_mirror), mirror.DIGEST: "0" * 64}) == Mirror(empty_mirror, True, "0" * 64)
-    assert mirror.mirror_of(tmp_path, {mirror.VARIABLE: str(empty_mirror)}, f"sha256:{'A' * 64}") == Mirror(tmp_path, True, "a" * 64)
+    assert mirror.mirror_of(None, {mirror.VARIABLE: str(empty_mirror), mirror.DIGEST: "0" * 64}) == Mirror(
+        empty_mirror, True, "0" * 64
+    )
+    assert mirror.mirror_of(tmp_path, {mirror.VARIABLE: str(empty_mirror)}, f"sha256:{'A' * 64}") == Mirror(
+        tmp_path, True, "a" * 64
+    )
     with pytest.raises(UsageError, match="is not a folder"):
         mirror.mirror_of(tmp_path / "gone", {})
 
@@ -100,7 +103,7 @@ def test_a_wheel_that_the_mirror_lacks_is_not_looked_for_elsewhere(
 
     monkeypatch.setattr(subprocess, "run", pip)
     with pytest.raises(MachineLacks, match=r"the mirror lacks wheels of numpy for Python 3\.12"):
-        wheelhouse.ask(("numpy",), "3.12", Mirror(empty_mirror))
+        python_index.ask(("numpy",), "3.12", Mirror(empty_mirror))
     assert {"--no-index", str(empty_mirror / "wheels")} <= set(said[0])
 
 
