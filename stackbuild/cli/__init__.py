@@ -20,7 +20,7 @@ TOPICS = {
     "help": "help",
     "hipify": "hipify",
     "image": "image",
-    "index": "publish",
+    "index": "index",
     "inspect": "inspect",
     "lock": "build",
     "logs": "store",
@@ -36,7 +36,7 @@ TOPICS = {
     "start": "machine",
     "store": "share",
     "verify": "verify",
-    "verify-release": "publish",
+    "verify-release": "index",
     "worker": "cluster",
 }
 """Commands and groups to the module that adds them: nothing of the others is imported for one."""

@@ -1,0 +1,96 @@
+"""Options that commands on an index share, and the index that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from stackbuild.cli.app import option
+
+if TYPE_CHECKING:
+    from stackbuild.publishing.publication import Publication
+
+REGISTRY_SCHEMES = ("oci://", "oci+http://")
+SignIndexOption = Annotated[
+    list[Path] | None,
+    option(
+        "--sign",
+        metavar="KEY",
+        help="OpenSSH ed25519 private key (`ssh-keygen -t ed25519`); may be repeated. Its passphrase comes from"
+        " $STACKBUILD_KEY_PASSPHRASE.",
+    ),
+]
+UnsignedOption = Annotated[
+    bool, option("--unsigned", help="Write a signed index without a signature: it is signed no more.")
+]
+LowestNumber = Annotated[
+    int,
+    option(
+        "--at-least",
+        metavar="N",
+        min=0,
+        envvar="STACKBUILD_INDEX_AT_LEAST",
+        show_envvar=False,
+        help="Refuse a signed state with a number below N: for a machine that has not seen the index before;"
+        " $STACKBUILD_INDEX_AT_LEAST.",
+    ),
+]
+Days = Annotated[float, option("--days", metavar="N", help="How long the signature of the index holds.")]
+
+
+@dataclass(frozen=True)
+class SigningOptions:
+    """How the next state of an index is signed: OpenSSH private keys, or none on purpose; so many days; the least number."""
+
+    sign: Sequence[Path] | None
+    unsigned: bool = False
+    days: float = 90.0
+    at_least: int = 0
+
+    def publication(self) -> Publication:
+        """The publication that these options alone ask for. Raises UsageError for a key that cannot be read."""
+        from stackbuild.publishing.index_numbers import default_numbers_file
+        from stackbuild.publishing.publication import Publication
+        from stackbuild.publishing.signing import load_signing_key
+
+        return Publication(
+            numbers=default_numbers_file() if self.sign or self.unsigned else None,
+            keys=tuple(load_signing_key(path) for path in self.sign or ()),
+            unsigned=self.unsigned,
+            days=self.days,
+            at_least=self.at_least,
+        )
+
+
+def refuse_scheme(place: str) -> None:
+    """A URL that is neither an upload URL nor an object store's is not a folder."""
+    from stackbuild.core.errors import UsageError
+    from stackbuild.publishing.object_store import SCHEMES, is_object_url
+
+    if "://" in place and not is_object_url(place):
+        raise UsageError(
+            f"{place!r} is not a place for an index",
+            next=f"give a folder, or a URL that begins with {' or '.join((*SCHEMES, *REGISTRY_SCHEMES))}",
+        )
+
+
+@contextmanager
+def open_index(place: str, signed: bool) -> Iterator[Path]:
+    """The folder of an index to change it in; for one in an object store a working copy, which is written afterwards."""
+    from stackbuild.publishing.index_numbers import IndexNumbers, default_numbers_file
+    from stackbuild.publishing.object_store import connect, is_object_url, working_copy
+    from stackbuild.views.console import err
+
+    refuse_scheme(place)
+    if not is_object_url(place):
+        with err().status("reading the signed index …") if signed else nullcontext():
+            yield Path(place)
+        return
+    with (
+        err().status("connecting …") as status,
+        working_copy(connect(place), place, status.update, signed, IndexNumbers(default_numbers_file())) as copy,
+    ):
+        yield copy.folder
