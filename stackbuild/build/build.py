@@ -54,9 +54,11 @@ def build(loaded: LoadedRecipe, order: Order, context: BuildContext) -> Outputs:
     lock = read_lock(loaded)
     refuse_impossible(loaded, lock)
     recover(context)
-    _guess(loaded, lock, order, context)
+    before = observe(loaded, lock, context.store)
+    plan = resolve(loaded.recipe, before, order.choice)
+    _guess(plan, loaded, order, context)
     inputs = _with_base(loaded, lock, order, context)
-    plan = _in_reach(resolve(loaded.recipe, inputs, order.choice), order, context)
+    plan = _in_reach(plan if inputs == before else resolve(loaded.recipe, inputs, order.choice), order, context)
     stored = _stored_records(plan, order, context)
     refuse_unlocked(steps_to_run(plan, stored), loaded)
     stored = _without_damaged(plan, stored, context)
@@ -71,9 +73,8 @@ def build(loaded: LoadedRecipe, order: Order, context: BuildContext) -> Outputs:
     return Outputs(plan, tuple(built[name] for name in plan.goals), len(built) - cached)
 
 
-def _guess(loaded: LoadedRecipe, lock: Lock, order: Order, context: BuildContext) -> None:
+def _guess(plan: Plan, loaded: LoadedRecipe, order: Order, context: BuildContext) -> None:
     """Say, before the base is made, what steps that this machine never built may take. Raises MachineLacks for a tool."""
-    plan = resolve(loaded.recipe, observe(loaded, lock, context.store), order.choice)
     todo = steps_to_run(plan, context.store.find_all(step.key for step in plan.steps))
     refuse_unlocked(todo, loaded)
     place = context.placement
@@ -81,16 +82,15 @@ def _guess(loaded: LoadedRecipe, lock: Lock, order: Order, context: BuildContext
         place.refuse_lacking(todo)
     if order.mirror is None:
         refuse_missing_tools(step.action for step in todo if place is None or place.is_here(step))
-    new = _never_built(plan, loaded, context.store)
+    new = _never_built(todo, loaded, context.store)
     if sum(new.values()) >= WORTH_SAYING and (warning := disk_warning(loaded)):
         context.emit(Note("warning", warning))
     if sum(new.values()) >= WORTH_SAYING:
         context.emit(Note("info", f"never built here; a guess, in hours of one core: {_each(new)}"))
 
 
-def _never_built(plan: Plan, loaded: LoadedRecipe, store: Store) -> dict[str, float]:
-    """Hours of one core, from a table of guesses, of each step that has to run and never ran here."""
-    todo = steps_to_run(plan, store.find_all(step.key for step in plan.steps))
+def _never_built(todo: tuple[Step, ...], loaded: LoadedRecipe, store: Store) -> dict[str, float]:
+    """Hours of one core, from a table of guesses, of each of the steps to run that never ran here."""
     estimates, took = (guesses(loaded.recipe), step_seconds(store, loaded.recipe.name)) if todo else ({}, {})
     return {s.name: estimates[s.name] for s in todo if s.name in estimates and s.name not in took}
 
@@ -105,7 +105,7 @@ def long_build(loaded: LoadedRecipe, order: Order) -> str:
     Raises as `build` does before its first step: LockError, PlanError, MachineLacks.
     """
     with current_plan(loaded, order.choice) as (plan, store):
-        new = _never_built(plan, loaded, store)
+        new = _never_built(steps_to_run(plan, store.find_all(step.key for step in plan.steps)), loaded, store)
     hours = sum(new.values())
     if hours < WORTH_ASKING:
         return ""

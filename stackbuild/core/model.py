@@ -1,10 +1,12 @@
 """The base of every value that is read from a file: frozen, complete, unknown keys refused.
 
-The only module that imports pydantic.
+The only module that imports pydantic. Plugins of pydantic are off, unless the environment says otherwise: what a file
+means does not depend on what else is installed, and pydantic looks for them in every installed distribution.
 """
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 from pydantic import (
@@ -30,6 +32,8 @@ __all__ = [
     "field_validator",
     "model_validator",
 ]
+
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # read when the first model is built
 
 NAME_MAX, PATH_MAX = 255, 4095
 """Bytes that Linux takes (<linux/limits.h>; PATH_MAX without the zero byte at a path's end)."""
