@@ -22,13 +22,13 @@ if __name__ == "__main__":
     import atheris
 
     with atheris.instrument_imports(
-        include=["stackbuild.inspection", "stackbuild.bench.results_file", "stackbuild.model"]
+        include=["stackbuild.inspection", "stackbuild.publishing", "stackbuild.bench.results_file", "stackbuild.model"]
     ):
         from campaign import parsers
 
     folder = Path(tempfile.mkdtemp(prefix="stackbuild-guided-"))
     (folder / "corpus").mkdir()
-    target = parsers.targets(folder)[sys.argv[1]][0]
+    target = parsers.targets(folder)[sys.argv[1]]
     for number in range(200):
         (folder / "corpus" / str(number)).write_bytes(target.spoil(Random(number)))
     os.chdir(folder)

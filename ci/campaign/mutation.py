@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from random import Random
 from typing import Any
 
@@ -73,7 +74,7 @@ def spoilt_json(value: Any, random: Random) -> Any:
     for _ in range(random.choice((1, 1, 2, 3))):
         holder, key = _somewhere(document, random)
         if holder is None:
-            return random.choice(_VALUES)
+            return deepcopy(random.choice(_VALUES))
         kind = random.randrange(4)
         if kind == 0:
             del holder[key]
@@ -82,7 +83,7 @@ def spoilt_json(value: Any, random: Random) -> Any:
         elif kind == 2 and isinstance(holder, dict):
             holder[f"{key}x"] = holder.pop(key)
         else:
-            holder[key] = random.choice(_VALUES)
+            holder[key] = deepcopy(random.choice(_VALUES))
     return document
 
 

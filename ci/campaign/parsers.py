@@ -5,7 +5,10 @@ A target takes bytes and returns; what it may refuse with, it swallows. Anything
 
 from __future__ import annotations
 
+import base64
 import json
+import os
+import struct
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -23,26 +26,49 @@ from stackbuild.core import yaml
 from stackbuild.core.errors import Stop, UsageError
 from stackbuild.core.model import ValidationError
 from stackbuild.inspection import Expectations, inspect, judge
-from stackbuild.inspection.readers import bundle, ccob, codeobject, elf, messagepack, tensile, wheel
+from stackbuild.inspection.readers import (
+    archive,
+    bundle,
+    ccob,
+    codeobject,
+    elf,
+    imports,
+    log,
+    messagepack,
+    tensile,
+    wheel,
+)
 from stackbuild.inspection.readers.budget import ReadBudget
 from stackbuild.inspection.readers.byte_parser import BackwardReadError, Feed, MalformedError, read_all
+from stackbuild.inspection.readers.text_scan import TextScan
+from stackbuild.inspection.readers.wheel_variant import wheel_variant
 from stackbuild.model.gates import Gates
 from stackbuild.pipeline.run_record import of_results
+from stackbuild.publishing import signing
+from stackbuild.publishing.page_links import WheelLinks
+from stackbuild.publishing.snapshot import read_snapshot, sums_text
+from stackbuild.publishing.statements import ResourceDescriptor, StepOrigin, claim_about, provenance
 from stackbuild.views.markdown import markdown
 from support import binaries
 from support.benchmark_results import measured, sealed
 from support.binaries import GOOD, TARGETS, code_object, fatbin, kernel, library, record, without_sections, zipped
 
 TODAY = date(2026, 11, 20)
+WHOLE = 0.02
+"""The share of whole commands: they take 20 times the CPU time of a parser, and half of that is rules and reports."""
 
 
 @dataclass(frozen=True)
 class ParserTarget:
-    """One parser. `spoil` makes an input of a seeded generator; `parse` raises only on a loss."""
+    """One parser. `spoil` makes an input of a seeded generator; `parse` raises only on a loss.
+
+    `share`: of the executions of a run. Below 1 are whole commands, whose parsers are targets of their own.
+    """
 
     name: str
     spoil: Callable[[Random], bytes]
     parse: Callable[[bytes], None]
+    share: float = 1.0
 
 
 def _of(seeds: Callable[[], tuple[bytes, ...]]) -> Callable[[Random], bytes]:
@@ -130,24 +156,162 @@ def _parse_tensile(data: bytes) -> None:
 
 
 INFO = "x-1.dist-info"
+PROGRAM_HEADERS = 64
+ENTRY_POINTS = b"[console_scripts]\nforge = onnxruntime_ep_forge:main\n[gui_scripts]\nx = y.z:a.b [extra]\n"
+VARIANT = json.dumps({"default-priorities": {"namespace": ["amd"]}, "variants": {"rocm64": {"amd": {"gfx": ["gfx1100"]}}}}).encode()
+LOG = (
+    b"CMake Warning:\n  Manually-specified variables were not used by the project:\n\n    A_B\n    \x1b[33mC_D\x1b[0m\n\n"
+    b"[1/2] hipcc -march=native -o a.o /src/a.cpp\n"
+)
+SOURCE = b"import numpy as np\nfrom . import a\nfrom onnxruntime.capi import _pybind\ntry:\n    import x\nexcept E:\n    pass\n"
+HOST_TEXT = b"/home/ci/x.cpp\0AKIA0123456789ABCDEF\0/tmp/pip-x\0numpy.core\0https://a:b@h/x\0Bearer 1abcdefghijklmnopqrstuv\0"
 
 
-def _texts() -> tuple[bytes, ...]:
+def _metadata_text(name: str) -> tuple[bytes, ...]:
     contents = GOOD.contents()
-    names = ("METADATA", "WHEEL", "entry_points.txt", "RECORD")
-    entry = b"[console_scripts]\nforge = onnxruntime_ep_forge:main\n[gui_scripts]\nx = y.z:a.b [extra]\n"
-    files = {name: contents.get(f"{GOOD.info}/{name}", entry) for name in names}
-    files["RECORD"] = record(contents, "x-1.dist-info/RECORD")
-    return tuple(b"%d" % number + text for number, text in enumerate(files.values()))
+    return (record(contents, f"{INFO}/RECORD") if name == "RECORD" else contents[f"{GOOD.info}/{name}"],)
 
 
-def _parse_texts(data: bytes) -> None:
-    """The first character says which of the files the rest is."""
-    name = ("METADATA", "WHEEL", "entry_points.txt", "RECORD")[data[0] % 4 if data else 0]
-    texts = {f"{INFO}/{name}": data[1:]}
-    metadata, _ = wheel.wheel("x-1-py3-none-any.whl", list(texts), texts, lambda path, broken: None)
-    wheel.required_names(metadata.requires, extras=False)
-    wheel.is_specifier(metadata.requires_python)
+def _parse_text(name: str) -> Callable[[bytes], None]:
+    """A file of a wheel's .dist-info, and the names and versions in it."""
+
+    def parse(data: bytes) -> None:
+        texts = {f"{INFO}/{name}": data}
+        metadata, _ = wheel.wheel("x-1-py3-none-any.whl", list(texts), texts, lambda path, broken: None)
+        wheel.required_names(metadata.requires, extras=False)
+        wheel.is_specifier(metadata.requires_python)
+
+    return parse
+
+
+def _parse_filename(data: bytes) -> None:
+    name = data.decode("utf-8", "replace")
+    info = f"{name.split('-')[0]}-1.dist-info"
+    wheel.wheel(name, [f"{info}/WHEEL", name], {}, lambda path, broken: None)
+    for version in name.split("-"):
+        wheel.local_of(version)
+        wheel.release_of(version)
+        wheel.same_version(version, "1.0+rocm")
+
+
+def _parse_variant(data: bytes) -> None:
+    wheel_variant("label", "variant.json", data, lambda path, broken: None)
+
+
+def _parse_log(data: bytes) -> None:
+    with suppress(MalformedError):
+        log.build_log(_BytesSource(data))
+
+
+def _parse_source(data: bytes) -> None:
+    sources = {"x/__init__.py": data, "x/a.py": data}
+    imports.missing(sources, ("x",), frozenset(("x",)), ReadBudget(len(data)), lambda path, broken: None)
+
+
+def _scan_text(data: bytes) -> None:
+    scan = TextScan()
+    scan.push(data[:64])
+    scan.push(data[64:])
+    scan.hits("x.so")
+
+
+def _spoil_descriptors(random: Random) -> bytes:
+    """A code object with changes behind its metadata: symbols, names, descriptors, code and dynamic table."""
+    data = random.choice(_described_objects())
+    (start,) = struct.unpack_from("<Q", data, PROGRAM_HEADERS + 8)
+    (size,) = struct.unpack_from("<Q", data, PROGRAM_HEADERS + 32)
+    end = int(start + size)
+    return data[:end] + spoilt(data[end:], random)[: len(data) - end].ljust(len(data) - end, b"\0")
+
+
+def _spoil_metadata(random: Random) -> bytes:
+    """A whole code object whose metadata is MessagePack with members replaced, removed, doubled or renamed."""
+    rows = [kernel(f"k{number}") for number in range(2)]
+    metadata = {"amdhsa.version": [1, 2], "amdhsa.target": "amdgcn-amd-amdhsa--gfx90a", "amdhsa.kernels": rows}
+    with suppress(OverflowError, UnicodeEncodeError):  # numbers and text that MessagePack cannot say
+        return code_object("gfx90a", metadata=spoilt_json(metadata, random), described=rows)
+    return code_object("gfx90a", rows)
+
+
+@cache
+def _described_objects() -> tuple[bytes, ...]:
+    return _objects()[:2]
+
+
+def _parse_archive(data: bytes, folder: Path) -> None:
+    """The directory of an archive and every member, without what is in the members."""
+    fd = os.open(folder / "archive", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+    try:
+        os.write(fd, data)
+        with suppress(MalformedError):
+            files, _ = archive.entries(fd, GOOD.filename, ReadBudget(len(data)))
+            for entry in files:
+                with suppress(MalformedError):
+                    for _ in entry.source.chunks() if entry.source else ():
+                        pass
+    finally:
+        os.close(fd)
+
+
+def _archives() -> tuple[bytes, ...]:
+    """An archive of few small members, which costs little to read again."""
+    return (zipped(dict(list(GOOD.contents().items())[:3])),)
+
+
+PAGE = b"""<!DOCTYPE html><html><head><meta name="pypi:repository-version" content="1.1"></head><body>
+<a href="../x/x-1-py3-none-any.whl#sha256=00ff" data-core-metadata="sha256=00" data-yanked="why">x-1-py3-none-any.whl</a><br>
+<a href="x%2D2.whl#sha256=11">x &amp; y</a><!-- c --></body></html>
+"""
+STATEMENT = provenance(
+    ResourceDescriptor("x-1-py3-none-any.whl", "0" * 64), {"name": "r"}, (), (StepOrigin("s", "k", "o", "ran"),), "1"
+)
+SNAPSHOT = json.dumps(
+    {
+        "schema": "stackbuild.snapshot/1",
+        "index": "0" * 32,
+        "number": 3,
+        "issued": "2026-11-20T00:00:00Z",
+        "expires": "2027-11-20T00:00:00Z",
+        "catalog": "0" * 64,
+        "files": {"x/x-1-py3-none-any.whl": {"sha256": "0" * 64, "size": 1}, "index.html": {"sha256": "1" * 64, "size": 2}},
+    }
+).encode()
+ENVELOPE = json.dumps(
+    {
+        "payload": base64.b64encode(SNAPSHOT).decode(),
+        "payloadType": "application/vnd.stackbuild",
+        "signatures": [{"keyid": "SHA256:x", "sig": base64.b64encode(b"0" * 64).decode()}],
+    }
+).encode()
+KEY_LINES = (
+    b"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + b"A" * 43 + b" who@where\n# c\n"
+    b'ada@x valid-after="20260101",valid-before="20270101120000Z",namespaces="stackbuild,git" '
+    b"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + b"B" * 43 + b"\n"
+)
+
+
+def _parse_page(data: bytes) -> None:
+    WheelLinks(data.decode("utf-8", "replace"))
+
+
+def _parse_statement(data: bytes) -> None:
+    with suppress(ValueError):
+        claim_about(ResourceDescriptor("x-1-py3-none-any.whl", "0" * 64), "x-1-py3-none-any.whl.provenance.json", data)
+
+
+def _parse_snapshot(data: bytes) -> None:
+    with suppress(ValueError):
+        sums_text(read_snapshot(data))
+
+
+def _parse_envelope(data: bytes) -> None:
+    with suppress(signing.SignatureRefused):
+        signing.signers(data)
+
+
+def _parse_keys(data: bytes) -> None:
+    with suppress(UsageError):
+        signing.trusted_keys_of(data.decode("utf-8", "replace").splitlines(), "keys")
 
 
 def _parse_file(data: bytes, folder: Path, name: str) -> None:
@@ -156,6 +320,18 @@ def _parse_file(data: bytes, folder: Path, name: str) -> None:
     path.write_bytes(data)
     with suppress(UsageError):
         judge(inspect(path), Expectations(gfx=TARGETS, rocm="6.4", kernels_floor=1))
+
+
+def _json_of(good: bytes) -> Callable[[Random], bytes]:
+    """Changes of the JSON's members, and of its bytes."""
+    value = json.loads(good)
+
+    def spoil(random: Random) -> bytes:
+        if random.random() < 0.3:
+            return spoilt(good, random)
+        return json.dumps(spoilt_json(value, random)).encode()
+
+    return spoil
 
 
 def _results(random: Random) -> bytes:
@@ -193,25 +369,43 @@ def _parse_gates(data: bytes) -> None:
         judgement.judge(measured(), Gates.model_validate(table).gates, TODAY)
 
 
-def targets(folder: Path) -> dict[str, tuple[ParserTarget, int]]:
-    """Every target by its name, and how many executions a whole run gives it: 1,314,000 in all."""
+def targets(folder: Path) -> dict[str, ParserTarget]:
+    """Every target by its name; those that read a file write it to `folder`."""
     tensile_files = (b"\x82\xa9solutions\x90\xa7library\x81\xa4rows\x90",)
     desc = tuple(data[data.index(b"amdhsa.") - 2 :][:900] for data in _objects()[:2])
+    headers = (binaries.ccob(b"x"), binaries.ccob(b"x", 1), binaries.ccob(b"x", 2, 0))
     rows = (
-        (ParserTarget("code objects", _of(_objects), _parse_object), 400_000),
-        (ParserTarget("code objects in a stream", _of(_objects), _stream_object), 150_000),
-        (ParserTarget("bundles", _of(_bundles), _parse_bundles), 150_000),
-        (ParserTarget("CCOB headers", _of(lambda: (binaries.ccob(b"x"), binaries.ccob(b"x", 1), binaries.ccob(b"x", 2, 0))), _parse_header), 150_000),
-        (ParserTarget("MessagePack", _of(lambda: desc), _parse_messagepack), 250_000),
-        (ParserTarget("Tensile libraries", _of(lambda: tensile_files), _parse_tensile), 100_000),
-        (ParserTarget("metadata of wheels", _of(_texts), _parse_texts), 60_000),
-        (ParserTarget("host libraries", _of(_libraries), _parse_library), 20_000),
-        (ParserTarget("results", _results, partial(_parse_results, folder=folder)), 4_000),
-        (ParserTarget("gates", _of(lambda: (GATES,)), _parse_gates), 20_000),
-        (ParserTarget("archives", _of(lambda: (zipped(GOOD.contents()), GOOD.bytes())), partial(_parse_file, folder=folder, name=GOOD.filename)), 6_000),
-        (ParserTarget("libraries with GPU code", _of(lambda: (library(fatbin=fatbin(), isa=2),)), partial(_parse_file, folder=folder, name="lib.so")), 4_000),
+        ParserTarget("code objects", _of(_objects), _parse_object),
+        ParserTarget("code objects in a stream", _of(_objects), _stream_object),
+        ParserTarget("kernel descriptors", _spoil_descriptors, _parse_object),
+        ParserTarget("kernel metadata", _spoil_metadata, _parse_object),
+        ParserTarget("bundles", _of(_bundles), _parse_bundles),
+        ParserTarget("CCOB headers", _of(lambda: headers), _parse_header),
+        ParserTarget("MessagePack", _of(lambda: desc), _parse_messagepack),
+        ParserTarget("Tensile libraries", _of(lambda: tensile_files), _parse_tensile),
+        *(
+            ParserTarget(f"{name} of wheels", _of(partial(_metadata_text, name)), _parse_text(name))
+            for name in ("METADATA", "WHEEL", "RECORD")
+        ),
+        ParserTarget("entry points", _of(lambda: (ENTRY_POINTS,)), _parse_text("entry_points.txt")),
+        ParserTarget("file names of wheels", _of(lambda: (GOOD.filename.encode(),)), _parse_filename),
+        ParserTarget("variants of wheels", _json_of(VARIANT), _parse_variant),
+        ParserTarget("imports", _of(lambda: (SOURCE,)), _parse_source),
+        ParserTarget("build logs", _of(lambda: (LOG,)), _parse_log),
+        ParserTarget("texts of libraries", _of(lambda: (HOST_TEXT,)), _scan_text),
+        ParserTarget("host libraries", _of(_libraries), _parse_library),
+        ParserTarget("directories of archives", _of(_archives), partial(_parse_archive, folder=folder)),
+        ParserTarget("gates", _of(lambda: (GATES,)), _parse_gates),
+        ParserTarget("pages of an index", _of(lambda: (PAGE,)), _parse_page),
+        ParserTarget("statements", _json_of(STATEMENT), _parse_statement),
+        ParserTarget("snapshots", _json_of(SNAPSHOT), _parse_snapshot),
+        ParserTarget("envelopes", _json_of(ENVELOPE), _parse_envelope),
+        ParserTarget("public keys", _of(lambda: (KEY_LINES,)), _parse_keys),
+        ParserTarget("results", _results, partial(_parse_results, folder=folder), WHOLE),
+        ParserTarget("whole wheels", _of(lambda: (zipped(GOOD.contents()), GOOD.bytes())), partial(_parse_file, folder=folder, name=GOOD.filename), WHOLE),
+        ParserTarget("libraries with GPU code", _of(lambda: (library(fatbin=fatbin(), isa=2),)), partial(_parse_file, folder=folder, name="lib.so"), WHOLE),
     )  # fmt: skip
-    return {target.name: (target, times) for target, times in rows}
+    return {target.name: target for target in rows}
 
 
 def scratch() -> Path:

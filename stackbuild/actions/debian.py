@@ -19,6 +19,7 @@ from stackbuild.core.errors import MachineLacks, StepFailed
 from stackbuild.sources import debian_archive
 from stackbuild.sources.mirror import refuse_packages
 from stackbuild.sources.stored_outputs import unpack_object
+from stackbuild.sources.tree_archive import unpack_tree
 
 POINTS = ("build", "deps", "out", "src", "ccache")
 """Folders every base has, so that sessions can mount onto them."""
@@ -55,10 +56,7 @@ def do(job: Job) -> dict[str, str]:
         str(archive),
     ]
     _mmdebstrap(job, words)
-    job.call(
-        ["tar", "--extract", f"--file={archive}", f"--directory={job.out}", "--no-same-owner", "--exclude=./dev/*"],
-        "tar",
-    )
+    unpack_tree(archive, job.out)
     archive.unlink()
     return {"packages": digest.canonical(_installed_versions(job.out))}
 

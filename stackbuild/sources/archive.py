@@ -5,17 +5,11 @@
 
 from __future__ import annotations
 
-import bz2
 import contextlib
-import errno
-import gzip
-import lzma
 import os
 import stat
-import struct
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
 from stackbuild.core.errors import StepFailed
+from stackbuild.sources.tar_stream import CHUNK, DAMAGE, OF_DAMAGE, ForwardReader, TarStream, is_header, open_tar
 from stackbuild.store import atomic
 from stackbuild.store.tree import BOUNDS
 
@@ -35,17 +30,9 @@ MOST_STEPS = 20_000_000
 """Path components looked at, with those before each, to follow every link of an archive: a maze ends after seconds."""
 KERNEL_FOLLOWS = 40
 """Links in one path, after which Linux gives up (MAXSYMLINKS)."""
-CHUNK = 1 << 20
 
 _Open = Callable[[], IO[bytes] | None]
 PathParts = tuple[str, ...]
-_DAMAGE = (
-    *(tarfile.TarError, zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, RuntimeError, LookupError),
-    *(zlib.error, lzma.LZMAError, struct.error, OverflowError),
-)
-"""What the libraries raise on bytes that are not an archive, beside OSErrors."""
-_OF_DAMAGE = (None, errno.EINVAL)
-"""Numbers of OSErrors that bytes cause: a decompressor's own has none; a member's place below nothing is EINVAL."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +55,7 @@ def unpack(archive: Path, out: Path, called: str = "") -> None:
     left then."""
     called = called or archive.name
     try:
-        if (tar := _opened_tar(archive)) is not None:
+        if (tar := open_tar(archive)) is not None:
             with contextlib.closing(tar):
                 _untar(tar, _most_bytes(archive), out, called)
         elif zipfile.is_zipfile(archive):
@@ -78,59 +65,12 @@ def unpack(archive: Path, out: Path, called: str = "") -> None:
     except BaseException as error:
         for left in out.iterdir():
             atomic.remove(left)
-        if isinstance(error, _DAMAGE) or (isinstance(error, OSError) and error.errno in _OF_DAMAGE):
+        if isinstance(error, DAMAGE) or (isinstance(error, OSError) and error.errno in OF_DAMAGE):
             raise StepFailed(f"the archive is damaged: {error}", where=called) from None
         raise
 
 
-class _Forwards:
-    """The bytes of a tar archive. While its members are listed nobody reads much at once or goes back.
-
-    A header's own length may be gigabytes, which `tarfile` would read into memory, or negative, for which it would read
-    the same members for ever (CVE-2025-8194).
-    """
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self.file = file
-        self.tell, self.close = file.tell, file.close
-        self.is_listing = True
-
-    def read(self, size: int = -1) -> bytes:
-        if not 0 <= size <= CHUNK:
-            raise tarfile.ReadError(f"a header of {size} bytes")
-        return self.file.read(size)
-
-    def seek(self, place: int, whence: int = 0) -> int:
-        if self.is_listing and (whence != 0 or place < self.file.tell() - 1):
-            raise tarfile.ReadError("a header leads back")
-        return self.file.seek(place, whence)
-
-
-class _Tar(tarfile.TarFile):
-    """A tar archive that closes what it reads."""
-
-    def close(self) -> None:
-        super().close()
-        cast(_Forwards, self.fileobj).close()
-
-
-def _opened_tar(archive: Path) -> _Tar | None:
-    """The archive as a tar, None where it is none: its first bytes decide, as a zip may lie at a tar's end."""
-    with archive.open("rb") as file:
-        magic = file.read(6)
-    kinds: dict[bytes, Callable[[Path], object]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
-    open_ = next((open_ for start, open_ in kinds.items() if magic.startswith(start)), None)
-    unpacked = _Forwards(cast(IO[bytes], open_(archive) if open_ else archive.open("rb")))
-    try:
-        return _Tar(fileobj=cast(IO[bytes], unpacked))
-    except BaseException as error:
-        unpacked.close()
-        if isinstance(error, tarfile.ReadError) and not open_:
-            return None
-        raise
-
-
-def _untar(tar: _Tar, limit: int, out: Path, called: str) -> None:
+def _untar(tar: TarStream, limit: int, out: Path, called: str) -> None:
     infos: list[tarfile.TarInfo] = []
     total = 0
     for count, info in enumerate(tar, 1):
@@ -138,9 +78,9 @@ def _untar(tar: _Tar, limit: int, out: Path, called: str) -> None:
         if count > MOST_MEMBERS or total > limit:
             _refuse_beyond(count, total, limit, called)
         infos.append(info)
-    infos = [info for info in infos if not _is_header(info)]
+    infos = [info for info in infos if not is_header(info)]
     members = [_of_tar(info, called) for info in infos]
-    cast(_Forwards, tar.fileobj).is_listing = False
+    cast(ForwardReader, tar.fileobj).is_listing = False
     writing = _ArchiveWriter(out, _vet(members, called))
     for info, member in zip(infos, members, strict=True):
         writing.write(member, lambda info=info: tar.extractfile(info))  # type: ignore[misc]
@@ -158,10 +98,6 @@ def _refuse_beyond(members: int, size: int, limit: int, archive: str) -> None:
         raise StepFailed(
             f"it unpacks to {size} bytes or more", where=archive, next="that is a bomb, or raise the limit"
         )
-
-
-def _is_header(info: tarfile.TarInfo) -> bool:
-    return info.type in (tarfile.XGLTYPE, tarfile.XHDTYPE)
 
 
 def _of_tar(info: tarfile.TarInfo, archive: str) -> _ArchiveMember:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 from stackbuild.core import digest
-from stackbuild.core.errors import LockError, StepFailed
-from stackbuild.sources import bundle
+from stackbuild.core.errors import LockError
+from stackbuild.core.plain_file import read_regular
+from stackbuild.sources import bundle, tree_archive
 from stackbuild.sources.mirror import Mirror
+
+MOST_CARD = 16 << 20
+"""Bytes of a card that are read: its notes are versions of a root file system's packages."""
 
 
 def pack_object(folder: Path, key: str, tree: Path, notes: Mapping[str, str]) -> None:
@@ -17,8 +20,7 @@ def pack_object(folder: Path, key: str, tree: Path, notes: Mapping[str, str]) ->
     objects = folder / "objects"
     objects.mkdir(parents=True, exist_ok=True)
     archive = objects / f"{key}.tar"
-    words = ["tar", "--create", "--sort=name", "--numeric-owner", "--owner=0", "--group=0", "--mtime=@1700000000"]
-    subprocess.run([*words, f"--file={archive}", f"--directory={tree}", "."], check=True)
+    tree_archive.create(tree, archive)
     card = {"notes": dict(notes), "sha256": digest.of_file(archive)}
     (objects / f"{key}.json").write_text(digest.canonical(card) + "\n")
 
@@ -26,8 +28,9 @@ def pack_object(folder: Path, key: str, tree: Path, notes: Mapping[str, str]) ->
 def unpack_object(mirror: Mirror | None, key: str, out: Path) -> dict[str, str] | None:
     """Put a step's output from the mirror into the empty folder `out`. Returns its notes, None where no mirror has it.
 
-    Raises StepFailed where it is not an archive, LockError when its bytes are not those that its card and the bundle's index name. No lock knows the bytes of
-    an output: against whom may write to the mirror only the index's digest helps (sources/bundle.py).
+    Raises StepFailed where it is no archive of a tree, MachineLacks, and LockError when its bytes are not those that its
+    card and the bundle's index name. No lock knows the bytes of an output: against whom may write to the mirror only the
+    index's digest helps (sources/bundle.py).
     """
     card_path = mirror.folder / "objects" / f"{key}.json" if mirror else None
     if mirror is None or card_path is None or not card_path.is_file():
@@ -42,24 +45,14 @@ def unpack_object(mirror: Mirror | None, key: str, out: Path) -> dict[str, str] 
             next="copy the bundle again",
         )
     bundle.check(mirror.folder, mirror.index_digest, {archive: sha256, card_path: digest.of_file(card_path)})
-    words = [
-        "tar",
-        "--extract",
-        f"--file={archive}",
-        f"--directory={out}",
-        "--no-same-owner",
-        "--delay-directory-restore",
-    ]
-    process = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
-    if process.returncode != 0:
-        raise StepFailed(f"the mirror's {archive.name} cannot be unpacked: {process.stderr.strip()[-300:]}", where=key)
+    tree_archive.unpack_tree(archive, out, f"the mirror's {archive.name}", sha256)
     return notes
 
 
 def _card(path: Path) -> tuple[dict[str, str], str]:
     """The notes and the digest of an object. Raises LockError where its card is none."""
     try:
-        card = digest.json_of(path.read_text("utf-8"))
+        card = digest.json_of((read_regular(path, MOST_CARD) or b"").decode("utf-8"))
         return {str(name): str(value) for name, value in card["notes"].items()}, str(card["sha256"])
     except (ValueError, KeyError, TypeError, AttributeError):
         raise LockError(

@@ -178,9 +178,17 @@ def kernel(name: str, vgprs: int = 8, **more: Any) -> dict[str, Any]:
 
 
 def code_object(
-    target: str = "gfx90a", kernels: Iterable[dict[str, Any]] | None = None, *, abi: int = 3, metadata: Any = None
+    target: str = "gfx90a",
+    kernels: Iterable[dict[str, Any]] | None = None,
+    *,
+    abi: int = 3,
+    metadata: Any = None,
+    described: list[dict[str, Any]] | None = None,
 ) -> bytes:
-    """An AMDGPU ELF as lld lays it out: metadata note, symbols, a descriptor for each kernel, and bytes in place of code."""
+    """An AMDGPU ELF as lld lays it out: metadata note, symbols, a descriptor for each kernel, and bytes in place of code.
+
+    `described` are the kernels with descriptors where they are not those of the metadata.
+    """
     listed = [kernel("k0"), kernel("k1"), kernel("k2")] if kernels is None else list(kernels)
     said = {"amdhsa.version": [1, 2], "amdhsa.target": f"amdgcn-amd-amdhsa--{target}", "amdhsa.kernels": listed}
     said = said if metadata is None else metadata
@@ -192,7 +200,8 @@ def code_object(
     )
     ident = b"\x7fELF\x02\x01\x01" + bytes([64, abi]) + b"\0" * 7
     head = struct.pack("<16sHHIQQQIHHHHHH", ident, 3, 224, 1, 0, 64, 0, flags, 64, 56, 4, 64, 0, 0)
-    described = said.get("amdhsa.kernels") if isinstance(said, dict) else None
+    if described is None and isinstance(said, dict):
+        described = said.get("amdhsa.kernels")
     return _with_segments(head, note, described if isinstance(described, list) else [])
 
 

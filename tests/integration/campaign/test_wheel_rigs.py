@@ -34,6 +34,6 @@ def test_a_parser_that_raises_is_a_loss(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_the_same_seed_makes_the_same_input() -> None:
     folder = parsers.scratch()
-    for target, _ in parsers.targets(folder).values():
+    for target in parsers.targets(folder).values():
         assert target.spoil(parsers.Random("7")) == target.spoil(parsers.Random("7")), target.name
     folder.rmdir()
