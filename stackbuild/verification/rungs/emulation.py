@@ -29,7 +29,8 @@ SECONDS = 1800.0
 #: Where a machine has the libraries that an in-tree provider loads beside the wheel: MIGraphX, rocBLAS, MIOpen.
 MACHINE_LIBRARIES = (
     "usr/lib/x86_64-linux-gnu/lib*.so.*", "usr/lib/x86_64-linux-gnu/migraphx/lib/lib*.so.*", "usr/lib64/lib*.so.*",
-    "opt/rocm*/lib/lib*.so.*", "opt/rocm*/lib/migraphx/lib/lib*.so.*",
+    "opt/rocm*/lib/lib*.so.*", "opt/rocm*/lib/migraphx/lib/lib*.so.*", "usr/local/lib/lib*.so.*",
+    "usr/local/lib/migraphx/lib/lib*.so.*",
 )  # fmt: skip
 #: The most cases of an operator and element type, and the most values of one: enough to launch every family of kernels.
 SAMPLE = (6, 20_000)

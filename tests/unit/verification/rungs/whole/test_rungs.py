@@ -270,13 +270,15 @@ def test_libraries_of_the_machine_that_need_the_wheels_hip_runtime(tmp_path: Pat
 
     folder = tmp_path / "usr" / "lib" / "x86_64-linux-gnu"
     (folder / "migraphx" / "lib").mkdir(parents=True)
+    (local := tmp_path / "usr" / "local" / "lib" / "migraphx" / "lib").mkdir(parents=True)
     for path, needs in (
         (folder / "librocblas.so.4", "libamdhip64.so.6"), (folder / "libold.so.1", "libamdhip64.so.5"),
         (folder / "migraphx" / "lib" / "libmigraphx_gpu.so.2", "libamdhip64.so.6"),
+        (local / "libmigraphx_device.so.2", "libamdhip64.so.6"),
     ):  # fmt: skip
         path.write_bytes(library(needed=(needs,)))
     (folder / "libscript.so.1").write_text("GROUP ( libc.so.6 )")
     (folder / "liblink.so.1").symlink_to("librocblas.so.4")
     assert [path.name for path in machine_libraries(tmp_path, "libamdhip64.so.6")] == [
-        "librocblas.so.4", "libmigraphx_gpu.so.2",
+        "librocblas.so.4", "libmigraphx_gpu.so.2", "libmigraphx_device.so.2",
     ]  # fmt: skip
