@@ -396,7 +396,7 @@ STACKBUILD = Tree(
     loaders=frozenset(
         (
             "stackbuild.bench.worker",
-            *(f"stackbuild.verification.probes.{name}" for name in ("importing", "plugin", "sessions")),
+            *(f"stackbuild.verification.probes.{name}" for name in ("importing", "plugin", "probe", "sessions")),
         )
     ),
     lazy=True,

@@ -60,7 +60,8 @@ def _type(value: dict[str, Any]) -> str:
         return " or ".join(f"`{v}`" for v in value["enum"])
     for union in ("anyOf", "oneOf"):
         if union in value:
-            return " or ".join(dict.fromkeys(_type(v) for v in value[union] if v.get("type") != "null"))
+            *first, last = dict.fromkeys(_type(v) for v in value[union] if v.get("type") != "null")
+            return f"{', '.join(first)} or {last}" if first else last
     if value.get("type") == "array":
         return f"list of {_type(value['items'])}" if "items" in value else "list"
     if value.get("type") == "object":

@@ -8,7 +8,7 @@ from typing import Literal
 from stackbuild.tables.packages import packages_of
 from stackbuild.tables.targets import TARGETS, processor
 
-WheelKind = Literal["onnxruntime", "plugin", "custom-ops", "other"]
+WheelKind = Literal["onnxruntime", "plugin", "custom-ops", "migraphx", "other"]
 
 _ONNXRUNTIME = """\
 import onnxruntime
@@ -38,7 +38,16 @@ options = onnxruntime.SessionOptions()
 options.register_custom_ops_library(kernels.get_library_path())
 session = onnxruntime.InferenceSession("model.onnx", options, providers=["CPUExecutionProvider"])
 """
-_CODE = {"onnxruntime": _ONNXRUNTIME, "plugin": _PLUGIN, "custom-ops": _CUSTOM_OPS}
+_MIGRAPHX = """\
+import {package}
+
+{package}.preload()  # before the first session: ONNX Runtime's MIGraphX provider finds libmigraphx_c.so.3 so
+
+import onnxruntime
+
+session = onnxruntime.InferenceSession("model.onnx", providers=["MIGraphXExecutionProvider"])
+"""
+_CODE = {"onnxruntime": _ONNXRUNTIME, "plugin": _PLUGIN, "custom-ops": _CUSTOM_OPS, "migraphx": _MIGRAPHX}
 
 
 def kind_of(package: str, module: str) -> WheelKind:
@@ -47,6 +56,8 @@ def kind_of(package: str, module: str) -> WheelKind:
         return "onnxruntime"
     if "def get_ep_name" in module:
         return "plugin"
+    if "def preload" in module:
+        return "migraphx"
     return "custom-ops" if "def get_library_path" in module else "other"
 
 

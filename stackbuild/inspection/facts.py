@@ -154,6 +154,7 @@ class Library:
     `isa` is the x86-64 level in the GNU property note, 0 without one.
     `exec_stack` is None without a PT_GNU_STACK header (the loader then assumes an executable stack). `text_relocations`:
     whether the loader has to write to machine code. `unfilled` are sections that have a size and no bytes in the file.
+    `is_program`: the loader starts it, and opens it for no other program. A file with a library's name is never one.
     """
 
     path: str
@@ -173,6 +174,7 @@ class Library:
     sections: tuple[tuple[str, int], ...]
     text_relocations: bool = False
     unfilled: tuple[str, ...] = ()
+    is_program: bool = False
 
     @property
     def is_extension(self) -> bool:

@@ -268,6 +268,21 @@ class MIGraphX(Rocm):
     )
 
 
+class MIGraphXPackage(Component):
+    """What a `migraphx` component built as the Python package `migraphx_rocm`, which a `wheel` packs: libraries and driver.
+    Its `preload()` lets ONNX Runtime's MIGraphX provider run where the machine has ROCm and no MIGraphX."""
+
+    kind: Literal["migraphx-package"]
+    needs: tuple[Name, ...] = Field(description="The one `migraphx` component that it is made of.")
+
+    @field_validator("needs")
+    @classmethod
+    def _needs_one(cls, needs: tuple[str, ...]) -> tuple[str, ...]:
+        if len(needs) != 1:
+            raise ValueError("a MIGraphX package needs exactly the one component that built MIGraphX; write one")
+        return needs
+
+
 class OnnxRuntime(Rocm):
     """ONNX Runtime: shared library, headers and Python package, with the execution providers named."""
 
@@ -461,6 +476,7 @@ AnyComponent = Annotated[
     | KernelsEp
     | RocMLIR
     | MIGraphX
+    | MIGraphXPackage
     | OnnxRuntime
     | HipdnnEp
     | MIGraphXEp

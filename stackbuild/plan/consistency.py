@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from stackbuild.core.versions import numbers, series
-from stackbuild.model.components import Component, MIGraphX, OnnxRuntime, Rocm, RocMLIR, Wheel
+from stackbuild.model.components import Component, MIGraphX, MIGraphXPackage, OnnxRuntime, Rocm, RocMLIR, Wheel
 from stackbuild.model.findings import Finding, Severity
 from stackbuild.model.lock import Lock
 from stackbuild.model.recipe import Recipe
@@ -188,10 +188,15 @@ def _wheels(recipe: Recipe) -> Iterator[tuple[str, Wheel, Component]]:
 def _wheel_version(recipe: Recipe, _: Table) -> Iterator[Finding]:
     for name, wheel, packed in _wheels(recipe):
         public = wheel.version.partition("+")[0]
-        if isinstance(packed, OnnxRuntime) and not re.fullmatch(rf"{re.escape(packed.version)}(\.post[0-9]+)?", public):
+        what = "ONNX Runtime"
+        if isinstance(packed, MIGraphXPackage):
+            what, packed = "MIGraphX", recipe.components[packed.needs[0]]
+        if isinstance(packed, OnnxRuntime | MIGraphX) and not re.fullmatch(
+            rf"{re.escape(packed.version)}(\.post[0-9]+)?", public
+        ):
             yield finding(
                 "WHEEL-VERSION", Severity.ERROR, f"components.{name}.version",
-                f"the wheel is {wheel.version}, what it packs is ONNX Runtime {packed.version}",
+                f"the wheel is {wheel.version}, what it packs is {what} {packed.version}",
                 "who installs it gets another version than its name says", f"write {packed.version}+rocm.{recipe.rocm or '…'}",
             )  # fmt: skip
 

@@ -17,6 +17,7 @@ from stackbuild.model.components import (
     KernelsEp,
     Lc0,
     MIGraphXEp,
+    MIGraphXPackage,
     OnnxRuntime,
     Script,
     Wheel,
@@ -107,7 +108,7 @@ def has_device_code(component: Component) -> bool:
         return component.uses_gfx is not None or component.hipify is not None
     if isinstance(component, Script):
         return component.hipify is not None
-    return isinstance(component, Kernels) or (isinstance(component, Lc0) and component.backend == "hip")
+    return isinstance(component, Kernels | MIGraphXPackage) or (isinstance(component, Lc0) and component.backend == "hip")
 
 
 def unmatched_demands(recipe: Recipe) -> tuple[str, ...]:

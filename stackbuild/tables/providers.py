@@ -20,6 +20,11 @@ BRIDGE_NAMES = {
 `include/onnxruntime/core/graph/constants.h`."""
 
 
+MIGRAPHX_PACKAGE = "migraphx_rocm"
+"""The import package with MIGraphX's libraries that a `migraphx-package` component makes. `migraphx` is the name of MIGraphX's
+own extension module."""
+
+
 @dataclass(frozen=True)
 class Plugin:
     """An import package: its name, the library below `/out`, the provider's name, a line of what it is, and the libraries

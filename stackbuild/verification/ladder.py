@@ -193,7 +193,8 @@ def _use(options: VerifyOptions, context: RungContext, import_rung: Rung, ladder
     probes = LoadProbes(context)
     first = rung(LOAD, lambda: check_loading(probes), context.sandbox.budget)
     yield first
-    context = replace(context, sandbox=replace(context.sandbox, rocm=options.rocm))
+    sandbox = replace(context.sandbox, rocm=options.rocm, preload=context.subject.preloads)
+    context = replace(context, sandbox=sandbox)
     rocm_probes = LoadProbes(context, unloaded_libraries(probes), rocm=True)
     second = rung(LOAD_ROCM, lambda: check_loading_with_rocm(rocm_probes), context.sandbox.budget)
     other = (

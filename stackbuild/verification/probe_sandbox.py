@@ -99,7 +99,8 @@ class ProbeSandbox:
 
     In `folder`: `env`, the environment, read-only but for `furnish`; `out`, which probes may write. `python` is the interpreter, `readable` what else they may read, `root` the root file system in place of this
     machine's: a recipe's base, say. `env` is added to each probe's environment, and `inherited` are descriptors that every
-    probe gets beside its own. `check` is called meanwhile and may raise.
+    probe gets beside its own. `preload` are packages whose `preload()` each probe calls first. `check` is called meanwhile
+    and may raise.
     """
 
     folder: Path
@@ -109,6 +110,7 @@ class ProbeSandbox:
     root: Path | None = None
     env: tuple[tuple[str, str], ...] = ()
     inherited: tuple[int, ...] = ()
+    preload: tuple[str, ...] = ()
     check: Callable[[], None] = lambda: None
     budget: Budget = field(default_factory=Budget)
 
@@ -139,7 +141,7 @@ class ProbeSandbox:
             shutil.copytree(PROBES, scripts, ignore=shutil.ignore_patterns("__pycache__"))
             shutil.copy(ERROR_METRICS, scripts)
         with self._file("job") as job_file, self._file("answer") as answer:
-            job_file.write(json.dumps(job).encode())
+            job_file.write(json.dumps({**job, "preload": [*self.preload]}).encode())
             job_file.seek(0)
             argv = [str(self.python), str(scripts / f"{name}.py"), str(job_file.fileno()), str(answer.fileno())]
             descriptors = (job_file.fileno(), answer.fileno(), *self.inherited)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from stackbuild.core.packaging import Claim
 from stackbuild.inspection.facts import Facts, Library
+from stackbuild.tables.providers import MIGRAPHX_PACKAGE
 
 
 class Form(StrEnum):
@@ -39,6 +40,11 @@ class Subject:
         """Where all its wheels can be installed: the most particular tags among them, and every Requires-Python."""
         tags = max((claim.tags for claim in self.claims), key=lambda tags: len(Claim(tags).pythons), default=())
         return Claim(tags, ",".join(filter(None, (claim.requires for claim in self.claims))))
+
+    @property
+    def preloads(self) -> tuple[str, ...]:
+        """Its packages whose `preload()` has to be called before a session of ONNX Runtime: MIGraphX's libraries."""
+        return tuple(name for name in self.modules if name == MIGRAPHX_PACKAGE and self.form is Form.RUNTIME)
 
     @property
     def name(self) -> str:

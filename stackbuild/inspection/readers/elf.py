@@ -119,6 +119,8 @@ def _library(elf: Any, source: ByteSource, budget: ReadBudget) -> tuple[Library,
         debug_bytes=_bytes_of(spans, *(n for n in spans if n.startswith((".debug_", ".zdebug_")))),
         sections=tuple((name, _bytes_of(spans, name)) for name in spans), text_relocations=loaded.text_relocations(),
         unfilled=tuple(name for name, section in sections if section["sh_type"] == "SHT_NOBITS" and section["sh_size"]),
+        is_program=not _SHARED.search(source.path)
+        and (elf["e_type"] == "ET_EXEC" or loaded.is_position_independent_executable()),
     )  # fmt: skip
     text = [(int(s["sh_offset"]), int(s["sh_size"])) for name, s in sections if _holds_text(name, s)]
     return library, spans, merge_spans(text if sections else loaded.stretches())

@@ -29,6 +29,7 @@ from stackbuild.inspection.readers.source import ByteSource
 _LOAD, _DYNAMIC, _STACK, _PROPERTY = 1, 2, 0x6474E551, 0x6474E553
 _PLTRELSZ, _HASH, _STRTAB, _SYMTAB, _RELA, _RELASZ, _STRSZ, _TEXTREL, _JMPREL, _FLAGS = 2, 4, 5, 6, 7, 8, 10, 22, 23, 30
 _DF_TEXTREL = 4
+_FLAGS_1, _DF_1_PIE = 0x6FFFFFFB, 0x08000000
 _GNU_HASH, _VERSYM, _VERNEED = 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFFE
 NEEDED, SONAME, RPATH, RUNPATH = 1, 14, 15, 29
 _ISA_NEEDED = 0xC0008002  # GNU_PROPERTY_X86_ISA_1_NEEDED
@@ -73,6 +74,10 @@ class ElfImage:
     def text_relocations(self) -> bool:
         """Whether the loader has to make machine code writable: DT_TEXTREL, or that flag of DT_FLAGS."""
         return _TEXTREL in self._last or bool(self._last.get(_FLAGS, 0) & _DF_TEXTREL)
+
+    def is_position_independent_executable(self) -> bool:
+        """Whether DT_FLAGS_1 has DF_1_PIE: glibc's dlopen refuses such a file (elf/dl-load.c)."""
+        return bool(self._last.get(_FLAGS_1, 0) & _DF_1_PIE)
 
     def stretches(self) -> list[tuple[int, int]]:
         """(offset, size) of what is loaded, machine code too: older linkers put constants beside it."""

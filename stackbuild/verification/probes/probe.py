@@ -7,6 +7,7 @@ JOB and ANSWER are numbers of open descriptors; nothing is read from stdout, whe
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -20,6 +21,8 @@ def main(do: Callable[[JobDict], JobDict]) -> None:
     with os.fdopen(int(sys.argv[1]), encoding="utf-8") as job_file:
         job = json.load(job_file)
     try:
+        for name in job["preload"]:
+            importlib.import_module(name).preload()
         answer = do(job)
     except Exception as error:  # every kind: the caller reports it as the probe's result
         answer = {"error": error_text(error), "kind": type(error).__name__}

@@ -38,7 +38,7 @@ class LoadProbes:
     @cached_property
     def results(self) -> dict[str, ProbeResult]:
         """How the probe of each library ended, by its path in the wheel."""
-        libraries = [lib for lib in self.context.subject.libraries if not lib.is_extension]
+        libraries = [lib for lib in self.context.subject.libraries if _is_opened(lib)]
         if self.only is not None:
             libraries = [lib for lib in libraries if lib.path in self.only]
         return {lib.path: self._probe(lib) for lib in libraries[:_MOST] if lib.path not in self.needs_rocm}
@@ -48,8 +48,18 @@ class LoadProbes:
         """Libraries that this root's ROCm cannot be hidden from, each with what it needs of it."""
         if self.rocm or self.context.sandbox.root is None:
             return {}
-        needs = {lib.path: [n for n in lib.needed if self._is_rocm(n)] for lib in self.context.subject.libraries}
-        return {path: ", ".join(names) for path, names in needs.items() if names}
+        own = {f"{self.context.sandbox.site}/{installed_path(lib.path)}" for lib in self.context.subject.libraries}
+        needs = {
+            lib.path: [n for n in lib.needed if self._is_rocm(n) and own.isdisjoint(self._places(n, lib))]
+            for lib in self.context.subject.libraries
+            if not lib.is_program
+        }
+        files = {path.rpartition("/")[2] for path in own}
+        return {
+            path: ", ".join([name for name in names if name not in files] or names)
+            for path, names in needs.items()
+            if names
+        }
 
     def missing(self, path: str) -> list[str]:
         """Sonames that the library needs and this machine has not."""
@@ -85,10 +95,19 @@ class LoadProbes:
         }
         return self.context.sandbox.probe("loading", job, SECONDS)
 
+    def _places(self, soname: str, lib: Library) -> list[str]:
+        """Where the library's own search path has another one that it needs."""
+        return [f"{self._expand(element, lib)}/{soname}" for element in (*lib.rpath, *lib.runpath)]
+
     def _expand(self, element: str, lib: Library) -> str:
         """A search path's element with its $ORIGIN, the folder of the installed library, put in."""
         origin = f"{self.context.sandbox.site}/{installed_path(lib.path)}".rpartition("/")[0]
         return element.replace("${ORIGIN}", origin).replace("$ORIGIN", origin)
+
+
+def _is_opened(library: Library) -> bool:
+    """Whether something opens it by dlopen: the import opens extension modules, and nothing opens a program."""
+    return not library.is_extension and not library.is_program
 
 
 def check_loading(probes: LoadProbes) -> RungOutcome:
@@ -99,10 +118,13 @@ def check_loading(probes: LoadProbes) -> RungOutcome:
         return RungOutcome(skip="there is no library to load")
     if not able:
         return RungOutcome(tuple(findings), skip=_reason(probes))
-    total = sum(not lib.is_extension for lib in probes.context.subject.libraries)
+    total = sum(map(_is_opened, probes.context.subject.libraries))
     rest = f" (the first {_MOST} of {total})" if total > _MOST else ""
     waits = f"; the rest: {_reason(probes)}" if unloaded_libraries(probes) else ""
-    return RungOutcome(tuple(findings), says=f"{len(able)} of {count_of(len(probes.results), 'library')}{rest}{waits}")
+    programs = sum(library.is_program for library in probes.context.subject.libraries)
+    idle = f"; {count_of(programs, 'program')} not run" if programs else ""
+    says = f"{len(able)} of {count_of(len(probes.results), 'library')}{rest}{waits}{idle}"
+    return RungOutcome(tuple(findings), says=says)
 
 
 def unloaded_libraries(probes: LoadProbes) -> frozenset[str]:

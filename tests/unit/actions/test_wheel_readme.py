@@ -13,6 +13,7 @@ MODULES = {
     "onnxruntime": ("onnxruntime", ""),
     "plugin": ("onnxruntime_ep_x", "def get_ep_name():\n    ...\ndef get_library_path():\n    ..."),
     "custom-ops": ("kernels_x", "def get_library_path():\n    ..."),
+    "migraphx": ("migraphx_rocm", "def preload():\n    ..."),
     "other": ("numbers", ""),
 }
 

@@ -62,6 +62,7 @@ OTHER_ROCMLIR = ("ref: 6671a1ee31d44e1f2f7743a26a71ffc4ce9169bf", "ref: 0f4a7090
         ("CMAKE-4", "rocm-6.4", [("cmake: 3.31.10", "cmake: 4.2.3")]),
         ("WHEEL-VERSION", "rocm-6.4", [("version: 1.22.1+rocm", "version: 1.21.0+rocm")]),
         ("WHEEL-VERSION", "rocm-6.4", [("0.1.0+rocm.6.4.4", "0.1.0+rocm.7.2.4")]),
+        ("WHEEL-VERSION", "debian-rocm-7.2", [("version: 2.15.0+rocm", "version: 2.14.0+rocm")]),
         ("WHEEL-NAME", "rocm-6.4", [("distribution: stackbuild-kernels", "distribution: ONNXruntime_rocm")]),
     ],
 )

@@ -30,6 +30,15 @@ def test_what_a_wheel_is(exports: list[str], form: Form, tmp_path: Path):
     assert made.package == ("onnxruntime_ep_forge" if form in (Form.PLUGIN, Form.CUSTOM_OPS) else "")
 
 
+def test_migraphx_beside_onnxruntime_is_loaded_before_a_session(tmp_path: Path):
+    runtime = inspect(forged(tmp_path, "onnxruntime_x", exports=["OrtGetApiBase"]))
+    (tmp_path / "m").mkdir()
+    files = {"migraphx_rocm/__init__.py": b""}
+    packed = GOOD.but(name="migraphx_rocm", files=files, lib={"exports": ["f"]}).write(tmp_path / "m")
+    assert subject_of((runtime, inspect(packed))).preloads == ("migraphx_rocm",)
+    assert subject_of((runtime,)).preloads == subject_of((inspect(packed),)).preloads == ()
+
+
 @pytest.mark.parametrize(
     ("tags", "requires", "python", "why"),
     [

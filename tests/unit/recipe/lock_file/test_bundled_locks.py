@@ -6,6 +6,7 @@ from stackbuild.model.lock import missing_entries
 from stackbuild.plan.consistency import tree_versions
 from stackbuild.recipe.load import bundled_recipes, load
 from stackbuild.recipe.lock_file import read_lock
+from stackbuild.tables.providers import MIGRAPHX_PACKAGE
 
 
 @pytest.mark.parametrize("name", sorted(n for n in bundled_recipes() if load(n).recipe.verify))

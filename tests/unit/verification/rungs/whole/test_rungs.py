@@ -243,6 +243,23 @@ def test_loading():
     assert rules(check_loading(loaded(ProbeResult(134, False, 0.1, {}, "")))) == ["SB-RUN-CRASH"] * 2
 
 
+def test_programs_are_not_opened_and_a_wheels_own_libraries_are_not_the_roots():
+    core, api = "m/lib/libmigraphx.so.2015000", "m/lib/libmigraphx_c.so.3"
+    libraries = (
+        replace(library(core, "libamdhip64.so.7", "libc.so.6"), runpath=("$ORIGIN",)),
+        replace(library(api, "libmigraphx.so.2015000"), runpath=("$ORIGIN",)),
+        replace(library("m/bin/migraphx-driver", "libamdhip64.so.7"), is_program=True),
+        library("capi/libonnxruntime_providers_migraphx.so", "libamdhip64.so.7", "libmigraphx_c.so.3"),
+    )
+    sandbox = Answers({"loading": {"loaded": True, "why": "", "missing": []}}, root=Path("/base"))
+    context = RungContext(replace(SUBJECT, libraries=libraries), (), sandbox, Path("kernels"), Path("work"))  # type: ignore[arg-type]
+    outcome = check_loading(LoadProbes(context))
+    assert outcome.says == (
+        "1 of 1 library; the rest: they need libamdhip64.so.7, which /base has where it cannot be hidden; 1 program not run"
+    )
+    assert [job["path"] for _, job in sandbox.asked] == [f"/nowhere/site-packages/{api}"]
+
+
 def test_an_operator_that_kills_its_process_hides_no_other():
     def epops(job: dict[str, Any]) -> Any:
         if not job["ops"] or "Conv" in job["ops"]:
