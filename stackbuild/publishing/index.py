@@ -19,9 +19,9 @@ from stackbuild.publishing.pages import UNVERIFIED, direct_requirement
 from stackbuild.publishing.placement import (
     Placement,
     is_unchanged,
+    library_names,
     plan_placement,
     read_wheel,
-    sonames_outside,
     write_file,
 )
 from stackbuild.publishing.publication import Publication, PublishedWheel, Receipt
@@ -130,7 +130,8 @@ def _receipt(
                 path=f"{project}/{row.path}",
                 requirement=direct_requirement(project, row, url),
                 claim=row.claim or UNVERIFIED,
-                outside=sonames_outside(wheel),
+                outside=library_names(wheel, "external-library"),
+                bundled=library_names(wheel, "bundled-library"),
                 label=row.variant.label if row.variant else "",
             )
         )

@@ -15,6 +15,7 @@ from stackbuild.core import digest
 from stackbuild.core.copy_file import copy_file
 from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import distribution_of
+from stackbuild.model.materials import Role
 from stackbuild.publishing.catalog import AttachedFile, CatalogFile, CoreMetadata, VariantMetadata, core_metadata
 from stackbuild.publishing.generation import STAGED, WHEELS_ELSEWHERE
 from stackbuild.publishing.statements import ResourceDescriptor, claim_about, is_statement
@@ -202,14 +203,15 @@ def _sboms(wheel: Path) -> list[bytes]:
             ) from None
 
 
-def sonames_outside(wheel: Path) -> tuple[str, ...]:
-    """The libraries that a wheel's SBOM says come from the machine; none where it has no SBOM of ours, or a broken one, which
-    `verify-release` tells of."""
-    role = {"name": "stackbuild:role", "value": "external-library"}
+def library_names(wheel: Path, role: Role) -> tuple[str, ...]:
+    """The file names of libraries that a wheel's SBOM lists with that role; none where it has no SBOM of ours, or a broken one,
+    which `verify-release` tells of."""
+    wanted = {"name": "stackbuild:role", "value": role}
     for text in _sboms(wheel)[:1]:
         with contextlib.suppress(ValueError, TypeError, AttributeError, KeyError):
             rows = digest.json_of(text.decode("utf-8", "replace"))["components"]
-            return tuple(str(row["name"]) for row in rows if role in row.get("properties", ()))
+            names = (str(row["name"]) for row in rows if wanted in row.get("properties", ()))
+            return tuple(name.rpartition("/")[2] for name in names)
     return ()
 
 

@@ -59,7 +59,8 @@ class PublishedWheel:
     """One wheel on an index; `fresh` is False when it was there already, byte for byte.
 
     `path` is where it lies below the index. `requirement` names these bytes: `NAME @ URL#sha256=…`. `claim` is what their
-    verification came to, or that none is known. `outside` are the sonames that its SBOM says the machine must have.
+    verification came to, or that none is known. `outside` are the sonames that its SBOM says the machine must have, `bundled`
+    the file names of its own libraries.
     `label` is that of a wheel variant, "" for a plain wheel.
     """
 
@@ -73,6 +74,7 @@ class PublishedWheel:
     requirement: str
     claim: str
     outside: tuple[str, ...] = ()
+    bundled: tuple[str, ...] = ()
     label: str = ""
 
 
@@ -100,7 +102,11 @@ class Receipt:
 
     @property
     def packages_needed(self) -> tuple[str, ...]:
-        """A line for each soname of ROCm that the machine must have: the package of Debian that has it, and AMD's."""
+        """A line for each soname of ROCm that the machine must have: the package of Debian that has it, and AMD's.
+
+        What another of these wheels has, the machine need not have.
+        """
+        bundled = {name for wheel in self.wheels for name in wheel.bundled}
         sonames = dict.fromkeys(soname for wheel in self.wheels for soname in wheel.outside)
-        packages = ((soname, *packages_of(soname)) for soname in sonames)
+        packages = ((soname, *packages_of(soname)) for soname in sonames if soname not in bundled)
         return tuple(f"{name}: package {debian} of Debian, {amd} of AMD" for name, debian, amd in packages if debian)

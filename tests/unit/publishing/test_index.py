@@ -7,6 +7,7 @@ import json
 import os
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
@@ -201,14 +202,19 @@ def test_the_install_line_comes_with_the_packages_that_pip_cannot_bring(tmp_path
     made, broken = wheel(tmp_path / "a"), wheel(tmp_path / "a", "2.0")
     rows = [
         {"name": name, "properties": [{"name": "stackbuild:role", "value": role}]}
-        for name, role in (("libmigraphx_c.so.3", "external-library"), ("libx.so.1", "external-library"), ("a", "source"))
+        for name, role in (
+            ("libmigraphx_c.so.3", "external-library"), ("libx.so.1", "external-library"), ("a", "source"), ("m/lib/liby.so.2", "bundled-library"),
+        )
     ]
     for path, text in ((made, json.dumps({"components": rows})), (broken, '{"components": [1]}')):
         with zipfile.ZipFile(path, "a") as archive:
             archive.writestr(f"{path.name.removesuffix('-py3-none-any.whl')}.dist-info/sboms/stackbuild.cdx.json", text)
     receipt = publish((made, broken), tmp_path / "simple")
     assert [one.outside for one in receipt.wheels] == [("libmigraphx_c.so.3", "libx.so.1"), ()]
+    assert [one.bundled for one in receipt.wheels] == [("liby.so.2",), ()]
     assert receipt.packages_needed == ("libmigraphx_c.so.3: package libmigraphx-c3 of Debian, migraphx of AMD",)
+    with_it = replace(receipt.wheels[1], bundled=("libmigraphx_c.so.3",))
+    assert replace(receipt, wheels=(receipt.wheels[0], with_it)).packages_needed == ()
 
 
 def test_a_wheel_is_what_its_name_says(tmp_path: Path) -> None:
