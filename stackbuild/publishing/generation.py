@@ -94,9 +94,10 @@ def _link(link: Path, target: Path) -> None:
 
 
 def _remove_dangling(index: Path) -> None:
-    """Remove lists of variants that the state no longer has: their wheels were taken out of the folder."""
-    for link in index.glob("[!.]*/*-variants.json"):
-        if link.is_symlink() and not link.exists():
+    """Remove links to files that the state no longer has: signatures of more keys, and lists of variants whose wheels were
+    taken out of the folder."""
+    for link in (*index.glob("[!.]*"), *index.glob("[!.]*/*-variants.json")):
+        if link.is_symlink() and not link.exists() and CURRENT in link.readlink().parts:
             link.unlink()
 
 

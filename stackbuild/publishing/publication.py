@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stackbuild.core.errors import UsageError
+from stackbuild.core.packaging import Version
+from stackbuild.publishing.install_line import markers_of
 from stackbuild.publishing.signing import SigningKey, TrustedKey
 from stackbuild.publishing.snapshot import DAYS
 from stackbuild.tables.packages import packages_of
@@ -96,9 +98,19 @@ class Receipt:
     def install_line(self) -> str:
         """The command that installs these wheels, by place and digest, with their dependencies from the default index.
 
-        No other index can offer a wheel in their place.
+        No other index can offer a wheel in their place. Of a project's versions it takes the highest, and of that
+        version's files the one for the Python that runs it.
         """
-        return " ".join(["pip install", *(f'"{wheel.requirement}"' for wheel in self.wheels if not wheel.label)])
+        wheels = [wheel for wheel in self.wheels if not wheel.label]
+        newest: dict[str, str] = {}
+        for wheel in wheels:
+            newest[wheel.project] = max(newest.get(wheel.project, wheel.version), wheel.version, key=Version)
+        words = ["pip install"]
+        for project, version in newest.items():
+            files = {wheel.file: wheel for wheel in wheels if (wheel.project, wheel.version) == (project, version)}
+            markers = markers_of(tuple(files))
+            words += [f'"{files[f].requirement}{f" ; {marker}" if marker else ""}"' for f, marker in markers.items()]
+        return " ".join(words)
 
     @property
     def packages_needed(self) -> tuple[str, ...]:

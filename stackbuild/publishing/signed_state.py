@@ -5,13 +5,14 @@ Without this check a signature would take on whatever somebody put into the fold
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from stackbuild.core import digest
 from stackbuild.core.cancel import worker_threads
 from stackbuild.core.errors import UsageError
+from stackbuild.core.packaging import distribution_of
 from stackbuild.publishing.catalog import Catalog
 from stackbuild.publishing.generation import CATALOG, CURRENT, WHEELS_ELSEWHERE, read_catalog
 from stackbuild.publishing.index_file import THREADS, difference, read_file
@@ -19,7 +20,15 @@ from stackbuild.publishing.index_numbers import IndexNumbers, below
 from stackbuild.publishing.pages import pages
 from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.signing import SignatureRefused, TrustedKey, good_signatures, read_envelope
-from stackbuild.publishing.snapshot import ENVELOPE, ENVELOPE_LIMIT, SNAPSHOT_TYPE, Snapshot, index_name, read_snapshot
+from stackbuild.publishing.snapshot import (
+    ENVELOPE,
+    ENVELOPE_LIMIT,
+    SNAPSHOT_TYPE,
+    Snapshot,
+    SnapshotFile,
+    index_name,
+    read_snapshot,
+)
 from stackbuild.publishing.statements import is_statement
 
 CATALOG_LIMIT = 256 << 20
@@ -27,12 +36,15 @@ CATALOG_LIMIT = 256 << 20
 MAX_LINES = 5
 """So many differences are listed."""
 
+AttachedFiles = Mapping[tuple[str, str], SnapshotFile]
+"""Files that are to lie beside wheels, by project and name."""
+
 
 def refuse_changed(index: Path, publication: Publication, catalog: bool = True) -> None:
     """Before a change that will be signed: the index is as it was signed, by one of the keys or of `trusted`.
 
-    An index without a signature is taken as it is. `catalog` is False where the catalog is about to be made anew. Raises
-    UsageError.
+    An index without a signature is taken as it is. `catalog` is False where the catalog is about to be made anew. A file
+    that has the bytes which the change itself puts there was left by the same change, which was killed. Raises UsageError.
     """
     if not publication.keys or publication.accept_changes:
         return
@@ -44,7 +56,15 @@ def refuse_changed(index: Path, publication: Publication, catalog: bool = True) 
         return
     keys = (*(TrustedKey(key.blob) for key in publication.keys), *publication.trusted)
     snapshot = signed_snapshot(index, keys, numbers, publication.at_least)
-    refuse_differences(index, snapshot, catalog)
+    refuse_differences(index, snapshot, catalog, _attached_files(publication))
+
+
+def _attached_files(publication: Publication) -> AttachedFiles:
+    return {
+        (distribution_of(wheel.name)[0], path.name): SnapshotFile(sha256=digest.of_file(path), size=path.stat().st_size)
+        for wheel, paths in publication.attached.items()
+        for path in paths
+    }
 
 
 def place_name(index: Path) -> str:
@@ -113,20 +133,25 @@ def signed_snapshot(
         ) from None
 
 
-def refuse_differences(index: Path, snapshot: Snapshot, catalog: bool = True) -> None:
-    """Every file of the snapshot is there as it was signed, and so is the catalog. Raises UsageError."""
-    lines = list(_differences(index, snapshot, catalog))
+def refuse_differences(
+    index: Path, snapshot: Snapshot, catalog: bool = True, attached: AttachedFiles | None = None
+) -> None:
+    """Every file of the snapshot is there as it was signed, and so is the catalog.
+
+    A file beside a wheel may also be the one that `attached` has under its project and name. Raises UsageError.
+    """
+    lines = list(_differences(index, snapshot, catalog, attached or {}))
     if lines:
         more = f", and {len(lines) - MAX_LINES} more" if len(lines) > MAX_LINES else ""
         raise UsageError(
             f"the index is not as it was signed: {'; '.join(lines[:MAX_LINES])}{more}",
             where=str(index),
-            next="put the signed files back; if you have read what lies there and want it signed:"
-            " `stackbuild index sign INDEX --sign KEY --accept-changes`",
+            next="if a publish was killed here, run the same command again; else put the signed files back; if you have"
+            " read what lies there and want it signed: `stackbuild index sign INDEX --sign KEY --accept-changes`",
         )
 
 
-def _differences(index: Path, snapshot: Snapshot, catalog: bool) -> Iterator[str]:
+def _differences(index: Path, snapshot: Snapshot, catalog: bool, attached: AttachedFiles) -> Iterator[str]:
     elsewhere = (index / WHEELS_ELSEWHERE).is_file()
     stands = (read_catalog(index) or Catalog()) if catalog else Catalog()
     if catalog:
@@ -135,7 +160,10 @@ def _differences(index: Path, snapshot: Snapshot, catalog: bool) -> Iterator[str
     here = [path for path in snapshot.files if not elsewhere or is_statement(path) or path.endswith(".metadata")]
     with worker_threads(THREADS) as pool:
         differences = pool.map(lambda path: difference(index, path, snapshot.files[path]), here)
-        yield from (line for line in differences if line)
+        for path, line in zip(here, differences, strict=True):
+            entry = attached.get((path.partition("/")[0], path.rpartition("/")[2]))
+            if line and (entry is None or difference(index, path, entry)):
+                yield line
 
 
 def _catalog_differences(index: Path, snapshot: Snapshot, catalog: Catalog) -> Iterator[str]:

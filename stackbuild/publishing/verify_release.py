@@ -202,7 +202,10 @@ def _sums(index: Path, snapshot: Snapshot, trust: Trust) -> Iterator[str]:
         yield f"{SUMS} {_reason(error)}"
     try:
         signature = read_file(index, SUMS_SIGNATURE, ENVELOPE_LIMIT)
-        others = [read_file(index, path.name, ENVELOPE_LIMIT) for path in sorted(index.glob(f"{SUMS_SIGNATURE}.*"))]
+        more = [
+            path for path in sorted(index.glob(f"{SUMS_SIGNATURE}.*")) if path.exists()
+        ]  # the next state's lead nowhere yet
+        others = [read_file(index, path.name, ENVELOPE_LIMIT) for path in more]
     except (OSError, ValueError) as error:
         yield f"{SUMS_SIGNATURE} {_reason(error)}"
         return

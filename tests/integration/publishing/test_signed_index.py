@@ -7,24 +7,20 @@ import contextlib
 import hashlib
 import json
 import os
-import random
 import re
 import shlex
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 import time
 import zipfile
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from urllib.parse import unquote
 
 import pytest
 from pypi_attestations import Attestation
@@ -233,98 +229,3 @@ def test_without_an_identity_nothing_is_uploaded(tmp_path: Path) -> None:
     words[words.index("--to") + 1] = str(tmp_path / "simple")
     done = subprocess.run(words, capture_output=True, text=True, env=environment)
     assert done.returncode == 2 and "--attest is for an upload" in done.stderr and not (tmp_path / "simple").exists()
-
-
-PUBLISHER = """
-import os, signal, sys
-from pathlib import Path
-from stackbuild.publishing.index import publish
-for line in sys.stdin:
-    pid = os.fork()
-    if pid == 0:
-        os.kill(os.getpid(), signal.SIGSTOP)
-        publish(tuple(map(Path, sys.argv[1:])), Path(line.strip()))
-        os._exit(0)
-    os.waitpid(pid, os.WUNTRACED)
-    print(pid, flush=True)
-    print(os.waitpid(pid, 0)[1], flush=True)
-"""
-"""A process that publishes onto each index that it is told, in a child that waits for strace. It imports everything once."""
-CHANGES = "openat,write,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,symlink,symlinkat,fsync,ftruncate,close"
-
-
-def assert_consistent(index: Path, releases: tuple[tuple[str, ...], ...]) -> None:
-    """What a reader sees is one of the releases, whole: every link leads to its bytes."""
-    seen = set()
-    for page in sorted(index.glob("[!.]*/index.json")):
-        body = json.loads(page.read_text())
-        for row in body["files"]:
-            data = (page.parent / unquote(row["url"])).read_bytes()
-            assert hashlib.sha256(data).hexdigest() == row["hashes"]["sha256"]
-            seen.add(row["filename"])
-        assert f'href="{body["files"][-1]["url"]}#' in (page.parent / "index.html").read_text()
-    assert tuple(sorted(seen)) in {tuple(sorted(one)) for one in releases}, seen
-
-
-@contextmanager
-def publisher(wheels: tuple[Path, ...]) -> Iterator[Callable[..., int]]:
-    """A function that publishes onto an index under strace with those options; the child's wait status."""
-    words = [sys.executable, "-c", PUBLISHER, *map(str, wheels)]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdin and server.stdout
-        asks, answers = server.stdin, server.stdout
-
-        def traced(index: Path, *options: str) -> int:
-            asks.write(f"{index}\n")
-            asks.flush()
-            pid = int(answers.readline())
-            with subprocess.Popen(["strace", "-f", "-p", str(pid), *options], stderr=subprocess.PIPE, text=True) as strace:
-                assert strace.stderr and "attached" in strace.stderr.readline()
-                os.kill(pid, signal.SIGCONT)
-                return int(answers.readline())
-
-        yield traced
-        asks.close()
-
-
-@pytest.mark.parametrize("shares", [pytest.param(24, id="some"), pytest.param(0, id="all", marks=[pytest.mark.slow, pytest.mark.timeout(1800)])])
-def test_killed_at_system_calls_an_index_is_the_old_one_or_the_new_one(tmp_path: Path, shares: int) -> None:
-    """Two wheels, one needing the other's new version, onto an index with both old ones; SIGKILL at each call that changes."""
-    if shutil.which("strace") is None:
-        pytest.skip("strace is not installed (to run: apt-get install strace)")
-    old = tuple(small_wheel(tmp_path / "old", "1.0", name=name) for name in ("base-pkg", "demo-pkg"))
-    new = (small_wheel(tmp_path / "new", "2.0", name="base-pkg"), small_wheel(tmp_path / "new", "2.0", name="demo-pkg", requires=("base-pkg>=2.0",)))
-    names = tuple(wheel.name for wheel in old), tuple(wheel.name for wheel in (*old, *new))
-    template = tmp_path / "template"
-    publish(old, template)
-    shutil.copytree(template, tmp_path / "count", symlinks=True)
-    with publisher(new) as traced:
-        assert traced(tmp_path / "count", "-y", "-e", f"trace={CHANGES}", "-o", str(tmp_path / "trace")) == 0
-        points = kill_points((tmp_path / "trace").read_text(), str(tmp_path / "count"))
-        assert len(points) > 40
-        killed = 0
-        for number, (name, at) in enumerate(random.Random(17).sample(points, shares) if shares else points):
-            index = tmp_path / f"index{number}"
-            shutil.copytree(template, index, symlinks=True)
-            status = traced(index, "-e", f"trace={name}", "-e", f"inject={name}:signal=KILL:when={at}", "-o", "/dev/null")
-            killed += os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-            assert_consistent(index, names)
-            publish(new, index)
-            assert_consistent(index, names[1:])
-            shutil.rmtree(index)
-    assert killed == (shares or len(points))
-    print(f"killed at {killed} of {len(points)} points: the old release or the new one, whole")
-
-
-def kill_points(trace: str, folder: str) -> list[tuple[str, int]]:
-    """Each call that names that folder: the system call, and which of the process's calls of it that is, from 1."""
-    counts: Counter[str] = Counter()
-    points = []
-    for line in trace.splitlines():
-        name = line.split(None, 1)[1].partition("(")[0]
-        if not name.isidentifier():  # a signal, or the rest of a call that another one interrupted
-            continue
-        counts[name] += 1
-        if folder in line:
-            points.append((name, counts[name]))
-    return points

@@ -19,7 +19,7 @@ from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.signing import envelope_text, load_signing_key, load_trusted_keys, read_envelope
 from stackbuild.publishing.snapshot import SNAPSHOT_TYPE
 from stackbuild.publishing.verify_release import Trust, verify_release
-from support.wheels import SignedIndex, new_key, signed_index, small_wheel
+from support.wheels import SignedIndex, new_key, put_statements, signed_index, small_wheel
 
 WHEEL = "demo-pkg/demo_pkg-1.0-py3-none-any.whl"
 ENVELOPE, CATALOG = ".current/snapshot.dsse.json", ".current/catalog.json"
@@ -269,4 +269,38 @@ def test_a_signature_of_a_wrong_clock_is_put_right(signed: SignedIndex) -> None:
         sign(signed.folder, Publication(keys=(signed.key,)))
     assert "--unsigned" in caught.value.next and "--accept-changes" in caught.value.next
     sign(signed.folder, Publication(keys=(signed.key,), accept_changes=True))
+    assert verify_release(signed.folder, Trust(load_trusted_keys([signed.public]))).problems == ()
+
+
+def test_after_a_second_person_signed_the_first_one_publishes_again(signed: SignedIndex, tmp_path: Path) -> None:
+    """The second signature of SHA256SUMS was one of the last state: its link goes with it, another's link stays."""
+    second, _ = new_key(tmp_path, "second")
+    cosign(signed.folder, (second,), load_trusted_keys([signed.public]))
+    assert (signed.folder / "SHA256SUMS.sig.2").is_file()
+    (signed.folder / "of-another").symlink_to("nowhere")
+    publish((small_wheel(tmp_path / "w", "2.0"),), signed.folder, Publication(keys=(signed.key,)))
+    proof = verify_release(signed.folder, Trust(load_trusted_keys([signed.public])))
+    assert proof.number == 2 and proof.problems == ("of-another lies in the index and was not signed",)
+    assert not (signed.folder / "SHA256SUMS.sig.2").is_symlink()
+    (signed.folder / "SHA256SUMS.sig.2").symlink_to(
+        ".current/SHA256SUMS.sig.2"
+    )  # a publisher was killed before the switch
+    assert verify_release(signed.folder, Trust(load_trusted_keys([signed.public]))).problems == proof.problems
+
+
+def test_a_statement_that_a_killed_publisher_left_is_finished_by_the_same_command_alone(
+    signed: SignedIndex, tmp_path: Path
+) -> None:
+    attached = put_statements(signed.wheel, claim="verified (numerics)")
+    newer = next(path for path in attached if path.name.endswith(".verification.json"))
+    (signed.folder / "demo-pkg" / newer.name).write_bytes(newer.read_bytes())  # killed before the switch
+    other = small_wheel(tmp_path / "w", "2.0")
+    with pytest.raises(UsageError, match="is not as it was signed") as caught:
+        publish((other,), signed.folder, Publication(keys=(signed.key,)))
+    assert caught.value.next.startswith("if a publish was killed here, run the same command again")
+    with pytest.raises(
+        UsageError, match="is not as it was signed"
+    ):  # of another wheel, the same bytes are not expected
+        publish((other,), signed.folder, Publication(keys=(signed.key,), attached={other: attached[:0]}))
+    publish((signed.wheel,), signed.folder, Publication(keys=(signed.key,), attached={signed.wheel: attached}))
     assert verify_release(signed.folder, Trust(load_trusted_keys([signed.public]))).problems == ()
