@@ -6,6 +6,7 @@ import pytest
 
 from stackbuild.hipify.cpp.scan import arguments, blank
 from stackbuild.hipify.model import Target
+from stackbuild.model.findings import Severity
 from support.hipify import bundled_rules, hip
 
 RUNTIME = "#include <hip/hip_runtime.h>\n"
@@ -396,6 +397,21 @@ def test_an_atomic_sum_of_halves_is_told(guilty: str, innocent: str) -> None:
 def test_functions_of_complex_numbers_ask_for_hipblas_second_interface() -> None:
     made = hip("#include <cublas_v2.h>\ncublasZgelsBatched(h);\n")
     assert '#include "stackbuild_hipblas_v2.h"' in made.text
+
+
+@pytest.mark.parametrize("call", ["cublasZgemm(h, a);", "cusolverDnZunmqr(s, CUBLAS_SIDE_LEFT);", "cusolverDnDpotrf(s);"])
+@pytest.mark.parametrize(("rocm", "is_needed"), [("5.7", True), ("6.4", False), ("", False)])
+def test_before_rocm_6_a_header_asks_the_libraries_for_shared_types(call: str, rocm: str, is_needed: bool) -> None:
+    made = hip(f"void f() {{ {call} }}\n", rules=bundled_rules("base"), target=Target(rocm=rocm))
+    assert ('#include "stackbuild_hip_libraries.h"' in made.text) is is_needed
+    assert [f for f in made.findings if f.rule == "HIPIFY-BY-HAND"] == []
+
+
+@pytest.mark.parametrize("name", ["cublasSetMathMode(h, CUBLAS_TENSOR_OP_MATH);", "cublasComputeType_t t;", "f(CUBLAS_COMPUTE_32I);"])
+def test_what_the_support_header_gives_hipblas_5_is_no_error(name: str) -> None:
+    made = hip(f"void g() {{ {name} }}\n", target=Target(rocm="5.7"))
+    assert '#include "stackbuild_hipblas_v2.h"' in made.text
+    assert [f for f in made.findings if f.severity is Severity.ERROR] == []
 
 
 def test_a_return_type_in_a_typedef_of_a_class_is_no_member() -> None:
