@@ -94,9 +94,9 @@ ISSUE_KINDS["undeclared"] = IssueKind(
 )
 _LACKING = {"hip": "HIP", "roc": "the roc libraries", "miopen": "MIOpen", "hipdnn": "hipDNN", "": "HIP"}
 _LOOKS_LIKE_API = re.compile(r"cuda[A-Z]\w+")
-_LIBRARY_CALL = re.compile(
-    r"(?:cublas(?:Lt|Xt)?|cudnn|cusparse|cufft(?:Xt)?|curand|cusolver(?:Dn|Sp|Mg|Rf)?|cutensor(?:Mg)?|nvrtc|nvtx)[A-Z]\w+|cu[A-Z][a-z]\w+"
-)
+_LIBRARY = r"(?:cublas(?:Lt|Xt)?|cudnn|cusparse|cufft(?:Xt)?|curand|cusolver(?:Dn|Sp|Mg|Rf)?|cutensor(?:Mg)?|nvrtc|nvtx)"
+_LIBRARY_CALL = re.compile(rf"{_LIBRARY}[A-Z]\w+|cu[A-Z][a-z]\w+")
+_LIBRARY_TYPE = re.compile(rf"{_LIBRARY}[A-Z]\w+_t")
 _CONSTANT = re.compile(
     r"(?:CU|CUDART|CUBLAS|CUBLASLT|CUDNN|CUSPARSE|CUFFT|CURAND|CUSOLVER|CUTENSOR|NVRTC)_[A-Z][A-Z0-9_]+|CUDA(?:RT)?API"
 )
@@ -190,7 +190,8 @@ def _of_host(view: View, word: str) -> Iterator[Finding]:
     if family := unknown_libraries.of_name(word):
         yield from (_of_family(view, at, word, family) for at in places[:1])
         return
-    api, constant = _LOOKS_LIKE_API.fullmatch(word), _CONSTANT.fullmatch(word)
+    api = _LOOKS_LIKE_API.fullmatch(word) or _LIBRARY_TYPE.fullmatch(word)
+    constant = _CONSTANT.fullmatch(word)
     for at in places:
         called = view.code.startswith("(", skip_space(view.code, at + len(word)))
         if _CONDITION.match(view.code, line_start(view.code, at)) or in_include(view.code, at):

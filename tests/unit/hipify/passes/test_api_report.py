@@ -51,6 +51,8 @@ def test_experimental_names_are_converted_only_on_request() -> None:
 def test_unknown_names_of_cudas_spelling_are_reported_but_for_the_whitelist() -> None:
     assert told("cudaBrandNew(x); cudaDevices d; cudalite(); p->cudaThing();") == [("HIPIFY-UNKNOWN", 1, 1)]
     assert told("cublasBrandNew(x); cublasHandle h;") == [("HIPIFY-UNKNOWN", 1, 1)]
+    assert told("cublasBrandNew_t x; cuOwn_t y;") == [("HIPIFY-UNKNOWN", 1, 1)]
+    assert told("struct cublasOwn_t {}; cublasOwn_t x;") == []
 
 
 def test_deprecated_names_are_notes() -> None:
