@@ -7,6 +7,13 @@ a file counts where clang of the newest ROOT compiles it *as CUDA* (sm_80, host 
 a folder that `compile_rate.py --get-cuda` fills. Each -I is relative to TREE; a file's own folder is searched as well.
 --most takes so many files in an order drawn by lot (--seed), after --skip others. With --quick only files whose
 converted form fails are compiled as CUDA; the others count. See twin_rate.py for the rest.
+
+    … --twin 'src/cuda/(.*)=src/hip/\\1' --word=-DNAME --twin-word=-DHIP_NAME TREE
+
+With --twin the tree has hand-written HIP twins, and a file counts where its twin compiles as HIP on the same ROOT; clang
+compiles nothing as CUDA. The pattern is a regular expression over whole paths, and only files with a twin are drawn. A
+file may be its own twin: a project whose macros select the API. --word and --twin-word are the compiler's words for the
+converted files and for the twins, --std is for both. --count prints the drawn files and compiles nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +22,7 @@ import argparse
 import json
 import os
 import random
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -36,9 +44,29 @@ CLANG = (
 )
 
 
+SOURCE_SUFFIXES = (".cu", ".cpp", ".cc")
+
+
 def words_for(file: str, folders: list[str]) -> list[str]:
     """The -I words of a file, relative to its own folder."""
     return [f"-I{os.path.relpath(folder, Path(file).parent)}" for folder in folders]
+
+
+def twin_of(tree: Path, file: str, patterns: list[str]) -> str:
+    """The path of a file's HIP twin by the first pattern `REGEX=PATH` that gives a file of the tree, or none."""
+    for pattern in patterns:
+        form, _, path = pattern.rpartition("=")
+        if (match := re.fullmatch(form, file)) and (tree / match.expand(path)).is_file():
+            return match.expand(path)
+    return ""
+
+
+def candidates(tree: Path, patterns: list[str]) -> list[str]:
+    """The files that may be drawn: .cu files that call CUDA, or all sources that have a twin."""
+    if not patterns:
+        return sorted(str(p.relative_to(tree)) for p in tree.rglob("*.cu") if CALLS_CUDA.search(p.read_bytes()))
+    files = (str(p.relative_to(tree)) for p in tree.rglob("*") if p.suffix in SOURCE_SUFFIXES)
+    return sorted(f for f in files if twin_of(tree, f, patterns))
 
 
 def is_cuda(root: Path, cuda: Path, tree: Path, file: str, words: list[str]) -> bool:
@@ -70,6 +98,11 @@ def main() -> None:
     parser.add_argument("--cuda", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("-I", dest="folders", action="append", default=[])
+    parser.add_argument("--twin", dest="twins", action="append", default=[], metavar="REGEX=PATH")
+    parser.add_argument("--word", dest="words", action="append", default=[])
+    parser.add_argument("--twin-word", dest="twin_words", action="append", default=[])
+    parser.add_argument("--std", default="c++17")
+    parser.add_argument("--count", action="store_true", help="print the drawn files and stop")
     parser.add_argument("--seed", type=int, default=19)
     parser.add_argument("--skip", type=int, default=0)
     parser.add_argument("--most", type=int, default=100)
@@ -81,14 +114,17 @@ def main() -> None:
     tree, out, cuda = args.tree.resolve(), args.out.resolve(), args.cuda.resolve()
     roots = {name: Path(path).resolve() for name, _, path in (word.partition("=") for word in args.root)}
     newest = roots[max(roots, key=lambda name: [int(n) for n in name.split(".")])]
-    files = sorted(str(p.relative_to(tree)) for p in tree.rglob("*.cu") if CALLS_CUDA.search(p.read_bytes()))
+    files = candidates(tree, args.twins)
     random.Random(args.seed).shuffle(files)
     drawn = files[args.skip : args.skip + args.most]
+    if args.count:
+        print("\n".join(drawn), f"{len(drawn)} of {len(files)}", sep="\n")
+        return
     out.mkdir(parents=True, exist_ok=True)
-    twins = CudaSide(newest, cuda, tree, args.folders, out / "cuda.json")
+    cuda_side = CudaSide(newest, cuda, tree, args.folders, out / "cuda.json")
     with ThreadPoolExecutor(args.jobs) as pool:
-        if not args.quick:
-            drawn = [file for file, is_good in zip(drawn, pool.map(twins.compiles, drawn), strict=True) if is_good]
+        if not args.quick and not args.twins:
+            drawn = [file for file, is_good in zip(drawn, pool.map(cuda_side.compiles, drawn), strict=True) if is_good]
         print(f"{len(drawn)} files of {len(files)}", flush=True)
         compiler = Compiler(roots, out / "cache", args.side)
         results: list[Result] = []
@@ -101,11 +137,19 @@ def main() -> None:
 
             def one(file: str, rocm: str = rocm, reports: dict[str, FileReport] = reports) -> list[Result]:
                 folder, name = os.path.split(file)
-                words = [*words_for(file, args.folders), "-std=c++17"]
-                by_gpu = compiler.run(rocm, out / rocm, folder, name, words)
-                is_good = not any(by_gpu.values()) or twins.compiles(file)
+                words = [*words_for(file, args.folders), f"-std={args.std}"]
+                by_gpu = compiler.run(rocm, out / rocm, folder, name, [*words, *args.words])
+                good = set(by_gpu)
+                if any(by_gpu.values()) and args.twins:
+                    twin = twin_of(tree, file, args.twins)
+                    words = [*words_for(twin, args.folders), f"-std={args.std}", *args.twin_words]
+                    theirs = compiler.run(rocm, tree, *os.path.split(twin), words)
+                    good = {gpu for gpu, errors in theirs.items() if not errors}
+                elif any(by_gpu.values()) and not cuda_side.compiles(file):
+                    good = set()
                 found = []
                 for gpu, errors in by_gpu.items():
+                    is_good = gpu in good
                     rows = [
                         {**asdict(e), "told": how, "by": by, "ours": is_good}
                         for e in errors

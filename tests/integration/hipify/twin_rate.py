@@ -316,11 +316,12 @@ def tell(results: list[Result]) -> None:
         theirs = sum(not e["ours"] for r in mine for e in r.errors)
         mine = [r for r in mine if r.twin]
         clean, total = sum(r.clean for r in mine), errors.total()
+        portion = f" ({clean / len(mine):.1%})" if mine else ""
         share = [
             f"{n} ({n / total:.0%})" if total else "0" for n in (errors["line"], errors["line"] + errors["statement"])
         ]
         print(
-            f"| {rocm} | {gpu} | {len(mine)} | {clean} ({clean / len(mine):.1%}) | {total} | {share[0]} | {share[1]} |"
+            f"| {rocm} | {gpu} | {len(mine)} | {clean}{portion} | {total} | {share[0]} | {share[1]} |"
         )
         print(f"in files whose twin does not compile either, not counted: {theirs} errors")
     print()
