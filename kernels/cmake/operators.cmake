@@ -7,8 +7,8 @@ foreach(op IN LISTS SBK_OPERATORS)
   list(APPEND SBK_DEVICE_SOURCES ${op}/${op}.hip)
   list(APPEND SBK_CPU_SOURCES ${op}/${op}_cpu.cpp)
 endforeach()
-list(APPEND SBK_DEVICE_SOURCES conv/conv_choice.hip conv/conv_depthwise.hip conv/conv_gemm.hip conv/conv_winograd.hip
-  attention/attention_rows.hip attention/attention_split.hip attention/attention_tiled.hip)
+list(APPEND SBK_DEVICE_SOURCES conv/conv_choice.hip conv/conv_depthwise.hip conv/conv_gemm.hip conv/conv_pointwise.hip
+  conv/conv_winograd.hip attention/attention_rows.hip attention/attention_split.hip attention/attention_tiled.hip)
 
 # Flags of every shared library here: no executable stack, relocations read-only before main, nothing unresolved, stripped.
 function(sbk_harden target version_script)

@@ -8,6 +8,7 @@
 #include "conv/conv_direct_kernels.hpp"
 #include "conv/conv_gemm.hpp"
 #include "conv/conv_plan.hpp"
+#include "conv/conv_pointwise.hpp"
 #include "conv/conv_winograd.hpp"
 
 namespace sbk {
@@ -47,6 +48,7 @@ bool takes(const ConvParams& p) {
     case ConvAlgorithm::winograd2: return takes_winograd(p, 2);
     case ConvAlgorithm::winograd4: return takes_winograd(p, 4);
     case ConvAlgorithm::depthwise: return takes_depthwise(p);
+    case ConvAlgorithm::pointwise: return takes_pointwise(p);
     default: return true;
   }
 }
@@ -100,6 +102,7 @@ ConvParams decided(const ConvParams& p) {
 Choice ruled_choice(const ConvParams& p) {
   const auto fits = [&](ConvAlgorithm algorithm) { return takes(as(p, {algorithm, 0})); };
   if (p.groups > 1 && fits(ConvAlgorithm::depthwise)) return {ConvAlgorithm::depthwise, 0};
+  if (prefers_pointwise(p) && fits(ConvAlgorithm::pointwise)) return {ConvAlgorithm::pointwise, 0};
   if (const ConvAlgorithm winograd = winograd_of(p); may_take(p, winograd) && fits(winograd)) return {winograd, 0};
   if (fits(ConvAlgorithm::implicit_gemm)) return {ConvAlgorithm::implicit_gemm, 0};
   return {ConvAlgorithm::direct, 0};
@@ -124,6 +127,7 @@ Status run_as_told(const ConvParams& p, const Launch& launch) {
     case ConvAlgorithm::winograd2: return run_winograd(p, 2, launch);
     case ConvAlgorithm::winograd4: return run_winograd(p, 4, launch);
     case ConvAlgorithm::depthwise: return run_depthwise(p, launch);
+    case ConvAlgorithm::pointwise: return run_pointwise(p, launch);
     default: break;
   }
   const auto stream = static_cast<hipStream_t>(launch.stream);
@@ -136,7 +140,7 @@ using namespace conv_detail;
 
 int conv_choices(const ConvParams& p, ConvChoice (&choices)[kConvMaxChoices]) {
   constexpr ConvAlgorithm kAll[] = {ConvAlgorithm::implicit_gemm, ConvAlgorithm::winograd2, ConvAlgorithm::winograd4,
-                                    ConvAlgorithm::depthwise, ConvAlgorithm::direct};
+                                    ConvAlgorithm::depthwise, ConvAlgorithm::pointwise, ConvAlgorithm::direct};
   if (!validate(p).ok() || output_count(p) == 0) return 0;
   int count = 0;
   for (const ConvAlgorithm algorithm : kAll) {

@@ -12,7 +12,9 @@ enum class FilterLayout : int32_t { channels_first = 0, channels_last = 1 };
 
 // `automatic` is a rule over the shape, or what was measured for it (conv_choice.hpp). What does not take a shape leaves it
 // to the direct form, which takes every one. The CPU implementation has one algorithm and reads none of this.
-enum class ConvAlgorithm : int32_t { automatic = 0, direct = 1, implicit_gemm = 2, winograd2 = 3, winograd4 = 4, depthwise = 5 };
+enum class ConvAlgorithm : int32_t {
+  automatic = 0, direct = 1, implicit_gemm = 2, winograd2 = 3, winograd4 = 4, depthwise = 5, pointwise = 6
+};
 
 // How `automatic` is settled. `environment`: as STACKBUILD_KERNELS_CONV says, by rule unless it is set. `cached`: as a file of
 // choices says (gpu::conv_choices_file), by rule for shapes that it does not have. `no_winograd`: by rule, but so that an output

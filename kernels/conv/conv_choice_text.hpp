@@ -45,7 +45,7 @@ inline ShapeKey shape_key(const ConvParams& p) {
 }
 
 inline const char* name_of(ConvAlgorithm algorithm) {
-  constexpr const char* kNames[] = {"automatic", "direct", "implicit_gemm", "winograd2", "winograd4", "depthwise"};
+  constexpr const char* kNames[] = {"automatic", "direct", "implicit_gemm", "winograd2", "winograd4", "depthwise", "pointwise"};
   return kNames[static_cast<int>(algorithm)];
 }
 
@@ -63,7 +63,7 @@ inline bool parse_line(const std::string& line, std::string* device, ShapeKey* k
   in >> equals >> name >> choice->variant;
   if (!in || equals != "=" || choice->variant < 1 || choice->variant > kConvMaxChoices || !(in >> std::ws).eof()) return false;
   for (const auto algorithm : {ConvAlgorithm::direct, ConvAlgorithm::implicit_gemm, ConvAlgorithm::winograd2,
-                               ConvAlgorithm::winograd4, ConvAlgorithm::depthwise}) {
+                               ConvAlgorithm::winograd4, ConvAlgorithm::depthwise, ConvAlgorithm::pointwise}) {
     if (name == name_of(algorithm)) {
       choice->algorithm = algorithm;
       return true;

@@ -5,6 +5,7 @@
 #include "common/device.hpp"
 #include "common/overlap.hpp"
 #include "conv/conv.hpp"
+#include "conv/conv_value.hpp"
 
 namespace sbk::conv_detail {
 
@@ -29,25 +30,13 @@ struct Depthwise {
   ActivationParams activation;
 };
 
-__device__ inline bool depthwise_plain(const Depthwise& d) {
-  return d.bias == nullptr && d.residual == nullptr && d.activation.kind == Activation::none;
-}
-
-// With bias, residual and activation; asked for where depthwise_plain(d) is false.
-template <class T>
-__device__ inline T depthwise_value(const Depthwise& d, int channel, int64_t at, float sum) {
-  if (d.bias != nullptr) sum += to_float(static_cast<const T*>(d.bias)[channel]);
-  if (d.residual != nullptr) sum += to_float(static_cast<const T*>(d.residual)[at]);
-  return from_float<T>(activate(d.activation, sum));
-}
-
 // Channels first. Taps x Taps with one stride and no dilation where Taps is given, else anything. One thread: `kRun`
 // outputs below each other; neighbours in a wave are neighbours in the line.
 template <class T, int Taps, int Stride>
 __global__ void __launch_bounds__(kDepthwiseThreads) depthwise_planes(const Depthwise d) {
   constexpr int kRun = Taps > 0 ? kDepthwiseDown : 1;
   wait_for_previous();
-  const bool plain = depthwise_plain(d);
+  const bool plain = stores_sums(d);
   const int64_t step = static_cast<int64_t>(gridDim.x) * kDepthwiseThreads;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * kDepthwiseThreads + threadIdx.x; i < d.items; i += step) {
     const auto line = d.by_width.divide(static_cast<uint32_t>(i));
@@ -97,7 +86,7 @@ __global__ void __launch_bounds__(kDepthwiseThreads) depthwise_planes(const Dept
     if (!plain) {
 #pragma unroll
       for (int o = 0; o < kRun; ++o) {
-        if (oh + o < d.OH) static_cast<T*>(d.y)[at + o * d.OW] = depthwise_value<T>(d, k, at + o * d.OW, sums[o]);
+        if (oh + o < d.OH) static_cast<T*>(d.y)[at + o * d.OW] = conv_value<T>(d, k, at + o * d.OW, sums[o]);
       }
       continue;
     }
@@ -131,7 +120,7 @@ __global__ void __launch_bounds__(kDepthwiseThreads, 2) depthwise_last(const Dep
   const int runs = kDepthwiseThreads / d.chunk;
   if (run >= runs || vector >= chunk) return;
   const int channel = (first + vector) * kLanes;
-  const bool plain = depthwise_plain(d);
+  const bool plain = stores_sums(d);
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * runs + run; i < d.items; i += static_cast<int64_t>(gridDim.x) * runs) {
     // Down the columns first: the lines that neighbours share stay in the first-level cache.
     const auto column = d.by_height.divide(static_cast<uint32_t>(i));
@@ -185,7 +174,7 @@ __global__ void __launch_bounds__(kDepthwiseThreads, 2) depthwise_last(const Dep
       } else {
 #pragma unroll
         for (int j = 0; j < kLanes; ++j) {
-          out.v[j] = depthwise_value<T>(d, channel + j, at + o * d.channels + j, sums[o][j]);
+          out.v[j] = conv_value<T>(d, channel + j, at + o * d.channels + j, sums[o][j]);
         }
       }
       *reinterpret_cast<V*>(static_cast<T*>(d.y) + at + o * d.channels) = out;
@@ -200,7 +189,7 @@ __global__ void __launch_bounds__(kDepthwiseThreads) depthwise_any_last(const De
   constexpr int kLanes = kDepthwiseLanes;
   using V = Vec<T, kLanes>;
   wait_for_previous();
-  const bool plain = depthwise_plain(d);
+  const bool plain = stores_sums(d);
   const T* const image = static_cast<const T*>(d.x);
   const T* const filters = static_cast<const T*>(d.w);
   T* const y = static_cast<T*>(d.y);
@@ -231,7 +220,7 @@ __global__ void __launch_bounds__(kDepthwiseThreads) depthwise_any_last(const De
     const int64_t at = static_cast<int64_t>(pixel) * d.channels + channel;
     V out;
 #pragma unroll
-    for (int j = 0; j < kLanes; ++j) out.v[j] = plain ? from_float<T>(sums[j]) : depthwise_value<T>(d, channel + j, at + j, sums[j]);
+    for (int j = 0; j < kLanes; ++j) out.v[j] = plain ? from_float<T>(sums[j]) : conv_value<T>(d, channel + j, at + j, sums[j]);
     *reinterpret_cast<V*>(y + at) = out;
   }
 }

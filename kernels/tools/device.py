@@ -10,7 +10,7 @@ import numpy as np
 FLOAT32, FLOAT16 = 1, 10
 DTYPES = {np.dtype(np.float32): FLOAT32, np.dtype(np.float16): FLOAT16}
 CHANNELS_FIRST, CHANNELS_LAST = 0, 1
-CONV_ALGORITHMS = ("automatic", "direct", "gemm", "winograd2", "winograd4", "depthwise")
+CONV_ALGORITHMS = ("automatic", "direct", "gemm", "winograd2", "winograd4", "depthwise", "pointwise")
 MAX_CHOICES = 32  # kConvMaxChoices of conv/conv.hpp
 ACTIVATIONS = {"none": 0, "relu": 1, "leaky_relu": 2, "silu": 3, "clip": 4}
 
