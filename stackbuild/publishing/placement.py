@@ -206,11 +206,11 @@ def _sboms(wheel: Path) -> list[bytes]:
 def library_names(wheel: Path, role: Role) -> tuple[str, ...]:
     """The file names of libraries that a wheel's SBOM lists with that role; none where it has no SBOM of ours, or a broken one,
     which `verify-release` tells of."""
-    wanted = {"name": "stackbuild:role", "value": role}
+    property_of_role = {"name": "stackbuild:role", "value": role}
     for text in _sboms(wheel)[:1]:
         with contextlib.suppress(ValueError, TypeError, AttributeError, KeyError):
             rows = digest.json_of(text.decode("utf-8", "replace"))["components"]
-            names = (str(row["name"]) for row in rows if wanted in row.get("properties", ()))
+            names = (str(row["name"]) for row in rows if property_of_role in row.get("properties", ()))
             return tuple(name.rpartition("/")[2] for name in names)
     return ()
 
