@@ -28,7 +28,7 @@ def pack_object(folder: Path, key: str, tree: Path, notes: Mapping[str, str]) ->
 def unpack_object(mirror: Mirror | None, key: str, out: Path) -> dict[str, str] | None:
     """Put a step's output from the mirror into the empty folder `out`. Returns its notes, None where no mirror has it.
 
-    Raises StepFailed where it is no archive of a tree, MachineLacks, and LockError when its bytes are not those that its
+    Raises StepFailed where it is not an archive of a tree, MachineLacks, and LockError when its bytes are not those that its
     card and the bundle's index name. No lock knows the bytes of an output: against whom may write to the mirror only the
     index's digest helps (sources/bundle.py).
     """
