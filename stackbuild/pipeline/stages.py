@@ -16,6 +16,7 @@ from stackbuild.core import digest
 from stackbuild.core.digest import Json, plain
 from stackbuild.core.errors import GateClosed, MachineLacks, StepFailed, UsageError, VerificationFailed
 from stackbuild.core.interpreter import this_python
+from stackbuild.core.packaging import distribution_of
 from stackbuild.machine.host import machine_memory
 from stackbuild.model.events import Note, StageFinished, StageStarted
 from stackbuild.model.findings import Rung, Status
@@ -26,6 +27,7 @@ from stackbuild.pipeline.gpu_steps import targets_of
 from stackbuild.pipeline.gpu_verification import verify_on_gpus
 from stackbuild.pipeline.run_record import PUBLISHED, WHEELS
 from stackbuild.publishing.signing import SigningKey
+from stackbuild.recipe.wheels import migraphx_distributions
 from stackbuild.store.atomic import write_hint
 from stackbuild.store.store import EMULATOR
 
@@ -96,6 +98,14 @@ def _base(built: BuiltWheels, context: BuildContext) -> Path | None:
     return context.store.tree(record.tree) if record else None
 
 
+def _migraphx_wheel(built: BuiltWheels) -> Path | None:
+    """The wheel that packs the MIGraphX which the recipe builds, the first where its matrix makes several."""
+    from stackbuild.inspection.readers.wheel import normal_name  # auditwheel's policies are slow to import
+
+    names = {normal_name(distribution) for distribution in migraphx_distributions(built.recipe)}
+    return next((wheel for wheel in built.wheels if distribution_of(wheel.name)[0] in names), None)
+
+
 def verify_stage(built: BuiltWheels, context: BuildContext) -> StageResult:
     """Verify the wheels here, and on the GPUs of the run's other machines; `body["claim"]` is what may be claimed.
 
@@ -111,6 +121,7 @@ def verify_stage(built: BuiltWheels, context: BuildContext) -> StageResult:
             wheelhouses=_wheelhouses(built, context),
             runtime=runtime,
             root=_base(built, context),
+            migraphx=_migraphx_wheel(built),
             emulate=built.recipe.targets_to_emulate,
             emulator_folder=context.store.root / EMULATOR,
             check=context.stopper.check,

@@ -108,7 +108,15 @@ def has_device_code(component: Component) -> bool:
         return component.uses_gfx is not None or component.hipify is not None
     if isinstance(component, Script):
         return component.hipify is not None
-    return isinstance(component, Kernels | MIGraphXPackage) or (isinstance(component, Lc0) and component.backend == "hip")
+    return isinstance(component, Kernels | MIGraphXPackage) or (
+        isinstance(component, Lc0) and component.backend == "hip"
+    )
+
+
+def migraphx_distributions(recipe: Recipe) -> frozenset[str]:
+    """The distributions that pack MIGraphX itself."""
+    packed = (each.wheel for each in wheels_of(recipe) if isinstance(each.component, MIGraphXPackage))
+    return frozenset(wheel.distribution for wheel in packed)
 
 
 def unmatched_demands(recipe: Recipe) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from stackbuild.emulator.hip_runtime import RUNTIME
 from stackbuild.inspection import NOTHING, Expectations, inspect, judge, judge_together
 from stackbuild.model.findings import GPU_RUNG, Rung, Status, Verification
 from stackbuild.tables.gpu_limits import limits_of
+from stackbuild.tables.providers import MIGRAPHX_PACKAGE
 from stackbuild.verification.clean_env import PythonHost, install, make_venv, other_root, this_machine
 from stackbuild.verification.installed import overwritten
 from stackbuild.verification.models import write_models
@@ -56,7 +57,8 @@ class VerifyOptions:
     `root` is another root file system, such as the recipe's base. It replaces this machine where that is too old or lacks
     the Python, and libraries that need a ROCm which this machine lacks are loaded there. `check` is called often and may
     raise to stop. `emulate` are the targets whose device code is run on the CPU; translated kernels are kept in
-    `emulator_folder`. Each is a rung of its own; `emulate_whole` runs every case instead of a sample, `sanitize` looks for races and their like.
+    `emulator_folder`. `migraphx` is a wheel of a `migraphx-package`: what packs an ONNX Runtime has its libraries from the rung
+    "load with ROCm" on. Each target is a rung of its own; `emulate_whole` runs every case instead of a sample, `sanitize` looks for races and their like.
     """
 
     wheelhouse: Path | None = None
@@ -65,6 +67,7 @@ class VerifyOptions:
     python: Path | None = None
     rocm: bool = True
     root: Path | None = None
+    migraphx: Path | None = None
     emulate: tuple[str, ...] = ()
     emulator_folder: Path | None = None
     emulate_whole: bool = False
@@ -137,6 +140,8 @@ def _run(
     if options.wheelhouses:
         options = replace(options, wheelhouse=dict(options.wheelhouses).get(host.version))
     subject = replace(subject, wheels=tuple(_link_wheel(wheel, work / "wheels") for wheel in subject.wheels))
+    if options.migraphx:
+        options = replace(options, migraphx=_link_wheel(options.migraphx, work / "wheels"))
     readable = (work / "wheels", *(p.resolve() for p in (*filter(None, (options.wheelhouse,)), folder("kernels"))))
     (work / "clean").mkdir()
     clean, result = make_venv(work / "clean", host, readable, options.check)
@@ -182,7 +187,7 @@ def _load_in_other_root(context: RungContext, root: Path, names: frozenset[str],
     host, why = other_root(root, Claim(()), folder, context.sandbox.check)
     if host is None:
         return replace(skipped, reason=f"{skipped.reason}; {why}")
-    sandbox = replace(context.sandbox, python=host.python, root=root)
+    sandbox = replace(context.sandbox, python=host.python, root=root, preload=())  # its Python sees no environment
     probes = LoadProbes(replace(context, sandbox=sandbox), names, rocm=True)
     loading = rung(LOAD_ROCM, lambda: check_loading_with_rocm(probes), sandbox.budget)
     return replace(loading, reason=f"{loading.reason}, in {host.description}")
@@ -193,10 +198,13 @@ def _use(options: VerifyOptions, context: RungContext, import_rung: Rung, ladder
     probes = LoadProbes(context)
     first = rung(LOAD, lambda: check_loading(probes), context.sandbox.budget)
     yield first
-    sandbox = replace(context.sandbox, rocm=options.rocm, preload=context.subject.preloads)
-    context = replace(context, sandbox=sandbox)
+    beside = _migraphx_beside(options, context)
+    preload = (MIGRAPHX_PACKAGE,) if beside else context.subject.preloads
+    context = replace(context, sandbox=replace(context.sandbox, rocm=options.rocm, preload=preload))
     rocm_probes = LoadProbes(context, unloaded_libraries(probes), rocm=True)
     second = rung(LOAD_ROCM, lambda: check_loading_with_rocm(rocm_probes), context.sandbox.budget)
+    if beside and second.status is Status.PASSED:
+        second = replace(second, reason=f"{second.reason}, beside {beside.name}")
     other = (
         options.root
         if second.status is Status.SKIPPED and unloaded_libraries(probes) and context.sandbox.root is None
@@ -214,6 +222,14 @@ def _use(options: VerifyOptions, context: RungContext, import_rung: Rung, ladder
         yield from _custom_ops(context, second, options.emulations)
     else:
         yield from _providers(context, _session_blocker(context.subject, first, rocm_probes), options.emulations)
+
+
+def _migraphx_beside(options: VerifyOptions, context: RungContext) -> Path | None:
+    """Installs MIGraphX's wheel beside an ONNX Runtime; that wheel, None where there is none or pip refuses it."""
+    if options.migraphx is None or context.subject.form is not Form.RUNTIME:
+        return None
+    refused = install(context.sandbox, options.wheelhouse, (str(options.migraphx),)).code
+    return None if refused else options.migraphx
 
 
 def _no_use(options: VerifyOptions, context: RungContext, import_rung: Rung) -> str:

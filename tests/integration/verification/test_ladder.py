@@ -11,6 +11,7 @@ import pytest
 
 from stackbuild.inspection import NOTHING, Expectations
 from stackbuild.model.findings import Rung, Status, Verification
+from stackbuild.plan.steps import migraphx_package
 from stackbuild.verification import VerifyOptions, verify
 from stackbuild.verification.rungs import importing
 from stackbuild.verification.workspace import workspace
@@ -206,6 +207,27 @@ def test_what_waits_for_rocm_is_loaded_in_a_root_that_has_it(root: Path, tmp_pat
     _, rungs = climbed(path, root=root)
     assert rungs["load"].status is Status.SKIPPED and rungs["load with ROCm"].status is Status.PASSED
     assert rungs["load with ROCm"].reason == f"1 library, in the root file system {root}"
+
+
+def test_an_onnxruntime_is_loaded_with_the_migraphx_that_lies_in_a_wheel_beside(tmp_path: Path):
+    stub, soname = tmp_path / "stub.so", "libmigraphx_c.so.3"
+    runtime = wheel(tmp_path, c="int OrtGetApiBase(void) { return 1; }\n", flags=needing(tmp_path, soname))
+    files = {
+        "migraphx_rocm/__init__.py": migraphx_package.TEXT.encode(),
+        f"migraphx_rocm/lib/{soname}": stub.read_bytes(),
+    }
+    gone = ("onnxruntime_ep_forge/__init__.py", "libonnxruntime_ep_forge.so")
+    parts = WheelParts(
+        name="migraphx-rocm", version="1.0", tag="py3-none-linux_x86_64", metadata="", files=files, without=gone
+    )
+    beside = parts.write(tmp_path)
+    _, rungs = climbed(runtime)
+    assert rungs["load with ROCm"].status is Status.SKIPPED and soname in rungs["load with ROCm"].reason
+    _, rungs = climbed(runtime, migraphx=beside)
+    assert rungs["load"].status is Status.SKIPPED and rungs["load with ROCm"].status is Status.PASSED
+    assert rungs["load with ROCm"].reason == f"1 library, beside {beside.name}"
+    together = verify((runtime, beside), lambda distribution: NOTHING, VerifyOptions(runtime=()))
+    assert {rung.name: rung.status for rung in together.rungs}["load with ROCm"] is Status.PASSED
 
 
 def test_a_root_takes_the_place_of_a_machine_that_is_too_old(
