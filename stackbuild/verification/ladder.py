@@ -141,7 +141,9 @@ def _run(
         options = replace(options, wheelhouse=dict(options.wheelhouses).get(host.version))
     subject = replace(subject, wheels=tuple(_link_wheel(wheel, work / "wheels") for wheel in subject.wheels))
     if options.migraphx:
-        options = replace(options, migraphx=_link_wheel(options.migraphx, work / "wheels"))
+        needs_it = subject.form is Form.RUNTIME and not subject.preloads
+        beside = _link_wheel(options.migraphx, work / "wheels") if needs_it else None
+        options = replace(options, migraphx=beside)
     readable = (work / "wheels", *(p.resolve() for p in (*filter(None, (options.wheelhouse,)), folder("kernels"))))
     (work / "clean").mkdir()
     clean, result = make_venv(work / "clean", host, readable, options.check)
@@ -198,7 +200,7 @@ def _use(options: VerifyOptions, context: RungContext, import_rung: Rung, ladder
     probes = LoadProbes(context)
     first = rung(LOAD, lambda: check_loading(probes), context.sandbox.budget)
     yield first
-    beside = _migraphx_beside(options, context)
+    beside = _install_migraphx(options, context)
     preload = (MIGRAPHX_PACKAGE,) if beside else context.subject.preloads
     context = replace(context, sandbox=replace(context.sandbox, rocm=options.rocm, preload=preload))
     rocm_probes = LoadProbes(context, unloaded_libraries(probes), rocm=True)
@@ -213,7 +215,9 @@ def _use(options: VerifyOptions, context: RungContext, import_rung: Rung, ladder
     yield _load_in_other_root(context, other, unloaded_libraries(probes), second) if other else second
     if reason := _no_use(options, context, import_rung):
         yield from (skipped_rung(name, reason) for name in ladder[4:])
-    elif changed := overwritten(context.sandbox.site, context.subject.wheels, options.wheelhouse):
+    elif changed := overwritten(
+        context.sandbox.site, (*context.subject.wheels, *filter(None, (beside,))), options.wheelhouse
+    ):
         yield rung(OPERATORS, lambda: RungOutcome(changed), context.sandbox.budget)
         yield from (
             skipped_rung(name, "what is installed beside it is not what its wheels hold") for name in ladder[5:]
@@ -224,9 +228,9 @@ def _use(options: VerifyOptions, context: RungContext, import_rung: Rung, ladder
         yield from _providers(context, _session_blocker(context.subject, first, rocm_probes), options.emulations)
 
 
-def _migraphx_beside(options: VerifyOptions, context: RungContext) -> Path | None:
-    """Installs MIGraphX's wheel beside an ONNX Runtime; that wheel, None where there is none or pip refuses it."""
-    if options.migraphx is None or context.subject.form is not Form.RUNTIME:
+def _install_migraphx(options: VerifyOptions, context: RungContext) -> Path | None:
+    """Installs MIGraphX's wheel beside the subject; that wheel, None where there is none or pip refuses it."""
+    if options.migraphx is None:
         return None
     refused = install(context.sandbox, options.wheelhouse, (str(options.migraphx),)).code
     return None if refused else options.migraphx

@@ -226,6 +226,10 @@ def test_an_onnxruntime_is_loaded_with_the_migraphx_that_lies_in_a_wheel_beside(
     _, rungs = climbed(runtime, migraphx=beside)
     assert rungs["load"].status is Status.SKIPPED and rungs["load with ROCm"].status is Status.PASSED
     assert rungs["load with ROCm"].reason == f"1 library, beside {beside.name}"
+    assert rungs["operators"].status is Status.SKIPPED and not rungs["operators"].findings, rungs["operators"].reason
+    before = beside.read_bytes()
+    itself, _ = climbed(beside, migraphx=beside)
+    assert not itself.failed and beside.read_bytes() == before
     together = verify((runtime, beside), lambda distribution: NOTHING, VerifyOptions(runtime=()))
     assert {rung.name: rung.status for rung in together.rungs}["load with ROCm"] is Status.PASSED
 
