@@ -7,7 +7,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
-from stackbuild.hipify.cpp import macros
+from stackbuild.hipify.cpp import complex_operators, macros
 from stackbuild.hipify.cpp.braces import Braces
 from stackbuild.hipify.cpp.macros import Macro
 from stackbuild.hipify.cpp.scan import FILL, NAME, Lines, back_space, blank, qualifier, whole_names, words
@@ -97,6 +97,14 @@ class View:
     def code_with_types(self) -> str:
         """`code`, and after it declarations of the types of the tree's headers that it names."""
         return self.code + self.tree.typedefs(sorted(self.words)) if self.tree.types else self.code
+
+    @cached_property
+    def has_complex_operators(self) -> bool:
+        """Whether the text, or a header of the tree, defines operators for CUDA's complex numbers."""
+        if self.tree.has_complex_operators:
+            return True
+        types = complex_operators.operand_types(self.code) if "operator" in self.words else set()
+        return any(complex_operators.is_complex(name, self.code, self.tree.type_of) for name in types)
 
     @cached_property
     def _bodies(self) -> list[int]:

@@ -16,15 +16,17 @@ class TreeNames:
 
     `types` are other names of types, (name, type) each. `macros` are definitions, one line each, of macros that call a
     function for which there is a call rule. `members` are (namespace, name) for each name of CUDA's that a named namespace
-    declares; the namespace is the last part of its name.
+    declares; the namespace is the last part of its name. `has_complex_operators` says that a header defines operators for
+    CUDA's complex numbers.
     """
 
     types: tuple[tuple[str, str], ...] = ()
     macros: tuple[str, ...] = ()
     members: frozenset[tuple[str, str]] = frozenset()
+    has_complex_operators: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.types or self.macros or self.members)
+        return bool(self.types or self.macros or self.members or self.has_complex_operators)
 
     @cached_property
     def macro_definitions(self) -> tuple[Macro, ...]:

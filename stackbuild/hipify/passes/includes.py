@@ -207,6 +207,8 @@ def _shims(view: View, lookups: Lookups) -> list[tuple[str, str]]:
     """The support headers that names of the text need, each with the rule that says so."""
     shims: dict[str, str] = {}
     for rule in lookups.of_kind("shim", view.name):
+        if rule.where and not view.has_complex_operators:
+            continue
         if any(view.own(name) for name in lookups.names_by_shim[rule.id] & view.words):
             for name in rule.match:
                 shims.setdefault(name, rule.id)

@@ -44,20 +44,23 @@ FIELDS = {
     "bare",
     "members",
     "unless",
+    "where",
 }
 _ANY = frozenset({"id", "why", "link", "rocm", "optional", "flavour"})
 _SCOPED = _ANY | {"files", "except"}
 TAKES = {
-    "identifier": _SCOPED | {"to", "bare", "unless"},
+    "identifier": _SCOPED | {"to", "bare", "unless", "where"},
     **dict.fromkeys(("pattern", "literal", "header"), _SCOPED | {"to"}),
     "namespace": _SCOPED | {"to", "members"},
     "path": _ANY | {"to"},
     "call": _SCOPED | {"to", "wrap", "insert", "drop", "count", "arguments", "by_hand", "bare"},
     "fix": _SCOPED,
-    "shim": _SCOPED | {"when"},
+    "shim": _SCOPED | {"when", "where"},
 }
 """The fields of each kind beside the kind itself."""
 FIXES = ("sync-masks", "cub-warps", "register", "own-overloads", "thread-positions", "thrust-headers", "vector-values")
+WHERE = ("complex-operators",)
+"""What a source may define for a rule to be for it."""
 SUPPORT_PREFIX = "support:"
 """What the `to:` of a header rule begins with where it names a support header."""
 PLACE = re.compile(r"\{(\d{1,3})\}")
@@ -78,7 +81,8 @@ class ConversionRule:
     `{0}` is the first of `count` arguments. `flavours` are the target's that it applies to; empty means all. `bare`
     removes what only CUDA's name may carry: a call's explicit template arguments, the `struct` or `enum` before an
     identifier. `members` are names in a namespace `a::b` that identify it where the source omits `a::`.
-    A file that has one of the names `unless` is not for the rule.
+    A file that has one of the names `unless` is not for the rule. With `where: complex-operators` it is for sources that
+    define operators for CUDA's complex numbers.
     """
 
     id: str
@@ -103,6 +107,7 @@ class ConversionRule:
     bare: bool = False
     members: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
+    where: str = ""
 
     @property
     def moves(self) -> bool:
@@ -293,6 +298,7 @@ class _RuleReader:
             bare=self.flag(item, path, "bare"),
             members=self.texts(item, path, "members"),
             unless=self.texts(item, path, "unless"),
+            where=self.text(item, path, "where"),
         )
         self.check(rule, path)
         return rule if len(self.mistakes) == before else None
@@ -314,6 +320,8 @@ class _RuleReader:
             self.blame((*path, "flavour"), f"unknown flavour {unknown[0]!r}", f"known are {', '.join(FLAVOURS)}")
         if rule.kind == "fix" and (unknown := [m for m in rule.match if m not in FIXES]):
             self.blame((*path, "fix"), f"unknown fix {unknown[0]!r}", f"known are {', '.join(FIXES)}")
+        if rule.where and rule.where not in WHERE:
+            self.blame((*path, "where"), f"unknown condition {rule.where!r}", f"known are {', '.join(WHERE)}")
         if rule.kind == "shim" and not rule.when:
             self.blame(path, "a shim rule says for which names it is needed", "add `when: [NAME, …]`")
         if rule.rocm and not all(_BOUND.match(b.strip()) for b in rule.rocm.split(",")):

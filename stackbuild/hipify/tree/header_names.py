@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from stackbuild.hipify.cpp import complex_operators
 from stackbuild.hipify.cpp.macros import Macro
 from stackbuild.hipify.cpp.newlines import Newlines
 from stackbuild.hipify.cpp.source_text import View
@@ -32,6 +33,7 @@ _MAY_DECLARE = (
     re.compile(rb"typedef\s[^;{}]*[\s*]cu[a-z]*[A-Z]\w*\s*;"),
     re.compile(rb"using\s+cu[a-z]*[A-Z]\w*\s*="),
 )
+_MAY_OPERATE = (re.compile(rb"operator\s*(?:[*/]|[-+*/]=)\s*\("),)
 _ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*([\w: ]+?)\s*;|\btypedef\s+([\w: ]+?)\s+(\w+)\s*;")
 _INTEGER = re.compile(
     r"(?:(?:un)?signed|int|short|char|long|std::|::|\s|u?int(?:_least|_fast)?(?:8|16|32|64)_t|uint|u?short|uchar|size_t)+"
@@ -47,6 +49,7 @@ def read(jobs: Iterable[ConversionJob], engine: Engine) -> TreeNames:
     types: dict[str, set[str]] = {}
     macros: dict[str, None] = {}
     members: set[tuple[str, str]] = set()
+    operands: set[str] = set()
     for job in jobs:
         if job.is_rest or not View("", job.name).is_header:
             continue
@@ -55,14 +58,21 @@ def read(jobs: Iterable[ConversionJob], engine: Engine) -> TreeNames:
                 types.setdefault(name, set()).add(value)
             elif kind == "macro":
                 macros[value] = None
+            elif kind == "operator":
+                operands.add(name)
             else:
                 members.add((value, name))
-    single = ((name, next(iter(of))) for name, of in sorted(types.items()) if len(of) == 1)
-    return TreeNames(tuple(single), tuple(macros), frozenset(members))
+    single = {name: next(iter(of)) for name, of in sorted(types.items()) if len(of) == 1}
+    has_operators = any(complex_operators.is_complex(name, "", single) for name in operands)
+    return TreeNames(tuple(single.items()), tuple(macros), frozenset(members), has_operators)
 
 
 def _of_header(job: ConversionJob, lookups: Lookups) -> Iterator[tuple[str, str, str]]:
-    """The declarations of one header: "type", "macro" or "member", the name, and its type, definition or namespace."""
+    """The declarations of one header: the kind, the name, and its value.
+
+    The value of a "type" is the other type, that of a "macro" its definition, that of a "member" its namespace. An
+    "operator" has the type of its operands for its name and no value.
+    """
     try:
         if job.source.stat().st_size > _LARGEST:
             return
@@ -73,8 +83,9 @@ def _of_header(job: ConversionJob, lookups: Lookups) -> Iterator[tuple[str, str,
         b"typedef" in data or b"using" in data,
         b"define" in data,
         b"namespace" in data and b"cu" in data,
+        b"operator" in data,
     ]
-    gates = (_MAY_ALIAS, _MAY_DEFINE, _MAY_DECLARE)
+    gates = (_MAY_ALIAS, _MAY_DEFINE, _MAY_DECLARE, _MAY_OPERATE)
     gate_flags = [
         may and any(pattern.search(data) for pattern in gate) for may, gate in zip(gate_flags, gates, strict=True)
     ]
@@ -91,6 +102,8 @@ def _of_header(job: ConversionJob, lookups: Lookups) -> Iterator[tuple[str, str,
     if gate_flags[2]:
         for name in view.words & lookups.renamed_names:
             yield from (("member", name, one.space) for one in view.hidden_declarations(name) if one.space)
+    if gate_flags[3]:
+        yield from (("operator", name, "") for name in sorted(complex_operators.operand_types(view.code)))
 
 
 def _types(view: View) -> Iterator[tuple[str, str]]:

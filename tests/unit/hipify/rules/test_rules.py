@@ -92,6 +92,11 @@ def test_a_literal_inside_a_longer_identifier_is_an_error_and_changes_nothing() 
     assert finding.severity == "error" and "mine.yaml:4:5" in finding.fix
 
 
+def test_a_rule_for_what_a_source_defines_names_a_known_condition() -> None:
+    with pytest.raises(RecipeError, match="unknown condition 'operators'"):
+        rules("{id: r, why: w, identifier: a, to: b, where: operators}")
+
+
 def test_a_rule_that_matches_nothing_is_an_error_unless_optional_or_for_another_version() -> None:
     some = rules(
         "{id: used, why: w, identifier: A, to: B}",

@@ -117,3 +117,26 @@ def test_a_function_that_another_file_declares_is_no_asynchronous_copy_of_cuda_s
 def test_the_name_of_a_header_is_no_unknown_name(tmp_path: Path) -> None:
     _, report = convert(tmp_path, "", "#include <cudaProfiler.h>\n")
     assert [f.rule for f in report.findings if f.rule == "HIPIFY-UNKNOWN"] == []
+
+
+_OPERATOR = "__device__ {0} operator*(const {0} a, const {0} b);\n"
+
+
+@pytest.mark.parametrize(
+    ("header", "is_own"),
+    [
+        (_OPERATOR.format("cuDoubleComplex"), True),
+        ("inline cuComplex& operator/=(cuComplex& a, const cuComplex& b) { return a; }\n", True),
+        ("__device__ cuDoubleComplex operator+(cuDoubleComplex a, cuDoubleComplex b);\n", False),
+        ("__device__ cuDoubleComplex operator*(cuDoubleComplex a, double b);\n", False),
+        (_OPERATOR.format("float4"), False),
+        ("// " + _OPERATOR.format("cuDoubleComplex"), False),
+    ],
+)
+def test_operators_of_a_header_make_complex_numbers_a_type_of_their_own(
+    header: str, is_own: bool, tmp_path: Path
+) -> None:
+    text, _ = convert(tmp_path, header, "cuDoubleComplex f() { return make_cuDoubleComplex(1, 2); }\n")
+    own = "stackbuild_hip::double_complex f() { return stackbuild_hip::make_double_complex(1, 2); }"
+    assert (own in text) is is_own
+    assert ('#include "stackbuild_hip_complex.h"' in text) is is_own

@@ -414,6 +414,14 @@ def test_what_the_support_header_gives_hipblas_5_is_no_error(name: str) -> None:
     assert [f for f in made.findings if f.severity is Severity.ERROR] == []
 
 
+@pytest.mark.parametrize("alias", ["typedef cuFloatComplex num;", "using num = cuFloatComplex;", "#define num cuFloatComplex"])
+@pytest.mark.parametrize(("operator", "is_own"), [("operator/", True), ("operator *=", True), ("operator-", False)])
+def test_operators_for_another_name_of_a_complex_number(alias: str, operator: str, is_own: bool) -> None:
+    made = hip(f"{alias}\n__device__ num {operator}(num a, num b);\ncuComplex x;\n").text
+    assert ("stackbuild_hip::float_complex x;" in made) is is_own
+    assert hip(made).text == made
+
+
 def test_a_return_type_in_a_typedef_of_a_class_is_no_member() -> None:
     text = "struct S {\n  typedef cudaError_t (*f)(cudaStream_t, int);\n  cudaError_t (*g)(int);\n};\n"
     assert body(text) == text.replace("cuda", "hip") and "HIPIFY-OWN-NAME" not in rules_of(text)

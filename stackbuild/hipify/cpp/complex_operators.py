@@ -1,0 +1,31 @@
+"""Operators that a source defines for CUDA's complex numbers, which have none of their own.
+
+HIP's complex numbers are vectors, whose `*`, `/` and `+=` work by components and are as good a match.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+COMPLEX_TYPES = frozenset(("cuComplex", "cuFloatComplex", "cuDoubleComplex"))
+_OPERATOR = re.compile(
+    r"operator\s*(?:[*/]|[-+*/]=)\s*\(\s*(?:const\s+)?(?:::\s*)?(\w+)(?:\s+const)?[\s&]+\w+\s*,"
+    r"\s*(?:const\s+)?(?:::\s*)?\1(?:\s+const)?[\s&]+\w+\s*\)"
+)
+_ALIAS = re.compile(
+    r"\btypedef\s+(\w+)\s+(\w+)\s*;|\busing\s+(\w+)\s*=\s*(\w+)\s*;|#[ \t]*define[ \t]+(\w+)[ \t]+(\w+)[ \t]*$", re.M
+)
+
+
+def operand_types(code: str) -> set[str]:
+    """The types for two of which a text defines an operator that clashes with that of HIP's vectors."""
+    return {match[1] for match in _OPERATOR.finditer(code)}
+
+
+def is_complex(name: str, code: str, types: Mapping[str, str]) -> bool:
+    """Whether a type is a complex number of CUDA's, also by another name of the text or of `types`."""
+    if name in COMPLEX_TYPES or types.get(name) in COMPLEX_TYPES:
+        return True
+    others = ((m[2] or m[3] or m[5], m[1] or m[4] or m[6]) for m in _ALIAS.finditer(code))
+    return any(other == name and of in COMPLEX_TYPES for other, of in others)
