@@ -203,13 +203,19 @@ def _already(branches: set[tuple[Branch, ...]] | None, include: Include) -> bool
     )
 
 
+def _includes(view: View, paths: tuple[str, ...]) -> bool:
+    """Whether a text includes a header by one of some paths, in any branch."""
+    return any(re.search(rf"#[ \t]*include[ \t]*[<\"]{re.escape(path)}[>\"]", view.text) for path in paths)
+
+
 def _shims(view: View, lookups: Lookups) -> list[tuple[str, str]]:
     """The support headers that names of the text need, each with the rule that says so."""
     shims: dict[str, str] = {}
     for rule in lookups.of_kind("shim", view.name):
         if rule.where and not view.has_complex_operators:
             continue
-        if any(view.own(name) for name in lookups.names_by_shim[rule.id] & view.words):
+        is_named = any(view.own(name) for name in lookups.names_by_shim[rule.id] & view.words)
+        if is_named or (not view.tree.support.isdisjoint(rule.match) and _includes(view, rule.before)):
             for name in rule.match:
                 shims.setdefault(name, rule.id)
     return list(shims.items())

@@ -45,6 +45,7 @@ FIELDS = {
     "members",
     "unless",
     "where",
+    "before",
 }
 _ANY = frozenset({"id", "why", "link", "rocm", "optional", "flavour"})
 _SCOPED = _ANY | {"files", "except"}
@@ -55,7 +56,7 @@ TAKES = {
     "path": _ANY | {"to"},
     "call": _SCOPED | {"to", "wrap", "insert", "drop", "count", "arguments", "by_hand", "bare"},
     "fix": _SCOPED,
-    "shim": _SCOPED | {"when", "where"},
+    "shim": _SCOPED | {"when", "where", "before"},
 }
 """The fields of each kind beside the kind itself."""
 FIXES = ("sync-masks", "cub-warps", "register", "own-overloads", "thread-positions", "thrust-headers", "vector-values")
@@ -82,7 +83,8 @@ class ConversionRule:
     removes what only CUDA's name may carry: a call's explicit template arguments, the `struct` or `enum` before an
     identifier. `members` are names in a namespace `a::b` that identify it where the source omits `a::`.
     A file that has one of the names `unless` is not for the rule. With `where: complex-operators` it is for sources that
-    define operators for CUDA's complex numbers.
+    define operators for CUDA's complex numbers. A support header that a header of the tree needs is included by each file
+    that includes one of the headers `before`.
     """
 
     id: str
@@ -108,6 +110,7 @@ class ConversionRule:
     members: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
     where: str = ""
+    before: tuple[str, ...] = ()
 
     @property
     def moves(self) -> bool:
@@ -299,6 +302,7 @@ class _RuleReader:
             members=self.texts(item, path, "members"),
             unless=self.texts(item, path, "unless"),
             where=self.text(item, path, "where"),
+            before=self.texts(item, path, "before"),
         )
         self.check(rule, path)
         return rule if len(self.mistakes) == before else None

@@ -13,6 +13,7 @@ from stackbuild.hipify.cpp.tree_names import NO_NAMES, TreeNames
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.passes import aliases
 from stackbuild.hipify.rules.lookups import Lookups, prepare
+from stackbuild.hipify.rules.rules import ConversionRule
 from stackbuild.hipify.tree.files import ConversionJob
 
 _LARGEST = 1 << 20
@@ -50,6 +51,7 @@ def read(jobs: Iterable[ConversionJob], engine: Engine) -> TreeNames:
     macros: dict[str, None] = {}
     members: set[tuple[str, str]] = set()
     operands: set[str] = set()
+    support: set[str] = set()
     for job in jobs:
         if job.is_rest or not View("", job.name).is_header:
             continue
@@ -60,18 +62,20 @@ def read(jobs: Iterable[ConversionJob], engine: Engine) -> TreeNames:
                 macros[value] = None
             elif kind == "operator":
                 operands.add(name)
+            elif kind == "support":
+                support.add(name)
             else:
                 members.add((value, name))
     single = {name: next(iter(of)) for name, of in sorted(types.items()) if len(of) == 1}
     has_operators = any(complex_operators.is_complex(name, "", single) for name in operands)
-    return TreeNames(tuple(single.items()), tuple(macros), frozenset(members), has_operators)
+    return TreeNames(tuple(single.items()), tuple(macros), frozenset(members), has_operators, frozenset(support))
 
 
 def _of_header(job: ConversionJob, lookups: Lookups) -> Iterator[tuple[str, str, str]]:
     """The declarations of one header: the kind, the name, and its value.
 
     The value of a "type" is the other type, that of a "macro" its definition, that of a "member" its namespace. An
-    "operator" has the type of its operands for its name and no value.
+    "operator" has the type of its operands for its name, a "support" the support header, and both have no value.
     """
     try:
         if job.source.stat().st_size > _LARGEST:
@@ -89,7 +93,8 @@ def _of_header(job: ConversionJob, lookups: Lookups) -> Iterator[tuple[str, str,
     gate_flags = [
         may and any(pattern.search(data) for pattern in gate) for may, gate in zip(gate_flags, gates, strict=True)
     ]
-    if not any(gate_flags):
+    shims = [rule for rule in lookups.of_kind("shim", job.name) if rule.before and _may_need(rule, data)]
+    if not any(gate_flags) and not shims:
         return
     text = Newlines(data.decode("utf-8", "surrogateescape")).text
     view = View(text, job.name, lookups.cuda_names, lookups.renamed_names, lookups.ruled_names)
@@ -102,8 +107,16 @@ def _of_header(job: ConversionJob, lookups: Lookups) -> Iterator[tuple[str, str,
     if gate_flags[2]:
         for name in view.words & lookups.renamed_names:
             yield from (("member", name, one.space) for one in view.hidden_declarations(name) if one.space)
+    for rule in shims:
+        if any(view.own(name) for name in lookups.names_by_shim[rule.id] & view.words):
+            yield from (("support", name, "") for name in rule.match)
     if gate_flags[3]:
         yield from (("operator", name, "") for name in sorted(complex_operators.operand_types(view.code)))
+
+
+def _may_need(rule: ConversionRule, data: bytes) -> bool:
+    """Whether a header may name anything that a support header is for: a quick look before its words."""
+    return any(stem in data for stem in {name[:6].encode() for name in rule.when})
 
 
 def _types(view: View) -> Iterator[tuple[str, str]]:

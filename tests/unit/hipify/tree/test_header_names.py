@@ -140,3 +140,19 @@ def test_operators_of_a_header_make_complex_numbers_a_type_of_their_own(
     own = "stackbuild_hip::double_complex f() { return stackbuild_hip::make_double_complex(1, 2); }"
     assert (own in text) is is_own
     assert ('#include "stackbuild_hip_complex.h"' in text) is is_own
+
+
+@pytest.mark.parametrize(
+    ("header", "source", "is_before"),
+    [
+        ("inline void f() { cublasGemmEx(h); }", "#include <cublas_v2.h>", True),
+        ("inline void f() { cublasGemmEx(h); }", "#ifdef USE_ROCM\n#include <hipblas/hipblas.h>\n#endif", True),
+        ("inline void f() { cublasGemmEx(h); }", "#include <cuda_runtime.h>", False),
+        ("inline void f() { cublasDgemm(h); }", "#include <cublas_v2.h>", False),
+    ],
+)
+def test_a_support_header_of_a_header_comes_before_what_it_changes(
+    header: str, source: str, is_before: bool, tmp_path: Path
+) -> None:
+    text, _ = convert(tmp_path, header + "\n", source + '\n#include "a.h"\n')
+    assert ('#include "stackbuild_hipblas_v2.h"' in text) is is_before
