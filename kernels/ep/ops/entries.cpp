@@ -9,6 +9,7 @@ void add_binary(Entries& entries);
 void add_matmul(Entries& entries);
 void add_matmul_nbits(Entries& entries);
 void add_matmul_integer(Entries& entries);
+void add_conv_integer(Entries& entries);
 void add_quantize_linear(Entries& entries);
 void add_normalization(Entries& entries);
 void add_reduce(Entries& entries);
@@ -28,6 +29,7 @@ const Entries& entries() {
     add_matmul(list);
     add_matmul_nbits(list);
     add_matmul_integer(list);
+    add_conv_integer(list);
     add_quantize_linear(list);
     add_normalization(list);
     add_reduce(list);

@@ -16,6 +16,7 @@ from tools.ep import models
 from tools.ep.session import open_session
 
 Array = np.ndarray
+ELEMENT_TYPES = {"float": np.float32, "float16": np.float16, "int8": np.int8, "uint8": np.uint8, "int32": np.int32}
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class BoundSession:
         self.inputs = {k: ort.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(v), **place) for k, v in feeds.items()}
         for name, value in self.inputs.items():
             self.binding.bind_ortvalue_input(name, value)
-        types = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
+        types = {f"tensor({onnx_name})": kind for onnx_name, kind in ELEMENT_TYPES.items()}
         self.outputs = {
             o.name: ort.OrtValue.ortvalue_from_shape_and_type(shapes[o.name], types[o.type], **place) for o in session.get_outputs()
         }

@@ -195,6 +195,17 @@ def _qlinear_matmul(kinds: Kinds, schema: Schema) -> Example:
     return Example([a, np.array(0.5, scale), draw(kinds["T1"]), b, np.array(0.25, scale), draw(kinds["T2"]), np.array(1.7, scale), draw(kinds["T3"])])
 
 
+def _conv_integer(kinds: Kinds, schema: Schema) -> Example:
+    x, w = draw(kinds["T1"], 1, 4, 6, 5), draw(kinds["T2"], 8, 4, 3, 3)
+    return Example([x, w, draw(kinds["T1"]), draw(kinds["T2"])])
+
+
+def _qlinear_conv(kinds: Kinds, schema: Schema) -> Example:
+    x, w = draw(kinds["T1"], 1, 4, 6, 5), draw(kinds["T2"], 8, 4, 3, 3)
+    first = [x, np.array(0.5, np.float32), draw(kinds["T1"]), w, np.array(0.25, np.float32), draw(kinds["T2"])]
+    return Example([*first, np.array(1.7, np.float32), draw(kinds["T3"]), draw(kinds["T4"], 8)])
+
+
 def _quantize(kinds: Kinds, schema: Schema) -> Example:
     scale = np.float32 if schema.version < 19 else kinds["T1" if schema.version < 23 else "T2"]
     return Example([draw(kinds["T1"], 3, 20), np.array(0.25, scale), positive(kinds["T2" if schema.version < 23 else "T3"])])
@@ -226,7 +237,8 @@ _MAKERS: dict[str, Callable[[Kinds, Schema], Example]] = {
     "Pad": _pad, "Gather": _gather, "GatherElements": _gather_elements, "ConstantOfShape": _constant, "Conv": _conv,
     "BatchNormalization": _batch_norm, "GroupNormalization": _group_norm, "InstanceNormalization": _instance_norm,
     "LayerNormalization": _layer_norm, "RMSNormalization": _rms_norm, "Attention": _attention, "MultiHeadAttention": _multi_head,
-    "MatMulNBits": _matmul_nbits, "MatMulInteger": _byte_matrices, "QLinearMatMul": _qlinear_matmul, "QuantizeLinear": _quantize,
+    "MatMulNBits": _matmul_nbits, "MatMulInteger": _byte_matrices, "QLinearMatMul": _qlinear_matmul, "ConvInteger": _conv_integer,
+    "QLinearConv": _qlinear_conv, "QuantizeLinear": _quantize,
     "DequantizeLinear": _dequantize, "DynamicQuantizeLinear": lambda kinds, schema: Example([draw(np.float32, 3, 20)], outputs=3),
     "MatMul": _of((2, 3, 4), (4, 5)), "Gemm": _of((3, 4), (4, 5), (5,)), "Concat": _of((2, 3), (2, 4), axis=1),
     "Sum": _of((2, 3, 4), (3, 1)), "Mean": _of((2, 3, 4), (3, 1)), "Min": _of((2, 3, 4), (3, 1)), "Max": _of((2, 3, 4), (3, 1)),

@@ -99,6 +99,54 @@ def qlinear_matmul(rng: np.random.Generator, dtype: str) -> RandomCase:
     return RandomCase("QLinearMatMul", "int8", [a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero], [y], name=f"scales {dtype}")
 
 
+def _convolution(rng: np.random.Generator) -> tuple[tuple[int, ...], tuple[int, ...], reference.ConvWindow]:
+    """The shapes of x and w and the window: one to three axes, groups of one channel and more, filters of more than a tile."""
+    axes, group = int(rng.choice([1, 2, 2, 2, 3])), int(rng.choice([1, 1, 1, 2, 3, 8]))
+    channels, filters = int(rng.choice([1, 3, 4, 8, 17, 40])), int(rng.choice([1, 2, 4, 5, 9, 33, 70]))
+    if group == 8:
+        channels, filters = int(rng.choice([1, 2])), int(rng.choice([1, 2, 6]))
+    taps = [int(t) for t in rng.choice([1, 1, 2, 3, 3, 5], axes)]
+    if axes == 3 or rng.random() < 0.3:
+        taps = [min(taps[0], 3)] * axes
+    strides, dilations = [int(v) for v in rng.integers(1, 4, axes)], [int(v) for v in rng.integers(1, 3, axes)]
+    pads = [int(v) for v in rng.integers(0, 4, 2 * axes)]
+    size = [(t - 1) * d + 1 + int(rng.integers(0, 12 if axes < 3 else 5)) for t, d in zip(taps, dilations, strict=True)]
+    x = (int(rng.choice([0, 1, 1, 2, 3], p=[0.04, 0.32, 0.32, 0.16, 0.16])), group * channels, *size)
+    return x, (group * filters, channels, *taps), reference.ConvWindow(strides, dilations, pads, group)
+
+
+def _attributes(window: reference.ConvWindow) -> dict[str, object]:
+    return {"strides": window.strides, "dilations": window.dilations, "pads": window.pads, "group": window.group}
+
+
+def conv_integer(rng: np.random.Generator, dtype: str) -> RandomCase:
+    """Every pair of types, zero points by filter, padding that counts as the zero point."""
+    left, right, window = _convolution(rng)
+    kinds = _byte_type(rng), _byte_type(rng)
+    x, w = _integers(rng, left, kinds[0]), _integers(rng, right, kinds[1])
+    x_zero, w_zero = (_integers(rng, (), kinds[0]) if rng.random() < 0.7 else None), _zero(rng, kinds[1], right[0])
+    y = reference.conv_integer(x, w, x_zero, w_zero, window)
+    inputs = [x, w, x_zero, w_zero]
+    while inputs[-1] is None:
+        inputs.pop()
+    return RandomCase("ConvInteger", "int32", inputs, [y], _attributes(window), (1,), name=f"{kinds[0]} by {kinds[1]}")
+
+
+def qlinear_conv(rng: np.random.Generator, dtype: str) -> RandomCase:
+    """The same sums with a bias, quantized; some of the answers saturate."""
+    left, right, window = _convolution(rng)
+    kinds = [_byte_type(rng) for _ in range(3)]
+    x, w = _integers(rng, left, kinds[0]), _integers(rng, right, kinds[1])
+    places = (right[0],) if rng.random() < 0.5 else ()
+    x_zero, w_zero, y_zero = _integers(rng, (), kinds[0]), _integers(rng, places, kinds[1]), _integers(rng, (), kinds[2])
+    x_scale, w_scale = _scale(rng, (), "float32"), _scale(rng, places, "float32")
+    y_scale = _scale(rng, (), "float32", 100 * math.sqrt(max(math.prod(right[1:]), 1)))
+    bias = rng.integers(-(10**4), 10**4, right[0]).astype(np.int32) if rng.random() < 0.6 else None
+    y = reference.qlinear_conv(reference.conv_integer(x, w, x_zero, w_zero, window), bias, x_scale, w_scale, y_scale, y_zero)
+    inputs = [x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, *([] if bias is None else [bias])]
+    return RandomCase("QLinearConv", "int8", inputs, [y], _attributes(window), (3,), name=f"{kinds[0]} by {kinds[1]} to {kinds[2]}")
+
+
 def _scaling(rng: np.random.Generator, dtype: str) -> tuple[tuple[int, ...], Array, int, int]:
     """A shape, its scale, the axis and the block: per tensor, per axis, in blocks."""
     shape = tuple(int(rng.choice([1, 2, 3, 7, 16, 33, 64])) for _ in range(int(rng.integers(1, 5))))
@@ -144,6 +192,6 @@ def dynamic_quantize_linear(rng: np.random.Generator, dtype: str) -> RandomCase:
 
 
 MAKERS: dict[str, Callable[[np.random.Generator, str], RandomCase]] = {
-    "MatMulNBits": matmul_nbits, "MatMulInteger": matmul_integer, "QLinearMatMul": qlinear_matmul, "QuantizeLinear": quantize_linear,
-    "DequantizeLinear": dequantize_linear, "DynamicQuantizeLinear": dynamic_quantize_linear,
+    "MatMulNBits": matmul_nbits, "MatMulInteger": matmul_integer, "QLinearMatMul": qlinear_matmul, "ConvInteger": conv_integer,
+    "QLinearConv": qlinear_conv, "QuantizeLinear": quantize_linear, "DequantizeLinear": dequantize_linear, "DynamicQuantizeLinear": dynamic_quantize_linear,
 }  # fmt: skip

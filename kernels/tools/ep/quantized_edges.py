@@ -140,6 +140,48 @@ def _quantized_products() -> Iterator[Edge]:
     yield one("QLinearMatMul", *by_column[:3], _int8s(41, 5), *by_column[4:], opset=20)
 
 
+def _conv(op: str, name: str, feeds: InputArrays, **attributes: object) -> Edge:
+    """The filters are constants, as in models; a convolution is claimed where their rank is known."""
+    node = helper.make_node(op, list(feeds), ["y"], **attributes)
+    fed = {n: v for n, v in feeds.items() if n != "w"}
+    return Edge(f"{op}, {name}", model([node], fed, ["y"], {"w": feeds["w"]}, 21), fed)
+
+
+def _conv_inputs(**more: Array) -> InputArrays:
+    """Of 4 channels by 6 filters of 3 × 3."""
+    first = {"x": _bytes(2, 4, 6, 5), "x_scale": _number(0.1), "x_zero": _number(128, np.uint8), "w": _int8s(6, 4, 3, 3)}
+    scales = {"w_scale": _number(0.2), "w_zero": _number(0, np.int8), "y_scale": _number(11), "y_zero": _number(7, np.uint8)}
+    return first | scales | more
+
+
+def convolutions() -> Iterator[Edge]:
+    """All of ConvInteger and QLinearConv."""
+    for y_scale in (1e-30, 1e30, np.inf, 0.5, -0.5):
+        yield _conv("QLinearConv", f"y_scale {y_scale}", _conv_inputs(y_scale=_number(y_scale)))
+    largest = np.full(6, np.iinfo(np.int32).max, np.int32)
+    for bias in (largest, np.zeros(6, np.int32), np.zeros(5, np.int32), np.zeros((1, 6), np.int32)):
+        yield _conv("QLinearConv", f"bias {bias.shape} of {bias.flat[0]}", _conv_inputs(bias=bias))
+    per_filter = {"w_scale": np.abs(floats(6)), "w_zero": np.zeros(6, np.int8)}
+    yield _conv("QLinearConv", "a scale for each filter", _conv_inputs(**per_filter))
+    yield _conv("QLinearConv", "scales too few", _conv_inputs(w_scale=np.abs(floats(5)), w_zero=np.zeros(5, np.int8)))
+    yield _conv("QLinearConv", "two scales of x", _conv_inputs(x_scale=np.abs(floats(2)), x_zero=_bytes(2)))
+    yield _conv("QLinearConv", "no images", _conv_inputs(x=_bytes(0, 4, 6, 5)))
+    yield _conv("QLinearConv", "other channels", _conv_inputs(x=_bytes(2, 3, 6, 5)))
+    yield _conv("QLinearConv", "another rank", _conv_inputs(x=_bytes(2, 4, 6)))
+    yield _conv("QLinearConv", "a window beyond the input", _conv_inputs(x=_bytes(2, 4, 2, 5)))
+    yield _conv("QLinearConv", "padding alone at the corners", _conv_inputs(), pads=[3, 3, 3, 3], strides=[3, 4])
+    for pad in ("SAME_UPPER", "SAME_LOWER", "VALID"):
+        yield _conv("QLinearConv", f"auto_pad {pad}", _conv_inputs(), auto_pad=pad, strides=[2, 1], dilations=[1, 2] if pad == "VALID" else [1, 1])
+    yield _conv("QLinearConv", "the extents of another kernel", _conv_inputs(), kernel_shape=[3, 2])
+    yield _conv("QLinearConv", "groups that do not divide", _conv_inputs(), group=3)
+    for zeros in ((), (1,), (2,)):
+        feeds = {"x": _bytes(2, 4, 6, 5), "w": _bytes(6, 4, 3, 3), "x_zero": _bytes(*zeros)}
+        yield _conv("ConvInteger", f"a zero point of x {zeros}", feeds, pads=[1, 0, 2, 1])
+        yield _conv("ConvInteger", f"zero points {zeros}", feeds | {"w_zero": _bytes(*zeros)}, pads=[1, 0, 2, 1])
+    yield _conv("ConvInteger", "no images", {"x": _bytes(0, 4, 6, 5), "w": _bytes(6, 4, 3, 3)})
+    yield _conv("ConvInteger", "groups", {"x": _bytes(2, 4, 6, 5), "w": _bytes(6, 2, 3, 3)}, group=2, pads=[1, 1, 1, 1])
+
+
 def scalings() -> Iterator[Edge]:
     """All of QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear."""
     far = np.array([[np.inf, -np.inf, 3e38, -3e38, 0.5, 1.5, -0.5, -2.5, 127.5, 128.5, -128.5]], np.float32)
@@ -167,4 +209,5 @@ def quantized_edges() -> Iterator[Edge]:
     """All of them."""
     yield from nbits()
     yield from products()
+    yield from convolutions()
     yield from scalings()

@@ -6,7 +6,10 @@ operators have them: a float64 quotient would be rounded otherwise where it lies
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+from conv.reference import conv
 
 Array = np.ndarray
 
@@ -86,3 +89,30 @@ def qlinear_matmul(sums: Array, a_scale: Array, b_scale: Array, y_scale: Array, 
     rows = a_scale.astype(np.float32).reshape(-1, 1) if a_scale.size > 1 else a_scale.astype(np.float32).reshape(())
     factor = rows * b_scale.astype(np.float32).reshape(-1 if b_scale.size > 1 else ()) / y_scale.astype(np.float32).reshape(())
     return to_whole(sums.astype(np.float32) * factor, y_zero.reshape(()), y_zero.dtype.type)
+
+
+@dataclass(frozen=True)
+class ConvWindow:
+    """Strides, dilations and pads of a convolution as ONNX gives them, and its groups."""
+
+    strides: list[int]
+    dilations: list[int]
+    pads: list[int]
+    group: int
+
+
+def conv_integer(x: Array, w: Array, x_zero: Array | None, w_zero: Array | None, window: ConvWindow) -> Array:
+    """ConvInteger: int32 as it wraps; the padding counts as the zero point of x. Zero points of filters have one axis."""
+    inputs = x.astype(np.int64) - (0 if x_zero is None else x_zero.astype(np.int64).reshape(()))
+    zeros = np.zeros(1, np.int64) if w_zero is None else w_zero.astype(np.int64)
+    filters = w.astype(np.int64) - zeros.reshape(-1, *(1,) * (w.ndim - 1))
+    sums = conv(inputs, filters, None, window.strides, window.dilations, window.pads, window.group)
+    return np.asarray(sums.astype(np.int64)).astype(np.int32)
+
+
+def qlinear_conv(sums: Array, bias: Array | None, x_scale: Array, w_scale: Array, y_scale: Array, y_zero: Array) -> Array:
+    """QLinearConv from the sums; scales of filters have one axis."""
+    per_filter = (1, -1, *(1,) * (sums.ndim - 2))
+    total = sums if bias is None else (sums.astype(np.int64) + bias.astype(np.int64).reshape(per_filter)).astype(np.int32)
+    factor = x_scale.astype(np.float32).reshape(()) * w_scale.astype(np.float32).reshape(per_filter) / y_scale.astype(np.float32).reshape(())
+    return to_whole(total.astype(np.float32) * factor, y_zero.reshape(()), y_zero.dtype.type)

@@ -1,0 +1,158 @@
+#include "ops/quantized/conv_integer.hpp"
+
+#include "core/graph/graph.hpp"
+#include "core/tensor/types.hpp"
+#if !RK_CPU
+#include "ops/quantized/conv_integer_kernels.hpp"
+#endif
+
+namespace rk {
+namespace {
+
+// One value of y by the definition.
+struct IntegerConvValue {
+  IntegerConv p;
+
+  RK_D void operator()(int64_t i) const {
+    const int64_t matrix = i / (p.m * p.n), row = i / p.n % p.m, column = i % p.n;
+    const uint32_t filter = p.filter(matrix, row);
+    const int32_t x_zero = p.x_zero(0), w_zero = p.w_zeros(filter);
+    const uint8_t* w = p.w + static_cast<int64_t>(filter) * p.k;
+    const IntegerConv::Corner corner = p.corner(matrix, column);
+    IntegerConv::Tap tap = {};
+    uint32_t sum = 0;
+    for (int32_t k = 0; k < p.k; ++k, p.next(tap)) {
+      int64_t offset;
+      if (p.find(corner, tap, &offset)) sum += static_cast<uint32_t>((p.x_reader(corner.from[offset]) - x_zero) * (p.w_reader(w[k]) - w_zero));
+    }
+    p.store(matrix, row, column, static_cast<int32_t>(sum));
+  }
+};
+
+void run_conv(Stream& stream, const IntegerConv& p) {
+#if !RK_CPU
+  constexpr int64_t kFewFilters = 4;  // of a group: a tile of 64 would be empty
+  if (p.m > kFewFilters) return run_product(stream, IntegerConvProduct{p, p.m, p.n, p.batch, p.k});
+#endif
+  for_each(stream, p.batch * p.m * p.n, IntegerConvValue{p});
+}
+
+// The places of a node's inputs.
+struct Places {
+  size_t w, x_zero, w_zero;
+};
+
+class ConvOfIntegers : public Kernel {
+ public:
+  void compute(Context& context) override {
+    const Tensor x = context.input(0), w = context.input(places_.w);
+    const Window window = window_of(x.shape, w.shape);
+    const Tensor y = context.output(0, window.output_shape(x.shape[0], w.shape[0], x.shape.rank() - 2));
+    const Tensor x_zero = context.input(places_.x_zero), w_zero = context.input(places_.w_zero);
+    require(!x_zero || x_zero.size() == 1, "the zero point of x is not one number");
+    check_filters(w_zero, w, "the zero point of w is neither one number nor one for each filter");
+    IntegerConv p = parts(window, x, w, y);
+    p.x_zero = ZeroPoints::of(x_zero);
+    p.w_zeros = ZeroPoints::of(w_zero);
+    finish(context, p, w, y);
+    if (y.size() > 0) run_conv(context.stream(), p);
+  }
+
+ protected:
+  ConvOfIntegers(const Info& info, const Places& places)
+      : places_(places), attributes_(WindowAttributes::read(info)), groups_(info.integer("group", 1)) {}
+
+  static void check_filters(const Tensor& t, const Tensor& w, const char* what) { require(!t || t.size() == 1 || t.size() == w.shape[0], what); }
+
+ private:
+  virtual void finish(Context&, IntegerConv&, const Tensor&, const Tensor&) const {}
+
+  Window window_of(const Shape& x, const Shape& w) const {
+    require(w.rank() == x.rank() && x.rank() >= 3, "the filters do not have the input's rank");
+    require(groups_ > 0 && x[1] == w[1] * groups_ && w[0] % groups_ == 0, "the input's channels do not match the filters and groups");
+    const std::vector<int64_t> extents(w.begin() + 2, w.end());
+    require(attributes_.kernel.empty() || attributes_.kernel == extents, "kernel_shape is not that of the filters");
+    return attributes_.on(x, extents);
+  }
+
+  IntegerConv parts(const Window& window, const Tensor& x, const Tensor& w, const Tensor& y) const {
+    IntegerConv p{};
+    p.x = x.as<const uint8_t>();
+    p.w = w.as<const uint8_t>();
+    p.y = y.data;
+    p.x_reader = ByteReader::of(x.type);
+    p.w_reader = ByteReader::of(w.type);
+    p.m = w.shape[0] / groups_;
+    p.n = window.out[0] * window.out[1] * window.out[2];
+    p.batch = x.shape[0] * groups_;
+    const int64_t k = w.shape.product(1, w.shape.rank());
+    constexpr int64_t kMost = INT32_MAX / 2;
+    require(k < kMost && p.n < kMost && p.batch < kMost && w.shape[0] < kMost, "a convolution of integers has an extent of 2^30 or more");
+    const auto i32 = [](int64_t v) { return static_cast<int32_t>(v); };
+    p.k = i32(k);
+    p.groups = i32(groups_);
+    p.channels = i32(w.shape[1]);
+    for (int i = 0; i < IntegerConv::kAxes; ++i) {
+      require(window.in[i] < kMost && window.stride[i] <= INT32_MAX, "a convolution of integers has an extent of 2^30 or more");
+      p.in[i] = i32(window.in[i]), p.out[i] = i32(window.out[i]), p.kernel[i] = i32(window.kernel[i]);
+      p.stride[i] = i32(window.stride[i]), p.dilation[i] = i32(window.dilation[i]), p.pad[i] = i32(window.pad_begin[i]);
+    }
+    p.by_taps = Divisor(window.kernel[0] * window.kernel[1] * window.kernel[2]);
+    p.by_plane = Divisor(window.kernel[1] * window.kernel[2]);
+    p.by_line = Divisor(window.kernel[2]);
+    p.by_out_plane = Divisor(std::max<int64_t>(window.out[1] * window.out[2], 1));
+    p.by_out_line = Divisor(std::max<int64_t>(window.out[2], 1));
+    p.by_groups = Divisor(groups_);
+    p.vectors = reinterpret_cast<uintptr_t>(w.data) % 8 == 0 && k % 8 == 0;
+    return p;
+  }
+
+  Places places_;
+  WindowAttributes attributes_;
+  int64_t groups_;
+};
+
+class ConvInteger : public ConvOfIntegers {
+ public:
+  explicit ConvInteger(const Info& info) : ConvOfIntegers(info, {1, 2, 3}) {}
+};
+
+class QLinearConv : public ConvOfIntegers {
+ public:
+  explicit QLinearConv(const Info& info) : ConvOfIntegers(info, {3, 2, 5}) {}
+
+ private:
+  void finish(Context& context, IntegerConv& p, const Tensor& w, const Tensor& y) const override {
+    const Tensor x_scale = context.input(1), w_scale = context.input(4), y_scale = context.input(6), y_zero = context.input(7), bias = context.input(8);
+    require(x_scale.size() == 1 && y_scale.size() == 1 && y_zero.size() == 1, "the scale of x, the scale or the zero point of y is not one number");
+    check_filters(w_scale, w, "the scale of w is neither one number nor one for each filter");
+    require(!bias || bias.shape == Shape{w.shape[0]}, "the bias does not have one value for each filter");
+    p.quantizes = true;
+    p.bias = bias ? bias.as<const int32_t>() : nullptr;
+    p.x_scale = Scales::of(x_scale);
+    p.w_scales = Scales::of(w_scale);
+    p.y_scale = Scales::of(y_scale);
+    p.y_zero = ZeroPoints::of(y_zero);
+    p.low = y.type == kInt8 ? -128 : 0;
+    p.high = y.type == kInt8 ? 127 : 255;
+  }
+};
+
+// One to three axes behind batch and channels.
+bool fits(const NodeView& node, int w) {
+  const auto dims = node.input(w) ? node.input(w).dims() : std::nullopt;
+  return dims && dims->size() >= 3 && dims->size() <= 2 + IntegerConv::kAxes;
+}
+
+bool integer_fits(const NodeView& node) { return fits(node, 1); }
+bool qlinear_fits(const NodeView& node) { return fits(node, 3); }
+
+}  // namespace
+
+void add_conv_integer(Entries& e) {
+  const TypeRule x{"T1", bytes()}, w{"T2", bytes()}, y{"T3", bytes()};
+  e.push_back({"ConvInteger", 10, kNewest, {x, w, {"T3", {kInt32}}}, make<ConvInteger>, {}, {}, false, false, integer_fits});
+  e.push_back({"QLinearConv", 10, kNewest, {x, w, y, {"T4", {kInt32}}}, make<QLinearConv>, {}, {}, false, false, qlinear_fits});
+}
+
+}  // namespace rk
