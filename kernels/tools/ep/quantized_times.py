@@ -25,7 +25,7 @@ from onnx import helper, numpy_helper
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tools.ep import bench, session  # noqa: E402
+from tools.ep import bench, session
 
 Array = np.ndarray
 REPEATS = 16
