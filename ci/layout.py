@@ -451,6 +451,7 @@ KERNEL_EP_LEVELS: dict[str, Layer] = {
     "element_types": Layer(3, "every combination of element types"),
     "linears": Layer(3, "linear layers as exporters write them"),
     "devices": Layer(3, "several devices against the first"),
+    "quantized_times": Layer(3, "times of the quantized operators beside PyTorch"),
     "gpu_check": Layer(4, "kernels/ep/gpu-check"),
 }
 """Module of `kernels/tools/ep` to its layer."""
