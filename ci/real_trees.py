@@ -24,9 +24,11 @@ from pathlib import Path
 from typing import Any
 
 from stackbuild.core.digest import of_file
+from stackbuild.model.components import MIGraphXPackage
 from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.recipe.load import bundled_recipes, load
 from stackbuild.recipe.lock_file import read_lock
+from stackbuild.recipe.wheels import wheels_of
 from stackbuild.sources.git import in_mirror
 from stackbuild.sources.mirror import SCOPE, SOURCES, VARIABLE, Mirror
 from stackbuild.store.store import default_root
@@ -98,7 +100,9 @@ def _archive(url: str, digest: str, fetched: Path, mirror: Path) -> str:
     form = "zip" if match["end"] == ".zip" else "tar"
     folder = f"{match['name']}-{re.sub(r'^v(?=[0-9])', '', match['ref'])}/"
     words = ["git", "-C", str(place), "archive", f"--format={form}", f"--prefix={folder}"]
-    process = subprocess.run([*words, *(["-6"] if form == "zip" else []), match["ref"]], env=GITHUB, capture_output=True)
+    process = subprocess.run(
+        [*words, *(["-6"] if form == "zip" else []), match["ref"]], env=GITHUB, capture_output=True
+    )
     if process.returncode:
         return process.stderr.decode(errors="replace").strip().splitlines()[-1]
     data = process.stdout
@@ -127,7 +131,9 @@ def table(mirror: Path, names: list[str]) -> Iterator[TreeRow]:
         sources = [s for s in loaded.recipe.sources.values() if s.git]
         absent = [s.git for s in sources if s.git and in_mirror(s.git, Mirror(mirror)) is None]
         if not sources or absent:
-            yield TreeRow(name, "–", f"not run: the mirror lacks {', '.join(absent)}" if absent else "no source of others")
+            yield TreeRow(
+                name, "–", f"not run: the mirror lacks {', '.join(absent)}" if absent else "no source of others"
+            )
             continue
         yield from _rows(loaded, mirror)
 
@@ -157,29 +163,45 @@ def _rows(loaded: LoadedRecipe, mirror: Path) -> Iterator[TreeRow]:
             configured += f", against stand-ins for {against[step]}"
         commit = lock.commits.get(source, "")[:12]
         built = "yes" if state[step] == "cached" else "not yet"
-        yield TreeRow(name, f"`{step}`", f"{source} @ {commit}" if commit else "–", configured, built, loads.get(step, "–"))
+        yield TreeRow(
+            name, f"`{step}`", f"{source} @ {commit}" if commit else "–", configured, built, loads.get(step, "–")
+        )
 
 
 def _seconds(key: str) -> float:
     """What the step took when it was really run: a finished step may have come out of the store."""
-    record = json.loads((default_root() / "records" / key[:2] / f"{key}.json").read_text("utf-8"))
-    return float(record["seconds"])
+    return float(_record(key)["seconds"])
+
+
+def _tree(key: str) -> Path:
+    """Where the store has the step's output."""
+    tree = str(_record(key)["tree"])
+    return default_root() / "trees" / tree[:2] / tree
+
+
+def _record(key: str) -> dict[str, Any]:
+    return dict(json.loads((default_root() / "records" / key[:2] / f"{key}.json").read_text("utf-8")))
 
 
 def _loads(mirror: Path, name: str) -> dict[str, str]:
-    """By wheel's step, what `stackbuild verify` says of loading it, in the base where there is one."""
-    events = stackbuild(mirror, "build", "-r", name, "--json")
-    trees = {
-        e["step"]: default_root() / "trees" / e["tree"][:2] / e["tree"] for e in events if e["event"] == "StepFinished"
-    }
+    """By wheel's step, what `stackbuild verify` says of loading it, in the base where there is one, and beside the recipe's own
+    MIGraphX where that is a wheel."""
+    stackbuild(mirror, "build", "-r", name, "--json")
+    (plan,) = stackbuild(mirror, "plan", "-r", name, "--json", whole=True)
+    trees = {step["step"]: _tree(step["key"]) for step in plan["steps"]}
     houses = sorted(str(tree) for step, tree in trees.items() if step.startswith("wheelhouse."))
+    packs_migraphx = {w.name for w in wheels_of(load(name).recipe) if isinstance(w.component, MIGraphXPackage)}
+    beside = [str(wheel) for step in sorted(packs_migraphx & trees.keys()) for wheel in trees[step].glob("*.whl")]
     rungs_of_step = {}
     for step, tree in trees.items():
         for wheel in sorted(tree.glob("*.whl")) if not step.startswith("wheelhouse.") else ():
-            words = ["verify", str(wheel), "-r", name, "--root", str(trees["base"]), "--json"]
+            together = dict.fromkeys((str(wheel), *beside))
+            words = ["verify", *together, "-r", name, "--root", str(trees["base"]), "--json"]
             (result,) = stackbuild(mirror, *words, *(("--wheelhouse", houses[0]) if houses else ()), whole=True)
             rungs = {r["name"]: r["status"] for r in result["verification"]["rungs"]}
-            rungs_of_step[step] = ", ".join(f"{rung}: {rungs[rung]}" for rung in ("load", "load with ROCm") if rung in rungs)
+            rungs_of_step[step] = ", ".join(
+                f"{rung}: {rungs[rung]}" for rung in ("load", "load with ROCm") if rung in rungs
+            )
     return rungs_of_step
 
 
