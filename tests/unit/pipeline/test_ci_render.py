@@ -212,6 +212,45 @@ def test_githubs_cache_is_bounded_saved_after_a_failure_and_without_ccache() -> 
     assert any("GITHUB_STEP_SUMMARY" in s.get("run", "") and s["if"] == "always()" for s in steps)
 
 
+def test_every_provider_keeps_the_logs_of_any_build_and_then_bounds_its_store() -> None:
+    """Report, logs, and only then what may fail: also after a build that failed."""
+    steps = jobs_of("github", "debian-13")["build"]["steps"]
+    (logs,) = (step for step in steps if step.get("name") == "Logs")
+    assert logs["if"] == "always()" and logs["with"]["path"] == "~/.cache/stackbuild/store/runs"
+    build = jobs_of("gitlab", "debian-13")["build"]
+    assert build["artifacts"]["when"] == "always" and "logs" in build["artifacts"]["paths"]
+    assert build["cache"]["when"] == "always" and not [path for path in build["cache"]["paths"] if "ccache" in path]
+    jenkins = pipeline("jenkins", (load("debian-13"),), PipelineRequest(FROM))
+    post = jenkins[jenkins.index("post {") :].partition("archiveArtifacts artifacts: 'logs/**'")[0]
+    assert "always {" in post
+    for text in ("\n".join(build["after_script"]), post):
+        places = [text.index(words) for words in ("report last", "/runs", "store gc --max-size")]
+        assert places == sorted(places)
+
+
+def test_every_gpu_job_keeps_what_it_proved_and_gated_also_where_it_failed() -> None:
+    files = ("verdict-*.json", "first-release.txt")
+    steps = jobs_of("github", "debian-13", gfx=("gfx90a",))["prove-debian-13-gfx90a"]["steps"]
+    (kept,) = (step for step in steps if step.get("with", {}).get("name", "").startswith("proof-"))
+    assert kept["if"] == "always()" and kept["with"]["path"].split() == ["verify.*", *files]
+    (scanned,) = (step for step in steps if "code-scanning/sarifs" in step.get("run", ""))
+    assert scanned["if"] == "always()" and "--sarif verify.sarif" in "".join(step.get("run", "") for step in steps)
+    artifacts = jobs_of("gitlab", "debian-13", gfx=("gfx90a",))["prove-debian-13-gfx90a"]["artifacts"]
+    assert artifacts == {"when": "always", "paths": list(files), "reports": {"junit": "verify.xml"}}
+    jenkins = pipeline("jenkins", (load("debian-13"),), PipelineRequest(FROM, ("gfx90a",)))
+    post = jenkins[jenkins.index("stage('prove-") :].partition("post {")[2].partition("stage('")[0]
+    assert "always {" in post and "junit 'verify.xml'" in post and ", ".join(files) in post
+
+
+def test_a_pipeline_starts_from_the_index_of_the_last_release() -> None:
+    """Older versions stay: what is published is joined to it."""
+    script = "\n".join(step.get("run", "") for step in jobs_of("github", "debian-13")["publish"]["steps"])
+    assert script.index("gh run download") < script.index("stackbuild publish release/*.whl --to public/simple")
+    publish = jobs_of("gitlab", "debian-13")["publish"]
+    assert publish["cache"] == {"key": "index", "paths": ["public"]} and "--to public/simple" in publish["script"][-1]
+    assert publish["interruptible"] is False and publish["environment"] == "release"
+
+
 @pytest.mark.parametrize("provider", ["github", "gitlab", "jenkins"])
 def test_a_split_by_python_builds_and_proves_each_with_its_own(provider: str) -> None:
     text = pipeline(provider, (load("debian-13"),), PipelineRequest(FROM, ("gfx90a",), split=("python",)))
