@@ -45,7 +45,7 @@ def compose(tmp_path: Path) -> Iterator[dict[str, str]]:
     call(str(folder), before=[str(COMPOSE / "prepare")])
     try:
         call("up", "-d")
-        assert eventually(lambda: call("logs").count("is connected") == 2, 60), call("logs")
+        assert eventually(lambda: call("logs").count("is connected") == 2, 300), call("logs")
         tls = {f"STACKBUILD_TLS_{name}": f"{folder}/tls/{file}" for name, file in
                (("CA", "ca.pem"), ("CERT", "client.pem"), ("KEY", "client.key"))}  # fmt: skip
         address = f"tcp+tls://127.0.0.1:{settings['CLUSTER_SCHEDULER_PORT']}"
@@ -63,7 +63,7 @@ def compose(tmp_path: Path) -> Iterator[dict[str, str]]:
 @pytest.mark.skipif(not shutil.which("docker-compose"), reason="not installed: docker-compose")
 def test_the_compose_file(compose: dict[str, str], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Two workers in containers do the steps in real sandboxes; the digests are those of a local build."""
-    base = ensure_base(tmp_path_factory.mktemp("base"), SMALL_BASE)
+    base = ensure_base(tmp_path_factory.mktemp("base"), SMALL_BASE, timeout=1200)
 
     def bench(name: str, env: dict[str, str]) -> BuildBench:
         made = BuildBench(tmp_path / name, tmp_path / name / "store", env)
