@@ -4,7 +4,7 @@
 #ifndef STACKBUILD_HIP_CG_REDUCE_H  // two trees may have this file each, which #pragma once takes for two files
 #define STACKBUILD_HIP_CG_REDUCE_H
 
-#include <hip/hip_cooperative_groups.h>
+#include "stackbuild_hip_groups.h"
 
 namespace cooperative_groups {
 

@@ -37,6 +37,7 @@ _WIDE_ONE = re.compile(
     r"(?<![\w.])1(?:[uU]?(?:ll|LL|l|L)|(?:ll|LL|l|L)[uU])\s*\)?\s*\Z"
     r"|(?:(?:static_cast\s*<\s*)?(?:unsigned\s+)?long(?:\s+long)?|\w*64_t|size_t|u64|ull)\s*>?\s*[({)]\s*\(?1[uUlL]*\s*[)}]?\s*\Z"
 )
+_MADE = re.compile(r"([A-Za-z_][\w:]*)\s*\(\s*\Z")
 _NUMBER_ENDS = frozenset(")}012uUlLfF")
 _NAMED = re.compile(r"[A-Za-z_][\w:.]*(?:\(\s*\))?")
 _LANE_OF_THREAD = re.compile(r"threadIdx\s*\.\s*x\s*(?:&\s*(?:31|0[xX]1[fF])|%\s*32)|\bwarpSize\b|%laneid")
@@ -273,8 +274,14 @@ def lane_masks(view: View) -> Iterator[LintMatch]:
         if wide := _WIDE_ONE.search(code, max(0, at - 60), at):
             if of_warp and not _is_mask(code, wide.start()):
                 yield wide.start(), "LINT-SHIFT-WAVE", (f"1 << {' '.join(text.split())}",)
-        elif number := _SHIFTED.search(code, max(0, at - 14), at):
+        elif (number := _SHIFTED.search(code, max(0, at - 14), at)) and not _is_of_other_type(code, number.start()):
             yield number.start(), "LINT-LANE-MASK-32", (" ".join((code[number.start() : begins] + text).split()),)
+
+
+def _is_of_other_type(code: str, at: int) -> bool:
+    """Whether a number is made a type that is not of 32 bits, or that the text does not tell: `mask_t(1) << lane`."""
+    made = _MADE.search(code, max(0, at - 60), at)
+    return made is not None and types.width(code, made[1]) != "narrow"
 
 
 def _is_mask(code: str, at: int) -> bool:

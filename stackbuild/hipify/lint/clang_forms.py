@@ -13,6 +13,7 @@ from stackbuild.hipify.passes.vector_values import ARRAY
 _PARAMETERS = re.compile(r"template(?<!\wtemplate)\s*<([^{};()]*?)>\s*(?:[\w:_]|\[\[)")
 _PARAMETER = re.compile(r"(\w+)\s*(?:=[^,]*)?(?:,|$)")
 _MEMBER_TEMPLATE = re.compile(r"<([^<>;{}()]*)>\s*::\s*(\w+)\s*<[^<>;{}()]*>\s*\(")
+_INSTANTIATION = re.compile(r"(?:[^\n]*\W)?template\s+[\w:]")
 _BARE_POSITION = re.compile(r"[(,]\s*(threadIdx|blockIdx)\s*[,)]")
 _DIM3 = re.compile(r"\bdim3(?:\s+\w+)?\s*\Z")
 _UINT3_OF_DIM3 = re.compile(r"\buint3\s+\w+\s*[=({]\s*(dim3)\s*[({]")
@@ -28,6 +29,9 @@ def member_templates(view: View) -> Iterator[LintMatch]:
     for match in _MEMBER_TEMPLATE.finditer(view.code):
         if parameters is None:
             parameters = {one[1] for of in _PARAMETERS.finditer(view.code) for one in _PARAMETER.finditer(of[1])}
+        begins = max(view.code.rfind(mark, 0, match.start()) for mark in ";{}\n") + 1
+        if _INSTANTIATION.match(view.code, begins, match.start()):
+            continue
         if not parameters.isdisjoint(_WORD.findall(match[1])) and match[2] != "template":
             yield match.start(2), "LINT-TEMPLATE-KEYWORD", (match[2],)
 

@@ -29,6 +29,7 @@ GROUPS = {
 # Members of CUDA's groups that HIP 5.7's and 6.4's groups do not have.
 GROUP_MEMBERS = {
     "num_threads": "use size()",
+    "num_blocks": "work it out of gridDim",
     "dim_threads": "use group_dim(), or blockDim",
     "block_index": "use group_index(), or blockIdx",
     "block_rank": "work it out of blockIdx and gridDim",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from posixpath import normpath
 
@@ -91,7 +91,7 @@ def convert(view: View, lookups: Lookups, directives: Directives, uses: Iterable
         headers.append(_LINKER)
     edits += _additions(view, directives, everywhere, shims, headers)
     needed = {name for name, _ in shims} | {path.rsplit("/", 1)[-1] for path, _ in have}
-    return Headers(tuple(edits), tuple(findings), tuple(n for n in lookups.shims if n in needed))
+    return Headers(tuple(edits), tuple(findings), tuple(_support(needed, lookups.shims)))
 
 
 def _is_own(view: View, lookups: Lookups, include: Include) -> bool:
@@ -201,6 +201,18 @@ def _already(branches: set[tuple[Branch, ...]] | None, include: Include) -> bool
     return branches is not None and any(
         include.branches[:depth] in branches for depth in range(len(include.branches) + 1)
     )
+
+
+def _support(names: set[str], texts: Mapping[str, str]) -> Iterator[str]:
+    """Those of some headers that are support headers, and the ones that they include."""
+    needed = {name for name in names if name in texts}
+    while inner := {one for name in needed for one in _SUPPORT_INCLUDE.findall(texts[name])} - needed:
+        needed |= inner
+    yield from (name for name in texts if name in needed)
+
+
+_SUPPORT_INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
+"""What a support header includes in quotes is another one beside it."""
 
 
 def _includes(view: View, paths: tuple[str, ...]) -> bool:

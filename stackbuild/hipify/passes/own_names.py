@@ -22,12 +22,12 @@ _POINTER = re.compile(
     r"(?:\A|[;{}]|\n)\s*(?:(?:const|static|extern|struct|volatile|mutable|unsigned)\s+)*(?!return\b)[A-Za-z_][\w:]*(?:<[\w:, ]*>)?\s*[*&]+\s*\Z"
 )
 _LISTED = re.compile(
-    r"(?:\A|[;{}])\s*(?:(?:const|static|extern|struct|volatile|mutable|unsigned)\s+)*(?!(?:return|case|using|delete|throw|goto)\b)[A-Za-z_][\w:]*"
+    r"(?:\A|[;{}])\s*(?:#[^\n]*\n\s*)*(?:(?:const|static|extern|struct|volatile|mutable|unsigned)\s+)*(?!(?:return|case|using|delete|throw|goto)\b)[A-Za-z_][\w:]*"
     r"(?:<[^<>;{}()]*>)?[\s*&]+\w+(?:\[\w*\])?(?:\s*,\s*[*&]*\s*\w+(?:\[\w*\])?)*\s*,\s*[*&]*\s*\Z"
 )
 _VALUE = r"(?:\s*\((?:[^(){};]|\([^(){};]*\))*\)|\s*\[\w*\]|\s*=[^,(){};=]*)?"
 _LATER = re.compile(
-    r"(?:\A|[;{}])\s*(?:(?:const|static|constexpr|extern|volatile|unsigned)\s+)*(?!(?:return|case|using|delete|throw|goto)\b)[A-Za-z_][\w:]*"
+    r"(?:\A|[;{}])\s*(?:#[^\n]*\n\s*)*(?:(?:const|static|constexpr|extern|volatile|unsigned)\s+)*(?!(?:return|case|using|delete|throw|goto)\b)[A-Za-z_][\w:]*"
     rf"(?:\s+const\b)?[\s*&]+\w+{_VALUE}(?:\s*,\s*[*&]*\s*\w+{_VALUE})*\s*,\s*[*&]*\s*\Z"
 )
 """What stands before a declarator that is not the first: `dim3 const block(64), `."""

@@ -156,3 +156,10 @@ def test_a_support_header_of_a_header_comes_before_what_it_changes(
 ) -> None:
     text, _ = convert(tmp_path, header + "\n", source + '\n#include "a.h"\n')
     assert ('#include "stackbuild_hipblas_v2.h"' in text) is is_before
+
+
+def test_a_support_header_that_another_includes_is_written_too(tmp_path: Path) -> None:
+    text, _ = convert(tmp_path, "int n;\n", "#include <cooperative_groups.h>\n")
+    assert '#include "stackbuild_hip_groups.h"' in text
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"stackbuild_hip_groups.h", "stackbuild_hip_compat.h"} <= written

@@ -278,6 +278,8 @@ def test_ballots_are_followed_out_of_functions(text: str, expected: bool) -> Non
         ("unsigned ge = 0xffffffffu << laneId;", ["LINT-LANE-MASK-32"]),
         ("unsigned long long lt = (1ull << lane) - 1;", []),
         ("int n = 1 << lane_bits;", []),
+        ("auto lt = (config::mask_t(1) << lane) - 1;", []),
+        ("auto lt = (uint32_t(1) << lane) - 1;", ["LINT-LANE-MASK-32"]),
         ("int bit = (m >> lane) & 1;", []),
         ("v = __shfl_sync((1u << 16) - 1, v, 0);", ["LINT-PARTIAL-MASK"]),
         ("const unsigned half = 0xffff; v = __shfl_sync(half, v, 0);", ["LINT-PARTIAL-MASK"]),
@@ -461,6 +463,8 @@ def test_member_templates_of_dependent_types() -> None:
     text = "template <typename T, size_t n>\nvoid f(T *p) {\n  cast<T, int>::apply<n>(p);\n  cast<float>::apply<n>(p);\n  cast<T>::template apply<n>(p);\n}\n"
     assert severities(text) == [("LINT-TEMPLATE-KEYWORD", 3, "warning")]
     assert severities("void f() {\n  cast<T, int>::apply<4>(p);\n}\n") == []
+    text = "template <typename T>\nstruct S;\n#define MAKE(T) \\\ntemplate void alg<T, 3>::apply<float>(int); \\\n  extern template int alg<T>::apply<T>(T);\n"
+    assert severities(text) == []
 
 
 @pytest.mark.parametrize(

@@ -173,6 +173,7 @@ def test_parameters_of_templates_and_their_defaults_are_counted(tmp_path: Path) 
         "dim3 const block(1, 1), cuGridSize(w, h);\nk<<<cuGridSize, block>>>();\n",
         "int a = f(1, 2), cuGridSize = 3;\ng(cuGridSize);\n",
         "Vertex *cudaDevPtr;\nf(cudaDevPtr);\n",
+        "struct S {\n#if A\n  int cudaMine, cudaYours;\n#endif\n};\nf(cudaYours);\n",
         "Array a, cudaArrayTemp, *cudaArrayOrig;\nf(cudaArrayTemp, cudaArrayOrig);\n",
         "enum { A, cudaMine = 3 };\nf(cudaMine);\n",
         "#if CUDNN_VER_X > 3\n#endif\n",
