@@ -22,8 +22,26 @@ bool takes_last(const ConvParams& p) {
          p.out_channels / kDepthwiseLanes / kDepthwiseVectors < kMostBlocksAcross && aligned_to(p.x, bytes) && aligned_to(p.y, bytes);
 }
 
+// Whether a thread may make two lines of outputs where channels are last: with more columns than these CDNA would lose a wave.
+constexpr bool pairs_lines(int64_t taps, int64_t stride) {
+  constexpr int64_t kMostColumns = 9;
+  return SBK_NVIDIA || (kDepthwiseRun - 1) * stride + taps <= kMostColumns;
+}
+
+// Where channels are last: lines of outputs that a thread makes. Two read fewer inputs, and leave half of the threads. Measured on an
+// H200: two are faster from about this many threads on.
+Status lines_at_once(const ConvParams& p, int64_t* lines) {
+  constexpr int64_t kThreadsPerUnit = 256;
+  DeviceFacts device;
+  SBK_TRY(device_facts(&device));
+  const ConvParams q = with_three_axes(p);
+  const int64_t threads = p.batch * ceil_div(q.out[1], 2) * ceil_div(q.out[2], kDepthwiseRun) * (p.out_channels / kDepthwiseLanes);
+  *lines = pairs_lines(taps_of(p), p.stride[0]) && threads >= device.units * kThreadsPerUnit ? 2 : 1;
+  return {};
+}
+
 // With three axes (of which the first has extent 1), `p` says the rest.
-Depthwise describe(const ConvParams& p) {
+Depthwise describe(const ConvParams& p, int64_t lines_of_thread) {
   const ConvParams q = with_three_axes(p);
   const auto i32 = [](int64_t v) { return static_cast<int32_t>(v); };
   const auto divisor = [](int64_t v) { return FastDivisor(static_cast<uint32_t>(v)); };
@@ -46,17 +64,17 @@ Depthwise describe(const ConvParams& p) {
     d.items = p.batch * d.OH * d.OW * d.vectors;
     d.by_chunk = divisor(d.vectors), d.by_width = divisor(d.OW), d.by_height = divisor(d.OH);
   } else {
-    const int64_t line = ceil_div(d.OW, kDepthwiseRun);
+    const int64_t line = ceil_div(d.OW, kDepthwiseRun), lines = ceil_div(d.OH, lines_of_thread);
     d.vectors = d.channels / kDepthwiseLanes;
     d.chunk = i32(ceil_div(d.vectors, ceil_div(d.vectors, kDepthwiseVectors)));
-    d.items = p.batch * d.OH * line;
-    d.by_width = divisor(line), d.by_height = divisor(d.OH), d.by_chunk = divisor(d.chunk);
+    d.items = p.batch * lines * line;
+    d.by_width = divisor(line), d.by_height = divisor(lines), d.by_chunk = divisor(d.chunk);
   }
   return d;
 }
 
 template <class T, int Taps, int Stride>
-Status enqueue(const Depthwise& d, Layout layout, hipStream_t stream) {
+Status enqueue(const Depthwise& d, Layout layout, int64_t lines, hipStream_t stream) {
   const dim3 threads(kDepthwiseThreads);
   if (layout == Layout::channels_first) {
     const int64_t blocks = ceil_div(d.items, kDepthwiseThreads);
@@ -69,10 +87,13 @@ Status enqueue(const Depthwise& d, Layout layout, hipStream_t stream) {
     DeviceFacts device;
     SBK_TRY(device_facts(&device));
     const int64_t chunks = ceil_div(d.vectors, d.chunk), runs = kDepthwiseThreads / d.chunk;
-    constexpr int64_t kBlocksPerUnit = 16;  // two rounds of the device: the filters are fetched once a block
+    constexpr int64_t kBlocksPerUnit = 4;  // as many as a unit holds: the filters are fetched once a block
     const int64_t blocks = std::max<int64_t>(1, std::min(ceil_div(d.items, runs), device.units * kBlocksPerUnit / chunks));
     const dim3 grid(static_cast<uint32_t>(blocks), static_cast<uint32_t>(chunks));
-    return launch_overlapped(depthwise_last<T, Taps, Stride>, grid, threads, 0, stream, d);
+    if constexpr (pairs_lines(Taps, Stride)) {
+      if (lines == 2) return launch_overlapped(depthwise_last<T, Taps, Stride, 2>, grid, threads, 0, stream, d);
+    }
+    return launch_overlapped(depthwise_last<T, Taps, Stride, 1>, grid, threads, 0, stream, d);
   }
 }
 
@@ -80,13 +101,15 @@ constexpr int64_t kLimit = INT32_MAX / 4;  // outputs at a time, counted in 32 b
 
 template <class T>
 Status run_images(const ConvParams& p, hipStream_t stream) {
-  const Depthwise d = describe(p);
+  int64_t lines = 1;
+  SBK_TRY(lines_at_once(p, &lines));
+  const Depthwise d = describe(p, lines);
   const int taps = taps_of(p);
   const bool every = p.stride[0] == 1;
-  if (taps == 3) return every ? enqueue<T, 3, 1>(d, p.layout, stream) : enqueue<T, 3, 2>(d, p.layout, stream);
-  if (taps == 7) return enqueue<T, 7, 1>(d, p.layout, stream);
-  if (taps == 5) return every ? enqueue<T, 5, 1>(d, p.layout, stream) : enqueue<T, 5, 2>(d, p.layout, stream);
-  return enqueue<T, 0, 0>(d, p.layout, stream);
+  if (taps == 3) return every ? enqueue<T, 3, 1>(d, p.layout, lines, stream) : enqueue<T, 3, 2>(d, p.layout, lines, stream);
+  if (taps == 7) return enqueue<T, 7, 1>(d, p.layout, lines, stream);
+  if (taps == 5) return every ? enqueue<T, 5, 1>(d, p.layout, lines, stream) : enqueue<T, 5, 2>(d, p.layout, lines, stream);
+  return enqueue<T, 0, 0>(d, p.layout, lines, stream);
 }
 
 // In parts of images that one launch counts: four at a time, which start on whole vectors.

@@ -99,13 +99,13 @@ __global__ void __launch_bounds__(kDepthwiseThreads) depthwise_planes(const Dept
 }
 
 // Channels last, as many out as in, in whole vectors of four. One thread: a vector of channels of `kRun` outputs beside each
-// other; neighbours in a wave are neighbours in the channels. Grid: x over runs, y over chunks of channels, whose filters
+// other in `Down` lines; neighbours in a wave are neighbours in the channels. Grid: x over runs, y over chunks of channels, whose filters
 // wait in shared memory.
-template <class T, int Taps, int Stride>
+template <class T, int Taps, int Stride, int Down>
 __global__ void __launch_bounds__(kDepthwiseThreads, 2) depthwise_last(const Depthwise d) {
   constexpr int kLanes = kDepthwiseLanes;
   using V = Vec<T, kLanes>;
-  constexpr int kColumns = (kDepthwiseRun - 1) * Stride + Taps, kTaps = Taps * Taps;
+  constexpr int kColumns = (kDepthwiseRun - 1) * Stride + Taps, kLines = (Down - 1) * Stride + Taps, kTaps = Taps * Taps;
   __shared__ Vec<float, kLanes> filters[kTaps][kDepthwiseVectors];
   const int first = static_cast<int>(blockIdx.y) * d.chunk;
   const int chunk = d.vectors - first < d.chunk ? d.vectors - first : d.chunk;
@@ -124,12 +124,12 @@ __global__ void __launch_bounds__(kDepthwiseThreads, 2) depthwise_last(const Dep
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * runs + run; i < d.items; i += static_cast<int64_t>(gridDim.x) * runs) {
     // Down the columns first: the lines that neighbours share stay in the first-level cache.
     const auto column = d.by_height.divide(static_cast<uint32_t>(i));
-    const int oh = static_cast<int>(static_cast<uint32_t>(i) - column * d.by_height.divisor());
+    const int oh = static_cast<int>(static_cast<uint32_t>(i) - column * d.by_height.divisor()) * Down;
     const auto n = d.by_width.divide(column);
     const int ow = static_cast<int>(column - n * d.by_width.divisor()) * kDepthwiseRun;
     const int h0 = oh * Stride - d.pad[0], w0 = ow * Stride - d.pad[1];
-    const int64_t at0 = (static_cast<int64_t>(n) * d.H + h0) * d.W * d.channels + channel;
-    float sums[kDepthwiseRun][kLanes] = {};
+    const T* const image = static_cast<const T*>(d.x) + static_cast<int64_t>(n) * d.H * d.W * d.channels + channel;
+    float sums[Down][kDepthwiseRun][kLanes] = {};
     // Outside the line its nearest column is read and not used: a load that may be left out would keep its zeros in
     // scratch memory on AMD.
     bool inside[kColumns];
@@ -141,12 +141,12 @@ __global__ void __launch_bounds__(kDepthwiseThreads, 2) depthwise_last(const Dep
       offsets[c] = w * d.channels;
     }
 #pragma unroll 1
-    for (int r = 0; r < Taps; ++r) {
+    for (int r = 0; r < kLines; ++r) {
       if (static_cast<uint32_t>(h0 + r) >= static_cast<uint32_t>(d.H)) continue;
-      const T* row = static_cast<const T*>(d.x) + at0 + static_cast<int64_t>(r) * d.W * d.channels;
+      const T* const line = image + static_cast<int64_t>(h0 + r) * d.W * d.channels;
       V loaded[kColumns];  // all on their way before the first is used
 #pragma unroll
-      for (int c = 0; c < kColumns; ++c) loaded[c] = *reinterpret_cast<const V*>(row + offsets[c]);
+      for (int c = 0; c < kColumns; ++c) loaded[c] = *reinterpret_cast<const V*>(line + offsets[c]);
       float values[kColumns][kLanes];
 #pragma unroll
       for (int c = 0; c < kColumns; ++c) {
@@ -154,30 +154,39 @@ __global__ void __launch_bounds__(kDepthwiseThreads, 2) depthwise_last(const Dep
         for (int j = 0; j < kLanes; ++j) values[c][j] = inside[c] ? to_float(loaded[c].v[j]) : 0.0f;
       }
 #pragma unroll
-      for (int s = 0; s < Taps; ++s) {
-        const Vec<float, kLanes> taps = filters[r * Taps + s][vector];
+      for (int o = 0; o < Down; ++o) {
+        const int tap = r - o * Stride;  // the filter's line that this one is for the output's
+        if (Down > 1 && static_cast<uint32_t>(tap) >= static_cast<uint32_t>(Taps)) continue;
 #pragma unroll
-        for (int o = 0; o < kDepthwiseRun; ++o) {
+        for (int s = 0; s < Taps; ++s) {
+          const Vec<float, kLanes> taps = filters[tap * Taps + s][vector];
 #pragma unroll
-          for (int j = 0; j < kLanes; ++j) sums[o][j] = fmaf(values[o * Stride + s][j], taps.v[j], sums[o][j]);
+          for (int p = 0; p < kDepthwiseRun; ++p) {
+#pragma unroll
+            for (int j = 0; j < kLanes; ++j) sums[o][p][j] = fmaf(values[p * Stride + s][j], taps.v[j], sums[o][p][j]);
+          }
         }
       }
     }
-    const int64_t at = ((static_cast<int64_t>(n) * d.OH + oh) * d.OW + ow) * d.channels + channel;
 #pragma unroll
-    for (int o = 0; o < kDepthwiseRun; ++o) {
-      if (ow + o >= d.OW) continue;
-      V out;
-      if (plain) {
+    for (int o = 0; o < Down; ++o) {
+      if (oh + o >= d.OH) continue;
+      const int64_t at = ((static_cast<int64_t>(n) * d.OH + oh + o) * d.OW + ow) * d.channels + channel;
 #pragma unroll
-        for (int j = 0; j < kLanes; ++j) out.v[j] = from_float<T>(sums[o][j]);
-      } else {
+      for (int p = 0; p < kDepthwiseRun; ++p) {
+        if (ow + p >= d.OW) continue;
+        V out;
+        if (plain) {
 #pragma unroll
-        for (int j = 0; j < kLanes; ++j) {
-          out.v[j] = conv_value<T>(d, channel + j, at + o * d.channels + j, sums[o][j]);
+          for (int j = 0; j < kLanes; ++j) out.v[j] = from_float<T>(sums[o][p][j]);
+        } else {
+#pragma unroll
+          for (int j = 0; j < kLanes; ++j) {
+            out.v[j] = conv_value<T>(d, channel + j, at + p * d.channels + j, sums[o][p][j]);
+          }
         }
+        *reinterpret_cast<V*>(static_cast<T*>(d.y) + at + p * d.channels) = out;
       }
-      *reinterpret_cast<V*>(static_cast<T*>(d.y) + at + o * d.channels) = out;
     }
   }
 }

@@ -8,10 +8,11 @@
 namespace sbk::conv_detail {
 namespace {
 
-constexpr int64_t kLimit = INT32_MAX / 2;       // pixels, counted in 32 bits
+constexpr int64_t kLimit = INT32_MAX / 2;  // pixels, counted in 32 bits
 constexpr int64_t kMostOutputs = 16;
-constexpr size_t kMostShared = 32768;           // bytes of filters: two blocks on a compute unit of CDNA
-constexpr int kMostLanes = 4;                   // of a pixel, channels last: 64 bytes
+constexpr size_t kMostFilters = 16384;     // bytes; with what parts send each other, two blocks on a compute unit of CDNA
+constexpr size_t kSentBytes = kPointwiseSums * kPointwiseThreads / 2 * sizeof(float);
+constexpr int kVectorPixels = 4;           // channels first, of a thread: at most
 
 int64_t area_of(const ConvParams& p) {
   int64_t area = 1;
@@ -39,36 +40,57 @@ Pointwise describe(const ConvParams& p) {
   return d;
 }
 
-Status enqueue(void (*kernel)(Pointwise), const ConvParams& p, const Pointwise& d, int64_t items_of_block, hipStream_t stream) {
+// `blocks_of_unit` at most of a compute unit: the filters are fetched once a block. Measured on an H200.
+Status enqueue(void (*kernel)(Pointwise), const Pointwise& d, int64_t items_of_block, int64_t blocks_of_unit, size_t shared, hipStream_t stream) {
   DeviceFacts device;
   SBK_TRY(device_facts(&device));
-  constexpr int64_t kBlocksPerUnit = 16;  // two rounds of the device: the filters are fetched once a block
-  const int64_t blocks = std::min(ceil_div(d.items, items_of_block), device.units * kBlocksPerUnit);
-  return launch_overlapped(kernel, dim3(static_cast<uint32_t>(blocks)), dim3(kPointwiseThreads), filter_bytes(p), stream, d);
+  const int64_t blocks = std::min(ceil_div(d.items, items_of_block), device.units * blocks_of_unit);
+  return launch_overlapped(kernel, dim3(static_cast<uint32_t>(blocks)), dim3(kPointwiseThreads), shared, stream, d);
+}
+
+// Threads that share a pixel's channels: more while the device is not full of threads, and each has enough channels.
+Status parts_of(const ConvParams& p, const Pointwise& d, int32_t* parts) {
+  constexpr int64_t kThreadsPerUnit = 1024, kFewestChannels = 16, kMostParts = 8;
+  DeviceFacts device;
+  SBK_TRY(device_facts(&device));
+  *parts = 1;
+  if (filter_bytes(p) + kSentBytes > static_cast<size_t>(device.shared)) return {};
+  while (*parts < kMostParts && d.items * *parts < device.units * kThreadsPerUnit && p.in_channels >= *parts * 2 * kFewestChannels) *parts *= 2;
+  return {};
 }
 
 template <class T, int K>
 Status run_planes(const ConvParams& p, hipStream_t stream) {
-  constexpr int kPixels = kPointwiseSums / K < lanes_of<T>() ? kPointwiseSums / K : lanes_of<T>();
+  constexpr int kPixels = kPointwiseSums / K < kVectorPixels ? kPointwiseSums / K : kVectorPixels;
   Pointwise d = describe(p);
   const bool vectors = d.area % kPixels == 0 && aligned_to(p.x, kPixels * sizeof(T)) && aligned_to(p.y, kPixels * sizeof(T));
   const int32_t of_image = d.area / (vectors ? kPixels : 1);
   d.items = p.batch * of_image;
   d.by_image = FastDivisor(static_cast<uint32_t>(of_image));
-  return enqueue(vectors ? pointwise_planes<T, K, kPixels> : pointwise_planes<T, K, 1>, p, d, kPointwiseThreads, stream);
+  SBK_TRY(parts_of(p, d, &d.parts));
+  const size_t shared = filter_bytes(p) + (d.parts > 1 ? kSentBytes : 0);
+  return enqueue(vectors ? pointwise_planes<T, K, kPixels> : pointwise_planes<T, K, 1>, d, kPointwiseThreads / d.parts, 16, shared, stream);
 }
 
-template <class T, int K>
-Status run_last(const ConvParams& p, hipStream_t stream) {
+template <class T, int K, int Lanes>
+Status run_last_by(const ConvParams& p, hipStream_t stream) {
   constexpr int kLanes = lanes_of<T>(), kPixels = K < 16 ? 4 : 2;
   Pointwise d = describe(p);
   const bool vectors = d.channels % kLanes == 0 && aligned_to(p.x, kVectorBytes);
-  const int parts = d.channels / (vectors ? kLanes : 1);
-  d.lanes = 1;
-  while (d.lanes < kMostLanes && d.lanes * 2 <= parts) d.lanes *= 2;
   d.items = p.batch * d.area;
   d.whole = p.out_channels == K && aligned_to(p.y, kVectorBytes);
-  return enqueue(vectors ? pointwise_last<T, K, kLanes> : pointwise_last<T, K, 1>, p, d, kPointwiseThreads / d.lanes * kPixels, stream);
+  return enqueue(vectors ? pointwise_last<T, K, kLanes, Lanes> : pointwise_last<T, K, 1, Lanes>, d, kPointwiseThreads / Lanes * kPixels, 8,
+                 filter_bytes(p), stream);
+}
+
+// Four threads a pixel where their sums are few beside what they read. Measured on an H200.
+template <class T, int K>
+Status run_last(const ConvParams& p, hipStream_t stream) {
+  if constexpr (K == 4) {
+    constexpr int64_t kManyChannels = sizeof(T) == 2 ? 128 : 32;
+    if (p.in_channels >= kManyChannels) return run_last_by<T, K, 4>(p, stream);
+  }
+  return run_last_by<T, K, 2>(p, stream);
 }
 
 template <class T, int K>
@@ -92,13 +114,20 @@ bool takes_pointwise(const ConvParams& p) {
   const int64_t area = area_of(p);
   if (p.batch < 1 || area < 1 || area > kLimit / p.batch || p.in_channels > kLimit / kMostOutputs) return false;
   DeviceFacts device;
-  return filter_bytes(p) <= kMostShared && device_facts(&device).ok() && filter_bytes(p) <= static_cast<size_t>(device.shared);
+  return filter_bytes(p) <= kMostFilters && device_facts(&device).ok() && filter_bytes(p) <= static_cast<size_t>(device.shared);
 }
 
-// A thread's channels come one after the other: where they are many, only many pixels hide their way.
+// Where channels are last and fill vectors, nothing is packed for a matrix product, and matrix units win where filters are many
+// or pixels few. Measured on an H200 with tools/conv_ways.py.
 bool prefers_pointwise(const ConvParams& p) {
-  constexpr int64_t kFewChannels = 64, kManyPixels = 65536;
-  return p.in_channels <= kFewChannels || p.batch * area_of(p) >= kManyPixels;
+  constexpr int64_t kFewChannels = 64, kManyPixels = 8192, kManyPixelsLast = 16384, kPixelsEnough = 65536;
+  const int64_t pixels = p.batch * area_of(p);
+  const bool is_float = p.dtype == DataType::float32, has_few_channels = p.in_channels <= kFewChannels;
+  if (p.layout == Layout::channels_first) return is_float || has_few_channels || pixels >= kManyPixels;
+  if (p.in_channels * static_cast<int64_t>(size_of(p.dtype)) % kVectorBytes != 0) return has_few_channels;
+  if (pixels < kManyPixelsLast) return false;
+  if (is_float) return has_few_channels || p.out_channels <= 4 || pixels >= kPixelsEnough;
+  return p.out_channels <= 4 || (p.out_channels <= 8 && has_few_channels);
 }
 
 Status run_pointwise(const ConvParams& p, const Launch& launch) {

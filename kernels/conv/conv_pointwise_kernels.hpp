@@ -18,7 +18,7 @@ struct Pointwise {
   void* y;
   int64_t items;                     // channels first: vectors of pixels of all images; last: pixels of all images
   int32_t area, channels, outputs;   // pixels of an image, channels of x and of y
-  int32_t lanes;                     // channels last: threads that share a pixel's channels, a power of two
+  int32_t parts;                     // channels first: threads that share a pixel's channels, a power of two
   bool whole;                        // channels last: y has K channels and starts on a vector
   FastDivisor by_image;              // channels first: by vectors of pixels of one image
   ActivationParams activation;
@@ -45,14 +45,18 @@ __device__ __forceinline__ void add_channel(float (&sums)[K][N], const Vec<T, N>
 
 #endif
 
-// Channels first: a thread has N neighbouring pixels and walks the channels. K: output channels, rounded up.
+// Channels first: a thread has N neighbouring pixels and walks the channels; where pixels are few, each of `parts` threads a part of
+// them. K: output channels, rounded up.
 template <class T, int K, int N>
 __global__ void __launch_bounds__(kPointwiseThreads) pointwise_planes([[maybe_unused]] const Pointwise p) {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
-  constexpr int kAhead = 4;  // channels on their way
+  constexpr int kBytesAhead = 128;  // of a thread's loads on their way
+  constexpr int kChannelsAhead = kBytesAhead / static_cast<int>(N * sizeof(T)), kAhead = kChannelsAhead < 16 ? kChannelsAhead : 16;
+  constexpr int kHalf = kPointwiseThreads / 2;
   using V = Vec<T, N>;
   extern __shared__ __align__(16) char shared[];
   auto* const filters = reinterpret_cast<float*>(shared);  // [channels][K]
+  float* const sent = filters + p.channels * K;            // [K * N][half of the threads]
   const T* const w = static_cast<const T*>(p.w);
   wait_for_previous();
   for (int i = static_cast<int>(threadIdx.x); i < p.channels * K; i += kPointwiseThreads) {
@@ -61,21 +65,47 @@ __global__ void __launch_bounds__(kPointwiseThreads) pointwise_planes([[maybe_un
   }
   __syncthreads();
   const bool plain = stores_sums(p);
-  const int64_t step = static_cast<int64_t>(gridDim.x) * kPointwiseThreads;
-  for (int64_t item = static_cast<int64_t>(blockIdx.x) * kPointwiseThreads + threadIdx.x; item < p.items; item += step) {
-    const auto n = p.by_image.divide(static_cast<uint32_t>(item));
-    const auto pixel = static_cast<int64_t>(static_cast<uint32_t>(item) - n * p.by_image.divisor()) * N;
+  const int vectors = kPointwiseThreads / p.parts, part = static_cast<int>(threadIdx.x) / vectors;
+  const int vector = static_cast<int>(threadIdx.x) - part * vectors;
+  const int chunk = (p.channels + p.parts - 1) / p.parts, c0 = part * chunk;
+  const int end = c0 + chunk < p.channels ? c0 + chunk : p.channels;
+  const int64_t step = static_cast<int64_t>(gridDim.x) * vectors;
+  for (int64_t first = static_cast<int64_t>(blockIdx.x) * vectors; first < p.items; first += step) {
+    const bool exists = first + vector < p.items;
+    const auto item = static_cast<uint32_t>(exists ? first + vector : p.items - 1);
+    const auto n = p.by_image.divide(item);
+    const auto pixel = static_cast<int64_t>(item - n * p.by_image.divisor()) * N;
     const T* const x = static_cast<const T*>(p.x) + static_cast<int64_t>(n) * p.channels * p.area + pixel;
     float sums[K][N] = {};
-    int c = 0;
-    for (; c + kAhead <= p.channels; c += kAhead) {
+    int c = c0;
+    for (; c + kAhead <= end; c += kAhead) {
       V values[kAhead];
 #pragma unroll
       for (int i = 0; i < kAhead; ++i) values[i] = *reinterpret_cast<const V*>(x + static_cast<int64_t>(c + i) * p.area);
 #pragma unroll
       for (int i = 0; i < kAhead; ++i) add_channel<K>(sums, values[i], filters + (c + i) * K);
     }
-    for (; c < p.channels; ++c) add_channel<K>(sums, *reinterpret_cast<const V*>(x + static_cast<int64_t>(c) * p.area), filters + c * K);
+    for (; c < end; ++c) add_channel<K>(sums, *reinterpret_cast<const V*>(x + static_cast<int64_t>(c) * p.area), filters + c * K);
+    for (int half = p.parts / 2; half > 0; half /= 2) {
+      const int place = static_cast<int>(threadIdx.x) - (part < half ? 0 : half * vectors);
+      if (part >= half && part < 2 * half) {
+#pragma unroll
+        for (int k = 0; k < K; ++k) {
+#pragma unroll
+          for (int j = 0; j < N; ++j) sent[(k * N + j) * kHalf + place] = sums[k][j];
+        }
+      }
+      __syncthreads();
+      if (part < half) {
+#pragma unroll
+        for (int k = 0; k < K; ++k) {
+#pragma unroll
+          for (int j = 0; j < N; ++j) sums[k][j] += sent[(k * N + j) * kHalf + place];
+        }
+      }
+      __syncthreads();
+    }
+    if (part != 0 || !exists) continue;
     const int64_t at = static_cast<int64_t>(n) * p.outputs * p.area + pixel;
 #pragma unroll
     for (int k = 0; k < K; ++k) {
@@ -90,9 +120,9 @@ __global__ void __launch_bounds__(kPointwiseThreads) pointwise_planes([[maybe_un
 #endif
 }
 
-// Channels last: `lanes` neighbouring threads have N channels each of a pixel by turns, of several pixels at once, and add their
-// sums up. K: output channels, rounded up.
-template <class T, int K, int N>
+// Channels last: Lanes neighbouring threads (2 or 4) have N channels each of a pixel by turns, of several pixels at once. Then each of
+// them takes the sums of its share of those pixels. K: output channels, rounded up.
+template <class T, int K, int N, int Lanes>
 __global__ void __launch_bounds__(kPointwiseThreads) pointwise_last([[maybe_unused]] const Pointwise p) {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
   constexpr int kPixels = K < 16 ? 4 : 2, kRead = N < 4 ? N : 4;
@@ -107,18 +137,19 @@ __global__ void __launch_bounds__(kPointwiseThreads) pointwise_last([[maybe_unus
   }
   __syncthreads();
   const bool plain = stores_sums(p);
-  const int lane = static_cast<int>(threadIdx.x) & (p.lanes - 1), slots = kPointwiseThreads / p.lanes;
-  const int slot = static_cast<int>(threadIdx.x) / p.lanes;
-  const int64_t step = static_cast<int64_t>(slots) * kPixels;
-  for (int64_t first = blockIdx.x * step; first < p.items; first += gridDim.x * step) {
+  constexpr int kSlots = kPointwiseThreads / Lanes, kMine = kPixels / Lanes;
+  static_assert(kMine > 0 && (Lanes == 2 || Lanes == 4));
+  const int lane = static_cast<int>(threadIdx.x) % Lanes, slot = static_cast<int>(threadIdx.x) / Lanes;
+  constexpr int64_t kStep = static_cast<int64_t>(kSlots) * kPixels;
+  for (int64_t first = blockIdx.x * kStep; first < p.items; first += gridDim.x * kStep) {
     const T* from[kPixels];
 #pragma unroll
     for (int i = 0; i < kPixels; ++i) {  // beyond the last pixel that one again
-      const int64_t pixel = first + i * slots + slot;
+      const int64_t pixel = first + i * kSlots + slot;
       from[i] = static_cast<const T*>(p.x) + (pixel < p.items ? pixel : p.items - 1) * p.channels;
     }
     float sums[kPixels][K] = {};
-    for (int c = lane * N; c < p.channels; c += p.lanes * N) {
+    for (int c = lane * N; c < p.channels; c += Lanes * N) {
       V values[kPixels];
 #pragma unroll
       for (int i = 0; i < kPixels; ++i) values[i] = *reinterpret_cast<const V*>(from[i] + c);
@@ -141,17 +172,23 @@ __global__ void __launch_bounds__(kPointwiseThreads) pointwise_last([[maybe_unus
         }
       }
     }
-    for (int mask = p.lanes / 2; mask > 0; mask /= 2) {
+    // Each time a thread keeps half of its pixels' sums and gives the others away; what it has at last are its own.
 #pragma unroll
-      for (int i = 0; i < kPixels; ++i) {
+    for (int half = kPixels / 2, mask = Lanes / 2; mask > 0; half /= 2, mask /= 2) {
+      const bool keeps_first = (lane & mask) == 0;
 #pragma unroll
-        for (int k = 0; k < K; ++k) sums[i][k] += shuffle_xor(sums[i][k], mask);
+      for (int i = 0; i < half; ++i) {
+#pragma unroll
+        for (int k = 0; k < K; ++k) {
+          const float kept = keeps_first ? sums[i][k] : sums[i + half][k], given = keeps_first ? sums[i + half][k] : sums[i][k];
+          sums[i][k] = kept + shuffle_xor(given, mask);
+        }
       }
     }
 #pragma unroll
-    for (int i = 0; i < kPixels; ++i) {
-      const int64_t pixel = first + i * slots + slot;
-      if ((i & (p.lanes - 1)) != lane || pixel >= p.items) continue;
+    for (int i = 0; i < kMine; ++i) {
+      const int64_t pixel = first + (lane * kMine + i) * kSlots + slot;
+      if (pixel >= p.items) continue;
       const int64_t at = pixel * p.outputs;
       T* const y = static_cast<T*>(p.y) + at;
       if (p.whole) {

@@ -257,9 +257,17 @@ NIGHTLY = (
     ),
     Mutation(
         "float16 sums, depthwise", "gfx90a", "conv/conv_depthwise_kernels.hpp",
-        "sums[o][j] = fmaf(values[o * Stride + s][j], taps.v[j], sums[o][j]);",
-        "sums[o][j] = to_float(from_float<T>(fmaf(values[o * Stride + s][j], taps.v[j], sums[o][j])));",
+        "sums[o][p][j] = fmaf(values[p * Stride + s][j], taps.v[j], sums[o][p][j]);",
+        "sums[o][p][j] = to_float(from_float<T>(fmaf(values[p * Stride + s][j], taps.v[j], sums[o][p][j])));",
         "beside 2048", operator="Conv",
+    ),
+    Mutation(
+        "a neighbour's sums, pointwise", "gfx1100", "conv/conv_pointwise_kernels.hpp",
+        "keeps_first = (lane & mask) == 0;", "keeps_first = true;", "by 4x32x1x1", operator="Conv",
+    ),
+    Mutation(
+        "no barrier between parts, pointwise", "gfx90a", "conv/conv_pointwise_kernels.hpp",
+        "      __syncthreads();\n      if (part < half) {", "      if (part < half) {", "by 8x264x1", operator="Conv",
     ),
     Mutation(
         "float16 sums of products", "gfx90a", "common/mma.hpp",

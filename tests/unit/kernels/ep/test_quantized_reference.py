@@ -11,8 +11,10 @@ np = pytest.importorskip("numpy")
 pytest.importorskip("onnx")
 ort = pytest.importorskip("onnxruntime")
 
-LEAST = {"MatMulNBits": 20, "MatMulInteger": 10, "QLinearMatMul": 6, "QuantizeLinear": 20, "DequantizeLinear": 20, "DynamicQuantizeLinear": 20}
-"""Cases of 40 that the CPU provider takes at least: it has no zero points by row, and no float16 scales of products."""
+LEAST = {"MatMulNBits": 20, "MatMulInteger": 10, "QLinearMatMul": 6, "ConvInteger": 20, "QLinearConv": 10, "QuantizeLinear": 20,
+         "DequantizeLinear": 20, "DynamicQuantizeLinear": 20}  # fmt: skip
+"""Cases of 40 that the CPU provider takes at least: it has no zero points by row or by filter, no float16 scales of products, and
+ConvInteger and QLinearConv for some pairs of types alone."""
 
 
 def answers(case: object) -> list[object] | None:
@@ -64,3 +66,14 @@ def test_ties_are_rounded_to_even_before_the_zero_point(checks: Callable[[str], 
     reference = checks("quantized_reference")
     quotients = np.array([0.5, 1.5, -0.5, 300, -300])
     assert reference.to_whole(quotients, np.array(1), np.int8).tolist() == [1, 3, 1, 127, -128]
+
+
+def test_padding_counts_as_the_zero_point_of_x(checks: Callable[[str], ModuleType]) -> None:
+    """One channel of 2 by a filter of 2 with padding at both ends, and a bias."""
+    reference = checks("quantized_reference")
+    window = reference.ConvWindow([1], [1], [1, 1], 1)
+    x, w = np.array([[[10, 20]]], np.uint8), np.array([[[1, 3]]], np.int8)
+    sums = reference.conv_integer(x, w, np.array(5, np.uint8), np.array([1], np.int8), window)
+    assert sums.tolist() == [[[10, 30, 0]]]
+    quantized = reference.qlinear_conv(sums, np.array([4], np.int32), np.float32(0.5), np.array([2], np.float32), np.float32(4), np.array(100, np.uint8))
+    assert quantized.tolist() == [[[104, 108, 101]]]
