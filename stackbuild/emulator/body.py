@@ -15,6 +15,7 @@ from stackbuild.emulator.memory import (
 )
 from stackbuild.emulator.operands import SourceOperand, UnknownInstruction, source
 from stackbuild.emulator.registers import register_checks, waits, written_notes
+from stackbuild.emulator.relative_moves import RELATIVE_MOVES, scalar_relative_move, vector_relative_move
 from stackbuild.emulator.scalars import FORMATS, c_scalar, c_scalar_float, scalar_text
 from stackbuild.emulator.vectors import SUPPORTED, VectorCall, vector_calls
 
@@ -42,11 +43,15 @@ class _BodyWriter:
         self.counters, self.sanitize = counters, sanitize
         self.rows = 1
         self.base = 0
+        self.index_mode: int | None = None
+        """Between s_set_gpr_idx_on and _off: which operands the index is added to (1: src0, 8: the destination)."""
 
     def write(self, inst: Instruction) -> list[str]:
         """C statements of one instruction. Raises UnknownInstruction."""
         if inst.name in NOTHING:
             return waits(inst) if self.sanitize else []
+        if inst.name in RELATIVE_MOVES or (self.index_mode is not None and inst.name.startswith("v_")):
+            return self.relative_move(inst)
         if self.sanitize:
             return [
                 *register_checks(inst, self.lanes, inst.offset - self.base),
@@ -77,7 +82,9 @@ class _BodyWriter:
     def scalar(self, inst: Instruction) -> list[str]:
         if inst.name in ("s_getpc_b64",):
             return [f"set64(w->s + {inst.fields['sdst']}, w->image + {inst.end});"]
-        if any(part in inst.name for part in ("setpc", "swappc", "rfe", "getreg", "setreg", "movrel", "call_b64")):
+        if inst.name.startswith("s_movrel"):
+            return scalar_relative_move(inst, inst.offset - self.base)
+        if any(part in inst.name for part in ("setpc", "swappc", "rfe", "getreg", "setreg", "call_b64")):
             raise UnknownInstruction(f"{inst.name} is not known")
         return c_scalar(inst, self.lanes)
 
@@ -155,6 +162,30 @@ class _BodyWriter:
             text = self.set_mask(inst, call, text)
         lines.append(f"{text};")
         return ["{", *lines, "}"] if mask == "m" else lines
+
+    def relative_move(self, inst: Instruction) -> list[str]:
+        """A move whose registers M0 counts from."""
+        f = inst.fields
+        if inst.format.variant or (self.index_mode is not None and inst.name != "v_mov_b32"):
+            raise UnknownInstruction(f"{inst.name} with a register index is not known")
+        operand = None if f["src0"] >= 256 else scalar_text(source(inst, f["src0"], None, self.lanes))
+        self.touch(range(max(f["vdst"], f["src0"] - 256) + 1))
+        pc = inst.offset - self.base
+        return vector_relative_move(inst, operand, self.index_mode, pc, sanitize=self.sanitize)
+
+    def index_on(self, inst: Instruction) -> list[str]:
+        f = inst.fields
+        mode = f["ssrc1"] if inst.name == "s_set_gpr_idx_on" else 0
+        if mode & ~9:
+            raise UnknownInstruction(f"{inst.name} with mode {mode} is not known")
+        self.index_mode = mode
+        value = scalar_text(source(inst, f["ssrc0"], None, self.lanes))
+        return [f"S(124) = (S(124) & 0xffff0f00u) | ({value} & 0xffu) | {mode << 12:#x}u;"]
+
+    def index_off(self, inst: Instruction) -> list[str]:
+        del inst
+        self.index_mode = None
+        return []
 
     def set_mask(self, inst: Instruction, call: VectorCall, text: str) -> str:
         if call.writes_exec:
@@ -365,6 +396,8 @@ _SPECIAL = {
     "v_swap_b32": _BodyWriter.swap,
     "v_permlane16_b32": _BodyWriter.permlane,
     "v_permlanex16_b32": _BodyWriter.permlane,
+    "s_set_gpr_idx_on": _BodyWriter.index_on,
+    "s_set_gpr_idx_off": _BodyWriter.index_off,
     "s_trap": _BodyWriter.trap,
     "s_round_mode": _BodyWriter.mode,
     "s_denorm_mode": _BodyWriter.mode,
@@ -387,6 +420,8 @@ def kernel_body(
     numbers = {at: i for i, at in enumerate(leaders)}
     for at, inst in instructions.items():
         if at in numbers:
+            if writer.index_mode is not None:
+                raise UnknownInstruction(f"a jump into s_set_gpr_idx_on is not known (at {at - entry:#x})")
             lines.append(f"L{at}:;")
             if counters:
                 lines.append(f"w->blocks[{numbers[at]}]++;")

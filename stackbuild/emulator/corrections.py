@@ -28,15 +28,19 @@ CODE: dict[str, str] = {
     **{f"v_log_{t}": f"D0.{t} = log2(S0.{t})" for t in ("f16", "f32")},
     **{f"v_ldexp_{t}": f"D0.{t} = ldexp(S0.{t}, {s})" for t, s in (("f32", "S1.i32"), ("f16", "32'I(S1.i16)"), ("f64", "S1.i32"))},
     "v_cvt_pk_f16_f32": "D0[15 : 0].f16 = f32_to_f16(S0.f32);\nD0[31 : 16].f16 = f32_to_f16(S1.f32)",
+    # Rounds to the nearest even; the text sets the mode.
+    "v_cvt_pk_bf16_f32": "D0[15 : 0].bf16 = f32_to_bf16(S0.f32);\nD0[31 : 16].bf16 = f32_to_bf16(S1.f32)",
     **{f"v_frexp_exp_i32_{t}": f"D0.i32 = frexp_exp(S0.{t})" for t in ("f32", "f64")},
     **{f"v_frexp_mant_{t}": f"D0.{t} = frexp_mant(S0.{t})" for t in ("f32", "f64")},
     # Divisions: the text leaves out that D0 is S0 where nothing is scaled.
-    "v_div_scale_f32": "D0.f32 = div_scale(S0.f32, S1.f32, S2.f32);\nVCC.u64[laneId] = div_scale_vcc(S0.f32, S1.f32, S2.f32)",
-    "v_div_fixup_f32": "D0.f32 = div_fixup(S0.f32, S1.f32, S2.f32)",
-    "v_div_fixup_f16": "D0.f16 = div_fixup(S0.f16, S1.f16, S2.f16)",
-    # The text says 2³², which undoes no v_div_scale: that scales by 2⁶⁴, a large quotient's denominator or a tiny one's numerator.
-    "v_div_fmas_f32": "D0.f32 = VCC.u64[laneId] ? ldexp(fma(S0.f32, S1.f32, S2.f32), "
-    "((S2.f32 >= 2.0F) || (S2.f32 <= -2.0F)) ? 64 : -64) : fma(S0.f32, S1.f32, S2.f32)",
+    **{f"v_div_scale_{t}": f"D0.{t} = div_scale(S0.{t}, S1.{t}, S2.{t});\nVCC.u64[laneId] = div_scale_vcc(S0.{t}, S1.{t}, S2.{t})"
+       for t in ("f32", "f64")},
+    **{f"v_div_fixup_{t}": f"D0.{t} = div_fixup(S0.{t}, S1.{t}, S2.{t})" for t in _FLOATS},
+    # The text says 2³² and 2⁶⁴, which undo no v_div_scale: that scales by 2⁶⁴ (float64: 2¹²⁸) a large quotient's denominator or a
+    # tiny one's numerator.
+    **{f"v_div_fmas_{t}": f"D0.{t} = VCC.u64[laneId] ? ldexp(fma(S0.{t}, S1.{t}, S2.{t}), "
+       f"((S2.{t} >= {two}) || (S2.{t} <= -{two})) ? {n} : -{n}) : fma(S0.{t}, S1.{t}, S2.{t})"
+       for t, two, n in (("f32", "2.0F", 64), ("f64", "2.0", 128))},
     "v_perm_b32": "D0.u32 = { perm({ S0.u32, S1.u32 }, S2.u32[31 : 24]), perm({ S0.u32, S1.u32 }, S2.u32[23 : 16]), "
     "perm({ S0.u32, S1.u32 }, S2.u32[15 : 8]), perm({ S0.u32, S1.u32 }, S2.u32[7 : 0]) }",
     "v_mbcnt_lo_u32_b32": "D0.u32 = S1.u32 + countbits(S0.u32 & 32'U((1LL << laneId.u32) - 1LL))",
@@ -45,10 +49,11 @@ CODE: dict[str, str] = {
     "v_madmk_f32": "D0.f32 = flush(flush(flush(S0.f32) * flush(SIMM32.f32)) + flush(S1.f32))",
     "v_madak_f32": "D0.f32 = flush(flush(flush(S0.f32) * flush(S1.f32)) + flush(SIMM32.f32))",
     # As in the text, with the truth table as one number.
-    "v_bitop3_b32": "D0.u32 = " + " | ".join(
-        f"((TTBL & {1 << 4 * a + 2 * b + c}U) != 0U ? ({'' if a else '~'}S0.u32 & {'' if b else '~'}S1.u32 & {'' if c else '~'}S2.u32) : 0U)"
+    **{f"v_bitop3_b{n}": f"D0.u{n} = " + " | ".join(
+        f"((TTBL & {1 << 4 * a + 2 * b + c}U) != 0U ? "
+        f"({'' if a else '~'}S0.u{n} & {'' if b else '~'}S1.u{n} & {'' if c else '~'}S2.u{n}) : {n}'0U)"
         for a in (0, 1) for b in (0, 1) for c in (0, 1)
-    ),
+    ) for n in (16, 32)},
     # The text takes 32 bits of a source before it picks one of the two words.
     "v_pk_mov_b32": "D0.u64 = { S1.u64[OPSEL[1].i32 * 32 + 31 : OPSEL[1].i32 * 32], S0.u64[OPSEL[0].i32 * 32 + 31 : OPSEL[0].i32 * 32] }",
     "v_accvgpr_write": "D0.b32 = S0.b32",

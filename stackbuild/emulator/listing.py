@@ -124,7 +124,7 @@ def _program(inst: Instruction) -> str:
         return f"{name} sendmsg(MSG_DEALLOC_VGPRS)"
     if name in ("s_nop", "s_sleep", "s_setprio", "s_trap"):
         return f"{name} {value}"
-    if name in ("s_endpgm", "s_barrier", "s_code_end", "s_endpgm_saved", "s_icache_inv", "s_wakeup", "s_wait_idle"):
+    if name in ("s_endpgm", "s_barrier", "s_code_end", "s_endpgm_saved", "s_icache_inv", "s_wakeup", "s_wait_idle", "s_set_gpr_idx_off"):
         return name
     return f"{name} {value:#x}"
 
@@ -158,11 +158,17 @@ def _scalar(inst: Instruction) -> Iterator[str]:
     sources = [_source(inst, f[name], kinds[name]) for name in ("ssrc0", "ssrc1") if name in f and name in kinds]
     if inst.name in ("s_fmaak_f32", "s_fmamk_f32"):
         sources.insert(2 if inst.name == "s_fmaak_f32" else 1, f"{inst.literal:#x}")
+    if inst.name == "s_set_gpr_idx_on":
+        sources[1] = _index_mode(f["ssrc1"])
     yield from sources
     if inst.format.name == "SOPK":
         yield hex(f["simm16"])
         if inst.format.variant == "LIT":
             yield f"{inst.literal:#x}"
+
+
+def _index_mode(bits: int) -> str:
+    return f"gpr_idx({','.join(name for i, name in enumerate(('SRC0', 'SRC1', 'SRC2', 'DST')) if bits >> i & 1)})"
 
 
 def _signed_field(inst: Instruction, name: str) -> int:

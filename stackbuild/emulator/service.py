@@ -22,6 +22,7 @@ from threading import Thread
 
 from stackbuild.core.errors import Stop
 from stackbuild.emulator.code_objects import check_descriptor, code_object_for
+from stackbuild.emulator.source_lines import SourceLines
 from stackbuild.emulator.translate import translate
 from stackbuild.inspection.readers.byte_parser import MalformedError
 from stackbuild.tables.gpu_limits import GpuLimits
@@ -31,6 +32,7 @@ _MESSAGE = 1 << 16
 _MOST_REPORTS = 100_000
 _SEPARATOR = "\x1f"
 _KERNEL = re.compile(r"[\w.$]+")
+_PC = re.compile(r"0x[0-9a-f]{1,16}")
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class EmulatorService:
     reports: list[EmulatorReport] = field(default_factory=list)
     kernels: dict[str, float] = field(default_factory=dict)
     _objects: dict[str, bytes] = field(default_factory=dict)
+    _lines: dict[str, SourceLines] = field(default_factory=dict)
+    """By kernel."""
 
     @contextmanager
     def running(self) -> Iterator[int]:
@@ -101,8 +105,17 @@ class EmulatorService:
 
     def _note(self, text: str) -> None:
         kind, *parts = text.split(_SEPARATOR)
-        if len(self.reports) < _MOST_REPORTS:
-            self.reports.append(EmulatorReport(kind, dict(zip(parts[::2], parts[1::2], strict=False))))
+        if len(self.reports) >= _MOST_REPORTS:
+            return
+        fields = dict(zip(parts[::2], parts[1::2], strict=False))
+        if kind == "finding" and (line := self._line(fields)):
+            fields["source"] = line
+        self.reports.append(EmulatorReport(kind, fields))
+
+    def _line(self, fields: dict[str, str]) -> str:
+        """The source line of a finding, "" where it is not known."""
+        kernel, pc = fields.get("kernel", ""), fields.get("pc", "")
+        return self._lines[kernel].of(kernel, int(pc, 16)) if kernel in self._lines and _PC.fullmatch(pc) else ""
 
     def _answer(self, text: str, payload: int | None) -> str:
         """What a request is answered: `ok …`, or `error` and a sentence."""
@@ -138,6 +151,7 @@ class EmulatorService:
         started = time.process_time()
         translation = self._run_translate(self._objects[folder], [name])
         self.kernels[name] = time.process_time() - started
+        self._lines[name] = SourceLines(self._objects[folder])
         return translation
 
     def _run_translate(self, code: bytes, names: list[str]) -> Path:

@@ -14,6 +14,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -76,8 +77,12 @@ def translate(
     return out
 
 
+@cache
 def _sources() -> bytes:
-    """A digest of what the emulator itself consists of: another version translates anew."""
+    """A digest of what the emulator itself consists of: another version translates anew.
+
+    Taken once: a stand-in goes on reading the folder that it was told first.
+    """
     files = sorted([*Path(__file__).parent.glob("*.py"), *NATIVE.glob("*.h")])
     return sha256(b"".join(file.read_bytes() for file in files)).digest()
 

@@ -113,7 +113,7 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
         elif any("OPSEL" in part for part in (code,)) or "_iu" in name:
             raise UnknownInstruction(f"{name} is not known")
     omod = f.get("omod", 0) if inst.format.name != "VOP3P" else 0
-    if name == "v_bitop3_b32":
+    if name.startswith("v_bitop3"):
         constants, omod = (("TTBL", truth_table(inst)),), 0
         sources = tuple(replace(s, negate=False, absolute=False) for s in sources)
     mask_in = mask_out = None
@@ -134,7 +134,7 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
         if inst.format.name == "VOP2" and re.search(r"VCC\S* =", code):
             mask_out = VCC
     target = None
-    if name == "v_bitop3_b16" or (name.startswith("v_dot2") and "bf16" in name):
+    if name.startswith("v_dot2") and "bf16" in name and name != "v_dot2_f32_bf16":
         raise UnknownInstruction(f"{name} is not known")
     writes_vector = inst.format.name not in ("VOPC", "VOP3_SDST", "VOP1_SDST")
     if writes_vector:
@@ -181,7 +181,7 @@ def _mask_register(name: str, operand: SourceOperand) -> int:
 
 def _is_short(name: str) -> bool:
     """Whether an operation of CDNA has a short encoding too: those clear the upper half of a 16-bit result."""
-    return not name.startswith(("v_mad_", "v_fma_", "v_div_fixup", "v_med3", "v_max3", "v_min3", "v_pack", "v_interp"))
+    return not name.startswith(("v_mad_", "v_fma_", "v_div_fixup", "v_med3", "v_max3", "v_min3", "v_pack", "v_interp", "v_bitop3"))
 
 
 def _shape(source: SourceOperand) -> SourceOperand:

@@ -440,6 +440,21 @@ FLOAT = (
     _R("v_div_fixup_f32 v2, v0, v1, v4", "v0=9.0 v1=0 v4=1.0", f"v2={INF}"),
     _R("v_div_fixup_f32 v2, v0, v1, v4", "v0=9.0 v1=0 v4=0", f"v2={NAN}"),
     _R("v_div_fixup_f32 v2, v0, v1, v4", "v0=0.5 v1=2.0 v4=-1.0", "v2=-0.5"),
+    # The same in float64: 2¹²⁸.
+    _R("v_div_scale_f64 v[2:3], VCC, v[0:1], v[0:1], v[4:5]", "v0=0 v1=0x3ff00000 v4=0 v5=0x40000000", "v2=0 v3=0x3ff00000 vcc=0"),
+    _R("v_div_scale_f64 v[2:3], VCC, v[0:1], v[0:1], v[4:5]", "v0=0 v1=0x3ff00000 v4=0 v5=0x71800000", "v2=0 v3=0x47f00000 vcc=ALL"),
+    _R("v_div_scale_f64 v[2:3], VCC, v[4:5], v[0:1], v[4:5]", "v0=0 v1=0x3ff00000 v4=0 v5=0x71800000", "v2=0 v3=0x71800000 vcc=ALL"),
+    _R("v_div_scale_f64 v[2:3], VCC, v[4:5], v[0:1], v[4:5]", "v0=0 v1=0x3ff00000 v4=0 v5=0x00100000", "v2=0 v3=0x08100000 vcc=0"),
+    _R("v_div_fmas_f64 v[2:3], v[0:1], v[0:1], v[4:5]", "v0=0 v1=0 v4=0 v5=0x40100000 vcc=ALL", "v2=0 v3=0x48100000"),
+    _R("v_div_fmas_f64 v[2:3], v[0:1], v[0:1], v[4:5]", "v0=0 v1=0 v4=0 v5=0xbfe00000 vcc=ALL", "v2=0 v3=0xb7e00000"),
+    _R("v_div_fmas_f64 v[2:3], v[0:1], v[0:1], v[4:5]", "v0=0 v1=0x40000000 v4=0 v5=0x3ff00000 vcc=0", "v2=0 v3=0x40140000"),
+    _R("v_div_fixup_f64 v[2:3], v[0:1], v[4:5], v[6:7]", "v0=9 v1=9 v4=0 v5=0 v6=0 v7=0x3ff00000", "v2=0 v3=0x7ff00000"),
+    _R("v_div_fixup_f64 v[2:3], v[0:1], v[4:5], v[6:7]", "v0=0 v1=0x3fe00000 v4=0 v5=0x40000000 v6=0 v7=0xbff00000", "v2=0 v3=0xbfe00000"),
+    _R("v_div_fixup_f64 v[2:3], v[0:1], v[4:5], v[6:7]", "v0=0 v1=0x3fe00000 v4=0 v5=0x7ff00000 v6=0 v7=0xbff00000", "v2=0 v3=0x80000000"),
+    _R("v_cvt_pk_bf16_f32 v2, v0, v1", "v0=1.0 v1=0x3f808000", "v2=0x3f803f80", "gfx95"),  # half of the least: to even
+    _R("v_cvt_pk_bf16_f32 v2, v0, v1", "v0=0x3f818000 v1=-2.0", "v2=0xc0003f82", "gfx95"),
+    _R("v_bitop3_b16 v2, v0, v1, v4 bitop3:0x96", "v0=0xff00 v1=0xf0f0 v4=0xcccc v2=0xaaaa0000", "v2=0xaaaac33c", "gfx95"),
+    _R("v_dot2_f32_bf16 v2, v0, v1, v4", "v0=0x3f804000 v1=0x40404080 v4=1.0", "v2=12.0"),  # 2×4 + 1×3 + 1
     # Mixed precision: halves as op_sel and op_sel_hi say.
     _R("v_fma_mix_f32 v2, v0, v1, v4 op_sel:[0,1,0] op_sel_hi:[1,1,0]", "v0=0x3c004000 v1=0x42000000 v4=1.0", "v2=7.0"),
     _R("v_fma_mix_f32 v2, -v0, |v1|, v4", "v0=2.0 v1=-3.0 v4=1.0", "v2=-5.0"),
@@ -667,4 +682,19 @@ NARROW = tuple(
     for name, value in (("u8", "0xc8"), ("i8", "0xffffffc8"), ("u16", "0xc9c8"), ("i16", "0xffffc9c8"))
 )  # fmt: skip
 
-ROWS = (*SCALAR, *SCALAR_FLOAT, *FLOW, *IDLE, *VECTOR, *FLOAT, *COMPARISONS, *DUAL, *MEMORY, *NARROW, *LANES)
+RELATIVE = (
+    _R("s_mov_b32 m0, s4; v_movrels_b32 v2, v0", "s4=3 v2=9 v3=7", "v2=7", "gfx1"),
+    _R("s_mov_b32 m0, s4; v_movreld_b32 v0, v5", "s4=3 v3=9 v5=7", "v3=7 v0=0", "gfx1"),
+    _R("s_mov_b32 m0, s4; v_movreld_b32 v0, s5", "s4=3 s5=6 v3=9", "v3=6 v0=0", "gfx1"),
+    _R("s_mov_b32 m0, s4; v_movrelsd_b32 v1, v4", "s4=1 v2=9 v5=7", "v2=7 v1=0", "gfx1"),
+    _R("s_mov_b32 m0, s4; v_movrelsd_2_b32 v1, v4", "s4=0x20001 v3=9 v5=7", "v3=7 v1=0", "gfx1"),
+    _R("s_mov_b32 m0, s4; s_movrels_b32 s6, s4", "s4=1 s5=8", "s6=8"),
+    _R("s_mov_b32 m0, s4; s_movrels_b64 s[6:7], s[8:9]", "s4=2 s10=8 s11=5", "s6=8 s7=5"),
+    _R("s_mov_b32 m0, s4; s_movreld_b32 s6, s5", "s4=1 s5=8", "s7=8 s6=0"),
+    _R("s_set_gpr_idx_on s4, gpr_idx(SRC0); v_mov_b32 v2, v0; s_set_gpr_idx_off; v_mov_b32 v4, v0", "s4=3 v0=1 v3=7", "v2=7 v4=1", "gfx9"),
+    _R("s_set_gpr_idx_on s4, gpr_idx(DST); v_mov_b32 v0, v5; s_set_gpr_idx_off", "s4=3 v0=1 v5=7", "v3=7 v0=1", "gfx9"),
+    _R("s_set_gpr_idx_on s4, gpr_idx(DST); v_mov_b32 v0, 5; s_set_gpr_idx_off", "s4=2 v0=1", "v2=5 v0=1", "gfx9"),
+)  # fmt: skip
+"""Registers that M0 counts from."""
+
+ROWS = (*SCALAR, *SCALAR_FLOAT, *FLOW, *IDLE, *VECTOR, *FLOAT, *COMPARISONS, *DUAL, *MEMORY, *NARROW, *LANES, *RELATIVE)

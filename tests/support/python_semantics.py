@@ -235,9 +235,9 @@ def _float_call(name: str, type: Type, first: Type, arguments: list[Any]) -> Num
     if name == "cvtToQuietNAN":
         return float(x)
     if name in ("div_scale", "div_scale_vcc"):
-        return _div_scale(name, *arguments)
+        return _div_scale(name, first.bits, *arguments)
     if name == "div_fixup":
-        return _div_fixup(*arguments)
+        return _div_fixup(first.bits, *arguments)
     return _rounded_result(_function(name, x, arguments, type.bits), type)
 
 
@@ -299,21 +299,27 @@ def _function(name: str, x: float, arguments: list[Any], bits: int) -> float:
     raise KeyError(name)
 
 
-def _div_scale(name: str, value: float, denominator: float, numerator: float) -> Number:
-    single = Type("f", 32)
-    e1, e2 = (float_bits(x, single) >> 23 & 255 for x in (denominator, numerator))
+def _exponent(value: float, bits: int) -> int:
+    """The exponent's bits of a float32 or float64."""
+    shift, mask = (23, 255) if bits == 32 else (52, 2047)
+    return float_bits(value, Type("f", bits)) >> shift & mask
+
+
+def _div_scale(name: str, bits: int, value: float, denominator: float, numerator: float) -> Number:
+    step, least, large, tiny_numerator = (64, 2.0**-126, 96, 23) if bits == 32 else (128, 2.0**-1022, 768, 53)
+    e1, e2 = _exponent(denominator, bits), _exponent(numerator, bits)
     inverse = _divide(1.0, denominator)
-    quotient = round_to(_divide(numerator, denominator), 32)
-    tiny_inverse, tiny = abs(inverse) < 2.0**-126, 0 < abs(quotient) < 2.0**-126
+    quotient = round_to(_divide(numerator, denominator), bits)
+    tiny_inverse, tiny = abs(inverse) < least, 0 < abs(quotient) < least
     if name == "div_scale_vcc":
         if numerator == 0 or denominator == 0:
             return 0
-        return 1 if e2 - e1 >= 96 else 0 if e1 == 0 else int(tiny)
-    same = [float_bits(value, single) == float_bits(x, single) for x in (denominator, numerator)]
-    up, down = (round_to(math.ldexp(value, n), 32) if math.isfinite(value) else value for n in (64, -64))
+        return 1 if e2 - e1 >= large else 0 if e1 == 0 else int(tiny)
+    same = [float_bits(value, Type("f", bits)) == float_bits(x, Type("f", bits)) for x in (denominator, numerator)]
+    up, down = (round_to(_function("ldexp", value, [value, n], bits), bits) for n in (step, -step))
     if numerator == 0 or denominator == 0:
         return math.nan
-    if e2 - e1 >= 96:
+    if e2 - e1 >= large:
         return up if same[0] else value
     if e1 == 0:
         return up
@@ -323,12 +329,11 @@ def _div_scale(name: str, value: float, denominator: float, numerator: float) ->
         return down
     if tiny:
         return up if same[1] else value
-    return up if e2 <= 23 else value
+    return up if e2 <= tiny_numerator else value
 
 
-def _div_fixup(value: float, denominator: float, numerator: float) -> float:
+def _div_fixup(bits: int, value: float, denominator: float, numerator: float) -> float:
     sign = math.copysign(1, denominator) * math.copysign(1, numerator)
-    single = Type("f", 32)
     if numerator != numerator or denominator != denominator:
         return math.nan
     if (numerator == 0 and denominator == 0) or (math.isinf(numerator) and math.isinf(denominator)):
@@ -337,8 +342,9 @@ def _div_fixup(value: float, denominator: float, numerator: float) -> float:
         return sign * math.inf
     if math.isinf(denominator) or numerator == 0:
         return sign * 0.0
-    e1, e2 = (float_bits(x, single) >> 23 & 255 for x in (denominator, numerator))
-    return sign * (0.0 if e2 - e1 < -150 else abs(value))
+    lowest = {32: -150, 64: -1075}.get(bits)
+    small = lowest is not None and _exponent(numerator, bits) - _exponent(denominator, bits) < lowest
+    return sign * (0.0 if small else abs(value))
 
 
 _OPERATORS: dict[str, Callable[[Value, Type, list[Any]], Any]] = {

@@ -299,4 +299,39 @@ PURE float div_fixup_f16(float s0, float denominator, float numerator)
     else if (a1 == INFINITY || a2 == 0) r = 0;
     return bits_f32(f32_bits(r) | sign);
 }
+/* The same in float64, scaled by 2^128. */
+PURE uint32_t div_scale_vcc_f64(double s0, double denominator, double numerator)
+{
+    int e1 = exponent_f64(denominator), e2 = exponent_f64(numerator);
+    double quotient = numerator / denominator;
+    (void)s0;
+    if (numerator == 0 || denominator == 0) return 0;
+    if (e2 - e1 >= 768) return 1;
+    return e1 != 0 && fabs(quotient) < 0x1p-1022 && quotient != 0;
+}
+PURE double div_scale_f64(double s0, double denominator, double numerator)
+{
+    int e1 = exponent_f64(denominator), e2 = exponent_f64(numerator);
+    double quotient = numerator / denominator, up = ldexp_f64(s0, 128), down = ldexp_f64(s0, -128);
+    int tiny_inverse = fabs(1.0 / denominator) < 0x1p-1022, tiny = fabs(quotient) < 0x1p-1022 && quotient != 0;
+    int is_denominator = f64_bits(s0) == f64_bits(denominator), is_numerator = f64_bits(s0) == f64_bits(numerator);
+    if (numerator == 0 || denominator == 0) return bits_f64(0x7ff8000000000000ull);
+    if (e2 - e1 >= 768) return is_denominator ? up : s0;
+    if (e1 == 0) return up;
+    if (tiny_inverse && tiny) return is_denominator ? up : s0;
+    if (tiny_inverse) return down;
+    if (tiny) return is_numerator ? up : s0;
+    return e2 <= 53 ? up : s0;
+}
+PURE double div_fixup_f64(double s0, double denominator, double numerator)
+{
+    uint64_t sign = (f64_bits(denominator) ^ f64_bits(numerator)) & 0x8000000000000000ull;
+    double a1 = fabs(denominator), a2 = fabs(numerator), r = fabs(s0);
+    if (numerator != numerator || denominator != denominator) return bits_f64(0x7ff8000000000000ull);
+    if ((a1 == 0 && a2 == 0) || (a1 == INFINITY && a2 == INFINITY)) return bits_f64(0xfff8000000000000ull);
+    if (a1 == 0 || a2 == INFINITY) r = INFINITY;
+    else if (a1 == INFINITY || a2 == 0) r = 0;
+    else if (exponent_f64(numerator) - exponent_f64(denominator) < -1075) r = 0;
+    return bits_f64(f64_bits(r) | sign);
+}
 #endif

@@ -511,7 +511,9 @@ static void *work(void *given)
     uint8_t *lds = block + (size_t)page + lds_room - run->lds_bytes;
     struct wave **waves = calloc(run->waves, sizeof *waves);
     uint64_t *blocks = calloc(k->blocks + 1, sizeof *blocks);
-    uint32_t rows = k->rows < 8 ? 8 : k->rows;
+    /* All that the kernel has: an index in M0 reaches registers that no instruction names. */
+    uint32_t rows = k->rows < 8 ? 8 : k->rows, has = k->facts.vgprs < 512 ? k->facts.vgprs : 512;
+    if (rows < has) rows = has;
     for (uint32_t i = 0; i < run->waves; i++) {
         struct wave *w = waves[i] = aligned_alloc(64, (sizeof *w + 63) & ~(size_t)63);
         memset(w, 0, sizeof *w);

@@ -1,4 +1,4 @@
-"""Host ELF files: what the dynamic loader and a packager look at. The only module that imports pyelftools.
+"""ELF files: what the dynamic loader and a packager look at, and line tables. The only module that imports pyelftools.
 
 What the loader reads comes from `loader`, which never looks at a section. pyelftools reads the sections. This module
 checks their bounds first, since a false count must not cost memory or time, and turns every failure into MalformedError.
@@ -10,9 +10,9 @@ import io
 import re
 import struct
 from collections.abc import Iterable, Iterator
-from typing import IO, Any, cast
+from typing import IO, Any, NamedTuple, cast
 
-from elftools.common.exceptions import ELFError
+from elftools.common.exceptions import DWARFError, ELFError
 from elftools.construct import ConstructError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import Section
@@ -26,7 +26,7 @@ from stackbuild.inspection.readers.source import ByteSource
 
 #: What pyelftools raises on bytes that lie; its own errors are a fraction of them.
 _ELFTOOLS_RAISES = (
-    ELFError, ConstructError, struct.error, ValueError, KeyError, IndexError, TypeError, AttributeError, AssertionError,
+    ELFError, DWARFError, ConstructError, struct.error, ValueError, KeyError, IndexError, TypeError, AttributeError, AssertionError,
     OverflowError, UnicodeDecodeError, MemoryError, RecursionError, NotImplementedError, OSError, ZeroDivisionError,
 )  # fmt: skip
 
@@ -35,6 +35,16 @@ _SHARED = re.compile(r"\.so(\.\d+)*$")
 SectionRange = tuple[int, int]
 #: Name → (offset, size) of each section of that name; a file may have several.
 Sections = dict[str, list[SectionRange]]
+_LINE_BYTES = 4 << 20
+"""The largest .debug_line that is read: a byte of it can make a row."""
+
+
+class LineRow(NamedTuple):
+    """From an address on, code is of this file and line; 0 is the line of code that has none."""
+
+    address: int
+    file: str
+    line: int
 
 
 class _SeekableSource(io.RawIOBase):
@@ -173,3 +183,33 @@ def _elements(path: str | None) -> tuple[str, ...]:
 
 def _bytes_of(spans: Sections, *names: str) -> int:
     return sum(size for name in names for _, size in spans.get(name, ()))
+
+
+def line_rows(data: bytes) -> list[LineRow]:
+    """The DWARF line table of an ELF file, by address; [] where it has none. Raises MalformedError."""
+    try:
+        elf: Any = ELFFile(io.BytesIO(data))
+        section = elf.get_section_by_name(".debug_line")
+        if section is None:
+            return []
+        if section.data_size > _LINE_BYTES:
+            raise LimitError(f"a line table of {section.data_size} bytes; at most {_LINE_BYTES} are read")
+        dwarf = elf.get_dwarf_info(relocate_dwarf_sections=False)
+        programs = (dwarf.line_program_for_CU(unit) for unit in dwarf.iter_CUs())
+        return sorted(row for program in programs if program is not None for row in _program_rows(program))
+    except _ELFTOOLS_RAISES as error:
+        raise MalformedError(f"not a well-formed line table: {type(error).__name__} {str(error)[:120]}") from None
+
+
+def _program_rows(program: Any) -> Iterator[LineRow]:
+    """The rows of one compilation unit. DWARF 5 counts files from 0, earlier versions from 1."""
+    header = program.header
+    first = 0 if header["version"] >= 5 else 1
+    files = [entry.name.decode("utf-8", "replace")[:NAME] for entry in header["file_entry"]]
+    for entry in program.get_entries():
+        state = entry.state
+        if state is None:
+            continue
+        at = state.file - first
+        has_line = 0 <= at < len(files) and not state.end_sequence
+        yield LineRow(int(state.address), files[at] if has_line else "", int(state.line) if has_line else 0)

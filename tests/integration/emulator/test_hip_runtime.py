@@ -14,6 +14,7 @@ from stackbuild.emulator.hip_runtime import HostImports, lacking, runtime_folder
 from stackbuild.emulator.native_library import NATIVE, compiler
 from stackbuild.emulator.service import CHANNEL, EmulatorReport, EmulatorService
 from stackbuild.tables.gpu_limits import emulated_targets, limits_of
+from support.line_table_object import CODE
 
 IMPORTS = HostImports(
     "libamdhip64.so.5", {"hipMalloc": "hip_4.2", "hipGraphLaunch": "hip_4.3", "hipFancyNew": "hip_9.9"}
@@ -207,6 +208,31 @@ def test_what_lies_behind_an_allocation_cannot_be_accessed(five: StandIn) -> Non
 
 def test_freed_memory_cannot_be_accessed(five: StandIn) -> None:
     assert five.run("p = pointer(); hip.hipFree(p); ctypes.memset(p.value, 1, 1)").code < 0
+
+
+def test_what_pytorch_libraries_ask_of_memory_and_streams(six: StandIn) -> None:
+    ended = six.run(
+        "p = pointer(hip.hipMallocManaged); n = ctypes.c_size_t()\n"
+        "print(hip.hipMemPtrGetInfo(p, ctypes.byref(n)), n.value, hip.hipMemAdvise(p, n, 1, 0), "
+        "hip.hipMemPrefetchAsync(p, n, 0, None), hip.hipGetStreamDeviceId(None), "
+        "hip.hipMemPrefetchAsync(p, ctypes.c_size_t(1001), 0, None), "
+        "hip.hipMemPtrGetInfo(ctypes.c_void_p(p.value + 1), ctypes.byref(n)))"
+    )
+    assert ended.output.split() == ["0", "1000", "0", "0", "0", "1", "1"], ended.errors
+
+
+def test_a_finding_has_the_source_line_of_its_instruction(six: StandIn, tmp_path: Path) -> None:
+    (tmp_path / "lines.co").write_bytes(CODE)
+    ended = six.run(
+        f"m, f, p, n = ctypes.c_void_p(), ctypes.c_void_p(), pointer(size=256 * 4), ctypes.c_int(512)\n"
+        f"assert hip.hipModuleLoad(ctypes.byref(m), {str(tmp_path / 'lines.co')!r}.encode()) == 0\n"
+        "assert hip.hipModuleGetFunction(ctypes.byref(f), m, b'beyond') == 0\n"
+        "arguments = (ctypes.c_void_p * 2)(ctypes.addressof(p), ctypes.addressof(n))\n"
+        "hip.hipModuleLaunchKernel(f, 2, 1, 1, 256, 1, 1, 0, None, arguments, None)"
+    )
+    found = next((report.fields for report in ended.reports if report.kind == "finding"), None)
+    assert found is not None, (ended.errors, ended.texts())
+    assert (found["kernel"], found["source"]) == ("beyond", "lines.hip:5"), found
 
 
 def test_the_nth_call_fails_where_the_environment_says_so(five: StandIn) -> None:

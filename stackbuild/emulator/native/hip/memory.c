@@ -185,6 +185,22 @@ EXPORT hipError_t hipMemGetAddressRange(void **base, size_t *bytes, void *pointe
   if (bytes) *bytes = inside.bytes;
   return hipSuccess;
 }
+EXPORT hipError_t hipMemPtrGetInfo(void *pointer, size_t *bytes) {
+  struct allocation inside;
+  CHECK(find_allocation(pointer, &inside) && inside.start == pointer, hipErrorInvalidValue, "%p is not the start of an allocation", pointer);
+  *bytes = inside.bytes;
+  return hipSuccess;
+}
+// Advice and prefetches move nothing here; the range has to be one allocation's.
+EXPORT hipError_t hipMemAdvise(const void *pointer, size_t bytes, int advice, int device) {
+  (void)advice, (void)device;
+  return check_range(__func__, pointer, bytes, true, MEMORY_DEVICE);
+}
+EXPORT hipError_t hipMemPrefetchAsync(const void *pointer, size_t bytes, int device, hipStream_t stream) {
+  (void)device;
+  hipError_t code = check_stream(__func__, stream);
+  return code ? code : check_range(__func__, pointer, bytes, true, MEMORY_DEVICE);
+}
 EXPORT hipError_t hipPointerGetAttributes(hipPointerAttribute_t *attributes, const void *pointer) {
   struct allocation inside;
   memset(attributes, 0, sizeof *attributes);

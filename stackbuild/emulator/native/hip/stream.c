@@ -87,6 +87,10 @@ EXPORT hipError_t hipStreamGetFlags(hipStream_t stream, unsigned *flags) {
   return check_stream(__func__, stream);
 }
 EXPORT hipError_t hipStreamGetPriority(hipStream_t stream, int *priority) { *priority = 0; return check_stream(__func__, stream); }
+// The device's number, not an error.
+EXPORT int hipGetStreamDeviceId(hipStream_t stream) {
+  return check_stream(__func__, stream) ? -1 : is_default(stream) ? current_device() : stream->device;
+}
 EXPORT hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t *device) {
   hipError_t code = check_stream(__func__, stream);
   if (!code) *device = is_default(stream) ? current_device() : stream->device;
