@@ -81,7 +81,7 @@ def translate(
 def _sources() -> bytes:
     """A digest of what the emulator itself consists of: another version translates anew.
 
-    Taken once: a stand-in goes on reading the folder that it was told first.
+    Taken once: a stand-in goes on reading the folder that it was given first.
     """
     files = sorted([*Path(__file__).parent.glob("*.py"), *NATIVE.glob("*.h")])
     return sha256(b"".join(file.read_bytes() for file in files)).digest()
