@@ -207,6 +207,9 @@ def _use(options: VerifyOptions, context: RungContext, import_rung: Rung, ladder
     second = rung(LOAD_ROCM, lambda: check_loading_with_rocm(rocm_probes), context.sandbox.budget)
     if beside and second.status is Status.PASSED:
         second = replace(second, reason=f"{second.reason}, beside {beside.name}")
+    if options.migraphx and not beside:
+        refusal = f"pip does not install {options.migraphx.name} beside it"
+        second = replace(second, reason="; ".join(filter(None, (second.reason, refusal))))
     other = (
         options.root
         if second.status is Status.SKIPPED and unloaded_libraries(probes) and context.sandbox.root is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -232,6 +233,10 @@ def test_an_onnxruntime_is_loaded_with_the_migraphx_that_lies_in_a_wheel_beside(
     assert not itself.failed and beside.read_bytes() == before
     together = verify((runtime, beside), lambda distribution: NOTHING, VerifyOptions(runtime=()))
     assert {rung.name: rung.status for rung in together.rungs}["load with ROCm"] is Status.PASSED
+    other = replace(parts, tag="cp27-cp27m-linux_x86_64").write(tmp_path)
+    _, rungs = climbed(runtime, migraphx=other)
+    assert rungs["load with ROCm"].status is Status.SKIPPED
+    assert f"pip does not install {other.name} beside it" in rungs["load with ROCm"].reason
 
 
 def test_a_root_takes_the_place_of_a_machine_that_is_too_old(
