@@ -19,7 +19,7 @@ from stackbuild.emulator.relative_moves import RELATIVE_MOVES, scalar_relative_m
 from stackbuild.emulator.scalars import FORMATS, c_scalar, c_scalar_float, scalar_text
 from stackbuild.emulator.vectors import SUPPORTED, VectorCall, vector_calls
 
-_LOADS = re.compile(r"s_load_(?:dword|b)(?:x?(\d+))?$")
+_LOADS = re.compile(r"s_(?:buffer_)?load_(?:dword|b)(?:x?(\d+))?$")
 _PART_LOADS = re.compile(r"s_load_([iu])(8|16)$")
 _MFMA = re.compile(r"v_mfma_f32_(16x16|32x32)x(\d+)(?:_(\d)b)?_(f16|bf16|bf16_1k|f32|xf32)$")
 _WMMA = re.compile(r"v_wmma_(f32|f16|bf16)_16x16x16_(f16|bf16)$")
@@ -98,21 +98,25 @@ class _BodyWriter:
         field_name = "ioffset" if "ioffset" in f else "offset"
         width = inst.format.fields[field_name].high - inst.format.fields[field_name].low + 1
         offset = f[field_name] - (1 << width) if f[field_name] >> width - 1 else f[field_name]
-        address = f"get64(w->s + {f['sbase'] * 2})"
+        is_buffer = name.startswith("s_buffer")
+        parts = [f"(int64_t){offset}"]
         if inst.format.family == "cdna":
             if f["soffset_en"]:
-                address += f" + S({f['soffset']})"
-            if not f["imm"]:
-                offset = 0
-                if not f["soffset_en"]:
-                    raise UnknownInstruction(f"{name} with an offset in a register of the old form is not known")
+                parts.append(f"S({f['soffset']})")
+            if not f["imm"]:  # without either, the field of the offset names a register
+                parts[0:1] = [] if f["soffset_en"] else [f"S({f['offset'] & 127})"]
         elif f["soffset"] != 124:
-            address += f" + S({f['soffset']})"
+            parts.append(f"S({f['soffset']})")
         pc = [f"w->pc = {inst.offset - self.base};"]
-        lines = [*pc, f"scalar_load(w, {f['sdata']}, {address} + (int64_t){offset}, {words});"]
+        where = " + ".join(parts)
+        address = f"get64(w->s + {f['sbase'] * 2}) + {where}"
+        if is_buffer:
+            lines = [*pc, f"scalar_buffer_load(w, {f['sdata']}, w->s + {f['sbase'] * 2}, {where}, {words});"]
+        else:
+            lines = [*pc, f"scalar_load(w, {f['sdata']}, {address}, {words});"]
         if part:
             bytes, signed = int(part[2]) // 8, int(part[1] == "i")
-            lines = [*pc, f"scalar_load_part(w, {f['sdata']}, {address} + (int64_t){offset}, {bytes}, {signed});"]
+            lines = [*pc, f"scalar_load_part(w, {f['sdata']}, {address}, {bytes}, {signed});"]
         if self.sanitize:
             lines.append(
                 f"ISSUE(COUNTER_SCALAR); for (uint32_t r = 0; r < {words}; r++) w->shadow->scalar[{f['sdata']} + r] = w->shadow->issued[2];"

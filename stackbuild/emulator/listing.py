@@ -187,7 +187,8 @@ def _scalar_memory(inst: Instruction) -> Iterator[str]:
     offset = _signed_field(inst, "ioffset" if "ioffset" in f else "offset")
     text = f"-{-offset:#x}" if offset < 0 else hex(offset)
     if inst.format.family == "cdna":
-        register_offset = scalar(inst, f["soffset"], 32) if f["soffset_en"] else ""
+        number = f["soffset"] if f["soffset_en"] else f["offset"] & 127
+        register_offset = scalar(inst, number, 32) if f["soffset_en"] or not f["imm"] else ""
         if register_offset and f["imm"]:
             yield f"{register_offset} offset:{text}"
         else:

@@ -39,6 +39,9 @@ SATURATING: dict[str, tuple[str, Callable[[int, int], int]]] = {
 """Integer operations whose clamp saturates the result: in C and in Python."""
 _SIGN = {16: 0x8000, 32: 0x80000000, 64: 0x8000000000000000}
 _ZERO_HIGH = ("VOP1", "VOP2")
+_UNCLAMPED = ("v_dot2_f32_f16", "v_dot2_f32_bf16")
+"""Operations whose clamp bit has no effect. The guides do not say so; bitsandbytes' 4-bit products set it on sums far outside of
+0 to 1, and are right on a gfx1100 (bitsandbytes-foundation/bitsandbytes#1979, #2089)."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +166,7 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
         raise UnknownInstruction(f"{name} is not known")
     form = VectorForm(
         name, code, lanes, tuple(_shape(s) for s in sources), max(target.bits, 32) if target else 32, constants,
-        "SIMM32" in code, omod, bool(f.get("clmp", 0)), half,
+        "SIMM32" in code, omod, bool(f.get("clmp", 0)) and not name.startswith(_UNCLAMPED), half,
         bool(target and target.bits == 16 and inst.format.family == "cdna" and inst.format.name in _ZERO_HIGH)
         or bool(target and target.bits == 16 and inst.format.family == "cdna" and inst.format.name == "VOP3" and _is_short(name)),
         f.get("dst_sel", 6), f.get("dst_unused", 0),

@@ -188,4 +188,26 @@ def _atomics() -> list[InstructionRow]:
     return rows
 
 
-BUFFERS = (*_whole_words(), *_addresses(), *_outside(), *_structured(), *_narrow(), *_atomics())
+def _scalar() -> list[InstructionRow]:
+    """s_buffer_load. A word beyond the end is 0; the end is counted in records where the descriptor has their size."""
+    rows = []
+    for rule, only, two, one, eight, by_register in (
+        ("raw", RDNA, "b64", "b32", "b256", "s4 offset:0x10"), ("cdna", CDNA, "dwordx2", "dword", "dwordx8", "s4"),
+    ):  # fmt: skip
+        text = f"s_buffer_load_{two} s[6:7], s[8:11], 0x10"
+        rows.append(InstructionRow(text, _given(rule, 24), f"s6={_word(16):#x} s7={_word(20):#x}", only))
+        rows.append(InstructionRow(text, _given(rule, 23), f"s6={_word(16):#x} s7=0", only))
+        rows.append(InstructionRow(text, _given(rule, 3, stride=8), f"s6={_word(16):#x} s7={_word(20):#x}", only))
+        rows.append(InstructionRow(text, _given(rule, 2, stride=8), "s6=0 s7=0", only))
+        at = 24 if only == RDNA else 8
+        rows.append(
+            InstructionRow(f"s_buffer_load_{one} s6, s[8:11], {by_register}", f"{_given(rule, 64)} s4=8", f"s6={_word(at):#x}", only)
+        )
+        rows.append(
+            InstructionRow(f"s_buffer_load_{eight} s[12:19], s[8:11], 0x20", _given(rule, 60), f"s12={_word(32):#x} s18={_word(56):#x} s19=0", only)
+        )
+    rows.append(InstructionRow("s_load_dword s6, s[8:9], s4", f"{_given('cdna', 0)} s4=8", f"s6={_word(8):#x}", CDNA))
+    return rows
+
+
+BUFFERS = (*_scalar(), *_whole_words(), *_addresses(), *_outside(), *_structured(), *_narrow(), *_atomics())

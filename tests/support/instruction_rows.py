@@ -454,6 +454,8 @@ FLOAT = (
     _R("v_cvt_pk_bf16_f32 v2, v0, v1", "v0=1.0 v1=0x3f808000", "v2=0x3f803f80", "gfx95"),  # half of the least: to even
     _R("v_cvt_pk_bf16_f32 v2, v0, v1", "v0=0x3f818000 v1=-2.0", "v2=0xc0003f82", "gfx95"),
     _R("v_bitop3_b16 v2, v0, v1, v4 bitop3:0x96", "v0=0xff00 v1=0xf0f0 v4=0xcccc v2=0xaaaa0000", "v2=0xaaaac33c", "gfx95"),
+    # Its clamp bit has no effect: bitsandbytes sets it on sums beyond 1, and is right on a gfx1100.
+    _R("v_dot2_f32_f16 v2, v0, v1, v4 clamp", "v0=0x3c004000 v1=0x42004400 v4=1.0", "v2=12.0"),
     _R("v_dot2_f32_bf16 v2, v0, v1, v4", "v0=0x3f804000 v1=0x40404080 v4=1.0", "v2=12.0"),  # 2×4 + 1×3 + 1
     # Mixed precision: halves as op_sel and op_sel_hi say.
     _R("v_fma_mix_f32 v2, v0, v1, v4 op_sel:[0,1,0] op_sel_hi:[1,1,0]", "v0=0x3c004000 v1=0x42000000 v4=1.0", "v2=7.0"),

@@ -234,6 +234,22 @@ API void scalar_load(struct wave *w, uint32_t to, uint64_t address, uint32_t wor
 #endif
     memcpy(w->s + to, (const void *)(uintptr_t)(address & ~3ull), 4 * words);
 }
+/* s_buffer_load: `descriptor` is base, bytes of a record, records (bytes, where a record has none). A word beyond the end is 0. */
+API void scalar_buffer_load(struct wave *w, uint32_t to, const uint32_t *descriptor, uint64_t offset, uint32_t words)
+{
+    uint64_t base = descriptor[0] | (uint64_t)(descriptor[1] & 0xffff) << 32, stride = descriptor[1] >> 16 & 0x3fff;
+    uint64_t bytes = descriptor[2] * (stride ? stride : 1), start = (base + offset & ~3ull) - base;
+    uint32_t loaded[16] = {0}, inside = 0;
+#if SANITIZE
+    if (offset & 3) w->calls->report(w, 19, -1, base + offset, "a scalar load off a multiple of 4");
+#endif
+    while (inside < words && start + 4 * (inside + 1) <= bytes) inside++;
+#if SANITIZE
+    if (inside && !w->calls->in_range(w, base + start, 4 * inside, 0)) inside = 0;
+#endif
+    if (inside) memcpy(loaded, (const void *)(uintptr_t)(base + start), 4 * inside);
+    memcpy(w->s + to, loaded, 4 * words);
+}
 
 #if COUNTERS
 /* What one access of a wave costs: distinct segments of 64 bytes of memory, or the most dwords in one of 32 banks of LDS. */
