@@ -44,6 +44,12 @@ def read_catalog(index: Path) -> Catalog | None:
         ) from None
 
 
+def read_state(index: Path) -> str:
+    """The name of the state that is served, "" for none. Raises OSError."""
+    link = index / CURRENT
+    return link.readlink().name if link.is_symlink() else ""
+
+
 def catalog_text(catalog: Catalog) -> bytes:
     """The bytes of the file of a catalog."""
     return catalog.model_dump_json(indent=1).encode()
@@ -56,12 +62,16 @@ def switch(index: Path, catalog: Catalog, contents: Mapping[str, bytes]) -> None
     atomic.remove(staged)
     atomic.remove(folder)  # of a publish that was killed before the switch: the current number is always lower
     whole = {**contents, CATALOG: catalog_text(catalog)}
-    for path, data in whole.items():
-        target = staged / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(data)
-    folders = sorted({(staged / path).parent for path in whole} | {staged})
-    atomic.flush_files(staged, [staged / path for path in whole], folders)
+    try:
+        for path, data in whole.items():
+            target = staged / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+        folders = sorted({(staged / path).parent for path in whole} | {staged})
+        atomic.flush_files(staged, [staged / path for path in whole], folders)
+    except BaseException:
+        atomic.remove(staged)
+        raise
     atomic.move_whole((staged, folder))
     if not (
         index / CURRENT

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.publishing.catalog import Catalog
-from stackbuild.publishing.generation import CURRENT, STAGED, WHEELS_ELSEWHERE, adopt, read_catalog, switch
+from stackbuild.publishing.generation import CURRENT, STAGED, WHEELS_ELSEWHERE, adopt, read_catalog, read_state, switch
 from stackbuild.publishing.index_numbers import IndexNumbers
 from stackbuild.publishing.page_links import catalog_of_pages
 from stackbuild.publishing.pages import pages
@@ -29,6 +30,8 @@ OWN_STAGED = re.compile(
 )
 """The names of files that a change of an index, or its placement, stages."""
 LOCK_FILE = ".lock"
+NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EMLINK)
+"""Errors of a file system that makes no second link to a file."""
 
 
 @contextmanager
@@ -124,16 +127,53 @@ def commit(
     if publication.keys:
         holds = timedelta(days=publication.days)
         contents |= signed_files(index, catalog, contents, publication.keys, holds, publication.accept_changes)
-    for path, data in (beside or {}).items():
-        write_file(path, data)
-    if publication.keys:
-        sign_statements(index, catalog, publication.keys)
-    switch(index, catalog, contents)
+    with _restored_on_failure(index, (beside or {}).keys()):
+        for path, data in (beside or {}).items():
+            write_file(path, data)
+        if publication.keys:
+            sign_statements(index, catalog, publication.keys)
+        switch(index, catalog, contents)
     if numbers and publication.unsigned:
         numbers.forget(place_name(index))
     if numbers and publication.keys and not (index / WHEELS_ELSEWHERE).is_file():
         remember_signed(index, numbers)
     return catalog
+
+
+@contextmanager
+def _restored_on_failure(index: Path, paths: Iterable[Path]) -> Iterator[None]:
+    """What lies under these paths and their envelopes is there again where the index was not switched.
+
+    A second link keeps the old bytes meanwhile: on a full disk they could not be written again. Where the file system
+    has no links, what was overwritten stays so.
+    """
+    before = read_state(index)
+    envelopes = (path.with_name(envelope_name(path.name)) for path in paths if is_statement(path.name))
+    links: dict[Path, Path] = {}
+    fresh = []
+    try:
+        for path in (*paths, *envelopes):
+            if not path.is_file():
+                fresh.append(path)
+                continue
+            link = path.with_name(f".{path.name}.before{STAGED}")
+            try:
+                os.link(path, link)
+                links[path] = link
+            except OSError as error:
+                if error.errno not in NO_LINKS:
+                    raise
+        yield
+    except BaseException:
+        if read_state(index) == before:
+            for path in fresh:
+                path.unlink(missing_ok=True)
+            for path, link in links.items():
+                link.replace(path)
+        raise
+    finally:
+        for link in links.values():
+            link.unlink(missing_ok=True)
 
 
 def _last_number(index: Path, numbers: IndexNumbers) -> int:

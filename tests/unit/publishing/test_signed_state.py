@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import shutil
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from stackbuild.core import digest
-from stackbuild.core.errors import UsageError
+from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.index_numbers import IndexNumbers
 from stackbuild.publishing.maintenance import cosign, rebuild, sign, yank
@@ -304,3 +305,30 @@ def test_a_statement_that_a_killed_publisher_left_is_finished_by_the_same_comman
         publish((other,), signed.folder, Publication(keys=(signed.key,), attached={other: attached[:0]}))
     publish((signed.wheel,), signed.folder, Publication(keys=(signed.key,), attached={signed.wheel: attached}))
     assert verify_release(signed.folder, Trust(load_trusted_keys([signed.public]))).problems == ()
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_disk_that_fills_before_the_switch_leaves_the_signed_statements(
+    signed: SignedIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    """The newer statement has the place of the old one by then. A file system without links cannot give it back."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def no_link(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    attached = {signed.wheel: put_statements(signed.wheel, claim="verified (numerics)")}
+    trust = Trust(load_trusted_keys([signed.public]))
+    with monkeypatch.context() as patches:
+        patches.setattr("stackbuild.publishing.transaction.switch", full)
+        if not links:
+            patches.setattr("os.link", no_link)
+        with pytest.raises(MachineLacks, match="the disk of the index is full"):
+            publish((signed.wheel,), signed.folder, Publication(keys=(signed.key,), attached=attached))
+    assert (verify_release(signed.folder, trust).problems == ()) is links
+    assert not list(signed.folder.rglob("*.staged"))
+    publish((signed.wheel,), signed.folder, Publication(keys=(signed.key,), attached=attached))
+    proof = verify_release(signed.folder, trust)
+    assert (proof.number, proof.problems, proof.wheels[0].claim) == (2, (), "verified (numerics)")
