@@ -541,8 +541,8 @@ CI_LEVELS: dict[str, Layer] = {
     **{
         name: Layer(2, "measurements and checks of stages", uses=PROGRAM)
         for name in (
-            "argument_trains", "compare_keys", "extop_races", "live_view", "make_release", "make_site", "measure",
-            "measure_publishing", "measure_remote", "real_trees",
+            "argument_trains", "bitsandbytes_products", "compare_keys", "extop_races", "live_view", "make_release", "make_site",
+            "measure", "measure_publishing", "measure_remote", "real_trees",
             "simulate_growth",
         )
     },

@@ -133,7 +133,9 @@ def _with_others(format: Format, others: dict[str, tuple[str, str]]) -> Format:
         number: Operation(others[op.name][0], named[others[op.name][1]].operands, "") if op.name in others else op
         for number, op in format.operations.items()
     }
-    return replace(format, operations=operations)
+    # gfx90a has no bit for an address in a vector register: there is one where there is none in a scalar register.
+    fields = {name: field for name, field in format.fields.items() if name != "sve"}
+    return replace(format, fields=fields, operations=operations)
 
 
 def _format(family: str, klass: Any, operands: Any, pseudocode: Any) -> Format:

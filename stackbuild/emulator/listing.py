@@ -244,7 +244,7 @@ def _global(inst: Instruction) -> Iterator[str]:
     address = f["vaddr" if rdna4 else "addr"]
     scalar_base = f["saddr"] != none and not (space == "flat" and inst.format.family == "cdna")
     if space == "scratch":
-        with_vector = bool(f["sve"]) or (inst.format.family == "cdna" and not scalar_base and "sve" not in f)
+        with_vector = bool(f["sve"]) if "sve" in f else not scalar_base
         yield register("v", address, 32) if with_vector else "off"
     else:
         yield register("v", address, 32 if scalar_base else 64)

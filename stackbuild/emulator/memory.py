@@ -168,9 +168,7 @@ def memory_call(inst: Instruction) -> MemoryCall:
     scalar = None if f["saddr"] == none or (flat and inst.format.family == "cdna") else f["saddr"]
     vector: int | None = address
     if access.space == "SPACE_SCRATCH":
-        has_vector = f["sve"] == 1
-        if inst.format.family == "cdna":
-            has_vector = bool(f["sve"]) or scalar is None
+        has_vector = f["sve"] == 1 if "sve" in f else scalar is None
         if not has_vector:
             vector = None
     wide = access.space != "SPACE_SCRATCH" and scalar is None
