@@ -151,7 +151,7 @@ def main() -> int:
     parser.add_argument("--runtime", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if not options.library.is_file():
-        parser.error(f"{options.library} is no file")
+        parser.error(f"{options.library} is not a file")
     library = options.library.resolve()
     return compare(str(library), options.runtime) if options.runtime else run_emulated(library, options.target)
 
