@@ -5,7 +5,7 @@
     unzip -d unpacked wheels/bitsandbytes-*.whl
     .venv/bin/python ci/bitsandbytes_products.py unpacked/bitsandbytes/libbitsandbytes_rocm72.so gfx1100
 
-No GPU, ROCm or PyTorch is needed. hipBLAS and hipBLASLt, which these kernels do not call, are empty stand-ins.
+No GPU, ROCm or PyTorch is needed. hipBLAS and the like, which these kernels do not call, are empty stand-ins.
 A line is one call: its error over the largest right value, and whether it is within what the type allows.
 Exit status: 0 all right, 1 a call is not, 2 wrong arguments.
 """
@@ -42,7 +42,7 @@ NF4 = np.array([
 OUTPUTS, DEPTH, BLOCK = 96, 256, 64
 TOLERANCES = {"fp32": 2e-6, "fp16": 2e-3, "bf16": 1.6e-2}
 _UNDEFINED = re.compile(r"\*UND\*\s.*?\b((?:__hip|hip|roc)\w+)$", re.MULTILINE)
-_NEEDED = re.compile(r"NEEDED\s+(libhipblas(?:lt)?\.so\.(\d+))")
+_NEEDED = re.compile(r"NEEDED\s+(lib(?:hip|roc)\w+\.so\.(\d+))")
 
 
 def bits_of(values: np.ndarray, kind: str) -> np.ndarray:
@@ -125,7 +125,7 @@ def run_emulated(library: Path, target: str) -> int:
     """Compile the stand-ins and run the comparison on them."""
     names = sorted(set(_UNDEFINED.findall(objdump_text(library, "-T"))))
     sonames = dict(_NEEDED.findall(objdump_text(library, "-p")))
-    blas = next(number for soname, number in sonames.items() if "lt" not in soname)
+    blas = next(number for soname, number in sonames.items() if soname.startswith("libhipblas.so"))
     runtime_names = {name: "" for name in names if not name.startswith(("hipblas", "roc"))}
     imports = HostImports(f"libamdhip64.so.{int(blas) + 4}", runtime_names)  # hipBLAS 2 is ROCm 6's, 3 is 7's
     with tempfile.TemporaryDirectory() as work:
