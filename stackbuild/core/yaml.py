@@ -43,6 +43,8 @@ _CONSTANTS: dict[str, bool | None] = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
+NO_TEMPLATES = "write the value out: variables and templates are not filled in"
+_TEMPLATE = re.compile(r"\{\{.*?\}\}")
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 
@@ -83,7 +85,7 @@ def compose(text: str, name: str) -> tuple[Json, Places]:
         raise RecipeError(
             (Mistake(f"{name}:1:1", f"{size:,} bytes; at most {MAX_BYTES:,} are read", "split the file"),)
         )
-    builder = _DataBuilder(name)
+    builder = _DataBuilder(name, text)
     try:
         builder.read(_events(text))
     except yaml.YAMLError as error:
@@ -100,9 +102,19 @@ def _events(text: str) -> Iterator[Event]:
 
 
 class _DataBuilder:
-    """Builds data from events. `stack` holds the open collections, each with its path; a mapping also its open key."""
+    """Builds data from events.
 
-    def __init__(self, name: str) -> None:
+    `stack` holds the open collections, each with its path; a mapping also its open key. Of each mapping, `above` is the
+    last key, `repeated` the keys that stand twice, `before` the key above the first of them, and `headers` that key where
+    it has no value.
+    """
+
+    def __init__(self, name: str, text: str) -> None:
+        self._rows = [*text.split("\n"), ""]
+        self._above: dict[KeyPath, str] = {}
+        self._before: dict[KeyPath, str] = {}
+        self._headers: dict[KeyPath, str] = {}
+        self._repeated: dict[KeyPath, list[tuple[str, LineColumn]]] = {}
         self.root: Json = None
         self.places = Places(name)
         self.mistakes: list[Mistake] = []
@@ -118,7 +130,7 @@ class _DataBuilder:
                 self._open(event)
                 if len(self._stack) > MAX_DEPTH:
                     self._blame(event, f"nested deeper than {MAX_DEPTH} levels", "flatten the file")
-                    return
+                    break
             elif isinstance(event, (MappingEndEvent, SequenceEndEvent)):
                 self._stack.pop()
                 self._keys.pop()
@@ -129,11 +141,42 @@ class _DataBuilder:
                 documents += 1
                 if documents > 1:
                     self._blame(event, "a second document begins here", "keep one document per file: remove `---`")
-                    return
+                    break
+        for path, repeated in self._repeated.items():
+            self._blame_repeated(path, repeated)
 
     def _blame(self, event: Event, what: str, next: str) -> None:
         line, column = _at(event)
         self.mistakes.append(Mistake(f"{self.places.name}:{line}:{column}", what, next))
+
+    def _blame_key(self, event: Event) -> None:
+        """A mapping or a list where a key stands; `{{ version }}` is one to YAML, and a template to other tools."""
+        line, column = _at(event)
+        template = _TEMPLATE.match(self._rows[line - 1], max(column - 2, 0))
+        if template:
+            place = f"{self.places.name}:{line}:{template.start() + 1}"
+            self.mistakes.append(Mistake(place, f"`{template[0][:60]}` is a template", NO_TEMPLATES))
+        else:
+            self._blame(event, "a key that is a mapping or a list", "keys are plain text")
+
+    def _blame_repeated(self, path: KeyPath, repeated: list[tuple[str, LineColumn]]) -> None:
+        """Keys that stand twice in one mapping. Two of them or more are a second entry, whose name is missing or too deep."""
+        owner, (key, at), is_entry = self.places.keys.get(path), repeated[0], False
+        header = self._headers.get(path, "")
+        if owner and header:
+            line, column = self.places.keys[(*path, header)]
+            what = f"`{header}:` has no value and stands among the keys of `{path[-1]}`, which are repeated below it"
+            next = f"indent it by {owner[1] - 1}, as `{path[-1]}:`"
+            self.mistakes.append(Mistake(f"{self.places.name}:{line}:{column}", what, next))
+        elif owner and (len(repeated) > 1 or (key == "kind" and self._before[path] != key)):
+            is_entry = True
+            stands = "stand" if len(repeated) > 1 else "stands"
+            what = f"{_listed([key for key, _ in repeated])} {stands} twice in `{path[-1]}`: a second entry begins here"
+            next = f"write its name above this line, `NAME:` indented by {owner[1] - 1}, or remove what is repeated"
+            self.mistakes.append(Mistake(f"{self.places.name}:{at[0]}:{at[1]}", what, next))
+        for key, at in repeated if not (owner and header) and not is_entry else ():
+            what = f"the key {key!r} stands here twice, first on line {self.places.keys[(*path, key)][0]}"
+            self.mistakes.append(Mistake(f"{self.places.name}:{at[0]}:{at[1]}", what, "remove or rename one of them"))
 
     def _refuse_extras(self, event: NodeEvent, tag: str | None) -> None:
         if event.anchor is not None:
@@ -167,11 +210,14 @@ class _DataBuilder:
         key = event.value
         first = self.places.keys.get((*path, key)) if key in mapping else None  # none for a key that is not text
         if first:
-            self._blame(
-                event, f"the key {key!r} stands here twice, first on line {first[0]}", "remove or rename one of them"
-            )
+            above = self._above.get(path, key)
+            self._before.setdefault(path, above)
+            if path not in self._repeated and above != key and isinstance(mapping, dict) and mapping.get(above) is None:
+                self._headers[path] = above
+            self._repeated.setdefault(path, []).append((key, _at(event)))
         else:
             self.places.keys[(*path, key)] = _at(event)
+            self._above[path] = key
         self._keys[-1] = key
 
     def _scalar_value(self, value: Json, event: Event) -> None:
@@ -200,7 +246,7 @@ class _DataBuilder:
     def _open(self, event: CollectionStartEvent) -> None:
         self._refuse_extras(event, event.tag)
         if self._expects_key():
-            self._blame(event, "a key that is a mapping or a list", "keys are plain text")
+            self._blame_key(event)
         container: dict[str, Json] | list[Json] = {} if isinstance(event, MappingStartEvent) else []
         path = self._claim()
         if self._expects_key():
@@ -209,6 +255,12 @@ class _DataBuilder:
             self._place(container, path, event)
         self._stack.append((container, path))
         self._keys.append(None)
+
+
+def _listed(words: list[str]) -> str:
+    """`a`, `b` and `c`."""
+    quoted = [f"`{word}`" for word in words]
+    return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
 
 
 def _resolve(text: str) -> Json:

@@ -113,7 +113,24 @@ def _no_space_after_dash(error: ParserError) -> Slip | None:
 
 
 def _no_space(error: ParserError) -> Slip | None:
-    for at in (error.line, error.line - 1):
+    for at in (error.line, error.above(error.line)):
+        joined = _JOINED.fullmatch(error.rows[at]) if 0 <= at < len(error.rows) else None
+        if joined:
+            what = f"`{joined[1]}:` and `{joined[2]}:` on one line"
+            next = f"write `{joined[2]}: {joined[3].strip()[:60]}` on a line of its own, indented below `{joined[1]}:`"
+            return at + 1, indent(error.rows[at]) + 1, what, next
+        sign = (
+            re.fullmatch(r"\s*(?:- )?([A-Za-z_][\w-]*):([,;])\s*(?:#.*)?", error.rows[at])
+            if 0 <= at < len(error.rows)
+            else None
+        )
+        if sign:
+            return (
+                at + 1,
+                error.rows[at].find(sign[2]) + 1,
+                f"`{sign[2]}` behind the colon",
+                f"remove it: write `{sign[1]}:`",
+            )
         match = _NO_SPACE.fullmatch(error.rows[at]) if 0 <= at < len(error.rows) else None
         if match:
             key, value = match[1], match[2][:60]
@@ -156,6 +173,17 @@ def _too_deep(error: ParserError) -> Slip | None:
     here, there = indent(error.row), indent(error.rows[above].replace("- ", "  ", 1))
     if here <= there or not _PAIR.match(error.rows[above]):
         return None
+    if re.fullmatch(r"\s*(?:- )?[\w.-]+: +(?:null|~|\{\}|\[\]|'{2}|\"{2})", error.rows[above].split(" #")[0].rstrip()):
+        key, _, value = error.rows[above].split(" #")[0].strip().removeprefix("- ").partition(":")
+        what = f"`{key}` has the value `{value.strip()}`, and lines of its own below it"
+        return above + 1, there + 1, what, f"write `{key}:` alone on its line"
+    before = error.above(above)
+    if before >= 0 and indent(error.rows[before].replace("- ", "  ", 1)) == here:
+        what = f"this line is indented by {there} spaces, and the lines before and after it by {here}"
+        return above + 1, there + 1, what, f"indent it by {here} spaces"
+    if before >= 0 and indent(error.rows[before]) == there and (header := _HEADER.fullmatch(error.rows[before])):
+        what = f"this line is not indented below `{header[1]}:`, and the next one is"
+        return above + 1, there + 1, what, f"indent it by {here} spaces"
     what = f"this line is indented by {here} spaces, and the key above it by {there}"
     return error.line + 1, here + 1, what, f"indent it by {there} spaces, as the keys beside it"
 
@@ -165,6 +193,16 @@ def _colon_in_value(error: ParserError) -> Slip | None:
     if "mapping values are not allowed" not in error.problem or not pair or error.column < pair.end():
         return None
     value = error.row[pair.end() :].split(" #")[0].strip()
+    if header := re.fullmatch(r"([A-Za-z_][\w-]*):", value):
+        key = pair[0].strip().removeprefix("- ").removesuffix(":")
+        what = f"`{header[1]}:` on the line of `{key}:`"
+        return error.line + 1, pair.end() + 1, what, f"write `{value}` on a line of its own, indented below `{key}:`"
+    if second := _SECOND_KEY.search(value):
+        first, rest = value[: second.start()].rstrip(" ,;"), second[1]
+        what = f"a second key, `{rest}`, on this line, or a text with `: ` and without quotes"
+        key = pair[0].strip()
+        next = f"write `{key} {first[:60]}`, and `{rest}:` on a line of its own; a text goes into quotes"
+        return error.line + 1, error.row.find(f"{rest}:", pair.end()) + 1, what, next
     if re.match(r"[A-Za-z_][\w-]*: ", value):
         what = "a second key on this line, or a text with `: ` and without quotes"
         next = f"write {_quote(value)} for a text; a key of its own goes on the next line, indented, or into `{{}}`"
@@ -183,12 +221,157 @@ def _open_bracket(error: ParserError) -> Slip | None:
         return None
     opening, closing = _CLOSING[error.problem]
     line, column = error.opened
+    bare = re.sub(r"\"[^\"']*\"|'[^'\"]*'", lambda text: " " * len(text[0]), error.rows[line].split(" #")[0])
+    if (quote := re.search(r"(?<=[\[{, ])[\"']", bare[column:])) and opening == "[":
+        return _not_closed(line, column + quote.start(), quote[0])
     if error.line > line:
         return line + 1, column + 1, f"`{opening}` is not closed", f"close it with `{closing}` after its last item"
     if error.sign in ("]", "}"):
         what = f"`{opening}` is closed with `{error.sign}`"
         return error.line + 1, error.column + 1, what, f"close it with `{closing}`"
     return error.line + 1, error.column + 1, "two items without a comma between them", "write a `,` before this one"
+
+
+def _empty_item(error: ParserError) -> Slip | None:
+    if "did not find expected node content" not in error.problem:
+        return None
+    if error.sign == ",":
+        what = "an item without a value: two commas, or a comma behind a bracket"
+        return error.line + 1, error.column + 1, what, "remove this `,`, or write the item before it"
+    if error.sign == "%":
+        value = re.match(r"[^,\]}]*", error.row[error.column :])
+        return (
+            error.line + 1,
+            error.column + 1,
+            "a text cannot begin with `%`",
+            f"put it into quotes: {_quote(value[0] if value else '')}",
+        )
+    return None
+
+
+def _misplaced_sign(error: ParserError) -> Slip | None:
+    """`- one`, `? x` and `> text` behind a key: signs that begin something on lines of its own."""
+    pair = _PAIR.match(error.row)
+    if not pair:
+        return None
+    value, key = error.row[pair.end() :].split(" #")[0].strip(), pair[0].strip()
+    if "block sequence entries are not allowed" in error.problem:
+        items = [item for item in re.split(r"\s*(?:^|,|\s)-\s+", value) if item]
+        what = f"an item `- ` on the line of its key `{key}`"
+        next = f"write `{key} [{', '.join(items)[:60]}]`, or each item on a line of its own below the key"
+        return error.line + 1, pair.end() + 1, what, next
+    if "mapping keys are not allowed" in error.problem:
+        return error.line + 1, pair.end() + 1, "a text cannot begin with `? `", f"put it into quotes: {_quote(value)}"
+    if "expected comment or line break" in error.problem and value[:1] in "|>":
+        text = value.lstrip("|>+-0123456789 ")
+        what = f"text behind `{value[0]}`, which begins a text of several lines below it"
+        return (
+            error.line + 1,
+            pair.end() + 1,
+            what,
+            f"write `{key} {text[:60]}`, or that text on the next line, indented",
+        )
+    return None
+
+
+def _no_dash(error: ParserError) -> Slip | None:
+    """An item without its `- ` among items that have one."""
+    if not any(words in error.problem for words in ("could not find expected ':'", *_KEY_EXPECTED)):
+        return None
+    for at in (*([error.opened[0]] if error.opened else []), error.above(error.line), error.line):
+        row = error.rows[at] if 0 <= at < len(error.rows) else ""
+        text = row.split(" #")[0].strip()
+        if not re.fullmatch(r"[A-Za-z0-9][^\s:]*", text):
+            continue
+        beside = [error.rows[n] for n in (error.above(at), _below(error, at)) if n >= 0]
+        if any(re.match(r" *- ", each) and indent(each) == indent(row) for each in beside):
+            return (
+                at + 1,
+                indent(row) + 1,
+                f"an item without its `- ` among items: `{text[:60]}`",
+                f"write `- {text[:60]}`",
+            )
+    return None
+
+
+def _below(error: ParserError, line: int) -> int:
+    """The next line below that one that has more than a comment; -1 for none."""
+    return next((at for at in range(line + 1, len(error.rows)) if error.rows[at].split("#")[0].strip()), -1)
+
+
+def _has_item_below(error: ParserError) -> bool:
+    """Whether an item follows at the depth of the line that the parser gave up at, before a line of less depth."""
+    at, depth = _below(error, error.line), indent(error.row)
+    while at >= 0 and indent(error.rows[at]) >= depth:
+        if indent(error.rows[at]) == depth and error.rows[at].lstrip().startswith("- "):
+            return True
+        at = _below(error, at)
+    return False
+
+
+def _first_key_as_item(error: ParserError) -> Slip | None:
+    """`- kind: kernels` and plain keys below it."""
+    line = error.above(error.line)
+    if error.problem not in _KEY_EXPECTED or line < 0 or not _PAIR.match(error.row):
+        return None
+    first = error.rows[line]
+    if indent(error.row) != indent(first) or not re.match(r" *- +[\w-]+:", first):
+        return None
+    return (
+        line + 1, indent(first) + 1, "a `- ` makes this key an item, and the lines below it are keys",
+        f"remove the `- `: write `{first.split(' #')[0].strip()[2:][:60]}`, or indent the lines below it by 2 more",
+    )  # fmt: skip
+
+
+def _whole_line_quoted(error: ParserError) -> Slip | None:
+    """`"memory: 6G"` as a line: a text where a key is to be."""
+    if "could not find expected ':'" not in error.problem:
+        return None
+    for at in (*([error.opened[0]] if error.opened else []), error.above(error.line)):
+        match = (
+            re.fullmatch(r"""\s*(["'])((?:- |[A-Za-z_][\w-]*:).*?)\1\s*(?:#.*)?""", error.rows[at])
+            if 0 <= at < len(error.rows)
+            else None
+        )
+        if match:
+            what = "a whole line in quotes"
+            return (
+                at + 1,
+                match.start(1) + 1,
+                what,
+                f"write `{match[2].strip()[:60]}`: quotes belong around the value alone",
+            )
+    return None
+
+
+def _value_below(error: ParserError) -> Slip | None:
+    """A value on the line below its key that is not indented more than the key."""
+    if "could not find expected ':'" not in error.problem and error.problem not in _KEY_EXPECTED:
+        return None
+    for at in (*([error.opened[0]] if error.opened else []), error.above(error.line), error.line):
+        above = error.above(at)
+        row = error.rows[at].split(" #")[0] if 0 <= at < len(error.rows) else ""
+        key = _HEADER.fullmatch(error.rows[above]) if above >= 0 else None
+        value, is_pair = row.strip(), re.match(r"\s*[\w.-]+:(?:\s|$)", row)
+        if key and value and not value.startswith("- ") and not is_pair and indent(row) <= indent(error.rows[above]):
+            what = f"the value of `{key[1]}` is on a line of its own"
+            return at + 1, indent(row) + 1, what, f"write `{key[1]}: {value[:60]}`"
+    return None
+
+
+def _first_line_indented(error: ParserError) -> Slip | None:
+    if "expected <document start>" not in error.problem:
+        return None
+    first = _below(error, -1)
+    if first < 0 or not indent(error.rows[first]) or indent(error.row) >= indent(error.rows[first]):
+        return None
+    spaces = indent(error.rows[first])
+    return (
+        first + 1,
+        1,
+        f"this line is indented by {spaces} space{'s' * (spaces != 1)}, and the keys below it are not",
+        "remove the spaces before it",
+    )
 
 
 def _extra_bracket(error: ParserError) -> Slip | None:
@@ -203,6 +386,16 @@ def _text_after(error: ParserError) -> Slip | None:
     if error.problem not in _KEY_EXPECTED or not error.row[: error.column].strip(" -"):
         return None
     rest = error.row[error.column :].split(" #")[0].strip()[:60]
+    if rest and not rest.strip(",;"):
+        what = f"`{rest}` at the end of the line"
+        return error.line + 1, error.column + 1, what, f"remove it: a line ends without `{rest[0]}`"
+    if second := re.match(r"[,;]?\s*([A-Za-z_][\w-]*):(?:\s|$)", rest):
+        what = f"a second key, `{second[1]}`, on this line"
+        return error.line + 1, error.column + 1, what, f"write `{second[1]}:` on a line of its own"
+    if rest.startswith(",") and (pair := _PAIR.match(error.row)) and error.row[pair.end()] in "\"'":
+        value = error.row[pair.end() :].split(" #")[0].strip()
+        what = "several values behind one key are a list, and a list has brackets"
+        return error.line + 1, pair.end() + 1, what, f"write `{pair[0].strip()} [{value[:60]}]`"
     what = f"`{rest}` follows a value that has ended" if rest else "the value has ended here"
     return error.line + 1, error.column + 1, what, "remove it, or put all of the value into one pair of quotes"
 
@@ -213,11 +406,27 @@ def _indentation(error: ParserError) -> Slip | None:
         return None
     here, width, first = indent(error.row), error.opened[1], error.opened[0] + 1
     item = error.row.lstrip().startswith("- ")
+    if item and here == width and re.match(r" *- +[\w.-]+:(?:\s|$)", error.row) and not _has_item_below(error):
+        what = f"a `- ` before a key, among the keys that begin on line {first}"
+        return (
+            error.line + 1,
+            here + 1,
+            what,
+            f"remove the `- `: write `{error.row.split(' #')[0].strip()[2:].strip()[:60]}`",
+        )
     if item and here == width:
         what = f"a list item among the keys that begin on line {first}"
         return error.line + 1, here + 1, what, "write either all of them as items, `- `, or all of them as keys"
     if here == width:
         return None
+    above = error.above(error.line)
+    before = error.above(above)
+    header = _HEADER.fullmatch(error.rows[before]) if before >= 0 else None
+    if header and here == indent(error.rows[before]) + 2 and here < indent(error.rows[above]):
+        what = (
+            f"this line is indented by {indent(error.rows[above])} spaces, and the next key of `{header[1]}:` by {here}"
+        )
+        return above + 1, indent(error.rows[above]) + 1, what, f"indent it by {here}, as the keys below it"
     levels = error.levels()
     near = min((abs(level - here) for level in levels), default=0)
     fitting = [str(level) for level in levels if abs(level - here) == near]
@@ -233,15 +442,22 @@ def _escape(error: ParserError) -> Slip | None:
 
 
 _FINDERS: tuple[Callable[[ParserError], Slip | None], ...] = (
-    _tab, _reserved_sign, _escape, _open_quote, _no_space_after_dash, _no_space, _no_colon, _too_deep, _colon_in_value, _open_bracket, _extra_bracket,
-    _text_after, _indentation,
+    _tab, _reserved_sign, _escape, _misplaced_sign, _empty_item, _first_line_indented, _open_quote, _no_space_after_dash, _no_dash,
+    _whole_line_quoted, _value_below, _no_space, _no_colon, _too_deep, _colon_in_value, _open_bracket, _extra_bracket, _text_after,
+    _first_key_as_item, _indentation,
 )  # fmt: skip
 _CLOSING = {"did not find expected ',' or ']'": ("[", "]"), "did not find expected ',' or '}'": ("{", "}")}
 """What libyaml says where a list or a mapping on one line has no end, and the two signs of it."""
 _KEY_EXPECTED = ("did not find expected key", "did not find expected '-' indicator")
-_NO_SPACE = re.compile(r"\s*(?:- )?([A-Za-z_][\w-]*):([^\s:/][^#]*?)\s*")
-_NO_COLON = re.compile(r"\s*(?:- )?([A-Za-z_][\w-]*)(?:[ =]+([^\s:=][^:#]*?))?\s*(?:#.*)?")
+_NO_SPACE = re.compile(r"\s*(?:- )?([A-Za-z_][\w-]*):([^\s:/,;][^#:]*?)\s*(?:#.*)?")
+_NO_COLON = re.compile(r"\s*(?:- )?([A-Za-z_][\w-]*)(?:[ =]+([^\s:=](?:[^:#]|:(?=\S))*?))?\s*(?:#.*)?")
 """A line that is a key and a value without a colon, or one word."""
 _PAIR = re.compile(r"\s*(?:- )?[A-Za-z_][\w.-]*: +(?=\S)")
+_JOINED = re.compile(r"\s*(?:- )?([A-Za-z_][\w-]*):(?:[,;]\s*)?([A-Za-z_][\w-]*):\s+([^#]*)(?:#.*)?")
+"""A line that is a key, a colon, and a second key with its value."""
+_HEADER = re.compile(r"\s*(?:- )?([A-Za-z_][\w.-]*):\s*(?:#.*)?")
+"""A key whose value is the lines below it."""
+_SECOND_KEY = re.compile(r"(?:[,;]|(?<=\S) )\s*([a-z_][\w-]*):(?:\s|$)")
+"""A key behind the value of another: after a comma, or in the form that the keys of files have, in lower case."""
 _BEGUN_TEXT = re.compile(r"""\s*(?:- )?[A-Za-z_][\w.-]*: +(["'])(?:(?!\1).)*""")
 """A value that begins with a quote and has no second one on its line."""

@@ -90,6 +90,13 @@ class Component(Model):
     memory: str = Field("1G", pattern=r"^[1-9][0-9]*[MG]$", description="Memory it may use, such as `500M` or `8G`.")
 
 
+def refuse_joined(item: str) -> None:
+    """Raises ValueError for an item that is several: `cmake, g++`, or `cmake g++` without a comma between."""
+    parts = [part for part in re.split(r"\s*(?:,\s*-?|\s-)\s*|\s+", item) if part]
+    if len(parts) > 1 and all(re.fullmatch(r"[A-Za-z_][\w+.\-]*(?:[=<>!~]=?[\w.]+)?", part) for part in parts):
+        raise ValueError(f"{item!r} is several in one item; write each as an item of its own: [{', '.join(parts)}]")
+
+
 def requirement_meant(entry: str) -> str:
     """What to write for a text that is not a requirement: the one that was probably meant, or an example."""
     requirement = entry.replace("=>", ">=").replace("=<", "<=")
@@ -416,6 +423,7 @@ class Wheel(Component):
     def _installable(cls, entries: tuple[str, ...]) -> tuple[str, ...]:
         for entry in entries:
             if not REQUIREMENT.fullmatch(entry.partition(";")[0].rstrip()):
+                refuse_joined(entry)
                 raise ValueError(f"{entry!r} is not a requirement; write {requirement_meant(entry)}")
             if bare := _BARE_VALUE.search(entry.partition(";")[2]):
                 raise ValueError(f"{entry!r} compares with a value without quotes; write `{bare[1]} '{bare[2]}'`")

@@ -11,7 +11,16 @@ from typing import Annotated, Any, Literal
 
 from stackbuild.core.model import NAME_MAX, Field, Model, PathText, field_validator, model_validator
 from stackbuild.core.versions import numbers
-from stackbuild.model.components import REQUIREMENT, AnyComponent, Name, OptionName, Scalar, Wheel, requirement_meant
+from stackbuild.model.components import (
+    REQUIREMENT,
+    AnyComponent,
+    Name,
+    OptionName,
+    Scalar,
+    Wheel,
+    refuse_joined,
+    requirement_meant,
+)
 from stackbuild.model.gates import Gate
 from stackbuild.tables.debian import refused_suite
 from stackbuild.tables.gpu_limits import emulated_targets
@@ -22,6 +31,7 @@ def _packages(names: tuple[str, ...], otherwise: str) -> tuple[str, ...]:
     """The names as they are. Raises ValueError for one that a package manager would take for an option or a version."""
     for name in names:
         if not re.fullmatch(r"[a-z0-9][a-z0-9+.-]+(:[a-z0-9]+)?", name):
+            refuse_joined(name)
             bare = re.match(r"[a-z0-9][a-z0-9+.-]+", name.lower())
             hint = f": write `{bare[0]}`" if bare and bare[0] != name else ""
             raise ValueError(f"{name!r} is not the name of a Debian package; {otherwise}{hint}")
@@ -122,6 +132,7 @@ class Extend(Model):
     def _check_pins(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         for name in names:
             if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+", name):
+                refuse_joined(name)
                 parts = re.match(r"([A-Za-z0-9._-]+)(?:=([A-Za-z0-9.]+)$)?", name)
                 requirement = f"{parts[1]}=={parts[2] or 'VERSION'}" if parts else "NAME==VERSION"
                 raise ValueError(f"{name!r} is not pinned to a version; write `{requirement}`")
@@ -223,6 +234,11 @@ class Source(Model):
                 )
         if self.suite is not None:
             _known_suite(self.suite)
+        for key in ("git", "archive"):
+            url = getattr(self, key) or ""
+            if sign := re.search(r"[\s,;<>\"'{}|\\^`\[\]]", url):
+                bare = url.strip(" ,;<>\"'[]").split()[0]
+                raise ValueError(f"`{key}` {url!r} has a {sign[0]!r}, which no URL has; write `{bare}`")
         if page := re.search(r"/(-/)?(tree|blob|commit|releases)/.*$", self.git or ""):
             address = (self.git or "")[: page.start()]
             raise ValueError(f"`git` {self.git!r} is the address of a page; write `{address}`, and the branch as `ref`")
@@ -302,6 +318,7 @@ class Verify(Model):
     def _from_the_index(cls, requirements: tuple[str, ...]) -> tuple[str, ...]:
         for one in requirements:
             if not REQUIREMENT.fullmatch(one):
+                refuse_joined(one)
                 raise ValueError(f"{one!r} is not a requirement; write {requirement_meant(one)}")
         return requirements
 

@@ -103,16 +103,18 @@ def _versions(value: str) -> Iterator[str]:
     """The text as a version by PEP 440, and with what follows the number as its local part."""
     from stackbuild.core.packaging import InvalidVersion, Version
 
-    bare = value.strip().removeprefix("v").removeprefix("V")
-    for text in (bare, re.sub(r"^([0-9.]+)[-_ ]", r"\1+", bare)):
+    bare = value.strip(" ,;“”‘’\"'").removeprefix("v").removeprefix("V")
+    for text in (bare, re.sub(r"^(\d{4})-(\d\d)-(\d\d)$", r"\1.\2.\3", bare), re.sub(r"^([0-9.]+)[-_ ]", r"\1+", bare)):
         with contextlib.suppress(InvalidVersion):
             yield str(Version(text))
 
 
 def _candidates(value: str) -> Iterator[str]:
     """What somebody may have meant by a text, the nearest first."""
-    yield from _sizes(value)
-    bare = value.strip()
+    bare = value.strip(" \t\n,;“”‘’\"'[](){}")
+    yield from _sizes(bare)
+    if len(bare.split()) > 2 and re.search(r"[\d/]", first := bare.split()[0].rstrip(",;")):
+        yield first  # a comment without its `#`
     if image := re.fullmatch(r"(?:docker|oci|https)://(?:hub\.docker\.com/r/|docker\.io/)?([^/].*:.+)", bare):
         yield image[1]
     yield bare

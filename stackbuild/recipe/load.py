@@ -6,6 +6,7 @@ Pure but for reading the named file.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -106,10 +107,18 @@ def _validate(data: Json, places: Places, text: str) -> Recipe:
                 for p in nul
             )
         )
+    templates = [
+        Mistake(places.of_value(path), f"`{template[:60]}` is a variable or a template", yaml.NO_TEMPLATES)
+        for path, template in _templates(data, ())
+    ]
     try:
         recipe = Recipe.model_validate(data)
     except ValidationError as error:
-        raise RecipeError(with_lines(mistakes(error, places, text), text)) from None
+        at = {each.place for each in templates}
+        others = [each for each in mistakes(error, places, text) if each.place not in at]
+        raise RecipeError(with_lines((*templates, *others), text)) from None
+    if templates:
+        raise RecipeError(with_lines(templates, text))
     wrong = [
         *_wrong_references(recipe, places),
         *_wrong_demands(recipe, places),
@@ -134,6 +143,21 @@ def _with_nul(data: Json, path: yaml.KeyPath) -> list[yaml.KeyPath]:
     rows = list(data.items()) if isinstance(data, dict) else list(enumerate(data)) if isinstance(data, list) else []
     paths = [(*path, key) for key, _ in rows if isinstance(key, str) and "\0" in key]
     return paths + [deep for key, value in rows for deep in _with_nul(value, (*path, key))]
+
+
+_TEMPLATE = re.compile(r"\$\{\{.*?\}\}|\{\{.*?\}\}|\{%.*?%\}|\$\{[A-Za-z_]\w*[^}]*\}|\$\([^)]*\)|\$[A-Za-z_]\w*")
+_COMMANDS = ("run", "env", "options", "clang_flags", "summary")
+"""Keys whose values reach a command or a reader as they are: a `$` in them is somebody else's."""
+
+
+def _templates(data: Json, path: yaml.KeyPath) -> list[tuple[yaml.KeyPath, str]]:
+    """What other tools would fill in, such as `${{ matrix.gfx }}`, `{{ version }}` and `$VERSION`, and where it stands."""
+    if path and path[-1] in _COMMANDS:
+        return []
+    if isinstance(data, str):
+        return [(path, found[0])] if (found := _TEMPLATE.search(data)) else []
+    rows = list(data.items()) if isinstance(data, dict) else list(enumerate(data)) if isinstance(data, list) else []
+    return [deep for key, value in rows for deep in _templates(value, (*path, key))]
 
 
 def _wrong_references(recipe: Recipe, places: Places) -> list[Mistake]:

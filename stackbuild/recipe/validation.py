@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shlex
@@ -32,6 +33,9 @@ def mistakes(error: ValidationError, places: Places, text: str) -> tuple[Mistake
     that was not written as a list.
     """
     details = [d for d in error.errors(include_url=False) if not (d["type"] == "too_short" and d["input"])][:MOST]
+    details, whole = _misplaced_sections(details, places)
+    source = SourceText(text)
+    details, empty = _empty_headers(details, places, source)
     misspelt = {
         (*_path(d, places)[:-1], near)
         for d in details
@@ -39,12 +43,62 @@ def mistakes(error: ValidationError, places: Places, text: str) -> tuple[Mistake
     }
     words = [d for d in details if _is_word_of_command(d) and not _has_lists(d, places)]
     details = [*_split_commands(words), *(d for d in details if d not in words)]
-    source = SourceText(text)
     present = {_mistake(d, places, source) for d in details if d["type"] != "missing"}
     absent = {
         _mistake(d, places, source) for d in details if d["type"] == "missing" and _path(d, places) not in misspelt
     }
-    return (*_in_file_order(present), *_in_file_order(absent))
+    return (*_in_file_order({*present, *whole, *empty}), *_in_file_order(absent))
+
+
+def _misplaced_sections(details: list[Any], places: Places) -> tuple[list[Any], list[Mistake]]:
+    """Sections of the recipe that are indented into `components` or `sources`: one mistake each, and the other details."""
+    mistakes = []
+    root = _schema()["properties"]
+    for section in ("components", "sources", "base", "verify"):
+        for key in [path[1] for path in places.keys if len(path) == 2 and path[0] == section and path[1] in _SECTIONS]:
+            if (key,) in places.keys or not any(_path(d, places)[:2] == (section, key) for d in details):
+                continue
+            inside = {*_resolve(_schema(), dict(root[key])).get("properties", {})}
+            details = [
+                d
+                for d in details
+                if _path(d, places)[:2] != (section, key)
+                and not (d["type"] == "missing" and _path(d, places) == (key,))
+                and not (len(d["loc"]) > 1 and d["loc"][0] == section and d["loc"][1] in inside)
+            ]
+            what = f"`{key}` is a key of the recipe itself, and stands in `{section}`"
+            mistakes.append(
+                Mistake(places.of_key((section, key)), what, f"write `{key}:` without indentation, its lines by 2")
+            )
+    return details, mistakes
+
+
+_SECTIONS = ("components", "sources", "verify", "bench", "publish", "matrix", "gates", "gfx", "python")
+
+
+def _empty_headers(details: list[Any], places: Places, source: SourceText) -> tuple[list[Any], list[Mistake]]:
+    """Keys without a value before keys that are not of their mapping: lines that are not indented, one mistake a key."""
+    mistakes = []
+    wrong = {_path(d, places) for d in details if d["type"] in _NO_ENTRY and d["input"] is not None}
+    siblings: dict[yaml.KeyPath, list[yaml.KeyPath]] = {parent: [] for parent in {path[:-1] for path in wrong}}
+    for key in places.keys:
+        if key[:-1] in siblings:
+            siblings[key[:-1]].append(key)
+    for path, after in [pair for beside in siblings.values() for pair in itertools.pairwise(beside)]:
+        if after not in wrong or path in wrong or not source.is_empty(places.values.get(path, (0, 1))):
+            continue
+        beside, (line, column) = siblings[path[:-1]], places.keys[path]
+        following = [key for key in beside[beside.index(path) + 1 :] if key in wrong]
+        details = [d for d in details if _path(d, places) != path and _path(d, places)[: len(path)] not in following]
+        names = " and ".join(f"`{key[-1]}`" for key in following[:2]) + (
+            " and what follows" if len(following) > 2 else ""
+        )
+        what = f"`{path[-1]}:` has nothing below it: the lines after it are not indented"
+        mistakes.append(Mistake(f"{places.name}:{line}:{column}", what, f"indent {names} by {column + 1} spaces"))
+    return details, mistakes
+
+
+_NO_ENTRY = ("extra_forbidden", "model_attributes_type", "model_type", "union_tag_not_found")
 
 
 def _in_file_order(unique: set[Mistake]) -> list[Mistake]:
@@ -94,6 +148,11 @@ class SourceText:
         match = _PLAIN.match(rows[line - 1], column - 1) if line <= len(rows) else None
         return match[0].strip() if match else ""
 
+    def is_empty(self, at: tuple[int, int]) -> bool:
+        """Whether nothing but a comment stands at a line and a column, both from 1."""
+        rows = self.text.split("\n")
+        return 0 < at[0] <= len(rows) and not rows[at[0] - 1][at[1] - 1 :].split("#")[0].strip()
+
 
 _PLAIN = re.compile(r"[^\s,\[\]{}#'\"]+")
 
@@ -114,9 +173,16 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
             return Mistake(places.of_value(path), f"`{where}` is empty", "list at least one, or leave the key out")
         case "union_tag_not_found":
             tags = ", ".join(_tags(detail))
+            if _is_key_of_component(path):
+                return Mistake(
+                    places.of_key(path), f"`{path[-1]}` is not a component", _as_tagged(path, detail["input"])
+                )
             return Mistake(places.of_value(path), f"`{where}` has no `kind`", f"add `kind: KIND`, one of: {tags}")
         case "union_tag_invalid":
             tag = str(detail["ctx"]["tag"])
+            if not isinstance(value := detail["input"]["kind"], str):
+                what = f"`{where}.kind` must be text, not {short(value)}"
+                return Mistake(places.of_value((*path, "kind")), what, f"write one of: {', '.join(_tags(detail))}")
             synonym = KINDS.get(tag.lower(), "")
             next = f"did you mean `{synonym}`?" if synonym in _tags(detail) else close_to(tag, _tags(detail))
             return Mistake(places.of_value((*path, "kind")), f"unknown kind {tag!r}", next)
@@ -208,6 +274,8 @@ def _rewritten(kind: str, path: yaml.KeyPath, detail: Any, text: str) -> str:
     value, key = detail["input"], next((p for p in reversed(path) if isinstance(p, str)), "")
     if value is None:
         return f"write a value after `{key}:`, or remove the key"
+    if kind == "string_type" and isinstance(value, list) and len(value) == 1 and isinstance(path[-1], int):
+        return f"write it as one item: `{value[0]}`, with one `- ` or within the brackets"
     if kind == "string_type" and isinstance(value, list) and len(value) == 1 and isinstance(value[0], str | int):
         return f"write it without brackets: `{key}: {value[0]}`"
     if kind == "string_type" and isinstance(value, list | dict) and detail["loc"][-1] not in _SCALARS:
@@ -215,13 +283,14 @@ def _rewritten(kind: str, path: yaml.KeyPath, detail: Any, text: str) -> str:
             ": the name of one of `sources:`" if key in ("source", "headers") else ""
         )
     if kind.startswith("int_") and isinstance(value, str):
-        return _within(detail["loc"])
+        number = re.match(r"\s*(\d+)\W*$", value)
+        return f"write `{number[1]}`" if number else _within(detail["loc"])
     if kind == "tuple_type" and isinstance(value, dict) and value and not any(value.values()):
         return _as_list(key, " ".join(map(str, value)))
     if kind == "string_type" and isinstance(value, bool | int | float):
         pattern = _pattern_at(detail["loc"])
         if "MG]" in pattern:
-            if isinstance(value, int) and value > 0:
+            if isinstance(value, int) and not isinstance(value, bool) and value > 0:
                 return f"write `{value}M` or `{value}G`: a size has a unit"
             return f"{advice(pattern, value)}: a size has a unit"
         if path[:1] == ("gfx",) and f"gfx{text}" in BUILDABLE:
@@ -249,25 +318,30 @@ def _as_tagged(path: yaml.KeyPath, value: object) -> str:
     kinds = _tags({"loc": path})
     if isinstance(value, str) and value in kinds:
         return f"write `{'- ' if isinstance(path[-1], int) else ''}kind: {value}`"
-    takers = sorted(kind for kind, model in _components().items() if path[-1] in model.model_fields)
-    if path[0] == "components" and takers:
+    if _is_key_of_component(path):
         return f"`{path[-1]}` is a key of a component: indent it as far as the component's `kind:`"
     return f"write it as lines of `key: value`, the first `kind: KIND`, one of: {', '.join(kinds)}"
+
+
+def _is_key_of_component(path: yaml.KeyPath) -> bool:
+    """Whether the name of a component is a key that components have: one that is not indented enough."""
+    return path[:1] == ("components",) and any(path[-1] in model.model_fields for model in _components().values())
 
 
 def _as_list(key: str, value: str, is_item: bool = False) -> str:
     if key == "run":
         try:
-            words = shlex.split(value)
+            commands = [words for line in re.split(r"\n|&&|;", value) if (words := shlex.split(line))]
         except ValueError:
             return ""
-        return (
-            f"write a list of words: `[{', '.join(words)}]`"
-            if is_item
-            else (f"write a list of commands, each of them a list of words: `run: [[{', '.join(words)}]]`")
-        )
+        if is_item and len(commands) == 1:
+            return f"write a list of words: `[{', '.join(commands[0])}]`"
+        lists = ", ".join(f"[{', '.join(words)}]" for words in commands)
+        return f"write a list of commands, each of them a list of words: `run: [{lists}]`"
     quoted = key in ("python", "requires")
-    parts = [part for part in re.split(r"[\s,;]+", value) if part]
+    parts = [bare for part in re.split(r"[\s,;]+", value) if (bare := part.strip("[](){}\"'“”‘’")) and bare not in "-|"]
+    if not parts:
+        return f"write it as a list: `{key}: [one, two]`"
     return f"write it as a list: `{key}: [{', '.join(json.dumps(p) if quoted else p for p in parts)}]`"
 
 
@@ -361,13 +435,63 @@ KINDS = {
 
 def _did_you_mean(detail: Any, path: yaml.KeyPath) -> str:
     """The next step for an unknown key: one of that mapping, or who else takes it."""
-    word, keys = str(path[-1]), _keys_at(detail["loc"][:-1])
-    if near := _key_meant(word, keys):
-        return f"did you mean `{near}`?"
+    word, keys, value = str(path[-1]), _keys_at(detail["loc"][:-1]), detail["input"]
+    synonym = SYNONYMS.get(word.lower(), "")
+    if synonym in keys:
+        return f"did you mean `{synonym}`?"
     takers = sorted({kind for kind, model in _components().items() if word in model.model_fields})
     if path[:1] == ("components",) and len(path) == 3 and takers:
-        return f"remove it: other kinds take it, one of: {', '.join(takers)}; here known are: {', '.join(keys)}"
-    return f"known are: {', '.join(keys)}"
+        near = nearest(word, keys)
+        also = f"did you mean `{near}`? Else remove it" if near else "remove it"
+        return f"{also}: other kinds take it, one of: {', '.join(takers)}; here known are: {', '.join(keys)}"
+    if len(path) == 1 and isinstance(value, dict) and (section := _section_of(value)):
+        return f"it is one of `{section}`: indent it below `{section}:`"
+    if len(path) == 3 and isinstance(value, dict) and _section_of(value) == path[0]:
+        return f"it is one of `{path[0]}` itself: indent it as far as `{path[1]}:`"
+    near = nearest(word, keys)
+    alike = bool(near) and (path[0] == "gates" or near.startswith(word))
+    if alike or path[0] == "publish" or not (owner := _owner_of(word, path)):
+        return f"did you mean `{near}`?" if near else f"known are: {', '.join(keys)}"
+    return f"{owner}; here known are: {', '.join(keys)}"
+
+
+def _section_of(value: dict[str, Any]) -> str:
+    """Which of `components` and `sources` an entry is of, by its keys; "" for neither."""
+    if "kind" in value:
+        return "components"
+    return "sources" if {*value} & {"git", "archive", "bundled", "path", "debian", "pypi"} else ""
+
+
+_OWNERS = {
+    "": "Recipe", "base": "Base", "base.debian": "Debian", "base.extend": "Extend", "verify": "Verify", "bench": "Bench",
+    "publish": "Publish", "matrix": "Matrix",
+}  # fmt: skip
+"""The sections of a recipe that are one mapping each, and the names of their models in the schema."""
+
+
+def _owner_of(word: str, path: yaml.KeyPath) -> str:
+    """Where a key belongs that has its very name, as a next step; "" where none has it."""
+    whole = _schema()
+    here = ".".join(map(str, path[:-1]))
+    owners = [
+        name
+        for name, model in _OWNERS.items()
+        if name != here and word in (whole if model == "Recipe" else whole["$defs"][model])["properties"]
+    ]
+    if "" in owners:
+        return f"`{word}` is a key of the recipe itself: write it without indentation"
+    if owners and not (here.startswith("components.") and word in ("packages", "providers")):
+        below = sorted(owners, key=lambda name: not name.startswith(here))[0]
+        return f"`{word}` belongs to `{below}`: indent it below `{below.rpartition('.')[2]}:`"
+    if kinds := [kind for kind, model in _components().items() if word in model.model_fields]:
+        which = f" of kind {' or '.join(kinds)}" if len(kinds) < 3 else ""
+        return f"`{word}` is a key of components{which}: write it below one of `components:`"
+    if word in whole["$defs"]["Source"]["properties"]:
+        return f"`{word}` is a key of sources: write it below one of `sources:`"
+    gates = [
+        get_args(c.model_fields["kind"].annotation)[0] for c in get_args(get_args(Gate)[0]) if word in c.model_fields
+    ]
+    return f"`{word}` is a key of gates ({', '.join(gates)})" if gates else ""
 
 
 def _key_meant(word: str, keys: list[str]) -> str:
