@@ -6,12 +6,16 @@ whose size and modification time are as recorded has the recorded digest.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from stackbuild.core.model import Field, Model
 from stackbuild.core.packaging import Version, canonicalize_name, distribution_of, parse_email
 
 SHA256 = r"^[0-9a-f]{64}$"
+PROJECT = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+FILE = r"^[^./\\\x00-\x1f][^/\\\x00-\x1f]*$"
+"""A name that no folder is left by: a catalog may come from a folder or a bucket that others write to."""
+MAX_NUMBER = 10**15
 ProjectStatus = Literal["active", "archived", "deprecated", "quarantined"]
 """The statuses of PEP 792."""
 
@@ -19,7 +23,7 @@ ProjectStatus = Literal["active", "archived", "deprecated", "quarantined"]
 class AttachedFile(Model):
     """A file that lies beside a wheel: its SBOM, its statements, its lock. `size` is in bytes."""
 
-    name: str
+    name: str = Field(pattern=FILE)
     sha256: str = Field(pattern=SHA256)
     size: int = Field(ge=0)
 
@@ -44,7 +48,7 @@ class VariantMetadata(Model):
 class CatalogFile(Model):
     """One wheel file of an index. `size` is in bytes, `modified` in nanoseconds since 1970."""
 
-    name: str
+    name: str = Field(pattern=FILE)
     folder: str = Field(default="", pattern=r"^([0-9a-f]{16})?$", description="Folder of the project that it lies in.")
     sha256: str = Field(pattern=SHA256)
     size: int = Field(ge=0)
@@ -90,9 +94,9 @@ class Catalog(Model):
     """All of an index. `number` rises with each change of it; `url` is where it is served, "" where that is not known."""
 
     format: Literal[1] = 1
-    number: int = Field(default=0, ge=0)
+    number: int = Field(default=0, ge=0, le=MAX_NUMBER)
     url: str = ""
-    projects: dict[str, Project] = Field(default={})
+    projects: dict[Annotated[str, Field(pattern=PROJECT)], Project] = Field(default={})
 
     def with_file(self, project: str, file: CatalogFile) -> Catalog:
         """The catalog with that file in place of any of the same name."""

@@ -14,11 +14,15 @@ or the state after it, whenever the program is killed.
 
 from __future__ import annotations
 
+import os
+import re
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
 from stackbuild.core.errors import UsageError
 from stackbuild.core.model import ValidationError
+from stackbuild.core.plain_file import read_plain, read_regular
 from stackbuild.publishing.catalog import Catalog
 from stackbuild.store import atomic
 
@@ -27,15 +31,60 @@ WHEELS_ELSEWHERE = ".wheels-elsewhere"
 """A file in the working copy of an index whose published wheels lie in an object store."""
 MAX_GENERATIONS = 2
 """Generations that stay: a reader may have begun with the last one."""
+STATE_LIMIT = 256 << 20
+"""Bytes of a file of an index's state that are read at most."""
+_NUMBER = re.compile(r"[0-9]{8,16}")
+LOCK_FILE = ".lock"
+
+
+def refuse_foreign(index: Path) -> None:
+    """What changes are made through is what stackbuild makes: a link elsewhere would be written and removed through.
+
+    Raises UsageError. Who writes to the folder at the same moment is not seen.
+    """
+    for name, kind in ((GENERATIONS, stat.S_IFDIR), (LOCK_FILE, stat.S_IFREG), (CURRENT, stat.S_IFLNK)):
+        path = index / name
+        try:
+            mode = path.lstat().st_mode
+        except FileNotFoundError:
+            continue
+        leads = path.readlink().parts if stat.S_ISLNK(mode) else ()
+        if stat.S_IFMT(mode) != kind or (leads and (leads[:-1] != (GENERATIONS,) or not _NUMBER.fullmatch(leads[-1]))):
+            raise UsageError(
+                "this is not what stackbuild makes of that name: somebody else has put it there",
+                where=str(path),
+                next=f"see who may write to {index}, take it away, and run `stackbuild index check {index} --rebuild`",
+            )
+
+
+def generation_numbers(index: Path) -> dict[int, Path]:
+    """The generations that lie there by their number, lowest first."""
+    folders = (path for path in (index / GENERATIONS).glob("[0-9]*") if _NUMBER.fullmatch(path.name))
+    return {int(path.name): path for path in sorted(folders, key=lambda path: int(path.name))}
+
+
+def read_state(index: Path, name: str) -> bytes | None:
+    """A file of the state that stands; None where there is none. Raises UsageError for a FIFO, a device and one too long."""
+    path = index / CURRENT / name
+    data = read_regular(path, STATE_LIMIT + 1)
+    if data is None and not os.path.lexists(path):
+        return None
+    if data is None or len(data) > STATE_LIMIT:
+        raise UsageError(
+            "this is not a file that can be read, or a longer one than stackbuild writes",
+            where=str(path),
+            next=f"take it away and run `stackbuild index check {index} --rebuild`",
+        )
+    return data
 
 
 def read_catalog(index: Path) -> Catalog | None:
     """The catalog of the current generation; None where the folder has no generation. Raises UsageError where it is damaged."""
     file = index / CURRENT / CATALOG
-    try:
-        return Catalog.model_validate_json(file.read_bytes())
-    except FileNotFoundError:
+    if (data := read_state(index, CATALOG)) is None:
         return None
+    try:
+        return Catalog.model_validate_json(data)
     except (ValidationError, ValueError) as error:
         raise UsageError(
             f"the catalog of the index cannot be read: {error}",
@@ -113,7 +162,7 @@ def _remove_dangling(index: Path) -> None:
 
 def _remove_old(index: Path, number: int) -> None:
     for folder in (index / GENERATIONS).iterdir():
-        if not folder.name.isdigit() or int(folder.name) <= number - MAX_GENERATIONS:
+        if not _NUMBER.fullmatch(folder.name) or int(folder.name) <= number - MAX_GENERATIONS:
             atomic.remove(folder)
 
 
@@ -122,4 +171,11 @@ def adopt(index: Path) -> None:
     if (index / CURRENT).is_symlink() or not (index / "index.html").is_file():
         return
     pages = [*index.glob("index.*"), *index.glob("[!.]*/index.*")]
-    switch(index, Catalog(), {str(page.relative_to(index)): page.read_bytes() for page in pages})
+    contents = {}
+    for page in (str(page.relative_to(index)) for page in pages):
+        if (data := read_plain(index, page, STATE_LIMIT)) is None:
+            raise UsageError(
+                "this page is a link, or not a file", where=str(index / page), next="put the page itself in its place"
+            )
+        contents[page] = data
+    switch(index, Catalog(), contents)

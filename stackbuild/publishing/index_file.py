@@ -15,7 +15,7 @@ THREADS = 4
 
 def read_file(index: Path, path: str, limit: int) -> bytes:
     """The bytes of a file of an index. Raises OSError, and ValueError with the reason where it is not to be read."""
-    with open(_open(index, path), "rb") as file:
+    with open(open_file(index, path), "rb") as file:
         data = file.read(limit + 1)
     if len(data) > limit:
         raise ValueError(f"it has more than {limit >> 20} MiB")
@@ -25,7 +25,7 @@ def read_file(index: Path, path: str, limit: int) -> bytes:
 def difference(index: Path, path: str, entry: SnapshotFile) -> str:
     """What of the file differs from what was signed, in a line; "" for nothing. A file of another size is not read."""
     try:
-        with open(_open(index, path), "rb", buffering=0) as file:
+        with open(open_file(index, path), "rb", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
             if size != entry.size:
                 return f"{path} has {size} bytes, {entry.size} were signed"
@@ -39,7 +39,7 @@ def difference(index: Path, path: str, entry: SnapshotFile) -> str:
     return "" if sha256 == entry.sha256 else f"{path} has sha256 {sha256}, {entry.sha256} was signed"
 
 
-def _open(index: Path, path: str) -> int:
+def open_file(index: Path, path: str) -> int:
     """A descriptor of a regular file of the index. Links are followed within the index alone: a page is one.
 
     Raises OSError, and ValueError where the path leads out of the index or to something that is not a file.

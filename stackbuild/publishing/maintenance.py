@@ -8,8 +8,9 @@ from pathlib import Path
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import InvalidVersion, Version, canonicalize_name
+from stackbuild.core.plain_file import read_regular
 from stackbuild.publishing.catalog import Catalog, Project, ProjectStatus
-from stackbuild.publishing.generation import CURRENT, GENERATIONS, add_page, read_catalog
+from stackbuild.publishing.generation import CURRENT, add_page, generation_numbers, read_catalog, read_state
 from stackbuild.publishing.index_numbers import IndexNumbers
 from stackbuild.publishing.page_links import catalog_of_pages
 from stackbuild.publishing.pages import pages
@@ -86,7 +87,7 @@ def cosign(
                 next="sign it anew, without --add; the others add their signatures again",
             )
         refuse_differences(index, snapshot)
-        before = envelope.read_bytes()
+        before = read_state(index, ENVELOPE) or b""
         there = signers(before)
         sign_statements(index, catalog, keys)
         for place, key in enumerate((key for key in keys if key.fingerprint not in there), len(there) + 1):
@@ -103,7 +104,7 @@ def rebuild(index: Path, publication: Publication) -> Catalog:
     """
     with locked_catalog(index, read=False):
         refuse_changed(index, publication, catalog=False)
-        number = max([0, *(int(path.name) for path in (index / GENERATIONS).glob("[0-9]*") if path.name.isdigit())])
+        number = max([0, *generation_numbers(index)])
         catalog = catalog_of_pages(index)
         if not catalog.projects:
             raise UsageError(
@@ -134,7 +135,7 @@ def damages(index: Path) -> tuple[str, ...]:
                     lines.append(f"{name}/{path} has other bytes than were published")
     for path, data in pages(catalog).items():
         page = index / path
-        if not page.is_file() or page.read_bytes() != data:
+        if read_regular(page, len(data) + 1) != data:
             lines.append(f"{path} is not the page that the catalog makes")
     return tuple(lines)
 

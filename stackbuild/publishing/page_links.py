@@ -13,8 +13,9 @@ from urllib.parse import unquote, urldefrag
 
 from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import distribution_of
+from stackbuild.core.plain_file import read_regular
 from stackbuild.publishing.catalog import Catalog
-from stackbuild.publishing.generation import CURRENT, GENERATIONS
+from stackbuild.publishing.generation import CURRENT, STATE_LIMIT, generation_numbers
 from stackbuild.publishing.placement import plan_placement, read_wheel, write_file
 
 
@@ -61,11 +62,11 @@ def catalog_of_pages(index: Path) -> Catalog:
 
 def _links(index: Path) -> Iterator[tuple[str, str, str]]:
     """Project, path below its folder, and sha256 of each wheel that the current pages, or else the last ones, name."""
-    generations = sorted(path for path in (index / GENERATIONS).glob("[0-9]*") if path.name.isdigit())
-    for folder in (index / CURRENT, *reversed(generations)):
+    for folder in (index / CURRENT, *reversed(generation_numbers(index).values())):
         if pages := sorted(folder.glob("[!.]*/index.html")):
             for page in pages:
-                for path, sha256 in WheelLinks(page.read_text("utf-8")).links.items():
-                    if path.count("/") <= 1 and ".." not in path:
+                text = (read_regular(page, STATE_LIMIT) or b"").decode("utf-8", "replace")
+                for path, sha256 in WheelLinks(text).links.items():
+                    if path.count("/") <= 1 and ".." not in path and not path.startswith("/"):
                         yield page.parent.name, path, sha256
             return

@@ -235,6 +235,7 @@ def _copy(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     staged = target.with_name(f".{target.name}{STAGED}")
     with _removed_on_failure(staged):
+        staged.unlink(missing_ok=True)
         copy_file(source, staged)
         atomic.flush_files(staged.parent, [staged], [])
         atomic.move_whole((staged, target))
@@ -246,8 +247,10 @@ def write_file(path: Path, data: bytes) -> None:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     staged = path.with_name(f".{path.name}{STAGED}")
+    staged.unlink(missing_ok=True)
     with _removed_on_failure(staged):
-        staged.write_bytes(data)
+        with staged.open("xb") as file:
+            file.write(data)
         atomic.flush_files(staged.parent, [staged], [])
         atomic.move_whole((staged, path))
 

@@ -37,7 +37,10 @@ _LINE_WIDTH = 70
 _SIGNATURE_BYTES = 64
 _LIST_OPTIONS = frozenset(("valid-after", "valid-before", "namespaces"))
 _SIGSTORE_TIME = re.compile(r"([0-9]{8})([0-9]{4}([0-9]{2})?)?(Z)?")
+_OPTION = re.compile(r'([A-Za-z-]+)="([^"]*)"')
 _Key = TypeVar("_Key")
+MAX_REASONS = 5
+"""So many reasons why signatures do not count are printed: an envelope may name a million keys."""
 
 
 class SignatureRefused(Exception):
@@ -153,7 +156,14 @@ def load_trusted_keys(paths: Sequence[Path]) -> tuple[TrustedKey, ...]:
             lines = read_bounded(path, MOST_KEYS).decode("utf-8").splitlines()
         except (OSError, ValueError) as error:
             raise UsageError(f"the key cannot be read: {error}", where=str(path), next="give a .pub file") from None
-        keys.update((key.fingerprint, key) for key in trusted_keys_of(lines, str(path)))
+        for key in trusted_keys_of(lines, str(path)):
+            first = keys.setdefault(key.fingerprint, key)
+            if (first.valid_after, first.valid_before) != (key.valid_after, key.valid_before):
+                raise UsageError(
+                    f"the key {key.fingerprint} is there twice, with other times of validity",
+                    where=str(path),
+                    next="keep one of them",
+                )
     if not keys:
         raise UsageError("there is no public key in it", where=", ".join(map(str, paths)), next="give a .pub file")
     return tuple(keys.values())
@@ -181,9 +191,9 @@ def _trusted_key(line: str, where: str) -> TrustedKey:
         blob = base64.b64decode(words[at + 1], validate=True)
     except ValueError as error:
         raise UsageError(f"not a public key: {error}", where=where, next="give a .pub file") from None
-    if len(blob) != 51 or not blob.startswith(struct.pack(">I", len(KEY_TYPE)) + KEY_TYPE.encode()):
+    if len(blob) != 51 or not blob.startswith(_string(KEY_TYPE.encode()) + struct.pack(">I", 32)):
         raise UsageError("not an ed25519 public key", where=where, next="make one with `ssh-keygen -t ed25519`")
-    options = dict(_option(text, where) for text in re.findall(r'[a-z-]+="[^"]*"|[a-z-]+', words[1])) if at == 2 else {}
+    options = _options(words[1], where) if at == 2 else {}
     if "namespaces" in options and NAMESPACE not in options["namespaces"].split(","):
         raise UsageError(f"the key is not for the namespace {NAMESPACE}", where=where, next="add it to `namespaces`")
     name = words[0] if at > 0 else " ".join(words[at + 2 :])
@@ -191,13 +201,20 @@ def _trusted_key(line: str, where: str) -> TrustedKey:
     return TrustedKey(blob, name, after, before)
 
 
-def _option(text: str, where: str) -> tuple[str, str]:
-    name, _, value = text.partition("=")
-    if name not in _LIST_OPTIONS:
-        raise UsageError(
-            f"the option {name} is not known", where=where, next=f"known are {', '.join(sorted(_LIST_OPTIONS))}"
-        )
-    return name, value.strip('"')
+def _options(text: str, where: str) -> dict[str, str]:
+    """The options of a line of `allowed_signers`, by name in lower case. One that is not understood may be a bound: raises
+    UsageError."""
+    options: dict[str, str] = {}
+    names = ", ".join(f'{name}="…"' for name in sorted(_LIST_OPTIONS))
+    for option in text.split(",") if text.count('"') == 0 else re.findall(r'(?:[^,"]|"[^"]*"?)+', text):
+        match = _OPTION.fullmatch(option)
+        if match is None or match[1].lower() not in _LIST_OPTIONS:
+            raise UsageError(f"the option {option} is not known", where=where, next=f"known are {names}")
+        name = match[1].lower()
+        if name in options:
+            raise UsageError(f"the option {name} is there twice", where=where, next="keep one of them")
+        options[name] = match[2]
+    return options
 
 
 def _time(text: str, where: str) -> datetime:
@@ -270,7 +287,8 @@ class SignatureCheck(NamedTuple):
     def payload_of(self, threshold: int) -> bytes:
         """The payload, where at least so many trusted keys have signed it. Raises SignatureRefused with the reason."""
         if len(self.good) < threshold:
-            reasons = "; ".join(self.refusals) or f"nobody {'else ' if self.good else ''}has signed it"
+            more = f"; and {len(self.refusals) - MAX_REASONS} more" if len(self.refusals) > MAX_REASONS else ""
+            reasons = "; ".join(self.refusals[:MAX_REASONS]) + more or f"nobody {'else ' if self.good else ''}has signed it"
             raise SignatureRefused(f"{len(self.good)} of {threshold} needed signatures are good: {reasons}")
         return self.payload
 

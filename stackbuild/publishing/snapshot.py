@@ -17,7 +17,7 @@ from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
 from stackbuild.core.model import Field, Model, ValidationError
 from stackbuild.publishing.catalog import SHA256, Catalog
-from stackbuild.publishing.generation import CURRENT, catalog_text
+from stackbuild.publishing.generation import catalog_text, read_state
 from stackbuild.publishing.signing import SigningKey, envelope_text, ssh_signature
 
 ENVELOPE, SUMS, SUMS_SIGNATURE = "snapshot.dsse.json", "SHA256SUMS", "SHA256SUMS.sig"
@@ -124,6 +124,7 @@ def last_snapshot(index: Path) -> Snapshot | None:
     from stackbuild.publishing.signing import SignatureRefused, read_envelope
 
     try:
-        return read_snapshot(bytes(read_envelope((index / CURRENT / ENVELOPE).read_bytes()).payload))
-    except (FileNotFoundError, SignatureRefused, ValueError):
+        envelope = read_state(index, ENVELOPE)
+        return None if envelope is None else read_snapshot(bytes(read_envelope(envelope).payload))
+    except (SignatureRefused, ValueError):
         return None

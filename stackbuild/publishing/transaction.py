@@ -13,7 +13,18 @@ from pathlib import Path
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.publishing.catalog import Catalog
-from stackbuild.publishing.generation import CURRENT, STAGED, WHEELS_ELSEWHERE, adopt, read_catalog, read_state, switch
+from stackbuild.publishing.generation import (
+    CURRENT,
+    LOCK_FILE,
+    STAGED,
+    WHEELS_ELSEWHERE,
+    adopt,
+    read_catalog,
+    read_state,
+    refuse_foreign,
+    switch,
+)
+from stackbuild.publishing.index_file import read_file
 from stackbuild.publishing.index_numbers import IndexNumbers
 from stackbuild.publishing.page_links import catalog_of_pages
 from stackbuild.publishing.pages import pages
@@ -23,15 +34,16 @@ from stackbuild.publishing.signed_state import place_name, remember_signed
 from stackbuild.publishing.signing import SigningKey, envelope_text, read_envelope, signers
 from stackbuild.publishing.snapshot import ENVELOPE, index_name, last_snapshot, signed_files
 from stackbuild.publishing.statements import STATEMENT_TYPE, envelope_name, is_statement
-from stackbuild.store import locks
+from stackbuild.store import atomic, locks
 
 OWN_STAGED = re.compile(
     rf"\.(index\.(html|json)|current|{re.escape(ENVELOPE)}|SHA256SUMS[.a-z0-9]*|.+-variants\.json|.+\.whl(\.[a-z.0-9]+)?){re.escape(STAGED)}"
 )
 """The names of files that a change of an index, or its placement, stages."""
-LOCK_FILE = ".lock"
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EMLINK)
 """Errors of a file system that makes no second link to a file."""
+STATEMENT_LIMIT = 64 << 20
+"""Bytes of a statement and of its envelope that are read at most."""
 
 
 @contextmanager
@@ -45,16 +57,25 @@ def locked_catalog(index: Path, read: bool = True, new: bool = False) -> Iterato
     elif not index.is_dir():
         raise UsageError("there is no such index", where=str(index), next="give the folder that was published to")
     try:
+        refuse_foreign(index)
         with locks.hold(index / LOCK_FILE, lambda pid: None, lambda: None):
+            refuse_foreign(index)
             _remove_staged(index)
             adopt(index)
             catalog = read_catalog(index) if read else None
             if read and (catalog is None or (catalog.number == 0 and not catalog.projects)):
                 catalog = catalog_of_pages(index)
+            _refuse_links(index, catalog or Catalog())
             if catalog and not (index / WHEELS_ELSEWHERE).is_file():
                 catalog = _present(catalog, index)
             yield catalog or Catalog()
     except OSError as error:
+        if error.errno in (errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.ENOTEMPTY):
+            raise UsageError(
+                f"something else lies in the index where a file or folder of its own belongs ({error.strerror})",
+                where=str(error.filename2 or error.filename or index),
+                next="take it away and run this again",
+            ) from None
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
         raise MachineLacks(
@@ -68,8 +89,21 @@ def _remove_staged(index: Path) -> None:
     """Remove what a change that was killed has staged; other files stay, whatever they are called."""
     for pattern in (".*", "[!.]*/.*", "[!.]*/[0-9a-f]*/.*"):
         for left in index.glob(f"{pattern}{STAGED}"):
-            if OWN_STAGED.fullmatch(left.name) and (left.is_symlink() or left.is_file()):
-                left.unlink()
+            is_linked = any(folder.is_symlink() for folder in left.parents[: len(left.relative_to(index).parts) - 1])
+            if OWN_STAGED.fullmatch(left.name) and not is_linked:
+                atomic.remove(left)
+
+
+def _refuse_links(index: Path, catalog: Catalog) -> None:
+    """The folders of the projects lie in the index: pages are written to all of them. Raises UsageError."""
+    for name, project in catalog.projects.items():
+        for folder in {name, *(f"{name}/{row.folder}" for row in project.files.values() if row.folder)}:
+            if (index / folder).is_symlink():
+                raise UsageError(
+                    "the folder of a project is a link that leads elsewhere",
+                    where=str(index / folder),
+                    next="put a folder in its place",
+                )
 
 
 def _present(catalog: Catalog, index: Path) -> Catalog:
@@ -184,8 +218,10 @@ def _last_number(index: Path, numbers: IndexNumbers) -> int:
 
 def is_signed_by(index: Path, keys: tuple[SigningKey, ...]) -> bool:
     """Whether the index has a signature of each key."""
-    envelope = index / CURRENT / ENVELOPE
-    return not keys or (envelope.is_file() and {key.fingerprint for key in keys} <= signers(envelope.read_bytes()))
+    if not keys:
+        return True
+    envelope = read_state(index, ENVELOPE)
+    return envelope is not None and {key.fingerprint for key in keys} <= signers(envelope)
 
 
 def sign_statements(index: Path, catalog: Catalog, keys: tuple[SigningKey, ...]) -> None:
@@ -196,10 +232,20 @@ def sign_statements(index: Path, catalog: Catalog, keys: tuple[SigningKey, ...])
             for one in row.attached:
                 if not is_statement(one.name):
                     continue
-                plain = index / name / row.beside(one.name)
-                envelope = plain.with_name(envelope_name(plain.name))
-                before = envelope.read_bytes() if envelope.is_file() else b""
-                payload = plain.read_bytes()
+                plain = f"{name}/{row.beside(one.name)}"
+                envelope = index / envelope_name(plain)
+                before = _content(index, envelope_name(plain)) if os.path.lexists(envelope) else b""
+                payload = _content(index, plain)
                 stale = not before or bytes(read_envelope(before).payload) != payload
                 if stale or not fingerprints <= signers(before):
                     write_file(envelope, envelope_text(payload, STATEMENT_TYPE, keys, before))
+
+
+def _content(index: Path, path: str) -> bytes:
+    """The bytes of a file of the index. Raises UsageError for a link out of it, a FIFO and a file that is too long; OSError."""
+    try:
+        return read_file(index, path, STATEMENT_LIMIT)
+    except ValueError as error:
+        raise UsageError(
+            f"the file cannot be signed: {error}", where=str(index / path), next="put the published file in its place"
+        ) from None

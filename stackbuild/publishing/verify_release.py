@@ -12,13 +12,14 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 
 from stackbuild.core import digest
 from stackbuild.core.cancel import worker_threads
 from stackbuild.core.errors import UsageError
-from stackbuild.publishing.generation import CURRENT, GENERATIONS
-from stackbuild.publishing.index_file import THREADS, difference, read_file
+from stackbuild.publishing.generation import CURRENT, GENERATIONS, LOCK_FILE, generation_numbers
+from stackbuild.publishing.index_file import THREADS, difference, open_file, read_file
 from stackbuild.publishing.index_numbers import IndexNumbers, below
 from stackbuild.publishing.placement import METADATA_LIMIT
 from stackbuild.publishing.signing import SignatureRefused, TrustedKey, good_signatures, is_ssh_signature
@@ -41,16 +42,20 @@ from stackbuild.publishing.statements import (
     read_statement,
     statement_name,
 )
-from stackbuild.publishing.transaction import LOCK_FILE, OWN_STAGED
+from stackbuild.publishing.transaction import OWN_STAGED
+from stackbuild.publishing.variants import is_variants_list
 
 CLOCK_SKEW = timedelta(minutes=10)
 SUMS_LIMIT = 64 << 20
 """Bytes of SHA256SUMS that are read at most."""
+SSHSIG_LIMIT = 1 << 20
 OWN_FILES = frozenset((ENVELOPE, SUMS, LOCK_FILE, CURRENT, ".catalog.json", ".publishing"))
 """Files at the top of an index, or of a copy of one in an object store, that no snapshot lists."""
 _SIGNATURE_NAME = re.compile(rf"{re.escape(SUMS_SIGNATURE)}(\.[0-9]+)?")
 UNLISTED_SHOWN = 20
 """So many files that nobody signed are named."""
+MAX_SIGNATURES = 100
+"""So many files with an SSHSIG, and states before this one, are read: who serves the index could put millions there."""
 
 
 @dataclass(frozen=True)
@@ -201,15 +206,15 @@ def _sums(index: Path, snapshot: Snapshot, trust: Trust) -> Iterator[str]:
     except (OSError, ValueError) as error:
         yield f"{SUMS} {_reason(error)}"
     try:
-        signature = read_file(index, SUMS_SIGNATURE, ENVELOPE_LIMIT)
-        more = [
-            path for path in sorted(index.glob(f"{SUMS_SIGNATURE}.*")) if path.exists()
-        ]  # the next state's lead nowhere yet
-        others = [read_file(index, path.name, ENVELOPE_LIMIT) for path in more]
+        signature = read_file(index, SUMS_SIGNATURE, SSHSIG_LIMIT)
+        links = (path for path in index.glob(f"{SUMS_SIGNATURE}.*") if path.exists())  # the next state's lead nowhere yet
+        paths = sorted(path.name for path in links)[:MAX_SIGNATURES]
+        others = (read_file(index, path, SSHSIG_LIMIT) for path in paths)
+        is_signed = any(is_ssh_signature(sums_text(snapshot), one, trust.keys) for one in chain([signature], others))
     except (OSError, ValueError) as error:
         yield f"{SUMS_SIGNATURE} {_reason(error)}"
         return
-    if not any(is_ssh_signature(sums_text(snapshot), one, trust.keys) for one in (signature, *others)):
+    if not is_signed:
         yield f"{SUMS_SIGNATURE} is not a signature of that list by a trusted key"
 
 
@@ -225,31 +230,42 @@ def _reason(error: OSError | ValueError) -> str:
 def _unlisted_files(index: Path, snapshot: Snapshot, trust: Trust, now: datetime) -> Iterator[str]:
     """Files in the index that nobody signed. A page among them is read by installers, a wheel by who looks into folders.
 
-    Files of the state before may stay, as they were signed: the bytes of a wheel that was replaced.
+    Files of the state before may stay, as they were signed: the bytes of a wheel that was replaced. A page may not.
     """
     paths = set(snapshot.files) | {envelope_name(path) for path in snapshot.files if is_statement(path)}
-    more = [path for path in _files(index) if path not in paths and not _is_own(path)]
+    closed: list[str] = []
+    more = [path for path in _files(index, closed) if path not in paths and not _is_own(path)]
+    yield from (f"{path} cannot be looked into" for path in closed[:UNLISTED_SHOWN])
     before = _snapshots_before(index, trust, now) if more else ()
     more = [
         path
         for path in more
-        if not any(
+        if _is_page(path)
+        or not any(
             (path in old.files and not difference(index, path, old.files[path]))
             or path in {envelope_name(one) for one in old.files if is_statement(one)}
             for old in before
         )
     ]
     for path in more[:UNLISTED_SHOWN]:
-        what = "is a page that" if Path(path).name.startswith("index.") else "lies in the index and"
+        what = "is a page that" if _is_page(path) else "lies in the index and"
         yield f"{path} {what} was not signed"
     if len(more) > UNLISTED_SHOWN:
         yield f"{len(more) - UNLISTED_SHOWN} more files lie in the index and were not signed"
 
 
-def _files(index: Path) -> list[str]:
-    """The paths of all files and links below the index but its generations. No link is followed."""
+def _is_page(path: str) -> bool:
+    """Whether installers read a file of that path as a page or as a list of variants."""
+    return Path(path).name.startswith("index.") or is_variants_list(path)
+
+
+def _files(index: Path, closed: list[str]) -> list[str]:
+    """The paths of all files and links below the index but its generations. No link is followed.
+
+    Folders that cannot be listed are added to `closed`.
+    """
     paths = []
-    for folder, names, files in os.walk(index):
+    for folder, names, files in os.walk(index, onerror=lambda error: closed.append(str(error.filename))):
         place = Path(folder)
         paths += [place / name for name in files]
         paths += [place / name for name in names if (place / name).is_symlink()]
@@ -270,7 +286,7 @@ def _is_own(path: str) -> bool:
 def _snapshots_before(index: Path, trust: Trust, now: datetime) -> tuple[Snapshot, ...]:
     """The states before this one that lie in the folder, signed as this one must be."""
     snapshots = []
-    for folder in sorted((index / GENERATIONS).glob("[0-9]*")):
+    for folder in [*generation_numbers(index).values()][-MAX_SIGNATURES:]:
         try:
             payload = _verify_payload(index, f"{GENERATIONS}/{folder.name}/{ENVELOPE}", SNAPSHOT_TYPE, trust, now)
             snapshots.append(read_snapshot(payload))
@@ -308,7 +324,7 @@ def _wheel(
             continue
         kinds.append(kind)
         claim = str(statement["predicate"].get("claim", claim))
-    has_sbom, problem = _sbom(wheel, f"{path}.cdx.json", snapshot) if intact else (False, "")
+    has_sbom, problem = _sbom(index, path, snapshot) if intact else (False, "")
     problems += [problem] if problem else []
     there = {*kinds, *(["sbom"] if has_sbom else [])}
     problems += [
@@ -319,16 +335,17 @@ def _wheel(
     return WheelProof(path, sha256, tuple(kinds), has_sbom, claim), problems
 
 
-def _sbom(wheel: Path, beside: str, snapshot: Snapshot) -> tuple[bool, str]:
+def _sbom(index: Path, path: str, snapshot: Snapshot) -> tuple[bool, str]:
     """Whether the wheel has an SBOM, and what is wrong where the one inside is not the one beside it."""
+    beside = f"{path}.cdx.json"
     try:
-        with zipfile.ZipFile(wheel) as archive:
+        with os.fdopen(open_file(index, path), "rb") as file, zipfile.ZipFile(file) as archive:
             inside = [
                 one for one in archive.infolist() if one.filename.endswith(".dist-info/sboms/stackbuild.cdx.json")
             ]
             data = _content(archive, inside[0]) if inside else b""
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError, NotImplementedError) as error:
-        return False, f"{wheel.name}: its SBOM cannot be read out of it: {error}"
+        return False, f"{Path(path).name}: its SBOM cannot be read out of it: {error}"
     if not inside and beside not in snapshot.files:
         return False, ""
     if not inside or beside not in snapshot.files or digest.of_bytes(data) != snapshot.files[beside].sha256:

@@ -24,6 +24,7 @@ from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.signing import envelope_text, load_trusted_keys, read_envelope, ssh_signature
 from stackbuild.publishing.snapshot import SNAPSHOT_TYPE
 from stackbuild.publishing.statements import STATEMENT_TYPE, read_statement, statement
+from stackbuild.publishing.transaction import commit, locked_catalog
 from stackbuild.publishing.verify_release import ReleaseProof, Trust, verify_release
 from support.wheels import SignedIndex, descriptor_of, new_key, put_statements, signed_index, small_wheel
 
@@ -555,3 +556,25 @@ def test_statements_are_the_same_bytes_whenever_they_are_made(tmp_path: Path) ->
     one, other = small_wheel(tmp_path / "a"), small_wheel(tmp_path / "b")
     other.write_bytes(one.read_bytes())
     assert [p.read_bytes() for p in put_statements(one)] == [p.read_bytes() for p in put_statements(other)]
+
+
+def test_a_page_of_the_state_before_is_not_taken_for_one_of_this(signed: SignedIndex) -> None:
+    """Its wheels may stay, as they were signed: nobody is led to them. A page leads to them."""
+    page = signed.folder / "demo-pkg" / "index.html"
+    old = page.read_bytes()
+    with locked_catalog(signed.folder) as catalog:
+        commit(signed.folder, catalog.model_copy(update={"projects": {}}), Publication(keys=(signed.key,)))
+    for name in ("index.html", "index.json"):
+        (signed.folder / "demo-pkg" / name).unlink()
+    assert verify(signed).problems == ()
+    page.write_bytes(old)
+    assert verify(signed).problems == ("demo-pkg/index.html is a page that was not signed",)
+
+
+def test_a_million_foreign_signatures_are_told_in_a_line(signed: SignedIndex) -> None:
+    envelope = signed.folder / ENVELOPE
+    content = json.loads(envelope.read_text())
+    content["signatures"] = [{"keyid": f"SHA256:{n}", "sig": "AAAA"} for n in range(10_000)]
+    envelope.write_text(json.dumps(content))
+    (problem,) = verify(signed).problems
+    assert "and 9995 more" in problem and len(problem) < 1000
