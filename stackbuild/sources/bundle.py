@@ -12,9 +12,12 @@ from pathlib import Path
 
 from stackbuild.core import digest
 from stackbuild.core.errors import LockError, UsageError
+from stackbuild.core.plain_file import read_regular
 from stackbuild.store.tree import open_folder, walk
 
 INDEX = "bundle.json"
+MOST_INDEX = 256 << 20
+"""Bytes of an index that are read: a row takes some 150."""
 MOST = 10
 """Damaged files that are named; the others are counted."""
 
@@ -57,7 +60,8 @@ def index(folder: Path, index_sha256: str) -> dict[str, str]:
             next="this is not the bundle that was sealed: copy it again, or compare the digest with its maker's",
         )
     try:
-        return {str(name): str(value) for name, value in digest.json_of(path.read_text("utf-8"))["files"].items()}
+        files = digest.json_of((read_regular(path, MOST_INDEX) or b"").decode("utf-8"))["files"]
+        return {str(name): str(value) for name, value in files.items()}
     except (ValueError, KeyError, TypeError, AttributeError):
         raise LockError("the bundle's index cannot be read", where=str(path), next="copy the bundle again") from None
 

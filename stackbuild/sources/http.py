@@ -97,7 +97,7 @@ def fetch(
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         if mirror is not None:
-            _copy(_found_in(mirror.folder, download.url), partial, download.url, mirror)
+            _copy(_found_in(mirror.folder, download.url), partial, download.url, mirror, limits.most)
         else:
             _download(download.url, partial, stopper, limits)
         _check(download, partial)
@@ -115,13 +115,16 @@ def _found_in(mirror: Path, url: str) -> Path:
     return next((p for p in (usual, *others) if p.is_file()), usual)
 
 
-def _copy(place: Path, partial: Path, url: str, mirror: Mirror) -> None:
+def _copy(place: Path, partial: Path, url: str, mirror: Mirror, most: int) -> None:
     if not place.is_file():
         where = str(place.relative_to(mirror.folder))
         raise MachineLacks(
             f"the mirror lacks {url}", where=where, next=f"put it there, in {mirror.folder}", topic="network"
         )
-    copy_file(place, partial)
+    try:
+        copy_file(place, partial, most)
+    except OverflowError:
+        raise StepFailed(f"the mirror's file of {url} is refused: {_too_long(most)}", where=str(place)) from None
 
 
 def _check(download: DownloadRequest, partial: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from stackbuild.core import digest
 from stackbuild.core.errors import LockError, StepFailed
+from stackbuild.core.plain_file import read_regular
 
 MOST_JSON = 16 << 20
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -35,7 +36,10 @@ class Layout:
     def digest(self) -> str:
         """The digest of its one image. Raises StepFailed where it holds none or several."""
         try:
-            index = digest.json_of((self.folder / "index.json").read_text())
+            data = read_regular(self.folder / "index.json", MOST_JSON)
+            if data is None:
+                raise ValueError("index.json is not a file that can be read")
+            index = digest.json_of(data.decode("utf-8"))
             digests = [str(m["digest"]) for m in index["manifests"]]
         except (OSError, ValueError, LookupError, TypeError) as error:
             raise StepFailed(f"no OCI image layout: {error}", where=str(self.folder)) from None
