@@ -11,6 +11,7 @@ from typing import Annotated
 
 from pydantic import (
     AfterValidator,
+    AwareDatetime,
     BaseModel,
     ConfigDict,
     Field,
@@ -23,6 +24,7 @@ from pydantic import (
 
 __all__ = [
     "NAME_MAX",
+    "AwareDatetime",
     "Field",
     "Model",
     "PathText",

@@ -6,6 +6,7 @@ put there by somebody else. It is left alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,7 +15,7 @@ from urllib.parse import unquote, urldefrag
 from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import distribution_of
 from stackbuild.core.plain_file import read_regular
-from stackbuild.publishing.catalog import Catalog
+from stackbuild.publishing.catalog import PROJECT, Catalog
 from stackbuild.publishing.generation import CURRENT, STATE_LIMIT, generation_numbers
 from stackbuild.publishing.placement import plan_placement, read_wheel, write_file
 
@@ -41,7 +42,7 @@ def catalog_of_pages(index: Path) -> Catalog:
     catalog = Catalog()
     for project, path, sha256 in sorted(_links(index)):
         wheel = index / project / path
-        if not wheel.is_file() or distribution_of(wheel.name)[0] != project:
+        if not wheel.is_file() or distribution_of(wheel.name)[0] != project or not re.fullmatch(PROJECT, project):
             continue
         read = read_wheel(wheel)
         if read.sha256 != sha256:

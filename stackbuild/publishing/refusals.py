@@ -22,7 +22,7 @@ from stackbuild.core.packaging import (
     split_label,
     tags_of,
 )
-from stackbuild.publishing.catalog import Catalog, CatalogFile, Project
+from stackbuild.publishing.catalog import PROJECT, Catalog, CatalogFile, Project
 from stackbuild.publishing.pages import offered_files
 from stackbuild.publishing.placement import WheelFile
 from stackbuild.publishing.publication import Publication
@@ -37,7 +37,12 @@ _MINORS = range(8, 20)
 def refuse_names(wheels: Sequence[Path], variants: bool = False) -> None:
     """Each file has the name of a wheel, without control characters, and is given once; a variant only where that is asked."""
     for wheel in wheels:
-        distribution_of(wheel.name)
+        if not re.fullmatch(PROJECT, distribution_of(wheel.name)[0]):
+            raise UsageError(
+                "a project's name begins and ends with a letter or a digit",
+                where=wheel.name,
+                next="build the wheel again under such a name",
+            )
         if (label := split_label(wheel.name)[1]) and not variants:
             raise UsageError(
                 f"a wheel variant, with the label {label} (PEP 825, a draft): pip and older installers leave it alone",

@@ -15,7 +15,7 @@ from typing import Literal
 
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
-from stackbuild.core.model import Field, Model, ValidationError
+from stackbuild.core.model import AwareDatetime, Field, Model, ValidationError
 from stackbuild.publishing.catalog import SHA256, Catalog
 from stackbuild.publishing.generation import catalog_text, read_state
 from stackbuild.publishing.signing import SigningKey, envelope_text, ssh_signature
@@ -45,8 +45,8 @@ class Snapshot(Model):
     type: Literal["stackbuild.snapshot/1"] = "stackbuild.snapshot/1"
     index: str = Field(default="", pattern=r"^([0-9a-f]{32})?$")
     number: int = Field(ge=1)
-    issued: datetime
-    expires: datetime
+    issued: AwareDatetime
+    expires: AwareDatetime
     catalog: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
     files: dict[str, SnapshotFile]
 

@@ -323,7 +323,8 @@ def _wheel(
             problems.append(f"{envelope_name(beside)}: {refused}")
             continue
         kinds.append(kind)
-        claim = str(statement["predicate"].get("claim", claim))
+        if kind == "verification":
+            claim = str(statement["predicate"].get("claim", ""))
     has_sbom, problem = _sbom(index, path, snapshot) if intact else (False, "")
     problems += [problem] if problem else []
     there = {*kinds, *(["sbom"] if has_sbom else [])}

@@ -192,3 +192,9 @@ def test_a_bound_is_not_lifted_by_the_same_key_without_it(signed: SignedIndex, t
     (tmp_path / "keys").write_text(f'ada valid-before="20200101" {line_of(signed)}\n')
     with pytest.raises(UsageError, match="there twice, with other times"):
         load_trusted_keys([tmp_path / "keys", signed.public])
+
+
+@pytest.mark.parametrize("name", ["-a", "a-", "a.", "_x", "x_"])
+def test_a_name_that_no_project_has_does_not_make_the_index_unreadable(name: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="begins and ends with a letter or a digit"):
+        publish((small_wheel(tmp_path / "w", name=name),), tmp_path / "simple", Publication())

@@ -578,3 +578,13 @@ def test_a_million_foreign_signatures_are_told_in_a_line(signed: SignedIndex) ->
     envelope.write_text(json.dumps(content))
     (problem,) = verify(signed).problems
     assert "and 9995 more" in problem and len(problem) < 1000
+
+
+def test_a_snapshot_with_times_of_no_zone_is_none(signed: SignedIndex) -> None:
+    payload = json.loads(read_envelope((signed.folder / ENVELOPE).read_bytes()).payload)
+    for name in ("issued", "expires"):
+        data = json.dumps({**payload, name: payload[name].removesuffix("Z")}).encode()
+        (signed.folder / ".current" / ENVELOPE).write_bytes(envelope_text(data, SNAPSHOT_TYPE, (signed.key,)))
+        (problem,) = verify(signed).problems
+        assert "it is not a snapshot" in problem
+
