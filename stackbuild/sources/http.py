@@ -71,6 +71,11 @@ def named_digest(digest: str) -> str:
     return digest if ":" in digest else f"sha256:{digest}"
 
 
+def without_secret(text: str) -> str:
+    """A text with URLs in it, without the name and the password before a host: an index's address may have them."""
+    return re.sub(r"//[^/\s@]*@", "//…@", text)
+
+
 def place_in(mirror: Path, url: str) -> Path:
     """Where a mirror has the file of that URL: `HOST/PATH`, the layout ONNX Runtime's `--cmake_deps_mirror_dir` has too.
 
@@ -82,7 +87,7 @@ def place_in(mirror: Path, url: str) -> Path:
         parts = urlsplit("")
     inside = PurePosixPath(parts.path.lstrip("/"))
     if parts.scheme != "https" or not parts.hostname or ".." in inside.parts or not inside.name:
-        raise StepFailed(f"the URL {url!r} is refused: https, a host and a plain path")
+        raise StepFailed(f"the URL {without_secret(url)!r} is refused: https, a host and a plain path")
     return mirror / parts.hostname / inside
 
 
@@ -119,12 +124,12 @@ def _copy(place: Path, partial: Path, url: str, mirror: Mirror, most: int) -> No
     if not place.is_file():
         where = str(place.relative_to(mirror.folder))
         raise MachineLacks(
-            f"the mirror lacks {url}", where=where, next=f"put it there, in {mirror.folder}", topic="network"
+            f"the mirror lacks {without_secret(url)}", where=where, next=f"put it there, in {mirror.folder}", topic="network"
         )
     try:
         copy_file(place, partial, most)
     except OverflowError:
-        raise StepFailed(f"the mirror's file of {url} is refused: {_too_long(most)}", where=str(place)) from None
+        raise StepFailed(f"the mirror's file of {without_secret(url)} is refused: {_too_long(most)}", where=str(place)) from None
 
 
 def _check(download: DownloadRequest, partial: Path) -> None:
@@ -133,7 +138,7 @@ def _check(download: DownloadRequest, partial: Path) -> None:
     if value != digest:
         raise LockError(
             f"{kind} {value} came, the lock has {digest}",
-            where=download.url,
+            where=without_secret(download.url),
             next="somebody changed the file, or the mirror is damaged: fetch it by hand and compare, then run `stackbuild lock`",
         )
 
@@ -145,7 +150,7 @@ def _digest(path: Path, kind: str) -> str:
 
 def _download(url: str, partial: Path, stopper: Stopper, limits: TransferLimits) -> None:
     if not url.startswith(("https://", "http://")):
-        raise StepFailed(f"the URL {url[:MOST_SAID]!r} is refused: https, or http of an index that is set up so")
+        raise StepFailed(f"the URL {without_secret(url)[:MOST_SAID]!r} is refused: https, or http of an index that is set up so")
     partial.unlink(missing_ok=True)
     mark, problem, attempt = "", "", 0
     end = time.monotonic() + limits.total
@@ -166,7 +171,7 @@ def _download(url: str, partial: Path, stopper: Stopper, limits: TransferLimits)
             break
         mark = transfer.mark
     raise MachineLacks(
-        f"{url} cannot be fetched: {problem[:MOST_SAID]}",
+        f"{without_secret(url)} cannot be fetched: {without_secret(problem)[:MOST_SAID]}",
         where=f"tried {attempt + 1} time{'s' * (attempt > 0)}",
         next="check the address and the network, or give a mirror: --mirror DIR",
         topic="network",

@@ -96,9 +96,13 @@ def download_sdist(requirement: str, folder: Path, stopper: Stopper) -> Path:
     for link, sha256 in links:
         file = unquote(link.rpartition("/")[2])
         if file in file_names:
-            fetch(
-                DownloadRequest(urljoin(f"{index}/{project}/", link), f"sha256:{sha256}"), folder / file, None, stopper
-            )
+            try:
+                url = urljoin(f"{index}/{project}/", link)
+            except ValueError as error:  # such as a host of characters that only look like a slash
+                raise StepFailed(
+                    f"the page of {project} has a link that is not a URL: {error}", where=index, next="ask another index"
+                ) from None
+            fetch(DownloadRequest(url, f"sha256:{sha256}"), folder / file, None, stopper)
             return folder / file
     raise StepFailed(f"the index has no source distribution of {requirement}", next="check the name and the version")
 
