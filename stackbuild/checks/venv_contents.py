@@ -18,6 +18,7 @@ from importlib.metadata import PathDistribution
 from pathlib import Path
 
 from stackbuild.core.errors import UsageError
+from stackbuild.core.folder_walk import walk_folders
 from stackbuild.core.packaging import canonicalize_name
 from stackbuild.core.plain_file import read_regular
 
@@ -104,7 +105,8 @@ def read_contents(folder: Path) -> VenvContents:
     here = tuple(
         sorted(
             path.relative_to(site).as_posix()
-            for path in (package.rglob("*") if package.is_dir() else ())
+            for place, _, names in walk_folders(package)
+            for path in (Path(place, name) for name in names)
             if path.is_file() and "__pycache__" not in path.parts
         )
     )

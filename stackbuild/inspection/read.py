@@ -12,6 +12,7 @@ from pathlib import Path
 
 from stackbuild.core.digest import of_file
 from stackbuild.core.errors import UsageError
+from stackbuild.core.folder_walk import walk_folders
 from stackbuild.inspection.facts import Facts, Import, Kind, Problem, WheelMetadata
 from stackbuild.inspection.limits import ARCHIVE, HASHES, MEMBERS, METADATA, TEXT
 from stackbuild.inspection.readers import archive, imports, log, policy, providers, wheel
@@ -136,7 +137,7 @@ def _files(root: Path, collected: FactCollector) -> Iterator[FileEntry]:
         where = Path(error.filename or root)
         collected.add_problem(_spelt(where.relative_to(root)), MalformedError(f"cannot be read: {error.strerror}"))
 
-    for folder, folders, names in os.walk(root, onerror=add_unlisted):
+    for folder, folders, names in walk_folders(root, add_unlisted):
         folders.sort()
         for name in sorted(names):
             file = Path(folder, name)

@@ -18,6 +18,7 @@ from pathlib import Path
 from stackbuild.core import digest
 from stackbuild.core.cancel import worker_threads
 from stackbuild.core.errors import UsageError
+from stackbuild.core.folder_walk import walk_folders
 from stackbuild.publishing.generation import CURRENT, GENERATIONS, LOCK_FILE, generation_numbers
 from stackbuild.publishing.index_file import THREADS, difference, open_file, read_file
 from stackbuild.publishing.index_numbers import IndexNumbers, below
@@ -265,7 +266,7 @@ def _files(index: Path, closed: list[str]) -> list[str]:
     Folders that cannot be listed are added to `closed`.
     """
     paths = []
-    for folder, names, files in os.walk(index, onerror=lambda error: closed.append(str(error.filename))):
+    for folder, names, files in walk_folders(index, lambda error: closed.append(str(error.filename))):
         place = Path(folder)
         paths += [place / name for name in files]
         paths += [place / name for name in names if (place / name).is_symlink()]

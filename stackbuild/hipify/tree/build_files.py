@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from stackbuild.core.folder_walk import walk_folders
 from stackbuild.hipify.tree.files import SKIPPED
 from stackbuild.model.findings import Finding, Severity, SourceLocation
 
@@ -70,9 +70,10 @@ def _kind(name: str) -> str:
 
 
 def _files(folder: Path, out: Path) -> Iterator[Path]:
-    hidden = out.resolve()
-    for here, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name not in SKIPPED and (Path(here) / name).resolve() != hidden]
+    top, hidden = folder.resolve(), out.resolve()
+    left_out = folder / hidden.relative_to(top) if hidden.is_relative_to(top) else None
+    for here, folders, names in walk_folders(folder):
+        folders[:] = [name for name in folders if name not in SKIPPED and Path(here, name) != left_out]
         yield from (Path(here) / name for name in names if _kind(name))
 
 
