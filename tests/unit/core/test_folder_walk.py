@@ -15,7 +15,7 @@ from stackbuild.hipify.tree import build_files
 from stackbuild.inspection import inspect
 from stackbuild.store import atomic
 
-DEPTH = 1500
+DEPTH = 1100
 
 
 pytestmark = pytest.mark.timeout(60)
