@@ -291,7 +291,8 @@ KEY_LINES = (
 
 
 def _parse_page(data: bytes) -> None:
-    WheelLinks(data.decode("utf-8", "replace"))
+    with suppress(ValueError):
+        WheelLinks(data.decode("utf-8", "replace"))
 
 
 def _parse_statement(data: bytes) -> None:

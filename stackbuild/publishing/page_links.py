@@ -21,12 +21,18 @@ from stackbuild.publishing.placement import plan_placement, read_wheel, write_fi
 
 
 class WheelLinks(HTMLParser):
-    """The wheels that a project's page names: path below the project's folder → sha256."""
+    """The wheels that a project's page names: path below the project's folder → sha256.
+
+    Raises ValueError for a page that is not HTML, and for a link that is not a URL.
+    """
 
     def __init__(self, page: str) -> None:
         super().__init__()
         self.links: dict[str, str] = {}
-        self.feed(page)
+        try:
+            self.feed(page)
+        except AssertionError as error:  # html.parser's word for a marked section that it does not know
+            raise ValueError(str(error)) from None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         url, fragment = urldefrag(dict(attrs).get("href") or "")
@@ -67,7 +73,15 @@ def _links(index: Path) -> Iterator[tuple[str, str, str]]:
         if pages := sorted(folder.glob("[!.]*/index.html")):
             for page in pages:
                 text = (read_regular(page, STATE_LIMIT) or b"").decode("utf-8", "replace")
-                for path, sha256 in WheelLinks(text).links.items():
+                try:
+                    links = WheelLinks(text).links
+                except ValueError as error:
+                    raise UsageError(
+                        f"the page cannot be read: {error}",
+                        where=str(page),
+                        next="put the page that was published back, or publish its wheels to another folder",
+                    ) from None
+                for path, sha256 in links.items():
                     if path.count("/") <= 1 and ".." not in path and not path.startswith("/"):
                         yield page.parent.name, path, sha256
             return

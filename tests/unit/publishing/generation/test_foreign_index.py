@@ -150,6 +150,13 @@ def test_reading_commands_do_not_wait_for_a_page(signed: SignedIndex) -> None:
         rebuild(signed.folder, Publication(unsigned=True))
 
 
+@pytest.mark.parametrize("page", ["<![x[ ]]>", '<a href="//[.whl#sha256=0">x</a>'])
+def test_a_page_that_is_no_html_is_named(page: str, signed: SignedIndex) -> None:
+    (signed.folder / STATE / "demo-pkg/index.html").write_text(page)
+    with pytest.raises(UsageError, match="the page cannot be read"):
+        rebuild(signed.folder, Publication(unsigned=True))
+
+
 def line_of(signed: SignedIndex) -> str:
     return " ".join(signed.public.read_text().split()[:2])
 
