@@ -155,7 +155,7 @@ def _templates(data: Json, path: yaml.KeyPath) -> list[tuple[yaml.KeyPath, str]]
     if path and path[-1] in _COMMANDS:
         return []
     if isinstance(data, str):
-        return [(path, found[0])] if (found := _TEMPLATE.search(data)) else []
+        return [(path, match[0])] if (match := _TEMPLATE.search(data)) else []
     rows = list(data.items()) if isinstance(data, dict) else list(enumerate(data)) if isinstance(data, list) else []
     return [deep for key, value in rows for deep in _templates(value, (*path, key))]
 
