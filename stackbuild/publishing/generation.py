@@ -93,7 +93,7 @@ def read_catalog(index: Path) -> Catalog | None:
         ) from None
 
 
-def read_state(index: Path) -> str:
+def state_name(index: Path) -> str:
     """The name of the state that is served, "" for none. Raises OSError."""
     link = index / CURRENT
     return link.readlink().name if link.is_symlink() else ""

@@ -22,6 +22,7 @@ from stackbuild.publishing.generation import (
     read_catalog,
     read_state,
     refuse_foreign,
+    state_name,
     switch,
 )
 from stackbuild.publishing.index_file import read_file
@@ -181,7 +182,7 @@ def _restored_on_failure(index: Path, paths: Iterable[Path]) -> Iterator[None]:
     A second link keeps the old bytes meanwhile: on a full disk they could not be written again. Where the file system
     has no links, what was overwritten stays so.
     """
-    before = read_state(index)
+    before = state_name(index)
     envelopes = (path.with_name(envelope_name(path.name)) for path in paths if is_statement(path.name))
     links: dict[Path, Path] = {}
     fresh = []
@@ -199,7 +200,7 @@ def _restored_on_failure(index: Path, paths: Iterable[Path]) -> Iterator[None]:
                     raise
         yield
     except BaseException:
-        if read_state(index) == before:
+        if state_name(index) == before:
             for path in fresh:
                 path.unlink(missing_ok=True)
             for path, link in links.items():
