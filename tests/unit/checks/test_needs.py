@@ -33,7 +33,7 @@ def test_a_recipe_that_fits_has_nothing_to_mend() -> None:
     assert (
         found["recipe memory"].status is Status.SKIPPED and "onnxruntime declares 14" in found["recipe memory"].reason
     )
-    assert found["hours"].reason.startswith("about 8 of one core from nothing (migraphx 4, onnxruntime.cp314 4)")
+    assert found["hours"].reason.startswith("about 3.7 of one core from nothing (migraphx 2, onnxruntime.cp314 1.7)")
 
 
 def test_what_is_missing_is_named_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,10 +22,10 @@ def test_a_plan_says_the_hours_that_are_guessed_and_the_time_that_was_seen(capsy
     steps, recipe = ("migraphx", "onnxruntime.cp312", "base"), load("rocm-7.2").recipe
     forget_consoles()
     draw_plan((), step_times(steps, recipe, {}))
-    assert "about 8 hours of one core, a guess (migraphx 4, onnxruntime.cp312 4)" in capsys.readouterr().out
+    assert "about 3.7 hours of one core, a guess (migraphx 2, onnxruntime.cp312 1.7)" in capsys.readouterr().out
     forget_consoles()
     draw_plan((), step_times(steps, recipe, {"migraphx": 7200.0}))
     said = capsys.readouterr().out
-    assert "about 4 hours of one core, a guess (onnxruntime.cp312 4)" in said
+    assert "about 1.7 hours of one core, a guess (onnxruntime.cp312 1.7)" in said
     assert "took when they last ran here: migraphx 2 h 00 min" in said
     forget_consoles()

@@ -13,10 +13,10 @@ SHOWN = r"verified\x1b[2J\n✓ index number 9\u202e\r"
 
 
 def test_a_claim_is_one_line_without_escape_sequences(capsys: pytest.CaptureFixture[str]) -> None:
-    wheel = WheelProof("demo/demo-1.whl", "0" * 64, ("verification",), False, CLAIM)
+    wheel = WheelProof("demo/demo-1-py3-none-any.whl", "0" * 64, ("verification",), False, CLAIM)
     draw_release_proof(ReleaseProof("simple", 1, "2090", (), 1, 1, (wheel,), ()))
-    draw_published(Receipt("simple", (PublishedWheel("demo", "1", "demo-1.whl", "", 1, True, "", "demo @ x", CLAIM),), 1))
+    draw_published(Receipt("simple", (PublishedWheel("demo", "1", "demo-1-py3-none-any.whl", "", 1, True, "", "demo @ x", CLAIM),), 1))
     draw_problems([CLAIM], "")
     shown = capsys.readouterr()
-    for text, words in ((shown.out, f"  {SHOWN}"), (shown.err, f"published: demo-1.whl: {SHOWN}"), (shown.out, f"✗ {SHOWN}")):
+    for text, words in ((shown.out, f"  {SHOWN}"), (shown.err, f"published: demo-1-py3-none-any.whl: {SHOWN}"), (shown.out, f"✗ {SHOWN}")):
         assert words in text.splitlines() and "\x1b" not in text and "\r" not in text
