@@ -427,6 +427,15 @@ def _indentation(error: ParserError) -> Slip | None:
             f"this line is indented by {indent(error.rows[above])} spaces, and the next key of `{header[1]}:` by {here}"
         )
         return above + 1, indent(error.rows[above]) + 1, what, f"indent it by {here}, as the keys below it"
+    word = re.fullmatch(r"( *)- ([\w-]+)\s*(?:#.*)?", error.rows[above]) if above >= 0 else None
+    if word and here > len(word[1]) and _PAIR.match(error.row):
+        what = f"the item `- {word[2]}` is a text, and the lines below it are keys"
+        return (
+            above + 1,
+            len(word[1]) + 1,
+            what,
+            f"write `- kind: {word[2]}`, with the name of its key before the value",
+        )
     levels = error.levels()
     near = min((abs(level - here) for level in levels), default=0)
     fitting = [str(level) for level in levels if abs(level - here) == near]
@@ -449,7 +458,7 @@ _FINDERS: tuple[Callable[[ParserError], Slip | None], ...] = (
 _CLOSING = {"did not find expected ',' or ']'": ("[", "]"), "did not find expected ',' or '}'": ("{", "}")}
 """What libyaml says where a list or a mapping on one line has no end, and the two signs of it."""
 _KEY_EXPECTED = ("did not find expected key", "did not find expected '-' indicator")
-_NO_SPACE = re.compile(r"\s*(?:- )?([A-Za-z_][\w-]*):([^\s:/,;][^#:]*?)\s*(?:#.*)?")
+_NO_SPACE = re.compile(r"\s*(?:- )?([A-Za-z_][\w-]*):((?!//)[^\s:,;][^#:]*?)\s*(?:#.*)?")
 _NO_COLON = re.compile(r"\s*(?:- )?([A-Za-z_][\w-]*)(?:[ =]+([^\s:=](?:[^:#]|:(?=\S))*?))?\s*(?:#.*)?")
 """A line that is a key and a value without a colon, or one word."""
 _PAIR = re.compile(r"\s*(?:- )?[A-Za-z_][\w.-]*: +(?=\S)")

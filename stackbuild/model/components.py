@@ -167,6 +167,8 @@ class Convertible(Component):
     hipify: Hipify | None = Field(None, description="Convert the source to HIP first.")
 
 
+SHELL_WORDS = ("cd", "export", "source", "set", "if", "for", "pushd", "ulimit")
+"""Commands that only a shell knows: no program has these names."""
 _SHELL = ("&&", "||", "|", ">", ">>", "<", "2>&1", "&")
 
 
@@ -189,6 +191,10 @@ class Script(Convertible):
             ):
                 raise ValueError(
                     f"{sign!r} is a sign of the shell, and none runs; write each command on a line of its own, or `[sh, -c, …]`"
+                )
+            if command[0] in SHELL_WORDS:
+                raise ValueError(
+                    f"{command[0]!r} is a command of the shell, and none runs; write `[sh, -c, …]`, or use `env`"
                 )
             if len(command) == 1 and " " in command[0].strip():
                 words = ", ".join(command[0].split())

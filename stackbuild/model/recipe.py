@@ -32,7 +32,7 @@ def _packages(names: tuple[str, ...], otherwise: str) -> tuple[str, ...]:
     for name in names:
         if not re.fullmatch(r"[a-z0-9][a-z0-9+.-]+(:[a-z0-9]+)?", name):
             refuse_joined(name)
-            bare = re.match(r"[a-z0-9][a-z0-9+.-]+", name.lower())
+            bare = re.match(r"[a-z0-9][a-z0-9+.-]+", name.lower().replace("_", "-"))
             hint = f": write `{bare[0]}`" if bare and bare[0] != name else ""
             raise ValueError(f"{name!r} is not the name of a Debian package; {otherwise}{hint}")
     return names
@@ -46,10 +46,12 @@ def _twice(names: tuple[str, ...]) -> str:
 def _python_meant(version: str) -> str:
     """The next step for what is not a Python version: `3.12.4`, `cp312`, `“3.12”`, `>=3.11` and `2.7` were seen."""
     version = version.strip("“”‘’'\"")
+    if match := re.fullmatch(
+        r"(?:cp|py|python)?-?3\.?([0-9]{1,2})(?:\.[0-9a-z]+)*(?:t|-?(?:dev|rc|a|b)[0-9]*)?", version.lower()
+    ):
+        return f'write "3.{match[1]}"'
     if version[:1] in "<>=~^!" or any(c in version for c in " ,-*"):
         return 'list each version: ["3.11", "3.12"]'
-    if match := re.fullmatch(r"(?:cp|py|python)?-?3\.?([0-9]{1,2})(?:\.[0-9a-z]+)*t?", version.lower()):
-        return f'write "3.{match[1]}"'
     return 'write one of Python 3, such as "3.11"'
 
 

@@ -92,6 +92,10 @@ def advice(pattern: str, value: object, is_meant: bool = True) -> str:
     candidates = _versions(str(value)) if pattern == WHEEL_VERSION else _candidates(str(value))
     if pattern == OPTION:
         candidates = chain((re.sub(r"\s+", "_", str(value).strip()),), candidates)
+    if pattern.startswith("^[a-z0-9][a-z0-9._-]*(/"):
+        candidates = chain((re.sub(r"^(?:\./)?(?:patches/)?", "", str(value).strip()),), candidates)
+    if pattern == r"^[A-Za-z0-9][A-Za-z0-9._-]*$":
+        candidates = chain((str(value).strip().rpartition("/")[2],), candidates)
     suggestion = next((text for text in candidates if re.search(pattern, text) and text != value), "")
     if suggestion and is_meant:
         return f"write `{suggestion}`"
@@ -118,6 +122,9 @@ def _candidates(value: str) -> Iterator[str]:
     if image := re.fullmatch(r"(?:docker|oci|https)://(?:hub\.docker\.com/r/|docker\.io/)?([^/].*:.+)", bare):
         yield image[1]
     yield bare
+    yield re.sub(r"@(?=[0-9a-f]{64}$)", "@sha256:", bare)
+    if bare.startswith(("sources.", "components.")):
+        yield bare.partition(".")[2]
     yield bare.lower()
     yield re.sub(r"^([vV])\s+(?=\d)", r"\1", bare)
     yield re.sub(r"[\s_]+", "-", bare.lower())
@@ -134,8 +141,9 @@ def _candidates(value: str) -> Iterator[str]:
     if "://" not in bare:
         yield re.sub(r"[^a-z0-9._-]+", "-", bare.lower()).strip("-._")
     yield re.sub(r"[^A-Za-z0-9_]+", "_", bare)
-    if number := re.search(r"\d+(?:\.\d+)*", bare):
+    if number := re.search(r"\d+(?:\.\d+)*", bare.replace(",", ".")):
         yield number[0]
+        yield ".".join(number[0].split(".")[:3])
 
 
 def _sizes(value: str) -> Iterator[str]:

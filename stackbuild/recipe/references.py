@@ -192,7 +192,7 @@ def may_match(pattern: str, suite: Suite) -> bool:
     if not any(f"{head}/".startswith(literal) or literal.startswith(f"{head}/") for head in (*_case_heads(suite),)):
         return bool(suite.files)
     parts = pattern.split("/")
-    named = [part for part in parts if part in ("float32", "float16", "int8")]
+    named = [part for part in parts[1:] if re.fullmatch(r"(?:bfloat|float|uint|int|fp|bf)\d+|half|double", part)]
     if named and not set(named) <= set(_dtypes(suite)):
         return False
     of = [m for m in suite.models if m.model == parts[0]]

@@ -14,7 +14,7 @@ from stackbuild.core import yaml
 from stackbuild.core.errors import Mistake
 from stackbuild.core.model import ValidationError
 from stackbuild.core.yaml import Places
-from stackbuild.model.components import AnyComponent, Component
+from stackbuild.model.components import SHELL_WORDS, AnyComponent, Component
 from stackbuild.model.gates import Gate
 from stackbuild.model.recipe import recipe_schema
 from stackbuild.recipe.forms import advice, words_of
@@ -197,7 +197,7 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
             of = places.of_key if detail["loc"][-1] == "[key]" else places.of_value
             pattern, value = detail["ctx"]["pattern"], detail["input"]
             what = f"`{where}` cannot be {short(value)}: it {words_of(pattern)}"
-            return Mistake(of(path), what, advice(pattern, value))
+            return Mistake(of(path), what, _with_example(advice(pattern, value), detail["loc"]))
         case "literal_error" if detail["loc"] == ("schema",):
             return _schema_mistake(places.of_value(path), detail["input"])
         case kind if kind in _EXPECTATIONS or detail["loc"][-1] in _SCALARS:
@@ -274,6 +274,18 @@ def _rewritten(kind: str, path: yaml.KeyPath, detail: Any, text: str) -> str:
     value, key = detail["input"], next((p for p in reversed(path) if isinstance(p, str)), "")
     if value is None:
         return f"write a value after `{key}:`, or remove the key"
+    if kind == "string_type" and isinstance(value, list) and len(value) > 1 and path and isinstance(path[-1], int):
+        return f"write each as an item of its own: [{', '.join(map(str, value))}]"[:160]
+    if (
+        kind in ("string_type", "tuple_type")
+        and isinstance(value, dict)
+        and len(value) == 1
+        and isinstance(path[-1], int)
+    ):
+        ((name, text),) = value.items()
+        if kind == "tuple_type":
+            return f"write `- [{', '.join(str(text).split())}]`" if key == "run" and isinstance(text, str) else ""
+        return f"write `- {text if name in ('name', 'package') and text else name}`"
     if kind == "string_type" and isinstance(value, list) and len(value) == 1 and isinstance(path[-1], int):
         return f"write it as one item: `{value[0]}`, with one `- ` or within the brackets"
     if kind == "string_type" and isinstance(value, list) and len(value) == 1 and isinstance(value[0], str | int):
@@ -300,7 +312,7 @@ def _rewritten(kind: str, path: yaml.KeyPath, detail: Any, text: str) -> str:
         if key == "requires_python":
             return f'write `">={text}"`'
         if pattern and text and (isinstance(value, bool) or not re.search(pattern, text)):
-            return advice(pattern, text, is_meant=not isinstance(value, bool))
+            return _with_example(advice(pattern, text, is_meant=not isinstance(value, bool)), detail["loc"])
         return f'put it in quotes: `"{text}"`' if text else ""
     if kind == "tuple_type" and isinstance(value, str):
         return _as_list(key, value, is_item=isinstance(path[-1], int))
@@ -334,11 +346,15 @@ def _as_list(key: str, value: str, is_item: bool = False) -> str:
             commands = [words for line in re.split(r"\n|&&|;", value) if (words := shlex.split(line))]
         except ValueError:
             return ""
+        if shell := next((words[0] for words in commands if words[0] in SHELL_WORDS), ""):
+            return f"`{shell}` is of the shell, and none runs: write `[sh, -c, '{' && '.join(value.split(chr(10))).strip()}']`"
         if is_item and len(commands) == 1:
             return f"write a list of words: `[{', '.join(commands[0])}]`"
         lists = ", ".join(f"[{', '.join(words)}]" for words in commands)
         return f"write a list of commands, each of them a list of words: `run: [{lists}]`"
     quoted = key in ("python", "requires")
+    if value.strip().lower() in ("none", "null", "nil", "empty"):
+        return f"write `{key}: []` for none, or leave the key out"
     parts = [bare for part in re.split(r"[\s,;]+", value) if (bare := part.strip("[](){}\"'“”‘’")) and bare not in "-|"]
     if not parts:
         return f"write it as a list: `{key}: [one, two]`"
@@ -346,6 +362,8 @@ def _as_list(key: str, value: str, is_item: bool = False) -> str:
 
 
 def _as_mapping(key: str, value: object) -> str:
+    if key == "pin" and isinstance(value, list | str):
+        return "write the suite that they come from as a key: `pin: {experimental: [NAME]}`"
     if key == "base" and isinstance(value, str):
         if value in DEBIAN_RELEASES.values():
             return (
@@ -418,6 +436,8 @@ SYNONYMS = {
     "url": "git", "repo": "git", "repository": "git", "tag": "ref", "branch": "ref", "commit": "ref", "rev": "ref", "revision": "ref",
     "sha": "sha256", "checksum": "sha256", "hash": "sha256", "depends": "needs", "depends_on": "needs", "requires": "needs",
     "dependencies": "needs", "targets": "gfx", "gpu": "gfx", "gpus": "gfx", "arch": "gfx", "archs": "gfx", "gfx_targets": "gfx",
+    "release": "suite", "codename": "suite", "distribution_release": "suite", "max_size": "size_budget", "size_limit": "size_budget",
+    "max_wheel_size": "size_budget", "patch": "patches", "resources": "memory", "limits": "memory", "mem_limit": "memory",
     "pythons": "python", "python_versions": "python", "cmake_args": "options", "args": "options", "cmake_options": "options",
     "description": "summary", "type": "kind", "commands": "run", "script": "run", "cmd": "run", "steps": "run", "ram": "memory",
     "recursive": "submodules", "recurse_submodules": "submodules", "environment": "env", "distro": "debian", "docker": "image", "container": "image", "dir": "subfolder", "subdir": "subfolder",
@@ -436,7 +456,9 @@ KINDS = {
 def _did_you_mean(detail: Any, path: yaml.KeyPath) -> str:
     """The next step for an unknown key: one of that mapping, or who else takes it."""
     word, keys, value = str(path[-1]), _keys_at(detail["loc"][:-1]), detail["input"]
-    synonym = SYNONYMS.get(word.lower(), "")
+    synonym = _synonym(word)
+    if synonym == "git" and "archive" in keys and re.search(r"\.(tar\.\w+|tgz|zip)$", str(value)):
+        synonym = "archive"
     if synonym in keys:
         return f"did you mean `{synonym}`?"
     takers = sorted({kind for kind, model in _components().items() if word in model.model_fields})
@@ -494,9 +516,14 @@ def _owner_of(word: str, path: yaml.KeyPath) -> str:
     return f"`{word}` is a key of gates ({', '.join(gates)})" if gates else ""
 
 
+def _synonym(word: str) -> str:
+    """A recipe's key for another tool's word, "" for none."""
+    return SYNONYMS.get(word.lower().replace("-", "_"), "")
+
+
 def _key_meant(word: str, keys: list[str]) -> str:
     """The key that was probably meant: one that is spelt like it, or another tool's word for it; "" for none."""
-    synonym = SYNONYMS.get(word.lower(), "")
+    synonym = _synonym(word)
     return synonym if synonym in keys else nearest(word, keys)
 
 
@@ -508,6 +535,18 @@ def _components() -> dict[str, type[Component]]:
 def _pattern_at(loc: tuple[int | str, ...]) -> str:
     """The pattern that the schema has at that pydantic location, "" for none."""
     return next((str(each["pattern"]) for each in _nodes_at(loc) if "pattern" in each), "")
+
+
+def _with_example(step: str, loc: tuple[int | str, ...]) -> str:
+    """That next step with the key's own default as the example, where it names one and the schema has one."""
+    default = _default_at(loc)
+    return f"write it such as `{default}`" if step.startswith("write it such as") and default else step
+
+
+def _default_at(loc: tuple[int | str, ...]) -> str:
+    """The default of that pydantic location, where it is a text and no size: the least of sizes is an example of none."""
+    value = next((each["default"] for each in _nodes_at(loc) if "default" in each), None)
+    return value if isinstance(value, str) and not re.fullmatch(r"\d+[KMG]", value) else ""
 
 
 def _nodes_at(loc: tuple[int | str, ...]) -> list[dict[str, Any]]:
