@@ -110,7 +110,7 @@ class _DataBuilder:
     """
 
     def __init__(self, name: str, text: str) -> None:
-        self._rows = [*text.split("\n"), ""]
+        self._text = text
         self._above: dict[KeyPath, str] = {}
         self._before: dict[KeyPath, str] = {}
         self._headers: dict[KeyPath, str] = {}
@@ -152,7 +152,7 @@ class _DataBuilder:
     def _blame_key(self, event: Event) -> None:
         """A mapping or a list where a key stands; `{{ version }}` is one to YAML, and a template to other tools."""
         line, column = _at(event)
-        template = _TEMPLATE.match(self._rows[line - 1], max(column - 2, 0))
+        template = _TEMPLATE.match(lines_of(self._text)[line - 1], max(column - 2, 0))
         if template:
             place = f"{self.places.name}:{line}:{template.start() + 1}"
             self.mistakes.append(Mistake(place, f"`{template[0][:60]}` is a template", NO_TEMPLATES))

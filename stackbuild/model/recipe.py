@@ -174,6 +174,10 @@ class Matrix(Model):
     )
 
 
+_OUTSIDE_URL = re.compile(r"[\s<>\"{}|\\^`]|[,;](?=$|https?:)|^['\[]|['\]]$")
+"""What RFC 3986 has no place for in a URL, and what stands around and between several."""
+
+
 class Source(Model):
     """Where a component's source comes from: exactly one of `bundled`, `path`, `git`, `archive`, `debian` and
     `pypi`."""
@@ -238,9 +242,10 @@ class Source(Model):
             _known_suite(self.suite)
         for key in ("git", "archive"):
             url = getattr(self, key) or ""
-            if sign := re.search(r"[\s,;<>\"'{}|\\^`\[\]]", url):
-                bare = url.strip(" ,;<>\"'[]").split()[0]
-                raise ValueError(f"`{key}` {url!r} has a {sign[0]!r}, which no URL has; write `{bare}`")
+            if sign := _OUTSIDE_URL.search(url):
+                bare = next(iter(re.findall(r"[^\s,;<>\"'{}|\\^`\[\]]+", url)), "")
+                what = f"write `{bare}`" if bare else "write the address alone"
+                raise ValueError(f"`{key}` {url!r} has a {sign[0][0]!r} that no URL has there; {what}")
         if page := re.search(r"/(-/)?(tree|blob|commit|releases)/.*$", self.git or ""):
             address = (self.git or "")[: page.start()]
             raise ValueError(f"`git` {self.git!r} is the address of a page; write `{address}`, and the branch as `ref`")
