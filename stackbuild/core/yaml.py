@@ -171,7 +171,9 @@ class _DataBuilder:
         elif owner and (len(repeated) > 1 or (key == "kind" and self._before[path] != key)):
             is_entry = True
             stands = "stand" if len(repeated) > 1 else "stands"
-            what = f"{_in_words([key for key, _ in repeated])} {stands} twice in `{path[-1]}`: a second entry begins here"
+            what = (
+                f"{_in_words([key for key, _ in repeated])} {stands} twice in `{path[-1]}`: a second entry begins here"
+            )
             next = f"write its name above this line, `NAME:` indented by {owner[1] - 1}, or remove what is repeated"
             self.mistakes.append(Mistake(f"{self.places.name}:{at[0]}:{at[1]}", what, next))
         for key, at in repeated if not (owner and header) and not is_entry else ():

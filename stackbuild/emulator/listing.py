@@ -124,7 +124,16 @@ def _program(inst: Instruction) -> str:
         return f"{name} sendmsg(MSG_DEALLOC_VGPRS)"
     if name in ("s_nop", "s_sleep", "s_setprio", "s_trap"):
         return f"{name} {value}"
-    if name in ("s_endpgm", "s_barrier", "s_code_end", "s_endpgm_saved", "s_icache_inv", "s_wakeup", "s_wait_idle", "s_set_gpr_idx_off"):
+    if name in (
+        "s_endpgm",
+        "s_barrier",
+        "s_code_end",
+        "s_endpgm_saved",
+        "s_icache_inv",
+        "s_wakeup",
+        "s_wait_idle",
+        "s_set_gpr_idx_off",
+    ):
         return name
     return f"{name} {value:#x}"
 

@@ -38,7 +38,9 @@ def vector_relative_move(
         raise UnknownInstruction(f"{name} with an index of no vector register is not known")
     lines.append(f"if ({' || '.join(limits)}) {{ w->pc = {pc}; {_FAILURE} }}")
     if sanitize:
-        lines += [f"check_vectors(w, {pc}, {row}, 1);" for row in (["target", "from"] if operand is None else ["target"])]
+        lines += [
+            f"check_vectors(w, {pc}, {row}, 1);" for row in (["target", "from"] if operand is None else ["target"])
+        ]
     lines.append(f"for (uint32_t l = 0; l < LANES; l++) if (EXECUTE >> l & 1) V(target)[l] = {value};")
     if sanitize:
         lines.append("note_written(w, target, 1);")
@@ -52,7 +54,11 @@ def scalar_relative_move(inst: Instruction, pc: int) -> list[str]:
         raise UnknownInstruction(f"{name} is not known")
     words = 2 if name.endswith("64") else 1
     index = _m0(inst)
-    target, origin = (f"{f['sdst']}u", f"{f['ssrc0']}u + {index}") if "rels" in name else (f"{f['sdst']}u + {index}", f"{f['ssrc0']}u")
+    target, origin = (
+        (f"{f['sdst']}u", f"{f['ssrc0']}u + {index}")
+        if "rels" in name
+        else (f"{f['sdst']}u + {index}", f"{f['ssrc0']}u")
+    )
     return [
         "{", f"uint32_t target = {target}, from = {origin};",
         f"if (target > {_SCALARS - words} || from > {_SCALARS - words}) {{ w->pc = {pc}; {_FAILURE} }}",

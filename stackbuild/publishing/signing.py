@@ -288,7 +288,9 @@ class SignatureCheck(NamedTuple):
         """The payload, where at least so many trusted keys have signed it. Raises SignatureRefused with the reason."""
         if len(self.good) < threshold:
             more = f"; and {len(self.refusals) - MAX_REASONS} more" if len(self.refusals) > MAX_REASONS else ""
-            reasons = "; ".join(self.refusals[:MAX_REASONS]) + more or f"nobody {'else ' if self.good else ''}has signed it"
+            reasons = (
+                "; ".join(self.refusals[:MAX_REASONS]) + more or f"nobody {'else ' if self.good else ''}has signed it"
+            )
             raise SignatureRefused(f"{len(self.good)} of {threshold} needed signatures are good: {reasons}")
         return self.payload
 

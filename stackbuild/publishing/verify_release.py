@@ -208,7 +208,9 @@ def _sums(index: Path, snapshot: Snapshot, trust: Trust) -> Iterator[str]:
         yield f"{SUMS} {_reason(error)}"
     try:
         signature = read_file(index, SUMS_SIGNATURE, SSHSIG_LIMIT)
-        links = (path for path in index.glob(f"{SUMS_SIGNATURE}.*") if path.exists())  # the next state's lead nowhere yet
+        links = (
+            path for path in index.glob(f"{SUMS_SIGNATURE}.*") if path.exists()
+        )  # the next state's lead nowhere yet
         paths = sorted(path.name for path in links)[:MAX_SIGNATURES]
         others = (read_file(index, path, SSHSIG_LIMIT) for path in paths)
         is_signed = any(is_ssh_signature(sums_text(snapshot), one, trust.keys) for one in chain([signature], others))

@@ -7,17 +7,25 @@ import json
 import re
 import shlex
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, get_args
 
 from stackbuild.core import yaml
 from stackbuild.core.errors import Mistake
 from stackbuild.core.model import ValidationError
 from stackbuild.core.yaml import Places
-from stackbuild.model.components import SHELL_WORDS, AnyComponent, Component
+from stackbuild.model.components import SHELL_WORDS, AnyComponent
 from stackbuild.model.gates import Gate
-from stackbuild.model.recipe import recipe_schema
 from stackbuild.recipe.forms import advice, words_of
+from stackbuild.recipe.schema_nodes import (
+    components_by_kind,
+    default_at,
+    keys_at,
+    nodes_at,
+    pattern_at,
+    resolve_node,
+    schema,
+)
+from stackbuild.recipe.unknown_keys import KINDS, key_meant, next_for_unknown_key
 from stackbuild.tables.debian import DEBIAN_RELEASES
 from stackbuild.tables.near_words import close_to, nearest
 from stackbuild.tables.targets import BUILDABLE
@@ -39,7 +47,7 @@ def mistakes(error: ValidationError, places: Places, text: str) -> tuple[Mistake
     misspelt = {
         (*_path(d, places)[:-1], near)
         for d in details
-        if d["type"] == "extra_forbidden" and (near := _key_meant(str(d["loc"][-1]), _keys_at(d["loc"][:-1])))
+        if d["type"] == "extra_forbidden" and (near := key_meant(str(d["loc"][-1]), keys_at(d["loc"][:-1])))
     }
     words = [d for d in details if _is_word_of_command(d) and not _has_lists(d, places)]
     details = [*_split_commands(words), *(d for d in details if d not in words)]
@@ -53,12 +61,12 @@ def mistakes(error: ValidationError, places: Places, text: str) -> tuple[Mistake
 def _misplaced_sections(details: list[Any], places: Places) -> tuple[list[Any], list[Mistake]]:
     """Sections of the recipe that are indented into `components` or `sources`: one mistake each, and the other details."""
     mistakes = []
-    root = _schema()["properties"]
+    root = schema()["properties"]
     for section in ("components", "sources", "base", "verify"):
         for key in [path[1] for path in places.keys if len(path) == 2 and path[0] == section and path[1] in _SECTIONS]:
             if (key,) in places.keys or not any(_path(d, places)[:2] == (section, key) for d in details):
                 continue
-            inside = {*_resolve(_schema(), dict(root[key])).get("properties", {})}
+            inside = {*resolve_node(schema(), dict(root[key])).get("properties", {})}
             details = [
                 d
                 for d in details
@@ -162,7 +170,9 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
     where = ".".join(map(str, path)) or "the recipe"
     match detail["type"]:
         case "extra_forbidden":
-            return Mistake(places.of_key(path), f"unknown key `{path[-1]}`{_in(path)}", _did_you_mean(detail, path))
+            return Mistake(
+                places.of_key(path), f"unknown key `{path[-1]}`{_in(path)}", next_for_unknown_key(detail, path)
+            )
         case "missing":
             return Mistake(
                 places.of_value(path[:-1]),
@@ -235,9 +245,7 @@ def _bound(detail: Any) -> float:
 
 def _within(loc: tuple[int | str, ...]) -> str:
     """The next step for a number out of bounds: the bounds that the schema has at that pydantic location."""
-    node = next(
-        (n for n in _nodes_at(loc) if {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"} & {*n}), {}
-    )
+    node = next((n for n in nodes_at(loc) if {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"} & {*n}), {})
     least = [f"from {node['minimum']:g}"] if "minimum" in node else []
     least += [f"above {node['exclusiveMinimum']:g}"] if "exclusiveMinimum" in node else []
     most = [f"to {node['maximum']:g}"] if "maximum" in node else []
@@ -300,7 +308,7 @@ def _rewritten(kind: str, path: yaml.KeyPath, detail: Any, text: str) -> str:
     if kind == "tuple_type" and isinstance(value, dict) and value and not any(value.values()):
         return _as_list(key, " ".join(map(str, value)))
     if kind == "string_type" and isinstance(value, bool | int | float):
-        pattern = _pattern_at(detail["loc"])
+        pattern = pattern_at(detail["loc"])
         if "MG]" in pattern:
             if isinstance(value, int) and not isinstance(value, bool) and value > 0:
                 return f"write `{value}M` or `{value}G`: a size has a unit"
@@ -337,7 +345,9 @@ def _as_tagged(path: yaml.KeyPath, value: object) -> str:
 
 def _is_key_of_component(path: yaml.KeyPath) -> bool:
     """Whether the name of a component is a key that components have: one that is not indented enough."""
-    return path[:1] == ("components",) and any(path[-1] in model.model_fields for model in _components().values())
+    return path[:1] == ("components",) and any(
+        path[-1] in model.model_fields for model in components_by_kind().values()
+    )
 
 
 def _as_list(key: str, value: str, is_item: bool = False) -> str:
@@ -432,165 +442,7 @@ def _tags(detail: Any) -> list[str]:
     return [get_args(c.model_fields["kind"].annotation)[0] for c in get_args(get_args(union)[0])]
 
 
-SYNONYMS = {
-    "url": "git", "repo": "git", "repository": "git", "tag": "ref", "branch": "ref", "commit": "ref", "rev": "ref", "revision": "ref",
-    "sha": "sha256", "checksum": "sha256", "hash": "sha256", "depends": "needs", "depends_on": "needs", "requires": "needs",
-    "dependencies": "needs", "targets": "gfx", "gpu": "gfx", "gpus": "gfx", "arch": "gfx", "archs": "gfx", "gfx_targets": "gfx",
-    "release": "suite", "codename": "suite", "distribution_release": "suite", "max_size": "size_budget", "size_limit": "size_budget",
-    "max_wheel_size": "size_budget", "patch": "patches", "resources": "memory", "limits": "memory", "mem_limit": "memory",
-    "pythons": "python", "python_versions": "python", "cmake_args": "options", "args": "options", "cmake_options": "options",
-    "description": "summary", "type": "kind", "commands": "run", "script": "run", "cmd": "run", "steps": "run", "ram": "memory",
-    "recursive": "submodules", "recurse_submodules": "submodules", "environment": "env", "distro": "debian", "docker": "image", "container": "image", "dir": "subfolder", "subdir": "subfolder",
-    "folder": "path", "local": "path", "tests": "verify", "test": "verify", "benchmark": "bench", "benchmarks": "bench",
-    "against": "versus", "vs": "versus", "baseline": "versus", "compare": "versus", "compared_with": "versus", "min": "at_least", "max": "at_most", "minimum": "at_least", "maximum": "at_most", "threshold": "at_least",
-}  # fmt: skip
-"""Words of other tools for keys of a recipe."""
-KINDS = {
-    "shell": "script", "bash": "script", "sh": "script", "command": "script", "make": "script", "meson": "script", "autotools": "script",
-    "tar": "archive", "tgz": "archive", "ort": "onnxruntime", "pip": "wheel", "perf": "speedup", "performance": "speedup",
-    "latency": "limit", "throughput": "limit", "precision": "accuracy", "numerics": "accuracy", "regression": "baseline",
-}  # fmt: skip
-"""Words for kinds of components and of gates."""
-
-
-def _did_you_mean(detail: Any, path: yaml.KeyPath) -> str:
-    """The next step for an unknown key: one of that mapping, or who else takes it."""
-    word, keys, value = str(path[-1]), _keys_at(detail["loc"][:-1]), detail["input"]
-    synonym = _synonym(word)
-    if synonym == "git" and "archive" in keys and re.search(r"\.(tar\.\w+|tgz|zip)$", str(value)):
-        synonym = "archive"
-    if synonym in keys:
-        return f"did you mean `{synonym}`?"
-    takers = sorted({kind for kind, model in _components().items() if word in model.model_fields})
-    if path[:1] == ("components",) and len(path) == 3 and takers:
-        near = nearest(word, keys)
-        also = f"did you mean `{near}`? Else remove it" if near else "remove it"
-        return f"{also}: other kinds take it, one of: {', '.join(takers)}; here known are: {', '.join(keys)}"
-    if len(path) == 1 and isinstance(value, dict) and (section := _section_of(value)):
-        return f"it is one of `{section}`: indent it below `{section}:`"
-    if len(path) == 3 and isinstance(value, dict) and _section_of(value) == path[0]:
-        return f"it is one of `{path[0]}` itself: indent it as far as `{path[1]}:`"
-    near = nearest(word, keys)
-    alike = bool(near) and (path[0] == "gates" or near.startswith(word))
-    if alike or path[0] == "publish" or not (owner := _owner_of(word, path)):
-        return f"did you mean `{near}`?" if near else f"known are: {', '.join(keys)}"
-    return f"{owner}; here known are: {', '.join(keys)}"
-
-
-def _section_of(value: dict[str, Any]) -> str:
-    """Which of `components` and `sources` an entry is of, by its keys; "" for neither."""
-    if "kind" in value:
-        return "components"
-    return "sources" if {*value} & {"git", "archive", "bundled", "path", "debian", "pypi"} else ""
-
-
-_OWNERS = {
-    "": "Recipe", "base": "Base", "base.debian": "Debian", "base.extend": "Extend", "verify": "Verify", "bench": "Bench",
-    "publish": "Publish", "matrix": "Matrix",
-}  # fmt: skip
-"""The sections of a recipe that are one mapping each, and the names of their models in the schema."""
-
-
-def _owner_of(word: str, path: yaml.KeyPath) -> str:
-    """Where a key belongs that has its very name, as a next step; "" where none has it."""
-    whole = _schema()
-    here = ".".join(map(str, path[:-1]))
-    owners = [
-        name
-        for name, model in _OWNERS.items()
-        if name != here and word in (whole if model == "Recipe" else whole["$defs"][model])["properties"]
-    ]
-    if "" in owners:
-        return f"`{word}` is a key of the recipe itself: write it without indentation"
-    if owners and not (here.startswith("components.") and word in ("packages", "providers")):
-        below = sorted(owners, key=lambda name: not name.startswith(here))[0]
-        return f"`{word}` belongs to `{below}`: indent it below `{below.rpartition('.')[2]}:`"
-    if kinds := [kind for kind, model in _components().items() if word in model.model_fields]:
-        which = f" of kind {' or '.join(kinds)}" if len(kinds) < 3 else ""
-        return f"`{word}` is a key of components{which}: write it below one of `components:`"
-    if word in whole["$defs"]["Source"]["properties"]:
-        return f"`{word}` is a key of sources: write it below one of `sources:`"
-    gates = [
-        get_args(c.model_fields["kind"].annotation)[0] for c in get_args(get_args(Gate)[0]) if word in c.model_fields
-    ]
-    return f"`{word}` is a key of gates ({', '.join(gates)})" if gates else ""
-
-
-def _synonym(word: str) -> str:
-    """A recipe's key for another tool's word, "" for none."""
-    return SYNONYMS.get(word.lower().replace("-", "_"), "")
-
-
-def _key_meant(word: str, keys: list[str]) -> str:
-    """The key that was probably meant: one that is spelt like it, or another tool's word for it; "" for none."""
-    synonym = _synonym(word)
-    return synonym if synonym in keys else nearest(word, keys)
-
-
-@cache
-def _components() -> dict[str, type[Component]]:
-    return {get_args(c.model_fields["kind"].annotation)[0]: c for c in get_args(get_args(AnyComponent)[0])}
-
-
-def _pattern_at(loc: tuple[int | str, ...]) -> str:
-    """The pattern that the schema has at that pydantic location, "" for none."""
-    return next((str(each["pattern"]) for each in _nodes_at(loc) if "pattern" in each), "")
-
-
 def _with_example(step: str, loc: tuple[int | str, ...]) -> str:
     """That next step with the key's own default as the example, where it names one and the schema has one."""
-    default = _default_at(loc)
+    default = default_at(loc)
     return f"write it such as `{default}`" if step.startswith("write it such as") and default else step
-
-
-def _default_at(loc: tuple[int | str, ...]) -> str:
-    """The default of that pydantic location, where it is a text and no size: the least of sizes is an example of none."""
-    value = next((each["default"] for each in _nodes_at(loc) if "default" in each), None)
-    return value if isinstance(value, str) and not re.fullmatch(r"\d+[KMG]", value) else ""
-
-
-def _nodes_at(loc: tuple[int | str, ...]) -> list[dict[str, Any]]:
-    """The schema at that pydantic location, and its alternatives."""
-    whole = _schema()
-    node: dict[str, Any] = whole
-    for part in loc:
-        node = _step_into(whole, node, part)
-    return [node, *node.get("anyOf", [])]
-
-
-def _keys_at(loc: tuple[int | str, ...]) -> list[str]:
-    """The keys a mapping at that pydantic location may have, read from the JSON schema."""
-    whole = _schema()
-    node: dict[str, Any] = whole
-    for part in loc:
-        node = _step_into(whole, node, part)
-    return sorted(_resolve(whole, node).get("properties", {}))
-
-
-@cache
-def _schema() -> dict[str, Any]:
-    return recipe_schema()
-
-
-def _resolve(whole: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
-    for option in node.get("anyOf", []):
-        if "$ref" in option:
-            node = option
-    while "$ref" in node:
-        node = whole["$defs"][node["$ref"].rsplit("/", 1)[1]]
-    return node
-
-
-def _step_into(whole: dict[str, Any], node: dict[str, Any], part: int | str) -> dict[str, Any]:
-    node = _resolve(whole, node)
-    mapping = node.get("discriminator", {}).get("mapping", {})
-    if part in mapping:
-        return {"$ref": mapping[part]}
-    if isinstance(part, int):
-        return dict(node.get("items", {}))
-    return dict(node.get("properties", {}).get(part) or node.get("additionalProperties") or _only(node))
-
-
-def _only(node: dict[str, Any]) -> dict[str, Any]:
-    patterns = node.get("patternProperties", {})
-    return dict(next(iter(patterns.values()), {}))

@@ -124,12 +124,17 @@ def _copy(place: Path, partial: Path, url: str, mirror: Mirror, most: int) -> No
     if not place.is_file():
         where = str(place.relative_to(mirror.folder))
         raise MachineLacks(
-            f"the mirror lacks {without_secret(url)}", where=where, next=f"put it there, in {mirror.folder}", topic="network"
+            f"the mirror lacks {without_secret(url)}",
+            where=where,
+            next=f"put it there, in {mirror.folder}",
+            topic="network",
         )
     try:
         copy_file(place, partial, most)
     except OverflowError:
-        raise StepFailed(f"the mirror's file of {without_secret(url)} is refused: {_too_long(most)}", where=str(place)) from None
+        raise StepFailed(
+            f"the mirror's file of {without_secret(url)} is refused: {_too_long(most)}", where=str(place)
+        ) from None
 
 
 def _check(download: DownloadRequest, partial: Path) -> None:
@@ -150,7 +155,9 @@ def _digest(path: Path, kind: str) -> str:
 
 def _download(url: str, partial: Path, stopper: Stopper, limits: TransferLimits) -> None:
     if not url.startswith(("https://", "http://")):
-        raise StepFailed(f"the URL {without_secret(url)[:MOST_SAID]!r} is refused: https, or http of an index that is set up so")
+        raise StepFailed(
+            f"the URL {without_secret(url)[:MOST_SAID]!r} is refused: https, or http of an index that is set up so"
+        )
     partial.unlink(missing_ok=True)
     mark, problem, attempt = "", "", 0
     end = time.monotonic() + limits.total

@@ -100,7 +100,9 @@ def download_sdist(requirement: str, folder: Path, stopper: Stopper) -> Path:
                 url = urljoin(f"{index}/{project}/", link)
             except ValueError as error:  # such as a host of characters that only look like a slash
                 raise StepFailed(
-                    f"the page of {project} has a link that is not a URL: {error}", where=index, next="ask another index"
+                    f"the page of {project} has a link that is not a URL: {error}",
+                    where=index,
+                    next="ask another index",
                 ) from None
             fetch(DownloadRequest(url, f"sha256:{sha256}"), folder / file, None, stopper)
             return folder / file

@@ -146,7 +146,9 @@ def extract(archive: Path, out: Path, called: str, exclude: Sequence[str] = (), 
         fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, CHUNK)
     with tempfile.TemporaryFile() as output:
         with os.fdopen(writing, "wb", buffering=0) as pipe, open_plain(archive) as plain:
-            with os.fdopen(reading, "rb", buffering=0):  # closed here once tar has it, so that a write fails when tar ends
+            with os.fdopen(
+                reading, "rb", buffering=0
+            ):  # closed here once tar has it, so that a write fails when tar ends
                 process = sandbox.start(_words(reading, exclude, keeps_modes), output, pass_fds=(reading,))
             try:
                 with _damage_named(called):

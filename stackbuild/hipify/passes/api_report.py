@@ -94,7 +94,9 @@ ISSUE_KINDS["undeclared"] = IssueKind(
 )
 _LACKING = {"hip": "HIP", "roc": "the roc libraries", "miopen": "MIOpen", "hipdnn": "hipDNN", "": "HIP"}
 _LOOKS_LIKE_API = re.compile(r"cuda[A-Z]\w+")
-_LIBRARY = r"(?:cublas(?:Lt|Xt)?|cudnn|cusparse|cufft(?:Xt)?|curand|cusolver(?:Dn|Sp|Mg|Rf)?|cutensor(?:Mg)?|nvrtc|nvtx)"
+_LIBRARY = (
+    r"(?:cublas(?:Lt|Xt)?|cudnn|cusparse|cufft(?:Xt)?|curand|cusolver(?:Dn|Sp|Mg|Rf)?|cutensor(?:Mg)?|nvrtc|nvtx)"
+)
 _LIBRARY_CALL = re.compile(rf"{_LIBRARY}[A-Z]\w+|cu[A-Z][a-z]\w+")
 _LIBRARY_TYPE = re.compile(rf"{_LIBRARY}[A-Z]\w+_t")
 _CONSTANT = re.compile(

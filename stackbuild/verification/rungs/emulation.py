@@ -161,7 +161,9 @@ def _findings(service: EmulatorService) -> Iterator[Finding]:
     for report in service.reports:
         fields = report.fields
         if report.kind == "finding":
-            place = " ".join(filter(None, (fields.get("pc", ""), fields.get("instruction", ""), fields.get("source", ""))))
+            place = " ".join(
+                filter(None, (fields.get("pc", ""), fields.get("instruction", ""), fields.get("source", "")))
+            )
             rows.append(
                 (EMULATED_ACCESS, fields.get("kernel", ""), f"{fields.get('kind')} at {place}: {fields.get('text')}")
             )

@@ -1,0 +1,105 @@
+"""What an unknown key of a recipe was probably meant to be: another tool's word, or a key of another section. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, get_args
+
+from stackbuild.core import yaml
+from stackbuild.model.gates import Gate
+from stackbuild.recipe.schema_nodes import components_by_kind, keys_at, schema
+from stackbuild.tables.near_words import nearest
+
+SYNONYMS = {
+    "url": "git", "repo": "git", "repository": "git", "tag": "ref", "branch": "ref", "commit": "ref", "rev": "ref", "revision": "ref",
+    "sha": "sha256", "checksum": "sha256", "hash": "sha256", "depends": "needs", "depends_on": "needs", "requires": "needs",
+    "dependencies": "needs", "targets": "gfx", "gpu": "gfx", "gpus": "gfx", "arch": "gfx", "archs": "gfx", "gfx_targets": "gfx",
+    "release": "suite", "codename": "suite", "distribution_release": "suite", "max_size": "size_budget", "size_limit": "size_budget",
+    "max_wheel_size": "size_budget", "patch": "patches", "resources": "memory", "limits": "memory", "mem_limit": "memory",
+    "pythons": "python", "python_versions": "python", "cmake_args": "options", "args": "options", "cmake_options": "options",
+    "description": "summary", "type": "kind", "commands": "run", "script": "run", "cmd": "run", "steps": "run", "ram": "memory",
+    "recursive": "submodules", "recurse_submodules": "submodules", "environment": "env", "distro": "debian", "docker": "image", "container": "image", "dir": "subfolder", "subdir": "subfolder",
+    "folder": "path", "local": "path", "tests": "verify", "test": "verify", "benchmark": "bench", "benchmarks": "bench",
+    "against": "versus", "vs": "versus", "baseline": "versus", "compare": "versus", "compared_with": "versus", "min": "at_least", "max": "at_most", "minimum": "at_least", "maximum": "at_most", "threshold": "at_least",
+}  # fmt: skip
+"""Words of other tools for keys of a recipe."""
+KINDS = {
+    "shell": "script", "bash": "script", "sh": "script", "command": "script", "make": "script", "meson": "script", "autotools": "script",
+    "tar": "archive", "tgz": "archive", "ort": "onnxruntime", "pip": "wheel", "perf": "speedup", "performance": "speedup",
+    "latency": "limit", "throughput": "limit", "precision": "accuracy", "numerics": "accuracy", "regression": "baseline",
+}  # fmt: skip
+"""Words for kinds of components and of gates."""
+
+
+def next_for_unknown_key(detail: Any, path: yaml.KeyPath) -> str:
+    """The next step for an unknown key: one of that mapping, or who else takes it."""
+    word, keys, value = str(path[-1]), keys_at(detail["loc"][:-1]), detail["input"]
+    synonym = _synonym(word)
+    if synonym == "git" and "archive" in keys and re.search(r"\.(tar\.\w+|tgz|zip)$", str(value)):
+        synonym = "archive"
+    if synonym in keys:
+        return f"did you mean `{synonym}`?"
+    takers = sorted({kind for kind, model in components_by_kind().items() if word in model.model_fields})
+    if path[:1] == ("components",) and len(path) == 3 and takers:
+        near = nearest(word, keys)
+        also = f"did you mean `{near}`? Else remove it" if near else "remove it"
+        return f"{also}: other kinds take it, one of: {', '.join(takers)}; here known are: {', '.join(keys)}"
+    if len(path) == 1 and isinstance(value, dict) and (section := _section_of(value)):
+        return f"it is one of `{section}`: indent it below `{section}:`"
+    if len(path) == 3 and isinstance(value, dict) and _section_of(value) == path[0]:
+        return f"it is one of `{path[0]}` itself: indent it as far as `{path[1]}:`"
+    near = nearest(word, keys)
+    alike = bool(near) and (path[0] == "gates" or near.startswith(word))
+    if alike or path[0] == "publish" or not (owner := _owner_of(word, path)):
+        return f"did you mean `{near}`?" if near else f"known are: {', '.join(keys)}"
+    return f"{owner}; here known are: {', '.join(keys)}"
+
+
+def _section_of(value: dict[str, Any]) -> str:
+    """Which of `components` and `sources` an entry is of, by its keys; "" for neither."""
+    if "kind" in value:
+        return "components"
+    return "sources" if {*value} & {"git", "archive", "bundled", "path", "debian", "pypi"} else ""
+
+
+_OWNERS = {
+    "": "Recipe", "base": "Base", "base.debian": "Debian", "base.extend": "Extend", "verify": "Verify", "bench": "Bench",
+    "publish": "Publish", "matrix": "Matrix",
+}  # fmt: skip
+"""The sections of a recipe that are one mapping each, and the names of their models in the schema."""
+
+
+def _owner_of(word: str, path: yaml.KeyPath) -> str:
+    """Where a key belongs that has its very name, as a next step; "" where none has it."""
+    whole = schema()
+    here = ".".join(map(str, path[:-1]))
+    owners = [
+        name
+        for name, model in _OWNERS.items()
+        if name != here and word in (whole if model == "Recipe" else whole["$defs"][model])["properties"]
+    ]
+    if "" in owners:
+        return f"`{word}` is a key of the recipe itself: write it without indentation"
+    if owners and not (here.startswith("components.") and word in ("packages", "providers")):
+        below = sorted(owners, key=lambda name: not name.startswith(here))[0]
+        return f"`{word}` belongs to `{below}`: indent it below `{below.rpartition('.')[2]}:`"
+    if kinds := [kind for kind, model in components_by_kind().items() if word in model.model_fields]:
+        which = f" of kind {' or '.join(kinds)}" if len(kinds) < 3 else ""
+        return f"`{word}` is a key of components{which}: write it below one of `components:`"
+    if word in whole["$defs"]["Source"]["properties"]:
+        return f"`{word}` is a key of sources: write it below one of `sources:`"
+    gates = [
+        get_args(c.model_fields["kind"].annotation)[0] for c in get_args(get_args(Gate)[0]) if word in c.model_fields
+    ]
+    return f"`{word}` is a key of gates ({', '.join(gates)})" if gates else ""
+
+
+def _synonym(word: str) -> str:
+    """A recipe's key for another tool's word, "" for none."""
+    return SYNONYMS.get(word.lower().replace("-", "_"), "")
+
+
+def key_meant(word: str, keys: list[str]) -> str:
+    """The key that was probably meant: one that is spelt like it, or another tool's word for it; "" for none."""
+    synonym = _synonym(word)
+    return synonym if synonym in keys else nearest(word, keys)
