@@ -260,27 +260,29 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     try:
         yield pool
     except BrokenProcessPool as broken:
-        _close_queue(pool)
+        _close_queues(pool)
         raise MachineLacks(
             "a worker process was killed", where="--jobs", next="give fewer jobs, or more memory"
         ) from broken
     except BaseException:
         for child in set(multiprocessing.active_children()) - others:
             child.terminate()
-        _close_queue(pool)
+        _close_queues(pool)
         raise
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _close_queue(pool: ProcessPoolExecutor) -> None:
-    """Close the read end of the workers' queue once they are ended.
+def _close_queues(pool: ProcessPoolExecutor) -> None:
+    """Close what the pool's thread may wait at for ever, once the workers are ended.
 
-    CPython before 3.11.5 leaves it open and then waits for ever to write to it (python/cpython#94777). Debian 12 has 3.11.2.
+    That is the read end of the calls: CPython before 3.11.5 leaves it open and waits to write to it (python/cpython#94777;
+    Debian 12 has 3.11.2). And it is the write end of the results: a worker that is ended while it sends one leaves half of
+    it in the pipe, and the thread waits for the rest as long as any process could send it.
     """
-    queue = getattr(pool, "_call_queue", None)
-    if queue is not None:
-        queue._reader.close()
+    for name, end in (("_call_queue", "_reader"), ("_result_queue", "_writer")):
+        if (queue := getattr(pool, name, None)) is not None:
+            getattr(queue, end).close()
 
 
 @contextmanager
