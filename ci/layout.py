@@ -1,7 +1,7 @@
 """The layers of stackbuild: which package may import which, and the check of it.
 
 `LEVELS` is the architecture. A module imports its own package and packages of a lower level, never one of the same or
-of a higher level. Imports inside functions count; imports under `typing.TYPE_CHECKING` alone do not. There is no list of
+of a higher level. Imports inside functions count, and imports under `typing.TYPE_CHECKING`. There is no list of
 exceptions. The same rule holds between the parts of `stackbuild.hipify`, of `stackbuild.inspection`, of
 `kernels` and of `ci`. A name that is only known at run time is imported in the modules that `Tree.loaders` names.
 `python ci/layout.py` prints every violation and exits 1 if there is one;
@@ -212,6 +212,8 @@ class Scan:
         children: list[ast.AST] = list(ast.iter_child_nodes(node))
         imports: list[tuple[str, str]] = []
         if isinstance(node, ast.If) and self._is_for_types(node.test):
+            for child in node.body:
+                self._read(child, eager=False)
             children = list(node.orelse)
         elif isinstance(node, ast.Import):
             imports = [(alias.name, "") for alias in node.names]

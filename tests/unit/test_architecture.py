@@ -98,7 +98,6 @@ def seeded(folder: Path, **files: str) -> list[str]:
             ["t.low.module (level 1) imports t.high.module (level 3)"],
         ),
         ({"alone__module": "import t.low.module"}, ["t.alone.module runs in an environment of its own and imports t.low.module"]),
-        ({"low__module": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from t.high import module"}, []),
         ({"low__module": "if TYPE_CHECKING:\n    pass\nelse:\n    from t.high import module"},
          ["t.low.module (level 1) imports t.high.module (level 3)"]),
         ({"new__module": ""}, ["t.new has no level"]),
@@ -143,6 +142,7 @@ AT_RUN_TIME = "t.low.module imports a name that is known only at run time: "
         "TYPE_CHECKING = True\nif TYPE_CHECKING:\n    import t.high.module",
         "from typing import TYPE_CHECKING\nTYPE_CHECKING = True\nif TYPE_CHECKING:\n    import t.high.module",
         "if TYPE_CHECKING:\n    import t.high.module",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import t.high.module",
     ],
 )
 def test_an_upward_import_is_found_however_it_is_written(text: str, tmp_path: Path) -> None:
