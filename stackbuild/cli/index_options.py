@@ -70,6 +70,8 @@ def refuse_scheme(place: str) -> None:
     from stackbuild.core.errors import UsageError
     from stackbuild.publishing.object_store import SCHEMES, is_object_url
 
+    if not place:
+        raise UsageError("the place of the index is empty", next="give a folder: is a variable of the command not set?")
     if "://" in place and not is_object_url(place):
         raise UsageError(
             f"{place!r} is not a place for an index",

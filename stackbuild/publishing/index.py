@@ -133,10 +133,17 @@ def _receipt(
                 outside=library_names(wheel, "external-library"),
                 bundled=library_names(wheel, "bundled-library"),
                 label=row.variant.label if row.variant else "",
+                withdrawn=_withdrawal(catalog.projects[project], row),
             )
         )
     signed_by = tuple(key.fingerprint for key in keys)
     return Receipt(str(index), tuple(rows), catalog.number, signed_by, _unpublished_wheels(index, catalog))
+
+
+def _withdrawal(project: Project, row: CatalogFile) -> str:
+    if project.status == "quarantined":
+        return f"the project is quarantined: {project.reason or 'no reason was given'}"
+    return f"yanked: {row.yanked or 'no reason was given'}" if row.yanked is not None else ""
 
 
 def _unpublished_wheels(index: Path, catalog: Catalog) -> tuple[str, ...]:

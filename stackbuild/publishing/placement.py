@@ -18,7 +18,7 @@ from stackbuild.core.packaging import distribution_of
 from stackbuild.model.materials import Role
 from stackbuild.publishing.catalog import AttachedFile, CatalogFile, CoreMetadata, VariantMetadata, core_metadata
 from stackbuild.publishing.generation import STAGED, WHEELS_ELSEWHERE
-from stackbuild.publishing.statements import ResourceDescriptor, claim_about, is_statement
+from stackbuild.publishing.statements import ResourceDescriptor, claim_about, is_sbom, is_statement
 from stackbuild.publishing.variants import read_variant
 from stackbuild.store import atomic
 
@@ -196,11 +196,14 @@ def _sboms(wheel: Path) -> list[bytes]:
     with zipfile.ZipFile(wheel) as archive:
         names = [n for n in archive.namelist() if ".dist-info/sboms/" in n and n.endswith("stackbuild.cdx.json")]
         try:
-            return [archive.read(n) for n in names if archive.getinfo(n).file_size <= METADATA_LIMIT]
+            sboms = [archive.read(n) for n in names if archive.getinfo(n).file_size <= METADATA_LIMIT]
         except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
             raise UsageError(
                 f"its SBOM cannot be unpacked: {error}", where=str(wheel), next="build the wheel again"
             ) from None
+    if not all(map(is_sbom, sboms)):
+        raise UsageError("its SBOM is not a CycloneDX document", where=str(wheel), next="build the wheel again")
+    return sboms
 
 
 def library_names(wheel: Path, role: Role) -> tuple[str, ...]:

@@ -63,7 +63,7 @@ class PublishedWheel:
     `path` is where it lies below the index. `requirement` names these bytes: `NAME @ URL#sha256=…`. `claim` is what their
     verification came to, or that none is known. `outside` are the sonames that its SBOM says the machine must have, `bundled`
     the file names of its own libraries.
-    `label` is that of a wheel variant, "" for a plain wheel.
+    `label` is that of a wheel variant, "" for a plain wheel. `withdrawn` says that nobody should install it, "" for nothing.
     """
 
     project: str
@@ -78,6 +78,7 @@ class PublishedWheel:
     outside: tuple[str, ...] = ()
     bundled: tuple[str, ...] = ()
     label: str = ""
+    withdrawn: str = ""
 
 
 @dataclass(frozen=True)
@@ -96,12 +97,12 @@ class Receipt:
 
     @property
     def install_line(self) -> str:
-        """The command that installs these wheels, by place and digest, with their dependencies from the default index.
+        """The command that installs these wheels, by place and digest, with their dependencies from the default index; "" for none.
 
         No other index can offer a wheel in their place. Of a project's versions it takes the highest, and of that
         version's files the one for the Python that runs it.
         """
-        wheels = [wheel for wheel in self.wheels if not wheel.label]
+        wheels = [wheel for wheel in self.wheels if not wheel.label and not wheel.withdrawn]
         newest: dict[str, str] = {}
         for wheel in wheels:
             newest[wheel.project] = max(newest.get(wheel.project, wheel.version), wheel.version, key=Version)
@@ -110,7 +111,7 @@ class Receipt:
             files = {wheel.file: wheel for wheel in wheels if (wheel.project, wheel.version) == (project, version)}
             markers = markers_of(tuple(files))
             words += [f'"{files[f].requirement}{f" ; {marker}" if marker else ""}"' for f, marker in markers.items()]
-        return " ".join(words)
+        return " ".join(words) if wheels else ""
 
     @property
     def packages_needed(self) -> tuple[str, ...]:

@@ -187,7 +187,7 @@ def _refuse_unmet(file: CatalogFile, text: str, catalog: Catalog) -> None:
     if not any(requirement.specifier.contains(version, prereleases=True) for version in versions):
         raise UsageError(
             f"{file.name} requires {text}, and this index has {requirement.name} "
-            f"{', '.join(map(str, versions)) or 'in no version that is offered_files'}",
+            f"{', '.join(map(str, versions)) or 'in no version that is offered'}",
             next="publish both wheels in one command, or build the wheel with a requirement that is met",
         )
 

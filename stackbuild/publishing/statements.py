@@ -57,6 +57,17 @@ def envelope_name(statement: str) -> str:
     return f"{statement.removesuffix('.json')}.dsse.json"
 
 
+def is_sbom(data: bytes) -> bool:
+    """Whether bytes are a CycloneDX document in JSON."""
+    try:
+        value = digest.json_of(data.decode("utf-8"))
+    except ValueError:
+        return False
+    return (
+        isinstance(value, dict) and value.get("bomFormat") == "CycloneDX" and isinstance(value.get("specVersion"), str)
+    )
+
+
 def is_statement(name: str) -> bool:
     """Whether a file beside a wheel is one of its statements."""
     return any(name.endswith(f".whl.{kind}.json") for kind in NAMES)

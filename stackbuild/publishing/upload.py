@@ -8,9 +8,12 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.publishing.placement import read_wheel
+from stackbuild.publishing.refusals import refuse_malformed, refuse_misnamed, refuse_names
 from stackbuild.publishing.signing import INSTALL
 
 
@@ -31,8 +34,19 @@ def is_url(text: str) -> bool:
 def upload(wheels: tuple[Path, ...], url: str, attestations: tuple[Path, ...] = ()) -> tuple[UploadedWheel, ...]:
     """Upload wheels one after the other, each with its attestation where there are `attestations`.
 
-    Raises UsageError with what the index answered, MachineLacks without twine.
+    Raises UsageError for a wheel that no index should have and with what the index answered, MachineLacks without twine.
     """
+    parts = urlsplit(url)
+    if parts.username is not None or parts.password is not None:
+        raise UsageError(
+            "a login stands in the URL",
+            where=parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl(),
+            next="leave it out, and set $TWINE_USERNAME and $TWINE_PASSWORD",
+        )
+    refuse_names(wheels)
+    for wheel in map(read_wheel, wheels):
+        refuse_misnamed(wheel)
+        refuse_malformed(wheel)
     try:
         from twine.commands.upload import upload as twine_upload
         from twine.exceptions import TwineException
@@ -51,8 +65,9 @@ def upload(wheels: tuple[Path, ...], url: str, attestations: tuple[Path, ...] = 
         twine_upload(settings, [str(path) for path in (*wheels, *attestations)])
     except (TwineException, OSError) as error:
         raise UsageError(
-            f"the index did not take the wheels: {str(error).strip()[:300]}",
+            f"the index did not take the wheels: {str(error).partition('Retry with')[0].strip()[:300]}",
             where=url,
-            next="check the URL, and $TWINE_USERNAME and $TWINE_PASSWORD; a name that is taken needs a new version",
+            next="check the URL, and $TWINE_USERNAME and $TWINE_PASSWORD; a name that is taken needs a new version; where the"
+            " first wheels are there already, give the others alone",
         ) from None
     return tuple(UploadedWheel(wheel.name, digest.of_file(wheel), url) for wheel in wheels)

@@ -39,6 +39,7 @@ from stackbuild.publishing.statements import (
     NAMES,
     STATEMENT_TYPE,
     envelope_name,
+    is_sbom,
     is_statement,
     read_statement,
     statement_name,
@@ -354,6 +355,8 @@ def _sbom(index: Path, path: str, snapshot: Snapshot) -> tuple[bool, str]:
         return False, ""
     if not inside or beside not in snapshot.files or digest.of_bytes(data) != snapshot.files[beside].sha256:
         return False, f"{beside}: the SBOM beside the wheel is not the one inside"
+    if not is_sbom(data):
+        return False, f"{beside}: it is not a CycloneDX document"
     return True, ""
 
 

@@ -23,6 +23,8 @@ def draw_published(receipt: Receipt) -> None:
         err().print(
             Text(f"{'published' if wheel.fresh else 'there already'}: {_line(wheel.file)}: {_line(wheel.claim)}")
         )
+        if wheel.withdrawn:
+            err().print(Text(f"not to be installed: {_line(wheel.file)}: {_line(wheel.withdrawn)}", "yellow"))
     for path in receipt.unpublished:
         err().print(Text(f"not published, though it lies in the folder: {_line(path)}", "yellow"))
     if receipt.signed_by:
@@ -35,7 +37,8 @@ def draw_install_line(receipt: Receipt) -> None:
     before it."""
     for line in receipt.packages_needed:
         err().print(Text(f"needs of the machine: {line}", "dim"))
-    out().print(Text(receipt.install_line), soft_wrap=True)
+    if receipt.install_line:
+        out().print(Text(receipt.install_line), soft_wrap=True)
 
 
 def draw_installs(installs: Sequence[InstallCheck]) -> None:

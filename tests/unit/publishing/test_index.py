@@ -17,10 +17,11 @@ import pytest
 
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
+from stackbuild.publishing import maintenance
 from stackbuild.publishing.index import is_published, publish
 from stackbuild.publishing.pages import UNVERIFIED
 from stackbuild.publishing.publication import Publication
-from support.wheels import put_statements
+from support.wheels import put_statements, small_wheel
 
 
 def wheel(folder: Path, version: str = "1.0", content: str = "x", name: str = "demo-pkg", requires: str = ">=3.9") -> Path:
@@ -206,7 +207,8 @@ def test_the_install_line_comes_with_the_packages_that_pip_cannot_bring(tmp_path
             ("libmigraphx_c.so.3", "external-library"), ("libx.so.1", "external-library"), ("a", "source"), ("m/lib/liby.so.2", "bundled-library"),
         )
     ]
-    for path, text in ((made, json.dumps({"components": rows})), (broken, '{"components": [1]}')):
+    for path, components in ((made, rows), (broken, [1])):
+        text = json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.6", "components": components})
         with zipfile.ZipFile(path, "a") as archive:
             archive.writestr(f"{path.name.removesuffix('-py3-none-any.whl')}.dist-info/sboms/stackbuild.cdx.json", text)
     receipt = publish((made, broken), tmp_path / "simple")
@@ -215,6 +217,24 @@ def test_the_install_line_comes_with_the_packages_that_pip_cannot_bring(tmp_path
     assert receipt.packages_needed == ("libmigraphx_c.so.3: package libmigraphx-c3 of Debian, migraphx of AMD",)
     with_it = replace(receipt.wheels[1], bundled=("libmigraphx_c.so.3",))
     assert replace(receipt, wheels=(receipt.wheels[0], with_it)).packages_needed == ()
+
+
+def test_what_was_withdrawn_has_no_install_line(tmp_path: Path) -> None:
+    index, one, two = tmp_path / "simple", wheel(tmp_path / "a"), wheel(tmp_path / "a", "2.0")
+    publish((one, two), index)
+    maintenance.yank(index, "demo-pkg", "2.0", "wrong results", Publication())
+    receipt = publish((one, two), index)
+    assert [each.withdrawn for each in receipt.wheels] == ["", "yanked: wrong results"]
+    assert "demo_pkg-1.0" in receipt.install_line and "demo_pkg-2.0" not in receipt.install_line
+    maintenance.set_status(index, "demo-pkg", "quarantined", "", Publication())
+    receipt = publish((one,), index)
+    assert receipt.wheels[0].withdrawn == "the project is quarantined: no reason was given" and receipt.install_line == ""
+
+
+def test_an_sbom_that_is_none_is_not_published(tmp_path: Path) -> None:
+    for number, sbom in enumerate(("not json", "[]", '{"bomFormat": "SPDX", "specVersion": "2.3"}', "[" * 100_000)):
+        with pytest.raises(UsageError, match="its SBOM is not a CycloneDX document"):
+            publish((small_wheel(tmp_path / str(number), sbom=sbom),), tmp_path / "simple")
 
 
 def test_a_wheel_is_what_its_name_says(tmp_path: Path) -> None:

@@ -372,6 +372,19 @@ HOSTILE_WHEELS = {
 }
 
 
+def test_a_signed_sbom_that_is_none_is_refused(signed: SignedIndex) -> None:
+    data, beside = zip_with(SBOM), f"{WHEEL}.cdx.json"
+    (signed.folder / WHEEL).write_bytes(data)
+    (signed.folder / beside).write_bytes(bytes(10))
+
+    def change(body: dict[str, dict[str, dict[str, object]]]) -> None:
+        body["files"][WHEEL].update(sha256=digest.of_bytes(data), size=len(data))
+        body["files"][beside].update(sha256=digest.of_bytes(bytes(10)), size=10)
+
+    signed_again(change)(signed)
+    assert [p for p in verify(signed).problems if p.endswith("cdx.json: it is not a CycloneDX document")]
+
+
 @pytest.mark.parametrize(("data", "words"), HOSTILE_WHEELS.values(), ids=HOSTILE_WHEELS)
 def test_a_signed_wheel_that_cannot_be_unpacked_is_refused(signed: SignedIndex, data: bytes, words: str) -> None:
     assert data != zip_with(SBOM)

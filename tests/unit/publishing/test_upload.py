@@ -1,0 +1,32 @@
+"""What is not uploaded: refused by name before a connection is made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stackbuild.core.errors import UsageError
+from stackbuild.publishing.upload import upload
+from support.wheels import small_wheel
+
+NOWHERE = "http://127.0.0.1:9/"
+
+
+def test_a_wheel_of_another_name_is_not_uploaded(tmp_path: Path) -> None:
+    renamed = small_wheel(tmp_path).rename(tmp_path / "demo_pkg-2.0-py3-none-any.whl")
+    with pytest.raises(UsageError, match=r"the file name says demo-pkg 2.0, the metadata inside demo-pkg 1.0"):
+        upload((renamed,), NOWHERE)
+
+
+def test_what_is_no_wheel_is_not_uploaded(tmp_path: Path) -> None:
+    text = tmp_path / "demo_pkg-1.0-py3-none-any.whl"
+    text.write_text("not a wheel")
+    with pytest.raises(UsageError):
+        upload((text,), NOWHERE)
+
+
+def test_a_login_in_the_url_is_refused_and_not_shown(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="a login stands in the URL") as refused:
+        upload((small_wheel(tmp_path),), "https://me:secret@127.0.0.1:9/simple")
+    assert "secret" not in str(refused.value) and "https://127.0.0.1:9/simple" in str(refused.value)
