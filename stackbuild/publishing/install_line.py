@@ -20,14 +20,14 @@ def markers_of(files: Sequence[str]) -> dict[str, str]:
     Of wheels for the same environment the first by name is in it. A Python that no wheel is for takes the wheel of its
     neighbour, which installers refuse: a command that installs nothing would look like one that worked.
     """
-    machine_of = {file: _machine(file) for file in sorted(files)}
-    anywhere = [file for file, machine in machine_of.items() if not machine]
-    machines = sorted(set(machine_of.values()) - {""})
+    machines_by_file = {file: machine_of(file) for file in sorted(files)}
+    anywhere = [file for file, machine in machines_by_file.items() if not machine]
+    machines = sorted(set(machines_by_file.values()) - {""})
     if not machines or (len(machines) == 1 and not anywhere):
-        return _python_markers(tuple(machine_of))
+        return _python_markers(tuple(machines_by_file))
     markers: dict[str, list[str]] = {}
     groups = [
-        (f"platform_machine == '{m}'", [file for file, machine in machine_of.items() if machine in ("", m)])
+        (f"platform_machine == '{m}'", [file for file, machine in machines_by_file.items() if machine in ("", m)])
         for m in machines
     ]
     groups += [(" and ".join(f"platform_machine != '{m}'" for m in machines), anywhere)] if anywhere else []
@@ -77,6 +77,6 @@ def _floor(file: str) -> int:
     return min((int(m[1]) for tag in tags_of(file) if (m := _EXACT.fullmatch(tag.interpreter))), default=0)
 
 
-def _machine(file: str) -> str:
+def machine_of(file: str) -> str:
     """The processor that a Linux wheel is for, "" for any."""
     return next((m[1] for tag in tags_of(file) if (m := _LINUX.fullmatch(tag.platform))), "")

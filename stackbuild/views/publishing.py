@@ -45,7 +45,7 @@ def draw_installs(installs: Sequence[InstallCheck]) -> None:
     """Which file each Python gets."""
     for one in installs:
         what = Text(_line(one.file)) if one.file else Text(f"no file: {safe(one.reason)}", "red")
-        err().print(Text.assemble(f"Python {one.python}: {one.project} {one.version} → ", what))
+        err().print(Text.assemble(f"Python {one.python} on {one.machine}: {one.project} {one.version} → ", what))
 
 
 def draw_uploaded(uploaded: Sequence[UploadedWheel]) -> None:

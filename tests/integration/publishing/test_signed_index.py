@@ -140,12 +140,36 @@ def test_yank_and_quarantine_are_what_installers_see(tmp_path: Path) -> None:
     assert chosen("demo-pkg") == two.name
 
 
-def test_a_python_that_no_wheel_is_for_is_found(tmp_path: Path) -> None:
-    wheel = small_wheel(tmp_path / "a", "1.0")
-    only = wheel.with_name("demo_pkg-1.0-cp312-cp312-manylinux_2_28_x86_64.whl")
-    with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(only, "w") as new:
+def wheel_for(folder: Path, tag: str) -> Path:
+    wheel = small_wheel(folder / tag, "1.0")
+    other = wheel.with_name(f"demo_pkg-1.0-{tag}.whl")
+    if other == wheel:
+        return wheel
+    with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(other, "w") as new:
         for name in old.namelist():
-            new.writestr(name, old.read(name).replace(b"py3-none-any", b"cp312-cp312-manylinux_2_28_x86_64"))
+            new.writestr(name, old.read(name).replace(b"py3-none-any", tag.encode()))
+    return other
+
+
+@pytest.mark.parametrize(
+    ("tags", "files"),
+    [
+        (("cp311-cp311-manylinux_2_17_x86_64", "cp312-cp312-manylinux_2_17_x86_64", "py3-none-any"),
+         {"3.11 x86_64": "cp311-cp311-manylinux_2_17_x86_64", "3.12 x86_64": "cp312-cp312-manylinux_2_17_x86_64"}),
+        (("cp311-cp311-linux_x86_64", "cp311-cp311-linux_aarch64", "cp312-cp312-linux_aarch64"),
+         {"3.11 aarch64": "cp311-cp311-linux_aarch64", "3.12 aarch64": "cp312-cp312-linux_aarch64", "3.11 x86_64": "cp311-cp311-linux_x86_64", "3.12 x86_64": ""}),
+        (("cp311-cp311-manylinux_2_28_x86_64", "cp312-cp312-manylinux_2_34_x86_64"),
+         {"3.11 x86_64": "cp311-cp311-manylinux_2_28_x86_64", "3.12 x86_64": "cp312-cp312-manylinux_2_34_x86_64"}),
+    ],
+)  # fmt: skip
+def test_each_python_gets_its_file_on_each_machine(tags: tuple[str, ...], files: dict[str, str], tmp_path: Path) -> None:
+    receipt = publish(tuple(wheel_for(tmp_path, tag) for tag in tags), tmp_path / "simple")
+    checks = check_installs(receipt, ("3.11", "3.12"))
+    assert {f"{c.python} {c.machine}": c.file.removeprefix("demo_pkg-1.0-").removesuffix(".whl") for c in checks} == files
+
+
+def test_a_python_that_no_wheel_is_for_is_found(tmp_path: Path) -> None:
+    only = wheel_for(tmp_path, "cp312-cp312-manylinux_2_28_x86_64")
     receipt = publish((only,), tmp_path / "simple")
     found = check_installs(receipt, python_versions("3.11..3.13"))
     assert [(one.python, one.file) for one in found] == [("3.11", ""), ("3.12", only.name), ("3.13", "")]
