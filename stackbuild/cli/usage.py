@@ -18,7 +18,7 @@ def usage_mistake(error: Any, words: Sequence[str], program: Any) -> UsageError:
     message = message[:1].lower() + message[1:]
     every = f"`{path} --help` lists the options"
     if (option := getattr(error, "option_name", "")) and hasattr(error, "possibilities"):
-        hint = _option_hint(option, path, command, program)
+        hint = _option_hint(option, command, program)
         return UsageError(f"no option `{option}`", where=where, next=f"{hint}; {every}" if hint else every)
     if unknown := re.search(r"no such command ['\"](.*?)['\"]", message):
         near = nearest(unknown[1], [*command.commands])
@@ -43,7 +43,7 @@ def _command(words: Sequence[str], program: Any) -> tuple[str, Any]:
     return path, command
 
 
-def _option_hint(option: str, path: str, command: Any, program: Any) -> str:
+def _option_hint(option: str, command: Any, program: Any) -> str:
     """The option that was meant, or whose it is; "" for none."""
     whose = [f"`{other}`" for other, each in _commands(program) if any(option in param.opts for param in each.params)]
     if whose:

@@ -26,7 +26,6 @@ from support.binaries import GOOD, TARGETS, bundle, ccob, code_object, kernel, r
 EXPECTED = Expectations(gfx=TARGETS, rocm="6.4")
 SECONDS = 20.0
 INFO = GOOD.info
-ByteMutation = Callable[[bytes, Random], bytes]
 
 
 def cases(random: Random) -> Sequence[CampaignCase]:

@@ -129,7 +129,7 @@ def _taker(view: View, at: int, end: int) -> tuple[str, str] | None:
             return None
         if sign == "(":
             before = back_space(code, start - 1)
-            bracket = _bracket(code, before, start)
+            bracket = _bracket(code, before)
             if bracket != "up":
                 return bracket
             at, end = start - 1, levels.end(code, end) + 1
@@ -165,7 +165,7 @@ def _cast_before(code: str, at: int) -> str | None:
     return None if before and is_name_char(code[before - 1]) and not code.endswith("return", 0, before) else cast[1]
 
 
-def _bracket(code: str, before: int, inner: int) -> tuple[str, str] | Literal["up"] | None:
+def _bracket(code: str, before: int) -> tuple[str, str] | Literal["up"] | None:
     """What stands before the bracket around a whole value: a count, a cast, a declaration, a function; "up" for none."""
     name = re.compile(r"([A-Za-z_][\w:]*)\s*(?:<([^<>;]*)>)?\Z").search(code, max(0, before - 120), before)
     if name is None:

@@ -51,7 +51,7 @@ def convert(view: View, lookups: Lookups, directives: Directives, uses: Iterable
             own = include.path
             if (last := own.rsplit("/", 1)[-1]) in lookups.shims:  # converted before, perhaps from another root
                 own = _beside(view, last)
-                edits += _rename(view, include, own, "support", "")
+                edits += _rename(include, own, "support", "")
             have.append((own, include))
             branches.setdefault(own, set()).add(include.branches)
             continue
@@ -63,7 +63,7 @@ def convert(view: View, lookups: Lookups, directives: Directives, uses: Iterable
         if not path or _already(branches.get(path), include):
             edits += _drop(view, include, by, group)
             continue
-        edits += _rename(view, include, path, by, group)
+        edits += _rename(include, path, by, group)
         have.append((path, include))
         branches.setdefault(path, set()).add(include.branches)
     edits += _mention_edits(view, lookups, rules, directives)
@@ -154,7 +154,7 @@ def _choose(view: View, lookups: Lookups, candidates: tuple[str, ...], by: str) 
     return None
 
 
-def _rename(view: View, include: Include, path: str, by: str, group: str) -> list[Edit]:
+def _rename(include: Include, path: str, by: str, group: str) -> list[Edit]:
     """The edits that put `path` into an include: none where it stands there, quotes around a support header."""
     if path == include.path:
         return []

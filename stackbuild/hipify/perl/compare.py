@@ -112,7 +112,7 @@ def _explain(view: View, theirs: list[Edit], ours: list[Edit]) -> Iterator[Engin
             yield _difference(view, shape, edit.text, "", reason)
         else:
             mine = our_shapes[shape]
-            yield _difference(view, shape, "", mine.text, _why_only_ours(mine, theirs, lines))
+            yield _difference(view, shape, "", mine.text, _why_only_ours(mine, theirs))
 
 
 def _shape(text: str, edit: Edit) -> Shape:
@@ -174,7 +174,7 @@ def _statement(view: View, at: int) -> tuple[int, int]:
     return start, min(ends, default=len(view.code))
 
 
-def _why_only_ours(edit: Edit, theirs: list[Edit], lines: list[tuple[int, int]]) -> str | None:
+def _why_only_ours(edit: Edit, theirs: list[Edit]) -> str | None:
     if edit.by == "runtime":
         return "PERL-TOP-INCLUDE"
     if edit.by == "header":

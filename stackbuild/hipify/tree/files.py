@@ -111,7 +111,7 @@ def walk(selection: SourceSelection) -> Walk:
         converted = {job.name for job in picked}
         picked += [replace(job, is_rest=True) for job in jobs if job.name not in converted]
     refuse_collisions(picked)
-    _refuse_overwriting(picked, out)
+    _refuse_overwriting(picked)
     return Walk(sorted(picked, key=lambda job: job.name), findings, out)
 
 
@@ -138,11 +138,11 @@ def _check(source: Path, out: Path) -> Path:
 def _single(source: Path, out: Path, is_folder: bool) -> ConversionJob:
     is_folder = is_folder or out.is_dir() or not out.suffix
     job = ConversionJob(source, source.name, out / source.name if is_folder else out, source)
-    _refuse_overwriting([job], out)
+    _refuse_overwriting([job])
     return job
 
 
-def _refuse_overwriting(picked: list[ConversionJob], out: Path) -> None:
+def _refuse_overwriting(picked: list[ConversionJob]) -> None:
     """Raises UsageError where an output would be one of the sources that were given."""
     named = {job.source.resolve() for job in picked if not job.below}
     for job in picked if named else ():

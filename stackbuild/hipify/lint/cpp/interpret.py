@@ -161,7 +161,7 @@ class Interpreter:
     def _passes(self, loop: Loop, env: Env, certain: bool) -> None:
         asks = loop.kind != "do"
         while True:
-            if asks and not self._holds(loop, env, certain):
+            if asks and not self._holds(loop, env):
                 return
             asks = True
             self.passes += 1
@@ -174,7 +174,7 @@ class Interpreter:
                     return
             self._plain_text(self.text(loop.step), env)
 
-    def _holds(self, loop: Loop, env: Env, certain: bool) -> bool:
+    def _holds(self, loop: Loop, env: Env) -> bool:
         condition = self.text(loop.condition)
         if not condition:
             return True
