@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import posixpath
 import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -174,8 +175,24 @@ class EngineImage:
             for chunk in self.client.api.get_image(self.reference):
                 file.write(chunk)
         with tarfile.open(archive) as tar:
-            tar.extractall(folder, filter="data")
+            if hasattr(tarfile, "data_filter"):
+                tar.extractall(folder, filter="data")
+            else:  # Python before 3.11.4, such as Debian 12's
+                tar.extractall(folder, [_refuse_outside(member) for member in tar])
         archive.unlink()
+
+
+def _refuse_outside(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    """The member, as a file, folder or link inside of the archive's folder. Raises StepFailed for another one."""
+    target = posixpath.join(posixpath.dirname(member.name) if member.issym() else "", member.linkname)
+    paths = [member.name, *([target] if member.issym() or member.islnk() else [])]
+    inside = all(not path.startswith("/") and posixpath.normpath(path).split("/")[0] != ".." for path in paths)
+    if not inside or not (member.isdir() or member.isreg() or member.issym() or member.islnk()):
+        raise StepFailed(
+            f"the saved image has a member that leads out of it: {member.name[:120]!r}", where="base.image"
+        )
+    member.mode &= 0o755
+    return member
 
 
 def _layers(folder: Path) -> tuple[Path, ...]:

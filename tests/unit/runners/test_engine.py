@@ -16,7 +16,7 @@ import pytest
 from docker.errors import APIError, NotFound
 
 from stackbuild.core.errors import MachineLacks, StepFailed
-from stackbuild.runners.engine import EngineImage, digest_in_registry
+from stackbuild.runners.engine import EngineImage, _refuse_outside, digest_in_registry
 from stackbuild.sources import image_registry
 
 NAME = "rocm/dev-ubuntu-24.04"
@@ -143,3 +143,27 @@ def test_a_registry_that_refuses_is_told_in_one_line() -> None:
     client = SimpleNamespace(images=SimpleNamespace(get_registry_data=refuse))
     with pytest.raises(StepFailed, match="pull access denied"):
         digest_in_registry(client, NAME)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "target", "is_inside"),
+    [
+        ("a/layer.tar", tarfile.REGTYPE, "", True),
+        ("a/layer.tar", tarfile.SYMTYPE, "../b/layer.tar", True),
+        ("a/layer.tar", tarfile.LNKTYPE, "b/layer.tar", True),
+        ("../x", tarfile.REGTYPE, "", False),
+        ("/x", tarfile.REGTYPE, "", False),
+        ("a/x", tarfile.SYMTYPE, "../../x", False),
+        ("a/x", tarfile.SYMTYPE, "/etc/passwd", False),
+        ("a/x", tarfile.LNKTYPE, "../x", False),
+        ("a/x", tarfile.CHRTYPE, "", False),
+    ],
+)
+def test_members_of_a_saved_image_before_python_3_11_4(name: str, kind: bytes, target: str, is_inside: bool) -> None:
+    member = tarfile.TarInfo(name)
+    member.type, member.linkname, member.mode = kind, target, 0o4777
+    if is_inside:
+        assert _refuse_outside(member).mode == 0o755
+    else:
+        with pytest.raises(StepFailed, match="leads out of it"):
+            _refuse_outside(member)
