@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +11,8 @@ from stackbuild.cli.app import JsonOption, app, argument, group, leave, option
 from stackbuild.cli.index_options import Days, LowestNumber, SignIndexOption, SigningOptions, UnsignedOption, open_index
 
 if TYPE_CHECKING:
-    from stackbuild.publishing.catalog import Catalog
+    from stackbuild.publishing.catalog import Catalog, ProjectStatus
+    from stackbuild.publishing.publication import Publication
 
 index = group("index", "Look after a published index: yank, sign, check. Published bytes are never deleted.")
 
@@ -43,10 +45,8 @@ def yank(
     """
     from stackbuild.publishing import maintenance
 
-    with open_index(place, bool(sign)) as folder:
-        changed = maintenance.yank(
-            folder, project, version, reason, SigningOptions(sign, unsigned, days, at_least).publication()
-        )
+    signing = SigningOptions(sign, unsigned, days, at_least)
+    changed = _change(place, signing, lambda folder, how: maintenance.yank(folder, project, version, reason, how))
     _print_change(changed, f"yanked: {project} {version}", json)
 
 
@@ -67,10 +67,8 @@ def unyank(
     """
     from stackbuild.publishing import maintenance
 
-    with open_index(place, bool(sign)) as folder:
-        changed = maintenance.yank(
-            folder, project, version, None, SigningOptions(sign, unsigned, days, at_least).publication()
-        )
+    signing = SigningOptions(sign, unsigned, days, at_least)
+    changed = _change(place, signing, lambda folder, how: maintenance.yank(folder, project, version, None, how))
     _print_change(changed, f"offered again: {project} {version}", json)
 
 
@@ -93,14 +91,12 @@ def status(
     from typing import get_args
 
     from stackbuild.core.errors import UsageError
-    from stackbuild.publishing import maintenance
     from stackbuild.publishing.catalog import ProjectStatus
 
     if value not in get_args(ProjectStatus):
         raise UsageError(f"no status {value!r}", next=f"statuses are {', '.join(get_args(ProjectStatus))}")
-    settings = SigningOptions(sign, unsigned, days, at_least).publication()
-    with open_index(place, bool(sign)) as folder:
-        changed = maintenance.set_status(folder, project, value, reason, settings)  # type: ignore[arg-type]
+    signing = SigningOptions(sign, unsigned, days, at_least)
+    changed = _set_status(place, signing, project, value, reason)  # type: ignore[arg-type]
     _print_change(changed, f"{value}: {project}", json)
 
 
@@ -121,12 +117,7 @@ def quarantine(
 
     Example: stackbuild index quarantine dist/simple onnxruntime-rocm --reason "the key was stolen"
     """
-    from stackbuild.publishing import maintenance
-
-    with open_index(place, bool(sign)) as folder:
-        changed = maintenance.set_status(
-            folder, project, "quarantined", reason, SigningOptions(sign, unsigned, days, at_least).publication()
-        )
+    changed = _set_status(place, SigningOptions(sign, unsigned, days, at_least), project, "quarantined", reason)
     _print_change(changed, f"quarantined: {project}", json)
 
 
@@ -210,6 +201,18 @@ def check(
     print_json(problems, "stackbuild.index-check/1") if json else draw_problems(problems, "the index is whole")
     if problems:
         leave(7)
+
+
+def _change(place: str, signing: SigningOptions, change: Callable[[Path, Publication], Catalog]) -> Catalog:
+    """The catalog after a change of the index, which the options sign."""
+    with open_index(place, bool(signing.sign)) as folder:
+        return change(folder, signing.publication())
+
+
+def _set_status(place: str, signing: SigningOptions, project: str, value: ProjectStatus, reason: str) -> Catalog:
+    from stackbuild.publishing import maintenance
+
+    return _change(place, signing, lambda folder, how: maintenance.set_status(folder, project, value, reason, how))
 
 
 def _print_change(catalog: Catalog, what: str, json: bool) -> None:

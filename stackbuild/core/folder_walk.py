@@ -30,7 +30,7 @@ def walk_folders(
         try:
             with os.scandir(here) as entries:
                 for entry in entries:
-                    (folders if _is_folder(entry) else others).append(entry.name)
+                    (folders if is_folder(entry) else others).append(entry.name)
                     links |= {entry.name} if entry.is_symlink() else set()
         except OSError as error:
             onerror(error)
@@ -39,7 +39,7 @@ def walk_folders(
         todo += [os.path.join(here, name) for name in reversed(folders) if name not in links]  # noqa: PTH118
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
+def is_folder(entry: os.DirEntry[str]) -> bool:
     """Whether an entry is a folder, or a link to one."""
     try:
         return entry.is_dir()

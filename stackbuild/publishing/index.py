@@ -119,6 +119,7 @@ def _receipt(
     for wheel in wheels:
         project, version = distribution_of(wheel.name)
         row = catalog.projects[project].files[wheel.name]
+        outside, bundled = library_names(wheel, "external-library", "bundled-library")
         rows.append(
             PublishedWheel(
                 project=project,
@@ -130,8 +131,8 @@ def _receipt(
                 path=f"{project}/{row.path}",
                 requirement=direct_requirement(project, row, url),
                 claim=row.claim or UNVERIFIED,
-                outside=library_names(wheel, "external-library"),
-                bundled=library_names(wheel, "bundled-library"),
+                outside=outside,
+                bundled=bundled,
                 label=row.variant.label if row.variant else "",
                 withdrawn=_withdrawal(catalog.projects[project], row),
             )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from stackbuild.core import digest
 from stackbuild.core.copy_file import copy_file
@@ -168,7 +169,8 @@ def travelling(wheel: WheelFile, attached: tuple[Path, ...]) -> tuple[dict[str, 
     Raises UsageError where a statement is about other bytes, OSError.
     """
     contents = {path.name: path.read_bytes() for path in attached}
-    contents |= {f"{wheel.path.name}.cdx.json": sbom for sbom in _sboms(wheel.path)[:1]}
+    if sbom := _sbom(wheel.path):
+        contents[f"{wheel.path.name}.cdx.json"] = sbom
     subject = ResourceDescriptor(wheel.path.name, wheel.sha256)
     claims = [refuse_misstated(subject, name, data) for name, data in contents.items()]
     return contents, next((claim for claim in claims if claim), "")
@@ -191,8 +193,8 @@ def refuse_misstated(wheel: ResourceDescriptor, name: str, data: bytes) -> str:
         ) from None
 
 
-def _sboms(wheel: Path) -> list[bytes]:
-    """The SBOM of ours in a wheel, if any. Raises UsageError where it cannot be unpacked."""
+def _sbom(wheel: Path) -> bytes:
+    """The SBOM of ours in a wheel, empty for none. Raises UsageError where it cannot be unpacked, and where it is none."""
     with zipfile.ZipFile(wheel) as archive:
         names = [n for n in archive.namelist() if ".dist-info/sboms/" in n and n.endswith("stackbuild.cdx.json")]
         try:
@@ -203,18 +205,21 @@ def _sboms(wheel: Path) -> list[bytes]:
             ) from None
     if not all(map(is_sbom, sboms)):
         raise UsageError("its SBOM is not a CycloneDX document", where=str(wheel), next="build the wheel again")
-    return sboms
+    return sboms[0] if sboms else b""
 
 
-def library_names(wheel: Path, role: Role) -> tuple[str, ...]:
-    """The file names of libraries that a wheel's SBOM lists with that role; none where it has no SBOM of ours, or a broken one,
-    which `verify-release` tells of."""
-    property_of_role = {"name": "stackbuild:role", "value": role}
-    for text in _sboms(wheel)[:1]:
-        with contextlib.suppress(ValueError, TypeError, AttributeError, KeyError):
-            rows = digest.json_of(text.decode("utf-8", "replace"))["components"]
-            names = (str(row["name"]) for row in rows if property_of_role in row.get("properties", ()))
-            return tuple(name.rpartition("/")[2] for name in names)
+def library_names(wheel: Path, *roles: Role) -> tuple[tuple[str, ...], ...]:
+    """The file names of libraries that a wheel's SBOM lists with each role; none where it has no SBOM of ours, or one whose
+    components cannot be read."""
+    sbom = _sbom(wheel)
+    rows = digest.json_of(sbom.decode("utf-8", "replace")).get("components", []) if sbom else []
+    return tuple(_names_with(rows, {"name": "stackbuild:role", "value": role}) for role in roles)
+
+
+def _names_with(rows: Any, wanted_property: dict[str, str]) -> tuple[str, ...]:
+    with contextlib.suppress(TypeError, AttributeError, KeyError):
+        names = (str(row["name"]) for row in rows if wanted_property in row.get("properties", ()))
+        return tuple(name.rpartition("/")[2] for name in names)
     return ()
 
 

@@ -7,12 +7,14 @@ import json
 import re
 import shlex
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, get_args
 
 from stackbuild.core import yaml
 from stackbuild.core.errors import Mistake
 from stackbuild.core.model import ValidationError
 from stackbuild.core.yaml import Places
+from stackbuild.core.yaml_slips import lines_of
 from stackbuild.model.components import SHELL_WORDS, AnyComponent
 from stackbuild.model.gates import Gate
 from stackbuild.recipe.forms import advice, words_of
@@ -149,17 +151,19 @@ class SourceText:
 
     text: str
 
+    @cached_property
+    def rows(self) -> tuple[str, ...]:
+        return lines_of(self.text)
+
     def scalar(self, place: str) -> str:
         """The plain scalar at `file:line:column`; "" where there is none."""
         line, column = (int(part) for part in place.rsplit(":", 2)[1:])
-        rows = self.text.split("\n")
-        match = _PLAIN.match(rows[line - 1], column - 1) if line <= len(rows) else None
+        match = _PLAIN.match(self.rows[line - 1], column - 1) if line <= len(self.rows) else None
         return match[0].strip() if match else ""
 
     def is_empty(self, at: tuple[int, int]) -> bool:
         """Whether nothing but a comment stands at a line and a column, both from 1."""
-        rows = self.text.split("\n")
-        return 0 < at[0] <= len(rows) and not rows[at[0] - 1][at[1] - 1 :].split("#")[0].strip()
+        return 0 < at[0] <= len(self.rows) and not self.rows[at[0] - 1][at[1] - 1 :].split("#")[0].strip()
 
 
 _PLAIN = re.compile(r"[^\s,\[\]{}#'\"]+")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stackbuild.core.errors import UsageError
+from stackbuild.core.folder_walk import is_folder
 from stackbuild.hipify.rules.rules import glob
 from stackbuild.hipify.tree.state import STATE, made_in
 from stackbuild.model.findings import Finding, Severity
@@ -209,7 +210,7 @@ def _sort_entries(
             continue
         suffix = os.path.splitext(entry.name)[1].lower()  # noqa: PTH122 (a thousand files: Path costs)
         if suffix not in SUFFIXES:
-            if entry.is_symlink() and _is_linked_folder(entry):
+            if entry.is_symlink() and is_folder(entry):
                 skipped[name] = _link(name)
             elif not suffix and _is_header(entry):
                 files.append(entry.name)
@@ -227,13 +228,6 @@ def _sort_entries(
         else:
             skipped[name] = _no_file(name, mode)
     return files, folders
-
-
-def _is_linked_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False
 
 
 def _is_header(entry: os.DirEntry[str]) -> bool:

@@ -26,21 +26,10 @@ from stackbuild.publishing.snapshot import SNAPSHOT_TYPE
 from stackbuild.publishing.statements import STATEMENT_TYPE, read_statement, statement
 from stackbuild.publishing.transaction import commit, locked_catalog
 from stackbuild.publishing.verify_release import ReleaseProof, Trust, verify_release
-from support.wheels import SignedIndex, descriptor_of, new_key, put_statements, signed_index, small_wheel
+from support.wheels import SignedIndex, descriptor_of, new_key, put_statements, small_wheel
 
 WHEEL = "demo-pkg/demo_pkg-1.0-py3-none-any.whl"
 ENVELOPE = "snapshot.dsse.json"
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> SignedIndex:
-    return signed_index(tmp_path_factory.mktemp("signed"))
-
-
-@pytest.fixture
-def signed(template: SignedIndex, tmp_path: Path) -> SignedIndex:
-    shutil.copytree(template.folder, tmp_path / "simple", symlinks=True)
-    return SignedIndex(tmp_path / "simple", template.wheel, template.key, template.public)
 
 
 def verify(signed: SignedIndex, trust: Trust | None = None, now: datetime | None = None) -> ReleaseProof:

@@ -18,25 +18,19 @@ from stackbuild.publishing.maintenance import damages, rebuild, yank
 from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.signing import load_trusted_keys, trusted_keys_of
 from stackbuild.publishing.verify_release import Trust, verify_release
-from support.wheels import SignedIndex, signed_index, small_wheel
+from support.wheels import SignedIndex, small_wheel
 
 OTHER = "other-1.0-py3-none-any.whl"
 STATE = ".generations/00000001"
 
 
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> SignedIndex:
-    return signed_index(tmp_path_factory.mktemp("signed"))
-
-
 @pytest.fixture
-def signed(template: SignedIndex, tmp_path: Path) -> SignedIndex:
-    shutil.copytree(template.folder, tmp_path / "simple", symlinks=True)
+def signed(signed: SignedIndex, tmp_path: Path) -> SignedIndex:
     victim = tmp_path / "victim"
     (victim / "keep").mkdir(parents=True)
     (victim / "keep" / "f").write_text("x")
     (victim / "file").write_text("y")
-    return SignedIndex(tmp_path / "simple", template.wheel, template.key, template.public)
+    return signed
 
 
 def contents(folder: Path) -> dict[str, str]:
