@@ -240,14 +240,18 @@ class Kernels(Component):
     options: dict[OptionName, Scalar] = Field({}, description="More CMake cache entries.")
 
 
+RocmHome = Annotated[str, Field(pattern=r"^/[A-Za-z0-9._/+-]*$", description="Where the base has ROCm.")]
+CompilerFolder = Annotated[
+    str, Field(pattern=r"^/[A-Za-z0-9._/+-]*$", description="Folder of ROCm's `clang` and `clang++`.")
+]
+
+
 class Rocm(Convertible):
     """What the components of the ROCm stack share: a source, where ROCm lies, and CMake cache entries."""
 
     source: Name = Field(description="The source, seen read-only at `/src/NAME`.")
-    rocm_home: str = Field("/opt/rocm", pattern=r"^/[A-Za-z0-9._/+-]*$", description="Where the base has ROCm.")
-    compiler: str = Field(
-        "/opt/rocm/llvm/bin", pattern=r"^/[A-Za-z0-9._/+-]*$", description="Folder of ROCm's `clang` and `clang++`."
-    )
+    rocm_home: RocmHome = "/opt/rocm"
+    compiler: CompilerFolder = "/opt/rocm/llvm/bin"
     options: dict[OptionName, Scalar] = Field(
         {}, description="More CMake cache entries; they win over stackbuild's own."
     )
@@ -264,11 +268,10 @@ class RocMLIR(Rocm):
 
 
 class MIGraphX(Rocm):
-    """MIGraphX with its C API, its driver and, where wanted, its Python module."""
+    """MIGraphX with its C API and its driver. Its Python module is a `migraphx-package`'s: one for each Python."""
 
     kind: Literal["migraphx"]
     version: str = Field(pattern=r"^2\.[0-9]+(\.[0-9]+)?$", description="MIGraphX's version, such as `2.12.0`.")
-    python_module: bool = Field(False, description="Build `migraphx.so` for each of the recipe's Pythons.")
     probes_ok: tuple[Annotated[str, Field(pattern=r"^HAS_[A-Z0-9_]+$")], ...] = Field(
         (),
         description="Probes of MIOpen and rocBLAS that may fail, such as `HAS_FIND_2_API`; any other that does fails the"
@@ -283,10 +286,21 @@ class MIGraphX(Rocm):
 
 class MIGraphXPackage(Component):
     """What a `migraphx` component built as the Python package `migraphx_rocm`, which a `wheel` packs: libraries and driver.
-    Its `preload()` lets ONNX Runtime's MIGraphX provider run where the machine has ROCm and no MIGraphX."""
+    Its `preload()` lets ONNX Runtime's MIGraphX provider run where the machine has ROCm and no MIGraphX. With a `source`
+    it has the package `migraphx` beside, MIGraphX's own Python API."""
 
     kind: Literal["migraphx-package"]
     needs: tuple[Name, ...] = Field(description="The one `migraphx` component that it is made of.")
+    source: Name | None = Field(
+        None,
+        description="MIGraphX's source, the one it was built from. Where it is named, MIGraphX's Python module is compiled "
+        "for each of the recipe's Pythons, and a wheel of it needs `abi: cpython` and `packages: [migraphx_rocm, migraphx]`.",
+    )
+    pybind11: Name | None = Field(
+        None, description="A source with pybind11 for the Python module, where the base has none or one too old."
+    )
+    rocm_home: RocmHome = "/opt/rocm"
+    compiler: CompilerFolder = "/opt/rocm/llvm/bin"
 
     @field_validator("needs")
     @classmethod
@@ -294,6 +308,14 @@ class MIGraphXPackage(Component):
         if len(needs) != 1:
             raise ValueError("a MIGraphX package needs exactly the one component that built MIGraphX; write one")
         return needs
+
+    @model_validator(mode="after")
+    def _uses_pybind11(self) -> MIGraphXPackage:
+        if self.pybind11 and not self.source:
+            raise ValueError(
+                "pybind11 is for MIGraphX's Python module: name MIGraphX's source too, or leave pybind11 out"
+            )
+        return self
 
 
 class OnnxRuntime(Rocm):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 from stackbuild.core import digest
 
@@ -35,6 +35,8 @@ Action = Literal[
 """
 
 Phase = Literal["prepare", "configure", "build", "install", "test"]
+PHASES: tuple[Phase, ...] = get_args(Phase)
+"""The phases in the order in which a step goes through them."""
 
 CONVERTED, CONVERSION = "source", "hipify.json"
 """What a `hipify` step leaves: the folder with the whole source as HIP, and the report of it."""

@@ -25,6 +25,8 @@ from stackbuild.tables.near_words import close_to, nearest
 from stackbuild.tables.provider_options import builtin_providers, plugin_providers
 from stackbuild.tables.targets import processor
 
+SOURCE_KEYS = ("source", "headers", "onnxruntime", "pybind11")
+"""The keys of components whose values are names of sources."""
 RESERVED = ("base", "configure", "source", "wheelhouse")
 """Names, or first parts of names, of steps that no component makes."""
 
@@ -252,7 +254,7 @@ def _ships(name: str) -> bool:
 def sources_of(component: Component) -> dict[tuple[str, ...], str]:
     """The keys of a component that name sources, and the names."""
     named: dict[tuple[str, ...], str] = {
-        (k,): v for k in ("source", "headers", "onnxruntime") if isinstance(v := getattr(component, k, None), str)
+        (k,): v for k in SOURCE_KEYS if isinstance(v := getattr(component, k, None), str)
     }
     tool = component.hipify.tool if isinstance(component, Convertible) and component.hipify else None
     return {**named, ("hipify", "tool"): tool} if tool else named

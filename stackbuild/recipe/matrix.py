@@ -21,6 +21,7 @@ from stackbuild.model.components import (
     Kernels,
     Lc0,
     MIGraphX,
+    MIGraphXPackage,
     OnnxRuntime,
     Rocm,
     Wheel,
@@ -95,7 +96,7 @@ def own_axes(name: str, component: Component, recipe: Recipe) -> frozenset[Axis]
 def _uses_python(component: Component) -> bool:
     return (
         (isinstance(component, OnnxRuntime) and component.python_package)
-        or (isinstance(component, MIGraphX) and component.python_module)
+        or (isinstance(component, MIGraphXPackage) and component.source is not None)
         or (isinstance(component, Wheel) and component.abi == "cpython")
     )
 

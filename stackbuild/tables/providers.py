@@ -21,8 +21,10 @@ BRIDGE_NAMES = {
 
 
 MIGRAPHX_PACKAGE = "migraphx_rocm"
-"""The import package with MIGraphX's libraries that a `migraphx-package` component makes. `migraphx` is the name of MIGraphX's
-own extension module."""
+"""The import package with MIGraphX's libraries that a `migraphx-package` component makes."""
+
+MIGRAPHX_MODULE = "migraphx"
+"""The import name of MIGraphX's Python API, its own (`py_add_module(… PYTHON_MODULE migraphx)` in src/py/CMakeLists.txt)."""
 
 
 @dataclass(frozen=True)

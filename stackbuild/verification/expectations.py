@@ -13,14 +13,13 @@ from stackbuild.inspection.expectations import NOTHING, UNUSED_OPTIONS, Expectat
 from stackbuild.inspection.readers.wheel import normal_name
 from stackbuild.model.components import Kernels, KernelsEp, OnnxRuntime
 from stackbuild.model.recipe import Recipe
-from stackbuild.plan.steps import hipdnn_ep, migraphx, migraphx_ep
+from stackbuild.plan.steps import hipdnn_ep, migraphx_ep
 from stackbuild.plan.steps.rocm import NEVER_ASKED
 from stackbuild.recipe.wheels import NO_DEMANDS, PackedWheel, demands_of, gfx_of, providers_of, wheels_of
 
 _OF_THE_STEPS = (
     *NEVER_ASKED,
     *hipdnn_ep.UNUSED_OK,
-    *migraphx.UNUSED_OK,
     migraphx_ep.FORCED,
     "FETCHCONTENT_SOURCE_DIR_*",
 )

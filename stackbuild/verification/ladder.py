@@ -150,7 +150,7 @@ def _run(
     if result.code:
         yield from (skipped_rung(name, f"no virtual environment can be made: {result.problem}") for name in ladder[1:])
         return
-    import_rung = rung(IMPORT, lambda: check_import(subject, clean, options.wheelhouse), clean.budget)
+    import_rung = rung(IMPORT, lambda: check_import(subject, clean, options.wheelhouse, external), clean.budget)
     yield import_rung
     if not any(clean.site.glob("*.dist-info")):
         why = import_rung.reason if import_rung.status is Status.SKIPPED else f"{IMPORT} failed"

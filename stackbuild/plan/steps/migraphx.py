@@ -10,8 +10,6 @@ from stackbuild.model.plan import Command, Need, Step
 from stackbuild.plan.steps.context import Context
 from stackbuild.plan.steps.rocm import CMakeProject, built_dep, cmake_step, compilers, deps_step
 
-UNUSED_OK = ("PYBIND11_PYTHON_VERSION",)
-
 PROBES = {
     "MIGRAPHX_USE_MIOPEN": ("HAS_FIND_MODE_API", "HAS_FIND_2_API"),
     "MIGRAPHX_USE_ROCBLAS": ("HAS_ROCBLAS_TUNING_BETA_FEATURE_API",),
@@ -39,11 +37,10 @@ def steps(name: str, component: MIGraphX, context: Context) -> tuple[Step, ...]:
         "BUILD_TESTING": False,
         "GPU_TARGETS": ";".join(context.gfx),
         "MIGRAPHX_ENABLE_MLIR": bool(component.needs),
-        "MIGRAPHX_ENABLE_PYTHON": component.python_module,
-        **({"PYBIND11_PYTHON_VERSION": context.python} if context.python else {}),
+        "MIGRAPHX_ENABLE_PYTHON": False,  # migraphx_package.py compiles it, without MIGraphX once more for each Python
     }
     probed = _probe_commands(name, component)
-    project = CMakeProject(options, more=more, unused_ok=UNUSED_OK, configured=probed)
+    project = CMakeProject(options, more=more, configured=probed)
     step = cmake_step(name, component, context, project)
     return (*requirements, step)
 

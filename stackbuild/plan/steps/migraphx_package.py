@@ -9,8 +9,9 @@ opened, and its driver must list operators.
 from __future__ import annotations
 
 from stackbuild.model.components import MIGraphXPackage
-from stackbuild.model.plan import Command, Phase, Step
+from stackbuild.model.plan import PHASES, Command, Phase, Step
 from stackbuild.plan.steps.context import Context, session_step
+from stackbuild.plan.steps.migraphx_module import module_commands, module_needs
 from stackbuild.tables.providers import MIGRAPHX_PACKAGE
 
 COLLECT = (
@@ -102,7 +103,7 @@ os.execv(driver, [driver, *sys.argv[1:]])
 
 
 def steps(name: str, component: MIGraphXPackage, context: Context) -> tuple[Step, ...]:
-    """One step: collect, set the search paths, write the package, prove it."""
+    """One step: collect, set the search paths, write the package, prove it; then the Python module, where it is wanted."""
     migraphx, package = f"/deps/{component.needs[0]}", f"/out/{MIGRAPHX_PACKAGE}"
     licenses = 'mkdir -p "$2" && cp -a "$1"/share/doc/migraphx/LICENSE "$2/"'
     texts = 'printf %s "$2" >"$1/__init__.py" && printf %s "$3" >"$1/__main__.py"'
@@ -115,7 +116,11 @@ def steps(name: str, component: MIGraphXPackage, context: Context) -> tuple[Step
         _shell(RELATIVE, "test", package),
         _shell(PROVE, "test", package, PROGRAM),
     )
-    return (session_step(name, component, context, commands, None, {}),)
+    if component.source is None:
+        return (session_step(name, component, context, commands, None, {}),)
+    both = sorted((*commands, *module_commands(name, component, context)), key=lambda one: PHASES.index(one.phase))
+    more = module_needs(component, context)
+    return (session_step(name, component, context, tuple(both), component.source, {}, more),)
 
 
 def _shell(text: str, phase: Phase, *arguments: str) -> Command:

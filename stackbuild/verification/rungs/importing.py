@@ -10,6 +10,7 @@ from stackbuild.model.findings import Finding
 from stackbuild.verification.catalogue import IMPORT, INSTALL, SCRUBBED, SHADOWED
 from stackbuild.verification.clean_env import install
 from stackbuild.verification.installed import overwritten
+from stackbuild.verification.machine_libraries import is_machine_library
 from stackbuild.verification.probe_sandbox import ProbeSandbox, scrubbed_variables
 from stackbuild.verification.rung import RungOutcome, probe_finding
 from stackbuild.verification.subject import Form, Subject
@@ -17,8 +18,13 @@ from stackbuild.verification.subject import Form, Subject
 SECONDS = 120.0
 
 
-def check_import(subject: Subject, sandbox: ProbeSandbox, wheelhouse: Path | None) -> RungOutcome:
-    """Install the wheels with their declared dependencies only, then import their packages."""
+def check_import(
+    subject: Subject, sandbox: ProbeSandbox, wheelhouse: Path | None, external: tuple[str, ...] = ()
+) -> RungOutcome:
+    """Install the wheels with their declared dependencies only, then import their packages.
+
+    A package that stops at a library of ROCm, or at one of `external`, which the machine is to have, is said to wait for it.
+    """
     result = install(sandbox, wheelhouse, tuple(map(str, subject.wheels)))
     if result.code and wheelhouse is None and subject.requires:
         return RungOutcome(skip="there is no wheelhouse to take its dependencies from (--wheelhouse DIR)")
@@ -33,15 +39,25 @@ def check_import(subject: Subject, sandbox: ProbeSandbox, wheelhouse: Path | Non
     modules = _items(result.answer.get("modules"))
     if {name for name, _ in modules} != set(subject.modules):
         return RungOutcome((IMPORT.finding(subject.name, "the import gave no true account of itself"),))
-    findings = [finding for name, answer in modules for finding in _judge(name, answer, sandbox, result.tail)]
+    waits = {name: soname for name, answer in modules if (soname := _machine_library(answer, external))}
+    findings = [f for name, answer in modules if name not in waits for f in _judge(name, answer, sandbox, result.tail)]
     findings += overwritten(sandbox.site, subject.wheels, wheelhouse)
     names = scrubbed_variables()
     if names:
         findings.append(SCRUBBED.finding("environment", f"not passed on: {', '.join(names)}"))
+    if set(waits) == set(subject.modules) and not findings:
+        return RungOutcome(skip=f"this machine has no {', '.join(sorted(set(waits.values())))}")
+    imported = ", ".join(name for name in subject.modules if name not in waits)
+    rest = "".join(f"; {name} waits for {soname}, which this machine has not" for name, soname in waits.items())
     return RungOutcome(
-        tuple(findings),
-        says=f"Python {result.answer.get('python')}: {', '.join(subject.modules)}{_lists(subject, result.answer)}",
+        tuple(findings), says=f"Python {result.answer.get('python')}: {imported}{rest}{_lists(subject, result.answer)}"
     )
+
+
+def _machine_library(answer: dict[str, Json], external: tuple[str, ...]) -> str:
+    """The soname that a package's import stopped at, where it is one of the machine's; or ''."""
+    match = re.match(r"ImportError: ([^\s:/]+): cannot open shared object file", str(answer.get("error", "")))
+    return match[1] if match and is_machine_library(match[1], external) else ""
 
 
 def _items(value: Json) -> list[tuple[str, dict[str, Json]]]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cached_property
 
 from stackbuild.core.digest import Json
 from stackbuild.inspection.facts import Library
-from stackbuild.inspection.rules.rocm import ROCM_LIBRARIES
 from stackbuild.inspection.rules.rule import count_of
 from stackbuild.model.findings import Finding
 from stackbuild.verification.catalogue import LOAD
+from stackbuild.verification.machine_libraries import is_machine_library
 from stackbuild.verification.probe_sandbox import ProbeResult
 from stackbuild.verification.rung import RungContext, RungOutcome, probe_finding
 from stackbuild.verification.subject import installed_path
@@ -20,8 +19,6 @@ from stackbuild.verification.subject import installed_path
 SECONDS = 60.0
 _MOST = 64
 _BRIDGE = re.compile(r"libonnxruntime_providers_\w+\.so$")
-DRIVERS = ("libcuda.so.1", "libnvidia-ml.so.1", "libOpenCL.so.1", "libze_loader.so.1", "libvulkan.so.1")
-"""Libraries that a machine has from the driver of its devices, and never from a wheel."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +35,7 @@ class LoadProbes:
     @cached_property
     def results(self) -> dict[str, ProbeResult]:
         """How the probe of each library ended, by its path in the wheel."""
-        libraries = [lib for lib in self.context.subject.libraries if _is_opened(lib)]
+        libraries = [lib for lib in self.context.subject.libraries if _is_opened(lib) or self._waits(lib)]
         if self.only is not None:
             libraries = [lib for lib in libraries if lib.path in self.only]
         return {lib.path: self._probe(lib) for lib in libraries[:_MOST] if lib.path not in self.needs_rocm}
@@ -77,8 +74,18 @@ class LoadProbes:
         newer = re.search(r"version `(\w+_[\d.]+)' not found", str(self.results[path].answer.get("why", "")))
         return newer[1] if newer else ""
 
+    def _waits(self, lib: Library) -> bool:
+        """Whether it is an extension module that no import can open where the machine has no ROCm."""
+        by_name = {lib.path.rpartition("/")[2]: lib for lib in self.context.subject.libraries}
+        sonames, todo = set[str](), list(lib.needed) if lib.is_extension else []
+        while todo:
+            if (name := todo.pop()) not in sonames:
+                sonames.add(name)
+                todo += by_name[name].needed if name in by_name else ()
+        return any(self._is_rocm(name) for name in sonames - by_name.keys())
+
     def _is_rocm(self, soname: str) -> bool:
-        return soname in self.context.external or any(fnmatchcase(soname, p) for p in (*ROCM_LIBRARIES, *DRIVERS))
+        return is_machine_library(soname, self.context.external)
 
     def _probe(self, lib: Library) -> ProbeResult:
         site = self.context.sandbox.site

@@ -210,6 +210,33 @@ def test_what_waits_for_rocm_is_loaded_in_a_root_that_has_it(root: Path, tmp_pat
     assert rungs["load with ROCm"].reason == f"1 library, in the root file system {root}"
 
 
+def test_an_extension_module_that_needs_rocm_is_opened_where_rocm_is(root: Path, tmp_path: Path):
+    source, built = tmp_path / "module.c", tmp_path / "module.so"
+    source.write_text("void* PyModule_Create2(void*, int); void* PyInit_module(void) { return PyModule_Create2(0, 1013); }")
+    stub = needing(tmp_path, "libamdhip64.so.99")
+    words = ["gcc", "-shared", "-fPIC", "-s", "-Wl,-z,noexecstack", "-o", built, source, *stub]
+    subprocess.run(words, check=True)
+    version = f"{sys.version_info.major}{sys.version_info.minor}"
+    parts = WheelParts(
+        name="forge", version="1.0", tag=f"cp{version}-cp{version}-linux_x86_64", metadata="",
+        files={
+            "forge/__init__.py": b"from forge.module import *\n",
+            f"forge/module.cpython-{version}-x86_64-linux-gnu.so": built.read_bytes(),
+        },
+        without=("onnxruntime_ep_forge/__init__.py", "libonnxruntime_ep_forge.so"),
+    )  # fmt: skip
+    path = parts.write(tmp_path)
+    _, rungs = climbed(path)
+    for name in ("install and import", "load", "load with ROCm"):
+        assert rungs[name].status is Status.SKIPPED and "libamdhip64.so.99" in rungs[name].reason, rungs[name].reason
+    _, rungs = climbed(path, root=root)
+    assert rungs["load with ROCm"].status is Status.PASSED
+    assert rungs["load with ROCm"].reason == f"1 library, in the root file system {root}"
+    nobody = replace(parts, files={"forge/__init__.py": b"import ctypes\nctypes.CDLL('libsurely_not_here.so.3')\n"})
+    _, rungs = climbed(nobody.write(tmp_path))
+    assert rungs["install and import"].status is Status.FAILED
+
+
 def test_an_onnxruntime_is_loaded_with_the_migraphx_that_lies_in_a_wheel_beside(tmp_path: Path):
     stub, soname = tmp_path / "stub.so", "libmigraphx_c.so.3"
     runtime = wheel(tmp_path, c="int OrtGetApiBase(void) { return 1; }\n", flags=needing(tmp_path, soname))

@@ -148,7 +148,7 @@ def test_unused_options_of_the_recipe_are_no_finding_in_a_log(tmp_path: Path) ->
     log = tmp_path / "x.log"
     log.write_text(
         "CMake Warning:\n  Manually-specified variables were not used by the project:\n\n"
-        "    MY_OPTION\n    FETCHCONTENT_SOURCE_DIR_BOOST\n    PYBIND11_PYTHON_VERSION\n\n\n"
+        "    MY_OPTION\n    FETCHCONTENT_SOURCE_DIR_BOOST\n\n\n"
     )
     facts = inspect(log)
 
