@@ -83,7 +83,7 @@ def refuse_scheme(place: str) -> None:
 def open_index(place: str, signed: bool) -> Iterator[Path]:
     """The folder of an index to change it in; for one in an object store a working copy, which is written afterwards."""
     from stackbuild.publishing.index_numbers import IndexNumbers, default_numbers_file
-    from stackbuild.publishing.object_store import connect, is_object_url, working_copy
+    from stackbuild.publishing.object_store import is_object_url, open_objects, working_copy
     from stackbuild.views.console import err
 
     refuse_scheme(place)
@@ -93,6 +93,7 @@ def open_index(place: str, signed: bool) -> Iterator[Path]:
         return
     with (
         err().status("connecting …") as status,
-        working_copy(connect(place), place, status.update, signed, IndexNumbers(default_numbers_file())) as copy,
+        open_objects(place) as objects,
+        working_copy(objects, place, status.update, signed, IndexNumbers(default_numbers_file())) as copy,
     ):
         yield copy.folder

@@ -121,8 +121,11 @@ _worker = threading.local()
 
 
 @contextlib.contextmanager
-def worker_threads(count: int) -> Iterator[ThreadPoolExecutor]:
-    """Threads for work that calls `check_signals`: an exception within, a Ctrl-C too, does not wait for what they do."""
+def worker_threads(count: int, end_waits: Callable[[], None] = lambda: None) -> Iterator[ThreadPoolExecutor]:
+    """Threads for work that calls `check_signals`: an exception within, a Ctrl-C too, does not wait for what they do.
+
+    `end_waits` ends what they wait for elsewhere, such as a server.
+    """
     from concurrent.futures import ThreadPoolExecutor
 
     given_up = threading.Event()
@@ -131,6 +134,7 @@ def worker_threads(count: int) -> Iterator[ThreadPoolExecutor]:
         yield pool
     except BaseException:
         given_up.set()
+        end_waits()
         raise
     finally:
         pool.shutdown(cancel_futures=given_up.is_set())

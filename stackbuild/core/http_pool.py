@@ -1,16 +1,20 @@
 """Keep-alive HTTP connections that another thread can end: the one module that imports urllib3.
 
 urllib3 comes with the Docker library. It pools connections, is safe for threads, streams a body undecoded and reads
-what has come so far (`read1`), so a slow server is noticed. A read that waits for a byte ends only by a byte, a timeout
-or the end of its connection: `SocketPool.abort` ends all of them at once.
+what has come so far (`read1`). A read that waits for a byte ends only by a byte, a timeout or the end of its connection:
+`SocketPool.abort` ends all of them at once. A server that sends a byte now and then, in headers or in a body, is given up
+after the time that one which sends nothing has, and the time that its last byte took.
 """
 
 from __future__ import annotations
 
 import contextlib
+import io
 import socket
+import time
 import weakref
 from collections.abc import Mapping
+from http.client import HTTPResponse
 from typing import Any, Protocol, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -20,7 +24,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ProxyError, SSLError
 
-from stackbuild.core.loopback import is_loopback
+from stackbuild.core.loopback import is_loopback, refuse_inward
 
 __all__ = ["NOT_REACHED", "BaseHTTPResponse", "Body", "HTTPError", "SocketPool"]
 
@@ -29,6 +33,8 @@ NOT_REACHED = (NewConnectionError, ConnectTimeoutError, SSLError, ProxyError)
 
 SENT_AT_ONCE = 1 << 18
 """Bytes of a body that one call sends."""
+LEAST_RATE = 1000.0
+"""Bytes a second of an answer, over each `timeout` of waiting for them."""
 
 
 class Body(Protocol):
@@ -37,6 +43,34 @@ class Body(Protocol):
     def read(self, size: int = -1, /) -> bytes: ...
 
     def seek(self, place: int, /) -> object: ...
+
+
+class _SteadyInput(io.RawIOBase):
+    """What comes over a connection. Raises TimeoutError where too little came in a while that was spent waiting."""
+
+    def __init__(self, raw: io.RawIOBase, window: float) -> None:
+        self._raw = raw
+        self._window = window
+        self._waited = 0.0
+        self._came = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        began = time.monotonic()
+        size = self._raw.readinto(buffer)
+        self._waited += time.monotonic() - began
+        self._came += size or 0
+        if self._waited > self._window:
+            if self._came < LEAST_RATE * self._window:
+                raise TimeoutError(f"only {self._came} bytes in {self._waited:.0f} s")
+            self._waited, self._came = 0.0, 0
+        return size
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
 
 
 class SocketPool:
@@ -48,15 +82,24 @@ class SocketPool:
 
     def __init__(self, timeout: float, parallel: int) -> None:
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+        self._window = timeout
         self._timeout = Timeout(connect=min(timeout, 10.0), read=timeout)
         self._parallel = parallel
-        self._managers: dict[str, PoolManager] = {}
+        self._managers: dict[tuple[str, bool], PoolManager] = {}
 
     def request(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | Body | None = None
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | Body | None = None,
+        is_outward: bool = False,
     ) -> BaseHTTPResponse:
-        """The answer, its body unread. Raises HTTPError."""
-        return self._manager(url).request(
+        """The answer, its body unread. Raises HTTPError.
+
+        `is_outward`: a server elsewhere named this URL, so it is not one of this machine or of its link.
+        """
+        return self._manager(url, is_outward).request(
             method,
             url,
             headers=dict(headers),
@@ -79,28 +122,43 @@ class SocketPool:
         for manager in self._managers.values():
             manager.clear()
 
-    def _manager(self, url: str) -> PoolManager:
+    def _manager(self, url: str, is_outward: bool) -> PoolManager:
         parts = urlsplit(url)
-        place = f"{parts.scheme}://{parts.netloc}"
+        place = f"{parts.scheme}://{parts.netloc}", is_outward
         if place not in self._managers:
             is_direct = is_loopback(parts.hostname) or proxy_bypass(parts.hostname or "")
-            self._managers[place] = self._new_manager("" if is_direct else getproxies().get(parts.scheme, ""))
+            proxy = "" if is_direct else getproxies().get(parts.scheme, "")
+            self._managers[place] = self._new_manager(proxy, is_outward and not proxy)
         return self._managers[place]
 
-    def _new_manager(self, proxy: str) -> PoolManager:
+    def _new_manager(self, proxy: str, is_outward: bool) -> PoolManager:
         settings: dict[str, Any] = {"maxsize": self._parallel, "block": False, "blocksize": SENT_AT_ONCE}
         manager = ProxyManager(proxy, **settings) if proxy else PoolManager(**settings)
-        sockets = self._sockets
+        window = self._window
+
+        def note(connected: socket.socket) -> None:
+            if is_outward:
+                refuse_inward(connected.getpeername()[0])
+            self._sockets.add(connected)
+
+        class SteadyResponse(HTTPResponse):
+            def __init__(self, sock: socket.socket, *arguments: Any, **words: Any) -> None:
+                super().__init__(sock, *arguments, **words)
+                self.fp = io.BufferedReader(_SteadyInput(cast(Any, self.fp).detach(), window))
 
         class PlainConnection(HTTPConnection):
+            response_class = SteadyResponse
+
             def connect(self) -> None:
                 super().connect()
-                sockets.add(self.sock)
+                note(self.sock)
 
         class TlsConnection(HTTPSConnection):
+            response_class = SteadyResponse
+
             def connect(self) -> None:
                 super().connect()
-                sockets.add(self.sock)
+                note(self.sock)
 
         class PlainPool(HTTPConnectionPool):
             ConnectionCls = PlainConnection

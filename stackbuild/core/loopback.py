@@ -1,6 +1,8 @@
-"""Which hosts of a URL are this machine."""
+"""Which hosts of a URL, and which addresses, are this machine."""
 
 from __future__ import annotations
+
+from ipaddress import IPv6Address, ip_address
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -8,3 +10,18 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 def is_loopback(host: str | None) -> bool:
     """Whether a host of a URL is this machine by its name: nobody else reads what is sent to it."""
     return host in LOOPBACK
+
+
+def is_inward(address: str) -> bool:
+    """Whether an IP address is this machine's or its link's: where a machine's own services listen, and a cloud's tell
+    it its secrets (169.254.169.254). No server elsewhere has a reason to lead there."""
+    found = ip_address(address.partition("%")[0])
+    if isinstance(found, IPv6Address) and found.ipv4_mapped:
+        found = found.ipv4_mapped
+    return found.is_loopback or found.is_link_local or found.is_unspecified
+
+
+def refuse_inward(address: str) -> None:
+    """Raises ConnectionRefusedError for such an address: of the other end of a connection that a server elsewhere led to."""
+    if is_inward(address):
+        raise ConnectionRefusedError(f"redirected to {address}, which is this machine or its link")

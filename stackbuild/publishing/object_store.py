@@ -1,4 +1,4 @@
-"""An index in an object store (S3 and what speaks its protocol, Google's, Azure's) through obstore.
+"""An index in an object store (S3 and what speaks its protocol, Google's, Azure's).
 
 A change is made in a working copy: a folder with the catalog, the statements and the pages, but without the wheels. Then
 the change is written: new wheels and what lies beside them, the catalog, the pages. The catalog is put only if it is still
@@ -16,33 +16,34 @@ import getpass
 import socket
 import tempfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Any
 
 from stackbuild.core import digest
-from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.core.cancel import worker_threads
+from stackbuild.core.errors import UsageError
 from stackbuild.core.model import ValidationError
 from stackbuild.core.packaging import Requirement, canonicalize_name
 from stackbuild.publishing.catalog import Catalog, CatalogFile
-from stackbuild.publishing.generation import CATALOG, CURRENT, WHEELS_ELSEWHERE, read_catalog, switch
+from stackbuild.publishing.generation import CATALOG, CURRENT, STATE_LIMIT, WHEELS_ELSEWHERE, read_catalog, switch
 from stackbuild.publishing.index_numbers import IndexNumbers
+from stackbuild.publishing.object_worker import WorkerObjects
+from stackbuild.publishing.objects import ObjectFault, ObjectStore, connect, refusal
 from stackbuild.publishing.pages import pages
 from stackbuild.publishing.signed_state import remember_signed
-from stackbuild.publishing.snapshot import ENVELOPE
+from stackbuild.publishing.snapshot import ENVELOPE, ENVELOPE_LIMIT
 from stackbuild.publishing.statements import envelope_name, is_statement
+from stackbuild.publishing.transaction import STATEMENT_LIMIT
 from stackbuild.publishing.variants import is_variants_list
 
 SCHEMES = ("s3://", "gs://", "az://")
 REMOTE_CATALOG, LOCK = ".catalog.json", ".publishing"
-INSTALL = 'pip install "stackbuild[object-store]"'
 THREADS = 16
-RETRIES: Any = {"max_retries": 3, "retry_timeout": timedelta(seconds=60)}
-_TYPES = {".html": "text/html; charset=utf-8", ".json": "application/json", ".whl": "application/zip"}
+MOST_LOCK = 1 << 10
+"""Bytes of the object that says who publishes."""
 
 
 def is_object_url(text: str) -> bool:
@@ -50,17 +51,15 @@ def is_object_url(text: str) -> bool:
     return text.startswith(SCHEMES)
 
 
-def connect(url: str) -> Any:
-    """The store of obstore below that URL: `s3://BUCKET/PREFIX`. Raises UsageError, MachineLacks without obstore."""
+@contextmanager
+def open_objects(url: str) -> Iterator[ObjectStore]:
+    """The objects below a URL. Raises UsageError for one that is none, MachineLacks where the library is not there."""
+    connect(url)
+    objects = WorkerObjects(url)
     try:
-        from obstore.exceptions import BaseError
-        from obstore.store import from_url
-    except ImportError as error:
-        raise MachineLacks(f"an object store needs {error.name}, which is not installed", next=INSTALL) from None
-    try:
-        return from_url(url, retry_config=RETRIES)
-    except (BaseError, ValueError) as error:
-        raise _refusal(url, error) from None
+        yield objects
+    finally:
+        objects.close()
 
 
 @dataclass
@@ -70,7 +69,7 @@ class WorkingCopy:
     `etag` is that of the catalog, "" where there was none. `read` are the digests of the files beside wheels as they were.
     """
 
-    store: Any
+    store: ObjectStore
     url: str
     folder: Path
     etag: str = ""
@@ -80,7 +79,11 @@ class WorkingCopy:
 
 @contextmanager
 def working_copy(
-    store: Any, url: str, say: Callable[[str], None], signed: bool = False, numbers: IndexNumbers | None = None
+    store: ObjectStore,
+    url: str,
+    say: Callable[[str], None],
+    signed: bool = False,
+    numbers: IndexNumbers | None = None,
 ) -> Iterator[WorkingCopy]:
     """Read an index, let it be changed, write the change. `signed` reads what a signature of the index is made over, too.
 
@@ -88,77 +91,77 @@ def working_copy(
 
     Raises UsageError where another one publishes, where the store refuses, and for what the change raises.
     """
-    from obstore.exceptions import BaseError
-
     with tempfile.TemporaryDirectory(prefix="stackbuild-index-") as folder, _lock(store, url):
         copy = WorkingCopy(store, url, Path(folder))
         try:
             say("reading the index …")
             _read(copy, signed)
-        except (BaseError, OSError) as error:
-            raise _refusal(url, error) from None
+        except (ObjectFault, OSError) as error:
+            raise refusal(url, str(error)) from None
         yield copy
         try:
             _write(copy, say)
             if signed and numbers:
                 remember_signed(copy.folder, numbers)
-        except (BaseError, OSError) as error:
-            raise _refusal(url, error) from None
+        except (ObjectFault, OSError) as error:
+            raise refusal(url, str(error)) from None
 
 
 @contextmanager
-def _lock(store: Any, url: str) -> Iterator[None]:
-    """No other publisher meanwhile: the object `.publishing` is there for as long."""
-    import obstore
-    from obstore.exceptions import AlreadyExistsError, BaseError
+def _lock(store: ObjectStore, url: str) -> Iterator[None]:
+    """No other publisher meanwhile: the object `.publishing` is there for as long.
 
+    Raises UsageError where it cannot be removed; an error of what was done meanwhile comes first.
+    """
     who = f"{getpass.getuser()}@{socket.gethostname()} since {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
     try:
-        obstore.put(store, LOCK, who.encode(), mode="create")
-    except AlreadyExistsError:
+        is_ours = store.create(LOCK, who.encode())
+        holder = None if is_ours else store.get(LOCK, MOST_LOCK)
+    except ObjectFault as fault:
+        raise refusal(url, str(fault)) from None
+    if not is_ours:
+        text = " ".join(holder.data.decode("utf-8", "replace").split()) if holder else "it has just ended"
         raise UsageError(
-            f"another one publishes there: {_text(store, LOCK) or 'it has just ended'}",
+            f"another one publishes there: {text[:200]}",
             where=url,
             next=f"wait for it; if it was killed, remove the object {LOCK} and run this again",
-        ) from None
-    except (BaseError, OSError) as error:
-        raise _refusal(url, error) from None
+        )
     try:
         yield
-    finally:
-        obstore.delete(store, LOCK)
-
-
-def _text(store: Any, key: str) -> str:
-    import obstore
-
+    except BaseException:
+        with suppress(ObjectFault):
+            store.delete(LOCK)
+        raise
     try:
-        return bytes(obstore.get(store, key).bytes()).decode("utf-8", "replace")
-    except FileNotFoundError:
-        return ""
+        store.delete(LOCK)
+    except ObjectFault as fault:
+        raise UsageError(
+            f"the change is written, but the object {LOCK} cannot be removed: {fault}",
+            where=url,
+            next=f"remove {LOCK} there: until then nobody can publish",
+        ) from None
 
 
 def _read(copy: WorkingCopy, signed: bool) -> None:
-    import obstore
-
     (copy.folder / WHEELS_ELSEWHERE).write_text(copy.url, "utf-8")
-    try:
-        answer = obstore.get(copy.store, REMOTE_CATALOG)
-    except FileNotFoundError:
+    stored = copy.store.get(REMOTE_CATALOG, STATE_LIMIT)
+    if stored is None:
         return
-    copy.etag = str(answer.meta["e_tag"])
+    if not stored.etag:
+        raise ObjectFault("it names no ETag of the catalog, so another one's change could not be seen")
+    copy.etag = stored.etag
     try:
-        copy.before = Catalog.model_validate_json(bytes(answer.bytes()))
+        copy.before = Catalog.model_validate_json(stored.data)
     except ValidationError as error:
         raise UsageError(
             f"the catalog of the index cannot be read: {error.errors()[0]['msg']}",
             where=f"{copy.url}/{REMOTE_CATALOG}",
             next="put an earlier version of this object back",
         ) from None
-    envelope = _text(copy.store, ENVELOPE)
-    switch(copy.folder, copy.before, pages(copy.before) | ({ENVELOPE: envelope.encode()} if envelope else {}))
+    envelope = copy.store.get(ENVELOPE, ENVELOPE_LIMIT)
+    switch(copy.folder, copy.before, pages(copy.before) | ({ENVELOPE: envelope.data} if envelope else {}))
     if signed:
-        with ThreadPoolExecutor(THREADS) as pool:
+        with worker_threads(THREADS) as pool:
             for path, sha256 in pool.map(lambda path: _fetch(copy, path), _beside(copy.before)):
                 copy.read |= {path: sha256} if sha256 else {}
 
@@ -175,16 +178,13 @@ def _beside(catalog: Catalog) -> list[str]:
 
 def _fetch(copy: WorkingCopy, path: str) -> tuple[str, str]:
     """Read a file into the working copy; its path and digest, "" where the store has none."""
-    import obstore
-
-    try:
-        data = bytes(obstore.get(copy.store, path).bytes())
-    except FileNotFoundError:
+    stored = copy.store.get(path, STATEMENT_LIMIT)
+    if stored is None:
         return path, ""
     target = copy.folder / path
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(data)
-    return path, digest.of_bytes(data)
+    target.write_bytes(stored.data)
+    return path, digest.of_bytes(stored.data)
 
 
 def _rows(catalog: Catalog) -> Iterator[tuple[str, CatalogFile]]:
@@ -209,7 +209,7 @@ def _write(copy: WorkingCopy, say: Callable[[str], None]) -> None:
         file = copy.folder / path
         if path.endswith(".whl") or copy.read.get(path) != digest.of_file(file):
             say(f"uploading {file.name} ({file.stat().st_size / 1e6:.1f} MB; {number} of {len(new)}) …")
-            _put(copy.store, path, file)
+            copy.store.put_file(path, file)
     if catalog != copy.before:
         _put_catalog(copy, catalog)
     say("writing the pages …")
@@ -220,7 +220,7 @@ def _write(copy: WorkingCopy, say: Callable[[str], None]) -> None:
     for path in sorted(
         contents, key=lambda p: (order.get(p.partition("/")[0], len(order)), p == ENVELOPE, not is_variants_list(p), p)
     ):
-        _put(copy.store, path, contents[path])
+        copy.store.put_file(path, contents[path])
 
 
 def _needed_first(catalog: Catalog) -> list[str]:
@@ -239,32 +239,13 @@ def _needed_first(catalog: Catalog) -> list[str]:
 
 def _put_catalog(copy: WorkingCopy, catalog: Catalog) -> None:
     """The change holds from here on. It is refused where the catalog is not the one that was read."""
-    import obstore
-    from obstore.exceptions import AlreadyExistsError, PreconditionError
-
-    mode: Any = {"e_tag": copy.etag} if copy.etag else "create"
-    try:
-        obstore.put(copy.store, REMOTE_CATALOG, catalog.model_dump_json(indent=1).encode(), mode=mode)
-    except (AlreadyExistsError, PreconditionError):
+    data = catalog.model_dump_json(indent=1).encode()
+    is_put = (
+        copy.store.replace(REMOTE_CATALOG, data, copy.etag) if copy.etag else copy.store.create(REMOTE_CATALOG, data)
+    )
+    if not is_put:
         raise UsageError(
             "another one has published there meanwhile; nothing of this change is on the index",
             where=copy.url,
             next="run it again",
-        ) from None
-
-
-def _put(store: Any, path: str, file: Path) -> None:
-    import obstore
-
-    kind = _TYPES.get(file.suffix, "application/octet-stream")
-    obstore.put(store, path, file, attributes={"Content-Type": kind})
-
-
-def _refusal(url: str, error: Exception) -> UsageError:
-    message = str(error).split("\n\nDebug source")[0].strip()
-    return UsageError(
-        f"the object store did not do it: {message[:300]}",
-        where=url,
-        next="check the URL, the credentials in the environment (for S3 $AWS_ACCESS_KEY_ID, $AWS_SECRET_ACCESS_KEY,"
-        " $AWS_REGION) and the server ($AWS_ENDPOINT_URL)",
-    )
+        )

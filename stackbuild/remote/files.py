@@ -31,6 +31,8 @@ TAGS = "tags"
 MOST_TAGS = 64 << 20
 """Bytes of a list of tags: of about a million."""
 _TAG = re.compile(r"[rct]-[0-9a-f]{64}")
+_TAG_LINE = re.compile(rb"^[rct]-[0-9a-f]{64}$", re.MULTILINE)
+"""A line of the list that is a tag. Others are not held in memory: a million short ones would be a hundred times their size."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -62,7 +64,7 @@ class WebFolder:
         text = self.client.body(HttpRequest("GET", TAGS), MOST_TAGS)
         if text is None or not text.endswith(b"\n"):
             return None
-        return frozenset(text.decode("ascii", "replace").split())
+        return frozenset(match[0].decode() for match in _TAG_LINE.finditer(text))
 
     def blob(self, digest: str, count: ByteCounter) -> AbstractContextManager[HttpBlob]:
         return self.client.blob(HttpRequest("GET", blob_place(digest)), count)

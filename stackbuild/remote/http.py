@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode, urljoin, urlsplit
 
 from stackbuild.core import digest
+from stackbuild.core.cancel import check_signals
 from stackbuild.core.http_pool import NOT_REACHED, BaseHTTPResponse, Body, HTTPError, SocketPool
 from stackbuild.core.loopback import is_loopback
 from stackbuild.remote.faults import RemoteFault, RemoteUnreachable
@@ -131,6 +132,7 @@ class HttpClient:
         tries = self._tries(request)
         fault = RemoteFault("no answer", blob=request.url)
         for attempt in range(tries):
+            check_signals()
             if attempt:
                 time.sleep(self.limits.pause * 2 ** (attempt - 1))
                 request.rewind()
@@ -177,7 +179,7 @@ class HttpClient:
             if authorization and _origin(url) == _origin(self.root):
                 headers["Authorization"] = authorization
             self.sent += 1
-            answer = self._pool.request(request.method, url, headers, request.body)
+            answer = self._pool.request(request.method, url, headers, request.body, self._is_outward(url))
             place = answer.headers.get("Location", "")
             if answer.status not in (301, 302, 303, 307, 308) or not place or request.method not in READS:
                 return answer, url
@@ -187,6 +189,10 @@ class HttpClient:
                 raise RemoteFault("redirected away from https", blob=request.url)
             url = target
         raise RemoteFault(f"redirected more than {REDIRECTIONS} times", blob=request.url)
+
+    def _is_outward(self, url: str) -> bool:
+        """Whether a URL is one that this server named, of another host, and this server is not of this machine itself."""
+        return not _is_loopback(self.root) and urlsplit(url).hostname != urlsplit(self.root).hostname
 
     def _answer_to(self, challenge: str, scope: str) -> str:
         """The Authorization header that a 401 asks for, "" where none can be given. A login never goes over plain http."""
@@ -203,7 +209,8 @@ class HttpClient:
         query = {name: text for name, text in (("service", words.get("service", "")), ("scope", scope)) if text}
         headers = {"User-Agent": "stackbuild", **({"Authorization": basic} if basic else {})}
         self.sent += 1
-        answer = self._pool.request("GET", f"{realm}{'&' if '?' in realm else '?'}{urlencode(query)}", headers)
+        url = f"{realm}{'&' if '?' in realm else '?'}{urlencode(query)}"
+        answer = self._pool.request("GET", url, headers, None, self._is_outward(url))
         try:
             document = (
                 digest.json_of(answer.read(MOST_TOKEN).decode("utf-8", "replace")) if answer.status == 200 else {}

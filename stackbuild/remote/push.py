@@ -14,13 +14,13 @@ import os
 import stat
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Literal, cast
 
 from stackbuild.core import digest
+from stackbuild.core.cancel import worker_threads
 from stackbuild.core.zstd import ZstdCompressor
 from stackbuild.publishing.signing import SigningKey, TrustedKey
 from stackbuild.remote.faults import RemoteFault
@@ -166,7 +166,7 @@ class Pusher:
         layers_there = there if there is not None and len(there) == len(packs) else (None,) * len(packs)
         root = self.store.tree(record.tree)
         try:
-            with ThreadPoolExecutor(PARALLEL, "packs") as pool:
+            with worker_threads(PARALLEL, self.writer.abort) as pool:
                 layers = tuple(pool.map(lambda pair: self._pack(root, *pair), zip(packs, layers_there, strict=True)))
         except _Differs:
             return None

@@ -26,8 +26,12 @@ WHOLE = 32 << 20
 """Bytes up to which a blob is sent by one request; a longer one resumes where its connection broke."""
 UPLOADS_RESUMED = 3
 TAGS_A_PAGE = 1000
+LONGEST_TAG = 128
+"""Characters of a tag, by the specification."""
 MOST_PAGES = 50
 """Pages of tags that are read: with more of them, asking for each key costs less."""
+MOST_TAGS = 1_000_000
+"""Tags of a list that are held in memory, some 150 bytes each: with more of them, asking for each key costs less."""
 MOST_PAGE = 8 << 20
 """Bytes of a page of tags. Some registries list all on one page."""
 ROUND = 100
@@ -54,6 +58,8 @@ class OciRegistry:
             if page is None:
                 return None
             names.update(_tags_in(page.body))
+            if len(names) > MOST_TAGS:
+                return None
             if not page.following:
                 return frozenset(names) if len(names) % ROUND else None
             place = self.client.own(page.following)
@@ -196,7 +202,7 @@ def _tags_in(body: bytes) -> frozenset[str]:
     """The tags of a page. Raises RemoteFault."""
     try:
         tags = json_of(body.decode("utf-8"))["tags"] or ()
-        return frozenset(tag for tag in tags if isinstance(tag, str))
+        return frozenset(tag for tag in tags if isinstance(tag, str) and len(tag) <= LONGEST_TAG)
     except (ValueError, KeyError, TypeError) as error:
         raise RemoteFault(f"a list of tags cannot be read: {error!r}"[:200]) from None
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
+from stackbuild.publishing.catalog import FILE
 from stackbuild.publishing.placement import WheelFile, read_wheel, travelling
 from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.refusals import refuse_malformed, refuse_misnamed, refuse_names
@@ -25,7 +26,7 @@ from stackbuild.publishing.snapshot import SUMS, SUMS_SIGNATURE
 from stackbuild.publishing.statements import STATEMENT_TYPE, envelope_name, is_statement
 from stackbuild.remote.faults import RemoteFault
 from stackbuild.remote.protocol import RemoteWriter
-from stackbuild.remote.registry import MANIFEST_TYPE
+from stackbuild.remote.registry import LONGEST_TAG, MANIFEST_TYPE
 from stackbuild.remote.trees import MOST_MANIFEST, StoredBlob, blob_pieces, layer_in, layer_of
 
 ARTIFACT_TYPE = "application/vnd.stackbuild.release.v1"
@@ -39,7 +40,6 @@ MEDIA_TYPES = {
     ".json": STATEMENT_TYPE,
 }
 """The end of a file's name to the type of its layer; others are plain text."""
-LONGEST_TAG = 128
 MOST_SIGNATURE = 1 << 16
 """Bytes of a signature that are read at most."""
 
@@ -126,7 +126,10 @@ def _layers(writer: RemoteWriter, tag: str) -> dict[str, StoredBlob]:
         value = digest.json_of(manifest.decode("utf-8"))
         if value["artifactType"] != ARTIFACT_TYPE:
             raise ValueError(f"it is of type {value['artifactType']}")
-        return {str(one["annotations"][TITLE]): layer_in(one) for one in value["layers"]}
+        layers = {str(one["annotations"][TITLE]): layer_in(one) for one in value["layers"]}
+        if wrong := [name for name in layers if not re.fullmatch(FILE, name)]:
+            raise ValueError(f"a file of it is named {wrong[0][:80]!r}")
+        return layers
     except (ValueError, KeyError, TypeError) as error:
         raise UsageError(
             f"the tag {tag} is there, and it is not a release of stackbuild: {error!r}"[:300],

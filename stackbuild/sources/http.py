@@ -27,6 +27,7 @@ from stackbuild.core.cancel import Stopper
 from stackbuild.core.copy_file import copy_file
 from stackbuild.core.digest import of_stream
 from stackbuild.core.errors import LockError, MachineLacks, StepFailed
+from stackbuild.core.loopback import is_loopback, refuse_inward
 from stackbuild.sources.mirror import Mirror
 
 TRIES = 3
@@ -200,39 +201,66 @@ class _OnlySafer(urllib.request.HTTPRedirectHandler):
     """Follows a redirection (ten at most) to https, or to the scheme it came from; never to another."""
 
     def redirect_request(self, req, fp, code, msg, headers, newurl):  # type: ignore[no-untyped-def]
+        fp.close()  # the handler would read all of its body, which may have no end
         if urlsplit(newurl).scheme not in ("https", urlsplit(req.full_url).scheme):
             raise urllib.error.HTTPError(newurl, 400, "redirected away from https", headers, fp)
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
+@dataclass
+class _Connections:
+    """The connections of a transfer from `host`, which another thread may close."""
+
+    host: str | None = None
+    sockets: list[socket.socket] = field(default_factory=list)
+
+    def opener(self, kind: type[http.client.HTTPConnection], request: urllib.request.Request) -> Any:
+        """What opens a connection for a request.
+
+        A server elsewhere does not lead to this machine or its link. Who is reached through a proxy is the proxy's to say.
+        """
+        parts = urlsplit(request.full_url)
+        is_own = parts.hostname == self.host or is_loopback(self.host)
+        is_direct = parts.scheme not in urllib.request.getproxies() or urllib.request.proxy_bypass(parts.hostname or "")
+        return functools.partial(_connection, kind, self.sockets, not is_own and bool(is_direct))
+
+
 class _PlainHandler(urllib.request.HTTPHandler):
     """Opens connections that the transfer knows, to close them from another thread."""
 
-    def __init__(self, sockets: list[socket.socket]) -> None:
+    def __init__(self, connections: _Connections) -> None:
         super().__init__()
-        self.sockets = sockets
+        self.connections = connections
 
     def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(functools.partial(_connection, http.client.HTTPConnection, self.sockets), req)
+        return self.do_open(self.connections.opener(http.client.HTTPConnection, req), req)
 
 
 class _Tls(urllib.request.HTTPSHandler):
     """The same over TLS."""
 
-    def __init__(self, sockets: list[socket.socket]) -> None:
+    def __init__(self, connections: _Connections) -> None:
         super().__init__()
-        self.sockets = sockets
+        self.connections = connections
 
     def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(functools.partial(_connection, http.client.HTTPSConnection, self.sockets), req)
+        return self.do_open(self.connections.opener(http.client.HTTPSConnection, req), req)
 
 
-def _connection(kind: type[http.client.HTTPConnection], sockets: list[socket.socket], host: str, **words: Any) -> Any:
+def _connection(
+    kind: type[http.client.HTTPConnection],
+    sockets: list[socket.socket],
+    is_outward: bool,
+    host: str,
+    **words: Any,
+) -> Any:
     connection = kind(host, **words)
     connect = connection.connect
 
     def connect_and_note() -> None:
         connect()
+        if is_outward:
+            refuse_inward(connection.sock.getpeername()[0])
         sockets.append(connection.sock)
 
     connection.connect = connect_and_note  # type: ignore[method-assign]
@@ -252,7 +280,7 @@ class _Transfer:
     is_given_up: bool = False
     error: BaseException | None = None
     ended: threading.Event = field(default_factory=threading.Event)
-    sockets: list[socket.socket] = field(default_factory=list)
+    connections: _Connections = field(default_factory=lambda: _Connections())
 
     def run(self, stopper: Stopper, end: float) -> None:
         """Wait for the file, no longer than the limits say. Raises what the connection raised, _Refused, Stopped."""
@@ -262,7 +290,7 @@ class _Transfer:
             self._watch(stopper, end)
         finally:
             self.is_given_up = True
-            for connected in self.sockets:
+            for connected in self.connections.sockets:
                 with contextlib.suppress(OSError):
                     socket.socket.shutdown(
                         connected, socket.SHUT_RDWR
@@ -301,12 +329,13 @@ class _Transfer:
 
     def _once(self) -> None:
         """The whole try, from where the last one ended if the server still has the same file."""
+        self.connections.host = urlsplit(self.url).hostname
         have = self.partial.stat().st_size if self.mark and self.partial.exists() else 0
         request = urllib.request.Request(self.url, headers={"User-Agent": "stackbuild", "Accept-Encoding": "identity"})
         if have:
             request.add_header("Range", f"bytes={have}-")
             request.add_header("If-Range", self.mark)
-        with _opener(self.sockets).open(request, timeout=self.limits.answer) as answer:
+        with _opener(self.connections).open(request, timeout=self.limits.answer) as answer:
             if self.is_given_up:
                 return
             self.mark = ""  # of an answer that is not taken, nothing is resumed
@@ -327,10 +356,10 @@ class _Transfer:
             file.write(chunk)
 
 
-def _opener(sockets: list[socket.socket]) -> urllib.request.OpenerDirector:
+def _opener(connections: _Connections) -> urllib.request.OpenerDirector:
     """What speaks http and https, through a proxy where the environment names one, and nothing else."""
     opener = urllib.request.OpenerDirector()
-    own = (_PlainHandler(sockets), _Tls(sockets), _OnlySafer(), urllib.request.ProxyHandler())
+    own = (_PlainHandler(connections), _Tls(connections), _OnlySafer(), urllib.request.ProxyHandler())
     for handler in (*own, urllib.request.HTTPDefaultErrorHandler(), urllib.request.HTTPErrorProcessor()):
         opener.add_handler(handler)
     return opener

@@ -21,6 +21,7 @@ from campaign.frame import CampaignCase, NotRun, Rig
 from campaign.rigs.sandbox_kill import running
 from campaign.sessions import lacking
 from support.build_bench import BuildBench
+from support.paths import ROOT
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PHASES = ("starting", "planning", "opening the sandbox", "running", "storing the output")
@@ -108,11 +109,17 @@ def signal_build(number: signal.Signals, phase: str, second: float | None, momen
     finally:
         process.kill()
         process.communicate()
-    if process.returncode not in (0, 128 + number, -number):
-        return f"exit {process.returncode}: {output[-300:]}"
-    if "Traceback" in output:
-        return output[-300:]
+    if not _is_interpreters(output):
+        if process.returncode not in (0, 128 + number, -number):
+            return f"exit {process.returncode}: {output[-300:]}"
+        if "Traceback" in output:
+            return output[-300:]
     return mend(bench, mark)
+
+
+def _is_interpreters(output: str) -> bool:
+    """Whether a Ctrl-C came while Python itself started: its traceback has no file of stackbuild in it."""
+    return output.rstrip().endswith("KeyboardInterrupt") and str(ROOT / "stackbuild") not in output
 
 
 def lost_terminal(moment: float, folder: Path) -> str:

@@ -17,6 +17,7 @@ from stackbuild.core.errors import UsageError
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.maintenance import cosign, sign, yank
 from stackbuild.publishing.object_store import LOCK, REMOTE_CATALOG, working_copy
+from stackbuild.publishing.objects import ObstoreObjects
 from stackbuild.publishing.publication import Publication, Receipt
 from stackbuild.publishing.signing import load_trusted_keys
 from stackbuild.publishing.verify_release import Trust, verify_release
@@ -27,7 +28,7 @@ URL = "https://wheels.example.invalid/simple"
 
 def put(store: Any, *wheels: Path, **settings: Any) -> Receipt:
     publication = Publication(url=URL, **settings)
-    with working_copy(store, "s3://wheels", lambda text: None, bool(publication.keys)) as copy:
+    with working_copy(ObstoreObjects(store), "s3://wheels", lambda text: None, bool(publication.keys)) as copy:
         return publish(wheels, copy.folder, publication)
 
 
@@ -81,9 +82,9 @@ def test_a_signed_index_and_a_yank_verify_after_a_download(tmp_path: Path) -> No
     put(store, small_wheel(tmp_path / "a", "2.0"), keys=(key,))
     with pytest.raises(UsageError, match="no key is given"):
         put(store, small_wheel(tmp_path / "a", "3.0"))
-    with working_copy(store, "s3://wheels", lambda text: None, signed=True) as copy:
+    with working_copy(ObstoreObjects(store), "s3://wheels", lambda text: None, signed=True) as copy:
         yank(copy.folder, "demo-pkg", "2.0", "wrong", Publication(keys=(key,)))
-    with working_copy(store, "s3://wheels", lambda text: None, signed=True) as copy:
+    with working_copy(ObstoreObjects(store), "s3://wheels", lambda text: None, signed=True) as copy:
         cosign(copy.folder, (other,), load_trusted_keys((public,)))
     assert {"SHA256SUMS.sig", "SHA256SUMS.sig.2"} <= set(keys(store))
     folder = tmp_path / "download"
@@ -93,7 +94,7 @@ def test_a_signed_index_and_a_yank_verify_after_a_download(tmp_path: Path) -> No
     proof = verify_release(folder, Trust(load_trusted_keys((public, other_public)), threshold=2))
     assert proof.problems == () and proof.number == 3 and len(proof.wheels) == 2
     assert {kind for one in proof.wheels for kind in one.statements} == {"provenance", "verification", "benchmarks"}
-    with working_copy(store, "s3://wheels", lambda text: None, signed=True) as copy:
+    with working_copy(ObstoreObjects(store), "s3://wheels", lambda text: None, signed=True) as copy:
         sign(copy.folder, Publication(keys=(other,)))
 
 
@@ -145,7 +146,7 @@ def test_one_publisher_at_a_time_and_none_over_a_state_it_has_not_read(tmp_path:
     obstore.delete(store, LOCK)
 
     def overtaken() -> Iterator[None]:
-        with working_copy(store, "s3://wheels", lambda text: None) as copy:
+        with working_copy(ObstoreObjects(store), "s3://wheels", lambda text: None) as copy:
             publish((small_wheel(tmp_path / "a", "2.0"),), copy.folder, Publication())
             obstore.delete(store, LOCK)  # somebody took it for left behind
             put(store, small_wheel(tmp_path / "a", "3.0"))
@@ -158,7 +159,7 @@ def test_one_publisher_at_a_time_and_none_over_a_state_it_has_not_read(tmp_path:
 
 def test_a_wheel_on_its_way_is_not_copied(tmp_path: Path) -> None:
     wheel = small_wheel(tmp_path / "a")
-    with working_copy(MemoryStore(), "s3://w", lambda text: None) as copy:
+    with working_copy(ObstoreObjects(MemoryStore()), "s3://w", lambda text: None) as copy:
         publish((wheel,), copy.folder, Publication(url=URL))
         assert (copy.folder / "demo-pkg" / wheel.name).readlink() == wheel.resolve()
     assert wheel.is_file()
@@ -166,7 +167,7 @@ def test_a_wheel_on_its_way_is_not_copied(tmp_path: Path) -> None:
 
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     store = MemoryStore()
-    with pytest.raises(UsageError, match="where this index is served"), working_copy(store, "s3://w", lambda text: None) as copy:
+    with pytest.raises(UsageError, match="where this index is served"), working_copy(ObstoreObjects(store), "s3://w", lambda text: None) as copy:
         publish((small_wheel(tmp_path / "a"),), copy.folder, Publication())
     assert keys(store) == set()
     obstore.put(store, REMOTE_CATALOG, b"{")

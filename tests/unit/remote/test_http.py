@@ -31,7 +31,7 @@ class Web:
     seen: list[tuple[str, str, str]] = field(default_factory=list)
 
     def request(
-        self, pool: SocketPool, method: str, url: str, headers: Mapping[str, str], body: object = None
+        self, pool: SocketPool, method: str, url: str, headers: Mapping[str, str], body: object = None, is_outward: bool = False
     ) -> HTTPResponse:
         self.seen.append((method, url, headers.get("Authorization", "")))
         status, said, text = self.answer(method, url)
