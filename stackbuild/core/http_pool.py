@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import socket
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http.client import HTTPResponse
 from typing import Any, Protocol, cast
 from urllib.parse import urlsplit
@@ -26,13 +27,15 @@ from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionErro
 
 from stackbuild.core.loopback import is_loopback, refuse_inward
 
-__all__ = ["NOT_REACHED", "BaseHTTPResponse", "Body", "HTTPError", "SocketPool"]
+__all__ = ["NOT_REACHED", "BaseHTTPResponse", "Body", "HTTPError", "SocketPool", "make_steady"]
 
 NOT_REACHED = (NewConnectionError, ConnectTimeoutError, SSLError, ProxyError)
 """Errors of a server that has seen nothing of the request."""
 
 SENT_AT_ONCE = 1 << 18
 """Bytes of a body that one call sends."""
+MOST_HEAD = 8 << 20
+"""Bytes of an answer's headers: 100 lines of 64 KiB, which http.client takes, and more."""
 LEAST_RATE = 1000.0
 """Bytes a second of an answer, over each `timeout` of waiting for them."""
 
@@ -46,9 +49,11 @@ class Body(Protocol):
 
 
 class _SteadyInput(io.RawIOBase):
-    """What comes over a connection. Raises TimeoutError where too little came in a while that was spent waiting."""
+    """What comes over a connection. Raises TimeoutError where too little came in a while that was spent waiting, and
+    OSError where more came than the bytes that are `left`."""
 
     def __init__(self, raw: io.RawIOBase, window: float) -> None:
+        self.left: float = MOST_HEAD
         self._raw = raw
         self._window = window
         self._waited = 0.0
@@ -62,6 +67,9 @@ class _SteadyInput(io.RawIOBase):
         size = self._raw.readinto(buffer)
         self._waited += time.monotonic() - began
         self._came += size or 0
+        self.left -= size or 0
+        if self.left < 0:
+            raise OSError("an answer without end")
         if self._waited > self._window:
             if self._came < LEAST_RATE * self._window:
                 raise TimeoutError(f"only {self._came} bytes in {self._waited:.0f} s")
@@ -134,37 +142,56 @@ class SocketPool:
     def _new_manager(self, proxy: str, is_outward: bool) -> PoolManager:
         settings: dict[str, Any] = {"maxsize": self._parallel, "block": False, "blocksize": SENT_AT_ONCE}
         manager = ProxyManager(proxy, **settings) if proxy else PoolManager(**settings)
-        window = self._window
 
         def note(connected: socket.socket) -> None:
             if is_outward:
                 refuse_inward(connected.getpeername()[0])
             self._sockets.add(connected)
 
-        class SteadyResponse(HTTPResponse):
-            def __init__(self, sock: socket.socket, *arguments: Any, **words: Any) -> None:
-                super().__init__(sock, *arguments, **words)
-                self.fp = io.BufferedReader(_SteadyInput(cast(Any, self.fp).detach(), window))
-
-        class PlainConnection(HTTPConnection):
-            response_class = SteadyResponse
-
-            def connect(self) -> None:
-                super().connect()
-                note(self.sock)
-
-        class TlsConnection(HTTPSConnection):
-            response_class = SteadyResponse
-
-            def connect(self) -> None:
-                super().connect()
-                note(self.sock)
-
-        class PlainPool(HTTPConnectionPool):
-            ConnectionCls = PlainConnection
-
-        class TlsPool(HTTPSConnectionPool):
-            ConnectionCls = TlsConnection
-
-        manager.pool_classes_by_scheme = {"http": PlainPool, "https": TlsPool}
+        manager.pool_classes_by_scheme = _steady_pools(self._window, note)
         return manager
+
+
+def make_steady(manager: Any, seconds: float, most: int) -> None:
+    """Let another library's PoolManager give up a server that sends nothing or little for so long, or more than `most`
+    bytes in one answer. Who calls it sets the timeout of reads."""
+    manager.pool_classes_by_scheme = _steady_pools(seconds, lambda connected: None, most)
+
+
+def _steady_pools(
+    window: float, note: Callable[[socket.socket], None], most: float = math.inf
+) -> dict[str, type[HTTPConnectionPool]]:
+    """The classes of pools whose answers are steady; `note` hears of each connection before anything is sent."""
+
+    class SteadyResponse(HTTPResponse):
+        def __init__(self, sock: socket.socket, *arguments: Any, **words: Any) -> None:
+            super().__init__(sock, *arguments, **words)
+            self._input = _SteadyInput(cast(Any, self.fp).detach(), window)
+            self.fp = io.BufferedReader(self._input)
+
+        def begin(self) -> None:
+            """Read the headers: those of interim answers (100 Continue) too, whose number http.client does not bound."""
+            super().begin()
+            self._input.left = most
+
+    class PlainConnection(HTTPConnection):
+        response_class = SteadyResponse
+
+        def connect(self) -> None:
+            super().connect()
+            note(self.sock)
+
+    class TlsConnection(HTTPSConnection):
+        response_class = SteadyResponse
+
+        def connect(self) -> None:
+            super().connect()
+            note(self.sock)
+
+    class PlainPool(HTTPConnectionPool):
+        ConnectionCls = PlainConnection
+
+    class TlsPool(HTTPSConnectionPool):
+        ConnectionCls = TlsConnection
+
+    return {"http": PlainPool, "https": TlsPool}

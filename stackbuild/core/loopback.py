@@ -15,10 +15,10 @@ def is_loopback(host: str | None) -> bool:
 def is_inward(address: str) -> bool:
     """Whether an IP address is this machine's or its link's: where a machine's own services listen, and a cloud's tell
     it its secrets (169.254.169.254). No server elsewhere has a reason to lead there."""
-    found = ip_address(address.partition("%")[0])
-    if isinstance(found, IPv6Address) and found.ipv4_mapped:
-        found = found.ipv4_mapped
-    return found.is_loopback or found.is_link_local or found.is_unspecified
+    place = ip_address(address.partition("%")[0])
+    if isinstance(place, IPv6Address) and place.ipv4_mapped:
+        place = place.ipv4_mapped
+    return place.is_loopback or place.is_link_local or place.is_unspecified
 
 
 def refuse_inward(address: str) -> None:

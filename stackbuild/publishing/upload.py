@@ -8,13 +8,20 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.core.http_pool import make_steady
 from stackbuild.publishing.placement import read_wheel
 from stackbuild.publishing.refusals import refuse_malformed, refuse_misnamed, refuse_names
 from stackbuild.publishing.signing import INSTALL
+
+ANSWER_SECONDS = 120.0
+"""An index may look a wheel over before it answers."""
+MOST_ANSWER = 1 << 18
+"""Bytes of an answer, its headers included."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +60,20 @@ def upload(wheels: tuple[Path, ...], url: str, attestations: tuple[Path, ...] = 
         from twine.settings import Settings
     except ImportError as error:
         raise MachineLacks(f"an upload needs {error.name}, which is not installed", next=INSTALL) from None
+
+    class BoundedSettings(Settings):
+        """An index that says nothing, or does not end, is given up."""
+
+        def create_repository(self) -> Any:
+            repository = super().create_repository()
+            adapter: Any = repository.session.get_adapter(url)
+            make_steady(adapter.poolmanager, ANSWER_SECONDS, MOST_ANSWER)
+            send = adapter.send
+            adapter.send = lambda request, **words: send(request, **{**words, "timeout": ANSWER_SECONDS})
+            return repository
+
     try:
-        settings = Settings(
+        settings = BoundedSettings(
             repository_url=url,
             username=os.environ.get("TWINE_USERNAME"),
             password=os.environ.get("TWINE_PASSWORD"),

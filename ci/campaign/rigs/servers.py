@@ -6,6 +6,7 @@ import atexit
 import gzip
 import hashlib
 import os
+import resource
 import shutil
 import socket
 import ssl
@@ -31,6 +32,10 @@ DIGEST = "sha256:" + hashlib.sha256(BODY).hexdigest()
 LIMITS = TransferLimits(answer=0.6, window=0.4, rate=1000, total=4, most=1 << 20, pause=0.01)
 SOON = 9.0
 """Seconds after which a download must have ended, whatever the server does: three tries, on a busy machine."""
+GROWTH = 200 << 20
+"""Bytes by which a download may let this process grow."""
+INWARD = ("http://127.0.0.1:PORT/x", "http://localhost:PORT/x", "http://[::ffff:127.0.0.1]:PORT/x", "http://0.0.0.0:PORT/x", "http://2130706433:PORT/x", "http://0x7f.1:PORT/x")
+"""Ways to write this machine; the last ones as inet_aton(3) reads them."""
 PLAIN = b"HTTP/1.1 200 OK\r\n"
 OK = PLAIN + b'ETag: "one"\r\n'
 LENGTH = b"Content-Length: %d\r\n\r\n" % len(BODY)
@@ -204,6 +209,7 @@ SERVERS: dict[str, ServerCase] = {
     "leads to nowhere": ServerCase(leads_to(b"")),
     "leads to control characters": ServerCase(leads_to(b"/\x1b[2J\x07\x00x")),
     "leads from TLS to plain": ServerCase(leads_to(b"http://127.0.0.1:9/x"), tls=True),
+    "leads on, with a body without end": ServerCase(endless(b"HTTP/1.1 302 Found\r\nLocation: /x\r\n\r\n", bytes(1 << 20))),
     "asks for a password": ServerCase(
         says(b'HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm="\x1b[2J"\r\nContent-Length: 0\r\n\r\n')
     ),
@@ -233,11 +239,13 @@ class _Serving:
     listener: socket.socket
     speaks_tls: bool
     count: int = 0
+    requests: list[bytes] = field(default_factory=list)
     threads: list[threading.Thread] = field(default_factory=list)
 
     @property
     def url(self) -> str:
-        return f"http{'s' * self.speaks_tls}://127.0.0.1:{self.listener.getsockname()[1]}/file.bin"
+        host, port = self.listener.getsockname()
+        return f"http{'s' * self.speaks_tls}://{host}:{port}/file.bin"
 
     def accept(self) -> None:
         while True:
@@ -259,13 +267,14 @@ class _Serving:
             request = b""
             while self.speaks_tls is self.server.tls and b"\r\n\r\n" not in request and (part := line.recv(1 << 16)):
                 request += part
+            self.requests += [request] if request else []
             self.server.script(Talk(line, request, number, self.url))
         line.close()
 
 
 @contextmanager
-def serving(server: ServerCase, speaks_tls: bool) -> Iterator[_Serving]:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+def serving(server: ServerCase, speaks_tls: bool, host: str = "127.0.0.1") -> Iterator[_Serving]:
+    with socket.create_server((host, 0)) as listener:
         server_loop = _Serving(server, listener, speaks_tls)
         thread = threading.Thread(target=server_loop.accept, daemon=True)
         thread.start()
@@ -279,6 +288,7 @@ def serving(server: ServerCase, speaks_tls: bool) -> Iterator[_Serving]:
 def cases(random: Random) -> Sequence[CampaignCase]:
     rows = [CampaignCase(name, partial(_attempt, server, name)) for name, server in SERVERS.items()]
     silent = (name for name in SERVERS if name.startswith(("says nothing", "2 bytes", "half a body")))
+    rows += [CampaignCase(f"led inward: {target}", partial(_led_inward, target)) for target in INWARD]
     return [*rows, *(CampaignCase(f"stopped: {name}", partial(_interrupt, SERVERS[name])) for name in silent)]
 
 
@@ -296,16 +306,33 @@ def _fetch(server: ServerCase, url: str, folder: Path, stopper: Stopper) -> type
 
 def _attempt(server: ServerCase, name: str, folder: Path) -> str:
     with serving(server, server.tls or "noise instead of TLS" in name) as there:
-        began = time.monotonic()
+        began, before = time.monotonic(), _memory()
         came_to = _fetch(server, there.url, folder, Stopper())
-        took = time.monotonic() - began
+        took, grown = time.monotonic() - began, _memory() - before
     if took > SOON:
         return f"it took {took:.1f} s"
+    if grown > GROWTH:
+        return f"it took {grown >> 20} MiB"
     if came_to is not server.ends:
         return f"it came to {came_to}, not to {server.ends}"
     there_now = {path.name: path.read_bytes() for path in folder.iterdir()}
     if there_now != ({} if server.ends else {"file": BODY}):
         return f"it left {sorted(there_now)}"
+    return ""
+
+
+def _memory() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def _led_inward(target: str, folder: Path) -> str:
+    """A server elsewhere (127.0.0.2 plays it) leads to this machine: nothing is sent there."""
+    with serving(ServerCase(says(OK + LENGTH, BODY)), False) as inner:
+        place = target.replace("PORT", inner.url.rpartition(":")[2].partition("/")[0]).encode()
+        with serving(ServerCase(leads_to(place)), False, "127.0.0.2") as outer:
+            came_to = _fetch(outer.server, outer.url, folder, Stopper())
+    if came_to is not MachineLacks or any(inner.requests):
+        return f"it came to {came_to}, and {len(inner.requests)} requests came there"
     return ""
 
 
@@ -324,4 +351,4 @@ def _interrupt(server: ServerCase, folder: Path) -> str:
     return f"it left {[path.name for path in folder.iterdir()]}" if any(folder.iterdir()) else ""
 
 
-RIG = Rig("servers", "downloads from hostile HTTP and HTTPS servers on the loopback", cases, needs=(), minimum=60)
+RIG = Rig("servers", "downloads from hostile HTTP and HTTPS servers on the loopback", cases, needs=(), minimum=75)

@@ -16,7 +16,7 @@ from campaign import frame
 from support.paths import ROOT
 
 OF_BUILDS = frozenset(("builders", "corruption", "hostile-step", "left-behind", "signals", "store-faults", "store-kills"))
-OF_REMOTES = frozenset(("cluster-faults", "remote-faults", "remote-kills"))
+OF_REMOTES = frozenset(("cluster-faults", "object-stores", "remote-faults", "remote-kills"))
 TENTH, LESS = 0.1, 0.02
 RIGS = [
     pytest.param(rig, id=name, marks=[getattr(pytest.mark, need) for need in rig.needs])
