@@ -74,11 +74,11 @@ class RawRequest:
 
 @dataclass
 class RawHttp:
-    """A server on the loopback that hands each request to `answer`; `seen` are the requests, without their bodies."""
+    """A server on the loopback that hands each request to `answer`; `requests` are the requests, without their bodies."""
 
     answer: RawServer
     host: str = "127.0.0.1"
-    seen: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
+    requests: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
     port: int = 0
 
     @contextmanager
@@ -120,7 +120,7 @@ class RawHttp:
                         return
                     rest += part
                 body, rest = rest[:size], rest[size:]
-                self.seen.append((method, target, headers))
+                self.requests.append((method, target, headers))
                 self.answer(RawRequest(line, method, target, headers, body))
 
 
@@ -154,8 +154,8 @@ class S3Server:
                 keys = re.findall(rb"<Key>([^<]*)</Key>", request.body)
                 for one in keys:
                     self.objects.pop(one.decode().partition("simple/")[2], None)
-                gone = b"".join(b"<Deleted><Key>%s</Key></Deleted>" % one for one in keys)
-                request.say(reply("200 OK", b"<DeleteResult>%s</DeleteResult>" % gone))
+                deletions = b"".join(b"<Deleted><Key>%s</Key></Deleted>" % one for one in keys)
+                request.say(reply("200 OK", b"<DeleteResult>%s</DeleteResult>" % deletions))
             case _ if key not in self.objects:
                 request.say(reply("404 Not Found", b"<Error><Code>NoSuchKey</Code></Error>"))
             case _:
@@ -371,7 +371,7 @@ def _put(root: str) -> object:
     return True
 
 
-def _challenged(challenge: str, token: bytes = b"{}") -> RawServer:
+def _challenge(challenge: str, token: bytes = b"{}") -> RawServer:
     def answer(request: RawRequest) -> None:
         if "/token" in request.target:
             request.say(token)
@@ -421,14 +421,14 @@ EVERYWHERE: dict[str, RawServer] = {
     "leads to no address": _redirection(b"http://[::1/x"),
     "leads to itself": _redirection(b"/v2/x/again"),
     "a redirection without end": endless(b"HTTP/1.1 307 No\r\nLocation: /v2/x/again\r\n\r\n"),
-    "a realm without end": _challenged(TOKEN, b"HTTP/1.1 200 OK\r\n\r\n" + b" " * 999_999),
-    "a realm byte by byte": lambda request: dripping(OK + b"Content-Length: 9999\r\n\r\n")(request) if "/token" in request.target else _challenged(TOKEN)(request),
-    "a realm that cannot be a URL": _challenged('Bearer realm="http://[::1/x"'),
-    "a realm of a file": _challenged('Bearer realm="file:///etc/passwd"'),
-    "a realm elsewhere": _challenged('Bearer realm="http://elsewhere.invalid/token"'),
-    "a token with a line": _challenged(TOKEN, reply("200 OK", json.dumps({"token": "a\r\nX: y"}).encode())),
-    "a token that is nested": _challenged(TOKEN, reply("200 OK", b"[" * 60_000)),
-    "a challenge without end": _challenged("Bearer " + "realm=" * 9000),
+    "a realm without end": _challenge(TOKEN, b"HTTP/1.1 200 OK\r\n\r\n" + b" " * 999_999),
+    "a realm byte by byte": lambda request: dripping(OK + b"Content-Length: 9999\r\n\r\n")(request) if "/token" in request.target else _challenge(TOKEN)(request),
+    "a realm that cannot be a URL": _challenge('Bearer realm="http://[::1/x"'),
+    "a realm of a file": _challenge('Bearer realm="file:///etc/passwd"'),
+    "a realm elsewhere": _challenge('Bearer realm="http://elsewhere.invalid/token"'),
+    "a token with a line": _challenge(TOKEN, reply("200 OK", json.dumps({"token": "a\r\nX: y"}).encode())),
+    "a token that is nested": _challenge(TOKEN, reply("200 OK", b"[" * 60_000)),
+    "a challenge without end": _challenge("Bearer " + "realm=" * 9000),
     "asks again and again": says(reply("401 Unauthorized", b"", b"WWW-Authenticate: Basic realm=x")),
 }  # fmt: skip
 SOUND_HEAD = ("size", "a body byte by byte")
@@ -483,7 +483,7 @@ def _led_inward(target: str, folder: Path) -> str:
                 with client.send(HttpRequest("GET", "x")) as answer:
                     return f"it was followed: HTTP {answer.status}"
             except RemoteFault:
-                return f"it saw {inner.seen}" if inner.seen else ""
+                return f"it saw {inner.requests}" if inner.requests else ""
 
 
 def _sent_elsewhere(status: str, folder: Path) -> str:
@@ -501,9 +501,9 @@ def _sent_elsewhere(status: str, folder: Path) -> str:
             client = _client(f"http://127.0.0.1:{server.port}/")
             with suppress(RemoteFault), client.send(HttpRequest("GET", "x")):
                 pass
-        if not other.seen:
+        if not other.requests:
             return "it was not followed"
-        return f"it was sent {headers}" if (headers := other.seen[0][2]).keys() & {"authorization", "cookie"} else ""
+        return f"it was sent {headers}" if (headers := other.requests[0][2]).keys() & {"authorization", "cookie"} else ""
 
 
 def _memory() -> int:
