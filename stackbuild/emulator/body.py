@@ -9,10 +9,8 @@ from stackbuild.emulator.control_flow import BRANCHES, NOTHING, KernelCode, Reac
 from stackbuild.emulator.decoder import Instruction
 from stackbuild.emulator.encodings import EncodingFamily
 from stackbuild.emulator.function_table import FunctionTable
-from stackbuild.emulator.memory import (
-    MemoryCall,
-    memory_call,
-)
+from stackbuild.emulator.matrices import matrix_call
+from stackbuild.emulator.memory import MemoryCall, memory_call
 from stackbuild.emulator.operands import SourceOperand, UnknownInstruction, source
 from stackbuild.emulator.registers import register_checks, waits, written_notes
 from stackbuild.emulator.relative_moves import RELATIVE_MOVES, scalar_relative_move, vector_relative_move
@@ -21,8 +19,6 @@ from stackbuild.emulator.vectors import SUPPORTED, VectorCall, vector_calls
 
 _LOADS = re.compile(r"s_(?:buffer_)?load_(?:dword|b)(?:x?(\d+))?$")
 _PART_LOADS = re.compile(r"s_load_([iu])(8|16)$")
-_MFMA = re.compile(r"v_mfma_f32_(16x16|32x32)x(\d+)(?:_(\d)b)?_(f16|bf16|bf16_1k|f32|xf32)$")
-_WMMA = re.compile(r"v_wmma_(f32|f16|bf16)_16x16x16_(f16|bf16)$")
 
 
 @dataclass
@@ -285,51 +281,9 @@ class _BodyWriter:
         return lines
 
     def matrix(self, inst: Instruction) -> list[str]:
-        match = _MFMA.match(inst.name)
-        if match:
-            return self.mfma(inst, int(match[1].split("x")[0]), int(match[2]), int(match[3] or 1), match[4])
-        match = _WMMA.match(inst.name)
-        if not match:
-            raise UnknownInstruction(f"{inst.name} is not known")
-        f = inst.fields
-        if f["neg"] or f["neg_hi"] or f["clmp"]:
-            raise UnknownInstruction(f"{inst.name} with a sign or clamp is not known")
-        out, type_name, new = match[1], match[2], inst.format.family == "rdna4"
-        c, word = self.accumulator(inst, 0)
-        if c == "0" and out != "f32":
-            word = f"({word} & 0xffffu) * 0x10001u"
-        key = inst.name
-        body = f"    wmma(w, d, a, b, c, word, {int(type_name == 'bf16')}, {int(out != 'f32')}, (int)high, {int(new)});"
-        head = "void {}(struct wave *w, uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t word, uint32_t high)"
-        symbol = self.table.special(key, head, body)
-        self.touch(range(f["vdst"] + 8))
-        self.touch(range(max(f["src0"], f["src1"]) - 256 + 8))
-        high = f["opsel"] >> 2 & 1
-        return [f"{symbol}(w, V({f['vdst']}), V({f['src0'] - 256}), V({f['src1'] - 256}), {c}, {word}, {high});"]
-
-    def accumulator(self, inst: Instruction, acc: int) -> tuple[str, str]:
-        """The row of the third operand, or the word that stands in all its places."""
-        code = inst.fields["src2"]
-        if code >= 256:
-            self.touch(range(code - 256 + acc + 32))
-            return f"V({code - 256 + acc})", "0"
-        return "0", scalar_text(source(inst, code, None, self.lanes))
-
-    def mfma(self, inst: Instruction, rows: int, depth: int, blocks: int, kind: str) -> list[str]:
-        f = inst.fields
-        if "cbsz" not in f or f["cbsz"] or f["abid"] or f["blgp"] or kind == "xf32":
-            raise UnknownInstruction(f"{inst.name} in this form is not known")
-        acc = 256 if f["acc_cd"] else 0
-        c, word = self.accumulator(inst, acc)
-        a, b = (f[n] - 256 + (256 if f["acc"] >> i & 1 else 0) for i, n in enumerate(("src0", "src1")))
-        head = "void {}(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t word)"
-        if kind == "f32":
-            body = f"    mfma_f32(d, a, b, c, word, {rows}, {depth}, {blocks});"
-        else:
-            body = f"    mfma_f16(d, a, b, c, word, {rows}, {depth}, {blocks}, {int(kind != 'f16')});"
-        symbol = self.table.special(inst.name, head, body)
-        self.touch(range(max(f["vdst"] + acc, a, b) + 32))
-        return [f"{symbol}(V({f['vdst'] + acc}), V({a}), V({b}), {c}, {word});"]
+        call = matrix_call(inst, self.lanes, self.table)
+        self.touch(range(call.rows))
+        return [call.text]
 
     # --- written out
 

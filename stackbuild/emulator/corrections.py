@@ -106,6 +106,17 @@ OTHERS: dict[str, dict[str, tuple[str, str]]] = {"gfx90a": {
 }}  # fmt: skip
 """Of a target, an operation of its family's table that is another one there: its name, and whose operands it has."""
 
+MATRICES: dict[str, dict[int, str]] = {"gfx90a": {
+    64: "v_mfma_f32_32x32x1_2b_f32", 65: "v_mfma_f32_16x16x1_4b_f32", 66: "v_mfma_f32_4x4x1_16b_f32", 68: "v_mfma_f32_32x32x2_f32",
+    69: "v_mfma_f32_16x16x4_f32", 72: "v_mfma_f32_32x32x4_2b_f16", 73: "v_mfma_f32_16x16x4_4b_f16", 74: "v_mfma_f32_4x4x4_16b_f16",
+    76: "v_mfma_f32_32x32x8_f16", 77: "v_mfma_f32_16x16x16_f16", 80: "v_mfma_i32_32x32x4_2b_i8", 81: "v_mfma_i32_16x16x4_4b_i8",
+    82: "v_mfma_i32_4x4x4_16b_i8", 84: "v_mfma_i32_32x32x8_i8", 85: "v_mfma_i32_16x16x16_i8", 99: "v_mfma_f32_32x32x4_2b_bf16_1k",
+    100: "v_mfma_f32_16x16x4_4b_bf16_1k", 101: "v_mfma_f32_4x4x4_16b_bf16_1k", 102: "v_mfma_f32_32x32x8_bf16_1k",
+    103: "v_mfma_f32_16x16x16_bf16_1k", 104: "v_mfma_f32_32x32x2_2b_bf16", 105: "v_mfma_f32_16x16x2_4b_bf16", 107: "v_mfma_f32_4x4x2_16b_bf16",
+    108: "v_mfma_f32_32x32x4_bf16", 109: "v_mfma_f32_16x16x8_bf16", 110: "v_mfma_f64_16x16x4_f64", 111: "v_mfma_f64_4x4x4_4b_f64",
+}}  # fmt: skip
+"""The matrix instructions of a target whose numbers differ from those of its family's table, all of them (CDNA2's guide, "VOP3P-MAI")."""
+
 
 def code_of(name: str, shipped: str) -> str:
     """The pseudocode by which an operation runs."""

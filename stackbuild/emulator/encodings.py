@@ -12,7 +12,8 @@ from importlib import import_module
 from typing import Any
 
 from stackbuild.core.errors import Stop
-from stackbuild.emulator.corrections import OTHERS
+from stackbuild.emulator.corrections import MATRICES, OTHERS
+from stackbuild.emulator.matrix_shapes import mfma_shape
 from stackbuild.tables.targets import INSTRUCTION_FAMILIES
 
 _SUFFIXES = ("_SDWA_SDST", "_SDWA", "_DPP16", "_DPP8", "_LIT")
@@ -119,10 +120,12 @@ def family(name: str) -> EncodingFamily:
 def target_tables(target: str) -> EncodingFamily:
     """The tables of a target: those of its family, less what `OTHERS` says of it. Raises EncodingError."""
     base = family(family_name(target))
-    others = OTHERS.get(target.partition(":")[0])
+    name = target.partition(":")[0]
+    others = OTHERS.get(name)
     if not others:
         return base
     changed = {key: _with_others(format, others) for key, format in base.variants.items()}
+    changed["VOP3P_MFMA", ""] = _with_matrices(changed["VOP3P_MFMA", ""], MATRICES[name])
     plain = {top: tuple(changed[f.name, ""] for f in formats) for top, formats in base.formats.items()}
     return EncodingFamily(base.name, plain, changed)
 
@@ -136,6 +139,25 @@ def _with_others(format: Format, others: dict[str, tuple[str, str]]) -> Format:
     # gfx90a has no bit for an address in a vector register: there is one where there is none in a scalar register.
     fields = {name: field for name, field in format.fields.items() if name != "sve"}
     return replace(format, fields=fields, operations=operations)
+
+
+def _with_matrices(format: Format, names: dict[int, str]) -> Format:
+    """The format with no other matrix instructions than these."""
+    kept = {number: op for number, op in format.operations.items() if not op.name.startswith(("v_mfma", "v_smfmac"))}
+    return replace(format, operations=kept | {number: _matrix_operation(name) for number, name in names.items()})
+
+
+def _matrix_operation(name: str) -> Operation:
+    shape = mfma_shape(name)
+    if shape is None:
+        raise EncodingError(f"{name} is no matrix instruction that is known")
+    source, result = shape.operand_bits(64), shape.result_bits(64)
+    operands = {
+        "vdst": OperandType("FMT_ANY", result, "OPR_VGPR_OR_ACCVGPR"), "src0": OperandType("FMT_ANY", source, "OPR_SRC_VGPR_OR_ACCVGPR"),
+        "src1": OperandType("FMT_ANY", source, "OPR_SRC_VGPR_OR_ACCVGPR"),
+        "src2": OperandType(f"FMT_NUM_{shape.result.upper()}", result, "OPR_SRC_VGPR_OR_ACCVGPR_OR_CONST"),
+    }  # fmt: skip
+    return Operation(name, operands, "")
 
 
 def _format(family: str, klass: Any, operands: Any, pseudocode: Any) -> Format:

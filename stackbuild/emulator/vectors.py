@@ -43,6 +43,9 @@ _UNCLAMPED = ("v_dot2_f32_f16", "v_dot2_f32_bf16")
 """Operations whose clamp bit has no effect. The guides do not say so; bitsandbytes' 4-bit products set it on sums far outside of
 0 to 1, and are right on a gfx1100 (bitsandbytes-foundation/bitsandbytes#1979, #2089)."""
 
+_WHOLE_DOT = re.compile(r"v_dot[248]_([iu])32_")
+"""Sums of products of integers, whose clamp saturates the last sum."""
+
 
 @dataclass(frozen=True)
 class VectorForm:
@@ -113,9 +116,15 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
         if name == "v_pk_mov_b32":
             constants = (("OPSEL", f["opsel"]),)
             sources = tuple(replace(s, swizzle=None) for s in sources)
-        elif any("OPSEL" in part for part in (code,)) or "_iu" in name:
+        elif name.startswith(("v_dot4_i32_iu8", "v_dot8_i32_iu4")):  # the signs say which factors are signed
+            constants = (("NEG", f["neg"]),)
+            sources = tuple(replace(s, swizzle=None) for s in sources)
+        elif "OPSEL" in code:
             raise UnknownInstruction(f"{name} is not known")
     omod = f.get("omod", 0) if inst.format.name != "VOP3P" else 0
+    clamp = bool(f.get("clmp", 0)) and not name.startswith(_UNCLAMPED)
+    if clamp and (whole := _WHOLE_DOT.match(name)):
+        code, clamp = _saturated_dot(code, whole[1]), False
     if name.startswith("v_bitop3"):
         constants, omod = (("TTBL", truth_table(inst)),), 0
         sources = tuple(replace(s, negate=False, absolute=False) for s in sources)
@@ -166,13 +175,20 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
         raise UnknownInstruction(f"{name} is not known")
     form = VectorForm(
         name, code, lanes, tuple(_shape(s) for s in sources), max(target.bits, 32) if target else 32, constants,
-        "SIMM32" in code, omod, bool(f.get("clmp", 0)) and not name.startswith(_UNCLAMPED), half,
+        "SIMM32" in code, omod, clamp, half,
         bool(target and target.bits == 16 and inst.format.family == "cdna" and inst.format.name in _ZERO_HIGH)
         or bool(target and target.bits == 16 and inst.format.family == "cdna" and inst.format.name == "VOP3" and _is_short(name)),
         f.get("dst_sel", 6), f.get("dst_unused", 0),
     )  # fmt: skip
     literal = inst.literal
     return VectorCall(form, sources, target, mask_in, mask_out, "v_cmpx" in name, literal)
+
+
+def _saturated_dot(code: str, sign: str) -> str:
+    """The pseudocode of a sum of products with the sum in 64 bits, and saturated."""
+    wide = re.sub(rf"^tmp = (\S+\.{sign}32)", rf"tmp = 64'{sign.upper()}(\1)", code, flags=re.MULTILINE)
+    low, high = ("-2147483648LL", "2147483647LL") if sign == "i" else ("0ULL", "4294967295ULL")
+    return wide.replace(f"D0.{sign}32 = tmp", f"D0.{sign}32 = 32'{sign.upper()}((tmp > {high}) ? {high} : ((tmp < {low}) ? {low} : tmp))")
 
 
 def _mask_register(name: str, operand: SourceOperand) -> int:

@@ -454,6 +454,22 @@ FLOAT = (
     _R("v_cvt_pk_bf16_f32 v2, v0, v1", "v0=1.0 v1=0x3f808000", "v2=0x3f803f80", "gfx95"),  # half of the least: to even
     _R("v_cvt_pk_bf16_f32 v2, v0, v1", "v0=0x3f818000 v1=-2.0", "v2=0xc0003f82", "gfx95"),
     _R("v_bitop3_b16 v2, v0, v1, v4 bitop3:0x96", "v0=0xff00 v1=0xf0f0 v4=0xcccc v2=0xaaaa0000", "v2=0xaaaac33c", "gfx95"),
+    _R("v_dot4_i32_i8 v2, v0, v1, v4", "v0=0xff02fe80 v1=0x017f0203 v4=10", "v2=0xffffff83", "gfx9"),  # -384 - 4 + 254 - 1 + 10
+    _R("v_dot4_i32_i8 v2, v0, v1, v4 clamp", "v0=0x7f7f7f7f v1=0x7f7f7f7f v4=0x7fffffff", "v2=0x7fffffff", "gfx9"),
+    _R("v_dot4_i32_i8 v2, v0, v1, v4", "v0=0x01000000 v1=0x01000000 v4=0x7fffffff", "v2=0x80000000", "gfx9"),
+    _R("v_dot4_u32_u8 v2, v0, v1, v4", "v0=0xff02fe80 v1=0x017f0203 v4=10", "v2=1411"),  # 384 + 508 + 254 + 255 + 10
+    _R("v_dot4_u32_u8 v2, v0, v1, v4 clamp", "v0=0x000000ff v1=0x000000ff v4=0xffffffff", "v2=0xffffffff"),
+    _R("v_dot4c_i32_i8 v2, v0, v1", "v0=0xff02fe80 v1=0x017f0203 v2=10", "v2=0xffffff83", "gfx9"),
+    _R("v_dot4_i32_iu8 v2, v0, v1, v4", "v0=0x00000080 v1=0x000000ff v4=1", "v2=32641", "gfx1"),  # 128 × 255 + 1
+    _R("v_dot4_i32_iu8 v2, v0, v1, v4 neg_lo:[1,0,0]", "v0=0x00000080 v1=0x000000ff v4=1", "v2=0xffff8081", "gfx1"),  # -128 × 255 + 1
+    _R("v_dot4_i32_iu8 v2, v0, v1, v4 neg_lo:[0,1,0]", "v0=0x00000080 v1=0x000000ff v4=1", "v2=0xffffff81", "gfx1"),  # 128 × -1 + 1
+    _R("v_dot4_i32_iu8 v2, v0, v1, v4 neg_lo:[1,1,0]", "v0=0xff02fe80 v1=0x017f0203 v4=10", "v2=0xffffff83", "gfx1"),
+    _R("v_dot4_i32_iu8 v2, v0, v1, v4 neg_lo:[1,1,0] clamp", "v0=0x80808080 v1=0x7f7f7f7f v4=0x80000000", "v2=0x80000000", "gfx1"),
+    _R("v_dot8_i32_i4 v2, v0, v1, v4", "v0=0x8000000f v1=0x70000002 v4=1", "v2=0xffffffc7", "gfx9"),  # -8 × 7 + -1 × 2 + 1
+    _R("v_dot8_u32_u4 v2, v0, v1, v4", "v0=0x8000000f v1=0x70000002 v4=1", "v2=87"),  # 8 × 7 + 15 × 2 + 1
+    _R("v_dot8_i32_iu4 v2, v0, v1, v4 neg_lo:[0,1,0]", "v0=0x8000000f v1=0xf0000002 v4=1", "v2=23", "gfx1"),  # 8 × -1 + 15 × 2 + 1
+    _R("v_dot2_i32_i16 v2, v0, v1, v4", "v0=0xffff8000 v1=0x00020003 v4=5", "v2=0xfffe8003", "gfx9"),  # -98304 - 2 + 5
+    _R("v_dot2_u32_u16 v2, v0, v1, v4", "v0=0xffff0002 v1=0xffff0003 v4=5", "v2=0xfffe000c", "gfx9"),  # 65535² + 6 + 5
     # Its clamp bit has no effect: bitsandbytes sets it on sums beyond 1, and is right on a gfx1100.
     _R("v_dot2_f32_f16 v2, v0, v1, v4 clamp", "v0=0x3c004000 v1=0x42004400 v4=1.0", "v2=12.0"),
     _R("v_dot2_f32_bf16 v2, v0, v1, v4", "v0=0x3f804000 v1=0x40404080 v4=1.0", "v2=12.0"),  # 2×4 + 1×3 + 1

@@ -18,7 +18,7 @@ _LINE = re.compile(r"\t(.*?)\s*// [0-9A-F]+: ((?:[0-9A-F]{8} ?)+)")
 _SUFFIX = re.compile(r"_(?:e64_dpp|e32|e64|sdwa|dpp)(?= |$)")
 _LOW = re.compile(r"\b(v\d+)\.l\b")
 _AGAIN = re.compile(r" op_sel:\[[01,]+\]")
-_MATRIX = re.compile(r"(v_mfma_\S*?x\d+)(b?f\d)")
+_MATRIX = re.compile(r"(v_mfma_\S*?x\d+)(?:_\d+b)?_?(b?f\d|i8)")
 
 
 def objdump(store: Path) -> list[str]:
@@ -51,7 +51,8 @@ def machine_code(words: str) -> bytes:
 
 
 def comparable(text: str) -> str:
-    """A text in one notation: without the suffix of the encoding, with the underscore that GFX90A's matrix instructions lack.
+    """A text in one notation: without the suffix of the encoding, with the underscore and without the number of
+    blocks that GFX90A's matrix instructions lack.
 
     A low half is not named, which LLVM 21 does for GFX1100 and GFX1103 alone. Where a high half is named `op_sel` says the
     same again.
