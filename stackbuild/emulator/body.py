@@ -241,8 +241,12 @@ class _BodyWriter:
             before.append(
                 f'check_written(w, {pc}, {call.address}, {words}, "the address is in a register that was never written");'
             )
-        if access.verb != "load":
-            before.append(f'check_written(w, {pc}, {call.data}, {access.words}, "what is stored was never written");')
+        if (
+            access.verb != "load" and access.space != "SPACE_SCRATCH"
+        ):  # a function keeps its caller's registers in scratch
+            check = f'check_written(w, {pc}, {call.data}, {access.words}, "what is stored was never written");'
+            is_scratch = f"is_scratch(w->s + {call.buffer.descriptor})" if call.buffer else ""
+            before.append(f"if (!{is_scratch}) {check}" if is_scratch else check)
         behind = []
         if access.verb == "load" or access.returns:
             count = access.words * (2 if access.pair else 1)

@@ -17,6 +17,10 @@ from stackbuild.inspection.readers.messagepack import unpack
 from stackbuild.tables.targets import of_e_flags
 
 _PT_LOAD, _PT_DYNAMIC, _PT_NOTE = 1, 2, 4
+_PF_X = 1
+_DYNAMIC_STACK = 11
+"""The bit of a kernel's properties that says that its calls need more scratch than the descriptor has."""
+_STACK = 1 << 14
 _NT_METADATA = 32
 _R_ABS64 = 3
 _R_RELATIVE64 = 13
@@ -64,6 +68,11 @@ class Descriptor:
         """Whether float32 denormals are flushed: FLOAT_DENORM_MODE_32 is not 3."""
         return self.rsrc1 >> 16 & 3 != 3
 
+    @property
+    def scratch_bytes(self) -> int:
+        """Bytes of scratch of a lane: those that the compiler counted, and a stack where it says that it cannot count them."""
+        return self.private_bytes + (_STACK if self.bit(_DYNAMIC_STACK) else 0)
+
 
 @dataclass(frozen=True)
 class KernelImage:
@@ -106,6 +115,8 @@ class LoadedObject:
     symbols: dict[str, tuple[int, int]]
     relocations: tuple[tuple[int, int], ...]
     metadata: dict[bytes, object]
+    code: tuple[int, int] = (0, 0)
+    """The first byte of the executable segments, and their end."""
 
     @cached_property
     def kernels(self) -> tuple[KernelImage, ...]:
@@ -193,7 +204,9 @@ def _load(data: bytes) -> LoadedObject:
     symbols, relocations = _dynamic(bytes(image), dynamic[3], dynamic[6]) if dynamic else ({}, ())
     note = next((h for h in headers if h[0] == _PT_NOTE), None)
     metadata = _metadata(data[note[2] : note[2] + note[5]]) if note else {}
-    return LoadedObject(of_e_flags(flags, version), version, bytes(image), symbols, relocations, metadata)
+    code = [(h[3], h[3] + h[6]) for h in headers if h[0] == _PT_LOAD and h[1] & _PF_X]
+    bounds = (min(low for low, _ in code), max(high for _, high in code)) if code else (0, 0)
+    return LoadedObject(of_e_flags(flags, version), version, bytes(image), symbols, relocations, metadata, bounds)
 
 
 def _metadata(notes: bytes) -> dict[bytes, object]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from stackbuild.emulator.decoder import Instruction, decode
 from stackbuild.emulator.encodings import EncodingFamily
@@ -48,23 +49,42 @@ class ReachedCode:
 
 @dataclass(frozen=True)
 class KernelCode:
-    """The code of one kernel: the image that it lies in, the encodings of its target, its first byte and its end."""
+    """The code of one kernel: the image that it lies in, the encodings of its target, its first byte and its end.
+
+    `functions` are the bytes that it may call into, from the first to the end: the code of its object. `pointers` are the image's
+    relocated words and where they lead.
+    """
 
     image: bytes
     family: EncodingFamily
     entry: int
     end: int
+    functions: tuple[int, int] = (0, 0)
+    pointers: Mapping[int, int] = field(default_factory=dict)
+
+    def bounds(self, at: int) -> tuple[int, int] | None:
+        """The code that may run from an address on without a jump: the kernel's, or all that lies apart from it. None: no code."""
+        low, high = self.functions
+        if self.entry <= at < self.end:
+            return self.entry, self.end
+        if low <= at < self.entry:
+            return low, self.entry
+        return (max(low, self.end), high) if self.end <= at < high else None
 
 
 def reached_code(code: KernelCode) -> ReachedCode:
-    """What can run from the kernel's first instruction. What lies beyond its end is left out. Raises DecodeError."""
-    entry, end = code.entry, code.end
+    """What can run from the kernel's first instruction, and the functions that it calls. Raises DecodeError.
+
+    What lies beyond the kernel's end is left out, unless an address leads there. A call of an address that is not known may be one
+    of any function that a pointer of the image leads to.
+    """
     reached: dict[int, Instruction] = {}
     addresses: set[int] = set()
-    waiting = [(entry, KnownScalars())]
+    waiting = [(code.entry, KnownScalars(pointers=code.pointers))]
     while waiting:
         at, scalars = waiting.pop()
-        while at not in reached and entry <= at < end:
+        low, high = code.bounds(at) or (0, 0)
+        while at not in reached and low <= at < high:
             inst = decode(code.image, code.family, at)
             reached[at] = inst
             if inst.name in BRANCHES:
@@ -75,10 +95,14 @@ def reached_code(code: KernelCode) -> ReachedCode:
                     break
             if inst.name in ("s_endpgm", "s_endpgm_saved", "s_code_end", "s_setpc_b64"):
                 break
+            if inst.name == "s_swappc_b64" and scalars.pair(inst.fields["ssrc0"]) is None:
+                called = {place for place in code.pointers.values() if code.bounds(place)} - addresses
+                addresses |= called
+                waiting += [(place, KnownScalars(pointers=code.pointers)) for place in called]
             scalars.follow(inst)
             address = inst.end if inst.name == "s_swappc_b64" else scalars.address
-            if address is not None and entry <= address < end:
+            if address is not None and code.bounds(address):
                 addresses.add(address)
-                waiting.append((address, KnownScalars()))
+                waiting.append((address, KnownScalars(pointers=code.pointers)))
             at = inst.end
     return ReachedCode(dict(sorted(reached.items())), frozenset(addresses))

@@ -150,7 +150,7 @@ def _with_matrices(format: Format, names: dict[int, str]) -> Format:
 def _matrix_operation(name: str) -> Operation:
     shape = mfma_shape(name)
     if shape is None:
-        raise EncodingError(f"{name} is no matrix instruction that is known")
+        raise EncodingError(f"the matrix instruction {name} is not known")
     source, result = shape.operand_bits(64), shape.result_bits(64)
     operands = {
         "vdst": OperandType("FMT_ANY", result, "OPR_VGPR_OR_ACCVGPR"), "src0": OperandType("FMT_ANY", source, "OPR_SRC_VGPR_OR_ACCVGPR"),

@@ -1,11 +1,13 @@
 """Addresses of instructions that code makes of its own place: the targets of `s_setpc_b64` and `s_swappc_b64`.
 
-An assembler reaches a distant label, or a function that it chooses when the kernel runs, by `s_getpc_b64` and sums of
-constants. The constants are followed from instruction to instruction; addresses count from the code's first byte.
+A distant label, a function that is chosen when the kernel runs and a function of the same code object are reached by
+`s_getpc_b64` and sums of constants, or by a pointer that lies at such an address. The constants are followed from instruction
+to instruction; addresses count from the image's first byte.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from stackbuild.emulator.decoder import Instruction
@@ -32,10 +34,11 @@ class KnownScalars:
     scc: int | None = None
     left: int = 0
     address: int | None = None
+    pointers: Mapping[int, int] = field(default_factory=dict)
 
     def copy(self) -> KnownScalars:
         """The same values, to be changed apart."""
-        return KnownScalars(dict(self.registers), self.scc, self.left)
+        return KnownScalars(dict(self.registers), self.scc, self.left, pointers=self.pointers)
 
     def pair(self, at: int) -> int | None:
         """The 64 bits of two registers, None where one is not known."""
@@ -58,6 +61,11 @@ class KnownScalars:
                 self.address = self.pair(f["sdst"] - 1)
         elif name == "s_mov_b32":
             self._set(f["sdst"], self._value(inst, "ssrc0"))
+        elif name == "s_sext_i32_i16":
+            value = self._value(inst, "ssrc0")
+            self._set(f["sdst"], None if value is None else ((value & 0xFFFF ^ 0x8000) - 0x8000) & _WORD)
+        elif name in ("s_load_b64", "s_load_dwordx2"):
+            self._pointer(inst)
         elif name == "s_abs_i32":
             value = self._value(inst, "ssrc0")
             self._set(f["sdst"], None if value is None else abs(_to_signed(value)))
@@ -67,6 +75,23 @@ class KnownScalars:
             self.scc = None if left is None or right is None else int(_to_signed(left) >= _to_signed(right))
         else:
             self._forget(inst)
+
+    def _pointer(self, inst: Instruction) -> None:
+        """Take over a pointer of the image that is loaded by a known address and a constant."""
+        f = inst.fields
+        base = self.pair(f["sbase"] * 2)
+        offset = f["ioffset"] if "ioffset" in f else f["offset"]
+        self._forget(inst)
+        if (
+            base is None
+            or base + offset not in self.pointers
+            or f.get("soffset_en")
+            or f.get("soffset", 124) not in (0, 124)
+        ):
+            return
+        self.address = self.pointers[base + offset]
+        self._set(f["sdata"], self.address & _WORD)
+        self._set(f["sdata"] + 1, self.address >> 32)
 
     def branches(self, name: str) -> bool | None:
         """Whether a branch on SCC is taken, None where that is not known."""

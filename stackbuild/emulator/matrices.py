@@ -82,11 +82,13 @@ def _wmma(inst: Instruction, shape: MatrixShape, lanes: int, table: FunctionTabl
     else:
         flags = f["opsel"] >> 2 & 1
         short = shape.result != "f32"
-        body = f"    wmma(d, a, b, c, (uint32_t)word, {int(shape.element == 'bf16')}, {int(short)}, flags, {int(rdna4)});"
+        body = (
+            f"    wmma(d, a, b, c, (uint32_t)word, {int(shape.element == 'bf16')}, {int(short)}, flags, {int(rdna4)});"
+        )
     symbol = table.special(inst.name, f"void {{}}({_ROWS}, int flags)", body)
     text = f"{symbol}(V({f['vdst']}), V({f['src0'] - 256}), V({f['src1'] - 256}), {c}, {word}, {flags});"
-    held = replace(shape, depth=shape.depth * (1 if rdna4 else lanes // 16))  # RDNA3's lanes hold whole rows
-    words, results = max(1, held.operand_bits(lanes) // 32), 256 // lanes
+    per_lane = replace(shape, depth=shape.depth * (1 if rdna4 else lanes // 16))  # RDNA3's lanes hold whole rows
+    words, results = max(1, per_lane.operand_bits(lanes) // 32), 256 // lanes
     rows = max(f["src0"] - 256 + words, f["src1"] - 256 + words, f["vdst"] + results)
     return MatrixCall(text, _with_addend(inst, rows, 0, results))
 

@@ -34,11 +34,11 @@ class MatrixShape:
 
 def mfma_shape(name: str) -> MatrixShape | None:
     """The shape of an MFMA of dense matrices. None for other operations, and for types that are not emulated."""
-    found = _MFMA.match(name)
-    return MatrixShape(int(found[2]), int(found[3]), int(found[4] or 1), found[5], found[1]) if found else None
+    match = _MFMA.match(name)
+    return MatrixShape(int(match[2]), int(match[3]), int(match[4] or 1), match[5], match[1]) if match else None
 
 
 def wmma_shape(name: str) -> MatrixShape | None:
     """The shape of a WMMA of dense matrices. None for other operations, and for types that are not emulated."""
-    found = _WMMA.match(name)
-    return MatrixShape(16, int(found[2]), 1, found[3], found[1]) if found else None
+    match = _WMMA.match(name)
+    return MatrixShape(16, int(match[2]), 1, match[3], match[1]) if match else None

@@ -261,7 +261,7 @@ def c_buffer(access: Access, symbol: str, buffer: BufferAddress, *, rdna: bool) 
     its own. Outside, loads give 0, stores and atomics do nothing.
     """
     lines = [f"{c_buffer_signature(symbol)}\n{{", "    (void)x; (void)a;", "    struct buffer b;"]
-    lines.append(f"    int known = buffer_of(w, &b, resource, {int(rdna)});")
+    lines.append(f"    int known = buffer_of(w, &b, resource, {int(rdna)}, &soffset);")
     index = "a[l]" if buffer.indexed else "0"
     offset = ("a[LANES + l]" if buffer.indexed else "a[l]") if buffer.offset else "0"
     step = min(access.bytes, 4) if access.verb != "atomic" else access.bytes
@@ -271,7 +271,7 @@ def c_buffer(access: Access, symbol: str, buffer: BufferAddress, *, rdna: bool) 
         "#if COUNTERS", "    uint64_t addresses[LANES], counted = 0;", "    for (uint32_t l = 0; l < LANES; l++) {",
         "        if (!(m >> l & 1)) continue;", place, f"        if (!({inside.format(0)})) continue;",
         "        addresses[l] = b.base + soffset + whole;", "        counted |= 1ull << l;", "    }",
-        f"    count_access(w, counted, addresses, {access.bytes}, SPACE_GLOBAL);", "#endif",
+        f"    count_access(w, counted, addresses, {access.bytes}, b.space == SPACE_GLOBAL ? SPACE_GLOBAL : SPACE_SCRATCH);", "#endif",
     ]  # fmt: skip
     lines += ["    for (uint32_t l = 0; l < LANES; l++) {", "        if (!(m >> l & 1)) continue;", place]
     lines.append("        uint64_t p0 = b.base + soffset + whole;")
@@ -285,10 +285,10 @@ def c_buffer(access: Access, symbol: str, buffer: BufferAddress, *, rdna: bool) 
 def _c_buffer_part(access: Access, at: int) -> list[str]:
     """One word of a buffer access, `at` bytes behind its start."""
     if access.verb == "atomic":
-        return _c_atomic(replace(access, space="SPACE_GLOBAL"))
-    part = replace(access, bytes=min(access.bytes, 4), space="SPACE_GLOBAL")
+        return _c_atomic(replace(access, space="b.space"))
+    part = replace(access, bytes=min(access.bytes, 4))
     use = "USE_READ" if access.verb == "load" else "USE_WRITE"
-    lines = [f"        uint8_t *at0 = place(w, SPACE_GLOBAL, l, p0 + {at}, {part.bytes}, {use});"]
+    lines = [f"        uint8_t *at0 = place(w, b.space, l, p0 + {at}, {part.bytes}, {use});"]
     if part.bytes == 4:
         row = at // 4
         move = (

@@ -25,7 +25,8 @@ class SourceLines:
             self._read()
         if kernel not in self._entries or not self._rows:
             return ""
-        address = self._entries[kernel] + pc
+        before = pc - (1 << 32) if 1 << 31 <= pc < 1 << 32 else pc  # a function may lie before the kernel
+        address = self._entries[kernel] + before
         at = bisect_right(self._rows, address, key=lambda row: row.address) - 1
         row = self._rows[at] if at >= 0 else None
         return f"{row.file}:{row.line}" if row and row.line else ""

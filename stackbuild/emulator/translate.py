@@ -144,7 +144,9 @@ class _Translation:
     def _body(self, kernel: KernelImage, lanes: int, table: FunctionTable, symbol: str) -> KernelBody:
         if kernel.descriptor.flushes_denormals and not self.options.sanitize:
             raise UnknownInstruction("a kernel that flushes float32 denormals is not known")
-        code = KernelCode(self.loaded.image, self.tables, kernel.descriptor.entry, kernel.code_end)
+        pointers = dict(self.loaded.relocations)
+        entry, end = kernel.descriptor.entry, kernel.code_end
+        code = KernelCode(self.loaded.image, self.tables, entry, end, self.loaded.code, pointers)
         return kernel_body(
             code, lanes, table, symbol=symbol, counters=self.options.counters, sanitize=self.options.sanitize
         )
@@ -156,7 +158,7 @@ class _Translation:
         source = self.out / f"{symbol}.c"
         source.write_text(f'#include "wave.h"\n{declared}\n{used}\n')
         entry = kernel.descriptor.entry
-        listing = [f"{at - entry}\t{text_of(inst)}\n" for at, inst in body.instructions.items()]
+        listing = [f"{at - entry & 0xFFFFFFFF}\t{text_of(inst)}\n" for at, inst in body.instructions.items()]
         (self.out / f"{symbol}.txt").write_text("".join(listing))
         (self.out / f"{symbol}.counts").write_text(block_counts(body.instructions, body.blocks))
         return source, self.out / f"{symbol}.so"
@@ -174,7 +176,7 @@ class _Translation:
         return {
             "name": kernel.name, "symbol": kernel.symbol, "library": outcome.get("library", ""), "function": outcome.get("function", ""),
             "problem": outcome.get("problem", ""), "wavefront": kernel.lanes, "kernarg_bytes": kernel.kernarg_bytes,
-            "explicit_bytes": kernel.explicit_bytes, "group_bytes": kernel.group_bytes, "private_bytes": d.private_bytes,
+            "explicit_bytes": kernel.explicit_bytes, "group_bytes": kernel.group_bytes, "private_bytes": d.scratch_bytes,
             "vgprs": kernel.registers[0], "sgprs": kernel.registers[1], "agprs": kernel.registers[2],
             "maximum_workgroup": kernel.maximum_workgroup, "rsrc1": d.rsrc1, "rsrc2": d.rsrc2, "properties": d.properties,
             "rows": outcome.get("rows", 0), "blocks": outcome.get("blocks", []), "instructions": outcome.get("instructions", 0), "entry": d.entry,

@@ -188,7 +188,10 @@ def _saturated_dot(code: str, sign: str) -> str:
     """The pseudocode of a sum of products with the sum in 64 bits, and saturated."""
     wide = re.sub(rf"^tmp = (\S+\.{sign}32)", rf"tmp = 64'{sign.upper()}(\1)", code, flags=re.MULTILINE)
     low, high = ("-2147483648LL", "2147483647LL") if sign == "i" else ("0ULL", "4294967295ULL")
-    return wide.replace(f"D0.{sign}32 = tmp", f"D0.{sign}32 = 32'{sign.upper()}((tmp > {high}) ? {high} : ((tmp < {low}) ? {low} : tmp))")
+    return wide.replace(
+        f"D0.{sign}32 = tmp",
+        f"D0.{sign}32 = 32'{sign.upper()}((tmp > {high}) ? {high} : ((tmp < {low}) ? {low} : tmp))",
+    )
 
 
 def _mask_register(name: str, operand: SourceOperand) -> int:

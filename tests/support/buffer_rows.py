@@ -188,6 +188,23 @@ def _atomics() -> list[InstructionRow]:
     return rows
 
 
+def _scratch() -> list[InstructionRow]:
+    """CDNA2's scratch: a descriptor with swizzled records that adds the lane. Each of 64 lanes has 8 bytes, scalar offsets are those
+    of 64 lanes. LDS stands for scratch: lane l has its bytes from 8 * l on."""
+    given = "s8=0 s9=0x80008000 s10=0xffffffff s11=0x00800000"
+    word = {"v2": lambda lane: _word(8 * lane % 256 + 4)}
+    return [
+        InstructionRow("buffer_load_dword v2, off, s[8:11], 0 offset:4", given, word, "gfx90a"),
+        InstructionRow("buffer_load_dword v2, off, s[8:11], s4", f"{given} s4=256", word, "gfx90a"),
+        InstructionRow("buffer_load_dword v2, v0, s[8:11], 0 offen", f"{given} v0=4", word, "gfx90a"),
+        InstructionRow("buffer_load_ubyte v2, v0, s[8:11], s4 offen offset:1", f"{given} v0=2 s4=256", {"v2": lambda lane: (8 * lane + 7) % 256}, "gfx90a"),
+        InstructionRow("buffer_load_dword v2, off, s[8:11], 0 offset:8", f"{given} v2=7", "v2=0", "gfx90a"),
+        InstructionRow("buffer_store_dword v4, off, s[8:11], 0 offset:4", f"{given} v4=LANE", "lds[0]=0001020300000000 lds[8]=08090a0b01000000 lds[508]=3f000000", "gfx90a"),
+        InstructionRow("buffer_store_dwordx2 v[4:5], v0, s[8:11], 0 offen", f"{given} v0=0 v4=LANE v5=5", "lds[0]=0000000005000000 lds[504]=3f00000005000000", "gfx90a"),
+        InstructionRow("buffer_store_byte v4, off, s[8:11], s4 offset:3", f"{given} v4=LANE+16 s4=256", "lds[4]=04050610 lds[508]=fcfdfe4f", "gfx90a"),
+    ]  # fmt: skip
+
+
 def _scalar() -> list[InstructionRow]:
     """s_buffer_load. A word beyond the end is 0; the end is counted in records where the descriptor has their size."""
     rows = []
@@ -210,4 +227,4 @@ def _scalar() -> list[InstructionRow]:
     return rows
 
 
-BUFFERS = (*_scalar(), *_whole_words(), *_addresses(), *_outside(), *_structured(), *_narrow(), *_atomics())
+BUFFERS = (*_scalar(), *_scratch(), *_whole_words(), *_addresses(), *_outside(), *_structured(), *_narrow(), *_atomics())

@@ -417,6 +417,14 @@ FLOAT = (
     _R("v_cvt_u32_f32 v2, v0", "v0=-1.0", "v2=0"),
     _R("v_cvt_u32_f32 v2, v0", "v0=0x4f800000", "v2=0xffffffff"),
     _R("v_cvt_f32_ubyte0 v2, v0", "v0=0x01020304", "v2=4.0"),
+    _R("v_cvt_f32_ubyte1 v2, v0", "v0=0x01020304", "v2=3.0"),
+    _R("v_cvt_f32_ubyte2 v2, v0", "v0=0x01020304", "v2=2.0"),
+    _R("v_cvt_f32_ubyte3 v2, v0", "v0=0xff020304", "v2=255.0"),
+    _R("v_ffbh_i32 v2, v0", "v0=0xf7ffffff", "v2=4", "gfx9"),  # leading bits that are as the sign
+    _R("v_ffbh_i32 v2, v0", "v0=0x00ffffff", "v2=8", "gfx9"),
+    _R("v_ffbh_i32 v2, v0", "v0=0xffffffff", "v2=0xffffffff", "gfx9"),
+    _R("v_cls_i32 v2, v0", "v0=0xf7ffffff", "v2=4", "gfx1"),
+    _R("v_cls_i32 v2, v0", "v0=0", "v2=0xffffffff", "gfx1"),
     _R("v_cvt_f16_f32 v2.l, v0", "v0=0x477ff000 v2=0", "v2=0x7c00"),  # 65520 rounds to infinity
     _R("v_cvt_f16_f32 v2.l, v0", "v0=0x33000000 v2=0", "v2=0"),  # 2⁻²⁵: half of the least, to even
     _R("v_cvt_f16_f32 v2.l, v0", "v0=0x33000001 v2=0", "v2=1"),

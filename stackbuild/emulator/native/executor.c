@@ -398,8 +398,8 @@ static void start_wave(struct wave *w, const struct run *run, const uint32_t *gr
     uint64_t kernarg = (uint64_t)(uintptr_t)run->kernarg, packet = (uint64_t)(uintptr_t)run->packet;
     uint32_t user = k->rsrc2 >> 1 & 31;
     int rdna4 = !strcmp(k->object->family, "rdna4"), architected = rdna4 || !strcmp(k->object->family, "rdna3") || !strncmp(k->object->target, "gfx94", 5) || !strncmp(k->object->target, "gfx95", 5);
-    if (k->properties & 1) { /* buffer of scratch: swizzled, so that an access through it is refused */
-        uint32_t words[4] = {0, 0x80000000u, 0xffffffffu, 0x00800000u};
+    if (k->properties & 1) { /* the descriptor of scratch: swizzled, the lane added to the index */
+        uint32_t words[4] = {(uint32_t)SCRATCH_BUFFER, (uint32_t)(SCRATCH_BUFFER >> 32) | 0x80000000u, 0xffffffffu, 0x00800000u};
         memcpy(w->s + at, words, 16);
         at += 4;
     }

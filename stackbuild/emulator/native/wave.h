@@ -11,6 +11,7 @@
 
 #define SHARED_APERTURE 0x0001000000000000ull
 #define PRIVATE_APERTURE 0x0002000000000000ull
+#define SCRATCH_BUFFER 0x0000800000000000ull /* the base of the descriptor through which CDNA2 reaches scratch */
 #define APERTURE_MASK 0xffff000000000000ull
 
 enum wave_stop { WAVE_END, WAVE_BARRIER, WAVE_ERROR };
@@ -182,16 +183,31 @@ API void store16(uint8_t *p, uint32_t x) { uint16_t r = (uint16_t)x; memcpy(p, &
 /* --- buffers --- */
 
 /* A buffer descriptor (V#): base address, bytes of a record, records or bytes, and what counts as outside. */
-struct buffer { uint64_t base, stride; uint32_t records; enum { OUTSIDE_RECORD, OUTSIDE_RECORDS, OUTSIDE_EMPTY, OUTSIDE_RAW } mode; };
+struct buffer { uint64_t base, stride; uint32_t records; int space; enum { OUTSIDE_RECORD, OUTSIDE_RECORDS, OUTSIDE_EMPTY, OUTSIDE_RAW, OUTSIDE_NEVER } mode; };
 
-/* Reads a descriptor. 0 where it has what is not emulated: swizzled records, or lane numbers added to the index.
- * RDNA's OOB_SELECT chooses the rule; CDNA without swizzle has that of raw buffers. */
-API int buffer_of(struct wave *w, struct buffer *b, const uint32_t *r, int rdna)
+/* Whether a descriptor is that of scratch. */
+API int is_scratch(const uint32_t *r)
 {
+    uint64_t base = (uint64_t)(r[1] & 0xffff) << 32 | r[0];
+    return r[1] >> 31 && r[3] >> 23 & 1 && base >= SCRATCH_BUFFER && base - SCRATCH_BUFFER <= 0xffffffffu;
+}
+/* Reads a descriptor. 0 where it has what is not emulated: swizzled records, or lane numbers added to the index.
+ * RDNA's OOB_SELECT chooses the rule; CDNA without swizzle has that of raw buffers. CDNA2's descriptor of scratch, which has
+ * both, becomes the aperture of scratch: a lane's bytes lie together there, so that scalar offsets count for each lane. */
+API int buffer_of(struct wave *w, struct buffer *b, const uint32_t *r, int rdna, uint32_t *soffset)
+{
+    b->space = SPACE_GLOBAL;
     b->base = (uint64_t)(r[1] & 0xffff) << 32 | r[0];
     b->stride = r[1] >> 16 & 0x3fff;
     b->records = r[2];
     b->mode = rdna ? r[3] >> 28 & 3 : OUTSIDE_RAW;
+    if (!rdna && is_scratch(r)) {
+        b->base = PRIVATE_APERTURE + (b->base - SCRATCH_BUFFER) / LANES;
+        b->space = SPACE_FLAT;
+        b->mode = OUTSIDE_NEVER;
+        *soffset /= LANES;
+        return 1;
+    }
     if (rdna ? r[1] >> 30 : r[1] >> 31) {
         w->calls->report(w, 4, -1, b->base, "a buffer descriptor with swizzled records is not known");
         return 0;
@@ -210,6 +226,7 @@ API int buffer_inside(const struct buffer *b, uint64_t index, uint64_t inner, ui
     case OUTSIDE_RECORD: return index < b->records && inner + bytes <= b->stride;
     case OUTSIDE_RECORDS: return index < b->records;
     case OUTSIDE_EMPTY: return b->records != 0;
+    case OUTSIDE_NEVER: return 1;
     default: return whole + bytes <= left;
     }
 }

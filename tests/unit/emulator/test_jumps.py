@@ -35,3 +35,30 @@ def test_an_address_outside_of_the_kernel_is_none() -> None:
 
 def test_constants_are_forgotten_when_they_are_far() -> None:
     assert addresses(GETPC, *[NOP] * 12, ADD, ADDC, SETPC, *[NOP] * 20, END) == frozenset()
+
+
+SWAPPC = "06499ebe"  # s_swappc_b64 s[30:31], s[6:7]
+BACK = "1e4880be"  # s_setpc_b64 s[30:31]
+
+
+def test_a_function_of_the_code_object_is_reached_by_its_address() -> None:
+    """The kernel is the first 20 bytes; the function, at 24, returns behind the call."""
+    code = bytes.fromhex("".join((GETPC, ADD, ADDC, SWAPPC, END, END, NOP, BACK)))
+    kernel = KernelCode(code, family("rdna3"), 0, 20, (0, len(code)))
+    reached = reached_code(kernel)
+    assert reached.addresses == {16, 24}
+    assert sorted(reached.instructions) == [0, 4, 8, 12, 16, 24, 28]
+    assert addresses(GETPC, ADD, ADDC, SWAPPC, END) == {16}
+
+
+def test_a_function_is_reached_by_a_pointer_of_the_image() -> None:
+    load = "830104f4000000f8"  # s_load_b64 s[6:7], s[6:7], 0x0
+    code = bytes.fromhex("".join((GETPC, ADD, ADDC, load, SWAPPC, END, NOP, BACK)))
+    kernel = KernelCode(code, family("rdna3"), 0, 28, (0, len(code)), {24: 28})
+    assert reached_code(kernel).addresses >= {24, 28}
+    assert 32 in reached_code(kernel).instructions
+
+
+def test_code_behind_the_kernel_is_not_run_into() -> None:
+    code = bytes.fromhex("".join((NOP, NOP, END)))
+    assert sorted(reached_code(KernelCode(code, family("rdna3"), 0, 4, (0, len(code)))).instructions) == [0]
