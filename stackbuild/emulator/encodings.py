@@ -143,8 +143,8 @@ def _with_others(format: Format, others: dict[str, tuple[str, str]]) -> Format:
 
 def _with_matrices(format: Format, names: dict[int, str]) -> Format:
     """The format with no other matrix instructions than these."""
-    kept = {number: op for number, op in format.operations.items() if not op.name.startswith(("v_mfma", "v_smfmac"))}
-    return replace(format, operations=kept | {number: _matrix_operation(name) for number, name in names.items()})
+    rest = {number: op for number, op in format.operations.items() if not op.name.startswith(("v_mfma", "v_smfmac"))}
+    return replace(format, operations=rest | {number: _matrix_operation(name) for number, name in names.items()})
 
 
 def _matrix_operation(name: str) -> Operation:
