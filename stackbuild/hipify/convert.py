@@ -25,6 +25,7 @@ from stackbuild.hipify.passes import (
     register_words,
     rename,
     signatures,
+    standard_names,
     thread_positions,
     thrust_headers,
     vector_values,
@@ -101,6 +102,8 @@ def _edits(
         edits += thrust_headers.fix(view, file_directives.includes, fix)
     if fix := fixes.get("thread-positions"):
         edits += thread_positions.fix(view, fix)
+    if fix := fixes.get("standard-names"):
+        edits += standard_names.fix(view, fix)
     if fix := fixes.get("register"):
         edits += register_words.fix(view, fix)
     if fix := fixes.get("sync-masks"):

@@ -32,7 +32,7 @@ from stackbuild.model.findings import Finding, Severity
 _CHECKS = (
     lanes.shuffle_ladders, warp_sizes.warp_sizes, lanes.lane_arithmetic, ballots.ballots, ballots.lane_masks,
     ballots.partial_masks, lanes.tiles,
-    ptx.ptx, libraries.matrices, libraries.libcuxx, libraries.asynchronous, libraries.graphs, libraries.cub_names, devices.textures,
+    ptx.ptx, libraries.matrices, libraries.asynchronous, libraries.graphs, libraries.cub_names, devices.textures,
     devices.names, devices.launch_bounds, devices.arch_guards, devices.device_launches, devices.device_calls,
     version_guards.versions, version_guards.capabilities, votes.votes, votes.last_lanes,
     hip_forms.defaults, hip_forms.groups, hip_forms.brain_floats, hip_forms.half_atomics, hip_forms.vector_operators, hip_forms.brain_float_types, hip_forms.device_pointers, hip_forms.half_braces, members.handles, overloads.overloads, overloads.no_overloads, half_types.host_assignments, clang_forms.member_templates, clang_forms.dimensions, clang_forms.single_values, clang_forms.positions, clang_forms.transposes, strings.run_time_names, strings.device_code,
@@ -68,7 +68,8 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
     findings: list[Finding] = []
     used: set[tuple[str, ...]] = set()
     for at, rule, words in chain(
-        libraries.headers(includes),
+        libraries.headers(includes, lookups.ruled_headers),
+        libraries.libcuxx(view, "standard-names" in lookups.fixes(view.name)),
         hip_forms.headers(includes),
         hip_forms.c_headers(view, includes),
         members.members(view, major),

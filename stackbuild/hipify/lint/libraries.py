@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from stackbuild.hipify.cpp.directives import Include
 from stackbuild.hipify.cpp.scan import in_include, qualifier, skip_space
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.catalogue import LintMatch
-from stackbuild.hipify.passes import own_names
+from stackbuild.hipify.passes import own_names, standard_names
 
 _HEADERS = (
     ("mma.h", "LINT-WMMA"), ("crt/mma.h", "LINT-WMMA"), ("cooperative_groups/", "LINT-COOPERATIVE"), ("cuda_pipeline", "LINT-ASYNC-COPY"),
@@ -66,10 +66,12 @@ _UNMISTAKABLE = frozenset(
 )
 
 
-def headers(includes: Iterable[Include]) -> Iterator[LintMatch]:
-    """Includes of what HIP does not have; of CUTLASS the first."""
+def headers(includes: Iterable[Include], ruled: Collection[str]) -> Iterator[LintMatch]:
+    """Includes of what HIP does not have, but libcu++'s that a header rule converts; of CUTLASS the first."""
     is_reported = False
     for include in includes:
+        if include.path.startswith("cuda/std/") and include.path in ruled:
+            continue
         if include.path.startswith(_STARTS):
             rule = next(rule for start, rule in _HEADERS if include.path.startswith(start))
             if rule == "LINT-CUTLASS":
@@ -91,16 +93,22 @@ def matrices(view: View) -> Iterator[LintMatch]:
             yield at, "LINT-WMMA", (name,)
 
 
-def libcuxx(view: View) -> Iterator[LintMatch]:
-    """libcu++'s names, wherever they stand as `cuda::…` and the project has no namespace of that name."""
+def libcuxx(view: View, has_standard_names: bool) -> Iterator[LintMatch]:
+    """libcu++'s names, wherever they stand as `cuda::…` and the project has no namespace of that name.
+
+    Those of the fix `standard-names` are left out where a rule set has it.
+    """
     if "cuda" not in view.words or (view.words.isdisjoint(LIBCUXX) and "\nthread_scope_" not in view.word_lines):
         return
     own: bool | None = None
+    converted = {start for start, _ in standard_names.places(view)} if has_standard_names else set()
     for match in _CUDA.finditer(view.code):  # begins with a literal: the search skips to it
         name = match.group(1)
         if name not in LIBCUXX and not name.startswith("thread_scope_"):
             continue
         at = match.start()
+        if at in converted:
+            continue
         if (at and (view.code[at - 1].isalnum() or view.code[at - 1] == "_")) or qualifier(view.code, at) not in (
             "",
             "::",

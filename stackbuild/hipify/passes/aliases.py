@@ -13,13 +13,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stackbuild.hipify.cpp.macros import Macro
 from stackbuild.hipify.cpp.scan import after_template, arguments, call_arguments, whole_names
 from stackbuild.hipify.cpp.source_text import View
 
 Span = tuple[int, int]
+_HIP_FUNCTION = re.compile(r"\b(?:hip[a-z]*[A-Z]|roc(?:blas|sparse|solver|fft|rand)_|miopen[A-Z])\w")
 _DEEP = 6
 """So many macros may stand between a use and its function."""
 
@@ -30,7 +31,7 @@ class Use:
 
     The function's argument number `first` is the one at `gives` among the spans. `names` is where the function itself
     is named, None where a macro does that; `means` are the functions that the called name stands for in this text, ""
-    for anything else.
+    for anything else. `has_hip_form`: another definition of the macro names a function of HIP.
     """
 
     function: str
@@ -42,6 +43,7 @@ class Use:
     gives: int
     names: Span | None
     means: frozenset[str]
+    has_hip_form: bool = False
 
     @property
     def is_plain(self) -> bool:
@@ -80,6 +82,7 @@ def uses(view: View, functions: Collection[str]) -> Iterator[Use]:
         return
     routes = _routes(view.macros_in_reach, frozenset(functions))
     defined = Counter(macro.name for macro in view.macros_in_reach)
+    of_hip = {macro.name for macro in view.macros_in_reach if macro.name in routes and _HIP_FUNCTION.search(macro.body)}
     for name, routes_of in sorted(routes.items()):
         functions_of = {route.function for route in routes_of}
         means = frozenset(functions_of | ({""} if defined[name] > len(functions_of) else set()))
@@ -89,7 +92,8 @@ def uses(view: View, functions: Collection[str]) -> Iterator[Use]:
             parsed = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
             if parsed is not None and not view.is_defined_at(at):
                 for route in sorted(routes_of, key=repr):
-                    yield from _uses_of_route(view, functions, route, (at, end), open_at, parsed, means)
+                    for use in _uses_of_route(view, functions, route, (at, end), open_at, parsed, means):
+                        yield replace(use, has_hip_form=name in of_hip)
 
 
 def routing_macros(macros: list[Macro], functions: frozenset[str]) -> list[Macro]:

@@ -104,6 +104,8 @@ def _one(view: View, rule: ConversionRule, use: Use, calls: Calls, has_alias: bo
         if rule.arguments:
             calls.findings.append(_other_arguments(view, rule, use.name, use.count))
         return
+    if rule.moves and use.has_hip_form:
+        return  # the source calls HIP's function with these arguments already
     if rule.moves and (not use.means <= set(rule.match) or _is_hidden(rule, use)):
         calls.findings.append(_unsure(view, use))
         return

@@ -59,7 +59,10 @@ TAKES = {
     "shim": _SCOPED | {"when", "where", "before"},
 }
 """The fields of each kind beside the kind itself."""
-FIXES = ("sync-masks", "cub-warps", "register", "own-overloads", "thread-positions", "thrust-headers", "vector-values")
+FIXES = (
+    "sync-masks", "cub-warps", "register", "own-overloads", "standard-names", "thread-positions", "thrust-headers",
+    "vector-values",
+)  # fmt: skip
 WHERE = ("complex-operators",)
 """What a source may define for a rule to be for it."""
 SUPPORT_PREFIX = "support:"

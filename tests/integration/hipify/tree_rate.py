@@ -12,7 +12,8 @@ converted form fails are compiled as CUDA; the others count. See twin_rate.py fo
 
 With --twin the tree has hand-written HIP twins, and a file counts where its twin compiles as HIP on the same ROOT; clang
 compiles nothing as CUDA. The pattern is a regular expression over whole paths, and only files with a twin are drawn. A
-file may be its own twin: a project whose macros select the API. --word and --twin-word are the compiler's words for the
+file may be its own twin: a project whose macros select the API. --twin-tree is the folder of the twins where they are
+another project (NVIDIA's examples of Thrust beside those of rocThrust). --word and --twin-word are the compiler's words for the
 converted files and for the twins, --std is for both. --count prints the drawn files and compiles nothing.
 """
 
@@ -44,7 +45,7 @@ CLANG = (
 )
 
 
-SOURCE_SUFFIXES = (".cu", ".cpp", ".cc")
+SOURCE_SUFFIXES = (".cu", ".cpp", ".cc", ".c")
 
 
 def words_for(file: str, folders: list[str]) -> list[str]:
@@ -61,12 +62,12 @@ def twin_of(tree: Path, file: str, patterns: list[str]) -> str:
     return ""
 
 
-def candidates(tree: Path, patterns: list[str]) -> list[str]:
+def candidates(tree: Path, twin_tree: Path, patterns: list[str]) -> list[str]:
     """The files that may be drawn: .cu files that call CUDA, or all sources that have a twin."""
     if not patterns:
         return sorted(str(p.relative_to(tree)) for p in tree.rglob("*.cu") if CALLS_CUDA.search(p.read_bytes()))
     files = (str(p.relative_to(tree)) for p in tree.rglob("*") if p.suffix in SOURCE_SUFFIXES)
-    return sorted(f for f in files if twin_of(tree, f, patterns))
+    return sorted(f for f in files if twin_of(twin_tree, f, patterns))
 
 
 def is_cuda(root: Path, cuda: Path, tree: Path, file: str, words: list[str]) -> bool:
@@ -99,6 +100,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("-I", dest="folders", action="append", default=[])
     parser.add_argument("--twin", dest="twins", action="append", default=[], metavar="REGEX=PATH")
+    parser.add_argument("--twin-tree", type=Path, help="the folder of the twins, where it is not TREE")
     parser.add_argument("--word", dest="words", action="append", default=[])
     parser.add_argument("--twin-word", dest="twin_words", action="append", default=[])
     parser.add_argument("--std", default="c++17")
@@ -114,7 +116,8 @@ def main() -> None:
     tree, out, cuda = args.tree.resolve(), args.out.resolve(), args.cuda.resolve()
     roots = {name: Path(path).resolve() for name, _, path in (word.partition("=") for word in args.root)}
     newest = roots[max(roots, key=lambda name: [int(n) for n in name.split(".")])]
-    files = candidates(tree, args.twins)
+    twin_tree = (args.twin_tree or tree).resolve()
+    files = candidates(tree, twin_tree, args.twins)
     random.Random(args.seed).shuffle(files)
     drawn = files[args.skip : args.skip + args.most]
     if args.count:
@@ -141,9 +144,9 @@ def main() -> None:
                 by_gpu = compiler.run(rocm, out / rocm, folder, name, [*words, *args.words])
                 good = set(by_gpu)
                 if any(by_gpu.values()) and args.twins:
-                    twin = twin_of(tree, file, args.twins)
+                    twin = twin_of(twin_tree, file, args.twins)
                     words = [*words_for(twin, args.folders), f"-std={args.std}", *args.twin_words]
-                    theirs = compiler.run(rocm, tree, *os.path.split(twin), words)
+                    theirs = compiler.run(rocm, twin_tree, *os.path.split(twin), words)
                     good = {gpu for gpu, errors in theirs.items() if not errors}
                 elif any(by_gpu.values()) and not cuda_side.compiles(file):
                     good = set()

@@ -29,6 +29,7 @@ from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 
 from stackbuild.hipify import FileReport, SourceSelection, Target, hipify_tree, open_engine
@@ -105,7 +106,7 @@ class Compiler:
 
     def run(self, root: str, tree: Path, folder: str, file: str, words: list[str]) -> dict[str, list[CompileError]]:
         """The errors of one file by GPU, of the host's side and the GPU's; none where it compiles."""
-        key = f"6 {root} {words} {folder}/{file} {content(tree, folder, words)}"
+        key = f"6 {root} {words} {folder}/{file} {content(tree, folder, tuple(words))}"
         made = {side: self._side(key, side, root, tree, folder, file, words) for side in sorted(self.sides)}
         return {gpu: list(dict.fromkeys(made.get("host", []) + made[gpu])) for gpu in self.gpus}
 
@@ -160,7 +161,8 @@ def absolute(word: str, folder: str) -> str:
     return f"-I/mnt/src/{os.path.normpath(f'{folder}/{word[2:]}')}" if is_relative else word
 
 
-def content(tree: Path, folder: str, words: Iterable[str]) -> str:
+@cache
+def content(tree: Path, folder: str, words: tuple[str, ...]) -> str:
     """The digest of all that a file of a folder may include: its folder, those of its -I words, and support headers."""
     hashed = hashlib.sha256()
     folders = {folder} | {

@@ -69,6 +69,12 @@ def test_a_call_that_is_not_certainly_the_functions_is_told_and_left() -> None:
     assert told(text) == ["F calls foo_api, and not in every case, or gives it some arguments itself"]
 
 
+def test_a_call_that_the_source_makes_of_hips_function_too_is_left_without_a_finding() -> None:
+    text = "#ifdef A\n#define F foo_api\n#elif defined(USE_HIP)\n#define F hipFooApi\n#endif\nF(1, 2);\n"
+    assert "F(1, 2);" in converted(text)
+    assert told(text) == []
+
+
 def test_a_function_that_is_named_and_not_called_is_told() -> None:
     assert told("auto* p = &foo_api;\n") == ["foo_api is named here and not called"]
     assert told("#define F foo_api\nint x = F(1);\n") == []
