@@ -17,7 +17,7 @@ MACROS = {
     **dict.fromkeys(("CUDART_VERSION", "CUDA_VERSION", "CUDA_API_PER_THREAD_DEFAULT_STREAM"), _HIP),
     **dict.fromkeys(("__CUDACC_VER_MAJOR__", "__CUDACC_VER_MINOR__", "__CUDACC_VER_BUILD__", "__CUDACC_VER__"), _HIP),
     **dict.fromkeys(("__NVCC__", "__CUDACC_EXTENDED_LAMBDA__", "__CUDACC_RELAXED_CONSTEXPR__", "__CUDACC_RDC__"), _COMPILER),
-    **dict.fromkeys(("__CUDACC_DEBUG__", "__CUDACC_RTC__", "__NVCOMPILER", "__NVCC_DIAG_PRAGMA_SUPPORT__"), _COMPILER),
+    **dict.fromkeys(("__CUDACC_DEBUG__", "__CUDACC_RTC__", "__NVCC_DIAG_PRAGMA_SUPPORT__"), _COMPILER),
     "CUB_VERSION": "test HIPCUB_VERSION, which counts otherwise, as well",
 }  # fmt: skip
 # Macros that ROCm's libraries define with numbers of their own.
@@ -38,7 +38,11 @@ _WEIGHED = re.compile(r"\*\s*\(?\s*\w+(?:\(\s*\))?\Z")
 
 
 def versions(view: View) -> Iterator[LintMatch]:
-    """Tests of CUDA's version or compiler that do not test for HIP as well: each name at its first test."""
+    """Tests of CUDA's version or compiler that do not test for HIP as well: each name at its first test.
+
+    Of several names in one condition one is reported: they ask one question.
+    """
+    reported: set[int] = set()
     for name in sorted(view.words & _NAMES):
         places = view.places(name)
         if any(_is_defined(view.code, at) for at in places):
@@ -46,7 +50,8 @@ def versions(view: View) -> Iterator[LintMatch]:
         end = 0
         for at in places:
             place, end = guard(view, at) if at >= end else (None, end)
-            if place is not None:
+            if place is not None and place not in reported:
+                reported.add(place)
                 rule = "LINT-CUDA-VERSION" if name in MACROS else "LINT-LIBRARY-VERSION"
                 yield place, rule, (name, (MACROS | OTHERS)[name])
                 break

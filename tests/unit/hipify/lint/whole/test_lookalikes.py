@@ -127,6 +127,7 @@ GUARDS = [
     ("LINT-CUDA-VERSION", "#ifndef CUDART_VERSION\n#error no\n#endif\n", "#ifndef CUDART_VERSION\n#define CUDART_VERSION 12000\n#endif\n"),
     ("LINT-CUDA-VERSION", "#if __CUDACC_VER_MAJOR__ < 11\n#endif\n", "#error CUDA_VERSION is wrong\n"),
     ("LINT-CUDA-VERSION", "#ifdef __NVCC__\n#elif defined(__clang__)\n#endif\n", "#if defined(__NVCC__) || defined(__HIPCC__)\n#endif\n"),
+    ("LINT-CUDA-VERSION", "#if defined(__NVCC__) && defined(__clang__) && __CUDACC_VER_MAJOR__ == 11\n#endif\n", "#if defined __GNUC__ && !defined __NVCOMPILER\n#endif\n"),
     ("LINT-CUDA-VERSION", "int v = CUDART_VERSION;\n", "int v = HIP_VERSION;\n"),
     ("LINT-CUDA-VERSION", "#if CUB_VERSION > 101500\n#endif\n", "#if HIPCUB_VERSION > 301500\n#endif\n"),
     ("LINT-LIBRARY-VERSION", "#if THRUST_VERSION > 100000\n#endif\n", "#if MY_VERSION > 100000\n#endif\n"),
