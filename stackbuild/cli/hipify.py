@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stackbuild.hipify.engines import Engine
     from stackbuild.hipify.model import Report, Target
     from stackbuild.hipify.tree.files import SourceSelection
-    from stackbuild.hipify.tree.preview import Change
+    from stackbuild.hipify.tree.preview import Preview
 
 Many = list[str] | None
 T = TypeVar("T", bound=str)
@@ -154,8 +154,8 @@ def hipify(
     if arguments.verify_engine:
         _verify(selection, engine, arguments.verify_engine, arguments.json)
         return
-    report, changes = _convert(selection, engine, arguments)
-    _print_report(report, changes, selection, arguments)
+    report, trial = _convert(selection, engine, arguments)
+    _print_report(report, trial, selection, arguments)
     faulty = any(fault.severity == "error" for fault in report.faults)
     if faulty or (arguments.strict and report.worst == "error"):
         leave(2 if faulty else 5)
@@ -163,21 +163,21 @@ def hipify(
 
 def _convert(
     selection: SourceSelection, engine: Engine, arguments: HipifyArguments
-) -> tuple[Report, tuple[Change, ...]]:
-    """The report of a run, and what it would change where it is a trial."""
+) -> tuple[Report, Preview | None]:
+    """The report of a run, and the trial's texts where it is one."""
     from stackbuild.hipify import hipify_tree
     from stackbuild.hipify.tree.preview import convert_in_place, preview
 
     if arguments.is_trial:
         trial = preview(selection, engine, arguments.jobs)
-        return trial.report, trial.changes
+        return trial.report, trial
     if arguments.in_place:
-        return convert_in_place(selection, engine, arguments.force, arguments.jobs), ()
-    return hipify_tree(selection, engine, workers=arguments.jobs, force=arguments.force), ()
+        return convert_in_place(selection, engine, arguments.force, arguments.jobs), None
+    return hipify_tree(selection, engine, workers=arguments.jobs, force=arguments.force), None
 
 
 def _print_report(
-    report: Report, changes: tuple[Change, ...], selection: SourceSelection, arguments: HipifyArguments
+    report: Report, trial: Preview | None, selection: SourceSelection, arguments: HipifyArguments
 ) -> None:
     from stackbuild.views.hipify import (
         draw_diff,
@@ -195,8 +195,8 @@ def _print_report(
         print_sarif(report, selection)
     elif arguments.annotations:
         print_annotations(report, selection)
-    elif arguments.diff:
-        draw_diff(changes)
+    elif arguments.diff and trial:
+        draw_diff(trial.changes, trial.new_support)
     else:
         (print_report_json if arguments.json else draw_summary if arguments.summary else draw_report)(report)
 

@@ -286,4 +286,12 @@ def print_text(text: str) -> None:
         sys.stdout.flush()
 
 
+def print_bytes(data: bytes) -> None:
+    """Write bytes on stdout as they are: for a pipe or a file."""
+    with _writing():
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.flush()
+
+
 _COLOUR = re.compile(r"(\x1b\[[0-9;]{0,16}[mK])")

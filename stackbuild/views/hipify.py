@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import unified_diff
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from stackbuild.hipify.tree.files import SourceSelection
 from stackbuild.hipify.tree.preview import Change
 from stackbuild.model.findings import Finding, Rung, Severity, Status, Verification
 from stackbuild.version import __version__
-from stackbuild.views.console import Text, err, out, print_json, print_text, table
+from stackbuild.views.console import Text, err, out, print_bytes, print_json, print_text, table
 
 _STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "dim"}
 SCHEMA = "stackbuild.hipify/1"
@@ -138,20 +138,31 @@ def _property(text: str) -> str:
     return _message(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def draw_diff(changes: Sequence[Change]) -> None:
-    """The changes as one unified diff: coloured on a terminal, elsewhere byte for byte what `git apply` takes."""
+def draw_diff(changes: Sequence[Change], support: Mapping[str, bytes]) -> None:
+    """The changes and the support headers as one unified diff: coloured on a terminal, elsewhere what `git apply` takes.
+
+    There it is byte for byte: a line ends with `\\n` alone, and bytes that are not UTF-8 stay.
+    """
     styles = {"+": "green", "-": "red", "@": "cyan"}
-    for change in changes:
-        before, after = (
-            data.decode("utf-8", "replace").splitlines(keepends=True) for data in (change.before, change.after)
-        )
-        for line in unified_diff(before, after, f"a/{change.name}", f"b/{change.name}"):
-            is_head = line.startswith(("---", "+++"))
-            text = line.rstrip("\n") + ("" if line.endswith("\n") else "\n\\ No newline at end of file")
+    for before, after, old, new in [
+        *((change.before, change.after, f"a/{change.name}", f"b/{change.name}") for change in changes),
+        *((b"", text, "/dev/null", f"b/{name}") for name, text in sorted(support.items())),
+    ]:
+        for number, line in enumerate(unified_diff(_lines(before), _lines(after), old, new)):
+            text = line.removesuffix("\n") + ("" if line.endswith("\n") else "\n\\ No newline at end of file")
+            data = f"{text}\n".encode("utf-8", "surrogateescape")
             if out().is_terminal:
-                out().print(Text(text, style="bold" if is_head else styles.get(line[0], "")), soft_wrap=True)
+                style = "bold" if number < 2 else styles.get(line[0], "")
+                out().print(Text(data.decode("utf-8", "replace").rstrip("\n"), style=style), soft_wrap=True)
             else:
-                print_text(f"{text}\n")
+                print_bytes(data)
+
+
+def _lines(data: bytes) -> list[str]:
+    """The lines of a text with their ends, `\\n` alone; bytes that are not UTF-8 as surrogates."""
+    return [f"{line}\n" for line in data.decode("utf-8", "surrogateescape").split("\n")][:-1] + (
+        [] if data.endswith(b"\n") or not data else [data.decode("utf-8", "surrogateescape").rpartition("\n")[2]]
+    )
 
 
 def html_of(run: Report) -> str:

@@ -109,6 +109,7 @@ _TOOLKIT = re.compile(
     r"(?!cuda_(?:pipeline|awbarrier|egl|vdpau|d3d|stdint|fp4|fp6|texture|surface))"
     r"(?:cublas|cudnn|cufft|curand|cusolver|cusparse|cutensor|nvrtc|nvblas|cudalibxt|cuda_|cudart_|cudaD3D|cuviddec|sm_\d\d_)\w*\.h(?:pp)?"
 )
+_XT = "cublasXt.h"
 _CONDITION = re.compile(r"[ \t]*#[ \t]*(?:if|elif|ifdef|ifndef)\b")
 _STEMS = frozenset(("cuda", "cu", "cublas", "cudnn", "cusparse", "cufft", "curand", "cusolver", "nccl"))
 _HAS_INCLUDE = re.compile(r"__has_include(?:_next)?\s*\(\s*([<\"])")
@@ -288,6 +289,11 @@ def _headers(view: View, lookups: Lookups) -> Iterator[Finding]:
             continue
         path = _path(view, match.end())
         has_row = path in lookups.headers or lookups.may_rule_header(path)
+        if path == _XT and lookups.may_rule_header(path):
+            yield view.finding(
+                match.start(), "HIPIFY-UNKNOWN-HEADER", Severity.WARNING, f"what {path} has of its own has no counterpart",
+                "ROCm has no BLAS over several GPUs; the include became that of hipBLAS", "divide the work by hand, with a handle for each GPU", TABLES,
+            )  # fmt: skip
         if not has_row and _TOOLKIT.fullmatch(path):
             yield view.finding(
                 match.start(), "HIPIFY-UNKNOWN-HEADER", Severity.ERROR, f"{path} looks like a header of CUDA's and has no counterpart",

@@ -22,12 +22,14 @@ BACKUP = ".prehip"
 class Preview:
     """What a run would make: its report, and for each file that would change its name, its source and its two texts.
 
-    `support` are the support headers that the converted files include, by name.
+    `support` are the support headers that the converted files include, by name; `new_support` those that are not at the
+    root of the source already.
     """
 
     report: Report
     changes: tuple[Change, ...]
     support: Mapping[str, bytes]
+    new_support: Mapping[str, bytes]
 
 
 @dataclass(frozen=True)
@@ -55,9 +57,11 @@ def preview(selection: SourceSelection, engine: Engine, workers: int = 1) -> Pre
             if before != after:
                 changes.append(Change(os.path.relpath(file.output, out), Path(file.source), before, after))
         needed = {name: (out / name).read_bytes() for name in engine.rules.shims if (out / name).is_file()}
+        roots = [source if source.is_dir() else source.parent for source in selection.sources]
+        new = {name: text for name, text in needed.items() if not any((root / name).is_file() for root in roots)}
         real = selection.out if not is_file or selection.is_folder else selection.out.parent
         files = tuple(replace(f, output=str(real / os.path.relpath(f.output, out))) for f in report.files)
-        return Preview(replace(report, files=files, changed_outputs=0), tuple(changes), needed)
+        return Preview(replace(report, files=files, changed_outputs=0), tuple(changes), needed, new)
 
 
 def convert_in_place(selection: SourceSelection, engine: Engine, force: bool = False, workers: int = 1) -> Report:

@@ -60,11 +60,28 @@ def test_a_preview_reports_what_a_run_would_and_writes_nothing(tree: Path, tmp_p
 
 
 def test_the_diff_is_one_that_patch_takes(tree: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    draw_diff(preview(SourceSelection((tree,), tmp_path / "out"), engine()).changes)
+    tried = preview(SourceSelection((tree,), tmp_path / "out"), engine())
+    draw_diff(tried.changes, tried.new_support)
     said = capsys.readouterr().out
     assert (
         said.startswith("--- a/k/a.cu\n+++ b/k/a.cu\n@@ -1,3 +1,4 @@\n")
         and "-#include <cuda_runtime.h>\n+#include" in said
+    )
+    assert "--- /dev/null\n+++ b/stackbuild_hip_compat.h\n@@ -0,0 +1," in said
+    convert_in_place(SourceSelection((tree,), tmp_path / "out"), engine())
+    assert not preview(SourceSelection((tree,), tmp_path / "out"), engine()).new_support
+
+
+def test_the_diff_keeps_bytes_and_ends_of_lines(
+    tree: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    (tree / "k/a.cu").write_bytes(b"// \xe9\x0cpage\r\n// \xe2\x80\xa8\nint x = cudaSuccess;")
+    tried = preview(SourceSelection((tree,), tmp_path / "out"), engine())
+    draw_diff(tried.changes, {})
+    said = capfdbinary.readouterr().out
+    assert said.endswith(
+        b" // \xe9\x0cpage\r\n // \xe2\x80\xa8\n-int x = cudaSuccess;\n\\ No newline at end of file\n"
+        b"+#include <hip/hip_runtime.h>\n+int x = hipSuccess;\n\\ No newline at end of file\n"
     )
 
 

@@ -108,12 +108,21 @@ def test_a_device_function_that_no_header_has_is_an_error(tmp_path: Path, guilty
 
 
 @pytest.mark.parametrize(
-    "header", ["cublasXt.h", "cufftw.h", "cudnn_ops_infer.h", "cutensorMg.h", "nvrtc_internal.h", "cuda_new.h"]
+    "header", ["cublasMg.h", "cufftw.h", "cudnn_ops_infer.h", "cutensorMg.h", "nvrtc_internal.h", "cuda_new.h"]
 )
 def test_headers_of_cudas_toolkit_that_no_table_has_are_errors(header: str) -> None:
     found = hip(f"#include <{header}>\n").findings
     assert [f.rule for f in found if f.severity == "error"] == ["HIPIFY-UNKNOWN-HEADER"]
     assert not [f for f in hip(f'#include "my_{header}"\n').findings if f.rule == "HIPIFY-UNKNOWN-HEADER"]
+
+
+def test_the_header_of_cublas_for_several_gpus_becomes_that_of_hipblas_with_a_warning() -> None:
+    made = hip("#include <cublasXt.h>\n#include <cublas_v2.h>\ncublasXtHandle_t h;\n", name="a.cpp")
+    assert "cublasXt.h" not in made.text and made.text.count("hipblas.h") == 1
+    assert [(f.rule, f.severity.value) for f in made.findings] == [
+        ("HIPIFY-UNKNOWN-HEADER", "warning"),
+        ("HIPIFY-UNKNOWN", "warning"),
+    ]
 
 
 def test_without_hipify_the_bundled_tables_are_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
