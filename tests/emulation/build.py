@@ -2,9 +2,11 @@
 """Builds the kernels' HIP sources for an emulated AMD target, with g++ (12 or newer, x86-64).
 
     tests/emulation/build.py KERNELS TARGET OUT.so [--only OP]... [--provider ONNXRUNTIME_HEADERS] [--grid-threads N] [--objects DIR]
+    tests/emulation/build.py KERNELS TARGET OUT --program tests/emulation/integer_products.cpp --provider ONNXRUNTIME_HEADERS
 
 OUT.so has the interface of libstackbuild_kernels_hip.so; check.py beside this runs the cases on it. `--only attention` leaves the
-other operators out. With --provider OUT is a folder: the plugin execution provider, its loader and a hipBLAS. --objects keeps
+other operators out. With --provider OUT is a folder: the plugin execution provider, its loader and a hipBLAS; with --program too, that program, which
+includes the provider's kernels. --objects keeps
 what was compiled in DIR, by the digest of the preprocessed source and of the compiler: a later build of the same takes it from there.
 """
 
@@ -196,6 +198,26 @@ def absent(objects: list[Path]) -> list[str]:
     return [f"-Wl,--defsym={name}=emulation_left_out" for name in sorted(needed - defined)]
 
 
+def translate_tree(kernels: Path, folder: Path) -> None:
+    """The kernels' sources as g++ takes them, in `folder`."""
+    for path in kernels.rglob("*"):
+        if path.suffix in (".hip", ".hpp", ".h", ".cpp") and path.is_file():
+            to = folder / path.relative_to(kernels)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            to.write_text(translate(path.read_text()))
+
+
+def build_program(kernels: Path, target: str, out: Path, source: Path, headers: Path) -> Path:
+    """The program `source`, which launches kernels of the provider, at `out`. RuntimeError with the compiler's words where it refuses."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        translate_tree(kernels, folder)
+        program = folder / source.name
+        program.write_text(translate(source.read_text()))
+        run(*flags(target, folder, headers, None), "-x", "c++", program, DEVICE / "scheduler.cpp", DEVICE / "runtime.cpp", "-o", out, "-ldl")
+    return out
+
+
 def build(
     kernels: Path,
     target: str,
@@ -212,11 +234,7 @@ def build(
     """
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        for path in kernels.rglob("*"):
-            if path.suffix in (".hip", ".hpp", ".h", ".cpp") and path.is_file():
-                to = folder / path.relative_to(kernels)
-                to.parent.mkdir(parents=True, exist_ok=True)
-                to.write_text(translate(path.read_text()))
+        translate_tree(kernels, folder)
         compiler = flags(target, folder, headers, grid_threads)
         work = [folder / s for s in sources(kernels, only or [], headers is not None)] + [
             DEVICE / "scheduler.cpp",
@@ -266,10 +284,16 @@ def main() -> int:
     parser.add_argument("out", type=Path)
     parser.add_argument("--only", action="append", metavar="OP", help="this operator's sources alone (repeatable)")
     parser.add_argument("--provider", type=Path, metavar="HEADERS", help="ONNX Runtime's headers, 1.27 or newer")
+    parser.add_argument("--program", type=Path, metavar="SOURCE", help="this program in place of the provider; needs --provider")
     parser.add_argument("--grid-threads", type=int, metavar="N", help="a launch takes N threads in x and no more")
     parser.add_argument("--objects", type=Path, metavar="DIR", help="what was compiled before, and is now, by its digest")
     args = parser.parse_args()
+    if args.program and not args.provider:
+        parser.error("--program needs --provider HEADERS")
     try:
+        if args.program:
+            print(build_program(args.kernels, args.target, args.out, args.program, args.provider))
+            return 0
         print(build(args.kernels, args.target, args.out, args.only, args.provider, grid_threads=args.grid_threads, kept=args.objects))
     except RuntimeError as error:
         print(error, file=sys.stderr)

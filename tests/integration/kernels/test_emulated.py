@@ -296,6 +296,45 @@ NIGHTLY = (
 )  # fmt: skip
 
 
+def integer_products(kernels: Path, target: str, folder: Path, stack: KernelStack) -> subprocess.CompletedProcess[str]:
+    """What `integer_products.cpp` says on emulated waves of `target`."""
+    headers = stack.built("source.headers") / "usr" / "include" / "onnxruntime"
+    program = folder / "integer_products"
+    run(sys.executable, EMULATION / "build.py", kernels, target, program, "--program", EMULATION / "integer_products.cpp", "--provider", headers)
+    return subprocess.run([str(program)], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("target", ["gfx942", *(pytest.param(t, marks=pytest.mark.slow) for t in TARGETS if t != "gfx942")])
+def test_products_of_integers_in_every_shape_of_tile(target: str, stack: KernelStack, tmp_path: Path) -> None:
+    done = integer_products(KERNELS, target, tmp_path, stack)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    assert "140 products, 0 wrong" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+@pytest.mark.parametrize(
+    ("target", "was", "becomes"),
+    [
+        ("gfx1100", "lane_id() % 2 * 8 + lane_id() % 16 / 2", "lane_id() % 16"),
+        ("gfx942", "kTogether * (lane_id() / 16)", "kTogether * (lane_id() % 4)"),
+        ("gfx1030", "IntegerTile::column() + i, chunk + step", "IntegerTile::column(), chunk + step"),
+    ],
+    ids=["wmma's order of lines", "mfma's rows", "the line of a dot product"],
+)
+def test_a_mistake_of_integer_products_is_seen(target: str, was: str, becomes: str, stack: KernelStack, tmp_path: Path) -> None:
+    kernels = tmp_path / "kernels"
+    shutil.copytree(KERNELS, kernels, ignore=shutil.ignore_patterns("__pycache__"))
+    file = kernels / "common" / "mma_integer.hpp"
+    text = file.read_text()
+    assert was in text, f"{file.name} no longer has {was!r}"
+    file.write_text(text.replace(was, becomes))
+    done = integer_products(kernels, target, tmp_path, stack)
+    assert done.returncode == 1, done.stdout[-2000:] + done.stderr[-2000:]
+    assert "WRONG" in done.stdout
+
+
 def caught(mutation: Mutation, folder: Path) -> None:
     kernels = folder / "kernels"
     shutil.copytree(KERNELS, kernels, ignore=shutil.ignore_patterns("__pycache__", "ep", "tools", "customop"))

@@ -9,32 +9,74 @@
 namespace rk {
 namespace {
 
-// One value of y by the definition.
-struct IntegerConvValue {
+// Neighbouring values of a line of y by the definition.
+struct IntegerConvLine {
+  static constexpr int kValues = 4;
+
   IntegerConv p;
+  int64_t first;                       // rows of y (filters of an image) before this launch's
+  Divisor by_parts, by_height, by_depth;  // kValues values of a line, an image's lines and planes of y
+
+  IntegerConvLine(const IntegerConv& of, int64_t before)
+      : p(of), first(before), by_parts((of.out[2] + kValues - 1) / kValues), by_height(of.out[1]), by_depth(of.out[0]) {}
 
   RK_D void operator()(int64_t i) const {
-    const int64_t matrix = i / (p.m * p.n), row = i / p.n % p.m, column = i % p.n;
+    const auto at = static_cast<uint32_t>(i), lines = by_parts.divide(at), planes = by_height.divide(lines), rows = by_depth.divide(planes);
+    const int32_t place[IntegerConv::kAxes] = {static_cast<int32_t>(planes - rows * by_depth.value()), static_cast<int32_t>(lines - planes * by_height.value()),
+                                               static_cast<int32_t>(at - lines * by_parts.value()) * kValues};
+    const int64_t matrix = (first + rows) / p.m, row = first + rows - matrix * p.m;
     const uint32_t filter = p.filter(matrix, row);
     const int32_t x_zero = p.x_zero(0), w_zero = p.w_zeros(filter);
+    int64_t corner[IntegerConv::kAxes];
+    for (int axis = 0; axis < IntegerConv::kAxes; ++axis) corner[axis] = static_cast<int64_t>(place[axis]) * p.stride[axis] - p.pad[axis];
     const uint8_t* w = p.w + static_cast<int64_t>(filter) * p.k;
-    const IntegerConv::Corner corner = p.corner(matrix, column);
-    IntegerConv::Tap tap = {};
-    uint32_t sum = 0;
-    for (int32_t k = 0; k < p.k; ++k, p.next(tap)) {
-      int64_t offset;
-      if (p.find(corner, tap, &offset)) sum += static_cast<uint32_t>((p.x_reader(corner.from[offset]) - x_zero) * (p.w_reader(w[k]) - w_zero));
+    const uint8_t* x = p.x + matrix * p.channels * p.area();
+    uint32_t sums[kValues] = {};
+    for (int32_t c = 0; c < p.channels; ++c, x += p.area())
+      for (int32_t deep = 0; deep < p.kernel[0]; ++deep)
+        for (int32_t high = 0; high < p.kernel[1]; ++high) {
+          const int64_t plane = corner[0] + static_cast<int64_t>(deep) * p.dilation[0], line = corner[1] + static_cast<int64_t>(high) * p.dilation[1];
+          const bool inside = plane >= 0 && plane < p.in[0] && line >= 0 && line < p.in[1];
+          const uint8_t* from = x + (inside ? (plane * p.in[1] + line) * p.in[2] : 0);
+          for (int32_t wide = 0; wide < p.kernel[2]; ++wide, ++w) {
+            if (!inside) continue;
+            const int32_t weight = p.w_reader(*w) - w_zero;
+            const int64_t left = corner[2] + static_cast<int64_t>(wide) * p.dilation[2];
+            for (int v = 0; v < kValues; ++v) {
+              const int64_t column = left + static_cast<int64_t>(v) * p.stride[2];
+              if (column >= 0 && column < p.in[2]) sums[v] += static_cast<uint32_t>((p.x_reader(from[column]) - x_zero) * weight);
+            }
+          }
+        }
+    const int64_t to = (matrix * p.m + row) * p.n + (static_cast<int64_t>(place[0]) * p.out[1] + place[1]) * p.out[2] + place[2];
+    const float factor = p.quantizes ? p.factor(filter) : 0.0f;
+    const int32_t added = p.quantizes && p.bias != nullptr ? p.bias[filter] : 0;
+    for (int v = 0; v < kValues; ++v) {
+      if (place[2] + v >= p.out[2]) break;
+      const auto sum = static_cast<int32_t>(sums[v]);
+      if (p.quantizes) static_cast<uint8_t*>(p.y)[to + v] = p.quantized(sum, added, factor);
+      else static_cast<int32_t*>(p.y)[to + v] = sum;
     }
-    p.store(matrix, row, column, static_cast<int32_t>(sum));
   }
 };
 
-void run_conv(Stream& stream, const IntegerConv& p) {
+// All of y by the definition, as many rows at once as 32 bits count.
+void run_lines(Stream& stream, const IntegerConv& p) {
+  const int64_t of_row = p.n / p.out[2] * ((p.out[2] + IntegerConvLine::kValues - 1) / IntegerConvLine::kValues);
+  const int64_t rows = p.batch * p.m, at_once = INT32_MAX / of_row;
+  for (int64_t first = 0; first < rows; first += at_once) for_each(stream, std::min(at_once, rows - first) * of_row, IntegerConvLine(p, first));
+}
+
+void run_conv(Context& context, const IntegerConv& p) {
 #if !RK_CPU
-  constexpr int64_t kFewFilters = 4;  // of a group: a tile of 64 would be empty
-  if (p.m > kFewFilters) return run_product(stream, IntegerConvProduct{p, p.m, p.n, p.batch, p.k});
+  constexpr int64_t kFewProducts = 64;  // of a group's filters: a tile would be nearly empty
+  const PackedConv packed(p);
+  if (p.m * p.k > kFewProducts && packed.fits(p)) {
+    const int64_t bytes = packed.filter_bytes(p) + packed.image_bytes(p);
+    return run_conv_product(context.stream(), p, packed, context.scratch(static_cast<size_t>(bytes)));
+  }
 #endif
-  for_each(stream, p.batch * p.m * p.n, IntegerConvValue{p});
+  run_lines(context.stream(), p);
 }
 
 // The places of a node's inputs.
@@ -55,7 +97,7 @@ class ConvOfIntegers : public Kernel {
     p.x_zero = ZeroPoints::of(x_zero);
     p.w_zeros = ZeroPoints::of(w_zero);
     finish(context, p, w, y);
-    if (y.size() > 0) run_conv(context.stream(), p);
+    if (y.size() > 0) run_conv(context, p);
   }
 
  protected:
@@ -103,7 +145,6 @@ class ConvOfIntegers : public Kernel {
     p.by_out_plane = Divisor(std::max<int64_t>(window.out[1] * window.out[2], 1));
     p.by_out_line = Divisor(std::max<int64_t>(window.out[2], 1));
     p.by_groups = Divisor(groups_);
-    p.vectors = reinterpret_cast<uintptr_t>(w.data) % 8 == 0 && k % 8 == 0;
     return p;
   }
 

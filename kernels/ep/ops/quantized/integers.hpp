@@ -19,6 +19,11 @@ struct ByteReader {
 
   static ByteReader of(Type type) { return {type == kInt8 ? 0x80 : 0}; }
   RK_HD int operator()(uint8_t byte) const { return (byte ^ flip) - flip; }
+
+  // As a signed byte a number is itself, or 128 less: what its byte, or four, are XORed with, and what it is less.
+  RK_HD uint8_t flip_byte() const { return static_cast<uint8_t>(flip ^ 0x80); }
+  RK_HD uint32_t flip_to_signed() const { return flip_byte() * 0x01010101u; }
+  RK_HD int32_t less_when_signed() const { return flip_byte(); }
 };
 
 // `value` rounded to the nearest integer, even where two are as near, plus `zero`, in [low, high]. A NaN becomes `low`.

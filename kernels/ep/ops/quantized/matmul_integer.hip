@@ -32,9 +32,7 @@ void run_integers(Stream& stream, const IntegerMatrices& p) { for_each(stream, p
 
 #else
 
-void run_integers(Stream& stream, const IntegerMatrices& p) {
-  run_product(stream, IntegerProduct{p, p.m, p.n, p.batch, p.k});
-}
+void run_integers(Stream& stream, const IntegerMatrices& p) { run_integer_product(stream, IntegerProduct(p)); }
 
 #endif
 
@@ -86,7 +84,7 @@ class IntegerMatMul : public Kernel {
     require(matrices * plan.m <= INT32_MAX && matrices * plan.n <= INT32_MAX, "a product of integers has 2^31 rows or columns or more");
     IntegerMatrices p{a.as<const uint8_t>(), b.as<const uint8_t>(), y.data, ByteReader::of(a.type), ByteReader::of(b.type),
                       ZeroPoints::of(a_zero), ZeroPoints::of(b_zero), {}, {}, plan.m, plan.n, 1, static_cast<int32_t>(plan.k),
-                      reinterpret_cast<uintptr_t>(a.data) % 8 == 0 && plan.k % 8 == 0, false, {}, {}, {}, {}, 0, 0};
+                      false, {}, {}, {}, {}, 0, 0};
     return p;
   }
 

@@ -20,7 +20,6 @@ struct IntegerMatrices {
   Lines first, step;            // of the first matrix, and from each to the next
   int64_t m, n, batch;
   int32_t k;
-  bool vectors;  // rows of a begin on multiples of 8 bytes
   // QLinearMatMul's: y = saturate(sum · a_scale · b_scale / y_scale + y_zero)
   bool quantizes;
   Scales a_scales, b_scales, y_scales;

@@ -1,82 +1,99 @@
-// Products of 8-bit integers by float16 matrix instructions, exactly. A value less its zero point lies in [-255, 255] and is a
-// float16; 64 products of two of them are less than 2^22 in sum, which float32 holds to the last bit. The sums of 64 are then added
-// as int32. So every target with float16 matrix instructions takes part, where only some have them for these types.
+// Products of matrices of 8-bit integers, for integer_product_kernels.hpp.
 #pragma once
 
+#include "ops/quantized/integer_product_kernels.hpp"
 #include "ops/quantized/matmul_integer.hpp"
-#include "ops/quantized/product_kernels.hpp"
 
 namespace rk {
 
 struct IntegerProduct {
-  using Element = __half;
-  using Sum = int32_t;
-  static constexpr int kSlabs = kProductSlabs;
   static constexpr bool kColumnsAcross = true;
   using Matrix = IntegerMatrices::Lines;
-  struct Row {
-    const uint8_t* from;
-    int32_t zero;
-    bool exists;  // not beyond the last
-  };
+  using Rows = Lines;
+  // Four of them.
   struct Column {
     const uint8_t* from;
-    int32_t zero;
+    int32_t count;  // that exist
   };
-  struct RawA {
-    uint32_t words[2];
+  struct RawB {
+    uint32_t words[sbk::kVectorBytes];  // one for each K, of the columns' bytes
   };
-  using RawB = RawA;
+  struct OfRow {
+    int32_t zero, sum, y_zero;
+    float a_scale, y_scale;
+  };
+  struct OfColumn {
+    int32_t zero, rest;  // rest: the sum less k zero points
+    float scale;
+  };
 
   IntegerMatrices p;
   int64_t m, n, batch;
   int32_t k;
+  Alignment alignment_a;
+  bool quads;  // four columns of b and of y lie on their boundaries
+  uint32_t flip_a, flip_b;
+  bool sums_a, sums_b;
+
+  explicit IntegerProduct(const IntegerMatrices& of)
+      : p(of), m(of.m), n(of.n), batch(of.batch), k(of.k), alignment_a(alignment_of(of.a, of.k)),
+        quads(of.n % kQuad == 0 && reinterpret_cast<uintptr_t>(of.b) % kQuad == 0 && aligned16(of.y)),
+        flip_a(of.a_reader.flip_to_signed()), flip_b(of.b_reader.flip_to_signed()), sums_a(of.b_zeros.data != nullptr || flip_b != 0),
+        sums_b(of.a_zeros.data != nullptr || flip_a != 0) {}
 
   RK_INLINE Matrix matrix(int64_t i) const { return p.lines(i); }
-  RK_INLINE Row row(const Matrix& matrix, int64_t i) const {
-    const int64_t index = i < m ? i : m - 1;
-    return {p.a + (matrix.a + index) * k, p.a_zero(matrix, index), i < m};
-  }
+  RK_INLINE Rows rows(const Matrix& matrix, int64_t i) const { return Rows::of(p.a + matrix.a * k, i, m, k); }
   RK_INLINE Column column(const Matrix& matrix, int64_t j) const {
-    const int64_t index = j < n ? j : n - 1;
-    return {p.b + matrix.b * k + index, p.b_zero(matrix, index)};
+    const int64_t left = n - j;
+    return {p.b + matrix.b * k + (left > 0 ? j : 0), static_cast<int32_t>(left < 0 ? 0 : left < kQuad ? left : kQuad)};
   }
-  RK_INLINE RawA fetch_a(const Row& row, int32_t at) const {
-    RawA raw = {};
-    if (!row.exists || at >= k) return raw;
-    if (p.vectors) {
-      const auto both = *reinterpret_cast<const sbk::Vec<uint32_t, 2>*>(row.from + at);
-      raw.words[0] = both.v[0];
-      raw.words[1] = both.v[1];
-      return raw;
-    }
-#pragma unroll
-    for (int i = 0; i < kUnit; ++i)
-      if (at + i < k) raw.words[i / 4] |= static_cast<uint32_t>(row.from[at + i]) << (i % 4 * 8);
-    return raw;
-  }
+  RK_INLINE Chunk fetch_a(const Rows& rows, int line, int32_t at) const { return rows.chunk(line, at, k, alignment_a, flip_a); }
   RK_INLINE RawB fetch_b(const Column& column, int32_t at) const {
-    RawB raw = {};
+    RawB raw;
+    const uint8_t* line = column.from + at * n;
 #pragma unroll
-    for (int i = 0; i < kUnit; ++i)
-      if (at + i < k) raw.words[i / 4] |= static_cast<uint32_t>(column.from[(at + i) * n]) << (i % 4 * 8);
+    for (int i = 0; i < sbk::kVectorBytes; ++i, line += n) {
+      raw.words[i] = flip_b;
+      if (at + i >= k) continue;
+      if (quads) {
+        if (column.count > 0) raw.words[i] = *reinterpret_cast<const uint32_t*>(line);
+        continue;
+      }
+#pragma unroll
+      for (int c = 0; c < kQuad; ++c)
+        if (c < column.count) raw.words[i] = (raw.words[i] & ~(0xffu << 8 * c)) | static_cast<uint32_t>(line[c]) << 8 * c;
+    }
     return raw;
   }
-  // Beyond the end of K and of the rows a is 0, whatever its zero point.
-  RK_INLINE void make_a(UnitValues<__half>& values, const Row& row, const RawA& raw, int32_t at) const {
-#pragma unroll
-    for (int i = 0; i < kUnit; ++i) values[i] = number(row.exists && at + i < k ? p.a_reader(byte(raw, i)) - row.zero : 0);
+  RK_INLINE OfRow of_row(const Matrix& matrix, int64_t i, int32_t sum) const {
+    OfRow row{p.a_zero(matrix, i) - p.a_reader.less_when_signed(), sum, 0, 0.0f, 0.0f};
+    if (!p.quantizes) return row;
+    const auto line = static_cast<uint32_t>(matrix.a + i);
+    row.y_zero = p.y_zeros(line);
+    row.a_scale = p.a_scales(line);
+    row.y_scale = p.y_scales(line);
+    return row;
   }
-  RK_INLINE void make_b(UnitValues<__half>& values, const Column& column, const RawB& raw, int32_t) const {
-#pragma unroll
-    for (int i = 0; i < kUnit; ++i) values[i] = number(p.b_reader(byte(raw, i)) - column.zero);
+  RK_INLINE OfColumn of_column(const Matrix& matrix, int64_t j, int32_t sum) const {
+    const int64_t index = j < n ? j : n - 1;
+    const int32_t zero = p.b_zero(matrix, index) - p.b_reader.less_when_signed();
+    const auto rest = static_cast<uint32_t>(sum) - static_cast<uint32_t>(k) * static_cast<uint32_t>(zero);
+    return {zero, static_cast<int32_t>(rest), p.quantizes ? p.b_scales(static_cast<uint32_t>(matrix.b + index)) : 0.0f};
   }
-  RK_INLINE void add(int32_t& sum, float product, int64_t, int32_t) const { sum += static_cast<int32_t>(product); }
-  RK_INLINE void store(const Matrix& matrix, int64_t i, int64_t j, int32_t sum) const { p.store(matrix, i, j, sum); }
-
- private:
-  RK_INLINE static uint8_t byte(const RawA& raw, int i) { return static_cast<uint8_t>(raw.words[i / 4] >> (i % 4 * 8)); }
-  RK_INLINE static __half number(int32_t value) { return sbk::from_float<__half>(static_cast<float>(value)); }
+  RK_INLINE void store(const Matrix& matrix, int64_t i, int64_t j, const OfRow& row, const OfColumn (&columns)[kQuad], const int32_t* products) const {
+    const int64_t to = (matrix.y + i) * n + j;
+    sbk::Vec<int32_t, kQuad> sums;
+#pragma unroll
+    for (int c = 0; c < kQuad; ++c) sums.v[c] = product_less_zeros(products[c], row.zero, columns[c].rest, columns[c].zero, row.sum);
+    if (!p.quantizes) return store_quad(static_cast<int32_t*>(p.y) + to, sums, n - j, quads);
+    sbk::Vec<uint8_t, kQuad> bytes;
+#pragma unroll
+    for (int c = 0; c < kQuad; ++c) {
+      const float factor = row.a_scale * columns[c].scale / row.y_scale;
+      bytes.v[c] = static_cast<uint8_t>(saturated(static_cast<float>(sums.v[c]) * factor, row.y_zero, p.low, p.high));
+    }
+    store_quad(static_cast<uint8_t*>(p.y) + to, bytes, n - j, quads);
+  }
 };
 
 }  // namespace rk

@@ -18,8 +18,6 @@ enum Input : size_t { kA, kB, kScales, kZeros, kGroupIndex, kBias };
 
 constexpr Type kByte = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8;
 
-constexpr int64_t kMostExtent = int64_t{1} << 30;  // that the kernels count in 32 bits
-
 // One value of y by the definition. The CPU platform's form, and a GPU's where memory does not begin on whole vectors.
 template <class T>
 struct NBitsValue {
@@ -112,11 +110,13 @@ class MatMulNBits : public Kernel {
   template <class T>
   static void run(Stream& stream, const NBits<T>& p) {
 #if !RK_CPU
+    constexpr int64_t kMostExtent = int64_t{1} << 30;  // that the kernels count in 32 bits
     if (reinterpret_cast<uintptr_t>(p.b) % 8 == 0 && p.n <= kMostExtent && p.k <= kMostExtent) {
       using Device = std::conditional_t<std::is_same_v<T, float>, float, __half>;
       const auto cast = [](const T* from) { return reinterpret_cast<const Device*>(from); };
       const NBits<Device> q{cast(p.a), p.b, cast(p.scales), p.packed_zeros, cast(p.zeros), cast(p.bias), reinterpret_cast<Device*>(p.y),
                             p.m, p.n, p.k, p.blocks, p.zero_bytes, p.bits, p.shift, p.vectors};
+      if (p.m > kMostRows && p.bias != nullptr) fill_rows(stream, p.y, p.m, p.bias, p.n, sizeof(T));
       if (p.bits == 2) return run_nbits<Device, 2>(stream, q);
       if (p.bits == 4) return run_nbits<Device, 4>(stream, q);
       return run_nbits<Device, 8>(stream, q);
@@ -129,14 +129,19 @@ class MatMulNBits : public Kernel {
   static void without_product(Context& context, const Tensor& y, const Tensor& bias) {
     if (!bias) return zero_fill(context.stream(), y);
     const int64_t n = bias.size();
+    fill_rows(context.stream(), y.data, y.size() / n, bias.data, n, bytes_of(y.type));
+  }
+
+  // The bias in each row of y.
+  static void fill_rows(Stream& stream, void* y, int64_t rows, const void* bias, int64_t n, int64_t element_bytes) {
     StridedCopy copy;
-    copy.shape = Shape{y.size() / n, n};
-    copy.from = bias.data;
-    copy.to = y.data;
+    copy.shape = Shape{rows, n};
+    copy.from = bias;
+    copy.to = y;
     copy.from_strides = {0, 1};
     copy.to_strides = {n, 1};
-    copy.element_bytes = bytes_of(y.type);
-    strided_copy(context.stream(), copy);
+    copy.element_bytes = element_bytes;
+    strided_copy(stream, copy);
   }
 
   int64_t k_, n_, bits_, block_;

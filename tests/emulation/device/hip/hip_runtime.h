@@ -146,6 +146,12 @@ inline int __any(int value) {
   }
   return 0;
 }
+// Lanes run one at a time.
+inline int atomicAdd(int* to, int value) {
+  const int before = *to;
+  *to = static_cast<int>(static_cast<uint32_t>(before) + static_cast<uint32_t>(value));
+  return before;
+}
 inline void __builtin_amdgcn_fence(int, const char*) {}
 inline void __builtin_amdgcn_wave_barrier() { ::emulation::gather(::emulation::Operation::barrier, nullptr, 0); }
 inline float __builtin_amdgcn_exp2f(float x) { return exp2f(x); }
