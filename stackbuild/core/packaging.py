@@ -114,6 +114,14 @@ def tags_of(file_name: str) -> frozenset[tags.Tag]:
     return parse_wheel_filename(split_label(file_name)[0])[3]
 
 
+def build_number_of(file_name: str) -> tuple[int, str] | tuple[()]:
+    """The build number of a wheel's file name and what follows it, empty for none: installers prefer the highest.
+
+    Raises InvalidWheelFilename.
+    """
+    return parse_wheel_filename(split_label(file_name)[0])[2]
+
+
 def is_same_wheel(one: str, other: str) -> bool:
     """Whether two file names mean one wheel, however they are spelt. Raises InvalidWheelFilename."""
     (plain, label), (other_plain, other_label) = split_label(one), split_label(other)

@@ -89,6 +89,15 @@ class Project(Model):
         """The versions that have a file, lowest first."""
         return tuple(sorted({file.version for file in self.files.values()}, key=Version))
 
+    @property
+    def offered(self) -> tuple[CatalogFile, ...]:
+        """The files that the project's page lists, of the newest version first: none of a quarantined project (PEP 792)."""
+        if self.status == "quarantined":
+            return ()
+        versions = {version: Version(version) for version in self.versions}
+        by_name = sorted(self.files.values(), key=lambda file: file.name)
+        return tuple(sorted(by_name, key=lambda file: versions[file.version], reverse=True))
+
 
 class Catalog(Model):
     """All of an index. `number` rises with each change of it; `url` is where it is served, "" where that is not known."""

@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stackbuild.core.errors import UsageError
-from stackbuild.core.packaging import distribution_of
+from stackbuild.core.packaging import Version, distribution_of
 from stackbuild.publishing.catalog import Catalog, CatalogFile, Project
+from stackbuild.publishing.closure import NoClosureError, direct_requirement, install_words
 from stackbuild.publishing.generation import WHEELS_ELSEWHERE, read_catalog
-from stackbuild.publishing.pages import UNVERIFIED, direct_requirement
+from stackbuild.publishing.pages import UNVERIFIED
 from stackbuild.publishing.placement import (
     Placement,
     is_unchanged,
@@ -138,7 +139,25 @@ def _receipt(
             )
         )
     signed_by = tuple(key.fingerprint for key in keys)
-    return Receipt(str(index), tuple(rows), catalog.number, signed_by, _unpublished_wheels(index, catalog))
+    requirements, reason = _install_words(rows, catalog, url)
+    unpublished = _unpublished_wheels(index, catalog)
+    return Receipt(str(index), tuple(rows), catalog.number, signed_by, unpublished, requirements, reason)
+
+
+def _install_words(rows: Sequence[PublishedWheel], catalog: Catalog, url: str) -> tuple[tuple[str, ...], str]:
+    """The requirements of the command that installs the published wheels, and why there are none."""
+    wheels = [row for row in rows if not row.label and not row.withdrawn]
+    highest: dict[str, Version] = {}
+    for row in wheels:
+        highest[row.project] = max(highest.get(row.project, Version(row.version)), Version(row.version))
+    roots: dict[str, list[CatalogFile]] = {}
+    for row in wheels:
+        if Version(row.version) == highest[row.project]:
+            roots.setdefault(row.project, []).append(catalog.projects[row.project].files[row.file])
+    try:
+        return install_words(catalog, roots, url), ""
+    except NoClosureError as error:
+        return (), str(error)
 
 
 def _withdrawal(project: Project, row: CatalogFile) -> str:

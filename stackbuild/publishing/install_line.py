@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from stackbuild.core.packaging import tags_of
+from stackbuild.core.packaging import build_number_of, tags_of
 
 _EXACT = re.compile(r"cp3(\d+)")
 _LINUX = re.compile(r"(?:linux|manylinux[0-9_]*|musllinux_[0-9_]+)_([a-z].*)")
@@ -17,10 +17,11 @@ _LINUX = re.compile(r"(?:linux|manylinux[0-9_]*|musllinux_[0-9_]+)_([a-z].*)")
 def markers_of(files: Sequence[str]) -> dict[str, str]:
     """The environment marker of each wheel of one project and version, by file name; "" for an only one.
 
-    Of wheels for the same environment the first by name is in it. A Python that no wheel is for takes the wheel of its
+    Of wheels for the same environment the one with the highest build number is in it, else the first by name. A Python that no wheel is for takes the wheel of its
     neighbour, which installers refuse: a command that installs nothing would look like one that worked.
     """
-    machines_by_file = {file: machine_of(file) for file in sorted(files)}
+    by_build = sorted(sorted(files), key=build_number_of, reverse=True)
+    machines_by_file = {file: machine_of(file) for file in by_build}
     anywhere = [file for file, machine in machines_by_file.items() if not machine]
     machines = sorted(set(machines_by_file.values()) - {""})
     if not machines or (len(machines) == 1 and not anywhere):

@@ -32,12 +32,19 @@ def yank(
     with locked_catalog(index) as catalog:
         refuse_changed(index, publication)
         name, project_row = _project(catalog, project, index)
-        files = [file for file in project_row.files.values() if file.version == _normal_version(version)]
+        wanted = _version(version)
+        files = [file for file in project_row.files.values() if Version(file.version) == wanted]
         if not files:
             raise UsageError(
                 f"{name} has no version {version}",
                 where=str(index),
                 next=f"it has {', '.join(project_row.versions) or 'none'}",
+            )
+        if reason is None and all(file.yanked is None for file in files):
+            raise UsageError(
+                f"{name} {version} is not yanked",
+                where=str(index),
+                next="there is nothing to take back: nothing is changed",
             )
         for file in files:
             catalog = catalog.with_file(name, file.model_copy(update={"yanked": reason}))
@@ -151,8 +158,8 @@ def _project(catalog: Catalog, name: str, index: Path) -> tuple[str, Project]:
     return normal, project
 
 
-def _normal_version(text: str) -> str:
+def _version(text: str) -> Version:
     try:
-        return str(Version(text))
+        return Version(text)
     except InvalidVersion:
         raise UsageError(f"{text!r} is not a version", next="write it as 1.0, or as 1.22.1+rocm.6.4") from None

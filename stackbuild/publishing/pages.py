@@ -6,8 +6,8 @@ import html
 import json
 from urllib.parse import quote
 
-from stackbuild.core.packaging import Version
 from stackbuild.publishing.catalog import Catalog, CatalogFile, Project
+from stackbuild.publishing.closure import NoClosureError, install_words
 from stackbuild.publishing.variants import offered_lists, variants_lists
 
 API_VERSION = "1.4"
@@ -31,24 +31,10 @@ def pages(catalog: Catalog) -> dict[str, bytes]:
         "index.json": _json(root),
     }
     for name, project in catalog.projects.items():
-        texts[f"{name}/index.html"] = _project_html(name, project, catalog.url)
+        texts[f"{name}/index.html"] = _project_html(name, project, catalog)
         texts[f"{name}/index.json"] = _json(_project_json(name, project))
         texts |= {f"{name}/{file}": data for file, data in variants_lists(project).items()}
     return texts
-
-
-def offered_files(project: Project) -> tuple[CatalogFile, ...]:
-    """The files that the project's page lists, of the newest version first: none of a quarantined project (PEP 792)."""
-    if project.status == "quarantined":
-        return ()
-    versions = {version: Version(version) for version in {file.version for file in project.files.values()}}
-    by_name = sorted(project.files.values(), key=lambda file: file.name)
-    return tuple(sorted(by_name, key=lambda file: versions[file.version], reverse=True))
-
-
-def direct_requirement(project: str, file: CatalogFile, url: str) -> str:
-    """The requirement that names these bytes and no other: PEP 508's `NAME @ URL#sha256=…`."""
-    return f"{project} @ {url.rstrip('/')}/{project}/{quote(file.path)}#sha256={file.sha256}"
 
 
 def _json(value: object) -> bytes:
@@ -57,7 +43,7 @@ def _json(value: object) -> bytes:
 
 def _project_json(name: str, project: Project) -> dict[str, object]:
     status = {"status": project.status, **({"reason": project.reason} if project.reason else {})}
-    files = offered_files(project)
+    files = project.offered
     return {
         "meta": {"api-version": API_VERSION},
         "name": name,
@@ -89,28 +75,28 @@ def _list_json(file: str, sha256: str) -> dict[str, object]:
 
 
 def _root_row(name: str, project: Project) -> str:
-    files = offered_files(project)
+    files = project.offered
     summary = html.escape(files[0].summary) if files else ""
     note = "" if project.status == "active" else f" ({project.status})"
     return f'<li><a href="{name}/">{name}</a>{note}<small>{summary}</small></li>'
 
 
-def _project_html(name: str, project: Project, url: str) -> bytes:
+def _project_html(name: str, project: Project, catalog: Catalog) -> bytes:
     meta = [f'<meta name="pypi:project-status" content="{project.status}">']
     if project.reason:
         meta.append(f'<meta name="pypi:project-status-reason" content="{html.escape(project.reason)}">')
-    files = offered_files(project)
+    files = project.offered
     lines = [f"<h1>{html.escape(name)}</h1>"]
     if files and files[0].summary:
         lines.append(f"<p>{html.escape(files[0].summary)}</p>")
     if project.status != "active":
         lines.append(f"<p><strong>{project.status}</strong> {html.escape(project.reason)}</p>")
     lists = [f'<li><a href="{quote(file)}#sha256={sha}">{file}</a></li>' for file, sha in offered_lists(project, files)]
-    lines += ["<ul>", *(_file_row(name, file, url) for file in files), *lists, "</ul>"]
+    lines += ["<ul>", *(_file_row(name, file, catalog) for file in files), *lists, "</ul>"]
     return _page(name, lines, meta)
 
 
-def _file_row(project: str, file: CatalogFile, url: str) -> str:
+def _file_row(project: str, file: CatalogFile, catalog: Catalog) -> str:
     python = f", Python {html.escape(file.requires_python)}" if file.requires_python else ""
     parts = [_anchor(file), f"<small>{_size(file.size)}{python}, sha256 {file.sha256}</small>"]
     parts.append(f"<small>{html.escape(file.claim or UNVERIFIED)}</small>")
@@ -122,11 +108,20 @@ def _file_row(project: str, file: CatalogFile, url: str) -> str:
     if file.attached:
         kinds = ", ".join(one.name.removeprefix(f"{file.name}.") for one in file.attached)
         parts.append(f"<small>beside it: {html.escape(kinds)}</small>")
-    if url and file.yanked is None and not file.variant:
-        line = f'pip install "{direct_requirement(project, file, url)}"'
+    if line := _install_line(project, file, catalog):
         parts.append(f"<pre>{html.escape(line)}</pre>")
     row = "<li>" if file.yanked is None else '<li class="yanked">'
     return f"{row}{''.join(parts)}</li>"
+
+
+def _install_line(project: str, file: CatalogFile, catalog: Catalog) -> str:
+    """The command that installs that file, with what it requires of this index; "" where there is none to show."""
+    if not catalog.url or file.yanked is not None or file.variant:
+        return ""
+    try:
+        return " ".join(["pip install", *install_words(catalog, {project: (file,)}, catalog.url)])
+    except NoClosureError:
+        return ""
 
 
 def _anchor(file: CatalogFile) -> str:

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stackbuild.core.errors import UsageError
-from stackbuild.core.packaging import Version
-from stackbuild.publishing.install_line import markers_of
 from stackbuild.publishing.signing import SigningKey, TrustedKey
 from stackbuild.publishing.snapshot import DAYS
 from stackbuild.tables.packages import packages_of
@@ -85,6 +83,7 @@ class PublishedWheel:
 class Receipt:
     """What was published where. `number` is the index's new number; `signed_by` are fingerprints of keys.
 
+    `requirements` are the words of the command that installs them; `no_install` is why there is none, "" where there is one.
     `unpublished` are wheels in the index's folder that no page names: left by a publish that was killed, or put there by
     somebody else.
     """
@@ -94,24 +93,18 @@ class Receipt:
     number: int
     signed_by: tuple[str, ...] = ()
     unpublished: tuple[str, ...] = ()
+    requirements: tuple[str, ...] = ()
+    no_install: str = ""
 
     @property
     def install_line(self) -> str:
-        """The command that installs these wheels, by place and digest, with their dependencies from the default index; "" for none.
+        """The command that installs these wheels, by place and digest; "" for none.
 
-        No other index can offer a wheel in their place. Of a project's versions it takes the highest, and of that
-        version's files the one for the Python that runs it.
+        It names what they require of this index, too, and leaves the rest to the default index. No other index can offer a
+        wheel in the place of one that is named. Of a project's versions it takes the highest, and of that version's files
+        the one for the Python that runs it.
         """
-        wheels = [wheel for wheel in self.wheels if not wheel.label and not wheel.withdrawn]
-        newest: dict[str, str] = {}
-        for wheel in wheels:
-            newest[wheel.project] = max(newest.get(wheel.project, wheel.version), wheel.version, key=Version)
-        words = ["pip install"]
-        for project, version in newest.items():
-            files = {wheel.file: wheel for wheel in wheels if (wheel.project, wheel.version) == (project, version)}
-            markers = markers_of(tuple(files))
-            words += [f'"{files[f].requirement}{f" ; {marker}" if marker else ""}"' for f, marker in markers.items()]
-        return " ".join(words) if wheels else ""
+        return " ".join(["pip install", *self.requirements]) if self.requirements else ""
 
     @property
     def packages_needed(self) -> tuple[str, ...]:

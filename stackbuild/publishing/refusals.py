@@ -9,7 +9,6 @@ from pathlib import Path
 
 from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import (
-    Claim,
     InvalidRequirement,
     InvalidSpecifier,
     InvalidVersion,
@@ -20,18 +19,15 @@ from stackbuild.core.packaging import (
     distribution_of,
     is_same_wheel,
     split_label,
-    tags_of,
 )
 from stackbuild.publishing.catalog import PROJECT, Catalog, CatalogFile, Project
-from stackbuild.publishing.pages import offered_files
+from stackbuild.publishing.closure import is_needed
 from stackbuild.publishing.placement import WheelFile
 from stackbuild.publishing.publication import Publication
 
 _WHEEL_NAME = re.compile(r"[A-Za-z0-9_.!+-]+")
 LONGEST_NAME = 220
 """Characters of a wheel's file name: its longest statement is staged under 255 bytes."""
-_MINORS = range(8, 20)
-"""Minor versions of Python 3 that a requirement's marker is asked for."""
 
 
 def refuse_names(wheels: Sequence[Path], variants: bool = False) -> None:
@@ -181,32 +177,12 @@ def _refuse_unmet(file: CatalogFile, text: str, catalog: Catalog) -> None:
             f"{file.name} requires {text!r}, which is not a requirement: {error}", next="build the wheel again"
         ) from None
     project = catalog.projects.get(str(canonicalize_name(requirement.name)))
-    if project is None or requirement.url or not _is_needed(requirement, file):
+    if project is None or requirement.url or not is_needed(requirement, file):
         return
-    versions = [Version(one.version) for one in offered_files(project) if one.yanked is None]
+    versions = [Version(one.version) for one in project.offered if one.yanked is None]
     if not any(requirement.specifier.contains(version, prereleases=True) for version in versions):
         raise UsageError(
             f"{file.name} requires {text}, and this index has {requirement.name} "
             f"{', '.join(map(str, versions)) or 'in no version that is offered'}",
             next="publish both wheels in one command, or build the wheel with a requirement that is met",
         )
-
-
-def _is_needed(requirement: Requirement, file: CatalogFile) -> bool:
-    """Whether an installation without extras needs it, on Linux with a CPython that the file is for."""
-    if requirement.marker is None:
-        return True
-    tags = tuple(map(str, tags_of(file.name)))
-    claim = Claim(tags, file.requires_python)
-    every = [f"3.{minor}" for minor in _MINORS]
-    pythons = [python for python in every if claim.fits(python)] or every
-    machines = [machine for machine in ("x86_64", "aarch64") if any(t.endswith((machine, "-any")) for t in tags)]
-    fixed = {"os_name": "posix", "sys_platform": "linux", "platform_system": "Linux", "extra": ""}
-    fixed |= {"platform_python_implementation": "CPython", "implementation_name": "cpython"}
-    return any(
-        requirement.marker.evaluate(
-            {**fixed, "python_version": python, "python_full_version": f"{python}.0", "platform_machine": machine}
-        )
-        for python in pythons
-        for machine in machines
-    )

@@ -37,6 +37,8 @@ def draw_install_line(receipt: Receipt) -> None:
     before it."""
     for line in receipt.packages_needed:
         err().print(Text(f"needs of the machine: {line}", "dim"))
+    if receipt.no_install:
+        err().print(Text(f"no command installs these together: {_line(receipt.no_install)}", "yellow"))
     if receipt.install_line:
         out().print(Text(receipt.install_line), soft_wrap=True)
 

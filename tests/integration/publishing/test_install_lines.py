@@ -132,6 +132,20 @@ def test_the_printed_line_of_a_recipe_installs_its_wheels_by_pip_and_by_uv(recip
         assert_installed(wheels, install(tool, line, index, python_of(wheels), tmp_path / tool))
 
 
+def test_what_is_required_of_the_same_index_comes_from_there(tmp_path: Path) -> None:
+    """It was published before, and the default index has a higher version of the same name, which satisfies the requirement."""
+    lib = small_wheel(tmp_path / "w", name="lib", content=OURS)
+    old = small_wheel(tmp_path / "w", "0.9", name="lib", content="made = 'too old'\n")
+    app = small_wheel(tmp_path / "w", name="app", content=OURS, requires=("lib >= 1.0 ; python_version >= '3'", "other"))
+    for wheel in (old, lib):
+        publish((wheel,), tmp_path / "simple")
+    line = publish((app,), tmp_path / "simple").install_line
+    index = default_index((app, lib), tmp_path)
+    for tool in ("pip", "uv"):
+        site = install(tool, line, index, "", tmp_path / tool)
+        assert (site / "lib" / "__init__.py").read_text() == OURS and (site / "other-99.0.dist-info").is_dir()
+
+
 def test_the_line_of_wheels_for_several_pythons_installs_the_one_for_each(tmp_path: Path) -> None:
     """A recipe whose wheel is for CPython's ABI makes one for each Python: one line serves them all."""
     made = small_wheel(tmp_path / "any")
