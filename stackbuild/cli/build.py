@@ -100,6 +100,14 @@ def build(
             help="For releases: run every step, without compiler cache, earlier build trees and stored outputs.",
         ),
     ] = False,
+    require: Annotated[
+        list[str] | None,
+        option(
+            "--require",
+            metavar="[NAME:]RUNGS",
+            help="Publish nothing where one of these was skipped, as in `verify`; may be repeated.",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, option("--dry-run", help="Show the commands of every step that would run; run none.")
     ] = False,
@@ -145,11 +153,18 @@ def build(
     from stackbuild.publishing.signing import load_signing_key
     from stackbuild.recipe.load import load
     from stackbuild.sources.mirror import mirror_of
+    from stackbuild.verification.requirement import required_rungs_of
     from stackbuild.views.build import print_event, view
     from stackbuild.views.release import draw_dry_run, draw_release
 
     if until and only:
         raise UsageError("--until and --only cannot be used together", next="give one of them")
+    if require and (until or only):
+        raise UsageError(
+            "--require is about a whole build: wheels are proved to their end there",
+            next="leave out --until and --only, or --require",
+        )
+    required = required_rungs_of(require or ())
     if from_scratch and (only or fail_on_rebuild):
         other = "--only" if only else "--fail-on-rebuild"
         raise UsageError(f"--from-scratch runs every step, {other} does not", next="give one of them")
@@ -184,13 +199,13 @@ def build(
         draw_dry_run(dry(loaded, order), json)
         return
     if json:
-        release(loaded, order, (print_event,))
+        release(loaded, order, (print_event,), required)
         return
     if not yes and sys.stdin.isatty() and (question := long_build(loaded, order)) and not _agrees(question):
         raise UsageError("the build was not begun", next="--yes begins without asking")
     with view() as watching:
         try:
-            released = release(loaded, order, (watching,))
+            released = release(loaded, order, (watching,), required)
         except StepFailed as stop:
             raise (_steps_failed(watching.failed_steps) if watching.failed_steps else stop) from None
     draw_release(released)

@@ -65,12 +65,16 @@ def render(
     Example: stackbuild ci render --provider github --recipe debian-13 --gpu gfx1100 --install-from tools/stackbuild-0.1.0-py3-none-any.whl
     """
     from stackbuild.core.errors import UsageError
-    from stackbuild.pipeline.ci_render import PipelineRequest, pipeline
+    from stackbuild.pipeline.ci_render import PipelineRequest, pipeline, unproved
     from stackbuild.recipe.load import load
+    from stackbuild.views.console import err
     from stackbuild.views.recipe import draw_text
 
     request = PipelineRequest(install_from, tuple(gpu or ()), build_on, tuple(split or ()), attest, index_url)
-    text = pipeline(provider, tuple(load(name) for name in recipe), request)
+    recipes = tuple(load(name) for name in recipe)
+    text = pipeline(provider, recipes, request)
+    for line in unproved(recipes, request):
+        err().print(f"not proved by this pipeline: {line}", markup=False)
     if out is None:
         draw_text(text)
         return

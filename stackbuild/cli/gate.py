@@ -41,6 +41,13 @@ def gate(
     verdict_out: Annotated[
         Path | None, option("--verdict", metavar="FILE", help="Also write the verdict here.")
     ] = None,
+    statements: Annotated[
+        Path | None,
+        option("--statements", metavar="DIR", help="Write C.benchmarks.json there, for `publish --proof`."),
+    ] = None,
+    machine: Annotated[
+        str, option("--machine", metavar="NAME", help="How the statement names this machine: gfx1100.")
+    ] = "",
     json: JsonOption = False,
     arguments: SessionArguments = SessionArguments(),
 ) -> None:
@@ -55,11 +62,19 @@ def gate(
     from stackbuild.bench.gate import GateRequest, gates_of, run_gate
     from stackbuild.bench.providers import clock_name, provider_name, provider_options
     from stackbuild.bench.results_file import document, identity, require_writable, write
+    from stackbuild.core import digest
+    from stackbuild.core.errors import UsageError
     from stackbuild.judgement import require_open
     from stackbuild.model.results import VERDICT_SCHEMA
+    from stackbuild.publishing.proofs import write_proof
+    from stackbuild.publishing.statements import ResourceDescriptor, benchmarks
     from stackbuild.views.bench import draw_inputs, draw_verdict, progress
     from stackbuild.views.console import print_json
 
+    if statements and candidate.suffix != ".whl":
+        raise UsageError("a statement is about a wheel", where=str(candidate), next="give the wheel as --candidate")
+    if machine and not statements:
+        raise UsageError("--machine is a word of the statement", next="add --statements DIR")
     full = provider_name(arguments.provider)
     provider_settings = provider_options(
         full, arguments.options or (), plugin=candidate.name.startswith("onnxruntime_ep_")
@@ -77,6 +92,10 @@ def gate(
         write(measurement.benchmarks, out)
     if verdict_out:
         write(verdict, verdict_out)
+    if statements:
+        descriptor = ResourceDescriptor(candidate.name, digest.of_file(candidate))
+        contents = benchmarks(descriptor, document(measurement.benchmarks), document(verdict), machine)
+        write_proof(statements, descriptor, "benchmarks", contents)
     if json:
         print_json(document(verdict), VERDICT_SCHEMA)
     else:

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 from stackbuild.cli.app import JsonOption, app, argument, leave, option
@@ -39,7 +40,23 @@ def publish(
     replace: Annotated[
         bool, option("--replace", help="Allow other bytes under a published name: only for an index of your own.")
     ] = False,
-    older: Annotated[bool, option("--older", help="Allow a version below the highest one that is published.")] = False,
+    older: Annotated[
+        bool,
+        option(
+            "--older",
+            envvar="STACKBUILD_OLDER",
+            show_envvar=False,
+            help="Allow a version below the highest one that is published; $STACKBUILD_OLDER=1.",
+        ),
+    ] = False,
+    proof: Annotated[
+        list[Path] | None,
+        option(
+            "--proof",
+            metavar="DIR",
+            help="Folder of statements that other machines made of these wheels; may be repeated.",
+        ),
+    ] = None,
     variants: Annotated[
         bool,
         option(
@@ -64,7 +81,7 @@ def publish(
     """Put wheels on a static index that pip and uv install from.
 
     All appear at once. A published file name never changes its content. What lies beside a wheel as WHEEL.provenance.json,
-    WHEEL.verification.json or WHEEL.benchmarks.json goes with it.
+    WHEEL.verification.json or WHEEL.benchmarks.json goes with it; `--proof` joins it with those of other machines.
 
     Exit 5 where `--check-install` finds a Python that gets no file.
 
@@ -72,16 +89,20 @@ def publish(
     """
     from stackbuild.core.errors import UsageError
     from stackbuild.publishing.install_check import python_versions
+    from stackbuild.publishing.proofs import with_proofs
     from stackbuild.publishing.upload import is_url
 
+    for folder in proof or ():
+        if not folder.is_dir():
+            raise UsageError("no such folder", where=str(folder), next="give what `verify --statements` wrote")
     for wheel in wheels:
         if not wheel.is_file():
             raise UsageError("no such wheel", where=str(wheel), next="give the path of a .whl file")
     pythons = python_versions(check_install)
     if is_url(to):
-        if sign or pythons or url:
+        if sign or pythons or url or proof:
             raise UsageError(
-                "an upload takes neither --sign nor --check-install nor --url",
+                "an upload takes neither --sign nor --check-install nor --url nor --proof",
                 next="publish to a folder with them, and upload its wheels afterwards",
             )
         _upload(tuple(wheels), to, attest, json)
@@ -100,18 +121,20 @@ def publish(
         )
     if not is_registry:
         refuse_scheme(to)
-    settings = dataclasses.replace(
-        SigningOptions(sign, unsigned, days, 0 if is_registry else at_least).publication(),
-        attached=_statements_beside(wheels),
-        replace=replace,
-        older=older,
-    )
-    if is_registry:
-        _publish_artifacts(tuple(wheels), to, settings, json)
-        return
-    _publish_to_index(
-        tuple(wheels), to, dataclasses.replace(settings, url=url, variants=variants), bool(sign), pythons, json
-    )
+    with TemporaryDirectory(prefix="stackbuild-statements-") as place:
+        attached = _statements_beside(wheels)
+        settings = dataclasses.replace(
+            SigningOptions(sign, unsigned, days, 0 if is_registry else at_least).publication(),
+            attached=with_proofs(wheels, attached, proof, Path(place)) if proof else attached,
+            replace=replace,
+            older=older,
+        )
+        if is_registry:
+            _publish_artifacts(tuple(wheels), to, settings, json)
+            return
+        _publish_to_index(
+            tuple(wheels), to, dataclasses.replace(settings, url=url, variants=variants), bool(sign), pythons, json
+        )
 
 
 def _statements_beside(wheels: Sequence[Path]) -> dict[Path, tuple[Path, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,7 @@ from stackbuild.cli.app import JsonOption, app, argument, leave, option
 from stackbuild.cli.inspect import Junit, OptionalRecipe, OwedGfx, Sarif, expectations_for, write_reports
 
 if TYPE_CHECKING:
+    from stackbuild.model.findings import Verification
     from stackbuild.verification import VerifyOptions
 
 
@@ -55,12 +57,25 @@ def verify(
         ),
     ] = False,
     require: Annotated[
-        str,
+        list[str] | None,
         option(
             "--require",
-            metavar="RUNGS",
-            help="Fail where one of these was skipped: static, import, load, rocm, operators, share, numerics, emulated, gpu.",
+            metavar="[NAME:]RUNGS",
+            help="Fail where one of these was skipped, of all wheels or of NAME's: static, import, load, rocm, operators, share,"
+            " numerics, emulated, gpu. May be repeated.",
         ),
+    ] = None,
+    each: Annotated[bool, option("--each", help="Prove each wheel by itself, as a build does.")] = False,
+    statements: Annotated[
+        Path | None,
+        option(
+            "--statements",
+            metavar="DIR",
+            help="Write WHEEL.verification.json there, for `publish --proof`.",
+        ),
+    ] = None,
+    machine: Annotated[
+        str, option("--machine", metavar="NAME", help="How the statement names this machine: gfx1100.")
     ] = "",
     json: JsonOption = False,
     sarif: Sarif = None,
@@ -79,12 +94,20 @@ def verify(
     from stackbuild.core.cancel import Stopper
     from stackbuild.core.errors import UsageError
     from stackbuild.store.store import EMULATOR, default_root
-    from stackbuild.verification.requirement import required_rungs, unmet
+    from stackbuild.verification.requirement import required_rungs_of, unmet_by
     from stackbuild.views.console import print_json
     from stackbuild.views.verify import draw_rung, draw_unmet, draw_verification
 
     stopper = Stopper()
-    required = required_rungs(require)
+    required = required_rungs_of(require or ())
+    if statements and len(wheels) > 1 and not each:
+        raise UsageError(
+            "a statement is about one wheel, and these are proved together",
+            where="--statements",
+            next="add --each, or give one wheel",
+        )
+    if machine and not statements:
+        raise UsageError("--machine is a word of the statement", next="add --statements DIR")
     if (emulate_all or sanitize) and not emulate:
         raise UsageError("--emulate-all and --sanitize are about --emulate", next="add --emulate gfx1100")
     options = replace(
@@ -93,21 +116,50 @@ def verify(
         emulator_folder=default_root() / EMULATOR,
         emulate_whole=emulate_all,
         sanitize=sanitize,
+        migraphx=_migraphx_wheel(recipe, wheels) if each else None,
         check=stopper.check,
     )
+    subjects = [(wheel,) for wheel in wheels] if each else [tuple(wheels)]
+    results = []
     with stopper.on_signals():
-        result = verification.verify(
-            tuple(wheels), lambda name: expectations_for(recipe, name, tuple(gfx or ())), options, draw_rung
-        )
-    print_json({"verification": result, "claim": result.claim}, "stackbuild.verify/1") if json else draw_verification(
-        result
-    )
-    write_reports([result], sarif, junit)
-    missed = unmet(result.rungs, required)
+        for subject in subjects:
+            result = verification.verify(
+                subject, lambda name: expectations_for(recipe, name, tuple(gfx or ())), options, draw_rung
+            )
+            results.append(result)
+            if not json:
+                draw_verification(result)
+    if json:
+        rows = [{"verification": result, "claim": result.claim} for result in results]
+        print_json({"verifications": rows} if each else rows[0], "stackbuild.verify/1")
+    write_reports(results, sarif, junit)
+    if statements:
+        _write_statements(results, statements, machine)
+    missed = unmet_by(results, required)
     for line in missed:
         draw_unmet(line)
-    if result.failed or missed:
+    if missed or any(result.failed for result in results):
         leave(5)
+
+
+def _write_statements(results: Sequence[Verification], folder: Path, machine: str) -> None:
+    """A statement about each wheel. Raises UsageError where the folder cannot be written."""
+    from stackbuild.publishing.proofs import write_proof
+    from stackbuild.publishing.statements import ResourceDescriptor, verification
+
+    for result in results:
+        wheel = ResourceDescriptor(result.subject, result.sha256)
+        write_proof(folder, wheel, "verification", verification(wheel, result, machine))
+
+
+def _migraphx_wheel(recipe: str | None, wheels: Sequence[Path]) -> Path | None:
+    """The wheel that packs the MIGraphX which the recipe builds, the first of several: others are proved beside it."""
+    from stackbuild.core.packaging import canonicalize_name, distribution_of
+    from stackbuild.recipe.load import load
+    from stackbuild.recipe.wheels import migraphx_distributions
+
+    names = {canonicalize_name(name) for name in migraphx_distributions(load(recipe).recipe)} if recipe else set()
+    return next((wheel for wheel in wheels if names and distribution_of(wheel.name)[0] in names), None)
 
 
 def _options(

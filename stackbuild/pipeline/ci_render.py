@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -35,6 +35,19 @@ _INSTALLABLE = re.compile(
 )
 
 
+ON_GPU = {
+    "kernels": "import,load,operators,numerics,gpu",
+    "runtime": "import,load,operators,numerics,gpu",
+    "plugin": "import,load,operators,numerics,gpu",
+    "": "import",
+}
+"""The rungs that a wheel of each kind must pass on a machine with a GPU."""
+WITHOUT_GPU = {"kernels": "import,load,operators,numerics", "runtime": "import,load", "plugin": "import", "": "import"}
+"""Those that it can pass on any machine: a plugin's one library and every session of a provider wait for ROCm and a GPU."""
+NO_INDEX = "no index of an earlier release was found: this one begins with these wheels"
+RELEASES = 'releases="${STACKBUILD_RELEASES:-$HOME/.local/share/stackbuild/releases}/${JOB_NAME%/*}"'
+"""Jenkins: the folder of the index. A tag is a job of its own, with a workspace of its own; the folder is that of all tags."""
+
 SPLITS = ("python", "gfx")
 """The axes of the build matrix of a pipeline."""
 
@@ -60,7 +73,8 @@ class PipelineRequest:
 class BuildJob:
     """A recipe to build, whole or for one Python or GPU target; "" for all.
 
-    `recipe` is what `--recipe` is given: a name or a path below the repository's root.
+    `recipe` is what `--recipe` is given: a name or a path below the repository's root. `require` are the options that name
+    the rungs which its wheels can pass without a GPU.
     """
 
     id: str
@@ -68,6 +82,7 @@ class BuildJob:
     image: bool
     python: str = ""
     gfx: str = ""
+    require: str = ""
 
     @property
     def options(self) -> str:
@@ -83,12 +98,17 @@ class BuildJob:
 
 @dataclass(frozen=True)
 class GpuJob:
-    """One proof on one kind of GPU, and the shell script that gates its wheels."""
+    """One proof on one kind of GPU, and the shell script that gates its wheels.
+
+    `machine` is how its statements name the GPU, `require` the options with the rungs that must have passed there.
+    """
 
     id: str
     build: BuildJob
     gfx: str
     gate: str
+    machine: str
+    require: str
 
 
 @dataclass(frozen=True)
@@ -115,10 +135,12 @@ def pipeline(provider: str, recipes: tuple[LoadedRecipe, ...], request: Pipeline
             )
     jobs = tuple(
         GpuJob(
-            build.id if build.gfx else f"{build.id}-{_id(target)}",
+            _job_id(build, target),
             build,
             target.partition(":")[0],
-            _gate(loaded.recipe, build, target, _folder(provider, build)),
+            _gate(loaded.recipe, build, target, provider),
+            _id(target),
+            _required(loaded.recipe, ON_GPU),
         )
         for loaded, build in builds
         for target in dict.fromkeys(request.gfx)
@@ -133,11 +155,44 @@ def pipeline(provider: str, recipes: tuple[LoadedRecipe, ...], request: Pipeline
         publish_install=requirement(request.install_from, "publish"),
         upload_install=requirement(request.install_from, "publish,sigstore"),
         local="://" not in request.install_from,
+        unproved=unproved(recipes, request),
+        proofs="--proof proof " if jobs else "",
+        gated=any(job.gate for job in jobs),
+        last_index=render("ci/last_index.sh.j2", folder="public", absent=f"::notice::{NO_INDEX}"),
+        last_baseline=render("ci/last_index.sh.j2", folder="baseline/last", absent="no earlier release was found"),
+        releases=RELEASES,
         collect=render("ci/collect.sh.j2", folder="dist" if provider == "github" else "wheels"),
         build_on=request.build_on or BUILD_ON[provider],
         attest=request.attest,
         index_url=request.index_url,
     )
+
+
+def unproved(recipes: Sequence[LoadedRecipe], request: PipelineRequest) -> tuple[str, ...]:
+    """What the pipeline proves of no machine, a line for each wheel: rungs that need a GPU which no runner has."""
+    lines = []
+    for loaded in recipes:
+        if set(request.gfx) & set(loaded.recipe.gfx):
+            continue
+        for packed in wheels_of(loaded.recipe):
+            with_gpu, without = (kinds[_kind(packed)] for kinds in (ON_GPU, WITHOUT_GPU))
+            if left := [word for word in with_gpu.split(",") if word not in without.split(",")]:
+                name = packed.wheel.distribution
+                lines.append(
+                    f"{', '.join(left)} of {name} ({loaded.recipe.name}): no runner with a GPU was named by --gpu"
+                )
+    return tuple(dict.fromkeys(lines))
+
+
+def _required(recipe: Recipe, kinds: Mapping[str, str]) -> str:
+    """The options that require rungs of each wheel of the recipe, by its kind."""
+    wheels = list(wheels_of(recipe))
+    words = {packed.wheel.distribution: kinds[_kind(packed)] for packed in wheels}
+    if kinds is ON_GPU and wheels and not any(map(_kind, wheels)):
+        return f"--require {ON_GPU['kernels']}"  # nothing is known of what they bring: a skipped rung shows it
+    emulated = ",emulated" if kinds is WITHOUT_GPU and recipe.targets_to_emulate else ""
+    more = {packed.wheel.distribution: emulated for packed in wheels if _kind(packed)}
+    return " ".join(f"--require {name}:{rungs}{more.get(name, '')}" for name, rungs in words.items())
 
 
 def _check(provider: str, request: PipelineRequest) -> None:
@@ -158,11 +213,6 @@ def _check(provider: str, request: PipelineRequest) -> None:
             where="--attest" if request.attest else "--trusted-publishing",
             next="leave it out, and sign with a key: see docs/publishing.md",
         )
-
-
-def _folder(provider: str, build: BuildJob) -> str:
-    """Where a GPU job has the wheels of its build."""
-    return f"wheels/{build.id}" if provider == "gitlab" else "dist"
 
 
 def _parts(recipe: Recipe, build: BuildJob, split: Sequence[str]) -> tuple[BuildJob, ...]:
@@ -214,7 +264,8 @@ def _builds(recipes: tuple[LoadedRecipe, ...]) -> tuple[tuple[LoadedRecipe, Buil
         while plain in jobs:
             count += 1
             plain = f"{base}-{count}"
-        jobs[plain] = (loaded, BuildJob(plain, called, loaded.recipe.base.image is not None))
+        require = _required(loaded.recipe, WITHOUT_GPU)
+        jobs[plain] = (loaded, BuildJob(plain, called, loaded.recipe.base.image is not None, require=require))
     return tuple(jobs.values())
 
 
@@ -240,13 +291,29 @@ def _id(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
 
 
-def _gate(recipe: Recipe, build: BuildJob, target: str, folder: str) -> str:
+def _gate(recipe: Recipe, build: BuildJob, target: str, provider: str) -> str:
     """The script that gates each wheel for that GPU that can be measured; empty where none can."""
     wheels = [w for w in wheels_of(recipe) if target in w.gfx and _kind(w)]
     gated = dict.fromkeys(GatedWheel(_stem(w), _options(w, recipe, build)) for w in wheels)
     runtime = next((_stem(w) for w in wheels if "onnxruntime" in w.wheel.packages), "")
     alone = bool(recipe.gates) and all(gate.kind != "baseline" for gate in recipe.gates)
-    return render("ci/gate.sh.j2", wheels=tuple(gated), runtime=runtime, alone=alone, folder=folder) if gated else ""
+    if not gated:
+        return ""
+    folder = f"wheels/{build.id}" if provider == "gitlab" else "dist"
+    statements = f"proof/{_job_id(build, target)}" if provider == "gitlab" else "statements"
+    return render(
+        "ci/gate.sh.j2",
+        wheels=tuple(gated),
+        runtime=runtime,
+        alone=alone,
+        folder=folder,
+        older={"github": "baseline", "gitlab": "baseline public", "jenkins": "baseline last"}[provider],
+        proof=f"--statements {statements} --machine {_id(target)}",
+    )
+
+
+def _job_id(build: BuildJob, target: str) -> str:
+    return build.id if build.gfx else f"{build.id}-{_id(target)}"
 
 
 def _stem(packed: PackedWheel) -> str:
@@ -254,10 +321,13 @@ def _stem(packed: PackedWheel) -> str:
 
 
 def _kind(packed: PackedWheel) -> str:
-    """The kind of suite that a wheel is measured by, `kernels` or `models`; "" for one that `gate` cannot measure."""
-    if "stackbuild_kernels" in packed.wheel.packages:
+    """How a wheel enters ONNX Runtime: `kernels`, `runtime` or `plugin`; "" for one that `gate` cannot measure."""
+    packages = packed.wheel.packages
+    if "stackbuild_kernels" in packages:
         return "kernels"
-    return "models" if any(p == "onnxruntime" or p.startswith("onnxruntime_ep_") for p in packed.wheel.packages) else ""
+    if "onnxruntime" in packages:
+        return "runtime"
+    return "plugin" if any(name.startswith("onnxruntime_ep_") for name in packages) else ""
 
 
 def _options(packed: PackedWheel, recipe: Recipe, build: BuildJob) -> str:

@@ -15,6 +15,7 @@ from stackbuild.model.materials import materials_of
 from stackbuild.model.plan import Plan, Step
 from stackbuild.pipeline.built_wheels import BuiltWheels
 from stackbuild.publishing import statements
+from stackbuild.publishing.proofs import joined
 from stackbuild.publishing.statements import ResourceDescriptor, StepOrigin
 from stackbuild.version import __version__
 
@@ -36,10 +37,12 @@ def write_statements(
     contents = {f"{wheel.name}.lock.yaml": built.lock.read_bytes()}
     if step := _step_of(wheel, built.plan, context):
         contents[statements.statement_name(wheel.name, "provenance")] = _provenance(subject, step, built, context)
-    for plain in bodies.get("verify", {}).get("verification", ()):
-        result = TypeAdapter(Verification).validate_python(plain)
-        if result.sha256 == sha256:
-            contents[statements.statement_name(wheel.name, "verification")] = statements.verification(subject, result)
+    verified = bodies.get("verify", {})
+    machines = verified.get("machines", [""] * len(verified.get("verification", ())))
+    results = [TypeAdapter(Verification).validate_python(plain) for plain in verified.get("verification", ())]
+    rows = zip(results, machines, strict=True)
+    if made := [statements.verification(subject, one, where) for one, where in rows if one.sha256 == sha256]:
+        contents[statements.statement_name(wheel.name, "verification")] = joined(subject, "verification", made)
     measured = bodies.get("bench", {})
     if any(wheel.name in str(side["artifact"]) for side in measured.get("benchmarks", {}).get("sides", ())):
         contents[statements.statement_name(wheel.name, "benchmarks")] = statements.benchmarks(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ from stackbuild.sources.local import refuse_outside
 
 if TYPE_CHECKING:
     from stackbuild.publishing.publication import Receipt
+    from stackbuild.verification.requirement import RequiredRungs
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,10 @@ class ReleaseReport:
 STOPPED = "nothing is measured and published: that takes a whole build, without --until and --only"
 
 
-def release(loaded: LoadedRecipe, order: Order, listeners: Iterable[Emit]) -> ReleaseReport:
-    """Build, prove, measure, judge, publish. Raises every Stop but Defect.
+def release(
+    loaded: LoadedRecipe, order: Order, listeners: Iterable[Emit], required: Sequence[RequiredRungs] = ()
+) -> ReleaseReport:
+    """Build, prove, measure, judge, publish. Raises every Stop but Defect. A wheel on which a required rung did not pass is not published.
 
     With `--until` and `--only` wheels are proved as far as that goes without a clean environment, which is not part of what
     is asked for; nothing is measured and published. With `--gfx` the wheels are held to the chosen targets, and one that
@@ -70,7 +73,7 @@ def release(loaded: LoadedRecipe, order: Order, listeners: Iterable[Emit]) -> Re
         fresh, claim, receipt = outputs.ran > 0, "", None
         if built.wheels:
             keep_wheels(built, context)
-            proof = verify_stage(built, context)
+            proof = verify_stage(built, context, required)
             claim = str(proof.body["claim"])
             fresh |= not proof.remembered
             if order.choice.until:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,10 +16,11 @@ from stackbuild.core import digest
 from stackbuild.core.digest import Json, plain
 from stackbuild.core.errors import GateClosed, MachineLacks, StepFailed, UsageError, VerificationFailed
 from stackbuild.core.interpreter import this_python
+from stackbuild.core.model import TypeAdapter
 from stackbuild.core.packaging import distribution_of
 from stackbuild.machine.host import machine_memory
 from stackbuild.model.events import Note, StageFinished, StageStarted
-from stackbuild.model.findings import Rung, Status
+from stackbuild.model.findings import Rung, Status, Verification
 from stackbuild.pipeline.built_wheels import BuiltWheels
 from stackbuild.pipeline.evidence import write_statements
 from stackbuild.pipeline.gpu_benchmarks import bench_targets, measure_on_gpus, provider_of, suite_place
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from stackbuild.bench.measure import Measurement
     from stackbuild.model.results import Benchmarks
     from stackbuild.publishing.publication import Receipt
+    from stackbuild.verification.requirement import RequiredRungs
 
 
 @dataclass(frozen=True)
@@ -47,15 +49,22 @@ class StageResult:
     remembered: bool
 
 
-def _stage(name: str, key: str, context: BuildContext, make: Callable[[], dict[str, Json]]) -> StageResult:
+def _stage(
+    name: str,
+    key: str,
+    context: BuildContext,
+    make: Callable[[], dict[str, Json]],
+    suffices: Callable[[Mapping[str, Json]], bool] = lambda _: True,
+) -> StageResult:
     """The stage's result: as remembered under the key, or computed now. Only a passed one is remembered.
 
-    One that says `again` is not: something could not run that may run the next time. `make` gives a JSON object with `says` and `stands`; `stackbuild report` finds it in the run's folder.
+    One that says `again` is not: something could not run that may run the next time. A remembered one that does not suffice
+    is computed again. `make` gives a JSON object with `says` and `stands`; `stackbuild report` finds it in the run's folder.
     """
     started = time.monotonic()
     body = context.store.recall(key)
-    remembered = isinstance(body, dict)
-    if not isinstance(body, dict):
+    remembered = isinstance(body, dict) and suffices(body)
+    if not isinstance(body, dict) or not remembered:
         context.emit(StageStarted(name))
         body = make()
         if body["stands"] and not body.get("again"):
@@ -106,10 +115,10 @@ def _migraphx_wheel(built: BuiltWheels) -> Path | None:
     return next((wheel for wheel in built.wheels if distribution_of(wheel.name)[0] in names), None)
 
 
-def verify_stage(built: BuiltWheels, context: BuildContext) -> StageResult:
+def verify_stage(built: BuiltWheels, context: BuildContext, required: Sequence[RequiredRungs] = ()) -> StageResult:
     """Verify the wheels here, and on the GPUs of the run's other machines; `body["claim"]` is what may be claimed.
 
-    Raises VerificationFailed, StepFailed.
+    Raises VerificationFailed, also where a required rung did not pass; StepFailed.
     """
 
     def run_ladder() -> dict[str, Json]:
@@ -140,15 +149,28 @@ def verify_stage(built: BuiltWheels, context: BuildContext) -> StageResult:
             "again": {one.target for one in ran} != set(gpus),
             "claim": "; ".join(claims),
             "verification": [plain(one) for one in verifications],
+            "machines": [*("" for _ in here), *(one.target for one in ran)],
         }
 
     houses = [step.key for step in built.plan.steps if step.action == "wheelhouse"]
     gpus = _gpus(built, context)
     key = built.stage_key("verify", built.recipe.gfx, built.recipe.verify, houses, *gpus)
-    result = _stage("verify", key, context, run_ladder)
+    result = _stage("verify", key, context, run_ladder, lambda body: not _unmet(body, required))
     if not result.passed:
         raise VerificationFailed(str(result.body["claim"]), next=f"stackbuild inspect {built.wheels[0]}")
+    if missed := _unmet(result.body, required):
+        raise VerificationFailed("; ".join(missed), next="run what it says is missing here, or require less")
     return result
+
+
+def _unmet(body: Mapping[str, Json], required: Sequence[RequiredRungs]) -> tuple[str, ...]:
+    """The required rungs that did not pass, a line each."""
+    from stackbuild.verification.requirement import unmet_by
+
+    if not required:
+        return ()
+    results = TypeAdapter(tuple[Verification, ...]).validate_python(body["verification"])
+    return unmet_by(results, required)
 
 
 def _gpus(built: BuiltWheels, context: BuildContext) -> tuple[str, ...]:

@@ -97,19 +97,23 @@ def provenance(
     return statement([wheel], PROVENANCE, predicate)
 
 
-def verification(wheel: ResourceDescriptor, result: Verification) -> bytes:
-    """Per rung of a wheel's verification: `ran` or `not run here`, and why."""
+def verification(wheel: ResourceDescriptor, result: Verification, machine: str = "") -> bytes:
+    """Per rung of a wheel's verification: `ran` or `not run here`, and why. `machine` says where, "" for where it was built."""
     rungs = [
         {"name": rung.name, "how": RAN[rung.status], "result": str(rung.status), "reason": rung.reason}
         for rung in result.rungs
     ]
-    return statement([wheel], VERIFICATION, {"claim": result.claim, "rungs": rungs})
+    return statement([wheel], VERIFICATION, {"claim": result.claim, "rungs": rungs, **_on(machine)})
 
 
-def benchmarks(wheel: ResourceDescriptor, results: Json, verdict: Json) -> bytes:
-    """The gates' verdict on a wheel, and the digest of the measurements that it was judged by."""
-    predicate = {"verdict": verdict, "results": {"sha256": digest.of_value(results)}}
+def benchmarks(wheel: ResourceDescriptor, results: Json, verdict: Json, machine: str = "") -> bytes:
+    """The gates' verdict on a wheel, and the digest of the measurements that it was judged by. `machine` as above."""
+    predicate = {"verdict": verdict, "results": {"sha256": digest.of_value(results)}, **_on(machine)}
     return statement([wheel], BENCHMARKS, predicate)
+
+
+def _on(machine: str) -> dict[str, str]:
+    return {"machine": machine} if machine else {}
 
 
 def statement(subjects: Sequence[ResourceDescriptor], predicate_type: str, predicate: object) -> bytes:

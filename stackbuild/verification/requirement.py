@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from stackbuild.core.errors import UsageError
-from stackbuild.model.findings import GPU_RUNG, Rung, Status
+from stackbuild.core.packaging import canonicalize_name, distribution_of
+from stackbuild.model.findings import GPU_RUNG, Rung, Status, Verification
 
 RUNGS = {
     "static": "static rules",
@@ -27,6 +29,41 @@ def required_rungs(text: str) -> tuple[str, ...]:
     if unknown := [word for word in words if word not in RUNGS]:
         raise UsageError(f"no rung is called {unknown[0]!r}", where="--require", next=f"rungs are {', '.join(RUNGS)}")
     return words
+
+
+@dataclass(frozen=True)
+class RequiredRungs:
+    """Rungs that must have passed: words of `RUNGS`, of every wheel, or of those of one `distribution`."""
+
+    words: tuple[str, ...]
+    distribution: str = ""
+
+
+def required_rungs_of(texts: Sequence[str]) -> tuple[RequiredRungs, ...]:
+    """The values of `--require`: `operators,gpu`, or `DISTRIBUTION:operators,gpu`. Raises UsageError."""
+    parts = (text.rpartition(":") for text in texts)
+    required = (RequiredRungs(required_rungs(words), str(canonicalize_name(name.strip()))) for name, _, words in parts)
+    return tuple(one for one in required if one.words)
+
+
+def unmet_by(verifications: Sequence[Verification], required: Sequence[RequiredRungs]) -> tuple[str, ...]:
+    """Why each required rung does not count as passed, in a line; none where all passed.
+
+    Of several verifications a line begins with the subject. A distribution that none of them is of is a line, too.
+    """
+    lines = []
+    for one in required:
+        asked = [v for v in verifications if one.distribution in ("", *_distributions(v))]
+        if not asked:
+            lines.append(f"{one.distribution}: {', '.join(one.words)} required, and no wheel of it was verified")
+        for verification in asked:
+            subject = f"{verification.subject}: " if len(verifications) > 1 else ""
+            lines += [f"{subject}{line}" for line in unmet(verification.rungs, one.words)]
+    return tuple(dict.fromkeys(lines))
+
+
+def _distributions(verification: Verification) -> list[str]:
+    return [distribution_of(file)[0] for file in verification.subject.split(" + ")]
 
 
 def unmet(rungs: Sequence[Rung], required: Sequence[str]) -> tuple[str, ...]:

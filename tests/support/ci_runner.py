@@ -22,6 +22,17 @@ from pathlib import Path
 words, seen = sys.argv[1:], Path(os.environ["CI_CALLS"])
 with seen.open("a") as file:
     file.write(" ".join(words) + "\\n")
+def state(wheels, kind):
+    """The statement that the command would write of each wheel."""
+    sys.path.insert(0, os.environ["CI_ROOT"])
+    from hashlib import sha256
+    from stackbuild.publishing.statements import NAMES, ResourceDescriptor, statement
+    machine, folder = (words[words.index(option) + 1] for option in ("--machine", "--statements"))
+    os.makedirs(folder, exist_ok=True)
+    for wheel in map(Path, wheels):
+        about = ResourceDescriptor(wheel.name, sha256(wheel.read_bytes()).hexdigest())
+        predicate = {{"claim": "verified on the GPU", "rungs": [{{"name": "GPU at work"}}]}} if kind == "verification" else {{"verdict": "PASS"}}
+        (Path(folder) / (wheel.name + "." + kind + ".json")).write_bytes(statement([about], NAMES[kind], dict(predicate, machine=machine)))
 if words[0] in os.environ.get("CI_FAILS", "").split():
     sys.exit(5)
 if words[0] in ("publish", "index", "verify-release"):
@@ -41,10 +52,12 @@ if words[0] == "verify":
     house = Path(words[words.index("--wheelhouse") + 1])
     if not wheels or not all(map(os.path.isfile, wheels)) or not any(house.iterdir()):
         sys.exit("nothing to verify, or no wheelhouse")
+    state(wheels, "verification")
     for option in ("--junit", "--sarif"):
         if option in words:
             Path(words[words.index(option) + 1]).write_text("{{}}")
 if words[0] == "gate":
+    state([words[words.index("--candidate") + 1]], "benchmarks")
     Path(words[words.index("--verdict") + 1]).write_text("{{}}")
 '''
 PYTHON = """#!/bin/sh
@@ -171,7 +184,7 @@ def run_github(machine: JobMachine, workflow: dict[str, Any], event: PipelineTri
     github["ref_type"] = "tag" if event.ref.startswith("refs/tags/") else "branch"
     for name, job in workflow["jobs"].items():
         names: dict[str, Any] = {"github": github, "secrets": {"STACKBUILD_RELEASE_KEY": event.secret}}
-        names["vars"] = {"STACKBUILD_INDEX_AT_LEAST": event.at_least}
+        names["vars"] = {"STACKBUILD_INDEX_AT_LEAST": event.at_least, "STACKBUILD_OLDER": ""}
         needs = [job["needs"]] if isinstance(job.get("needs"), str) else job.get("needs", [])
         if any(outcomes[one] != "success" for one in needs) or not value_of(job.get("if", "always()"), names):
             outcomes[name] = "skipped"

@@ -176,11 +176,19 @@ def test_a_first_release_is_said_and_a_later_one_is_compared(tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
     assert f"onnxruntime_migraphx-2.0-{tags}: a first release" in (tmp_path / "first-release.txt").read_text()
     assert not (tmp_path / "called").exists()
-    (tmp_path / "baseline" / f"onnxruntime_migraphx-1.0-{tags}").touch()
+    (tmp_path / "baseline" / f"onnxruntime_migraphx-1.0-{tags}").write_text("old")
     done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert f"--baseline baseline/onnxruntime_migraphx-1.0-{tags}" in (tmp_path / "called").read_text()
     assert (tmp_path / "first-release.txt").read_text() == ""
+    released = tmp_path / "baseline" / "last" / "simple" / "onnxruntime-migraphx"
+    released.mkdir(parents=True)
+    for version, content in (("1.10", "older"), ("2.0", "")):  # the last one is the candidate itself, published before
+        (released / f"onnxruntime_migraphx-{version}-{tags}").write_text(content)
+    done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True)
+    last = (tmp_path / "called").read_text().splitlines()[-1]
+    assert f"--baseline baseline/last/simple/onnxruntime-migraphx/onnxruntime_migraphx-1.10-{tags}" in last
+    assert "--statements statements --machine gfx90a" in last
 
 
 def installed(package: str, folder: Path) -> None:

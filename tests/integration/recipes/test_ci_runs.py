@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -57,15 +58,17 @@ def test_a_tag_is_built_from_scratch_proved_signed_and_published(machine: JobMac
     assert upload == "failure" and "nobody gives this process an identity to sign with" in log(machine), "no provider is here"
     build = machine.calls["build-0"]
     assert any("build --recipe debian-13" in line and "--from-scratch" in line for line in build)
+    assert any("--require stackbuild-kernels:import,load,operators,numerics,emulated" in line for line in build)
     assert not any("actions/cache" in line or line.startswith("store gc") for line in build)
     assert f"pip install --quiet ./{FROM}[bench,emulator]" in build
     (verify,) = [line for line in machine.calls["prove-debian-13-gfx1100-0"] if line.startswith("verify ")]
-    assert "--require import,load,operators,numerics,gpu" in verify and "demo_pkg-1.0-py3-none-any.whl" in verify
+    assert "--require stackbuild-kernels:import,load,operators,numerics,gpu" in verify and "demo_pkg-1.0-py3-none-any.whl" in verify
     with tarfile.open(machine.artifacts / "index" / "index.tar") as archive:
         archive.extractall(tmp_path / "public", filter="tar")
     proof = verify_release(tmp_path / "public" / "simple", Trust(load_trusted_keys([public])))
     assert proof.problems == () and [one.file for one in proof.wheels] == ["demo-pkg/demo_pkg-1.0-py3-none-any.whl"]
     assert set(proof.wheels[0].statements) == {"provenance", "verification", "benchmarks"}
+    assert proof.wheels[0].claim == "verified (static rules); on gfx1100: verified on the GPU", "the statement has what the GPU's job proved"
     assert private_keys(machine) == []
     assert any("subject-path" in line and "release/*.whl" in line for line in machine.calls["attest-0"])
     assert (machine.artifacts / "logs-debian-13" / "log").exists()
@@ -125,7 +128,8 @@ def test_the_next_release_joins_the_index_of_the_last_tag_and_of_nobody_else(mac
     for one in machine.wheels.iterdir():
         one.unlink()
     small_wheel(machine.wheels, "2.0")
-    shutil.rmtree(machine.artifacts / "wheels-debian-13")
+    for left in ("wheels-debian-13", "proof-debian-13-gfx1100"):  # each run has its own
+        shutil.rmtree(machine.artifacts / left)
     shutil.rmtree(machine.folder / "work")
     shutil.rmtree(machine.folder / "home")
     assert run_github(machine, workflow(), PipelineTrigger("refs/tags/v2.0"))["publish"] == "success", log(machine)
@@ -165,7 +169,12 @@ def test_a_failed_question_for_the_last_index_stops_the_release(machine: JobMach
     """Else the next index would begin without the older versions."""
     (machine.artifacts / "list.json").write_text("HTTP 502")
     outcomes = run_github(machine, workflow(), TAG)
-    assert outcomes["publish"] == "failure" and "publish" not in {line.split()[0] for line in machine.calls["publish-0"]}
+    assert outcomes == {"build": "success", "prove-debian-13-gfx1100": "failure", "publish": "skipped"}
+    data: Any = yamlread.compose(pipeline("github", (load("debian-13"),), PipelineRequest(FROM)), "github")[0]
+    shutil.rmtree(machine.folder / "work")
+    shutil.rmtree(machine.folder / "home")
+    assert run_github(machine, data, TAG) == {"build": "success", "publish": "failure"}
+    assert "publish" not in {line.split()[0] for line in machine.calls["publish-0"]}
 
 
 def test_gitlab_a_tag_is_built_proved_signed_and_published(machine: JobMachine, tmp_path: Path) -> None:
@@ -176,9 +185,34 @@ def test_gitlab_a_tag_is_built_proved_signed_and_published(machine: JobMachine, 
     assert any("--from-scratch" in line for line in machine.calls["build-0"])
     proof = verify_release(machine.artifacts / "gitlab" / "public" / "simple", Trust(load_trusted_keys([public])))
     assert proof.problems == () and len(proof.wheels) == 1
+    assert "on gfx1100: verified on the GPU" in proof.wheels[0].claim
     assert "first-release.txt" in {p.name for p in (machine.artifacts / "gitlab").iterdir()}
 
 
 def test_gitlab_a_skipped_rung_stops_the_release(machine: JobMachine) -> None:
     outcomes = run_gitlab(machine, workflow("gitlab"), PipelineTrigger(TAG.ref, fails="verify"))
     assert outcomes == {"build": "success", "prove-debian-13-gfx1100": "failure", "publish": "skipped"}
+
+
+def test_jenkins_two_tags_at_once_are_both_in_the_index(machine: JobMachine, tmp_path: Path) -> None:
+    """The script of its stage `publish`, in the workspaces of two tags at the same time: each is a job of its own."""
+    new_key(tmp_path / "keys")
+    text = pipeline("jenkins", (load("debian-13"),), PipelineRequest(FROM))
+    script = text[text.index("stage('publish')") :].partition("sh '''set -e\n")[2].partition("'''")[0].replace("\\'", "'")
+    running = []
+    for version in ("1.0", "1.0.post1", "1.0.post2"):
+        work = tmp_path / f"work-{version}"
+        small_wheel(work / "wheels" / "debian-13" / "dist" / "simple" / "demo-pkg", version)
+        (work / ".stackbuild" / "bin").mkdir(parents=True)
+        shutil.copy(machine.bin / "stackbuild", work / ".stackbuild" / "bin")
+        environment = machine.environment("jenkins", TAG) | {
+            "JOB_NAME": f"team/wheels/v{version}",
+            "STACKBUILD_OLDER": "1",
+            "STACKBUILD_RELEASE_KEY_FILE": str(tmp_path / "keys" / "release"),
+        }
+        running.append(subprocess.Popen(["sh", "-c", script], cwd=work, env=environment))
+    assert [one.wait(100) for one in running] == [0, 0, 0]
+    index = machine.folder / "home" / "jenkins" / ".local/share/stackbuild/releases/team/wheels/simple"
+    proof = verify_release(index, Trust(load_trusted_keys([tmp_path / "keys" / "release.pub"])))
+    assert proof.problems == () and len(proof.wheels) == 3 and proof.number == 3
+    assert all((tmp_path / f"work-{version}" / "public" / "index.tar").is_file() for version in ("1.0", "1.0.post1", "1.0.post2"))

@@ -8,7 +8,7 @@ import pytest
 
 from stackbuild.core import yaml as yamlread
 from stackbuild.core.errors import UsageError
-from stackbuild.pipeline.ci_render import ACTIONS, PipelineRequest, pipeline
+from stackbuild.pipeline.ci_render import ACTIONS, PipelineRequest, pipeline, unproved
 from stackbuild.recipe.load import load
 from support.recipes import text_of
 
@@ -102,7 +102,14 @@ def test_each_job_of_a_pipeline_has_a_name_of_its_own(tmp_path: Path, monkeypatc
     jobs = jobs_of("github", "r.yaml", "r.yaml", gfx=gpus)
     assert [j for j in jobs if j.startswith("prove")] == ["prove-null-gfx942-xnack-off", "prove-null-gfx942-xnack-on"]
     assert jobs["build"]["strategy"]["matrix"]["include"] == [
-        {"id": "null", "recipe": "r.yaml", "image": False, "python": "", "options": ""}
+        {
+            "id": "null",
+            "recipe": "r.yaml",
+            "image": False,
+            "python": "",
+            "options": "",
+            "require": "--require stackbuild-kernels:import,load,operators,numerics,emulated",
+        }
     ]
 
 
@@ -138,7 +145,7 @@ def test_a_tag_is_built_from_scratch_and_without_a_cache_of_other_runs() -> None
     assert tag["if"] == "$CI_COMMIT_TAG" and tag["variables"]["FROM_SCRATCH"] == "--from-scratch"
     kept = [path.rstrip("/") for path in build["cache"]["paths"]]
     assert tag["variables"]["STACKBUILD_STORE"].removeprefix("$CI_PROJECT_DIR/") not in kept
-    assert others == {"when": "on_success"} and any(line.endswith("$FROM_SCRATCH") for line in build["script"])
+    assert others == {"when": "on_success"} and any(line.rstrip().endswith("$FROM_SCRATCH") for line in build["script"])
     text = pipeline("jenkins", (load("debian-13"),), PipelineRequest(FROM))
     assert 'if [ -n "${TAG_NAME:-}" ]; then store="$WORKSPACE/.release-store" scratch=--from-scratch' in text
 
@@ -195,7 +202,7 @@ def test_what_names_no_bytes_is_refused(spec: str) -> None:
 @pytest.mark.parametrize("provider", ["github", "gitlab", "jenkins"])
 def test_a_gpu_job_requires_the_rungs_that_a_gpu_is_for(provider: str) -> None:
     text = pipeline(provider, (load("debian-13"),), PipelineRequest(FROM, ("gfx90a",)))
-    assert "--require import,load,operators,numerics,gpu" in text
+    assert "verify --each" in text and "--require stackbuild-kernels:import,load,operators,numerics,gpu" in text
     assert f"--wheelhouse {'wheels/debian-13' if provider == 'gitlab' else 'dist'}/wheelhouse" in text
     assert 'store copy "wheelhouse.$' in text and "--to dist/wheelhouse" in text
 
@@ -232,11 +239,11 @@ def test_every_gpu_job_keeps_what_it_proved_and_gated_also_where_it_failed() -> 
     files = ("verdict-*.json", "first-release.txt")
     steps = jobs_of("github", "debian-13", gfx=("gfx90a",))["prove-debian-13-gfx90a"]["steps"]
     (kept,) = (step for step in steps if step.get("with", {}).get("name", "").startswith("proof-"))
-    assert kept["if"] == "always()" and kept["with"]["path"].split() == ["verify.*", *files]
+    assert kept["if"] == "always()" and kept["with"]["path"].split() == ["verify.*", *files, "statements/"]
     (scanned,) = (step for step in steps if "code-scanning/sarifs" in step.get("run", ""))
     assert scanned["if"] == "always()" and "--sarif verify.sarif" in "".join(step.get("run", "") for step in steps)
     artifacts = jobs_of("gitlab", "debian-13", gfx=("gfx90a",))["prove-debian-13-gfx90a"]["artifacts"]
-    assert artifacts == {"when": "always", "paths": list(files), "reports": {"junit": "verify.xml"}}
+    assert artifacts == {"when": "always", "paths": [*files, "proof"], "reports": {"junit": "verify.xml"}}
     jenkins = pipeline("jenkins", (load("debian-13"),), PipelineRequest(FROM, ("gfx90a",)))
     post = jenkins[jenkins.index("stage('prove-") :].partition("post {")[2].partition("stage('")[0]
     assert "always {" in post and "junit 'verify.xml'" in post and ", ".join(files) in post
@@ -328,3 +335,54 @@ def test_what_a_provider_cannot_do_is_refused(provider: str, request_: PipelineR
     with pytest.raises(UsageError) as caught:
         pipeline(provider, (load("debian-13"),), request_)
     assert caught.value.where == where and caught.value.next
+
+
+@pytest.mark.parametrize("provider", ["github", "gitlab", "jenkins"])
+def test_without_a_gpu_the_build_requires_what_any_machine_can_prove_and_the_rest_is_said(provider: str) -> None:
+    text = pipeline(provider, (load("debian-13"), load("rocm-7.2")), PipelineRequest(FROM))
+    assert "--require stackbuild-kernels:import,load,operators,numerics,emulated" in text
+    assert "--require onnxruntime-migraphx:import,load" in text and "prove-" not in text
+    for line in (
+        "gpu of stackbuild-kernels (debian-13): no runner with a GPU was named by --gpu",
+        "operators, numerics, gpu of onnxruntime-migraphx (rocm-7.2): no runner with a GPU was named by --gpu",
+    ):
+        assert text.count(line) == 2, "at the head of the file, and in the log of a release"
+        assert line in unproved((load("debian-13"), load("rocm-7.2")), PipelineRequest(FROM))
+    assert "--proof" not in text and "pattern: proof-*" not in text
+    proved = pipeline(provider, (load("rocm-7.2"),), PipelineRequest(FROM, ("gfx1100",)))
+    assert "no runner with a GPU" not in proved
+    assert "--require onnxruntime-migraphx:import,load,operators,numerics,gpu" in proved
+
+
+def test_wheels_that_nothing_is_known_of_must_pass_all_on_a_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = text_of("debian-13").replace("name: debian-13", "name: theirs").replace("stackbuild_kernels", "theirs")
+    (tmp_path / "r.yaml").write_text(text)
+    found = pipeline("github", (load("r.yaml"),), PipelineRequest(FROM, ("gfx90a",)))
+    assert "dist/wheelhouse --require import,load,operators,numerics,gpu --statements" in found
+
+
+def test_releases_of_two_tags_come_one_after_the_other() -> None:
+    """Each begins with the index of the one before; GitHub would drop a third without `queue: max`."""
+    data: Any = yamlread.compose(pipeline("github", (load("debian-13"),), PipelineRequest(FROM)), "github")[0]
+    assert data["jobs"]["publish"]["concurrency"] == {"group": "${{ github.workflow }}-publish", "queue": "max"}
+    assert data["concurrency"]["group"].endswith("github.ref }}"), "builds of two tags do not wait for each other"
+    assert jobs_of("gitlab", "debian-13")["publish"]["resource_group"] == "release"
+    text = pipeline("jenkins", (load("debian-13"),), PipelineRequest(FROM))
+    assert 'publish release/*.whl --to "$releases/simple"' in text and "${JOB_NAME%/*}" in text
+
+
+@pytest.mark.parametrize("provider", ["github", "gitlab", "jenkins"])
+def test_what_a_gpu_proved_is_published_and_the_last_release_is_the_baseline(provider: str) -> None:
+    text = pipeline(provider, (load("debian-13"),), PipelineRequest(FROM, ("gfx1100",)))
+    own = "proof/debian-13-gfx1100" if provider == "gitlab" else "statements"
+    assert text.count(f"--statements {own} --machine gfx1100") == 2, "of the verification and of the gate"
+    publish = text[text.index("stackbuild publish release/*.whl") :].partition("\n")[0]
+    assert '--proof proof "$@"' in publish
+    older = {"github": "baseline", "gitlab": "baseline public", "jenkins": "baseline last"}[provider]
+    assert f"find {older} -name" in text
+    prove = text[text.index("prove-debian-13-gfx1100") :]
+    got = {"github": "tar -C baseline/last -xf index.tar", "gitlab": "policy: pull", "jenkins": "unstash 'last'"}[provider]
+    assert prove.index(got) < prove.index("stackbuild gate ") if provider != "gitlab" else got in prove

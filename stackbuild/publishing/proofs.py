@@ -1,0 +1,118 @@
+"""Statements about one wheel that several machines made, as one: where it was built, and each that has a GPU.
+
+A wheel has one statement of each kind beside it. That of a verification has the rungs of all machines, that of
+benchmarks each verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from stackbuild.core import digest
+from stackbuild.core.errors import UsageError
+from stackbuild.publishing.placement import refuse_misstated
+from stackbuild.publishing.statements import (
+    NAMES,
+    ResourceDescriptor,
+    is_statement,
+    read_statement,
+    statement,
+    statement_name,
+)
+
+MERGED = ("verification", "benchmarks")
+"""The kinds that several machines state."""
+
+
+def with_proofs(
+    wheels: Sequence[Path], attached: Mapping[Path, tuple[Path, ...]], folders: Sequence[Path], into: Path
+) -> dict[Path, tuple[Path, ...]]:
+    """What travels with each wheel, joined with the statements about it below those folders; written into `into`.
+
+    Raises UsageError for a folder without a statement about any of these wheels, and for a statement about another wheel
+    or about other bytes.
+    """
+    found = _statements_in(wheels, folders)
+    result = dict(attached)
+    for wheel in wheels:
+        descriptor = ResourceDescriptor(wheel.name, digest.of_file(wheel))
+        for kind in MERGED:
+            name = statement_name(wheel.name, kind)
+            paths = (*(path for path in result.get(wheel, ()) if path.name == name), *found.get(name, ()))
+            if len(paths) < 2 and name not in found:
+                continue
+            contents = [path.read_bytes() for path in paths]
+            for data in contents:
+                refuse_misstated(descriptor, name, data)
+            (into / name).write_bytes(joined(descriptor, kind, contents))
+            others = (path for path in result.get(wheel, ()) if path.name != name)
+            result[wheel] = (*others, into / name)
+    return result
+
+
+def write_proof(folder: Path, wheel: ResourceDescriptor, kind: str, data: bytes) -> None:
+    """Write a statement about a wheel into a folder, for `publish --proof`. Raises UsageError where that cannot be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / statement_name(wheel.name, kind)).write_bytes(data)
+    except OSError as error:
+        raise UsageError(
+            f"cannot write the statement: {error.strerror}", where=str(folder), next="name another folder"
+        ) from None
+
+
+def _statements_in(wheels: Sequence[Path], folders: Sequence[Path]) -> dict[str, list[Path]]:
+    """The statements below the folders, by file name."""
+    names = {statement_name(wheel.name, kind) for wheel in wheels for kind in MERGED}
+    found: dict[str, list[Path]] = {}
+    for folder in folders:
+        paths = sorted(path for path in folder.rglob("*") if is_statement(path.name) and path.is_file())
+        if not paths:
+            raise UsageError(
+                "no statement about a wheel lies there",
+                where=str(folder),
+                next="give the folder that `stackbuild verify --statements` or `gate --statements` wrote",
+            )
+        for path in paths:
+            if path.name not in names:
+                kinds = " and ".join(MERGED)
+                raise UsageError(
+                    "this statement is about none of these wheels, or not of the kind that other machines make",
+                    where=str(path),
+                    next=f"give its wheel, too, or take it away; {kinds} are joined",
+                )
+            found.setdefault(path.name, []).append(path)
+    return found
+
+
+def joined(wheel: ResourceDescriptor, kind: str, contents: Sequence[bytes]) -> bytes:
+    """Statements of one kind about one wheel as one. One alone stays as it is; what is given twice counts once."""
+    if len(set(contents)) == 1:
+        return contents[0]
+    predicates = [read_statement(data)["predicate"] for data in dict.fromkeys(contents)]
+    predicates.sort(key=lambda predicate: str(predicate.get("machine", "")))
+    join = _joined_verifications if kind == "verification" else _joined_benchmarks
+    return statement([wheel], NAMES[kind], join(predicates))
+
+
+def _joined_verifications(predicates: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    claims: list[str] = []
+    rungs: list[Any] = []
+    for predicate in predicates:
+        machine = str(predicate.get("machine", ""))
+        claim = f"on {machine}: {predicate['claim']}" if machine else str(predicate["claim"])
+        if not any(claim in one for one in claims):
+            claims.append(claim)
+        on = {"machine": machine} if machine else {}
+        rows = (row | on if isinstance(row, dict) else row for row in predicate.get("rungs", ()))
+        rungs += [row for row in rows if row not in rungs]
+    return {"claim": "; ".join(claims), "rungs": rungs}
+
+
+def _joined_benchmarks(predicates: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    rows: list[Any] = []
+    for predicate in predicates:
+        rows += [row for row in predicate.get("measurements", (predicate,)) if row not in rows]
+    return {"measurements": rows}
