@@ -41,8 +41,8 @@ NF4 = np.array([
 """The 16 values of NF4 (QLoRA, arXiv 2305.14314)."""
 OUTPUTS, DEPTH, BLOCK = 96, 256, 64
 TOLERANCES = {"fp32": 2e-6, "fp16": 2e-3, "bf16": 1.6e-2}
-_UNDEFINED = re.compile(r"\*UND\*\s.*?\b((?:__hip|hip|roc)\w+)$", re.MULTILINE)
-_NEEDED = re.compile(r"NEEDED\s+(lib(?:hip|roc)\w+\.so\.(\d+))")
+_UNDEFINED_SYMBOL = re.compile(r"\*UND\*\s.*?\b((?:__hip|hip|roc)\w+)$", re.MULTILINE)
+_NEEDED_LIBRARY = re.compile(r"NEEDED\s+(lib(?:hip|roc)\w+\.so\.(\d+))")
 
 
 def bits_of(values: np.ndarray, kind: str) -> np.ndarray:
@@ -81,11 +81,11 @@ def products(memory: HipMemory, library: ctypes.CDLL) -> Iterator[tuple[str, np.
     """Each call's name, its answer, the right one, and the error that its type allows."""
     rng = np.random.default_rng(5)
     codes = rng.integers(0, 16, (OUTPUTS, DEPTH)).astype("u1")
-    packed = ((codes[:, ::2] << 4) | codes[:, 1::2]).astype("u1")
+    packed_codes = ((codes[:, ::2] << 4) | codes[:, 1::2]).astype("u1")
     largest = (rng.random(OUTPUTS * DEPTH // BLOCK) + 0.5).astype("f4")
     weights = (NF4[codes].reshape(-1, BLOCK) * largest[:, None]).reshape(OUTPUTS, DEPTH)
     integer, none = ctypes.c_int, ctypes.c_void_p()
-    operands = memory.copy_in(packed), memory.copy_in(largest)
+    operands = memory.copy_in(packed_codes), memory.copy_in(largest)
     for kind, tolerance in TOLERANCES.items():
         out = bits_of(np.zeros((OUTPUTS, DEPTH)), kind)
         target = memory.copy_in(out)
@@ -123,14 +123,14 @@ def objdump_text(library: Path, option: str) -> str:
 
 def run_emulated(library: Path, target: str) -> int:
     """Compile the stand-ins and run the comparison on them."""
-    names = sorted(set(_UNDEFINED.findall(objdump_text(library, "-T"))))
-    sonames = dict(_NEEDED.findall(objdump_text(library, "-p")))
+    names = sorted(set(_UNDEFINED_SYMBOL.findall(objdump_text(library, "-T"))))
+    sonames = dict(_NEEDED_LIBRARY.findall(objdump_text(library, "-p")))
     blas = next(number for soname, number in sonames.items() if soname.startswith("libhipblas.so"))
     runtime_names = {name: "" for name in names if not name.startswith(("hipblas", "roc"))}
     imports = HostImports(f"libamdhip64.so.{int(blas) + 4}", runtime_names)  # hipBLAS 2 is ROCm 6's, 3 is 7's
     with tempfile.TemporaryDirectory() as work:
         empty = "\n".join(f'__attribute__((visibility("default"))) int {n}(void) {{ return 6; }}' for n in names if n not in runtime_names)
-        folders = [str(compile_library([], soname, Path(work), generated=empty).parent) for soname in sonames]
+        folders = [str(compile_library([], soname, Path(work), generated_code=empty).parent) for soname in sonames]
         folders.append(str(runtime_folder(imports, Path(work))))
         service = EmulatorService(limits_of(target), Path(work) / "kernels")
         service.folder.mkdir()

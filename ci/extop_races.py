@@ -43,7 +43,7 @@ class KernelCase:
     grid: tuple[int, int, int]
     arguments: bytes
     output: np.ndarray
-    expected: np.ndarray
+    reference: np.ndarray
     inputs: tuple[np.ndarray, ...]
     """Keeps the memory that the arguments point at."""
 
@@ -69,9 +69,9 @@ def layer_norm(kernel: str, rng: np.random.Generator) -> Iterator[KernelCase]:
         gamma, beta = (rng.standard_normal(columns).astype("f4") for _ in range(2))
         y, mean, inverse = np.full_like(x, np.nan), np.zeros(ROWS, "f4"), np.zeros(ROWS, "f4")
         wide = x.astype("f8")
-        expected = (wide - wide.mean(1, keepdims=True)) / np.sqrt(wide.var(1, keepdims=True) + 1e-5) * gamma + beta
+        reference = (wide - wide.mean(1, keepdims=True)) / np.sqrt(wide.var(1, keepdims=True) + 1e-5) * gamma + beta
         arguments = _pointers(y, mean, inverse, x, gamma, beta) + struct.pack("<2If", ROWS, columns, 1e-5)
-        yield KernelCase(kernel, (1, ROWS, 1), arguments, y, expected, (x, gamma, beta, mean, inverse))
+        yield KernelCase(kernel, (1, ROWS, 1), arguments, y, reference, (x, gamma, beta, mean, inverse))
 
 
 def greatest(kernel: str, rng: np.random.Generator) -> Iterator[KernelCase]:
@@ -107,7 +107,7 @@ def main() -> int:
                 for seed in range(1, args.seeds + 1):
                     case.output.fill(np.nan)
                     executor.dispatch(name, LaunchSize(case.grid, WORKGROUP, seed=seed), case.arguments, heard=findings.append)
-                    errors.append(float(np.abs(case.output - case.expected).max()))
+                    errors.append(float(np.abs(case.output - case.reference).max()))
                 kinds = collections.Counter(finding.kind_name for finding in findings)
                 counts = ", ".join(f"{kind} {number}" for kind, number in sorted(kinds.items()))
                 print(f"| {name} | {case.output.shape[-1]} | {', '.join(f'{error:.1e}' for error in errors)} | {counts} |", flush=True)

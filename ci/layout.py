@@ -110,7 +110,7 @@ class Tree:
     @cached_property
     def references(self) -> dict[str, frozenset[tuple[str, str]]]:
         """As `imports`, with the modules that a module looks for or runs by name."""
-        return {name: frozenset(scan.imports | scan.named) for name, scan in self.scans.items()}
+        return {name: frozenset(scan.imports | scan.named_modules) for name, scan in self.scans.items()}
 
     def own(self, module: str) -> frozenset[str]:
         """The modules of this tree that one imports: a package where a name is taken from its own `__init__`."""
@@ -143,24 +143,24 @@ class Tree:
 class Scan:
     """What one file imports and uses, wherever in it, but for type checking alone.
 
-    `imports` are (module, name taken from it), `named` the same of modules that it looks for (`find_spec`) or runs
+    `imports` are (module, name taken from it), `named_modules` the same of modules that it looks for (`find_spec`) or runs
     (`-m`), `eager` those that importing the file itself runs. `uses` are the dotted names of what it imported and reads,
-    `computed` the calls that import by a name which cannot be read here.
+    `computed_calls` the calls that import by a name which cannot be read here.
     """
 
     def __init__(self, module: str, path: Path) -> None:
         self.imports: set[tuple[str, str]] = set()
-        self.named: set[tuple[str, str]] = set()
+        self.named_modules: set[tuple[str, str]] = set()
         self.eager: set[tuple[str, str]] = set()
         self.uses: set[str] = set()
-        self.computed: set[str] = set()
+        self.computed_calls: set[str] = set()
         self._module = module
         self._package = module if path.name == "__init__.py" else module.rpartition(".")[0]
         tree = ast.parse(path.read_text("utf-8"))
         self._bound: dict[str, set[str]] = {
             name: {f"builtins.{name}"} for name in ("__import__", "eval", "exec", "getattr")
         }
-        self._stored: set[str] = set()
+        self._stored_names: set[str] = set()
         for node in ast.walk(tree):
             self._bind(node)
         self._read(tree, eager=True)
@@ -175,9 +175,9 @@ class Scan:
             for alias in node.names:
                 self._bound.setdefault(alias.asname or alias.name, set()).add(f"{self._source(node)}.{alias.name}")
         elif isinstance(node, ast.arg):
-            self._stored.add(node.arg)
+            self._stored_names.add(node.arg)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            self._stored.add(node.id)
+            self._stored_names.add(node.id)
 
     def _source(self, node: ast.ImportFrom) -> str:
         return self._absolute("." * node.level + (node.module or ""), self._package)
@@ -193,7 +193,7 @@ class Scan:
         """The dotted names that an expression may stand for."""
         if isinstance(node, ast.Name):
             own = {f"builtins.{node.id}"}
-            return self._bound.get(node.id, set()) - (own if node.id in self._stored else set())
+            return self._bound.get(node.id, set()) - (own if node.id in self._stored_names else set())
         if isinstance(node, ast.Attribute):
             return {f"{base}.{node.attr}" for base in self._names(node.value)}
         if isinstance(node, ast.Call) and len(node.args) > 1 and "builtins.getattr" in self._names(node.func):
@@ -206,7 +206,7 @@ class Scan:
 
     def _is_for_types(self, test: ast.expr) -> bool:
         """Whether that is `typing.TYPE_CHECKING`, and nothing that the file itself sets."""
-        return self._names(test) == {"typing.TYPE_CHECKING"} and "TYPE_CHECKING" not in self._stored
+        return self._names(test) == {"typing.TYPE_CHECKING"} and "TYPE_CHECKING" not in self._stored_names
 
     def _read(self, node: ast.AST, eager: bool) -> None:
         children: list[ast.AST] = list(ast.iter_child_nodes(node))
@@ -222,7 +222,7 @@ class Scan:
         elif isinstance(node, ast.Call) and (functions := self._names(node.func) & IMPORTERS.keys()):
             self.uses |= functions
             if functions == {"importlib.util.find_spec"}:
-                self.named.update(self._called_imports("importlib.util.find_spec", node))
+                self.named_modules.update(self._called_imports("importlib.util.find_spec", node))
             else:
                 imports = [each for function in functions for each in self._called_imports(function, node)]
             children = [*node.args, *node.keywords]
@@ -230,10 +230,10 @@ class Scan:
             names = self._names(node)
             self.uses |= names
             if names & IMPORTERS.keys():
-                self.computed.add(ast.unparse(node))
+                self.computed_calls.add(ast.unparse(node))
         if isinstance(node, ast.List | ast.Tuple | ast.Call):
             words = node.args if isinstance(node, ast.Call) else node.elts
-            self.named.update(each for before, word in pairwise(words) for each in self._module_run(before, word))
+            self.named_modules.update(each for before, word in pairwise(words) for each in self._module_run(before, word))
         self.imports.update(imports)
         self.eager.update(imports if eager else ())
         inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
@@ -246,7 +246,7 @@ class Scan:
             return []
         name = self._literal(word)
         if name is None:
-            self.computed.add(f"-m {ast.unparse(word)}")
+            self.computed_calls.add(f"-m {ast.unparse(word)}")
         return [(name, "__main__")] if name and name.replace(".", "").isidentifier() else []
 
     def _called_imports(self, function: str, call: ast.Call) -> list[tuple[str, str]]:
@@ -261,13 +261,13 @@ class Scan:
         level, names = 0, ("",)
         if function.endswith("__import__"):
             depth = call.args[4] if len(call.args) > 4 else keywords.get("level", ast.Constant(0))
-            listed = call.args[3] if len(call.args) > 3 else keywords.get("fromlist", ast.Tuple([], ast.Load()))
+            from_list = call.args[3] if len(call.args) > 3 else keywords.get("fromlist", ast.Tuple([], ast.Load()))
             try:
-                level, names = ast.literal_eval(depth), tuple(ast.literal_eval(listed)) or ("",)
+                level, names = ast.literal_eval(depth), tuple(ast.literal_eval(from_list)) or ("",)
             except ValueError:
                 name = None
         if name is None or package is None:
-            self.computed.add(ast.unparse(call))
+            self.computed_calls.add(ast.unparse(call))
             return []
         if function == "pkgutil.resolve_name":
             source, _, attribute = name.partition(":")
@@ -310,12 +310,12 @@ def violations(tree: Tree, roots: Iterable[Tree] = ()) -> Iterator[str]:
         if (
             layer
             and layer.pure
-            and (touched := {p for p in PROCESSES for name in names if f"{name}.".startswith(f"{p}.")})
+            and (contacts := {p for p in PROCESSES for name in names if f"{name}.".startswith(f"{p}.")})
         ):
-            yield f"{module} is in a pure package and uses {', '.join(sorted(touched))}"
+            yield f"{module} is in a pure package and uses {', '.join(sorted(contacts))}"
         if module not in tree.loaders:
             yield from (
-                f"{module} imports a name that is known only at run time: {call}" for call in sorted(scan.computed)
+                f"{module} imports a name that is known only at run time: {call}" for call in sorted(scan.computed_calls)
             )
     if tree.lazy:
         for source, name in sorted(tree.scans[tree.name].eager):

@@ -38,8 +38,8 @@ def main() -> None:
     rows = read(folder)
     ends = {e.step: at for at, e in rows if isinstance(e, events.StepFinished) and e.how == "run"}
     longest = max(ends, key=lambda s: next(e.seconds for _, e in rows if isinstance(e, events.StepFinished) and e.step == s))
-    started = next(at for at, e in rows if isinstance(e, events.StepStarted) and e.step == longest)
-    moment = started + SHARE * (ends[longest] - started)
+    start_time = next(at for at, e in rows if isinstance(e, events.StepStarted) and e.step == longest)
+    moment = start_time + SHARE * (ends[longest] - start_time)
     console = Console(record=True, width=WIDTH, force_terminal=True, file=io.StringIO())
     view = LiveView(console=console)
     console.print("[bold]$[/bold] stackbuild build --recipe debian-13", highlight=False)
@@ -58,7 +58,7 @@ def main() -> None:
     part.write_text("\n".join(lines[: max(4, int(SHARE * len(lines)))]))
     since, event = view.running[longest]
     view.running[longest] = (since, events.StepStarted(event.step, event.key, str(part), event.expected))
-    view.started = rows[0][0] + shift
+    view.start_time = rows[0][0] + shift
     console.print(view.draw())
     part.unlink()
     console.save_svg(str(Path(__file__).resolve().parent.parent / "docs/live-view.svg"), title="stackbuild")

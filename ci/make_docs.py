@@ -55,10 +55,10 @@ def architecture() -> str:
         "@media (prefers-color-scheme: dark) { text { fill: #e6e9ec } rect { fill: #22303f } .pure { fill: #1f3527 } }</style>",
     ]
     for number, level in enumerate(levels):
-        named = [(name, layer) for name, layer in layout.LEVELS.items() if layer.level == level]
+        names_of_level = [(name, layer) for name, layer in layout.LEVELS.items() if layer.level == level]
         parts.append(f'<text x="4" y="{number * row + 26}">{level}</text>')
-        each = (width - 40) / len(named)
-        for place, (name, layer) in enumerate(named):
+        each = (width - 40) / len(names_of_level)
+        for place, (name, layer) in enumerate(names_of_level):
             x, y, wide = 34 + place * each, number * row + 4, each - gap
             kind = ' class="pure"' if layer.pure else ""
             parts.append(f'<rect{kind} x="{x:.0f}" y="{y}" width="{wide:.0f}" height="{row - gap}" rx="4"/>')

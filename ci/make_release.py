@@ -166,11 +166,11 @@ def main() -> None:
         OUT.mkdir(parents=True)
         for path in one.values():
             shutil.copy(path, OUT)
-        stated = work / statement_name(wheel.name, "provenance")
+        statement_file = work / statement_name(wheel.name, "provenance")
         subject = ResourceDescriptor(wheel.name, digest.of_file(wheel))
         origin = StepOrigin("ci/release", commit, subject.sha256, "ran")
-        stated.write_bytes(provenance(subject, {"commit": commit}, materials(commit), [origin], __version__))
-        receipt: Receipt = publish((wheel,), OUT / "simple", Publication(attached={wheel: (stated,)}, keys=keys))
+        statement_file.write_bytes(provenance(subject, {"commit": commit}, materials(commit), [origin], __version__))
+        receipt: Receipt = publish((wheel,), OUT / "simple", Publication(attachments={wheel: (statement_file,)}, keys=keys))
         if keys:
             trust = Trust(tuple(TrustedKey(key.blob) for key in keys), require=("provenance", "sbom"))
             problems = verify_release(OUT / "simple", trust).problems

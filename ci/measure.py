@@ -28,9 +28,9 @@ SIZES = (10, 100, 1000)
 
 def seconds(argv: list[str], cwd: Path, env: dict[str, str] | None = None) -> float:
     """One run's wall clock. Raises CalledProcessError with its output."""
-    started = time.perf_counter()
+    start_time = time.perf_counter()
     subprocess.run(argv, cwd=cwd, env={**os.environ, **(env or {})}, check=True, capture_output=True, stdin=subprocess.DEVNULL)
-    return time.perf_counter() - started
+    return time.perf_counter() - start_time
 
 
 @cache
@@ -200,9 +200,9 @@ def check(work: Path) -> None:
     def bytes_per_second(action: Callable[[Path], object]) -> float:
         target = work / "copy"
         shutil.rmtree(target, ignore_errors=True)
-        started = time.perf_counter()
+        start_time = time.perf_counter()
         action(target)
-        return size / (time.perf_counter() - started)
+        return size / (time.perf_counter() - start_time)
 
     def check_tree(target: Path) -> None:
         store = Store(work / "store", f"measure-{time.time_ns()}")
@@ -238,9 +238,9 @@ def demo(work: Path) -> None:
 
 
 def _demo_row(name: str, build: list[str], work: Path, store: Path) -> None:
-    started = time.perf_counter()
+    start_time = time.perf_counter()
     process = subprocess.run(build, cwd=work, env={**os.environ, "STACKBUILD_STORE": str(store)}, capture_output=True, text=True, check=False)
-    whole = time.perf_counter() - started
+    whole = time.perf_counter() - start_time
     if process.returncode:
         raise SystemExit(f"{name}: exit {process.returncode}\n{process.stderr[-2000:]}")
     events = [json.loads(line) for line in process.stdout.splitlines()]

@@ -67,11 +67,11 @@ def milliseconds(work: Callable[[], object], members: list[ClusterProcess], step
 
 def local(members: Cluster, plan: Plan, name: str) -> None:
     """The same steps on this machine, pushed as a build with `write: true` does it."""
-    with client(members, name) as opened:
-        context = replace(opened, placement=None, actions=actions(members.root))
-        built, broken = schedule(plan, context, Limits(1, 1 << 40))
-        assert not broken
-        _push_made(built, context)
+    with client(members, name) as member:
+        context = replace(member, placement=None, actions=actions(members.root))
+        outputs, failures = schedule(plan, context, Limits(1, 1 << 40))
+        assert not failures
+        _push_made(outputs, context)
 
 
 def run_placed(members: Cluster, plan: Plan, name: str) -> None:
@@ -112,10 +112,10 @@ def two_beside_one(folder: Path, url: str) -> None:
             peers.scheduler()
             for number in range(workers):
                 peers.step_worker(f"w{number}", amounts='{"step": 1}')
-            started = time.monotonic()
+            start_time = time.monotonic()
             with ThreadPoolExecutor(2) as pool:
                 list(pool.map(lambda pair: run_placed(peers, pair[1], pair[0]), plans.items()))
-            walls.append(time.monotonic() - started)
+            walls.append(time.monotonic() - start_time)
             steps = sum(len(plan.steps) for plan in plans.values())
             print(f"{workers} worker(s) of one step at once: {steps} sleeping steps in {walls[-1]:.1f} s")
     print(f"two workers take {walls[1] / walls[0]:.2f} of the time of one")
@@ -129,8 +129,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as name:
         folder = Path(name)
         os.environ["STACKBUILD_STORE"] = str(folder / "none")
-        with registry(folder) as served:
-            url = f"oci+http://127.0.0.1:{served.port}/measure/sb"
+        with registry(folder) as served_folder:
+            url = f"oci+http://127.0.0.1:{served_folder.port}/measure/sb"
             overhead(folder, url, options.steps, options.rounds)
             two_beside_one(folder, url)
 

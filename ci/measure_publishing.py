@@ -34,7 +34,7 @@ from stackbuild.publishing.statements import NAMES, ResourceDescriptor, statemen
 from stackbuild.publishing.transaction import commit
 
 WHEELS, WHEEL_SIZE = 1000, 30 << 20
-VERIFIED, VERIFIED_SIZE = 20, 1 << 20
+VERIFIED_WHEELS, VERIFIED_SIZE = 20, 1 << 20
 ROUNDS = 5
 GOALS = {"publish": (0.5, 150.0), "verify-release": (1.5, 0.0)}
 """CPU seconds and MB of memory that a case may take; 0 MB where none is set."""
@@ -85,9 +85,9 @@ def large_index(index: Path, work: Path) -> None:
 
 def signed_index(index: Path, work: Path, key: SigningKey) -> None:
     """Wheels with an SBOM and all three statements, signed."""
-    attached = {}
+    files_of_wheel = {}
     sbom = json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.6", "components": []}).encode()
-    for number in range(VERIFIED):
+    for number in range(VERIFIED_WHEELS):
         plain = wheel(work, f"verified-{number}", "1.0", sbom, VERIFIED_SIZE)
         subject = ResourceDescriptor(plain.name, digest.of_file(plain))
         beside = []
@@ -95,8 +95,8 @@ def signed_index(index: Path, work: Path, key: SigningKey) -> None:
             path = plain.with_name(statement_name(plain.name, kind))
             path.write_bytes(statement((subject,), predicate_type, {"claim": "verified (static rules)"}))
             beside.append(path)
-        attached[plain] = tuple(beside)
-    publish(tuple(attached), index, Publication(attached=attached, keys=(key,)))
+        files_of_wheel[plain] = tuple(beside)
+    publish(tuple(files_of_wheel), index, Publication(attachments=files_of_wheel, keys=(key,)))
 
 
 def measure(*words: str) -> CommandCost:
@@ -155,7 +155,7 @@ def main() -> None:
         words = ("verify-release", str(work / "signed"), "--key", str(work / "release.pub"), "--no-seen")
         words += ("--require", "provenance,verification,benchmarks,sbom")
         report(
-            f"verify-release of {VERIFIED} wheels with SBOM and three statements",
+            f"verify-release of {VERIFIED_WHEELS} wheels with SBOM and three statements",
             "verify-release",
             [measure(*words) for _ in range(ROUNDS)],
         )

@@ -129,11 +129,11 @@ def _cpu() -> float:
     return own.user + own.system + own.children_user + own.children_system
 
 
-def measure(what: str, work: Callable[[], object], requests: Callable[[], int], served: Registry | None) -> TransferFigure:
-    sent, own, theirs, began = requests(), _cpu(), served.cpu() if served else 0.0, time.monotonic()
+def measure(what: str, work: Callable[[], object], requests: Callable[[], int], served_folder: Registry | None) -> TransferFigure:
+    requests_before, own, theirs, began = requests(), _cpu(), served_folder.cpu() if served_folder else 0.0, time.monotonic()
     work()
     wall, cpu = time.monotonic() - began, _cpu() - own
-    return TransferFigure(what, cpu, (served.cpu() if served else 0.0) - theirs, wall, requests() - sent)
+    return TransferFigure(what, cpu, (served_folder.cpu() if served_folder else 0.0) - theirs, wall, requests() - requests_before)
 
 
 def run(folder: Path, megabytes: int, files: int, export: bool) -> list[TransferFigure]:
@@ -148,8 +148,8 @@ def run(folder: Path, megabytes: int, files: int, export: bool) -> list[Transfer
     builder.close()
     rows = []
     with contextlib.ExitStack() as stack:
-        served = None if export else stack.enter_context(registry(folder))
-        client = HttpClient(f"http://127.0.0.1:{served.port}/v2/measured/", lambda host: None) if served else None
+        served_folder = None if export else stack.enter_context(registry(folder))
+        client = HttpClient(f"http://127.0.0.1:{served_folder.port}/v2/measured/", lambda host: None) if served_folder else None
 
         def place() -> RemoteWriter:
             if client is None:
@@ -157,10 +157,10 @@ def run(folder: Path, megabytes: int, files: int, export: bool) -> list[Transfer
             return OciRegistry(client.root, client, is_written=True)
 
         def requests() -> int:
-            return client.sent if client else 0
+            return client.request_count if client else 0
 
         def row(what: str, work: Callable[[], object]) -> None:
-            rows.append(measure(what, work, requests, served))
+            rows.append(measure(what, work, requests, served_folder))
 
         def cp() -> None:
             subprocess.run(["cp", "-a", folder / "builder" / "trees", folder / "copy"], check=True)

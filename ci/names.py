@@ -1,11 +1,15 @@
 """Names: what a class, an alias, a function or a variable of this repository's Python is called.
 
 A name is the noun of its value. A word such as `found` says how a value came about and not what it is, so no function,
-parameter, variable, constant or field of `stackbuild`, `kernels` and `ci` is called so. The fields of models, and of
-classes in `stackbuild.model`, are left out: they are keys of JSON and YAML documents. No class and no alias is called so either. None has two meanings in the three trees and tests/support,
-and an underscore before a name makes no other one.
-A function or method, private or not, is called by what it does or returns: `merge_spans`, not `merged`. A property that
-is true or false, such as `closed` of Python's files, may be a participle.
+parameter, variable, constant or field of `stackbuild`, `kernels` and `ci` is called by a participle alone: by a word that
+ends in -ed, or by the participle of an irregular verb. A value that is true or false may be called so: `closed` says
+what is true. The text shows that a value is one: its annotation is `bool`, or its value or default is a comparison, a `not`
+or a call such as `any`. `left` is the participle of `leave`, but for a function or class that also names a `right`.
+
+The fields of models, and of classes in the modules `DOCUMENTS`, are left out: they are keys of JSON and YAML documents. No
+class and no alias is called by a participle. None has two meanings in the three trees and tests/support, and an
+underscore before a name makes no other one. A function or method, private or not, is called by what it does or returns:
+`merge_spans`, not `merged`. A property that is true or false, such as `closed` of Python's files, may be a participle.
 `python ci/names.py` prints every violation and exits 1 if there is one.
 """
 
@@ -15,58 +19,156 @@ import ast
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from layout import ROOTS, STACKBUILD
 
-PARTICIPLES = frozenset(
+IRREGULAR = frozenset(
     (
-        *("asked", "brought", "chosen", "done", "found", "given", "gone", "held", "kept", "known", "made", "meant", "said"),
-        *("seen", "shown", "taken", "told", "wanted", "written"),
+        *("arisen", "awoken", "beaten", "become", "begotten", "begun", "bent", "bereft", "besought", "bitten"),
+        *("bled", "blown", "born", "borne", "bought", "bred", "broken", "brought", "built", "burnt", "caught"),
+        *("chosen", "clung", "crept", "dealt", "done", "drawn", "dreamt", "driven", "drunk", "dug", "dwelt"),
+        *("eaten", "fallen", "fed", "fled", "flung", "flown", "forbidden", "foregone", "foreseen", "forgiven"),
+        *("forgone", "forgotten", "forsaken", "fought", "found", "frozen", "given", "gone", "got", "gotten"),
+        *("grown", "heard", "held", "hewn", "hidden", "hung", "kept", "knelt", "knitted", "known", "laden"),
+        *("laid", "lain", "leant", "leapt", "learnt", "led", "left", "lent", "lit", "lost", "made", "meant", "met"),
+        *("mistaken", "misunderstood", "mown", "outdone", "outgrown", "overcome", "overdone", "overdrawn"),
+        *("overridden", "overseen", "overtaken", "overthrown", "overwritten", "paid", "partaken", "pled"),
+        *("proven", "rebuilt", "redone", "redrawn", "remade", "repaid", "resold", "resent", "rethought", "retold"),
+        *("rewound", "rewritten", "ridden", "risen", "said", "sawn", "seen", "sent", "sewn", "shaken", "shaven"),
+        *("shone", "shod", "shorn", "shot", "shown", "shrunk", "slain", "slept", "slid", "slung", "smelt"),
+        *("smitten", "sold", "sought", "sown", "sped", "spelt", "spent", "spilt", "spoilt", "spoken", "sprung"),
+        *("spun", "stolen", "stood", "stricken", "stridden", "striven", "strewn", "strung", "stuck", "stung"),
+        *("stunk", "sunk", "sunken", "swept", "swollen", "sworn", "swum", "swung", "taken", "taught", "told"),
+        *("torn", "trodden", "understood", "undertaken", "undone", "unwound", "upheld", "wept", "withdrawn"),
+        *("withheld", "withstood", "woken", "won", "worn", "woven", "written", "wrung"),
     )
 )
-"""Words that no function, parameter, variable or field is called by."""
-DOCUMENTS = STACKBUILD.folder / "model"
-"""The package of what is written to documents and read from them."""
+"""The participles of English irregular verbs that are not also the verb itself or a noun, as `run`, `cut`, `bound` are."""
+TRUTHS = frozenset(("all", "any", "bool", "callable", "hasattr", "isinstance", "issubclass"))
+"""Functions of Python that return true or false."""
+DOCUMENTS = frozenset(
+    STACKBUILD.folder / place
+    for place in (
+        *("model", "bench/advice.py", "bench/error_metrics.py", "build/fetch.py", "checks/venv.py", "hipify/model.py"),
+        *("hipify/rules/rules.py", "hipify/tables/tables.py", "hipify/tree/report_file.py", "inspection/facts.py"),
+        *("pipeline/image.py", "pipeline/run_record.py", "publishing/publication.py", "remote/push.py", "sources/oci_writer.py"),
+    )
+) | {Path(__file__).resolve().parent / "campaign/frame.py"}
+"""Packages and modules of values whose fields are keys: `--json` prints them, or a file or a digest has them."""
 SUPPORT = Path(__file__).resolve().parent.parent / "tests" / "support"
 """What tests share: its types have names of their own, too."""
 _CAMEL_CASE = re.compile(r"_?[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*")
-_PARTICIPLE_TYPE = re.compile(r"_?(?:[A-Z][a-z]*[^e]ed|Built|Found|Kept|Made|Said|Taken|Told)")
-"""A type of one word that is a participle. `StepFailed` and `RunStarted` are the usual forms of errors and events."""
-_PARTICIPLE_FUNCTION = re.compile(r"_*[a-z]*[^e]ed")
-"""A function of one word that is a participle. Words such as `feed` and `seed` are none."""
+_BOOL = re.compile(r"(?:Annotated\[)?bool\b")
+_PARTICIPLE = re.compile(r"[a-z]{2,}[^e]ed")
+"""A word that ends as regular participles do. Words such as `feed` and `speed` do not, nor short ones such as `red`."""
 
 
-def variables(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Line and name of every function, parameter and variable."""
-    targets = {id(field.target) for _, field in fields(tree)}
+def is_participle(name: str) -> bool:
+    """Whether a name is one word, in any case and with any underscores around, and that a participle."""
+    word = name.strip("_")
+    if not (word.isalpha() and (word[1:].islower() or word.isupper())):
+        return False
+    word = word.lower()
+    return bool(_PARTICIPLE.fullmatch(word)) or any(
+        word.removeprefix(prefix) in IRREGULAR for prefix in ("", "un", "re")
+    )
+
+
+@dataclass(frozen=True)
+class Binding:
+    """A place that gives a value a name: its line, and what its text says of the value's type."""
+
+    line: int
+    name: str
+    is_truth: bool
+
+
+def bindings(path: Path, tree: ast.Module) -> Iterator[Binding]:
+    """Every parameter, variable, attribute and field that is set, but for the fields of documents."""
+    truths = frozenset(_bool_names(tree))
+    is_document = bool({path, path.parent} & DOCUMENTS)
+    for scope in ast.walk(tree):
+        if isinstance(scope, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            is_model = isinstance(scope, ast.ClassDef) and any(ast.unparse(base) == "Model" for base in scope.bases)
+            places = [] if is_model or (is_document and isinstance(scope, ast.ClassDef)) else list(_scope_bindings(scope, truths))
+            has_pair = any(place.name.strip("_").lower() == "right" for place in places)
+            yield from (place for place in places if not (has_pair and place.name.strip("_").lower() == "left"))
+
+
+def _bool_names(tree: ast.Module) -> Iterator[str]:
+    """The names that a module annotates as true or false."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in targets:
-            yield node.lineno, node.id
+        if isinstance(node, ast.arg) and _is_bool(node.annotation):
+            yield node.arg
+        elif isinstance(node, ast.AnnAssign) and _is_bool(node.annotation):
+            yield ast.unparse(node.target)
+
+
+def _scope_bindings(scope: ast.AST, truths: frozenset[str]) -> Iterator[Binding]:
+    """Those of one function, class or module, without those of the functions and classes in it."""
+    nodes = list(_own_nodes(scope))
+    values = dict(pair for node in (scope, *nodes) for pair in _assignments(node))
+    for node in nodes:
+        name, annotation = "", None
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            name = node.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self":
+            name = node.attr
         elif isinstance(node, ast.arg):
-            yield node.lineno, node.arg
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or (
-            isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name
-        ):
-            yield node.lineno, node.name
+            name, annotation = node.arg, node.annotation
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+            name = node.name
+        if name:
+            value = values.get(id(node))
+            is_truth = name in truths if annotation is None else _is_bool(annotation)
+            yield Binding(node.lineno, name, is_truth or (value is not None and _is_truth(value, truths)))
 
 
-def fields(tree: ast.AST) -> Iterator[tuple[ast.ClassDef, ast.AnnAssign]]:
-    """Every field of a class, with the class."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef):
-            yield from ((node, part) for part in node.body if isinstance(part, ast.AnnAssign))
+def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """Everything below a node, down to the functions and classes in it."""
+    for child in ast.iter_child_nodes(node):
+        yield child
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield from _own_nodes(child)
 
 
-def attributes(path: Path, tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Line and name of every attribute that is set, and of every field that is not a key of a document."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            yield node.lineno, node.attr
-    if path.parent != DOCUMENTS:
-        for owner, field in fields(tree):
-            if not any(ast.unparse(base) == "Model" for base in owner.bases):
-                yield field.lineno, ast.unparse(field.target)
+def _assignments(node: ast.AST) -> Iterator[tuple[int, ast.expr]]:
+    """The identity of each target that a statement assigns to, or of a parameter, and the value or default."""
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            yield id(target), node.value
+            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                yield from zip(map(id, target.elts), node.value.elts, strict=False)
+    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        names = [*node.args.posonlyargs, *node.args.args]
+        yield from zip(map(id, reversed(names)), reversed(node.args.defaults), strict=False)
+        yield from ((id(name), value) for name, value in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if value)
+    elif isinstance(node, ast.NamedExpr | ast.AugAssign) or (isinstance(node, ast.AnnAssign) and node.value):
+        yield id(node.target), node.value
+
+
+def _is_bool(annotation: ast.expr | None) -> bool:
+    return annotation is not None and bool(_BOOL.match(ast.unparse(annotation)))
+
+
+def _is_truth(value: ast.expr, truths: frozenset[str]) -> bool:
+    """Whether an expression is true or false, as far as its text shows it."""
+    match value:
+        case ast.Compare() | ast.UnaryOp(op=ast.Not()) | ast.Constant(value=bool()):
+            return True
+        case ast.BoolOp(values=values):
+            return all(_is_truth(each, truths) for each in values)
+        case ast.IfExp(body=one, orelse=other) | ast.BinOp(left=one, right=other):
+            return _is_truth(one, truths) and _is_truth(other, truths)
+        case ast.Call(func=ast.Name(id=name)):
+            return name in TRUTHS or name.startswith("is_")
+        case ast.Call(func=ast.Attribute(attr=name)):
+            return name.startswith(("is_", "has_")) or name in ("exists", "startswith", "endswith")
+        case ast.Name(id=name):
+            return name in truths
+    return False
 
 
 def functions(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -74,7 +176,7 @@ def functions(tree: ast.AST) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             is_property = any(ast.unparse(one) in ("property", "cached_property") for one in node.decorator_list)
-            if not (is_property and node.returns is not None and ast.unparse(node.returns) == "bool"):
+            if not (is_property and node.returns is not None and _is_bool(node.returns)):
                 yield node.lineno, node.name
 
 
@@ -94,14 +196,14 @@ def violations(paths: Iterable[Path]) -> Iterator[str]:
     """A sentence for each name of these modules that is a participle."""
     for path in sorted(paths):
         tree = ast.parse(path.read_text("utf-8"))
-        for line, name in (*variables(tree), *attributes(path, tree)):
-            if name.strip("_") in PARTICIPLES or (name.isupper() and name.strip("_").lower() in PARTICIPLES):
-                yield f"{path}:{line}: `{name}` says how the value came about: name what it is"
+        for place in bindings(path, tree):
+            if is_participle(place.name) and not place.is_truth and not _CAMEL_CASE.fullmatch(place.name):
+                yield f"{path}:{place.line}: `{place.name}` says how the value came about: name what it is"
         for line, name in functions(tree):
-            if _PARTICIPLE_FUNCTION.fullmatch(name):
+            if is_participle(name):
                 yield f"{path}:{line}: the function `{name}` is called by a participle: name what it does"
         for line, name, _ in types(path, tree):
-            if _PARTICIPLE_TYPE.fullmatch(name):
+            if is_participle(name):
                 yield f"{path}:{line}: the type `{name}` is called by a participle: name it by a noun"
 
 

@@ -27,7 +27,7 @@ WIDEST = 120
 """Characters of a line of prose."""
 TREES = ("stackbuild", "kernels", "ci")
 """Folders with Python sources."""
-GENERATED = ("cli.md", "recipes.md", "rules.md")
+GENERATED_PAGES = ("cli.md", "recipes.md", "rules.md")
 """Pages that ci/docs makes whole, from texts of the code."""
 STOPS = ("Stop", "Defect", "UsageError", "Mistake", "PlanError", "LockError", "StepFailed", "VerificationFailed", "GateClosed", "MachineLacks")
 
@@ -79,7 +79,7 @@ def sources(folder: Path) -> Iterator[Text]:
     for path in sorted(folder.rglob("*.py")):
         name, code = str(path.relative_to(folder.parent)), path.read_text("utf-8")
         tree = ast.parse(code)
-        printed = {
+        printed_words = {
             id(part)
             for node in ast.walk(tree)
             if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in STOPS
@@ -88,9 +88,9 @@ def sources(folder: Path) -> Iterator[Text]:
         for node in ast.walk(tree):
             if isinstance(node, ast.JoinedStr):
                 text = "".join(str(v.value) if isinstance(v, ast.Constant) else "`x`" for v in node.values)
-                yield Text(name, node.lineno, text, id(node) in printed)
+                yield Text(name, node.lineno, text, id(node) in printed_words)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
-                yield from (Text(name, node.lineno, part, id(node) in printed) for part in re.split(r"\n\s*\n", node.value))
+                yield from (Text(name, node.lineno, part, id(node) in printed_words) for part in re.split(r"\n\s*\n", node.value))
         yield from (Text(name, line, text, False) for line, text in comments(code))
 
 
@@ -147,7 +147,7 @@ def wide_lines() -> Iterator[str]:
     """Lines of prose with more than WIDEST characters, but on the pages that ci/docs makes whole."""
     for path in page_files():
         name = str(path.relative_to(REPOSITORY))
-        if path.name in GENERATED:
+        if path.name in GENERATED_PAGES:
             continue
         text = re.sub(r"(?ms)^```.*?^```", lambda m: "\n" * m[0].count("\n"), path.read_text("utf-8"))
         for number, line in enumerate(text.split("\n"), 1):

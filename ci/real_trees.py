@@ -37,7 +37,7 @@ ARCHIVE = re.compile(
     r"https://github\.com/(?P<owner>[^/]+)/(?P<name>[^/]+)/archive/(?:refs/tags/)?(?P<ref>[^/]+?)"
     r"(?:/[^/]+)?(?P<end>\.zip|\.tar\.gz)$"
 )
-MOVED = {"google/protobuf": "protocolbuffers/protobuf", "microsoft/onnxruntime": "ROCm/onnxruntime"}
+MOVED_REPOSITORIES = {"google/protobuf": "protocolbuffers/protobuf", "microsoft/onnxruntime": "ROCm/onnxruntime"}
 """A repository that is fetched under another name: a former owner's, and a fork with the same commits."""
 GITHUB = {**os.environ, "TZ": "America/Los_Angeles"}
 """A zip archive has local times: those of GitHub's servers."""
@@ -59,42 +59,42 @@ class TreeRow:
         return f"| {' | '.join(cells)} |"
 
 
-def repository(fetched: Path, name: str) -> Path | None:
+def repository(downloads: Path, name: str) -> Path | None:
     """Where the repository OWNER/NAME lies, under that name or the one it is fetched under."""
-    for one in (name, MOVED.get(name, name)):
-        for place in (fetched / one.replace("/", "+") / "repo", fetched / f"{one}.git", fetched / one):
+    for one in (name, MOVED_REPOSITORIES.get(name, name)):
+        for place in (downloads / one.replace("/", "+") / "repo", downloads / f"{one}.git", downloads / one):
             if (place / "HEAD").is_file() or (place / ".git").exists():
                 return place
     return None
 
 
-def make(fetched: Path, mirror: Path) -> int:
+def make(downloads: Path, mirror: Path) -> int:
     """Lay the mirror out; say what it lacks. Returns the exit code."""
     lacking = []
     for name in sorted(bundled_recipes()):
-        loaded = load(name)
-        for url in sorted({s.git for s in loaded.recipe.sources.values() if s.git}):
+        loaded_recipe = load(name)
+        for url in sorted({s.git for s in loaded_recipe.recipe.sources.values() if s.git}):
             owner_name = url.removeprefix("https://github.com/").removesuffix(".git")
-            if place := repository(fetched, owner_name):
+            if place := repository(downloads, owner_name):
                 link = mirror / "github.com" / f"{owner_name}.git"
                 link.parent.mkdir(parents=True, exist_ok=True)
                 link.unlink(missing_ok=True)
                 link.symlink_to(place.resolve())
             else:
                 lacking.append(url)
-        for rows in read_lock(loaded).deps.values():
-            lacking += [f"{d.url}: {fault}" for d in rows if (fault := _archive(d.url, d.digest, fetched, mirror))]
+        for rows in read_lock(loaded_recipe).deps.values():
+            lacking += [f"{d.url}: {fault}" for d in rows if (fault := _archive(d.url, d.digest, downloads, mirror))]
     print(*(f"lacks {line}" for line in sorted(set(lacking))), sep="\n")
     return 0
 
 
-def _archive(url: str, digest: str, fetched: Path, mirror: Path) -> str:
+def _archive(url: str, digest: str, downloads: Path, mirror: Path) -> str:
     """Make the archive of that URL. Returns why it could not be made, "" where it was, or lies there."""
     match = ARCHIVE.match(url)
     target = mirror / url.removeprefix("https://")
     if target.is_file():
         return _differs(target, digest)
-    place = repository(fetched, f"{match['owner']}/{match['name']}") if match else None
+    place = repository(downloads, f"{match['owner']}/{match['name']}") if match else None
     if match is None or place is None:
         return "no repository to make it of"
     form = "zip" if match["end"] == ".zip" else "tar"
@@ -127,19 +127,19 @@ def _differs(path: Path, digest: str) -> str:
 def table(mirror: Path, names: list[str]) -> Iterator[TreeRow]:
     """The rows of each recipe, all where none is named."""
     for name in names or sorted(bundled_recipes()):
-        loaded = load(name)
-        sources = [s for s in loaded.recipe.sources.values() if s.git]
+        loaded_recipe = load(name)
+        sources = [s for s in loaded_recipe.recipe.sources.values() if s.git]
         absent = [s.git for s in sources if s.git and in_mirror(s.git, Mirror(mirror)) is None]
         if not sources or absent:
             yield TreeRow(
                 name, "–", f"not run: the mirror lacks {', '.join(absent)}" if absent else "no source of others"
             )
             continue
-        yield from _rows(loaded, mirror)
+        yield from _rows(loaded_recipe, mirror)
 
 
-def _rows(loaded: LoadedRecipe, mirror: Path) -> Iterator[TreeRow]:
-    name = loaded.given_name
+def _rows(loaded_recipe: LoadedRecipe, mirror: Path) -> Iterator[TreeRow]:
+    name = loaded_recipe.given_name
     events = stackbuild(mirror, "build", "-r", name, "--until", "configure", "--keep-going", "--json")
     took = {e["step"]: f"yes, {_seconds(e['key']):.0f} s" for e in events if e["event"] == "StepFinished"}
     broke = {e["step"]: f"**no**: {e['what']}" for e in events if e["event"] == "StepBroke"}
@@ -152,19 +152,19 @@ def _rows(loaded: LoadedRecipe, mirror: Path) -> Iterator[TreeRow]:
     (plan,) = stackbuild(mirror, "plan", "-r", name, "--json", whole=True)
     state = {step["step"]: step["state"] for step in plan["steps"]}
     loads = _loads(mirror, name) if all(s == "cached" for s in state.values()) else {}
-    lock = read_lock(loaded)
+    lock = read_lock(loaded_recipe)
     for step in state:
-        component = loaded.recipe.components.get(step.partition(".")[0])
+        component = loaded_recipe.recipe.components.get(step.partition(".")[0])
         source = getattr(component, "source", "")
         if component is None or (not source and component.kind not in ("wheel", "archive")):
             continue
-        configured = {**took, **broke}.get(f"configure.{step}", "–")
-        if step in against and configured != "–":
-            configured += f", against stand-ins for {against[step]}"
+        configure_time = {**took, **broke}.get(f"configure.{step}", "–")
+        if step in against and configure_time != "–":
+            configure_time += f", against stand-ins for {against[step]}"
         commit = lock.commits.get(source, "")[:12]
-        built = "yes" if state[step] == "cached" else "not yet"
+        build_state = "yes" if state[step] == "cached" else "not yet"
         yield TreeRow(
-            name, f"`{step}`", f"{source} @ {commit}" if commit else "–", configured, built, loads.get(step, "–")
+            name, f"`{step}`", f"{source} @ {commit}" if commit else "–", configure_time, build_state, loads.get(step, "–")
         )
 
 

@@ -40,9 +40,9 @@ def _table(node: dict[str, Any]) -> Iterator[str]:
     if not rows:
         return
     yield "| key | type | default | meaning |\n|---|---|---|---|"
-    required = set(node.get("required", []))
+    required_keys = set(node.get("required", []))
     for name, value in rows.items():
-        default = "required" if name in required else f"`{_spell(value.get('default'))}`" if "default" in value else ""
+        default = "required" if name in required_keys else f"`{_spell(value.get('default'))}`" if "default" in value else ""
         yield f"| `{name}` | {_type(value)} | {default} | {_paragraph(value.get('description', '')).replace('|', chr(92) + '|')} |"
 
 

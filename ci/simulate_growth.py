@@ -84,14 +84,14 @@ class Team:
     """The recipes and what they depend on. `moved` is how often each ONNX Runtime commit has moved."""
 
     def __init__(self) -> None:
-        loaded = load("rocm-7.2")
-        self._lock = parse_lock(loaded)
-        self._recipe = loaded.recipe
-        self._moved = 0
+        loaded_recipe = load("rocm-7.2")
+        self._lock = parse_lock(loaded_recipe)
+        self._recipe = loaded_recipe.recipe
+        self._moves = 0
 
     def move(self) -> None:
         """The first of the commits of ONNX Runtime becomes another: its branch went on."""
-        self._moved += 1
+        self._moves += 1
 
     def plan(self, stack: int, commit: int, options: int) -> tuple[Plan, dict[str, float]]:
         """The plan of one recipe, and the guess for each of its large steps."""
@@ -100,7 +100,7 @@ class Team:
             **self._lock.commits,
             "rocmlir": _sha("rocmlir", stack),
             "migraphx": _sha("migraphx", stack),
-            "onnxruntime": _sha("onnxruntime", commit, self._moved if commit == 0 else 0),
+            "onnxruntime": _sha("onnxruntime", commit, self._moves if commit == 0 else 0),
         }
         lock = self._lock.model_copy(update={"commits": commits, "image": f"sha256:{digest.of_text(f'image {stack}')}"})
         inputs = Inputs.of(lock, {"kernels": "0" * 64}, dockerfile="0" * 64)
@@ -108,8 +108,8 @@ class Team:
 
     def _variant(self, options: int) -> Recipe:
         component = self._recipe.components["onnxruntime"]
-        changed = component.model_copy(update={"options": {**component.options, "onnxruntime_VARIANT": str(options)}})
-        components = {**self._recipe.components, "onnxruntime": changed}
+        changed_component = component.model_copy(update={"options": {**component.options, "onnxruntime_VARIANT": str(options)}})
+        components = {**self._recipe.components, "onnxruntime": changed_component}
         return self._recipe.model_copy(update={"components": components, "gfx": TARGETS, "python": PYTHONS})
 
 
@@ -152,7 +152,7 @@ def context_in(folder: Path, ran: list[str]) -> Iterator[BuildContext]:
             locals={},
             mirror=None,
             actions=dict.fromkeys(REGISTRY, act),
-            expected={},
+            expected_seconds={},
             lock_digest="",
         )
     finally:
@@ -168,8 +168,8 @@ def simulate(count: int, folder: Path) -> GrowthPoint:
     first, ran = _night(plans, folder)
     run_cpu = time.process_time() - began - plan_cpu
     team.move()
-    moved = [team.plan(*variant) for variant in variants(count)]
-    nightly, ran_nightly = _night(moved, folder)
+    moved_plans = [team.plan(*variant) for variant in variants(count)]
+    nightly, ran_nightly = _night(moved_plans, folder)
     steps = sum(len(plan.steps) for plan, _ in plans)
     keys = len({step.key for plan, _ in plans for step in plan.steps})
     keys_of_build = len({plan.by_name[name].key for plan, _ in plans for name in plan.goals})
@@ -182,9 +182,9 @@ def _night(plans: list[tuple[Plan, dict[str, float]]], folder: Path) -> tuple[fl
     hours = {plan.by_name[name].key: cost for plan, costs in plans for name, cost in costs.items() if name in plan.by_name}
     with context_in(folder, ran) as context:
         for plan, _ in plans:
-            _, broken = schedule(plan, context, Limits(1, 1 << 40))
-            if broken:
-                raise SystemExit(f"a step failed: {broken[0]}")
+            _, failures = schedule(plan, context, Limits(1, 1 << 40))
+            if failures:
+                raise SystemExit(f"a step failed: {failures[0]}")
     return sum(hours.get(key, 0.0) for key in ran), len(ran)
 
 

@@ -62,11 +62,11 @@ def _version() -> int:
     try:
         print(f"stackbuild {__version__}", flush=True)
     except OSError as error:
-        return _unwritten(error)
+        return _write_error(error)
     return 0
 
 
-def _unwritten(error: OSError) -> int:
+def _write_error(error: OSError) -> int:
     """Standard output took no more: quietly, with the exit code of other tools, where its reader has gone."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more when it ends
     if isinstance(error, BrokenPipeError):
@@ -85,7 +85,7 @@ def run() -> int:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from stackbuild.cli import load_commands, run_words
     from stackbuild.cli.settings import apply_settings
-    from stackbuild.core.errors import Stop, Unwritten, safe
+    from stackbuild.core.errors import OutputWriteError, Stop, safe
     from stackbuild.core.manner import MANNER
 
     for stream in (sys.stdout, sys.stderr):  # of a locale without UTF-8: what it lacks is an escape
@@ -97,17 +97,17 @@ def run() -> int:
         apply_settings(os.environ)
         MANNER.color, MANNER.verbosity = os.environ.get("STACKBUILD_COLOR", "auto"), 0
         return run_words(words, load_commands)
-    except SystemExit as left:  # typer meets a reader that has gone by pacifying the streams and leaving with 1
+    except SystemExit as exit_request:  # typer meets a reader that has gone by pacifying the streams and leaving with 1
         is_closed = type(sys.stdout).__name__ == "PacifyFlushWrapper"
-        return 128 + signal.SIGPIPE if is_closed else left.code if isinstance(left.code, int) else 0
+        return 128 + signal.SIGPIPE if is_closed else exit_request.code if isinstance(exit_request.code, int) else 0
     except Stop as stop:
         if MANNER.verbosity > 0 and stop.exit_code in (1, 2, 3, 7):  # others are about a step, a wheel or a gate
             import traceback
 
             print(safe(traceback.format_exc()), file=sys.stderr)
         return _say(stop)
-    except (BrokenPipeError, Unwritten) as error:
-        return _unwritten(error)
+    except (BrokenPipeError, OutputWriteError) as error:
+        return _write_error(error)
     except OSError as error:
         return _say(_lacking(error))
     except Exception as error:

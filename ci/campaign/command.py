@@ -48,8 +48,8 @@ def _main(words: list[str]) -> int:
         for rig in rigs.values():
             print(f"{rig.name}: {rig.summary} (needs {', '.join(rig.needs) or 'nothing'})")
         return 0
-    if unknown := [name for name in options.rig if name not in rigs]:
-        print(f"campaign: no rig {', '.join(unknown)}; `list` names them", file=sys.stderr)
+    if unknown_rigs := [name for name in options.rig if name not in rigs]:
+        print(f"campaign: no rig {', '.join(unknown_rigs)}; `list` names them", file=sys.stderr)
         return 2
     cases = {name: frame.sample(rigs[name], options.seed, options.share, options.only) for name in options.rig or rigs}
     if options.only and not any(cases.values()):
@@ -58,16 +58,16 @@ def _main(words: list[str]) -> int:
     counts = [_run(rigs[name], selection, options) for name, selection in cases.items() if selection or not options.only]
     if options.json:
         print(json.dumps([asdict(count) for count in counts], indent=1))
-    lost = sum(len(count.lost) for count in counts)
-    tried, survived = (sum(getattr(count, name) for count in counts) for name in ("tried", "survived"))
-    print(f"campaign: {len(counts)} rigs · tried {tried} · survived {survived} · lost {lost}", file=sys.stderr)
+    losses = sum(len(count.lost) for count in counts)
+    tries, survivors = (sum(getattr(count, name) for count in counts) for name in ("tried", "survived"))
+    print(f"campaign: {len(counts)} rigs · tried {tries} · survived {survivors} · lost {losses}", file=sys.stderr)
     absent = [count for count in counts if not count.tried]
     for count in absent:
         print(
             f"campaign: {count.rig} tried nothing: {count.not_run[0][1] if count.not_run else 'no case'}",
             file=sys.stderr,
         )
-    return int(bool(lost) or bool(options.strict and (absent or any(count.not_run for count in counts))))
+    return int(bool(losses) or bool(options.strict and (absent or any(count.not_run for count in counts))))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -92,16 +92,16 @@ def today() -> int:
 
 
 def _run(rig: frame.Rig, cases: Sequence[frame.CampaignCase], options: argparse.Namespace) -> frame.RigReport:
-    printed_at, tried = time.monotonic(), 0
+    printed_at, tries = time.monotonic(), 0
 
-    def tick(case: frame.CampaignCase, lost: str) -> None:
-        nonlocal printed_at, tried
-        tried += 1
+    def tick(case: frame.CampaignCase, losses: str) -> None:
+        nonlocal printed_at, tries
+        tries += 1
         if not sys.stderr.isatty() and time.monotonic() - printed_at > PROGRESS_SECONDS:
             printed_at = time.monotonic()
-            print(f"  {rig.name}: {tried} of {len(cases)}", file=sys.stderr, flush=True)
-        if lost:
-            print(f"  LOST {rig.name} {case.name}: {lost}", file=sys.stderr)
+            print(f"  {rig.name}: {tries} of {len(cases)}", file=sys.stderr, flush=True)
+        if losses:
+            print(f"  LOST {rig.name} {case.name}: {losses}", file=sys.stderr)
             print(
                 f"       again: {COMMAND} run {rig.name} --only {shlex.quote(case.name)} --seed {options.seed}",
                 file=sys.stderr,

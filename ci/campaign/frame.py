@@ -87,26 +87,26 @@ def sample(rig: Rig, seed: int, share: float = 1.0, only: str = "") -> list[Camp
 
 
 def run(
-    rig: Rig, cases: Sequence[CampaignCase], seed: int, tick: Callable[[CampaignCase, str], None] = lambda case, lost: None
+    rig: Rig, cases: Sequence[CampaignCase], seed: int, tick: Callable[[CampaignCase, str], None] = lambda case, loss: None
 ) -> RigReport:
     """Try the cases one after the other, each in a folder of its own; `tick` is called after each one."""
-    count, started = RigReport(rig.name, seed), time.monotonic()
+    count, start_time = RigReport(rig.name, seed), time.monotonic()
     for case in cases:
         with scratch(rig.name) as folder:
             try:
-                lost = case.attempt(folder)
+                loss = case.attempt(folder)
             except NotRun as missing:
                 count.not_run.append((case.name, str(missing)))
                 continue
             except Exception as error:
-                lost = f"{type(error).__name__}: {error}"
+                loss = f"{type(error).__name__}: {error}"
         count.tried += 1
-        if lost:
-            count.lost.append((case.name, lost))
+        if loss:
+            count.lost.append((case.name, loss))
         else:
             count.survived += 1
-        tick(case, lost)
-    count.seconds = time.monotonic() - started
+        tick(case, loss)
+    count.seconds = time.monotonic() - start_time
     return count
 
 
@@ -118,7 +118,7 @@ def scratch(name: str) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        opened = [
+        open_files = [
             "find",
             str(folder),
             "-type",
@@ -129,5 +129,5 @@ def scratch(name: str) -> Iterator[Path]:
             "{}",
             "+",
         ]  # files may be links to the tests' base
-        subprocess.run(opened, check=False, stderr=subprocess.DEVNULL)
+        subprocess.run(open_files, check=False, stderr=subprocess.DEVNULL)
         subprocess.run(["rm", "-rf", "--", str(folder)], check=True)

@@ -32,7 +32,7 @@ _VALUES: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-def spoilt(data: bytes, random: Random) -> bytes:
+def spoil(data: bytes, random: Random) -> bytes:
     """The bytes with one to six changes: bits, numbers, tokens, and pieces cut out, doubled, moved or cut off."""
     content = bytearray(data)
     for _ in range(random.choice((1, 1, 1, 2, 3, 6))):

@@ -18,7 +18,7 @@ from functools import cache, partial
 from pathlib import Path
 from random import Random
 
-from campaign.mutation import spoilt, spoilt_json
+from campaign.mutation import spoil, spoilt_json
 from stackbuild import judgement
 from stackbuild.bench.gate import DEFAULT
 from stackbuild.bench.results_file import document, read_benchmarks, read_verdict
@@ -73,7 +73,7 @@ class ParserTarget:
 
 def _of(seeds: Callable[[], tuple[bytes, ...]]) -> Callable[[Random], bytes]:
     samples = cache(seeds)
-    return lambda random: spoilt(random.choice(samples()), random)
+    return lambda random: spoil(random.choice(samples()), random)
 
 
 class _BytesSource:
@@ -177,7 +177,7 @@ def _parse_text(name: str) -> Callable[[bytes], None]:
 
     def parse(data: bytes) -> None:
         texts = {f"{INFO}/{name}": data}
-        metadata, _ = wheel.wheel("x-1-py3-none-any.whl", list(texts), texts, lambda path, broken: None)
+        metadata, _ = wheel.wheel("x-1-py3-none-any.whl", list(texts), texts, lambda path, error: None)
         wheel.required_names(metadata.requires, extras=False)
         wheel.is_specifier(metadata.requires_python)
 
@@ -187,7 +187,7 @@ def _parse_text(name: str) -> Callable[[bytes], None]:
 def _parse_filename(data: bytes) -> None:
     name = data.decode("utf-8", "replace")
     info = f"{name.split('-')[0]}-1.dist-info"
-    wheel.wheel(name, [f"{info}/WHEEL", name], {}, lambda path, broken: None)
+    wheel.wheel(name, [f"{info}/WHEEL", name], {}, lambda path, error: None)
     for version in name.split("-"):
         wheel.local_of(version)
         wheel.release_of(version)
@@ -195,7 +195,7 @@ def _parse_filename(data: bytes) -> None:
 
 
 def _parse_variant(data: bytes) -> None:
-    wheel_variant("label", "variant.json", data, lambda path, broken: None)
+    wheel_variant("label", "variant.json", data, lambda path, error: None)
 
 
 def _parse_log(data: bytes) -> None:
@@ -205,7 +205,7 @@ def _parse_log(data: bytes) -> None:
 
 def _parse_source(data: bytes) -> None:
     sources = {"x/__init__.py": data, "x/a.py": data}
-    imports.missing(sources, ("x",), frozenset(("x",)), ReadBudget(len(data)), lambda path, broken: None)
+    imports.missing(sources, ("x",), frozenset(("x",)), ReadBudget(len(data)), lambda path, error: None)
 
 
 def _scan_text(data: bytes) -> None:
@@ -221,7 +221,7 @@ def _spoil_descriptors(random: Random) -> bytes:
     (start,) = struct.unpack_from("<Q", data, PROGRAM_HEADERS + 8)
     (size,) = struct.unpack_from("<Q", data, PROGRAM_HEADERS + 32)
     end = int(start + size)
-    return data[:end] + spoilt(data[end:], random)[: len(data) - end].ljust(len(data) - end, b"\0")
+    return data[:end] + spoil(data[end:], random)[: len(data) - end].ljust(len(data) - end, b"\0")
 
 
 def _spoil_metadata(random: Random) -> bytes:
@@ -329,7 +329,7 @@ def _json_of(good: bytes) -> Callable[[Random], bytes]:
 
     def spoil(random: Random) -> bytes:
         if random.random() < 0.3:
-            return spoilt(good, random)
+            return spoil(good, random)
         return json.dumps(spoilt_json(value, random)).encode()
 
     return spoil
@@ -341,7 +341,7 @@ def _results(random: Random) -> bytes:
         with suppress(UnicodeEncodeError):  # a lone surrogate has no digest
             body = sealed(body)
     text = json.dumps(body).encode()
-    return spoilt(text, random) if random.random() < 0.1 else text
+    return spoil(text, random) if random.random() < 0.1 else text
 
 
 def _parse_results(data: bytes, folder: Path) -> None:
@@ -411,5 +411,5 @@ def targets(folder: Path) -> dict[str, ParserTarget]:
 
 def scratch() -> Path:
     """A folder for the targets that read files, in memory where that is possible."""
-    shared = Path("/dev/shm")
-    return Path(tempfile.mkdtemp(prefix="stackbuild-fuzz-", dir=shared if shared.is_dir() else None))
+    shared_memory = Path("/dev/shm")
+    return Path(tempfile.mkdtemp(prefix="stackbuild-fuzz-", dir=shared_memory if shared_memory.is_dir() else None))

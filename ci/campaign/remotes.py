@@ -53,8 +53,8 @@ def wrong(root: Path, registry: FakeRegistry) -> str:
     """
     store, messages = open_at(root), Said()
     try:
-        pulled = puller(store, registry.reader(), messages).pull(asked())
-        if pulled is None:
+        pulled_record = puller(store, registry.reader(), messages).pull(asked())
+        if pulled_record is None:
             if not messages.warnings:
                 return "a miss without a warning"
             if store.find(asked().key) is not None or list((store.root / "trees").glob("*/*")):
@@ -73,7 +73,7 @@ def not_sound(store: Store) -> str:
         return "no record"
     if record.tree != sound().tree:
         return f"another output: {record.tree}"
-    store._verified.clear()
+    store._verified_trees.clear()
     return store.check(record.tree)
 
 
@@ -86,8 +86,8 @@ def pulls(root: Path, registry: FakeRegistry) -> str:
             if "no room" in str(messages.warnings):
                 raise NotRun("the disk is full")
             return f"the next pull misses: {messages.lines}"
-        if left := [path.name for path in store.tmp.iterdir()]:
-            return f"left behind: {left}"
+        if remains := [path.name for path in store.tmp.iterdir()]:
+            return f"left behind: {remains}"
         return not_sound(store)
     finally:
         store.close()

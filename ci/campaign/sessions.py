@@ -111,8 +111,8 @@ class AttackSession:
     def run(self, *argv: str) -> ExecResult:
         """Run a command in a session of its own; its output is `output`."""
         if self.runner in PLACES:
-            code, printed = PLACES[self.runner](self.folder, argv)
-            self.log.write_text(printed)
+            code, output = PLACES[self.runner](self.folder, argv)
+            self.log.write_text(output)
             self.result = ExecResult(code, 0.0)
             return self.result
         runner = choose(self.runner, store=self.store, base_is_image=False)

@@ -134,5 +134,5 @@ def after(root: Path) -> str:
         store.close()
     if killed_build.build(root) != expected_outputs():
         return "the next build comes to another result"
-    left = [str(path.relative_to(root)) for name in ("tmp", "failed") for path in (root / name).iterdir()]
-    return f"left over: {', '.join(left)}" if left else ""
+    remains = [str(path.relative_to(root)) for name in ("tmp", "failed") for path in (root / name).iterdir()]
+    return f"left over: {', '.join(remains)}" if remains else ""

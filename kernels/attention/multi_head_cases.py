@@ -23,7 +23,7 @@ class MultiHeadShape:
     form: str = "plain"  # plain, apart (key and value of 4 axes), packed kv, packed qkv
     bias: bool = False
     padding: str = ""  # lengths, starts (the form of 3 B + 2 numbers), keys, pairs; "none count": for the last batch entry; "left": the first half
-    added: str = ""  # the first two extents of attention_bias: BN, 1N, B1, 11
+    bias_shape: str = ""  # the first two extents of attention_bias: BN, 1N, B1, 11
     causal: bool = False
     past: int = 0
     scale: float | None = None
@@ -34,11 +34,11 @@ SHAPES = [
     MultiHeadShape(1, 1, 1, 1, 1, 1),
     MultiHeadShape(2, 3, 5, 7, 8, 6),
     MultiHeadShape(2, 3, 5, 7, 8, 6, bias=True),
-    MultiHeadShape(2, 4, 33, 65, 64, 64, bias=True, added="1N"),
+    MultiHeadShape(2, 4, 33, 65, 64, 64, bias=True, bias_shape="1N"),
     MultiHeadShape(2, 3, 5, 7, 8, 6, form="apart"),
-    MultiHeadShape(2, 3, 40, 70, 64, 64, form="apart", padding="keys", added="B1"),
+    MultiHeadShape(2, 3, 40, 70, 64, 64, form="apart", padding="keys", bias_shape="B1"),
     MultiHeadShape(2, 3, 5, 7, 8, 8, form="packed kv"),
-    MultiHeadShape(2, 2, 40, 70, 64, 64, form="packed kv", padding="lengths", added="11"),
+    MultiHeadShape(2, 2, 40, 70, 64, 64, form="packed kv", padding="lengths", bias_shape="11"),
     MultiHeadShape(2, 3, 7, 7, 8, 8, form="packed qkv"),
     MultiHeadShape(2, 3, 7, 7, 5, 5, form="packed qkv", bias=True),
     MultiHeadShape(2, 2, 70, 70, 64, 64, form="packed qkv", bias=True, padding="keys"),
@@ -47,19 +47,19 @@ SHAPES = [
     MultiHeadShape(3, 2, 5, 9, 7, 5, padding="starts"),
     MultiHeadShape(3, 2, 5, 9, 7, 5, padding="keys"),
     MultiHeadShape(3, 2, 5, 9, 7, 5, padding="pairs"),
-    MultiHeadShape(3, 2, 5, 9, 7, 5, padding="pairs", added="BN", bias=True),
+    MultiHeadShape(3, 2, 5, 9, 7, 5, padding="pairs", bias_shape="BN", bias=True),
     MultiHeadShape(2, 2, 9, 9, 16, 16, padding="keys", causal=True),
-    MultiHeadShape(2, 2, 40, 40, 64, 64, padding="lengths", causal=True, added="1N"),
+    MultiHeadShape(2, 2, 40, 40, 64, 64, padding="lengths", causal=True, bias_shape="1N"),
     MultiHeadShape(2, 2, 5, 9, 7, 7, padding="lengths, none count"),
-    MultiHeadShape(2, 2, 9, 9, 7, 7, padding="pairs, none count", causal=True, added="B1"),
+    MultiHeadShape(2, 2, 9, 9, 7, 7, padding="pairs, none count", causal=True, bias_shape="B1"),
     MultiHeadShape(2, 2, 9, 9, 7, 7, padding="keys, left", causal=True),
-    MultiHeadShape(2, 2, 40, 40, 64, 64, padding="keys, left", causal=True, added="11"),
+    MultiHeadShape(2, 2, 40, 40, 64, 64, padding="keys, left", causal=True, bias_shape="11"),
     MultiHeadShape(2, 2, 9, 9, 8, 8, padding="pairs, left", causal=True, past=3),
     MultiHeadShape(2, 2, 5, 9, 7, 7, padding="keys", filter=-3.0),
     MultiHeadShape(2, 2, 40, 72, 64, 64, padding="pairs", filter=-0.5),
     MultiHeadShape(2, 2, 5, 9, 7, 7, padding="keys", filter=-1e9),
     MultiHeadShape(2, 3, 5, 5, 8, 6, past=3, causal=True),
-    MultiHeadShape(2, 3, 5, 5, 8, 8, past=3, bias=True, padding="keys", added="BN"),
+    MultiHeadShape(2, 3, 5, 5, 8, 8, past=3, bias=True, padding="keys", bias_shape="BN"),
     MultiHeadShape(1, 2, 1, 1, 64, 64, past=130, causal=True),
     MultiHeadShape(2, 2, 1, 1, 64, 64, past=33, padding="lengths", bias=True),
     MultiHeadShape(2, 2, 33, 33, 64, 64, past=40, causal=True, padding="pairs"),
@@ -134,10 +134,10 @@ def make(rng: np.random.Generator, s: MultiHeadShape, dtype: type) -> OperatorCa
         past_key = normal(rng, (s.batch, s.heads, s.past, s.size), dtype)
         past_value = normal(rng, (s.batch, s.heads, s.past, s.value_size), dtype)
         k, v = np.concatenate([past_key, k], axis=2), np.concatenate([past_value, v], axis=2)
-    added = None
-    if s.added:
-        first = [count if letter != "1" else 1 for letter, count in zip(s.added, (s.batch, s.heads), strict=True)]
-        added = normal(rng, (*first, s.queries, s.past + s.keys), dtype)
+    added_bias = None
+    if s.bias_shape:
+        first = [count if letter != "1" else 1 for letter, count in zip(s.bias_shape, (s.batch, s.heads), strict=True)]
+        added_bias = normal(rng, (*first, s.queries, s.past + s.keys), dtype)
     mask, counts = padding_mask(rng, s)
     attributes: dict[str, AttributeValue] = {"num_heads": s.heads, "unidirectional": int(s.causal)}
     if s.scale is not None:
@@ -145,15 +145,15 @@ def make(rng: np.random.Generator, s: MultiHeadShape, dtype: type) -> OperatorCa
     if s.filter is not None:
         attributes["mask_filter_value"] = s.filter
     filter_ = -10000.0 if s.filter is None else s.filter
-    expected = multi_head(q, k, v, counts, added, s.scale or 0.0, s.causal, s.past, filter_)
-    inputs = {"query": query, "key": key, "value": value, "bias": bias, "key_padding_mask": mask, "attention_bias": added,
+    reference = multi_head(q, k, v, counts, added_bias, s.scale or 0.0, s.causal, s.past, filter_)
+    inputs = {"query": query, "key": key, "value": value, "bias": bias, "key_padding_mask": mask, "attention_bias": added_bias,
               "past_key": past_key, "past_value": past_value}
-    return OperatorCase("MultiHeadAttention", name_of(s), inputs, attributes, expected, opset=0)
+    return OperatorCase("MultiHeadAttention", name_of(s), inputs, attributes, reference, opset=0)
 
 
 def name_of(s: MultiHeadShape) -> str:
     name = f"B{s.batch} N{s.heads} S{s.queries} L{s.keys} H{s.size}/{s.value_size} {s.form}" + " bias" * s.bias
-    name += f" padding={s.padding}" * bool(s.padding) + f" added={s.added}" * bool(s.added) + " causal" * s.causal
+    name += f" padding={s.padding}" * bool(s.padding) + f" added={s.bias_shape}" * bool(s.bias_shape) + " causal" * s.causal
     name += f" past={s.past}" * (s.past > 0) + ("" if s.scale is None else f" scale={s.scale:g}")
     return name + ("" if s.filter is None else f" filter={s.filter:g}")
 
@@ -170,7 +170,7 @@ def any_shape(rng: np.random.Generator) -> MultiHeadShape:
     return MultiHeadShape(int(rng.integers(1, 4)), int(rng.integers(1, 5)), queries, keys, size, value_size, form,
                  bias=form in ("plain", "packed qkv") and bool(rng.integers(2)),
                  padding=str(rng.choice(["", "lengths", "starts", "keys", "pairs", "keys, none count"])),
-                 added=str(rng.choice(["", "BN", "1N", "B1", "11"])), causal=causal, past=past)
+                 bias_shape=str(rng.choice(["", "BN", "1N", "B1", "11"])), causal=causal, past=past)
 
 
 def cases(rng: np.random.Generator, dtype: type) -> Iterator[OperatorCase]:

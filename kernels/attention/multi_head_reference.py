@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 
-def multi_head(q: np.ndarray, k: np.ndarray, v: np.ndarray, counts: np.ndarray | None = None, added: np.ndarray | None = None,
+def multi_head(q: np.ndarray, k: np.ndarray, v: np.ndarray, counts: np.ndarray | None = None, added_bias: np.ndarray | None = None,
                scale: float = 0.0, unidirectional: bool = False, past: int = 0, mask_filter_value: float = -10000.0) -> np.ndarray:
     """`q` [B, N, S, H], `k` [B, N, T, H], `v` [B, N, T, Hv] with bias and past in them; the answer [B, S, N * Hv].
 
-    `counts` (bool, [B, 1 or S, T]): keys that do not count get `mask_filter_value` added to their score. `added` [B or 1, N or 1, S, T].
+    `counts` (bool, [B, 1 or S, T]): keys that do not count get `mask_filter_value` added to their score. `added_bias` [B or 1, N or 1, S, T].
     `unidirectional`: query i of several sees the first past + i + 1 keys; of a single one, all. `scale` 0 is 1 / sqrt(H).
     """
     q, k, v = (a.astype(np.float64) for a in (q, k, v))
@@ -17,8 +17,8 @@ def multi_head(q: np.ndarray, k: np.ndarray, v: np.ndarray, counts: np.ndarray |
     keys = k.shape[2]
     factor = scale or (1 / np.sqrt(size) if size else 1.0)
     scores = np.einsum("bnsh,bnth->bnst", q, k) * factor
-    if added is not None:
-        scores = scores + added.astype(np.float64)
+    if added_bias is not None:
+        scores = scores + added_bias.astype(np.float64)
     if counts is not None:
         scores = scores + np.where(counts, 0.0, mask_filter_value)[:, None]
     if unidirectional and queries > 1:

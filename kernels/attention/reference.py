@@ -15,26 +15,26 @@ def attention(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray | No
     k, v = np.repeat(k, repeat, axis=1), np.repeat(v, repeat, axis=1)
     if scale is None:
         scale = 1 / np.sqrt(q.shape[-1]) if q.shape[-1] else 1.0
-    bias, excluded = np.zeros((1, 1, 1, 1)), np.zeros((1, 1, 1, k.shape[2]), bool)
+    bias, exclusions = np.zeros((1, 1, 1, 1)), np.zeros((1, 1, 1, k.shape[2]), bool)
     if mask is not None and mask.dtype == np.bool_:
-        excluded = excluded | ~mask
+        exclusions = exclusions | ~mask
     elif mask is not None:
         bias = mask.astype(np.float64)
     i, j = np.arange(q.shape[2])[:, None], np.arange(k.shape[2])[None, :]
     if lengths is not None:
-        excluded = excluded | (j >= lengths[:, None, None, None])
+        exclusions = exclusions | (j >= lengths[:, None, None, None])
     if causal:
-        excluded = excluded | (j > i + (past if lengths is None else lengths[:, None, None, None] - q.shape[2]))
+        exclusions = exclusions | (j > i + (past if lengths is None else lengths[:, None, None, None] - q.shape[2]))
     with np.errstate(invalid="ignore"):
         scores = np.matmul(q, k.swapaxes(2, 3)) * scale
         if softcap > 0:
             scores = softcap * np.tanh(scores / softcap)
         scores += bias
-        np.copyto(scores, -np.inf, where=excluded)
+        np.copyto(scores, -np.inf, where=exclusions)
         top = scores.max(axis=-1, keepdims=True, initial=-np.inf)
         weights = np.exp(np.subtract(scores, np.where(np.isneginf(top), 0, top), out=scores))
         total = weights.sum(axis=-1, keepdims=True)
-        closed = (excluded | np.isneginf(bias)).all(axis=-1, keepdims=True)
+        is_closed = (exclusions | np.isneginf(bias)).all(axis=-1, keepdims=True)
         weights /= np.where(total == 0, 1, total)
-        np.copyto(weights, 0, where=closed)
+        np.copyto(weights, 0, where=is_closed)
         return np.matmul(weights, v)

@@ -24,8 +24,8 @@ def make(rng: np.random.Generator, shape: tuple[int, ...], dtype: type, epsilon:
     inputs = {"X": x, "scale": scale, "B": bias, "input_mean": mean, "input_var": var}
     name = f"{'x'.join(map(str, shape))} eps={epsilon:g}" + f" {kind.__name__} parameters" * (kind != dtype)
     name += f" {other.__name__} statistics" * (other != kind)
-    expected = batch_norm(x, scale, bias, mean, var, epsilon)
-    return OperatorCase("BatchNormalization", name, inputs, {"epsilon": epsilon}, expected, opset=15)
+    reference = batch_norm(x, scale, bias, mean, var, epsilon)
+    return OperatorCase("BatchNormalization", name, inputs, {"epsilon": epsilon}, reference, opset=15)
 
 
 def cases(rng: np.random.Generator, dtype: type) -> Iterator[OperatorCase]:

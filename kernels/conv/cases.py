@@ -114,8 +114,8 @@ def fused_case(case: OperatorCase, rng: np.random.Generator, activation: str, re
     if alpha is not None:
         attributes["activation_alpha"] = alpha
     name = f"{case.name} {activation}" + " residual" * residual + f" times {spread:g}" * (spread != 1) + " alpha not given" * (alpha is None)
-    expected = activate(total, activation, 0.01 if alpha is None else alpha)
-    return OperatorCase("Conv", name, {**case.inputs, "residual": more}, attributes, expected, opset=0)
+    reference = activate(total, activation, 0.01 if alpha is None else alpha)
+    return OperatorCase("Conv", name, {**case.inputs, "residual": more}, attributes, reference, opset=0)
 
 
 # Of each way that takes float16: depthwise in both sizes and strides and by the plain loop, whole stages of channels and not, 1 x 1,
@@ -169,7 +169,7 @@ LOCAL = [((1, 64, 20, 21), (64, 64, 3, 3), {"pads": [1, 1, 1, 1]}), ((2, 9, 11, 
          ((1, 72, 9, 10), (40, 72, 1, 1), {}), ((1, 32, 9, 8), (32, 4, 3, 3), {"group": 8}), ((1, 16, 5, 6, 5), (24, 16, 3, 3, 3), {}), ((1, 6, 5, 6, 7), (4, 3, 3, 2, 3), {"group": 2}),
          ((1, 24, 9, 8), (6, 24, 1, 1), {})]
 
-FUSED = [((2, 16, 9, 9), (32, 16, 1, 1), {}), ((2, 24, 10, 13), (40, 24, 3, 3), {"pads": [1, 1, 1, 1]}),
+FUSED_CASES = [((2, 16, 9, 9), (32, 16, 1, 1), {}), ((2, 24, 10, 13), (40, 24, 3, 3), {"pads": [1, 1, 1, 1]}),
          ((1, 6, 7, 7), (6, 1, 3, 3), {"group": 6}), ((2, 24, 6, 8), (8, 24, 1, 1), {}), ((2, 9, 5, 7), (3, 9, 1, 1), {})]
 
 
@@ -191,7 +191,7 @@ def cases(rng: np.random.Generator, dtype: type) -> Iterator[OperatorCase]:
         yield make(rng, shape, filters, attributes, dtype)
     for _ in range(30):
         yield any_shape(rng, dtype)
-    for shape, filters, attributes in FUSED:
+    for shape, filters, attributes in FUSED_CASES:
         for activation, residual in (("none", True), ("relu", True), ("leaky_relu", False), ("silu", True)):
             yield fused_case(make(rng, shape, filters, attributes, dtype), rng, activation, residual)
         yield fused_case(make(rng, shape, filters, attributes, dtype), rng, "leaky_relu", True, alpha=None)

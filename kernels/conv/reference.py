@@ -12,13 +12,13 @@ def conv(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None, strides: list[in
     """`x` [N, C, spatial…], `w` [K, C / group, taps…]; `pads` as ONNX: all beginnings, then all ends."""
     axes = x.ndim - 2
     padding = [(0, 0), (0, 0), *((pads[i], pads[axes + i]) for i in range(axes))]
-    padded = np.pad(x.astype(np.float64), padding)
+    padded_input = np.pad(x.astype(np.float64), padding)
     windows = [(w.shape[2 + i] - 1) * dilations[i] + 1 for i in range(axes)]
-    out = [(padded.shape[2 + i] - windows[i]) // strides[i] + 1 for i in range(axes)]
+    out = [(padded_input.shape[2 + i] - windows[i]) // strides[i] + 1 for i in range(axes)]
     n, k = x.shape[0], w.shape[0]
     y = np.zeros((n, group, k // group, *out))
     grouped_w = w.astype(np.float64).reshape(group, k // group, *w.shape[1:])
-    grouped_x = padded.reshape(n, group, x.shape[1] // group, *padded.shape[2:])
+    grouped_x = padded_input.reshape(n, group, x.shape[1] // group, *padded_input.shape[2:])
     for tap in itertools.product(*(range(t) for t in w.shape[2:])):
         view = grouped_x[(..., *(slice(t * d, t * d + (o - 1) * s + 1, s)
                                  for t, d, o, s in zip(tap, dilations, out, strides, strict=True)))]

@@ -43,8 +43,8 @@ def make(rng: np.random.Generator, shape: tuple[int, ...], groups: int, dtype: t
     name += f" {activation}" * (activation != "none") + f" alpha={alpha}" * (alpha is not None)
     name += f" eps={epsilon}" * (epsilon != 1e-5) + f" {kind.__name__} parameters" * (kind != dtype) + f" times {spread:g}" * (spread != 1)
     plain = group_norm(x, scale, bias, groups, float(np.float32(1e-5 if epsilon is None else epsilon)))
-    expected = activate(plain, activation, 0.01 if alpha is None else alpha)
-    return OperatorCase("GroupNormalization", name, {"X": x, "scale": scale, "bias": bias}, attributes, expected, opset=opset)
+    reference = activate(plain, activation, 0.01 if alpha is None else alpha)
+    return OperatorCase("GroupNormalization", name, {"X": x, "scale": scale, "bias": bias}, attributes, reference, opset=opset)
 
 
 def nearly_alike(rng: np.random.Generator, shape: tuple[int, ...], groups: int, dtype: type, value: float, share: float) -> OperatorCase:

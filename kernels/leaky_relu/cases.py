@@ -24,8 +24,8 @@ def exact(rng: np.random.Generator, dtype: type, alpha: float) -> OperatorCase:
     bits = np.arange(65536, dtype=np.uint16) if dtype is np.float16 else rng.integers(0, 2**32, 65536, np.uint32)
     x = bits.view(dtype)
     with np.errstate(over="ignore"):
-        expected = leaky_relu(x, alpha).astype(dtype).astype(np.float64)
-    return OperatorCase("LeakyRelu", f"every number alpha={alpha:g}", {"X": x}, {"alpha": alpha}, expected, opset=16,
+        reference = leaky_relu(x, alpha).astype(dtype).astype(np.float64)
+    return OperatorCase("LeakyRelu", f"every number alpha={alpha:g}", {"X": x}, {"alpha": alpha}, reference, opset=16,
                 tags=frozenset({"exact"}))
 
 

@@ -57,7 +57,7 @@ class _GraphIndex:
         self.producers = {name: node for node in graph.node for name in node.output if name}
         self.readers = Counter(_read(graph))
         self.names = set(_names(graph))
-        self.released: set[str] = set()
+        self.released_names: set[str] = set()
 
     def only_producer(self, name: str) -> onnx.NodeProto | None:
         """The convolution that makes a value with one reader, if one does."""
@@ -81,12 +81,12 @@ class _GraphIndex:
     def release(self, names: list[str]) -> None:
         """Of each name, one reader is gone."""
         self.readers.subtract(names)
-        self.released.update(names)
+        self.released_names.update(names)
 
     def remove_unread(self) -> None:
         """Takes out the initializers that had readers and have none left."""
         inputs = {i.name for i in self.graph.input}
-        unread = {name for name in self.released if self.readers[name] == 0 and name not in inputs}
+        unread = {name for name in self.released_names if self.readers[name] == 0 and name not in inputs}
         for place in reversed([i for i, t in enumerate(self.graph.initializer) if t.name in unread]):
             del self.graph.initializer[place]
 
@@ -136,12 +136,12 @@ def _fold(index: _GraphIndex, conv: onnx.NodeProto, norm: onnx.NodeProto) -> boo
     weights, *channels = (numpy_helper.to_array(index.constants[name]) for name in names)
     if weights.dtype not in TYPES or any(c.shape != weights.shape[:1] for c in channels):
         return False
-    folded = _fold_normalisation(weights, channels, float(_attribute(norm, "epsilon", 1e-5)))  # type: ignore[arg-type]
-    if folded is None:
+    folded_weights = _fold_normalisation(weights, channels, float(_attribute(norm, "epsilon", 1e-5)))  # type: ignore[arg-type]
+    if folded_weights is None:
         return False
     index.release([conv.output[0], *names])
-    conv.input[1] = index.add(names[0] + "_folded", folded[0])
-    bias_name = index.add(norm.input[2] + "_folded", folded[1])
+    conv.input[1] = index.add(names[0] + "_folded", folded_weights[0])
+    bias_name = index.add(norm.input[2] + "_folded", folded_weights[1])
     if len(conv.input) > 2:
         conv.input[2] = bias_name
     else:
@@ -160,7 +160,7 @@ def _fold_normalisation(weights: np.ndarray, channels: list[np.ndarray], epsilon
         new_weights = exact.astype(weights.dtype)
         new_bias = (((bias[0] if bias else 0.0) - mean) * factor + shift).astype(weights.dtype)
         filters = (exact.shape[0], -1)
-        lost = np.linalg.norm((exact - new_weights.astype(np.float64)).reshape(filters), axis=1)
+        losses = np.linalg.norm((exact - new_weights.astype(np.float64)).reshape(filters), axis=1)
         whole = np.linalg.norm(exact.reshape(filters), axis=1)
-        is_exact = bool((lost <= np.finfo(weights.dtype).eps * whole).all())  # false also where one is not finite
+        is_exact = bool((losses <= np.finfo(weights.dtype).eps * whole).all())  # false also where one is not finite
     return (new_weights, new_bias) if is_exact and np.isfinite(new_bias).all() else None

@@ -50,26 +50,26 @@ def poison(case: OperatorCase) -> int:
     return 0xFF if np.isfinite(case.expected_values).all() else 0xF0
 
 
-def mismatch(got: np.ndarray, case: OperatorCase) -> str | None:
-    """Why `got` is wrong, or None. Values that are not finite must be so where the answer is, and the same there."""
+def mismatch(actual: np.ndarray, case: OperatorCase) -> str | None:
+    """Why `actual` is wrong, or None. Values that are not finite must be so where the answer is, and the same there."""
     want = case.expected_values
-    if got.shape != want.shape:
-        return f"shape {got.shape}, expected {want.shape}"
-    if got.dtype != case.dtype:
-        return f"type {got.dtype}, expected {case.dtype}"
+    if actual.shape != want.shape:
+        return f"shape {actual.shape}, expected {want.shape}"
+    if actual.dtype != case.dtype:
+        return f"type {actual.dtype}, expected {case.dtype}"
     if want.size == 0:
         return None
     if "exact" in case.tags:
-        return _not_exact(got, want)
+        return _not_exact(actual, want)
     finite = np.isfinite(want)
-    if not np.isfinite(got[finite]).all():
-        return f"{np.count_nonzero(~np.isfinite(got[finite]))} values of {got.size} are not finite (not written?)"
-    if not np.array_equal(got[~finite], want[~finite].astype(got.dtype), equal_nan=True):
-        return f"not NaN or infinite in all {np.count_nonzero(~finite)} places of {got.size} where the answer is"
+    if not np.isfinite(actual[finite]).all():
+        return f"{np.count_nonzero(~np.isfinite(actual[finite]))} values of {actual.size} are not finite (not written?)"
+    if not np.array_equal(actual[~finite], want[~finite].astype(actual.dtype), equal_nan=True):
+        return f"not NaN or infinite in all {np.count_nonzero(~finite)} places of {actual.size} where the answer is"
     if not finite.any():
         return None
-    got, want = got[finite], want[finite]
-    error = got.astype(np.float64) - want
+    actual, want = actual[finite], want[finite]
+    error = actual.astype(np.float64) - want
     scale = float(np.abs(want).max())
     least = float(np.finfo(np.float64).tiny)  # answers may be as small as float32's least numbers
     relative = float(np.linalg.norm(error) / max(np.linalg.norm(want), least))
@@ -79,14 +79,14 @@ def mismatch(got: np.ndarray, case: OperatorCase) -> str | None:
     return None
 
 
-def _not_exact(got: np.ndarray, want: np.ndarray) -> str | None:
+def _not_exact(actual: np.ndarray, want: np.ndarray) -> str | None:
     with np.errstate(over="ignore"):
-        rounded = want.astype(got.dtype)
-    bits = np.dtype(f"u{got.dtype.itemsize}")
-    wrong = (got.view(bits) != rounded.view(bits)) & ~(np.isnan(got) & np.isnan(rounded))
+        rounded_want = want.astype(actual.dtype)
+    bits = np.dtype(f"u{actual.dtype.itemsize}")
+    wrong = (actual.view(bits) != rounded_want.view(bits)) & ~(np.isnan(actual) & np.isnan(rounded_want))
     if not wrong.any():
         return None
-    return f"{np.count_nonzero(wrong)} values of {got.size} are not rounded to the nearest, the first {got[wrong][0]} for {want[wrong][0]}"
+    return f"{np.count_nonzero(wrong)} values of {actual.size} are not rounded to the nearest, the first {actual[wrong][0]} for {want[wrong][0]}"
 
 
 def activate(y: np.ndarray, kind: str, alpha: float) -> np.ndarray:

@@ -76,7 +76,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f"check.py: {args.library} does not load: {str(error).splitlines()[0]}", file=sys.stderr)
         return 2
     os.environ["STACKBUILD_KERNELS_DEVICE"] = args.device
-    started = time.monotonic()
+    start_time = time.monotonic()
     counts: dict[str, int] = {}
     wrong: list[dict[str, str]] = []
     for case in kernel_cases.all_cases(args.seed):
@@ -86,7 +86,7 @@ def main(argv: list[str] | None = None) -> int:
         counts[key] = counts.get(key, 0) + 1
         if why := judge(case, str(Path(args.library).resolve())):
             wrong.append({"op": case.op, "dtype": str(case.dtype), "case": case.name, "why": why})
-    report(args, counts, wrong, time.monotonic() - started)
+    report(args, counts, wrong, time.monotonic() - start_time)
     return 1 if wrong or not counts else 0
 
 

@@ -34,9 +34,9 @@ def check(device: d.GpuDevice, seed: int) -> int:
     """Every convolution case, each way; returns how many answers were wrong."""
     runs, wrong = 0, []
     for case, last in correctness.cases(seed, correctness.EVERY, "Conv"):
-        placed = correctness.allocate(device, case, last)
-        why = correctness.check_one(device, placed)
-        count, troubles = correctness.check_algorithms(device, placed)
+        device_case = correctness.allocate(device, case, last)
+        why = correctness.check_one(device, device_case)
+        count, troubles = correctness.check_algorithms(device, device_case)
         runs += 1 + count
         wrong += [f"{case.name} {case.dtype} last={last}: {w}" for w in ([why] if why else []) + troubles]
     for line in wrong[:40]:

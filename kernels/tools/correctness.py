@@ -78,23 +78,23 @@ def cases(seed: int, part: tuple[int, int], operators: str | Collection[str] = t
         module = importlib.import_module(name)
         for dtype in (np.float32, np.float16):
             rng = np.random.default_rng([seed, len(op), np.dtype(dtype).itemsize])
-            drawn = [*module.cases(rng, dtype), *getattr(module, "device_cases", lambda rng, dtype: ())(rng, dtype)]
-            for case in drawn:
+            drawn_cases = [*module.cases(rng, dtype), *getattr(module, "device_cases", lambda rng, dtype: ())(rng, dtype)]
+            for case in drawn_cases:
                 for last in (False, True) if op in LAYOUTS else (False,):
                     number += 1
                     if number % part[1] == part[0]:
                         yield case, last
 
 
-def placements(placed: DeviceCase) -> list[MemoryPlacement]:
+def placements(device_case: DeviceCase) -> list[MemoryPlacement]:
     """Every other placement in which the launchers take this case."""
-    fields = [*placed.job.arrays, "y"]
+    fields = [*device_case.job.arrays, "y"]
     variants = [MemoryPlacement(f"{field} one element on", frozenset([field])) for field in fields]
     variants.append(MemoryPlacement("everything one element on", frozenset(fields)))
-    in_place_of = IN_PLACE.get(placed.case.op)
+    in_place_of = IN_PLACE.get(device_case.case.op)
     if in_place_of in fields:
         variants.append(MemoryPlacement(f"y is {in_place_of}", in_place_of=in_place_of))
-    if placed.case.op == "Conv":
+    if device_case.case.op == "Conv":
         variants.append(MemoryPlacement("filters in the other layout", other_filter_layout=True))
     return variants
 
@@ -112,9 +112,9 @@ def allocate(device: d.GpuDevice, case: OperatorCase, last: bool, placement: Mem
     output = memory[placement.in_place_of] if placement.in_place_of else d.Buffer(device, room, case.dtype.itemsize if "y" in placement.offset else 0)
     job.params.y = output.pointer
     workspace = d.Buffer(device, device.workspace_bytes(job.params))
-    placed = DeviceCase(case, "channels last" if last else "", job, memory, workspace, output, placement)
-    placed.poison()
-    return placed
+    device_case = DeviceCase(case, "channels last" if last else "", job, memory, workspace, output, placement)
+    device_case.poison()
+    return device_case
 
 
 def swap_filter_layout(job: KernelArguments, case: OperatorCase, last: bool) -> None:
@@ -125,18 +125,18 @@ def swap_filter_layout(job: KernelArguments, case: OperatorCase, last: bool) -> 
     job.arrays["w"] = filters if last else np.moveaxis(filters, 1, -1)
 
 
-def check_one(device: d.GpuDevice, placed: DeviceCase) -> str | None:
+def check_one(device: d.GpuDevice, device_case: DeviceCase) -> str | None:
     try:
-        placed.run(device)
+        device_case.run(device)
         device.synchronize()
-        return placed.verdict()
+        return device_case.verdict()
     except d.DeviceError as error:
         return str(error)
 
 
-def check_algorithms(device: d.GpuDevice, placed: DeviceCase, turn: int | None = None) -> tuple[int, list[str]]:
+def check_algorithms(device: d.GpuDevice, device_case: DeviceCase, turn: int | None = None) -> tuple[int, list[str]]:
     """A convolution by every other algorithm and tile that takes its shape (with `turn` by one of them): how many, and what is wrong."""
-    params = placed.job.params
+    params = device_case.job.params
     if not isinstance(params, d.Conv):
         return 0, []
     wrong = []
@@ -144,18 +144,18 @@ def check_algorithms(device: d.GpuDevice, placed: DeviceCase, turn: int | None =
     if ways and turn is not None:
         ways = [ways[turn % len(ways)]]
     for params.algorithm, params.variant in ways:
-        placed.poison()
-        placed.workspace = d.Buffer(device, device.workspace_bytes(params))
-        if why := check_one(device, placed):
+        device_case.poison()
+        device_case.workspace = d.Buffer(device, device.workspace_bytes(params))
+        if why := check_one(device, device_case):
             wrong.append(f"algorithm {params.algorithm}, variant {params.variant}: {why}")
     return len(ways), wrong
 
 
 def check_placement(device: d.GpuDevice, case: OperatorCase, last: bool, placement: MemoryPlacement, turn: int | None = None) -> tuple[int, list[str]]:
     """The case in another placement, a convolution by other algorithms too (with `turn` by one): how many runs, and what is wrong."""
-    placed = allocate(device, case, last, placement)
-    why = check_one(device, placed)
-    more, troubles = check_algorithms(device, placed, turn)
+    device_case = allocate(device, case, last, placement)
+    why = check_one(device, device_case)
+    more, troubles = check_algorithms(device, device_case, turn)
     return 1 + more, [f"{placement.name}: {trouble}" for trouble in ([why] if why else []) + troubles]
 
 
@@ -182,16 +182,16 @@ def check_all(device: d.GpuDevice, selection: Selection) -> tuple[dict[str, int]
     counts: dict[str, int] = {}
     wrong = []
     for number, (case, last) in enumerate(selection.cases()):
-        placed = allocate(device, case, last)
-        key = " ".join(filter(None, (case.op, str(case.dtype), placed.layout)))
+        device_case = allocate(device, case, last)
+        key = " ".join(filter(None, (case.op, str(case.dtype), device_case.layout)))
         counts[key] = counts.get(key, 0) + 1
-        if why := check_one(device, placed):
+        if why := check_one(device, device_case):
             wrong.append(f"{key} {case.name}: {why}")
-        more, troubles = check_algorithms(device, placed, number if selection.one_way else None)
+        more, troubles = check_algorithms(device, device_case, number if selection.one_way else None)
         if more:
             counts[f"{key} each way"] = counts.get(f"{key} each way", 0) + more
         if selection.with_placements:
-            others = placements(placed)
+            others = placements(device_case)
             more, placement_troubles = check_placement(device, case, last, others[(number + selection.seed) % len(others)], number)
             counts[f"{key} in another form"] = counts.get(f"{key} in another form", 0) + more
             troubles += placement_troubles

@@ -141,14 +141,14 @@ class Buffer:
     It starts `moved` bytes behind where an allocation does (256 bytes and more are aligned there), and they are guarded too.
     """
 
-    def __init__(self, device: GpuDevice, bytes_: int, moved: int = 0) -> None:
-        self.device, self.bytes, self._moved = device, bytes_, moved
+    def __init__(self, device: GpuDevice, bytes_: int, offset: int = 0) -> None:
+        self.device, self.bytes, self._offset = device, bytes_, offset
         allocation = c.c_void_p()
-        if moved + bytes_ + device.guard:
-            device.call("malloc", c.byref(allocation), c.c_size_t(moved + bytes_ + device.guard))
+        if offset + bytes_ + device.guard:
+            device.call("malloc", c.byref(allocation), c.c_size_t(offset + bytes_ + device.guard))
         self._allocation = allocation.value or 0
-        self.pointer = self._allocation + moved
-        self._fill(-moved, 0xFF, moved)
+        self.pointer = self._allocation + offset
+        self._fill(-offset, 0xFF, offset)
         self._fill(self.bytes, 0xFF, device.guard)
         self.poison()
 
@@ -166,7 +166,7 @@ class Buffer:
         return out
 
     def guard_intact(self) -> bool:
-        return self._is_untouched(-self._moved, self._moved) and self._is_untouched(self.bytes, self.device.guard)
+        return self._is_untouched(-self._offset, self._offset) and self._is_untouched(self.bytes, self.device.guard)
 
     def _is_untouched(self, first: int, bytes_: int) -> bool:
         guard = np.empty(bytes_, np.uint8)

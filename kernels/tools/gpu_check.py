@@ -78,11 +78,11 @@ class Check:
 
     @contextmanager
     def time_stage(self, stage: str) -> Iterator[None]:
-        started = time.monotonic()
+        start_time = time.monotonic()
         try:
             yield
         finally:
-            self.seconds[stage] = round(time.monotonic() - started, 1)
+            self.seconds[stage] = round(time.monotonic() - start_time, 1)
 
     # The library and the device.
 
@@ -130,11 +130,11 @@ class Check:
 
     def run_concurrent_checks(self) -> None:
         """Runs, at the same time, the checks that leave the device idle most of the time."""
-        started: dict[ProcessGroup, str] = {}
+        start_time: dict[ProcessGroup, str] = {}
         for stage, commands in (("sanitize", self.sanitizers()), ("provider", self.provider_checks()), ("correct", self.cases()), ("streams", self.streams())):
-            started |= {self.children.start(name, command, separate_stderr=stage == "provider"): stage for name, command in commands.items()}
-        for run in self.children.as_completed(started, self.clock.end):
-            stage = started[run]
+            start_time |= {self.children.start(name, command, separate_stderr=stage == "provider"): stage for name, command in commands.items()}
+        for run in self.children.as_completed(start_time, self.clock.end):
+            stage = start_time[run]
             self.seconds[stage] = max(self.seconds.get(stage, 0.0), round(run.seconds, 1))
             {"sanitize": self.judge_sanitizer, "provider": self.judge_provider}.get(stage, self.judge_stage)(run)
 
@@ -217,12 +217,12 @@ class Check:
         """The last lines and gpu-check.json; the exit status."""
         for line in self.wrong:
             print("WRONG " + line)
-        elapsed = round(self.clock.seconds_since_start(), 1)
-        print(f"seconds: {', '.join(f'{stage} {seconds:g}' for stage, seconds in self.seconds.items())}; {elapsed:g} in all, of {self.clock.seconds:g}")
+        elapsed_seconds = round(self.clock.seconds_since_start(), 1)
+        print(f"seconds: {', '.join(f'{stage} {seconds:g}' for stage, seconds in self.seconds.items())}; {elapsed_seconds:g} in all, of {self.clock.seconds:g}")
         if self.folder:
-            self.result |= {"wrong": self.wrong, "left out": self.left_out, "stages": self.seconds, "seconds": elapsed}
+            self.result |= {"wrong": self.wrong, "left out": self.left_out, "stages": self.seconds, "seconds": elapsed_seconds}
             (self.folder / "gpu-check.json").write_text(json.dumps(self.result, indent=1))
-        print(f"{'MISMATCH' if self.wrong else 'all right'}, {elapsed:g} s" + (f"; LEFT OUT: {'; '.join(self.left_out)}" if self.left_out else ""))
+        print(f"{'MISMATCH' if self.wrong else 'all right'}, {elapsed_seconds:g} s" + (f"; LEFT OUT: {'; '.join(self.left_out)}" if self.left_out else ""))
         return 1 if self.wrong else 0
 
 

@@ -112,8 +112,8 @@ def _heads(x: np.ndarray, heads: int) -> tuple[tuple[int, int, int, int], list[i
     if x.ndim == 4:
         b, h, s, size = x.shape
         return (b, h, s, size), [h * s * size, s * size, size]
-    b, s, hidden = x.shape
-    return (b, heads, s, hidden // heads), [s * hidden, hidden // heads, hidden]
+    b, s, hidden_size = x.shape
+    return (b, heads, s, hidden_size // heads), [s * hidden_size, hidden_size // heads, hidden_size]
 
 
 def _extend(x: np.ndarray, past: np.ndarray | None, heads: int) -> np.ndarray:
@@ -177,13 +177,13 @@ AttentionParts = tuple[list[np.ndarray], list[tuple[int, int, int, int]], list[l
 
 def _parts(query: np.ndarray, key: np.ndarray | None, value: np.ndarray | None, heads: int) -> AttentionParts:
     """query, key and value: memory from the first number of each on, (batch, heads, length, size) and strides."""
-    packed = query if key is None else key if value is None else None
-    if packed is None:
+    packed_input = query if key is None else key if value is None else None
+    if packed_input is None:
         assert key is not None and value is not None
         extents, strides = zip(*(_heads(x, heads) for x in (query, key, value)), strict=True)
         return [query, key, value], list(extents), list(strides)
-    b, s, n, parts, size = packed.shape
-    memory = [packed.ravel()[part * size:] for part in range(parts)]
+    b, s, n, parts, size = packed_input.shape
+    memory = [packed_input.ravel()[part * size:] for part in range(parts)]
     at = [(b, n, s, size)] * parts, [[s * n * parts * size, parts * size, n * parts * size]] * parts
     if parts == 3:
         return memory, *at
@@ -193,9 +193,9 @@ def _parts(query: np.ndarray, key: np.ndarray | None, value: np.ndarray | None, 
 
 def _score_bias(case: OperatorCase, batch: int, queries: int, keys: int) -> np.ndarray | None:
     """What MultiHeadAttention adds to the scores, [1 or B, 1 or N, 1 or S, T] in the query's type."""
-    padding, added = case.inputs["key_padding_mask"], case.inputs["attention_bias"]
+    padding, bias = case.inputs["key_padding_mask"], case.inputs["attention_bias"]
     if padding is None:
-        return added
+        return bias
     counts = np.arange(keys) < padding[:batch, None] if padding.ndim == 1 else padding > 0
     counts = counts.reshape(batch, 1, padding.shape[1] if padding.ndim == 3 else 1, keys)
     visible = np.ones((1, keys), bool)
@@ -205,7 +205,7 @@ def _score_bias(case: OperatorCase, batch: int, queries: int, keys: int) -> np.n
     one_counts = (counts & visible).any(axis=3, keepdims=True)
     numbers = np.where(~counts & one_counts, np.float32(case.attributes.get("mask_filter_value", -10000.0)), np.float32(0))  # type: ignore[arg-type]
     with np.errstate(over="ignore"):
-        return (numbers if added is None else numbers + added.astype(np.float32)).astype(case.dtype)
+        return (numbers if bias is None else numbers + bias.astype(np.float32)).astype(case.dtype)
 
 
 def multi_head(case: OperatorCase, last: bool) -> KernelArguments:
@@ -225,12 +225,12 @@ def multi_head(case: OperatorCase, last: bool) -> KernelArguments:
     answer = _heads(np.empty(case.expected_values.shape, np.int8), heads)[1]
     for field, numbers in ((params.q_strides, strides[0]), (params.k_strides, strides[1]), (params.v_strides, strides[2]), (params.y_strides, answer)):
         field[:] = numbers
-    placed = dict(zip("qkv", arrays, strict=True))
+    arrays_by_name = dict(zip("qkv", arrays, strict=True))
     mask = _score_bias(case, b, s, t)
     if mask is not None and mask.size:
-        placed["mask"] = mask
+        arrays_by_name["mask"] = mask
         _place_mask(params, mask)
-    return KernelArguments(params, placed, case.expected_values.shape, _same)
+    return KernelArguments(params, arrays_by_name, case.expected_values.shape, _same)
 
 
 def _place_mask(params: d.Attention, mask: np.ndarray) -> None:

@@ -42,15 +42,15 @@ class Clock:
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        self._started = time.monotonic()
+        self._start_time = time.monotonic()
 
     @property
     def end(self) -> float:
         """The end of the time limit, in seconds of time.monotonic()."""
-        return self._started + self.seconds
+        return self._start_time + self.seconds
 
     def seconds_since_start(self) -> float:
-        return time.monotonic() - self._started
+        return time.monotonic() - self._start_time
 
 
 class ProcessGroup:
@@ -60,7 +60,7 @@ class ProcessGroup:
         self.name, self.command, self.in_time, self.seconds = name, command, True, 0.0
         self._out = _log()
         self._err = _log() if separate_stderr else None
-        self._started = time.monotonic()
+        self._start_time = time.monotonic()
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
         self.process = subprocess.Popen(
             command, env=environment, stdin=subprocess.DEVNULL, stdout=self._out, stderr=self._err or subprocess.STDOUT, preexec_fn=lambda: _prepare_child(mask)
@@ -103,7 +103,7 @@ class ProcessGroup:
 
     def close(self, until: float) -> None:
         """Kills what is left of the group, and records how long the run took."""
-        self.seconds = time.monotonic() - self._started
+        self.seconds = time.monotonic() - self._start_time
         self.kill()
         if not self.wait(until):
             print(f"{self.name}: process {self.process.pid} was killed and is not gone", file=sys.stderr)
@@ -160,13 +160,13 @@ class Children:
         waiting = list(runs)
         while waiting:
             late = time.monotonic() >= end
-            finished = [run for run in waiting if late or run.has_ended()]
-            for run in finished:
+            finished_runs = [run for run in waiting if late or run.has_ended()]
+            for run in finished_runs:
                 run.in_time = run.has_ended()
-            self._close(finished)
-            waiting = [run for run in waiting if run not in finished]
-            yield from finished
-            if not finished:
+            self._close(finished_runs)
+            waiting = [run for run in waiting if run not in finished_runs]
+            yield from finished_runs
+            if not finished_runs:
                 time.sleep(0.02)
 
     def run(self, name: str, command: list[str], end: float) -> ProcessGroup:

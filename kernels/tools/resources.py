@@ -56,8 +56,8 @@ class ResourceUse:
             return f"{where}: {self.spills} spills, {self.scratch} bytes of scratch memory per lane"
         if self.dynamic_stack:
             return f"{where}: a stack whose size is not known before it runs, in scratch memory"
-        if self.sgpr_spills > (allowed := budget.get("sgpr_spills", 0)):
-            return f"{where}: {self.sgpr_spills} SGPRs spilled into lanes of VGPRs, allowed {allowed}"
+        if self.sgpr_spills > (spill_limit := budget.get("sgpr_spills", 0)):
+            return f"{where}: {self.sgpr_spills} SGPRs spilled into lanes of VGPRs, allowed {spill_limit}"
         if self.vgprs > limit:
             return f"{where}: {self.vgprs} VGPRs, budget {limit}"
         return None

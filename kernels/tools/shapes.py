@@ -94,14 +94,14 @@ def attention(b: int, h: int, s: int, size: int, causal: bool = False, masked: b
         def reference_values() -> Any:
             """In float64, one head of one image after the other: S×S scores are all it needs beside the answer."""
             answer = torch.empty(b, h, s, size, device="cuda", dtype=torch.float64)
-            hidden = torch.ones(s, s, device="cuda", dtype=torch.bool).triu(1) if causal else None
+            future_mask = torch.ones(s, s, device="cuda", dtype=torch.bool).triu(1) if causal else None
             for i in range(b):
                 for j in range(h):
                     scores = q[i, j].double() @ k[i, j].double().transpose(-1, -2) * size**-0.5
                     if mask is not None:
                         scores += mask[i, 0].double()
-                    if hidden is not None:
-                        scores.masked_fill_(hidden, float("-inf"))
+                    if future_mask is not None:
+                        scores.masked_fill_(future_mask, float("-inf"))
                     answer[i, j] = scores.softmax(-1) @ v[i, j].double()
             return answer
 

@@ -11,7 +11,7 @@ from tools.case import OperatorCase, poison
 from tools.correctness import DeviceCase, Selection, allocate, check_one
 
 ROUNDS = 10  # launches on each stream, one after the other; every one's answer is kept
-ALIGNED = 512  # bytes, as an allocation of its own would be
+ALIGNMENT = 512  # bytes, as an allocation of its own would be
 
 
 class Stream:
@@ -19,25 +19,25 @@ class Stream:
 
     def __init__(self, device: d.GpuDevice, handle: int, case: OperatorCase, last: bool) -> None:
         self._device, self._handle = device, handle
-        self.placed: DeviceCase = allocate(device, case, last)
-        self._bytes = self.placed.output.bytes
-        self._step = -(-self._bytes // ALIGNED) * ALIGNED
+        self.device_case: DeviceCase = allocate(device, case, last)
+        self._bytes = self.device_case.output.bytes
+        self._step = -(-self._bytes // ALIGNMENT) * ALIGNMENT
         self._outputs = d.Buffer(device, ROUNDS * self._step)
         self.alone = b""
 
     def poison(self) -> None:
-        self._outputs.poison(poison(self.placed.case))
+        self._outputs.poison(poison(self.device_case.case))
 
     def launch(self, number: int) -> None:
         """The launch of a round, into that round's output."""
-        self.placed.job.params.y = self._outputs.pointer + number * self._step
-        self.placed.run(self._device, self._handle)
+        self.device_case.job.params.y = self._outputs.pointer + number * self._step
+        self.device_case.run(self._device, self._handle)
 
     def wait(self) -> None:
         self._device.synchronize(self._handle)
 
     def overrun(self) -> bool:
-        return bool(self.placed.overrun()) or not self._outputs.guard_intact()
+        return bool(self.device_case.overrun()) or not self._outputs.guard_intact()
 
     def mismatched_rounds(self) -> list[int]:
         """The rounds whose answer is another than on one stream."""
@@ -69,12 +69,12 @@ def check(device: d.GpuDevice, selection: Selection) -> tuple[int, list[str]]:
 
 
 def _check_pair(device: d.GpuDevice, pair: list[Stream]) -> str | None:
-    if why := check_one(device, pair[0].placed):  # the other's numbers have no answer in float64: it is held to its own
+    if why := check_one(device, pair[0].device_case):  # the other's numbers have no answer in float64: it is held to its own
         return why
-    pair[1].placed.run(device)
+    pair[1].device_case.run(device)
     device.synchronize()
     for stream in pair:
-        stream.alone = stream.placed.output.read((stream.placed.output.bytes,), np.dtype(np.uint8)).tobytes()
+        stream.alone = stream.device_case.output.read((stream.device_case.output.bytes,), np.dtype(np.uint8)).tobytes()
         stream.poison()
     device.synchronize()
     for number in range(ROUNDS):

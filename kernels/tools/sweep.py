@@ -45,8 +45,8 @@ class ModelAttention:
 
     @property
     def text(self) -> str:
-        grouped = f"/{self.key_heads}" * (self.heads != self.key_heads)
-        return f"Attention B{self.batch} H{self.heads}{grouped} S{self.queries} T{self.keys} D{self.size}" + " causal" * self.causal
+        group_text = f"/{self.key_heads}" * (self.heads != self.key_heads)
+        return f"Attention B{self.batch} H{self.heads}{group_text} S{self.queries} T{self.keys} D{self.size}" + " causal" * self.causal
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ class ModelConv:
 
     @property
     def text(self) -> str:
-        grouped = f" groups {self.groups}" * (self.groups > 1)
+        group_text = f" groups {self.groups}" * (self.groups > 1)
         extent, kernel = "×".join(map(str, self.extent)), "×".join([str(self.kernel)] * len(self.extent))
-        return f"Conv N{self.batch} C{self.channels} {extent} K{self.filters} {kernel}/{self.stride}{grouped}"
+        return f"Conv N{self.batch} C{self.channels} {extent} K{self.filters} {kernel}/{self.stride}{group_text}"
 
 
 SweepShape = ModelAttention | ModelConv
@@ -165,14 +165,14 @@ def time_one(torch: Any, launches: dict[str, Callable[[], Any]], y: Any) -> dict
     answer: Any = None
     for name, launch in launches.items():
         try:
-            got = launch()
+            actual = launch()
             torch.cuda.synchronize()
         except RuntimeError:
             if name == "ours":
                 raise
             continue
         usable[name] = launch
-        answer = got if name != "ours" and answer is None else answer
+        answer = actual if name != "ours" and answer is None else answer
     samples = timing.measure(torch, usable, SAMPLES)
     off = float((y.double() - answer.double()).norm() / answer.double().norm())
     return {"ms": {name: statistics.median(times) for name, times in samples.items()}, "off": off}

@@ -25,7 +25,7 @@ from tools.case import RELATIVE_ERROR, WORST_ERROR
 
 SAMPLES = 25
 GRAPH_MS = 1.0
-ROTATED = 2**30  # bytes of tensors; an H200 has a cache of 60 MB
+ROTATION = 2**30  # bytes of tensors; an H200 has a cache of 60 MB
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class TimedProblem:
     torch: Callable[[], Any]
     naive: Callable[[], None] | None
     output: Any
-    expected: Callable[[], Any]
+    reference: Callable[[], Any]
     bytes: float
     flops: float
     keep: list[Any]
@@ -162,7 +162,7 @@ class LastOutputs:
             return
         first = next((i for i in places if i in self._want), places[0])
         if first not in self._want:
-            self._want[first] = self.problems[first].expected()
+            self._want[first] = self.problems[first].reference()
         self.error[name] = error_of(self.torch, self.problems[first].output, self._want[first])
 
 
@@ -188,15 +188,15 @@ def measure(
     return times
 
 
-def error_of(torch: Any, got: Any, want: Any) -> Error:
+def error_of(torch: Any, actual: Any, want: Any) -> Error:
     """`want` is float64 and finite; at least one value of it is not 0."""
-    off = got.double().sub_(want)  # the largest shapes take 1.6 GB each time
+    off = actual.double().sub_(want)  # the largest shapes take 1.6 GB each time
     return Error(float(off.norm() / want.norm()), float(off.norm(math.inf) / want.norm(math.inf)))
 
 
 def errors(torch: Any, problem: TimedProblem, launches: dict[str, Callable[[], Any]], want: Any = None) -> dict[str, Error]:
     """Of each launch that writes the problem's output, which holds NaN before."""
-    want = problem.expected() if want is None else want
+    want = problem.reference() if want is None else want
     by_name = {}
     for name, launch in launches.items():
         problem.output.fill_(float("nan"))
@@ -219,14 +219,14 @@ def out_of_tolerance(errors_by_name: dict[str, Error], dtype: str) -> str:
 def run(torch: Any, shape: TimedShape, dtype: Any, launcher: Launcher) -> TimingRow:
     problem = shape.make(dtype, launcher)
     row = TimingRow(shape.op, shape.text, str(dtype).removeprefix("torch."), problem.bytes, problem.flops)
-    want = problem.expected()  # 1.6 GB at the largest shape
+    want = problem.reference()  # 1.6 GB at the largest shape
     row.error = errors(torch, problem, contenders(problem), want)
     row.error["torch"] = error_of(torch, problem.torch(), want)
     others = [shape.make(dtype, launcher) for _ in range(sets(problem) - 1)]
     launches = [contenders(each) | {"torch": each.torch} for each in (problem, *others)]
     last = LastOutputs(torch, [problem, *others], list(contenders(problem)), want)
-    timed = {name: round_robin([each[name] for each in launches]) for name in launches[0]}
-    row.samples = measure(torch, timed, last=last)
+    times = {name: round_robin([each[name] for each in launches]) for name in launches[0]}
+    row.samples = measure(torch, times, last=last)
     row.error |= {name: error for name, error in last.error.items() if not error.relative <= row.error[name].relative}
     return row
 
@@ -239,7 +239,7 @@ def contenders(problem: TimedProblem) -> dict[str, Callable[[], Any]]:
 
 def sets(problem: TimedProblem) -> int:
     """How many of a problem's tensors are ROTATED bytes together; 1 where arithmetic counts."""
-    return 1 if problem.flops else math.ceil(ROTATED / problem.bytes)
+    return 1 if problem.flops else math.ceil(ROTATION / problem.bytes)
 
 
 def round_robin(launches: list[Callable[[], Any]]) -> Callable[[], Any]:

@@ -108,7 +108,7 @@ def _installed_versions(root: Path) -> dict[str, str]:
         row = dict(fields.findall(stanza))
         if row:
             versions[row["Package"]] = row["Version"]
-    extracted = root / "var/lib/stackbuild-extracted"
-    if extracted.exists():
-        versions |= dict(line.split("\t") for line in extracted.read_text().splitlines())
+    extraction_folder = root / "var/lib/stackbuild-extracted"
+    if extraction_folder.exists():
+        versions |= dict(line.split("\t") for line in extraction_folder.read_text().splitlines())
     return versions

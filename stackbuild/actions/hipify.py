@@ -12,23 +12,23 @@ from stackbuild.hipify.model import Report
 from stackbuild.hipify.patch_causes import cause_finder
 from stackbuild.hipify.stage import ConversionOptions, code_and_rules, convert_source, line, overlay, refuse, rules_of
 from stackbuild.hipify.tree.report_file import dump
-from stackbuild.model.plan import CONVERSION, CONVERTED
+from stackbuild.model.plan import CONVERSION, CONVERTED_SOURCE
 from stackbuild.sources.local import settle
 from stackbuild.sources.patches import apply
 
 
 def do(job: Job) -> dict[str, str]:
     """Convert and patch into `job.out/source`; the report lies beside it. Raises StepFailed, UsageError, PlanError."""
-    source, tables, *parsed = (job.inputs[need.step] for need in job.step.needs)
-    printed = {k: v for k, v in job.params.items() if k not in ("code", "patches", "rocm")}
-    options = ConversionOptions.of({k: json.loads(v) for k, v in printed.items()}, job.params["rocm"])
+    source, tables, *parsed_tables = (job.inputs[need.step] for need in job.step.needs)
+    printed_params = {k: v for k, v in job.params.items() if k not in ("code", "patches", "rocm")}
+    options = ConversionOptions.of({k: json.loads(v) for k, v in printed_params.items()}, job.params["rocm"])
     rules = rules_of(options.rules, job.locals[job.step.name].folder)
     if code_and_rules(rules) != job.params["code"]:
         raise StepFailed("the rules changed since the plan was made", where=job.step.name, next="run it again")
     engine = staged_engine(
-        options.engine, tables, rules, options.target, options.resolve, parsed[0] / "text" if parsed else None
+        options.engine, tables, rules, options.target, options.resolve, parsed_tables[0] / "text" if parsed_tables else None
     )
-    target, scratch = job.out / CONVERTED, job.scratch / "converted"
+    target, scratch = job.out / CONVERTED_SOURCE, job.scratch / "converted"
     report = convert_source(source, scratch, engine, options)
     _log(report, job)
     refuse(report, options.strict)
@@ -36,10 +36,10 @@ def do(job: Job) -> dict[str, str]:
     job.call(["cp", "-a", "--reflink=auto", "--no-preserve=ownership", str(source), str(target)], "coreutils")
     overlay(report, scratch, target, engine)
     series = patch_series(job)
-    applied = apply(target, series, cause_finder(report, source, scratch, engine)) if series else ()
+    patches = apply(target, series, cause_finder(report, source, scratch, engine)) if series else ()
     settle(target)
     (job.out / CONVERSION).write_text(
-        dump(report, source, scratch, applied), encoding="utf-8", errors="surrogateescape"
+        dump(report, source, scratch, patches), encoding="utf-8", errors="surrogateescape"
     )
     return {"files": str(len(report.files)), "tool": report.tool, **patch_notes(job)}
 

@@ -91,18 +91,18 @@ def _extend(job: Job) -> None:
             where=job.step.name,
             next="run as root, or take the base from a bundle that was made so: `export STACKBUILD_MIRROR=DIR`",
         )
-    mounted = {path: path for path in ("/etc/resolv.conf", "/etc/hosts") if Path(path).exists()}
-    mounted |= {CERTIFICATES: "/tmp/certificates"} if Path(CERTIFICATES).exists() else {}
+    mounts = {path: path for path in ("/etc/resolv.conf", "/etc/hosts") if Path(path).exists()}
+    mounts |= {CERTIFICATES: "/tmp/certificates"} if Path(CERTIFICATES).exists() else {}
     sandbox = bwrap.Bwrap(
         bwrap.bwrap_path(),
         root=("--bind", str(job.out), "/"),
-        mounts=tuple(word for path, at in mounted.items() for word in ("--ro-bind", path, at)),
+        mounts=tuple(word for path, at in mounts.items() for word in ("--ro-bind", path, at)),
         env=tuple(_environment(job).items()),
         user_namespace=False,  # packages have files of several users
         network=True,
         capabilities=PACKAGE_MANAGER,
     )
-    points = [PurePosixPath(at) for at in mounted.values() if path_inside(job.out, at) is None]
+    points = [PurePosixPath(at) for at in mounts.values() if path_inside(job.out, at) is None]
     for line in _run_lines(folder("Dockerfile.base").read_text("utf-8")):
         job.call_in(sandbox, "/bin/sh", "-ec", line)
     for point in points:
@@ -112,10 +112,10 @@ def _extend(job: Job) -> None:
 
 def _run_lines(dockerfile: str) -> tuple[str, ...]:
     """The shell lines of a Dockerfile's RUN instructions, in order, with continued lines joined."""
-    joined = re.sub(
+    joined_text = re.sub(
         r"\\\n", " ", "\n".join(line for line in dockerfile.splitlines() if not line.lstrip().startswith("#"))
     )
-    return tuple(line[4:].strip() for line in joined.splitlines() if line.startswith("RUN "))
+    return tuple(line[4:].strip() for line in joined_text.splitlines() if line.startswith("RUN "))
 
 
 def _environment(job: Job) -> dict[str, str]:

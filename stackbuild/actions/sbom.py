@@ -17,7 +17,7 @@ NAMESPACE = uuid.UUID("9c0f6a8e-5c77-4b63-8c64-1d8f4d3c2b10")
 """Of the serial numbers, which are version 5 UUIDs of what the SBOM says."""
 FILE_NAME = "stackbuild.cdx.json"
 _ALGORITHMS = {"sha256": "SHA-256", "sha1": "SHA-1"}
-_SHIPPED = ("bundled-library",)
+_SHIPPED_KINDS = ("bundled-library",)
 """Roles of what is in the wheel. All else went into it or is needed beside it."""
 
 
@@ -69,7 +69,7 @@ def _component(material: Material) -> Component:
     if "://" in material.uri:
         kind = ExternalReferenceType.VCS if material.uri.startswith("git+") else ExternalReferenceType.DISTRIBUTION
         references.append(ExternalReference(type=kind, url=XsUri(material.uri)))
-    shipped, needed = material.role in _SHIPPED, material.role == "external-library"
+    shipped, needed = material.role in _SHIPPED_KINDS, material.role == "external-library"
     scope = ComponentScope.REQUIRED if shipped or needed else ComponentScope.EXCLUDED
     return Component(
         name=material.name,

@@ -86,12 +86,12 @@ def _members(root: Path, packages: list[str], step: str) -> list[str]:
 def _libraries(root: Path, members: list[str], facts: Facts) -> list[Material]:
     """The libraries that lie in the wheel, and the sonames that it needs from outside."""
     paths = {library.path for library in facts.libraries} & set(members)
-    bundled = [
+    bundled_names = [
         Material("bundled-library", path, "", f"file:{path}", "", (("sha256", digest.of_file(root / path)),))
         for path in sorted(paths)
     ]
     outside = facts.policy.external if facts.policy else ()
-    return [*bundled, *(Material("external-library", soname, "", f"soname:{soname}") for soname in outside)]
+    return [*bundled_names, *(Material("external-library", soname, "", f"soname:{soname}") for soname in outside)]
 
 
 def _platform(policy: Policy | None, external: tuple[str, ...], step: str) -> str:
@@ -104,8 +104,8 @@ def _platform(policy: Policy | None, external: tuple[str, ...], step: str) -> st
         return "any"
     for pattern in external:
         if not fnmatch.filter(policy.external, pattern):
-            needed = ", ".join(policy.external) or "nothing from outside"
-            raise StepFailed(f"`external` has {pattern}, which no library needs; they need: {needed}", where=step)
+            needed_names = ", ".join(policy.external) or "nothing from outside"
+            raise StepFailed(f"`external` has {pattern}, which no library needs; they need: {needed_names}", where=step)
     outside = [name for name in policy.external if not any(fnmatch.fnmatchcase(name, p) for p in external)]
     return "linux_x86_64" if outside else policy.name
 
@@ -120,9 +120,9 @@ class _Writer:
 
     def add(self, name: str, data: bytes, mode: int = 0o644) -> None:
         """Write a member and its RECORD row: urlsafe base64 of the sha256 without padding, as the wheel format has it."""
-        hashed = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
-        quoted = f'"{name}"' if "," in name else name
-        self.rows.append(f"{quoted},sha256={hashed},{len(data)}\n")
+        encoded_digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        quoted_name = f'"{name}"' if "," in name else name
+        self.rows.append(f"{quoted_name},sha256={encoded_digest},{len(data)}\n")
         self._write(name, data, mode)
 
     def add_record(self, name: str) -> None:

@@ -58,15 +58,15 @@ def advise(
         raise UsageError("no batch was measured", next="give --sizes 1,2,4,8,16")
     curve = tuple(Point(b, s, b / s) for b, s in sorted(seconds.items()))
     best = max(curve, key=lambda p: p.throughput)
-    advised = next(p for p in curve if p.throughput >= (1 - within) * best.throughput)
+    advised_point = next(p for p in curve if p.throughput >= (1 - within) * best.throughput)
     ladders = [best_ladder(seconds, mix, count) for count in range(1, min(sizes, len(curve)) + 1)] if mix else []
-    return Advice(curve, advised, best, within, tuple(dict.fromkeys(ladders)))
+    return Advice(curve, advised_point, best, within, tuple(dict.fromkeys(ladders)))
 
 
 def best_ladder(seconds: Mapping[int, float], mix: Mapping[int, float], count: int) -> BatchLadder:
     """Of all ladders of at most so many measured sizes, the one that serves the mix fastest (the shortest of equals)."""
-    combined = (sizes for length in range(1, count + 1) for sizes in combinations(sorted(seconds), length))
-    ladders = (ladder_cost(seconds, mix, sizes) for sizes in combined)
+    size_sets = (sizes for length in range(1, count + 1) for sizes in combinations(sorted(seconds), length))
+    ladders = (ladder_cost(seconds, mix, sizes) for sizes in size_sets)
     return min(ladders, key=lambda ladder: (ladder.seconds_per_item, len(ladder.sizes), ladder.sizes))
 
 

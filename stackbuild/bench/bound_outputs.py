@@ -17,18 +17,18 @@ SMALL = 1_000_000
 
 @dataclass
 class PlainOutputs:
-    """What unbound runs of a session computed before it was timed; `unknown` is why there is nothing to compare with."""
+    """What unbound runs of a session computed before it was timed; `reason` is why there is nothing to compare with."""
 
     values: list[Any]
-    unknown: str = ""
+    reason: str = ""
 
 
 def plain_outputs(run: Any) -> PlainOutputs:
     """Run the session twice without bound outputs. A model whose answers vary from run to run has none to compare with."""
     if run.loop:
         return PlainOutputs([], "the outputs of a decoding are not compared")
-    left = run.binding.get_outputs()
-    if not run.copies and not all(value.is_tensor() for value in left):
+    bound_values = run.binding.get_outputs()
+    if not run.copies and not all(value.is_tensor() for value in bound_values):
         return PlainOutputs([], "outputs that are not tensors are not compared")
     once = run.session.run(None, run.feeds)
     if sum(int(np.prod(value.shape)) for value in once) > SMALL:
@@ -43,7 +43,7 @@ def overwrite(run: Any, plain: PlainOutputs) -> str:
 
     Runs with copies have no bound outputs: each writes to memory of its own.
     """
-    if plain.unknown or run.copies:
+    if plain.reason or run.copies:
         return ""
     run.binding.synchronize_outputs()
     try:
@@ -63,7 +63,7 @@ def unlike(value: Any) -> Any:
 
 def check(run: Any, plain: PlainOutputs) -> None:
     """Raise where the last timed run left other outputs than the plain runs computed."""
-    if plain.unknown:
+    if plain.reason:
         return
     if run.copies:
         timed_ones = run.last

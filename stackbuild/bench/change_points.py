@@ -64,12 +64,12 @@ def _change(before: float, after: float) -> float:
 def rank_test(a: Sequence[float], b: Sequence[float]) -> float:
     """Two-sided Mann-Whitney: exact where a part has at most `EXACT` values, else by the normal approximation."""
     few, many = sorted((a, b), key=len)
-    doubled = _doubled_ranks([*few, *many])
+    doubled_ranks = _doubled_ranks([*few, *many])
     if len(few) <= EXACT:
-        return _exact_chance(doubled, len(few))
-    total = len(doubled)
-    off = abs(sum(doubled[: len(few)]) - len(few) * (total + 1)) / 2
-    ties = sum(c**3 - c for c in Counter(doubled).values()) / (total * (total - 1))
+        return _exact_chance(doubled_ranks, len(few))
+    total = len(doubled_ranks)
+    off = abs(sum(doubled_ranks[: len(few)]) - len(few) * (total + 1)) / 2
+    ties = sum(c**3 - c for c in Counter(doubled_ranks).values()) / (total * (total - 1))
     spread = math.sqrt(len(few) * len(many) / 12 * (total + 1 - ties))
     if spread == 0:
         return 1.0
@@ -78,21 +78,21 @@ def rank_test(a: Sequence[float], b: Sequence[float]) -> float:
 
 def _doubled_ranks(values: Sequence[float]) -> list[int]:
     """Twice each value's rank, whole numbers: equal values share the mean of their ranks."""
-    ordered = sorted(values)
-    return [bisect_left(ordered, value) + bisect_right(ordered, value) + 1 for value in values]
+    ordered_values = sorted(values)
+    return [bisect_left(ordered_values, value) + bisect_right(ordered_values, value) + 1 for value in values]
 
 
-def _exact_chance(doubled: Sequence[int], size: int) -> float:
+def _exact_chance(doubled_ranks: Sequence[int], size: int) -> float:
     """How many of all choices of `size` ranks lie as far from the mean as the first `size` do, ties as they are.
 
     `ways[k]` holds, as one long number with a slot of `width` bytes a sum, how many choices of k ranks have each sum.
     """
-    width = len(doubled) // 8 + 1
+    width = len(doubled_ranks) // 8 + 1
     ways = [1] + [0] * size
-    for rank in doubled:
+    for rank in doubled_ranks:
         for k in range(size, 0, -1):
             ways[k] += ways[k - 1] << (8 * width * rank)
-    mean, off = size * (len(doubled) + 1), abs(sum(doubled[:size]) - size * (len(doubled) + 1))
+    mean, off = size * (len(doubled_ranks) + 1), abs(sum(doubled_ranks[:size]) - size * (len(doubled_ranks) + 1))
     slots = ways[size].to_bytes(width * (2 * mean + 1), "little")
     counts = (int.from_bytes(slots[n * width : (n + 1) * width], "little") for n in range(2 * mean + 1))
-    return sum(count for n, count in enumerate(counts) if abs(n - mean) >= off) / math.comb(len(doubled), size)
+    return sum(count for n, count in enumerate(counts) if abs(n - mean) >= off) / math.comb(len(doubled_ranks), size)

@@ -93,9 +93,9 @@ def _check(
     label = contender.side.label
     works = [task.work[label] for task in experiment.tasks if label in task.work]
     job: Work = {"do": "profile", "session": plain(contender.session)}
-    profiled = run_each(contender.environment, job, works)
-    ops = {name: _ops(row.get("ops", [])) for name, row in profiled.cases.items()}
-    problems = {name: str(row["problem"]) for name, row in profiled.cases.items() if "problem" in row}
+    profiles = run_each(contender.environment, job, works)
+    ops = {name: _ops(row.get("ops", [])) for name, row in profiles.cases.items()}
+    problems = {name: str(row["problem"]) for name, row in profiles.cases.items() if "problem" in row}
     if reference is None:
         return _SideCheck({}, ops, {}, problems)
     sound = [work for work in works if work["name"] not in problems]
@@ -124,8 +124,8 @@ def _outputs(
     files = {str(work["name"]): folder / f"{label}-{number}.npz" for number, work in enumerate(works)}
     cases = [work | {"keep": str(files[str(work["name"])])} for work in works]
     answer = run_each(environment, {"do": "outputs", "session": plain(session)}, cases) if cases else None
-    answered = answer.cases if answer else {}
-    problems = {name: str(case["problem"]) for name, case in answered.items() if "problem" in case}
+    answered_cases = answer.cases if answer else {}
+    problems = {name: str(case["problem"]) for name, case in answered_cases.items() if "problem" in case}
     return {name: file for name, file in files.items() if name not in problems}, problems
 
 

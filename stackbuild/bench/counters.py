@@ -55,18 +55,18 @@ def collect_counters(
 def parse_counters(texts: Iterable[str]) -> tuple[KernelCounters, ...]:
     """Sums of CSVs: seconds and dispatches of each kernel, and each counter's mean weighted by time."""
     seconds: dict[tuple[str, str], float] = defaultdict(float)
-    weighted: dict[tuple[str, str], float] = defaultdict(float)
+    weighted_sums: dict[tuple[str, str], float] = defaultdict(float)
     dispatches: dict[tuple[str, str], int] = defaultdict(int)
     for text in texts:
         for row in csv.DictReader(io.StringIO(text)):
             who = (row["Kernel_Name"], row["Counter_Name"])
             took = (int(row["End_Timestamp"]) - int(row["Start_Timestamp"])) * 1e-9
             seconds[who] += took
-            weighted[who] += took * float(row["Counter_Value"])
+            weighted_sums[who] += took * float(row["Counter_Value"])
             dispatches[who] += 1
     rows = []
     for kernel in {name for name, _ in seconds}:
         keys = [who for who in seconds if who[0] == kernel]
-        counters = {who[1]: weighted[who] / seconds[who] if seconds[who] else 0.0 for who in sorted(keys)}
+        counters = {who[1]: weighted_sums[who] / seconds[who] if seconds[who] else 0.0 for who in sorted(keys)}
         rows.append(KernelCounters(kernel, max(dispatches[w] for w in keys), max(seconds[w] for w in keys), counters))
     return tuple(sorted(rows, key=lambda k: (-k.seconds, k.kernel)))

@@ -18,7 +18,6 @@ from stackbuild.core.errors import MachineLacks, UsageError
 #: the caller's shell.
 WORKER_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "ROCM_PATH", "HSA_OVERRIDE_GFX_VERSION",
         "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS")  # fmt: skip
-SCRUBBED = ("ORT_", "MIGRAPHX_", "MIOPEN_", "HSA_", "HIP_", "ROCBLAS_", "GPU_", "AMD_", "NVIDIA_", "OMP_")
 
 
 @dataclass(frozen=True)
@@ -37,14 +36,9 @@ class WorkerEnvironment:
 
     def variables(self) -> dict[str, str]:
         """The whole environment of a worker."""
-        inherited = {name: os.environ[name] for name in WORKER_VARIABLES if name in os.environ}
+        inherited_variables = {name: os.environ[name] for name in WORKER_VARIABLES if name in os.environ}
         over = {"PYTHONPATH": str(self.overlay)} if self.overlay else {}
-        return inherited | {"PYTHONNOUSERSITE": "1", "PYTHONHASHSEED": "0"} | over | dict(self.env)
-
-
-def scrubbed_variables() -> tuple[str, ...]:
-    """The variables of the caller that workers will not see although they would matter to them."""
-    return tuple(sorted(n for n in os.environ if n.startswith(SCRUBBED) and n not in WORKER_VARIABLES))
+        return inherited_variables | {"PYTHONNOUSERSITE": "1", "PYTHONHASHSEED": "0"} | over | dict(self.env)
 
 
 def plain_environment(python: Path | None = None) -> WorkerEnvironment:
@@ -79,10 +73,10 @@ def _install(wheel: Path, python: Path, overlay: Path) -> None:
     """
     own = [sys.executable, "-m", "pip", "--python", str(python)]
     pip = own if find_spec("pip") else [str(python), "-m", "pip"]
-    staged = overlay.with_name(f"{overlay.name}.{os.getpid()}")
+    staging_file = overlay.with_name(f"{overlay.name}.{os.getpid()}")
     flags = ["--no-deps", "--no-index", "--no-compile", "--disable-pip-version-check", "--quiet"]
     ran = subprocess.run(
-        [*pip, "install", *flags, "--target", staged, wheel], capture_output=True, text=True, check=False
+        [*pip, "install", *flags, "--target", staging_file, wheel], capture_output=True, text=True, check=False
     )
     if ran.returncode:
         last = (ran.stderr.strip() or "pip said nothing").splitlines()[-1]
@@ -92,7 +86,7 @@ def _install(wheel: Path, python: Path, overlay: Path) -> None:
         )  # fmt: skip
     overlay.parent.mkdir(parents=True, exist_ok=True)
     try:
-        staged.rename(overlay)
+        staging_file.rename(overlay)
     except OSError as error:
         if not overlay.is_dir():  # unless another process just made the same one
             raise MachineLacks(str(error), where=str(overlay), next="make room or point --cache elsewhere") from error

@@ -59,11 +59,11 @@ def errors(y: ArrayLike, r: ArrayLike, rel_floor: float = REL_FLOOR) -> Errors:
     """Every measure of `y` against `r`: one shape, any rank, any real dtype. Raises ValueError if shapes differ."""
     import numpy as np
 
-    a, b, mismatched = _pair(y, r)
+    a, b, mismatches = _pair(y, r)
     finite = int(np.count_nonzero(np.isfinite(np.asarray(y)) & np.isfinite(np.asarray(r))))
-    if mismatched:
+    if mismatches:
         inf = float("inf")
-        return Errors(a.size, mismatched, inf, inf, inf, inf, 0.0, -inf, finite)
+        return Errors(a.size, mismatches, inf, inf, inf, inf, 0.0, -inf, finite)
     return Errors(
         a.size, 0, max_abs(a, b), max_rel(a, b, rel_floor), rms(a, b), rel_rms(a, b), cosine(a, b), snr_db(a, b), finite
     )  # fmt: skip
@@ -73,8 +73,8 @@ def max_abs(y: ArrayLike, r: ArrayLike) -> float:
     """max |y - r|; 0.0 for empty arrays."""
     import numpy as np
 
-    a, b, mismatched = _pair(y, r)
-    if mismatched:
+    a, b, mismatches = _pair(y, r)
+    if mismatches:
         return float("inf")
     return float(np.max(np.abs(a - b), initial=0.0))
 
@@ -83,8 +83,8 @@ def max_rel(y: ArrayLike, r: ArrayLike, rel_floor: float = REL_FLOOR) -> float:
     """max |y - r| / max(|r|, rel_floor); 0.0 for empty arrays."""
     import numpy as np
 
-    a, b, mismatched = _pair(y, r)
-    if mismatched:
+    a, b, mismatches = _pair(y, r)
+    if mismatches:
         return float("inf")
     return float(np.max(np.abs(a - b) / np.maximum(np.abs(b), rel_floor), initial=0.0))
 
@@ -93,8 +93,8 @@ def rms(y: ArrayLike, r: ArrayLike) -> float:
     """sqrt(mean (y - r)²); 0.0 for empty arrays."""
     import numpy as np
 
-    a, b, mismatched = _pair(y, r)
-    if mismatched:
+    a, b, mismatches = _pair(y, r)
+    if mismatches:
         return float("inf")
     return float(np.sqrt(np.mean(np.square(a - b)))) if a.size else 0.0
 
@@ -103,8 +103,8 @@ def rel_rms(y: ArrayLike, r: ArrayLike) -> float:
     """sqrt(sum (y - r)² / sum r²): noise as a share of the signal. 0.0 where y = r, +inf where only r is zero."""
     import numpy as np
 
-    a, b, mismatched = _pair(y, r)
-    if mismatched:
+    a, b, mismatches = _pair(y, r)
+    if mismatches:
         return float("inf")
     return _ratio(float(np.linalg.norm(a - b)), float(np.linalg.norm(b)))
 
@@ -113,8 +113,8 @@ def cosine(y: ArrayLike, r: ArrayLike) -> float:
     """Cosine similarity sum(y·r) / (|y| |r|), in [-1, 1]. Two zero arrays are alike (1.0), one alone is not (0.0)."""
     import numpy as np
 
-    a, b, mismatched = _pair(y, r)
-    if mismatched:
+    a, b, mismatches = _pair(y, r)
+    if mismatches:
         return 0.0
     na, nb = float(np.linalg.norm(a)), float(np.linalg.norm(b))
     if na == 0.0 or nb == 0.0:
@@ -148,8 +148,8 @@ def _pair(y: ArrayLike, r: ArrayLike) -> tuple[Vector, Vector, int]:
     a, b = a.astype(np.float64).ravel(), b.astype(np.float64).ravel()
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     odd = ~(np.isfinite(a) & np.isfinite(b))
-    mismatched = int(np.count_nonzero(odd & ~same))
-    settled = odd & same
-    if settled.any():
-        a, b = np.where(settled, 0.0, a), np.where(settled, 0.0, b)
-    return a, b, mismatched
+    mismatches = int(np.count_nonzero(odd & ~same))
+    settled_values = odd & same
+    if settled_values.any():
+        a, b = np.where(settled_values, 0.0, a), np.where(settled_values, 0.0, b)
+    return a, b, mismatches

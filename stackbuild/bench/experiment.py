@@ -24,7 +24,7 @@ ProgressCallback = Callable[[str, int], None]
 """Called with what ended and with the number of processes that are left (0: not known)."""
 
 
-def no_progress(what: str, left: int) -> None:
+def no_progress(what: str, remaining: int) -> None:
     """A tick that does nothing."""
 
 
@@ -77,8 +77,8 @@ class Experiment:
 
 def with_control(contenders: Sequence[Contender], baseline: str) -> tuple[Contender, ...]:
     """The contenders and a second copy of the baseline, whose pairs with it are the A/A self-check."""
-    copied = next(c for c in contenders if c.side.label == baseline)
-    return (*contenders, replace(copied, side=replace(copied.side, label=CONTROL)))
+    copied_contender = next(c for c in contenders if c.side.label == baseline)
+    return (*contenders, replace(copied_contender, side=replace(copied_contender.side, label=CONTROL)))
 
 
 def with_libraries(experiment: Experiment) -> Experiment:
@@ -136,9 +136,9 @@ def measure(
         raise UsageError("the suite has no cases", next="name a model, or another --suite")
     measured_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     machine = machine or fingerprint()
-    left = iter(range(experiment.processes(rounds) - 1, -1, -1))
+    remaining = iter(range(experiment.processes(rounds) - 1, -1, -1))
     clocks: dict[str, str] = {}
-    unchecked: dict[str, str] = {}
+    unchecked_cases: dict[str, str] = {}
     cases = tuple(
         case
         for number, group in enumerate(experiment._groups())
@@ -147,21 +147,21 @@ def measure(
             group,
             number,
             range(first_round, first_round + rounds),
-            lambda what, _: tick(what, next(left)),
+            lambda what, _: tick(what, next(remaining)),
             clocks,
-            unchecked,
+            unchecked_cases,
         )
     )
     sides = tuple(c.side for c in experiment.contenders)
-    notes = (*(busy_notes(machine) if rounds and not first_round else ()), *_unchecked_notes(unchecked))
+    notes = (*(busy_notes(machine) if rounds and not first_round else ()), *_unchecked_notes(unchecked_cases))
     return Benchmarks(experiment.suite, experiment.kind, measured_at, machine, sides, cases, _timer(clocks), notes)
 
 
-def _unchecked_notes(unchecked: dict[str, str]) -> tuple[str, ...]:
+def _unchecked_notes(unchecked_cases: dict[str, str]) -> tuple[str, ...]:
     """A note for each reason why outputs of timed runs were not compared, with the cases it is about."""
-    reasons = dict.fromkeys(unchecked.values())
+    reasons = dict.fromkeys(unchecked_cases.values())
     return tuple(
-        f"timed runs of {', '.join(sorted(case for case, why in unchecked.items() if why == reason))}: {reason}"
+        f"timed runs of {', '.join(sorted(case for case, why in unchecked_cases.items() if why == reason))}: {reason}"
         for reason in reasons
     )
 
@@ -181,7 +181,7 @@ def _measure_group(
     rounds: range,
     tick: ProgressCallback,
     clocks: dict[str, str],
-    unchecked: dict[str, str],
+    unchecked_cases: dict[str, str],
 ) -> list[Case]:
     """The cases of one group with a series per side; a round in which any side failed counts for none of them."""
     results: dict[tuple[str, str], list[Work]] = {}
@@ -197,7 +197,7 @@ def _measure_group(
             problems |= {(task.case.name, label): why for label, why in bad.items()}
             for label, work in this.items():
                 clocks |= {label: str(work["clock"])} if "clock" in work else {}
-                unchecked |= {task.case.name: str(work["unchecked"])} if work.get("unchecked") else {}
+                unchecked_cases |= {task.case.name: str(work["unchecked"])} if work.get("unchecked") else {}
                 if not bad:
                     results.setdefault((task.case.name, label), []).append(work)
     return [

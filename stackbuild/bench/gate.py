@@ -141,12 +141,12 @@ def _locks(request: GateRequest, baseline: Path, gates: Sequence[Gate]) -> tuple
 
 def _gates_lock(gates: Sequence[Gate]) -> Path | None:
     """The lock that the baseline gates name. Raises UsageError where they name two: there is one baseline."""
-    named = sorted({g.lock for g in gates if isinstance(g, BaselineGate) and g.lock})
-    if len(named) > 1:
+    named_sides = sorted({g.lock for g in gates if isinstance(g, BaselineGate) and g.lock})
+    if len(named_sides) > 1:
         raise UsageError(
-            f"the gates name {len(named)} locks of the baseline: {' and '.join(named[:2])}", next="keep the true one"
+            f"the gates name {len(named_sides)} locks of the baseline: {' and '.join(named_sides[:2])}", next="keep the true one"
         )
-    return Path(named[0]) if named else None
+    return Path(named_sides[0]) if named_sides else None
 
 
 def _refuse_itself(request: GateRequest, gates: Sequence[Gate]) -> None:
@@ -203,8 +203,8 @@ def wheel_for(name: str, wheels: Sequence[Path]) -> Path:
 
 def _providers(gates: Sequence[Gate], request: GateRequest) -> tuple[str, ...]:
     """The providers that gates judge or compare with, so that they are measured too."""
-    named = {str(getattr(gate, field, "")) for gate in gates for field in ("side", "versus")}
-    return tuple(sorted(n for n in named if n.endswith("ExecutionProvider") and n != request.provider))
+    named_sides = {str(getattr(gate, field, "")) for gate in gates for field in ("side", "versus")}
+    return tuple(sorted(n for n in named_sides if n.endswith("ExecutionProvider") and n != request.provider))
 
 
 def _package(wheel: Path) -> str:

@@ -24,12 +24,12 @@ def compare_inputs(baseline: Path, candidate: Path) -> InputComparison:
     """The two locks' digests, and every input that differs. Raises UsageError for a file that is not a lock."""
     before, after = _read(baseline), _read(candidate)
     theirs, ours = dict(_answers(before)), dict(_answers(after))
-    moved = tuple(
+    moved_rows = tuple(
         ChangedInput(what, theirs.get(what, ""), ours.get(what, ""))
         for what in dict.fromkeys([*theirs, *ours])
         if theirs.get(what) != ours.get(what)
     )
-    return InputComparison(digest.of_file(baseline), digest.of_file(candidate), moved)
+    return InputComparison(digest.of_file(baseline), digest.of_file(candidate), moved_rows)
 
 
 def _read(path: Path) -> Lock:

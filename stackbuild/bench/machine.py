@@ -12,9 +12,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from stackbuild.bench.environment import scrubbed_variables
+from stackbuild.bench.environment import WORKER_VARIABLES
 from stackbuild.machine.gpu import gfx_of
 from stackbuild.model.results import Fingerprint
+from stackbuild.tables.runtime_variables import scrubbed_variables
 
 _NVIDIA = ("name", "driver_version", "memory.total", "power.limit")
 _NVIDIA_NOW = ("clocks.sm", "clocks.mem", "temperature.gpu", "power.draw")
@@ -24,8 +25,8 @@ def fingerprint(root: Path = Path("/")) -> Fingerprint:
     """The machine as it is now."""
     stable = _host(root) | _amd(root) | _nvidia(_NVIDIA)
     passing = _host_now(root) | _amd_now(root) | _nvidia(_NVIDIA_NOW)
-    if hidden := scrubbed_variables():
-        passing["variables not passed on"] = " ".join(hidden)
+    if hidden_variables := scrubbed_variables(WORKER_VARIABLES):
+        passing["variables not passed on"] = " ".join(hidden_variables)
     return Fingerprint(stable, passing)
 
 

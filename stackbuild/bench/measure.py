@@ -28,21 +28,21 @@ def baseline_of(explicit: Path | None, gates: Sequence[Gate]) -> Path | None:
 
     Raises UsageError where they name two: one is measured, and the other's gate would be judged by its numbers.
     """
-    named = sorted({gate.wheel for gate in gates if isinstance(gate, BaselineGate) and gate.wheel})
-    if len(named) > 1:
+    named_wheels = sorted({gate.wheel for gate in gates if isinstance(gate, BaselineGate) and gate.wheel})
+    if len(named_wheels) > 1:
         raise UsageError(
-            f"the gates name {len(named)} baselines: {' and '.join(named[:2])}",
+            f"the gates name {len(named_wheels)} baselines: {' and '.join(named_wheels[:2])}",
             next="judge against one at a time: stackbuild gate --gates FILE, a file for each",
         )
-    return explicit or next((Path(name) for name in named), None)
+    return explicit or next((Path(name) for name in named_wheels), None)
 
 
 def require_complete(benchmarks: Benchmarks) -> None:
     """Raise StepFailed where a case did not run on some side: a measurement with holes is not a success."""
-    broken = [(case, one) for case in benchmarks.cases for one in case.series if one.problem]
-    if broken:
-        case, one = broken[0]
-        more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
+    broken_series = [(case, one) for case in benchmarks.cases for one in case.series if one.problem]
+    if broken_series:
+        case, one = broken_series[0]
+        more = f" (and {len(broken_series) - 1} more)" if len(broken_series) > 1 else ""
         raise StepFailed(
             f"{case.name} did not run on the side {one.side}: {one.problem}{more}",
             next="leave that case, side or dtype out, or fix what it says",
@@ -74,14 +74,14 @@ def run(
     today = datetime.now(UTC).date()
     benchmarks = add_correctness(measure(experiment, 0), experiment, outputs, tick)
     target_pairs: int | None = next_pair_count(gates, 0) or rounds
-    pairs, left = 0, experiment
+    pairs, remaining_cases = 0, experiment
     while True:
         assert target_pairs is not None
         benchmarks = append_rounds(
-            benchmarks, measure(left, target_pairs - pairs, first_round=pairs, machine=benchmarks.machine, tick=tick)
+            benchmarks, measure(remaining_cases, target_pairs - pairs, first_round=pairs, machine=benchmarks.machine, tick=tick)
         )
         verdict = judge(benchmarks, gates, today)
         pairs, target_pairs = target_pairs, next_pair_count(gates, target_pairs)
-        left = experiment.with_cases(verdict.undecided_cases())
-        if target_pairs is None or not left.tasks:
+        remaining_cases = experiment.with_cases(verdict.undecided_cases())
+        if target_pairs is None or not remaining_cases.tasks:
             return Measurement(benchmarks, verdict)

@@ -23,7 +23,7 @@ class ModelFile:
     path: Path
     sha256: str
     opset: int
-    fused: str = ""
+    fused_layers: str = ""
 
 
 def net_file(net: Net, dtype: str, cache: Path) -> ModelFile:
@@ -63,8 +63,8 @@ def _optimiser(net: Net) -> dict[str, Json]:
         raise UsageError(
             f"ONNX Runtime's transformer optimiser has no pattern for {net.name}", next="leave out optimised"
         )
-    kind, heads, hidden = net.optimiser
-    return {"type": kind, "heads": heads, "hidden": hidden}
+    kind, heads, hidden_size = net.optimiser
+    return {"type": kind, "heads": heads, "hidden": hidden_size}
 
 
 def _transform(
@@ -81,8 +81,8 @@ def _transform(
             raise UsageError(
                 f"ONNX Runtime could not {do} {source.path.name}: {problem}", next=lacks or "leave this form out"
             )
-        fused = row.get("fused")
-        return ", ".join(f"{op} {count}" for op, count in fused.items()) if isinstance(fused, dict) else ""
+        fused_layers = row.get("fused")
+        return ", ".join(f"{op} {count}" for op, count in fused_layers.items()) if isinstance(fused_layers, dict) else ""
 
     return _cache_file(source.path.with_name(f"{source.path.stem}-{do}d-{by}.onnx"), change)
 
@@ -101,15 +101,15 @@ def _cache_file(path: Path, make: Callable[[Path], str]) -> ModelFile:
     from stackbuild.bench.nets.graph import describe_inputs
 
     facts = path.with_suffix(".json")
-    if cached := _cached_file(path, facts):
-        return cached
+    if cached_model := _cached_file(path, facts):
+        return cached_model
     path.parent.mkdir(parents=True, exist_ok=True)
     staged_model, staged_facts = (path.with_name(f".{os.getpid()}-{end.name}") for end in (path, facts))
     try:
-        fused = make(staged_model)
+        fused_layers = make(staged_model)
         opset, _ = describe_inputs(staged_model)
-        model_file = ModelFile(path, digest.of_file(staged_model), opset, fused)
-        staged_facts.write_text(json.dumps({"sha256": model_file.sha256, "opset": opset, "fused": fused}))
+        model_file = ModelFile(path, digest.of_file(staged_model), opset, fused_layers)
+        staged_facts.write_text(json.dumps({"sha256": model_file.sha256, "opset": opset, "fused": fused_layers}))
         staged_model.rename(path)
         staged_facts.rename(facts)
     finally:
@@ -122,7 +122,7 @@ def _cached_file(path: Path, facts: Path) -> ModelFile | None:
     """The model that is kept, if its facts can be read and its bytes are the ones they are of."""
     try:
         record = json.loads(facts.read_text("utf-8"))
-        cached = ModelFile(path, str(record["sha256"]), int(record["opset"]), str(record["fused"]))
-        return cached if digest.of_file(path) == cached.sha256 else None
+        cached_model = ModelFile(path, str(record["sha256"]), int(record["opset"]), str(record["fused"]))
+        return cached_model if digest.of_file(path) == cached_model.sha256 else None
     except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError):
         return None

@@ -148,18 +148,18 @@ def _death(ran: subprocess.CompletedProcess[str], request: ModelRequest) -> str:
     if "ModuleNotFoundError" in last:
         python = request.environment.python
         raise MachineLacks(f"{python}: {last}", next=f"{python} -m pip install onnxruntime numpy, or another --venv")
-    ended = f"signal {-ran.returncode}" if ran.returncode < 0 else f"exit {ran.returncode}"
-    return f"the process ended with {ended}: {last}"
+    ending = f"signal {-ran.returncode}" if ran.returncode < 0 else f"exit {ran.returncode}"
+    return f"the process ended with {ending}: {last}"
 
 
 def read_answer(answer: dict[str, Any], output: str, request: ModelRequest) -> ModelCheck:
     """The worker's answer and what it wrote to stderr, as a ModelCheck."""
     ran = answer.get("nodes", [])
-    placed = answer.get("assigned") or _placed_by_profile(ran)
+    placements = answer.get("assigned") or _placed_by_profile(ran)
     seconds: Counter[str] = Counter()
     for node in ran:
         seconds[node["provider"]] += node["seconds"]
-    counts = Counter(node["provider"] for node in placed)
+    counts = Counter(node["provider"] for node in placements)
     whole, total = sum(counts.values()) or 1, sum(seconds.values()) or 1.0
     shares = tuple(
         ProviderShare(name, count, count / whole, seconds[name], seconds[name] / total)
@@ -171,7 +171,7 @@ def read_answer(answer: dict[str, Any], output: str, request: ModelRequest) -> M
     problem, next = _problem(answer, output, request)
     return ModelCheck(
         str(request.model), request.provider, answer.get("onnxruntime", ""), tuple(answer.get("available", ())), shares,
-        _fallback(placed, ran, output, request, answer), shapes, answer.get("create", 0.0), problem, next,
+        _fallback(placements, ran, output, request, answer), shapes, answer.get("create", 0.0), problem, next,
     )  # fmt: skip
 
 
@@ -205,17 +205,17 @@ def _problem(answer: dict[str, Any], output: str, request: ModelRequest) -> tupl
 
 
 def _fallback(
-    placed: list[dict[str, Any]], ran: list[dict[str, Any]], output: str, request: ModelRequest, answer: dict[str, Any]
+    placements: list[dict[str, Any]], ran: list[dict[str, Any]], output: str, request: ModelRequest, answer: dict[str, Any]
 ) -> tuple[FallbackNode, ...]:
     """Every node that the provider was not given, those that took most time first."""
     if request.provider == CPU:
         return ()
     cpu_nodes = set(_CPU_NODE.findall(output))
     times = {node["name"]: node for node in ran}
-    placed_ops = Counter(node["op"] for node in placed if node["provider"] == request.provider)
+    placed_ops = Counter(node["op"] for node in placements if node["provider"] == request.provider)
     took_any = bool(placed_ops)
     rows = []
-    for node in placed:
+    for node in placements:
         if node["provider"] != request.provider:
             time_row = times.get(node["name"], {})
             types = tuple(dict.fromkeys(time_row.get("types", ())))

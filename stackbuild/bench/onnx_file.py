@@ -48,7 +48,7 @@ def user_case(user: UserModel) -> tuple[Case, Work]:
         raise UsageError(str(error), where=where, next="export it again, or check it with onnx.checker") from None
     for name in user.shapes.keys() - inputs.keys():
         raise UsageError(f"it has no input {name!r}", where=where, next=f"its inputs are {', '.join(inputs)}")
-    shapes = {name: _shape(name, declared, user, where) for name, (_, declared) in inputs.items()}
+    shapes = {name: _shape(name, declared_shape, user, where) for name, (_, declared_shape) in inputs.items()}
     feeds: dict[str, Json] = {
         name: {"shape": list(shapes[name]), "dtype": dtype, "high": 2} for name, (dtype, _) in inputs.items()
     }
@@ -60,22 +60,22 @@ def user_case(user: UserModel) -> tuple[Case, Work]:
     return case, {"name": name, "model": str(user.path.resolve()), "parts": [{"inputs": feeds}]}
 
 
-def _shape(name: str, declared: tuple[int | str, ...], user: UserModel, where: str) -> tuple[int, ...]:
-    spelt = "x".join(map(str, declared))
+def _shape(name: str, declared_shape: tuple[int | str, ...], user: UserModel, where: str) -> tuple[int, ...]:
+    shape_text = "x".join(map(str, declared_shape))
     shape = user.shapes.get(name)
     if shape is None:
-        if not all(isinstance(size, int) for size in declared):
+        if not all(isinstance(size, int) for size in declared_shape):
             raise UsageError(
-                f"the input {name!r} is {spelt}: its open dimensions need sizes", where=where,
-                next=f"--shape {name}={'x'.join(str(s) if isinstance(s, int) else '1' for s in declared)}",
+                f"the input {name!r} is {shape_text}: its open dimensions need sizes", where=where,
+                next=f"--shape {name}={'x'.join(str(s) if isinstance(s, int) else '1' for s in declared_shape)}",
             )  # fmt: skip
-        return tuple(int(size) for size in declared)
-    fits = len(shape) == len(declared) and all(
-        not isinstance(want, int) or want == size for want, size in zip(declared, shape, strict=True)
+        return tuple(int(size) for size in declared_shape)
+    fits = len(shape) == len(declared_shape) and all(
+        not isinstance(want, int) or want == size for want, size in zip(declared_shape, shape, strict=True)
     )
     if not fits:
         raise UsageError(
-            f"the shape {'x'.join(map(str, shape))} does not fit the input {name!r}, which is {spelt}", where=where,
+            f"the shape {'x'.join(map(str, shape))} does not fit the input {name!r}, which is {shape_text}", where=where,
             next="keep the fixed dimensions as the model has them",
         )  # fmt: skip
     return shape
@@ -100,20 +100,20 @@ def input_parts(path: Path, shapes: Sequence[str]) -> tuple[dict[str, Json], ...
         given_shapes.setdefault(name, []).append(shape)
     for name in given_shapes.keys() - inputs.keys():
         raise UsageError(f"it has no input {name!r}", where=str(path), next=f"its inputs are {', '.join(inputs)}")
-    is_open = any(not isinstance(size, int) for _, declared in inputs.values() for size in declared)
+    is_open = any(not isinstance(size, int) for _, declared_shape in inputs.values() for size in declared_shape)
     two = any(len(each) > 1 for each in given_shapes.values()) or (is_open and not given_shapes)
     parts: list[dict[str, Json]] = []
     for number in range(2 if two else 1):
         feeds: dict[str, Json] = {}
-        for name, (dtype, declared) in inputs.items():
+        for name, (dtype, declared_shape) in inputs.items():
             mine = given_shapes.get(name, [])
-            size = mine[min(number, len(mine) - 1)] if mine else _concrete_shape(declared, number + 1)
+            size = mine[min(number, len(mine) - 1)] if mine else _concrete_shape(declared_shape, number + 1)
             model = UserModel(path, {name: size})
-            feeds[name] = {"shape": list(_shape(name, declared, model, str(path))), "dtype": dtype, "high": 2}
+            feeds[name] = {"shape": list(_shape(name, declared_shape, model, str(path))), "dtype": dtype, "high": 2}
         parts.append({"inputs": feeds})
     return tuple(parts)
 
 
-def _concrete_shape(declared: tuple[int | str, ...], size: int) -> tuple[int, ...]:
+def _concrete_shape(declared_shape: tuple[int | str, ...], size: int) -> tuple[int, ...]:
     """The declared shape with that size for every open dimension."""
-    return tuple(each if isinstance(each, int) else size for each in declared)
+    return tuple(each if isinstance(each, int) else size for each in declared_shape)

@@ -34,7 +34,7 @@ def examine(job: JobDict) -> JobDict:
     """The session's providers, each node's provider and kernel time, and how long creation and each shape's runs took."""
     began = time.perf_counter()
     session = open_session(job)
-    created = time.perf_counter() - began
+    creation_seconds = time.perf_counter() - began
     quiet = ort.RunOptions()
     quiet.log_severity_level = 3
     shapes = [time_runs(session, make_feeds(part), job["runs"], quiet) for part in job["parts"]]
@@ -42,7 +42,7 @@ def examine(job: JobDict) -> JobDict:
         shapes.append(time_runs(session, make_feeds(job["parts"][0]), 1, quiet))
     nodes = profile_rows(Path(session.end_profiling()))
     return {
-        "providers": session.get_providers(), "create": created, "shapes": shapes, "nodes": nodes, "assigned": assignments(session),
+        "providers": session.get_providers(), "create": creation_seconds, "shapes": shapes, "nodes": nodes, "assigned": assignments(session),
         "outputs": [o.name for o in session.get_outputs()],
     }  # fmt: skip
 

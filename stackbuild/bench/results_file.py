@@ -71,9 +71,9 @@ def require_writable(*paths: Path | None) -> None:
                 if not os.access(path, os.W_OK):
                     raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
                 continue
-            staged = _staging_path(_behind_links(path))
-            staged.touch()
-            staged.unlink()
+            staging_file = _staging_path(_behind_links(path))
+            staging_file.touch()
+            staging_file.unlink()
         except OSError as error:
             raise UsageError(
                 f"cannot be written: {error.strerror}", where=str(path), next="name another file for the results"
@@ -88,9 +88,9 @@ def write(value: Benchmarks | Verdict, path: Path) -> None:
             path.write_text(text, "utf-8")
             return
         real = _behind_links(path)
-        staged = _staging_path(real)
-        staged.write_text(text, "utf-8")
-        staged.replace(real)
+        staging_file = _staging_path(real)
+        staging_file.write_text(text, "utf-8")
+        staging_file.replace(real)
     except OSError as error:
         raise MachineLacks(
             f"cannot be written: {error.strerror}", where=str(path), next="make room, or name another file"

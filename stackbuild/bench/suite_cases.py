@@ -46,9 +46,9 @@ class SuiteCase:
             for rows, device in zip(pairwise(ends), devices, strict=True)
         ]
         loop: Json = {"steps": self.net.steps, "feed": dict(self.net.feed)} if self.net.feed else None
-        fixed = {"batch"} if self.net.feed else set(self.sizes)  # a cache that grows has no fixed length
-        fixed -= {"batch"} if len(devices) > 1 else set()
-        dims: dict[str, Json] = {name: self.sizes[name] for name in sorted(fixed)}
+        fixed_sizes = {"batch"} if self.net.feed else set(self.sizes)  # a cache that grows has no fixed length
+        fixed_sizes -= {"batch"} if len(devices) > 1 else set()
+        dims: dict[str, Json] = {name: self.sizes[name] for name in sorted(fixed_sizes)}
         return {"name": self.name, "model": str(file), "parts": parts, "loop": loop, "dims": dims}
 
     def _inputs(self, dtype: str) -> dict[str, Json]:
@@ -66,8 +66,8 @@ def suite_cases(cases: ModelCases) -> list[SuiteCase]:
             f"no model {cases.model!r}", next=f"one of {', '.join(NETS)}, or an .onnx file by --model FILE --shape …"
         )
     net = NETS[cases.model]
-    if unknown := sorted(set(cases.sizes) - set(net.sizes)):
-        raise UsageError(f"{net.name} has no size {unknown[0]!r}", next=f"it has {', '.join(net.sizes)}")
+    if unknown_sizes := sorted(set(cases.sizes) - set(net.sizes)):
+        raise UsageError(f"{net.name} has no size {unknown_sizes[0]!r}", next=f"it has {', '.join(net.sizes)}")
     return [SuiteCase(net, dtype, optimised, net.sizes | sizes) for dtype, optimised, sizes in case_axes(cases)]
 
 

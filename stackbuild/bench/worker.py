@@ -116,20 +116,20 @@ def random_feeds(part: JobDict) -> Feeds:
         elif dtype.kind == "b":
             feeds[name] = rng.integers(0, 2, shape).astype(dtype)
         else:
-            drawn = (
+            random_inputs = (
                 rng.random(shape, np.float32) + 0.5 if fill == "positive" else rng.standard_normal(shape, np.float32)
             )
-            feeds[name] = drawn.astype(dtype)
+            feeds[name] = random_inputs.astype(dtype)
     return feeds
 
 
 def plugin_device(provider: str, number: int) -> Any:
     """The plugin EP's n-th device. Raises RuntimeError where it offers none so far."""
-    offered = [d for d in ort.get_ep_devices() if d.ep_name == provider]
-    if number >= len(offered):
+    ep_devices = [d for d in ort.get_ep_devices() if d.ep_name == provider]
+    if number >= len(ep_devices):
         names = sorted({d.ep_name for d in ort.get_ep_devices()})
-        raise RuntimeError(f"{provider} offers {len(offered)} devices; ONNX Runtime knows {', '.join(names)}")
-    return offered[number]
+        raise RuntimeError(f"{provider} offers {len(ep_devices)} devices; ONNX Runtime knows {', '.join(names)}")
+    return ep_devices[number]
 
 
 def vendor_of(session: JobDict) -> int:
@@ -169,8 +169,8 @@ def on_device(job: JobDict, part: JobDict) -> JobDict:
 def timing(job: JobDict) -> str:
     """How a run is timed, for the results: the clock, and whether copies between host and device are in it."""
     session = job["session"]
-    copied = job.get("copies") or (vendor_of(session) and device_of(session)[0] == "cpu")
-    inside = "copies between host and device included" if copied else "inputs and outputs bound"
+    is_copy = job.get("copies") or (vendor_of(session) and device_of(session)[0] == "cpu")
+    inside = "copies between host and device included" if is_copy else "inputs and outputs bound"
     if job.get("clock") == "device":
         return f"device events on the session's stream around a run, {inside}"
     return f"wall clock around a run and its synchronisation, {inside}"
@@ -246,9 +246,9 @@ def time_case(job: JobDict, case: JobDict) -> JobDict:
     loop, steps = case.get("loop"), (case.get("loop") or {"steps": 1})["steps"]
     with Memory(job["session"], case["parts"]) as memory:
         events = events_of(job, case)
-        handed = events.options if events else {}
+        profile_options = events.options if events else {}
         began = perf_counter()
-        sessions = [make_session(job["session"], case, part.get("device", {}) | handed) for part in case["parts"]]
+        sessions = [make_session(job["session"], case, part.get("device", {}) | profile_options) for part in case["parts"]]
         create = perf_counter() - began
         runs = [Run(s, make_feeds(p), on_device(job, p), loop) for s, p in zip(sessions, case["parts"], strict=True)]
         run = runs[0] if len(runs) == 1 else ParallelRuns(runs)
@@ -260,14 +260,14 @@ def time_case(job: JobDict, case: JobDict) -> JobDict:
         clock = events or wall_seconds
         warm = warm_up(run, job["budget"], clock)
         samples = timed_samples(run, job["budget"], clock)
-        unchecked = [bound_outputs.overwrite(*pair) for pair in zip(runs, plain, strict=True)]
+        unchecked_outputs = [bound_outputs.overwrite(*pair) for pair in zip(runs, plain, strict=True)]
         samples.append(clock(run))
-    for part, expected in zip(runs, plain, strict=True):
-        bound_outputs.check(part, expected)
-    unchecked += [each.unknown for each in plain]
+    for part, plain_outputs in zip(runs, plain, strict=True):
+        bound_outputs.check(part, plain_outputs)
+    unchecked_outputs += [each.reason for each in plain]
     return {
         "seconds": median(samples) / steps, "create": create, "first": first / steps, "clock": timing(job),
-        "runs": len(samples), "warm": warm, "unchecked": next(filter(None, unchecked), ""),
+        "runs": len(samples), "warm": warm, "unchecked": next(filter(None, unchecked_outputs), ""),
         "host_bytes": memory.host, "device_bytes": memory.device,
     }  # fmt: skip
 
@@ -420,7 +420,7 @@ def optimise(job: JobDict, case: JobDict) -> JobDict:
     """ONNX Runtime's transformer optimiser: case["model"] to case["keep"]; says which fusions it found."""
     from onnxruntime.transformers import optimizer
 
-    optimised = optimizer.optimize_model(
+    optimised_model = optimizer.optimize_model(
         case["model"],
         case["type"],
         num_heads=case["heads"],
@@ -428,10 +428,10 @@ def optimise(job: JobDict, case: JobDict) -> JobDict:
         opt_level=0,
         only_onnxruntime=False,
     )
-    optimised.save_model_to_file(case["keep"], use_external_data_format=False)
+    optimised_model.save_model_to_file(case["keep"], use_external_data_format=False)
     return {
         "kept": case["keep"],
-        "fused": {k: int(v) for k, v in optimised.get_fused_operator_statistics().items() if v},
+        "fused": {k: int(v) for k, v in optimised_model.get_fused_operator_statistics().items() if v},
     }
 
 

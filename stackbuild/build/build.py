@@ -41,57 +41,57 @@ class Outputs:
     """What a build made: the plan it followed, and the outputs of the wanted steps."""
 
     plan: Plan
-    built: tuple[StepOutput, ...]
+    outputs: tuple[StepOutput, ...]
     ran: int
 
 
-def build(loaded: LoadedRecipe, order: Order, context: BuildContext) -> Outputs:
+def build(loaded_recipe: LoadedRecipe, order: Order, context: BuildContext) -> Outputs:
     """Make everything the recipe wants. Raises LockError, PlanError, StepFailed, MachineLacks, Stopped."""
-    started = time.monotonic()
-    refuse_impossible(loaded)
-    for line in doubts(loaded):
+    start_time = time.monotonic()
+    refuse_impossible(loaded_recipe)
+    for line in doubts(loaded_recipe):
         context.emit(Note("warning", line))
-    lock = read_lock(loaded)
-    refuse_impossible(loaded, lock)
+    lock = read_lock(loaded_recipe)
+    refuse_impossible(loaded_recipe, lock)
     recover(context)
-    before = observe(loaded, lock, context.store)
-    plan = resolve(loaded.recipe, before, order.choice)
-    _guess(plan, loaded, order, context)
-    inputs = _with_base(loaded, lock, order, context)
-    plan = _in_reach(plan if inputs == before else resolve(loaded.recipe, inputs, order.choice), order, context)
-    stored = _stored_records(plan, order, context)
-    refuse_unlocked(steps_to_run(plan, stored), loaded)
-    stored = _without_damaged(plan, stored, context)
-    todo = steps_to_run(plan, stored)
+    before = observe(loaded_recipe, lock, context.store)
+    plan = resolve(loaded_recipe.recipe, before, order.choice)
+    _guess(plan, loaded_recipe, order, context)
+    inputs = _with_base(loaded_recipe, lock, order, context)
+    plan = _in_reach(plan if inputs == before else resolve(loaded_recipe.recipe, inputs, order.choice), order, context)
+    stored_records = _stored_records(plan, order, context)
+    refuse_unlocked(steps_to_run(plan, stored_records), loaded_recipe)
+    stored_records = _without_damaged(plan, stored_records, context)
+    todo = steps_to_run(plan, stored_records)
     _announce(plan, todo, order, context)
-    built, broken = schedule(plan, context, order.limits, stored)
-    _push_made(built, context)
-    cached = sum(b.how == "cached" for b in built.values())
-    context.emit(RunFinished(context.run, time.monotonic() - started, len(built) - cached, cached, len(broken)))
-    if broken:
-        raise _failure(broken)
-    return Outputs(plan, tuple(built[name] for name in plan.goals), len(built) - cached)
+    outputs, failures = schedule(plan, context, order.limits, stored_records)
+    _push_made(outputs, context)
+    cached_count = sum(b.how == "cached" for b in outputs.values())
+    context.emit(RunFinished(context.run, time.monotonic() - start_time, len(outputs) - cached_count, cached_count, len(failures)))
+    if failures:
+        raise _failure(failures)
+    return Outputs(plan, tuple(outputs[name] for name in plan.goals), len(outputs) - cached_count)
 
 
-def _guess(plan: Plan, loaded: LoadedRecipe, order: Order, context: BuildContext) -> None:
+def _guess(plan: Plan, loaded_recipe: LoadedRecipe, order: Order, context: BuildContext) -> None:
     """Say, before the base is made, what steps that this machine never built may take. Raises MachineLacks for a tool."""
     todo = steps_to_run(plan, context.store.find_all(step.key for step in plan.steps))
-    refuse_unlocked(todo, loaded)
+    refuse_unlocked(todo, loaded_recipe)
     place = context.placement
     if place is not None:
         place.refuse_lacking(todo)
     if order.mirror is None:
         refuse_missing_tools(step.action for step in todo if place is None or place.is_here(step))
-    new = _never_built(todo, loaded, context.store)
-    if sum(new.values()) >= WORTH_SAYING and (warning := disk_warning(loaded)):
+    new = _never_built(todo, loaded_recipe, context.store)
+    if sum(new.values()) >= WORTH_SAYING and (warning := disk_warning(loaded_recipe)):
         context.emit(Note("warning", warning))
     if sum(new.values()) >= WORTH_SAYING:
         context.emit(Note("info", f"never built here; a guess, in hours of one core: {_each(new)}"))
 
 
-def _never_built(todo: tuple[Step, ...], loaded: LoadedRecipe, store: Store) -> dict[str, float]:
+def _never_built(todo: tuple[Step, ...], loaded_recipe: LoadedRecipe, store: Store) -> dict[str, float]:
     """Hours of one core, from a table of guesses, of each of the steps to run that never ran here."""
-    estimates, took = (guesses(loaded.recipe), step_seconds(store, loaded.recipe.name)) if todo else ({}, {})
+    estimates, took = (guesses(loaded_recipe.recipe), step_seconds(store, loaded_recipe.recipe.name)) if todo else ({}, {})
     return {s.name: estimates[s.name] for s in todo if s.name in estimates and s.name not in took}
 
 
@@ -99,13 +99,13 @@ def _each(hours: dict[str, float]) -> str:
     return ", ".join(f"{name} {part:g}" for name, part in hours.items())
 
 
-def long_build(loaded: LoadedRecipe, order: Order) -> str:
+def long_build(loaded_recipe: LoadedRecipe, order: Order) -> str:
     """What a person should be asked before a build of many hours begins, "" for a shorter one.
 
     Raises as `build` does before its first step: LockError, PlanError, MachineLacks.
     """
-    with current_plan(loaded, order.choice) as (plan, store):
-        new = _never_built(steps_to_run(plan, store.find_all(step.key for step in plan.steps)), loaded, store)
+    with current_plan(loaded_recipe, order.choice) as (plan, store):
+        new = _never_built(steps_to_run(plan, store.find_all(step.key for step in plan.steps)), loaded_recipe, store)
     hours = sum(new.values())
     if hours < WORTH_ASKING:
         return ""
@@ -152,51 +152,51 @@ def _rebuild(names: tuple[str, ...], context: BuildContext) -> PlanError:
     return PlanError(what, next=f"`stackbuild explain --recipe {context.given_name} {names[0]}` says why")
 
 
-def _without_damaged(plan: Plan, stored: dict[str, Record], context: BuildContext) -> dict[str, Record]:
+def _without_damaged(plan: Plan, stored_records: dict[str, Record], context: BuildContext) -> dict[str, Record]:
     """The records but for wanted outputs that are damaged: a wanted output is handed out, so it is read here.
 
     A wheelhouse is read where it is used, as is everything that a step needs.
     """
     targets = (plan.by_name[name] for name in plan.goals)
-    damaged = {
+    damaged_steps = {
         step.key
         for step in targets
         if step.action != "wheelhouse"
-        and step.key in stored
-        and not is_sound(step.name, stored[step.key].tree, context)
+        and step.key in stored_records
+        and not is_sound(step.name, stored_records[step.key].tree, context)
     }
-    return {key: record for key, record in stored.items() if key not in damaged}
+    return {key: record for key, record in stored_records.items() if key not in damaged_steps}
 
 
-def _with_base(loaded: LoadedRecipe, lock: Lock, order: Order, context: BuildContext) -> Inputs:
+def _with_base(loaded_recipe: LoadedRecipe, lock: Lock, order: Order, context: BuildContext) -> Inputs:
     """What the plan depends on, once the base is there: what the archive really gave decides every later key."""
-    inputs = observe(loaded, lock, context.store)
-    asked_for = base_step(loaded.recipe, Inputs.of(lock, dict(inputs.trees)))
-    if context.find_made(asked_for.key) is None and loaded.recipe.base.debian is not None:
+    inputs = observe(loaded_recipe, lock, context.store)
+    asked_for = base_step(loaded_recipe.recipe, Inputs.of(lock, dict(inputs.trees)))
+    if context.find_made(asked_for.key) is None and loaded_recipe.recipe.base.debian is not None:
         # A choice that is not in the recipe, and an open question of the lock, are refused before any work.
-        planned = resolve(loaded.recipe, inputs, order.choice)
-        if asked_for.name not in planned.by_name:
+        new_plan = resolve(loaded_recipe.recipe, inputs, order.choice)
+        if asked_for.name not in new_plan.by_name:
             return inputs
-        todo = steps_to_run(planned, _stored_records(planned, order, context))
-        refuse_unlocked(todo, loaded)
+        todo = steps_to_run(new_plan, _stored_records(new_plan, order, context))
+        refuse_unlocked(todo, loaded_recipe)
         if not _asks_remotes(context) or asked_for.name in {
             step.name for step in todo
         }:  # remotes may have had all that is made on it, or the base itself
-            _make_base(asked_for, loaded, order, context)
-        inputs = observe(loaded, lock, context.store)
-    moved = drift(lock, inputs)
-    if moved and order.locked:
+            _make_base(asked_for, loaded_recipe, order, context)
+        inputs = observe(loaded_recipe, lock, context.store)
+    moved_inputs = drift(lock, inputs)
+    if moved_inputs and order.locked:
         raise LockError(
-            f"Debian's archive no longer has what is locked: {'; '.join(moved)}",
-            where=str(loaded.lock_path),
-            next=f"run `stackbuild lock --recipe {loaded.given_name}`, or build without --locked",
+            f"Debian's archive no longer has what is locked: {'; '.join(moved_inputs)}",
+            where=str(loaded_recipe.lock_path),
+            next=f"run `stackbuild lock --recipe {loaded_recipe.given_name}`, or build without --locked",
         )
-    if moved:
-        listing = "; ".join(moved[:5]) + (f"; and {len(moved) - 5} more" if len(moved) > 5 else "")
+    if moved_inputs:
+        listing = "; ".join(moved_inputs[:5]) + (f"; and {len(moved_inputs) - 5} more" if len(moved_inputs) > 5 else "")
         context.emit(
             Note("warning", f"Debian's archive has moved on since the lock: {listing}. Built with what it has.")
         )
-        _adopt(asked_for.key, base_step(loaded.recipe, inputs), context)
+        _adopt(asked_for.key, base_step(loaded_recipe.recipe, inputs), context)
     return inputs
 
 
@@ -205,10 +205,10 @@ def _stored_records(plan: Plan, order: Order, context: BuildContext) -> dict[str
     if order.from_scratch:
         return {}
     try:
-        stored = context.store.find_all(step.key for step in plan.steps)
+        stored_records = context.store.find_all(step.key for step in plan.steps)
         if context.placement is not None:
-            return context.placement.find_stored(plan, stored)
-        return context.sharing.with_remotes(plan, stored) if context.sharing else stored
+            return context.placement.find_stored(plan, stored_records)
+        return context.sharing.with_remotes(plan, stored_records) if context.sharing else stored_records
     except OSError as error:
         raise unusable(error, context.store.root) from None
 
@@ -217,19 +217,19 @@ def _asks_remotes(context: BuildContext) -> bool:
     return context.sharing is not None and context.sharing.is_asked
 
 
-def _push_made(built: Mapping[str, StepOutput], context: BuildContext) -> None:
+def _push_made(outputs: Mapping[str, StepOutput], context: BuildContext) -> None:
     if context.sharing is not None:
-        context.sharing.push_made({one.key for one in built.values() if one.how == "run"})
+        context.sharing.push_made({one.key for one in outputs.values() if one.how == "run"})
 
 
-def _make_base(base: Step, loaded: LoadedRecipe, order: Order, context: BuildContext) -> None:
+def _make_base(base: Step, loaded_recipe: LoadedRecipe, order: Order, context: BuildContext) -> None:
     if order.fail_on_rebuild:
         raise _rebuild((base.name,), context)
     _refuse_others((base.name,), order)
-    built, broken = schedule(Plan(loaded.recipe.name, (base,), (base.name,)), context, order.limits)
-    if broken:
-        raise _failure(broken)
-    _push_made(built, context)
+    outputs, failures = schedule(Plan(loaded_recipe.recipe.name, (base,), (base.name,)), context, order.limits)
+    if failures:
+        raise _failure(failures)
+    _push_made(outputs, context)
 
 
 def _adopt(key: str, really: Step, context: BuildContext) -> None:
@@ -239,9 +239,9 @@ def _adopt(key: str, really: Step, context: BuildContext) -> None:
         context.store.record(replace(record, key=really.key, key_text=really.key_text, like=key))
 
 
-def _failure(broken: tuple[StepBroke, ...]) -> StepFailed:
-    first = broken[0]
-    more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
+def _failure(failures: tuple[StepBroke, ...]) -> StepFailed:
+    first = failures[0]
+    more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
     return StepFailed(f"step `{first.step}` failed{more}: {first.what}", where=first.log, next=first.look)
 
 
@@ -249,7 +249,7 @@ def wheels(outputs: Outputs, store: Store) -> tuple[Path, ...]:
     """The wheels among the outputs."""
     return tuple(
         w
-        for b in outputs.built
+        for b in outputs.outputs
         if not b.step.startswith("wheelhouse.")
         for w in sorted(
             Path(entry.path)

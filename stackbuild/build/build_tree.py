@@ -35,7 +35,7 @@ def begin_tree(
         return ""
     recipe, runner = made_by
     mark = UnfinishedMark(f"{recipe}.{step.name}", step.content_key(trees), runner, boot())
-    why = store.resume(mark, staging, lambda folder, left: _unfit(folder, step.name, left, runner))
+    why = store.resume(mark, staging, lambda folder, stored_mark: _unfit(folder, step.name, stored_mark, runner))
     if why is None:
         return f"{step.name}: resumes in the build tree its last run left"
     tree.mkdir()
@@ -53,12 +53,12 @@ def is_resumable(step: Step) -> bool:
     return "configure" in phases and phases[-1] != "configure" and not any(MAKE in c.argv for c in step.commands)
 
 
-def _unfit(folder: Path, step: str, left: UnfinishedMark, runner: str) -> str:
+def _unfit(folder: Path, step: str, stored_mark: UnfinishedMark, runner: str) -> str:
     """Why the tree in that folder is not resumed, "" where it is."""
-    if not left.is_intact:
+    if not stored_mark.is_intact:
         return WENT_DOWN
-    if left.runner != runner:
-        return f"the one its last run left is the {left.runner} runner's"
+    if stored_mark.runner != runner:
+        return f"the one its last run left is the {stored_mark.runner} runner's"
     tree = folder / "build" / step
     if tree.is_symlink() or not tree.is_dir():
         return "its last run put another thing in its place"

@@ -14,5 +14,5 @@ def unused_entries(log: str, must_use: tuple[str, ...]) -> tuple[str, ...]:
 
     Entries that a project's own driver adds are its own affair (onnxruntime#11719).
     """
-    named = {name for block in _WARNING.findall(log) for name in block.split()}
-    return tuple(sorted(named & set(must_use)))
+    named_options = {name for block in _WARNING.findall(log) for name in block.split()}
+    return tuple(sorted(named_options & set(must_use)))

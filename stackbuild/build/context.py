@@ -51,7 +51,7 @@ class StepPlacement(Protocol):
         """Raises MachineLacks where no machine has what one of these steps needs."""
         ...
 
-    def find_stored(self, plan: Plan, stored: Mapping[str, Record]) -> dict[str, Record]:
+    def find_stored(self, plan: Plan, stored_records: Mapping[str, Record]) -> dict[str, Record]:
         """The records of the plan's steps that need not run: those of this store, and those of the machines' remote."""
         ...
 
@@ -80,7 +80,7 @@ class BuildContext:
     locals: Mapping[str, LocalSource]
     mirror: Mirror | None
     actions: Mapping[str, Callable[[Job], dict[str, str]]]
-    expected: Mapping[str, float]
+    expected_seconds: Mapping[str, float]
     lock_digest: str
     sharing: RemoteSharing | None = None
     """The remotes that are asked before a step runs, and those that get what this run makes; None where there are none."""

@@ -37,22 +37,22 @@ class DryStep:
     params: tuple[tuple[str, str], ...]
 
 
-def dry(loaded: LoadedRecipe, order: Order) -> tuple[DryStep, ...]:
+def dry(loaded_recipe: LoadedRecipe, order: Order) -> tuple[DryStep, ...]:
     """The steps that a build would run now, in the order they would start, with the commands they would run."""
-    refuse_mistakes(loaded)
-    with current_plan(loaded, order.choice) as (plan, store):
+    refuse_mistakes(loaded_recipe)
+    with current_plan(loaded_recipe, order.choice) as (plan, store):
         why = {row.step: row.why for row in status(plan, store) if row.state == "run"}
-    started, fake = _rehearse(plan, frozenset(why), order)
-    commands = {name: tuple(e.argv for _, e in fake.ran if e.cwd == f"/build/{name}") for name in started}
-    return tuple(DryStep(n, plan.by_name[n].action, why[n], commands[n], plan.by_name[n].params) for n in started)
+    started_steps, fake = _rehearse(plan, frozenset(why), order)
+    commands = {name: tuple(e.argv for _, e in fake.ran if e.cwd == f"/build/{name}") for name in started_steps}
+    return tuple(DryStep(n, plan.by_name[n].action, why[n], commands[n], plan.by_name[n].params) for n in started_steps)
 
 
 def _rehearse(plan: Plan, todo: frozenset[str], order: Order) -> tuple[list[str], Fake]:
-    fake, started = Fake(), []
+    fake, started_steps = Fake(), []
 
     def listen(event: Event) -> None:
         if isinstance(event, StepStarted):
-            started.append(event.step)
+            started_steps.append(event.step)
 
     with tempfile.TemporaryDirectory(prefix="stackbuild-dry-") as folder:
         store = Store(Path(folder) / "store", new_run_id())
@@ -72,12 +72,12 @@ def _rehearse(plan: Plan, todo: frozenset[str], order: Order) -> tuple[list[str]
             locals={},
             mirror=None,
             actions=dict.fromkeys(REGISTRY, _write_key),
-            expected={},
+            expected_seconds={},
             lock_digest="",
         )
         schedule(plan, context, Limits(1, order.limits.memory))
         store.close()
-    return started, fake
+    return started_steps, fake
 
 
 def _write_key(job: Job) -> dict[str, str]:

@@ -23,14 +23,14 @@ LOG_END = 1 << 20
 
 @dataclass(frozen=True)
 class FailedCommand:
-    """A command that ends its step, with its log; `ignored` are the CMake cache entries that it did not use, `hindrance` is
+    """A command that ends its step, with its log; `ignored_names` are the CMake cache entries that it did not use, `hindrance` is
     why it could not be begun."""
 
     step: Step
     command: Command
     result: ExecResult
     log: Path
-    ignored: tuple[str, ...] = ()
+    ignored_names: tuple[str, ...] = ()
     hindrance: str = ""
 
 
@@ -50,25 +50,25 @@ def log_end(log: Path) -> str:
         return file.read().decode("utf-8", "replace")
 
 
-def raise_failure(failed: FailedCommand, staging: StagingFolder, session: Session, context: BuildContext) -> NoReturn:
+def raise_failure(failure: FailedCommand, staging: StagingFolder, session: Session, context: BuildContext) -> NoReturn:
     """Keep the step's folders, say what went wrong, and raise.
 
     Raises BrokenStep, MachineLacks where the disk is full or the engine failed.
     """
-    step = failed.step
-    text = _with_cuda_places(step, log_end(failed.log), failed.log, context)
-    if DISK_FULL.search(text) and not failed.ignored and is_full(context.store.tmp):
+    step = failure.step
+    text = _with_cuda_places(step, log_end(failure.log), failure.log, context)
+    if DISK_FULL.search(text) and not failure.ignored_names and is_full(context.store.tmp):
         raise disk_full(context.store.root)
-    exhausted = not failed.ignored and _ran_out(failed.result, text)
-    what = _cause(failed, exhausted, text, context)
+    exhausted = not failure.ignored_names and _ran_out(failure.result, text)
+    what = _cause(failure, exhausted, text, context)
     (staging.root / "kept").write_text(session.snapshot())
     if not exhausted:
         staging.unmark()
     context.store.keep_failed(f"{context.recipe}.{step.name}", staging)
     look = f"stackbuild shell --recipe {shlex.quote(context.given_name)} {step.name}"
-    command = shlex.join(failed.command.argv)
+    command = shlex.join(failure.command.argv)
     lines = tuple(line for line in excerpt(text) if line != clean(f"$ {command}"))  # it stands above them
-    event = StepBroke(step.name, what, command, lines, str(failed.log), look)
+    event = StepBroke(step.name, what, command, lines, str(failure.log), look)
     context.emit(event)
     raise BrokenStep(event)
 
@@ -78,24 +78,24 @@ def _ran_out(result: ExecResult, text: str) -> bool:
     return bool(OUT_OF_MEMORY.search(text)) if result.out_of_memory is None else result.out_of_memory
 
 
-def _cause(failed: FailedCommand, exhausted: bool, text: str, context: BuildContext) -> str:
+def _cause(failure: FailedCommand, exhausted: bool, text: str, context: BuildContext) -> str:
     """Why the command ends its step, in words. Raises MachineLacks where the fault is the engine's."""
-    if failed.hindrance:
-        return failed.hindrance
-    if failed.ignored:
-        names = ", ".join(failed.ignored)
+    if failure.hindrance:
+        return failure.hindrance
+    if failure.ignored_names:
+        names = ", ".join(failure.ignored_names)
         return f"the project ignores {names}: renamed upstream, or a typing error; `unused_ok:` allows it"
     if exhausted:
-        limit = failed.step.resources.memory >> 20
+        limit = failure.step.resources.memory >> 20
         return f"out of memory: it may use {limit} MiB; raise `memory:` of the component, or lower --jobs"
-    if failed.result.code == 126 and failed.step.name and context.runner.name == "docker" and not text:
+    if failure.result.code == 126 and failure.step.name and context.runner.name == "docker" and not text:
         raise MachineLacks(
             "the Docker engine could not start the command",
-            where=failed.step.name,
+            where=failure.step.name,
             next="look at its log",
             topic="docker",
         )
-    return f"exit code {failed.result.code}"
+    return f"exit code {failure.result.code}"
 
 
 def _with_cuda_places(step: Step, text: str, log: Path, context: BuildContext) -> str:
@@ -106,10 +106,10 @@ def _with_cuda_places(step: Step, text: str, log: Path, context: BuildContext) -
             continue
         from stackbuild.hipify.tree.relocate import relocate_step
 
-        relocated = relocate_step(text, context.store.tree(record.tree) / CONVERSION, need.at)
-        pairs = zip(text.split("\n"), relocated.split("\n"), strict=True)
-        if changed := [new for old, new in pairs if new != old]:
+        moved_failure = relocate_step(text, context.store.tree(record.tree) / CONVERSION, need.at)
+        pairs = zip(text.split("\n"), moved_failure.split("\n"), strict=True)
+        if new_names := [new for old, new in pairs if new != old]:
             with log.open("a", encoding="utf-8") as file:
-                file.write("\n".join(("", "# the same places in the CUDA source:", *changed, "")))
-        text = relocated
+                file.write("\n".join(("", "# the same places in the CUDA source:", *new_names, "")))
+        text = moved_failure
     return text

@@ -48,35 +48,35 @@ class FetchReport:
     checked: int = 0
 
 
-def fetch_all(loaded: LoadedRecipe, order: Order, bundle: Path | None, listeners: tuple[Emit, ...]) -> FetchReport:
+def fetch_all(loaded_recipe: LoadedRecipe, order: Order, bundle: Path | None, listeners: tuple[Emit, ...]) -> FetchReport:
     """Fetch every source, wheel and base of a recipe, and write them into `bundle` where one is named.
 
     A mirror with an index is read whole first. Raises LockError where the lock does not answer or the mirror is
     damaged, StepFailed with everything that failed, MachineLacks.
     """
-    started = time.monotonic()
+    start_time = time.monotonic()
     mirror = order.mirror
-    checked = verify(mirror.folder, mirror.index_digest) if mirror else 0
-    lock = read_lock(loaded)
+    checked_count = verify(mirror.folder, mirror.index_digest) if mirror else 0
+    lock = read_lock(loaded_recipe)
     if bundle is not None and bundle.exists() and any(bundle.iterdir()):
         raise UsageError("the bundle's folder is not empty", where=str(bundle), next="name a new one")
-    with open_context(loaded, order, listeners) as context:
-        inputs = observe(loaded, lock, context.store)
-        plan = resolve(loaded.recipe, inputs, order.choice)
+    with open_context(loaded_recipe, order, listeners) as context:
+        inputs = observe(loaded_recipe, lock, context.store)
+        plan = resolve(loaded_recipe.recipe, inputs, order.choice)
         steps = tuple(s for s in plan.steps if s.resources.network)
-        refuse_unlocked(steps, loaded)
+        refuse_unlocked(steps, loaded_recipe)
         sources = Plan(plan.recipe, plan.closure(tuple(s.name for s in steps)), tuple(s.name for s in steps))
-        built, broken = schedule(sources, context, replace(order.limits, keep_going=True))
-        if broken:
+        outputs, failures = schedule(sources, context, replace(order.limits, keep_going=True))
+        if failures:
             raise StepFailed(
-                "; ".join(f"{b.step}: {b.what}" for b in broken), where=broken[0].log, next=broken[0].look or ""
+                "; ".join(f"{b.step}: {b.what}" for b in failures), where=failures[0].log, next=failures[0].look or ""
             )
-        sha256 = _BundleWriter(bundle, steps, built, context).write_and_seal() if bundle is not None else ""
+        sha256 = _BundleWriter(bundle, steps, outputs, context).write_and_seal() if bundle is not None else ""
     files = tuple(p for p in bundle.rglob("*") if p.is_file()) if bundle else ()
     size = sum(p.stat().st_size for p in files)
-    seconds = round(time.monotonic() - started, 3)
+    seconds = round(time.monotonic() - start_time, 3)
     names = tuple(s.name for s in steps)
-    return FetchReport(loaded.recipe.name, names, str(bundle or ""), len(files), size, seconds, sha256, checked)
+    return FetchReport(loaded_recipe.recipe.name, names, str(bundle or ""), len(files), size, seconds, sha256, checked_count)
 
 
 @dataclass(frozen=True)

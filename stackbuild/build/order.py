@@ -71,7 +71,7 @@ class Order:
 
 
 @contextlib.contextmanager
-def open_context(loaded: LoadedRecipe, order: Order, listeners: Iterable[Emit]) -> Iterator[BuildContext]:
+def open_context(loaded_recipe: LoadedRecipe, order: Order, listeners: Iterable[Emit]) -> Iterator[BuildContext]:
     """The store, runner, jobserver and event log of one run; signals stop it. Raises MachineLacks."""
     stopper = Stopper()
     run = new_run_id()
@@ -81,16 +81,16 @@ def open_context(loaded: LoadedRecipe, order: Order, listeners: Iterable[Emit]) 
         stack.callback(store.close)
         stack.callback(os.umask, os.umask(UMASK))
         event_log = EventLog(store, listeners)
-        stack.callback(event_log.close, store, loaded.recipe.name)
+        stack.callback(event_log.close, store, loaded_recipe.recipe.name)
         jobserver = Jobserver(store.tmp / "jobserver", order.limits.jobs)
         stack.callback(jobserver.close)
-        runner = choose(order.runner, store=store, base_is_image=loaded.recipe.base.image is not None)
-        offline = RemoteSharing(loaded.recipe.name, store, event_log.emit, stopper.check)
+        runner = choose(order.runner, store=store, base_is_image=loaded_recipe.recipe.base.image is not None)
+        offline = RemoteSharing(loaded_recipe.recipe.name, store, event_log.emit, stopper.check)
         sharing = offline.open_remotes(order.remotes, order.from_scratch)
         stack.callback(sharing.close)
         context = BuildContext(
-            recipe=loaded.recipe.name,
-            given_name=loaded.given_name,
+            recipe=loaded_recipe.recipe.name,
+            given_name=loaded_recipe.given_name,
             run=run,
             store=store,
             runner=runner,
@@ -98,11 +98,11 @@ def open_context(loaded: LoadedRecipe, order: Order, listeners: Iterable[Emit]) 
             stopper=stopper,
             emit=event_log.emit,
             logs=event_log.logs,
-            locals=places(loaded),
+            locals=places(loaded_recipe),
             mirror=order.mirror,
             actions=actions.REGISTRY,
-            expected=step_seconds(store, loaded.recipe.name),
-            lock_digest=of_file(loaded.lock_path) if loaded.lock_path.is_file() else "",
+            expected_seconds=step_seconds(store, loaded_recipe.recipe.name),
+            lock_digest=of_file(loaded_recipe.lock_path) if loaded_recipe.lock_path.is_file() else "",
             sharing=sharing,
             from_scratch=order.from_scratch,
         )

@@ -48,10 +48,10 @@ def perform(step: Step, trees: Mapping[str, str], context: BuildContext) -> Step
     Raises BrokenStep, BadInput, Stopped, MachineLacks.
     """
 
-    waited: list[str] = []
+    waiting_names: list[str] = []
 
     def waiting(pid: str) -> None:
-        waited.append(pid)
+        waiting_names.append(pid)
         context.emit(Note("info", f"{step.name}: another stackbuild (pid {pid}) is at it; waiting"))
 
     with context.jobserver.token(context.stopper), context.store.lock(step.key, waiting, context.stopper.check):
@@ -59,7 +59,7 @@ def perform(step: Step, trees: Mapping[str, str], context: BuildContext) -> Step
             return finish(step, record.tree, "cached", 0.0, context)
         if staging_tree := _taken_over(step, step.key_text, "r", context):
             return finish(step, staging_tree.tree, "cached", 0.0, context)
-        if waited:  # for one that may have been killed, and have left its build tree, and a container that writes to it
+        if waiting_names:  # for one that may have been killed, and have left its build tree, and a container that writes to it
             report_removed(context.runner.reap(), context)
             recover(context)
         for name, tree in trees.items():
@@ -79,16 +79,16 @@ def _taken_over(step: Step, text: str, kind: Literal["r", "c"], context: BuildCo
 
 def recover(context: BuildContext) -> None:
     """What killed runs left in the store: their build trees are kept to resume in, all else is removed."""
-    left = context.store.reap()
-    report_removed(left.runs, context)
-    for name in left.resumable:
+    reap_report = context.store.reap()
+    report_removed(reap_report.runs, context)
+    for name in reap_report.resumable:
         context.emit(Note("info", f"kept the build tree that a killed run had left of {name}"))
-    for name in left.lost:
+    for name in reap_report.lost_steps:
         context.emit(Note("warning", f"the build tree that a run had left of {name} is not resumed: {WENT_DOWN}"))
 
 
-def report_removed(left: tuple[str, ...], context: BuildContext) -> None:
-    for what in left:
+def report_removed(reap_report: tuple[str, ...], context: BuildContext) -> None:
+    for what in reap_report:
         context.emit(Note("info", f"removed what a killed run had left: {what}"))
 
 
@@ -134,11 +134,11 @@ def _keep_report(step: Step, tree: str, context: BuildContext) -> None:
 def _make(step: Step, trees: Mapping[str, str], context: BuildContext) -> StepOutput:
     staging = context.store.stage(step.name)
     log = context.logs / f"{step.name}.log"
-    context.emit(StepStarted(step.name, step.key, str(log), context.expected.get(step.name, 0.0)))
-    started = time.monotonic()
+    context.emit(StepStarted(step.name, step.key, str(log), context.expected_seconds.get(step.name, 0.0)))
+    start_time = time.monotonic()
     run = StepRun(step, trees, staging)
     notes, compiles = (_in_session if step.action == "run" else _on_host)(run, log, context)
-    seconds = time.monotonic() - started
+    seconds = time.monotonic() - start_time
     before = context.store.find(step.key) if context.from_scratch else None
     tree = _keep(step, staging, log, context)
     if before is not None and before.tree != tree:
@@ -201,8 +201,8 @@ def _in_session(run: StepRun, log: Path, context: BuildContext) -> tuple[dict[st
     step, staging = run.step, run.staging
     if context.from_scratch:
         (staging.build / step.name).mkdir()
-    elif resumed := begin_tree(step, run.trees, staging, context.store, (context.recipe, context.runner.name)):
-        context.emit(Note("info", resumed))
+    elif begun_tree := begin_tree(step, run.trees, staging, context.store, (context.recipe, context.runner.name)):
+        context.emit(Note("info", begun_tree))
     spec = session_spec(run, context)
     env = tuple(sorted({**dict(step.env), **_live_env(run.trees, context)}.items()))
     peak = 0
@@ -217,9 +217,9 @@ def _in_session(run: StepRun, log: Path, context: BuildContext) -> tuple[dict[st
                 raise_failure(FailedCommand(step, command, not_run, log, (), hindrance), staging, session, context)
             result = session.run(Exec(command.argv, env, f"/build/{step.name}", log), context.stopper)
             peak = max(peak, result.peak_memory)
-            ignored = ignored_options(step, command, log, before) if result.code == 0 else ()
-            if result.code != 0 or ignored:
-                raise_failure(FailedCommand(step, command, result, log, ignored), staging, session, context)
+            ignored_names = ignored_options(step, command, log, before) if result.code == 0 else ()
+            if result.code != 0 or ignored_names:
+                raise_failure(FailedCommand(step, command, result, log, ignored_names), staging, session, context)
     return {"runner": context.runner.name, **({PEAK_MEMORY: str(peak)} if peak else {})}, _compiles(staging)
 
 

@@ -32,42 +32,42 @@ class _ScheduleState:
     """Where a schedule stands: what is done, what is to do, what runs, what failed."""
 
     plan: Plan
-    built: dict[str, StepOutput] = field(default_factory=dict)
+    outputs: dict[str, StepOutput] = field(default_factory=dict)
     todo: dict[str, Step] = field(default_factory=dict)
     running: dict[Future[StepOutput], Step] = field(default_factory=dict)
-    broken: list[StepBroke] = field(default_factory=list)
+    failures: list[StepBroke] = field(default_factory=list)
     lacking: dict[str, MachineLacks] = field(default_factory=dict)
     """What the machine lacks, by step: with `keep_going` the others are done nevertheless."""
-    stopped: Stop | None = None
+    stop: Stop | None = None
 
 
 def schedule(
-    plan: Plan, context: BuildContext, limits: Limits, stored: Mapping[str, Record] | None = None
+    plan: Plan, context: BuildContext, limits: Limits, stored_records: Mapping[str, Record] | None = None
 ) -> tuple[dict[str, StepOutput], tuple[StepBroke, ...]]:
     """Everything wanted is made or has failed: outputs by step name, and failures. Raises Stopped, MachineLacks.
 
-    `stored` are the plan's records by key where the caller has just looked for them.
+    `stored_records` are the plan's records by key where the caller has just looked for them.
     """
     progress = _ScheduleState(plan)
     if context.placement is not None:  # each machine has its own memory, and says how many steps it takes
         limits = replace(limits, jobs=context.placement.at_once, memory=sys.maxsize)
-    _demand(set(plan.goals), progress, context, context.find_made if stored is None else stored.get)
+    _demand(set(plan.goals), progress, context, context.find_made if stored_records is None else stored_records.get)
     with ThreadPoolExecutor(max_workers=limits.jobs) as pool:
         while progress.todo or progress.running:
             _start_what_can(progress, context, limits, pool)
             if not progress.running:
                 break
-            finished, _ = wait(progress.running, WAIT_SECONDS, FIRST_COMPLETED)
-            for future in finished:
+            finished_futures, _ = wait(progress.running, WAIT_SECONDS, FIRST_COMPLETED)
+            for future in finished_futures:
                 _settle(future, progress, context, limits)
-    if progress.stopped:
-        raise progress.stopped
-    return progress.built, (*progress.broken, *_lacks(progress))
+    if progress.stop:
+        raise progress.stop
+    return progress.outputs, (*progress.failures, *_lacks(progress))
 
 
 def _lacks(progress: _ScheduleState) -> tuple[StepBroke, ...]:
     """What the machine lacks, beside what failed: neither hides the other. Raises MachineLacks where nothing failed."""
-    if progress.lacking and not progress.broken:
+    if progress.lacking and not progress.failures:
         raise _lacking(progress.lacking)
     return tuple(
         StepBroke(name, lacks.what, "", (), lacks.where, lacks.next) for name, lacks in progress.lacking.items()
@@ -89,31 +89,31 @@ def _demand(
     names: set[str], progress: _ScheduleState, context: BuildContext, find: Callable[[str], Record | None]
 ) -> None:
     """Note steps as built if the store has them, else as to do, with all they need."""
-    demanded = set(names)
+    demanded_steps = set(names)
     for step in reversed(progress.plan.steps):
-        if step.name not in demanded or step.name in progress.built or step.name in progress.todo:
+        if step.name not in demanded_steps or step.name in progress.outputs or step.name in progress.todo:
             continue
         if record := find(step.key):
-            progress.built[step.name] = finish(step, record.tree, "cached", 0.0, context)
+            progress.outputs[step.name] = finish(step, record.tree, "cached", 0.0, context)
         else:
             progress.todo[step.name] = step
-            demanded.update(need.step for need in step.needs)
+            demanded_steps.update(need.step for need in step.needs)
 
 
 def _start_what_can(progress: _ScheduleState, context: BuildContext, limits: Limits, pool: ThreadPoolExecutor) -> None:
-    if progress.stopped or (progress.broken and not limits.keep_going):
+    if progress.stop or (progress.failures and not limits.keep_going):
         return
     if not progress.running:
         context.jobserver.refill()
     ready = [
-        s for s in progress.plan.steps if s.name in progress.todo and all(n.step in progress.built for n in s.needs)
+        s for s in progress.plan.steps if s.name in progress.todo and all(n.step in progress.outputs for n in s.needs)
     ]
     for step in ready:
         used = sum(s.resources.memory for s in progress.running.values())
         if progress.running and (len(progress.running) >= limits.jobs or used + step.resources.memory > limits.memory):
             continue
         del progress.todo[step.name]
-        trees = {need.step: progress.built[need.step].tree for need in step.needs}
+        trees = {need.step: progress.outputs[need.step].tree for need in step.needs}
         progress.running[pool.submit(_perform, progress.plan, step, trees, context)] = step
 
 
@@ -126,11 +126,11 @@ def _perform(plan: Plan, step: Step, trees: Mapping[str, str], context: BuildCon
 def _settle(future: Future[StepOutput], progress: _ScheduleState, context: BuildContext, limits: Limits) -> None:
     step = progress.running.pop(future)
     try:
-        progress.built[step.name] = future.result()
-    except BrokenStep as broken:
-        progress.broken.append(broken.event)
+        progress.outputs[step.name] = future.result()
+    except BrokenStep as failure:
+        progress.failures.append(failure.event)
     except BadInput as bad:
-        progress.built.pop(bad.step, None)  # another step may have found it bad before
+        progress.outputs.pop(bad.step, None)  # another step may have found it bad before
         progress.todo[step.name] = step
         placed = context.placement is not None  # then this store's copy does not help the machine that lacks it
         _demand({bad.step}, progress, context, (lambda key: None) if placed else context.find_made)
@@ -138,11 +138,11 @@ def _settle(future: Future[StepOutput], progress: _ScheduleState, context: Build
         if limits.keep_going:
             progress.lacking[step.name] = lacks
         else:
-            progress.stopped = progress.stopped or lacks
+            progress.stop = progress.stop or lacks
     except Stop as stop:
-        progress.stopped = progress.stopped or stop
+        progress.stop = progress.stop or stop
     except BrokenPipeError:  # whoever read the events has gone: what runs is of no more use to anyone
         context.stopper.set(signal.SIGPIPE)
-        progress.stopped = progress.stopped or Interruption(signal.SIGPIPE)
+        progress.stop = progress.stop or Interruption(signal.SIGPIPE)
     except OSError as error:
-        progress.stopped = progress.stopped or unusable(error, context.store.root)
+        progress.stop = progress.stop or unusable(error, context.store.root)

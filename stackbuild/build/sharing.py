@@ -87,8 +87,8 @@ class RemoteSharing:
 
         Whoever calls holds the step's lock. Raises OSError, Stopped.
         """
-        pulled = self._pull(step, text, kind)
-        return pulled.record if pulled else None
+        pulled_record = self._pull(step, text, kind)
+        return pulled_record.record if pulled_record else None
 
     def look_up(
         self, step: str, text: str, kind: Literal["r", "c"] = "r", *, is_new: bool = True
@@ -103,18 +103,18 @@ class RemoteSharing:
 
         return self.puller.look_up(PullRequest(digest.of_text(text), text, step, self.recipe, kind), is_new=is_new)
 
-    def with_remotes(self, plan: Plan, stored: Mapping[str, Record]) -> dict[str, Record]:
+    def with_remotes(self, plan: Plan, stored_records: Mapping[str, Record]) -> dict[str, Record]:
         """The records of the plan's keys that the store has, once the remotes were asked for what is wanted.
 
         What a step needs is asked for only where no remote has the step itself. Raises OSError, Stopped.
         """
-        records, demanded = dict(stored), set(plan.goals)
+        records, demanded_steps = dict(stored_records), set(plan.goals)
         for step in reversed(plan.steps) if self.is_asked else ():
-            if step.name in demanded and step.key not in records:
+            if step.name in demanded_steps and step.key not in records:
                 if record := self._lock_step(step):
                     records[step.key] = record
                 else:
-                    demanded.update(need.step for need in step.needs)
+                    demanded_steps.update(need.step for need in step.needs)
         return records
 
     def push_made(self, keys: Collection[str]) -> None:
@@ -131,7 +131,7 @@ class RemoteSharing:
     def _push(self, pusher: Pusher, rows: list[tuple[Record, str]]) -> None:
         from stackbuild.remote.pull import STRIKES
 
-        failed, url = 0, pusher.writer.url
+        failure_count, url = 0, pusher.writer.url
         for record, content_key in rows:
             self.check()
             push = pusher.push(record, content_key)
@@ -139,8 +139,8 @@ class RemoteSharing:
                 self.emit(Note("info", f"{push.step}: on {url} ({push.sent / 1e6:.1f} MB sent)"))
                 continue
             self.emit(Note("warning", f"{push.step}: not pushed to {url}: {push.outcome}: {push.why}"))
-            failed += push.outcome == "failed"
-            if failed == STRIKES:
+            failure_count += push.outcome == "failed"
+            if failure_count == STRIKES:
                 self.emit(Note("warning", f"nothing more is pushed to {url} in this run"))
                 return
 
@@ -154,12 +154,12 @@ class RemoteSharing:
             return None
         from stackbuild.remote.pull import PullRequest
 
-        pulled = self.puller.pull(PullRequest(digest.of_text(text), text, step, self.recipe, kind))
-        if pulled is not None:
-            origin = pulled.origin
-            message = f"{step}: taken from {origin.url}, {pulled.size / 1e6:.1f} MB, signed by {origin.signed_by}"
+        pulled_record = self.puller.pull(PullRequest(digest.of_text(text), text, step, self.recipe, kind))
+        if pulled_record is not None:
+            origin = pulled_record.origin
+            message = f"{step}: taken from {origin.url}, {pulled_record.size / 1e6:.1f} MB, signed by {origin.signed_by}"
             self.emit(Note("info", message))
-        return pulled
+        return pulled_record
 
     def _puller(self, settings: Settings) -> Puller | None:
         from stackbuild.remote.connection import trusted_remotes
@@ -195,27 +195,27 @@ class PullReport:
     """Steps whose outputs were taken from remotes, and those that a build would still run."""
 
     steps: tuple[str, ...]
-    left: tuple[str, ...]
+    remaining_steps: tuple[str, ...]
 
 
-def pull_plan(loaded: LoadedRecipe, choice: Choice, settings: Settings, everything: bool, emit: Emit) -> PullReport:
+def pull_plan(loaded_recipe: LoadedRecipe, choice: Choice, settings: Settings, everything: bool, emit: Emit) -> PullReport:
     """Take what a recipe's plan needs from remotes into the store; with `everything` each of its steps.
 
     What the base really has decides the keys of the steps on it, so the plan is made again once something came.
     Raises LockError, PlanError, MachineLacks, UsageError, OSError.
     """
     names: list[str] = []
-    left: tuple[str, ...] = ()
+    remaining_steps: tuple[str, ...] = ()
     for _ in range(2):
-        with current_plan(loaded, choice) as (plan, store):
+        with current_plan(loaded_recipe, choice) as (plan, store):
             sharing = RemoteSharing(plan.recipe, store, emit, lambda: None).open_remotes(settings, from_scratch=False)
             target = replace(plan, goals=tuple(plan.by_name)) if everything else plan
             before = store.find_all(step.key for step in plan.steps)
             records = sharing.with_remotes(target, before)
             sharing.close()
         came = [step.name for step in plan.steps if step.key in records and step.key not in before]
-        left = tuple(step.name for step in steps_to_run(target, records))
+        remaining_steps = tuple(step.name for step in steps_to_run(target, records))
         names += came
-        if not came or not left:
+        if not came or not remaining_steps:
             break
-    return PullReport(tuple(names), left)
+    return PullReport(tuple(names), remaining_steps)

@@ -22,14 +22,14 @@ from stackbuild.store.unfinished import UnfinishedMark
 
 
 def open_shell(
-    loaded: LoadedRecipe, name: str, order: Order, argv: tuple[str, ...], listeners: Iterable[Emit] = ()
+    loaded_recipe: LoadedRecipe, name: str, order: Order, argv: tuple[str, ...], listeners: Iterable[Emit] = ()
 ) -> int:
     """Open a shell (or run `argv`) where the step ran; its exit code.
 
     Raises UsageError for a step without a session, or one whose inputs are not built.
     """
-    with open_context(loaded, order, listeners) as context:
-        plan = resolve(loaded.recipe, observe(loaded, read_lock(loaded), context.store), order.choice)
+    with open_context(loaded_recipe, order, listeners) as context:
+        plan = resolve(loaded_recipe.recipe, observe(loaded_recipe, read_lock(loaded_recipe), context.store), order.choice)
         step = plan.by_name.get(name)
         if step is None or step.action != "run":
             there = ", ".join(s.name for s in plan.steps if s.action == "run")
@@ -39,7 +39,7 @@ def open_shell(
             record = context.store.find(need.key)
             if record is None:
                 raise UsageError(
-                    f"`{need.step}` is not built", next=f"stackbuild build -r {loaded.given_name} --until {need.step}"
+                    f"`{need.step}` is not built", next=f"stackbuild build -r {loaded_recipe.given_name} --until {need.step}"
                 )
             trees[need.step] = record.tree
         return _enter(step, trees, context, argv or ("/bin/bash", "--norc"))
@@ -47,20 +47,20 @@ def open_shell(
 
 def _enter(step: Step, trees: Mapping[str, str], context: BuildContext, argv: tuple[str, ...]) -> int:
     """In the folders that its failure left, or in fresh ones; a build tree to resume in can be looked at there and no more."""
-    failed = context.store.failed_folder(f"{context.recipe}.{step.name}")
-    mark = UnfinishedMark.of(failed.root)
-    awaited = mark is not None and mark.is_intact
-    staging = failed if failed.root.is_dir() and not awaited else context.store.stage(step.name)
+    failed_folder = context.store.failed_folder(f"{context.recipe}.{step.name}")
+    mark = UnfinishedMark.of(failed_folder.root)
+    is_awaited = mark is not None and mark.is_intact
+    staging = failed_folder if failed_folder.root.is_dir() and not is_awaited else context.store.stage(step.name)
     spec = session_spec(StepRun(step, trees, staging), context)
-    if awaited:
-        mounts = (m if m.at != "/build" else Mount(failed.build, "/build") for m in spec.mounts)
+    if is_awaited:
+        mounts = (m if m.at != "/build" else Mount(failed_folder.build, "/build") for m in spec.mounts)
         spec = replace(spec, mounts=tuple(mounts))
         context.emit(Note("info", f"/build is read-only: the next build of {step.name} resumes in it"))
     else:
         with contextlib.suppress(FileExistsError):  # what a step left is shown as it is
             (staging.build / step.name).mkdir()
     cwd = f"/build/{step.name}"
-    if (tree := (failed if awaited else staging).build / step.name).is_symlink() or not tree.is_dir():
+    if (tree := (failed_folder if is_awaited else staging).build / step.name).is_symlink() or not tree.is_dir():
         context.emit(Note("warning", f"the step put another thing in place of {cwd}; the shell begins in /build"))
         cwd = "/build"
     image = staging.root / "kept"

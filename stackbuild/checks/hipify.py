@@ -16,19 +16,19 @@ from stackbuild.sources.local import conversions
 from stackbuild.sources.patches import series
 
 
-def hipify_findings(loaded: LoadedRecipe) -> tuple[Finding, ...]:
+def hipify_findings(loaded_recipe: LoadedRecipe) -> tuple[Finding, ...]:
     """Every mistake in rule sets, in their support headers and in patches after the conversion."""
     findings: list[Finding] = []
-    for name, conversion in conversions(loaded.recipe).items():
+    for name, conversion in conversions(loaded_recipe.recipe).items():
         subject = f"components.{name}.hipify"
-        findings += [*_rules(loaded, subject, conversion), *_patches(loaded, subject, conversion)]
-        findings += _globs(loaded, name, conversion)
+        findings += [*_rules(loaded_recipe, subject, conversion), *_patches(loaded_recipe, subject, conversion)]
+        findings += _globs(loaded_recipe, name, conversion)
     return tuple(findings)
 
 
-def _rules(loaded: LoadedRecipe, subject: str, conversion: Hipify) -> Iterator[Finding]:
+def _rules(loaded_recipe: LoadedRecipe, subject: str, conversion: Hipify) -> Iterator[Finding]:
     try:
-        rules_of(conversion.rules, loaded.folder)
+        rules_of(conversion.rules, loaded_recipe.folder)
     except RecipeError as error:
         yield from (mistake_finding("HIPIFY-RULES", f"{subject}.rules", mistake) for mistake in error.mistakes)
     except UsageError as error:
@@ -36,10 +36,10 @@ def _rules(loaded: LoadedRecipe, subject: str, conversion: Hipify) -> Iterator[F
         yield _finding("HIPIFY-RULES", f"{subject}.rules", where + error.what, error.next)
 
 
-def _globs(loaded: LoadedRecipe, name: str, conversion: Hipify) -> Iterator[Finding]:
+def _globs(loaded_recipe: LoadedRecipe, name: str, conversion: Hipify) -> Iterator[Finding]:
     """Globs that match no file of a source that is a folder beside the recipe; what is fetched is not there to look at."""
-    source = loaded.recipe.sources.get(getattr(loaded.recipe.components[name], "source", None) or "")
-    folder = loaded.folder / source.path if source and source.path else None
+    source = loaded_recipe.recipe.sources.get(getattr(loaded_recipe.recipe.components[name], "source", None) or "")
+    folder = loaded_recipe.folder / source.path if source and source.path else None
     if not folder or not folder.is_dir():
         return
     files = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
@@ -54,10 +54,10 @@ def _globs(loaded: LoadedRecipe, name: str, conversion: Hipify) -> Iterator[Find
             )
 
 
-def _patches(loaded: LoadedRecipe, subject: str, conversion: Hipify) -> Iterator[Finding]:
+def _patches(loaded_recipe: LoadedRecipe, subject: str, conversion: Hipify) -> Iterator[Finding]:
     if conversion.patches is None:
         return
-    folder = loaded.patch_folder(conversion.patches)
+    folder = loaded_recipe.patch_folder(conversion.patches)
     try:
         patches = series(folder)
     except RecipeError as error:

@@ -12,7 +12,7 @@ from stackbuild.core.versions import numbers
 from stackbuild.inspection.facts import Library
 
 DEFAULT = ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib")
-CONFIGURED = Path("/etc/ld.so.conf")
+LOADER_FILE = Path("/etc/ld.so.conf")
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,13 @@ class LoaderPaths:
     def missing(self, library: Library, origin: Path) -> tuple[str, ...]:
         """The libraries that it needs and that would not be found. RPATH counts where there is no RUNPATH."""
         own = library.runpath or library.rpath
-        spelt = [
+        entries = [
             part.replace("${ORIGIN}", "$ORIGIN").replace("$ORIGIN", str(origin))
             for path in own
             for part in path.split(":")
             if part
         ]
-        folders = (*map(Path, spelt), *self.environment, *self.system)
+        folders = (*map(Path, entries), *self.environment, *self.system)
         return tuple(name for name in library.needed if not any((folder / name).exists() for folder in folders))
 
     def newer_glibc(self, library: Library) -> str:
@@ -50,7 +50,7 @@ class LoaderPaths:
 def loader_paths(variables: Mapping[str, str]) -> LoaderPaths:
     """Those of this machine, with the given environment."""
     environment = tuple(Path(p) for p in variables.get("LD_LIBRARY_PATH", "").split(":") if p)
-    return LoaderPaths(environment, (*_configured_folders(CONFIGURED, 0), *map(Path, DEFAULT)), this_glibc())
+    return LoaderPaths(environment, (*_configured_folders(LOADER_FILE, 0), *map(Path, DEFAULT)), this_glibc())
 
 
 def _configured_folders(file: Path, depth: int) -> tuple[Path, ...]:

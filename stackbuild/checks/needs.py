@@ -29,7 +29,7 @@ DISK_BASE = {"debian": 5 * GIB, "image": 30 * GIB}
 """Bytes of a base: AMD's `-complete` images have more than 20 GB unpacked."""
 
 
-def needs(loaded: LoadedRecipe) -> tuple[Rung, ...]:
+def needs(loaded_recipe: LoadedRecipe) -> tuple[Rung, ...]:
     """Every need with whether this machine meets it. A failed one stops the build; skipped is what only may."""
     checks: tuple[tuple[str, Callable[[LoadedRecipe], tuple[Status, str]]], ...] = (
         *(
@@ -41,28 +41,28 @@ def needs(loaded: LoadedRecipe) -> tuple[Rung, ...]:
         ),
         ("hours", _hours),
     )
-    return tuple(Rung(name, *check(loaded), 0.0) for name, check in checks)
+    return tuple(Rung(name, *check(loaded_recipe), 0.0) for name, check in checks)
 
 
-def _mistakes(loaded: LoadedRecipe) -> tuple[Status, str]:
+def _mistakes(loaded_recipe: LoadedRecipe) -> tuple[Status, str]:
     try:
-        refuse_mistakes(loaded)
+        refuse_mistakes(loaded_recipe)
     except RecipeError as error:
         first = error.mistakes[0]
         more = f", and {len(error.mistakes) - 1} more" if len(error.mistakes) > 1 else ""
-        return Status.FAILED, f"{first.place}: {first.what}{more}: stackbuild recipe check --recipe {loaded.given_name}"
+        return Status.FAILED, f"{first.place}: {first.what}{more}: stackbuild recipe check --recipe {loaded_recipe.given_name}"
     return Status.PASSED, "names nothing that is not there"
 
 
-def _lock(loaded: LoadedRecipe) -> tuple[Status, str]:
+def _lock(loaded_recipe: LoadedRecipe) -> tuple[Status, str]:
     try:
-        lock = read_lock(loaded)
-        refuse_impossible(loaded, lock)
+        lock = read_lock(loaded_recipe)
+        refuse_impossible(loaded_recipe, lock)
     except Stop as stop:
         return Status.FAILED, f"{stop.what}: {stop.next}"
-    if open_ := missing_entries(loaded.recipe, lock):
+    if open_ := missing_entries(loaded_recipe.recipe, lock):
         more = f", and {len(open_) - 1} more" if len(open_) > 1 else ""
-        return Status.FAILED, f"{open_[0]}{more}: stackbuild lock --recipe {loaded.given_name}"
+        return Status.FAILED, f"{open_[0]}{more}: stackbuild lock --recipe {loaded_recipe.given_name}"
     return Status.PASSED, "answers every question"
 
 
@@ -88,14 +88,14 @@ def refuse_missing_tools(actions: Iterable[str]) -> None:
         raise MachineLacks(message, next=f"apt-get install {' '.join(lacking)}{engine}")
 
 
-def disk_warning(loaded: LoadedRecipe) -> str:
+def disk_warning(loaded_recipe: LoadedRecipe) -> str:
     """What to say before a build that may not fit on the disk, by a guess; "" where it fits."""
-    status, message = _disk(loaded)
+    status, message = _disk(loaded_recipe)
     return "" if status is Status.PASSED else message
 
 
-def _tools(loaded: LoadedRecipe) -> tuple[Status, str]:
-    recipe = loaded.recipe
+def _tools(loaded_recipe: LoadedRecipe) -> tuple[Status, str]:
+    recipe = loaded_recipe.recipe
     actions = ["git"] if any(s.git for s in recipe.sources.values()) else []
     actions.append("debian" if recipe.base.debian else "image")
     if lacking := lacking_packages(actions):
@@ -112,8 +112,8 @@ def disk_wanted(recipe: Recipe) -> int:
     return base + sum(DISK.get(c.kind, GIB) for c in recipe.components.values())
 
 
-def _disk(loaded: LoadedRecipe) -> tuple[Status, str]:
-    space = disk_wanted(loaded.recipe)
+def _disk(loaded_recipe: LoadedRecipe) -> tuple[Status, str]:
+    space = disk_wanted(loaded_recipe.recipe)
     place = default_root()
     there = next(p for p in (place, *place.parents) if Path(p).exists())
     free = shutil.disk_usage(there).free
@@ -125,8 +125,8 @@ def _disk(loaded: LoadedRecipe) -> tuple[Status, str]:
     )
 
 
-def _memory(loaded: LoadedRecipe) -> tuple[Status, str]:
-    name, largest = max(((n, size_of(c.memory)) for n, c in loaded.recipe.components.items()), key=lambda item: item[1])
+def _memory(loaded_recipe: LoadedRecipe) -> tuple[Status, str]:
+    name, largest = max(((n, size_of(c.memory)) for n, c in loaded_recipe.recipe.components.items()), key=lambda item: item[1])
     have = machine_memory()
     message = f"{have // GIB} GiB; {name} declares {largest // GIB or 1}"
     return (
@@ -134,8 +134,8 @@ def _memory(loaded: LoadedRecipe) -> tuple[Status, str]:
     )
 
 
-def _hours(loaded: LoadedRecipe) -> tuple[Status, str]:
-    estimates = guesses(loaded.recipe)
+def _hours(loaded_recipe: LoadedRecipe) -> tuple[Status, str]:
+    estimates = guesses(loaded_recipe.recipe)
     each = ", ".join(f"{name} {part:g}" for name, part in estimates.items())
     cores = len(os.sched_getaffinity(0))
     total = sum(estimates.values())

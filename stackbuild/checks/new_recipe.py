@@ -29,15 +29,15 @@ def new_recipe(rocm: str) -> str:
     line = compatibility.line(rocm)
     runtimes = [r for r in compatibility.onnxruntime if r.rocm == series(rocm) and r.distribution]
     if row is None or line is None or not runtimes:
-        raise _unknown(rocm, compatibility)
+        raise _unknown_series(rocm, compatibility)
     runtime = max(runtimes, key=lambda r: numbers(r.version))
     ubuntu = "24.04" if numbers(row.rocm) >= UBUNTU_24_SINCE else "22.04"
     python = UBUNTU_PYTHON[ubuntu]
     pythons = compatibility.pythons(runtime.version)
     if pythons is not None and python not in pythons.versions:
         raise UsageError(f"ONNX Runtime {runtime.version} is not built for Python {python}", where="--rocm")
-    supported = [t for t, r in compatibility.targets(row.rocm).items() if r.status == "supported"]
-    targets = supported or list(compatibility.targets(row.rocm))
+    supported_targets = [t for t, r in compatibility.targets(row.rocm).items() if r.status == "supported"]
+    targets = supported_targets or list(compatibility.targets(row.rocm))
     return render(
         "recipe/rocm.yaml.j2",
         rocm=row.rocm,
@@ -45,7 +45,7 @@ def new_recipe(rocm: str) -> str:
         migraphx=row,
         runtime=runtime,
         gfx=targets,
-        official=bool(supported),
+        official=bool(supported_targets),
         ubuntu=ubuntu,
         flavour="full" if numbers(row.rocm) >= FULL_SINCE else "complete",
         python=python,
@@ -64,16 +64,16 @@ def newest_written(lines: Iterable[str]) -> str:
     return ""
 
 
-def _unknown(rocm: str, compatibility: Table) -> UsageError:
+def _unknown_series(rocm: str, compatibility: Table) -> UsageError:
     """Why there is no recipe for that ROCm, as far as the table says it."""
     fits = {r.rocm for r in compatibility.onnxruntime if r.distribution}
     rows = [r.rocm for r in compatibility.migraphx if series(r.rocm) in fits]
-    offered = f"known are {', '.join(sorted({*rows, *map(series, rows)}, key=numbers))}"
+    offer = f"known are {', '.join(sorted({*rows, *map(series, rows)}, key=numbers))}"
     line = compatibility.line(rocm)
     if line is not None and numbers(line.version) >= PLUGINS_SINCE:
         what = f"ROCm {rocm} has no ONNX Runtime with the EP in it: execution providers are plugins there"
         return UsageError(what, where="--rocm", next="start from `stackbuild recipe show rocm-10.1`")
     if line is not None and compatibility.latest_migraphx(rocm) is None:
         what = f"ROCm {rocm}: the table has no MIGraphX of it, with the rocMLIR that it pins"
-        return UsageError(what, where="--rocm", next=offered)
-    return UsageError(f"nothing is known of a stack for ROCm {rocm}", where="--rocm", next=offered)
+        return UsageError(what, where="--rocm", next=offer)
+    return UsageError(f"nothing is known of a stack for ROCm {rocm}", where="--rocm", next=offer)

@@ -22,15 +22,15 @@ from stackbuild.sources.mirror import Mirror
 from stackbuild.sources.patches import Patch, PatchSeries, apply, is_taken, series, try_one
 
 
-def patch_findings(loaded: LoadedRecipe, lock: Lock | None, ask: bool, mirror: Mirror | None) -> tuple[Finding, ...]:
+def patch_findings(loaded_recipe: LoadedRecipe, lock: Lock | None, ask: bool, mirror: Mirror | None) -> tuple[Finding, ...]:
     """What there is to say of the recipe's patches; they are checked against the sources, from the mirror or their servers, where `ask` is true.
 
     Raises StepFailed and LockError where a source is not the locked one.
     """
     findings: list[Finding] = []
-    for name, source in loaded.recipe.sources.items():
+    for name, source in loaded_recipe.recipe.sources.items():
         try:
-            patch_series = series(loaded.patch_folder(source.patches)) if source.patches else None
+            patch_series = series(loaded_recipe.patch_folder(source.patches)) if source.patches else None
         except RecipeError as error:
             findings += [mistake_finding("PATCH", f"sources.{name}", mistake) for mistake in error.mistakes]
             continue

@@ -23,7 +23,7 @@ from stackbuild.plan.steps.rocmlir import OPTIONS
 from stackbuild.recipe.load import sources_of
 from stackbuild.tables.compatibility import Table
 
-_UNCONFIRMED = re.compile(r"#.*\bunconfirmed\b:?\s*(.*)", re.IGNORECASE)
+_UNCONFIRMED_COMMENT = re.compile(r"#.*\bunconfirmed\b:?\s*(.*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def check_recipe(inputs: CheckInput) -> tuple[Finding, ...]:
 
 
 def _unused_sources(inputs: CheckInput) -> Iterator[Finding]:
-    used = {named for c in inputs.recipe.components.values() for named in sources_of(c).values()}
+    used = {source for c in inputs.recipe.components.values() for source in sources_of(c).values()}
     for name in (name for name in inputs.recipe.sources if name not in used):
         yield finding(
             "UNUSED-SOURCE", Severity.WARNING, f"sources.{name}", f"no component uses the source `{name}`",
@@ -77,20 +77,20 @@ def _memory(inputs: CheckInput) -> Iterator[Finding]:
 
 
 def _hipify(inputs: CheckInput) -> Iterator[Finding]:
-    locked = inputs.lock.packages if inputs.lock else {}
+    locked_packages = inputs.lock.packages if inputs.lock else {}
     for name, component in inputs.recipe.components.items():
         conversion = component.hipify if isinstance(component, Convertible) else None
         if (
             conversion
             and not conversion.tool
-            and locked
-            and not any(package.startswith("hipify-") for package in locked)
+            and locked_packages
+            and not any(package.startswith("hipify-") for package in locked_packages)
         ):
             yield finding(
                 "HIPIFY", Severity.ERROR, f"components.{name}.hipify", "the base has no HIPIFY among its packages",
                 "the tables to convert by come from it", "add `hipify-perl` to `base.debian.packages`, or name a source with `tool`",
             )  # fmt: skip
-        elif conversion and conversion.engine == "clang" and locked and "hipify-clang" not in locked:
+        elif conversion and conversion.engine == "clang" and locked_packages and "hipify-clang" not in locked_packages:
             yield finding(
                 "HIPIFY", Severity.ERROR, f"components.{name}.hipify.engine", "the base has no hipify-clang among its packages",
                 "it runs in the base", "add `hipify-clang` and CUDA's headers to `base.debian.packages`, or take `engine: fast`",
@@ -107,29 +107,29 @@ def _rocmlir_line(inputs: CheckInput) -> Iterator[Finding]:
     for name, component in inputs.recipe.components.items():
         if not isinstance(component, MIGraphX):
             continue
-        needed = (inputs.recipe.components[n] for n in component.needs)
-        built = next((c for c in needed if isinstance(c, RocMLIR)), None)
-        if built is None:
+        needed_components = (inputs.recipe.components[n] for n in component.needs)
+        rocmlir = next((c for c in needed_components if isinstance(c, RocMLIR)), None)
+        if rocmlir is None:
             yield finding(
                 "NO-ROCMLIR", Severity.WARNING, f"components.{name}.needs", "MIGraphX is built without rocMLIR",
                 "no release is known to compile so", "add a component of kind `rocmlir` and name it in `needs`",
             )  # fmt: skip
         elif inputs.lock is not None:
             rows = (d for d in inputs.lock.deps.get(component.source, ()) if d.name in ROCMLIR)
-            yield from (f for row in rows for f in _against(row, built, inputs.lock.commits.get(built.source, "")))
+            yield from (f for row in rows for f in _against(row, rocmlir, inputs.lock.commits.get(rocmlir.source, "")))
 
 
-def _against(row: Dep, built: RocMLIR, commit: str) -> Iterator[Finding]:
+def _against(row: Dep, rocmlir: RocMLIR, commit: str) -> Iterator[Finding]:
     """What that line asks for and the component that stands for it is not."""
-    pinned = row.url.rpartition("/")[2].removesuffix(".tar.gz")
-    origin, subject = "MIGraphX's own requirements.txt", f"sources.{built.source}"
-    if commit and not pinned.startswith(commit):
+    pinned_commit = row.url.rpartition("/")[2].removesuffix(".tar.gz")
+    origin, subject = "MIGraphX's own requirements.txt", f"sources.{rocmlir.source}"
+    if commit and not pinned_commit.startswith(commit):
         yield finding(
-            "ROCMLIR-PIN", Severity.WARNING, subject, f"{commit[:12]}, but {origin} pins {pinned[:12]}",
-            "nobody is known to have built that pair", f"use `ref: {pinned}`",
+            "ROCMLIR-PIN", Severity.WARNING, subject, f"{commit[:12]}, but {origin} pins {pinned_commit[:12]}",
+            "nobody is known to have built that pair", f"use `ref: {pinned_commit}`",
         )  # fmt: skip
     for option in row.options:
-        if option.removeprefix("-D").partition("=")[0] not in {**OPTIONS, **built.options}:
+        if option.removeprefix("-D").partition("=")[0] not in {**OPTIONS, **rocmlir.options}:
             yield finding(
                 "ROCMLIR-OPTION", Severity.WARNING, subject, f"{origin} builds {row.name} with {option}, the component does not",
                 "a library made in another way may not be what MIGraphX links", "write it in the component's `options`",
@@ -142,20 +142,20 @@ def _from_base(inputs: CheckInput) -> Iterator[Finding]:
         rows = inputs.lock.deps.get(component.source) if inputs.lock and isinstance(component, MIGraphX) else None
         if not isinstance(component, MIGraphX) or rows is None:
             continue
-        listed = [row.name for row in rows]
-        for need in (n for n in component.from_base if n not in listed):
+        listed_names = [row.name for row in rows]
+        for need in (n for n in component.from_base if n not in listed_names):
             yield finding(
                 "FROM-BASE", Severity.WARNING, f"components.{name}.from_base", f"{need} is not a line of its requirements.txt",
                 "what it stood for may have another name now, and is built then",
-                f"take it out; the lines are {', '.join(listed)}",
+                f"take it out; the lines are {', '.join(listed_names)}",
             )  # fmt: skip
 
 
 def _waivers(inputs: CheckInput) -> Iterator[Finding]:
     for i, gate in enumerate(inputs.recipe.gates):
-        applied = waivers_that_hold([gate], inputs.today)
+        waivers = waivers_that_hold([gate], inputs.today)
         for j, waiver in enumerate(gate.waivers):
-            if waiver not in applied:
+            if waiver not in waivers:
                 what = "ended" if waiver.until < inputs.today else "is more than a year ahead"
                 yield finding(
                     "WAIVER", Severity.WARNING, f"gates.{i}.waivers.{j}.until", f"the waiver of {waiver.case} {what}: {waiver.until}",
@@ -188,7 +188,7 @@ def _lock(inputs: CheckInput) -> Iterator[Finding]:
 
 def _unconfirmed_lines(inputs: CheckInput) -> Iterator[Finding]:
     for number, line in enumerate(inputs.text.splitlines(), 1):
-        match = _UNCONFIRMED.search(line)
+        match = _UNCONFIRMED_COMMENT.search(line)
         if match and not line.startswith("# Lines marked"):
             yield Finding(
                 "SB-STACK-UNCONFIRMED", Severity.NOTE, f"{inputs.path}:{number}", f"unconfirmed: {match[1].strip() or line.strip()}",

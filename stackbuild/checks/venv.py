@@ -114,12 +114,12 @@ def _library(path: Path) -> Library | None:
 
 
 def _owner_rows(environment: VenvContents) -> Iterator[OwnerRow]:
-    for each in environment.installed:
+    for each in environment.distributions:
         mine = [path for path in each.files if path.startswith(f"{ROOT}/") and "__pycache__" not in path]
         if mine:
             there = [path for path in mine if (environment.site / path).is_file()]
-            changed = sum(not environment.is_as_recorded(path, each) for path in there)
-            yield OwnerRow(each.name, each.version, len(mine), changed, len(mine) - len(there))
+            changed_files = sum(not environment.is_as_recorded(path, each) for path in there)
+            yield OwnerRow(each.name, each.version, len(mine), changed_files, len(mine) - len(there))
 
 
 def _finding(rule: str, severity: Severity, subject: str, evidence: str, why: str, fix: str, link: str = "") -> Finding:
@@ -142,8 +142,8 @@ def _keep(environment: VenvContents) -> str:
 
 def _damage(environment: VenvContents) -> Iterator[Finding]:
     pip = environment.pip
-    for each in environment.installed:
-        for path, what in each.damaged:
+    for each in environment.distributions:
+        for path, what in each.damage:
             yield _finding(
                 "DAMAGED", Severity.ERROR, path, what, "nothing can be said of what this distribution installed",
                 f"rm -r {shell_quoted(environment.site / Path(path).parent)} && {pip} install --force-reinstall {each.name}",
@@ -151,21 +151,21 @@ def _damage(environment: VenvContents) -> Iterator[Finding]:
 
 
 def _ownership(environment: VenvContents) -> Iterator[Finding]:
-    claimed = environment.owners
-    shared: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for path, owners in claimed.items():
+    path_owners = environment.owners
+    shared_files: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for path, owners in path_owners.items():
         if len({o.name for o in owners}) > 1:
-            shared[tuple(sorted({o.title for o in owners}))].append(path)
-    for titles, paths in sorted(shared.items()):
+            shared_files[tuple(sorted({o.title for o in owners}))].append(path)
+    for titles, paths in sorted(shared_files.items()):
         present = [path for path in paths if (environment.site / path).is_file()]
-        winners = Counter(o.title for path in present for o in claimed[path] if environment.is_as_recorded(path, o))
+        winners = Counter(o.title for path in present for o in path_owners[path] if environment.is_as_recorded(path, o))
         there = f"; the bytes are those of {winners.most_common(1)[0][0]}" if winners else ""
         yield _finding(
             "OVERWRITE", Severity.ERROR, " + ".join(titles), f"{len(paths)} files of onnxruntime/ belong to each of them{there}",
             "the one installed last wrote over the other, and uninstalling either breaks both", _again(environment, _keep(environment)),
         )  # fmt: skip
-    in_conflict = {path for paths in shared.values() for path in paths}
-    for each in environment.installed:
+    in_conflict = {path for paths in shared_files.values() for path in paths}
+    for each in environment.distributions:
         mine = [p for p in each.files if p.startswith(f"{ROOT}/") and "__pycache__" not in p and p not in in_conflict]
         absent = [path for path in mine if not (environment.site / path).is_file()]
         odd = [path for path in mine if path not in absent and not environment.is_as_recorded(path, each)]
@@ -175,7 +175,7 @@ def _ownership(environment: VenvContents) -> Iterator[Finding]:
                     rule, Severity.ERROR, each.title, f"{len(paths)} of its files are {what}, first {paths[0]}",
                     "another distribution was installed over it, or uninstalled after it", _again(environment, each.name),
                 )  # fmt: skip
-    nobody = [path for path in environment.here if path not in claimed]
+    nobody = [path for path in environment.here if path not in path_owners]
     if nobody:
         empty = f"{ROOT}/__init__.py" not in environment.here
         yield _finding(
@@ -185,9 +185,9 @@ def _ownership(environment: VenvContents) -> Iterator[Finding]:
             else "they are left of an older installation, and may be loaded",
             f"rm -r {shell_quoted(environment.site / ROOT)} && {_again(environment, _keep(environment))}",
         )  # fmt: skip
-    times = Counter(e.name for e in environment.installed)
+    times = Counter(e.name for e in environment.distributions)
     for name in (name for name, count in times.items() if count > 1 and name.startswith(ROOT)):
-        versions = " and ".join(e.version for e in environment.installed if e.name == name)
+        versions = " and ".join(e.version for e in environment.distributions if e.name == name)
         yield _finding(
             "TWICE", Severity.ERROR, name, f"it is installed twice, as {versions}",
             "pip uninstalls one of them and leaves the other's files", f"rm -r {shell_quoted(environment.site)}/{name.replace('-', '_')}-*.dist-info, then {_again(environment, name)}",
@@ -203,14 +203,14 @@ def _number(text: str) -> Version:
 
 def _versions(environment: VenvContents) -> Iterator[Finding]:
     version = _said_version(environment)
-    recorded = {e.version for e in environment.runtimes}
+    recorded_versions = {e.version for e in environment.runtimes}
     if (
         version
-        and recorded
-        and all(_number(v).public.split("+")[0] != _number(version).public.split("+")[0] for v in recorded)
+        and recorded_versions
+        and all(_number(v).public.split("+")[0] != _number(version).public.split("+")[0] for v in recorded_versions)
     ):
         yield _finding(
-            "VERSION", Severity.ERROR, f"{ROOT}/__init__.py", f"the package says {version}, its distribution {' and '.join(sorted(recorded))}",
+            "VERSION", Severity.ERROR, f"{ROOT}/__init__.py", f"the package says {version}, its distribution {' and '.join(sorted(recorded_versions))}",
             "files of two releases lie in one folder", _again(environment, _keep(environment)),
         )  # fmt: skip
     for each in environment.runtimes:
@@ -223,7 +223,7 @@ def _versions(environment: VenvContents) -> Iterator[Finding]:
                 _again(environment, each.name) if last else "ask for MIGraphXExecutionProvider, or build 1.22 by `stackbuild build --recipe rocm-6.4`",
                 "onnxruntime#25181",
             )  # fmt: skip
-    plugins = [e for e in environment.installed if re.match(r"onnxruntime-ep-|onnxruntime-plugin-", e.name)]
+    plugins = [e for e in environment.distributions if re.match(r"onnxruntime-ep-|onnxruntime-plugin-", e.name)]
     for plugin in plugins:
         old = [e for e in environment.runtimes if _number(e.version) < _PLUGIN_SINCE]
         if old or not environment.runtimes:
@@ -250,24 +250,24 @@ def _requirements(environment: VenvContents) -> Iterator[Finding]:
                 "NUMPY", Severity.ERROR, each.title, f"it was compiled against NumPy 1, and NumPy {numpy} is installed",
                 "the import fails, or the process ends", f"{environment.pip} install 'numpy<2'",
             )  # fmt: skip
-    for each in (e for e in environment.installed if e in environment.runtimes or e.name.startswith(ROOT)):
+    for each in (e for e in environment.distributions if e in environment.runtimes or e.name.startswith(ROOT)):
         wrong = [text for text in each.requires if not is_requirement(text)]
         if wrong:
             yield _finding(
                 "REQUIRES", Severity.ERROR, each.title, f"no installer can read its requirement {wrong[0][:100]!r}",
                 "pip refuses it, or leaves out what it needs", _again(environment, each.name),
             )  # fmt: skip
-        unmet = [
+        unmet_requirements = [
             (requirement, have)
             for requirement, have in _applicable_requirements(each, environment)
             if not have or not requirement.specifier.contains(have, prereleases=True)
         ]
-        if unmet:
+        if unmet_requirements:
             listing = ", ".join(
                 f"{requirement} ({f'{have} is installed' if have else 'nothing of it is installed'})"
-                for requirement, have in unmet
+                for requirement, have in unmet_requirements
             )
-            names = shlex.join(str(requirement) for requirement, _ in unmet)
+            names = shlex.join(str(requirement) for requirement, _ in unmet_requirements)
             yield _finding(
                 "REQUIRES", Severity.ERROR, each.title, f"it requires {listing}",
                 "its import or its providers fail", f"{environment.pip} install {names}",
@@ -290,11 +290,11 @@ def _applicable_requirements(
 
 def _providers(environment: VenvContents, libraries: dict[str, Library], loader: LoaderPaths) -> Iterator[ProviderRow]:
     for path, library in libraries.items():
-        named = _PROVIDER.search(path)
-        if named and named[1] != "shared":
+        provider_match = _PROVIDER.search(path)
+        if provider_match and provider_match[1] != "shared":
             owners = environment.owners.get(path, ())
             missing = loader.missing(library, (environment.site / path).parent)
-            yield ProviderRow(named[1], path, ", ".join(o.title for o in owners) or "nobody", missing)
+            yield ProviderRow(provider_match[1], path, ", ".join(o.title for o in owners) or "nobody", missing)
 
 
 def _loading(
@@ -322,7 +322,7 @@ def _loading(
     if (
         environment.runtimes
         and not providers
-        and not any(e.name.startswith("onnxruntime-ep-") for e in environment.installed)
+        and not any(e.name.startswith("onnxruntime-ep-") for e in environment.distributions)
     ):
         yield _finding(
             "CPU-ONLY", Severity.WARNING, ", ".join(e.title for e in environment.runtimes), "it has no provider for a GPU",

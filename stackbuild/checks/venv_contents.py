@@ -39,7 +39,7 @@ class InstalledDistribution:
     version: str
     files: dict[str, str]
     requires: tuple[str, ...]
-    damaged: tuple[tuple[str, str], ...]
+    damage: tuple[tuple[str, str], ...]
     """Its own files that cannot be read, below site-packages, each with what is wrong."""
 
     @property
@@ -52,7 +52,7 @@ class VenvContents:
     folder: Path
     site: Path
     python: str
-    installed: tuple[InstalledDistribution, ...]
+    distributions: tuple[InstalledDistribution, ...]
     here: tuple[str, ...]
     """The files below `onnxruntime/`, without byte code."""
     _digests: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -65,7 +65,7 @@ class VenvContents:
     @cached_property
     def owners(self) -> dict[str, tuple[InstalledDistribution, ...]]:
         by_path: dict[str, list[InstalledDistribution]] = defaultdict(list)
-        for each in self.installed:
+        for each in self.distributions:
             for path in each.files:
                 if path.startswith(f"{ROOT}/") and "__pycache__" not in path:
                     by_path[path].append(each)
@@ -74,7 +74,7 @@ class VenvContents:
     @property
     def runtimes(self) -> tuple[InstalledDistribution, ...]:
         """The distributions that are an ONNX Runtime: they have its package's `__init__.py`, or recorded files of it."""
-        return tuple(e for e in self.installed if any(path.startswith(f"{ROOT}/capi/") for path in e.files))
+        return tuple(e for e in self.distributions if any(path.startswith(f"{ROOT}/capi/") for path in e.files))
 
     def digest(self, path: str) -> str:
         """The sha256 of one file below the site, as RECORD has it: URL-safe base64 without padding."""
@@ -88,7 +88,7 @@ class VenvContents:
         return not owner.files[path] or self.digest(path) == owner.files[path]
 
     def version_of(self, name: str) -> str:
-        return next((e.version for e in self.installed if e.name == name), "")
+        return next((e.version for e in self.distributions if e.name == name), "")
 
 
 def shell_quoted(path: Path) -> str:
@@ -171,7 +171,7 @@ def _refuse_giants(environment: VenvContents) -> None:
 def _read_distribution(place: Path) -> InstalledDistribution:
     """The distribution of that `.dist-info`. Of one whose METADATA cannot be read, the folder's name says which it is."""
     distribution = _Metadata(place)
-    damaged: list[tuple[str, str]] = []
+    damage: list[tuple[str, str]] = []
     name, _, version = place.stem.partition("-")
     requires: tuple[str, ...] = ()
     try:
@@ -182,24 +182,24 @@ def _read_distribution(place: Path) -> InstalledDistribution:
             if _NAME.fullmatch(title):
                 name = title
             else:
-                damaged.append((f"{place.name}/METADATA", f"its name is not that of a distribution: {title[:100]}"))
+                damage.append((f"{place.name}/METADATA", f"its name is not that of a distribution: {title[:100]}"))
         else:
-            damaged.append((f"{place.name}/METADATA", "it is missing or empty"))
+            damage.append((f"{place.name}/METADATA", "it is missing or empty"))
     except UnicodeDecodeError as error:
-        damaged.append((f"{place.name}/METADATA", f"it is not UTF-8: byte {error.start}"))
+        damage.append((f"{place.name}/METADATA", f"it is not UTF-8: byte {error.start}"))
     except _UnreadableFile as error:
-        damaged.append((f"{place.name}/METADATA", str(error)))
+        damage.append((f"{place.name}/METADATA", str(error)))
     files: dict[str, str] = {}
     try:
         files = _record_hashes(distribution)
     except UnicodeDecodeError as error:
-        damaged.append((f"{place.name}/RECORD", f"it is not UTF-8: byte {error.start}"))
+        damage.append((f"{place.name}/RECORD", f"it is not UTF-8: byte {error.start}"))
     except _UnreadableFile as error:
-        damaged.append((f"{place.name}/RECORD", str(error)))
+        damage.append((f"{place.name}/RECORD", str(error)))
     except (csv.Error, ValueError, TypeError):
-        damaged.append((f"{place.name}/RECORD", "it has a row that is not path, hash and size"))
+        damage.append((f"{place.name}/RECORD", "it has a row that is not path, hash and size"))
     name = name if _NAME.fullmatch(name) else "unnamed"  # it stands in commands
-    return InstalledDistribution(str(canonicalize_name(name)), version or "0", files, requires, tuple(damaged))
+    return InstalledDistribution(str(canonicalize_name(name)), version or "0", files, requires, tuple(damage))
 
 
 def _record_hashes(distribution: PathDistribution) -> dict[str, str]:

@@ -73,15 +73,15 @@ def _with_manners(command: Callable[..., Any], hidden: bool = True) -> Callable[
         p.replace(annotation=hints.get(p.name, p.annotation), kind=p.KEYWORD_ONLY)
         for p in inspect.signature(command).parameters.values()
     ]
-    shared = _manners(hidden)
+    manners = _manners(hidden)
 
     @wraps(command)
     def wrapper(**arguments: Any) -> Any:
-        for parameter in shared:
+        for parameter in manners:
             arguments.pop(parameter.name, None)
         return command(**arguments)
 
-    whole = [*own, *shared]
+    whole = [*own, *manners]
     wrapper.__signature__ = inspect.Signature(whole)  # type: ignore[attr-defined]
     wrapper.__annotations__ = {p.name: p.annotation for p in whole}
     return wrapper
@@ -135,10 +135,10 @@ class App(typer.Typer):
     """A group of such commands."""
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[[Verb], Verb]:
-        added = super().command(name, cls=RecipeCommand, **settings)
+        added_command = super().command(name, cls=RecipeCommand, **settings)
 
         def add(verb: Verb) -> Verb:
-            added(_with_manners(verb))
+            added_command(_with_manners(verb))
             return verb
 
         return add

@@ -51,7 +51,7 @@ def kernels(
     suite: Annotated[str, option("--suite", help="A suite's name or file.")] = "kernels-quick",
     baseline: Annotated[Path | None, option("--baseline", help="An older wheel to measure beside it.")] = None,
     out: ResultOption = Path("bench-kernels.json"),
-    emulated: Annotated[
+    emulated_target: Annotated[
         str | None,
         option(
             "--emulated",
@@ -82,8 +82,8 @@ def kernels(
 
     Example: stackbuild bench kernels dist/simple/*/stackbuild_kernels-*.whl --emulated gfx1100 --budgets kernels/tools/emulated-budgets.toml
     """
-    if emulated is not None:
-        _count(wheel, emulated, emulate_all, BudgetFiles(budgets, write_budgets), arguments.json)
+    if emulated_target is not None:
+        _count(wheel, emulated_target, emulate_all, BudgetFiles(budgets, write_budgets), arguments.json)
         return
     if emulate_all or budgets or write_budgets:
         raise UsageError(
@@ -129,25 +129,25 @@ def _count(wheel: Path, target: str, whole: bool, files: BudgetFiles, json: bool
     budgets = read_budgets(files.read, target) if files.read else None
     with stopper.on_signals(), err().status(f"running the kernels on an emulated {target} …"):
         rows = count(CounterRequest(wheel, target, default_root() / EMULATOR, whole), stopper.check)
-    exceeded = over_budget(rows, budgets) if budgets is not None else ()
+    excess = over_budget(rows, budgets) if budgets is not None else ()
     if json:
         kernels = [
             {"counters": row, "model": (kernel_model := model(row, limits)), "binds": kernel_model.binding}
             for row in rows
         ]
         print_json(
-            {"target": target, "limits": limits, "kernels": kernels, "over_budget": exceeded},
+            {"target": target, "limits": limits, "kernels": kernels, "over_budget": excess},
             "stackbuild.emulated-counters/1",
         )
     else:
         draw_counters(rows, limits)
         if files.read:
-            draw_over_budget(exceeded, str(files.read))
+            draw_over_budget(excess, str(files.read))
     if files.write:
         write_budgets(files.write, target, rows)
-    if exceeded:
+    if excess:
         raise GateClosed(
-            f"{len(exceeded)} over budget", where=str(files.read), next="--write-budgets, where the growth is meant"
+            f"{len(excess)} over budget", where=str(files.read), next="--write-budgets, where the growth is meant"
         )
 
 
@@ -201,10 +201,10 @@ def models(
         parse_devices(devices), wheel, None, arguments.python, plugin, arguments.cache or default_cache(),
         arguments.threads, copies, arguments.profile, arguments.rounds, arguments.seed, clock_name(arguments.clock),
     )  # fmt: skip
-    picked, name, users = select_suite(suite, model or (), batch or (), dtype or (), size or (), optimised, shape or ())
+    suite_choice, name, users = select_suite(suite, model or (), batch or (), dtype or (), size or (), optimised, shape or ())
     _require_kept(out, arguments)
     with progress() as tick:
-        measurement = measure_models(request, picked, name, (), tick, users)
+        measurement = measure_models(request, suite_choice, name, (), tick, users)
     _finish(measurement, out, arguments)
 
 

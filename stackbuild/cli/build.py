@@ -164,7 +164,7 @@ def build(
             "--require is about a whole build: wheels are proved to their end there",
             next="leave out --until and --only, or --require",
         )
-    required = required_rungs_of(require or ())
+    required_rungs = required_rungs_of(require or ())
     if from_scratch and (only or fail_on_rebuild):
         other = "--only" if only else "--fail-on-rebuild"
         raise UsageError(f"--from-scratch runs every step, {other} does not", next="give one of them")
@@ -176,7 +176,7 @@ def build(
         )
     is_rehearsal = dry_run or runner == "fake"  # it takes nothing from a mirror, so the environment's may be gone
     source_mirror = mirror_of(mirror, {} if is_rehearsal else os.environ)
-    loaded = load(recipe, allow_path or ())
+    loaded_recipe = load(recipe, allow_path or ())
     choice = choice_of(gfx, until or only, python)
     order = Order(
         choice,
@@ -190,36 +190,36 @@ def build(
         source_mirror,
         from_scratch,
         remotes=chosen_remotes(remote, trust or [], no_remote),
-        place=_placement(on, tls, loaded, runner) if on and not is_rehearsal else None,
+        place=_placement(on, tls, loaded_recipe, runner) if on and not is_rehearsal else None,
     )
     if is_rehearsal:
-        _tell_doubts(loaded)
+        _tell_doubts(loaded_recipe)
         from stackbuild.build.dry_run import dry
 
-        draw_dry_run(dry(loaded, order), json)
+        draw_dry_run(dry(loaded_recipe, order), json)
         return
     if json:
-        release(loaded, order, (print_event,), required)
+        release(loaded_recipe, order, (print_event,), required_rungs)
         return
-    if not yes and sys.stdin.isatty() and (question := long_build(loaded, order)) and not _agrees(question):
+    if not yes and sys.stdin.isatty() and (question := long_build(loaded_recipe, order)) and not _agrees(question):
         raise UsageError("the build was not begun", next="--yes begins without asking")
     with view() as watching:
         try:
-            released = release(loaded, order, (watching,), required)
+            release_report = release(loaded_recipe, order, (watching,), required_rungs)
         except StepFailed as stop:
             raise (_steps_failed(watching.failed_steps) if watching.failed_steps else stop) from None
-    draw_release(released)
+    draw_release(release_report)
 
 
 def _placement(
-    on: str, tls: TlsArguments, loaded: LoadedRecipe, runner: str
+    on: str, tls: TlsArguments, loaded_recipe: LoadedRecipe, runner: str
 ) -> Callable[[BuildContext], AbstractContextManager[StepPlacement]]:
     """Opens the connection to a scheduler. Raises UsageError for an address that is none or is not safe."""
     from stackbuild.cluster.address import TlsFiles, parse_address
     from stackbuild.cluster.open import placement
 
     address = parse_address(on, TlsFiles(tls.tls_ca, tls.tls_cert, tls.tls_key))
-    name = runner if runner != "auto" else "docker" if loaded.recipe.base.image is not None else "sandbox"
+    name = runner if runner != "auto" else "docker" if loaded_recipe.recipe.base.image is not None else "sandbox"
     return placement(address, name)
 
 
@@ -267,15 +267,15 @@ def plan(
     from stackbuild.views.console import print_json
     from stackbuild.views.plan import draw_plan
 
-    loaded = load(recipe, allow_path or ())
-    refuse_mistakes(loaded)
-    _tell_doubts(loaded)
-    with current_plan(loaded, choice_of(gfx, until, python)) as (resolved, store):
-        rows = status(resolved, store)
-        took = step_seconds(store, resolved.recipe)
-    times = step_times((row.step for row in rows if row.state == "run"), loaded.recipe, took)
+    loaded_recipe = load(recipe, allow_path or ())
+    refuse_mistakes(loaded_recipe)
+    _tell_doubts(loaded_recipe)
+    with current_plan(loaded_recipe, choice_of(gfx, until, python)) as (current, store):
+        rows = status(current, store)
+        took = step_seconds(store, current.recipe)
+    times = step_times((row.step for row in rows if row.state == "run"), loaded_recipe.recipe, took)
     if json:
-        print_json({"recipe": resolved.recipe, "steps": rows, "times": times}, "stackbuild.plan/1")
+        print_json({"recipe": current.recipe, "steps": rows, "times": times}, "stackbuild.plan/1")
     else:
         draw_plan(rows, times)
     if detailed_exitcode and any(row.state == "run" for row in rows):
@@ -304,9 +304,9 @@ def explain(
     from stackbuild.views.console import print_json
     from stackbuild.views.plan import draw_explanation
 
-    loaded = load(recipe, allow_path or ())
-    with current_plan(loaded, choice_of(gfx, "")) as (resolved, store):
-        explanation = explain_step(resolved, step, store, local_sources(loaded))
+    loaded_recipe = load(recipe, allow_path or ())
+    with current_plan(loaded_recipe, choice_of(gfx, "")) as (current, store):
+        explanation = explain_step(current, step, store, local_sources(loaded_recipe))
     print_json(explanation, "stackbuild.explanation/1") if json else draw_explanation(explanation)
 
 
@@ -333,44 +333,44 @@ def lock(
     from stackbuild.views.console import err, print_json
 
     source_mirror = mirror_of(mirror, os.environ)
-    loaded = load(recipe)
+    loaded_recipe = load(recipe)
     if check:
-        locked = read_lock(loaded)
+        locked = read_lock(loaded_recipe)
         if json:
             print_json(
-                {"lock": loaded.lock_path, "fresh": True, "open": missing_entries(loaded.recipe, locked)},
+                {"lock": loaded_recipe.lock_path, "fresh": True, "open": missing_entries(loaded_recipe.recipe, locked)},
                 "stackbuild.lock/1",
             )
-        err().print(f"{loaded.lock_path}: fresh", markup=False)
+        err().print(f"{loaded_recipe.lock_path}: fresh", markup=False)
         return
     with err().status("asking the archives …"):
-        answer = update(loaded, source_mirror)
-    write_lock(answer.lock, loaded)
-    err().print(f"wrote {loaded.lock_path}: {len(answer.lock.packages)} packages", markup=False)
-    open_ = missing_entries(loaded.recipe, answer.lock)
+        answer = update(loaded_recipe, source_mirror)
+    write_lock(answer.lock, loaded_recipe)
+    err().print(f"wrote {loaded_recipe.lock_path}: {len(answer.lock.packages)} packages", markup=False)
+    open_ = missing_entries(loaded_recipe.recipe, answer.lock)
     if json:
         body = {
-            "lock": loaded.lock_path,
+            "lock": loaded_recipe.lock_path,
             "fresh": True,
             "open": open_,
-            "moved": answer.moved,
+            "moved": answer.moves,
             "unreachable": answer.unreachable,
         }
         print_json(body, "stackbuild.lock/1")
     was = "moved since the lock before; look at what changed before you commit it:"
-    for title, lines in ((was, answer.moved), ("could not be asked:", answer.unreachable), ("still open:", open_)):
+    for title, lines in ((was, answer.moves), ("could not be asked:", answer.unreachable), ("still open:", open_)):
         if lines:
             err().print("\n".join((title, *lines)), markup=False)
     if answer.unreachable or open_:
         leave(3)
 
 
-def _tell_doubts(loaded: LoadedRecipe) -> None:
+def _tell_doubts(loaded_recipe: LoadedRecipe) -> None:
     """Warn of what the compatibility table does not know, as a real build does."""
     from stackbuild.plan.compatibility import doubts
     from stackbuild.views.console import err
 
-    for line in doubts(loaded):
+    for line in doubts(loaded_recipe):
         err().print(f"warning: {line}", markup=False)
 
 

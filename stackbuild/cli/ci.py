@@ -65,7 +65,7 @@ def render(
     Example: stackbuild ci render --provider github --recipe debian-13 --gpu gfx1100 --install-from tools/stackbuild-0.1.0-py3-none-any.whl
     """
     from stackbuild.core.errors import UsageError
-    from stackbuild.pipeline.ci_render import PipelineRequest, pipeline, unproved
+    from stackbuild.pipeline.ci_render import PipelineRequest, pipeline, unproved_recipes
     from stackbuild.recipe.load import load
     from stackbuild.views.console import err
     from stackbuild.views.recipe import draw_text
@@ -73,7 +73,7 @@ def render(
     request = PipelineRequest(install_from, tuple(gpu or ()), build_on, tuple(split or ()), attest, index_url)
     recipes = tuple(load(name) for name in recipe)
     text = pipeline(provider, recipes, request)
-    for line in unproved(recipes, request):
+    for line in unproved_recipes(recipes, request):
         err().print(f"not proved by this pipeline: {line}", markup=False)
     if out is None:
         draw_text(text)

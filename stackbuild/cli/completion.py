@@ -105,7 +105,7 @@ def rule_ids(incomplete: str) -> list[str]:
     """Completes to the ids of rules."""
     from stackbuild.verification.catalogue import catalogue
 
-    return words(*(rule.id for _, described in catalogue() for rule in described))(incomplete)
+    return words(*(rule.id for _, descriptions in catalogue() for rule in descriptions))(incomplete)
 
 
 def _recipe_of(ctx: Any) -> str:

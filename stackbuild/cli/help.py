@@ -31,7 +31,7 @@ def help_(
     from stackbuild.views.console import print_markdown
     from stackbuild.views.rules import draw_rules
 
-    rules = {rule.id: rule for _, described in catalogue() for rule in described}
+    rules = {rule.id: rule for _, descriptions in catalogue() for rule in descriptions}
     pages = topics()
     if topic.upper() in rules:
         draw_rules([rules[topic.upper()]])

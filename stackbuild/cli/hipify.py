@@ -233,13 +233,13 @@ def _write(path: str, text: str) -> None:
         raise UsageError(f"cannot be written: {error.strerror}", where=path, next="check the path") from error
 
 
-def _verify(selection: SourceSelection, opened: Engine, engine: str, json: bool) -> None:
+def _verify(selection: SourceSelection, engine_value: Engine, engine: str, json: bool) -> None:
     from stackbuild.hipify.perl.compare import verify_sources
     from stackbuild.views.hipify import draw_differences, print_differences_json
 
     if engine != "perl":
         _usage(f"--verify-engine is {engine!r}", "the engine to verify against is perl")
-    comparison = verify_sources(selection, opened)
+    comparison = verify_sources(selection, engine_value)
     (print_differences_json if json else draw_differences)(comparison)
     if any(difference.defect is None for difference in comparison.differences):
         leave(5)

@@ -42,9 +42,9 @@ def image(
     from stackbuild.views.console import print_json
     from stackbuild.views.image import draw_image
 
-    loaded = load(recipe, allow_path or ())
+    loaded_recipe = load(recipe, allow_path or ())
     order = Order(runner=runner, jobs=jobs, mirror=mirror_of(mirror, os.environ))
-    folder = to or Path("dist/images") / f"{loaded.recipe.name}-{gfx}"
+    folder = to or Path("dist/images") / f"{loaded_recipe.recipe.name}-{gfx}"
     with view() as watching:
-        result = image(loaded, order, gfx, folder, (watching,))
+        result = image(loaded_recipe, order, gfx, folder, (watching,))
     print_json(result, "stackbuild.image/1") if json else draw_image(result)

@@ -46,8 +46,8 @@ def yank(
     from stackbuild.publishing import maintenance
 
     signing = SigningOptions(sign, unsigned, days, at_least)
-    changed = _change(place, signing, lambda folder, how: maintenance.yank(folder, project, version, reason, how))
-    _print_change(changed, f"yanked: {project} {version}", json)
+    change = _change(place, signing, lambda folder, how: maintenance.yank(folder, project, version, reason, how))
+    _print_change(change, f"yanked: {project} {version}", json)
 
 
 @index.command("unyank")
@@ -68,8 +68,8 @@ def unyank(
     from stackbuild.publishing import maintenance
 
     signing = SigningOptions(sign, unsigned, days, at_least)
-    changed = _change(place, signing, lambda folder, how: maintenance.yank(folder, project, version, None, how))
-    _print_change(changed, f"offered again: {project} {version}", json)
+    change = _change(place, signing, lambda folder, how: maintenance.yank(folder, project, version, None, how))
+    _print_change(change, f"offered again: {project} {version}", json)
 
 
 @index.command("status")
@@ -96,8 +96,8 @@ def status(
     if value not in get_args(ProjectStatus):
         raise UsageError(f"no status {value!r}", next=f"statuses are {', '.join(get_args(ProjectStatus))}")
     signing = SigningOptions(sign, unsigned, days, at_least)
-    changed = _set_status(place, signing, project, value, reason)  # type: ignore[arg-type]
-    _print_change(changed, f"{value}: {project}", json)
+    change = _set_status(place, signing, project, value, reason)  # type: ignore[arg-type]
+    _print_change(change, f"{value}: {project}", json)
 
 
 @index.command("quarantine")
@@ -117,8 +117,8 @@ def quarantine(
 
     Example: stackbuild index quarantine dist/simple onnxruntime-rocm --reason "the key was stolen"
     """
-    changed = _set_status(place, SigningOptions(sign, unsigned, days, at_least), project, "quarantined", reason)
-    _print_change(changed, f"quarantined: {project}", json)
+    change = _set_status(place, SigningOptions(sign, unsigned, days, at_least), project, "quarantined", reason)
+    _print_change(change, f"quarantined: {project}", json)
 
 
 @index.command("sign")
@@ -162,16 +162,16 @@ def sign_index(
         )
     settings = replace(
         SigningOptions(sign, False, days, at_least).publication(),
-        trusted=load_trusted_keys(key) if key else (),
+        trusted_keys=load_trusted_keys(key) if key else (),
         accept_changes=accept_changes,
     )
     with open_index(place, bool(sign)) as folder:
-        changed = (
-            maintenance.cosign(folder, settings.keys, settings.trusted, IndexNumbers(default_numbers_file()), at_least)
+        change = (
+            maintenance.cosign(folder, settings.keys, settings.trusted_keys, IndexNumbers(default_numbers_file()), at_least)
             if add
             else maintenance.sign(folder, settings)
         )
-    _print_change(changed, "signed", json)
+    _print_change(change, "signed", json)
 
 
 @index.command("check")
@@ -265,8 +265,8 @@ def check_release(
     from stackbuild.views.publishing import draw_release_proof
 
     kinds = tuple(word for word in require.split(",") if word)
-    if unknown := [kind for kind in kinds if kind not in (*NAMES, "sbom")]:
-        raise UsageError(f"no kind {unknown[0]!r}", next=f"kinds are {', '.join(NAMES)}, sbom")
+    if unknown_kinds := [kind for kind in kinds if kind not in (*NAMES, "sbom")]:
+        raise UsageError(f"no kind {unknown_kinds[0]!r}", next=f"kinds are {', '.join(NAMES)}, sbom")
     state = None if no_seen else numbers_file or default_numbers_file()
     with err().status("reading the index …"):
         proof = verify_release(folder, Trust(load_trusted_keys(key), threshold, state, kinds, at_least))

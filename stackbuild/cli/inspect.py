@@ -70,11 +70,11 @@ def inspect(
         return
     if kernels and not json:
         raise UsageError("--kernels lists them in the JSON document only", next="add --json")
-    inspected = [_inspect(file, recipe, tuple(gfx or ())) for file in files]
-    joint_findings = _joint_findings([facts for facts, _ in inspected])
-    _print(inspected, joint_findings, json, kernels)
-    _write(inspected, joint_findings, sarif, junit)
-    if any(f.severity == "error" for findings in (joint_findings, *(each for _, each in inspected)) for f in findings):
+    inspections = [_inspect(file, recipe, tuple(gfx or ())) for file in files]
+    joint_findings = _joint_findings([facts for facts, _ in inspections])
+    _print(inspections, joint_findings, json, kernels)
+    _write(inspections, joint_findings, sarif, junit)
+    if any(f.severity == "error" for findings in (joint_findings, *(each for _, each in inspections)) for f in findings):
         leave(5)
 
 
@@ -118,14 +118,14 @@ def _recipe(name: str) -> tuple[Recipe, dict[str, str]]:
     from stackbuild.recipe.lock_file import read_lock
     from stackbuild.views.console import err
 
-    loaded = load(name)
-    if not any(isinstance(component, OnnxRuntime) for component in loaded.recipe.components.values()):
-        return loaded.recipe, {}
+    loaded_recipe = load(name)
+    if not any(isinstance(component, OnnxRuntime) for component in loaded_recipe.recipe.components.values()):
+        return loaded_recipe.recipe, {}
     try:
-        return loaded.recipe, read_lock(loaded).commits
+        return loaded_recipe.recipe, read_lock(loaded_recipe).commits
     except LockError as error:
         err().print(f"{name}: {error.what}: no commit is compared", markup=False)
-        return loaded.recipe, {}
+        return loaded_recipe.recipe, {}
 
 
 def _joint_findings(all_facts: list[Facts]) -> tuple[Finding, ...]:
@@ -135,19 +135,19 @@ def _joint_findings(all_facts: list[Facts]) -> tuple[Finding, ...]:
 
 
 def _print(
-    inspected: list[tuple[Facts, tuple[Finding, ...]]], joint_findings: tuple[Finding, ...], json: bool, kernels: bool
+    inspections: list[tuple[Facts, tuple[Finding, ...]]], joint_findings: tuple[Finding, ...], json: bool, kernels: bool
 ) -> None:
     if json:
         from stackbuild.inspection.document import document
         from stackbuild.views.console import print_json
 
-        files = [document(facts, findings, kernels=kernels) for facts, findings in inspected]
+        files = [document(facts, findings, kernels=kernels) for facts, findings in inspections]
         print_json({"files": files, "together": joint_findings}, "stackbuild.inspect/1")
         return
     from stackbuild.views.console import out
     from stackbuild.views.inspect import draw_facts, draw_findings
 
-    for facts, findings in inspected:
+    for facts, findings in inspections:
         draw_facts(facts)
         draw_findings(findings)
         out().print()
@@ -156,7 +156,7 @@ def _print(
 
 
 def _write(
-    inspected: list[tuple[Facts, tuple[Finding, ...]]],
+    inspections: list[tuple[Facts, tuple[Finding, ...]]],
     joint_findings: tuple[Finding, ...],
     sarif: Path | None,
     junit: Path | None,
@@ -164,7 +164,7 @@ def _write(
     """Write the requested reports: each file is a Verification with the static rung alone."""
     from stackbuild.verification.rungs.static import static_verification
 
-    verifications = [static_verification(facts.path, facts.sha256, findings) for facts, findings in inspected]
+    verifications = [static_verification(facts.path, facts.sha256, findings) for facts, findings in inspections]
     if joint_findings:
         verifications.append(static_verification("together", "", joint_findings))
     write_reports(verifications, sarif, junit)
@@ -224,16 +224,16 @@ def rules(
 
     groups = catalogue()
     if ids:
-        by_id = {rule.id: rule for _, described in groups for rule in described}
-        unknown = [id_ for id_ in ids if id_.upper() not in by_id]
-        if unknown:
-            advice = f"{question(unknown[0], [*by_id])}`stackbuild rules` lists them"
-            raise UsageError(f"no rule {unknown[0]!r}", next=advice)
+        by_id = {rule.id: rule for _, descriptions in groups for rule in descriptions}
+        unknown_ids = [id_ for id_ in ids if id_.upper() not in by_id]
+        if unknown_ids:
+            advice = f"{question(unknown_ids[0], [*by_id])}`stackbuild rules` lists them"
+            raise UsageError(f"no rule {unknown_ids[0]!r}", next=advice)
         rows = [by_id[id_.upper()] for id_ in ids]
         print_json([rule.description for rule in rows], "stackbuild.rules/1") if json else draw_rules(rows)
     elif markdown:
         print_text(text_of_all(groups))
     elif json:
-        print_json([rule.description for _, described in groups for rule in described], "stackbuild.rules/1")
+        print_json([rule.description for _, descriptions in groups for rule in descriptions], "stackbuild.rules/1")
     else:
         draw_list(groups)

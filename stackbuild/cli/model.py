@@ -112,8 +112,8 @@ def compile_(
 
     request = _request(file, venv, ("migraphx", ""), shape or [], [], [])
     with err().status("compiling: minutes for each shape …"):
-        compiled = compile_model(request, out)
-    print_json(compiled, "stackbuild.model-compile/1") if json else draw_compiled(compiled)
+        compiled_model = compile_model(request, out)
+    print_json(compiled_model, "stackbuild.model-compile/1") if json else draw_compiled(compiled_model)
 
 
 def _share(text: str, name: str) -> float:

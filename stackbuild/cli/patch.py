@@ -18,7 +18,7 @@ def _group() -> None:
 @patch.command()
 def new(
     original: Annotated[Path, argument(help="The source as it was fetched.")],
-    edited: Annotated[Path, argument(help="Your edited copy of it.")],
+    edited_copy: Annotated[Path, argument(metavar="EDITED", help="Your edited copy of it.")],
     series: Annotated[Path, option("--series", help="The folder to add it to: patches/COMPONENT/VERSION.")],
     what: Annotated[str, option("--what", help="What it does, in a few words; the file is named after it.")],
     why: Annotated[str, option("--why", help="Why it is needed.")],
@@ -35,6 +35,6 @@ def new(
     from stackbuild.sources.create_patch import Reason, changes, new_patch
     from stackbuild.views.console import err
 
-    path = new_patch(original, edited, series, what, Reason(why, upstream, remove_when))
+    path = new_patch(original, edited_copy, series, what, Reason(why, upstream, remove_when))
     err().print(f"wrote {path}; name it in the recipe: `patches: {'/'.join(series.parts[-2:])}`", markup=False)
     err().print("\n".join(f"  {line}" for line in changes(path)), markup=False, highlight=False)

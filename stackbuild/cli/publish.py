@@ -122,10 +122,10 @@ def publish(
     if not is_registry:
         refuse_scheme(to)
     with TemporaryDirectory(prefix="stackbuild-statements-") as place:
-        attached = _statements_beside(wheels)
+        attachments = _statements_beside(wheels)
         settings = dataclasses.replace(
             SigningOptions(sign, unsigned, days, 0 if is_registry else at_least).publication(),
-            attached=with_proofs(wheels, attached, proof, Path(place)) if proof else attached,
+            attachments=with_proofs(wheels, attachments, proof, Path(place)) if proof else attachments,
             replace=replace,
             older=older,
         )
@@ -157,8 +157,8 @@ def _upload(wheels: tuple[Path, ...], url: str, attest: bool, json: bool) -> Non
 
     with ambient_signer() if attest else nullcontext() as signer:
         attestations = put_attestations(wheels, signer) if signer else ()
-    uploaded = upload(wheels, url, attestations)
-    print_json(uploaded, "stackbuild.upload/1") if json else draw_uploaded(uploaded)
+    uploads = upload(wheels, url, attestations)
+    print_json(uploads, "stackbuild.upload/1") if json else draw_uploaded(uploads)
 
 
 def _publish_to_index(

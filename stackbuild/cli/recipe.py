@@ -27,7 +27,7 @@ def list_(json: JsonOption = False) -> None:
 @recipe.command()
 def show(
     name: Annotated[str, argument(help="A bundled recipe's name or a path.", autocompletion=recipes)] = "",
-    named: Annotated[
+    recipe_name: Annotated[
         str, option("--recipe", "-r", metavar="R", help="The same, as other commands take it.", autocompletion=recipes)
     ] = "",
     json: JsonOption = False,
@@ -38,13 +38,13 @@ def show(
     from stackbuild.views.console import print_json
     from stackbuild.views.recipe import draw_text
 
-    if bool(name) == bool(named):
+    if bool(name) == bool(recipe_name):
         raise UsageError(
             "one recipe is shown", next="`stackbuild recipe show NAME`; `stackbuild recipe list` names the bundled ones"
         )
-    name = name or named
-    loaded = load(name)
-    print_json({"recipe": loaded.recipe}, "stackbuild.recipe/1") if json else draw_text(loaded.text)
+    name = name or recipe_name
+    loaded_recipe = load(name)
+    print_json({"recipe": loaded_recipe.recipe}, "stackbuild.recipe/1") if json else draw_text(loaded_recipe.text)
 
 
 @recipe.command()
@@ -76,25 +76,25 @@ def check(
     from stackbuild.views.console import print_json
     from stackbuild.views.recipe import draw_findings
 
-    loaded = load(name, allow_path or ())
-    refuse_mistakes(loaded)
-    refuse_outside(loaded)
+    loaded_recipe = load(name, allow_path or ())
+    refuse_mistakes(loaded_recipe)
+    refuse_outside(loaded_recipe)
     try:
-        lock = read_lock(loaded)
+        lock = read_lock(loaded_recipe)
     except LockError:
         lock = None
-    path = loaded.lock_path.name.replace(".lock", "")
-    findings = check_recipe(CheckInput(loaded.recipe, lock, loaded.text, path, table(), loaded.given_name))
+    path = loaded_recipe.lock_path.name.replace(".lock", "")
+    findings = check_recipe(CheckInput(loaded_recipe.recipe, lock, loaded_recipe.text, path, table(), loaded_recipe.given_name))
     findings = (
-        *patch_findings(loaded, lock, sources, mirror_of(None, os.environ) if sources else None),
-        *hipify_findings(loaded),
+        *patch_findings(loaded_recipe, lock, sources, mirror_of(None, os.environ) if sources else None),
+        *hipify_findings(loaded_recipe),
         *findings,
     )
-    findings = tuple(sorted(with_places(findings, loaded), key=lambda f: list(Severity).index(f.severity)))
+    findings = tuple(sorted(with_places(findings, loaded_recipe), key=lambda f: list(Severity).index(f.severity)))
     if json:
-        print_json({"recipe": loaded.recipe.name, "findings": findings}, "stackbuild.check/1")
+        print_json({"recipe": loaded_recipe.recipe.name, "findings": findings}, "stackbuild.check/1")
     else:
-        draw_findings(loaded.recipe.name, findings)
+        draw_findings(loaded_recipe.recipe.name, findings)
     if any(f.severity is Severity.ERROR for f in findings):
         leave(3)
 

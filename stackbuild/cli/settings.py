@@ -19,7 +19,7 @@ from stackbuild.core.plain_file import read_regular
 from stackbuild.tables.near_words import close_to
 
 FILE = "stackbuild.toml"
-TRUSTED = "trusted"
+TRUSTED_KEY = "trusted"
 """The key of the user's file that lists folders, each with all below it, whose `stackbuild.toml` may name paths."""
 
 
@@ -67,13 +67,13 @@ def apply_settings(environ: MutableMapping[str, str], folder: Path | None = None
             setting.refuse_wrong(text, setting.variable, "the environment")
     users = _users(environ)
     own = _values(users) if users is not None and _is_there(users) else {}
-    trusted = _trusted_folders(own.pop(TRUSTED, []), users)
+    trusted_folders = _trusted_folders(own.pop(TRUSTED_KEY, []), users)
     here = Path(FILE) if folder is None else folder / FILE
     if _is_there(here):
         values = _values(here)
         for setting in SETTINGS:
             if setting.is_path and setting.key in values and setting.variable not in environ:
-                _refuse_foreign(setting, values[setting.key], here, trusted, users)
+                _refuse_foreign(setting, values[setting.key], here, trusted_folders, users)
         _apply(values, here, environ)
     if users is not None:
         _apply(own, users, environ)
@@ -118,19 +118,19 @@ def _trusted_folders(value: object, file: Path | None) -> tuple[Path, ...]:
     """The folders that the user's file trusts. Raises UsageError."""
     if not isinstance(value, list) or not all(isinstance(one, str) and "\0" not in one for one in value):
         raise UsageError(
-            f"`{TRUSTED}` is a list of folders", where=str(file), next=f'write `{TRUSTED} = ["~/project"]`'
+            f"`{TRUSTED_KEY}` is a list of folders", where=str(file), next=f'write `{TRUSTED_KEY} = ["~/project"]`'
         )
-    return tuple(_path(one, TRUSTED, file).resolve() for one in value) if file else ()
+    return tuple(_path(one, TRUSTED_KEY, file).resolve() for one in value) if file else ()
 
 
 def _refuse_foreign(
-    setting: FileSetting, value: object, file: Path, trusted: tuple[Path, ...], users: Path | None
+    setting: FileSetting, value: object, file: Path, trusted_folders: tuple[Path, ...], users: Path | None
 ) -> None:
     """Raises UsageError for a path of `./stackbuild.toml` in a folder that the user does not trust."""
     folder = file.absolute().parent.resolve()
-    if value == "none" or any(folder.is_relative_to(one) for one in trusted):
+    if value == "none" or any(folder.is_relative_to(one) for one in trusted_folders):
         return
-    consent = f"add {folder} to `{TRUSTED}` in {users}, or " if users else ""
+    consent = f"add {folder} to `{TRUSTED_KEY}` in {users}, or " if users else ""
     raise UsageError(
         f"`{setting.key}` decides whose outputs are believed, and this folder is not trusted",
         where=str(file),

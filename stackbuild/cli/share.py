@@ -99,12 +99,12 @@ def _send(writer: RemoteWriter, sign: Path, recipe: str, check: bool, json: bool
 
     key = load_signing_key(sign)
     pushes: list[Push] = []
-    with open_store() as opened:
-        stored = tuple(records(opened))
-        rows = [row for row in made_here(stored) if not recipe or row[0].key in _latest(recipe, opened)]
-        came = sum("remote" in record.notes for record in stored)
+    with open_store() as local_store:
+        stored_records = tuple(records(local_store))
+        rows = [row for row in made_here(stored_records) if not recipe or row[0].key in _latest(recipe, local_store)]
+        came = sum("remote" in record.notes for record in stored_records)
         with err().status("pushing …") as status:
-            pusher = Pusher(opened, writer, key, check)
+            pusher = Pusher(local_store, writer, key, check)
             for number, (record, content_key) in enumerate(rows, 1):
                 line = push_line(number, len(rows), record)
                 pusher.count = SentBytes(line, status.update).add
@@ -121,11 +121,11 @@ def _send(writer: RemoteWriter, sign: Path, recipe: str, check: bool, json: bool
         leave(7)
 
 
-def _latest(recipe: str, opened: Store) -> frozenset[str]:
+def _latest(recipe: str, local_store: Store) -> frozenset[str]:
     """The keys of the latest outputs of a recipe."""
     from stackbuild.recipe.load import load
 
-    return frozenset(record.key for record in opened.latest(load(recipe).recipe.name))
+    return frozenset(record.key for record in local_store.latest(load(recipe).recipe.name))
 
 
 @store.command("pull")
@@ -135,7 +135,7 @@ def pull(
         str,
         option("--remote", metavar="URL", help="Ask this remote alone; default: those of `stackbuild store trust ls`."),
     ] = "",
-    trusted: Annotated[
+    trust_files: Annotated[
         list[Path] | None,
         option("--trust", metavar="FILE", help="Public key whose records of --remote count; may be repeated."),
     ] = None,
@@ -161,8 +161,8 @@ def pull(
     from stackbuild.views.console import err, print_json
     from stackbuild.views.share import draw_pulled
 
-    loaded = load(recipe, allow_path or ())
-    settings = chosen_remotes(remote, trusted or [], no_remote=False)
+    loaded_recipe = load(recipe, allow_path or ())
+    settings = chosen_remotes(remote, trust_files or [], no_remote=False)
     if not any(one.read for one in settings.remotes):
         raise UsageError(
             "no key is trusted for any remote",
@@ -170,12 +170,12 @@ def pull(
             next="stackbuild store trust add URL KEY.pub",
         )
     with err().status("asking the remotes …"):
-        report = pull_plan(loaded, choice_of(None, ""), settings, everything, PlainView())
+        report = pull_plan(loaded_recipe, choice_of(None, ""), settings, everything, PlainView())
     if json:
-        print_json({"taken": report.steps, "left": report.left}, "stackbuild.store-pull/1")
+        print_json({"taken": report.steps, "left": report.remaining_steps}, "stackbuild.store-pull/1")
     else:
         draw_pulled(report)
-    if report.left:
+    if report.remaining_steps:
         leave(10)
 
 
@@ -213,11 +213,11 @@ def conflicts(
     keys = load_trusted_keys(key) if key else read_settings().of(url).trusted_keys()
     if not keys:
         raise UsageError("no key is trusted for this remote", where=url, next="add --key FILE.pub")
-    with open_store() as opened, err().status("asking the remote …"):
-        latest = _latest(recipe, opened) if recipe else None
+    with open_store() as local_store, err().status("asking the remote …"):
+        latest = _latest(recipe, local_store) if recipe else None
         rows: tuple[Record, ...] = tuple(
             record
-            for record in records(opened)
+            for record in records(local_store)
             if not record.key_text.startswith(CONTENT) and (latest is None or record.key in latest)
         )
         try:
@@ -256,10 +256,10 @@ def forget(
 
     if bool(signed_by) == bool(origin):
         raise UsageError("name a key or a remote", next="give one of --signed-by and --from")
-    with open_store() as opened:
-        rows = tainted_records(opened, signed_by, origin)
+    with open_store() as local_store:
+        rows = tainted_records(local_store, signed_by, origin)
         if not dry_run:
-            revoke(opened, rows)
+            revoke(local_store, rows)
     print_json(rows, "stackbuild.store-forget/1") if json else draw_forgotten(rows, dry_run)
 
 
@@ -295,8 +295,8 @@ def trust_add(
     from stackbuild.remote.settings import add_keys, settings_path
     from stackbuild.views.console import out
 
-    changed = add_keys(url, keys, threshold)
-    out().print(f"{len(changed.trusted_keys())} keys are trusted for {url} ({settings_path()})", markup=False)
+    change = add_keys(url, keys, threshold)
+    out().print(f"{len(change.trusted_keys())} keys are trusted for {url} ({settings_path()})", markup=False)
 
 
 @trust.command("remove")
@@ -315,5 +315,5 @@ def trust_remove(
     from stackbuild.remote.settings import remove_keys
     from stackbuild.views.console import out
 
-    left = remove_keys(url, fingerprint)
-    out().print(f"{url}: {f'{len(left.trusted_keys())} keys left' if left else 'removed'}", markup=False)
+    remaining_remote = remove_keys(url, fingerprint)
+    out().print(f"{url}: {f'{len(remaining_remote.trusted_keys())} keys left' if remaining_remote else 'removed'}", markup=False)

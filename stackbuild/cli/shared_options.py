@@ -24,7 +24,7 @@ def sharing(shape: type[DataclassInstance]) -> Callable[[Callable[..., None]], C
         hints = get_type_hints(command, include_extras=True)
         *own, last = inspect.signature(command).parameters.values()
         types = get_type_hints(shape, include_extras=True)
-        shared = [
+        shared_parameters = [
             inspect.Parameter(f.name, last.kind, default=f.default, annotation=types[f.name]) for f in fields(shape)
         ]
 
@@ -32,7 +32,7 @@ def sharing(shape: type[DataclassInstance]) -> Callable[[Callable[..., None]], C
         def wrapper(**arguments: Any) -> None:
             command(**{p.name: arguments.pop(p.name) for p in own}, **{last.name: shape(**arguments)})
 
-        whole = [*(p.replace(annotation=hints[p.name]) for p in own), *shared]
+        whole = [*(p.replace(annotation=hints[p.name]) for p in own), *shared_parameters]
         wrapper.__signature__ = inspect.Signature(whole)  # type: ignore[attr-defined]
         wrapper.__annotations__ = {p.name: p.annotation for p in whole}
         return wrapper

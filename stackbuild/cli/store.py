@@ -22,12 +22,12 @@ def ls(json: JsonOption = False) -> None:
     from stackbuild.views.console import print_json
     from stackbuild.views.store import draw_listing
 
-    with open_store() as opened:
-        rows, left = listing(opened), unfinished_steps(opened)
+    with open_store() as local_store:
+        rows, interrupted_steps = listing(local_store), unfinished_steps(local_store)
     if json:
-        print_json({"items": rows, "unfinished": left}, "stackbuild.store/1")
+        print_json({"items": rows, "unfinished": interrupted_steps}, "stackbuild.store/1")
     else:
-        draw_listing(rows, left, opened.root)
+        draw_listing(rows, interrupted_steps, local_store.root)
 
 
 @store.command("check")
@@ -44,8 +44,8 @@ def check(json: JsonOption = False) -> None:
     from stackbuild.views.console import err, print_json
     from stackbuild.views.store import draw_damage
 
-    with Stopper().on_signals(), open_store() as opened, err().status("reading the store …"):
-        report = check_store(opened)
+    with Stopper().on_signals(), open_store() as local_store, err().status("reading the store …"):
+        report = check_store(local_store)
     print_json(report, "stackbuild.store-check/1") if json else draw_damage(report)
     if report:
         leave(7)
@@ -84,8 +84,8 @@ def gc(
     from stackbuild.views.store import draw_freed
 
     bound = size_of(max_size) if max_size else 0
-    with open_store() as opened:
-        freed = collect(opened, days, time.time(), bound, dry_run)
+    with open_store() as local_store:
+        freed = collect(local_store, days, time.time(), bound, dry_run)
     print_json(freed, "stackbuild.store-gc/1") if json else draw_freed(freed, dry_run)
 
 
@@ -117,17 +117,17 @@ def copy(
     name = load(recipe).recipe.name
     if to.exists():
         raise UsageError("this is there already", where=str(to), next="name a new folder")
-    with Stopper().on_signals(), open_store() as opened:
-        match = next((record for record in opened.latest(name) if record.step == step), None)
+    with Stopper().on_signals(), open_store() as local_store:
+        match = next((record for record in local_store.latest(name) if record.step == step), None)
         if match is None:
             raise UsageError(
                 f"the store has no output of step {step} of {name}",
                 next=f"stackbuild build --recipe {recipe} --until {step}",
             )
-        if reason := opened.check(match.tree):
+        if reason := local_store.check(match.tree):
             raise UsageError(f"the stored output is damaged: {reason}", next="build it again")
         with err().status(f"copying {step} …"):
-            shutil.copytree(opened.tree(match.tree), to, symlinks=True, copy_function=copy_with_status)
+            shutil.copytree(local_store.tree(match.tree), to, symlinks=True, copy_function=copy_with_status)
     print_json({"step": step, "tree": match.tree, "folder": to}, "stackbuild.store-copy/1") if json else draw_copied(
         step, to
     )

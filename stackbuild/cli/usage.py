@@ -20,10 +20,10 @@ def usage_mistake(error: Any, words: Sequence[str], program: Any) -> UsageError:
     if (option := getattr(error, "option_name", "")) and hasattr(error, "possibilities"):
         hint = _option_hint(option, command, program)
         return UsageError(f"no option `{option}`", where=where, next=f"{hint}; {every}" if hint else every)
-    if unknown := re.search(r"no such command ['\"](.*?)['\"]", message):
-        near = nearest(unknown[1], [*command.commands])
+    if unknown_command := re.search(r"no such command ['\"](.*?)['\"]", message):
+        near = nearest(unknown_command[1], [*command.commands])
         hint = f"did you mean `{path} {near}`? " if near else ""
-        return UsageError(f"no command `{path} {unknown[1]}`", next=f"{hint}`{path} --help` lists the commands")
+        return UsageError(f"no command `{path} {unknown_command[1]}`", next=f"{hint}`{path} --help` lists the commands")
     if missing := re.match(r"missing (?:argument|option) (.*)", message, re.DOTALL):
         message = f"{missing[1].replace(chr(39), '').replace(' / ', ' or ')} is missing"
     example_line = re.search(r"Example: (.+)", command.help or "")

@@ -99,7 +99,7 @@ def verify(
     from stackbuild.views.verify import draw_rung, draw_unmet, draw_verification
 
     stopper = Stopper()
-    required = required_rungs_of(require or ())
+    required_names = required_rungs_of(require or ())
     if statements and len(wheels) > 1 and not each:
         raise UsageError(
             "a statement is about one wheel, and these are proved together",
@@ -135,10 +135,10 @@ def verify(
     write_reports(results, sarif, junit)
     if statements:
         _write_statements(results, statements, machine)
-    missed = unmet_by(results, required)
-    for line in missed:
+    missed_rungs = unmet_by(results, required_names)
+    for line in missed_rungs:
         draw_unmet(line)
-    if missed or any(result.failed for result in results):
+    if missed_rungs or any(result.failed for result in results):
         leave(5)
 
 

@@ -106,7 +106,7 @@ class ClusterPlacement:
     _bad: dict[str, int] = field(default_factory=dict)
     """By step key, how often a worker did not get that output."""
     _offers: tuple[Offer, ...] = ()
-    _looked: float = 0.0
+    _offers_time: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _pushing: threading.Lock = field(default_factory=threading.Lock)
 
@@ -135,9 +135,9 @@ class ClusterPlacement:
         todo = tuple(steps)
         offers = self._current_offers()
         refuse_strangers(offers, self._trusted_keys())
-        placed = {step.name: self._needs(step) for step in todo if not self.is_here(step)}
-        refuse_unmet(placed, offers, self.address)
-        if placed and not self.sharing.pushers and (here := [s.name for s in todo if self.is_here(s)]):
+        needs_by_step = {step.name: self._needs(step) for step in todo if not self.is_here(step)}
+        refuse_unmet(needs_by_step, offers, self.address)
+        if needs_by_step and not self.sharing.pushers and (here := [s.name for s in todo if self.is_here(s)]):
             raise MachineLacks(
                 f"{', '.join(here)}: made of files of this machine, and no remote is written to from here",
                 next="give the remote `write: true` and `sign: KEY` in remotes.yaml; docs/cluster.md",
@@ -163,14 +163,14 @@ class ClusterPlacement:
             next="start it and run the same command again: finished steps are in the remote store",
         )  # fmt: skip
 
-    def find_stored(self, plan: Plan, stored: Mapping[str, Record]) -> dict[str, Record]:
+    def find_stored(self, plan: Plan, stored_records: Mapping[str, Record]) -> dict[str, Record]:
         """The records of outputs that need not be made. A wanted one is taken into this store, of others the record alone."""
-        records, demanded = dict(stored), set(plan.goals)
+        records, demanded_steps = dict(stored_records), set(plan.goals)
         for step in reversed(plan.steps):
-            if step.name not in demanded or step.key in records:
+            if step.name not in demanded_steps or step.key in records:
                 continue
             if (there := self._look_up(step, {}, is_new=False)) is None:
-                demanded.update(need.step for need in step.needs)
+                demanded_steps.update(need.step for need in step.needs)
             elif record := self._record(plan, step, there):
                 records[step.key] = record
         return records
@@ -202,7 +202,7 @@ class ClusterPlacement:
             runner=self.runner,
             base_is_image=self.runner == "docker",
             anew=is_bad,
-            trusted=self._trusted_keys(),
+            trusted_keys=self._trusted_keys(),
         )
         outcome = self._given_out(task)
         there = self._look_up(step, trees)
@@ -240,8 +240,8 @@ class ClusterPlacement:
         if trees or not step.needs:
             texts.append((step.content_text(trees), "c"))
         for text, kind in texts:
-            if signed := self.sharing.look_up(step.name, text, kind, is_new=is_new):
-                there = _Truth(signed.record.tree, text, kind, signed.record.seconds)
+            if signed_record := self.sharing.look_up(step.name, text, kind, is_new=is_new):
+                there = _Truth(signed_record.record.tree, text, kind, signed_record.record.seconds)
                 self._truths[step.key] = there
                 return there
         return None
@@ -275,10 +275,10 @@ class ClusterPlacement:
         """
         record = self.context.store.find(step.key)
         twin = self.context.store.find(record.like) if record and record.like else None
-        signed = self.sharing.look_up(step.name, twin.key_text, "r") if twin else None
-        if twin is None or signed is None or signed.record.tree != tree:
+        signed_record = self.sharing.look_up(step.name, twin.key_text, "r") if twin else None
+        if twin is None or signed_record is None or signed_record.record.tree != tree:
             return None
-        self._truths[step.key] = _Truth(tree, twin.key_text, "r", signed.record.seconds)
+        self._truths[step.key] = _Truth(tree, twin.key_text, "r", signed_record.record.seconds)
         return self._truths[step.key]
 
     def _push(self, step: Step) -> _Truth:
@@ -326,7 +326,7 @@ class ClusterPlacement:
 
     def _start_event(self, step: Step) -> StepStarted:
         log = self.context.logs / f"{step.name}.log"
-        return StepStarted(step.name, step.key, str(log), self.context.expected.get(step.name, 0.0))
+        return StepStarted(step.name, step.key, str(log), self.context.expected_seconds.get(step.name, 0.0))
 
     def _broken_step(
         self, step: Step, what: str, copy: LogCopy, command: str = "", lines: tuple[str, ...] = (), look: str = "",
@@ -383,8 +383,8 @@ class ClusterPlacement:
 
     def _is_waiting_in_vain(self, needs: Amounts) -> bool:
         with self._lock:
-            if time.monotonic() - self._looked > LOOK_SECONDS:
-                self._offers, self._looked = self.connection.offers(), time.monotonic()
+            if time.monotonic() - self._offers_time > LOOK_SECONDS:
+                self._offers, self._offers_time = self.connection.offers(), time.monotonic()
             return not any(fits(needs, offer) for offer in self._offers)
 
     def _await_scheduler(self, step: Step) -> None:

@@ -104,22 +104,22 @@ async def _scheduler(address: ClusterAddress, listens: Callable[[str], None]) ->
             f"the scheduler cannot listen: {error}", where=str(address), next="choose another port or certificate"
         ) from None
     listens(str(address))
-    stopped = _on_signals()
-    await stopped.wait()
+    stop_event = _on_signals()
+    await stop_event.wait()
     await scheduler.close()
 
 
 def _on_signals() -> asyncio.Event:
     """Set by SIGINT and SIGTERM; a second one ends the process."""
-    stopped, loop = asyncio.Event(), asyncio.get_running_loop()
+    stop_event, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def stop(number: signal.Signals) -> None:
-        stopped.set()
+        stop_event.set()
         loop.remove_signal_handler(number)
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop, number)
-    return stopped
+    return stop_event
 
 
 # --- the worker
@@ -160,9 +160,9 @@ def serve_worker(address: ClusterAddress, host: StepHost, offer: Offer) -> None:
 
 
 async def _worker(address: ClusterAddress, host: StepHost, offer: Offer) -> None:
-    stopped = _on_signals()
+    stop_event = _on_signals()
     last_message = ""
-    while not stopped.is_set():
+    while not stop_event.is_set():
         try:
             worker = await _connect(address, host, offer)
         except (OSError, TimeoutError, CommClosedError, RuntimeError, ValueError) as error:
@@ -171,18 +171,18 @@ async def _worker(address: ClusterAddress, host: StepHost, offer: Offer) -> None
             if message != last_message:
                 host.report(message)
                 last_message = message
-            await _pause(stopped)
+            await _pause(stop_event)
             continue
         last_message = ""
         host.report(f"{offer.name} is connected to {address}")
-        waits = [asyncio.create_task(one) for one in (stopped.wait(), worker.finished())]
+        waits = [asyncio.create_task(one) for one in (stop_event.wait(), worker.finished())]
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         host.stop_all()
         await _wait_until_empty(host)
         await worker.close(executor_wait=False)
         for wait in waits:
             wait.cancel()
-        if not stopped.is_set():
+        if not stop_event.is_set():
             host.report(f"the connection to {address} broke; its steps were stopped")
     host.report("stopped")
 
@@ -195,7 +195,7 @@ async def _connect(address: ClusterAddress, host: StepHost, offer: Offer) -> Wor
         dashboard_address=NOWHERE, local_directory=str(host.store.tmp / "dask"), death_timeout=CONNECT_SECONDS * 2,
         startup_information={
             "signers": lambda worker: list(offer.signers),
-            "trusted": lambda worker: list(offer.trusted),
+            "trusted": lambda worker: list(offer.trusted_keys),
         },
     )  # fmt: skip
     try:
@@ -206,9 +206,9 @@ async def _connect(address: ClusterAddress, host: StepHost, offer: Offer) -> Wor
     return worker
 
 
-async def _pause(stopped: asyncio.Event) -> None:
+async def _pause(stop_event: asyncio.Event) -> None:
     try:
-        await asyncio.wait_for(stopped.wait(), RETRY_SECONDS)
+        await asyncio.wait_for(stop_event.wait(), RETRY_SECONDS)
     except TimeoutError:
         return
 
@@ -228,10 +228,10 @@ class DaskSubmission:
     """A future, and an event that is set once it has ended in whatever way."""
 
     future: Any
-    ended: threading.Event
+    end_event: threading.Event
 
     def wait(self, seconds: float) -> bool:
-        return self.ended.wait(seconds)
+        return self.end_event.wait(seconds)
 
     def outcome(self) -> StepOutcome:
         status = self.future.status
@@ -243,11 +243,11 @@ class DaskSubmission:
             assert isinstance(outcome, StepOutcome)
             return outcome
         if status == "error":
-            raised = self.future.exception(timeout=CONNECT_SECONDS * 10)
-            if isinstance(raised, KilledWorker):
-                raise WorkersDied(f"{ATTEMPTS} workers died while they did it, the last one {raised.last_worker.name}")
+            client_error = self.future.exception(timeout=CONNECT_SECONDS * 10)
+            if isinstance(client_error, KilledWorker):
+                raise WorkersDied(f"{ATTEMPTS} workers died while they did it, the last one {client_error.last_worker.name}")
             raise MachineLacks(
-                f"a worker failed in itself: {type(raised).__name__}: {raised}",
+                f"a worker failed in itself: {type(client_error).__name__}: {client_error}",
                 next="look at what the workers print; do all run the same stackbuild?",
             )
         raise SchedulerLost(status)
@@ -346,9 +346,9 @@ class DaskConnection:
             )
         except (OSError, RuntimeError, CommClosedError) as error:
             raise SchedulerLost(str(error)) from None
-        ended = threading.Event()
-        future.add_done_callback(lambda future: ended.set())
-        return DaskSubmission(future, ended)
+        end_event = threading.Event()
+        future.add_done_callback(lambda future: end_event.set())
+        return DaskSubmission(future, end_event)
 
 
 async def _identity(client: Client) -> dict[str, Any]:

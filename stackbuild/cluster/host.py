@@ -52,7 +52,7 @@ class QuietLock:
     """Held by many steps at once, or by one alone that wants a quiet machine. Who wants that goes before later steps."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
+        self._change = threading.Condition()
         self._steps = 0
         self._is_quiet = False
         self._waiting = 0
@@ -60,7 +60,7 @@ class QuietLock:
     @contextlib.contextmanager
     def hold(self, alone: bool, check: Callable[[], None]) -> Iterator[None]:
         """Hold it within. Raises what `check` raises while it waits."""
-        with self._changed:
+        with self._change:
             self._wait(alone, check)
             if alone:
                 self._is_quiet = True
@@ -69,22 +69,22 @@ class QuietLock:
         try:
             yield
         finally:
-            with self._changed:
+            with self._change:
                 if alone:
                     self._is_quiet = False
                 else:
                     self._steps -= 1
-                self._changed.notify_all()
+                self._change.notify_all()
 
     def _wait(self, alone: bool, check: Callable[[], None]) -> None:
         self._waiting += alone
         try:
             while self._is_quiet or (self._steps if alone else self._waiting):
-                self._changed.wait(WAIT_SECONDS)
+                self._change.wait(WAIT_SECONDS)
                 check()
         finally:
             self._waiting -= alone
-            self._changed.notify_all()
+            self._change.notify_all()
 
 
 @dataclass
@@ -101,7 +101,7 @@ class _Running:
     peak_memory: int = 0
     log_bytes: int = 0
     is_done: bool = False
-    _closed: threading.Event = field(default_factory=threading.Event)
+    _close_event: threading.Event = field(default_factory=threading.Event)
     _ending: threading.Lock = field(default_factory=threading.Lock)
 
     def stop(self) -> None:
@@ -123,7 +123,7 @@ class _Running:
             self._tell({"event": document(event)})
 
     def outcome(
-        self, status: Literal["made", "broke", "lacks", "bad-input"], built: StepOutput | None = None,
+        self, status: Literal["made", "broke", "lacks", "bad-input"], output: StepOutput | None = None,
         failure: Failure = Failure(""),
     ) -> StepOutcome:  # fmt: skip
         outcome = StepOutcome(
@@ -134,7 +134,7 @@ class _Running:
             failure=failure,
             log_bytes=self.log_bytes,
         )
-        return replace(outcome, tree=built.tree, how=built.how, seconds=built.seconds) if built else outcome
+        return replace(outcome, tree=output.tree, how=output.how, seconds=output.seconds) if output else outcome
 
     @contextlib.contextmanager
     def follow(self, log: Path) -> Iterator[None]:
@@ -144,12 +144,12 @@ class _Running:
         try:
             yield
         finally:
-            self._closed.set()
+            self._close_event.set()
             thread.join()
             self._send_new(log)
 
     def _follow(self, log: Path) -> None:
-        while not self._closed.wait(FOLLOW_SECONDS):
+        while not self._close_event.wait(FOLLOW_SECONDS):
             self._send_new(log)
 
     def _send_new(self, log: Path) -> None:
@@ -179,13 +179,13 @@ class StepHost:
     actions: Mapping[str, Callable[[Job], dict[str, str]]] = field(default_factory=lambda: ALL_ACTIONS)
     _running: dict[str, _Running] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _verified: set[str] = field(default_factory=set)
+    _verified_trees: set[str] = field(default_factory=set)
     _quiet: QuietLock = field(default_factory=QuietLock)
     _idle: list[RemoteSharing] = field(default_factory=list)
     """Connections that no task uses now."""
 
     def __post_init__(self) -> None:
-        self.store = Store(self.root, new_run_id(), self._verified)
+        self.store = Store(self.root, new_run_id(), self._verified_trees)
         self.jobserver = Jobserver(self.store.tmp / "jobserver", self.jobs)
 
     def close(self) -> None:
@@ -199,7 +199,7 @@ class StepHost:
     def clear_up(self) -> None:
         """Remove what killed workers and runs have left in this store: processes, containers, staging folders."""
         runners = (self.runner_of(name, store=self.store, base_is_image=False) for name in usable_runners())
-        for what in (*self.store.reap().runs, *(left for runner in runners for left in runner.reap())):
+        for what in (*self.store.reap().runs, *(container for runner in runners for container in runner.reap())):
             self.report(f"removed what a killed run had left: {what}")
 
     def stop(self, task_key: str) -> None:
@@ -231,8 +231,8 @@ class StepHost:
             return StepOutcome("stopped", self.name)
         except BadInput as bad:
             return running.outcome("bad-input", failure=Failure(bad.step))
-        except BrokenStep as broken:
-            event = broken.event
+        except BrokenStep as step_failure:
+            event = step_failure.event
             failure = Failure(event.what, event.command, event.lines, event.look)
             return running.outcome("broke", failure=failure)
         except Stop as stop:
@@ -245,7 +245,7 @@ class StepHost:
                 del self._running[task_key]
 
     def _perform(self, task: StepTask, running: _Running) -> StepOutcome:
-        store = Store(self.root, new_run_id(), self._verified)
+        store = Store(self.root, new_run_id(), self._verified_trees)
         with contextlib.ExitStack() as stack:
             stack.callback(store.close)
             sharing = self._sharing(task.recipe, store, running)
@@ -259,12 +259,12 @@ class StepHost:
             if store.find(task.step.key) is None:
                 for one in task.inputs:
                     _take_input(one, context)
-            built = perform(task.step, task.trees, context)
-            if task.anew and store.check(built.tree):
-                built = perform(task.step, task.trees, context)
+            output = perform(task.step, task.trees, context)
+            if task.anew and store.check(output.tree):
+                output = perform(task.step, task.trees, context)
             _hand_over(task, context)
             running.is_done = True
-        return running.outcome("made", built)
+        return running.outcome("made", output)
 
     def _sharing(self, recipe: str, store: Store, running: _Running) -> RemoteSharing:
         """The remotes of a task, over the connections of one that has ended where there is one: one set a slot."""
@@ -298,7 +298,7 @@ class StepHost:
             locals={},
             mirror=mirror_of(None, os.environ),
             actions=self.actions,
-            expected={},
+            expected_seconds={},
             lock_digest=task.lock_digest,
             sharing=sharing,
         )
@@ -307,7 +307,7 @@ class StepHost:
 def _refuse_other_keys(task: StepTask, sharing: RemoteSharing) -> None:
     """Raises MachineLacks, before anything is done, where the client would not take what this worker signs."""
     signers = {pusher.key.fingerprint for pusher in sharing.pushers}
-    if not signers.intersection(task.trusted):
+    if not signers.intersection(task.trusted_keys):
         raise MachineLacks(
             f"the key of this worker is not trusted by the client: {', '.join(sorted(signers)) or 'it has none'}",
             next="end it; or trust its key on the client and every worker: stackbuild store trust add URL ITS-KEY.pub",

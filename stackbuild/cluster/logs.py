@@ -16,14 +16,14 @@ COMPLETE_SECONDS = 2.0
 class LogCopy:
     """Hears the messages of one task. `started` is the event when the step begins to run, without its machine."""
 
-    def __init__(self, path: Path, emit: Emit, started: StepStarted) -> None:
+    def __init__(self, path: Path, emit: Emit, start_event: StepStarted) -> None:
         self.path = path
         self.has_begun = False
         self._emit = emit
-        self._started = started
+        self._start_event = start_event
         self._machine = ""
         self._size = 0
-        self._grown = threading.Condition()
+        self._growth = threading.Condition()
 
     def __call__(self, message: dict[str, Any]) -> None:
         """A piece of the log, or an event. Another machine's first message begins the log anew: the step runs again."""
@@ -39,25 +39,25 @@ class LogCopy:
 
     def complete(self, size: int) -> None:
         """Wait until so many bytes have come; where some were sent before this client listened, the log says so."""
-        with self._grown:
-            self._grown.wait_for(lambda: self._size >= size, COMPLETE_SECONDS)
+        with self._growth:
+            self._growth.wait_for(lambda: self._size >= size, COMPLETE_SECONDS)
             if self._size < size:
                 with self.path.open("ab") as file:
                     file.write(f"\n[{size - self._size} more bytes of this log did not come]\n".encode())
 
     def _begin(self, machine: str) -> None:
         if self._machine:
-            self._emit(Note("warning", f"{self._started.step}: runs again, on {machine}; {self._machine} was lost"))
+            self._emit(Note("warning", f"{self._start_event.step}: runs again, on {machine}; {self._machine} was lost"))
         self._machine, self.has_begun = machine, True
-        with self._grown:
+        with self._growth:
             self.path.write_bytes(b"")
             self._size = 0
-        self._emit(replace(self._started, machine=machine))
+        self._emit(replace(self._start_event, machine=machine))
 
     def _write(self, machine: str, at: int, piece: bytes) -> None:
         if not self._machine:  # begun for another client, before this one listened
             self._begin(machine)
-        with self._grown:
+        with self._growth:
             mode = "r+b" if self.path.exists() else "w+b"
             with self.path.open(mode) as file:
                 if at > self._size:
@@ -66,4 +66,4 @@ class LogCopy:
                 file.seek(0, 2)
                 file.write(piece)
             self._size = max(self._size, at + len(piece))
-            self._grown.notify_all()
+            self._growth.notify_all()

@@ -24,14 +24,14 @@ Amounts = Mapping[str, float]
 class Offer:
     """A worker: its name, its address in the cluster, what it offers in all, and the keys that sign its outputs.
 
-    `trusted` are the keys whose outputs it takes as inputs; both are fingerprints.
+    `trusted_keys` are the keys whose outputs it takes as inputs; both are fingerprints.
     """
 
     name: str
     address: str
     amounts: dict[str, float]
     signers: tuple[str, ...] = ()
-    trusted: tuple[str, ...] = ()
+    trusted_keys: tuple[str, ...] = ()
 
     @property
     def gpu_targets(self) -> frozenset[str]:
@@ -87,16 +87,16 @@ def _in_words(name: str, amount: float, most: float | None) -> str:
     return f"{name}" if amount == 1 else f"{amount:g} × {name}"
 
 
-def refuse_unmet(needed: Mapping[str, Amounts], offers: Iterable[Offer], address: str) -> None:
+def refuse_unmet(amounts: Mapping[str, Amounts], offers: Iterable[Offer], address: str) -> None:
     """Raises MachineLacks that names each step whose needs no worker meets, and what is missing."""
     workers = tuple(offers)
-    if needed and not workers:
+    if amounts and not workers:
         raise MachineLacks(
             f"no worker is connected to {address}",
             next=f"on each machine that is to build: stackbuild worker {address}",
         )
     lacking: dict[str, list[str]] = {}
-    for step, needs in needed.items():
+    for step, needs in amounts.items():
         if words := missing(needs, workers):
             lacking.setdefault(words, []).append(step)
     if lacking:
@@ -115,9 +115,9 @@ def _worker_names(workers: tuple[Offer, ...]) -> str:
     return f"{len(workers)} worker{'s' * (len(workers) != 1)}: {', '.join(one.name for one in workers[:8])}"
 
 
-def refuse_strangers(offers: Iterable[Offer], trusted: Iterable[str]) -> None:
+def refuse_strangers(offers: Iterable[Offer], trusted_keys: Iterable[str]) -> None:
     """Raises MachineLacks where a worker's outputs are not signed, or its key is not trusted by the client or a worker."""
-    workers, mine = tuple(offers), frozenset(trusted)
+    workers, mine = tuple(offers), frozenset(trusted_keys)
     for one in workers:
         if not one.signers:
             raise MachineLacks(
@@ -130,7 +130,7 @@ def refuse_strangers(offers: Iterable[Offer], trusted: Iterable[str]) -> None:
                 next="stackbuild store trust add URL ITS-KEY.pub",
             )
         for other in workers:
-            if not set(other.trusted).intersection(one.signers):
+            if not set(other.trusted_keys).intersection(one.signers):
                 raise MachineLacks(
                     f"{other.name} does not trust the key of {one.name}: {', '.join(one.signers)}",
                     next=f"on {other.name}: stackbuild store trust add URL THAT-KEY.pub, and start it again",

@@ -103,6 +103,6 @@ def worker_offer(order: WorkerOrder, settings: Settings) -> Offer:
     for gpu in gpus():
         amounts[gpu.gfx] = amounts.get(gpu.gfx, 0) + 1
     signers = tuple(load_signing_key(Path(one.sign).expanduser()).fingerprint for one in writes)
-    trusted = tuple(key.fingerprint for one in settings.remotes for key in one.trusted_keys())
+    trusted_keys = tuple(key.fingerprint for one in settings.remotes for key in one.trusted_keys())
     name = order.name or f"{socket.gethostname()}-{os.getpid()}"
-    return Offer(name, "", {name: float(amount) for name, amount in amounts.items()}, signers, trusted)
+    return Offer(name, "", {name: float(amount) for name, amount in amounts.items()}, signers, trusted_keys)

@@ -27,7 +27,7 @@ class StepInput:
 class StepTask:
     """One step for a worker. `anew`: what the remote has of it is damaged, so it is made or sent again.
 
-    `trusted`: fingerprints of the keys whose outputs the client takes.
+    `trusted_keys`: fingerprints of the keys whose outputs the client takes.
     """
 
     step: Step
@@ -38,7 +38,7 @@ class StepTask:
     runner: str
     base_is_image: bool
     anew: bool = False
-    trusted: tuple[str, ...] = ()
+    trusted_keys: tuple[str, ...] = ()
 
     @property
     def trees(self) -> dict[str, str]:

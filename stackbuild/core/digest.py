@@ -105,8 +105,8 @@ def of_open_file(fd: int) -> str:
 
 def of_stream(file: IO[bytes], kind: str = "sha256") -> str:
     """Digest of what is left to read of a binary file, in hex. Raises Stopped soon after a signal, OSError."""
-    hashed = hashlib.new(kind)
+    hasher = hashlib.new(kind)
     while piece := file.read(_PIECE):
-        hashed.update(piece)
+        hasher.update(piece)
         check_signals()
-    return hashed.hexdigest()
+    return hasher.hexdigest()

@@ -184,5 +184,5 @@ class Interruption(Stop):
         self.exit_code = 128 + signal_number
 
 
-class Unwritten(OSError):
+class OutputWriteError(OSError):
     """Standard output took no more; the system's error does not say which file it was."""

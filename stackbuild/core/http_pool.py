@@ -50,13 +50,13 @@ class Body(Protocol):
 
 class _SteadyInput(io.RawIOBase):
     """What comes over a connection. Raises TimeoutError where too little came in a while that was spent waiting, and
-    OSError where more came than the bytes that are `left`."""
+    OSError where more came than the bytes that are `room`."""
 
     def __init__(self, raw: io.RawIOBase, window: float) -> None:
-        self.left: float = MOST_HEAD
+        self.room: float = MOST_HEAD
         self._raw = raw
         self._window = window
-        self._waited = 0.0
+        self._wait_seconds = 0.0
         self._came = 0
 
     def readable(self) -> bool:
@@ -65,15 +65,15 @@ class _SteadyInput(io.RawIOBase):
     def readinto(self, buffer: Any) -> int | None:
         began = time.monotonic()
         size = self._raw.readinto(buffer)
-        self._waited += time.monotonic() - began
+        self._wait_seconds += time.monotonic() - began
         self._came += size or 0
-        self.left -= size or 0
-        if self.left < 0:
+        self.room -= size or 0
+        if self.room < 0:
             raise OSError("an answer without end")
-        if self._waited > self._window:
+        if self._wait_seconds > self._window:
             if self._came < LEAST_RATE * self._window:
-                raise TimeoutError(f"only {self._came} bytes in {self._waited:.0f} s")
-            self._waited, self._came = 0.0, 0
+                raise TimeoutError(f"only {self._came} bytes in {self._wait_seconds:.0f} s")
+            self._wait_seconds, self._came = 0.0, 0
         return size
 
     def close(self) -> None:
@@ -143,10 +143,10 @@ class SocketPool:
         settings: dict[str, Any] = {"maxsize": self._parallel, "block": False, "blocksize": SENT_AT_ONCE}
         manager = ProxyManager(proxy, **settings) if proxy else PoolManager(**settings)
 
-        def note(connected: socket.socket) -> None:
+        def note(open_socket: socket.socket) -> None:
             if is_outward:
-                refuse_inward(connected.getpeername()[0])
-            self._sockets.add(connected)
+                refuse_inward(open_socket.getpeername()[0])
+            self._sockets.add(open_socket)
 
         manager.pool_classes_by_scheme = _steady_pools(self._window, note)
         return manager
@@ -155,7 +155,7 @@ class SocketPool:
 def make_steady(manager: Any, seconds: float, most: int) -> None:
     """Let another library's PoolManager give up a server that sends nothing or little for so long, or more than `most`
     bytes in one answer. Who calls it sets the timeout of reads."""
-    manager.pool_classes_by_scheme = _steady_pools(seconds, lambda connected: None, most)
+    manager.pool_classes_by_scheme = _steady_pools(seconds, lambda open_socket: None, most)
 
 
 def _steady_pools(
@@ -172,7 +172,7 @@ def _steady_pools(
         def begin(self) -> None:
             """Read the headers: those of interim answers (100 Continue) too, whose number http.client does not bound."""
             super().begin()
-            self._input.left = most
+            self._input.room = most
 
     class PlainConnection(HTTPConnection):
         response_class = SteadyResponse

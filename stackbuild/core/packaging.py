@@ -138,14 +138,14 @@ class Claim:
     @property
     def pythons(self) -> tuple[str, ...]:
         """The CPython versions that the tags name, "3.12", oldest first; for the stable ABI some newer ones too."""
-        named = [(int(m[1]), m[2] == "abi3") for tag in self.tags if (m := re.match(r"cp3(\d+)-([^-]+)-", tag))]
-        minors = {minor + more for minor, stable in named for more in range(_NEWER if stable else 1)}
+        abi_versions = [(int(m[1]), m[2] == "abi3") for tag in self.tags if (m := re.match(r"cp3(\d+)-([^-]+)-", tag))]
+        minors = {minor + more for minor, stable in abi_versions for more in range(_NEWER if stable else 1)}
         return tuple(f"3.{minor}" for minor in sorted(minors))
 
     def fits(self, python: str) -> bool:
         """Whether CPython of that version may install it, whatever the platform."""
         major, minor = (int(part) for part in python.split("."))
-        claimed = {(tag.interpreter, tag.abi) for each in self.tags for tag in parse_tag(each)}
+        claimed_abis = {(tag.interpreter, tag.abi) for each in self.tags for tag in parse_tag(each)}
         able = {
             (t.interpreter, t.abi)
             for t in (
@@ -153,7 +153,7 @@ class Claim:
                 *compatible_tags((major, minor), f"cp{major}{minor}", ["any"]),
             )
         }
-        return self._allows(python) and (not claimed or not claimed.isdisjoint(able))
+        return self._allows(python) and (not claimed_abis or not claimed_abis.isdisjoint(able))
 
     def _allows(self, python: str) -> bool:
         try:

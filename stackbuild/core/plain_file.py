@@ -16,16 +16,16 @@ def read_plain(folder: Path, name: str, limit: int) -> bytes | None:
     parts = name.split("/")
     if "" in parts or ".." in parts:
         return None
-    with contextlib.ExitStack() as opened:
+    with contextlib.ExitStack() as stack:
 
         def below(part: str, flags: int, parent: int | None) -> int:
             file = os.open(part, flags | os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
-            opened.callback(os.close, file)
+            stack.callback(os.close, file)
             return file
 
         try:
             parent = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            opened.callback(os.close, parent)
+            stack.callback(os.close, parent)
             for part in parts[:-1]:
                 parent = below(part, os.O_DIRECTORY, parent)
             file = below(parts[-1], os.O_NONBLOCK, parent)

@@ -18,7 +18,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from stackbuild.core.errors import Defect, safe
 from stackbuild.core.resources import folder
 
-_ESCAPED = (".html.j2", ".xml.j2", ".svg.j2", ".html", ".xml")
+_ESCAPED_ENDINGS = (".html.j2", ".xml.j2", ".svg.j2", ".html", ".xml")
 
 
 def render(template: str, /, **values: Any) -> str:
@@ -35,7 +35,7 @@ def _environment() -> ImmutableSandboxedEnvironment:
     return ImmutableSandboxedEnvironment(
         loader=FileSystemLoader(folder("templates")),
         undefined=StrictUndefined,
-        autoescape=lambda name: name is None or name.endswith(_ESCAPED),
+        autoescape=lambda name: name is None or name.endswith(_ESCAPED_ENDINGS),
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,

@@ -114,7 +114,7 @@ class _DataBuilder:
         self._above: dict[KeyPath, str] = {}
         self._before: dict[KeyPath, str] = {}
         self._headers: dict[KeyPath, str] = {}
-        self._repeated: dict[KeyPath, list[tuple[str, LineColumn]]] = {}
+        self._repetitions: dict[KeyPath, list[tuple[str, LineColumn]]] = {}
         self.root: Json = None
         self.places = Places(name)
         self.mistakes: list[Mistake] = []
@@ -142,8 +142,8 @@ class _DataBuilder:
                 if documents > 1:
                     self._blame(event, "a second document begins here", "keep one document per file: remove `---`")
                     break
-        for path, repeated in self._repeated.items():
-            self._blame_repeated(path, repeated)
+        for path, repetitions in self._repetitions.items():
+            self._blame_repeated(path, repetitions)
 
     def _blame(self, event: Event, what: str, next: str) -> None:
         line, column = _at(event)
@@ -159,24 +159,24 @@ class _DataBuilder:
         else:
             self._blame(event, "a key that is a mapping or a list", "keys are plain text")
 
-    def _blame_repeated(self, path: KeyPath, repeated: list[tuple[str, LineColumn]]) -> None:
+    def _blame_repeated(self, path: KeyPath, repetitions: list[tuple[str, LineColumn]]) -> None:
         """Keys that stand twice in one mapping. Two of them or more are a second entry, whose name is missing or too deep."""
-        owner, (key, at), is_entry = self.places.keys.get(path), repeated[0], False
+        owner, (key, at), is_entry = self.places.keys.get(path), repetitions[0], False
         header = self._headers.get(path, "")
         if owner and header:
             line, column = self.places.keys[(*path, header)]
             what = f"`{header}:` has no value and stands among the keys of `{path[-1]}`, which are repeated below it"
             next = f"indent it by {owner[1] - 1}, as `{path[-1]}:`"
             self.mistakes.append(Mistake(f"{self.places.name}:{line}:{column}", what, next))
-        elif owner and (len(repeated) > 1 or (key == "kind" and self._before[path] != key)):
+        elif owner and (len(repetitions) > 1 or (key == "kind" and self._before[path] != key)):
             is_entry = True
-            stands = "stand" if len(repeated) > 1 else "stands"
+            stands = "stand" if len(repetitions) > 1 else "stands"
             what = (
-                f"{_in_words([key for key, _ in repeated])} {stands} twice in `{path[-1]}`: a second entry begins here"
+                f"{_in_words([key for key, _ in repetitions])} {stands} twice in `{path[-1]}`: a second entry begins here"
             )
             next = f"write its name above this line, `NAME:` indented by {owner[1] - 1}, or remove what is repeated"
             self.mistakes.append(Mistake(f"{self.places.name}:{at[0]}:{at[1]}", what, next))
-        for key, at in repeated if not (owner and header) and not is_entry else ():
+        for key, at in repetitions if not (owner and header) and not is_entry else ():
             what = f"the key {key!r} stands here twice, first on line {self.places.keys[(*path, key)][0]}"
             self.mistakes.append(Mistake(f"{self.places.name}:{at[0]}:{at[1]}", what, "remove or rename one of them"))
 
@@ -186,8 +186,8 @@ class _DataBuilder:
                 event, f"`&{event.anchor}` is an anchor", "write the value out where it is used: anchors are not read"
             )
         if tag is not None:
-            spelt = tag.replace("tag:yaml.org,2002:", "!!")
-            self._blame(event, f"`{spelt}` is a tag", f"remove `{spelt}`: tags are not read")
+            tag_text = tag.replace("tag:yaml.org,2002:", "!!")
+            self._blame(event, f"`{tag_text}` is a tag", f"remove `{tag_text}`: tags are not read")
 
     def _scalar(self, event: ScalarEvent) -> None:
         if event.anchor is not None or event.tag is not None:
@@ -214,9 +214,9 @@ class _DataBuilder:
         if first:
             above = self._above.get(path, key)
             self._before.setdefault(path, above)
-            if path not in self._repeated and above != key and isinstance(mapping, dict) and mapping.get(above) is None:
+            if path not in self._repetitions and above != key and isinstance(mapping, dict) and mapping.get(above) is None:
                 self._headers[path] = above
-            self._repeated.setdefault(path, []).append((key, _at(event)))
+            self._repetitions.setdefault(path, []).append((key, _at(event)))
         else:
             self.places.keys[(*path, key)] = _at(event)
             self._above[path] = key
@@ -261,8 +261,8 @@ class _DataBuilder:
 
 def _in_words(words: list[str]) -> str:
     """`a`, `b` and `c`."""
-    quoted = [f"`{word}`" for word in words]
-    return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+    quoted_words = [f"`{word}`" for word in words]
+    return " and ".join([", ".join(quoted_words[:-1]), quoted_words[-1]] if len(quoted_words) > 1 else quoted_words)
 
 
 def _resolve(text: str) -> Json:
@@ -295,9 +295,9 @@ def _of_yaml(error: yaml.YAMLError, text: str, name: str) -> Mistake:
             word = re.match(r"[^\s,\[\]{}]+", lines_of(text)[mark.line][mark.column - 1 :]) if mark else None
             next = f'put it into quotes: `"{word[0] if word and word[0][:1] == "*" else "*"}"`'
             return Mistake(place, "not YAML: a text that begins with `*` is an alias", next)
-        opened = error.context_mark
-        begun = (opened.line, opened.column) if opened else None
-        if mark and (slip := slip_of(text, what, (mark.line, mark.column), begun)):
+        context_mark = error.context_mark
+        begin_position = (context_mark.line, context_mark.column) if context_mark else None
+        if mark and (slip := slip_of(text, what, (mark.line, mark.column), begin_position)):
             line, column, what, next = slip
             return Mistake(f"{name}:{line}:{column}", f"not YAML: {what}", next)
         return Mistake(place, f"not YAML: {what}", "check quotes, brackets and indentation near this place")

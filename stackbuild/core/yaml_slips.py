@@ -15,13 +15,13 @@ Slip = tuple[int, int, str, str]
 
 @dataclass(frozen=True)
 class ParserError:
-    """Where the parser gave up and why. Lines and columns count from 0. `opened` is where the collection begins, if there is one."""
+    """Where the parser gave up and why. Lines and columns count from 0. `start_position` is where the collection begins, if there is one."""
 
     rows: tuple[str, ...]
     problem: str
     line: int
     column: int
-    opened: tuple[int, int] | None
+    start_position: tuple[int, int] | None
 
     @property
     def row(self) -> str:
@@ -55,9 +55,9 @@ def lines_of(text: str) -> tuple[str, ...]:
     return tuple(_LINE_BREAK.split(text))
 
 
-def slip_of(text: str, problem: str, at: tuple[int, int], opened: tuple[int, int] | None) -> Slip | None:
+def slip_of(text: str, problem: str, at: tuple[int, int], start_position: tuple[int, int] | None) -> Slip | None:
     """The slip behind a parser's error at a line and a column, both from 0; None where none of the usual ones is seen."""
-    error = ParserError(lines_of(text), problem, *at, opened)
+    error = ParserError(lines_of(text), problem, *at, start_position)
     return next((slip for find in _FINDERS if (slip := find(error))), None)
 
 
@@ -83,15 +83,15 @@ def _reserved_sign(error: ParserError) -> Slip | None:
 
 def _open_quote(error: ParserError) -> Slip | None:
     """A quote without its partner: the text that it opens runs to the end of the file, or to the next quote below."""
-    if "end of stream" in error.problem and error.opened:
-        line, column = error.opened
+    if "end of stream" in error.problem and error.start_position:
+        line, column = error.start_position
         sign = error.rows[line][column : column + 1] if line < len(error.rows) else ""
         return _not_closed(line, column, sign) if sign in ("'", '"') else None
     if error.problem not in (*_CLOSING, *_KEY_EXPECTED):
         return None
     for line in range(error.line):
-        if begun := _BEGUN_TEXT.fullmatch(error.rows[line]):
-            return _not_closed(line, begun.start(1), begun[1])
+        if text_match := _BEGUN_TEXT.fullmatch(error.rows[line]):
+            return _not_closed(line, text_match.start(1), text_match[1])
     bare = re.sub(r"""'[^'"]*'""", "", error.row.split(" #")[0])
     return _not_closed(error.line, error.row.find('"'), '"') if bare.count('"') % 2 else None
 
@@ -105,7 +105,7 @@ def _no_space_after_dash(error: ParserError) -> Slip | None:
     """`-hipcc` among items: the parser takes it for the start of a key."""
     if "could not find expected ':'" not in error.problem:
         return None
-    for at in (*([error.opened[0]] if error.opened else []), error.above(error.line)):
+    for at in (*([error.start_position[0]] if error.start_position else []), error.above(error.line)):
         match = re.match(r"( *)-([A-Za-z0-9]\S*)", error.rows[at]) if 0 <= at < len(error.rows) else None
         if match:
             return at + 1, len(match[1]) + 1, "no space after the `-` of an item", f"write `- {match[2][:60]}`"
@@ -114,10 +114,10 @@ def _no_space_after_dash(error: ParserError) -> Slip | None:
 
 def _no_space(error: ParserError) -> Slip | None:
     for at in (error.line, error.above(error.line)):
-        joined = _JOINED.fullmatch(error.rows[at]) if 0 <= at < len(error.rows) else None
-        if joined:
-            what = f"`{joined[1]}:` and `{joined[2]}:` on one line"
-            next = f"write `{joined[2]}: {joined[3].strip()[:60]}` on a line of its own, indented below `{joined[1]}:`"
+        joined_keys = _JOINED_KEYS.fullmatch(error.rows[at]) if 0 <= at < len(error.rows) else None
+        if joined_keys:
+            what = f"`{joined_keys[1]}:` and `{joined_keys[2]}:` on one line"
+            next = f"write `{joined_keys[2]}: {joined_keys[3].strip()[:60]}` on a line of its own, indented below `{joined_keys[1]}:`"
             return at + 1, indent(error.rows[at]) + 1, what, next
         sign = (
             re.fullmatch(r"\s*(?:- )?([A-Za-z_][\w-]*):([,;])\s*(?:#.*)?", error.rows[at])
@@ -142,7 +142,7 @@ def _no_colon(error: ParserError) -> Slip | None:
     """`kind kernels`: the parser reads on, and gives up at the next key or at the end."""
     if not any(words in error.problem for words in ("mapping values are not allowed", "could not find expected ':'")):
         return None
-    lines = [error.opened[0]] if error.opened else []
+    lines = [error.start_position[0]] if error.start_position else []
     for at in (*lines, error.above(error.line)):
         match = _NO_COLON.fullmatch(error.rows[at]) if 0 <= at < len(error.rows) else None
         if match and match[2] and len(match[2].split()) > 2:
@@ -217,10 +217,10 @@ def _quote(value: str) -> str:
 
 
 def _open_bracket(error: ParserError) -> Slip | None:
-    if error.problem not in _CLOSING or not error.opened:
+    if error.problem not in _CLOSING or not error.start_position:
         return None
     opening, closing = _CLOSING[error.problem]
-    line, column = error.opened
+    line, column = error.start_position
     bare = re.sub(r"\"[^\"']*\"|'[^'\"]*'", lambda text: " " * len(text[0]), error.rows[line].split(" #")[0])
     if (quote := re.search(r"(?<=[\[{, ])[\"']", bare[column:])) and opening == "[":
         return _not_closed(line, column + quote.start(), quote[0])
@@ -278,7 +278,7 @@ def _no_dash(error: ParserError) -> Slip | None:
     """An item without its `- ` among items that have one."""
     if not any(words in error.problem for words in ("could not find expected ':'", *_KEY_EXPECTED)):
         return None
-    for at in (*([error.opened[0]] if error.opened else []), error.above(error.line), error.line):
+    for at in (*([error.start_position[0]] if error.start_position else []), error.above(error.line), error.line):
         row = error.rows[at] if 0 <= at < len(error.rows) else ""
         text = row.split(" #")[0].strip()
         if not re.fullmatch(r"[A-Za-z0-9][^\s:]*", text):
@@ -327,7 +327,7 @@ def _whole_line_quoted(error: ParserError) -> Slip | None:
     """`"memory: 6G"` as a line: a text where a key is to be."""
     if "could not find expected ':'" not in error.problem:
         return None
-    for at in (*([error.opened[0]] if error.opened else []), error.above(error.line)):
+    for at in (*([error.start_position[0]] if error.start_position else []), error.above(error.line)):
         match = (
             re.fullmatch(r"""\s*(["'])((?:- |[A-Za-z_][\w-]*:).*?)\1\s*(?:#.*)?""", error.rows[at])
             if 0 <= at < len(error.rows)
@@ -348,7 +348,7 @@ def _value_below(error: ParserError) -> Slip | None:
     """A value on the line below its key that is not indented more than the key."""
     if "could not find expected ':'" not in error.problem and error.problem not in _KEY_EXPECTED:
         return None
-    for at in (*([error.opened[0]] if error.opened else []), error.above(error.line), error.line):
+    for at in (*([error.start_position[0]] if error.start_position else []), error.above(error.line), error.line):
         above = error.above(at)
         row = error.rows[at].split(" #")[0] if 0 <= at < len(error.rows) else ""
         key = _HEADER.fullmatch(error.rows[above]) if above >= 0 else None
@@ -402,9 +402,9 @@ def _text_after(error: ParserError) -> Slip | None:
 
 def _indentation(error: ParserError) -> Slip | None:
     """A line that is a key of no mapping above it, or an item among keys."""
-    if error.problem not in _KEY_EXPECTED or not error.opened:
+    if error.problem not in _KEY_EXPECTED or not error.start_position:
         return None
-    here, width, first = indent(error.row), error.opened[1], error.opened[0] + 1
+    here, width, first = indent(error.row), error.start_position[1], error.start_position[0] + 1
     item = error.row.lstrip().startswith("- ")
     if item and here == width and re.match(r" *- +[\w.-]+:(?:\s|$)", error.row) and not _has_item_below(error):
         what = f"a `- ` before a key, among the keys that begin on line {first}"
@@ -462,7 +462,7 @@ _NO_SPACE = re.compile(r"\s*(?:- )?([A-Za-z_][\w-]*):((?!//)[^\s:,;][^#:]*?)\s*(
 _NO_COLON = re.compile(r"\s*(?:- )?([A-Za-z_][\w-]*)(?:[ =]+([^\s:=](?:[^:#]|:(?=\S))*?))?\s*(?:#.*)?")
 """A line that is a key and a value without a colon, or one word."""
 _PAIR = re.compile(r"\s*(?:- )?[A-Za-z_][\w.-]*: +(?=\S)")
-_JOINED = re.compile(r"\s*(?:- )?([A-Za-z_][\w-]*):(?:[,;]\s*)?([A-Za-z_][\w-]*):\s+([^#]*)(?:#.*)?")
+_JOINED_KEYS = re.compile(r"\s*(?:- )?([A-Za-z_][\w-]*):(?:[,;]\s*)?([A-Za-z_][\w-]*):\s+([^#]*)(?:#.*)?")
 """A line that is a key, a colon, and a second key with its value."""
 _HEADER = re.compile(r"\s*(?:- )?([A-Za-z_][\w.-]*):\s*(?:#.*)?")
 """A key whose value is the lines below it."""

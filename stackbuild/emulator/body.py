@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from stackbuild.emulator.control_flow import BRANCHES, NOTHING, KernelCode, ReachedCode, branch_target, reached_code
-from stackbuild.emulator.decoder import Instruction
+from stackbuild.emulator.decoder import SCALAR_FORMATS, Instruction
 from stackbuild.emulator.encodings import EncodingFamily
 from stackbuild.emulator.function_table import FunctionTable
 from stackbuild.emulator.matrices import matrix_call
@@ -14,8 +14,8 @@ from stackbuild.emulator.memory import MemoryCall, memory_call
 from stackbuild.emulator.operands import SourceOperand, UnknownInstruction, source
 from stackbuild.emulator.registers import register_checks, waits, written_notes
 from stackbuild.emulator.relative_moves import RELATIVE_MOVES, scalar_relative_move, vector_relative_move
-from stackbuild.emulator.scalars import FORMATS, c_scalar, c_scalar_float, scalar_text
-from stackbuild.emulator.vectors import SUPPORTED, VectorCall, vector_calls
+from stackbuild.emulator.scalars import c_scalar, c_scalar_float, scalar_text
+from stackbuild.emulator.vectors import LANE_MASKS, SUPPORTED_ENCODINGS, VectorCall, vector_calls
 
 _LOADS = re.compile(r"s_(?:buffer_)?load_(?:dword|b)(?:x?(\d+))?$")
 _PART_LOADS = re.compile(r"s_load_([iu])(8|16)$")
@@ -63,13 +63,13 @@ class _BodyWriter:
             return _SPECIAL[name](self, inst)
         if kind == "SMEM":
             return self.scalar_load(inst)
-        if kind in FORMATS:
+        if kind in SCALAR_FORMATS:
             return self.scalar(inst)
         if name.startswith("v_s_"):
             return c_scalar_float(inst, self.lanes)
         if name.startswith(("v_mfma", "v_wmma")):
             return self.matrix(inst)
-        if kind in SUPPORTED:
+        if kind in SUPPORTED_ENCODINGS:
             return self.vector(inst)
         if kind in ("DS", "FLAT", "GLOBAL", "SCRATCH", "VFLAT", "VGLOBAL", "VSCRATCH", "MUBUF", "VBUFFER"):
             return self.memory(inst)
@@ -111,8 +111,8 @@ class _BodyWriter:
         else:
             lines = [*pc, f"scalar_load(w, {f['sdata']}, {address}, {words});"]
         if part:
-            bytes, signed = int(part[2]) // 8, int(part[1] == "i")
-            lines = [*pc, f"scalar_load_part(w, {f['sdata']}, {address}, {bytes}, {signed});"]
+            bytes, is_signed = int(part[2]) // 8, int(part[1] == "i")
+            lines = [*pc, f"scalar_load_part(w, {f['sdata']}, {address}, {bytes}, {is_signed});"]
         if self.sanitize:
             lines.append(
                 f"ISSUE(COUNTER_SCALAR); for (uint32_t r = 0; r < {words}; r++) w->shadow->scalar[{f['sdata']} + r] = w->shadow->issued[2];"
@@ -128,20 +128,20 @@ class _BodyWriter:
         clash = next(
             (s for s in second.sources if first.target and s.kind == "v" and s.number == first.target.number), None
         )
-        replaced: dict[int, str] = {}
+        replacements: dict[int, str] = {}
         if clash and first.target:  # both read before either writes
             lines.append(f"memcpy(w->temp, V({clash.number}), 4 * LANES);")
-            replaced[clash.number] = "w->temp"
+            replacements[clash.number] = "w->temp"
         lines += self.vector_call(inst, first)
-        lines += self.vector_call(inst, second, replaced)
+        lines += self.vector_call(inst, second, replacements)
         return [*lines, "}"]
 
-    def vector_call(self, inst: Instruction, call: VectorCall, replaced: dict[int, str] | None = None) -> list[str]:
+    def vector_call(self, inst: Instruction, call: VectorCall, replacements: dict[int, str] | None = None) -> list[str]:
         symbol = self.table.vector(call.form)
         meaning = call.form.meaning()
         lines: list[str] = []
         mask = "EXECUTE"
-        rows = [self.operand(s, replaced or {}) for s in call.sources]
+        rows = [self.operand(s, replacements or {}) for s in call.sources]
         if inst.format.variant in ("DPP16", "DPP8") and call.sources:
             words = max(1, call.sources[0].bits // 32)
             lines.append(self.swizzle(inst, rows[0], words))
@@ -158,7 +158,7 @@ class _BodyWriter:
         text = f"{symbol}({', '.join(arguments)})"
         if self.counters:
             lines.append("w->counts.lane_operations += (uint64_t)__builtin_popcountll(EXECUTE);")
-        if {"VCCL", "D0L", "EXECL"} & meaning.writes:
+        if any(name in meaning.writes for name in LANE_MASKS):
             text = self.set_mask(inst, call, text)
         lines.append(f"{text};")
         return ["{", *lines, "}"] if mask == "m" else lines
@@ -197,10 +197,10 @@ class _BodyWriter:
             return text
         return f"set_lane_mask(w->s + {call.mask_out}, {text})"
 
-    def operand(self, source: SourceOperand, replaced: dict[int, str]) -> str:
+    def operand(self, source: SourceOperand, replacements: dict[int, str]) -> str:
         if source.kind == "v":
             self.touch(source.registers)
-            return replaced.get(source.number, f"V({source.number})")
+            return replacements.get(source.number, f"V({source.number})")
         return scalar_text(source)
 
     def touch(self, registers: range) -> None:
@@ -372,9 +372,9 @@ def kernel_body(
     code: KernelCode, lanes: int, table: FunctionTable, *, symbol: str, counters: bool, sanitize: bool
 ) -> KernelBody:
     """A kernel's function `int SYMBOL(struct wave *w)` in C. Raises UnknownInstruction and DecodeError."""
-    reached, entry = reached_code(code), code.entry
-    instructions = reached.instructions
-    leaders = reached.leaders(entry)
+    reachable_code, entry = reached_code(code), code.entry
+    instructions = reachable_code.instructions
+    leaders = reachable_code.leaders(entry)
     writer = _BodyWriter(code.family, lanes, table, counters, sanitize)
     writer.base = entry
     resumes = [0]
@@ -388,14 +388,14 @@ def kernel_body(
             if counters:
                 lines.append(f"w->blocks[{numbers[at]}]++;")
         try:
-            lines += _instruction(writer, inst, reached, resumes, entry)
+            lines += _instruction(writer, inst, reachable_code, resumes, entry)
         except UnknownInstruction as error:
             raise UnknownInstruction(f"{error.what} (at {at - entry:#x})") from None
         if inst.end not in instructions and not _ends(inst):
             lines += [f"w->pc = {inst.offset - entry};", 'w->calls->report(w, 6, -1, 0, "");', "return WAVE_ERROR;"]
     head = [f"int {symbol}(struct wave *w)", "{", "uint64_t to;", "switch (w->resume) {"]
     head += [f"case {i}: {f'goto R{i};' if i else 'break;'}" for i in resumes]
-    tail = ["JUMP:;", "switch (to) {", *(f"case {at}: goto L{at};" for at in sorted(reached.addresses)), "}"]
+    tail = ["JUMP:;", "switch (to) {", *(f"case {at}: goto L{at};" for at in sorted(reachable_code.addresses)), "}"]
     tail += ['w->calls->report(w, 6, -1, to, "a jump to where no instruction is known");', "return WAVE_ERROR;"]
     return KernelBody([*head, "}", f"goto L{entry};", *lines, *tail, "}"], writer.rows, leaders, instructions)
 
@@ -413,11 +413,11 @@ def _ends(inst: Instruction) -> bool:
 
 
 def _instruction(
-    writer: _BodyWriter, inst: Instruction, reached: ReachedCode, resumes: list[int], entry: int
+    writer: _BodyWriter, inst: Instruction, reachable_code: ReachedCode, resumes: list[int], entry: int
 ) -> list[str]:
     if inst.name in BRANCHES:
         target = branch_target(inst)
-        if target not in reached.instructions:
+        if target not in reachable_code.instructions:
             jump = f'{{ w->pc = {inst.offset - entry}; w->calls->report(w, 6, -1, 0, ""); return WAVE_ERROR; }}'
         elif target <= inst.offset:
             jump = f'{{ if (--w->fuel < 0) {{ w->pc = {inst.offset - entry}; w->calls->report(w, 5, -1, 0, ""); return WAVE_ERROR; }} goto L{target}; }}'
@@ -425,7 +425,7 @@ def _instruction(
             jump = f"goto L{target};"
         return [f"if ({BRANCHES[inst.name]}) {jump}"] if inst.name != "s_branch" else [jump]
     if inst.name in ("s_setpc_b64", "s_swappc_b64"):
-        return _jump(inst, reached, entry)
+        return _jump(inst, reachable_code, entry)
     if inst.name in ("s_endpgm", "s_endpgm_saved"):
         return ["return WAVE_END;"]
     if inst.name == "s_code_end":
@@ -439,9 +439,9 @@ def _instruction(
     return writer.write(inst)
 
 
-def _jump(inst: Instruction, reached: ReachedCode, entry: int) -> list[str]:
+def _jump(inst: Instruction, reachable_code: ReachedCode, entry: int) -> list[str]:
     """A jump to the address in two registers, one of those that the kernel itself makes."""
-    if not reached.addresses:
+    if not reachable_code.addresses:
         raise UnknownInstruction(f"{inst.name} to an address that the kernel does not make is not known")
     lines = [f"to = get64(w->s + {inst.fields['ssrc0']}) - w->image;", f"w->pc = {inst.offset - entry};"]
     if inst.name == "s_swappc_b64":

@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from stackbuild.core.errors import UsageError
-from stackbuild.emulator.counter_model import Budgets, EmulatedCounters, budgets_of
+from stackbuild.emulator.counter_model import BUDGET_KEYS, Budgets, EmulatedCounters, budgets_of
 from stackbuild.store.atomic import write_whole
 
-_KEYS = ("dispatches", "instructions", "flat")
 _HEAD = """\
 # What the bundled kernels do on emulated GPUs, all cases of the sample together: dispatches, waves' instructions, FLAT accesses.
 # Written by `stackbuild bench kernels WHEEL --emulated TARGET --write-budgets FILE`, compared by `--budgets FILE`: 5 % more
@@ -27,13 +26,13 @@ def read_budgets(file: Path, target: str) -> Budgets:
     table = tables.get(target)
     if not isinstance(table, dict) or not all(_is_budget(row) for row in table.values()):
         raise UsageError(
-            f"no budgets of {target}, or not of {', '.join(_KEYS)}", where=str(file), next="--write-budgets writes them"
+            f"no budgets of {target}, or not of {', '.join(BUDGET_KEYS)}", where=str(file), next="--write-budgets writes them"
         )
     return table
 
 
 def _is_budget(row: object) -> bool:
-    return isinstance(row, dict) and row.keys() == set(_KEYS) and all(isinstance(value, int) for value in row.values())
+    return isinstance(row, dict) and row.keys() == set(BUDGET_KEYS) and all(isinstance(value, int) for value in row.values())
 
 
 def write_budgets(file: Path, target: str, rows: Iterable[EmulatedCounters]) -> None:
@@ -44,7 +43,7 @@ def write_budgets(file: Path, target: str, rows: Iterable[EmulatedCounters]) -> 
     for name, kernels in sorted(tables.items()):
         lines += [f"\n[{name}]\n"]
         lines += [
-            f"{kernel} = {{ {', '.join(f'{key} = {row[key]}' for key in _KEYS)} }}\n"
+            f"{kernel} = {{ {', '.join(f'{key} = {row[key]}' for key in BUDGET_KEYS)} }}\n"
             for kernel, row in sorted(kernels.items())
         ]
     write_whole(file, "".join(lines), file.parent)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from stackbuild.emulator.typed_values import Assignment, Condition, Semantics, SemanticStatement, Type, Value
 
-_CALLED = re.compile(r"\b([a-z]\w*)\(")
-_DEFINED = re.compile(r"^\s*PURE [\w ]+?(\w+)\(|PURE \w+ (\w+)##S\(|PURE T (\w+)##K##N\(", re.MULTILINE)
+_CALLED_NAME = re.compile(r"\b([a-z]\w*)\(")
+_DEFINED_NAME = re.compile(r"^\s*PURE [\w ]+?(\w+)\(|PURE \w+ (\w+)##S\(|PURE T (\w+)##K##N\(", re.MULTILINE)
 _OTHERS = frozenset(("if", "min", "max"))
 _NATIVE = {32: "32", 64: "64", 128: "128"}
 
@@ -35,13 +35,13 @@ def _mask(text: str, type: Type) -> str:
     if bits in _NATIVE:
         return f"({c_type(type)})({text})"
     room = 32 if bits < 32 else 64 if bits < 64 else 128
-    unsigned = c_type(Type("u", room))
+    unsigned_type = c_type(Type("u", room))
     if kind == "u":
         mask = (1 << bits) - 1
-        literal = f"{mask:#x}u" if bits < 32 else f"{mask:#x}ull" if bits < 64 else f"((({unsigned})1 << {bits}) - 1)"
-        return f"(({unsigned})({text}) & {literal})"
-    signed = c_type(Type("i", room))
-    return f"(({signed})(({unsigned})({text}) << {room - bits}) >> {room - bits})"
+        literal = f"{mask:#x}u" if bits < 32 else f"{mask:#x}ull" if bits < 64 else f"((({unsigned_type})1 << {bits}) - 1)"
+        return f"(({unsigned_type})({text}) & {literal})"
+    signed_type = c_type(Type("i", room))
+    return f"(({signed_type})(({unsigned_type})({text}) << {room - bits}) >> {room - bits})"
 
 
 def expression(value: Value) -> str:
@@ -138,8 +138,8 @@ def _call(value: Value) -> str:
 
 
 def _shift(value: Value) -> str:
-    left, amount = value.parts
-    type, text = value.type, expression(left)
+    operand, amount = value.parts
+    type, text = value.type, expression(operand)
     if amount.op == "const":
         count = int(amount.data)
         if count >= type.bits:
@@ -184,7 +184,7 @@ def defined_functions() -> frozenset[str]:
     """The functions of native/arithmetic.h, those that its macros make among them."""
     text = (Path(__file__).parent / "native" / "arithmetic.h").read_text("utf-8")
     names: set[str] = set(_OTHERS)
-    for plain, floating, shift in _DEFINED.findall(text):
+    for plain, floating, shift in _DEFINED_NAME.findall(text):
         names |= {plain} if plain else set()
         names |= {floating + suffix for suffix in ("f32", "f64")} if floating else set()
         names |= {shift + suffix for suffix in ("u32", "i32", "u64", "i64", "u128")} if shift else set()
@@ -193,4 +193,4 @@ def defined_functions() -> frozenset[str]:
 
 def missing_functions(lines: Iterable[str]) -> set[str]:
     """Functions that C statements call and that native/arithmetic.h lacks."""
-    return set(_CALLED.findall("\n".join(lines))) - defined_functions()
+    return set(_CALLED_NAME.findall("\n".join(lines))) - defined_functions()

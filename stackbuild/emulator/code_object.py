@@ -121,10 +121,10 @@ class LoadedObject:
     @cached_property
     def kernels(self) -> tuple[KernelImage, ...]:
         """The kernels of the metadata, in their order. Raises CodeObjectError."""
-        listed = self.metadata.get(b"amdhsa.kernels", [])
-        if not isinstance(listed, list):
+        entries = self.metadata.get(b"amdhsa.kernels", [])
+        if not isinstance(entries, list):
             raise CodeObjectError("the code object's list of kernels is not a list")
-        return tuple(self._kernel(entry) for entry in listed)
+        return tuple(self._kernel(entry) for entry in entries)
 
     def _kernel(self, entry: object) -> KernelImage:
         if not isinstance(entry, dict):
@@ -138,12 +138,12 @@ class LoadedObject:
             later = [at for at, _ in self.symbols.values() if at > start]
             size = min(later, default=len(self.image)) - start
         arguments = entry.get(b".args", [])
-        listed = arguments if isinstance(arguments, list) else []
+        entries = arguments if isinstance(arguments, list) else []
         kernel = KernelImage(
             name, symbol, descriptor, start + size, _number(entry, b".wavefront_size"),
             (_number(entry, b".vgpr_count"), _number(entry, b".sgpr_count"), _number(entry, b".agpr_count")),
             _number(entry, b".max_flat_workgroup_size"),
-            _number(entry, b".group_segment_fixed_size"), tuple(_argument(a) for a in listed),
+            _number(entry, b".group_segment_fixed_size"), tuple(_argument(a) for a in entries),
         )  # fmt: skip
         if kernel.lanes not in (32, 64):
             raise CodeObjectError(f"kernel {name} has waves of {kernel.lanes} lanes; 32 and 64 are known")

@@ -83,17 +83,17 @@ def check_descriptor(code: bytes, name: str) -> None:
     ]
     if family_name(describe(code).target) != "cdna":
         rows.append(("lanes of a wave", 32 if descriptor.bit(_WAVE32) else 64, match.wave))
-    for what, value, noted in rows:
-        if value != noted:
-            raise MalformedError(f"{name}: its descriptor says {value} {what}, its metadata {noted}")
+    for what, value, noted_value in rows:
+        if value != noted_value:
+            raise MalformedError(f"{name}: its descriptor says {value} {what}, its metadata {noted_value}")
 
 
-def _check_target(code: bytes, target: str, claimed: str) -> bytes:
+def _check_target(code: bytes, target: str, claimed_target: str) -> bytes:
     """Refuse a code object of another processor than the one it lies under."""
     description = describe(code)
     for name_in_metadata in (description.target, description.noted or description.target):
         if processor(name_in_metadata) != processor(target):
-            under = f" under the name {claimed}" if claimed else ""
+            under = f" under the name {claimed_target}" if claimed_target else ""
             raise MalformedError(f"the code object{under} is for {name_in_metadata}, not for {target}")
     return code
 

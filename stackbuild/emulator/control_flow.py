@@ -78,15 +78,15 @@ def reached_code(code: KernelCode) -> ReachedCode:
     What lies beyond the kernel's end is left out, unless an address leads there. A call of an address that is not known may be one
     of any function that a pointer of the image leads to.
     """
-    reached: dict[int, Instruction] = {}
+    reached_instructions: dict[int, Instruction] = {}
     addresses: set[int] = set()
     waiting = [(code.entry, KnownScalars(pointers=code.pointers))]
     while waiting:
         at, scalars = waiting.pop()
         low, high = code.bounds(at) or (0, 0)
-        while at not in reached and low <= at < high:
+        while at not in reached_instructions and low <= at < high:
             inst = decode(code.image, code.family, at)
-            reached[at] = inst
+            reached_instructions[at] = inst
             if inst.name in BRANCHES:
                 is_branching = scalars.branches(inst.name)
                 if is_branching is not False:
@@ -96,13 +96,13 @@ def reached_code(code: KernelCode) -> ReachedCode:
             if inst.name in ("s_endpgm", "s_endpgm_saved", "s_code_end", "s_setpc_b64"):
                 break
             if inst.name == "s_swappc_b64" and scalars.pair(inst.fields["ssrc0"]) is None:
-                called = {place for place in code.pointers.values() if code.bounds(place)} - addresses
-                addresses |= called
-                waiting += [(place, KnownScalars(pointers=code.pointers)) for place in called]
+                called_places = {place for place in code.pointers.values() if code.bounds(place)} - addresses
+                addresses |= called_places
+                waiting += [(place, KnownScalars(pointers=code.pointers)) for place in called_places]
             scalars.follow(inst)
             address = inst.end if inst.name == "s_swappc_b64" else scalars.address
             if address is not None and code.bounds(address):
                 addresses.add(address)
                 waiting.append((address, KnownScalars(pointers=code.pointers)))
             at = inst.end
-    return ReachedCode(dict(sorted(reached.items())), frozenset(addresses))
+    return ReachedCode(dict(sorted(reached_instructions.items())), frozenset(addresses))

@@ -118,6 +118,6 @@ MATRICES: dict[str, dict[int, str]] = {"gfx90a": {
 """The matrix instructions of a target whose numbers differ from those of its family's table, all of them (CDNA2's guide, "VOP3P-MAI")."""
 
 
-def code_of(name: str, shipped: str) -> str:
+def code_of(name: str, shipped_code: str) -> str:
     """The pseudocode by which an operation runs."""
-    return CODE.get(name, shipped)
+    return CODE.get(name, shipped_code)

@@ -10,16 +10,18 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from stackbuild.emulator.counts import CLASSES
 from stackbuild.emulator.service import EmulatorReport
 from stackbuild.tables.gpu_limits import GpuLimits
 
 COUNTERS = (
-    "waves", "instructions", "lane_operations", "valu", "salu", "smem", "matrix", "vmem_load", "vmem_store", "vmem_atomic", "flat",
-    "scratch", "lds", "branch", "barrier", "wait", "other", "global_bytes", "global_segments", "flat_to_lds", "flat_to_global",
+    "waves", "instructions", "lane_operations", *CLASSES, "global_bytes", "global_segments", "flat_to_lds", "flat_to_global",
     "lds_cycles", "lds_conflicts",
 )  # fmt: skip
 """The counters of a dispatch, in the order of `emulator_counters` in native/emulator.h."""
 
+BUDGET_KEYS = ("dispatches", "instructions", "flat")
+"""What a budget limits: how often a kernel ran, and two of its counters."""
 SEGMENT = 64
 """Bytes of one counted segment of global memory."""
 _MATRIX_FLOPS = 2 * 16 * 16 * 16
@@ -133,11 +135,7 @@ Budgets = Mapping[str, Mapping[str, int]]
 def budgets_of(rows: Iterable[EmulatedCounters]) -> dict[str, dict[str, int]]:
     """What the counters are now, as budgets."""
     return {
-        row.kernel: {
-            "dispatches": row.dispatches,
-            "instructions": row.counters["instructions"],
-            "flat": row.counters["flat"],
-        }
+        row.kernel: {name: row.dispatches if name == "dispatches" else row.counters[name] for name in BUDGET_KEYS}
         for row in sorted(rows, key=lambda row: row.kernel)
     }
 

@@ -12,6 +12,11 @@ from functools import cached_property
 from stackbuild.core.errors import Stop
 from stackbuild.emulator.encodings import EncodingFamily, Format, Operation
 
+SCALAR_FORMATS = ("SOP1", "SOP2", "SOPC", "SOPK")
+SHORT_VECTOR_FORMATS = ("VOP1", "VOP2", "VOPC", "VOP1_SDST")
+VOP3_FORMATS = ("VOP3", "VOP3_SDST", "VOP3SD")
+MODIFIER_VARIANTS = ("DPP16", "SDWA", "SDWA_SDST")
+"""Variants of the short formats that negate a source and take its absolute value."""
 LITERAL = 255
 SDWA = 249
 DPP16 = 250
@@ -105,7 +110,7 @@ def _in_format(word: int, plain: Format, family: EncodingFamily) -> tuple[Format
 def _variant(word: int, plain: Format) -> str:
     sources = [plain.fields[name].of(word) for name in _SOURCES if name in plain.fields]
     first = sources[0] if sources else -1
-    if plain.name in ("VOP1", "VOP2", "VOPC", "VOP1_SDST") or plain.name.startswith(("VOP3", "VOP3P", "VOP3SD")):
+    if plain.name in SHORT_VECTOR_FORMATS or plain.name.startswith(("VOP3", "VOP3P", "VOP3SD")):
         cdna = "sc0" in plain.fields
         if first == SDWA and plain.name in ("VOP1", "VOP2"):
             return "SDWA"

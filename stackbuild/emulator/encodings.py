@@ -124,16 +124,16 @@ def target_tables(target: str) -> EncodingFamily:
     others = OTHERS.get(name)
     if not others:
         return base
-    changed = {key: _with_others(format, others) for key, format in base.variants.items()}
-    changed["VOP3P_MFMA", ""] = _with_matrices(changed["VOP3P_MFMA", ""], MATRICES[name])
-    plain = {top: tuple(changed[f.name, ""] for f in formats) for top, formats in base.formats.items()}
-    return EncodingFamily(base.name, plain, changed)
+    changed_formats = {key: _with_others(format, others) for key, format in base.variants.items()}
+    changed_formats["VOP3P_MFMA", ""] = _with_matrices(changed_formats["VOP3P_MFMA", ""], MATRICES[name])
+    plain = {top: tuple(changed_formats[f.name, ""] for f in formats) for top, formats in base.formats.items()}
+    return EncodingFamily(base.name, plain, changed_formats)
 
 
 def _with_others(format: Format, others: dict[str, tuple[str, str]]) -> Format:
-    named = {operation.name: operation for operation in format.operations.values()}
+    operations_by_name = {operation.name: operation for operation in format.operations.values()}
     operations = {
-        number: Operation(others[op.name][0], named[others[op.name][1]].operands, "") if op.name in others else op
+        number: Operation(others[op.name][0], operations_by_name[others[op.name][1]].operands, "") if op.name in others else op
         for number, op in format.operations.items()
     }
     # gfx90a has no bit for an address in a vector register: there is one where there is none in a scalar register.
@@ -168,14 +168,14 @@ def _format(family: str, klass: Any, operands: Any, pseudocode: Any) -> Format:
             mask |= f.mask << f.lo
             match |= f.default << f.lo
     numbers = dict(klass._fields).get("op") or dict(klass._fields)["opy"]
-    allowed = numbers.allowed if numbers.allowed is not None else set(numbers._enum)
+    allowed_numbers = numbers.allowed if numbers.allowed is not None else set(numbers._enum)
     operations = {
         op.value: Operation(
             op.name.lower().removesuffix("_e32").removesuffix("_e64"),
             {k: OperandType(v[0].name, v[1], v[2].name) for k, v in operands.get(op, {}).items()},
             pseudocode.get(op, ""),
         )
-        for op in allowed
+        for op in allowed_numbers
     }
     full = klass.__name__
     suffix = next((s for s in _SUFFIXES if full.endswith(s)), "")

@@ -10,15 +10,15 @@ from pathlib import Path
 from stackbuild.core.errors import UsageError
 from stackbuild.emulator.native_library import NATIVE, compile_library
 from stackbuild.inspection.readers.budget import ReadBudget
-from stackbuild.inspection.readers.loader import NEEDED, ElfImage
+from stackbuild.inspection.readers.loader import NEEDED_TAG, ElfImage
 from stackbuild.inspection.readers.source import LooseFile
 
 RUNTIME = re.compile(r"libamdhip64\.so\.(\d+)")
 MAJORS = (5, 6, 7)
 _HIPBLAS = (1, 2, 3)
 _CALL = re.compile(r"_*hip\w+")
-_DEFINED = re.compile(r"^EXPORT\s+[^;={]*?(\w+)\(", re.MULTILINE)
-_UNVERSIONED = "stackbuild_emulator"
+_EXPORTED_NAME = re.compile(r"^EXPORT\s+[^;={]*?(\w+)\(", re.MULTILINE)
+_PLAIN_VERSION = "stackbuild_emulator"
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,13 @@ def imports_of(libraries: Iterable[Path]) -> HostImports | None:
     versions: dict[str, str] = {}
     for path in libraries:
         image = ElfImage(LooseFile(path, path.name, path.stat().st_size), ReadBudget(path.stat().st_size))
-        needed = [name for name in image.names(NEEDED) if RUNTIME.fullmatch(name)]
-        sonames.update(needed)
-        if needed:
+        needed_libraries = [name for name in image.names(NEEDED_TAG) if RUNTIME.fullmatch(name)]
+        sonames.update(needed_libraries)
+        if needed_libraries:
             runtime_versions = {
                 name: version
                 for name, (file, version) in image.required_versions().items()
-                if _is_of(name, file, needed)
+                if _is_of(name, file, needed_libraries)
             }
             for name, version in runtime_versions.items():
                 if versions.setdefault(name, version) != version:
@@ -77,7 +77,7 @@ def _is_of(name: str, file: str, runtimes: list[str]) -> bool:
 def implemented_calls() -> frozenset[str]:
     """The calls that the stand-in has."""
     sources = [path for path in sorted((NATIVE / "hip").glob("*.c")) if path.name != "blas.c"]
-    return frozenset(name for path in sources for name in _DEFINED.findall(path.read_text("utf-8")))
+    return frozenset(name for path in sources for name in _EXPORTED_NAME.findall(path.read_text("utf-8")))
 
 
 def lacking(imports: HostImports) -> tuple[str, ...]:
@@ -92,7 +92,7 @@ def runtime_folder(imports: HostImports, cache: Path) -> Path:
     """
     sources = [*sorted(NATIVE.glob("*.c")), *(p for p in sorted((NATIVE / "hip").glob("*.c")) if p.name != "blas.c")]
     library = compile_library(
-        sources, imports.soname, cache, defines=(f"HIP_MAJOR={imports.major}",), generated=_stubs(lacking(imports)),
+        sources, imports.soname, cache, defines=(f"HIP_MAJOR={imports.major}",), generated_code=_stubs(lacking(imports)),
         versions=_version_script(imports), libraries=("-ldl", "-lm"),
     )  # fmt: skip
     blas = compile_library(
@@ -123,8 +123,8 @@ def _version_script(imports: HostImports) -> str:
     """A linker's version script: each symbol in the version that is asked for, the others in a version of our own."""
     groups: dict[str, list[str]] = {}
     for name in sorted(imports.versions.keys() | implemented_calls()):
-        groups.setdefault(imports.versions.get(name) or _UNVERSIONED, []).append(name)
+        groups.setdefault(imports.versions.get(name) or _PLAIN_VERSION, []).append(name)
     return "\n".join(
-        f"{version} {{ global: {' '.join(f'{name};' for name in names)}{' local: *;' if version == _UNVERSIONED else ''} }};"
+        f"{version} {{ global: {' '.join(f'{name};' for name in names)}{' local: *;' if version == _PLAIN_VERSION else ''} }};"
         for version, names in sorted(groups.items())
     )

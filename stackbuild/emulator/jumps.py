@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from stackbuild.emulator.decoder import Instruction
+from stackbuild.emulator.decoder import SCALAR_FORMATS, Instruction
 from stackbuild.emulator.encodings import OperandType
 
 _WORD = 0xFFFFFFFF
@@ -27,18 +27,18 @@ _RDNA4 = {
 class KnownScalars:
     """Scalar registers and SCC whose values are known since the last `s_getpc_b64`. SCC is None where it is not.
 
-    `left` instructions on, nothing is known any more: the sums stand close behind. `address` is what the last instruction made.
+    `reach` instructions on, nothing is known any more: the sums stand close behind. `address` is what the last instruction made.
     """
 
     registers: dict[int, int] = field(default_factory=dict)
     scc: int | None = None
-    left: int = 0
+    reach: int = 0
     address: int | None = None
     pointers: Mapping[int, int] = field(default_factory=dict)
 
     def copy(self) -> KnownScalars:
         """The same values, to be changed apart."""
-        return KnownScalars(dict(self.registers), self.scc, self.left, pointers=self.pointers)
+        return KnownScalars(dict(self.registers), self.scc, self.reach, pointers=self.pointers)
 
     def pair(self, at: int) -> int | None:
         """The 64 bits of two registers, None where one is not known."""
@@ -48,13 +48,13 @@ class KnownScalars:
     def follow(self, inst: Instruction) -> None:
         """Take over what an instruction does to the values; what it makes of unknown ones is unknown."""
         self.address = None
-        self.left -= 1
-        if self.left < 0:
+        self.reach -= 1
+        if self.reach < 0:
             self.registers, self.scc = {}, None
         name, f = _RDNA4.get(inst.name, inst.name), inst.fields
         if name == "s_getpc_b64":
             self.registers, self.scc = {f["sdst"]: inst.end & _WORD, f["sdst"] + 1: inst.end >> 32}, None
-            self.left = _REACH
+            self.reach = _REACH
         elif name in _SUMS:
             self._sum(name, inst)
             if name in ("s_addc_u32", "s_subb_u32"):
@@ -131,7 +131,7 @@ class KnownScalars:
             if operand is not None and name in inst.fields:
                 for at in range(inst.fields[name], inst.fields[name] + _words(operand)):
                     self.registers.pop(at, None)
-        if inst.format.name in ("SOP1", "SOP2", "SOPC", "SOPK"):
+        if inst.format.name in SCALAR_FORMATS:
             self.scc = None
 
 

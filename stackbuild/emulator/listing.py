@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stackbuild.emulator.decoder import LITERAL, Instruction
+from stackbuild.emulator.decoder import LITERAL, MODIFIER_VARIANTS, SCALAR_FORMATS, VOP3_FORMATS, Instruction
 from stackbuild.emulator.encodings import OperandType
 from stackbuild.emulator.operands import truth_table
 
@@ -19,7 +19,7 @@ _PAIRS = {104: "flat_scratch", 106: "vcc", 126: "exec"}
 _FLOATS = ("0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0")
 _INVERSE_TAU = {16: "0.1591", 32: "0.15915494", 64: "0.15915494309189532"}
 _SELECTS = ("BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD")
-_UNUSED = ("UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE")
+_UNUSED_MODES = ("UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE")
 _DATA = ("data0", "data1", "data", "vdata", "vsrc")
 _NAMES = {
     "v_accvgpr_write": "v_accvgpr_write_b32", "v_accvgpr_read": "v_accvgpr_read_b32", "v_mad_mix_f32": "v_fma_mix_f32",
@@ -44,7 +44,7 @@ def text_of(inst: Instruction) -> str:
         return _dual(inst)
     if name == "SOPP":
         return _program(inst)
-    if name in ("SOP1", "SOP2", "SOPC", "SOPK"):
+    if name in SCALAR_FORMATS:
         return _join(inst.name, _scalar(inst))
     if name == "SMEM":
         return _join(inst.name, _scalar_memory(inst))
@@ -279,8 +279,8 @@ def _buffer(inst: Instruction) -> Iterator[str]:
     data = next((name for name in ("vdata", "vdst", "data") if name in f and name in kinds), None)
     if data:
         yield register(_letter(inst), f[data], kinds[data].bits)
-    indexed = f["idxen"] + f["offen"]
-    yield register("v", f["vaddr" if "vaddr" in f else "addr"], 32 * indexed) if indexed else "off"
+    index_bits = f["idxen"] + f["offen"]
+    yield register("v", f["vaddr" if "vaddr" in f else "addr"], 32 * index_bits) if index_bits else "off"
     yield scalar(inst, f["rsrc"] if inst.format.name == "VBUFFER" else f["srsrc"] * 4, 128)
     yield _source(inst, f["soffset"], None)
 
@@ -411,11 +411,11 @@ def _signs(inst: Instruction, i: int, text: str) -> str:
     negate, absolute = 0, 0
     if inst.name.startswith("v_bitop3"):  # its truth table lies in these bits
         return text
-    if form in ("VOP3", "VOP3_SDST", "VOP3SD"):
+    if form in VOP3_FORMATS:
         negate, absolute = f["neg"] >> i & 1, f.get("abs", 0) >> i & 1
     elif form == "VOP3P" and "_mix" in inst.name:
         negate, absolute = f["neg"] >> i & 1, f["neg_hi"] >> i & 1
-    if i < 2 and inst.format.variant in ("DPP16", "SDWA", "SDWA_SDST"):
+    if i < 2 and inst.format.variant in MODIFIER_VARIANTS:
         negate |= f[f"src{i}_neg"]
         absolute |= f[f"src{i}_abs"]
     if i < 2 and inst.format.variant.startswith("SDWA") and f[f"src{i}_sext"]:
@@ -492,6 +492,6 @@ def _dpp(inst: Instruction) -> str:
 def _sdwa(inst: Instruction, count: int) -> Iterator[str]:
     f = inst.fields
     if "dst_sel" in f:
-        yield f" dst_sel:{_SELECTS[f['dst_sel']]} dst_unused:{_UNUSED[f['dst_unused']]}"
+        yield f" dst_sel:{_SELECTS[f['dst_sel']]} dst_unused:{_UNUSED_MODES[f['dst_unused']]}"
     for i in range(min(count, 2)):
         yield f" src{i}_sel:{_SELECTS[f[f'src{i}_sel']]}"

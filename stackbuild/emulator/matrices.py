@@ -39,8 +39,8 @@ def _addend(inst: Instruction, acc: int, shape: MatrixShape, lanes: int) -> tupl
     code = inst.fields["src2"]
     if code >= 256:
         return f"V({code - 256 + acc})", "0"
-    typed = OperandType("FMT_NUM_F64", 64, "") if shape.result == "f64" else None
-    return "0", scalar_text(source(inst, code, typed, lanes))
+    operand_type = OperandType("FMT_NUM_F64", 64, "") if shape.result == "f64" else None
+    return "0", scalar_text(source(inst, code, operand_type, lanes))
 
 
 def _mfma(inst: Instruction, shape: MatrixShape, lanes: int, table: FunctionTable) -> MatrixCall:

@@ -33,26 +33,26 @@ def compile_library(
     folder: Path,
     *,
     defines: Sequence[str] = (),
-    generated: str = "",
+    generated_code: str = "",
     versions: str = "",
     libraries: Sequence[str] = (),
 ) -> Path:
     """A shared library NAME, its soname too, in a folder below `folder`.
 
-    `generated` is one more C source, `versions` a version script. Raises MachineLacks with what the compiler said.
+    `generated_code` is one more C source, `versions` a version script. Raises MachineLacks with what the compiler said.
     """  # fmt: skip
     command = [compiler(), *_FLAGS, *(f"-D{define}" for define in defines), f"-Wl,-soname,{name}"]
     texts = [
         path.read_text("utf-8") for path in (*sources, *sorted({h for s in sources for h in s.parent.glob("*.h")}))
     ]
-    key = of_text("\0".join([*command[1:], generated, versions, *libraries, *texts]))
+    key = of_text("\0".join([*command[1:], generated_code, versions, *libraries, *texts]))
     home = folder / f"{name}-{key[:24]}"
     if (home / name).is_file():
         return home / name
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as work:
         library, script, more = Path(work) / name, Path(work) / "versions.map", Path(work) / "generated.c"
-        more.write_text(generated, "utf-8")
+        more.write_text(generated_code, "utf-8")
         script.write_text(versions, "utf-8")
         parts = [*map(str, sources), str(more), "-o", str(library), *libraries]
         process = subprocess.run(

@@ -6,7 +6,7 @@ import struct
 from dataclasses import dataclass, replace
 
 from stackbuild.core.errors import Stop
-from stackbuild.emulator.decoder import Instruction
+from stackbuild.emulator.decoder import MODIFIER_VARIANTS, SHORT_VECTOR_FORMATS, VOP3_FORMATS, Instruction
 from stackbuild.emulator.encodings import OperandType
 
 VCC, M0_CDNA, M0_RDNA, NULL = 106, 124, 125, 124
@@ -135,24 +135,24 @@ def vector_sources(inst: Instruction, lanes: int) -> list[SourceOperand]:
     """The sources of a vector ALU instruction, in order, modifiers set."""
     f, kinds = inst.fields, inst.operation.operands
     operands: list[SourceOperand] = []
-    short = inst.format.name in ("VOP1", "VOP2", "VOPC", "VOP1_SDST") and not _is_cdna(inst)
+    short = inst.format.name in SHORT_VECTOR_FORMATS and not _is_cdna(inst)
     for i, names in enumerate((("src0",), ("src1", "vsrc1"), ("src2",))):
         name = next((n for n in names if n in f), None)
-        typed = kinds.get(f"src{i}") or kinds.get(f"vsrc{i}")
-        if name is None or typed is None:
+        operand_type = kinds.get(f"src{i}") or kinds.get(f"vsrc{i}")
+        if name is None or operand_type is None:
             continue
         code = f[name] + 256 if name == "vsrc1" else f[name]
         if i == 0 and inst.format.variant in ("DPP16", "DPP8", "SDWA", "SDWA_SDST"):
             code = f["vsrc0"] + (0 if f.get("s0") else 256)
         if name == "vsrc1" and f.get("s1"):
             code = f[name]
-        operands.append(_with_modifiers(inst, i, source(inst, code, typed, lanes, true16=short)))
+        operands.append(_with_modifiers(inst, i, source(inst, code, operand_type, lanes, true16=short)))
     return operands
 
 
 def _with_modifiers(inst: Instruction, i: int, source: SourceOperand) -> SourceOperand:
     f = inst.fields
-    if inst.format.name in ("VOP3", "VOP3_SDST", "VOP3SD"):
+    if inst.format.name in VOP3_FORMATS:
         half = bool(f.get("opsel", 0) >> i & 1)
         if half and source.bits == 32 and source.form != "B32" and "16" not in source.form:
             half = False
@@ -160,7 +160,7 @@ def _with_modifiers(inst: Instruction, i: int, source: SourceOperand) -> SourceO
     elif inst.format.name == "VOP3P":
         high = f["opsel_hi"] >> i & 1 if i < 2 else f["opsel_hi2"]
         source = replace(source, swizzle=(f["opsel"] >> i & 1, high, f["neg"] >> i & 1, f["neg_hi"] >> i & 1))
-    if inst.format.variant in ("DPP16", "SDWA", "SDWA_SDST") and i < 2:
+    if inst.format.variant in MODIFIER_VARIANTS and i < 2:
         source = replace(
             source, negate=source.negate ^ bool(f[f"src{i}_neg"]), absolute=source.absolute or bool(f[f"src{i}_abs"])
         )

@@ -71,10 +71,10 @@ class _PseudocodeParser:
     def kind(self) -> str:
         return self.tokens[self.at][0] if self.at < len(self.tokens) else ""
 
-    def take(self, *expected: str) -> str:
+    def take(self, *kinds_of_token: str) -> str:
         text = self.peek()
-        if expected and text not in expected:
-            raise PseudocodeError(f"{expected[0]!r} is missing before {text!r}")
+        if kinds_of_token and text not in kinds_of_token:
+            raise PseudocodeError(f"{kinds_of_token[0]!r} is missing before {text!r}")
         self.at += 1
         return text
 
@@ -174,11 +174,11 @@ class _PseudocodeParser:
             return Node("choose", (condition, yes, self.expression()))
         if level > len(_LEVELS):
             return self.unary()
-        left = self.expression(level + 1)
+        operand = self.expression(level + 1)
         while self.peek() in _LEVELS[level - 1]:
             sign = self.take()
-            left = Node("binary", (left, self.expression(level + 1)), sign)
-        return left
+            operand = Node("binary", (operand, self.expression(level + 1)), sign)
+        return operand
 
     def unary(self) -> Node:
         if self.peek() in ("-", "~", "!", "+"):

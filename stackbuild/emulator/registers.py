@@ -112,13 +112,13 @@ def waits(inst: Instruction) -> list[str]:
             vector, lds = value & 15 | value >> 14 << 4, value >> 8 & 15
         else:
             vector, lds = value >> 10 & 63, value >> 4 & 63
-        left = [("COUNTER_VECTOR", vector), ("COUNTER_LDS", lds), ("COUNTER_SCALAR", lds)]
+        remaining_counts = [("COUNTER_VECTOR", vector), ("COUNTER_LDS", lds), ("COUNTER_SCALAR", lds)]
     elif name in ("s_wait_loadcnt_dscnt", "s_wait_storecnt_dscnt"):
-        left = [("COUNTER_LDS", value & 63)]
+        remaining_counts = [("COUNTER_LDS", value & 63)]
         if name == "s_wait_loadcnt_dscnt":
-            left.append(("COUNTER_VECTOR", value >> 8 & 63))
+            remaining_counts.append(("COUNTER_VECTOR", value >> 8 & 63))
     elif name == "s_wait_idle":
-        left = [(counter, 0) for counter in ("COUNTER_VECTOR", "COUNTER_LDS", "COUNTER_SCALAR")]
+        remaining_counts = [(counter, 0) for counter in ("COUNTER_VECTOR", "COUNTER_LDS", "COUNTER_SCALAR")]
     else:
-        left = [(counter, value & 63) for counter in _GFX12.get(name, ())]
-    return [f"wait_for(w, {counter}, {count});" for counter, count in left]
+        remaining_counts = [(counter, value & 63) for counter in _GFX12.get(name, ())]
+    return [f"wait_for(w, {counter}, {count});" for counter, count in remaining_counts]

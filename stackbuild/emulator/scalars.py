@@ -10,8 +10,6 @@ from stackbuild.emulator.pseudocode import PseudocodeError
 from stackbuild.emulator.semantics import semantics
 from stackbuild.emulator.typed_values import Semantics
 
-FORMATS = ("SOP1", "SOP2", "SOPC", "SOPK")
-
 
 def scalar_sources(inst: Instruction, lanes: int) -> list[SourceOperand]:
     """The scalar operands that are read, in order; of s_cmpk and the like the register in the target's field."""
@@ -40,10 +38,10 @@ def scalar_meaning(inst: Instruction, lanes: int) -> Semantics:
         meaning = semantics(code, lanes, widths, {"SIMM16": inst.fields.get("simm16", 0), "SIMM32": inst.literal})
     except PseudocodeError as error:
         raise UnknownInstruction(f"{inst.name} is not known: {error.what}") from None
-    unknown = (meaning.reads | meaning.writes) & {"LANE", "VCCL", "D0L", "EXECL", "SIMM32"}
-    unknown |= {f"S{i}" for i in range(len(scalar_sources(inst, lanes)), 3)} & meaning.reads
-    if unknown:
-        raise UnknownInstruction(f"{inst.name} is not known: it uses {', '.join(sorted(unknown))}")
+    unknown_names = (meaning.reads | meaning.writes) & {"LANE", "VCCL", "D0L", "EXECL", "SIMM32"}
+    unknown_names |= {f"S{i}" for i in range(len(scalar_sources(inst, lanes)), 3)} & meaning.reads
+    if unknown_names:
+        raise UnknownInstruction(f"{inst.name} is not known: it uses {', '.join(sorted(unknown_names))}")
     return meaning
 
 

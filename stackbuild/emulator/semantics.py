@@ -232,8 +232,8 @@ class _OperationScope:
         at = width
         for part in raw:
             at -= part.type.bits
-            moved = Value("<<", type, (convert(part, type), constant(at, U32)))
-            whole = moved if whole.op == "const" else Value("|", type, (whole, moved))
+            moved_value = Value("<<", type, (convert(part, type), constant(at, U32)))
+            whole = moved_value if whole.op == "const" else Value("|", type, (whole, moved_value))
         return whole
 
     def function(self, node: Node) -> Value:
@@ -265,20 +265,20 @@ class _OperationScope:
     def sign_from_bit(self, value: Value, width: Value) -> Value:
         """The value's low bits, sign extended from bit `width - 1`; 0 where width is 0."""
         bits = value.type.bits
-        signed = Type("i", bits)
-        value = convert(value, signed)
+        signed_type = Type("i", bits)
+        value = convert(value, signed_type)
         shift = self.binary("-", constant(bits, U32), convert(width, U32))
-        moved = Value(">>", signed, (Value("<<", signed, (value, shift)), shift))
-        return Value("choose", signed, (truth(width), moved, constant(0, signed)))
+        moved_value = Value(">>", signed_type, (Value("<<", signed_type, (value, shift)), shift))
+        return Value("choose", signed_type, (truth(width), moved_value, constant(0, signed_type)))
 
     def inline(self, function: Node, arguments: list[Value]) -> Value:
         names, body = function.parts
-        saved = dict(self.constants)
+        saved_constants = dict(self.constants)
         self.constants.update({name.text: value for name, value in zip(names.parts, arguments, strict=True)})
         try:
             return self.return_value(list(body.parts))
         finally:
-            self.constants = saved
+            self.constants = saved_constants
 
     def return_value(self, statements: list[Node]) -> Value:
         """The value of a lambda's body: an expression, or `if`s that end in `return`."""
@@ -336,7 +336,7 @@ class _OperationScope:
         first, last = (self.constant_index(self.value(part)) for part in node.parts[:2])
         if last - first > 64:
             raise PseudocodeError("a loop of more than 64 turns")
-        saved = self.constants.get(node.text)
+        saved_constants = self.constants.get(node.text)
         guard = ""
         if _has_break(node.parts[2]):
             self.loops += 1
@@ -351,8 +351,8 @@ class _OperationScope:
             else:
                 statements += body
         self.constants.pop(node.text)
-        if saved:
-            self.constants[node.text] = saved
+        if saved_constants:
+            self.constants[node.text] = saved_constants
         return statements
 
     def guarded_statements(self, nodes: Sequence[Node], guard: str) -> list[SemanticStatement]:
@@ -451,9 +451,9 @@ class _OperationScope:
             whole = Value("read", self.variables[name], (), name)
         have = Type("u", whole.type.bits)
         part = bits_of(stored_value(value, type or Type("u", width), Type(type.kind if type else "u", width)))
-        moved = fold_constants(Value("<<", have, (convert(convert(part, Type("u", width)), have), constant(low, U32))))
+        moved_value = fold_constants(Value("<<", have, (convert(convert(part, Type("u", width)), have), constant(low, U32))))
         rest = Value("&", have, (bits_of(whole), constant(~((1 << width) - 1 << low), have)))
-        return [Assignment(name, convert(Value("|", have, (rest, moved)), whole.type))]
+        return [Assignment(name, convert(Value("|", have, (rest, moved_value)), whole.type))]
 
 
 def _known_function(name: str, arguments: list[Value]) -> tuple[str, list[Value]]:

@@ -148,9 +148,9 @@ class EmulatorService:
         if folder not in self._objects or not _KERNEL.fullmatch(name):
             raise MalformedError(f"{name} of {folder} was not loaded")
         check_descriptor(self._objects[folder], name)
-        started = time.process_time()
+        start_time = time.process_time()
         translation = self._run_translate(self._objects[folder], [name])
-        self.kernels[name] = time.process_time() - started
+        self.kernels[name] = time.process_time() - start_time
         self._lines[name] = SourceLines(self._objects[folder])
         return translation
 

@@ -66,14 +66,14 @@ def translate(
     MachineLacks where there is no C compiler.
     """
     options = Options(target, sanitize, counters)
-    loaded = load(code_object)
+    loaded_object = load(code_object)
     tables = target_tables(target)
-    if loaded.target.partition(":")[0] != target.partition(":")[0]:
-        raise TranslationError(f"the code object is for {loaded.target}, not for {target}")
+    if loaded_object.target.partition(":")[0] != target.partition(":")[0]:
+        raise TranslationError(f"the code object is for {loaded_object.target}, not for {target}")
     out = folder / f"{sha256(code_object + _sources()).hexdigest()}-{options.text(0).lstrip('0-') or 'plain'}"
     out.mkdir(parents=True, exist_ok=True)
     with _lock(out), _lock(folder):
-        _Translation(loaded, tables, options, folder, out).run(kernels)
+        _Translation(loaded_object, tables, options, folder, out).run(kernels)
     return out
 
 
@@ -95,8 +95,8 @@ def _lock(folder: Path) -> Iterator[None]:
 
 
 class _Translation:
-    def __init__(self, loaded: LoadedObject, tables: EncodingFamily, options: Options, folder: Path, out: Path) -> None:
-        self.loaded, self.tables, self.options, self.folder, self.out = loaded, tables, options, folder, out
+    def __init__(self, loaded_object: LoadedObject, tables: EncodingFamily, options: Options, folder: Path, out: Path) -> None:
+        self.loaded_object, self.tables, self.options, self.folder, self.out = loaded_object, tables, options, folder, out
         self.rows: dict[str, dict[str, object]] = {}
         state = out / "kernels.json"
         if state.exists():
@@ -104,7 +104,7 @@ class _Translation:
 
     def run(self, names: Sequence[str] | None) -> None:
         """Translate what is asked for and not there, then write the lists."""
-        kernels = {kernel.name: kernel for kernel in self.loaded.kernels}
+        kernels = {kernel.name: kernel for kernel in self.loaded_object.kernels}
         for name in names or ():
             if name not in kernels:
                 raise TranslationError(f"the code object has no kernel {name}")
@@ -144,9 +144,9 @@ class _Translation:
     def _body(self, kernel: KernelImage, lanes: int, table: FunctionTable, symbol: str) -> KernelBody:
         if kernel.descriptor.flushes_denormals and not self.options.sanitize:
             raise UnknownInstruction("a kernel that flushes float32 denormals is not known")
-        pointers = dict(self.loaded.relocations)
+        pointers = dict(self.loaded_object.relocations)
         entry, end = kernel.descriptor.entry, kernel.code_end
-        code = KernelCode(self.loaded.image, self.tables, entry, end, self.loaded.code, pointers)
+        code = KernelCode(self.loaded_object.image, self.tables, entry, end, self.loaded_object.code, pointers)
         return kernel_body(
             code, lanes, table, symbol=symbol, counters=self.options.counters, sanitize=self.options.sanitize
         )
@@ -154,9 +154,9 @@ class _Translation:
     def _source(self, kernel: KernelImage, body: KernelBody, symbol: str, table: FunctionTable) -> tuple[Path, Path]:
         """Write the C file and the listing of a kernel."""
         used = "\n".join(body.lines)
-        declared = "\n".join(f"{text};" for name, text in table.declarations.items() if f"{name}(" in used)
+        declaration_text = "\n".join(f"{text};" for name, text in table.declarations.items() if f"{name}(" in used)
         source = self.out / f"{symbol}.c"
-        source.write_text(f'#include "wave.h"\n{declared}\n{used}\n')
+        source.write_text(f'#include "wave.h"\n{declaration_text}\n{used}\n')
         entry = kernel.descriptor.entry
         listing = [f"{at - entry & 0xFFFFFFFF}\t{text_of(inst)}\n" for at, inst in body.instructions.items()]
         (self.out / f"{symbol}.txt").write_text("".join(listing))
@@ -164,9 +164,9 @@ class _Translation:
         return source, self.out / f"{symbol}.so"
 
     def _write(self) -> None:
-        rows = [self._row(kernel) for kernel in self.loaded.kernels]
-        (self.out / "image.bin").write_bytes(self.loaded.image)
-        text = json.dumps({"target": self.loaded.target, "kernels": rows}, indent=1)
+        rows = [self._row(kernel) for kernel in self.loaded_object.kernels]
+        (self.out / "image.bin").write_bytes(self.loaded_object.image)
+        text = json.dumps({"target": self.loaded_object.target, "kernels": rows}, indent=1)
         _replace(self.out / "kernels.json", text)
         _replace(self.out / "kernels.txt", "".join(self._records(rows)))
 
@@ -184,11 +184,11 @@ class _Translation:
         }  # fmt: skip
 
     def _records(self, rows: list[dict[str, object]]) -> Iterator[str]:
-        yield f"emulator\t1\t{self.loaded.target.partition(':')[0]}\t{family_name(self.loaded.target)}\t{len(self.loaded.image)}\n"
-        for at, addend in self.loaded.relocations:
+        yield f"emulator\t1\t{self.loaded_object.target.partition(':')[0]}\t{family_name(self.loaded_object.target)}\t{len(self.loaded_object.image)}\n"
+        for at, addend in self.loaded_object.relocations:
             yield f"relocation\t{at}\t{addend}\n"
-        for name, (at, size) in self.loaded.symbols.items():
-            if not name.endswith(".kd") and name.isprintable() and at + size <= len(self.loaded.image):
+        for name, (at, size) in self.loaded_object.symbols.items():
+            if not name.endswith(".kd") and name.isprintable() and at + size <= len(self.loaded_object.image):
                 yield f"variable\t{name}\t{at}\t{size}\n"
         keys = ("wavefront", "kernarg_bytes", "explicit_bytes", "group_bytes", "private_bytes", "vgprs", "sgprs", "agprs",
                 "maximum_workgroup", "rsrc1", "rsrc2", "properties", "rows")  # fmt: skip

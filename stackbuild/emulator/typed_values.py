@@ -157,8 +157,8 @@ def bit_slice(value: Value, low: Value, width: int) -> Value:
         if value.type.bits < start + width:
             value = convert(value, Type("u", start + width))
         return convert(value, type) if start == 0 else Value("slice", type, (value,), start)
-    moved = Value(">>", value.type, (value, convert(low, U32)))
-    return convert(moved, type)
+    moved_value = Value(">>", value.type, (value, convert(low, U32)))
+    return convert(moved_value, type)
 
 
 def common_type(left: Value, right: Value) -> Type:

@@ -28,7 +28,9 @@ from stackbuild.emulator.pseudocode import PseudocodeError
 from stackbuild.emulator.semantics import semantics
 from stackbuild.emulator.typed_values import Semantics
 
-SUPPORTED = ("VOP1", "VOP2", "VOP3", "VOP3SD", "VOP3P", "VOPC", "VOP3_SDST", "VOP1_SDST", "VOPD", "VOP3P_MFMA")
+LANE_MASKS = ("VCCL", "D0L", "EXECL")
+"""The masks that an instruction writes a lane at a time."""
+SUPPORTED_ENCODINGS = ("VOP1", "VOP2", "VOP3", "VOP3SD", "VOP3P", "VOPC", "VOP3_SDST", "VOP1_SDST", "VOPD", "VOP3P_MFMA")
 _ADD = ("D0 = S0 + S1 < S0 ? 0xffffffffu : S0 + S1;", lambda a, b: min(a + b, 0xFFFFFFFF))
 _SUB = ("D0 = S0 < S1 ? 0 : S0 - S1;", lambda a, b: max(a - b, 0))
 SATURATING: dict[str, tuple[str, Callable[[int, int], int]]] = {
@@ -39,7 +41,7 @@ SATURATING: dict[str, tuple[str, Callable[[int, int], int]]] = {
 """Integer operations whose clamp saturates the result: in C and in Python."""
 _SIGN = {16: 0x8000, 32: 0x80000000, 64: 0x8000000000000000}
 _ZERO_HIGH = ("VOP1", "VOP2")
-_UNCLAMPED = ("v_dot2_f32_f16", "v_dot2_f32_bf16")
+_UNCLAMPED_OPERATIONS = ("v_dot2_f32_f16", "v_dot2_f32_bf16")
 """Operations whose clamp bit has no effect. The guides do not say so; bitsandbytes' 4-bit products set it on sums far outside of
 0 to 1, and are right on a gfx1100 (bitsandbytes-foundation/bitsandbytes#1979, #2089)."""
 
@@ -67,7 +69,7 @@ class VectorForm:
     result_half: bool
     zero_high: bool
     select: int
-    unused: int
+    unused_mode: int
 
     def meaning(self) -> Semantics:
         """The operation's statements. Raises PseudocodeError."""
@@ -122,7 +124,7 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
         elif "OPSEL" in code:
             raise UnknownInstruction(f"{name} is not known")
     omod = f.get("omod", 0) if inst.format.name != "VOP3P" else 0
-    clamp = bool(f.get("clmp", 0)) and not name.startswith(_UNCLAMPED)
+    clamp = bool(f.get("clmp", 0)) and not name.startswith(_UNCLAMPED_OPERATIONS)
     if clamp and (whole := _WHOLE_DOT.match(name)):
         code, clamp = _saturated_dot(code, whole[1]), False
     if name.startswith("v_bitop3"):
@@ -254,10 +256,10 @@ def _half(inst: Instruction, operation: Operation, first: int, second: int, targ
     if name in ("v_dual_dot2acc_f32_f16", "v_dual_dot2acc_f32_bf16"):
         raise UnknownInstruction(f"{name} is not known")
     code = code_of(name, operation.code)
-    typed = OperandType("FMT_NUM_F32" if "f32" in name else "FMT_NUM_B32", 32, "")
-    sources = [source(inst, first, typed, lanes)]
+    operand_type = OperandType("FMT_NUM_F32" if "f32" in name else "FMT_NUM_B32", 32, "")
+    sources = [source(inst, first, operand_type, lanes)]
     if "mov" not in name:
-        sources.append(source(inst, second + 256, typed, lanes))
+        sources.append(source(inst, second + 256, operand_type, lanes))
     form = VectorForm(
         name, code, lanes, tuple(_shape(s) for s in sources), 32, (), "SIMM32" in code, 0, False, False, False, 6, 0
     )
@@ -274,14 +276,14 @@ def c_function(form: VectorForm, symbol: str) -> str:
         meaning = form.meaning()
     except PseudocodeError as error:
         raise UnknownInstruction(f"{form.name} is not known: {error.what}") from None
-    unknown = (meaning.reads | meaning.writes) & {"SCC", "M0", "VCC", "EXEC", "SIMM16"}
-    unknown |= {f"S{i}" for i in range(len(form.sources), 3)} & meaning.reads
-    if unknown:
-        raise UnknownInstruction(f"{form.name} is not known: it uses {', '.join(sorted(unknown))}")
+    unknown_names = (meaning.reads | meaning.writes) & {"SCC", "M0", "VCC", "EXEC", "SIMM16"}
+    unknown_names |= {f"S{i}" for i in range(len(form.sources), 3)} & meaning.reads
+    if unknown_names:
+        raise UnknownInstruction(f"{form.name} is not known: it uses {', '.join(sorted(unknown_names))}")
     body = _body(form, meaning)
     if missing := missing_functions(body):
         raise UnknownInstruction(f"{form.name} is not known: C has no {', '.join(sorted(missing))}")
-    mask = [name for name in ("VCCL", "D0L", "EXECL") if name in meaning.writes]
+    mask = [name for name in LANE_MASKS if name in meaning.writes]
     lines = [f"{signature(form, symbol, meaning)}\n{{"]
     if mask:
         lines.append("    uint32_t bits[LANES] = {0};")
@@ -308,7 +310,7 @@ def signature(form: VectorForm, symbol: str, meaning: Semantics | None = None) -
         parameters.append("uint64_t vcc")
     if form.literal:
         parameters.append("uint32_t SIMM32")
-    returns = "uint64_t" if {"VCCL", "D0L", "EXECL"} & meaning.writes else "void"
+    returns = "uint64_t" if any(name in meaning.writes for name in LANE_MASKS) else "void"
     return f"{returns} {symbol}({', '.join(parameters)})"
 
 
@@ -336,7 +338,7 @@ def _body(form: VectorForm, meaning: Semantics) -> list[str]:
 def _keeps(form: VectorForm, meaning: Semantics) -> bool:
     """Whether a part of the destination stays as it was."""
     if form.select != 6:
-        return form.unused == 2
+        return form.unused_mode == 2
     return meaning.result.bits == 16 and (form.result_half or not form.zero_high)
 
 
@@ -414,9 +416,9 @@ def _store(form: VectorForm, meaning: Semantics) -> list[str]:
         low, width = (form.select * 8, 8) if form.select < 4 else ((form.select - 4) * 16, 16)
         mask = (1 << width) - 1
         rest = "0"
-        if form.unused == 2:
+        if form.unused_mode == 2:
             rest = f"before & {~(mask << low) & 0xFFFFFFFF:#x}u"
-        elif form.unused == 1:
+        elif form.unused_mode == 1:
             top = 1 << width - 1
             lines.append(f"D0 = D0 & {mask:#x}u;")
             lines.append(f"D0 = ((D0 ^ {top}u) - {top}u) << {low};")

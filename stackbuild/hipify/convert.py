@@ -59,22 +59,22 @@ def convert(text: str, tables: Tables, rules: RuleSet, target: Target, name: str
     )
     mentions = directives.read(view)
     edits, lists, findings, needs, declares = _edits(view, lookups, mentions)
-    settled = settle(edits)
-    changes = lines.outwards(compose(view.text, settled, lists) if lists else settled)
+    settled_edits = settle(edits)
+    changes = lines.outwards(compose(view.text, settled_edits, lists) if lists else settled_edits)
     if target.lint:
         findings += lint(view, lookups, mentions.includes)
     findings += list(macro_uses.notes(view, findings))
-    eased = in_order(branches.ease_excluded(view, findings))
+    eased_edits = in_order(branches.ease_excluded(view, findings))
     return ConvertedText(
         text=apply(text, changes) if changes else text,
-        findings=eased,
-        substitutions=_count(e.group for e in settled),
-        rules=_count([e.by for e in settled if not e.closes] + [new.by for new in lists]),
+        findings=eased_edits,
+        substitutions=_count(e.group for e in settled_edits),
+        rules=_count([e.by for e in settled_edits if not e.closes] + [new.by for new in lists]),
         lines=line_map(text, changes),
         needs=needs,
         edits=tuple(changes),
         declares=tuple(sorted(declares)),
-        unless=own_names.conditions(view, eased),
+        unless=own_names.conditions(view, eased_edits),
     )
 
 
@@ -88,9 +88,9 @@ def _edits(
     present = view.words & lookups.searched_names
     edits, findings = rename.literals(view, lookups)
     edits += rename.by_rules(view, lookups)
-    ruled = frozenset(view.text[e.start : e.end] for e in edits)
-    called = calls.by_rules(view, lookups)
-    edits += called.edits
+    ruled_names = frozenset(view.text[e.start : e.end] for e in edits)
+    call_edits = calls.by_rules(view, lookups)
+    edits += call_edits.edits
     fixes = lookups.fixes(view.name)
     if fix := fixes.get("cub-warps"):
         edits += cub_warps.fix(view, fix)
@@ -107,31 +107,31 @@ def _edits(
     if fix := fixes.get("register"):
         edits += register_words.fix(view, fix)
     if fix := fixes.get("sync-masks"):
-        widened, mask_findings = lane_masks.fix(view, fix, _has_lane_mask(lookups, view.name))
-        edits += widened
+        mask_edits, mask_findings = lane_masks.fix(view, fix, _has_lane_mask(lookups, view.name))
+        edits += mask_edits
         findings += mask_findings
     edits += rename.by_tables(view, lookups, present)
     if lookups.target.launch == "ggl":
-        launched, unreadable = launch.to_calls(view, lookups.target.compat == "hipify")
-        edits += launched
+        launch_edits, unreadable = launch.to_calls(view, lookups.target.compat == "hipify")
+        edits += launch_edits
         findings += unreadable
     launches = next(launch.offsets(view.code), None) is not None
     headers = includes.convert(view, lookups, file_directives, {e.group for e in edits}, launches)
-    taken_care_of = ruled | _supplied_names(lookups, headers.needs)
-    unknown, own = api_report.unknown(view, lookups, taken_care_of)
+    taken_care_of = ruled_names | _supplied_names(lookups, headers.needs)
+    unknown_findings, own = api_report.unknown_calls(view, lookups, taken_care_of)
     findings += [
-        *unknown,
+        *unknown_findings,
         *signatures.report(view, lookups, present),
         *_not_renamed(view, lookups, present),
-        *called.findings,
+        *call_edits.findings,
         *headers.findings,
         *api_report.report(view, lookups, present, taken_care_of),
     ]
-    added = [e for e in headers.edits if e.start == e.end]  # lines of their own: before what else begins there
-    changed = [e for e in headers.edits if e.start < e.end]
+    added_lines = [e for e in headers.edits if e.start == e.end]  # lines of their own: before what else begins there
+    changed_lines = [e for e in headers.edits if e.start < e.end]
     declares = own | own_names.namespaces(view) | own_names.supplied_names(view, lookups.issues.keys())
     declares |= own_names.common(view)
-    return added + edits + changed, called.lists, findings, headers.needs, declares
+    return added_lines + edits + changed_lines, call_edits.lists, findings, headers.needs, declares
 
 
 def _not_renamed(view: View, lookups: Lookups, present: Iterable[str]) -> Iterator[Finding]:
@@ -144,27 +144,27 @@ def _not_renamed(view: View, lookups: Lookups, present: Iterable[str]) -> Iterat
             _own_function(view, d.at, f"{name} is defined here, and HIP or a support header has it", _BOTH)
             for d in view.definitions(name)
         )
-    reported: set[str] = set()
+    reported_names: set[str] = set()
     for name in sorted(present):
-        for hidden in view.hidden_declarations(name) if name in lookups.names else ():
-            if hidden.is_global:
+        for declaration in view.hidden_declarations(name) if name in lookups.names else ():
+            if declaration.is_global:
                 yield _own_function(
                     view,
-                    hidden.at,
+                    declaration.at,
                     f"{name} is defined here and was left as it is, also where this file calls it",
                     _ELSEWHERE,
                 )
                 continue
-            left = f"{name} is {hidden.scope}'s own here and was left as it is there"
-            renamed = f"{name} is {hidden.scope}'s own here and was renamed with CUDA's"
-            is_followed = bool(hidden.space) and ((hidden.space, name) in view.tree.members or not view.is_header)
-            is_told = not hidden.space and hidden.scope in reported
-            reported.add(hidden.scope)
+            kept_text = f"{name} is {declaration.scope}'s own here and was left as it is there"
+            rename_text = f"{name} is {declaration.scope}'s own here and was renamed with CUDA's"
+            is_followed = bool(declaration.space) and ((declaration.space, name) in view.tree.members or not view.is_header)
+            is_told = not declaration.space and declaration.scope in reported_names
+            reported_names.add(declaration.scope)
             yield view.finding(
-                hidden.at,
+                declaration.at,
                 "HIPIFY-OWN-NAME",
                 Severity.NOTE if is_followed or is_told else Severity.WARNING,
-                renamed if hidden.space else left,
+                rename_text if declaration.space else kept_text,
                 "other files may name it in a way that does not tell whose it is: as a member or qualified it is left as"
                 " it is, by itself it is renamed",
                 "look for it in other files, or give it a name that CUDA has not",

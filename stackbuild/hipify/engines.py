@@ -22,7 +22,7 @@ NAMES = ("fast", "perl", "clang")
 class Engine:
     """Which engine, with everything it needs: also picklable, for the workers of a parallel run.
 
-    `parsed` is a folder of texts by name that hipify-clang made before: of the `.cu` files of a recipe's source, in its base.
+    `parsed_texts` is a folder of texts by name that hipify-clang made before: of the `.cu` files of a recipe's source, in its base.
     """
 
     name: str
@@ -30,15 +30,15 @@ class Engine:
     rules: RuleSet
     target: Target
     tools: installed.Tools
-    parsed: Path | None = None
+    parsed_texts: Path | None = None
 
     def run(self, text: str, name: str) -> ConvertedText:
         """The HIP text of a file called `name`. Findings are those of `fast`, whichever engine makes the text."""
-        converted = convert(text, self.tables, self.rules, self.target, name)
-        if self.name == "fast" or (self.parsed is not None and not name.endswith(".cu")):
-            return converted
+        converted_text = convert(text, self.tables, self.rules, self.target, name)
+        if self.name == "fast" or (self.parsed_texts is not None and not name.endswith(".cu")):
+            return converted_text
         other = _ENGINES[self.name](self, text, name)
-        return replace(converted, text=other, rules={}, lines=_same_lines(text, other), needs=(), edits=())
+        return replace(converted_text, text=other, rules={}, lines=_same_lines(text, other), needs=(), edits=())
 
 
 def check(name: str, tools: installed.Tools) -> None:
@@ -69,8 +69,8 @@ def _perl(engine: Engine, text: str, name: str) -> str:
 
 
 def _clang(engine: Engine, text: str, name: str) -> str:
-    if engine.parsed is not None:
-        return _read_output(engine.parsed, name)
+    if engine.parsed_texts is not None:
+        return _read_output(engine.parsed_texts, name)
     with tempfile.TemporaryDirectory(prefix="stackbuild-hipify-") as folder:
         source = Path(folder) / (Path(name).name or "in.cu")
         source.write_bytes(text.encode("utf-8", "surrogateescape"))
@@ -98,8 +98,8 @@ def _read_output(folder: Path, name: str) -> str:
 
 def _same_lines(before: str, after: str) -> LineMap:
     """The line map of a tool that only adds lines at the top, as hipify-perl does."""
-    added = after.count("\n") - before.count("\n")
-    return LineMap(((1, 1), (added + 1, 1))) if added > 0 else LineMap()
+    added_lines = after.count("\n") - before.count("\n")
+    return LineMap(((1, 1), (added_lines + 1, 1))) if added_lines > 0 else LineMap()
 
 
 _ENGINES: dict[str, Callable[[Engine, str, str], str]] = {"perl": _perl, "clang": _clang}

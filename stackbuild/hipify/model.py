@@ -28,7 +28,7 @@ class Target:
     names that exist in the target's include folders; None where no folder was looked at. `launch` keeps `<<<>>>` or
     makes `hipLaunchKernelGGL` of it. `wavefronts` are the lane counts of the GPUs, both where unknown. `hip_macros` are
     macros of the project that only its build for HIP defines. `compat` is "hipify" for the text that HIPIFY would make, where this
-    package's own is another on purpose. `own_headers` are files of the tree whose name CUDA has a header of too; `tree` is what the tree's headers declare. `declared` is what the target's headers declare, None where
+    package's own is another on purpose. `own_headers` are files of the tree whose name CUDA has a header of too; `tree` is what the tree's headers declare. `declarations` is what the target's headers declare, None where
     that is not known.
     """
 

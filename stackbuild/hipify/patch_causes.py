@@ -58,8 +58,8 @@ def explain(text: str, edits: list[Edit], changes: tuple[HunkChange, ...]) -> Hu
     rule may have made that, or upstream changed its side.
     """
     lines = apply(text, edits).split("\n")
-    placed = list(_place_edits(text, edits))
-    due = [one for change in changes for one in _causes_of(placed, change, _offset(lines, change))]
+    placed_edits = list(_place_edits(text, edits))
+    due = [one for change in changes for one in _causes_of(placed_edits, change, _offset(lines, change))]
     upstream = True if any(not name for name, _ in due) else False if all(sure for _, sure in due) else None
     return HunkCause(tuple(dict.fromkeys(name for name, _ in due if name)), upstream)
 

@@ -97,15 +97,15 @@ def overlay(report: Report, scratch: Path, target: Path, engine: Engine) -> None
         copymode(file.source, target / Path(file.output).relative_to(scratch))
 
 
-def _overlay_file(converted: Path, output: Path, engine: Engine) -> None:
+def _overlay_file(converted_file: Path, output: Path, engine: Engine) -> None:
     """Put one file into the copy. A support header may not replace a file of the source's own."""
-    if converted.name in engine.rules.shims and output.is_file() and output.read_bytes() != converted.read_bytes():
+    if converted_file.name in engine.rules.shims and output.is_file() and output.read_bytes() != converted_file.read_bytes():
         raise StepFailed(
-            f"the source has a {converted.name} of its own", where="hipify", next="leave it out of the source"
+            f"the source has a {converted_file.name} of its own", where="hipify", next="leave it out of the source"
         )
     output.parent.mkdir(parents=True, exist_ok=True)
     output.unlink(missing_ok=True)
-    copyfile(converted, output)
+    copyfile(converted_file, output)
 
 
 def _twins(source: Path, names: Sequence[str], engine: Engine, options: ConversionOptions) -> frozenset[str]:
@@ -113,11 +113,11 @@ def _twins(source: Path, names: Sequence[str], engine: Engine, options: Conversi
     moving = [
         r for r in engine.rules.rules if r.kind == "path" and r.is_for_target(engine.target.rocm, engine.target.flavour)
     ]
-    moved = {name: renamed_path(name, moving)[0] for name in names} if moving else {}
-    twins = [name for name, to in moved.items() if to != name and (source / to).exists()]
+    moves = {name: renamed_path(name, moving)[0] for name in names} if moving else {}
+    twins = [name for name, to in moves.items() if to != name and (source / to).exists()]
     if twins and not options.keeps_twins:
         raise StepFailed(
-            f"{twins[0]} would become {moved[twins[0]]}, which the source has already{_more(len(twins))}",
+            f"{twins[0]} would become {moves[twins[0]]}, which the source has already{_more(len(twins))}",
             where="hipify",
             next="`twins: keep` keeps the source's own; or leave the file out with `exclude`",
         )
@@ -128,11 +128,11 @@ def refuse(report: Report, strict: bool) -> None:
     """Raise StepFailed for rules that did nothing and, where it is strict, for errors."""
     errors = [f for f in report.findings if f.severity is Severity.ERROR]
     if faults := [f for f in report.faults if f.severity is Severity.ERROR]:
-        listed = "; ".join(line(f) if f.place else f.found for f in faults[:MAX_LINES])
-        raise StepFailed(listed + _more(len(faults), MAX_LINES), where="hipify.rules", next=faults[0].fix)
+        lines = "; ".join(line(f) if f.place else f.found for f in faults[:MAX_LINES])
+        raise StepFailed(lines + _more(len(faults), MAX_LINES), where="hipify.rules", next=faults[0].fix)
     if strict and errors:
-        listed = "; ".join(line(f) for f in errors[:MAX_LINES])
-        raise StepFailed(listed + _more(len(errors), MAX_LINES), where="hipify.strict", next=errors[0].fix)
+        lines = "; ".join(line(f) for f in errors[:MAX_LINES])
+        raise StepFailed(lines + _more(len(errors), MAX_LINES), where="hipify.strict", next=errors[0].fix)
 
 
 def _more(count: int, limit: int = 1) -> str:

@@ -34,7 +34,7 @@ class Difference:
     findings: tuple[Finding, ...]
 
 
-LOST = RuleDescription(
+LOST_CODE = RuleDescription(
     "SB-DIFF-LOST", Severity.ERROR, "The new release lost something",
     when="`inspect --diff OLD NEW`: a target, a provider or a Python package is gone, or a target lost a tenth of its"
     " non-empty kernels.",
@@ -49,7 +49,7 @@ UNREAD = RuleDescription(
     fix="Look at that side alone with `stackbuild inspect`; fetch it again.",
     link="", needs="",
 )  # fmt: skip
-RULES = (LOST, UNREAD)
+RULES = (LOST_CODE, UNREAD)
 _KERNEL_LOSS = 0.1
 _NAMES = 50
 _PROBLEMS = 10
@@ -72,8 +72,8 @@ def _sort(facts: Facts) -> Kind:
 
 def _sizes(old: Facts, new: Facts) -> Iterable[FactChange]:
     yield from _change("size", "file", f"{old.size:,} B", f"{new.size:,} B")
-    unpacked = [sum(m.size for m in facts.members) for facts in (old, new)]
-    yield from _change("size", "unpacked", f"{unpacked[0]:,} B", f"{unpacked[1]:,} B")
+    unpacked_sizes = [sum(m.size for m in facts.members) for facts in (old, new)]
+    yield from _change("size", "unpacked", f"{unpacked_sizes[0]:,} B", f"{unpacked_sizes[1]:,} B")
     if old.wheel and new.wheel:
         yield from _change("wheel", "version", old.wheel.version, new.wheel.version)
         yield from _change("wheel", "tags", " ".join(old.wheel.filename_tags), " ".join(new.wheel.filename_tags))
@@ -95,9 +95,9 @@ def _targets(old: Facts, new: Facts) -> Iterable[FactChange]:
 
 def _kernels(old: Facts, new: Facts, target: str) -> Iterable[FactChange]:
     before, after = (_names(facts, target) for facts in (old, new))
-    lost, gained = before - after, after - before
-    if lost or gained:
-        yield FactChange("kernels", target, _only(lost), _only(gained))
+    losses, gains = before - after, after - before
+    if losses or gains:
+        yield FactChange("kernels", target, _only(losses), _only(gains))
 
 
 def _only(names: Counter[str]) -> str:
@@ -166,9 +166,9 @@ def _pairs(old: Facts, new: Facts) -> list[tuple[str, Library | None, Library | 
     pairs: list[tuple[str, Library | None, Library | None]] = [
         (p, before[p], after[p]) for p in before.keys() & after.keys()
     ]
-    lost, gained = _by_name(before.keys() - after.keys()), _by_name(after.keys() - before.keys())
-    for name in lost.keys() | gained.keys():
-        was, now = lost.get(name, []), gained.get(name, [])
+    losses, gains = _by_name(before.keys() - after.keys()), _by_name(after.keys() - before.keys())
+    for name in losses.keys() | gains.keys():
+        was, now = losses.get(name, []), gains.get(name, [])
         if len(was) == len(now) == 1:
             pairs.append((now[0], before[was[0]], after[now[0]]))
         else:
@@ -193,11 +193,11 @@ def _losses(old: Facts, new: Facts) -> Iterable[Finding]:
     after = {t.target: t.working for t in new.targets}
     for target in old.targets:
         if target.target not in after:
-            yield LOST.finding(target.target, f"no code object in {new.subject}; {target.working:,} kernels before")
+            yield LOST_CODE.finding(target.target, f"no code object in {new.subject}; {target.working:,} kernels before")
         elif after[target.target] < target.working * (1 - _KERNEL_LOSS):
-            yield LOST.finding(target.target, f"{after[target.target]:,} non-empty kernels; {target.working:,} before")
+            yield LOST_CODE.finding(target.target, f"{after[target.target]:,} non-empty kernels; {target.working:,} before")
     for name in sorted((_providers(old) - _providers(new)) | (_modules(old) - _modules(new))):
-        yield LOST.finding(name, f"not in {new.subject}")
+        yield LOST_CODE.finding(name, f"not in {new.subject}")
 
 
 def _unread(old: Facts, new: Facts) -> Iterable[Finding]:

@@ -20,7 +20,7 @@ class Kind(StrEnum):
 class ProblemKind(StrEnum):
     """Why something could not be read: it breaks its format, it exceeds a bound, or nothing here reads it."""
 
-    MALFORMED = "malformed"
+    FORMAT = "malformed"
     LIMIT = "limit"
     UNREAD = "unread"
 

@@ -55,7 +55,7 @@ VERSION_NEEDS = 4_096
 NAME = 4_096
 PROPERTIES = 64 << 10
 #: Bytes and single reads that describing one library may take.
-DESCRIBED = 128 * MIB
+DESCRIBED_BYTES = 128 * MIB
 READS = 100_000
 #: A string or symbol table that is read whole.
 TABLE = 64 * MIB
@@ -65,7 +65,7 @@ BUNDLE_ENTRIES = 1_024
 ENTRY_ID = 1_024
 BUNDLES = 100_000
 #: What a compressed bundle may inflate to: this much for free, then this ratio (8 to 10 is met; padding can raise it).
-INFLATED = 2 << 30
+INFLATED_BYTES = 2 << 30
 INFLATED_FREE = 16 * MIB
 RATIO = 64
 #: Compressed payload is asked for in pieces of this size.
@@ -91,7 +91,7 @@ PROGRAM_HEADERS = 64
 class Cost(StrEnum):
     """What a whole inspection pays for, in the words of a finding."""
 
-    INFLATED = "bytes out of compressed bundles"
+    INFLATION = "bytes out of compressed bundles"
     METADATA = "bytes of kernel metadata"
     KERNELS = "kernels"
     TEXT = "bytes of names"
@@ -105,7 +105,7 @@ class Cost(StrEnum):
 #: onnxruntime-rocm 1.22.2 (57 MB) takes 100 MB of metadata, 81,688 kernels, 6 MB of names, 2,138 reads, 9 MB a second time,
 #: 34,936 tokens and 1,892 texts.
 BUDGETS = {
-    Cost.INFLATED: (1 << 30, RATIO),
+    Cost.INFLATION: (1 << 30, RATIO),
     Cost.METADATA: (256 * MIB, 4),
     Cost.KERNELS: (500_000, 1 / 256),
     Cost.TEXT: (192 * MIB, 2),

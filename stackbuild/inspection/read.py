@@ -49,8 +49,8 @@ def inspect(path: Path) -> Facts:
         with _no_collecting():
             zipped = path.suffix == ".whl" or FileRange(fd, "", 0, 2).read(0, 2) == b"PK"
             return _wheel(path, fd) if zipped else _single(path, fd)
-    except MalformedError as broken:
-        raise UsageError(str(broken), where=str(path), next=_NEXT) from None
+    except MalformedError as format_error:
+        raise UsageError(str(format_error), where=str(path), next=_NEXT) from None
     finally:
         os.close(fd)
 
@@ -68,65 +68,65 @@ def _no_collecting() -> Iterator[None]:
 
 
 def _wheel(path: Path, fd: int) -> Facts:
-    collected = FactCollector(ReadBudget(os.fstat(fd).st_size))
+    collector = FactCollector(ReadBudget(os.fstat(fd).st_size))
     packaging: list[Problem] = []
     metadata = None
     try:
-        files, packaging = archive.entries(fd, _spelt(Path(path.name)), collected.budget)
-        metadata, wrong = _read_all(_spelt(Path(path.name)), files, collected)
+        files, packaging = archive.entries(fd, _version_text(Path(path.name)), collector.budget)
+        metadata, wrong = _read_all(_version_text(Path(path.name)), files, collector)
         packaging = packaging + wrong
-    except MalformedError as broken:
-        collected.add_problem(_spelt(Path(path.name)), broken)
-    return _facts(path, Kind.WHEEL, os.fstat(fd).st_size, of_file(path), metadata, collected, packaging)
+    except MalformedError as format_error:
+        collector.add_problem(_version_text(Path(path.name)), format_error)
+    return _facts(path, Kind.WHEEL, os.fstat(fd).st_size, of_file(path), metadata, collector, packaging)
 
 
 def _folder(path: Path) -> Facts:
-    collected = FactCollector()
+    collector = FactCollector()
     packaging: list[Problem] = []
     metadata = None
     try:
-        files = list(_files(path, collected))
-        collected.budget = ReadBudget(sum(entry.size for entry in files))
-        metadata, packaging = _read_all("", files, collected)
+        files = list(_files(path, collector))
+        collector.budget = ReadBudget(sum(entry.size for entry in files))
+        metadata, packaging = _read_all("", files, collector)
         if not wheel.dist_info([entry.path for entry in files]):
             metadata, packaging = None, []
-    except MalformedError as broken:
-        collected.add_problem(_spelt(Path(path.name)), broken)
-    if metadata is None and not (collected.has_something or collected.sources or packaging):
+    except MalformedError as format_error:
+        collector.add_problem(_version_text(Path(path.name)), format_error)
+    if metadata is None and not (collector.has_something or collector.sources or packaging):
         raise UsageError(
             "the folder has no wheel's metadata, no library, no GPU code and no Python",
             where=str(path),
             next=_NEXT_FOLDER,
         )
-    return _facts(path, Kind.FOLDER, sum(m.size for m in collected.members), "", metadata, collected, packaging)
+    return _facts(path, Kind.FOLDER, sum(m.size for m in collector.members), "", metadata, collector, packaging)
 
 
 def _single(path: Path, fd: int) -> Facts:
     size = os.fstat(fd).st_size
-    if log.is_log(_spelt(Path(path.name))):
+    if log.is_log(_version_text(Path(path.name))):
         return _log(path, fd, size)
-    collected = FactCollector(ReadBudget(size))
+    collector = FactCollector(ReadBudget(size))
     read_file(
-        FileEntry(_spelt(Path(path.name)), size, size, None, FileRange(fd, _spelt(Path(path.name)), 0, size)),
-        collected,
-        hashed="sha256",
+        FileEntry(_version_text(Path(path.name)), size, size, None, FileRange(fd, _version_text(Path(path.name)), 0, size)),
+        collector,
+        hash_kind="sha256",
     )
-    if not collected.has_something:
+    if not collector.has_something:
         raise UsageError("neither a wheel, an ELF nor a code-object bundle", where=str(path), next=_NEXT)
-    return _facts(path, Kind.FILE, size, collected.members[0].sha256, None, collected, [])
+    return _facts(path, Kind.FILE, size, collector.members[0].sha256, None, collector, [])
 
 
 def _log(path: Path, fd: int, size: int) -> Facts:
-    collected = FactCollector()
+    collector = FactCollector()
     build_log = None
     try:
-        build_log = log.build_log(FileRange(fd, _spelt(Path(path.name)), 0, size))
-    except MalformedError as broken:
-        collected.add_problem(_spelt(Path(path.name)), broken)
-    return replace(_facts(path, Kind.LOG, size, of_file(path), None, collected, []), log=build_log)
+        build_log = log.build_log(FileRange(fd, _version_text(Path(path.name)), 0, size))
+    except MalformedError as format_error:
+        collector.add_problem(_version_text(Path(path.name)), format_error)
+    return replace(_facts(path, Kind.LOG, size, of_file(path), None, collector, []), log=build_log)
 
 
-def _files(root: Path, collected: FactCollector) -> Iterator[FileEntry]:
+def _files(root: Path, collector: FactCollector) -> Iterator[FileEntry]:
     """The regular files under a folder in order of their names; links are left out, since what they name is read itself.
 
     What cannot be listed is a problem of the collected. Raises LimitError.
@@ -135,7 +135,7 @@ def _files(root: Path, collected: FactCollector) -> Iterator[FileEntry]:
 
     def add_unlisted(error: OSError) -> None:
         where = Path(error.filename or root)
-        collected.add_problem(_spelt(where.relative_to(root)), MalformedError(f"cannot be read: {error.strerror}"))
+        collector.add_problem(_version_text(where.relative_to(root)), MalformedError(f"cannot be read: {error.strerror}"))
 
     for folder, folders, names in walk_folders(root, add_unlisted):
         folders.sort()
@@ -151,35 +151,35 @@ def _files(root: Path, collected: FactCollector) -> Iterator[FileEntry]:
             count, total = count + 1, total + status.st_size
             if count > MEMBERS or total > ARCHIVE:
                 raise LimitError(f"more than {MEMBERS} files, or more than {ARCHIVE} bytes in them")
-            inside = _spelt(file.relative_to(root))
+            inside = _version_text(file.relative_to(root))
             yield FileEntry(inside, status.st_size, status.st_size, None, LooseFile(file, inside, status.st_size))
 
 
-def _spelt(path: Path) -> str:
+def _version_text(path: Path) -> str:
     """A path as text that can be printed: bytes that are not UTF-8 become U+FFFD."""
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def _read_all(filename: str, entries: list[FileEntry], collected: FactCollector) -> tuple[WheelMetadata, list[Problem]]:
+def _read_all(filename: str, entries: list[FileEntry], collector: FactCollector) -> tuple[WheelMetadata, list[Problem]]:
     """Read the metadata first (it says which files are to be hashed), then every file."""
     paths = [entry.path for entry in entries if not entry.path.endswith("/")]
     folder = wheel.dist_info(paths, filename)
     texts = {}
     for entry in entries:
         if entry.path in {f"{folder}/{name}" for name in _METADATA_FILES} and entry.source:
-            texts[entry.path] = _text(entry, collected)
-    metadata, problems = wheel.wheel(filename, paths, texts, collected.add_problem)
-    hashed = {row.path: kind for row in metadata.record if (kind := row.hash.partition("=")[0]) in HASHES}
+            texts[entry.path] = _text(entry, collector)
+    metadata, problems = wheel.wheel(filename, paths, texts, collector.add_problem)
+    hashed_files = {row.path: kind for row in metadata.record if (kind := row.hash.partition("=")[0]) in HASHES}
     for entry in entries:
         if not entry.path.endswith("/"):
-            read_file(entry, collected, hashed=hashed.get(entry.path, ""))
+            read_file(entry, collector, hash_kind=hashed_files.get(entry.path, ""))
     return metadata, problems
 
 
-def _text(entry: FileEntry, collected: FactCollector) -> bytes:
+def _text(entry: FileEntry, collector: FactCollector) -> bytes:
     most = TEXT if entry.path.endswith("/RECORD") else METADATA
     if entry.size > most:
-        collected.add_problem(entry.path, LimitError(f"{entry.size} bytes of metadata; at most {most} are read"))
+        collector.add_problem(entry.path, LimitError(f"{entry.size} bytes of metadata; at most {most} are read"))
         return b""
     try:
         return b"".join(entry.source.chunks()) if entry.source else b""
@@ -193,7 +193,7 @@ def _facts(
     size: int,
     sha256: str,
     wheel_metadata: WheelMetadata | None,
-    collected: FactCollector,
+    collector: FactCollector,
     packaging: list[Problem],
 ) -> Facts:
     tags = (
@@ -201,24 +201,24 @@ def _facts(
         if wheel_metadata
         else set()
     )
-    libraries = tuple(collected.libraries)
+    libraries = tuple(collector.libraries)
     return Facts(
-        path=_spelt(path), kind=kind, size=size, sha256=sha256, wheel=wheel_metadata, members=tuple(collected.members), libraries=libraries,
-        device=tuple(collected.device), targets=by_target(collected.device), policy=policy.satisfied_policy(libraries, tags), providers=providers.providers(libraries),
-        extras=tuple(collected.extras), texts=tuple(collected.texts), imports=_imports(wheel_metadata, collected), problems=tuple(collected.problems),
+        path=_version_text(path), kind=kind, size=size, sha256=sha256, wheel=wheel_metadata, members=tuple(collector.members), libraries=libraries,
+        device=tuple(collector.device), targets=by_target(collector.device), policy=policy.satisfied_policy(libraries, tags), providers=providers.providers(libraries),
+        extras=tuple(collector.extras), texts=tuple(collector.texts), imports=_imports(wheel_metadata, collector), problems=tuple(collector.problems),
         packaging=tuple(packaging),
     )  # fmt: skip
 
 
-def _imports(wheel_metadata: WheelMetadata | None, collected: FactCollector) -> tuple[Import, ...]:
+def _imports(wheel_metadata: WheelMetadata | None, collector: FactCollector) -> tuple[Import, ...]:
     if wheel_metadata is None:
         return ()
-    carried = frozenset(name.split(".", 1)[0] for name in wheel_metadata.top_level)
+    carried_modules = frozenset(name.split(".", 1)[0] for name in wheel_metadata.top_level)
     missing_imports = imports.missing(
-        collected.sources, wheel_metadata.top_level, carried, collected.budget, collected.add_problem
+        collector.sources, wheel_metadata.top_level, carried_modules, collector.budget, collector.add_problem
     )
     extensions = [
-        Import(hit.path, "numpy") for hit in collected.texts if hit.kind == "numpy" and "numpy" not in carried
+        Import(hit.path, "numpy") for hit in collector.texts if hit.kind == "numpy" and "numpy" not in carried_modules
     ]
     modules = {each.module for each in missing_imports}
     return missing_imports + tuple(each for each in extensions[:1] if each.module not in modules)

@@ -10,11 +10,11 @@ from stackbuild.inspection.facts import CodeObject, DeviceCode, TargetSummary
 
 def by_target(devices: Iterable[DeviceCode]) -> tuple[TargetSummary, ...]:
     """One summary per target ID, in natural order (gfx90a before gfx1030)."""
-    grouped: dict[str, list[CodeObject]] = defaultdict(list)
+    objects_by_target: dict[str, list[CodeObject]] = defaultdict(list)
     for device in devices:
         for code in device.objects:
-            grouped[code.target].append(code)
-    return tuple(_summary(target, grouped[target]) for target in sorted(grouped, key=natural))
+            objects_by_target[code.target].append(code)
+    return tuple(_summary(target, objects_by_target[target]) for target in sorted(objects_by_target, key=natural))
 
 
 def natural(target: str) -> tuple[int, str]:

@@ -49,15 +49,15 @@ def judge(
     A case of the candidate that no accuracy gate judges is judged by one without bounds.
     """
     gates = (*gates, *implied_accuracy(benchmarks, gates))
-    ordered = sorted(gates, key=lambda gate: not isinstance(gate, AccuracyGate))
+    ordered_gates = sorted(gates, key=lambda gate: not isinstance(gate, AccuracyGate))
     trial, wrong = Trial(benchmarks, evidence), dict[str, str]()
     verdicts: list[GateVerdict] = []
-    for gate in ordered:
+    for gate in ordered_gates:
         cases = [case for case in benchmarks.cases if _matches(case.name, gate.cases)]
-        decided = _decide(gate, trial, cases, wrong) if cases else [_no_case_verdict(gate, benchmarks)]
+        gate_verdicts = _decide(gate, trial, cases, wrong) if cases else [_no_case_verdict(gate, benchmarks)]
         if isinstance(gate, AccuracyGate):
-            wrong |= {v.case: v.says for v in decided if v.outcome is GateOutcome.FAIL}
-        verdicts += [_apply_waivers(verdict, gate, today) for verdict in decided]
+            wrong |= {v.case: v.says for v in gate_verdicts if v.outcome is GateOutcome.FAIL}
+        verdicts += [_apply_waivers(verdict, gate, today) for verdict in gate_verdicts]
     notes = (benchmarks.inputs.says,) if benchmarks.inputs else ()
     all_notes = (*_waiver_notes(gates, today), *_same_notes(benchmarks, gates), *_self_check_notes(gates), *notes)
     return Verdict(tuple(verdicts), geomean=_geomean(benchmarks), notes=all_notes)
@@ -72,21 +72,21 @@ def implied_accuracy(benchmarks: Benchmarks, gates: Sequence[Gate]) -> tuple[Acc
     sides |= {side.label for side in benchmarks.sides if gates and side.label == "candidate"}
     accuracy_gates = []
     for side in sorted(sides & {side.label for side in benchmarks.sides}):
-        judged = [g for g in gates if isinstance(g, AccuracyGate) and side_label(benchmarks, g.side) == side]
-        left = [c.name for c in benchmarks.cases if c.of(side) and not any(_matches(c.name, g.cases) for g in judged)]
-        if left:
+        judged_gates = [g for g in gates if isinstance(g, AccuracyGate) and side_label(benchmarks, g.side) == side]
+        unjudged_cases = [c.name for c in benchmarks.cases if c.of(side) and not any(_matches(c.name, g.cases) for g in judged_gates)]
+        if unjudged_cases:
             accuracy_gates.append(
-                AccuracyGate(kind="accuracy", name="accuracy", side=side, cases=tuple(map(escape, left)))
+                AccuracyGate(kind="accuracy", name="accuracy", side=side, cases=tuple(map(escape, unjudged_cases)))
             )
     return tuple(accuracy_gates)
 
 
 def require_open(verdict: Verdict) -> None:
     """Raise GateClosed with the first failed gate and by how much it failed."""
-    closed = verdict.closed_gates
-    if closed:
-        more = f" (and {len(closed) - 1} more)" if len(closed) > 1 else ""
-        raise GateClosed(f"{closed[0].outcome.value} {closed[0].says}{more}", next=NEXT[closed[0].outcome])
+    closed_gates = verdict.closed_gates
+    if closed_gates:
+        more = f" (and {len(closed_gates) - 1} more)" if len(closed_gates) > 1 else ""
+        raise GateClosed(f"{closed_gates[0].outcome.value} {closed_gates[0].says}{more}", next=NEXT[closed_gates[0].outcome])
 
 
 def next_pair_count(gates: Sequence[Gate], pairs: int) -> int | None:
@@ -103,12 +103,12 @@ def missing_sides(benchmarks: Benchmarks, gates: Sequence[Gate]) -> tuple[str, .
 
 
 def _decide(gate: Gate, trial: Trial, cases: list[Case], wrong: dict[str, str]) -> list[GateVerdict]:
-    broken = [verdict for case in cases if (verdict := _failed_before(gate, trial.benchmarks, case, wrong))]
-    unsound = {verdict.case for verdict in broken}
+    failed_verdicts = [verdict for case in cases if (verdict := _failed_before(gate, trial.benchmarks, case, wrong))]
+    unsound = {verdict.case for verdict in failed_verdicts}
     sound = [case for case in cases if case.name not in unsound]
     if isinstance(gate, BaselineGate):
-        return broken + baseline_verdicts(gate, trial, sound)
-    return broken + [_decide_one(gate, trial, case) for case in sound]
+        return failed_verdicts + baseline_verdicts(gate, trial, sound)
+    return failed_verdicts + [_decide_one(gate, trial, case) for case in sound]
 
 
 def _decide_one(
@@ -173,10 +173,10 @@ _LONGEST_WAIVER = timedelta(days=366)
 def _waiver_notes(gates: Sequence[Gate], today: date) -> tuple[str, ...]:
     """What is said of waivers that are not applied."""
     every = [waiver for gate in gates for waiver in gate.waivers]
-    ended = [w for w in every if w.until < today]
+    ended_waivers = [w for w in every if w.until < today]
     endless = [w for w in every if w.until > today + _LONGEST_WAIVER]
     return (
-        *(f"the waiver of {w.case} by {w.by} ended on {w.until}: {w.reason}" for w in ended),
+        *(f"the waiver of {w.case} by {w.by} ended on {w.until}: {w.reason}" for w in ended_waivers),
         *(
             f"the waiver of {w.case} by {w.by} until {w.until} is not applied: a waiver holds for a year at most"
             for w in endless

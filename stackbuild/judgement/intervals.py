@@ -77,16 +77,16 @@ def geometric_mean(values: Sequence[float]) -> float:
     return math.exp(math.fsum(math.log(v) for v in values) / len(values))
 
 
-def _resampled_medians(ordered: Sequence[float]) -> list[tuple[float, float]]:
+def _resampled_medians(ordered_values: Sequence[float]) -> list[tuple[float, float]]:
     """Each value the median of a resample can take, with its probability."""
-    n = len(ordered)
-    return _odd(ordered, n) if n % 2 else _even(ordered, n)
+    n = len(ordered_values)
+    return _odd(ordered_values, n) if n % 2 else _even(ordered_values, n)
 
 
-def _odd(ordered: Sequence[float], n: int) -> list[tuple[float, float]]:
+def _odd(ordered_values: Sequence[float], n: int) -> list[tuple[float, float]]:
     """P(median is x_i) = P(at least (n+1)/2 draws are among the i smallest) - the same for i-1."""
     below = [_at_least(n, (n + 1) // 2, i / n) for i in range(n + 1)]
-    return [(ordered[i], below[i + 1] - below[i]) for i in range(n)]
+    return [(ordered_values[i], below[i + 1] - below[i]) for i in range(n)]
 
 
 def _at_least(n: int, k: int, p: float) -> float:
@@ -98,7 +98,7 @@ def _at_least(n: int, k: int, p: float) -> float:
     return math.fsum(math.exp(x) for x in logs)
 
 
-def _even(ordered: Sequence[float], n: int) -> list[tuple[float, float]]:
+def _even(ordered_values: Sequence[float], n: int) -> list[tuple[float, float]]:
     """The two middle draws are x_i and x_j: half of the draws lie in the first i and touch it, half in the rest."""
     m = n // 2
     ways = math.lgamma(n + 1) - 2 * math.lgamma(m + 1)
@@ -108,11 +108,11 @@ def _even(ordered: Sequence[float], n: int) -> list[tuple[float, float]]:
         for j in range(i + 1, n):
             if low[i] > 0 and low[n - 1 - j] > 0:
                 chance = math.exp(ways + math.log(low[i]) + math.log(low[n - 1 - j]))
-                atoms.append(((ordered[i] + ordered[j]) / 2, chance))
-    return atoms + _both(ordered, n, m)
+                atoms.append(((ordered_values[i] + ordered_values[j]) / 2, chance))
+    return atoms + _both(ordered_values, n, m)
 
 
-def _both(ordered: Sequence[float], n: int, m: int) -> list[tuple[float, float]]:
+def _both(ordered_values: Sequence[float], n: int, m: int) -> list[tuple[float, float]]:
     """Both middle draws are x_i: what is left of P(the m-th draw is x_i) once the pairs i < j are taken out."""
     below = [_at_least(n, m, i / n) for i in range(n + 1)]
     ways = math.lgamma(n + 1) - 2 * math.lgamma(m + 1)
@@ -120,8 +120,8 @@ def _both(ordered: Sequence[float], n: int, m: int) -> list[tuple[float, float]]
     for i in range(n):
         lower = ((i + 1) / n) ** m - (i / n) ** m
         upper = ((n - 1 - i) / n) ** m
-        parted = math.exp(ways + math.log(lower) + math.log(upper)) if lower > 0 and upper > 0 else 0.0
-        atoms.append((ordered[i], max(0.0, below[i + 1] - below[i] - parted)))
+        middle = math.exp(ways + math.log(lower) + math.log(upper)) if lower > 0 and upper > 0 else 0.0
+        atoms.append((ordered_values[i], max(0.0, below[i + 1] - below[i] - middle)))
     return atoms
 
 

@@ -121,11 +121,11 @@ def _against_baseline(
     gate: BaselineGate, trial: Trial, case: Case, pairs: _Pairs, delta: float, significant: bool
 ) -> GateVerdict:
     ratio, outcome = pairs.ratio, GateOutcome.INCONCLUSIVE
-    counted = f"{pairs.count} pairs" if trial.interleaved else f"{len(pairs.ours)} and {len(pairs.theirs)} samples"
+    count_text = f"{pairs.count} pairs" if trial.interleaved else f"{len(pairs.ours)} and {len(pairs.theirs)} samples"
     interval = f"{_percent(gate.confidence)} interval {ratio.low - 1:+.1%} to {ratio.high - 1:+.1%}"
     says = (
         f"{_name(gate)}: {case.name} is {_slower(ratio.median)} than {gate.versus} "
-        f"({interval}, allowed {delta:+.1%}, {counted})"
+        f"({interval}, allowed {delta:+.1%}, {count_text})"
     )
     baseline = side_label(trial.benchmarks, gate.versus)
     restless = self_check(case, baseline, gate.self_check, gate.pairs[0]) if trial.interleaved else ""
@@ -143,10 +143,10 @@ def _against_baseline(
 
 def _pairs(gate: PairedGate, trial: Trial, case: Case) -> _Pairs | _TooFewPairs:
     """The samples to compare, or what is missing."""
-    judged, against = side_label(trial.benchmarks, gate.side), side_label(trial.benchmarks, gate.versus)
-    if judged == against:
-        return _TooFewPairs(f"{gate.versus!r} is the side {judged!r} itself: nothing is compared")
-    ours, theirs = case.of(judged), case.of(against)
+    judged_side, against = side_label(trial.benchmarks, gate.side), side_label(trial.benchmarks, gate.versus)
+    if judged_side == against:
+        return _TooFewPairs(f"{gate.versus!r} is the side {judged_side!r} itself: nothing is compared")
+    ours, theirs = case.of(judged_side), case.of(against)
     for name, series in ((gate.side, ours), (gate.versus, theirs)):
         if series is None:
             return _TooFewPairs(

@@ -85,13 +85,13 @@ def accuracy_verdict(gate: AccuracyGate, benchmarks: Benchmarks, case: Case) -> 
     least = gate.snr_db if gate.has_bound else usual
     floors = {"snr_db": (accuracy.snr_db, least), "cosine": (accuracy.cosine, gate.cosine)}
     ceilings = {m: (getattr(accuracy, m), getattr(gate, m)) for m in ("max_abs", "max_rel", "rms")}
-    broken = [f"{m} {v:.4g} (at least {b:g})" for m, (v, b) in floors.items() if b is not None and not v >= b]
-    broken += [f"{m} {v:.4g} (at most {b:g})" for m, (v, b) in ceilings.items() if b is not None and not v <= b]
-    outcome = GateOutcome.FAIL if broken else GateOutcome.PASS
-    worst = "; ".join(broken) or f"SNR {_decibel(accuracy.snr_db)}, max error {accuracy.max_abs:.3g}"
+    breaches = [f"{m} {v:.4g} (at least {b:g})" for m, (v, b) in floors.items() if b is not None and not v >= b]
+    breaches += [f"{m} {v:.4g} (at most {b:g})" for m, (v, b) in ceilings.items() if b is not None and not v <= b]
+    outcome = GateOutcome.FAIL if breaches else GateOutcome.PASS
+    worst = "; ".join(breaches) or f"SNR {_decibel(accuracy.snr_db)}, max error {accuracy.max_abs:.3g}"
     loose = (
         ""
-        if broken or accuracy.snr_db >= usual
+        if breaches or accuracy.snr_db >= usual
         else f", below the {usual:g} dB that {case.dtype} allows: the gate's own bounds"
     )
     says = f"{name}: {case.name} against {accuracy.reference}: {worst}{loose}"

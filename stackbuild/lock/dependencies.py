@@ -25,7 +25,7 @@ def ask(recipe: Recipe, name: str, commit: str, mirror: Mirror | None) -> tuple[
     kind, component = deps_of(recipe)[name]
     source = recipe.sources[name]
     text = git.read(git.Revision(source.git or "", source.ref or "", commit, mirror), FILES[kind])
-    rows = [dep for listed in READERS[kind](text) for dep in _whole(listed, name, component, mirror)]
+    rows = [dep for listed_file in READERS[kind](text) for dep in _whole(listed_file, name, component, mirror)]
     return tuple({dep.name: dep for dep in rows}.values())
 
 
@@ -62,5 +62,5 @@ def _whole(dep: Dep, source: str, component: DownloadingComponent, mirror: Mirro
 def _abseil_of(archive: Path, tree: Path) -> Dep | None:
     tree.mkdir()
     unpack(archive, tree)
-    listed = tree / "cmake" / "dependencies.cmake"
-    return abseil_of_protobuf(listed.read_text("utf-8", "replace")) if listed.is_file() else None
+    listed_file = tree / "cmake" / "dependencies.cmake"
+    return abseil_of_protobuf(listed_file.read_text("utf-8", "replace")) if listed_file.is_file() else None

@@ -32,24 +32,24 @@ from stackbuild.sources.mirror import Mirror
 class LockUpdate:
     """A lock, and what could not be asked for it, a line each: that stands as the lock before had it, or is open.
 
-    `moved` has the answers that changed though the question did not and should always have the same answer: the commit
+    `moves` has the answers that changed though the question did not and should always have the same answer: the commit
     of a tag or branch, the digest of an image, of a package version, of a URL.
     """
 
     lock: Lock
     unreachable: tuple[str, ...]
-    moved: tuple[str, ...] = ()
+    moves: tuple[str, ...] = ()
 
 
-def update(loaded: LoadedRecipe, mirror: Mirror | None = None) -> LockUpdate:
+def update(loaded_recipe: LoadedRecipe, mirror: Mirror | None = None) -> LockUpdate:
     """Ask Debian's archive, git servers, registries and the package index.
 
     A question that cannot be asked keeps the answer that the lock beside the recipe has, stale or not, where the
     question is the same. Otherwise it stays open, and `lock.unlocked` names it: the other answers are of use without
     it. Raises StepFailed, LockError; MachineLacks where a base or a wheelhouse would be without any answer.
     """
-    resolver = _Resolver(loaded, mirror)
-    recipe, before, base = loaded.recipe, resolver.before, loaded.recipe.base
+    resolver = _Resolver(loaded_recipe, mirror)
+    recipe, before, base = loaded_recipe.recipe, resolver.before, loaded_recipe.recipe.base
     commits = _commits(recipe, resolver)
     lock = Lock(
         schema=1,
@@ -76,15 +76,15 @@ ResponseT = TypeVar("ResponseT")
 class _Resolver:
     """Asks one question after the other; what cannot be asked is answered as before, where the question is the same."""
 
-    def __init__(self, loaded: LoadedRecipe, mirror: Mirror | None) -> None:
+    def __init__(self, loaded_recipe: LoadedRecipe, mirror: Mirror | None) -> None:
         self.mirror = mirror
-        self.now = questions(loaded.recipe)
+        self.now = questions(loaded_recipe.recipe)
         self.unreachable: list[str] = []
         try:
-            self.before = parse_lock(loaded)
+            self.before = parse_lock(loaded_recipe)
         except LockError:
             self.before = Lock.model_validate({"schema": 1, "asked": "0" * 64})
-        fresh = self.before.asked == questions_digest(loaded.recipe)
+        fresh = self.before.asked == questions_digest(loaded_recipe.recipe)
         self._then = self.now if fresh else self.before.questions
 
     def __call__(self, name: str, previous: ResponseT | None, ask: Callable[[], ResponseT]) -> ResponseT | None:
@@ -165,8 +165,8 @@ def _deps(recipe: Recipe, commits: Mapping[str, str], resolver: _Resolver) -> di
     deps: dict[str, tuple[Dep, ...]] = {}
     for name in (n for n in deps_of(recipe) if n in commits):
         unmoved = commits[name] == resolver.before.commits.get(name)
-        locked = resolver.before.deps.get(name) if unmoved else None
-        rows = resolver(f"deps.{name}", locked, partial(dependencies.ask, recipe, name, commits[name], resolver.mirror))
+        locked_row = resolver.before.deps.get(name) if unmoved else None
+        rows = resolver(f"deps.{name}", locked_row, partial(dependencies.ask, recipe, name, commits[name], resolver.mirror))
         if rows is not None:
             deps[name] = _with_known_digests(name, rows, deps_of(recipe)[name][1], resolver)
     return deps
@@ -202,8 +202,8 @@ def _moved_inputs(before: Lock, after: Lock, same: Callable[[str], bool]) -> tup
     lines = [f"{n}: {old} → {new}" for n, old, new in changes if same(n) and old and new and not new.startswith(old)]
     digests = {dep.url: dep.digest for rows in before.deps.values() for dep in rows if dep.digest}
     for name, rows in after.deps.items():
-        changed = (d for d in rows if d.digest and digests.get(d.url, d.digest) != d.digest)
-        lines += [f"deps.{name}: {d.url}: {digests[d.url]} → {d.digest}" for d in changed]
+        changed_rows = (d for d in rows if d.digest and digests.get(d.url, d.digest) != d.digest)
+        lines += [f"deps.{name}: {d.url}: {digests[d.url]} → {d.digest}" for d in changed_rows]
     return tuple(lines)
 
 

@@ -140,12 +140,12 @@ def _devices(machine: Machine) -> tuple[Status, str]:
             f"{machine.kfd} is not there: no amdgpu driver, or a container without --device=/dev/kfd --device=/dev/dri",
         )
     renders = [gpu.device(str(p)) for p in sorted(Path(machine.dri).glob("renderD*"))]
-    barred = [d for d in (kfd, *renders) if not d.usable]
-    if barred:
-        groups = sorted({d.group for d in barred})
+    barred_devices = [d for d in (kfd, *renders) if not d.usable]
+    if barred_devices:
+        groups = sorted({d.group for d in barred_devices})
         return (
             Status.FAILED,
-            f"no access to {', '.join(d.path for d in barred)}: usermod -aG {','.join(groups)} $USER, and log in again",
+            f"no access to {', '.join(d.path for d in barred_devices)}: usermod -aG {','.join(groups)} $USER, and log in again",
         )
     return Status.PASSED, "device nodes are there and usable"
 

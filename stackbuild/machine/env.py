@@ -111,8 +111,8 @@ def environment(
         and (devices or "{device}" not in s.value)
         and (not s.gfx or any(fnmatch.fnmatchcase(target.gfx, p) for p in s.gfx))
     )
-    warned = (*_no_binaries(target, rocm), *(w for w in all_warnings(rocm) if w.name in variables))
-    return Environment(gpu, target.gfx, next(w for w in WORKLOADS if w == workload), fits, warned)
+    warnings = (*_no_binaries(target, rocm), *(w for w in all_warnings(rocm) if w.name in variables))
+    return Environment(gpu, target.gfx, next(w for w in WORKLOADS if w == workload), fits, warnings)
 
 
 def _holds(row: Setting | VariableWarning, rocm: str) -> bool:

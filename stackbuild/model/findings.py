@@ -87,16 +87,16 @@ class Verification:
     @property
     def claim(self) -> str:
         """What may be claimed: the rungs passed before the first failure, those skipped, and where no GPU ran, that."""
-        passed: list[str] = []
+        passed_names: list[str] = []
         for rung in self.rungs:
             if rung.status is Status.FAILED:
                 return f"not verified: {rung.name} failed: {rung.reason}"
             if rung.status is Status.PASSED:
-                passed.append(rung.name)
+                passed_names.append(rung.name)
         reasons: dict[str, list[str]] = {}
         for rung in self.rungs:
             if rung.status is Status.SKIPPED:
                 reasons.setdefault(rung.reason, []).append(rung.name)
-        skipped = [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
-        sentence = f"verified ({' + '.join(passed)}" + (f"; not run: {'; '.join(skipped)})" if skipped else ")")
+        skip_lines = [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
+        sentence = f"verified ({' + '.join(passed_names)}" + (f"; not run: {'; '.join(skip_lines)})" if skip_lines else ")")
         return sentence if self.gpu_ran else f"{sentence}; {NO_GPU}"

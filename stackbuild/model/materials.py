@@ -86,8 +86,8 @@ def _of_step(step: Step) -> Iterator[Material]:
 
 def _debian(package: str, version: str, suite: str, role: Role, sha256: str = "") -> Material:
     """A Debian package. A purl keeps only unreserved characters and the colon of an epoch as they are."""
-    quoted = version.replace("+", "%2B")
-    purl = f"pkg:deb/debian/{package.partition(':')[0].replace('+', '%2B')}@{quoted}?distro={suite}"
+    quoted_version = version.replace("+", "%2B")
+    purl = f"pkg:deb/debian/{package.partition(':')[0].replace('+', '%2B')}@{quoted_version}?distro={suite}"
     return Material(role, package, version, purl, purl, (("sha256", sha256),) if sha256 else ())
 
 

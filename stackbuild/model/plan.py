@@ -38,7 +38,7 @@ Phase = Literal["prepare", "configure", "build", "install", "test"]
 PHASES: tuple[Phase, ...] = get_args(Phase)
 """The phases in the order in which a step goes through them."""
 
-CONVERTED, CONVERSION = "source", "hipify.json"
+CONVERTED_SOURCE, CONVERSION = "source", "hipify.json"
 """What a `hipify` step leaves: the folder with the whole source as HIP, and the report of it."""
 
 FORMAT = 1

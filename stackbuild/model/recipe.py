@@ -218,12 +218,12 @@ class Source(Model):
     @model_validator(mode="after")
     def _one(self) -> Source:
         kinds = ("bundled", "path", "git", "archive", "debian", "pypi")
-        named = [n for n in kinds if getattr(self, n) is not None]
-        if len(named) != 1:
+        named_kinds = [n for n in kinds if getattr(self, n) is not None]
+        if len(named_kinds) != 1:
             one_of = "a source is exactly one of `bundled`, `path`, `git`, `archive`, `debian` and `pypi`"
             has = (
-                f"this one has {' and '.join(f'`{n}`' for n in named)}; remove all but one"
-                if named
+                f"this one has {' and '.join(f'`{n}`' for n in named_kinds)}; remove all but one"
+                if named_kinds
                 else "this one has none; add one of them"
             )
             raise ValueError(f"{one_of}; {has}".replace("; this", ", and this", 1))
@@ -421,14 +421,14 @@ class Recipe(Model):
     @property
     def destination(self) -> Publish:
         """`publish` with the recipe's ROCm in place of `{rocm}`."""
-        filled = {key: getattr(self.publish, key).replace("{rocm}", self.rocm or "") for key in ("index", "url")}
-        return self.publish.model_copy(update=filled)
+        filled_fields = {key: getattr(self.publish, key).replace("{rocm}", self.rocm or "") for key in ("index", "url")}
+        return self.publish.model_copy(update=filled_fields)
 
     @property
     def targets_to_emulate(self) -> tuple[str, ...]:
         """The targets to emulate of those that this recipe builds for: `build --gfx` may leave some out."""
-        built = {processor(target) for target in self.gfx}
-        return tuple(target for target in (self.verify.emulate if self.verify else ()) if target in built)
+        processors = {processor(target) for target in self.gfx}
+        return tuple(target for target in (self.verify.emulate if self.verify else ()) if target in processors)
 
     @property
     def wheels(self) -> dict[str, Wheel]:

@@ -125,26 +125,26 @@ def pipeline(provider: str, recipes: tuple[LoadedRecipe, ...], request: Pipeline
         raise UsageError(f"no provider {provider!r}", where="--provider", next=f"one of: {', '.join(TEMPLATES)}")
     _check(provider, request)
     builds = [
-        (loaded, part) for loaded, build in _builds(recipes) for part in _parts(loaded.recipe, build, request.split)
+        (loaded_recipe, part) for loaded_recipe, build in _builds(recipes) for part in _parts(loaded_recipe.recipe, build, request.split)
     ]
-    offered = {target for loaded, _ in builds for target in loaded.recipe.gfx}
+    offered_targets = {target for loaded_recipe, _ in builds for target in loaded_recipe.recipe.gfx}
     for target in request.gfx:
-        if target not in offered:
+        if target not in offered_targets:
             raise UsageError(
-                f"no recipe builds for {target}", where="--gpu", next=f"they build for {', '.join(sorted(offered))}"
+                f"no recipe builds for {target}", where="--gpu", next=f"they build for {', '.join(sorted(offered_targets))}"
             )
     jobs = tuple(
         GpuJob(
             _job_id(build, target),
             build,
             target.partition(":")[0],
-            _gate(loaded.recipe, build, target, provider),
+            _gate(loaded_recipe.recipe, build, target, provider),
             _id(target),
-            _required(loaded.recipe, ON_GPU),
+            _required_rungs(loaded_recipe.recipe, ON_GPU),
         )
-        for loaded, build in builds
+        for loaded_recipe, build in builds
         for target in dict.fromkeys(request.gfx)
-        if target in ((build.gfx,) if build.gfx else loaded.recipe.gfx)
+        if target in ((build.gfx,) if build.gfx else loaded_recipe.recipe.gfx)
     )
     return render(
         TEMPLATES[provider],
@@ -155,7 +155,7 @@ def pipeline(provider: str, recipes: tuple[LoadedRecipe, ...], request: Pipeline
         publish_install=requirement(request.install_from, "publish"),
         upload_install=requirement(request.install_from, "publish,sigstore"),
         local="://" not in request.install_from,
-        unproved=unproved(recipes, request),
+        unproved=unproved_recipes(recipes, request),
         proofs="--proof proof " if jobs else "",
         gated=any(job.gate for job in jobs),
         last_index=render("ci/last_index.sh.j2", folder="public", absent=f"::notice::{NO_INDEX}"),
@@ -168,30 +168,30 @@ def pipeline(provider: str, recipes: tuple[LoadedRecipe, ...], request: Pipeline
     )
 
 
-def unproved(recipes: Sequence[LoadedRecipe], request: PipelineRequest) -> tuple[str, ...]:
+def unproved_recipes(recipes: Sequence[LoadedRecipe], request: PipelineRequest) -> tuple[str, ...]:
     """What the pipeline proves of no machine, a line for each wheel: rungs that need a GPU which no runner has."""
     lines = []
-    for loaded in recipes:
-        if set(request.gfx) & set(loaded.recipe.gfx):
+    for loaded_recipe in recipes:
+        if set(request.gfx) & set(loaded_recipe.recipe.gfx):
             continue
-        for packed in wheels_of(loaded.recipe):
-            with_gpu, without = (kinds[_kind(packed)] for kinds in (ON_GPU, WITHOUT_GPU))
-            if left := [word for word in with_gpu.split(",") if word not in without.split(",")]:
-                name = packed.wheel.distribution
+        for packed_wheel in wheels_of(loaded_recipe.recipe):
+            with_gpu, without = (kinds[_kind(packed_wheel)] for kinds in (ON_GPU, WITHOUT_GPU))
+            if gpu_only_kinds := [word for word in with_gpu.split(",") if word not in without.split(",")]:
+                name = packed_wheel.wheel.distribution
                 lines.append(
-                    f"{', '.join(left)} of {name} ({loaded.recipe.name}): no runner with a GPU was named by --gpu"
+                    f"{', '.join(gpu_only_kinds)} of {name} ({loaded_recipe.recipe.name}): no runner with a GPU was named by --gpu"
                 )
     return tuple(dict.fromkeys(lines))
 
 
-def _required(recipe: Recipe, kinds: Mapping[str, str]) -> str:
+def _required_rungs(recipe: Recipe, kinds: Mapping[str, str]) -> str:
     """The options that require rungs of each wheel of the recipe, by its kind."""
     wheels = list(wheels_of(recipe))
-    words = {packed.wheel.distribution: kinds[_kind(packed)] for packed in wheels}
+    words = {packed_wheel.wheel.distribution: kinds[_kind(packed_wheel)] for packed_wheel in wheels}
     if kinds is ON_GPU and wheels and not any(map(_kind, wheels)):
         return f"--require {ON_GPU['kernels']}"  # nothing is known of what they bring: a skipped rung shows it
-    emulated = ",emulated" if kinds is WITHOUT_GPU and recipe.targets_to_emulate else ""
-    more = {packed.wheel.distribution: emulated for packed in wheels if _kind(packed)}
+    emulated_kind = ",emulated" if kinds is WITHOUT_GPU and recipe.targets_to_emulate else ""
+    more = {packed_wheel.wheel.distribution: emulated_kind for packed_wheel in wheels if _kind(packed_wheel)}
     return " ".join(f"--require {name}:{rungs}{more.get(name, '')}" for name, rungs in words.items())
 
 
@@ -256,29 +256,29 @@ def requirement(install_from: str, extras: str) -> str:
 
 def _builds(recipes: tuple[LoadedRecipe, ...]) -> tuple[tuple[LoadedRecipe, BuildJob], ...]:
     """A job for each recipe, with an id that no other has: two files may hold recipes of one name."""
-    named = {_recipe_argument(loaded): loaded for loaded in recipes}
+    recipes_by_argument = {_recipe_argument(loaded_recipe): loaded_recipe for loaded_recipe in recipes}
     jobs: dict[str, tuple[LoadedRecipe, BuildJob]] = {}
-    for called, loaded in named.items():
-        plain = base = _id(loaded.recipe.name)
+    for argument, loaded_recipe in recipes_by_argument.items():
+        plain = base = _id(loaded_recipe.recipe.name)
         count = 1
         while plain in jobs:
             count += 1
             plain = f"{base}-{count}"
-        require = _required(loaded.recipe, WITHOUT_GPU)
-        jobs[plain] = (loaded, BuildJob(plain, called, loaded.recipe.base.image is not None, require=require))
+        require = _required_rungs(loaded_recipe.recipe, WITHOUT_GPU)
+        jobs[plain] = (loaded_recipe, BuildJob(plain, argument, loaded_recipe.recipe.base.image is not None, require=require))
     return tuple(jobs.values())
 
 
-def _recipe_argument(loaded: LoadedRecipe) -> str:
+def _recipe_argument(loaded_recipe: LoadedRecipe) -> str:
     """What the runner is to call the recipe. Raises UsageError for a file that its checkout would not have."""
-    if loaded.given_name in bundled_recipes():
-        return loaded.given_name
-    path = Path(loaded.given_name)
+    if loaded_recipe.given_name in bundled_recipes():
+        return loaded_recipe.given_name
+    path = Path(loaded_recipe.given_name)
     if path.is_absolute() and path.is_relative_to(Path.cwd()):
         path = path.relative_to(Path.cwd())
     if path.is_absolute() or ".." in path.parts or not _PLAIN.fullmatch(path.as_posix()):
         raise UsageError(
-            f"a runner cannot get the recipe {loaded.given_name!r}",
+            f"a runner cannot get the recipe {loaded_recipe.given_name!r}",
             where="--recipe",
             next="run this at the root of the repository, and give a path below it of letters, digits, . _ + -",
         )
@@ -294,16 +294,16 @@ def _id(text: str) -> str:
 def _gate(recipe: Recipe, build: BuildJob, target: str, provider: str) -> str:
     """The script that gates each wheel for that GPU that can be measured; empty where none can."""
     wheels = [w for w in wheels_of(recipe) if target in w.gfx and _kind(w)]
-    gated = dict.fromkeys(GatedWheel(_stem(w), _options(w, recipe, build)) for w in wheels)
+    gated_wheels = dict.fromkeys(GatedWheel(_stem(w), _options(w, recipe, build)) for w in wheels)
     runtime = next((_stem(w) for w in wheels if "onnxruntime" in w.wheel.packages), "")
     alone = bool(recipe.gates) and all(gate.kind != "baseline" for gate in recipe.gates)
-    if not gated:
+    if not gated_wheels:
         return ""
     folder = f"wheels/{build.id}" if provider == "gitlab" else "dist"
     statements = f"proof/{_job_id(build, target)}" if provider == "gitlab" else "statements"
     return render(
         "ci/gate.sh.j2",
-        wheels=tuple(gated),
+        wheels=tuple(gated_wheels),
         runtime=runtime,
         alone=alone,
         folder=folder,
@@ -316,13 +316,13 @@ def _job_id(build: BuildJob, target: str) -> str:
     return build.id if build.gfx else f"{build.id}-{_id(target)}"
 
 
-def _stem(packed: PackedWheel) -> str:
-    return re.sub(r"[-_.]+", "_", packed.wheel.distribution)
+def _stem(packed_wheel: PackedWheel) -> str:
+    return re.sub(r"[-_.]+", "_", packed_wheel.wheel.distribution)
 
 
-def _kind(packed: PackedWheel) -> str:
+def _kind(packed_wheel: PackedWheel) -> str:
     """How a wheel enters ONNX Runtime: `kernels`, `runtime` or `plugin`; "" for one that `gate` cannot measure."""
-    packages = packed.wheel.packages
+    packages = packed_wheel.wheel.packages
     if "stackbuild_kernels" in packages:
         return "kernels"
     if "onnxruntime" in packages:
@@ -330,9 +330,9 @@ def _kind(packed: PackedWheel) -> str:
     return "plugin" if any(name.startswith("onnxruntime_ep_") for name in packages) else ""
 
 
-def _options(packed: PackedWheel, recipe: Recipe, build: BuildJob) -> str:
+def _options(packed_wheel: PackedWheel, recipe: Recipe, build: BuildJob) -> str:
     """The gates are the recipe's where it has any, the provider is what the wheel brings, else the recipe's first."""
     providers = recipe.verify.providers if recipe.verify else ()
-    provider = next(iter((*providers_of(packed, recipe), *providers)), CPU)
+    provider = next(iter((*providers_of(packed_wheel, recipe), *providers)), CPU)
     gates = f"--recipe {build.recipe} " if recipe.gates else ""
     return f"{gates}--provider {provider}"

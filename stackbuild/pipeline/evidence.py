@@ -15,14 +15,14 @@ from stackbuild.model.materials import materials_of
 from stackbuild.model.plan import Plan, Step
 from stackbuild.pipeline.built_wheels import BuiltWheels
 from stackbuild.publishing import statements
-from stackbuild.publishing.proofs import joined
+from stackbuild.publishing.proofs import merge_statements
 from stackbuild.publishing.statements import ResourceDescriptor, StepOrigin
 from stackbuild.version import __version__
 
 
 def write_statements(
     wheel: Path,
-    built: BuiltWheels,
+    built_wheels: BuiltWheels,
     bodies: Mapping[str, Mapping[str, Any]],
     context: BuildContext,
 ) -> tuple[Path, ...]:
@@ -30,23 +30,23 @@ def write_statements(
 
     `bodies` are the JSON results of the stages `verify` and `bench`, as far as they were reached.
     """
-    sha256 = built.digests[wheel]
+    sha256 = built_wheels.digests[wheel]
     subject = ResourceDescriptor(wheel.name, sha256)
     folder = context.store.tmp / "statements"
     folder.mkdir(exist_ok=True)
-    contents = {f"{wheel.name}.lock.yaml": built.lock.read_bytes()}
-    if step := _step_of(wheel, built.plan, context):
-        contents[statements.statement_name(wheel.name, "provenance")] = _provenance(subject, step, built, context)
-    verified = bodies.get("verify", {})
-    machines = verified.get("machines", [""] * len(verified.get("verification", ())))
-    results = [TypeAdapter(Verification).validate_python(plain) for plain in verified.get("verification", ())]
+    contents = {f"{wheel.name}.lock.yaml": built_wheels.lock.read_bytes()}
+    if step := _step_of(wheel, built_wheels.plan, context):
+        contents[statements.statement_name(wheel.name, "provenance")] = _provenance(subject, step, built_wheels, context)
+    verify_body = bodies.get("verify", {})
+    machines = verify_body.get("machines", [""] * len(verify_body.get("verification", ())))
+    results = [TypeAdapter(Verification).validate_python(plain) for plain in verify_body.get("verification", ())]
     rows = zip(results, machines, strict=True)
-    if made := [statements.verification(subject, one, where) for one, where in rows if one.sha256 == sha256]:
-        contents[statements.statement_name(wheel.name, "verification")] = joined(subject, "verification", made)
-    measured = bodies.get("bench", {})
-    if any(wheel.name in str(side["artifact"]) for side in measured.get("benchmarks", {}).get("sides", ())):
+    if own_statements := [statements.verification(subject, one, where) for one, where in rows if one.sha256 == sha256]:
+        contents[statements.statement_name(wheel.name, "verification")] = merge_statements(subject, "verification", own_statements)
+    measurements = bodies.get("bench", {})
+    if any(wheel.name in str(side["artifact"]) for side in measurements.get("benchmarks", {}).get("sides", ())):
         contents[statements.statement_name(wheel.name, "benchmarks")] = statements.benchmarks(
-            subject, measured["benchmarks"], measured["verdict"]
+            subject, measurements["benchmarks"], measurements["verdict"]
         )
     for name, data in contents.items():
         (folder / name).write_bytes(data)
@@ -62,12 +62,12 @@ def _step_of(wheel: Path, plan: Plan, context: BuildContext) -> Step | None:
     return None
 
 
-def _provenance(wheel: ResourceDescriptor, step: Step, built: BuiltWheels, context: BuildContext) -> bytes:
-    recipe, steps = built.recipe, built.plan.closure((step.name,))
+def _provenance(wheel: ResourceDescriptor, step: Step, built_wheels: BuiltWheels, context: BuildContext) -> bytes:
+    recipe, steps = built_wheels.recipe, built_wheels.plan.closure((step.name,))
     parameters: dict[str, Json] = {
         "recipe": recipe.name,
         "recipeDigest": digest.of_value(recipe),
-        "lockDigest": digest.of_file(built.lock),
+        "lockDigest": digest.of_file(built_wheels.lock),
     }
     parameters["gfx"] = list(recipe.gfx)
     return statements.provenance(wheel, parameters, materials_of(steps), _origins(step, steps, context), __version__)

@@ -120,8 +120,8 @@ def bench_targets(recipe: Recipe, lock: Path, context: BuildContext) -> tuple[st
 def _needs_gpu(recipe: Recipe) -> bool:
     """Whether the suite runs on another provider than the CPU's, or a gate names one."""
     sides = {str(getattr(gate, field, "")) for gate in recipe.gates for field in ("side", "versus")}
-    named = {provider_of(recipe), *(side for side in sides if side.endswith("ExecutionProvider"))}
-    return recipe.bench is not None and bool(recipe.gfx) and named != {CPU}
+    named_providers = {provider_of(recipe), *(side for side in sides if side.endswith("ExecutionProvider"))}
+    return recipe.bench is not None and bool(recipe.gfx) and named_providers != {CPU}
 
 
 def _has_files(recipe: Recipe, lock: Path) -> bool:
@@ -139,19 +139,19 @@ def _baseline(recipe: Recipe) -> Path | None:
     return baseline_of(None, recipe.gates)
 
 
-def measure_on_gpus(built: BuiltWheels, targets: Iterable[str], context: BuildContext) -> tuple[GpuBenchmarks, ...]:
+def measure_on_gpus(built_wheels: BuiltWheels, targets: Iterable[str], context: BuildContext) -> tuple[GpuBenchmarks, ...]:
     """The recipe's suite on a GPU of each target, one after the other, on machines of the run's placement.
 
     Raises StepFailed where one measures nothing, MachineLacks where none can, UsageError for files of this machine.
     """
     from stackbuild.judgement import judge
 
-    recipe, plan = built.recipe, built.plan
+    recipe, plan = built_wheels.recipe, built_wheels.plan
     with tempfile.TemporaryDirectory(prefix="stackbuild-bench-", dir=context.store.tmp) as folder:
-        files = _files_step(recipe, built.lock, Path(folder), context)
-    packing, houses = packing_steps(plan, built.wheels, context), wheelhouse_steps(plan, context)
+        files = _files_step(recipe, built_wheels.lock, Path(folder), context)
+    packing, houses = packing_steps(plan, built_wheels.wheels, context), wheelhouse_steps(plan, context)
     params = {"wheels": " ".join(step.name for step in packing)}
-    suite = suite_place(recipe.bench.suite, built.lock) if recipe.bench else ""
+    suite = suite_place(recipe.bench.suite, built_wheels.lock) if recipe.bench else ""
     results = []
     for target in targets:
         step = gpu_step("bench", target, recipe, (*packing, *houses, *files), params, context)
@@ -191,16 +191,16 @@ def _copy_files(recipe: Recipe, lock: Path, folder: Path) -> None:
             name = f"{MODELS}/{number}/{Path(cases.file).name}"
             _copy(Path(cases.file), folder / name)
             models.append(cases.model_copy(update={"file": name}))
-        sent = suite.model_copy(update={"files": tuple(models)})
-        (folder / SUITE).write_text(sent.model_dump_json())
+        sent_suite = suite.model_copy(update={"files": tuple(models)})
+        (folder / SUITE).write_text(sent_suite.model_dump_json())
     if lock.is_file():
         _copy(lock, folder / LOCK)
     if baseline := _baseline(recipe):
         sent_wheel = folder / BASELINE / baseline.name
         _copy(baseline, sent_wheel)
-        named = next((Path(g.lock) for g in recipe.gates if isinstance(g, BaselineGate) and g.lock), None)
-        if named or lock_beside(baseline).is_file():
-            _copy(named or lock_beside(baseline), lock_beside(sent_wheel))
+        named_providers = next((Path(g.lock) for g in recipe.gates if isinstance(g, BaselineGate) and g.lock), None)
+        if named_providers or lock_beside(baseline).is_file():
+            _copy(named_providers or lock_beside(baseline), lock_beside(sent_wheel))
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -277,7 +277,7 @@ def measure(request: WorkerRequest) -> Benchmarks:
         gate.model_copy(update={"wheel": "", "lock": ""}) if isinstance(gate, BaselineGate) else gate
         for gate in recipe.gates
     )
-    measured = GateRequest(
+    requests = GateRequest(
         wheel_for(suite, [Path(wheel) for wheel in request.wheels]),
         baseline=baseline,
         suite=suite,
@@ -288,11 +288,11 @@ def measure(request: WorkerRequest) -> Benchmarks:
         baseline_lock=theirs if theirs and theirs.is_file() else None,
         cache=scratch / "cache",
     )
-    return measure_wheel(measured, gates, _say).benchmarks
+    return measure_wheel(requests, gates, _say).benchmarks
 
 
-def _say(what: str, left: int) -> None:
-    print(f"{what}; {left} processes left" if left else what, flush=True)
+def _say(what: str, remaining: int) -> None:
+    print(f"{what}; {remaining} processes left" if remaining else what, flush=True)
 
 
 def main(argv: Sequence[str]) -> int:

@@ -64,8 +64,8 @@ def gpu_step(
         "gfx": target,
         "run": context.run,
     }
-    wired = tuple(Need(s.name, s.key) for s in needs)
-    return Step(f"{action}.{target}", action, wired, sorted_items({**common, **params}), resources=Resources(MEMORY))
+    wired_needs = tuple(Need(s.name, s.key) for s in needs)
+    return Step(f"{action}.{target}", action, wired_needs, sorted_items({**common, **params}), resources=Resources(MEMORY))
 
 
 def report_of(step: Step, inputs: Sequence[Step], plan: Plan, context: BuildContext) -> Path:
@@ -74,14 +74,14 @@ def report_of(step: Step, inputs: Sequence[Step], plan: Plan, context: BuildCont
     `inputs` are those that the plan does not have. Raises MachineLacks where no machine can, StepFailed where the step
     gives no report, Stopped.
     """
-    planned = plan.closure(tuple(need.step for need in step.needs if need.step in plan.by_name))
-    whole = Plan(plan.recipe, (*planned, *inputs, step), (step.name,))
+    planned_steps = plan.closure(tuple(need.step for need in step.needs if need.step in plan.by_name))
+    whole = Plan(plan.recipe, (*planned_steps, *inputs, step), (step.name,))
     assert context.placement is not None
-    stored = context.placement.find_stored(whole, context.store.find_all(one.key for one in whole.steps))
-    built, broken = schedule(whole, context, Limits(1, machine_memory()), stored)
-    if broken:
-        raise StepFailed(f"`{step.name}` has no report: {broken[0].what}", where=broken[0].log)
-    return context.store.tree(built[step.name].tree)
+    stored_records = context.placement.find_stored(whole, context.store.find_all(one.key for one in whole.steps))
+    outputs, failures = schedule(whole, context, Limits(1, machine_memory()), stored_records)
+    if failures:
+        raise StepFailed(f"`{step.name}` has no report: {failures[0].what}", where=failures[0].log)
+    return context.store.tree(outputs[step.name].tree)
 
 
 def refuse_other_judges(params: Mapping[str, str]) -> None:

@@ -47,47 +47,47 @@ class WrittenImage:
         return sum(layer.compressed for layer in self.layers)
 
 
-def image(loaded: LoadedRecipe, order: Order, gfx: str, folder: Path, listeners: Iterable[Emit]) -> WrittenImage:
+def image(loaded_recipe: LoadedRecipe, order: Order, gfx: str, folder: Path, listeners: Iterable[Emit]) -> WrittenImage:
     """Build the recipe's wheels for one target, and write the image. Raises every Stop but Defect.
 
     `folder` must not be there yet: it appears whole or not at all.
     """
-    refuse_outside(loaded)
-    if gfx not in loaded.recipe.gfx:
+    refuse_outside(loaded_recipe)
+    if gfx not in loaded_recipe.recipe.gfx:
         raise UsageError(
-            f"the recipe has no target {gfx}", where="--gfx", next=f"one of {', '.join(loaded.recipe.gfx)}"
+            f"the recipe has no target {gfx}", where="--gfx", next=f"one of {', '.join(loaded_recipe.recipe.gfx)}"
         )
     if os.path.lexists(folder):
         raise UsageError("the image's folder is there already", where=str(folder), next="name a new one with --to")
     narrow = replace(order, choice=replace(order.choice, gfx=(gfx,)))
-    with open_context(loaded, narrow, listeners) as context:
-        contents = contents_of(loaded, narrow, context)
+    with open_context(loaded_recipe, narrow, listeners) as context:
+        contents = contents_of(loaded_recipe, narrow, context)
         context.emit(Note("info", "reading which libraries the wheels need"))
-        root, outside = runtime_root(contents, loaded, narrow.limits, context)
+        root, outside = runtime_root(contents, loaded_recipe, narrow.limits, context)
         left_out: dict[str, int] = {}
         scratch = context.store.tmp / "image"
         scratch.mkdir()
         context.emit(Note("info", f"installing {len(contents.runtime) + len(contents.own)} wheels"))
         site = install_wheels(contents, scratch)
         layers = layers_of(root, contents, site, outside, TargetFilter(gfx, left_out))
-        settings = _settings(loaded, gfx, contents)
+        settings = _settings(loaded_recipe, gfx, contents)
         written_layers = write_layout(scratch / "layout", layers, settings, _layer_note(context))
         layout = Layout(scratch / "layout")
         context.emit(Note("info", f"unpacking the image, and loading {', '.join(contents.packages)} in it"))
-        proved = loaded_packages(layout, scratch, contents.packages)
+        proofs = loaded_packages(layout, scratch, contents.packages)
         _place(layout.folder, folder, context.run)
         shutil.rmtree(scratch, ignore_errors=True)
-        placed = Layout(folder)
+        image_layout = Layout(folder)
     return WrittenImage(
-        loaded.recipe.name,
+        loaded_recipe.recipe.name,
         gfx,
         contents.python,
         str(folder),
-        placed.digest,
+        image_layout.digest,
         written_layers,
         len(left_out),
         sum(left_out.values()),
-        proved,
+        proofs,
     )
 
 
@@ -109,13 +109,13 @@ def _layer_note(context: BuildContext) -> Callable[[WrittenLayer], None]:
     return tell
 
 
-def _settings(loaded: LoadedRecipe, gfx: str, contents: ImageContents) -> ImageSettings:
+def _settings(loaded_recipe: LoadedRecipe, gfx: str, contents: ImageContents) -> ImageSettings:
     labels = {
-        "org.opencontainers.image.title": f"{loaded.recipe.name} for {gfx}",
-        "org.opencontainers.image.description": loaded.recipe.summary,
+        "org.opencontainers.image.title": f"{loaded_recipe.recipe.name} for {gfx}",
+        "org.opencontainers.image.description": loaded_recipe.recipe.summary,
         "io.stackbuild.gfx": gfx,
-        "io.stackbuild.recipe": loaded.recipe.name,
+        "io.stackbuild.recipe": loaded_recipe.recipe.name,
         "io.stackbuild.wheels": " ".join(wheel.name for wheel in contents.own),
     }
-    name = f"{loaded.recipe.name}:{gfx}"
+    name = f"{loaded_recipe.recipe.name}:{gfx}"
     return ImageSettings(name, (PATH, "LANG=C.UTF-8"), ("python3",), labels)

@@ -36,31 +36,31 @@ class ImageContents:
     packages: tuple[str, ...]
 
 
-def contents_of(loaded: LoadedRecipe, order: Order, context: BuildContext) -> ImageContents:
+def contents_of(loaded_recipe: LoadedRecipe, order: Order, context: BuildContext) -> ImageContents:
     """Build the wheels, and fetch those that they run with for the base's Python."""
-    outputs = build(loaded, order, context)
+    outputs = build(loaded_recipe, order, context)
     step = next((s for s in outputs.plan.steps if s.action in ("debian", "image")), None)
     record = context.store.find(step.key) if step else None
     if step is None or record is None:
-        raise MachineLacks("the recipe's base is not in the store", next=f"stackbuild build -r {loaded.given_name}")
+        raise MachineLacks("the recipe's base is not in the store", next=f"stackbuild build -r {loaded_recipe.given_name}")
     base = context.store.tree(record.tree)
     python = _python(base)
     own = tuple(w for w in wheels(outputs, context.store) if fits_python(w, python))
     if not own:
         raise UsageError("the recipe makes no wheel for its base's Python", where=f"Python {python}")
     runtime: tuple[Path, ...] = ()
-    if loaded.recipe.verify and loaded.recipe.verify.runtime:
-        if python not in loaded.recipe.python:
+    if loaded_recipe.recipe.verify and loaded_recipe.recipe.verify.runtime:
+        if python not in loaded_recipe.recipe.python:
             raise LockError(
                 f"the recipe does not list Python {python}, which its base has",
                 where="python",
-                next=f"add it and run `stackbuild lock -r {loaded.given_name}`",
+                next=f"add it and run `stackbuild lock -r {loaded_recipe.given_name}`",
             )
         house = f"wheelhouse.{python}"
         choice = replace(order.choice, python=(python,), until=house)
-        fetched = build(loaded, replace(order, choice=choice), context)
-        runtime = tuple(p for b in fetched.built for p in sorted(context.store.tree(b.tree).glob("*.whl")))
-    return ImageContents(base, step, python, own, without_replaced(runtime, own), _packages(loaded, order))
+        fetched_outputs = build(loaded_recipe, replace(order, choice=choice), context)
+        runtime = tuple(p for b in fetched_outputs.outputs for p in sorted(context.store.tree(b.tree).glob("*.whl")))
+    return ImageContents(base, step, python, own, without_replaced(runtime, own), _packages(loaded_recipe, order))
 
 
 def _python(base: Path) -> str:
@@ -81,15 +81,15 @@ def fits_python(wheel: Path, python: str) -> bool:
 def without_replaced(runtime: tuple[Path, ...], own: tuple[Path, ...]) -> tuple[Path, ...]:
     """The wheels of a runtime but for distributions that the recipe makes itself. One `onnxruntime` is enough."""
     mine = {w.name.partition("-")[0].lower() for w in own}
-    replaced = (
+    replacement = (
         {"onnxruntime"} if any(name.startswith("onnxruntime_") and "_ep_" not in name for name in mine) else set()
     )
-    return tuple(w for w in runtime if w.name.partition("-")[0].lower() not in mine | replaced)
+    return tuple(w for w in runtime if w.name.partition("-")[0].lower() not in mine | replacement)
 
 
-def _packages(loaded: LoadedRecipe, order: Order) -> tuple[str, ...]:
+def _packages(loaded_recipe: LoadedRecipe, order: Order) -> tuple[str, ...]:
     """The import packages of the recipe's wheels, those that are loaded to prove the image."""
-    recipe, _ = narrow(loaded.recipe, order.choice.gfx)
+    recipe, _ = narrow(loaded_recipe.recipe, order.choice.gfx)
     return tuple(
         dict.fromkeys(p for c in recipe.components.values() for p in getattr(c, "packages", ()) if "/" not in p)
     )

@@ -35,8 +35,8 @@ class TargetFilter:
 
     def keeps(self, path: str, file: Path) -> bool:
         """Whether the image takes that file: it names no target, or the one wanted, or one that nobody knows."""
-        named = {target for token in _TARGET.findall(path) if (target := _processor(token, self.target))}
-        if not named or self.target in named:
+        named_targets = {target for token in _TARGET.findall(path) if (target := _processor(token, self.target))}
+        if not named_targets or self.target in named_targets:
             return True
         self.left_out[path] = 0 if file.is_symlink() else file.stat().st_size
         return False
@@ -73,8 +73,8 @@ def layers_of(
 
 def _settings_files(base: DpkgRoot) -> Iterable[tuple[str, Path]]:
     etc, *folders = (path_inside(base.root, name) for name in ("etc", "etc/alternatives", "etc/ssl/certs"))
-    listed = [etc / name for name in SETTINGS] if etc else []
-    for path in (*listed, *(path for folder in folders if folder for path in sorted(folder.glob("*")))):
+    listed_files = [etc / name for name in SETTINGS] if etc else []
+    for path in (*listed_files, *(path for folder in folders if folder for path in sorted(folder.glob("*")))):
         if path.is_symlink() or path.is_file():
             yield str(path.relative_to(base.root)), path
 
@@ -83,8 +83,8 @@ def _files(base: DpkgRoot, names: Iterable[str], targets: TargetFilter) -> dict[
     """The files and links of these packages, by where they really lie. dpkg's lists name some that it left out."""
     files: dict[str, Path | bytes] = {}
     for name in sorted(names):
-        for listed in base.package_paths(name):
-            path = base.place(listed)
+        for listed_files in base.package_paths(name):
+            path = base.place(listed_files)
             file = base.root / path
             if not (file.is_symlink() or file.is_file()):
                 continue

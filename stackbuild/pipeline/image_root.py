@@ -35,7 +35,7 @@ def _needed_packages(wheel_files: tuple[Path, ...], base: DpkgRoot) -> tuple[fro
 
 
 def runtime_root(
-    contents: ImageContents, loaded: LoadedRecipe, limits: Limits, context: BuildContext
+    contents: ImageContents, loaded_recipe: LoadedRecipe, limits: Limits, context: BuildContext
 ) -> tuple[DpkgRoot, frozenset[str]]:
     """The root that the image's files are taken from, and the packages behind the wheels.
 
@@ -46,20 +46,20 @@ def runtime_root(
     owners, lacking = _needed_packages((*contents.runtime, *contents.own), base)
     if not lacking:
         return base, owners
-    named = {soname: packages_of(soname)[0] for soname in lacking}
-    unknown = [soname for soname, package in named.items() if not package]
-    if unknown or contents.step.action != "debian":
+    package_names = {soname: packages_of(soname)[0] for soname in lacking}
+    unknown_sonames = [soname for soname, package in package_names.items() if not package]
+    if unknown_sonames or contents.step.action != "debian":
         raise StepFailed(
-            f"no package of the base has {', '.join(unknown or lacking)}, which the wheels need",
+            f"no package of the base has {', '.join(unknown_sonames or lacking)}, which the wheels need",
             where=str(base.root),
             next="an image is made of packages; add the one with that library to the recipe's base",
         )
-    names = frozenset((*owners, *named.values()))
+    names = frozenset((*owners, *package_names.values()))
     step = runtime_step(contents.step, names)
-    built, broken = schedule(Plan(loaded.recipe.name, (step,), (step.name,)), context, limits)
-    if broken:
-        raise StepFailed(f"step `{step.name}` failed: {broken[0].what}", where=broken[0].log, next=broken[0].look)
-    return DpkgRoot(context.store.tree(built[step.name].tree)), names
+    outputs, failures = schedule(Plan(loaded_recipe.recipe.name, (step,), (step.name,)), context, limits)
+    if failures:
+        raise StepFailed(f"step `{step.name}` failed: {failures[0].what}", where=failures[0].log, next=failures[0].look)
+    return DpkgRoot(context.store.tree(outputs[step.name].tree)), names
 
 
 def runtime_step(base: Step, packages: Iterable[str]) -> Step:

@@ -47,11 +47,11 @@ class ReleaseReport:
     seconds: float
 
 
-STOPPED = "nothing is measured and published: that takes a whole build, without --until and --only"
+STOP_REASON = "nothing is measured and published: that takes a whole build, without --until and --only"
 
 
 def release(
-    loaded: LoadedRecipe, order: Order, listeners: Iterable[Emit], required: Sequence[RequiredRungs] = ()
+    loaded_recipe: LoadedRecipe, order: Order, listeners: Iterable[Emit], required_rungs: Sequence[RequiredRungs] = ()
 ) -> ReleaseReport:
     """Build, prove, measure, judge, publish. Raises every Stop but Defect. A wheel on which a required rung did not pass is not published.
 
@@ -59,61 +59,61 @@ def release(
     is asked for; nothing is measured and published. With `--gfx` the wheels are held to the chosen targets, and one that
     lacks others of the recipe's is not published: its name and version promise them all.
     """
-    started = time.monotonic()
-    refuse_mistakes(loaded)
-    refuse_outside(loaded)
-    recipe, partial = narrow(loaded.recipe, order.choice.gfx)
+    start_time = time.monotonic()
+    refuse_mistakes(loaded_recipe)
+    refuse_outside(loaded_recipe)
+    recipe, partial = narrow(loaded_recipe.recipe, order.choice.gfx)
     if order.place is None and not order.choice.until:
         require_bench_packages(recipe)
-    with open_context(loaded, order, listeners) as context:
-        if order.place and not order.choice.until and not bench_targets(recipe, loaded.lock_path, context):
+    with open_context(loaded_recipe, order, listeners) as context:
+        if order.place and not order.choice.until and not bench_targets(recipe, loaded_recipe.lock_path, context):
             require_bench_packages(recipe)
-        outputs = build(loaded, order, context)
-        built = _built_wheels(recipe, loaded, outputs, order.choice.until, context)
+        outputs = build(loaded_recipe, order, context)
+        built_wheels = _built_wheels(recipe, loaded_recipe, outputs, order.choice.until, context)
         fresh, claim, receipt = outputs.ran > 0, "", None
-        if built.wheels:
-            keep_wheels(built, context)
-            proof = verify_stage(built, context, required)
+        if built_wheels.wheels:
+            keep_wheels(built_wheels, context)
+            proof = verify_stage(built_wheels, context, required_rungs)
             claim = str(proof.body["claim"])
             fresh |= not proof.remembered
             if order.choice.until:
-                context.emit(Note("info", STOPPED))
+                context.emit(Note("info", STOP_REASON))
             else:
-                measured = bench_stage(built, context)
-                fresh |= measured is not None and not measured.remembered
-                stages = {"verify": proof, **({"bench": measured} if measured else {})}
+                measurement = bench_stage(built_wheels, context)
+                fresh |= measurement is not None and not measurement.remembered
+                stages = {"verify": proof, **({"bench": measurement} if measurement else {})}
                 if partial:
-                    context.emit(_withheld(partial, built, loaded.recipe))
+                    context.emit(_withheld_note(partial, built_wheels, loaded_recipe.recipe))
                 else:
-                    receipt = publish_stage(built, stages, order.sign, context)
+                    receipt = publish_stage(built_wheels, stages, order.sign, context)
                 fresh |= receipt is not None and any(wheel.fresh for wheel in receipt.wheels)
-    names = tuple(path.name for path in built.wheels)
-    return ReleaseReport(loaded.recipe.name, context.run, fresh, names, claim, receipt, time.monotonic() - started)
+    names = tuple(path.name for path in built_wheels.wheels)
+    return ReleaseReport(loaded_recipe.recipe.name, context.run, fresh, names, claim, receipt, time.monotonic() - start_time)
 
 
-def _withheld(partial: tuple[str, ...], built: BuiltWheels, whole: Recipe) -> Note:
+def _withheld_note(partial: tuple[str, ...], built_wheels: BuiltWheels, whole: Recipe) -> Note:
     """Why the wheels are not published, and where they are."""
-    files = ", ".join(str(wheel) for wheel in built.wheels)
+    files = ", ".join(str(wheel) for wheel in built_wheels.wheels)
     return Note(
         "warning",
-        f"not published: {', '.join(partial)} was built for {', '.join(built.recipe.gfx)} only and the recipe promises"
+        f"not published: {', '.join(partial)} was built for {', '.join(built_wheels.recipe.gfx)} only and the recipe promises"
         f" {', '.join(whole.gfx)}; install it from the store ({files}), or name these targets in a recipe of your own",
     )
 
 
 def _built_wheels(
-    recipe: Recipe, loaded: LoadedRecipe, outputs: Outputs, until: str, context: BuildContext
+    recipe: Recipe, loaded_recipe: LoadedRecipe, outputs: Outputs, until: str, context: BuildContext
 ) -> BuiltWheels:
     """The wheels, and the wheelhouse they are proved in where the lock has one for this Python."""
-    built = wheels(outputs, context.store)
-    house = next((b for b in outputs.built if b.step == f"wheelhouse.{this_python()}"), None)
-    if built and loaded.recipe.verify and house is None and not until:
+    built_wheels = wheels(outputs, context.store)
+    house = next((b for b in outputs.outputs if b.step == f"wheelhouse.{this_python()}"), None)
+    if built_wheels and loaded_recipe.recipe.verify and house is None and not until:
         context.emit(
             Note(
                 "warning",
                 f"the lock has no wheelhouse for Python {this_python()}: the wheels are proved only as far as that goes; "
-                f"run stackbuild with one of {', '.join(loaded.recipe.python)} for the rest",
+                f"run stackbuild with one of {', '.join(loaded_recipe.recipe.python)} for the rest",
             )
         )
     wheelhouse = context.store.tree(house.tree) if house else None
-    return BuiltWheels(recipe, outputs.plan, built, wheelhouse, house.tree if house else "", loaded.lock_path)
+    return BuiltWheels(recipe, outputs.plan, built_wheels, wheelhouse, house.tree if house else "", loaded_recipe.lock_path)

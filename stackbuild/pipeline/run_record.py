@@ -20,7 +20,7 @@ from stackbuild.core.errors import UsageError
 from stackbuild.model.findings import Verification
 from stackbuild.model.results import Benchmarks, Verdict
 
-WHEELS, PUBLISHED = "wheels.json", "published.json"
+WHEELS, PUBLISHED_FILE = "wheels.json", "published.json"
 """Files of a run's folder: `{wheels: [{name, size, sha256}], lock}`, and `{index, install}`."""
 
 if TYPE_CHECKING:
@@ -96,12 +96,12 @@ class RunRecord:
         if not self.benchmarks:
             return ()
         gates = self.verdict.gates if self.verdict else ()
-        waived = {gate.case for gate in gates if gate.waived} - {gate.case for gate in gates if gate.closed}
+        waived_cases = {gate.case for gate in gates if gate.waived} - {gate.case for gate in gates if gate.closed}
         return tuple(
             (case.name, one.side, one.problem or "no sample was kept")
             for case in self.benchmarks.cases
             for one in case.series
-            if (one.problem or not one.seconds) and case.name not in waived
+            if (one.problem or not one.seconds) and case.name not in waived_cases
         )
 
 
@@ -122,8 +122,8 @@ def find_run(name: str, verdict: Path | None = None) -> RunRecord:
     if path.is_dir():
         return read_run(path)
     runs = sorted(p.name for p in (default_root() / "runs").glob("[!.]*") if p.is_dir())
-    planned = planned_runs(default_root())
-    matches = list(planned[-1:]) if name == "last" else [run for run in runs if run.startswith(name)]
+    planned_lines = planned_runs(default_root())
+    matches = list(planned_lines[-1:]) if name == "last" else [run for run in runs if run.startswith(name)]
     if name == "last" and not matches:
         raise UsageError(
             "no build was begun here yet",
@@ -132,7 +132,7 @@ def find_run(name: str, verdict: Path | None = None) -> RunRecord:
         )
     if len(matches) != 1:
         what = f"{len(matches)} runs begin with {name!r}" if matches else f"no file, folder or run is called {name!r}"
-        hint = f"the latest runs are {', '.join(planned[-3:])}" if planned else "no run is in the store"
+        hint = f"the latest runs are {', '.join(planned_lines[-3:])}" if planned_lines else "no run is in the store"
         raise UsageError(what, next=f"{hint}; or give a results file that stackbuild bench wrote")
     return read_run(default_root() / "runs" / matches[0])
 
@@ -154,24 +154,24 @@ def read_run(folder: Path) -> RunRecord:
             "there is no events.jsonl in it", where=str(folder), next="give a run's folder, or a results file"
         )
     events = list(_events(file))
-    started = next((e for e in events if e["event"] == "RunStarted"), None)
-    if started is None:
+    start_event = next((e for e in events if e["event"] == "RunStarted"), None)
+    if start_event is None:
         raise UsageError("no run was begun in it", where=str(folder), next="give another run's folder")
-    begun, ended = float(events[0]["at"]), float(events[-1]["at"])  # the base is made before the run is announced
-    benched = folder / "bench.json"
-    benchmarks, verdict = read_run_results(benched) if benched.is_file() else (None, None)
+    begin_time, end_time = float(events[0]["at"]), float(events[-1]["at"])  # the base is made before the run is announced
+    bench_file = folder / "bench.json"
+    benchmarks, verdict = read_run_results(bench_file) if bench_file.is_file() else (None, None)
     return RunRecord(
-        title=f"{started['recipe']}, run {started['run']}",
-        started=datetime.fromtimestamp(begun, UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
-        seconds=ended - begun,
-        steps=_once(_steps(events, begun)),
-        stages=tuple(_stages(events, begun)),
+        title=f"{start_event['recipe']}, run {start_event['run']}",
+        started=datetime.fromtimestamp(begin_time, UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
+        seconds=end_time - begin_time,
+        steps=_once(_steps(events, begin_time)),
+        stages=tuple(_stages(events, begin_time)),
         notes=tuple(str(e["text"]) for e in events if e["event"] == "Note" and e["level"] == "warning"),
         verifications=_verifications(folder / "verify.json"),
         benchmarks=benchmarks,
         verdict=verdict,
         conversions=_conversions(folder),
-        facts={"recipe": str(started["recipe"]), "run": str(started["run"])},
+        facts={"recipe": str(start_event["recipe"]), "run": str(start_event["run"])},
         delivery=_delivery(folder),
     )
 
@@ -195,11 +195,11 @@ def _once(spans: Iterator[TimeSpan]) -> tuple[TimeSpan, ...]:
     return tuple(by_name.values())
 
 
-def _steps(events: list[dict[str, Any]], begun: float) -> Iterator[TimeSpan]:
+def _steps(events: list[dict[str, Any]], begin_time: float) -> Iterator[TimeSpan]:
     """Every step that ended or was under way; a finished step's start is its end less its seconds."""
     open_steps: dict[str, float] = {}
     for event in events:
-        at = float(event["at"]) - begun
+        at = float(event["at"]) - begin_time
         if event["event"] == "StepStarted":
             open_steps[event["step"]] = at
         elif event["event"] == "StepFinished":
@@ -212,27 +212,27 @@ def _steps(events: list[dict[str, Any]], begun: float) -> Iterator[TimeSpan]:
         elif event["event"] == "StepBroke":
             start = open_steps.pop(event["step"], at)
             yield TimeSpan(event["step"], start, at - start, "failed", says="\n".join([event["what"], *event["lines"]]))
-    end = float(events[-1]["at"]) - begun
+    end = float(events[-1]["at"]) - begin_time
     yield from (TimeSpan(name, start, end - start, "unfinished") for name, start in open_steps.items())
 
 
-def _stages(events: list[dict[str, Any]], begun: float) -> Iterator[TimeSpan]:
+def _stages(events: list[dict[str, Any]], begin_time: float) -> Iterator[TimeSpan]:
     for event in events:
         if event["event"] == "StageFinished":
-            seconds, at = float(event["seconds"]), float(event["at"]) - begun
+            seconds, at = float(event["seconds"]), float(event["at"]) - begin_time
             how = "cached" if event.get("remembered") else "run"
             yield TimeSpan(event["stage"], max(0.0, at - seconds), seconds, how, says=str(event["result"]))
 
 
 def _delivery(folder: Path) -> Delivery:
     """The wheels, their index, the lock and the logs. A run that stopped earlier has fewer."""
-    wheels, published = _hint(folder / WHEELS), _hint(folder / PUBLISHED)
+    wheels, published_hint = _hint(folder / WHEELS), _hint(folder / PUBLISHED_FILE)
     logs = [(f"log of {path.stem}", path) for path in sorted((folder / "logs").glob("*.log"))]
     files = [("lock", Path(str(wheels["lock"])))] if wheels.get("lock") else []
     return Delivery(
         tuple(BuiltFile(str(w["name"]), int(w["size"]), str(w["sha256"])) for w in wheels.get("wheels", ())),
-        str(published.get("install", "")),
-        str(published.get("index", "")),
+        str(published_hint.get("install", "")),
+        str(published_hint.get("index", "")),
         tuple((name, path) for name, path in (*files, *logs) if path.is_file()),
     )
 

@@ -31,23 +31,23 @@ def impossible(recipe: Recipe, compatibility: Table) -> tuple[Finding, ...]:
     return tuple(f for check in _IMPOSSIBLE for f in check(recipe, compatibility) if f.severity is Severity.ERROR)
 
 
-def refuse_impossible(loaded: LoadedRecipe, lock: Lock | None = None) -> None:
+def refuse_impossible(loaded_recipe: LoadedRecipe, lock: Lock | None = None) -> None:
     """Before an hour is spent: what cannot work, by the compatibility table and by what the lock read in the sources.
 
     Raises PlanError with all of it.
     """
-    findings = (*impossible(loaded.recipe, table()), *(tree_versions(loaded.recipe, lock) if lock else ()))
+    findings = (*impossible(loaded_recipe.recipe, table()), *(tree_versions(loaded_recipe.recipe, lock) if lock else ()))
     if findings:
         raise PlanError(
             "; ".join(f"{f.found}: {f.why}" for f in findings),
             where=findings[0].subject,
-            next=f"{findings[0].fix}; `stackbuild recipe check --recipe {loaded.given_name}` says more",
+            next=f"{findings[0].fix}; `stackbuild recipe check --recipe {loaded_recipe.given_name}` says more",
         )
 
 
-def doubts(loaded: LoadedRecipe) -> tuple[str, ...]:
+def doubts(loaded_recipe: LoadedRecipe) -> tuple[str, ...]:
     """What is built although the compatibility table knows nothing about it, a line each."""
-    return tuple(f"{f.found}: {f.why}; {f.fix}" for f in _rocm(loaded.recipe, table()))
+    return tuple(f"{f.found}: {f.why}; {f.fix}" for f in _rocm(loaded_recipe.recipe, table()))
 
 
 def _rocm(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:

@@ -95,8 +95,8 @@ def _migraphx(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
 
 def _rocmlir(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
     """Another release's rocMLIR is an error; one that the table does not know may be somebody's own, and is a warning."""
-    built = next((c for c in recipe.components.values() if isinstance(c, MIGraphX)), None)
-    row = _row(built, recipe, compatibility) if built else compatibility.latest_migraphx(recipe.rocm or "")
+    migraphx = next((c for c in recipe.components.values() if isinstance(c, MIGraphX)), None)
+    row = _row(migraphx, recipe, compatibility) if migraphx else compatibility.latest_migraphx(recipe.rocm or "")
     for component in (c for c in recipe.components.values() if isinstance(c, RocMLIR)):
         ref = _ref(component, recipe)
         if row is None or not ref or row.rocmlir.startswith(ref):
@@ -186,23 +186,23 @@ def _wheels(recipe: Recipe) -> Iterator[tuple[str, Wheel, Component]]:
 
 
 def _wheel_version(recipe: Recipe, _: Table) -> Iterator[Finding]:
-    for name, wheel, packed in _wheels(recipe):
+    for name, wheel, packed_wheel in _wheels(recipe):
         public = wheel.version.partition("+")[0]
         what = "ONNX Runtime"
-        if isinstance(packed, MIGraphXPackage):
-            what, packed = "MIGraphX", recipe.components[packed.needs[0]]
-        if isinstance(packed, OnnxRuntime | MIGraphX) and not re.fullmatch(
-            rf"{re.escape(packed.version)}(\.post[0-9]+)?", public
+        if isinstance(packed_wheel, MIGraphXPackage):
+            what, packed_wheel = "MIGraphX", recipe.components[packed_wheel.needs[0]]
+        if isinstance(packed_wheel, OnnxRuntime | MIGraphX) and not re.fullmatch(
+            rf"{re.escape(packed_wheel.version)}(\.post[0-9]+)?", public
         ):
             yield finding(
                 "WHEEL-VERSION", Severity.ERROR, f"components.{name}.version",
-                f"the wheel is {wheel.version}, what it packs is {what} {packed.version}",
-                "who installs it gets another version than its name says", f"write {packed.version}+rocm.{recipe.rocm or '…'}",
+                f"the wheel is {wheel.version}, what it packs is {what} {packed_wheel.version}",
+                "who installs it gets another version than its name says", f"write {packed_wheel.version}+rocm.{recipe.rocm or '…'}",
             )  # fmt: skip
 
 
 def _wheel_rocm(recipe: Recipe, _: Table) -> Iterator[Finding]:
-    for name, wheel, _packed in _wheels(recipe):
+    for name, wheel, _packed_wheel in _wheels(recipe):
         match = _LOCAL_ROCM.fullmatch(wheel.version.partition("+")[2])
         least = numbers(recipe.rocm or "")
         if match and least and numbers(match[1])[: len(least)] != least[: len(numbers(match[1]))]:

@@ -15,12 +15,12 @@ from stackbuild.store.store import Store, open_store
 
 
 @contextlib.contextmanager
-def current_plan(loaded: LoadedRecipe, choice: Choice) -> Iterator[tuple[Plan, Store]]:
+def current_plan(loaded_recipe: LoadedRecipe, choice: Choice) -> Iterator[tuple[Plan, Store]]:
     """The recipe's plan under its lock, and the store it would be built in.
 
     Raises as `build` does before its first step: LockError, PlanError, MachineLacks.
     """
-    refuse_impossible(loaded)
-    lock = read_lock(loaded)
+    refuse_impossible(loaded_recipe)
+    lock = read_lock(loaded_recipe)
     with open_store() as store:
-        yield resolve(loaded.recipe, observe(loaded, lock, store), choice), store
+        yield resolve(loaded_recipe.recipe, observe(loaded_recipe, lock, store), choice), store

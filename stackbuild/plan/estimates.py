@@ -57,9 +57,9 @@ class StepTime:
 
 def step_times(to_run: Iterable[str], recipe: Recipe, took: dict[str, float]) -> tuple[StepTime, ...]:
     """What is known of those steps. `took` has the seconds of steps that ran here; one without a time is left out."""
-    guessed = guesses(recipe)
+    guessed_hours = guesses(recipe)
     return tuple(
-        StepTime(step, took.get(step), None if step in took else guessed[step])
+        StepTime(step, took.get(step), None if step in took else guessed_hours[step])
         for step in to_run
-        if step in took or step in guessed
+        if step in took or step in guessed_hours
     )

@@ -60,7 +60,7 @@ def explain_step(plan: Plan, name: str, store: Store, places: Mapping[str, Local
     step = plan.by_name[name]
     last = next((r for r in store.latest(plan.recipe) if r.step == name), None)
     causes = _ChangeTracer(plan, store, places).causes(step, last) if last else ()
-    stored = store.find(step.key)
+    stored_record = store.find(step.key)
     return Explanation(
         name,
         step.key,
@@ -68,7 +68,7 @@ def explain_step(plan: Plan, name: str, store: Store, places: Mapping[str, Local
         last.key_text if last else "",
         _folders(step, places),
         causes,
-        Origin.of(stored) if stored else None,
+        Origin.of(stored_record) if stored_record else None,
     )
 
 
@@ -110,18 +110,18 @@ class _ChangeTracer:
         if step.name in causes or last.key == step.key:
             return
         then, now = rows_of(last.key_text), rows_of(step.key_text)
-        changed = [name for name in dict.fromkeys((*then, *now)) if then.get(name) != now.get(name)]
-        followed = {name: other for name in changed if (other := self._before(name, then, now))}
+        changed_names = [name for name in dict.fromkeys((*then, *now)) if then.get(name) != now.get(name)]
+        followed_causes = {name: other for name in changed_names if (other := self._before(name, then, now))}
         own = [
             f"{sign}{name}: {rows[name]}"
-            for name in changed
-            if name not in followed
+            for name in changed_names
+            if name not in followed_causes
             for sign, rows in (("-", then), ("+", now))
             if name in rows
         ]
         if own:
             causes[step.name] = Cause(step.name, tuple(own), self._files(step, last))
-        for name, other in followed.items():
+        for name, other in followed_causes.items():
             self._follow(self.plan.by_name[_needed_step(name)], other, causes)
 
     def _before(self, row: str, then: Mapping[str, str], now: Mapping[str, str]) -> Record | None:
@@ -143,8 +143,8 @@ class _ChangeTracer:
                 continue
             if param == "tree":
                 lines += _changed_files(survey(LocalSource(self.store.tree(last.tree))), survey(local), "")
-            elif (noted := patches_in(last.notes)) is not None or before is None:
-                lines += _changed_files(noted or (), survey(local), "patches/")
+            elif (noted_patches := patches_in(last.notes)) is not None or before is None:
+                lines += _changed_files(noted_patches or (), survey(local), "patches/")
         return tuple(lines)
 
 

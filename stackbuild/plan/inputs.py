@@ -18,23 +18,23 @@ from stackbuild.store.records import packages_in
 from stackbuild.store.store import Store
 
 
-def _trees(loaded: LoadedRecipe) -> dict[str, str]:
+def _trees(loaded_recipe: LoadedRecipe) -> dict[str, str]:
     """Digests of what lies on this machine and decides: local sources, patches, hipify rules with the code they steer."""
-    trees = {name: content(local) for name, local in local_sources(loaded).items()}
-    for name, asked_for in conversions(loaded.recipe).items():
+    trees = {name: content(local) for name, local in local_sources(loaded_recipe).items()}
+    for name, asked_for in conversions(loaded_recipe.recipe).items():
         from stackbuild.hipify.stage import code_and_rules, rules_of  # recipes without `hipify:` need none of it
 
-        trees[f"hipify.{name}"] = code_and_rules(rules_of(asked_for.rules, loaded.folder))
+        trees[f"hipify.{name}"] = code_and_rules(rules_of(asked_for.rules, loaded_recipe.folder))
     return trees
 
 
-def observe(loaded: LoadedRecipe, lock: Lock, store: Store) -> Inputs:
+def observe(loaded_recipe: LoadedRecipe, lock: Lock, store: Store) -> Inputs:
     """The lock, the content of local sources now, and what the base really got if it has been built."""
-    trees = _trees(loaded)
-    if loaded.recipe.base.image is not None:
+    trees = _trees(loaded_recipe)
+    if loaded_recipe.recipe.base.image is not None:
         return Inputs.of(lock, trees, dockerfile=digest.of_file(folder("Dockerfile.base")))
     inputs = Inputs.of(lock, trees)
-    record = store.find(base_step(loaded.recipe, inputs).key)
+    record = store.find(base_step(loaded_recipe.recipe, inputs).key)
     packages = packages_in(record.notes) if record else None
     return inputs if packages is None else Inputs.of(lock, trees, packages)
 
@@ -50,12 +50,12 @@ def drift(lock: Lock, inputs: Inputs) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def refuse_unlocked(steps: tuple[Step, ...], loaded: LoadedRecipe) -> None:
+def refuse_unlocked(steps: tuple[Step, ...], loaded_recipe: LoadedRecipe) -> None:
     """Before any of them begins: what the lock does not answer would fail in the middle. Raises LockError."""
     open_ = [step.name for step in steps if any("unlocked" in row for row in step.params)]
     if open_:
         raise LockError(
             f"the lock does not answer for {', '.join(open_)}",
-            where=str(loaded.lock_path),
-            next=f"run `stackbuild lock --recipe {loaded.given_name}` where the network or a mirror is",
+            where=str(loaded_recipe.lock_path),
+            next=f"run `stackbuild lock --recipe {loaded_recipe.given_name}` where the network or a mirror is",
         )

@@ -74,7 +74,7 @@ def _configure_only(recipe: Recipe, steps: dict[str, Step], kinds: dict[str, str
     return Plan(plan.recipe, (*plan.closure(plan.goals), *(s for s in stands if s)), plan.goals)
 
 
-def within_reach(plan: Plan, built: Callable[[Step], bool]) -> tuple[Plan, tuple[str, ...]]:
+def within_reach(plan: Plan, is_built: Callable[[Step], bool]) -> tuple[Plan, tuple[str, ...]]:
     """Of a configure-only plan, the steps that can be done without compiling anything, and a line each of what is
     configured against stand-ins, and of what cannot be configured.
 
@@ -84,7 +84,7 @@ def within_reach(plan: Plan, built: Callable[[Step], bool]) -> tuple[Plan, tuple
     for name in plan.goals:
         bare = name.removeprefix(f"{CONFIGURE}.")
         needs = [plan.by_name[n.step] for n in plan.by_name[name].needs]
-        absent = [n.name for n in needs if n.action == "run" and not built(n)]
+        absent = [n.name for n in needs if n.action == "run" and not is_built(n)]
         stands = {n: plan.by_name[f"{PREFIX}.{n}"] for n in absent if f"{PREFIX}.{n}" in plan.by_name}
         if lacking := [n for n in absent if n not in stands]:
             lines.append(f"{bare} cannot be configured before {', '.join(lacking)} is built: nothing stands in for it")
@@ -94,8 +94,8 @@ def within_reach(plan: Plan, built: Callable[[Step], bool]) -> tuple[Plan, tuple
             steps[name] = with_stand_ins(steps[name], stands)
             lines.append(f"{bare} is configured against empty stand-ins for {', '.join(stands)}")
     # What stands in comes first: a plan's order is that of its needs.
-    ordered = sorted(steps.values(), key=lambda step: step.name.startswith(f"{CONFIGURE}."))
-    reach = Plan(plan.recipe, tuple(ordered), tuple(names))
+    ordered_steps = sorted(steps.values(), key=lambda step: step.name.startswith(f"{CONFIGURE}."))
+    reach = Plan(plan.recipe, tuple(ordered_steps), tuple(names))
     return Plan(plan.recipe, reach.closure(tuple(names)), tuple(names)), tuple(lines)
 
 
@@ -104,7 +104,7 @@ def _component_steps(each: MatrixComponent, context: Context) -> tuple[Step, ...
     here = replace(context, gfx=gfx, python=each.point.python, names=each.needs)
     first = hipify.steps(each.step, each.component, here)
     if first:
-        here = replace(here, steps={**here.steps, **{s.name: s for s in first}}, converted=first[-1].name)
+        here = replace(here, steps={**here.steps, **{s.name: s for s in first}}, converted_step=first[-1].name)
     return (*first, *REGISTRY[each.component.kind](each.step, each.component, here))
 
 
@@ -113,12 +113,12 @@ def _target_steps(recipe: Recipe, steps: dict[str, Step], choice: Choice) -> tup
         used = {need for c in recipe.components.values() for need in c.needs}
         last = [n for n in recipe.components if n not in used]
         return tuple(s for s in steps if s.startswith("wheelhouse.") or s.partition(".")[0] in last)
-    named = tuple(s for s in steps if s == choice.until or (s.partition(".")[0] == choice.until in recipe.components))
-    if not named:
+    named_steps = tuple(s for s in steps if s == choice.until or (s.partition(".")[0] == choice.until in recipe.components))
+    if not named_steps:
         raise UsageError(
             f"no step {choice.until!r}", next=f"{question(choice.until, [*steps])}steps are: {', '.join(steps)}"
         )
-    return named
+    return named_steps
 
 
 def base_step(recipe: Recipe, inputs: Inputs) -> Step:
@@ -139,10 +139,10 @@ def base_step(recipe: Recipe, inputs: Inputs) -> Step:
 
 
 def _image_step(recipe: Recipe, inputs: Inputs) -> Step:
-    name, _, pinned = (recipe.base.image or "").partition("@")
+    name, _, pinned_digest = (recipe.base.image or "").partition("@")
     extend = recipe.base.extend or Extend.model_validate({})
     params = {
-        "digest": pinned or inputs.image or "unlocked",
+        "digest": pinned_digest or inputs.image or "unlocked",
         "dockerfile": inputs.dockerfile,
         "image": name,
         **{key: digest.canonical(value) for key, value in extend.model_dump().items()},
@@ -187,8 +187,8 @@ def _of_base(recipe: Recipe, inputs: Inputs, choice: Choice) -> tuple[str, ...]:
     """The base's own Python, where the base's C library is newer than this machine's and the recipe lists that Python."""
     packages = dict(inputs.packages)
     libc, python = packages.get("libc6", ""), series(packages.get("python3", ""))
-    needed = choice.glibc and libc and numbers(choice.glibc) < numbers(libc.partition("-")[0])
-    return (python,) if needed and python in recipe.python and python not in choice.python else ()
+    needs_libc = choice.glibc and libc and numbers(choice.glibc) < numbers(libc.partition("-")[0])
+    return (python,) if needs_libc and python in recipe.python and python not in choice.python else ()
 
 
 def _wheelhouses(recipe: Recipe, inputs: Inputs, choice: Choice) -> list[Step]:

@@ -27,10 +27,10 @@ class StepStatus:
 
 def status(plan: Plan, store: Store) -> tuple[StepStatus, ...]:
     """The plan's steps with whether and why each runs, in order."""
-    stored = store.find_all(step.key for step in plan.steps)
-    todo = {step.name for step in steps_to_run(plan, stored)}
+    stored_records = store.find_all(step.key for step in plan.steps)
+    todo = {step.name for step in steps_to_run(plan, stored_records)}
     last = {record.step: record for record in store.latest(plan.recipe)} if todo else {}
-    return tuple(_status(step, step.name in todo, last.get(step.name), step.key in stored) for step in plan.steps)
+    return tuple(_status(step, step.name in todo, last.get(step.name), step.key in stored_records) for step in plan.steps)
 
 
 def _status(step: Step, to_run: bool, last: Record | None, there: bool) -> StepStatus:
@@ -47,8 +47,8 @@ def _why(step: Step, last: Record | None) -> str:
     if last.key == step.key:
         return "its stored output is gone or damaged"
     before, now = rows_of(last.key_text), rows_of(step.key_text)
-    changed = [name for name in (*now, *(before.keys() - now.keys())) if before.get(name) != now.get(name)]
-    listing = ", ".join(map(_field_name, changed[:3])) + (f" and {len(changed) - 3} more" if len(changed) > 3 else "")
+    changed_names = [name for name in (*now, *(before.keys() - now.keys())) if before.get(name) != now.get(name)]
+    listing = ", ".join(map(_field_name, changed_names[:3])) + (f" and {len(changed_names) - 3} more" if len(changed_names) > 3 else "")
     return f"changed: {listing}"
 
 
@@ -64,11 +64,11 @@ def _field_name(name: str) -> str:
     return rest if kind == "param" else name
 
 
-def steps_to_run(plan: Plan, stored: Container[str]) -> tuple[Step, ...]:
+def steps_to_run(plan: Plan, stored_records: Container[str]) -> tuple[Step, ...]:
     """The steps that have to run: those wanted whose key is not stored, and, of what they need, likewise."""
-    demanded, todo = set(plan.goals), []
+    demanded_steps, todo = set(plan.goals), []
     for step in reversed(plan.steps):
-        if step.name in demanded and step.key not in stored:
+        if step.name in demanded_steps and step.key not in stored_records:
             todo.append(step)
-            demanded.update(need.step for need in step.needs)
+            demanded_steps.update(need.step for need in step.needs)
     return tuple(reversed(todo))

@@ -90,7 +90,7 @@ class Project(Model):
         return tuple(sorted({file.version for file in self.files.values()}, key=Version))
 
     @property
-    def offered(self) -> tuple[CatalogFile, ...]:
+    def current_files(self) -> tuple[CatalogFile, ...]:
         """The files that the project's page lists, of the newest version first: none of a quarantined project (PEP 792)."""
         if self.status == "quarantined":
             return ()

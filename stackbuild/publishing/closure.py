@@ -71,8 +71,8 @@ def install_words(catalog: Catalog, roots: Mapping[str, Sequence[CatalogFile]], 
     `url` is where the index is served. Raises NoClosureError.
     """
     words = []
-    needs, chosen = _closure(catalog, roots)
-    for project, files in (*roots.items(), *((name, chosen[name]) for name in sorted(needs.keys() - roots.keys()))):
+    needs, choice = _closure(catalog, roots)
+    for project, files in (*roots.items(), *((name, choice[name]) for name in sorted(needs.keys() - roots.keys()))):
         condition = needs[project].marker if project not in roots else ""
         by_name = {file.name: file for file in files}
         for name, marker in markers_of(tuple(by_name)).items():
@@ -85,19 +85,19 @@ def _closure(
     catalog: Catalog, roots: Mapping[str, Sequence[CatalogFile]]
 ) -> tuple[dict[str, ProjectNeed], dict[str, Sequence[CatalogFile]]]:
     """What is required of each project of the index, and the files that are taken of it. Raises NoClosureError."""
-    chosen: dict[str, Sequence[CatalogFile]] = dict(roots)
+    choice: dict[str, Sequence[CatalogFile]] = dict(roots)
     for _ in range(ROUNDS):
-        before = dict(chosen)
-        needs = _needs(catalog, roots, chosen)
+        before = dict(choice)
+        needs = _needs(catalog, roots, choice)
         for project, need in needs.items():
-            chosen[project] = _chosen_files(catalog, project, need, roots.get(project))
-        if chosen == before:
-            return needs, chosen
+            choice[project] = _chosen_files(catalog, project, need, roots.get(project))
+        if choice == before:
+            return needs, choice
     raise NoClosureError("the versions that are required of each other do not come to an end")
 
 
 def _needs(
-    catalog: Catalog, roots: Mapping[str, Sequence[CatalogFile]], chosen: dict[str, Sequence[CatalogFile]]
+    catalog: Catalog, roots: Mapping[str, Sequence[CatalogFile]], choice: dict[str, Sequence[CatalogFile]]
 ) -> dict[str, ProjectNeed]:
     """What the chosen files require. A project that is required for the first time is chosen by what is known by then."""
     needs: dict[str, ProjectNeed] = {}
@@ -105,14 +105,14 @@ def _needs(
     while waiting:
         project, condition = waiting.pop()
         extras = needs[project].extras if project in needs else set()
-        for file in chosen[project]:
+        for file in choice[project]:
             for requirement in own_requirements(catalog, file, extras):
                 name = str(canonicalize_name(requirement.name))
                 need = needs.setdefault(name, ProjectNeed())
                 own = condition | _marker_of(requirement)
                 if not need.add(requirement, file, own):
                     continue
-                chosen.setdefault(name, _chosen_files(catalog, name, need, None))
+                choice.setdefault(name, _chosen_files(catalog, name, need, None))
                 waiting += [(name, one) for one in ([ALWAYS] if name in roots else need.conditions)]
     return needs
 
@@ -133,7 +133,7 @@ def _chosen_files(
     catalog: Catalog, project: str, need: ProjectNeed, root: Sequence[CatalogFile] | None
 ) -> Sequence[CatalogFile]:
     """The files of the highest version that meets the need, or those of `root`. Raises NoClosureError."""
-    files = root or [file for file in catalog.projects[project].offered if file.yanked is None and not file.variant]
+    files = root or [file for file in catalog.projects[project].current_files if file.yanked is None and not file.variant]
     fitting = {file.name: version for file in files if _meets(version := Version(file.version), need)}
     finals = [version for version in fitting.values() if not version.is_prerelease]
     highest = max(finals or fitting.values(), default=None)
@@ -172,12 +172,12 @@ def is_needed(requirement: Requirement, file: CatalogFile, extras: Iterable[str]
     every = [f"3.{minor}" for minor in _MINORS]
     pythons = [python for python in every if claim.fits(python)] or every
     machines = [machine for machine in ("x86_64", "aarch64") if any(t.endswith((machine, "-any")) for t in tags)]
-    fixed = {"os_name": "posix", "sys_platform": "linux", "platform_system": "Linux"}
-    fixed |= {"platform_python_implementation": "CPython", "implementation_name": "cpython"}
+    environment = {"os_name": "posix", "sys_platform": "linux", "platform_system": "Linux"}
+    environment |= {"platform_python_implementation": "CPython", "implementation_name": "cpython"}
     return any(
         requirement.marker.evaluate(
             {
-                **fixed,
+                **environment,
                 "extra": extra,
                 "python_version": python,
                 "python_full_version": f"{python}.0",

@@ -26,7 +26,7 @@ from stackbuild.core.plain_file import read_plain, read_regular
 from stackbuild.publishing.catalog import Catalog
 from stackbuild.store import atomic
 
-CURRENT, GENERATIONS, STAGED, CATALOG = ".current", ".generations", ".staged", "catalog.json"
+CURRENT, GENERATIONS, STAGING_ENDING, CATALOG = ".current", ".generations", ".staged", "catalog.json"
 WHEELS_ELSEWHERE = ".wheels-elsewhere"
 """A file in the working copy of an index whose published wheels lie in an object store."""
 MAX_GENERATIONS = 2
@@ -107,21 +107,21 @@ def catalog_text(catalog: Catalog) -> bytes:
 def switch(index: Path, catalog: Catalog, contents: Mapping[str, bytes]) -> None:
     """Make that catalog and those files (by their path below the index) the index's state, all at once. Raises OSError."""
     name = f"{catalog.number:08d}"
-    folder, staged = index / GENERATIONS / name, index / GENERATIONS / f"{name}{STAGED}"
-    atomic.remove(staged)
+    folder, staging_file = index / GENERATIONS / name, index / GENERATIONS / f"{name}{STAGING_ENDING}"
+    atomic.remove(staging_file)
     atomic.remove(folder)  # of a publish that was killed before the switch: the current number is always lower
     whole = {**contents, CATALOG: catalog_text(catalog)}
     try:
         for path, data in whole.items():
-            target = staged / path
+            target = staging_file / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(data)
-        folders = sorted({(staged / path).parent for path in whole} | {staged})
-        atomic.flush_files(staged, [staged / path for path in whole], folders)
+        folders = sorted({(staging_file / path).parent for path in whole} | {staging_file})
+        atomic.flush_files(staging_file, [staging_file / path for path in whole], folders)
     except BaseException:
-        atomic.remove(staged)
+        atomic.remove(staging_file)
         raise
-    atomic.move_whole((staged, folder))
+    atomic.move_whole((staging_file, folder))
     if not (
         index / CURRENT
     ).is_symlink():  # the first one: what is under the names of pages now stays until it is linked
@@ -145,10 +145,10 @@ def _link(link: Path, target: Path) -> None:
     if link.is_symlink() and link.readlink() == target:
         return
     link.parent.mkdir(parents=True, exist_ok=True)
-    staged = link.with_name(f".{link.name.lstrip('.')}{STAGED}")
-    staged.unlink(missing_ok=True)
-    staged.symlink_to(target)
-    staged.replace(link)
+    staging_file = link.with_name(f".{link.name.lstrip('.')}{STAGING_ENDING}")
+    staging_file.unlink(missing_ok=True)
+    staging_file.symlink_to(target)
+    staging_file.replace(link)
     atomic.flush_folder(link.parent)
 
 

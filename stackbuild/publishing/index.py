@@ -16,7 +16,7 @@ from stackbuild.core.packaging import Version, distribution_of
 from stackbuild.publishing.catalog import Catalog, CatalogFile, Project
 from stackbuild.publishing.closure import NoClosureError, direct_requirement, install_words
 from stackbuild.publishing.generation import WHEELS_ELSEWHERE, read_catalog
-from stackbuild.publishing.pages import UNVERIFIED
+from stackbuild.publishing.pages import NO_VERIFICATION
 from stackbuild.publishing.placement import (
     Placement,
     is_unchanged,
@@ -55,7 +55,7 @@ def publish(wheels: tuple[Path, ...], index: Path, publication: Publication = Pu
         plans = []
         for wheel in read:
             file = catalog.projects.get(wheel.project, Project()).files.get(wheel.path.name)
-            plan = plan_placement(wheel, file, index / wheel.project, publication.attached.get(wheel.path, ()))
+            plan = plan_placement(wheel, file, index / wheel.project, publication.attachments.get(wheel.path, ()))
             if file is None or file.sha256 != wheel.sha256:
                 fresh.add(wheel.path.name)
             plans.append(plan)
@@ -90,14 +90,14 @@ def _place(index: Path, catalog: Catalog, plans: Sequence[Placement], publicatio
             catalog = catalog.with_file(plan.wheel.project, plan.put())
         return commit(index, catalog, publication, {k: v for plan in plans for k, v in plan.beside.items()})
     except BaseException:
-        published = read_catalog(index) or Catalog()
-        named = {
-            index / name / row.path for name, project in published.projects.items() for row in project.files.values()
+        published_catalog = read_catalog(index) or Catalog()
+        named_files = {
+            index / name / row.path for name, project in published_catalog.projects.items() for row in project.files.values()
         }
         for target in new:
-            if target not in named:
-                for left in (target, *target.parent.glob(f"{glob.escape(target.name)}.*")):
-                    left.unlink(missing_ok=True)
+            if target not in named_files:
+                for old_file in (target, *target.parent.glob(f"{glob.escape(target.name)}.*")):
+                    old_file.unlink(missing_ok=True)
         raise
 
 
@@ -120,7 +120,7 @@ def _receipt(
     for wheel in wheels:
         project, version = distribution_of(wheel.name)
         row = catalog.projects[project].files[wheel.name]
-        outside, bundled = library_names(wheel, "external-library", "bundled-library")
+        outside, bundled_libraries = library_names(wheel, "external-library", "bundled-library")
         rows.append(
             PublishedWheel(
                 project=project,
@@ -131,17 +131,17 @@ def _receipt(
                 fresh=row.name in fresh,
                 path=f"{project}/{row.path}",
                 requirement=direct_requirement(project, row, url),
-                claim=row.claim or UNVERIFIED,
+                claim=row.claim or NO_VERIFICATION,
                 outside=outside,
-                bundled=bundled,
+                bundled=bundled_libraries,
                 label=row.variant.label if row.variant else "",
                 withdrawn=_withdrawal(catalog.projects[project], row),
             )
         )
     signed_by = tuple(key.fingerprint for key in keys)
     requirements, reason = _install_words(rows, catalog, url)
-    unpublished = _unpublished_wheels(index, catalog)
-    return Receipt(str(index), tuple(rows), catalog.number, signed_by, unpublished, requirements, reason)
+    unpublished_wheels = _unpublished_wheels(index, catalog)
+    return Receipt(str(index), tuple(rows), catalog.number, signed_by, unpublished_wheels, requirements, reason)
 
 
 def _install_words(rows: Sequence[PublishedWheel], catalog: Catalog, url: str) -> tuple[tuple[str, ...], str]:
@@ -179,11 +179,11 @@ def _remove_replaced(index: Path, catalogs: tuple[Catalog, ...]) -> None:
     """Remove wheels that neither the pages nor the pages before them name: their bytes were replaced."""
     for project in catalogs[-1].projects:
         folder = index / project
-        named = {folder / row.path for c in catalogs for row in c.projects.get(project, Project()).files.values()}
+        named_files = {folder / row.path for c in catalogs for row in c.projects.get(project, Project()).files.values()}
         for wheel in (*folder.glob("[!.]*.whl"), *folder.glob("[0-9a-f]*/[!.]*.whl")):
-            if wheel not in named:
-                for left in (wheel, *wheel.parent.glob(f"{wheel.name}.*")):
-                    left.unlink()
+            if wheel not in named_files:
+                for old_file in (wheel, *wheel.parent.glob(f"{wheel.name}.*")):
+                    old_file.unlink()
 
 
 def _row(catalog: Catalog, file: str) -> CatalogFile | None:

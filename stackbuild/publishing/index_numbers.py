@@ -59,9 +59,9 @@ class IndexNumbers:
         try:
             with locks.hold(self.file.with_name(f".{self.file.name}.lock"), lambda pid: None, lambda: None):
                 numbers = self._read()
-                changed = {n: s for n, s in states.items() if not _is_higher(numbers.get(n), s)}
+                changed_states = {n: s for n, s in states.items() if not _is_higher(numbers.get(n), s)}
                 others = {name: state for name, state in numbers.items() if name not in names}
-                atomic.write_whole(self.file, json.dumps({**others, **changed}, indent=1), self.file.parent)
+                atomic.write_whole(self.file, json.dumps({**others, **changed_states}, indent=1), self.file.parent)
         except OSError as error:
             raise UsageError(
                 f"the number of the index cannot be noted: {error.strerror}",

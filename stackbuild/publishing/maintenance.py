@@ -32,8 +32,8 @@ def yank(
     with locked_catalog(index) as catalog:
         refuse_changed(index, publication)
         name, project_row = _project(catalog, project, index)
-        wanted = _version(version)
-        files = [file for file in project_row.files.values() if Version(file.version) == wanted]
+        parsed_version = _version(version)
+        files = [file for file in project_row.files.values() if Version(file.version) == parsed_version]
         if not files:
             raise UsageError(
                 f"{name} has no version {version}",
@@ -58,8 +58,8 @@ def set_status(
     with locked_catalog(index) as catalog:
         refuse_changed(index, publication)
         name, project_row = _project(catalog, project, index)
-        changed = project_row.model_copy(update={"status": status, "reason": reason})
-        return commit(index, catalog.with_project(name, changed), publication)
+        changed_project = project_row.model_copy(update={"status": status, "reason": reason})
+        return commit(index, catalog.with_project(name, changed_project), publication)
 
 
 def sign(index: Path, publication: Publication) -> Catalog:
@@ -72,13 +72,13 @@ def sign(index: Path, publication: Publication) -> Catalog:
 def cosign(
     index: Path,
     keys: tuple[SigningKey, ...],
-    trusted: tuple[TrustedKey, ...] = (),
+    trusted_keys: tuple[TrustedKey, ...] = (),
     numbers: IndexNumbers | None = None,
     at_least: int = 0,
 ) -> Catalog:
     """Add signatures of more keys to those of a signed index; its number and its time stay.
 
-    One of the signatures that are there must be of `trusted`, or of one of the keys, and every file as it was signed. The
+    One of the signatures that are there must be of `trusted_keys`, or of one of the keys, and every file as it was signed. The
     SSHSIG of a new key is the next `SHA256SUMS.sig.N`. Raises UsageError, OSError.
     """
     with locked_catalog(index) as catalog:
@@ -86,7 +86,7 @@ def cosign(
         envelope = folder / ENVELOPE
         if not envelope.is_file():
             raise UsageError("the index is not signed", where=str(index), next="`stackbuild index sign` signs it")
-        snapshot = signed_snapshot(index, (*trusted, *(TrustedKey(key.blob) for key in keys)), numbers, at_least)
+        snapshot = signed_snapshot(index, (*trusted_keys, *(TrustedKey(key.blob) for key in keys)), numbers, at_least)
         if datetime.now(UTC) >= snapshot.expires:
             raise UsageError(
                 f"the signature of the index expired on {snapshot.expires:%Y-%m-%d %H:%M} UTC",

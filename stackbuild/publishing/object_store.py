@@ -144,14 +144,14 @@ def _lock(store: ObjectStore, url: str) -> Iterator[None]:
 
 def _read(copy: WorkingCopy, signed: bool) -> None:
     (copy.folder / WHEELS_ELSEWHERE).write_text(copy.url, "utf-8")
-    stored = copy.store.get(REMOTE_CATALOG, STATE_LIMIT)
-    if stored is None:
+    answer = copy.store.get(REMOTE_CATALOG, STATE_LIMIT)
+    if answer is None:
         return
-    if not stored.etag:
+    if not answer.etag:
         raise ObjectFault("it names no ETag of the catalog, so another one's change could not be seen")
-    copy.etag = stored.etag
+    copy.etag = answer.etag
     try:
-        copy.before = Catalog.model_validate_json(stored.data)
+        copy.before = Catalog.model_validate_json(answer.data)
     except ValidationError as error:
         raise UsageError(
             f"the catalog of the index cannot be read: {error.errors()[0]['msg']}",
@@ -178,13 +178,13 @@ def _beside(catalog: Catalog) -> list[str]:
 
 def _fetch(copy: WorkingCopy, path: str) -> tuple[str, str]:
     """Read a file into the working copy; its path and digest, "" where the store has none."""
-    stored = copy.store.get(path, STATEMENT_LIMIT)
-    if stored is None:
+    answer = copy.store.get(path, STATEMENT_LIMIT)
+    if answer is None:
         return path, ""
     target = copy.folder / path
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(stored.data)
-    return path, digest.of_bytes(stored.data)
+    target.write_bytes(answer.data)
+    return path, digest.of_bytes(answer.data)
 
 
 def _rows(catalog: Catalog) -> Iterator[tuple[str, CatalogFile]]:
@@ -197,13 +197,13 @@ def _write(copy: WorkingCopy, say: Callable[[str], None]) -> None:
     catalog = read_catalog(copy.folder)
     if catalog is None:
         return
-    published = {f"{project}/{row.path}" for project, row in _rows(copy.before)}
+    published_paths = {f"{project}/{row.path}" for project, row in _rows(copy.before)}
     new = sorted(
         path
         for project in catalog.projects
         for file in (copy.folder / project).rglob("*")
         if file.is_file() and (file.suffix == ".whl" or not file.is_symlink())  # a page is a link, too
-        if (path := str(file.relative_to(copy.folder))) not in published
+        if (path := str(file.relative_to(copy.folder))) not in published_paths
     )
     for number, path in enumerate(new, 1):
         file = copy.folder / path

@@ -186,9 +186,9 @@ def _answer(store: ObjectStore, message: WorkerMessage) -> WorkerMessage:
     try:
         match head["do"]:
             case "get":
-                stored = store.get(key, head["most"])
-                data = stored.data if stored else b""
-                answer |= {"is_there": stored is not None, "etag": stored.etag if stored else ""}
+                stored_object = store.get(key, head["most"])
+                data = stored_object.data if stored_object else b""
+                answer |= {"is_there": stored_object is not None, "etag": stored_object.etag if stored_object else ""}
             case "create":
                 answer["is_done"] = store.create(key, message.data)
             case "replace":

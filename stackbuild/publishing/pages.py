@@ -11,7 +11,7 @@ from stackbuild.publishing.closure import NoClosureError, install_words
 from stackbuild.publishing.variants import offered_lists, variants_lists
 
 API_VERSION = "1.4"
-UNVERIFIED = "no verification is known"
+NO_VERIFICATION = "no verification is known"
 _STYLE = (
     ":root{color-scheme:light dark}"
     "body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem;overflow-wrap:anywhere}"
@@ -43,7 +43,7 @@ def _json(value: object) -> bytes:
 
 def _project_json(name: str, project: Project) -> dict[str, object]:
     status = {"status": project.status, **({"reason": project.reason} if project.reason else {})}
-    files = project.offered
+    files = project.current_files
     return {
         "meta": {"api-version": API_VERSION},
         "name": name,
@@ -65,7 +65,7 @@ def _file_json(file: CatalogFile) -> dict[str, object]:
         "upload-time": file.uploaded,
         **({"requires-python": file.requires_python} if file.requires_python else {}),
         "core-metadata": {"sha256": file.metadata_sha256},
-        "_stackbuild-claim": file.claim or UNVERIFIED,
+        "_stackbuild-claim": file.claim or NO_VERIFICATION,
         "yanked": False if file.yanked is None else file.yanked or True,
     }
 
@@ -75,7 +75,7 @@ def _list_json(file: str, sha256: str) -> dict[str, object]:
 
 
 def _root_row(name: str, project: Project) -> str:
-    files = project.offered
+    files = project.current_files
     summary = html.escape(files[0].summary) if files else ""
     note = "" if project.status == "active" else f" ({project.status})"
     return f'<li><a href="{name}/">{name}</a>{note}<small>{summary}</small></li>'
@@ -85,7 +85,7 @@ def _project_html(name: str, project: Project, catalog: Catalog) -> bytes:
     meta = [f'<meta name="pypi:project-status" content="{project.status}">']
     if project.reason:
         meta.append(f'<meta name="pypi:project-status-reason" content="{html.escape(project.reason)}">')
-    files = project.offered
+    files = project.current_files
     lines = [f"<h1>{html.escape(name)}</h1>"]
     if files and files[0].summary:
         lines.append(f"<p>{html.escape(files[0].summary)}</p>")
@@ -99,7 +99,7 @@ def _project_html(name: str, project: Project, catalog: Catalog) -> bytes:
 def _file_row(project: str, file: CatalogFile, catalog: Catalog) -> str:
     python = f", Python {html.escape(file.requires_python)}" if file.requires_python else ""
     parts = [_anchor(file), f"<small>{_size(file.size)}{python}, sha256 {file.sha256}</small>"]
-    parts.append(f"<small>{html.escape(file.claim or UNVERIFIED)}</small>")
+    parts.append(f"<small>{html.escape(file.claim or NO_VERIFICATION)}</small>")
     if file.variant:
         what = ", ".join(file.variant.lines) or "no property"
         parts.append(f"<small>variant {html.escape(file.variant.label)} (PEP 825): {html.escape(what)}</small>")
@@ -133,8 +133,8 @@ def _anchor(file: CatalogFile) -> str:
         "data-dist-info-metadata": core,
         **({} if file.yanked is None else {"data-yanked": file.yanked}),
     }
-    spelt = " ".join(f'{name}="{html.escape(value)}"' for name, value in attributes.items())
-    return f"<a {spelt}>{html.escape(file.name)}</a>"
+    attributes_text = " ".join(f'{name}="{html.escape(value)}"' for name, value in attributes.items())
+    return f"<a {attributes_text}>{html.escape(file.name)}</a>"
 
 
 def _size(size: int) -> str:

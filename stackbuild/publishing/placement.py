@@ -18,7 +18,7 @@ from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import distribution_of
 from stackbuild.model.materials import Role
 from stackbuild.publishing.catalog import AttachedFile, CatalogFile, CoreMetadata, VariantMetadata, core_metadata
-from stackbuild.publishing.generation import STAGED, WHEELS_ELSEWHERE
+from stackbuild.publishing.generation import STAGING_ENDING, WHEELS_ELSEWHERE
 from stackbuild.publishing.statements import ResourceDescriptor, claim_about, is_sbom, is_statement
 from stackbuild.publishing.variants import read_variant
 from stackbuild.store import atomic
@@ -31,7 +31,7 @@ METADATA_LIMIT = 16 << 20
 class WheelFile:
     """A wheel that was read: the digest of its bytes, its METADATA file, and the names of its entries.
 
-    `variant` is what the wheel says of itself if it is one. `size` (bytes) and `modified` (ns since 1970) are those of the file before it was read.
+    `variant` is what the wheel says of itself if it is one. `size` (bytes) and `modified_ns` (ns since 1970) are those of the file before it was read.
     """
 
     path: Path
@@ -39,13 +39,13 @@ class WheelFile:
     metadata: bytes
     entries: tuple[str, ...]
     size: int
-    modified: int
+    modified_ns: int
     variant: VariantMetadata | None = None
 
     def refuse_rewritten(self) -> None:
         """Raises UsageError where the file has another size or time than before it was read: its digest may be another."""
         status = self.path.stat()
-        if (status.st_size, status.st_mtime_ns) != (self.size, self.modified):
+        if (status.st_size, status.st_mtime_ns) != (self.size, self.modified_ns):
             raise UsageError(
                 "the wheel was written to while it was published",
                 where=str(self.path),
@@ -127,7 +127,7 @@ class Placement:
         return self.row.model_copy(update={"size": stat.st_size, "modified": stat.st_mtime_ns})
 
 
-def plan_placement(wheel: WheelFile, before: CatalogFile | None, folder: Path, attached: tuple[Path, ...]) -> Placement:
+def plan_placement(wheel: WheelFile, before: CatalogFile | None, folder: Path, attached_files: tuple[Path, ...]) -> Placement:
     """Where a wheel and what travels with it are to lie in the project's folder; `before` is the row of its name.
 
     Bytes that are published in an object store are not placed again.
@@ -140,7 +140,7 @@ def plan_placement(wheel: WheelFile, before: CatalogFile | None, folder: Path, a
     target = folder / part / wheel.path.name
     elsewhere = (folder.parent / WHEELS_ELSEWHERE).is_file()
     unchanged = before is not None and same and (elsewhere or is_unchanged(target, before))
-    contents, claim = travelling(wheel, attached)
+    contents, claim = travelling(wheel, attached_files)
     attachments = before.attached if before is not None and same else ()
     rows = {one.name: one for one in attachments}
     rows |= {n: AttachedFile(name=n, sha256=digest.of_bytes(data), size=len(data)) for n, data in contents.items()}
@@ -163,12 +163,12 @@ def plan_placement(wheel: WheelFile, before: CatalogFile | None, folder: Path, a
     return Placement(wheel, row, target, unchanged, contents)
 
 
-def travelling(wheel: WheelFile, attached: tuple[Path, ...]) -> tuple[dict[str, bytes], str]:
+def travelling(wheel: WheelFile, attached_files: tuple[Path, ...]) -> tuple[dict[str, bytes], str]:
     """The files that travel with a wheel by name, with its own SBOM; and what they claim of it, "" for nothing.
 
     Raises UsageError where a statement is about other bytes, OSError.
     """
-    contents = {path.name: path.read_bytes() for path in attached}
+    contents = {path.name: path.read_bytes() for path in attached_files}
     if sbom := _sbom(wheel.path):
         contents[f"{wheel.path.name}.cdx.json"] = sbom
     subject = ResourceDescriptor(wheel.path.name, wheel.sha256)
@@ -241,12 +241,12 @@ def _link(source: Path, target: Path) -> None:
 def _copy(source: Path, target: Path) -> None:
     """Copy a file so that it appears whole or not at all; its bytes are never all in memory."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    staged = target.with_name(f".{target.name}{STAGED}")
-    with _removed_on_failure(staged):
-        staged.unlink(missing_ok=True)
-        copy_file(source, staged)
-        atomic.flush_files(staged.parent, [staged], [])
-        atomic.move_whole((staged, target))
+    staging_file = target.with_name(f".{target.name}{STAGING_ENDING}")
+    with _removed_on_failure(staging_file):
+        staging_file.unlink(missing_ok=True)
+        copy_file(source, staging_file)
+        atomic.flush_files(staging_file.parent, [staging_file], [])
+        atomic.move_whole((staging_file, target))
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -254,20 +254,20 @@ def write_file(path: Path, data: bytes) -> None:
     if path.is_file() and path.stat().st_size == len(data) and path.read_bytes() == data:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    staged = path.with_name(f".{path.name}{STAGED}")
-    staged.unlink(missing_ok=True)
-    with _removed_on_failure(staged):
-        with staged.open("xb") as file:
+    staging_file = path.with_name(f".{path.name}{STAGING_ENDING}")
+    staging_file.unlink(missing_ok=True)
+    with _removed_on_failure(staging_file):
+        with staging_file.open("xb") as file:
             file.write(data)
-        atomic.flush_files(staged.parent, [staged], [])
-        atomic.move_whole((staged, path))
+        atomic.flush_files(staging_file.parent, [staging_file], [])
+        atomic.move_whole((staging_file, path))
 
 
 @contextlib.contextmanager
-def _removed_on_failure(staged: Path) -> Iterator[None]:
+def _removed_on_failure(staging_file: Path) -> Iterator[None]:
     """What was written of a file does not fill a disk that is full already."""
     try:
         yield
     except BaseException:
-        staged.unlink(missing_ok=True)
+        staging_file.unlink(missing_ok=True)
         raise

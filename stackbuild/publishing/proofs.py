@@ -22,31 +22,31 @@ from stackbuild.publishing.statements import (
     statement_name,
 )
 
-MERGED = ("verification", "benchmarks")
+MERGED_KINDS = ("verification", "benchmarks")
 """The kinds that several machines state."""
 
 
 def with_proofs(
-    wheels: Sequence[Path], attached: Mapping[Path, tuple[Path, ...]], folders: Sequence[Path], into: Path
+    wheels: Sequence[Path], attachments: Mapping[Path, tuple[Path, ...]], folders: Sequence[Path], into: Path
 ) -> dict[Path, tuple[Path, ...]]:
     """What travels with each wheel, joined with the statements about it below those folders; written into `into`.
 
     Raises UsageError for a folder without a statement about any of these wheels, and for a statement about another wheel
     or about other bytes.
     """
-    found = _statements_in(wheels, folders)
-    result = dict(attached)
+    statement_files = _statements_in(wheels, folders)
+    result = dict(attachments)
     for wheel in wheels:
         descriptor = ResourceDescriptor(wheel.name, digest.of_file(wheel))
-        for kind in MERGED:
+        for kind in MERGED_KINDS:
             name = statement_name(wheel.name, kind)
-            paths = (*(path for path in result.get(wheel, ()) if path.name == name), *found.get(name, ()))
-            if len(paths) < 2 and name not in found:
+            paths = (*(path for path in result.get(wheel, ()) if path.name == name), *statement_files.get(name, ()))
+            if len(paths) < 2 and name not in statement_files:
                 continue
             contents = [path.read_bytes() for path in paths]
             for data in contents:
                 refuse_misstated(descriptor, name, data)
-            (into / name).write_bytes(joined(descriptor, kind, contents))
+            (into / name).write_bytes(merge_statements(descriptor, kind, contents))
             others = (path for path in result.get(wheel, ()) if path.name != name)
             result[wheel] = (*others, into / name)
     return result
@@ -65,8 +65,8 @@ def write_proof(folder: Path, wheel: ResourceDescriptor, kind: str, data: bytes)
 
 def _statements_in(wheels: Sequence[Path], folders: Sequence[Path]) -> dict[str, list[Path]]:
     """The statements below the folders, by file name."""
-    names = {statement_name(wheel.name, kind) for wheel in wheels for kind in MERGED}
-    found: dict[str, list[Path]] = {}
+    names = {statement_name(wheel.name, kind) for wheel in wheels for kind in MERGED_KINDS}
+    statement_files: dict[str, list[Path]] = {}
     for folder in folders:
         paths = sorted(path for path in folder.rglob("*") if is_statement(path.name) and path.is_file())
         if not paths:
@@ -77,17 +77,17 @@ def _statements_in(wheels: Sequence[Path], folders: Sequence[Path]) -> dict[str,
             )
         for path in paths:
             if path.name not in names:
-                kinds = " and ".join(MERGED)
+                kinds = " and ".join(MERGED_KINDS)
                 raise UsageError(
                     "this statement is about none of these wheels, or not of the kind that other machines make",
                     where=str(path),
                     next=f"give its wheel, too, or take it away; {kinds} are joined",
                 )
-            found.setdefault(path.name, []).append(path)
-    return found
+            statement_files.setdefault(path.name, []).append(path)
+    return statement_files
 
 
-def joined(wheel: ResourceDescriptor, kind: str, contents: Sequence[bytes]) -> bytes:
+def merge_statements(wheel: ResourceDescriptor, kind: str, contents: Sequence[bytes]) -> bytes:
     """Statements of one kind about one wheel as one. One alone stays as it is; what is given twice counts once."""
     if len(set(contents)) == 1:
         return contents[0]

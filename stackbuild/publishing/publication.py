@@ -22,7 +22,7 @@ class Publication:
     `replace` allows other bytes under a name that is there, `older` a version below the highest one there, `variants` wheel
     variants. `attached` are
     the files that travel with a wheel. `url` is where the index is served. `keys` sign, and the signature of the index
-    holds for so many `days`. The signature that stands must be one of `keys` or of `trusted`, and the files as they were
+    holds for so many `days`. The signature that stands must be one of `keys` or of `trusted_keys`, and the files as they were
     signed, unless `accept_changes`. `numbers` is the file with the numbers of indexes seen before, None for none. The number
     of the signed state must be `at_least` so high: what a machine knows that has no such file. `digests` has the sha256 of
     wheels that were hashed before; the others are hashed.
@@ -30,13 +30,13 @@ class Publication:
 
     replace: bool = False
     older: bool = False
-    attached: Mapping[Path, tuple[Path, ...]] = field(default_factory=dict)
+    attachments: Mapping[Path, tuple[Path, ...]] = field(default_factory=dict)
     url: str = ""
     keys: tuple[SigningKey, ...] = ()
     unsigned: bool = False
     days: float = DAYS
     digests: Mapping[Path, str] = field(default_factory=dict)
-    trusted: tuple[TrustedKey, ...] = ()
+    trusted_keys: tuple[TrustedKey, ...] = ()
     accept_changes: bool = False
     numbers: Path | None = None
     at_least: int = 0
@@ -112,7 +112,7 @@ class Receipt:
 
         What another of these wheels has, the machine need not have.
         """
-        bundled = {name for wheel in self.wheels for name in wheel.bundled}
+        bundled_libraries = {name for wheel in self.wheels for name in wheel.bundled}
         sonames = dict.fromkeys(soname for wheel in self.wheels for soname in wheel.outside)
-        packages = ((soname, *packages_of(soname)) for soname in sonames if soname not in bundled)
+        packages = ((soname, *packages_of(soname)) for soname in sonames if soname not in bundled_libraries)
         return tuple(f"{name}: package {debian} of Debian, {amd} of AMD" for name, debian, amd in packages if debian)

@@ -179,7 +179,7 @@ def _refuse_unmet(file: CatalogFile, text: str, catalog: Catalog) -> None:
     project = catalog.projects.get(str(canonicalize_name(requirement.name)))
     if project is None or requirement.url or not is_needed(requirement, file):
         return
-    versions = [Version(one.version) for one in project.offered if one.yanked is None]
+    versions = [Version(one.version) for one in project.current_files if one.yanked is None]
     if not any(requirement.specifier.contains(version, prereleases=True) for version in versions):
         raise UsageError(
             f"{file.name} requires {text}, and this index has {requirement.name} "

@@ -41,7 +41,7 @@ AttachedFiles = Mapping[tuple[str, str], SnapshotFile]
 
 
 def refuse_changed(index: Path, publication: Publication, catalog: bool = True) -> None:
-    """Before a change that will be signed: the index is as it was signed, by one of the keys or of `trusted`.
+    """Before a change that will be signed: the index is as it was signed, by one of the keys or of `trusted_keys`.
 
     An index without a signature is taken as it is. `catalog` is False where the catalog is about to be made anew. A file
     that has the bytes which the change itself puts there was left by the same change, which was killed. Raises UsageError.
@@ -54,7 +54,7 @@ def refuse_changed(index: Path, publication: Publication, catalog: bool = True) 
         if numbers:
             _refuse_stripped(index, numbers)
         return
-    keys = (*(TrustedKey(key.blob) for key in publication.keys), *publication.trusted)
+    keys = (*(TrustedKey(key.blob) for key in publication.keys), *publication.trusted_keys)
     snapshot = signed_snapshot(index, keys, numbers, publication.at_least)
     refuse_differences(index, snapshot, catalog, _attached_files(publication))
 
@@ -62,7 +62,7 @@ def refuse_changed(index: Path, publication: Publication, catalog: bool = True) 
 def _attached_files(publication: Publication) -> AttachedFiles:
     return {
         (distribution_of(wheel.name)[0], path.name): SnapshotFile(sha256=digest.of_file(path), size=path.stat().st_size)
-        for wheel, paths in publication.attached.items()
+        for wheel, paths in publication.attachments.items()
         for path in paths
     }
 
@@ -124,9 +124,9 @@ def signed_snapshot(
                 if problem := numbers.problem(name, snapshot.number, digest.of_bytes(payload)):
                     raise SignatureRefused(problem)
         return snapshot
-    except (SignatureRefused, ValueError, OSError) as refused:
+    except (SignatureRefused, ValueError, OSError) as error:
         raise UsageError(
-            f"the signature of the index as it stands is not one to build on: {refused}",
+            f"the signature of the index as it stands is not one to build on: {error}",
             where=str(index / ENVELOPE),
             next="if another key signed it: `stackbuild index sign INDEX --sign KEY --key OTHER.pub`; if you have"
             " read what lies there: `stackbuild index sign INDEX --sign KEY --accept-changes`",
@@ -134,13 +134,13 @@ def signed_snapshot(
 
 
 def refuse_differences(
-    index: Path, snapshot: Snapshot, catalog: bool = True, attached: AttachedFiles | None = None
+    index: Path, snapshot: Snapshot, catalog: bool = True, attached_files: AttachedFiles | None = None
 ) -> None:
     """Every file of the snapshot is there as it was signed, and so is the catalog.
 
-    A file beside a wheel may also be the one that `attached` has under its project and name. Raises UsageError.
+    A file beside a wheel may also be the one that `attached_files` has under its project and name. Raises UsageError.
     """
-    lines = list(_differences(index, snapshot, catalog, attached or {}))
+    lines = list(_differences(index, snapshot, catalog, attached_files or {}))
     if lines:
         more = f", and {len(lines) - MAX_LINES} more" if len(lines) > MAX_LINES else ""
         raise UsageError(
@@ -151,7 +151,7 @@ def refuse_differences(
         )
 
 
-def _differences(index: Path, snapshot: Snapshot, catalog: bool, attached: AttachedFiles) -> Iterator[str]:
+def _differences(index: Path, snapshot: Snapshot, catalog: bool, attached_files: AttachedFiles) -> Iterator[str]:
     elsewhere = (index / WHEELS_ELSEWHERE).is_file()
     stands = (read_catalog(index) or Catalog()) if catalog else Catalog()
     if catalog:
@@ -161,7 +161,7 @@ def _differences(index: Path, snapshot: Snapshot, catalog: bool, attached: Attac
     with worker_threads(THREADS) as pool:
         differences = pool.map(lambda path: difference(index, path, snapshot.files[path]), here)
         for path, line in zip(here, differences, strict=True):
-            entry = attached.get((path.partition("/")[0], path.rpartition("/")[2]))
+            entry = attached_files.get((path.partition("/")[0], path.rpartition("/")[2]))
             if line and (entry is None or difference(index, path, entry)):
                 yield line
 

@@ -308,10 +308,10 @@ def good_signatures(data: bytes, payload_type: str, keys: Sequence[TrustedKey], 
     envelope = read_envelope(data)
     if envelope.payload_type != payload_type:
         raise SignatureRefused(f"its payload is {envelope.payload_type!r}, not {payload_type!r}")
-    trusted = {key.fingerprint: key for key in keys}
+    keys_by_fingerprint = {key.fingerprint: key for key in keys}
     good, why = set(), []
     for name, signature in envelope.signatures.items():
-        key = trusted.get(name)
+        key = keys_by_fingerprint.get(name)
         if key is None:
             why.append(f"key {name} is not trusted")
         elif reason := key.refusal(now):
@@ -331,10 +331,10 @@ def good_signatures(data: bytes, payload_type: str, keys: Sequence[TrustedKey], 
 
 def ssh_signature(message: bytes, key: SigningKey) -> bytes:
     """A signature that `ssh-keygen -Y verify -n stackbuild` takes (OpenSSH's PROTOCOL.sshsig)."""
-    hashed = hashlib.sha512(message).digest()
+    message_digest = hashlib.sha512(message).digest()
     parts = (NAMESPACE.encode(), b"", b"sha512")
-    signed = b"SSHSIG" + b"".join(map(_string, (*parts, hashed)))
-    signature = _string(KEY_TYPE.encode()) + _string(key.private.sign(signed))
+    signed_bytes = b"SSHSIG" + b"".join(map(_string, (*parts, message_digest)))
+    signature = _string(KEY_TYPE.encode()) + _string(key.private.sign(signed_bytes))
     blob = b"SSHSIG" + struct.pack(">I", 1) + b"".join(map(_string, (key.blob, *parts, signature)))
     text = base64.b64encode(blob).decode()
     lines = [text[at : at + _LINE_WIDTH] for at in range(0, len(text), _LINE_WIDTH)]
@@ -356,7 +356,7 @@ def is_ssh_signature(message: bytes, text: bytes, keys: Sequence[TrustedKey]) ->
     except ValueError:
         return False
     parts = b"".join(map(_string, (NAMESPACE.encode(), b"", b"sha512")))
-    signed = b"SSHSIG" + parts + _string(hashlib.sha512(message).digest())
+    signed_bytes = b"SSHSIG" + parts + _string(hashlib.sha512(message).digest())
     for key in keys:
         head = b"SSHSIG" + struct.pack(">I", 1) + _string(key.blob) + parts
         body = _string(KEY_TYPE.encode()) + struct.pack(">I", _SIGNATURE_BYTES)
@@ -364,7 +364,7 @@ def is_ssh_signature(message: bytes, text: bytes, keys: Sequence[TrustedKey]) ->
         if not blob.startswith(start) or len(blob) != len(start) + _SIGNATURE_BYTES:
             continue
         try:
-            public_type.from_public_bytes(key.blob[-32:]).verify(blob[len(start) :], signed)
+            public_type.from_public_bytes(key.blob[-32:]).verify(blob[len(start) :], signed_bytes)
         except Exception:
             continue
         return True

@@ -93,12 +93,12 @@ def signed_files(
     )
     payload = snapshot.model_dump_json().encode()
     sums = sums_text(snapshot)
-    signed = {
+    signed_fields = {
         ENVELOPE: envelope_text(payload, SNAPSHOT_TYPE, keys),
         SUMS: sums,
         SUMS_SIGNATURE: ssh_signature(sums, keys[0]),
     }
-    return signed | {f"{SUMS_SIGNATURE}.{place}": ssh_signature(sums, key) for place, key in enumerate(keys[1:], 2)}
+    return signed_fields | {f"{SUMS_SIGNATURE}.{place}": ssh_signature(sums, key) for place, key in enumerate(keys[1:], 2)}
 
 
 def sums_text(snapshot: Snapshot) -> bytes:

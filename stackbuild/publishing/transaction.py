@@ -16,7 +16,7 @@ from stackbuild.publishing.catalog import Catalog
 from stackbuild.publishing.generation import (
     CURRENT,
     LOCK_FILE,
-    STAGED,
+    STAGING_ENDING,
     WHEELS_ELSEWHERE,
     adopt,
     read_catalog,
@@ -38,7 +38,7 @@ from stackbuild.publishing.statements import STATEMENT_TYPE, envelope_name, is_s
 from stackbuild.store import atomic, locks
 
 OWN_STAGED = re.compile(
-    rf"\.(index\.(html|json)|current|{re.escape(ENVELOPE)}|SHA256SUMS[.a-z0-9]*|.+-variants\.json|.+\.whl(\.[a-z.0-9]+)?){re.escape(STAGED)}"
+    rf"\.(index\.(html|json)|current|{re.escape(ENVELOPE)}|SHA256SUMS[.a-z0-9]*|.+-variants\.json|.+\.whl(\.[a-z.0-9]+)?){re.escape(STAGING_ENDING)}"
 )
 """The names of files that a change of an index, or its placement, stages."""
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EMLINK)
@@ -89,10 +89,10 @@ def locked_catalog(index: Path, read: bool = True, new: bool = False) -> Iterato
 def _remove_staged(index: Path) -> None:
     """Remove what a change that was killed has staged; other files stay, whatever they are called."""
     for pattern in (".*", "[!.]*/.*", "[!.]*/[0-9a-f]*/.*"):
-        for left in index.glob(f"{pattern}{STAGED}"):
-            is_linked = any(folder.is_symlink() for folder in left.parents[: len(left.relative_to(index).parts) - 1])
-            if OWN_STAGED.fullmatch(left.name) and not is_linked:
-                atomic.remove(left)
+        for staging_file in index.glob(f"{pattern}{STAGING_ENDING}"):
+            is_linked = any(folder.is_symlink() for folder in staging_file.parents[: len(staging_file.relative_to(index).parts) - 1])
+            if OWN_STAGED.fullmatch(staging_file.name) and not is_linked:
+                atomic.remove(staging_file)
 
 
 def _refuse_links(index: Path, catalog: Catalog) -> None:
@@ -191,7 +191,7 @@ def _restored_on_failure(index: Path, paths: Iterable[Path]) -> Iterator[None]:
             if not path.is_file():
                 fresh.append(path)
                 continue
-            link = path.with_name(f".{path.name}.before{STAGED}")
+            link = path.with_name(f".{path.name}.before{STAGING_ENDING}")
             try:
                 os.link(path, link)
                 links[path] = link

@@ -113,15 +113,15 @@ def verify_release(index: Path, trust: Trust, now: datetime | None = None) -> Re
     try:
         payload = _verify_payload(index, ENVELOPE, SNAPSHOT_TYPE, trust, moment)
         snapshot = read_snapshot(payload)
-    except SignatureRefused as refused:
-        return _refusal(index, f"{ENVELOPE}: {refused}")
+    except SignatureRefused as refusal:
+        return _refusal(index, f"{ENVELOPE}: {refusal}")
     except ValueError as error:
         return _refusal(index, f"{ENVELOPE}: {error}")
     problems = [*_untimely(snapshot, moment), *_seen_before(index, snapshot, payload, trust)]
-    changed = _changed_files(index, snapshot)
-    problems += [*changed.values(), *_sums(index, snapshot, trust), *_unlisted_files(index, snapshot, trust, moment)]
+    changed_files = _changed_files(index, snapshot)
+    problems += [*changed_files.values(), *_sums(index, snapshot, trust), *_unlisted_files(index, snapshot, trust, moment)]
     proofs = [
-        _wheel(index, path, snapshot, path not in changed, trust, moment)
+        _wheel(index, path, snapshot, path not in changed_files, trust, moment)
         for path in sorted(snapshot.files)
         if path.endswith(".whl")
     ]
@@ -237,9 +237,9 @@ def _unlisted_files(index: Path, snapshot: Snapshot, trust: Trust, now: datetime
     Files of the state before may stay, as they were signed: the bytes of a wheel that was replaced. A page may not.
     """
     paths = set(snapshot.files) | {envelope_name(path) for path in snapshot.files if is_statement(path)}
-    closed: list[str] = []
-    more = [path for path in _files(index, closed) if path not in paths and not _is_own(path)]
-    yield from (f"{path} cannot be looked into" for path in closed[:UNLISTED_SHOWN])
+    closed_folders: list[str] = []
+    more = [path for path in _files(index, closed_folders) if path not in paths and not _is_own(path)]
+    yield from (f"{path} cannot be looked into" for path in closed_folders[:UNLISTED_SHOWN])
     before = _snapshots_before(index, trust, now) if more else ()
     more = [
         path
@@ -263,13 +263,13 @@ def _is_page(path: str) -> bool:
     return Path(path).name.startswith("index.") or is_variants_list(path)
 
 
-def _files(index: Path, closed: list[str]) -> list[str]:
+def _files(index: Path, closed_folders: list[str]) -> list[str]:
     """The paths of all files and links below the index but its generations. No link is followed.
 
-    Folders that cannot be listed are added to `closed`.
+    Folders that cannot be listed are added to `closed_folders`.
     """
     paths = []
-    for folder, names, files in walk_folders(index, lambda error: closed.append(str(error.filename))):
+    for folder, names, files in walk_folders(index, lambda error: closed_folders.append(str(error.filename))):
         place = Path(folder)
         paths += [place / name for name in files]
         paths += [place / name for name in names if (place / name).is_symlink()]
@@ -323,8 +323,8 @@ def _wheel(
                 )
             if statement["predicateType"] != predicate_type:
                 raise SignatureRefused(f"it states {statement['predicateType']}, not {predicate_type}")
-        except (SignatureRefused, ValueError) as refused:
-            problems.append(f"{envelope_name(beside)}: {refused}")
+        except (SignatureRefused, ValueError) as refusal:
+            problems.append(f"{envelope_name(beside)}: {refusal}")
             continue
         kinds.append(kind)
         if kind == "verification":

@@ -27,7 +27,7 @@ from stackbuild.tables.targets import processor
 
 SOURCE_KEYS = ("source", "headers", "onnxruntime", "pybind11")
 """The keys of components whose values are names of sources."""
-RESERVED = ("base", "configure", "source", "wheelhouse")
+RESERVED_NAMES = ("base", "configure", "source", "wheelhouse")
 """Names, or first parts of names, of steps that no component makes."""
 
 
@@ -38,8 +38,8 @@ def bundled_recipes() -> dict[str, Path]:
     return {p.stem: p for p in files if not p.name.endswith(".lock.yaml") and p.stem not in tables}
 
 
-def load(name: str, allowed: Sequence[Path] = ()) -> LoadedRecipe:
-    """The recipe of that bundled name or path; `allowed` are the folders beside its own that its paths may lead into.
+def load(name: str, allowed_folders: Sequence[Path] = ()) -> LoadedRecipe:
+    """The recipe of that bundled name or path; `allowed_folders` are the folders beside its own that its paths may lead into.
 
     Raises UsageError where there is none, RecipeError where it is wrong.
     """
@@ -47,7 +47,7 @@ def load(name: str, allowed: Sequence[Path] = ()) -> LoadedRecipe:
     text = _read(path)
     data, places = yaml.compose(text, str(path))
     recipe, lock_path = _validate(data, places, text), path.with_name(f"{path.stem}.lock.yaml")
-    return LoadedRecipe(recipe, name, path.parent, lock_path, path, text, places, tuple(allowed))
+    return LoadedRecipe(recipe, name, path.parent, lock_path, path, text, places, tuple(allowed_folders))
 
 
 def _find(name: str) -> Path:
@@ -167,10 +167,10 @@ def _wrong_references(recipe: Recipe, places: Places) -> list[Mistake]:
         Mistake(
             places.of_key(("components", name)),
             f"`{name}` is reserved: a step of stackbuild's own has it",
-            f"give the component another name; reserved are {', '.join(RESERVED)}",
+            f"give the component another name; reserved are {', '.join(RESERVED_NAMES)}",
         )
         for name in recipe.components
-        if name in RESERVED
+        if name in RESERVED_NAMES
     ]
     for name, component in recipe.components.items():
         for i, need in enumerate(component.needs):
@@ -183,10 +183,10 @@ def _wrong_references(recipe: Recipe, places: Places) -> list[Mistake]:
                         close_to(need, sorted(recipe.components)),
                     )
                 )
-        for key, named in sources_of(component).items():
-            if named not in recipe.sources:
+        for key, named_source in sources_of(component).items():
+            if named_source not in recipe.sources:
                 at = places.of_value(("components", name, *key))
-                wrong.append(Mistake(at, f"`{named}` is not a source", close_to(named, sorted(recipe.sources))))
+                wrong.append(Mistake(at, f"`{named_source}` is not a source", close_to(named_source, sorted(recipe.sources))))
     for variant, changes in recipe.matrix.variants.items():
         for name in changes:
             if not hasattr(recipe.components.get(name), "options"):
@@ -203,17 +203,17 @@ def _wrong_references(recipe: Recipe, places: Places) -> list[Mistake]:
 def _wrong_demands(recipe: Recipe, places: Places) -> list[Mistake]:
     """Demands on wheels that are none, or for targets that the recipe does not build."""
     wrong = []
-    built = sorted({processor(target) for target in recipe.gfx})
+    processors = sorted({processor(target) for target in recipe.gfx})
     for i, target in enumerate(recipe.verify.emulate if recipe.verify else ()):
-        if target not in built:
+        if target not in processors:
             at = places.of_value(("verify", "emulate", i))
-            next = f"add it to `gfx:`, or emulate one of {', '.join(built)}"
+            next = f"add it to `gfx:`, or emulate one of {', '.join(processors)}"
             wrong.append(Mistake(at, f"{target} is to be emulated, and the recipe does not build it", next))
-    for name, required in (recipe.verify.wheels if recipe.verify else {}).items():
+    for name, required_rungs in (recipe.verify.wheels if recipe.verify else {}).items():
         if name not in recipe.wheels:
             at = places.of_key(("verify", "wheels", name))
             wrong.append(Mistake(at, f"`{name}` is not a wheel component", close_to(name, sorted(recipe.wheels))))
-        for i, target in enumerate(required.gfx or ()):
+        for i, target in enumerate(required_rungs.gfx or ()):
             if target not in recipe.gfx:
                 at = places.of_value(("verify", "wheels", name, "gfx", i))
                 wrong.append(
@@ -253,11 +253,11 @@ def _ships(name: str) -> bool:
 
 def sources_of(component: Component) -> dict[tuple[str, ...], str]:
     """The keys of a component that name sources, and the names."""
-    named: dict[tuple[str, ...], str] = {
+    named_source: dict[tuple[str, ...], str] = {
         (k,): v for k in SOURCE_KEYS if isinstance(v := getattr(component, k, None), str)
     }
     tool = component.hipify.tool if isinstance(component, Convertible) and component.hipify else None
-    return {**named, ("hipify", "tool"): tool} if tool else named
+    return {**named_source, ("hipify", "tool"): tool} if tool else named_source
 
 
 def _cycle(recipe: Recipe, places: Places) -> list[Mistake]:

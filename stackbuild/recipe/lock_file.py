@@ -19,17 +19,17 @@ HEADER = """\
 """
 
 
-def write_lock(lock: Lock, loaded: LoadedRecipe) -> None:
+def write_lock(lock: Lock, loaded_recipe: LoadedRecipe) -> None:
     """Write the lock beside its recipe, whole or not at all. Raises OSError."""
-    text = HEADER.format(file=_recipe_file(loaded), recipe=loaded.given_name) + "".join(
+    text = HEADER.format(file=_recipe_file(loaded_recipe), recipe=loaded_recipe.given_name) + "".join(
         _lines(lock.model_dump(mode="json", by_alias=True), 0)
     )
-    atomic.write_whole(loaded.lock_path, text, loaded.lock_path.parent)
+    atomic.write_whole(loaded_recipe.lock_path, text, loaded_recipe.lock_path.parent)
 
 
-def _recipe_file(loaded: LoadedRecipe) -> str:
+def _recipe_file(loaded_recipe: LoadedRecipe) -> str:
     """The name of the recipe's file: that of its lock without `.lock`."""
-    return loaded.lock_path.name.removesuffix(".lock.yaml") + ".yaml"
+    return loaded_recipe.lock_path.name.removesuffix(".lock.yaml") + ".yaml"
 
 
 def _lines(data: Mapping[str, object], depth: int) -> list[str]:
@@ -48,20 +48,20 @@ def _lines(data: Mapping[str, object], depth: int) -> list[str]:
     return lines
 
 
-def read_lock(loaded: LoadedRecipe) -> Lock:
+def read_lock(loaded_recipe: LoadedRecipe) -> Lock:
     """The lock beside the recipe. Raises LockError where there is none, it is broken, or it answers other questions."""
-    lock = parse_lock(loaded)
-    if lock.asked != questions_digest(loaded.recipe):
+    lock = parse_lock(loaded_recipe)
+    if lock.asked != questions_digest(loaded_recipe.recipe):
         raise LockError(
             "the lock is stale: the recipe asks for other things now",
-            where=str(loaded.lock_path),
-            next=_command(loaded),
+            where=str(loaded_recipe.lock_path),
+            next=_command(loaded_recipe),
         )
     return lock
 
 
-def _command(loaded: LoadedRecipe) -> str:
-    return f"run `stackbuild lock --recipe {loaded.given_name}`"
+def _command(loaded_recipe: LoadedRecipe) -> str:
+    return f"run `stackbuild lock --recipe {loaded_recipe.given_name}`"
 
 
 def _text(path: Path) -> str:
@@ -74,17 +74,17 @@ def _text(path: Path) -> str:
     return data.decode("utf-8")
 
 
-def parse_lock(loaded: LoadedRecipe) -> Lock:
+def parse_lock(loaded_recipe: LoadedRecipe) -> Lock:
     """The lock beside the recipe, stale or not. Raises LockError where there is none or it is broken."""
-    again = _command(loaded)
+    again = _command(loaded_recipe)
     try:
-        data, _ = yaml.compose(_text(loaded.lock_path), str(loaded.lock_path))
+        data, _ = yaml.compose(_text(loaded_recipe.lock_path), str(loaded_recipe.lock_path))
         return Lock.model_validate(data)
     except FileNotFoundError:
-        raise LockError("the recipe has no lock", where=str(loaded.lock_path), next=again) from None
+        raise LockError("the recipe has no lock", where=str(loaded_recipe.lock_path), next=again) from None
     except ValidationError as error:
         message = f"the lock is broken: {error.errors()[0]['msg']}"
-        raise LockError(message, where=str(loaded.lock_path), next=again) from None
+        raise LockError(message, where=str(loaded_recipe.lock_path), next=again) from None
     except (RecipeError, UnicodeDecodeError) as error:
         first = str(error.mistakes[0]).split("\n")[0] if isinstance(error, RecipeError) else "it is not UTF-8"
-        raise LockError(f"the lock is broken: {first}", where=str(loaded.lock_path), next=again) from None
+        raise LockError(f"the lock is broken: {first}", where=str(loaded_recipe.lock_path), next=again) from None

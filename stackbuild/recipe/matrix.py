@@ -69,16 +69,16 @@ class MatrixComponents:
     components: tuple[MatrixComponent, ...]
 
 
-def selected_values(what: str, offered: tuple[str, ...], choice: tuple[str, ...]) -> tuple[str, ...]:
+def selected_values(what: str, offered_values: tuple[str, ...], choice: tuple[str, ...]) -> tuple[str, ...]:
     """Those of a recipe's values that were asked for, in its order; all where none were. Raises UsageError on
     another."""
     for one in choice:
-        if one not in offered:
+        if one not in offered_values:
             target = target_named(one)
-            suggestion = next((o for o in offered if target and processor(o) == target.gfx), "")
-            hint = f"write {suggestion}, which {one} is; " if suggestion else question(one, list(offered))
-            raise UsageError(f"{what} {one!r} is not in the recipe", next=f"{hint}it has: {', '.join(offered)}")
-    return tuple(one for one in offered if one in choice) or offered
+            suggestion = next((o for o in offered_values if target and processor(o) == target.gfx), "")
+            hint = f"write {suggestion}, which {one} is; " if suggestion else question(one, list(offered_values))
+            raise UsageError(f"{what} {one!r} is not in the recipe", next=f"{hint}it has: {', '.join(offered_values)}")
+    return tuple(one for one in offered_values if one in choice) or offered_values
 
 
 def own_axes(name: str, component: Component, recipe: Recipe) -> frozenset[Axis]:

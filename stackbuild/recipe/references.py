@@ -31,22 +31,22 @@ OWN = "onnxruntime"
 """The side of a suite of kernels that runs ONNX Runtime's own operators."""
 
 
-def refuse_mistakes(loaded: LoadedRecipe) -> None:
+def refuse_mistakes(loaded_recipe: LoadedRecipe) -> None:
     """Raises RecipeError with every mistake that `mistakes_of` finds."""
-    mistakes = sorted(mistakes_of(loaded), key=lambda m: [int(n) for n in m.place.rsplit(":", 2)[1:]])
+    mistakes = sorted(mistakes_of(loaded_recipe), key=lambda m: [int(n) for n in m.place.rsplit(":", 2)[1:]])
     if mistakes:
-        raise RecipeError(with_lines(mistakes, loaded.text))
+        raise RecipeError(with_lines(mistakes, loaded_recipe.text))
 
 
-def mistakes_of(loaded: LoadedRecipe) -> Iterator[Mistake]:
+def mistakes_of(loaded_recipe: LoadedRecipe) -> Iterator[Mistake]:
     """Every mistake that only the files beside the recipe, or the suite that it names, can show."""
-    yield from _paths(loaded, loaded.places)
-    yield from _gates(loaded, loaded.places)
+    yield from _paths(loaded_recipe, loaded_recipe.places)
+    yield from _gates(loaded_recipe, loaded_recipe.places)
 
 
-def with_places(findings: Iterable[Finding], loaded: LoadedRecipe) -> tuple[Finding, ...]:
+def with_places(findings: Iterable[Finding], loaded_recipe: LoadedRecipe) -> tuple[Finding, ...]:
     """The findings of a recipe, each with the place of the key that its subject names, such as `sources.migraphx`."""
-    places = loaded.places
+    places = loaded_recipe.places
 
     def with_place(finding: Finding) -> Finding:
         path: KeyPath = ()
@@ -57,49 +57,49 @@ def with_places(findings: Iterable[Finding], loaded: LoadedRecipe) -> tuple[Find
             return finding
         value, key = places.values[path], places.keys.get(path)
         line, column = key if key and key[0] < value[0] else value
-        return replace(finding, place=SourceLocation(str(loaded.path), line, column))
+        return replace(finding, place=SourceLocation(str(loaded_recipe.path), line, column))
 
     return tuple(map(with_place, findings))
 
 
-def _paths(loaded: LoadedRecipe, places: Places) -> Iterator[Mistake]:
-    for name, source in loaded.recipe.sources.items():
+def _paths(loaded_recipe: LoadedRecipe, places: Places) -> Iterator[Mistake]:
+    for name, source in loaded_recipe.recipe.sources.items():
         at = places.of_value(("sources", name, "path"))
         if source.path is not None:
-            yield from _folder(source.path, loaded, at)
-        if source.patches is not None and not loaded.patch_folder(source.patches).is_dir():
-            at, folders = places.of_value(("sources", name, "patches")), _patch_folders(loaded)
+            yield from _folder(source.path, loaded_recipe, at)
+        if source.patches is not None and not loaded_recipe.patch_folder(source.patches).is_dir():
+            at, folders = places.of_value(("sources", name, "patches")), _patch_folders(loaded_recipe)
             near = nearest(source.patches, folders)
             suggestion = f"did you mean `{near}`?" if near else f"there are {', '.join(folders) or 'none'}"
             next = f"{suggestion} Make it below `patches/` beside the recipe, or leave `patches` out"
             yield Mistake(at, f"there is no folder of patches `{source.patches}`", next)
 
 
-def _folder(path: str, loaded: LoadedRecipe, at: str) -> Iterator[Mistake]:
+def _folder(path: str, loaded_recipe: LoadedRecipe, at: str) -> Iterator[Mistake]:
     """Whether a source's folder is there, and in a place that recipes may read."""
-    target = (loaded.folder / path).resolve()
-    beside = sorted(p.name for p in loaded.folder.iterdir() if p.is_dir() and not p.name.startswith("."))
-    if not any(target.is_relative_to(each.resolve()) for each in (loaded.folder, *loaded.allowed)):
+    target = (loaded_recipe.folder / path).resolve()
+    beside = sorted(p.name for p in loaded_recipe.folder.iterdir() if p.is_dir() and not p.name.startswith("."))
+    if not any(target.is_relative_to(each.resolve()) for each in (loaded_recipe.folder, *loaded_recipe.allowed)):
         next = f"give a path below it, relative to the recipe, or allow that folder: --allow-path {target}"
-        yield Mistake(at, f"`{path}` does not lie beside the recipe, in {loaded.folder.resolve()}", next)
+        yield Mistake(at, f"`{path}` does not lie beside the recipe, in {loaded_recipe.folder.resolve()}", next)
     elif not target.is_dir():
         near = nearest(Path(path).name, beside) or (beside[0] if len(beside) == 1 else "")
         suggestion = f"did you mean `{near}`? Paths" if near else "paths"
         yield Mistake(
-            at, f"there is no folder `{path}` beside the recipe", f"{suggestion} start at {loaded.folder.resolve()}"
+            at, f"there is no folder `{path}` beside the recipe", f"{suggestion} start at {loaded_recipe.folder.resolve()}"
         )
 
 
-def _patch_folders(loaded: LoadedRecipe) -> list[str]:
+def _patch_folders(loaded_recipe: LoadedRecipe) -> list[str]:
     """Every folder of patches that a recipe may name: COMPONENT/VERSION."""
-    roots = (loaded.folder / "patches", folder("patches"))
+    roots = (loaded_recipe.folder / "patches", folder("patches"))
     return sorted(
         {p.relative_to(root).as_posix() for root in roots if root.is_dir() for p in root.glob("*/*") if p.is_dir()}
     )
 
 
-def _gates(loaded: LoadedRecipe, places: Places) -> Iterator[Mistake]:
-    recipe = loaded.recipe
+def _gates(loaded_recipe: LoadedRecipe, places: Places) -> Iterator[Mistake]:
+    recipe = loaded_recipe.recipe
     if recipe.bench is None:
         if recipe.gates:
             next = "add `bench: {suite: …}`, or remove the gates"
@@ -107,7 +107,7 @@ def _gates(loaded: LoadedRecipe, places: Places) -> Iterator[Mistake]:
                 places.of_key(("gates",)), "the recipe has gates and measures nothing: it has no `bench`", next
             )
         return
-    beside = loaded.folder / recipe.bench.suite
+    beside = loaded_recipe.folder / recipe.bench.suite
     at = places.of_value(("bench", "suite"))
     if recipe.bench.suite not in bundled_suites() and not beside.is_file():
         suites = sorted(bundled_suites())
@@ -131,14 +131,14 @@ def _gates(loaded: LoadedRecipe, places: Places) -> Iterator[Mistake]:
 def _gate(gate: Gate, path: KeyPath, recipe: Recipe, suite: Suite, places: Places) -> Iterator[Mistake]:
     """What of one gate the suite's measurement will not have."""
     sides = _sides(recipe, suite)
-    named = {"side": gate.side}
+    named_fields = {"side": gate.side}
     if isinstance(gate, BaselineGate | SpeedupGate) or (
         isinstance(gate, MemoryGate) and gate.grows_at_most is not None
     ):
-        named["versus"] = gate.versus
+        named_fields["versus"] = gate.versus
     if isinstance(gate, ShareGate):
-        named["provider"] = gate.provider
-    for key, name in named.items():
+        named_fields["provider"] = gate.provider
+    for key, name in named_fields.items():
         names = [s for s in sides if s.endswith("Provider") or s == HIPDNN.provider] if key == "provider" else sides
         if name not in names and not (name.endswith("ExecutionProvider") and not nearest(name, names)):
             what = "provider" if key == "provider" else "side of this measurement"
@@ -192,8 +192,8 @@ def may_match(pattern: str, suite: Suite) -> bool:
     if not any(f"{head}/".startswith(literal) or literal.startswith(f"{head}/") for head in (*_case_heads(suite),)):
         return bool(suite.files)
     parts = pattern.split("/")
-    named = [part for part in parts[1:] if re.fullmatch(r"(?:bfloat|float|uint|int|fp|bf)\d+|half|double", part)]
-    if named and not set(named) <= set(_dtypes(suite)):
+    named_fields = [part for part in parts[1:] if re.fullmatch(r"(?:bfloat|float|uint|int|fp|bf)\d+|half|double", part)]
+    if named_fields and not set(named_fields) <= set(_dtypes(suite)):
         return False
     of = [m for m in suite.models if m.model == parts[0]]
     batches = {f"b{size}" for m in of for size in m.batch}

@@ -219,7 +219,7 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
                 _ONE_VALUE if detail["loc"][-1] in _SCALARS and path[-1:] != detail["loc"][-1:] else _EXPECTATIONS[kind]
             )
             place = places.of_value(path)
-            hint = _rewritten(kind, path, detail, source.scalar(place)) or hint
+            hint = _rewrite(kind, path, detail, source.scalar(place)) or hint
             return Mistake(place, f"`{where}` must be {expectation}, not {short(detail['input'])}", hint)
         case "less_than_equal" | "less_than" if _bound(detail) == 1 and 1 < detail["input"] <= 100:
             limit = "below 1" if detail["type"] == "less_than" else "at most 1"
@@ -281,7 +281,7 @@ def _reference(path: yaml.KeyPath) -> str:
     return f"see `{next((p for p in reversed(path) if isinstance(p, str)), 'recipe')}` in docs/recipes.md"
 
 
-def _rewritten(kind: str, path: yaml.KeyPath, detail: Any, text: str) -> str:
+def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str) -> str:
     """The value as it should have been written, where that is plain; else ""."""
     value, key = detail["input"], next((p for p in reversed(path) if isinstance(p, str)), "")
     if value is None:

@@ -50,18 +50,18 @@ def wheels_of(recipe: Recipe) -> Iterator[PackedWheel]:
     """Every wheel that the recipe makes, one for each name that its matrix gives it."""
     for each in expand(recipe).components:
         if isinstance(each.component, Wheel):
-            packed = recipe.components[each.component.needs[0]]
+            packed_wheel = recipe.components[each.component.needs[0]]
             yield PackedWheel(
-                each.point.component, each.component, packed, (each.point.gfx,) if each.point.gfx else recipe.gfx
+                each.point.component, each.component, packed_wheel, (each.point.gfx,) if each.point.gfx else recipe.gfx
             )
 
 
-def gfx_of(packed: PackedWheel, recipe: Recipe) -> tuple[str, ...]:
+def gfx_of(packed_wheel: PackedWheel, recipe: Recipe) -> tuple[str, ...]:
     """The GPU targets that a wheel must have code objects for, exactly these; none where it need not hold GPU code."""
-    targets = demands_of(packed.name, recipe).gfx
+    targets = demands_of(packed_wheel.name, recipe).gfx
     if targets is not None:
-        return tuple(target for target in targets if target in packed.gfx)
-    return packed.gfx if has_device_code(packed.component) else ()
+        return tuple(target for target in targets if target in packed_wheel.gfx)
+    return packed_wheel.gfx if has_device_code(packed_wheel.component) else ()
 
 
 def narrow(recipe: Recipe, gfx: tuple[str, ...]) -> tuple[Recipe, tuple[str, ...]]:
@@ -72,17 +72,17 @@ def narrow(recipe: Recipe, gfx: tuple[str, ...]) -> tuple[Recipe, tuple[str, ...
     if not gfx:
         return recipe, ()
     part = recipe.model_copy(update={"gfx": selected_values("gfx target", recipe.gfx, gfx)})
-    promised = {each.wheel.distribution: set(gfx_of(each, recipe)) for each in wheels_of(recipe)}
+    promised_targets = {each.wheel.distribution: set(gfx_of(each, recipe)) for each in wheels_of(recipe)}
     targets_by_wheel = {each.wheel.distribution: set(gfx_of(each, part)) for each in wheels_of(part)}
-    return part, tuple(name for name, targets in targets_by_wheel.items() if targets != promised[name])
+    return part, tuple(name for name, targets in targets_by_wheel.items() if targets != promised_targets[name])
 
 
-def providers_of(packed: PackedWheel, recipe: Recipe) -> tuple[str, ...]:
+def providers_of(packed_wheel: PackedWheel, recipe: Recipe) -> tuple[str, ...]:
     """The execution providers that a wheel must bring."""
-    demanded = demands_of(packed.name, recipe).providers
-    if demanded is not None:
-        return demanded
-    match packed.component:
+    demanded_providers = demands_of(packed_wheel.name, recipe).providers
+    if demanded_providers is not None:
+        return demanded_providers
+    match packed_wheel.component:
         case OnnxRuntime() as runtime:
             return tuple(NAMES[name] for name in runtime.providers)
         case AmdgpuEp():
@@ -115,18 +115,18 @@ def has_device_code(component: Component) -> bool:
 
 def migraphx_distributions(recipe: Recipe) -> frozenset[str]:
     """The distributions that pack MIGraphX itself."""
-    packed = (each.wheel for each in wheels_of(recipe) if isinstance(each.component, MIGraphXPackage))
-    return frozenset(wheel.distribution for wheel in packed)
+    packed_wheel = (each.wheel for each in wheels_of(recipe) if isinstance(each.component, MIGraphXPackage))
+    return frozenset(wheel.distribution for wheel in packed_wheel)
 
 
 def unmatched_demands(recipe: Recipe) -> tuple[str, ...]:
     """The keys of `verify` whose demand no wheel of the recipe would be held to."""
-    demands, packed = recipe.verify or NO_DEMANDS, tuple(wheels_of(recipe))
-    providers = {CPU, *(name for each in packed for name in providers_of(each, recipe))}
-    lost = [f"providers.{n}" for n, name in enumerate(demands.providers) if name not in providers]
-    if demands.kernels_floor and not any(gfx_of(each, recipe) for each in packed):
-        lost.append("kernels_floor")
-    return tuple(lost) if packed else ()
+    demands, packed_wheel = recipe.verify or NO_DEMANDS, tuple(wheels_of(recipe))
+    providers = {CPU, *(name for each in packed_wheel for name in providers_of(each, recipe))}
+    lost_places = [f"providers.{n}" for n, name in enumerate(demands.providers) if name not in providers]
+    if demands.kernels_floor and not any(gfx_of(each, recipe) for each in packed_wheel):
+        lost_places.append("kernels_floor")
+    return tuple(lost_places) if packed_wheel else ()
 
 
 def demands_of(name: str, recipe: Recipe) -> WheelDemands:

@@ -13,16 +13,16 @@ MOST_VALUE = 200
 class RemoteFault(Exception):
     """An answer that is not taken: what is wrong, of which blob or tag, and what was expected and came."""
 
-    def __init__(self, what: str, *, blob: str = "", expected: str = "", got: str = "") -> None:
+    def __init__(self, what: str, *, blob: str = "", promise: str = "", actual: str = "") -> None:
         super().__init__(what)
         self.what = what
         self.blob = blob
-        self.expected = expected
-        self.got = got
+        self.promise = promise
+        self.actual = actual
 
     def __str__(self) -> str:
         """One line of bounded length, control characters as escapes: whoever serves the answer can choose the text."""
-        rows = (("", self.blob), ("expected ", self.expected), ("got ", self.got))
+        rows = (("", self.blob), ("expected ", self.promise), ("got ", self.actual))
         more = ", ".join(f"{name}{excerpt(value, MOST_VALUE)}" for name, value in rows if value)
         what = excerpt(self.what, MOST_WHAT)
         return f"{what} ({more})" if more else what

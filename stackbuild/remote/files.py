@@ -39,14 +39,14 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 def manifest_place(tag: str) -> str:
     """Where the manifest of a tag lies. Raises RemoteFault for what is not a tag."""
     if not _TAG.fullmatch(tag):
-        raise RemoteFault("no tag", got=tag[:80])
+        raise RemoteFault("no tag", actual=tag[:80])
     return f"manifests/{tag[2:4]}/{tag}"
 
 
 def blob_place(digest: str) -> str:
     """Where a blob lies. Raises RemoteFault for what is not a digest."""
     if not _DIGEST.fullmatch(digest):
-        raise RemoteFault("no digest", got=digest[:80])
+        raise RemoteFault("no digest", actual=digest[:80])
     return f"blobs/{digest[:2]}/{digest}"
 
 
@@ -128,7 +128,7 @@ class ExportFolder:
         except OSError as error:
             raise RemoteFault(f"a manifest cannot be read: {error.strerror}", blob=tag) from None
         if len(content) > most:
-            raise RemoteFault("a manifest without end", blob=tag, expected=f"at most {most} bytes")
+            raise RemoteFault("a manifest without end", blob=tag, promise=f"at most {most} bytes")
         return content
 
     def tags(self) -> frozenset[str] | None:
@@ -177,15 +177,15 @@ class ExportFolder:
     def _stage(self, path: Path) -> Iterator[IO[bytes]]:
         """A file that appears under its name whole, flushed, or not at all."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        staged = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+        staging_file = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
         try:
-            with staged.open("xb") as file:
+            with staging_file.open("xb") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            atomic.move_whole((staged, path))
+            atomic.move_whole((staging_file, path))
         finally:
-            staged.unlink(missing_ok=True)
+            staging_file.unlink(missing_ok=True)
 
     def _open(self, path: Path) -> IO[bytes]:
         """A regular file of the export; no link is followed at its end. Raises OSError."""

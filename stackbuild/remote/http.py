@@ -24,7 +24,7 @@ from stackbuild.remote.faults import RemoteFault, RemoteUnreachable
 from stackbuild.remote.protocol import ByteCounter
 
 REDIRECTIONS = 5
-RESUMED = 2
+RESUMPTIONS = 2
 """How often a blob goes on after its connection broke."""
 MOST_PAUSE = 30.0
 """Seconds that a server's Retry-After is obeyed at most."""
@@ -89,11 +89,11 @@ class HttpPage:
 
 
 class HttpClient:
-    """One server, with the login that it asks for. Safe for threads. `sent` counts the requests."""
+    """One server, with the login that it asks for. Safe for threads. `request_count` counts the requests."""
 
     def __init__(self, root: str, login: Login = lambda host: None, limits: HttpLimits = LIMITS) -> None:
         self.root = root
-        self.sent = 0
+        self.request_count = 0
         self.limits = limits
         self._login = login
         self._pool = SocketPool(limits.timeout, limits.parallel)
@@ -104,7 +104,7 @@ class HttpClient:
         """A URL that this server named, absolute. Raises RemoteFault where it is another server's."""
         url = _join(self.root, place)
         if _origin(url) != _origin(self.root):
-            raise RemoteFault("a place on another server", expected=urlsplit(self.root).netloc, got=url)
+            raise RemoteFault("a place on another server", promise=urlsplit(self.root).netloc, actual=url)
         return url
 
     def abort(self) -> None:
@@ -178,7 +178,7 @@ class HttpClient:
             headers = {"User-Agent": "stackbuild", "Accept-Encoding": "identity", **dict(request.headers)}
             if authorization and _origin(url) == _origin(self.root):
                 headers["Authorization"] = authorization
-            self.sent += 1
+            self.request_count += 1
             answer = self._pool.request(request.method, url, headers, request.body, self._is_outward(url))
             place = answer.headers.get("Location", "")
             if answer.status not in (301, 302, 303, 307, 308) or not place or request.method not in READS:
@@ -208,7 +208,7 @@ class HttpClient:
             return ""
         query = {name: text for name, text in (("service", words.get("service", "")), ("scope", scope)) if text}
         headers = {"User-Agent": "stackbuild", **({"Authorization": basic} if basic else {})}
-        self.sent += 1
+        self.request_count += 1
         url = f"{realm}{'&' if '?' in realm else '?'}{urlencode(query)}"
         answer = self._pool.request("GET", url, headers, None, self._is_outward(url))
         try:
@@ -239,7 +239,7 @@ class HttpClient:
                 pieces.append(piece)
                 size += len(piece)
                 if size > most:
-                    raise RemoteFault("an answer without end", blob=request.url, expected=f"at most {most} bytes")
+                    raise RemoteFault("an answer without end", blob=request.url, promise=f"at most {most} bytes")
             following = _NEXT.search(answer.headers.get("Link", "")[:2000])
             return HttpPage(b"".join(pieces), following[1] if following else "")
 
@@ -264,9 +264,9 @@ class HttpBlob:
         self._client = client
         self._request = request
         self._count = count
-        self._got = 0
+        self._size = 0
         self._breaks = 0
-        self._opened = contextlib.ExitStack()
+        self._responses = contextlib.ExitStack()
         self._answer = self._begin()
 
     def read(self, size: int) -> bytes:
@@ -278,24 +278,24 @@ class HttpBlob:
                     raise HTTPError(f"{self._answer.length_remaining} bytes are missing")
             except HTTPError as error:
                 self._breaks += 1
-                if self._breaks > RESUMED:
+                if self._breaks > RESUMPTIONS:
                     raise RemoteFault(f"the answer broke off: {_error_text(error)}", blob=self._request.url) from None
                 self._answer = self._begin()
                 continue
-            self._got += len(piece)
+            self._size += len(piece)
             self._count(len(piece))
             return piece
 
     def close(self) -> None:
-        self._opened.close()
+        self._responses.close()
 
     def _begin(self) -> BaseHTTPResponse:
-        self._opened.close()
-        more = (("Range", f"bytes={self._got}-"),) if self._got else ()
+        self._responses.close()
+        more = (("Range", f"bytes={self._size}-"),) if self._size else ()
         request = HttpRequest("GET", self._request.url, (*self._request.headers, *more), None, self._request.scope)
-        answer = self._opened.enter_context(self._client.send(request))
-        if answer.status == 206 and self._got:
-            if not answer.headers.get("Content-Range", "").startswith(f"bytes {self._got}-"):
+        answer = self._responses.enter_context(self._client.send(request))
+        if answer.status == 206 and self._size:
+            if not answer.headers.get("Content-Range", "").startswith(f"bytes {self._size}-"):
                 raise RemoteFault("another part than was asked for", blob=self._request.url)
         elif answer.status != 200:
             raise RemoteFault(f"HTTP {answer.status}", blob=self._request.url)
@@ -304,24 +304,24 @@ class HttpBlob:
         return answer
 
     def _skip(self, answer: BaseHTTPResponse) -> None:
-        left = self._got
-        while left:
-            piece = answer.read1(min(left, 1 << 18))
+        remaining_bytes = self._size
+        while remaining_bytes:
+            piece = answer.read1(min(remaining_bytes, 1 << 18))
             if not piece:
                 raise RemoteFault("a body shorter than before", blob=self._request.url)
             self._count(len(piece))
-            left -= len(piece)
+            remaining_bytes -= len(piece)
 
 
 def _is_read(answer: BaseHTTPResponse) -> bool:
     """Whether a body has come to its end. What is left of a short one, such as that of a 404, is read now."""
-    left = answer.length_remaining
+    remaining_bytes = answer.length_remaining
     try:
-        while left and left <= MOST_DRAINED and answer.read1(left):
-            left = answer.length_remaining
+        while remaining_bytes and remaining_bytes <= MOST_DRAINED and answer.read1(remaining_bytes):
+            remaining_bytes = answer.length_remaining
     except HTTPError:
         return False
-    return left == 0
+    return remaining_bytes == 0
 
 
 def _error_text(error: Exception) -> str:
@@ -332,11 +332,11 @@ def _error_text(error: Exception) -> str:
 def _join(base: str, url: str) -> str:
     """The URL that a server names, absolute. Raises RemoteFault where it is none."""
     try:
-        joined = urljoin(base, url)
-        _origin(joined)
+        joined_url = urljoin(base, url)
+        _origin(joined_url)
     except ValueError as error:
-        raise RemoteFault(f"a URL that is none: {error}", got=url) from None
-    return joined
+        raise RemoteFault(f"a URL that is none: {error}", actual=url) from None
+    return joined_url
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None]:

@@ -17,7 +17,7 @@ from stackbuild.store.tree import BOUNDS, Entry
 
 ALONE = 1 << 20
 """Bytes from which on a file is a pack by itself."""
-SHARED = 16 << 20
+SHARED_PACK = 16 << 20
 """Bytes of small files up to which they share a pack."""
 MOST_PACKS = 4000
 """Packs of a tree: registries take manifests of up to 4 MB, and a layer takes some 250 bytes of it."""
@@ -42,19 +42,19 @@ def packs_of(entries: Sequence[Entry]) -> tuple[Pack, ...]:
     Where there would be more than `MOST_PACKS`, both sizes are doubled until there are not.
     """
     files = [entry for entry in entries if entry.kind == "f" and entry.size]
-    alone, shared = ALONE, SHARED
-    while len(packs := _packs(files, alone, shared)) > MOST_PACKS:
-        alone, shared = alone * 2, shared * 2
+    alone, shared_size = ALONE, SHARED_PACK
+    while len(packs := _packs(files, alone, shared_size)) > MOST_PACKS:
+        alone, shared_size = alone * 2, shared_size * 2
     return packs
 
 
-def _packs(files: Sequence[Entry], alone: int, shared: int) -> tuple[Pack, ...]:
+def _packs(files: Sequence[Entry], alone: int, shared_size: int) -> tuple[Pack, ...]:
     packs, small, size = [], list[Entry](), 0
     for file in files:
         if file.size >= alone:
             packs.append(Pack((file,)))
             continue
-        if small and size + file.size > shared:
+        if small and size + file.size > shared_size:
             packs.append(Pack(tuple(small)))
             small, size = [], 0
         small.append(file)
@@ -89,7 +89,7 @@ def entries_of(text: str, size: int) -> tuple[Entry, ...]:
             raise _refusal(reason, entry.path)
     total = sum(entry.size for entry in entries)
     if total != size or total > BOUNDS.bytes:
-        raise RemoteFault("the manifest's files have another size", expected=f"{size} bytes", got=f"{total}")
+        raise RemoteFault("the manifest's files have another size", promise=f"{size} bytes", actual=f"{total}")
     return entries
 
 
@@ -143,4 +143,4 @@ def _is_digest(what: object) -> bool:
 
 
 def _refusal(what: str, path: str) -> RemoteFault:
-    return RemoteFault(f"the manifest is refused: {what}", got=repr(path)[:80] if path else "")
+    return RemoteFault(f"the manifest is refused: {what}", actual=repr(path)[:80] if path else "")

@@ -81,7 +81,7 @@ class TagListing:
     `tags` is None where there is no list; `is_refused` once the remote gave none.
     """
 
-    missed: int = 0
+    miss_count: int = 0
     tags: frozenset[str] | None = None
     until: float = 0.0
     is_refused: bool = False
@@ -97,8 +97,8 @@ class TagListing:
 
     def _renew(self, read: Callable[[], frozenset[str] | None], now: float) -> None:
         if self.tags is not None and now > self.until:
-            self.tags, self.missed = None, 0
-        if self.tags is None and self.missed >= LISTED_AFTER and not self.is_refused:
+            self.tags, self.miss_count = None, 0
+        if self.tags is None and self.miss_count >= LISTED_AFTER and not self.is_refused:
             try:
                 self.tags = read()
             except RemoteFault:  # many registries let nobody list; what is asked next shows whether it answers at all
@@ -126,8 +126,8 @@ class TrustedRemote:
 
     def names(self, signers: Iterable[str]) -> str:
         """Keys by fingerprint and by the name that the user gave them."""
-        named = {key.fingerprint: key.name for key in self.keys}
-        return ", ".join(f"{one} ({named[one]})" if named.get(one) else one for one in sorted(signers))
+        names_by_fingerprint = {key.fingerprint: key.name for key in self.keys}
+        return ", ".join(f"{one} ({names_by_fingerprint[one]})" if names_by_fingerprint.get(one) else one for one in sorted(signers))
 
 
 @dataclass
@@ -151,10 +151,10 @@ class Puller:
         """
         if request.tag in self.missing:
             return None
-        pulled = self._first(request, self._pull)
-        if pulled is None:
+        pulled_record = self._first(request, self._pull)
+        if pulled_record is None:
             self.missing.add(request.tag)
-        return pulled
+        return pulled_record
 
     def look_up(self, request: PullRequest, *, is_new: bool) -> SignedRecord | None:
         """The record of an output, without its tree.
@@ -167,10 +167,10 @@ class Puller:
             return self._first(request, self._ask)
         if request.tag in self.missing:
             return None
-        signed = self._first(request, self._read_if_listed)
-        if signed is None:
+        signed_record = self._first(request, self._read_if_listed)
+        if signed_record is None:
             self.missing.add(request.tag)
-        return signed
+        return signed_record
 
     def _first(
         self, request: PullRequest, answer: Callable[[PullRequest, TrustedRemote], _Result | None]
@@ -195,10 +195,10 @@ class Puller:
             remote.reader.close()
 
     def _ask(self, request: PullRequest, remote: TrustedRemote) -> SignedRecord | None:
-        signed = self._watch(remote, lambda count: ask(remote, request, datetime.now(UTC)))
-        if signed is not None:
+        signed_record = self._watch(remote, lambda count: ask(remote, request, datetime.now(UTC)))
+        if signed_record is not None:
             remote.listing.newer.add(request.tag)
-        return signed
+        return signed_record
 
     def _read_if_listed(self, request: PullRequest, remote: TrustedRemote) -> SignedRecord | None:
         """The same, or None where a list of the remote's tags lacks it."""
@@ -208,18 +208,18 @@ class Puller:
 
         if remote.listing.lacks(request.tag, read, time.monotonic()):
             return None
-        signed = self._ask(request, remote)
-        remote.listing.missed += signed is None
-        return signed
+        signed_record = self._ask(request, remote)
+        remote.listing.miss_count += signed_record is None
+        return signed_record
 
     def _pull(self, request: PullRequest, remote: TrustedRemote) -> PulledOutput | None:
-        signed = self._read_if_listed(request, remote)
-        if signed is None:
+        signed_record = self._read_if_listed(request, remote)
+        if signed_record is None:
             return None
-        remote_record = signed.record
+        remote_record = signed_record.record
         if not (self.store.tree(remote_record.tree).is_dir() and not self.store.check(remote_record.tree)):
-            self._take(request, remote, signed)
-        origin = Origin(remote.reader.url, remote.names(signed.signers), remote_record.made_by, remote_record.made_at)
+            self._take(request, remote, signed_record)
+        origin = Origin(remote.reader.url, remote.names(signed_record.signers), remote_record.made_by, remote_record.made_at)
         notes = {name: text for name, text in remote_record.notes.items() if name not in NOTES_HERE}
         record = Record(
             key=request.key,
@@ -235,17 +235,17 @@ class Puller:
         self.store.record(record)
         return PulledOutput(record, remote_record.size, origin)
 
-    def _take(self, request: PullRequest, remote: TrustedRemote, signed: SignedRecord) -> None:
+    def _take(self, request: PullRequest, remote: TrustedRemote, signed_record: SignedRecord) -> None:
         """Stream the tree into a staging folder, then let the store keep it. Raises RemoteFault, OSError."""
-        size = signed.record.size
+        size = signed_record.record.size
         if size > BOUNDS.bytes or size > shutil.disk_usage(self.store.root).free - ROOM:
-            raise NoRoom("there is no room for it on this disk", expected=f"{size >> 20} MiB")
+            raise NoRoom("there is no room for it on this disk", promise=f"{size >> 20} MiB")
         if size > WORTH_SAYING:
             self.say("info", f"{request.step}: taking {size / 1e6:.0f} MB from {remote.reader.url}")
         with self._staging(request) as staging:
-            tree = self._watch(remote, partial(_fetch, remote.reader, signed, staging.out))
-            if self.store.adopt(staging, tree.text) != signed.record.tree:
-                raise RemoteFault("the tree has another digest", expected=signed.record.tree)
+            tree = self._watch(remote, partial(_fetch, remote.reader, signed_record, staging.out))
+            if self.store.adopt(staging, tree.text) != signed_record.record.tree:
+                raise RemoteFault("the tree has another digest", promise=signed_record.record.tree)
 
     @contextlib.contextmanager
     def _staging(self, request: PullRequest) -> Iterator[StagingFolder]:
@@ -265,8 +265,8 @@ class Puller:
             raise RemoteFault(f"an answer that is not understood: {type(error).__name__}: {error}"[:300]) from None
 
 
-def _fetch(reader: RemoteReader, signed: SignedRecord, out: Path, count: ByteCounter) -> RemoteTree:
-    tree = read_tree(reader, signed.record, count)
+def _fetch(reader: RemoteReader, signed_record: SignedRecord, out: Path, count: ByteCounter) -> RemoteTree:
+    tree = read_tree(reader, signed_record.record, count)
     write_tree(reader, tree, out, count)
     return tree
 
@@ -285,15 +285,15 @@ def ask(remote: TrustedRemote, request: PullRequest, now: datetime) -> SignedRec
         for one in signatures
         if request.key in ((one.record.key,) if request.kind == "r" else (one.record.content_key,))
     ]
-    if signed := agreed(own, remote.threshold):
-        return signed
+    if signed_record := agreed(own, remote.threshold):
+        return signed_record
     if others := [one for one in signatures if one not in own]:
-        raise RemoteFault("a record of another key", blob=request.tag, expected=request.key, got=others[0].record.key)
+        raise RemoteFault("a record of another key", blob=request.tag, promise=request.key, actual=others[0].record.key)
     signers = {name for one in own for name in one.signers}
     if own:
         raise RemoteFault(
             "too few trusted keys agree on one output",
-            blob=request.tag, expected=f"{remote.threshold} keys", got=remote.names(signers),
+            blob=request.tag, promise=f"{remote.threshold} keys", actual=remote.names(signers),
         )  # fmt: skip
     reasons = "; ".join(excerpt(one, MOST_REASON) for one in why[:3]) or "nobody has signed it"
     raise RemoteFault(f"its record is not trusted: {reasons}", blob=request.tag)

@@ -94,19 +94,19 @@ class Pusher:
     key: SigningKey
     check: bool = False
     count: ByteCounter = lambda size: None
-    sent: int = field(default=0, init=False)
-    _listed: StoredBlob | None = field(default=None, init=False)
+    sent_bytes: int = field(default=0, init=False)
+    _last_list: StoredBlob | None = field(default=None, init=False)
     """The list of envelopes that was sent last."""
 
     def push(self, record: Record, content_key: str) -> Push:
         """Put one output and its signed record on the remote. Raises OSError."""
-        before = self.sent
+        before = self.sent_bytes
         outcome: Outcome = "failed"
         try:
             outcome, why = self._push(record, content_key)
         except RemoteFault as fault:
             why = str(fault)
-        return Push(record.step, record.recipe, record.key, outcome, self.sent - before, why)
+        return Push(record.step, record.recipe, record.key, outcome, self.sent_bytes - before, why)
 
     def _push(self, record: Record, content_key: str) -> tuple[Outcome, str]:
         listing = self._listing(f"r-{record.key}")
@@ -217,7 +217,7 @@ class Pusher:
     def _send(self, layer: StoredBlob, content: IO[bytes]) -> None:
         content.seek(0)
         self.writer.put_blob(layer.digest, content, layer.size, self.count)
-        self.sent += layer.size
+        self.sent_bytes += layer.size
 
     # --- the record
 
@@ -243,9 +243,9 @@ class Pusher:
                 others = ()
             listing = listing_of((*others, envelope))
             layer = layer_of(listing)
-            if layer != self._listed:  # a builder's first envelope is the same blob under both tags
+            if layer != self._last_list:  # a builder's first envelope is the same blob under both tags
                 self._send(layer, io.BytesIO(listing))
-                self._listed = layer
+                self._last_list = layer
             self.writer.put_manifest(tag, record_manifest(listing))
             before = self._listing(tag)
         if any(is_it(one.record) for one in self._verify(before)):

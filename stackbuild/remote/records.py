@@ -80,11 +80,11 @@ class RemoteRecord:
             raise RemoteFault(f"a signed record that is none: {error}") from None
         try:
             refuse_form(record.seconds, record.notes)
-            listed = patches_in(record.notes) or ()
+            patch_list = patches_in(record.notes) or ()
         except ValueError as error:
             raise RemoteFault(f"a signed record is refused: {error}") from None
         digests = (record.key, record.tree, *([record.content_key] if record.content_key else []))
-        texts = (record.step, record.recipe, record.made_by, *record.notes, *(text for row in listed for text in row))
+        texts = (record.step, record.recipe, record.made_by, *record.notes, *(text for row in patch_list for text in row))
         numbers = (record.size, record.manifest_size)
         if (
             not all(isinstance(one, str) and _DIGEST.fullmatch(one) for one in digests)
@@ -147,11 +147,11 @@ def verified_records(
     valid, why = list[SignedRecord](), list[str]()
     for envelope in envelopes_of(listing):
         try:
-            payload, good, refused = good_signatures(envelope, PAYLOAD_TYPE, keys, now)
+            payload, good, refusals = good_signatures(envelope, PAYLOAD_TYPE, keys, now)
             if good:
                 valid.append(SignedRecord(RemoteRecord.read(payload), good))
             else:
-                why += refused or ("nobody has signed it",)
+                why += refusals or ("nobody has signed it",)
         except (SignatureRefused, RemoteFault, ValueError, TypeError, RecursionError) as error:
             why.append(str(error))
     return tuple(valid), tuple(why)

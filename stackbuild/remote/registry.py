@@ -219,6 +219,6 @@ def _number(text: str) -> int | None:
 
 
 def _refuse_other_digest(answer: dict[str, str], digest: str) -> None:
-    got = answer.get("Docker-Content-Digest", f"sha256:{digest}")
-    if got != f"sha256:{digest}":
-        raise RemoteFault("the registry names what it was sent by another digest", expected=digest, got=got)
+    actual = answer.get("Docker-Content-Digest", f"sha256:{digest}")
+    if actual != f"sha256:{digest}":
+        raise RemoteFault("the registry names what it was sent by another digest", promise=digest, actual=actual)

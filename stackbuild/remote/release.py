@@ -96,7 +96,7 @@ def push_release(
 
 def _beside(wheel: WheelFile, publication: Publication) -> dict[str, bytes]:
     """What travels with a wheel, by name; the statements in a signed envelope too where there are keys."""
-    contents, _ = travelling(wheel, publication.attached.get(wheel.path, ()))
+    contents, _ = travelling(wheel, publication.attachments.get(wheel.path, ()))
     if publication.keys:
         contents |= {
             envelope_name(name): envelope_text(data, STATEMENT_TYPE, publication.keys)
@@ -156,7 +156,7 @@ def _refuse_unsigned(
     before: Mapping[str, StoredBlob], tag: str, writer: RemoteWriter, publication: Publication
 ) -> None:
     """The files that are there and are signed again now were signed by one of the keys. Raises UsageError, RemoteFault."""
-    keys = (*(TrustedKey(key.blob) for key in publication.keys), *publication.trusted)
+    keys = (*(TrustedKey(key.blob) for key in publication.keys), *publication.trusted_keys)
     signatures = [_blob(writer, layer) for name, layer in sorted(before.items()) if name.startswith(SUMS_SIGNATURE)]
     if not any(is_ssh_signature(_sums(before), one, keys) for one in signatures):
         raise UsageError(

@@ -27,21 +27,21 @@ class TaintedRecord:
 
 def tainted_records(store: Store, signed_by: str, url: str) -> tuple[TaintedRecord, ...]:
     """The records that came by a key (its fingerprint) or from a URL, and those made from them, however far."""
-    stored = tuple(records(store))
-    by_key = {record.key: record for record in stored if _came_by(record, signed_by, url)}
-    pulled = frozenset(by_key)
+    stored_records = tuple(records(store))
+    by_key = {record.key: record for record in stored_records if _came_by(record, signed_by, url)}
+    pulled_keys = frozenset(by_key)
     more = True
     while more:
         names = by_key.keys() | {record.tree for record in by_key.values()} - {""}
         fresh = [
             record
-            for record in stored
+            for record in stored_records
             if record.key not in by_key
             and (record.like in by_key or names.intersection(_NEED.findall(record.key_text)))
         ]
         by_key.update((record.key, record) for record in fresh)
         more = bool(fresh)
-    return tuple(TaintedRecord(r.step, r.recipe, r.key, r.tree, r.key in pulled) for r in by_key.values())
+    return tuple(TaintedRecord(r.step, r.recipe, r.key, r.tree, r.key in pulled_keys) for r in by_key.values())
 
 
 def _came_by(record: Record, signed_by: str, url: str) -> bool:
@@ -63,8 +63,8 @@ def revoke(store: Store, tainted_outputs: tuple[TaintedRecord, ...]) -> None:
             raise MachineLacks(f"in use by {', '.join(others)}", where=str(store.root), next=next)
         for one in tainted_outputs:
             (store.root / "records" / one.key[:2] / f"{one.key}.json").unlink(missing_ok=True)
-        named = {record.tree for record in records(store)}
-        for tree in {one.tree for one in tainted_outputs} - named:
+        named_trees = {record.tree for record in records(store)}
+        for tree in {one.tree for one in tainted_outputs} - named_trees:
             atomic.remove(store.root / "trees" / tree[:2] / tree)
             atomic.remove(store.root / "manifests" / tree[:2] / tree)
         for cache in (store.root / "ccache").iterdir():

@@ -119,30 +119,30 @@ def read_tree(reader: RemoteReader, record: RemoteRecord, count: ByteCounter) ->
         raise RemoteFault("the tree of a record is not there", blob=f"t-{record.tree}")
     text_blob, layers = layers_in(manifest)
     if text_blob != StoredBlob(record.tree, record.manifest_size) or text_blob.size > MOST_TEXT:
-        raise RemoteFault("the tree's manifest is another's", blob=f"t-{record.tree}", expected=record.tree, got=text_blob.digest)  # fmt: skip
-    with reader.blob(text_blob.digest, count) as stored:
-        data = b"".join(blob_pieces(stored, text_blob))
+        raise RemoteFault("the tree's manifest is another's", blob=f"t-{record.tree}", promise=record.tree, actual=text_blob.digest)  # fmt: skip
+    with reader.blob(text_blob.digest, count) as blob:
+        data = b"".join(blob_pieces(blob, text_blob))
     text = data.decode("utf-8", "surrogateescape")
     entries = entries_of(text, record.size)
     packs = packs_of(entries)
     if len(packs) != len(layers):
-        raise RemoteFault("the tree has another number of packs", blob=f"t-{record.tree}", expected=str(len(packs)), got=str(len(layers)))  # fmt: skip
+        raise RemoteFault("the tree has another number of packs", blob=f"t-{record.tree}", promise=str(len(packs)), actual=str(len(layers)))  # fmt: skip
     return RemoteTree(text, entries, tuple(zip(packs, layers, strict=True)))
 
 
-def blob_pieces(stored: BlobReader, layer: StoredBlob) -> Iterator[bytes]:
+def blob_pieces(blob: BlobReader, layer: StoredBlob) -> Iterator[bytes]:
     """The bytes of a blob. Raises RemoteFault at the byte that is one too many, and where length or digest differ."""
     hasher, size = hashlib.sha256(), 0
-    while piece := stored.read(CHUNK):
+    while piece := blob.read(CHUNK):
         size += len(piece)
         if size > layer.size:
-            raise RemoteFault("a blob is longer than it should be", blob=layer.digest, expected=f"{layer.size} bytes")
+            raise RemoteFault("a blob is longer than it should be", blob=layer.digest, promise=f"{layer.size} bytes")
         hasher.update(piece)
         yield piece
     if size != layer.size:
-        raise RemoteFault("a blob is cut short", blob=layer.digest, expected=f"{layer.size} bytes", got=str(size))
+        raise RemoteFault("a blob is cut short", blob=layer.digest, promise=f"{layer.size} bytes", actual=str(size))
     if hasher.hexdigest() != layer.digest:
-        raise RemoteFault("a blob is damaged", blob=layer.digest, expected=layer.digest, got=hasher.hexdigest())
+        raise RemoteFault("a blob is damaged", blob=layer.digest, promise=layer.digest, actual=hasher.hexdigest())
 
 
 class _BlobStream:
@@ -150,12 +150,12 @@ class _BlobStream:
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
-        self._left = b""
+        self._rest = b""
 
     def read(self, size: int = -1) -> bytes:
-        piece = self._left or next(self._pieces, b"")
-        self._left = piece[size:] if 0 <= size < len(piece) else b""
-        return piece[:size] if self._left else piece
+        piece = self._rest or next(self._pieces, b"")
+        self._rest = piece[size:] if 0 <= size < len(piece) else b""
+        return piece[:size] if self._rest else piece
 
 
 def write_tree(reader: RemoteReader, tree: RemoteTree, out: Path, count: ByteCounter) -> None:
@@ -190,9 +190,9 @@ def read_pack(reader: RemoteReader, pack: Pack, layer: StoredBlob, out: Path | N
     Never more than `CHUNK` inflated bytes are held, and never one more than the manifest's files have.
     """
     if layer.size > pack.size + pack.size // 128 + 1024:
-        raise RemoteFault("a pack is larger than what is in it", blob=layer.digest, expected=f"{pack.size} bytes inflated")  # fmt: skip
-    with reader.blob(layer.digest, count) as stored:
-        source = _BlobStream(blob_pieces(stored, layer))
+        raise RemoteFault("a pack is larger than what is in it", blob=layer.digest, promise=f"{pack.size} bytes inflated")  # fmt: skip
+    with reader.blob(layer.digest, count) as blob:
+        source = _BlobStream(blob_pieces(blob, layer))
         inflater = ZstdDecompressor(max_window_size=WINDOW).stream_reader(cast(IO[bytes], source), read_size=CHUNK)
         try:
             for entry in pack.files:
@@ -205,21 +205,21 @@ def read_pack(reader: RemoteReader, pack: Pack, layer: StoredBlob, out: Path | N
 
 
 def _fill(file: IO[bytes] | None, entry: Entry, inflater: Any, layer: StoredBlob) -> None:
-    left, hasher = entry.size, hashlib.sha256()
-    while left:
-        piece = inflater.read(min(left, CHUNK))
+    remaining_bytes, hasher = entry.size, hashlib.sha256()
+    while remaining_bytes:
+        piece = inflater.read(min(remaining_bytes, CHUNK))
         if not piece:
             raise RemoteFault(f"a pack ends within {entry.path!r}", blob=layer.digest)
         hasher.update(piece)
         if file is not None:
             file.write(piece)
-        left -= len(piece)
+        remaining_bytes -= len(piece)
     _compare(entry, hasher.hexdigest(), layer.digest)
 
 
 def _compare(entry: Entry, sha256: str, blob: str = "") -> None:
     if sha256 != entry.what:
-        raise RemoteFault(f"{entry.path!r} has another content", blob=blob, expected=entry.what, got=sha256)
+        raise RemoteFault(f"{entry.path!r} has another content", blob=blob, promise=entry.what, actual=sha256)
 
 
 @contextlib.contextmanager

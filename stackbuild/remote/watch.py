@@ -68,11 +68,11 @@ class Watch(Generic[_Result]):
         while thread.is_alive():
             thread.join(POLL_SECONDS)
             check()
-            passed = time.monotonic() - since
-            if passed > patience.window:
+            seconds = time.monotonic() - since
+            if seconds > patience.window:
                 came = self.progress.bytes - before
                 if came < patience.rate * patience.window:
-                    raise RemoteFault("too slow", got=f"{came} bytes in {passed:.0f} s")
+                    raise RemoteFault("too slow", actual=f"{came} bytes in {seconds:.0f} s")
                 since, before = time.monotonic(), self.progress.bytes
 
     def _work(self) -> None:

@@ -145,8 +145,8 @@ class Bwrap:
 
 def _answer(ours: socket.socket, stopper: Stopper | None, seconds: float | None) -> None:
     """Answer a sandbox when it asks; end of file where it could not be opened."""
-    connection, stopped = ours.fileno(), [stopper.fileno()] if stopper else []
-    ready, _, _ = select.select([connection, *stopped], [], [], seconds)
+    connection, stop_fds = ours.fileno(), [stopper.fileno()] if stopper else []
+    ready, _, _ = select.select([connection, *stop_fds], [], [], seconds)
     with contextlib.suppress(ConnectionError):
         if connection in ready and ours.recv(1):
             ours.send(b"\n")

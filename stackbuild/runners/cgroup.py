@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-UNIFIED = Path("/sys/fs/cgroup")
+UNIFIED_ROOT = Path("/sys/fs/cgroup")
 """Where groups of version 2 are made; those of version 1 in `memory` and `pids` below it."""
 V1_LIMITS = {"memory": "memory.limit_in_bytes", "pids": "pids.max"}
 PREFIX = "stackbuild-"
@@ -77,7 +77,7 @@ class PeakMemory:
     def __init__(self, group: Group) -> None:
         self.bytes = 0
         self._group = group
-        self._ended = threading.Event()
+        self._end_event = threading.Event()
         self._thread = threading.Thread(target=self._sample, daemon=True)
 
     def __enter__(self) -> Self:
@@ -86,13 +86,13 @@ class PeakMemory:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._ended.set()
+        self._end_event.set()
         if self._thread.ident is not None:
             self._thread.join()
 
     def _sample(self) -> None:
         wait = FIRST_SAMPLE_SECONDS
-        while not self._ended.wait(wait):
+        while not self._end_event.wait(wait):
             self.bytes = max(self.bytes, self._group.memory())
             wait = min(2 * wait, SAMPLE_SECONDS)
 
@@ -111,7 +111,7 @@ def limits(label: str, memory: int, processes: int) -> Iterator[Group]:
 def reap() -> tuple[str, ...]:
     """Remove the groups whose owner is dead, with what still runs in them; the names of those removed."""
     labels = []
-    for parent in (UNIFIED, *(UNIFIED / name for name in V1_LIMITS)):
+    for parent in (UNIFIED_ROOT, *(UNIFIED_ROOT / name for name in V1_LIMITS)):
         for folder in parent.glob(f"{PREFIX}*"):
             with contextlib.suppress(OSError):  # its owner lives, it is another user's, or another start removed it
                 lock = _lock(folder)
@@ -127,14 +127,14 @@ def reap() -> tuple[str, ...]:
 def _group_folders(label: str, memory: int, processes: int) -> Iterator[tuple[Path, int]]:
     """The folders of a new group with their locks; no process id in the name, which is another's in another namespace."""
     name = f"{PREFIX}{label}.{secrets.token_hex(4)}"
-    enabled = _words(UNIFIED / "cgroup.subtree_control")
-    if "memory" in enabled:
-        limit_files = {"memory.max": memory, **({"pids.max": processes} if "pids" in enabled else {})}
-        yield from _make(UNIFIED / name, limit_files)
+    enabled_controllers = _words(UNIFIED_ROOT / "cgroup.subtree_control")
+    if "memory" in enabled_controllers:
+        limit_files = {"memory.max": memory, **({"pids.max": processes} if "pids" in enabled_controllers else {})}
+        yield from _make(UNIFIED_ROOT / name, limit_files)
         return
     for hierarchy, value in (("memory", memory), ("pids", processes)):
-        if (UNIFIED / hierarchy / "cgroup.procs").exists():
-            yield from _make(UNIFIED / hierarchy / name, {V1_LIMITS[hierarchy]: value})
+        if (UNIFIED_ROOT / hierarchy / "cgroup.procs").exists():
+            yield from _make(UNIFIED_ROOT / hierarchy / name, {V1_LIMITS[hierarchy]: value})
 
 
 def _make(folder: Path, values: dict[str, int]) -> Iterator[tuple[Path, int]]:

@@ -21,7 +21,7 @@ from stackbuild.core.errors import MachineLacks, StepFailed
 
 ANSWER_SECONDS = 600
 PLATFORM = "linux/amd64"
-PULLED = ("Pull complete", "Already exists")
+PULL_ENDINGS = ("Pull complete", "Already exists")
 
 
 def connect() -> Any:
@@ -158,7 +158,7 @@ class EngineImage:
                     where="base.image",
                     next="check the network and `docker login`; the lock's digest may be gone from the registry",
                 )
-            if line.get("status") in PULLED:
+            if line.get("status") in PULL_ENDINGS:
                 tell(f"layer {line.get('id', '')}: {line['status'].lower()}")
 
     def _refuse_other(self) -> None:
@@ -201,12 +201,12 @@ def _layers(folder: Path) -> tuple[Path, ...]:
         one = json.loads((folder / "manifest.json").read_text("utf-8"))[0]
         config = json.loads((folder / one["Config"]).read_text("utf-8"))
         layers = tuple(folder / str(name) for name in one["Layers"])
-        listed = [str(name).removeprefix("sha256:") for name in config["rootfs"]["diff_ids"]]
+        diff_ids = [str(name).removeprefix("sha256:") for name in config["rootfs"]["diff_ids"]]
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise StepFailed(f"the Docker engine saved no image: {error!r}", where=str(folder)) from None
-    if len(layers) != len(listed):
-        raise StepFailed(f"the saved image has {len(layers)} layers and lists {len(listed)}", where=str(folder))
-    for path, layer_digest in zip(layers, listed, strict=True):
+    if len(layers) != len(diff_ids):
+        raise StepFailed(f"the saved image has {len(layers)} layers and lists {len(diff_ids)}", where=str(folder))
+    for path, layer_digest in zip(layers, diff_ids, strict=True):
         # Not compressed it has the listed digest; an engine with containerd's store may save it as it came, under its own.
         if not path.resolve().is_relative_to(folder.resolve()) or digest.of_file(path) not in (layer_digest, path.name):
             raise StepFailed("the saved image is damaged: a layer has another digest than it lists", where=path.name)

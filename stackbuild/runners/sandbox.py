@@ -67,8 +67,8 @@ class Sandbox:
     @contextlib.contextmanager
     def open(self, spec: SessionSpec) -> Iterator[Session]:
         _tools()
-        merged = spec.work.with_name("root")
-        merged.mkdir(exist_ok=True)
+        merged_root = spec.work.with_name("root")
+        merged_root.mkdir(exist_ok=True)
         for mount in spec.mounts:  # mount points must be there before bwrap binds onto them
             make_mount_point(spec.upper, mount)
         yield _SandboxSession(spec)
@@ -120,7 +120,7 @@ class _SandboxSession:
     """The first process of the last command's sandbox: bwrap ends a little before it does."""
 
     def run(self, exec: Exec, stopper: Stopper) -> ExecResult:
-        started = time.monotonic()
+        start_time = time.monotonic()
         for first in self.first_processes:  # its overlay is on the folders that the next one is mounted on
             _await_end(first)
         with (
@@ -148,13 +148,13 @@ class _SandboxSession:
             out_of_memory = group.ran_out()
         if code > 0 and not out_of_memory and b"exit-code" not in report:
             raise _not_opened(exec.log)
-        return ExecResult(code if code >= 0 else 128 - code, time.monotonic() - started, out_of_memory, peak.bytes)
+        return ExecResult(code if code >= 0 else 128 - code, time.monotonic() - start_time, out_of_memory, peak.bytes)
 
     def exec_interactive(self, argv: tuple[str, ...], env: tuple[tuple[str, str], ...], cwd: str) -> int:
         with seccomp.filter_file() as filter_file:
             command = self._launch((), self._bwrap(env, cwd).on_terminal(filter_file, *argv))
-            passed = (filter_file,)
-            return subprocess.run(command, check=False, cwd=self._layers_folder, pass_fds=passed).returncode
+            passed_files = (filter_file,)
+            return subprocess.run(command, check=False, cwd=self._layers_folder, pass_fds=passed_files).returncode
 
     def snapshot(self) -> str:
         return ""  # upper and work are kept by the store

@@ -50,38 +50,38 @@ class _ArchiveMember:
         return tuple(part for part in self.path.split("/") if part not in ("", "."))
 
 
-def unpack(archive: Path, out: Path, called: str = "") -> None:
-    """Unpack into the empty folder `out`; one single top folder is left away. Messages call it `called`. Raises StepFailed, OSError; nothing is
+def unpack(archive: Path, out: Path, archive_name: str = "") -> None:
+    """Unpack into the empty folder `out`; one single top folder is left away. Messages call it `archive_name`. Raises StepFailed, OSError; nothing is
     left then."""
-    called = called or archive.name
+    archive_name = archive_name or archive.name
     try:
         if (tar := open_tar(archive)) is not None:
             with contextlib.closing(tar):
-                _untar(tar, _most_bytes(archive), out, called)
+                _untar(tar, _most_bytes(archive), out, archive_name)
         elif zipfile.is_zipfile(archive):
-            _unzip(archive, out, called)
+            _unzip(archive, out, archive_name)
         else:
-            raise StepFailed("neither a tar nor a zip archive", where=called, next="only these are unpacked")
+            raise StepFailed("neither a tar nor a zip archive", where=archive_name, next="only these are unpacked")
     except BaseException as error:
-        for left in out.iterdir():
-            atomic.remove(left)
+        for leftover in out.iterdir():
+            atomic.remove(leftover)
         if isinstance(error, DAMAGE) or (isinstance(error, OSError) and error.errno in OF_DAMAGE):
-            raise StepFailed(f"the archive is damaged: {error}", where=called) from None
+            raise StepFailed(f"the archive is damaged: {error}", where=archive_name) from None
         raise
 
 
-def _untar(tar: TarStream, limit: int, out: Path, called: str) -> None:
+def _untar(tar: TarStream, limit: int, out: Path, archive_name: str) -> None:
     infos: list[tarfile.TarInfo] = []
     total = 0
     for count, info in enumerate(tar, 1):
         total += max(info.size, 0)
         if count > MOST_MEMBERS or total > limit:
-            _refuse_beyond(count, total, limit, called)
+            _refuse_beyond(count, total, limit, archive_name)
         infos.append(info)
     infos = [info for info in infos if not is_header(info)]
-    members = [_of_tar(info, called) for info in infos]
+    members = [_of_tar(info, archive_name) for info in infos]
     cast(ForwardReader, tar.fileobj).is_listing = False
-    writing = _ArchiveWriter(out, _vet(members, called))
+    writing = _ArchiveWriter(out, _vet(members, archive_name))
     for info, member in zip(infos, members, strict=True):
         writing.write(member, lambda info=info: tar.extractfile(info))  # type: ignore[misc]
 
@@ -112,12 +112,12 @@ def _of_tar(info: tarfile.TarInfo, archive: str) -> _ArchiveMember:
     raise StepFailed(f"{info.name!r} is neither file, folder nor symbolic link", where=archive)
 
 
-def _unzip(archive: Path, out: Path, called: str) -> None:
+def _unzip(archive: Path, out: Path, archive_name: str) -> None:
     with zipfile.ZipFile(archive) as file:
         infos = file.infolist()
-        _refuse_beyond(len(infos), sum(info.file_size for info in infos), _most_bytes(archive), called)
-        members = [_of_zip(i, file, called) for i in infos]
-        writing = _ArchiveWriter(out, _vet(members, called))
+        _refuse_beyond(len(infos), sum(info.file_size for info in infos), _most_bytes(archive), archive_name)
+        members = [_of_zip(i, file, archive_name) for i in infos]
+        writing = _ArchiveWriter(out, _vet(members, archive_name))
         for info, member in zip(infos, members, strict=True):
             writing.write(member, lambda info=info: file.open(info))  # type: ignore[misc]
 
@@ -182,8 +182,8 @@ def _stay_inside(links: dict[tuple[str, ...], tuple[str, ...]], archive: str) ->
     links of the archive and with its limit: a `..` behind a link is the parent of where that one leads."""
     steps = 0
     for link in links:
-        place, ahead, followed = list(link[:-1]), list(reversed(links[link])), 0
-        while ahead and followed < KERNEL_FOLLOWS:
+        place, ahead, followed_links = list(link[:-1]), list(reversed(links[link])), 0
+        while ahead and followed_links < KERNEL_FOLLOWS:
             steps += 1 + len(place)
             part = ahead.pop()
             if (part == ".." and not place) or steps > MOST_STEPS:
@@ -192,7 +192,7 @@ def _stay_inside(links: dict[tuple[str, ...], tuple[str, ...]], archive: str) ->
                 place.pop()
             elif (further := links.get((*place, part))) is not None:
                 ahead += reversed(further)
-                followed += 1
+                followed_links += 1
             else:
                 place.append(part)
 

@@ -23,16 +23,16 @@ class Reason:
     remove_when: str
 
 
-def new_patch(original: Path, edited: Path, series: Path, what: str, reason: Reason) -> Path:
+def new_patch(original: Path, edited_copy: Path, series: Path, what: str, reason: Reason) -> Path:
     """Write the difference of two trees as the next patch of the folder `series`; its path. Raises UsageError."""
-    for place in (original, edited):
+    for place in (original, edited_copy):
         if not place.is_dir():
             raise UsageError("no such folder", where=str(place), next="give the source as it was, and the edited copy")
     number = 1 + max((int(p.name[:4]) for p in series.glob("[0-9][0-9][0-9][0-9]-*.patch")), default=0)
     slug = re.sub(r"[^a-z0-9]+", "-", what.lower()).strip("-") or "change"
     why, upstream, remove_when = (" ".join(t.split()) for t in (reason.why, reason.upstream, reason.remove_when))
     head = f"Why: {why}\nUpstream: {upstream}\nRemove-When: {remove_when}\n\n"
-    patch: Patch = parse(f"{number:04}-{slug}.patch", head + _difference(original, edited))
+    patch: Patch = parse(f"{number:04}-{slug}.patch", head + _difference(original, edited_copy))
     if mistakes := check(patch, patch.name):
         raise UsageError("; ".join(m.what for m in mistakes), where=patch.name, next=mistakes[0].next)
     series.mkdir(parents=True, exist_ok=True)
@@ -51,7 +51,7 @@ def changes(path: Path) -> tuple[str, ...]:
     return tuple(f"{_DOES[how]} {name}" for name, how in _FILE.findall(text))
 
 
-def _difference(original: Path, edited: Path) -> str:
+def _difference(original: Path, edited_copy: Path) -> str:
     """The unified diff of two folders, binary files and modes included, with paths as inside the source.
 
     Proved before it is handed out: applied to the original it gives the edited tree, byte for byte. Raises UsageError.
@@ -59,14 +59,14 @@ def _difference(original: Path, edited: Path) -> str:
     with tempfile.TemporaryDirectory(prefix="stackbuild-patch-") as folder:
         scratch = Path(folder)
         _git(scratch, "init", "--quiet", "--bare", ".")
-        before, after = _tree(scratch, original), _tree(scratch, edited)
+        before, after = _tree(scratch, original), _tree(scratch, edited_copy)
         if before == after:
-            raise UsageError("the two trees are equal", where=str(edited), next="edit the copy first")
+            raise UsageError("the two trees are equal", where=str(edited_copy), next="edit the copy first")
         difference = _git(scratch, *_DIFF, before, after)
         _git(scratch, "read-tree", before)
         _git(scratch, "apply", "--cached", "--whitespace=nowarn", "-", stdin=difference)
         if _write_tree(scratch) != after:
-            raise Defect("the patch does not make the edited tree of the original", where=str(edited))
+            raise Defect("the patch does not make the edited tree of the original", where=str(edited_copy))
     return difference.decode("utf-8", "surrogateescape")
 
 
@@ -87,8 +87,8 @@ def _tree(scratch: Path, source: Path) -> str:
     """A folder as a tree of the scratch repository: files and links byte for byte, no `.git` of any depth; its id."""
     paths = _files(source)
     plain = [path for path in paths if not (source / path).is_symlink()]
-    named = "".join(f"{(source / path).absolute()}\n" for path in plain)
-    ids = _git(scratch, "hash-object", "-w", "--no-filters", "--stdin-paths", stdin=os.fsencode(named)).decode().split()
+    path_lines = "".join(f"{(source / path).absolute()}\n" for path in plain)
+    ids = _git(scratch, "hash-object", "-w", "--no-filters", "--stdin-paths", stdin=os.fsencode(path_lines)).decode().split()
     rows = [(f"100{'755' if os.access(source / p, os.X_OK) else '644'}", i, p) for p, i in zip(plain, ids, strict=True)]
     for path in (p for p in paths if (source / p).is_symlink()):
         target = os.fsencode(os.readlink(source / path))

@@ -55,8 +55,8 @@ def suites_text(pins: dict[str, list[str]]) -> str:
 
 def suite_hook(suite: str, other: str) -> str:
     """Shell that adds another suite of the archive that the base's suite comes from."""
-    listed = '"$1/etc/apt/sources.list"'
-    return f"sed -n 's/ {suite} / {other} /p' {listed} >\"$1/etc/apt/sources.list.d/{other}.list\""
+    list_file = '"$1/etc/apt/sources.list"'
+    return f"sed -n 's/ {suite} / {other} /p' {list_file} >\"$1/etc/apt/sources.list.d/{other}.list\""
 
 
 def ask(debian: Debian, mirror: Mirror | None) -> dict[str, str]:

@@ -86,8 +86,8 @@ class DpkgRoot:
         here = self.root / place
         if here.is_symlink():
             target = os.readlink(here)
-            joined = target if target.startswith("/") else f"/{posixpath.dirname(place)}/{target}"
-            place = self._folder(posixpath.normpath(joined).lstrip("/"))
+            joined_path = target if target.startswith("/") else f"/{posixpath.dirname(place)}/{target}"
+            place = self._folder(posixpath.normpath(joined_path).lstrip("/"))
         self._resolved_paths[path] = place
         return place
 
@@ -100,7 +100,7 @@ class DpkgRoot:
 
         Raises StepFailed for a name that is not installed.
         """
-        provided = {virtual: p.name for p in self.packages.values() for virtual in p.provides}
+        providers = {virtual: p.name for p in self.packages.values() for virtual in p.provides}
         closure: set[str] = set()
         todo = list(names)
         if absent := [name for name in todo if name not in self.packages]:
@@ -111,7 +111,7 @@ class DpkgRoot:
                 continue
             closure.add(name)
             for alternatives in self.packages[name].depends:
-                real = (a if a in self.packages else provided.get(a) for a in alternatives)
+                real = (a if a in self.packages else providers.get(a) for a in alternatives)
                 todo += [first for first in real if first][:1]
         return frozenset(closure)
 
@@ -124,8 +124,8 @@ class DpkgRoot:
 
     @cached_property
     def _library_folders(self) -> tuple[str, ...]:
-        configured = path_inside(self.root, "etc/ld.so.conf.d")
-        files = sorted(path.name for path in configured.glob("*.conf")) if configured else []
+        configuration = path_inside(self.root, "etc/ld.so.conf.d")
+        files = sorted(path.name for path in configuration.glob("*.conf")) if configuration else []
         folders = [
             line.strip().lstrip("/")
             for file in files
@@ -148,8 +148,8 @@ def _package(stanza: str) -> Package | None:
             fields[match[1]] = match[2]
     if "Package" not in fields or not fields.get("Status", "").endswith(" installed"):
         return None
-    needed = ",".join(filter(None, (fields.get("Pre-Depends", ""), fields.get("Depends", ""))))
-    return Package(fields["Package"], stanza.strip("\n"), _relations(needed), _names(fields.get("Provides", "")))
+    needed_packages = ",".join(filter(None, (fields.get("Pre-Depends", ""), fields.get("Depends", ""))))
+    return Package(fields["Package"], stanza.strip("\n"), _relations(needed_packages), _names(fields.get("Provides", "")))
 
 
 def _relations(text: str) -> tuple[tuple[str, ...], ...]:

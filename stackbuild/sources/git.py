@@ -239,17 +239,17 @@ def _absent(target: Path, revision: Revision) -> list[str]:
     """Files of the commit whose content the mirror's repository lacks: it was fetched in part. None where the commit itself
     cannot be read."""
     place = Path(_origin(revision.url, revision.mirror)).absolute()
-    borrowed = target / ".git" / "objects" / "info" / "alternates"
-    borrowed.write_text(f"{_objects(place)}\n")
+    alternates = target / ".git" / "objects" / "info" / "alternates"
+    alternates.write_text(f"{_objects(place)}\n")
     try:
-        listed = run_git(target, "ls-tree", "-r", "-z", "--format=%(objecttype) %(objectname) %(path)", revision.commit)
+        tree_lines = run_git(target, "ls-tree", "-r", "-z", "--format=%(objecttype) %(objectname) %(path)", revision.commit)
         listing = run_git(target, "rev-list", "--objects", "--missing=print", "--no-walk", revision.commit)
     except StepFailed:
         return []
     finally:
-        borrowed.unlink()
+        alternates.unlink()
     missing = {line[1:] for line in listing.splitlines() if line.startswith("?")}
-    rows = (row.split(" ", 2) for row in listed.split("\0") if row)
+    rows = (row.split(" ", 2) for row in tree_lines.split("\0") if row)
     return sorted(path for kind, name, path in rows if kind == "blob" and name in missing)
 
 
@@ -278,13 +278,13 @@ def _expand(target: Path, url: str, short: str, mirror: Mirror) -> str:
     has none. Its objects are looked at from `target`, since git run in the repository itself would heed what is set
     there."""
     place = Path(_origin(url, mirror)).absolute()
-    borrowed = target / ".git" / "objects" / "info" / "alternates"
-    borrowed.parent.mkdir(parents=True, exist_ok=True)
-    borrowed.write_text(f"{_objects(place)}\n")
+    alternates = target / ".git" / "objects" / "info" / "alternates"
+    alternates.parent.mkdir(parents=True, exist_ok=True)
+    alternates.write_text(f"{_objects(place)}\n")
     try:
         return _resolve_commit(target, url, short)
     finally:
-        borrowed.unlink()
+        alternates.unlink()
 
 
 def _objects(place: Path) -> Path:

@@ -56,8 +56,8 @@ def run_git(folder: Path, *words: str, mirror: Mirror | None = None) -> str:
     runner: Any = git.Git(str(folder))
     if not shutil.which("git"):
         raise MachineLacks("`git` is not installed", next="apt-get install git")
-    inherited = {name: os.environ[name] for name in GIT_VARIABLES if name in os.environ}
-    environment = {**inherited, **ENVIRONMENT, "GIT_ALLOW_PROTOCOL": schemes}
+    inherited_variables = {name: os.environ[name] for name in GIT_VARIABLES if name in os.environ}
+    environment = {**inherited_variables, **ENVIRONMENT, "GIT_ALLOW_PROTOCOL": schemes}
     if mirror:
         environment["GIT_CONFIG_GLOBAL"] = str(OF_A_MIRROR)
     alone = ("env", "-i", *(f"{name}={value}" for name, value in sorted(environment.items())))

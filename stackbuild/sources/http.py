@@ -275,11 +275,11 @@ class _Transfer:
     partial: Path
     mark: str
     limits: TransferLimits
-    got: int = 0
+    received_bytes: int = 0
     is_answered: bool = False
     is_given_up: bool = False
     error: BaseException | None = None
-    ended: threading.Event = field(default_factory=threading.Event)
+    end_event: threading.Event = field(default_factory=threading.Event)
     connections: _Connections = field(default_factory=lambda: _Connections())
 
     def run(self, stopper: Stopper, end: float) -> None:
@@ -290,10 +290,10 @@ class _Transfer:
             self._watch(stopper, end)
         finally:
             self.is_given_up = True
-            for connected in self.connections.sockets:
+            for open_socket in self.connections.sockets:
                 with contextlib.suppress(OSError):
                     socket.socket.shutdown(
-                        connected, socket.SHUT_RDWR
+                        open_socket, socket.SHUT_RDWR
                     )  # under TLS, whose own shutdown is not for two threads
             thread.join(1.0)  # it may be asking for an address yet, which nothing ends; then it writes nothing
         if self.error is not None:
@@ -303,7 +303,7 @@ class _Transfer:
         limits = self.limits
         began = since = time.monotonic()
         before = 0
-        while not self.ended.wait(POLL_SECONDS):
+        while not self.end_event.wait(POLL_SECONDS):
             stopper.check()
             now = time.monotonic()
             if now >= end:
@@ -313,9 +313,9 @@ class _Transfer:
                     raise _RefusedAnswer(f"no answer in {limits.answer:g} s")
                 since = now
             elif now - since > limits.window:
-                if self.got - before < limits.rate * limits.window:
-                    raise _RefusedAnswer(f"only {self.got - before} bytes in {limits.window:g} s")
-                since, before = now, self.got
+                if self.received_bytes - before < limits.rate * limits.window:
+                    raise _RefusedAnswer(f"only {self.received_bytes - before} bytes in {limits.window:g} s")
+                since, before = now, self.received_bytes
 
     def _fetch(self) -> None:
         try:
@@ -325,7 +325,7 @@ class _Transfer:
             if isinstance(error, urllib.error.HTTPError):
                 error.close()
         finally:
-            self.ended.set()
+            self.end_event.set()
 
     def _once(self) -> None:
         """The whole try, from where the last one ended if the server still has the same file."""
@@ -345,13 +345,13 @@ class _Transfer:
             self.is_answered = True
             with self.partial.open("ab" if start else "wb") as file:
                 self._drain(answer, file, start)
-        if length is not None and self.got != length:
-            raise _RefusedAnswer(f"{self.got} of {length} bytes came")
+        if length is not None and self.received_bytes != length:
+            raise _RefusedAnswer(f"{self.received_bytes} of {length} bytes came")
 
     def _drain(self, answer: http.client.HTTPResponse, file: IO[bytes], start: int) -> None:
         while (chunk := answer.read1(CHUNK)) and not self.is_given_up:
-            self.got += len(chunk)
-            if start + self.got > self.limits.most:
+            self.received_bytes += len(chunk)
+            if start + self.received_bytes > self.limits.most:
                 raise _RefusedAnswer(_too_long(self.limits.most))
             file.write(chunk)
 

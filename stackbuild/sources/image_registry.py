@@ -33,9 +33,9 @@ def ask(name: str, mirror: Mirror | None) -> str:
 
     Raises MachineLacks, StepFailed.
     """
-    image, _, pinned = name.partition("@")
-    if pinned:
-        return pinned
+    image, _, pinned_digest = name.partition("@")
+    if pinned_digest:
+        return pinned_digest
     if (layout := from_mirror(image, mirror)) is not None:
         return layout.digest
     if (client := find_engine()) is not None:

@@ -32,22 +32,22 @@ class LocalSource:
     exclude: tuple[str, ...] = ()
 
 
-def refuse_outside(loaded: LoadedRecipe) -> None:
+def refuse_outside(loaded_recipe: LoadedRecipe) -> None:
     """Every path that a recipe names leads into the recipe's folder, its index into the working directory, or into a
     folder that was allowed. Links count by where they lead. Raises UsageError."""
-    for place, path, start in _named_paths(loaded):
+    for place, path, start in _named_paths(loaded_recipe):
         target = (start / path).resolve()
-        if not any(target.is_relative_to(folder.resolve()) for folder in (start, *loaded.allowed)):
+        if not any(target.is_relative_to(folder.resolve()) for folder in (start, *loaded_recipe.allowed)):
             raise UsageError(
                 f"`{path}` leads to {target}, outside of {start.resolve()}",
-                where=f"{loaded.given_name}: {place}",
+                where=f"{loaded_recipe.given_name}: {place}",
                 next=f"move it there or, if that is meant, add --allow-path {shlex.quote(str(target))}",
             )
 
 
-def _named_paths(loaded: LoadedRecipe) -> Iterator[tuple[str, str, Path]]:
+def _named_paths(loaded_recipe: LoadedRecipe) -> Iterator[tuple[str, str, Path]]:
     """The paths of a recipe: the key, the path as written, the folder that it starts from."""
-    recipe, folder = loaded.recipe, loaded.folder
+    recipe, folder = loaded_recipe.recipe, loaded_recipe.folder
     for name, source in recipe.sources.items():
         if source.path is not None:
             yield f"sources.{name}.path", source.path, folder
@@ -64,20 +64,20 @@ def _named_paths(loaded: LoadedRecipe) -> Iterator[tuple[str, str, Path]]:
     yield "publish.index", recipe.destination.index, Path.cwd()
 
 
-def local_sources(loaded: LoadedRecipe) -> dict[str, LocalSource]:
+def local_sources(loaded_recipe: LoadedRecipe) -> dict[str, LocalSource]:
     """Where the local sources lie, by name. Raises UsageError where a path of the recipe leads outside."""
-    refuse_outside(loaded)
+    refuse_outside(loaded_recipe)
     sources = {}
-    for name, source in loaded.recipe.sources.items():
+    for name, source in loaded_recipe.recipe.sources.items():
         if source.bundled is not None:
             sources[name] = LocalSource(resources.folder(source.bundled), source.exclude)
         elif source.path is not None:
-            sources[name] = LocalSource((loaded.folder / source.path).resolve(), source.exclude)
+            sources[name] = LocalSource((loaded_recipe.folder / source.path).resolve(), source.exclude)
         if source.patches is not None:
-            sources[patches_of(name)] = LocalSource(loaded.patch_folder(source.patches))
-    for name, asked_for in conversions(loaded.recipe).items():
+            sources[patches_of(name)] = LocalSource(loaded_recipe.patch_folder(source.patches))
+    for name, asked_for in conversions(loaded_recipe.recipe).items():
         if asked_for.patches is not None:
-            sources[patches_of(f"hipify.{name}")] = LocalSource(loaded.patch_folder(asked_for.patches))
+            sources[patches_of(f"hipify.{name}")] = LocalSource(loaded_recipe.patch_folder(asked_for.patches))
     return sources
 
 
@@ -86,10 +86,10 @@ def conversions(recipe: Recipe) -> dict[str, Hipify]:
     return {n: c.hipify for n, c in recipe.components.items() if isinstance(c, Convertible) and c.hipify}
 
 
-def places(loaded: LoadedRecipe) -> dict[str, LocalSource]:
+def places(loaded_recipe: LoadedRecipe) -> dict[str, LocalSource]:
     """Where everything lies that steps take from this machine: local sources, and the recipe's folder for hipify rules."""
-    converted = {f"hipify.{name}": LocalSource(loaded.folder) for name in conversions(loaded.recipe)}
-    return {**local_sources(loaded), **converted}
+    conversions_by_name = {f"hipify.{name}": LocalSource(loaded_recipe.folder) for name in conversions(loaded_recipe.recipe)}
+    return {**local_sources(loaded_recipe), **conversions_by_name}
 
 
 def settle(root: Path) -> None:

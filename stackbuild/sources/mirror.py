@@ -50,13 +50,13 @@ def mirror_of(folder: Path | None, environ: Mapping[str, str], index_digest: str
     scope = environ.get(SCOPE, "")
     if scope not in ("", SOURCES):
         raise UsageError(f"{SCOPE} is {scope!r}", next=f"unset it, or set it to `{SOURCES}`")
-    named = str(folder or environ.get(VARIABLE, ""))
-    if not named:
+    folder_name = str(folder or environ.get(VARIABLE, ""))
+    if not folder_name:
         return None
-    if not Path(named).is_dir():
-        raise UsageError("the mirror is not a folder", where=named, next=f"give --mirror a folder, or unset {VARIABLE}")
+    if not Path(folder_name).is_dir():
+        raise UsageError("the mirror is not a folder", where=folder_name, next=f"give --mirror a folder, or unset {VARIABLE}")
     index = bundle.digits(index_digest) if index_digest else environ.get(DIGEST, "")
-    return Mirror(Path(named).absolute(), not scope, index)
+    return Mirror(Path(folder_name).absolute(), not scope, index)
 
 
 def refuse_packages(mirror: Mirror | None, what: str) -> None:

@@ -80,13 +80,13 @@ class Layout:
             raise StepFailed(f"no image manifest: {error!r}", where=str(self.folder)) from None
 
 
-def arrange_layout(copied: Path, folder: Path) -> Layout:
+def arrange_layout(copied_layout: Path, folder: Path) -> Layout:
     """A layout of the files that `skopeo copy … dir:` wrote: manifests and blobs, each moved to the name of its
     digest."""
     blobs = folder / "blobs" / "sha256"
     blobs.mkdir(parents=True)
-    head = digest.of_file(copied / "manifest.json")
-    for path in copied.iterdir():
+    head = digest.of_file(copied_layout / "manifest.json")
+    for path in copied_layout.iterdir():
         is_manifest = path.name.endswith("manifest.json")
         path.rename(blobs / (digest.of_file(path) if is_manifest else path.name))
     (folder / "index.json").write_text(json.dumps({"schemaVersion": 2, "manifests": [{"digest": f"sha256:{head}"}]}))

@@ -36,16 +36,16 @@ def _apply_whiteouts(layer: Path, root: Path) -> None:
     names = [path for path in members if path.name.startswith(WHITEOUT)]
     for name in names:
         parent = root / name.parent
-        hidden = name.name.removeprefix(WHITEOUT)
+        hidden_name = name.name.removeprefix(WHITEOUT)
         inside = ".." not in name.parts and not name.is_absolute() and parent.resolve().is_relative_to(root.resolve())
-        if hidden in ("", ".", "..") or not inside:
+        if hidden_name in ("", ".", "..") or not inside:
             raise StepFailed(f"the whiteout {str(name)!r} is refused", where=str(layer))
         if name.name == OPAQUE:
             paths = list(parent.iterdir()) if parent.is_dir() else []
-        elif hidden.startswith(WHITEOUT):
+        elif hidden_name.startswith(WHITEOUT):
             continue  # the format keeps these names to itself
         else:
-            paths = [parent / hidden]
+            paths = [parent / hidden_name]
         for path in paths:
             if path.is_dir() and not path.is_symlink():
                 atomic.remove(path)

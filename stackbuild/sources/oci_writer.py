@@ -106,14 +106,14 @@ def write_layout(
 
 
 def _config(layers: Sequence[WrittenLayer], settings: ImageSettings) -> dict[str, Json]:
-    created = "2023-11-14T22:13:20Z"  # TIME
+    creation_time = "2023-11-14T22:13:20Z"  # TIME
     return {
         "architecture": "amd64",
         "os": "linux",
-        "created": created,
+        "created": creation_time,
         "config": {"Env": list(settings.env), "Cmd": list(settings.command), "Labels": dict(settings.labels)},
         "rootfs": {"type": "layers", "diff_ids": [one.diff_id for one in layers]},
-        "history": [{"created": created, "created_by": f"stackbuild image: {one.name}"} for one in layers],
+        "history": [{"created": creation_time, "created_by": f"stackbuild image: {one.name}"} for one in layers],
     }
 
 
@@ -133,8 +133,8 @@ def _write_layer(layer: LayerFiles, blobs: Path) -> WrittenLayer:
     scratch = blobs / "unfinished"
     with scratch.open("wb") as file:
         outer = _HashingWriter(file)
-        with gzip.GzipFile("", "wb", GZIP_LEVEL, cast(BinaryIO, outer), mtime=0) as packed:
-            inner = _HashingWriter(cast(BinaryIO, packed))
+        with gzip.GzipFile("", "wb", GZIP_LEVEL, cast(BinaryIO, outer), mtime=0) as packed_stream:
+            inner = _HashingWriter(cast(BinaryIO, packed_stream))
             with tarfile.open(fileobj=cast(BinaryIO, inner), mode="w|", format=tarfile.PAX_FORMAT) as tar:
                 size = sum(_add(tar, path, source, layer) for path, source in _entries(layer))
     scratch.rename(blobs / outer.digest.removeprefix("sha256:"))

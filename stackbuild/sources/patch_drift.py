@@ -45,17 +45,17 @@ class HunkChange:
 
 def hunks(text: str) -> Iterator[Hunk]:
     """The hunks of a patch."""
-    file, line, before, left = "", 0, list[str](), 0
+    file, line, before, remaining_lines = "", 0, list[str](), 0
     for row in text.split("\n"):
-        if left > 0 and row[:1] in (" ", "-", ""):
+        if remaining_lines > 0 and row[:1] in (" ", "-", ""):
             before.append(row[1:])
-            left -= 1
-            if left == 0:
+            remaining_lines -= 1
+            if remaining_lines == 0:
                 yield Hunk(file, line, tuple(before))
-        elif left > 0 and row[:1] == "+":
+        elif remaining_lines > 0 and row[:1] == "+":
             continue
         elif match := _HUNK.match(row):
-            line, left, before = int(match[1]), int(match[2] or 1), []
+            line, remaining_lines, before = int(match[1]), int(match[2] or 1), []
         elif row.startswith("--- "):
             file = re.sub(r"^a/", "", row[4:].split("\t")[0])
 
@@ -70,13 +70,13 @@ def changes(before: Sequence[str], now: Sequence[str], line: int) -> tuple[HunkC
         start, end = _trim(a, b, d - c, len(there), is_first=c == 0, is_last=d == len(before))
         if tag == "equal" or (tag == "delete" and (c == 0 or d == len(before))):
             continue
-        paired = min(end - start, d - c)
-        for i in range(paired):
+        pair_count = min(end - start, d - c)
+        for i in range(pair_count):
             text = there[start + i]
             hunk_changes.append(HunkChange("changed", first + start + i + 1, text, tuple(_spans(text, before[c + i]))))
-        hunk_changes += [HunkChange("added", first + i + 1, there[i]) for i in range(start + paired, end)]
-        if d - c > paired:
-            at = first + start + paired
+        hunk_changes += [HunkChange("added", first + i + 1, there[i]) for i in range(start + pair_count, end)]
+        if d - c > pair_count:
+            at = first + start + pair_count
             hunk_changes.append(HunkChange("missing", at + 1, now[at] if at < len(now) else ""))
     return tuple(hunk_changes)
 

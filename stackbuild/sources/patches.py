@@ -26,7 +26,7 @@ from stackbuild.core.errors import MachineLacks, Mistake, PlanError, RecipeError
 from stackbuild.core.plain_file import read_regular
 from stackbuild.sources.patch_drift import HunkChange, changes, hunks
 
-REQUIRED = ("Why", "Upstream", "Remove-When")
+REQUIRED_HEADERS = ("Why", "Upstream", "Remove-When")
 _NAME = re.compile(r"(\d{4})-[\w.+-]+\.patch")
 _FIELD = re.compile(r"^([A-Z][A-Za-z-]*):[ \t]*(.*)$")
 _DIGEST = re.compile(r"(\S+) sha256:([0-9a-f]{64})")
@@ -35,7 +35,7 @@ _SAME = re.compile(r"^diff --git a/([^\n]+) b/\1$", re.M)
 _HUNKLESS = re.compile(r"^(?:GIT binary patch|old mode \d+|(?:new|deleted) file mode \d+)$", re.M)
 """What a file's part of a patch may have in place of hunks."""
 _HUNK = re.compile(r"^@@ -(\d{1,9})(?:,(\d{1,9}))? \+\d{1,9}(?:,\d{1,9})? @@", re.M)
-_FAILED = re.compile(r"^error: patch failed: (.+):(\d+)$", re.M)
+_FAILED_PATCH = re.compile(r"^error: patch failed: (.+):(\d+)$", re.M)
 _MISSING = re.compile(r"^error: (.+): No such file or directory$", re.M)
 SECONDS = 60.0
 
@@ -135,8 +135,8 @@ def parse(name: str, text: str) -> Patch:
             fields.append((match.group(1), match.group(2).strip()))
         elif fields and line[:1] in (" ", "\t") and line.strip():
             fields[-1] = (fields[-1][0], f"{fields[-1][1]} {line.strip()}")
-    named = (*_SAME.findall(text), *_FILE.findall(text))
-    files = dict.fromkeys(f for f in named if f != "/dev/null")
+    names = (*_SAME.findall(text), *_FILE.findall(text))
+    files = dict.fromkeys(f for f in names if f != "/dev/null")
     return Patch(name, text, tuple(fields), tuple(files))
 
 
@@ -148,7 +148,7 @@ def check(patch: Patch, where: str) -> list[Mistake]:
         mistakes.append(Mistake(at, f"the name {patch.name!r} has no number", "name it NNNN-what.patch"))
     mistakes += [
         Mistake(at, f"the header has no `{key}:`", f"add a line `{key}: …` above the diff")
-        for key in REQUIRED
+        for key in REQUIRED_HEADERS
         if not patch.of(key)
     ]
     if not patch.files or not (_HUNK.search(patch.text) or _HUNKLESS.search(patch.text)):
@@ -219,7 +219,7 @@ def try_one(source: Path, patch: Patch, find_cause: CauseFinder = no_cause) -> t
     code, output = _git(source, [*_apply(patch), "--check", "-"], patch.text, failing=True)
     if code == 0:
         return ()
-    places = [(file, int(line)) for file, line in _FAILED.findall(output)] + [
+    places = [(file, int(line)) for file, line in _FAILED_PATCH.findall(output)] + [
         (file, 0) for file in _MISSING.findall(output)
     ]
     if not places:
@@ -240,10 +240,10 @@ def _misfit(source: Path, patch: Patch, file: str, line: int, find_cause: CauseF
     except OSError:
         now = []
     hunk_changes = changes(hunk.before, now, line) if hunk and now else ()
-    moved = find_cause(file, hunk_changes) if hunk_changes else HunkCause()
-    named = tuple(n.strip() for n in patch.of("Moved-By").split(",") if n.strip())
-    moved = replace(moved, by=tuple(dict.fromkeys((*moved.by, *named))))
-    return Misfit(patch.name, file, line, hunk_changes[0].line if hunk_changes else 0, moved, upstream)
+    cause = find_cause(file, hunk_changes) if hunk_changes else HunkCause()
+    names = tuple(n.strip() for n in patch.of("Moved-By").split(",") if n.strip())
+    cause = replace(cause, by=tuple(dict.fromkeys((*cause.by, *names))))
+    return Misfit(patch.name, file, line, hunk_changes[0].line if hunk_changes else 0, cause, upstream)
 
 
 def _git(source: Path, arguments: Sequence[str], text: str, failing: bool = False) -> tuple[int, str]:

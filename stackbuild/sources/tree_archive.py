@@ -47,35 +47,35 @@ def create(tree: Path, archive: Path) -> None:
     subprocess.run([*words, f"--file={archive}", f"--directory={tree}", "."], check=True)
 
 
-def member_names(archive: Path, called: str = "", bounds: Bounds = BOUNDS) -> Iterator[str]:
+def member_names(archive: Path, archive_name: str = "", bounds: Bounds = BOUNDS) -> Iterator[str]:
     """The name of each member, after it was found to be within the bounds.
 
     Raises StepFailed for a member that is beyond them, leads out of the tree or is a device, and for what is not an
     archive.
-    Messages call the archive `called`.
+    Messages call the archive `archive_name`.
     """
-    called = called or archive.name
+    archive_name = archive_name or archive.name
     if not stat.S_ISREG(archive.stat().st_mode):
-        raise StepFailed("not a file", where=called)
-    with _damage_named(called):
+        raise StepFailed("not a file", where=archive_name)
+    with _damage_named(archive_name):
         if (tar := open_tar(archive)) is None:
-            raise StepFailed("not a tar archive", where=called)
+            raise StepFailed("not a tar archive", where=archive_name)
         with contextlib.closing(tar):
-            yield from _names(tar, called, bounds)
+            yield from _names(tar, archive_name, bounds)
 
 
 @contextlib.contextmanager
-def _damage_named(called: str) -> Iterator[None]:
+def _damage_named(archive_name: str) -> Iterator[None]:
     """Raises StepFailed for what the libraries raise on bytes that are not an archive."""
     try:
         yield
     except (*DAMAGE, OSError) as error:
         if isinstance(error, OSError) and error.errno not in OF_DAMAGE:
             raise
-        raise StepFailed(f"the archive is damaged: {error}", where=called) from None
+        raise StepFailed(f"the archive is damaged: {error}", where=archive_name) from None
 
 
-def _names(tar: TarStream, called: str, bounds: Bounds) -> Iterator[str]:
+def _names(tar: TarStream, archive_name: str, bounds: Bounds) -> Iterator[str]:
     count = size = holes = 0
     while (info := tar.next()) is not None:
         check_signals()
@@ -86,14 +86,14 @@ def _names(tar: TarStream, called: str, bounds: Bounds) -> Iterator[str]:
         if count > bounds.entries or size > bounds.bytes or holes > bounds.sparse:
             raise StepFailed(
                 f"more than {bounds.entries:,} members, {bounds.bytes >> 30} GiB, or {bounds.sparse >> 30} GiB of sparse files",
-                where=called,
+                where=archive_name,
                 next="that is a bomb, or no tree that a store takes",
             )
         if why := _refusal(info, bounds):
-            raise StepFailed(f"the member {info.name[:120]!r} is refused: {why}", where=called)
+            raise StepFailed(f"the member {info.name[:120]!r} is refused: {why}", where=archive_name)
         yield info.name
     if cast(ForwardReader, tar.fileobj).block.strip(b"\0"):
-        raise StepFailed("the archive is damaged: what follows its last member is not a header", where=called)
+        raise StepFailed("the archive is damaged: what follows its last member is not a header", where=archive_name)
 
 
 def _refusal(info: tarfile.TarInfo, bounds: Bounds) -> str:
@@ -109,26 +109,26 @@ def _refusal(info: tarfile.TarInfo, bounds: Bounds) -> str:
     return bounds.of_path(info.name, len(parts) - 1)
 
 
-def unpack_tree(archive: Path, out: Path, called: str = "", sha256: str = "") -> None:
+def unpack_tree(archive: Path, out: Path, archive_name: str = "", sha256: str = "") -> None:
     """Unpack into the empty folder `out`: without owners, setuid, setgid and sticky bits, devices, and what is in /dev.
 
     Where its `sha256` is given, the bytes unpacked are compared with it. Raises StepFailed, MachineLacks, Stopped, OSError;
     nothing is left then.
     """
-    called = called or archive.name
+    archive_name = archive_name or archive.name
     try:
-        for _ in member_names(archive, called):
+        for _ in member_names(archive, archive_name):
             pass
-        unpacked = extract(archive, out, called, DEVICES)
-        if sha256 and unpacked != sha256:
-            raise StepFailed("it was changed while it was unpacked", where=called, next="copy it again")
+        unpacked_names = extract(archive, out, archive_name, DEVICES)
+        if sha256 and unpacked_names != sha256:
+            raise StepFailed("it was changed while it was unpacked", where=archive_name, next="copy it again")
     except BaseException:
-        for left in out.iterdir():
-            atomic.remove(left)
+        for leftover in out.iterdir():
+            atomic.remove(leftover)
         raise
 
 
-def extract(archive: Path, out: Path, called: str, exclude: Sequence[str] = (), *, keeps_modes: bool = False) -> str:
+def extract(archive: Path, out: Path, archive_name: str, exclude: Sequence[str] = (), *, keeps_modes: bool = False) -> str:
     """Run tar on an archive whose members were listed. Returns the sha256 of the plain archive, in hex.
 
     `keeps_modes` is for what root unpacks and runs before the store takes it: setuid bits and modes of folders are then
@@ -151,7 +151,7 @@ def extract(archive: Path, out: Path, called: str, exclude: Sequence[str] = (), 
             ):  # closed here once tar has it, so that a write fails when tar ends
                 process = sandbox.start(_words(reading, exclude, keeps_modes), output, pass_fds=(reading,))
             try:
-                with _damage_named(called):
+                with _damage_named(archive_name):
                     sha256 = _feed(plain, pipe)
             finally:  # the end of its input ends tar
                 pipe.close()
@@ -159,7 +159,7 @@ def extract(archive: Path, out: Path, called: str, exclude: Sequence[str] = (), 
         output.seek(0)
         text = output.read(1 << 16).decode("utf-8", "replace").strip()
     if process.returncode != 0:
-        raise StepFailed(f"{called} cannot be unpacked: {text[-_MESSAGE_LIMIT:]}", where=str(archive))
+        raise StepFailed(f"{archive_name} cannot be unpacked: {text[-_MESSAGE_LIMIT:]}", where=str(archive))
     return sha256
 
 
@@ -176,9 +176,9 @@ def _words(archive: int, exclude: Sequence[str], keeps_modes: bool) -> tuple[str
 def _feed(plain: IO[bytes], pipe: IO[bytes]) -> str:
     """Copy the bytes to tar and digest them; tar may end before the archive does. Raises StepFailed, Stopped, OSError."""
     os.set_blocking(pipe.fileno(), False)
-    hashed, is_open = hashlib.sha256(), True
+    hasher, is_open = hashlib.sha256(), True
     while piece := plain.read(CHUNK):
-        hashed.update(piece)
+        hasher.update(piece)
         view = memoryview(piece)
         while view:
             check_signals()
@@ -188,4 +188,4 @@ def _feed(plain: IO[bytes], pipe: IO[bytes]) -> str:
                 select.select([], [pipe], [], POLL_SECONDS)
             except BrokenPipeError:
                 is_open = False
-    return hashed.hexdigest()
+    return hasher.hexdigest()

@@ -24,7 +24,7 @@ _REF = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")
 _ABSEIL = re.compile(r"set\s*\(\s*abseil-cpp-version\s+\"([0-9][0-9.]*)\"\s*\)")
 _SETUP_VERSION = re.compile(r"^\s*rocm_setup_version\s*\(\s*VERSION\s+([0-9]+(?:\.[0-9]+)+)", re.MULTILINE)
 _VERSION_NUMBER = re.compile(r"\s*([0-9]+(?:\.[0-9]+)+)\s*")
-REGENERATED = {
+REGENERATED_ARCHIVES = {
     "5ea4d05e62d7f954a46b3213f9b2535bdd866803": "51982be81bbe52572b54180454df11a3ece9a934",
     "be8be39fdbc6e60e94fa7870b280707069b5b81a": "32b145f525a8308d7ab1c09388b2e288312d8eba",
 }
@@ -49,8 +49,8 @@ def deps_txt(text: str) -> tuple[Dep, ...]:
         name, url, sha1 = (p.strip() for p in parts)
         if not url.startswith("https://"):
             raise StepFailed(f"line {number}: {url[:120]!r} is not an https address", where="cmake/deps.txt")
-        served = REGENERATED.get(sha1.lower(), sha1.lower())
-        dependencies.append(_dep(f"cmake/deps.txt:{number}", name=name, url=url, digest=f"sha1:{served}"))
+        served_digest = REGENERATED_ARCHIVES.get(sha1.lower(), sha1.lower())
+        dependencies.append(_dep(f"cmake/deps.txt:{number}", name=name, url=url, digest=f"sha1:{served_digest}"))
     return _agreeing(dependencies, "cmake/deps.txt")
 
 
@@ -64,13 +64,13 @@ def _dep(where: str, **fields: Any) -> Dep:
         raise StepFailed(f"{field} is refused: {str(first['input'])[:120]!r}: {first['msg']}", where=where) from None
 
 
-def _agreeing(listed: list[Dep], where: str) -> tuple[Dep, ...]:
+def _agreeing(rows: list[Dep], where: str) -> tuple[Dep, ...]:
     """The dependencies, if no address is said to have two contents: a build could hold only one. Raises StepFailed."""
     answers: dict[str, str] = {}
-    for dep in listed:
+    for dep in rows:
         if dep.digest and answers.setdefault(dep.url, dep.digest) != dep.digest:
             raise StepFailed(f"{dep.url} has two digests, {answers[dep.url]} and {dep.digest}", where=where)
-    return tuple(listed)
+    return tuple(rows)
 
 
 def requirements_txt(text: str) -> tuple[Dep, ...]:

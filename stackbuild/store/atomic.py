@@ -22,12 +22,12 @@ def write_whole(path: Path, text: str, scratch: Path) -> None:
 
 def stage_text(path: Path, text: str, scratch: Path) -> Path:
     """Write what is to be that file into `scratch`, and flush it; where it lies there."""
-    staged = scratch / f"{path.name}.{os.getpid()}.{id(text)}"
-    with staged.open("w", encoding="utf-8", errors="surrogateescape") as file:
+    staging_file = scratch / f"{path.name}.{os.getpid()}.{id(text)}"
+    with staging_file.open("w", encoding="utf-8", errors="surrogateescape") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-    return staged
+    return staging_file
 
 
 def read_whole(path: Path) -> str:
@@ -53,14 +53,14 @@ def write_hint(path: Path, text: str, scratch: Path) -> None:
 
     A folder that lies in its place is removed: no hint is a folder.
     """
-    staged = scratch / f"{path.name}.{os.getpid()}.{id(text)}"
-    staged.write_text(text, encoding="utf-8", errors="surrogateescape")
+    staging_file = scratch / f"{path.name}.{os.getpid()}.{id(text)}"
+    staging_file.write_text(text, encoding="utf-8", errors="surrogateescape")
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        staged.rename(path)
+        staging_file.rename(path)
     except IsADirectoryError:
         remove(path)
-        staged.rename(path)
+        staging_file.rename(path)
 
 
 def move_whole(*moves: tuple[Path, Path]) -> None:
@@ -70,10 +70,10 @@ def move_whole(*moves: tuple[Path, Path]) -> None:
     last: no order among them survives a power cut, and they are there together once this returns.
     """
     folders: list[Path] = []
-    for staged, final in moves:
+    for staging_file, final in moves:
         fresh = not final.parent.exists()
         final.parent.mkdir(parents=True, exist_ok=True)
-        staged.rename(final)
+        staging_file.rename(final)
         folders += [final.parent, final.parent.parent] if fresh else [final.parent]
     for folder in folders:
         flush_folder(folder)

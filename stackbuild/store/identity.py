@@ -16,14 +16,14 @@ def identity(root: Path) -> str:
     """A random name that is kept in the store, and its folder's inode: a copy of a store is another one. Raises OSError."""
     file = root / NAME
     if (known_identity := _read(file)) is None:
-        staged = root / "tmp" / f"{NAME}.{secrets.token_hex(8)}"
-        staged.write_text(secrets.token_hex(16) + "\n")
+        staging_file = root / "tmp" / f"{NAME}.{secrets.token_hex(8)}"
+        staging_file.write_text(secrets.token_hex(16) + "\n")
         if file.exists():  # damaged: whoever carries the old name is not known to be this store's
-            staged.replace(file)
+            staging_file.replace(file)
         else:
             with contextlib.suppress(FileExistsError):  # another run was faster
-                os.link(staged, file)
-            staged.unlink()
+                os.link(staging_file, file)
+            staging_file.unlink()
         known_identity = _read(file)
     return f"{known_identity}.{root.stat().st_ino}"
 

@@ -190,9 +190,9 @@ def _collect(sweep: _Sweep, limit: float) -> None:
     for path in tuple((store.root / "records").glob("*/*.json")):
         if path.stem not in latest and path.stat().st_mtime < limit:
             sweep.drop_record(path.stem)
-    named = {record.tree for record in records(store) if record.key not in sweep.records}
+    named_trees = {record.tree for record in records(store) if record.key not in sweep.records}
     for path in tuple((store.root / "trees").glob("*/*")):
-        if path.name not in named and path.stat().st_mtime < limit:
+        if path.name not in named_trees and path.stat().st_mtime < limit:
             sweep.drop_tree(path.name)
     for path in tuple((store.root / "failed").iterdir()):
         if os.lstat(path).st_mtime < limit:

@@ -77,7 +77,7 @@ class ReapReport:
 
     runs: tuple[str, ...]
     resumable: tuple[str, ...]
-    lost: tuple[str, ...]
+    lost_steps: tuple[str, ...]
 
 
 class Store:
@@ -86,11 +86,11 @@ class Store:
     `verified` are digests of trees that need not be read again: several runs of one process may share that set.
     """
 
-    def __init__(self, root: Path, run: str, verified: set[str] | None = None) -> None:
+    def __init__(self, root: Path, run: str, verified_trees: set[str] | None = None) -> None:
         self.root = root
         self._root = str(root)
         self.run = run
-        self._verified: set[str] = set() if verified is None else verified
+        self._verified_trees: set[str] = set() if verified_trees is None else verified_trees
         os.umask(os.umask(0o077) | OTHERS_WRITE)  # from here on nobody else may write to what this process makes
         try:
             for name in FOLDERS:
@@ -213,14 +213,14 @@ class Store:
 
         A tree is read once a run. `begins` gets the bytes to read before one is read that takes seconds.
         """
-        if tree_digest in self._verified:
+        if tree_digest in self._verified_trees:
             return ""
         reason = self._difference(tree_digest, begins)
         if reason:
             self._quarantine(self.tree(tree_digest))
             self._quarantine(self._path("manifests", tree_digest))
         else:
-            self._verified.add(tree_digest)
+            self._verified_trees.add(tree_digest)
         return reason
 
     def _difference(self, tree_digest: str, begins: Callable[[int], None]) -> str:
@@ -272,11 +272,11 @@ class Store:
                 self._quarantine(self.tree(name))
             if not self.tree(name).exists():
                 manifest = self._path("manifests", name)
-                staged = atomic.stage_text(manifest, text, self.tmp)
+                staging_file = atomic.stage_text(manifest, text, self.tmp)
                 folders = [staging.out, *(staging.out / e.path for e in entries if e.kind == "d")]
                 atomic.flush_files(staging.out, (staging.out / e.path for e in entries if e.kind == "f"), folders)
-                atomic.move_whole((staging.out, self.tree(name)), (staged, manifest))
-        self._verified.add(name)
+                atomic.move_whole((staging.out, self.tree(name)), (staging_file, manifest))
+        self._verified_trees.add(name)
         staging.remove()
         return name
 

@@ -201,22 +201,22 @@ def survey(root: Path, bounds: Bounds = BOUNDS) -> tuple[Entry, ...]:
     Raises OutOfBounds before a file is read, Stopped soon after a signal, OSError.
     """
     with open_folder(root) as top:
-        walked = []
+        walk_entries = []
         size = blocks = 0
         for one in walk(top, bounds):
-            walked.append(one)
+            walk_entries.append(one)
             if one.kind == "f":
                 size += one.status.st_size
                 blocks += one.status.st_blocks
-            _refuse_beyond(bounds, one, len(walked), size)
+            _refuse_beyond(bounds, one, len(walk_entries), size)
         if size > bounds.sparse + 8 * 512 * blocks:
             what = f"its files are {size >> 30} GiB long and take {blocks >> 11} MiB of the disk: they are nearly all holes"
             raise OutOfBounds(what, next=WHOLESOME)
-        if len(walked) <= SERIAL_FILES and size <= SERIAL_BYTES:
-            entries = [_entry(top, one) for one in walked]
+        if len(walk_entries) <= SERIAL_FILES and size <= SERIAL_BYTES:
+            entries = [_entry(top, one) for one in walk_entries]
         else:
             with worker_threads(2) as pool:
-                entries = list(pool.map(lambda one: _entry(top, one), until_stopped(walked)))
+                entries = list(pool.map(lambda one: _entry(top, one), until_stopped(walk_entries)))
     return tuple(sorted(entries, key=lambda e: e.path))
 
 
@@ -230,8 +230,8 @@ def _refuse_beyond(bounds: Bounds, last: WalkEntry, entries: int, size: int) -> 
         raise OutOfBounds(f"{last.path!r} is a device", next=WHOLESOME)
 
 
-def _entry(root: int, listed: WalkEntry) -> Entry:
-    path, kind, status = listed
+def _entry(root: int, walk_entry: WalkEntry) -> Entry:
+    path, kind, status = walk_entry
     match kind:
         case "l":
             return Entry(path, "l", what=os.readlink(path, dir_fd=root))

@@ -13,7 +13,7 @@ from pathlib import Path
 from stackbuild.core.digest import json_of
 
 MARK = "owner.json"
-REMOVED = "//deleted"
+REMOVED_ENDING = "//deleted"
 """How mountinfo ends the place of a folder that is no more: another's that had the same name."""
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 
@@ -79,5 +79,5 @@ def shows_writable(mountinfo: str, folder: Path) -> bool:
     """Whether one of these mounts shows that folder, or one in it, and is not read-only."""
     tail = "/".join(folder.parts[-2:])
     rows = (line.split(" ") for line in mountinfo.splitlines())
-    mounts = (row[3] for row in rows if row[5].startswith("rw") and not row[3].endswith(REMOVED))
+    mounts = (row[3] for row in rows if row[5].startswith("rw") and not row[3].endswith(REMOVED_ENDING))
     return any(f"/{tail}/" in f"{place}/" for place in mounts)

@@ -99,10 +99,10 @@ class Table(Model):
     def migraphx_at(self, ref: str, rocm: str = "") -> MIGraphXRow | None:
         """The row of a MIGraphX tag or commit, of that ROCm's line where several lines have it; None for a branch, or a commit
         that the table does not have."""
-        named = [r for r in self.migraphx if r.ref == ref]
+        named_rows = [r for r in self.migraphx if r.ref == ref]
         same = [r for r in self.migraphx if len(ref) >= 7 and (r.commit.startswith(ref) or ref.startswith(r.commit))]
-        of_line = [r for r in (*named, *same) if rocm and series(r.rocm) == series(rocm)]
-        return next(iter((*of_line, *named, *same)), None)
+        of_line = [r for r in (*named_rows, *same) if rocm and series(r.rocm) == series(rocm)]
+        return next(iter((*of_line, *named_rows, *same)), None)
 
     def pythons(self, onnxruntime: str) -> PythonRow | None:
         """The Pythons of an ONNX Runtime version: those of the last release listed that is not newer."""

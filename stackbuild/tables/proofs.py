@@ -55,9 +55,9 @@ class Proof(Model):
     @property
     def words(self) -> str:
         """Such as `built whole, …; emulated: gfx1100; never run on an AMD GPU`."""
-        emulated = f"; emulated: {', '.join(self.emulated.targets)}" if self.emulated.targets else ""
+        emulated_text = f"; emulated: {', '.join(self.emulated.targets)}" if self.emulated.targets else ""
         gpu = f"run on {self.gpu.note or 'an AMD GPU'}" if self.gpu.ran == "yes" else "never run on an AMD GPU"
-        return f"{STAGES[self.stage]}{emulated}; {gpu}"
+        return f"{STAGES[self.stage]}{emulated_text}; {gpu}"
 
     @property
     def summary(self) -> str:

@@ -92,7 +92,7 @@ BUILDABLE = {gfx: TARGETS[gfx] for gfx in _PRODUCTS}
 """The processors that a recipe may name."""
 _BY_MACH = {target.mach: target.gfx for target in TARGETS.values()}
 _FEATURES = re.compile(r"(:(xnack|sramecc)[+-]){0,2}")
-_NAMED = re.compile(r"gfx[0-9]+[0-9a-f]*(?:-[0-9]+)?(?:-generic)?")
+_NAMED_TARGET = re.compile(r"gfx[0-9]+[0-9a-f]*(?:-[0-9]+)?(?:-generic)?")
 _SETTINGS = {0: "", 1: "", 2: "-", 3: "+"}  # unsupported, any, off, on
 
 
@@ -190,6 +190,6 @@ def normal(target_id: str) -> str:
 def in_file_name(path: str) -> frozenset[str]:
     """The known processors that a file's name contains: `gfx942` of `Kernels.so-000-gfx942-xnack+.hsaco`."""
     targets: set[str] = set()
-    for text in _NAMED.findall(path.rsplit("/", 1)[-1]):
+    for text in _NAMED_TARGET.findall(path.rsplit("/", 1)[-1]):
         targets |= {text, text.split("-", 1)[0]} & TARGETS.keys()
     return frozenset(targets)

@@ -21,7 +21,7 @@ IMPORT = RuleDescription(
     fix="Declare what is missing; for a crash, load the libraries one by one (the next rung does).",
     link="", needs="",
 )  # fmt: skip
-SHADOWED = RuleDescription(
+SHADOWED_MODULE = RuleDescription(
     "SB-RUN-SHADOWED", Severity.ERROR, "What is imported is not what was installed",
     when="A top-level package of the wheel is imported from outside the clean environment.",
     why="The result would be about other code than the wheel's.",
@@ -29,7 +29,7 @@ SHADOWED = RuleDescription(
     "path as a bug of stackbuild.",
     link="", needs="",
 )  # fmt: skip
-OVERWRITTEN = RuleDescription(
+OVERWRITTEN_FILE = RuleDescription(
     "SB-RUN-OVERWRITTEN", Severity.ERROR, "What is installed is not what the wheels hold",
     when="In the clean environment two distributions have different files in one place, or a file differs from that of its"
     " wheel, or no wheel has it. It is looked at after the import, and again with ONNX Runtime installed beside.",
@@ -81,7 +81,7 @@ IDLE = RuleDescription(
     why="Everything else can be right and the work still be done by the CPU.",
     fix="Check permissions on /dev/kfd and /dev/dri, and the log at severity 0.", link="", needs="",
 )  # fmt: skip
-SCRUBBED = RuleDescription(
+SCRUBBED_VARIABLES = RuleDescription(
     "SB-RUN-OVERRIDES", Severity.NOTE, "Variables of the caller were kept from the probes",
     when="The caller's environment has variables that change what ONNX Runtime, MIGraphX or ROCm do.",
     why="A result that depends on `HSA_OVERRIDE_GFX_VERSION` or `ORT_MIGRAPHX_*` is not the wheel's.",
@@ -113,8 +113,8 @@ EMULATED_ACCESS = RuleDescription(
     link="", needs="",
 )  # fmt: skip
 
-RUNNING = (INSTALL, IMPORT, SHADOWED, OVERWRITTEN, LOAD, CRASH, OPERATOR, SHARE, NUMERICS, IDLE, SCRUBBED)
-EMULATED = (EMULATED_CODE, EMULATED_CALL, EMULATED_ACCESS)
+RUNNING = (INSTALL, IMPORT, SHADOWED_MODULE, OVERWRITTEN_FILE, LOAD, CRASH, OPERATOR, SHARE, NUMERICS, IDLE, SCRUBBED_VARIABLES)
+EMULATION_RULES = (EMULATED_CODE, EMULATED_CALL, EMULATED_ACCESS)
 
 
 def catalogue() -> tuple[tuple[str, tuple[RuleDescription, ...]], ...]:
@@ -123,5 +123,5 @@ def catalogue() -> tuple[tuple[str, tuple[RuleDescription, ...]], ...]:
         *GROUPS,
         ("Several files together", (*JOINT, *diff.RULES)),
         ("Running it", RUNNING),
-        ("Running its device code on a CPU", EMULATED),
+        ("Running its device code on a CPU", EMULATION_RULES),
     )

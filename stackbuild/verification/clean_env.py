@@ -45,23 +45,23 @@ class PythonHost:
 
     def refusal(self, libraries: Iterable[Library], claim: Claim) -> str:
         """Why it cannot take the wheel: its Python, its glibc, or the processor; '' where it can."""
-        needed = [
+        needed_requirements = [
             _version(v)
             for lib in libraries
             for _, versions in lib.versions
             for v in versions
             if v.startswith("GLIBC_2.")
         ]
-        if max(needed, default=(0,)) > _version(self.glibc):
+        if max(needed_requirements, default=(0,)) > _version(self.glibc):
             return (
-                f"the libraries need glibc {_spelt(max(needed))}, {self.description} has {_spelt(_version(self.glibc))}"
+                f"the libraries need glibc {_version_text(max(needed_requirements))}, {self.description} has {_version_text(_version(self.glibc))}"
             )
         return claim.refuses(self.version, _version(self.glibc), platform.machine(), self.description)
 
 
 def this_machine(claim: Claim, python: Path | None) -> PythonHost:
     """This machine with the chosen interpreter, else this one where it fits, else one that fits and is on PATH."""
-    running = _spelt(sys.version_info[:2])
+    running = _version_text(sys.version_info[:2])
     glibc = os.confstr("CS_GNU_LIBC_VERSION") or "glibc 2.0"
     if python is not None:
         return PythonHost(python, _version_of(python) or running, glibc)
@@ -105,7 +105,7 @@ def _version(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", text))
 
 
-def _spelt(version: Iterable[int]) -> str:
+def _version_text(version: Iterable[int]) -> str:
     return ".".join(map(str, version))
 
 
@@ -163,7 +163,7 @@ def make_wheelhouse_venv(wheelhouse: Path, home: Path) -> Path:
     wheels = sorted(str(path) for path in wheelhouse.glob("*.whl"))
     _run(
         _install_command(python, _own_pip(), ["--no-deps", *wheels]),
-        f"pip does not install the wheelhouse for Python {_spelt(sys.version_info[:2])}",
+        f"pip does not install the wheelhouse for Python {_version_text(sys.version_info[:2])}",
         where=str(wheelhouse),
         next="run `stackbuild lock` with a Python the recipe lists",
     )

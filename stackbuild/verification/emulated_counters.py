@@ -50,10 +50,10 @@ def count(request: CounterRequest, check: Callable[[], None] = lambda: None) -> 
     service = EmulatorService(limits, request.cache / "kernels", counters=True)
     service.folder.mkdir(parents=True, exist_ok=True)
     with workspace() as work:
-        unpacked = work / "wheel"
+        wheel_folder = work / "wheel"
         with ZipFile(request.wheel) as archive:
-            archive.extractall(unpacked)
-        imports = imports_of(sorted(unpacked.rglob("*.so")))
+            archive.extractall(wheel_folder)
+        imports = imports_of(sorted(wheel_folder.rglob("*.so")))
         if imports is None:
             raise UsageError("none of its libraries needs the HIP runtime", where=request.wheel.name)
         runtime = runtime_folder(imports, request.cache / "runtime")
@@ -61,9 +61,9 @@ def count(request: CounterRequest, check: Callable[[], None] = lambda: None) -> 
             (work / "probes-folder").mkdir()
             sandbox = ProbeSandbox(
                 work / "probes-folder", Path(sys.executable), check=check,
-                readable=(unpacked, Path(sys.prefix), folder("kernels").resolve(), runtime.parent, service.folder),
-                env=(("PYTHONPATH", str(unpacked)), ("LD_LIBRARY_PATH", str(runtime)), (CHANNEL, str(descriptor))),
-                inherited=(descriptor,),
+                readable=(wheel_folder, Path(sys.prefix), folder("kernels").resolve(), runtime.parent, service.folder),
+                env=(("PYTHONPATH", str(wheel_folder)), ("LD_LIBRARY_PATH", str(runtime)), (CHANNEL, str(descriptor))),
+                inherited_fds=(descriptor,),
             )  # fmt: skip
             probes = CustomOpProbes(
                 RungContext(subject, (), sandbox, folder("kernels"), work),

@@ -20,7 +20,7 @@ from stackbuild.recipe.wheels import NO_DEMANDS, PackedWheel, demands_of, gfx_of
 _OF_THE_STEPS = (
     *NEVER_ASKED,
     *hipdnn_ep.UNUSED_OK,
-    migraphx_ep.FORCED,
+    migraphx_ep.FORCE_FETCH,
     "FETCHCONTENT_SOURCE_DIR_*",
 )
 """CMake cache entries that stackbuild sets itself and that may stay unused."""
@@ -34,44 +34,44 @@ def expectations_of(recipe: Recipe, distribution: str = "", commits: Mapping[str
     """
     if not distribution:
         return _of_any(recipe)
-    for packed in wheels_of(recipe):
-        if normal_name(packed.wheel.distribution) == normal_name(distribution):
-            return _of_wheel(packed, recipe, commits or {})
+    for packed_wheel in wheels_of(recipe):
+        if normal_name(packed_wheel.wheel.distribution) == normal_name(distribution):
+            return _of_wheel(packed_wheel, recipe, commits or {})
     return NOTHING
 
 
 def _of_any(recipe: Recipe) -> Expectations:
     """What applies to every file of the stack."""
     demands = recipe.verify or NO_DEMANDS
-    allowed = [name for each in recipe.components.values() for name in getattr(each, "unused_ok", ())]
+    allowed_options = [name for each in recipe.components.values() for name in getattr(each, "unused_ok", ())]
     return Expectations(
         rocm=recipe.rocm or "",
         external=tuple(dict.fromkeys(name for wheel in recipe.wheels.values() for name in wheel.external)),
         runpaths=demands.runpaths,
         grafts=demands.grafts,
         isa=demands.x86_64_level,
-        unused_options=tuple(dict.fromkeys((*UNUSED_OPTIONS, *_OF_THE_STEPS, *allowed))),
+        unused_options=tuple(dict.fromkeys((*UNUSED_OPTIONS, *_OF_THE_STEPS, *allowed_options))),
     )
 
 
-def _of_wheel(packed: PackedWheel, recipe: Recipe, commits: Mapping[str, str]) -> Expectations:
-    demands, required = recipe.verify or NO_DEMANDS, demands_of(packed.name, recipe)
-    gfx = gfx_of(packed, recipe)
-    floor = demands.kernels_floor if required.kernels_floor is None else required.kernels_floor
-    budget = required.size_budget or demands.size_budget
-    from_source = packed.component.source if isinstance(packed.component, OnnxRuntime) else ""
+def _of_wheel(packed_wheel: PackedWheel, recipe: Recipe, commits: Mapping[str, str]) -> Expectations:
+    demands, required_rungs = recipe.verify or NO_DEMANDS, demands_of(packed_wheel.name, recipe)
+    gfx = gfx_of(packed_wheel, recipe)
+    floor = demands.kernels_floor if required_rungs.kernels_floor is None else required_rungs.kernels_floor
+    budget = required_rungs.size_budget or demands.size_budget
+    from_source = packed_wheel.component.source if isinstance(packed_wheel.component, OnnxRuntime) else ""
     every = _of_any(recipe)
     return Expectations(
         gfx=gfx,
         kernels_floor=floor if gfx else 0,
-        providers=providers_of(packed, recipe),
-        custom_ops=isinstance(packed.component, Kernels) and not isinstance(packed.component, KernelsEp),
-        version=packed.wheel.version,
+        providers=providers_of(packed_wheel, recipe),
+        custom_ops=isinstance(packed_wheel.component, Kernels) and not isinstance(packed_wheel.component, KernelsEp),
+        version=packed_wheel.wheel.version,
         commit=commits.get(from_source, ""),
         size_budget=size_of(budget) if budget else 0,
         rocm=every.rocm,
-        external=packed.wheel.external,
-        excludes=packed.wheel.external,
+        external=packed_wheel.wheel.external,
+        excludes=packed_wheel.wheel.external,
         runpaths=every.runpaths,
         grafts=every.grafts,
         isa=every.isa,

@@ -31,7 +31,7 @@ from stackbuild.core.packaging import (
 from stackbuild.inspection.rules.rule import count_of, some
 from stackbuild.model.findings import Finding
 from stackbuild.store.tree import Bounds, OutOfBounds, open_folder, walk
-from stackbuild.verification.catalogue import OVERWRITTEN
+from stackbuild.verification.catalogue import OVERWRITTEN_FILE
 from stackbuild.verification.subject import installed_path
 
 _FILES = 200_000
@@ -52,7 +52,7 @@ ContentsByPath = Mapping[str, frozenset[FileContent]]
 """Path below site-packages → what it may hold."""
 
 
-def overwritten(site: Path, subject: tuple[Path, ...], wheelhouse: Path | None) -> tuple[Finding, ...]:
+def overwritten_files(site: Path, subject: tuple[Path, ...], wheelhouse: Path | None) -> tuple[Finding, ...]:
     """Findings about the files below `site`: two distributions' files in one place, files that are not their wheel's,
     files that no wheel has. `subject` are the wheels verified; those of other distributions are in the wheelhouse."""
     wheels = {path.name: path for path in subject}
@@ -63,10 +63,10 @@ def overwritten(site: Path, subject: tuple[Path, ...], wheelhouse: Path | None) 
     except (OutOfBounds, OSError) as error:
         what = error.what if isinstance(error, OutOfBounds) else f"it cannot be read: {error.strerror}"
         name = " + ".join(path.name for path in subject)
-        return (OVERWRITTEN.finding(name, f"its code or another's changed site-packages: {what}"),)
+        return (OVERWRITTEN_FILE.finding(name, f"its code or another's changed site-packages: {what}"),)
     by_owner = {name: _owned_files(path) for name, path in wheels.items() if _is_installed(site, name)}
     findings = list(_findings(site, here, _by_distribution(by_owner)))
-    return tuple(OVERWRITTEN.finding(subject, text) for subject, text in findings)
+    return tuple(OVERWRITTEN_FILE.finding(subject, text) for subject, text in findings)
 
 
 def _is_installed(site: Path, wheel: str) -> bool:
@@ -92,32 +92,32 @@ def _named_by_folder(folder: str) -> tuple[str, str]:
 
 def _by_distribution(by_wheel: Mapping[str, Mapping[str, FileContent]]) -> dict[str, ContentsByPath]:
     """The files of each distribution. Wheels of one version for several platforms may each have been installed."""
-    merged: dict[str, dict[str, set[FileContent]]] = defaultdict(lambda: defaultdict(set))
+    contents: dict[str, dict[str, set[FileContent]]] = defaultdict(lambda: defaultdict(set))
     for wheel, files in by_wheel.items():
         for path, content in files.items():
-            merged[_project_of(wheel)[0]][path].add(content)
-    return {owner: {path: frozenset(may) for path, may in files.items()} for owner, files in merged.items()}
+            contents[_project_of(wheel)[0]][path].add(content)
+    return {owner: {path: frozenset(may) for path, may in files.items()} for owner, files in contents.items()}
 
 
 def _findings(
     site: Path, here: Mapping[str, int | None], owners: Mapping[str, ContentsByPath]
 ) -> Iterator[tuple[str, str]]:
-    claimed: dict[str, list[str]] = defaultdict(list)
+    claims: dict[str, list[str]] = defaultdict(list)
     for owner, files in owners.items():
         for path in files:
-            claimed[path].append(owner)
-    shared: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for path, names in claimed.items():
+            claims[path].append(owner)
+    shared_files: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for path, names in claims.items():
         if len(names) > 1 and not frozenset.intersection(*(owners[name][path] for name in names)):
-            shared[tuple(sorted(names))].append(path)
-    for both, paths in sorted(shared.items()):
+            shared_files[tuple(sorted(names))].append(path)
+    for both, paths in sorted(shared_files.items()):
         yield " + ".join(both), f"{count_of(len(paths), 'file')} of both in one place: {some(sorted(paths))}"
-    in_conflict = {path for paths in shared.values() for path in paths}
+    in_conflict = {path for paths in shared_files.values() for path in paths}
     for owner, files in sorted(owners.items()):
         odd = [p for p, may in files.items() if p not in in_conflict and not _holds(site / p, here.get(p), may)]
         if odd:
             yield owner, f"{count_of(len(odd), 'file')} not as in its wheel: {some(sorted(odd))}"
-    strange = sorted(path for path in here if path not in claimed and not _of_pip(path))
+    strange = sorted(path for path in here if path not in claims and not _of_pip(path))
     if strange and owners:
         yield "site-packages", f"{count_of(len(strange), 'file')} that no wheel has: {some(strange)}"
 
@@ -132,9 +132,9 @@ def _owned_files(wheel: Path) -> dict[str, FileContent]:
     """Path below site-packages → its content, of every file that installing a wheel puts there unchanged."""
     with zipfile.ZipFile(wheel) as archive:
         sizes = {info.filename: info.file_size for info in archive.infolist() if not info.is_dir()}
-        recorded = _record_hashes(archive, sizes)
+        recorded_hashes = _record_hashes(archive, sizes)
         return {
-            place: FileContent(size, recorded.get(name) or _sha256_of(archive, name))
+            place: FileContent(size, recorded_hashes.get(name) or _sha256_of(archive, name))
             for name, size in sizes.items()
             if not re.match(r"[^/]+\.data/", place := installed_path(name)) and not _of_pip(place)
         }
@@ -152,8 +152,8 @@ def _record_hashes(archive: zipfile.ZipFile, names: Iterable[str]) -> dict[str, 
             return {}
 
 
-def _hex(hashed: str) -> str:
-    text = hashed.removeprefix("sha256=")
+def _hex(encoded_digest: str) -> str:
+    text = encoded_digest.removeprefix("sha256=")
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).hex()
 
 

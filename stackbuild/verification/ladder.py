@@ -21,7 +21,7 @@ from stackbuild.model.findings import GPU_RUNG, Rung, Status, Verification
 from stackbuild.tables.gpu_limits import limits_of
 from stackbuild.tables.providers import MIGRAPHX_PACKAGE
 from stackbuild.verification.clean_env import PythonHost, install, make_venv, other_root, this_machine
-from stackbuild.verification.installed import overwritten
+from stackbuild.verification.installed import overwritten_files
 from stackbuild.verification.models import write_models
 from stackbuild.verification.rung import RungContext, RungOutcome, rung, skipped_rung
 from stackbuild.verification.rungs import operators, providers
@@ -96,8 +96,8 @@ def verify(
     """
     rungs: list[Rung] = []
     options = options or VerifyOptions()
-    emulated = tuple(each.rung_name for each in options.emulations)  # a wrong target is refused before anything runs
-    for rung_result in _rungs(wheels, expectations, options, (*LADDER[:-1], *emulated, GPU)):
+    emulated_names = tuple(each.rung_name for each in options.emulations)  # a wrong target is refused before anything runs
+    for rung_result in _rungs(wheels, expectations, options, (*LADDER[:-1], *emulated_names, GPU)):
         rungs.append(rung_result)
         tick(rung_result)
     digests = [of_file(path) for path in wheels]
@@ -113,15 +113,15 @@ def _rungs(
             raise UsageError(
                 "not a wheel", where=str(path), next="`verify` proves wheels; `inspect` reads other files too"
             )
-    started = time.monotonic()
+    start_time = time.monotonic()
     facts = tuple(inspect(path.absolute()) for path in wheels)
-    expected = tuple(expectations(each.wheel.name) if each.wheel else NOTHING for each in facts)
-    findings = (*(f for each, of in zip(facts, expected, strict=True) for f in judge(each, of)), *judge_together(facts))
-    yield static_rung(findings, time.monotonic() - started)
+    expectation_list = tuple(expectations(each.wheel.name) if each.wheel else NOTHING for each in facts)
+    findings = (*(f for each, of in zip(facts, expectation_list, strict=True) for f in judge(each, of)), *judge_together(facts))
+    yield static_rung(findings, time.monotonic() - start_time)
     if any(each.wheel is None or any(p.subject == Path(each.path).name for p in each.problems) for each in facts):
         yield from (skipped_rung(name, "the wheel cannot be read") for name in ladder[1:])
         return
-    external = tuple(name for each in expected for name in each.external)
+    external = tuple(name for each in expectation_list for name in each.external)
     with workspace() as work:
         try:
             yield from _run(subject_of(facts), external, options, work, ladder)
@@ -183,12 +183,12 @@ def _place(subject: Subject, options: VerifyOptions, work: Path) -> tuple[Python
     return (None, f"{lacking}; {why}") if why else (other, "")
 
 
-def _load_in_other_root(context: RungContext, root: Path, names: frozenset[str], skipped: Rung) -> Rung:
-    """Load in another root what needs a ROCm that this machine lacks; `skipped` with the reason where that has no Python."""
+def _load_in_other_root(context: RungContext, root: Path, names: frozenset[str], skipped_rung: Rung) -> Rung:
+    """Load in another root what needs a ROCm that this machine lacks; `skipped_rung` with the reason where that has no Python."""
     (folder := context.work / "elsewhere").mkdir()
     host, why = other_root(root, Claim(()), folder, context.sandbox.check)
     if host is None:
-        return replace(skipped, reason=f"{skipped.reason}; {why}")
+        return replace(skipped_rung, reason=f"{skipped_rung.reason}; {why}")
     sandbox = replace(context.sandbox, python=host.python, root=root, preload=())  # its Python sees no environment
     probes = LoadProbes(replace(context, sandbox=sandbox), names, rocm=True)
     loading = rung(LOAD_ROCM, lambda: check_loading_with_rocm(probes), sandbox.budget)
@@ -218,10 +218,10 @@ def _use(options: VerifyOptions, context: RungContext, import_rung: Rung, ladder
     yield _load_in_other_root(context, other, unloaded_libraries(probes), second) if other else second
     if reason := _no_use(options, context, import_rung):
         yield from (skipped_rung(name, reason) for name in ladder[4:])
-    elif changed := overwritten(
+    elif changes := overwritten_files(
         context.sandbox.site, (*context.subject.wheels, *filter(None, (beside,))), options.wheelhouse
     ):
-        yield rung(OPERATORS, lambda: RungOutcome(changed), context.sandbox.budget)
+        yield rung(OPERATORS, lambda: RungOutcome(changes), context.sandbox.budget)
         yield from (
             skipped_rung(name, "what is installed beside it is not what its wheels hold") for name in ladder[5:]
         )
@@ -235,8 +235,8 @@ def _install_migraphx(options: VerifyOptions, context: RungContext) -> Path | No
     """Installs MIGraphX's wheel beside the subject; that wheel, None where there is none or pip refuses it."""
     if options.migraphx is None:
         return None
-    refused = install(context.sandbox, options.wheelhouse, (str(options.migraphx),)).code
-    return None if refused else options.migraphx
+    exit_code = install(context.sandbox, options.wheelhouse, (str(options.migraphx),)).code
+    return None if exit_code else options.migraphx
 
 
 def _no_use(options: VerifyOptions, context: RungContext, import_rung: Rung) -> str:

@@ -35,10 +35,6 @@ _FILE = 8 << 30
 #: Share of this machine's memory that a probe may take, where control groups can be made.
 _MEMORY = 0.75
 _POLL = 0.2
-#: Variables of the caller that change what ONNX Runtime or ROCm do: some override session options.
-OVERRIDES = (
-    "HSA_", "ORT_", "MIGRAPHX_", "MIOPEN_", "HIP_", "ROCR_", "ROCBLAS_", "GPU_", "AMD_", "LD_", "PYTHONHOME", "PYTHONPATH", "OMP_", "CUDA_",
-)  # fmt: skip
 
 
 class Budget:
@@ -52,7 +48,7 @@ class Budget:
         """From now on probes have that many seconds together."""
         self.seconds, self._until = seconds, time.monotonic() + seconds
 
-    def left(self) -> float:
+    def remaining(self) -> float:
         return max(0.0, self._until - time.monotonic())
 
 
@@ -98,7 +94,7 @@ class ProbeSandbox:
     """The folder of one ladder and what its probes see of the machine.
 
     In `folder`: `env`, the environment, read-only but for `furnish`; `out`, which probes may write. `python` is the interpreter, `readable` what else they may read, `root` the root file system in place of this
-    machine's: a recipe's base, say. `env` is added to each probe's environment, and `inherited` are descriptors that every
+    machine's: a recipe's base, say. `env` is added to each probe's environment, and `inherited_fds` are descriptors that every
     probe gets beside its own. `preload` are packages whose `preload()` each probe calls first. `check` is called meanwhile
     and may raise.
     """
@@ -109,7 +105,7 @@ class ProbeSandbox:
     rocm: bool = False
     root: Path | None = None
     env: tuple[tuple[str, str], ...] = ()
-    inherited: tuple[int, ...] = ()
+    inherited_fds: tuple[int, ...] = ()
     preload: tuple[str, ...] = ()
     check: Callable[[], None] = lambda: None
     budget: Budget = field(default_factory=Budget)
@@ -133,8 +129,8 @@ class ProbeSandbox:
         self, name: str, job: dict[str, Json], seconds: float, env: tuple[tuple[str, str], ...] = ()
     ) -> ProbeResult:
         """Run `probes/NAME.py` on a job: for so many seconds, and no longer than the rung's budget has left."""
-        left = self.budget.left()
-        if not left:
+        remaining = self.budget.remaining()
+        if not remaining:
             return ProbeResult(-signal.SIGKILL, True, 0.0, {}, "", self.budget.seconds)
         scripts = self.folder / "probes"
         if not scripts.exists():
@@ -144,10 +140,10 @@ class ProbeSandbox:
             job_file.write(json.dumps({**job, "preload": [*self.preload]}).encode())
             job_file.seek(0)
             argv = [str(self.python), str(scripts / f"{name}.py"), str(job_file.fileno()), str(answer.fileno())]
-            descriptors = (job_file.fileno(), answer.fileno(), *self.inherited)
-            result = self._run(argv, min(seconds, left), (*self.env, *env), descriptors, ())
-            exceeded = self.budget.seconds if result.timed_out and left < seconds else 0.0
-            return replace(result, answer=_read(answer), budget=exceeded)
+            descriptors = (job_file.fileno(), answer.fileno(), *self.inherited_fds)
+            result = self._run(argv, min(seconds, remaining), (*self.env, *env), descriptors, ())
+            limit_seconds = self.budget.seconds if result.timed_out and remaining < seconds else 0.0
+            return replace(result, answer=_read(answer), budget=limit_seconds)
 
     def furnish(self, argv: list[str], seconds: float) -> ProbeResult:
         """Run a command that may write to the environment: the one that makes it, and pip."""
@@ -168,7 +164,7 @@ class ProbeSandbox:
     ) -> ProbeResult:
         """Run a command in the sandbox; it and all its children are dead when this returns."""
         self.out.mkdir(exist_ok=True)
-        started = time.monotonic()
+        start_time = time.monotonic()
         with self._file("output") as output, cgroup.limits("verify", _memory(), MOST_PROCESSES) as group:
             process = self._bwrap(env, writable).start(
                 argv, output, pass_fds=descriptors, preexec=lambda: _limit(group.entry_files), seconds=seconds
@@ -179,14 +175,14 @@ class ProbeSandbox:
                 if process.poll() is None:
                     os.killpg(process.pid, signal.SIGKILL)  # bwrap's end is the end of its pid namespace
                     process.wait()
-            return ProbeResult(code, timed_out, time.monotonic() - started, {}, _tail(output))
+            return ProbeResult(code, timed_out, time.monotonic() - start_time, {}, _tail(output))
 
     def _wait(self, process: subprocess.Popen[bytes], seconds: float) -> tuple[int, bool]:
         """The exit code, and whether it ran out of time."""
         until = time.monotonic() + seconds
-        while (left := until - time.monotonic()) > 0:
+        while (remaining := until - time.monotonic()) > 0:
             try:
-                return process.wait(min(_POLL, left)), False
+                return process.wait(min(_POLL, remaining)), False
             except subprocess.TimeoutExpired:
                 self.check()
         return -signal.SIGKILL, True
@@ -218,11 +214,6 @@ _FOLDERS = ("bin", "lib", "lib32", "lib64", "libx32", "sbin", "usr")
 _SETTINGS = (
     "OpenCL", "alternatives", "group", "hosts", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "nsswitch.conf", "passwd",
 )  # fmt: skip
-
-
-def scrubbed_variables() -> tuple[str, ...]:
-    """The caller's variables that probes do not see although they would matter to them."""
-    return tuple(sorted(name for name in os.environ if name.startswith(OVERRIDES)))
 
 
 def _root_mounts(root: Path, rocm: bool) -> tuple[str, ...]:

@@ -26,8 +26,8 @@ RUNGS = {
 def required_rungs(text: str) -> tuple[str, ...]:
     """The words of a list such as `operators,numerics,gpu`. Raises UsageError."""
     words = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
-    if unknown := [word for word in words if word not in RUNGS]:
-        raise UsageError(f"no rung is called {unknown[0]!r}", where="--require", next=f"rungs are {', '.join(RUNGS)}")
+    if unknown_rungs := [word for word in words if word not in RUNGS]:
+        raise UsageError(f"no rung is called {unknown_rungs[0]!r}", where="--require", next=f"rungs are {', '.join(RUNGS)}")
     return words
 
 
@@ -42,23 +42,23 @@ class RequiredRungs:
 def required_rungs_of(texts: Sequence[str]) -> tuple[RequiredRungs, ...]:
     """The values of `--require`: `operators,gpu`, or `DISTRIBUTION:operators,gpu`. Raises UsageError."""
     parts = (text.rpartition(":") for text in texts)
-    required = (RequiredRungs(required_rungs(words), str(canonicalize_name(name.strip()))) for name, _, words in parts)
-    return tuple(one for one in required if one.words)
+    required_names = (RequiredRungs(required_rungs(words), str(canonicalize_name(name.strip()))) for name, _, words in parts)
+    return tuple(one for one in required_names if one.words)
 
 
-def unmet_by(verifications: Sequence[Verification], required: Sequence[RequiredRungs]) -> tuple[str, ...]:
+def unmet_by(verifications: Sequence[Verification], required_names: Sequence[RequiredRungs]) -> tuple[str, ...]:
     """Why each required rung does not count as passed, in a line; none where all passed.
 
     Of several verifications a line begins with the subject. A distribution that none of them is of is a line, too.
     """
     lines = []
-    for one in required:
-        asked = [v for v in verifications if one.distribution in ("", *_distributions(v))]
-        if not asked:
+    for one in required_names:
+        asked_verifications = [v for v in verifications if one.distribution in ("", *_distributions(v))]
+        if not asked_verifications:
             lines.append(f"{one.distribution}: {', '.join(one.words)} required, and no wheel of it was verified")
-        for verification in asked:
+        for verification in asked_verifications:
             subject = f"{verification.subject}: " if len(verifications) > 1 else ""
-            lines += [f"{subject}{line}" for line in unmet(verification.rungs, one.words)]
+            lines += [f"{subject}{line}" for line in unmet_rungs(verification.rungs, one.words)]
     return tuple(dict.fromkeys(lines))
 
 
@@ -66,10 +66,10 @@ def _distributions(verification: Verification) -> list[str]:
     return [distribution_of(file)[0] for file in verification.subject.split(" + ")]
 
 
-def unmet(rungs: Sequence[Rung], required: Sequence[str]) -> tuple[str, ...]:
+def unmet_rungs(rungs: Sequence[Rung], required_names: Sequence[str]) -> tuple[str, ...]:
     """Why each required rung does not count as passed, in a line; none where all passed."""
     lines = []
-    for word in required:
+    for word in required_names:
         distributions = [
             rung for rung in rungs if rung.name.startswith(RUNGS[word]) and (word != "load" or rung.name == "load")
         ]

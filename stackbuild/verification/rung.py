@@ -42,10 +42,10 @@ class RungOutcome:
 
 def rung(name: str, check: Callable[[], RungOutcome], budget: Budget) -> Rung:
     """Run one rung: failed by an error finding, skipped with a reason, otherwise passed. Its probes share `RUNG_SECONDS`."""
-    started = time.monotonic()
+    start_time = time.monotonic()
     budget.begin(RUNG_SECONDS)
     outcome = check()
-    seconds = time.monotonic() - started
+    seconds = time.monotonic() - start_time
     errors = [f for f in outcome.findings if f.severity is Severity.ERROR]
     if errors:
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""

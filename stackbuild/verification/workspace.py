@@ -29,8 +29,8 @@ def workspace() -> Iterator[Path]:
 
 def _reap(folder: Path) -> None:
     """Remove our own folders that no live process holds."""
-    for left in folder.glob(f"{_PREFIX}*"):
+    for old_folder in folder.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):  # another's, or gone meanwhile
-            mine = os.lstat(left).st_uid == os.geteuid() and not left.is_symlink()
-            if mine and (left / _ALIVE).is_file():
-                locks.remove_dead(left / _ALIVE, partial(atomic.remove, left))
+            mine = os.lstat(old_folder).st_uid == os.geteuid() and not old_folder.is_symlink()
+            if mine and (old_folder / _ALIVE).is_file():
+                locks.remove_dead(old_folder / _ALIVE, partial(atomic.remove, old_folder))

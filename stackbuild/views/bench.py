@@ -45,11 +45,11 @@ def progress() -> Iterator[ProgressCallback]:
     with progress_bar() as bar:
         task = bar.add_task("starting", total=None)
 
-        def tick(what: str, left: int) -> None:
+        def tick(what: str, remaining: int) -> None:
             text = what if len(what) <= 48 else what[:47] + "…"
             bar.advance(task)
-            completed = bar.tasks[0].completed
-            bar.update(task, description=escape(safe(text, keep="")), total=completed + left if left else None)
+            completed_count = bar.tasks[0].completed
+            bar.update(task, description=escape(safe(text, keep="")), total=completed_count + remaining if remaining else None)
 
         with signal_handler(unless_ignored(signal.SIGTERM, signal.SIGHUP), _stop):
             yield tick
@@ -76,8 +76,8 @@ def draw_benchmarks(benchmarks: Benchmarks) -> None:
         for one in (s for s in case.series if s.side != CONTROL):
             out().print(_text(_row(case, one)))
             _warn_of_share(one, providers[one.side])
-            if (scaled := efficiency(case, one.side)) is not None:
-                out().print(_text(f"    scaling efficiency {scaled:.0%}"))
+            if (efficiency_value := efficiency(case, one.side)) is not None:
+                out().print(_text(f"    scaling efficiency {efficiency_value:.0%}"))
     _draw_speeds(benchmarks)
     machine = ", ".join(f"{k} {v}" for k, v in benchmarks.machine.stable.items())
     err().print(_text("; ".join(part for part in (benchmarks.timer, machine) if part), "dim"))

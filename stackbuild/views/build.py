@@ -54,8 +54,8 @@ def lines_of(event: Event) -> list[Text]:
             return [_line("✓", "green", step, "inputs identical to an earlier build's: output reused")]
         case StageFinished(stage=stage, result=result, seconds=seconds, stands=False):
             return [_line("✗", "bold red", stage, f"{bar_lines(result)} ({format_duration(seconds)})")]
-        case StageFinished(stage=stage, result=result, seconds=seconds, remembered=remembered):
-            when = "as before" if remembered else format_duration(seconds)
+        case StageFinished(stage=stage, result=result, seconds=seconds, remembered=is_remembered):
+            when = "as before" if is_remembered else format_duration(seconds)
             return [_line("✓", "green", stage, f"{bar_lines(result)} ({when})")]
         case StepBroke():
             return _failure_rows(event)
@@ -128,13 +128,13 @@ class LiveView:
     running: dict[str, tuple[float, StepStarted | StageStarted]] = field(default_factory=dict)
     failed_steps: list[str] = field(default_factory=list)
     total: int = 0
-    completed: int = 0
-    started: float = field(default_factory=time.monotonic)
+    completed_count: int = 0
+    start_time: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         self._live = live_region(self.console, self.draw)
         self._drawing = threading.Lock()
-        self._closed = threading.Event()
+        self._close_event = threading.Event()
         self._refresher = threading.Thread(target=self._refresh, daemon=True)
 
     def __enter__(self) -> LiveView:
@@ -143,14 +143,14 @@ class LiveView:
         return self
 
     def __exit__(self, *args: object) -> None:
-        self._closed.set()
+        self._close_event.set()
         self._refresher.join()
         self.running.clear()
         self.total = 0
         self._live.__exit__(None, None, None)
 
     def _refresh(self) -> None:
-        while not self._closed.wait(1 / REFRESH_PER_SECOND):
+        while not self._close_event.wait(1 / REFRESH_PER_SECOND):
             with self._drawing:
                 try:
                     self._live.refresh()
@@ -173,12 +173,12 @@ class LiveView:
     def _count(self, event: Event) -> None:
         match event:
             case RunStarted(todo=todo):
-                self.total, self.completed = self.completed + len(todo), self.completed
+                self.total, self.completed_count = self.completed_count + len(todo), self.completed_count
             case StepStarted(step=name) | StageStarted(stage=name):
                 self.running[name] = (time.monotonic(), event)
             case StepFinished(step=name) | StageFinished(stage=name) | StepBroke(step=name):
                 if self.running.pop(name, None) and not isinstance(event, StageFinished):
-                    self.completed += 1
+                    self.completed_count += 1
             case RunFinished():
                 self.total = 0
 
@@ -195,24 +195,24 @@ class LiveView:
         if self.total:
             parts.append(
                 Text(
-                    f"  {self.completed} of {self.total} steps · {format_duration(time.monotonic() - self.started)}",
+                    f"  {self.completed_count} of {self.total} steps · {format_duration(time.monotonic() - self.start_time)}",
                     style="dim",
                 )
             )
         return Group(*parts)
 
 
-def _running_line(name: str, elapsed: float, event: StepStarted | StageStarted) -> Text:
-    expected = event.expected if isinstance(event, StepStarted) else 0.0
+def _running_line(name: str, elapsed_seconds: float, event: StepStarted | StageStarted) -> Text:
+    expected_seconds = event.expected if isinstance(event, StepStarted) else 0.0
     about = (
-        f" of about {format_duration(expected)}"
-        if expected >= elapsed
-        else f" ({format_duration(expected)} last time)"
-        if expected
+        f" of about {format_duration(expected_seconds)}"
+        if expected_seconds >= elapsed_seconds
+        else f" ({format_duration(expected_seconds)} last time)"
+        if expected_seconds
         else ""
     )
     machine = event.machine if isinstance(event, StepStarted) else ""
-    return Text.assemble(("▸", "cyan"), (f" {name:<18} ", "bold"), f"{format_duration(elapsed)}{about}{_on(machine)}")
+    return Text.assemble(("▸", "cyan"), (f" {name:<18} ", "bold"), f"{format_duration(elapsed_seconds)}{about}{_on(machine)}")
 
 
 def tail(log: Path) -> list[str]:
@@ -250,7 +250,7 @@ class VerboseView(PlainView):
 
     def __post_init__(self) -> None:
         self._printing = threading.Lock()
-        self._closed = threading.Event()
+        self._close_event = threading.Event()
         self._follower = threading.Thread(target=self._follow, daemon=True)
 
     def __enter__(self) -> VerboseView:
@@ -258,7 +258,7 @@ class VerboseView(PlainView):
         return self
 
     def __exit__(self, *args: object) -> None:
-        self._closed.set()
+        self._close_event.set()
         self._follower.join()
 
     def __call__(self, event: Event) -> None:
@@ -271,7 +271,7 @@ class VerboseView(PlainView):
             super().__call__(event)
 
     def _follow(self) -> None:
-        while not self._closed.wait(FOLLOW_SECONDS):
+        while not self._close_event.wait(FOLLOW_SECONDS):
             with self._printing:
                 for step in self.logs:
                     self._print_new(step, whole=False)
@@ -285,9 +285,9 @@ class VerboseView(PlainView):
                 data = file.read(FOLLOW_BYTES)
         except OSError:
             return
-        ended = len(data) if whole else data.rfind(b"\n") + 1
-        self.logs[step] = (log, at + ended)
-        for line in data[:ended].decode("utf-8", "replace").splitlines():
+        end_at = len(data) if whole else data.rfind(b"\n") + 1
+        self.logs[step] = (log, at + end_at)
+        for line in data[:end_at].decode("utf-8", "replace").splitlines():
             self.console.print(Text(f"{step} │ {clean(line)}", "dim"))
         if whole and len(data) == FOLLOW_BYTES:
             self._print_new(step, whole)

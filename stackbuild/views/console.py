@@ -27,7 +27,7 @@ from rich.table import Table
 from rich.text import Span, Text
 
 from stackbuild.core.digest import document_text, plain
-from stackbuild.core.errors import Unwritten, inert, safe
+from stackbuild.core.errors import OutputWriteError, inert, safe
 from stackbuild.core.manner import MANNER
 
 if TYPE_CHECKING:
@@ -63,13 +63,13 @@ WIDE = 240
 
 @contextmanager
 def _writing() -> Iterator[None]:
-    """Raises Unwritten, or BrokenPipeError where the reader has gone."""
+    """Raises OutputWriteError, or BrokenPipeError where the reader has gone."""
     try:
         yield
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise Unwritten(error.errno, error.strerror) from None
+        raise OutputWriteError(error.errno, error.strerror) from None
 
 
 class SafeConsole(Console):
@@ -79,8 +79,8 @@ class SafeConsole(Console):
     """
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        drawn = _escape(renderable) if isinstance(renderable, Text) else renderable
-        for segment in super().render(drawn, options):
+        drawing = _escape(renderable) if isinstance(renderable, Text) else renderable
+        for segment in super().render(drawing, options):
             if segment.control:
                 yield segment
             elif segment.text.isprintable():
@@ -95,9 +95,9 @@ def _escape(text: Text) -> Text:
         return text
     pieces = [safe(c) for c in text.plain]
     starts = [0, *accumulate(map(len, pieces))]
-    escaped = text.blank_copy("".join(pieces))
-    escaped.spans = [Span(starts[span.start], starts[min(span.end, len(pieces))], span.style) for span in text.spans]
-    return escaped
+    escaped_text = text.blank_copy("".join(pieces))
+    escaped_text.spans = [Span(starts[span.start], starts[min(span.end, len(pieces))], span.style) for span in text.spans]
+    return escaped_text
 
 
 class _StrictConsole(SafeConsole):
@@ -245,11 +245,11 @@ def _stack(drawing: Table, heads: list[str]) -> Group:
     """Each row as its first cell, and under it the others with their heads."""
     parts: list[Any] = [] if drawing.title is None else [drawing.title]
     for row in zip(*(column.cells for column in drawing.columns), strict=True):
-        named = [(head, cell) for head, cell in zip(heads, row, strict=True) if _text(cell).strip()]
-        if not named:
+        named_cells = [(head, cell) for head, cell in zip(heads, row, strict=True) if _text(cell).strip()]
+        if not named_cells:
             continue
-        parts.append(Text(_text(named[0][1]), "bold"))
-        for head, cell in named[1:]:
+        parts.append(Text(_text(named_cells[0][1]), "bold"))
+        for head, cell in named_cells[1:]:
             line = Text(f"{head}: ", "dim") if head else Text()
             line.append_text(cell if isinstance(cell, Text) else Text(str(cell)))
             parts.append(Padding(line, (0, 0, 0, 2)))

@@ -66,12 +66,12 @@ def draw_summary(run: Report) -> None:
     out().print(
         Text(f"{len(run.files)} files: {files or 'none'}; {run.changed_outputs} written, {len(run.removed)} removed")
     )
-    counted = ", ".join(f"{counts[s]} {s.value}{'s' * (counts[s] != 1)}" for s in Severity if counts[s])
-    out().print(Text(f"findings: {counted or 'none'}"))
+    counts_text = ", ".join(f"{counts[s]} {s.value}{'s' * (counts[s] != 1)}" for s in Severity if counts[s])
+    out().print(Text(f"findings: {counts_text or 'none'}"))
     groups = sorted(run.substitutions.items(), key=lambda item: (-item[1], item[0]))
-    listed = ", ".join(f"{name} {count}" for name, count in groups)
+    rows = ", ".join(f"{name} {count}" for name, count in groups)
     out().print(
-        Text(f"substitutions: {sum(run.substitutions.values())} ({listed})" if groups else "substitutions: none")
+        Text(f"substitutions: {sum(run.substitutions.values())} ({rows})" if groups else "substitutions: none")
     )
     err().print(Text(f"{run.engine} engine, tables of {run.tool}, {run.seconds:.2f} s"))
 
@@ -172,14 +172,14 @@ def html_of(run: Report) -> str:
         counts = Counter(f.severity for f in file.findings)
         return tuple(-counts[severity] for severity in Severity)
 
-    listed = sorted((f for f in run.files if f.findings), key=lambda f: (*weight(f), f.source))
+    rows = sorted((f for f in run.files if f.findings), key=lambda f: (*weight(f), f.source))
     rules = Counter(f.rule for f in run.findings)
     first = {f.rule: f for f in reversed(run.findings)}
     return render(
         "report/hipify.html.j2",
         run=run,
-        files=[(f, [-n for n in weight(f)]) for f in listed],
-        silent=len(run.files) - len(listed),
+        files=[(f, [-n for n in weight(f)]) for f in rows],
+        silent=len(run.files) - len(rows),
         counts=Counter(f.severity.value for f in run.findings),
         severities=[severity.value for severity in Severity],
         rules=[(first[rule], n) for rule, n in rules.most_common()],
@@ -237,11 +237,11 @@ def draw_differences(comparison: Comparison) -> None:
             theirs, ours = difference.theirs[:120], difference.ours[:120]
             line = f"{difference.file}:{difference.line}: hipify-perl {theirs!r}, fast {ours!r}"
             out().print(Text(line, style="bold red"))
-    drawn = table("difference", "count", "why")
+    drawing = table("difference", "count", "why")
     for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        drawn.add_row(Text(name), str(count), Text(comparison.reasons.get(name, "no known defect explains it")))
+        drawing.add_row(Text(name), str(count), Text(comparison.reasons.get(name, "no known defect explains it")))
     if counts:
-        out().print(drawn)
+        out().print(drawing)
     same = len(comparison.files) - len({d.file for d in comparison.differences})
     out().print(
         Text(f"{len(comparison.files)} files: {same} the same, {counts['UNEXPLAINED']} differences unexplained")

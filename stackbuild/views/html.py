@@ -85,12 +85,12 @@ def html(run: RunRecord) -> str:
 
 def _cards(benchmarks: Benchmarks, run: RunRecord) -> tuple[CaseCard, ...]:
     gates = run.verdict.gates if run.verdict else ()
-    drawn = [(series.case, trend_plot(series)) for series in run.history]
+    drawings = [(series.case, trend_plot(series)) for series in run.history]
     return tuple(
         _card(
             case,
             tuple(gate for gate in gates if gate.case == case.name),
-            tuple(plot for name, plot in drawn if name == case.name),
+            tuple(plot for name, plot in drawings if name == case.name),
         )
         for case in benchmarks.cases
     )
@@ -132,7 +132,7 @@ def _column(case: Case, one: Series) -> dict[str, str]:
         "99 % interval, ms": _interval(one.seconds),
         f"{case.unit}s per second": format_figure(case.items / interval.median) if interval else "",
         "first inference, ms": format_figure(median(one.first) * 1e3) if one.first else "",
-        "scaling efficiency": f"{scaled:.0%}" if (scaled := efficiency(case, one.side)) is not None else "",
+        "scaling efficiency": f"{efficiency_value:.0%}" if (efficiency_value := efficiency(case, one.side)) is not None else "",
         "session creation, ms": format_figure(median(one.create) * 1e3) if one.create else "",
         "host memory, MiB": _mib(one.host_bytes),
         "device memory, MiB": _mib(one.device_bytes),
@@ -228,10 +228,10 @@ def _counts(run: RunRecord) -> dict[str, str]:
     if not run.steps:
         return {}
     how = {kind: sum(s.how == kind for s in run.steps) for kind in ("run", "cached", "reused", "failed", "unfinished")}
-    hits, compiled = sum(s.hits for s in run.steps), sum(s.hits + s.misses for s in run.steps)
+    hits, compile_count = sum(s.hits for s in run.steps), sum(s.hits + s.misses for s in run.steps)
     counts = {kind: str(number) for kind, number in how.items() if number}
-    if compiled:
-        counts["ccache hits"] = f"{math.floor(1000 * hits / compiled) / 10:g} % of {compiled}"
+    if compile_count:
+        counts["ccache hits"] = f"{math.floor(1000 * hits / compile_count) / 10:g} % of {compile_count}"
     return counts
 
 

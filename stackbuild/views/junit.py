@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stackbuild.model.results import GateVerdict, Series
     from stackbuild.pipeline.run_record import RunRecord, TimeSpan
 
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_FORBIDDEN_CHARACTER = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TEXT = 20_000
 
 
@@ -128,4 +128,4 @@ def _gate(gate: GateVerdict) -> Element:
 
 
 def _clean(text: str) -> str:
-    return _FORBIDDEN.sub("\ufffd", text)[:_TEXT]
+    return _FORBIDDEN_CHARACTER.sub("\ufffd", text)[:_TEXT]

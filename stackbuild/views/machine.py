@@ -67,8 +67,8 @@ def draw_doctor(rungs: tuple[Rung, ...]) -> None:
         mark, style = MARKS[rung.status]
         rows.add_row(Text(mark, style), Text(rung.name), Text(rung.reason))
     out().print(rows)
-    failed = sum(rung.status is Status.FAILED for rung in rungs)
-    sentence = f"{failed} to fix (✗)" if failed else "nothing to fix: stackbuild can build here"
+    failure_count = sum(rung.status is Status.FAILED for rung in rungs)
+    sentence = f"{failure_count} to fix (✗)" if failure_count else "nothing to fix: stackbuild can build here"
     err().print(Text(f"{sentence}; - marks what was not checked or is only needed at times", "dim"))
 
 

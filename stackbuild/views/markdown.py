@@ -146,11 +146,11 @@ def _quote(text: str) -> str:
 def _fit(blocks: list[str], limit: int) -> str:
     note = "_The rest does not fit here: see the HTML report._"
     lines: list[str] = []
-    left = limit - len(note.encode()) - 2
+    room = limit - len(note.encode()) - 2
     for block in blocks:
         size = len(block.encode()) + 2
-        if size > left:
+        if size > room:
             return "\n\n".join([*lines, note]) + "\n"
         lines.append(block)
-        left -= size
+        room -= size
     return "\n\n".join(lines) + "\n"

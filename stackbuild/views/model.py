@@ -63,11 +63,11 @@ def _draw_verdict(result: ModelCheck, floors: tuple[float, float]) -> None:
     )
 
 
-def draw_compiled(compiled: CompiledModel) -> None:
-    out().print(Text(f"{compiled.folder}: {len(compiled.files)} files"))
+def draw_compiled(model: CompiledModel) -> None:
+    out().print(Text(f"{model.folder}: {len(model.files)} files"))
     out().print(
         Text(
-            f"compiled and run in {compiled.compiled_seconds:.1f} s, loaded and run in {compiled.loaded_seconds:.1f} s"
+            f"compiled and run in {model.compiled_seconds:.1f} s, loaded and run in {model.loaded_seconds:.1f} s"
         )
     )
-    err().print(Text(f"export ORT_MIGRAPHX_MODEL_CACHE_PATH={compiled.folder}"))
+    err().print(Text(f"export ORT_MIGRAPHX_MODEL_CACHE_PATH={model.folder}"))

@@ -22,22 +22,22 @@ def draw_plan(rows: tuple[StepStatus, ...], times: tuple[StepTime, ...]) -> None
     """One line a step: cached or to run, its key, and why it runs. Then what the steps to run may take."""
     name = max((len(row.step) for row in rows), default=0)
     does = max((len(row.action) for row in rows), default=0)
-    drawn = Text(f"   {'step':{name}}  {'does':{does}}  {'key':12}  why\n", "bold")
+    drawing = Text(f"   {'step':{name}}  {'does':{does}}  {'key':12}  why\n", "bold")
     for row in rows:  # a table of a thousand rows takes rich a second
         sign, style = SIGNS[row.state]
-        drawn.append(sign, style)
-        drawn.append(f"  {row.step:{name}}  {row.action:{does}}  {row.key[:12]}  ", "not bold")
-        drawn.append(f"{safe(row.why)}\n", "dim not bold")
-    out().print(drawn, end="")
+        drawing.append(sign, style)
+        drawing.append(f"  {row.step:{name}}  {row.action:{does}}  {row.key[:12]}  ", "not bold")
+        drawing.append(f"{safe(row.why)}\n", "dim not bold")
+    out().print(drawing, end="")
     todo = sum(r.state == "run" for r in rows)
     out().print(
         f"{todo} of {len(rows)} steps to run" if todo else f"nothing to do: all {len(rows)} steps are in the store"
     )
-    guessed = {t.step: t.guessed_cpu_hours for t in times if t.guessed_cpu_hours is not None}
-    if guessed:
-        each = ", ".join(f"{step} {hours:g}" for step, hours in guessed.items())
+    guessed_hours = {t.step: t.guessed_cpu_hours for t in times if t.guessed_cpu_hours is not None}
+    if guessed_hours:
+        each = ", ".join(f"{step} {hours:g}" for step, hours in guessed_hours.items())
         out().print(
-            Text(safe(f"never built here: about {sum(guessed.values()):g} hours of one core, a guess ({each})"))
+            Text(safe(f"never built here: about {sum(guessed_hours.values()):g} hours of one core, a guess ({each})"))
         )
     if took := {t.step: t.last_seconds for t in times if t.last_seconds is not None}:
         each = ", ".join(f"{step} {format_duration(seconds)}" for step, seconds in took.items())

@@ -152,8 +152,8 @@ def _curve_plot(name: str, unit: str, points_by_side: dict[str, list[tuple[float
 
 def timeline(spans: Sequence[TimeSpan], seconds: float, most: int = 60) -> Timeline | None:
     """The steps that took time, longest kept, by their start; None where nothing did."""
-    drawn = [s for s in spans if s.seconds >= 0.05 or s.how == "failed"]
-    lasting = sorted(drawn, key=lambda s: (s.how != "failed", -s.seconds))[:most]
+    drawn_spans = [s for s in spans if s.seconds >= 0.05 or s.how == "failed"]
+    lasting = sorted(drawn_spans, key=lambda s: (s.how != "failed", -s.seconds))[:most]
     if not lasting:
         return None
     end = max(seconds, *(s.start + s.seconds for s in lasting))
@@ -161,7 +161,7 @@ def timeline(spans: Sequence[TimeSpan], seconds: float, most: int = 60) -> Timel
     bars = tuple(_bar(n, s, scale) for n, s in enumerate(sorted(lasting, key=lambda s: (s.start, s.name))))
     step = _nice(end / 4) if end < 120 else 60 * _nice(end / 240)
     ticks = tuple(AxisTick(LEFT + n * step * scale, _clock(n * step)) for n in range(int(end / step) + 1))
-    return Timeline(24.0 * len(bars) + 26, bars, ticks, len(drawn) - len(lasting))
+    return Timeline(24.0 * len(bars) + 26, bars, ticks, len(drawn_spans) - len(lasting))
 
 
 def _bar(number: int, span: TimeSpan, scale: float) -> Bar:

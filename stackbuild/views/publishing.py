@@ -50,8 +50,8 @@ def draw_installs(installs: Sequence[InstallCheck]) -> None:
         err().print(Text.assemble(f"Python {one.python} on {one.machine}: {one.project} {one.version} → ", what))
 
 
-def draw_uploaded(uploaded: Sequence[UploadedWheel]) -> None:
-    for one in uploaded:
+def draw_uploaded(uploads: Sequence[UploadedWheel]) -> None:
+    for one in uploads:
         out().print(Text(f"uploaded: {one.file} to {one.url}"))
 
 

@@ -27,12 +27,12 @@ def draw_list(recipes: tuple[Recipe, ...], ran: dict[str, Proof]) -> None:
 
 def draw_outdated(rows: tuple[SourceTags, ...]) -> None:
     """Each source with what is newer upstream."""
-    drawn = table("source", "builds", "newest of its line", "newest", "")
+    drawing = table("source", "builds", "newest of its line", "newest", "")
     for row in rows:
         current = "-" if row.problem else "this one"
         newest, line = row.newest or current, row.in_line or current
-        drawn.add_row(*map(Text, (row.source, row.ref, line, newest, row.problem)))
-    out().print(drawn)
+        drawing.add_row(*map(Text, (row.source, row.ref, line, newest, row.problem)))
+    out().print(drawing)
 
 
 def draw_text(text: str) -> None:

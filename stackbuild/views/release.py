@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from stackbuild.pipeline.release import ReleaseReport
 
 
-def draw_release(released: ReleaseReport) -> None:
+def draw_release(report: ReleaseReport) -> None:
     """What was verified, where the wheels are, and, last, how to install them."""
-    if released.claim:
-        err().print(Text(released.claim))
-    took = format_duration(released.seconds)
-    if released.fresh:
-        err().print(Text(f"{released.recipe} done in {took}", "bold"))
-        err().print(Text(f"report: stackbuild report {released.run}", "dim"))
+    if report.claim:
+        err().print(Text(report.claim))
+    took = format_duration(report.seconds)
+    if report.fresh:
+        err().print(Text(f"{report.recipe} done in {took}", "bold"))
+        err().print(Text(f"report: stackbuild report {report.run}", "dim"))
     else:
         headline = (
-            "built, proved and published" if released.receipt else "built and proved" if released.claim else "built"
+            "built, proved and published" if report.receipt else "built and proved" if report.claim else "built"
         )
-        err().print(Text(f"nothing to do: {released.recipe} is {headline} ({took})", "bold"))
-    if released.receipt is not None:
-        draw_install_line(released.receipt)
+        err().print(Text(f"nothing to do: {report.recipe} is {headline} ({took})", "bold"))
+    if report.receipt is not None:
+        draw_install_line(report.receipt)
 
 
 def draw_dry_run(steps: tuple[DryStep, ...], as_json: bool) -> None:

@@ -57,8 +57,8 @@ def draw_pulled(report: PullReport) -> None:
     """What came, and what a build would still run."""
     steps = f": {', '.join(report.steps)}" if report.steps else ""
     out().print(Text(f"{len(report.steps)} outputs taken{steps}"))
-    if report.left:
-        out().print(Text(f"{len(report.left)} steps left to run: {', '.join(report.left)}"))
+    if report.remaining_steps:
+        out().print(Text(f"{len(report.remaining_steps)} steps left to run: {', '.join(report.remaining_steps)}"))
 
 
 def draw_conflicts(rows: Sequence[Conflict], tag_count: int) -> None:

@@ -17,17 +17,17 @@ def megabytes(size: int) -> str:
     return f"{size / 1e6:.1f} MB" if size < 1e9 else f"{size / 1e9:.2f} GB"
 
 
-def draw_listing(rows: tuple[StoredOutput, ...], unfinished: tuple[UnfinishedStep, ...], root: Path) -> None:
-    drawn = table("step", "recipe", "size", "took", "made", "key")
+def draw_listing(rows: tuple[StoredOutput, ...], unfinished_steps: tuple[UnfinishedStep, ...], root: Path) -> None:
+    drawing = table("step", "recipe", "size", "took", "made", "key")
     for row in rows:
-        drawn.add_row(
+        drawing.add_row(
             row.step, row.recipe, megabytes(row.size), format_duration(row.seconds), row.made_at, row.key[:12]
         )
-    out().print(drawn)
+    out().print(drawing)
     out().print(Text(f"{len(rows)} outputs, {megabytes(sum(r.size for r in rows))} in {root}"))
-    for left in unfinished:
-        why = "the next build resumes in it" if left.waits else "`stackbuild shell` shows it"
-        out().print(Text(f"not finished: {left.name}, {megabytes(left.size)}; {why}"))
+    for unfinished_step in unfinished_steps:
+        why = "the next build resumes in it" if unfinished_step.waits else "`stackbuild shell` shows it"
+        out().print(Text(f"not finished: {unfinished_step.name}, {megabytes(unfinished_step.size)}; {why}"))
 
 
 def draw_damage(damages: tuple[Damage, ...]) -> None:

@@ -64,11 +64,11 @@ def headline(run: RunRecord) -> tuple[str, str]:
 def _gate_counts(verdict: Verdict) -> str:
     """How many gates passed, failed, were not decided and were waived: `9 of 10 gates passed, 1 failed`."""
     counts = Counter("waived" if g.waived else g.outcome.value.lower() for g in verdict.gates)
-    passed = counts.pop("pass", 0)
+    passed_count = counts.pop("pass", 0)
     number = f"{len(verdict.gates)} gate" + ("s" if len(verdict.gates) > 1 else "")
     words = {"fail": "failed"}
     rest = [f"{counts[kind]} {words.get(kind, kind)}" for kind in _OTHER_OUTCOMES if counts[kind]]
-    return ", ".join([f"{passed} of {number} passed", *rest])
+    return ", ".join([f"{passed_count} of {number} passed", *rest])
 
 
 def qualifications(run: RunRecord) -> tuple[tuple[str, str], ...]:

@@ -131,7 +131,7 @@ def fake_context(
             locals={},
             mirror=None,
             actions={"debian": commands.make_base},
-            expected={},
+            expected_seconds={},
             lock_digest="",
             sharing=RemoteSharing("t", store, commands.events.append, lambda: None).open_remotes(remotes, from_scratch),
             from_scratch=from_scratch,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stackbuild.emulator.control_flow import BRANCHES, NOTHING
-from stackbuild.emulator.decoder import Instruction
+from stackbuild.emulator.decoder import SCALAR_FORMATS, Instruction
 from stackbuild.emulator.operands import SourceOperand, UnknownInstruction, source
-from stackbuild.emulator.scalars import FORMATS, scalar_meaning, scalar_sources, target_bits
+from stackbuild.emulator.scalars import scalar_meaning, scalar_sources, target_bits
 from stackbuild.emulator.typed_values import Type
 from stackbuild.emulator.vectors import SATURATING, VectorCall, VectorForm, vector_calls
 from support.python_semantics import bits_float, float_bits, round_to, run_semantics
@@ -55,7 +55,7 @@ class InterpretedWave:
             return
         if name in BRANCHES:
             raise UnknownInstruction(f"{name} is not interpreted")
-        if inst.format.name in FORMATS:
+        if inst.format.name in SCALAR_FORMATS:
             self._scalar(inst)
         elif name in ("v_readlane_b32", "v_readfirstlane_b32", "v_writelane_b32"):
             self._lane(inst)
@@ -278,10 +278,10 @@ def result(form: VectorForm, value: int, old: int, type: Type, names: dict[str, 
         width = 8 if form.select < 4 else 16
         low = form.select * 8 if width == 8 else (form.select - 4) * 16
         part = value & (1 << width) - 1
-        if form.unused == 1:
+        if form.unused_mode == 1:
             whole = part | (-1 << width if part >> width - 1 else 0)
             return whole << low & 0xFFFFFFFF
-        return part << low | (old & ~((1 << width) - 1 << low) if form.unused == 2 else 0)
+        return part << low | (old & ~((1 << width) - 1 << low) if form.unused_mode == 2 else 0)
     if type.bits == 16:
         value &= 0xFFFF
         if form.result_half:

@@ -119,5 +119,5 @@ def signed_index(folder: Path) -> SignedIndex:
     key, public = new_key(folder / "keys")
     wheel = small_wheel(folder / "wheels", sbom=json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.6"}))
     attached = {wheel: put_statements(wheel)}
-    publish((wheel,), folder / "simple", Publication(attached=attached, keys=(key,)))
+    publish((wheel,), folder / "simple", Publication(attachments=attached, keys=(key,)))
     return SignedIndex(folder / "simple", wheel, key, public)

@@ -36,13 +36,20 @@ def test_no_type_has_two_meanings() -> None:
         ("FOUND = 1", "FOUND"),
         ("def merged():\n    return 1", "merged"),
         ("def _merged():\n    return 1", "_merged"),
-        ("def rows():\n    def sorted_():\n        pass\n    def opened():\n        pass", "opened"),
+        ("def rows():\n    def rows_():\n        pass\n    def opened():\n        pass", "opened"),
         ("class Row:\n    def _renewed(self):\n        pass", "_renewed"),
         ("class Row:\n    @property\n    def closed(self) -> int:\n        return 1", "closed"),
         ("class Row:\n    def closed(self) -> bool:\n        return True", "closed"),
         ("async def _connected():\n    pass", "_connected"),
         ("class Loaded:\n    pass", "Loaded"),
         ("Found = tuple[int, str]", "Found"),
+        ("def rows(loaded):\n    return 1", "loaded"),
+        ("built = schedule()", "built"),
+        ("_NEEDED = re.compile('NEEDED')", "_NEEDED"),
+        ("left = tree()", "left"),
+        ("class Row:\n    left: int\ndef rows(right):\n    pass", "left"),
+        ("def rows(changed: str = ''):\n    pass", "changed"),
+        ("changed = closed or rows", "changed"),
     ],
 )
 def test_a_seeded_name_of_each_kind_is_found(text: str, name: str, tmp_path: Path) -> None:
@@ -82,9 +89,33 @@ def test_fields_of_models_errors_events_and_properties_of_type_bool_are_left_alo
     assert not list(names.violations([path]))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def rows(changed: bool):\n    return changed",
+        "def rows(unsigned: UnsignedOption = False):\n    return unsigned",
+        "def rows(*, unsigned: UnsignedOption = False):\n    return unsigned",
+        "changed = 1 < 2",
+        "changed = not rows",
+        "changed = any(rows)",
+        "changed = path.is_file() and path.exists()",
+        "changed, kept_rows = True, 1",
+        "def rows(closed: bool):\n    changed = closed if rows else False",
+        "left, right = 1, 2",
+        "class Row:\n    left: int\n    right: int",
+        "class Row:\n    changed: bool = True",
+        "def rows(loaded_recipe):\n    unread_rows = present = bound = speed = embargo = loaded_recipe",
+    ],
+)
+def test_truth_values_operands_and_nouns_are_left_alone(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(text)
+    assert not list(names.violations([path]))
+
+
 def test_fields_of_documents_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "findings.py"
     path.write_text("class Finding:\n    found: str")
     assert len(list(names.violations([path]))) == 1
-    monkeypatch.setattr(names, "DOCUMENTS", tmp_path)
+    monkeypatch.setattr(names, "DOCUMENTS", {tmp_path})
     assert not list(names.violations([path]))

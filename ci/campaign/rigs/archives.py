@@ -15,15 +15,15 @@ from stackbuild.core.errors import StepFailed
 from stackbuild.sources.archive import unpack
 from support.hostile_archives import hostile, mutated
 
-MUTATED = 400
+MUTATIONS = 400
 MOST_SECONDS, MOST_MEMORY = 20.0, 600 << 20
 """What one archive may take of the processor, and of memory beyond what was in use."""
 
 
 def cases(random: Random) -> Sequence[CampaignCase]:
-    fixed = [CampaignCase(f"hostile: {name}", partial(_attempt, write, True)) for name, write in hostile().items()]
-    changed = (partial(mutated, Random(random.randrange(1 << 30))) for _ in range(MUTATED))
-    return [*fixed, *(CampaignCase(f"mutated: {i}", partial(_attempt, write, False)) for i, write in enumerate(changed))]
+    fixed_cases = [CampaignCase(f"hostile: {name}", partial(_attempt, write, True)) for name, write in hostile().items()]
+    mutations = (partial(mutated, Random(random.randrange(1 << 30))) for _ in range(MUTATIONS))
+    return [*fixed_cases, *(CampaignCase(f"mutated: {i}", partial(_attempt, write, False)) for i, write in enumerate(mutations))]
 
 
 def _attempt(write: Callable[[Path], Path], is_hostile: bool, folder: Path) -> str:
@@ -37,9 +37,9 @@ def _attempt(write: Callable[[Path], Path], is_hostile: bool, folder: Path) -> s
     except StepFailed:
         is_refused = True
     took = time.process_time() - began
-    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory) << 10
-    if took > MOST_SECONDS or grown > MOST_MEMORY:
-        return f"it took {took:.1f} s and {grown >> 20} MiB"
+    growth = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory) << 10
+    if took > MOST_SECONDS or growth > MOST_MEMORY:
+        return f"it took {took:.1f} s and {growth >> 20} MiB"
     if [path.name for path in folder.iterdir() if path.name not in ("archive", "around")] or len(
         list(out.parent.iterdir())
     ) != 1:

@@ -76,29 +76,29 @@ def local() -> dict[str, str]:
     """The outputs of a build on this machine."""
     with scratch("cluster-local") as folder, fake_context(FakeCommands(), folder / "store") as context:
         context = replace(context, actions=actions(folder))
-        built, broken = schedule(plan(SECONDS), context, Limits(2, 1 << 40))
-        assert not broken
-        return {name: one.tree for name, one in built.items()}
+        outputs, failures = schedule(plan(SECONDS), context, Limits(2, 1 << 40))
+        assert not failures
+        return {name: one.tree for name, one in outputs.items()}
 
 
 def wrong(here: Scene, trees: dict[str, str]) -> str:
     """What is wrong after a build that ended with those outputs, "" where nothing is."""
-    expected = local()
-    if any(expected[name] != tree for name, tree in trees.items()) or "three" not in trees:
-        return f"other outputs: {trees}, not {expected}"
+    reference = local()
+    if any(reference[name] != tree for name, tree in trees.items()) or "three" not in trees:
+        return f"other outputs: {trees}, not {reference}"
     for step in plan(SECONDS).steps:
         manifest = here.registry.manifests.get(f"r-{step.key}")
         listings = verified_records(listing_in(manifest), trusted(), datetime.now(UTC))[0] if manifest else ()
-        if len(listings) != 1 or listings[0].record.tree != expected[step.name]:
+        if len(listings) != 1 or listings[0].record.tree != reference[step.name]:
             return f"{step.name}: {len(listings)} records"
     return orphans(here)
 
 
 def orphans(here: Scene) -> str:
     end = time.monotonic() + ORPHAN_SECONDS
-    while (left := processes(here.cluster.root)) and time.monotonic() < end:
+    while (processes_left := processes(here.cluster.root)) and time.monotonic() < end:
         time.sleep(0.1)
-    return f"left after {ORPHAN_SECONDS:g} s: {left}" if left else ""
+    return f"left after {ORPHAN_SECONDS:g} s: {processes_left}" if processes_left else ""
 
 
 def _worker_at_request(number: int, moment: str, folder: Path) -> str:

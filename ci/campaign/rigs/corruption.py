@@ -20,7 +20,7 @@ OF_EACH = 5
 Harm = Callable[[Path, Random], None]
 
 
-def _rewritten(change: Callable[[bytes, Random], bytes]) -> Harm:
+def _rewrite(change: Callable[[bytes, Random], bytes]) -> Harm:
     def harm(path: Path, random: Random) -> None:
         if path.is_symlink():
             target = str(path.readlink())
@@ -95,7 +95,7 @@ def _guest(path: Path, random: Random) -> None:
 
 
 HARMS: dict[str, Harm] = {
-    **{"flip": _rewritten(_flip), "cut": _rewritten(_cut), "double": _rewritten(_double), "zeros": _rewritten(_zeros)},
+    **{"flip": _rewrite(_flip), "cut": _rewrite(_cut), "double": _rewrite(_double), "zeros": _rewrite(_zeros)},
     **{"delete": _remove, "mode": _mode, "link": _link, "nowhere": _nowhere, "folder": _folder, "swap": _swap},
     "guest": _guest,
 }
@@ -113,10 +113,10 @@ def targets(store: Path) -> list[str]:
             folders[:] = [name for name in folders if name not in bases and not (Path(place) / name).is_symlink()]
             paths = [Path(place) / name for name in names]
             paths_of_trees += [path for path in paths if path not in own and path.name not in bases and "base" not in path.name]
-    linked = [
+    links = [
         p for tree in (store / "trees").glob("*/*") if tree.name not in bases for p in tree.rglob("*") if p.is_symlink()
     ]
-    return sorted({str(path.relative_to(store)) for path in (*paths_of_trees, *linked)})
+    return sorted({str(path.relative_to(store)) for path in (*paths_of_trees, *links)})
 
 
 def cases(random: Random) -> Sequence[CampaignCase]:

@@ -27,7 +27,7 @@ ENVIRONMENT = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "HOME": "/nonexistent",
 }
-DAMAGED = 30
+DAMAGES = 30
 DEEP = 3000
 LEVELS = git.DEEPEST_MODULE + 4
 
@@ -284,7 +284,7 @@ def cases(random: Random) -> Sequence[CampaignCase]:
         *rows,
         *(
             CampaignCase(f"damaged: {i}", partial(_attempt, partial(_damage, random.randrange(1 << 30))))
-            for i in range(DAMAGED)
+            for i in range(DAMAGES)
         ),
     ]
 

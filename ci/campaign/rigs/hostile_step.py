@@ -143,14 +143,14 @@ kill 'KILL', @children;
 def others(session: AttackSession) -> str:
     """What no attack may have changed: the base, the need, and what lies beside the session's folders."""
     tree, _ = base()
-    changed = [
+    changed_paths = [
         str(path) for path in (tree / "marker", tree / "etc/marker", session.folder / "marker") if path.exists()
     ]
     if (session.folder / "need" / "file").read_text() != "as it was\n":
-        changed.append("the need")
+        changed_paths.append("the need")
     if not (tree / "bin/sh").exists() or not (tree / "etc/passwd").read_text().startswith("root:"):
-        changed.append("the base")
-    return f"changed: {', '.join(changed)}" if changed else ""
+        changed_paths.append("the base")
+    return f"changed: {', '.join(changed_paths)}" if changed_paths else ""
 
 
 def no_host_words(session: AttackSession) -> str:

@@ -23,7 +23,7 @@ from campaign.sessions import RUNNERS, lacking
 from stackbuild.runners.log import HEAD, TAIL
 from support.build_bench import BuildBench
 
-Done = subprocess.CompletedProcess[str]
+TextProcess = subprocess.CompletedProcess[str]
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """What a terminal is never sent in the words of others."""
 SECONDS = 120
@@ -43,24 +43,24 @@ class Leftover:
     name: str
     script: str
     codes: tuple[int, ...] = (0,)
-    check: Callable[[BuildBench, Done], str] = lambda bench, result: ""
+    check: Callable[[BuildBench, TextProcess], str] = lambda bench, result: ""
 
 
-def no_setid(bench: BuildBench, result: Done) -> str:
+def no_setid(bench: BuildBench, result: TextProcess) -> str:
     modes = [path.lstat().st_mode for path in [bench.tree("hostile"), *bench.tree("hostile").rglob("*")]]
     if len(modes) < 3:
         return "the output is not there"
     return "setuid or setgid is in the store" if any(mode & (stat.S_ISUID | stat.S_ISGID) for mode in modes) else ""
 
 
-def nobody_elses(bench: BuildBench, result: Done) -> str:
+def nobody_elses(bench: BuildBench, result: TextProcess) -> str:
     folders = [path for path in (bench.tree("hostile"), *bench.tree("hostile").rglob("*")) if path.is_dir()]
     if len(folders) < 3:
         return "the output is not there"
     return "others may write to the store" if any(path.stat().st_mode & 0o022 for path in folders) else ""
 
 
-def no_attributes(bench: BuildBench, result: Done) -> str:
+def no_attributes(bench: BuildBench, result: TextProcess) -> str:
     paths = [bench.tree("hostile"), *bench.tree("hostile").rglob("*")]
     if len(paths) < 3:
         return "the output is not there"
@@ -72,22 +72,22 @@ CI_COMMAND = re.compile(r"##(vso|teamcity)?\[|^\s*::(add-mask|stop-commands)\b",
 """What the programs that keep CI jobs' logs obey."""
 
 
-def nothing_for_ci(bench: BuildBench, result: Done) -> str:
+def nothing_for_ci(bench: BuildBench, result: TextProcess) -> str:
     console_text = result.stdout + result.stderr + bench.run("logs", "hostile", check=None).stdout
     if "a secret" not in console_text:
         return "what the step printed is not shown"
     return "a log line commands the CI job" if CI_COMMAND.search(console_text) else ""
 
 
-def not_the_disk(bench: BuildBench, result: Done) -> str:
+def not_the_disk(bench: BuildBench, result: TextProcess) -> str:
     return "the step's words were taken for the disk's" if "disk is full" in result.stderr else ""
 
 
-def not_the_store(bench: BuildBench, result: Done) -> str:
+def not_the_store(bench: BuildBench, result: TextProcess) -> str:
     return "the step's tokens were taken for a fault of the store" if "cannot be used" in result.stderr else ""
 
 
-def nothing_for_the_terminal(bench: BuildBench, result: Done) -> str:
+def nothing_for_the_terminal(bench: BuildBench, result: TextProcess) -> str:
     log = bench.run("logs", "hostile").stdout
     for name, text in (("build", result.stdout + result.stderr), ("logs", log)):
         if match := UNSAFE.search(text):
@@ -95,7 +95,7 @@ def nothing_for_the_terminal(bench: BuildBench, result: Done) -> str:
     return "" if "the end" in log else "`logs` does not show the end"
 
 
-def bounded_log(bench: BuildBench, result: Done) -> str:
+def bounded_log(bench: BuildBench, result: TextProcess) -> str:
     log = next(bench.store.glob("runs/*/logs/hostile.log"))
     if log.stat().st_size > HEAD + TAIL + (1 << 20):
         return f"the log has {log.stat().st_size} bytes"
@@ -103,7 +103,7 @@ def bounded_log(bench: BuildBench, result: Done) -> str:
     return "" if "bytes left out" in shown_log.stdout else "`logs` does not say how much was left out"
 
 
-def no_wheel(bench: BuildBench, result: Done) -> str:
+def no_wheel(bench: BuildBench, result: TextProcess) -> str:
     return "what a link leads to was shown" if "root:x:0" in result.stdout + result.stderr else ""
 
 
@@ -195,8 +195,8 @@ def leftovers() -> Iterator[Leftover]:
 
 def recipe(leftover: Leftover) -> str:
     """The component, its script as a string of YAML."""
-    quoted = leftover.script.replace("\\", "\\\\").replace('"', '\\"')
-    return f'  hostile: {{kind: script, run: [[sh, -c, "{quoted}"]]}}\n'
+    quoted_script = leftover.script.replace("\\", "\\\\").replace('"', '\\"')
+    return f'  hostile: {{kind: script, run: [[sh, -c, "{quoted_script}"]]}}\n'
 
 
 def leave(leftover: Leftover, runner: str, folder: Path) -> str:
@@ -207,15 +207,15 @@ def leave(leftover: Leftover, runner: str, folder: Path) -> str:
     process = bench.build("--runner", runner, check=None, timeout=SECONDS)
     if process.returncode not in leftover.codes:
         return f"exit {process.returncode}: {process.stderr[-400:]}"
-    if lost := leftover.check(bench, process):
-        return lost
-    if checked := bench.run("store", "check", check=None).returncode:
-        return f"`store check` ends with {checked}"
+    if loss := leftover.check(bench, process):
+        return loss
+    if check_code := bench.run("store", "check", check=None).returncode:
+        return f"`store check` ends with {check_code}"
     bench.write("  hostile: {kind: script, run: [[sh, -c, 'echo fine > /out/x']]}\n")
     after = bench.build("--runner", runner, check=None, timeout=SECONDS)
     if after.returncode or (bench.tree("hostile") / "x").read_text() != "fine\n":
         return f"the next build ends with {after.returncode}: {after.stderr[-400:]}"
-    return f"left in the store: {left}" if (left := bench.leftovers()) else ""
+    return f"left in the store: {leftovers}" if (leftovers := bench.leftovers()) else ""
 
 
 def share_a_cache(runner: str, folder: Path) -> str:

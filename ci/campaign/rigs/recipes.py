@@ -124,11 +124,11 @@ def _attempt(text: Callable[[], str], folder: Path) -> str:
     path.write_text(text(), encoding="utf-8", errors="surrogateescape")
     began = time.process_time()
     try:
-        loaded = load(str(path))
-        refuse_outside(loaded)
-        sources = tuple((name, "1" * 64) for name in loaded.recipe.sources)
-        commits = tuple((name, "0" * 40) for name in loaded.recipe.sources)
-        resolve(loaded.recipe, Inputs((("make", "1"),), commits, (), sources))
+        loaded_recipe = load(str(path))
+        refuse_outside(loaded_recipe)
+        sources = tuple((name, "1" * 64) for name in loaded_recipe.recipe.sources)
+        commits = tuple((name, "0" * 40) for name in loaded_recipe.recipe.sources)
+        resolve(loaded_recipe.recipe, Inputs((("make", "1"),), commits, (), sources))
     except RecipeError as wrong:
         answer = str(wrong)
         if bad := [mistake.place for mistake in wrong.mistakes if not PLACE.fullmatch(mistake.place)]:

@@ -44,7 +44,7 @@ def _faults(path: str, random: Random) -> Iterator[tuple[str, Fault]]:
     for number in range(CUTS):
         yield f"cut {number}", _damaged_answer(path, partial(_cut, random.random()))
     other = next(iter(remotes.sound().registry.blobs.values()))
-    replaced: dict[str, Corruption] = {
+    replacements: dict[str, Corruption] = {
         "noise": lambda data: random.randbytes(len(data)),
         "zeros": lambda data: bytes(len(data)),
         "nothing": lambda data: b"",
@@ -53,7 +53,7 @@ def _faults(path: str, random: Random) -> Iterator[tuple[str, Fault]]:
         "HTML": lambda data: b"<html>please log in</html>",
         "nested": lambda data: b"[" * 300_000,
     }
-    for what, damage in replaced.items():
+    for what, damage in replacements.items():
         yield what, _damaged_answer(path, damage)
     for status in (204, 400, 401, 403, 404, 410, 429, 500, 503):
         if status == 404 and "/manifests/r-" in path:
@@ -109,13 +109,13 @@ def _slow(path: str) -> Fault:
 
 
 def _broken_answer(path: str, times: int, has_ranges: bool) -> Fault:
-    left = [times]
+    remaining_times = [times]
 
     def fault(method: str, request: str, registry: FakeRegistry) -> Answer | None:
         registry.has_ranges = has_ranges
-        if request != path or not left[0]:
+        if request != path or not remaining_times[0]:
             return None
-        left[0] -= 1
+        remaining_times[0] -= 1
         whole = registry.answer("GET", path, {}, b"").body
         return Answer(200, {"Content-Length": str(len(whole))}, whole[: len(whole) // 2], is_cut=True)
 

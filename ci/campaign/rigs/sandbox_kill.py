@@ -99,9 +99,9 @@ def kill_early(uid: int, after: float, folder: Path) -> str:
         victim.send_signal(signal.SIGKILL)
         victim.communicate()
     until = time.monotonic() + END_SECONDS
-    while left := running(str(place), f"sleep {mark}"):
+    while remains := running(str(place), f"sleep {mark}"):
         if time.monotonic() > until:
-            return f"{len(left)} processes stay{' with the command' if (place / 'out/begun').exists() else ''}: {left[0][:200]}"
+            return f"{len(remains)} processes stay{' with the command' if (place / 'out/begun').exists() else ''}: {remains[0][:200]}"
         time.sleep(0.02)
     return ""
 
@@ -130,8 +130,8 @@ def group_is_reaped(folder: Path) -> str:
         until = time.monotonic() + END_SECONDS
         while any(Path(name).exists() for name in folders) and time.monotonic() < until:
             time.sleep(0.02)
-        if left := [name for name in folders if Path(name).exists()]:
-            return f"stays: {left}"
+        if remains := [name for name in folders if Path(name).exists()]:
+            return f"stays: {remains}"
         if "sleep" in (Path("/proc", pid, "cmdline").read_text() if Path("/proc", pid).exists() else ""):
             return "the process in it lives on"
         return "" if all(name.exists() for name in live.folders) else "our own group was removed"

@@ -308,11 +308,11 @@ def _attempt(server: ServerCase, name: str, folder: Path) -> str:
     with serving(server, server.tls or "noise instead of TLS" in name) as there:
         began, before = time.monotonic(), _memory()
         came_to = _fetch(server, there.url, folder, Stopper())
-        took, grown = time.monotonic() - began, _memory() - before
+        took, growth = time.monotonic() - began, _memory() - before
     if took > SOON:
         return f"it took {took:.1f} s"
-    if grown > GROWTH:
-        return f"it took {grown >> 20} MiB"
+    if growth > GROWTH:
+        return f"it took {growth >> 20} MiB"
     if came_to is not server.ends:
         return f"it came to {came_to}, not to {server.ends}"
     there_now = {path.name: path.read_bytes() for path in folder.iterdir()}

@@ -85,7 +85,7 @@ def mend(bench: BuildBench, mark: str) -> str:
         return f"the next build ends with {process.returncode}: {process.stderr[-300:]}"
     if (bench.tree("slow") / "x").read_text() != "x\n":
         return "the next build made something else"
-    return f"left in the store: {left}" if (left := bench.leftovers()) else ""
+    return f"left in the store: {leftovers}" if (leftovers := bench.leftovers()) else ""
 
 
 def signal_build(number: signal.Signals, phase: str, second: float | None, moment: float, folder: Path) -> str:

@@ -134,12 +134,12 @@ def torch_graph_time(call: Callable[[], object]) -> Timing:
             call()
     torch.cuda.synchronize()
     try:
-        recorded = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(recorded):
+        cuda_graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(cuda_graph):
             call()
     except RuntimeError:
         return Timing(float("nan"), 0, 0, 0)
-    return time_call(waited_for(recorded.replay))
+    return time_call(waited_for(cuda_graph.replay))
 
 
 def torch_times(name: str, dtype: str, compiled: bool, **sizes: int) -> tuple[dict[str, Timing], int]:

@@ -163,8 +163,8 @@ def _reduce(op: str) -> CaseMaker:
 
 def _windows(x: Array, kernel: list[int], stride: list[int], pads: list[int], fill: float) -> Array:
     n = len(kernel)
-    padded = np.pad(x.astype(np.float64), [(0, 0), (0, 0), *zip(pads[:n], pads[n:], strict=True)], constant_values=fill)
-    view = sliding_window_view(padded, kernel, axis=tuple(range(2, 2 + n)))
+    padded_input = np.pad(x.astype(np.float64), [(0, 0), (0, 0), *zip(pads[:n], pads[n:], strict=True)], constant_values=fill)
+    view = sliding_window_view(padded_input, kernel, axis=tuple(range(2, 2 + n)))
     return view[(slice(None), slice(None), *(slice(None, None, s) for s in stride))]
 
 

@@ -41,41 +41,41 @@ class Coverage:
     model: str
     counts: dict[str, int]
     groups: int
-    left: tuple[NodeReason, ...]
+    other_nodes: tuple[NodeReason, ...]
 
     @property
     def share(self) -> float:
         """The share of the nodes that the provider takes, of those that ONNX Runtime's optimizer has left."""
         count = sum(self.counts.values())
-        return count / max(count + len(self.left), 1)
+        return count / max(count + len(self.other_nodes), 1)
 
     def to_json(self) -> dict[str, object]:
         """The same as plain values."""
-        left = [asdict(one) for one in self.left]
-        return {"model": self.model, "taken": self.counts, "groups": self.groups, "left": left, "share": round(self.share, 4)}
+        other_nodes = [asdict(one) for one in self.other_nodes]
+        return {"model": self.model, "taken": self.counts, "groups": self.groups, "left": other_nodes, "share": round(self.share, 4)}
 
 
 def coverage(model: Path, device: ort.OrtEpDevice, library: Path) -> Coverage:
     """Open a session on the device and say where each node of the optimized model runs. Raises NoRecord without a record."""
-    loaded = onnx.load(str(model), load_external_data=False)
+    proto = onnx.load(str(model), load_external_data=False)
     session = _session(model, device)
     parts = session.get_provider_graph_assignment_info()
     if not any(part.get_nodes() for part in parts):
         raise NoRecord(f"onnxruntime {ort.__version__} recorded no node of {model}")
-    reasons = _Reasons(loaded, entries(library))
+    reasons = _Reasons(proto, entries(library))
     counts: Counter[str] = Counter()
-    left, groups = [], 0
+    other_nodes, groups = [], 0
     for part in parts:
         nodes = list(part.get_nodes())
         if part.ep_name == device.ep_name:
             counts.update(node.op_type for node in nodes)
             groups += len(nodes) > 1
         else:
-            left += [
+            other_nodes += [
                 NodeReason(node.name, node.op_type, _domain(node.domain), part.ep_name, reasons.of(node.name, node.op_type, _domain(node.domain)))
                 for node in nodes
             ]
-    return Coverage(str(model), dict(counts.most_common()), groups, tuple(left))
+    return Coverage(str(model), dict(counts.most_common()), groups, tuple(other_nodes))
 
 
 def _session(model: Path, device: ort.OrtEpDevice) -> ort.InferenceSession:
@@ -105,7 +105,7 @@ class _Reasons:
             print(f"coverage: ONNX's shape inference failed: {str(error).splitlines()[0]}", file=sys.stderr)
             graph = model.graph
         self.nodes = {node.name: node for node in graph.node if node.name}
-        self.shaped = _on_shapes(graph)
+        self.shapes = _on_shapes(graph)
         self.types = {tensor.name: tensor.data_type for tensor in graph.initializer}
         self.types |= {
             value.name: value.type.tensor_type.elem_type for value in (*graph.input, *graph.value_info, *graph.output) if value.type.HasField("tensor_type")
@@ -126,7 +126,7 @@ class _Reasons:
         wrong = _types(node, raw, fitting, self.types) if node is not None and raw is not None and node.op_type == op else ""
         if wrong:
             return wrong
-        if name in self.shaped:
+        if name in self.shapes:
             return "it works on shapes, which are on the host: their arithmetic stays on the CPU"
         return "its form is not taken (docs/kernels-ep.md): an attribute, a rank, a shape that is not known, or arithmetic on shapes"
 
@@ -159,9 +159,9 @@ def _types(node: onnx.NodeProto, raw: state.schemadef.OpSchema, kernels: list[Ke
     for place, value in enumerate(node.input):
         parameter = raw.inputs[min(place, len(raw.inputs) - 1)].typeStr
         element = types.get(value, 0)
-        allowed = {number for entry in kernels for number in entry.rules.get(parameter, [element])}
-        if value and element and element not in allowed:
-            names = ", ".join(sorted(_type_name(number) for number in allowed))
+        allowed_types = {number for entry in kernels for number in entry.rules.get(parameter, [element])}
+        if value and element and element not in allowed_types:
+            names = ", ".join(sorted(_type_name(number) for number in allowed_types))
             return f"input {place} ({value}) is {_type_name(element)}; kernels take {names}"
     return ""
 
@@ -173,10 +173,10 @@ def _type_name(number: int) -> str:
 def report(result: Coverage) -> str:
     """The coverage as lines of text: what is taken, then each reason with the nodes that it is of."""
     total = sum(result.counts.values())
-    lines = [f"{result.model}: {total} of {total + len(result.left)} nodes taken ({result.share:.0%}), {result.groups} groups of them as one step each"]
+    lines = [f"{result.model}: {total} of {total + len(result.other_nodes)} nodes taken ({result.share:.0%}), {result.groups} groups of them as one step each"]
     lines += [f"  taken  {count:5}  {op}" for op, count in result.counts.items()]
     reasons: dict[tuple[str, str], list[str]] = {}
-    for node in result.left:
+    for node in result.other_nodes:
         reasons.setdefault((node.op, node.reason), []).append(node.name or "(no name)")
     for (op, reason), names in sorted(reasons.items(), key=lambda row: -len(row[1])):
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""

@@ -58,21 +58,21 @@ def sequential_runs(sessions: list[ort.InferenceSession], feeds: Answers) -> Ite
 def concurrent_runs(sessions: list[ort.InferenceSession], feeds: Answers) -> list[tuple[int, Answers]]:
     """Two threads a device."""
     outcomes: list[tuple[int, Answers]] = []
-    failed: list[Exception] = []
+    failures: list[Exception] = []
 
     def work(number: int) -> None:
         try:
             outcomes.extend((number, answers(sessions[number], feeds)) for _ in range(ROUNDS))
         except Exception as error:
-            failed.append(error)
+            failures.append(error)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(len(sessions)) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    if failed:
-        raise failed[0]
+    if failures:
+        raise failures[0]
     return outcomes
 
 
@@ -122,8 +122,8 @@ def memory(devices: list[ort.OrtEpDevice]) -> str:
     before = used_memory()
     session = open_session(models.model("bert-base", "float32"), devices[-1])
     session.run(None, models.feeds("bert-base", "float32", batch=1, sequence=16))
-    grown = [after - was for after, was in zip(used_memory(), before, strict=True)]
+    growth = [after - was for after, was in zip(used_memory(), before, strict=True)]
     least = 100 << 20  # a quarter of the weights
-    if grown[-1] < least or max(grown[:-1]) > least // 10:
-        return f"bytes taken, by device: {grown}"
+    if growth[-1] < least or max(growth[:-1]) > least // 10:
+        return f"bytes taken, by device: {growth}"
     return ""

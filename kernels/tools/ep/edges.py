@@ -242,10 +242,10 @@ def _answers(make: Callable[[], ort.InferenceSession], feeds: InputArrays) -> li
         return None
 
 
-def _wrong(got: list[Array] | None, reference: list[Array] | None, who: str) -> str:
-    if reference is None or got is None:
-        return "" if got is reference else ("refused" if got is None else f"answered what {who} refuses")
-    error = max(relative_error(a, b) for a, b in zip(got, reference, strict=True))
+def _wrong(actual: list[Array] | None, reference: list[Array] | None, who: str) -> str:
+    if reference is None or actual is None:
+        return "" if actual is reference else ("refused" if actual is None else f"answered what {who} refuses")
+    error = max(relative_error(a, b) for a, b in zip(actual, reference, strict=True))
     limit = OF_HALF if any(w.dtype == np.float16 for w in reference) else TOLERANCE
     return "" if error <= limit else f"relative error {error:.1e} against {who}"
 
@@ -270,11 +270,11 @@ def _astray(edge: Edge, ruling: Ruling) -> str:
     return f"{differs}: not known of {RELEASE}" if differs else ""
 
 
-def judge(edge: Edge, got: list[Array] | None) -> EdgeResult:
+def judge(edge: Edge, actual: list[Array] | None) -> EdgeResult:
     """The provider's answers (None: it refused) by ONNX's ruling where there is one, else by the CPU provider's."""
     if edge.ruling is None:
-        return EdgeResult(edge.name, _wrong(got, _by_cpu(edge), "the CPU provider"))
-    wrong = _wrong(got, edge.ruling.answer, "ONNX")
+        return EdgeResult(edge.name, _wrong(actual, _by_cpu(edge), "the CPU provider"))
+    wrong = _wrong(actual, edge.ruling.answer, "ONNX")
     return EdgeResult(edge.name, wrong and f"{wrong}; {edge.ruling.sentence}", _astray(edge, edge.ruling))
 
 
@@ -293,11 +293,11 @@ def _choices(device: ort.OrtEpDevice) -> list[EdgeResult]:
         file = str(Path(folder) / "choices")
         for how in ("measure", "cached"):
             Path(file).touch()
-            got = _answers(lambda h=how: open_session(graph, device, options={"conv_choice": h, "conv_cache": file}), feeds)
-            results.append(EdgeResult(f"conv_choice {how}", _wrong(got, reference, "the rule's choice")))
+            actual = _answers(lambda h=how: open_session(graph, device, options={"conv_choice": h, "conv_cache": file}), feeds)
+            results.append(EdgeResult(f"conv_choice {how}", _wrong(actual, reference, "the rule's choice")))
     odd = _x(1, 64, 40, 40)
     odd[0, 5, 9, 9] = np.nan  # no output is to be NaN whose window does not hold it
     feeds, weights = {"x": odd}, {"w": _x(64, 64, 3, 3)}
     edge = Edge("conv_choice no_winograd", model([helper.make_node("Conv", ["x", "w"], ["y"])], feeds, ["y"], weights), feeds)
-    got = _answers(lambda: open_session(edge.model, device, options={"conv_choice": "no_winograd"}), feeds)
-    return [*results, judge(edge, got)]
+    actual = _answers(lambda: open_session(edge.model, device, options={"conv_choice": "no_winograd"}), feeds)
+    return [*results, judge(edge, actual)]

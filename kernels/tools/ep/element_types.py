@@ -40,7 +40,7 @@ class TypeResult:
 def combinations(entry: KernelEntry, schema: Schema) -> list[Kinds]:
     """The types of each variable, all with all."""
     names = [n for n in entry.rules if n in schema.used]
-    choices = [[TYPES[t] for t in entry.rules[n] if t in TYPES and t in schema.allowed[n]] for n in names]
+    choices = [[TYPES[t] for t in entry.rules[n] if t in TYPES and t in schema.allowed_types[n]] for n in names]
     return [dict(zip(names, choice, strict=True)) for choice in itertools.product(*choices)]
 
 
@@ -49,11 +49,11 @@ def unnamed_types(entry: KernelEntry, schema: Schema) -> list[str]:
     return sorted(v for v in schema.used - set(entry.rules) if (entry.op, v) not in OF_WHAT_IS_NOT_CLAIMED)
 
 
-def _model(entry: KernelEntry, schema: Schema, drawn: Example) -> tuple[onnx.ModelProto, dict[str, Array]]:
-    feeds = {f"x{i}": v for i, v in enumerate(drawn.inputs) if v is not None}
-    names = [f"x{i}" if v is not None else "" for i, v in enumerate(drawn.inputs)]
-    outputs = [f"y{i}" for i in range(drawn.outputs)]
-    node = helper.make_node(entry.op, names, outputs, domain=entry.domain, **drawn.attributes)
+def _model(entry: KernelEntry, schema: Schema, drawn_example: Example) -> tuple[onnx.ModelProto, dict[str, Array]]:
+    feeds = {f"x{i}": v for i, v in enumerate(drawn_example.inputs) if v is not None}
+    names = [f"x{i}" if v is not None else "" for i, v in enumerate(drawn_example.inputs)]
+    outputs = [f"y{i}" for i in range(drawn_example.outputs)]
+    node = helper.make_node(entry.op, names, outputs, domain=entry.domain, **drawn_example.attributes)
     infos = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for n, v in feeds.items()]
     graph = helper.make_graph([node], "types", infos, [onnx.ValueInfoProto(name=n) for n in outputs])
     sets = [helper.make_opsetid("", schema.opset)] + ([helper.make_opsetid(entry.domain, schema.version)] if entry.domain else [])
@@ -66,17 +66,17 @@ def _cpu(model: onnx.ModelProto) -> ort.InferenceSession:
     return ort.InferenceSession(model.SerializeToString(), settings, providers=["CPUExecutionProvider"])
 
 
-def _widen(drawn: Example, types: dict[str, type]) -> Example:
+def _widen(drawn_example: Example, types: dict[str, type]) -> Example:
     """The same values in the types that `types` has for theirs."""
-    wide = [None if v is None else v.astype(types.get(v.dtype.name, v.dtype)) for v in drawn.inputs]
-    return Example(wide, drawn.attributes, drawn.outputs)
+    wide = [None if v is None else v.astype(types.get(v.dtype.name, v.dtype)) for v in drawn_example.inputs]
+    return Example(wide, drawn_example.attributes, drawn_example.outputs)
 
 
-def _answers(entry: KernelEntry, schema: Schema, drawn: Example) -> Iterator[tuple[str, list[Array]]]:
+def _answers(entry: KernelEntry, schema: Schema, drawn_example: Example) -> Iterator[tuple[str, list[Array]]]:
     """ONNX's reference, it with floats widened, the CPU provider, and it in wider types: whichever of them answer."""
-    model, feeds = _model(entry, schema, drawn)
-    wide, wide_feeds = _model(entry, schema, _widen(drawn, WIDE))
-    wide_floats, wide_float_feeds = _model(entry, schema, _widen(drawn, WIDE_FLOATS))
+    model, feeds = _model(entry, schema, drawn_example)
+    wide, wide_feeds = _model(entry, schema, _widen(drawn_example, WIDE))
+    wide_floats, wide_float_feeds = _model(entry, schema, _widen(drawn_example, WIDE_FLOATS))
     for who, ask in (
         ("ONNX's reference", lambda: ReferenceEvaluator(model).run(None, feeds)),
         ("ONNX's reference, floats widened", lambda: ReferenceEvaluator(wide_floats).run(None, wide_float_feeds)),
@@ -89,9 +89,9 @@ def _answers(entry: KernelEntry, schema: Schema, drawn: Example) -> Iterator[tup
             continue
 
 
-def _differs(got: list[Array], reference: list[Array], tolerance: float) -> str:
+def _differs(actual: list[Array], reference: list[Array], tolerance: float) -> str:
     """What is wrong with an answer, "" for nothing. Whole numbers must be equal."""
-    for a, b in zip(got, reference, strict=True):
+    for a, b in zip(actual, reference, strict=True):
         if (a.dtype.kind == "f") != (b.dtype.kind == "f"):
             return f"an answer of {a.dtype}, not {b.dtype}"
         if a.dtype.kind != "f" and not np.array_equal(a, b):
@@ -113,8 +113,8 @@ def _loads(model: onnx.ModelProto) -> bool:
 def _judge(entry: KernelEntry, schema: Schema, kinds: Kinds, device: ort.OrtEpDevice, options: dict[str, str]) -> TypeResult:
     types = " ".join(f"{name} {np.dtype(kind)}" for name, kind in kinds.items())
     name = f"{entry.op} {schema.version}, {types} {options or ''}"
-    drawn = example(entry.op, kinds, schema)
-    model, feeds = _model(entry, schema, drawn)
+    drawn_example = example(entry.op, kinds, schema)
+    model, feeds = _model(entry, schema, drawn_example)
     try:
         session = open_session(model, device, options=options, optimize=False, severity=4)
     except Exception as failure:  # not claimed, and then nobody's
@@ -122,14 +122,14 @@ def _judge(entry: KernelEntry, schema: Schema, kinds: Kinds, device: ort.OrtEpDe
     if nodes_elsewhere(session, device.ep_name):
         return TypeResult(name, "unclaimed")
     try:
-        got = [np.asarray(a) for a in session.run(None, feeds)]
+        actual = [np.asarray(a) for a in session.run(None, feeds)]
     except Exception as failure:
         return TypeResult(name, f"claimed, and refused: {str(failure)[:120]}")
     is_half = any(np.dtype(k) == np.float16 for k in kinds.values())
     tolerance = 1e-2 if is_half else 2e-5
     wrong = "claimed, and nobody else answers"
-    for who, reference in _answers(entry, schema, drawn):
-        wrong = _differs(got, reference, tolerance)
+    for who, reference in _answers(entry, schema, drawn_example):
+        wrong = _differs(actual, reference, tolerance)
         if not wrong:
             return TypeResult(name, "answered", who)
         wrong += f" against {who}"

@@ -55,8 +55,8 @@ def _axes(op_input: Array, axes: list[int], schema: Schema, *more: Array) -> Exa
 
 def _plain(kinds: Kinds, schema: Schema) -> Example:
     """An input of each that must be there; of two, the second broadcasts."""
-    needed = [kinds[t] for t, must in schema.inputs if must]
-    return Example([draw(k, *((2, 3, 4) if i == 0 else (3, 1))) for i, k in enumerate(needed)])
+    needed_types = [kinds[t] for t, must in schema.inputs if must]
+    return Example([draw(k, *((2, 3, 4) if i == 0 else (3, 1))) for i, k in enumerate(needed_types)])
 
 
 def _positive(kinds: Kinds, schema: Schema) -> Example:

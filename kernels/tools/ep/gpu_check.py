@@ -99,9 +99,9 @@ def check_cases(device: object, count: int) -> tuple[dict[str, dict[str, float]]
         for case in cases.cases(name, count):
             total += 1
             try:
-                opened = session.open_session(case.model(), device, optimize=False)
-                elsewhere = session.nodes_elsewhere(opened, device.ep_name)
-                error = max(session.relative_error(a, b) for a, b in zip(opened.run(None, case.feeds()), case.reference, strict=True))
+                open_case = session.open_session(case.model(), device, optimize=False)
+                elsewhere = session.nodes_elsewhere(open_case, device.ep_name)
+                error = max(session.relative_error(a, b) for a, b in zip(open_case.run(None, case.feeds()), case.reference, strict=True))
                 detail = f"on the CPU: {dict(elsewhere)}" if elsewhere else ""
             except Exception as failure:
                 error, detail = float("inf"), str(failure)[:200]
@@ -123,9 +123,9 @@ def check_types(device: object, library: Path, fewer: bool) -> int:
         warnings.simplefilter("ignore")  # the reference's own divisions
         results = element_types.run(device, library, fewer)
     wrong = [r for r in results if r.state not in ("answered", "unclaimed")]
-    unclaimed = sum(r.state == "unclaimed" for r in results)
-    print(f"element types: {len(results)} combinations, {unclaimed} not claimed, {len(wrong)} wrong" + "".join(f"\n  FAILED {r.name}: {r.state}" for r in wrong))
-    if 10 * unclaimed >= len(results):
+    unclaimed_count = sum(r.state == "unclaimed" for r in results)
+    print(f"element types: {len(results)} combinations, {unclaimed_count} not claimed, {len(wrong)} wrong" + "".join(f"\n  FAILED {r.name}: {r.state}" for r in wrong))
+    if 10 * unclaimed_count >= len(results):
         print("  FAILED: so few are claimed that the check proves nothing")
         return len(wrong) + 1
     return len(wrong)
@@ -166,10 +166,10 @@ def check_models(device: object, cpu: bool, fewer: bool) -> int:
     for name, dtypes in (("resnet50", ["float32", "float16"]), ("bert-base", ["float32", "float16"])):
         for dtype in dtypes[: 1 if cpu else 2]:
             for fuse in ("1",) if fewer else ("1", "0"):
-                opened = session.open_session(models.model(name, dtype), device, options={"fuse": fuse})
-                elsewhere = session.compute_nodes_elsewhere(opened, device.ep_name)
+                open_case = session.open_session(models.model(name, dtype), device, options={"fuse": fuse})
+                elsewhere = session.compute_nodes_elsewhere(open_case, device.ep_name)
                 for size in sizes[name][: 1 if cpu or fewer else 2]:
-                    outputs = dict(zip([o.name for o in opened.get_outputs()], opened.run(None, models.feeds(name, dtype, **size)), strict=True))
+                    outputs = dict(zip([o.name for o in open_case.get_outputs()], open_case.run(None, models.feeds(name, dtype, **size)), strict=True))
                     reference = bench.cpu_result(name, dtype, **size)
                     error = max(session.relative_error(outputs[k], reference[k]) for k in reference)
                     wrong = bool(elsewhere) or not error <= MODEL_TOLERANCE[dtype]
@@ -198,15 +198,15 @@ def check_two_at_once(device: object) -> int:
 
     from tools.ep import models, session
 
-    opened = [session.open_session(models.model("bert-base", "float32"), device) for _ in range(2)]
+    open_case = [session.open_session(models.model("bert-base", "float32"), device) for _ in range(2)]
     feeds = [models.feeds("bert-base", "float32", seed=i, batch=1 + i, sequence=24) for i in range(4)]
-    reference = [opened[0].run(None, f) for f in feeds]
+    reference = [open_case[0].run(None, f) for f in feeds]
     wrong: list[str] = []
 
     def work(i: int) -> None:
         try:
             for _ in range(10):
-                for a, b in zip(opened[i % 2].run(None, feeds[i]), reference[i], strict=True):
+                for a, b in zip(open_case[i % 2].run(None, feeds[i]), reference[i], strict=True):
                     if not np.allclose(a, b, rtol=1e-4, atol=1e-5):
                         wrong.append(f"thread {i}: differs by {abs(a - b).max()}")
         except Exception as failure:
@@ -221,16 +221,16 @@ def check_two_at_once(device: object) -> int:
     return len(wrong)
 
 
-def check_devices(offered: list[object]) -> int:
+def check_devices(ep_devices: list[object]) -> int:
     """Sessions on each of several devices, against the first one's answers."""
-    if len(offered) < 2:
+    if len(ep_devices) < 2:
         print("devices: one is offered, nothing to compare it with")
         return 0
     from tools.ep import devices
 
-    results = devices.run(offered)
+    results = devices.run(ep_devices)
     wrong = [(what, why) for what, why in results if why]
-    print(f"{len(offered)} devices: {len(results)} checks, {len(wrong)} wrong" + "".join(f"\n  FAILED {what}: {why}" for what, why in wrong))
+    print(f"{len(ep_devices)} devices: {len(results)} checks, {len(wrong)} wrong" + "".join(f"\n  FAILED {what}: {why}" for what, why in wrong))
     return len(wrong)
 
 
@@ -371,9 +371,9 @@ def devices_of(library: Path) -> list[object]:
         raise Unusable(f"{library} is not registered: {str(error).splitlines()[0]}") from error
 
 
-def check(args: argparse.Namespace, offered: list[object], library: Path, results: dict[str, object]) -> int:
+def check(args: argparse.Namespace, ep_devices: list[object], library: Path, results: dict[str, object]) -> int:
     """How many mismatches there are; what is measured goes to `results`."""
-    device, cpu = offered[0], args.cpu_test_library is not None
+    device, cpu = ep_devices[0], args.cpu_test_library is not None
     print(f"{device.ep_name} on {device.ep_metadata['device']} ({device.ep_metadata['target']}), built for {device.ep_metadata['built for']}")
     names, bad = args.only or (*CHECKS, *(() if args.quick else (TIMES,))), 0
     if "nodes" in names:
@@ -387,7 +387,7 @@ def check(args: argparse.Namespace, offered: list[object], library: Path, result
     bad += check_models(device, cpu, args.fewer) if "models" in names else 0
     bad += check_steps(device, cpu) if "models" in names and not args.fewer else 0
     bad += check_two_at_once(device) if "threads" in names and not cpu else 0
-    bad += check_devices(offered) if "devices" in names and not cpu else 0
+    bad += check_devices(ep_devices) if "devices" in names and not cpu else 0
     if TIMES in names and not cpu:
         results["models"], wrong = time_models(device, args.models or DEFAULT_MODELS, args.compiled)
         bad += wrong
@@ -416,12 +416,12 @@ def work(args: argparse.Namespace, children: Children) -> int:
         return 1 if sanitize(args.library or build(args, children), args.cases, args.seconds, children) else 0
     start = time.perf_counter()
     library = args.cpu_test_library or args.library or build(args, children)
-    offered = devices_of(library)
+    ep_devices = devices_of(library)
     if args.coverage:
-        return cover(args, offered[0], library)
-    results: dict[str, object] = {"device": offered[0].ep_metadata}
+        return cover(args, ep_devices[0], library)
+    results: dict[str, object] = {"device": ep_devices[0].ep_metadata}
     try:
-        bad = check(args, offered, library, results)
+        bad = check(args, ep_devices, library, results)
     except Exception as error:
         traceback.print_exc()
         print(f"  FAILED {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")

@@ -121,8 +121,8 @@ class AttentionForm:
     """softmax(q kᵀ) v of one x [2, 6, 24], each extent written out; what may be unusual about it."""
 
     linear: str = "matmul"  # or addmm, of one Reshape or of three
-    parted: tuple[tuple[int, ...], ...] = ((2, 6, HEADS, SIZE),) * 3  # q, k, v
-    joined: tuple[int, ...] = (2, 6, WIDTH)
+    part_shapes: tuple[tuple[int, ...], ...] = ((2, 6, HEADS, SIZE),) * 3  # q, k, v
+    joined_shape: tuple[int, ...] = (2, 6, WIDTH)
     factors: tuple[float | Array | None, float | Array | None, float | None] = (None, None, None)  # of q, k, v
     twice: bool = False  # q is needed elsewhere
 
@@ -135,11 +135,11 @@ class AttentionForm:
         y = s.op("MatMul", s.op("Softmax", s.op("MatMul", q, k), axis=-1), v)
         if self.twice:
             s.outputs.append(s.op("Sin", q))
-        return _shape(s, s.op("Transpose", y, perm=[0, 2, 1, 3]), *self.joined)
+        return _shape(s, s.op("Transpose", y, perm=[0, 2, 1, 3]), *self.joined_shape)
 
     def _operand(self, s: GraphBuilder, x: str, rows: str, i: int, perm: list[int]) -> str:
         y = s.op("Gemm", rows, s.weight(WIDTH, WIDTH), s.weight(WIDTH), transB=1) if rows else linear(s, x, WIDTH, WIDTH)
-        y = s.op("Transpose", _shape(s, y, *self.parted[i]), perm=perm)
+        y = s.op("Transpose", _shape(s, y, *self.part_shapes[i]), perm=perm)
         factor = self.factors[i]
         return y if factor is None else s.op("Mul", y, s.constant(np.asarray(factor, s.dtype)))
 
@@ -151,16 +151,16 @@ def _attentions() -> Iterator[tuple[str, Write, Steps | None]]:
         ("attention of addmm", AttentionForm("addmm"), ONE),
         ("attention, its scale on q and k", AttentionForm(factors=(root, root, None)), ONE),
         ("attention, a negative scale on q", AttentionForm(factors=(-0.3, None, None)), ONE),
-        ("attention, its result a matrix", AttentionForm(joined=(12, WIDTH)), ONE),
-        ("attention, its result's rows cut and joined", AttentionForm(joined=(3, 4, WIDTH)), ONE),
-        ("attention over both of a batch", AttentionForm(parted=((1, 12, HEADS, SIZE),) * 3, joined=(1, 12, WIDTH)), ONE),
-        ("attention of one batch to two", AttentionForm(parted=((1, 12, HEADS, SIZE), *((2, 6, HEADS, SIZE),) * 2), joined=(2, 12, WIDTH)), ONE),
+        ("attention, its result a matrix", AttentionForm(joined_shape=(12, WIDTH)), ONE),
+        ("attention, its result's rows cut and joined", AttentionForm(joined_shape=(3, 4, WIDTH)), ONE),
+        ("attention over both of a batch", AttentionForm(part_shapes=((1, 12, HEADS, SIZE),) * 3, joined_shape=(1, 12, WIDTH)), ONE),
+        ("attention of one batch to two", AttentionForm(part_shapes=((1, 12, HEADS, SIZE), *((2, 6, HEADS, SIZE),) * 2), joined_shape=(2, 12, WIDTH)), ONE),
         ("attention, v scaled", AttentionForm(factors=(None, None, 3.0)), None),
         ("attention, q times zero", AttentionForm(factors=(0.0, None, None)), None),
         ("attention, q times a vector", AttentionForm(factors=(np.linspace(-1, 1, SIZE), None, None)), None),
         ("attention, k times a row", AttentionForm(factors=(None, np.linspace(-1, 1, 6), None)), None),
         ("attention, q used twice", AttentionForm(twice=True, factors=(root, root, None)), None),
-        ("attention, heads across the rows", AttentionForm(parted=((2, 3, 6, SIZE),) * 3, joined=(2, 3, 48)), None),
+        ("attention, heads across the rows", AttentionForm(part_shapes=((2, 3, 6, SIZE),) * 3, joined_shape=(2, 3, 48)), None),
     ):
         yield name, form.write, steps
     yield "attention, linear, residual, norm", _block, Steps(2)

@@ -59,8 +59,8 @@ def _run_one(test: TestCase, device: ort.OrtEpDevice) -> NodeTestOutcome:
     for inputs, references in test.data_sets:
         feeds = {info.name: _array(value) for info, value in zip(test.model.graph.input, inputs, strict=False)}
         answers = session.run(None, feeds)
-        for i, (got, want) in enumerate(zip(answers, references, strict=True)):
-            trouble = _close(np.asarray(got), _array(want), test.rtol, max(test.atol, 1e-6))
+        for i, (actual, want) in enumerate(zip(answers, references, strict=True)):
+            trouble = _close(np.asarray(actual), _array(want), test.rtol, max(test.atol, 1e-6))
             if trouble:
                 return NodeTestOutcome(test.name, "failed", f"output {i}: {trouble}")
     return NodeTestOutcome(test.name, "passed")

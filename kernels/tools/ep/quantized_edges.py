@@ -25,13 +25,13 @@ def _nbits(name: str, feeds: InputArrays, **attributes: int) -> Edge:
     while not inputs[-1]:
         inputs.pop()
     node = helper.make_node("MatMulNBits", inputs, ["y"], domain="com.microsoft", **({"K": 40, "N": 5, "bits": 4, "block_size": 16} | attributes))
-    fed = feeds if 0 in feeds["b"].shape else {"a": feeds["a"]}
-    graph = model([node], fed, ["y"], {n: v for n, v in feeds.items() if n not in fed}, 21)
+    used_feeds = feeds if 0 in feeds["b"].shape else {"a": feeds["a"]}
+    graph = model([node], used_feeds, ["y"], {n: v for n, v in feeds.items() if n not in used_feeds}, 21)
     for info in graph.graph.input:
         kind = helper.np_dtype_to_tensor_dtype(feeds[info.name].dtype)
         info.CopyFrom(helper.make_tensor_value_info(info.name, kind, feeds[info.name].shape if info.name == "bias" else None))
     graph.opset_import.append(helper.make_opsetid("com.microsoft", 1))
-    return Edge(f"MatMulNBits, {name}", graph, fed)
+    return Edge(f"MatMulNBits, {name}", graph, used_feeds)
 
 
 def _weights(**more: Array) -> InputArrays:
@@ -100,7 +100,7 @@ def one(op: str, *inputs: Array, outputs: int = 1, opset: int = 21, ruling: Ruli
 ASTRAY = ("1.32",)
 STALE = "leaves the answer as it found the memory where K is 0"
 MATMUL = "MatMulInteger: Matrix product that behaves like numpy.matmul"
-QUANTIZED = "QLinearMatMul: y = saturate((x / y_scale) + y_zero_point); a sum over nothing is 0"
+QUANTIZED_PRODUCT = "QLinearMatMul: y = saturate((x / y_scale) + y_zero_point); a sum over nothing is 0"
 ROWS = "MatMulInteger, a_zero_point: Scalar refers to per tensor quantization whereas N-D refers to per row quantization"
 
 
@@ -132,7 +132,7 @@ def _quantized_products() -> Iterator[Edge]:
         inputs = (_bytes(3, 40), _number(0.1), zero, _int8s(40, 5), _number(0.2), _number(-3, np.int8), _number(y_scale), _number(7, np.uint8))
         yield one("QLinearMatMul", *inputs, opset=20)
         yield one("QLinearMatMul", _bytes(0, 40), *inputs[1:], opset=20)
-        nothing = Ruling([_full(7, np.uint8, 3, 5)], QUANTIZED, dict.fromkeys(ASTRAY, STALE))
+        nothing = Ruling([_full(7, np.uint8, 3, 5)], QUANTIZED_PRODUCT, dict.fromkeys(ASTRAY, STALE))
         yield one("QLinearMatMul", _bytes(3, 0), *inputs[1:3], _int8s(0, 5), *inputs[4:], opset=20, ruling=nothing)
     by_column = (_bytes(3, 40), _number(0.1), zero, _int8s(40, 5), np.abs(floats(5)), _int8s(5), _number(11), zero)
     yield one("QLinearMatMul", *by_column, opset=20)
@@ -143,8 +143,8 @@ def _quantized_products() -> Iterator[Edge]:
 def _conv(op: str, name: str, feeds: InputArrays, **attributes: object) -> Edge:
     """The filters are constants, as in models; a convolution is claimed where their rank is known."""
     node = helper.make_node(op, list(feeds), ["y"], **attributes)
-    fed = {n: v for n, v in feeds.items() if n != "w"}
-    return Edge(f"{op}, {name}", model([node], fed, ["y"], {"w": feeds["w"]}, 21), fed)
+    used_feeds = {n: v for n, v in feeds.items() if n != "w"}
+    return Edge(f"{op}, {name}", model([node], used_feeds, ["y"], {"w": feeds["w"]}, 21), used_feeds)
 
 
 def _conv_inputs(**more: Array) -> InputArrays:

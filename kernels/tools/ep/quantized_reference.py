@@ -14,10 +14,10 @@ from conv.reference import conv
 Array = np.ndarray
 
 
-def codes(packed: Array, bits: int) -> Array:
-    """The codes in the last axis of `packed` (uint8), low bits first: eight bits of it are 8 / `bits` of them."""
-    within = packed[..., None] >> np.arange(0, 8, bits, dtype=np.uint8)
-    return (within & ((1 << bits) - 1)).reshape(*packed.shape[:-1], -1)
+def codes(packed_codes: Array, bits: int) -> Array:
+    """The codes in the last axis of `packed_codes` (uint8), low bits first: eight bits of it are 8 / `bits` of them."""
+    within = packed_codes[..., None] >> np.arange(0, 8, bits, dtype=np.uint8)
+    return (within & ((1 << bits) - 1)).reshape(*packed_codes.shape[:-1], -1)
 
 
 def block_weights(b: Array, scales: Array, zeros: Array | None, bits: int, k: int) -> Array:

@@ -69,25 +69,25 @@ def model(node: QuantizedNode) -> tuple[onnx.ModelProto, dict[str, Array]]:
     """REPEATS nodes that read the same inputs, and what the first of them is fed."""
     first = next(iter(node.inputs))
     nodes = [helper.make_node(node.op, list(node.inputs), [f"y{i}"], domain=node.domain, **node.attributes) for i in range(REPEATS)]
-    fed = node.inputs[first]
-    info = helper.make_tensor_value_info(first, helper.np_dtype_to_tensor_dtype(fed.dtype), fed.shape)
+    fed_name = node.inputs[first]
+    info = helper.make_tensor_value_info(first, helper.np_dtype_to_tensor_dtype(fed_name.dtype), fed_name.shape)
     kind = helper.np_dtype_to_tensor_dtype(np.dtype(node.output_kind))
     outputs = [helper.make_tensor_value_info(f"y{i}", kind, node.output_shape) for i in range(REPEATS)]
     weights = [numpy_helper.from_array(v, n) for n, v in node.inputs.items() if n != first]
     graph = helper.make_graph(nodes, "times", [info], outputs, weights)
     opsets = [helper.make_opsetid("", 21)] + [helper.make_opsetid(node.domain, 1)] * bool(node.domain)
-    return helper.make_model(graph, opset_imports=opsets, ir_version=10), {first: fed}
+    return helper.make_model(graph, opset_imports=opsets, ir_version=10), {first: fed_name}
 
 
 def ours(node: QuantizedNode, device: Any) -> float:
     """Milliseconds of one node on the provider."""
     proto, feeds = model(node)
-    opened = session.open_session(proto, device, optimize=False, options={"enable_hip_graph": "1"})
-    elsewhere = session.nodes_elsewhere(opened, device.ep_name)
+    timed_session = session.open_session(proto, device, optimize=False, options={"enable_hip_graph": "1"})
+    elsewhere = session.nodes_elsewhere(timed_session, device.ep_name)
     if elsewhere:
         raise RuntimeError(f"{node.op} is not on the provider: {dict(elsewhere)}")
     shapes = {f"y{i}": node.output_shape for i in range(REPEATS)}
-    bound = bench.BoundSession(opened, feeds, shapes, device.device.vendor_id)
+    bound = bench.BoundSession(timed_session, feeds, shapes, device.device.vendor_id)
     return bench.time_call(bound.run).median / REPEATS
 
 
@@ -113,12 +113,12 @@ def _products(torch: Any, m: int, k: int, n: int) -> tuple[dict[str, Callable[[]
 def matrix_rows(torch: Any, device: Any, m: int, k: int, n: int) -> list[QuantizedRow]:
     """MatMulInteger, QLinearMatMul and MatMulNBits (4 bits, blocks of 32, float16) of one shape."""
     a, b, zero = _bytes(m, k), _bytes(k, n), np.array(3, np.int8)
-    scaled = {"a": a, "a_scale": _scale(0.02), "a_zero": zero, "b": b, "b_scale": _scale(0.01), "b_zero": zero, "y_scale": _scale(2), "y_zero": zero}
+    scaled_inputs = {"a": a, "a_scale": _scale(0.02), "a_zero": zero, "b": b, "b_scale": _scale(0.01), "b_zero": zero, "y_scale": _scale(2), "y_zero": zero}
     codes = _rng.integers(0, 256, (n, k // 32, 16)).astype(np.uint8)
     scales = _rng.uniform(0.001, 0.01, (n, k // 32)).astype(np.float16)
     nodes = [
         QuantizedNode("MatMulInteger", {"a": a, "b": b, "a_zero": zero, "b_zero": zero}, {}, (m, n), np.int32),
-        QuantizedNode("QLinearMatMul", scaled, {}, (m, n), np.int8),
+        QuantizedNode("QLinearMatMul", scaled_inputs, {}, (m, n), np.int8),
         QuantizedNode("MatMulNBits", {"a": (a / 64).astype(np.float16), "b": codes, "scales": scales}, {"K": k, "N": n, "bits": 4, "block_size": 32},
                       (m, n), np.float16, "com.microsoft"),
     ]  # fmt: skip

@@ -31,13 +31,13 @@ class RandomCase:
         outputs = [f"y{i}" for i in range(len(self.reference))]
         node = helper.make_node(self.op, names, outputs, domain=self.domain, **self.attributes)
         present = [(n, x) for n, x in zip(names, self.inputs, strict=True) if x is not None]
-        fixed = {f"x{i}" for i in self.constants}
+        constant_names = {f"x{i}" for i in self.constants}
         infos = [
             helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), [f"{n}_{i}" for i in range(x.ndim)])
             for n, x in present
-            if n not in fixed
+            if n not in constant_names
         ]
-        weights = [numpy_helper.from_array(x, n) for n, x in present if n in fixed]
+        weights = [numpy_helper.from_array(x, n) for n, x in present if n in constant_names]
         results = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(w.dtype), [f"{n}_{i}" for i in range(w.ndim)]) for n, w in zip(outputs, self.reference, strict=True)]
         graph = helper.make_graph([node], self.op, infos, results, weights)
         opsets = [helper.make_opsetid("", OPSET)] + [helper.make_opsetid(self.domain, 1)] * bool(self.domain)

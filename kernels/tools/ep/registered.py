@@ -38,7 +38,7 @@ class Schema:
     opset: int  # of a model that has it
     inputs: list[tuple[str, bool]]  # (type, whether it must be there)
     used: frozenset[str]  # the variables of inputs and outputs
-    allowed: dict[str, list[int]]
+    allowed_types: dict[str, list[int]]
     attributes: frozenset[str]
 
 
@@ -86,8 +86,8 @@ def schemas(entry: KernelEntry) -> list[Schema]:
         opset = _opset([s.since_version for s in versions], raw.since_version)
         if not entry.first <= raw.since_version <= entry.last or opset is None:
             continue
-        allowed = {t.type_param_str: [_NAMES[s[7:-1]] for s in t.allowed_type_strs if s[7:-1] in _NAMES] for t in raw.type_constraints}
-        used = {p.typeStr for p in [*raw.inputs, *raw.outputs]} & set(allowed)
+        allowed_types = {t.type_param_str: [_NAMES[s[7:-1]] for s in t.allowed_type_strs if s[7:-1] in _NAMES] for t in raw.type_constraints}
+        used = {p.typeStr for p in [*raw.inputs, *raw.outputs]} & set(allowed_types)
         inputs = [(p.typeStr, "Optional" not in str(p.option)) for p in raw.inputs]
-        rows.append(Schema(raw.since_version, opset, inputs, frozenset(used), allowed, frozenset(raw.attributes)))
+        rows.append(Schema(raw.since_version, opset, inputs, frozenset(used), allowed_types, frozenset(raw.attributes)))
     return rows

@@ -82,11 +82,11 @@ def parts(session: ort.InferenceSession) -> list[list[str]]:
 
 def nodes_elsewhere(session: ort.InferenceSession, provider: str) -> Counter[str]:
     """Nodes that are not on `provider`."""
-    left: Counter[str] = Counter()
+    remaining_counts: Counter[str] = Counter()
     for name, operators in placement(session).items():
         if name != provider:
-            left.update(operators)
-    return left
+            remaining_counts.update(operators)
+    return remaining_counts
 
 
 def compute_nodes_elsewhere(session: ort.InferenceSession, provider: str) -> Counter[str]:
@@ -94,11 +94,11 @@ def compute_nodes_elsewhere(session: ort.InferenceSession, provider: str) -> Cou
     return Counter({op: n for op, n in nodes_elsewhere(session, provider).items() if op not in SHAPE_OPERATORS})
 
 
-def relative_error(got: np.ndarray, reference: np.ndarray) -> float:
+def relative_error(actual: np.ndarray, reference: np.ndarray) -> float:
     """‖found - reference‖ / ‖reference‖ in float64; infinity where shapes differ or a finite value met one that is not."""
-    if got.shape != reference.shape:
+    if actual.shape != reference.shape:
         return float("inf")
-    a, b = got.astype(np.float64).ravel(), reference.astype(np.float64).ravel()
+    a, b = actual.astype(np.float64).ravel(), reference.astype(np.float64).ravel()
     finite = np.isfinite(b)
     if not np.array_equal(a[~finite], b[~finite], equal_nan=True) or not np.isfinite(a[finite]).all():
         return float("inf")

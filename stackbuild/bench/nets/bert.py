@@ -48,9 +48,9 @@ def _write(g: Graph) -> None:
         inner = g.gelu(g.linear(x, WIDTH, 4 * WIDTH))
         x = g.layer_norm(g.op("Add", g.linear(inner, 4 * WIDTH, WIDTH), x), WIDTH, EPSILON)
     first = g.op("Gather", x, g.constant(0), axis=1)
-    pooled = g.op("Tanh", g.linear(first, WIDTH, WIDTH))
+    pooled_output = g.op("Tanh", g.linear(first, WIDTH, WIDTH))
     g.output("last_hidden_state", x, ("batch", "sequence", WIDTH))
-    g.output("pooler_output", pooled, ("batch", WIDTH))
+    g.output("pooler_output", pooled_output, ("batch", WIDTH))
 
 
 bert = Net(

@@ -12,19 +12,19 @@ from stackbuild.bench.nets.graph import Graph
 from stackbuild.bench.nets.net import Input, Net
 
 WIDTH, BLOCKS, HEADS, INNER, SQUARES, PLANES = 768, 15, 24, 1024, 64, 112
-SQUEEZED, HIDDEN, GENERATED = 32, 256, 256
+SQUEEZED_WIDTH, HIDDEN_WIDTH, GENERATED_WIDTH = 32, 256, 256
 """Smolgen's sizes: numbers a square, the dense layer over all squares, numbers a head."""
 
 
-def _smolgen(g: Graph, x: str, shared: str) -> str:
+def _smolgen(g: Graph, x: str, shared_weight: str) -> str:
     """A bias for every pair of squares and head, from the whole position: (batch, heads, 64, 64)."""
-    squeezed = g.op("MatMul", x, g.weight((WIDTH, SQUEEZED), WIDTH**-0.5))
-    whole = g.reshape(squeezed, (0, SQUARES * SQUEEZED))
-    dense = _swish(g, g.linear(whole, SQUARES * SQUEEZED, HIDDEN))
-    dense = g.layer_norm(dense, HIDDEN)
-    wide = _swish(g, g.linear(dense, HIDDEN, HEADS * GENERATED))
-    wide = g.layer_norm(wide, HEADS * GENERATED)
-    bias = g.op("MatMul", g.reshape(wide, (0, HEADS, GENERATED)), shared)
+    squeezed_input = g.op("MatMul", x, g.weight((WIDTH, SQUEEZED_WIDTH), WIDTH**-0.5))
+    whole = g.reshape(squeezed_input, (0, SQUARES * SQUEEZED_WIDTH))
+    dense = _swish(g, g.linear(whole, SQUARES * SQUEEZED_WIDTH, HIDDEN_WIDTH))
+    dense = g.layer_norm(dense, HIDDEN_WIDTH)
+    wide = _swish(g, g.linear(dense, HIDDEN_WIDTH, HEADS * GENERATED_WIDTH))
+    wide = g.layer_norm(wide, HEADS * GENERATED_WIDTH)
+    bias = g.op("MatMul", g.reshape(wide, (0, HEADS, GENERATED_WIDTH)), shared_weight)
     return g.reshape(bias, (0, HEADS, SQUARES, SQUARES))
 
 
@@ -32,13 +32,13 @@ def _swish(g: Graph, x: str) -> str:
     return g.op("Mul", x, g.op("Sigmoid", x))
 
 
-def _attention(g: Graph, x: str, shared: str) -> str:
+def _attention(g: Graph, x: str, shared_weight: str) -> str:
     size = WIDTH // HEADS
     q = g.split_heads(g.linear(x, WIDTH, WIDTH), HEADS, size)
     k = g.split_heads(g.linear(x, WIDTH, WIDTH), HEADS, size, transposed=True)
     v = g.split_heads(g.linear(x, WIDTH, WIDTH), HEADS, size)
     scores = g.op("Mul", g.op("MatMul", q, k), g.constant(float(size) ** -0.5))
-    scores = g.op("Add", scores, _smolgen(g, x, shared))
+    scores = g.op("Add", scores, _smolgen(g, x, shared_weight))
     return g.linear(g.merge_heads(g.op("MatMul", g.op("Softmax", scores, axis=-1), v), WIDTH), WIDTH, WIDTH)
 
 
@@ -66,9 +66,9 @@ def _write(g: Graph) -> None:
     x = _mish(g, g.linear(x, PLANES, WIDTH))
     x = g.op("Add", x, g.weight((1, SQUARES, WIDTH), 0.1))
     strength = g.constant((2 * BLOCKS) ** -0.25)
-    shared = g.weight((GENERATED, SQUARES * SQUARES), GENERATED**-0.5)
+    shared_weight = g.weight((GENERATED_WIDTH, SQUARES * SQUARES), GENERATED_WIDTH**-0.5)
     for _ in range(BLOCKS):
-        x = g.layer_norm(g.op("Add", g.op("Mul", _attention(g, x, shared), strength), x), WIDTH)
+        x = g.layer_norm(g.op("Add", g.op("Mul", _attention(g, x, shared_weight), strength), x), WIDTH)
         inner = g.linear(_mish(g, g.linear(x, WIDTH, INNER)), INNER, WIDTH)
         x = g.layer_norm(g.op("Add", g.op("Mul", inner, strength), x), WIDTH)
     g.output("policy", _policy(g, x), ("batch", SQUARES, SQUARES))

@@ -78,8 +78,8 @@ class Graph:
         return self._initialiser(lambda: np.asarray(value, kind))
 
     def _random_array(self, seed: int, shape: tuple[int, ...], spread: float, mean: float) -> NDArray[np.generic]:
-        drawn = np.random.default_rng(seed).standard_normal(shape, np.float32)
-        return (drawn * np.float32(spread) + np.float32(mean)).astype(self.dtype)
+        values = np.random.default_rng(seed).standard_normal(shape, np.float32)
+        return (values * np.float32(spread) + np.float32(mean)).astype(self.dtype)
 
     def _initialiser(self, make: Callable[[], NDArray[np.generic]]) -> str:
         """Numbers are drawn when the graph is saved: writing one is quick, and counts its parameters."""
@@ -110,8 +110,8 @@ class Graph:
 
     def split_heads(self, x: str, heads: int, size: int, transposed: bool = False) -> str:
         """(batch, tokens, heads·size) to (batch, heads, tokens, size), or with the last two axes swapped."""
-        parted = self.reshape(x, (0, -1, heads, size))
-        return self.op("Transpose", parted, perm=[0, 2, 3, 1] if transposed else [0, 2, 1, 3])
+        parts = self.reshape(x, (0, -1, heads, size))
+        return self.op("Transpose", parts, perm=[0, 2, 3, 1] if transposed else [0, 2, 1, 3])
 
     def merge_heads(self, x: str, width: int) -> str:
         """(batch, heads, tokens, size) back to (batch, tokens, heads·size)."""

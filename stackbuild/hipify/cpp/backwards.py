@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 
+from stackbuild.hipify.cpp.keywords import BEFORE_EXPRESSIONS
 from stackbuild.hipify.cpp.scan import back_space, back_token, is_name_char, qualifier, skip_space
 
 _BACK = 4000
 _HEADS = frozenset(("if", "while", "for", "switch", "constexpr", "_Pragma", "__pragma"))
-_KEYWORDS = _HEADS | frozenset(
-    ("return", "else", "do", "case", "throw", "co_return", "co_await", "co_yield", "and", "or", "not")
-)
+_KEYWORDS = _HEADS | BEFORE_EXPRESSIONS
 _DEFINES = re.compile(r"[ \t]*#[ \t]*define[ \t]+\w+(?:\([^)]*\))?[ \t]*\Z")
 _LABEL = re.compile(r"(?:\bcase\b[^;{}?]*|\bdefault\s*|[;{}]\s*\w+\s*):\Z")
 
@@ -20,16 +19,16 @@ def postfix_start(code: str, end: int) -> int | None:
     at = end
     while at:
         if code[at - 1] == ">":
-            if (opened := _template_start(code, at)) is None:
+            if (open_at := _template_start(code, at)) is None:
                 return None
-            at = back_space(code, opened)
+            at = back_space(code, open_at)
         elif code[at - 1] in ")]":
-            opened = bracket_start(code, at)
-            if opened is None:
+            open_at = bracket_start(code, at)
+            if open_at is None:
                 return None
-            before = back_space(code, opened)
+            before = back_space(code, open_at)
             if _is_primary(code, before):
-                return opened if code[opened] == "(" else None
+                return open_at if code[open_at] == "(" else None
             at = before
             continue
         start = _word_start(code, at)
@@ -60,8 +59,8 @@ def _is_primary(code: str, before: int) -> bool:
     if not before or not (is_name_char(code[before - 1]) or code[before - 1] in ")]>"):
         return True
     if code[before - 1] == ")":
-        opened = bracket_start(code, before)
-        return opened is None or _word(code, back_space(code, opened)) in _HEADS
+        open_at = bracket_start(code, before)
+        return open_at is None or _word(code, back_space(code, open_at)) in _HEADS
     return _word(code, before) in _KEYWORDS
 
 
@@ -88,8 +87,8 @@ def _begins(code: str, start: int) -> bool:
     if sign == ":":
         return _LABEL.search(code, max(0, before - 200), before) is not None
     if sign == ")":
-        opened = bracket_start(code, before)
-        return opened is not None and _word(code, back_space(code, opened)) in _HEADS
+        open_at = bracket_start(code, before)
+        return open_at is not None and _word(code, back_space(code, open_at)) in _HEADS
     return code.endswith("]]", 0, before) or _word(code, before) in ("else", "do")
 
 

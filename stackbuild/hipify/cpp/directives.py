@@ -61,12 +61,12 @@ def read(view: View) -> Directives:
     guard, head = _guard(view, words)
     includes: list[Include] = []
     stack: list[Branch] = []
-    numbered = 0
-    named: set[str] = set()
+    line_count = 0
+    named_macros: set[str] = set()
     for word, start, end in words:
         if word in ("if", "ifdef", "ifndef"):
-            numbered += 1
-            stack.append((numbered, 0))
+            line_count += 1
+            stack.append((line_count, 0))
         elif word == "endif":
             if stack:
                 stack.pop()
@@ -77,8 +77,8 @@ def read(view: View) -> Directives:
             branches = tuple(b for b in stack if b != (guard, 0)) if len(stack) <= DEEP else ((-1 - start, 0),)
             includes.append(Include(path.path, start, _line_end(code, path.span[1] + 1), path.span, branches))
         elif word == "include" and (macro := _MACRO.match(code, end)):
-            named.add(macro.group(1))
-    return Directives(tuple(includes), head, tuple(_mentions(view, words, named)))
+            named_macros.add(macro.group(1))
+    return Directives(tuple(includes), head, tuple(_mentions(view, words, named_macros)))
 
 
 def _path(view: View, before: re.Pattern[str], at: int) -> Mention | None:
@@ -145,8 +145,8 @@ def _guard_only(code: str, lines: list[tuple[str, int, int]], at: int) -> tuple[
         return 0, 0
     (word, _, end), (then, _, then_end) = lines[at], lines[at + 1]
     name = _GUARD.match(code, end) if word == "ifndef" else _IF_NOT_DEFINED.match(code, end) if word == "if" else None
-    defined = _GUARD.match(code, then_end)
-    if name and defined and then == "define" and name.group(1) == defined.group(1):
+    guard = _GUARD.match(code, then_end)
+    if name and guard and then == "define" and name.group(1) == guard.group(1):
         return 1, _line_end(code, then_end)
     return 0, 0
 

@@ -54,8 +54,8 @@ def settle(edits: Iterable[Edit]) -> list[Edit]:
     return chain
 
 
-def _order(numbered: tuple[int, Edit]) -> tuple[int, int, int, int]:
-    number, edit = numbered
+def _order(numbered_edit: tuple[int, Edit]) -> tuple[int, int, int, int]:
+    number, edit = numbered_edit
     if edit.start == edit.end:
         return (edit.start, 0, 0, -number) if edit.closes else (edit.start, 1, 0, number)
     return (edit.start, 2, -edit.end, number)
@@ -78,16 +78,16 @@ def line_map(text: str, edits: list[Edit]) -> LineMap:
     breaks = [(1, 1)]
     at, line, shift = 0, 1, 0
     for edit in edits:
-        removed = text.count("\n", edit.start, edit.end) if edit.end > edit.start else 0
-        added = edit.text.count("\n")
-        if added == removed:
+        removed_lines = text.count("\n", edit.start, edit.end) if edit.end > edit.start else 0
+        added_lines = edit.text.count("\n")
+        if added_lines == removed_lines:
             continue
         line += text.count("\n", at, edit.start)
         at = edit.start
         out = line + shift
-        breaks += [(out + k, line + min(k, removed)) for k in range(1, added + 1)]
-        if removed > added:
+        breaks += [(out + k, line + min(k, removed_lines)) for k in range(1, added_lines + 1)]
+        if removed_lines > added_lines:
             whole = edit.start == 0 or text[edit.start - 1] == "\n"
-            breaks.append((out + added, line + removed) if whole else (out + added + 1, line + removed + 1))
-        shift += added - removed
+            breaks.append((out + added_lines, line + removed_lines) if whole else (out + added_lines + 1, line + removed_lines + 1))
+        shift += added_lines - removed_lines
     return LineMap(tuple(breaks))

@@ -259,8 +259,8 @@ def template_end(code: str, open_at: int) -> int | None:
 def after_template(code: str, end: int) -> int:
     """The offset of what follows the name that ends at `end`, and its explicit template arguments where it has some."""
     at = skip_space(code, end)
-    if code.startswith("<", at) and (closed := template_end(code, at)) is not None:
-        at = skip_space(code, closed)
+    if code.startswith("<", at) and (close_at := template_end(code, at)) is not None:
+        at = skip_space(code, close_at)
     return at
 
 

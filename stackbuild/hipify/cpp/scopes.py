@@ -71,8 +71,8 @@ class Scopes:
 
     def declarations(self, name: str, places: list[int]) -> list[Declaration]:
         """The declarations of `name`, which stands at `places`, in scopes of their own."""
-        scoped = (self._scope(at) for at in places if self._may_declare(at, at + len(name)))
-        declarations = [declaration for declaration in scoped if declaration is not None]
+        scopes = (self._scope(at) for at in places if self._may_declare(at, at + len(name)))
+        declarations = [declaration for declaration in scopes if declaration is not None]
         spaces = {declaration.space for declaration in declarations}
         used = (self._using_declaration(at, spaces) for at in places) if name in self._using_names else ()
         return declarations + [declaration for declaration in used if declaration is not None]
@@ -234,12 +234,12 @@ def _kind(head: str) -> _DeclarationKind:
 def _without_brackets(head: str) -> str:
     """A text without its round brackets and what they hold. Those that nothing closes, or that close nothing, stay."""
     parts: list[str] = []
-    opened: list[int] = []
+    open_places: list[int] = []
     for part in _BRACKET.split(head):
-        if part == ")" and opened:
-            del parts[opened.pop() :]
+        if part == ")" and open_places:
+            del parts[open_places.pop() :]
             continue
         if part == "(":
-            opened.append(len(parts))
+            open_places.append(len(parts))
         parts.append(part)
     return "".join(parts)

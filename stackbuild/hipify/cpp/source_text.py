@@ -178,9 +178,9 @@ class View:
 
     def _find_own(self, name: str) -> list[int]:
         places = self.places(name)
-        if name in self.cuda_names and (hidden := self.hidden_declarations(name)):
-            own = [d for d in hidden if d.is_global]
-            anyones = set(_outside(places, hidden))
+        if name in self.cuda_names and (hiding := self.hidden_declarations(name)):
+            own = [d for d in hiding if d.is_global]
+            anyones = set(_outside(places, hiding))
             outside = set(_outside(places, own)) if own else set(places)
             places = [at for at in places if at in (outside if self._is_global(at) else anyones)]
         return [at for at in places if not self.foreign(at)]
@@ -255,15 +255,15 @@ class View:
         return Finding(rule, severity, self.name, message, why, fix, link, SourceLocation(self.name, line, column))
 
 
-def _outside(places: list[int], hidden: list[Declaration]) -> list[int]:
+def _outside(places: list[int], hiding: list[Declaration]) -> list[int]:
     """The places that are in no span of the declarations."""
-    left: list[int] = []
-    spans = sorted({span for spans in {id(d.spans): d.spans for d in hidden}.values() for span in spans})
+    remaining_places: list[int] = []
+    spans = sorted({span for spans in {id(d.spans): d.spans for d in hiding}.values() for span in spans})
     number = reach = 0
     for at in places:
         while number < len(spans) and spans[number][0] <= at:
             reach = max(reach, spans[number][1])
             number += 1
         if at >= reach:
-            left.append(at)
-    return left
+            remaining_places.append(at)
+    return remaining_places

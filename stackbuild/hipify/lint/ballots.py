@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
+from stackbuild.hipify.cpp.keywords import STATEMENT_HEADS
 from stackbuild.hipify.cpp.scan import arguments, back_space, call_arguments, is_name_char, skip_space
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.catalogue import LintMatch
@@ -23,23 +24,23 @@ _COUNTS = frozenset(("__popc", "__ffs", "__clz", "__brev", "__fns"))
 _WIDE_COUNTS = frozenset(
     ("__popcll", "__ffsll", "__clzll", "__brevll", "__builtin_popcountll", "__builtin_ctzll", "bool")
 )
-_CONTROL = frozenset(("if", "while", "assert", "switch", "return", "case", "for"))
+_CONTROL = STATEMENT_HEADS | {"assert", "return", "case"}
 _CASTS = frozenset(("static_cast", "reinterpret_cast", "bit_cast"))
 _TRUTH = re.compile(r"&&|\|\||[!=]=|(?<![<>-])[<>](?![<>=])|<=(?!>)|>=|(?<!\w)!(?!=)|\?")
 _SMALL = re.compile(r"\s*(?:>>|[-+%/*]|&\s*(?:1|0[xX]1|1[uU])\b)")
 _EQUALS = re.compile(r"\s*[!=]=\s*\(?\s*([\w:]+)")
 FULL_32 = 0xFFFFFFFF
-_ASSIGNED = re.compile(
+_ASSIGNMENT = re.compile(
     r"((?:[A-Za-z_][\w:]*(?:\s*\[[^\]]*\])*\s*(?:\.|->)\s*)*[A-Za-z_][\w:]*)\s*(?:\[.*\]\s*)?([&|^]?=)\s*\Z", re.S
 )
-_SHIFTED = re.compile(r"(?<![\w.])(?:[12][uU]?|0[xX][fF]{8}[uU]?|~0[uU]?)\s*\)?\s*\Z")
+_SHIFTED_ONE = re.compile(r"(?<![\w.])(?:[12][uU]?|0[xX][fF]{8}[uU]?|~0[uU]?)\s*\)?\s*\Z")
 _WIDE_ONE = re.compile(
     r"(?<![\w.])1(?:[uU]?(?:ll|LL|l|L)|(?:ll|LL|l|L)[uU])\s*\)?\s*\Z"
     r"|(?:(?:static_cast\s*<\s*)?(?:unsigned\s+)?long(?:\s+long)?|\w*64_t|size_t|u64|ull)\s*>?\s*[({)]\s*\(?1[uUlL]*\s*[)}]?\s*\Z"
 )
 _CONVERSION = re.compile(r"([A-Za-z_][\w:]*)\s*\(\s*\Z")
 _NUMBER_ENDS = frozenset(")}012uUlLfF")
-_NAMED = re.compile(r"[A-Za-z_][\w:.]*(?:\(\s*\))?")
+_NAME_OR_CALL = re.compile(r"[A-Za-z_][\w:.]*(?:\(\s*\))?")
 _LANE_OF_THREAD = re.compile(r"threadIdx\s*\.\s*x\s*(?:&\s*(?:31|0[xX]1[fF])|%\s*32)|\bwarpSize\b|%laneid")
 _LANES = ("lane", "Lane", "LANE", "warp", "Warp", "WARP")
 _AFTER = 2000
@@ -93,8 +94,8 @@ def _macros(view: View) -> Iterator[tuple[str, str]]:
 
 
 def _call_end(code: str, at: int) -> int | None:
-    parsed = call_arguments(code, at)
-    return parsed[1] + 1 if parsed else None
+    argument_list = call_arguments(code, at)
+    return argument_list[1] + 1 if argument_list else None
 
 
 def _group(code: str, at: int) -> int | None:
@@ -144,9 +145,9 @@ def _taker(view: View, at: int, end: int) -> tuple[str, str] | None:
     return None
 
 
-def _ternary(left: str) -> bool:
+def _ternary(before: str) -> bool:
     """Whether what stands before is `condition ?`: the value goes on to what takes the whole."""
-    return "?" in left
+    return "?" in before
 
 
 def _is_full(view: View, text: str, at: int) -> bool:
@@ -181,28 +182,28 @@ def _bracket(code: str, before: int) -> tuple[str, str] | Literal["up"] | None:
         return ("cast to " + name[2], "") if types.width(code, name[2] or "") == "narrow" else None
     if (cast := types.width(code, name[1])) or name[1] == "bool":
         return ("cast to " + name[1], "") if cast == "narrow" else None
-    typed = types.declares(code, name.start())
-    if typed is not None and typed not in ("return", "else"):
-        return _variable(code, typed, name[1])
+    type_text = types.declares(code, name.start())
+    if type_text is not None and type_text not in ("return", "else"):
+        return _variable(code, type_text, name[1])
     return (f"parameter of {word}", "") if types.of_parameter(code, word, 0) == "narrow" else None
 
 
 def _argument(code: str, at: int) -> tuple[str, str] | None:
     """The parameter that takes a value which is one of several arguments, where that is narrow."""
-    number, opened = 0, -1
+    number, open_at = 0, -1
     for place, sign in levels.before(code, at):
         if sign in "([{;":
-            opened = place if sign == "(" else -1
+            open_at = place if sign == "(" else -1
             break
         number += sign == ","
-    if opened < 0:
+    if open_at < 0:
         return None
-    before = back_space(code, opened)
+    before = back_space(code, open_at)
     name = re.compile(r"[A-Za-z_]\w*\Z").search(code, max(0, before - 80), before)
     if name is None:
         return None
     if name.group().startswith("atomic"):
-        target = re.compile(r"\s*&?\s*([A-Za-z_][\w.]*)").match(code, opened + 1)
+        target = re.compile(r"\s*&?\s*([A-Za-z_][\w.]*)").match(code, open_at + 1)
         narrow = target is not None and types.of_name(code, target[1], at) == "narrow"
         return (f"{target[1]} by {name.group()}", "") if narrow and target else None
     return (f"parameter of {name.group()}", "") if types.of_parameter(code, name.group(), number) == "narrow" else None
@@ -218,32 +219,32 @@ def _brace_initializer(code: str, brace: int) -> tuple[str, str] | None:
         return None
     if types.width(code, name.group()) == "narrow":
         return "cast to " + name.group(), ""
-    typed = types.declares(code, name.start())
-    return _variable(code, typed, name.group()) if typed and typed != "else" else None
+    type_text = types.declares(code, name.start())
+    return _variable(code, type_text, name.group()) if type_text and type_text != "else" else None
 
 
-def _variable(code: str, typed: str, name: str) -> tuple[str, str]:
+def _variable(code: str, type_text: str, name: str) -> tuple[str, str]:
     """A declaration takes a value: the narrow type in words, or the name that keeps all of it."""
-    if types.width(code, typed) == "narrow":
-        return " ".join(typed.split()), ""
-    return "", "" if "bool" in typed.split() else name
+    if types.width(code, type_text) == "narrow":
+        return " ".join(type_text.split()), ""
+    return "", "" if "bool" in type_text.split() else name
 
 
-def _statement(code: str, at: int, left: str) -> tuple[str, str] | None:
+def _statement(code: str, at: int, before: str) -> tuple[str, str] | None:
     """What a whole statement does with a value: declare, assign or return."""
-    head = left.split("?")[0] if "?" in left else left
-    stripped = re.sub(r"[~(\s]+\Z", "", head) + " "
-    if re.match(r"\s*return\b", stripped):
+    head = before.split("?")[0] if "?" in before else before
+    bare_head = re.sub(r"[~(\s]+\Z", "", head) + " "
+    if re.match(r"\s*return\b", bare_head):
         return ("function's result", "") if types.return_width(code, at) == "narrow" else None
-    assigned = re.search(_ASSIGNED, re.sub(r"=[^=]*\Z", "= ", stripped) if "?" in left else stripped.rstrip())
-    if assigned is None:
+    assignment = re.search(_ASSIGNMENT, re.sub(r"=[^=]*\Z", "= ", bare_head) if "?" in before else bare_head.rstrip())
+    if assignment is None:
         return None
-    place = at - len(left) + assigned.start(1)
-    typed = types.declares(code, place) if assigned[2] == "=" else None
-    if typed is not None:
-        return _variable(code, typed, assigned[1])
-    narrow = types.of_name(code, assigned[1], place)
-    return (f"variable {assigned[1]}", "") if narrow == "narrow" else ("", assigned[1])
+    place = at - len(before) + assignment.start(1)
+    type_text = types.declares(code, place) if assignment[2] == "=" else None
+    if type_text is not None:
+        return _variable(code, type_text, assignment[1])
+    narrow = types.of_name(code, assignment[1], place)
+    return (f"variable {assignment[1]}", "") if narrow == "narrow" else ("", assignment[1])
 
 
 def _uses(view: View, at: int, name: str, source: str) -> Iterator[LintMatch]:
@@ -267,14 +268,14 @@ def lane_masks(view: View) -> Iterator[LintMatch]:
             continue
         begins = skip_space(code, at + 2)
         text = code[begins : _operand_end(code, begins)]
-        names = _NAMED.findall(text)
+        names = _NAME_OR_CALL.findall(text)
         of_warp = any(means_warp(name) for name in names)
         if not (of_warp or any(means_lane(name) for name in names) or _LANE_OF_THREAD.search(text)):
             continue
         if wide := _WIDE_ONE.search(code, max(0, at - 60), at):
             if of_warp and not _is_mask(code, wide.start()):
                 yield wide.start(), "LINT-SHIFT-WAVE", (f"1 << {' '.join(text.split())}",)
-        elif (number := _SHIFTED.search(code, max(0, at - 14), at)) and not _is_of_other_type(code, number.start()):
+        elif (number := _SHIFTED_ONE.search(code, max(0, at - 14), at)) and not _is_of_other_type(code, number.start()):
             yield number.start(), "LINT-LANE-MASK-32", (" ".join((code[number.start() : begins] + text).split()),)
 
 
@@ -290,9 +291,9 @@ def _is_mask(code: str, at: int) -> bool:
         if sign != "(":
             return False
         name = re.compile(r"\w*\Z").search(code, max(0, place - 40), place)
-        parsed = arguments(code, place) if name and name.group() in FUNCTIONS else None
-        if parsed and parsed[0]:
-            return all_lanes(code[slice(*parsed[0][0])])
+        argument_list = arguments(code, place) if name and name.group() in FUNCTIONS else None
+        if argument_list and argument_list[0]:
+            return all_lanes(code[slice(*argument_list[0][0])])
     return False
 
 
@@ -312,9 +313,9 @@ def _shifts(code: str) -> Iterator[int]:
 
 def _operand_end(code: str, at: int) -> int:
     if code.startswith("(", at):
-        parsed = arguments(code, at)
-        return parsed[1] + 1 if parsed else at
-    match = _NAMED.match(code, at)
+        argument_list = arguments(code, at)
+        return argument_list[1] + 1 if argument_list else at
+    match = _NAME_OR_CALL.match(code, at)
     return match.end() if match else at
 
 
@@ -327,10 +328,10 @@ def partial_masks(view: View) -> Iterator[LintMatch]:
         if name not in view.words:
             continue
         for at in view.own(name):
-            parsed = call_arguments(view.code, at + len(name))
-            if not parsed or not parsed[0]:
+            argument_list = call_arguments(view.code, at + len(name))
+            if not argument_list or not argument_list[0]:
                 continue
-            mask = " ".join(view.text[slice(*parsed[0][0])].split())
+            mask = " ".join(view.text[slice(*argument_list[0][0])].split())
             value = mask_value(scope, mask, at)
             if value is not None and 0 <= value < FULL_32:
                 yield at, "LINT-PARTIAL-MASK", (name, mask)

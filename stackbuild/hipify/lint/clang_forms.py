@@ -75,11 +75,11 @@ def single_values(view: View) -> Iterator[LintMatch]:
     if not kinds:
         return
     arrays = [ARRAY.match(view.code, at + len(kind)) for kind in kinds for at in view.places(kind)]
-    typed = [array.span(1) for array in arrays if array]
+    typed_spans = [array.span(1) for array in arrays if array]
     at = 0
     while match := _SINGLE.search(view.code, at):
         at = match.end() - 1
-        if not any(start <= match.start(1) < end for start, end in typed):
+        if not any(start <= match.start(1) < end for start, end in typed_spans):
             yield match.start(1), "LINT-ONE-VALUE", (kinds[0],)
 
 

@@ -99,23 +99,23 @@ def launch_bounds(view: View) -> Iterator[LintMatch]:
     if "__launch_bounds__" not in view.words:
         return
     for at in view.places("__launch_bounds__"):
-        parsed = call_arguments(view.code, at + len("__launch_bounds__"))
-        if parsed and len(parsed[0]) >= 2:
+        argument_list = call_arguments(view.code, at + len("__launch_bounds__"))
+        if argument_list and len(argument_list[0]) >= 2:
             yield at, "LINT-LAUNCH-BOUNDS", ()
 
 
 def arch_guards(view: View) -> Iterator[LintMatch]:
     """What asks for NVIDIA's architecture and not for HIP as well: directives, conditions, macros."""
     if "__CUDA_ARCH" in view.word_lines:
-        reported: set[int] = set()
+        reported_places: set[int] = set()
         for name in sorted(w for w in view.words if w.startswith("__CUDA_ARCH")):
             end = 0
             for at in view.places(name):
                 if at < end:  # in the directive that was looked at
                     continue
                 place, end = guard(view, at)
-                if place is not None and place not in reported:
-                    reported.add(place)
+                if place is not None and place not in reported_places:
+                    reported_places.add(place)
                     yield place, "LINT-CUDA-ARCH", (name,)
     for name in _TARGETS:
         if name in view.words:
@@ -165,9 +165,9 @@ def host_calls(view: View, functions: Mapping[str, frozenset[str]]) -> Iterator[
         return
     for name in sorted(view.words & functions.keys()):
         for at in view.own(name):
-            parsed = call_arguments(view.code, at + len(name))
+            argument_list = call_arguments(view.code, at + len(name))
             types = functions[name]
-            is_called = parsed is not None and (not types or _first_type(view, parsed[0]) in types)
+            is_called = argument_list is not None and (not types or _first_type(view, argument_list[0]) in types)
             heads = [view.braces.head(pair) for pair in view.braces.around(at)]
             heads = [head for head in heads if "(" in head]
             if is_called and heads and not any(_ON_DEVICE.search(head) for head in heads):

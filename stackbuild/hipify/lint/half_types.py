@@ -22,7 +22,7 @@ _INITIAL = re.compile(rf"\b({_ANY_FLOAT})(?:\s+\w+)?\s*(?:=|[({{])\s*([A-Za-z_]\
 _CAST = re.compile(rf"(?:\(\s*({_ANY_FLOAT})\s*\)|static_cast<\s*({_ANY_FLOAT})\s*>\s*\()\s*([A-Za-z_]\w*)\s*[;),]")
 _CHANGES = re.compile(r"[-+*/]=|\+\+|--")
 """The operators that HIP 5.7 lacks for pairs of halves in functions for the host alone: it has the others."""
-_ASSIGNED = re.compile(r"(?<![\w.>*&])([A-Za-z_]\w*)\s*([-+*/]?=)\s*([A-Za-z_]\w*)\s*;")
+_HALF_ASSIGNMENT = re.compile(r"(?<![\w.>*&])([A-Za-z_]\w*)\s*([-+*/]?=)\s*([A-Za-z_]\w*)\s*;")
 _WIDE_DECLARED = re.compile(r"\b(?:long|size_t|u?int64_t)(?:\s+(?:int|const|long|unsigned))*\s+([A-Za-z_]\w*)\s*[=;,)]")
 _FLOAT_DECLARED = re.compile(rf"\b(?:{_ANY_FLOAT}|__half2|half2)(?:\s+const)?\s+([A-Za-z_]\w*)\s*[=;,)]")
 _INTEGERS = frozenset(
@@ -65,7 +65,7 @@ def _uses(view: View) -> Iterator[_HalfConversion]:
     for match in _CAST.finditer(view.code):
         yield _HalfConversion(match.start(), match[1] or match[2], match.start(3), match[3])
     floats, wide = set(_FLOAT_DECLARED.findall(view.code)), set(_WIDE_DECLARED.findall(view.code))
-    for match in _ASSIGNED.finditer(view.code) if floats else ():
+    for match in _HALF_ASSIGNMENT.finditer(view.code) if floats else ():
         if match[1] in floats and (match[3] in wide or match[3] in floats):
             target = type_of_value(view.code, match.start(1), match.end(1))
             if target in _FLOATS:
@@ -99,7 +99,7 @@ def host_assignments(view: View) -> Iterator[LintMatch]:
     if not view.is_cuda or view.words.isdisjoint(_HALF):
         return
     halves = set(_FLOAT_DECLARED.findall(view.code))
-    for match in _ASSIGNED.finditer(view.code) if halves else ():
+    for match in _HALF_ASSIGNMENT.finditer(view.code) if halves else ():
         if match[1] in halves and match[2] == "=" and type_of_value(view.code, *match.span(1)) in _HALF:
             kind = type_of_value(view.code, *match.span(3))
             heads = _heads(view, match.start()) if kind in _INTEGERS else []

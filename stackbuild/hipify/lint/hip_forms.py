@@ -64,9 +64,9 @@ def defaults(view: View) -> Iterator[LintMatch]:
     for name in sorted(view.words & _WITH_DEFAULTS):
         default, fix = DEFAULTS[name]
         for at in view.own(name):
-            parsed = call_arguments(view.code, at + len(name))
-            if parsed and 1 < len(parsed[0]) < default:
-                yield at, "LINT-DEFAULTS", (name, str(len(parsed[0])), str(default), fix)
+            argument_list = call_arguments(view.code, at + len(name))
+            if argument_list and 1 < len(argument_list[0]) < default:
+                yield at, "LINT-DEFAULTS", (name, str(len(argument_list[0])), str(default), fix)
 
 
 def groups(view: View) -> Iterator[LintMatch]:
@@ -89,9 +89,9 @@ def brain_floats(view: View) -> Iterator[LintMatch]:
         return
     for name in sorted(w for w in view.words if w.startswith("__shfl") and _SHUFFLE.fullmatch(w)):
         for at in view.own(name):
-            parsed = call_arguments(view.code, at + len(name))
+            argument_list = call_arguments(view.code, at + len(name))
             place = 1 if name.endswith("_sync") else 0
-            spans = parsed[0] if parsed else []
+            spans = argument_list[0] if argument_list else []
             root = _ROOT.match(view.code, spans[place][0]) if len(spans) > place else None
             if root and _type_before(view.code, root[1], at) in BRAIN_FLOATS:
                 yield at, "LINT-BF16-SHUFFLE", (name, root[1])
@@ -119,17 +119,17 @@ def half_atomics(view: View) -> Iterator[LintMatch]:
     if "atomicAdd" not in view.words or view.words.isdisjoint(_HALVES) or _OWN_HALF_ATOMIC.search(view.code):
         return
     for at in view.own("atomicAdd"):
-        parsed = call_arguments(view.code, at + len("atomicAdd"))
-        if not parsed or len(parsed[0]) != 2:
+        argument_list = call_arguments(view.code, at + len("atomicAdd"))
+        if not argument_list or len(argument_list[0]) != 2:
             continue
-        start, end = parsed[0][0]
+        start, end = argument_list[0][0]
         root = re.compile(r"[&(*\s]*(\w+)").match(view.code, start, end)
         if _HALF.search(view.code, start, end) or (root and _type_before(view.code, root[1], at) in _HALVES):
             yield at, "LINT-HALF-ATOMIC", (" ".join(view.code[start:end].split()),)
 
 
 _BRACES = re.compile(r"=\s*\{\s*\}\s*;")
-_ASSIGNED = re.compile(r"(?:^|[;{}):])\s*(\w+)(?:\s*\[[^\[\]]*\])*\s*$")
+_ASSIGNMENT_END = re.compile(r"(?:^|[;{}):])\s*(\w+)(?:\s*\[[^\[\]]*\])*\s*$")
 
 
 def half_braces(view: View) -> Iterator[LintMatch]:
@@ -137,12 +137,12 @@ def half_braces(view: View) -> Iterator[LintMatch]:
     if view.words.isdisjoint(_HALVES):
         return
     for match in _BRACES.finditer(view.code):
-        named = _ASSIGNED.search(view.code, max(0, match.start() - 200), match.start())
-        if named and (of := _type_before(view.code, named[1], named.start(1))) in _HALVES:
+        name_match = _ASSIGNMENT_END.search(view.code, max(0, match.start() - 200), match.start())
+        if name_match and (of := _type_before(view.code, name_match[1], name_match.start(1))) in _HALVES:
             yield (
-                named.start(1),
+                name_match.start(1),
                 "LINT-HALF-BRACES",
-                (named[1], f"{of}(0.0f)" if "2" not in of else f"{of}(0.0f, 0.0f)"),
+                (name_match[1], f"{of}(0.0f)" if "2" not in of else f"{of}(0.0f, 0.0f)"),
             )
 
 
@@ -153,8 +153,8 @@ _OWN_HALF_ATOMIC = re.compile(
 
 def _type_before(code: str, name: str, at: int) -> str:
     """The last word of the type that a name is declared with nearest before an offset."""
-    declared = re.compile(rf"\b([A-Za-z_]\w*)(?:\s+const)?(?:\s*[*&]\s*|\s+)(?:__restrict__\s*)?{name}\s*[=;,)\[{{]")
-    types = [word for word in declared.findall(code, max(0, at - _BEFORE), at) if word != "return"]
+    declaration = re.compile(rf"\b([A-Za-z_]\w*)(?:\s+const)?(?:\s*[*&]\s*|\s+)(?:__restrict__\s*)?{name}\s*[=;,)\[{{]")
+    types = [word for word in declaration.findall(code, max(0, at - _BEFORE), at) if word != "return"]
     return types[-1] if types else ""
 
 

@@ -57,10 +57,10 @@ def _verdict(ladder: Ladder) -> tuple[str, tuple[str, ...]] | None:
         return "LINT-LADDER-WIDTH", (steps, f"a wavefront of {LANES[0]}")
     if ladder.mode != "index" and not (ladder.names or ladder.tile or ladder.width) and max(offsets) >= LANES[1]:
         return "LINT-LADDER-WIDTH", (steps, f"a wavefront of at most {LANES[1]}")
-    reached = reach(offsets, ladder.mode)
-    if ladder.names or ladder.tile or 0 < ladder.width <= reached:
+    reached_lanes = reach(offsets, ladder.mode)
+    if ladder.names or ladder.tile or 0 < ladder.width <= reached_lanes:
         return None
-    return {32: ("LINT-LADDER-32", (steps,)), 64: ("LINT-LADDER-64", (steps,))}.get(reached)
+    return {32: ("LINT-LADDER-32", (steps,)), 64: ("LINT-LADDER-64", (steps,))}.get(reached_lanes)
 
 
 def lane_arithmetic(view: View) -> Iterator[LintMatch]:

@@ -66,11 +66,11 @@ _UNMISTAKABLE = frozenset(
 )
 
 
-def headers(includes: Iterable[Include], ruled: Collection[str]) -> Iterator[LintMatch]:
+def headers(includes: Iterable[Include], ruled_names: Collection[str]) -> Iterator[LintMatch]:
     """Includes of what HIP does not have, but libcu++'s that a header rule converts; of CUTLASS the first."""
     is_reported = False
     for include in includes:
-        if include.path.startswith("cuda/std/") and include.path in ruled:
+        if include.path.startswith("cuda/std/") and include.path in ruled_names:
             continue
         if include.path.startswith(_STARTS):
             rule = next(rule for start, rule in _HEADERS if include.path.startswith(start))
@@ -101,13 +101,13 @@ def libcuxx(view: View, has_standard_names: bool) -> Iterator[LintMatch]:
     if "cuda" not in view.words or (view.words.isdisjoint(LIBCUXX) and "\nthread_scope_" not in view.word_lines):
         return
     own: bool | None = None
-    converted = {start for start, _ in standard_names.places(view)} if has_standard_names else set()
+    converted_places = {start for start, _ in standard_names.places(view)} if has_standard_names else set()
     for match in _CUDA.finditer(view.code):  # begins with a literal: the search skips to it
         name = match.group(1)
         if name not in LIBCUXX and not name.startswith("thread_scope_"):
             continue
         at = match.start()
-        if at in converted:
+        if at in converted_places:
             continue
         if (at and (view.code[at - 1].isalnum() or view.code[at - 1] == "_")) or qualifier(view.code, at) not in (
             "",
@@ -134,8 +134,8 @@ def graphs(view: View) -> Iterator[LintMatch]:
     if "Graph" not in view.word_lines and "Captur" not in view.word_lines:
         return
     for name in sorted(w for w in view.words if w.startswith("cu") and _GRAPH.fullmatch(w) and not w.endswith("_t")):
-        called = [at for at in view.own(name) if view.code.startswith("(", skip_space(view.code, at + len(name)))]
-        for at in called[:1]:
+        call_places = [at for at in view.own(name) if view.code.startswith("(", skip_space(view.code, at + len(name)))]
+        for at in call_places[:1]:
             yield at, "LINT-GRAPH", (name,)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from stackbuild.hipify.cpp.keywords import STATEMENT_HEADS
 from stackbuild.hipify.cpp.scan import call_arguments
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.catalogue import BRAIN_FLOATS, LintMatch
@@ -14,7 +15,7 @@ from stackbuild.hipify.passes import calls
 _PAIRS = (("CUresult", ("cudaError_t", "cudaError")), ("CUdeviceptr", ("void",)))
 _DEFINITION = re.compile(r"\b(\w+)(?:\s*<\s*(\w+)\s*>)?\s*\(([^(){};]*)\)\s*(?:const\s*)?(?:noexcept\s*)?\{")
 _PARAMETER_NAME = re.compile(r"(?<=[\s*&])\w+\s*(?:=.*)?$")
-_NO_FUNCTION = frozenset(("if", "for", "while", "switch", "catch", "return"))
+_NO_FUNCTION = STATEMENT_HEADS | {"return"}
 
 
 def overloads(view: View) -> Iterator[LintMatch]:
@@ -89,10 +90,10 @@ def no_overloads(view: View) -> Iterator[LintMatch]:
     for name in sorted(view.words & _WITHOUT.keys()):
         types, fix = _WITHOUT[name]
         for at in view.own(name):
-            parsed = call_arguments(view.code, at + len(name))
-            if not parsed or calls.declares(view, at, parsed[0]):
+            argument_list = call_arguments(view.code, at + len(name))
+            if not argument_list or calls.declares(view, at, argument_list[0]):
                 continue
-            kind = type_of_value(view.code, *parsed[0][0])
+            kind = type_of_value(view.code, *argument_list[0][0])
             if kind in types:
                 yield at, "LINT-NO-OVERLOAD", (name, kind, fix)
 

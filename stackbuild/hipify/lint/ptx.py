@@ -185,7 +185,7 @@ _OPCODE = re.compile(
 _REGISTER = re.compile(
     r"%%?(laneid|smid|nsmid|warpid|nwarpid|clock(?:64|_hi)?|globaltimer\w*|lanemask_\w+|dynamic_smem_size|total_smem_size|clusterid|cluster\w+|gridid)\b"
 )
-_PREDICATED = re.compile(r"(?:\A|[;{]|\\n|\s)\s*@!?%?\w+\s+[a-z]")
+_PREDICATE = re.compile(r"(?:\A|[;{]|\\n|\s)\s*@!?%?\w+\s+[a-z]")
 _DECLARES = re.compile(r"\.(?:reg|pred|shared|global|local|param)\b")
 _ONLY_PTX = re.compile(
     r"\.(?:[bsuf](?:8|16|32|64|128)|f16x2|bf16(?:x2)?|tf32|e4m3|e5m2|pred|global|shared|sync|aligned|cta|gpu|sys|gl|release|acquire|relaxed|wide|approx|rn|nc|cg|volatile|wait_group|commit_group)\b"
@@ -194,10 +194,10 @@ _NOT_PTX = re.compile(
     r"\s*(?:s|v|ds|global|flat|buffer|scratch|image)_\w+|\.p2align|\.(?:text|section|globl|symver|hidden|weak|type|size|incbin|balign)\b|%%?[re]?[abcd]x\b|%%?(?:rsp|rbp|rsi|rdi|r\d+[dwb]?|xmm\d+|ymm\d+|zmm\d+|fs|gs)\b"
     r"|\b[vq]\d+\.\d*[bhsd]\b"
 )
-_REFUSED = re.compile(r'"[=+&%]*([lfdhq])"\s*\(')
+_REFUSED_CONSTRAINT = re.compile(r'"[=+&%]*([lfdhq])"\s*\(')
 """An operand in a register class that NVPTX has and AMDGPU has not: 64-bit, floating point, 16-bit, 128-bit."""
 _MOST = 4000
-_BROKEN = 200
+_LONGEST_BREAK = 200
 """So many characters of a statement are read, and of one whose bracket is never closed."""
 
 
@@ -223,9 +223,9 @@ def ptx(view: View) -> Iterator[LintMatch]:
 
 def _operand(view: View, at: int, open_at: int) -> Iterator[LintMatch]:
     """The first operand that the compiler refuses, where its line is another than where the statement begins."""
-    parsed = arguments(view.code, open_at)
-    end = min(parsed[1], open_at + _MOST) if parsed else 0
-    operand = _REFUSED.search(view.text, open_at, end)
+    argument_list = arguments(view.code, open_at)
+    end = min(argument_list[1], open_at + _MOST) if argument_list else 0
+    operand = _REFUSED_CONSTRAINT.search(view.text, open_at, end)
     if operand and "\n" in view.code[at : operand.start()]:
         yield operand.start(), "LINT-PTX-OPERAND", (operand[1],)
 
@@ -244,7 +244,7 @@ def is_ptx(template: str, sure: bool) -> bool:
     """Whether an assembly text is PTX. `sure` says that it stands in a CUDA file, where most is."""
     if not template.strip() or _NOT_PTX.search(template):
         return False
-    if _REGISTER.search(template) or _DECLARES.search(template) or (sure and _PREDICATED.search(template)):
+    if _REGISTER.search(template) or _DECLARES.search(template) or (sure and _PREDICATE.search(template)):
         return True
     codes = opcodes(template)
     instructions = [code for code in codes if code.split(".")[0].split(":")[0] in _ROOTS]
@@ -289,9 +289,9 @@ def _excerpt(template: str) -> str:
 
 def _template(view: View, open_at: int, macros: dict[str, str]) -> tuple[str, list[str]]:
     """The text of an asm statement before its operands, and the names in it that could not be read."""
-    parsed = arguments(view.code, open_at)
-    end = parsed[1] if parsed else view.code.find(";", open_at)
-    end = min(end if end > 0 else len(view.code), open_at + (_MOST if parsed else _BROKEN))
+    argument_list = arguments(view.code, open_at)
+    end = argument_list[1] if argument_list else view.code.find(";", open_at)
+    end = min(end if end > 0 else len(view.code), open_at + (_MOST if argument_list else _LONGEST_BREAK))
     pieces: list[str] = []
     names: list[str] = []
     at = open_at + 1
@@ -309,7 +309,7 @@ def _template(view: View, open_at: int, macros: dict[str, str]) -> tuple[str, li
             names += [] if value else [name.group()]
             at = name.end()
             if view.code.startswith("(", at):  # a macro's own arguments
-                close = view.code.find(")", at, at + _BROKEN)
+                close = view.code.find(")", at, at + _LONGEST_BREAK)
                 pieces += [m[3] for m in _STRING.finditer(view.text, at, max(at, close)) if m[3]]
                 at = max(at, close) + 1
         elif view.code[at] in ":,":

@@ -25,9 +25,9 @@ _LOOKS = (
 
 def run_time_names(view: View) -> Iterator[LintMatch]:
     """Strings that name what only CUDA has at run time."""
-    text, listed = view.text, view.word_lines
+    text, word_lines = view.text, view.word_lines
     for parts, pattern, fix in _LOOKS:
-        if any(part in listed for part in parts):
+        if any(part in word_lines for part in parts):
             for match in pattern.finditer(text):
                 quote = text.index('"', match.start())
                 if view.code[match.start()] == text[match.start()] and view.code[quote] == '"':

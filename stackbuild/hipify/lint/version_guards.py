@@ -34,7 +34,7 @@ _CAPABILITY = frozenset(
 )  # fmt: skip
 _PROPERTIES = ("cudaDeviceProp", "getCurrentDeviceProperties", "getDeviceProperties", "hipDeviceProp_t")
 _MAJOR = re.compile(r"(?:\.|->)\s*(?:major|minor)\b(?!\s*\()(?:\s*(?:[<>]=?|[!=]=|\*))?")
-_WEIGHED = re.compile(r"\*\s*\(?\s*\w+(?:\(\s*\))?\Z")
+_WEIGHT = re.compile(r"\*\s*\(?\s*\w+(?:\(\s*\))?\Z")
 
 
 def versions(view: View) -> Iterator[LintMatch]:
@@ -42,7 +42,7 @@ def versions(view: View) -> Iterator[LintMatch]:
 
     Of several names in one condition one is reported: they ask one question.
     """
-    reported: set[int] = set()
+    reported_places: set[int] = set()
     for name in sorted(view.words & _NAMES):
         places = view.places(name)
         if any(_is_defined(view.code, at) for at in places):
@@ -50,8 +50,8 @@ def versions(view: View) -> Iterator[LintMatch]:
         end = 0
         for at in places:
             place, end = guard(view, at) if at >= end else (None, end)
-            if place is not None and place not in reported:
-                reported.add(place)
+            if place is not None and place not in reported_places:
+                reported_places.add(place)
                 rule = "LINT-CUDA-VERSION" if name in MACROS else "LINT-LIBRARY-VERSION"
                 yield place, rule, (name, (MACROS | OTHERS)[name])
                 break
@@ -70,7 +70,7 @@ def capabilities(view: View) -> Iterator[LintMatch]:
     if "major" not in view.words or view.words.isdisjoint(_PROPERTIES):
         return
     for match in _MAJOR.finditer(view.code):
-        if not match.group()[-1].isalpha() or _WEIGHED.search(view.code, max(0, match.start() - 60), match.start()):
+        if not match.group()[-1].isalpha() or _WEIGHT.search(view.code, max(0, match.start() - 60), match.start()):
             before = re.compile(r"[\w\])]*\Z").search(view.code, max(0, match.start() - 40), match.start())
             excerpt = (before.group() if before else "") + " ".join(match.group().split())
             yield match.start(), "LINT-CAPABILITY", (excerpt,)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from stackbuild.hipify.cpp.keywords import BEFORE_EXPRESSIONS
 from stackbuild.hipify.cpp.scan import call_arguments
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.ballots import FULL_32, mask_value
 from stackbuild.hipify.lint.catalogue import LintMatch
 from stackbuild.hipify.lint.cpp.scope import scope_of
 from stackbuild.hipify.lint.lanes import LAST, lane_arithmetic
+from stackbuild.hipify.passes.lane_masks import FUNCTIONS
 
-_SYNC = frozenset(
-    ("__any_sync", "__all_sync", "__match_any_sync", "__match_all_sync", "__reduce_add_sync", "__reduce_min_sync", "__reduce_max_sync",
-     "__reduce_and_sync", "__reduce_or_sync", "__reduce_xor_sync")
-)  # fmt: skip
+_SYNC = frozenset(name for name in FUNCTIONS if name.startswith(("__any_", "__all_", "__match_", "__reduce_")))
 _OLD = frozenset(("__any", "__all"))
 _VOTES = _SYNC | _OLD
 _SHUFFLES = {"__shfl_sync": 2, "__shfl": 1}
@@ -51,12 +50,12 @@ def _declares(code: str, at: int) -> bool:
     """Whether a name at an offset is being defined: by a macro, or after a type."""
     before = code[max(0, at - 40) : at].rstrip()
     word = re.search(r"\w+\Z", before)
-    return word is not None and word[0] not in ("return", "else", "do", "not", "and", "or", "case")
+    return word is not None and word[0] not in BEFORE_EXPRESSIONS
 
 
 def _arguments(code: str, at: int) -> list[str] | None:
-    parsed = call_arguments(code, at)
-    return [" ".join(code[start:end].split()) for start, end in parsed[0]] if parsed else None
+    argument_list = call_arguments(code, at)
+    return [" ".join(code[start:end].split()) for start, end in argument_list[0]] if argument_list else None
 
 
 def last_lanes(view: View) -> Iterator[LintMatch]:

@@ -22,7 +22,7 @@ _IN_CONSTANT = re.compile(
 )
 _BOUND = re.compile(r"(?<![\w.])(?!return\b|case\b)[A-Za-z_]\w*(?:\s*<[^<>;]*>)?[\s*&]+\w+\s*(?:\[[^\]\n]*\]\s*)*\Z")
 _OWN_SIZE = re.compile(r"\b(?:int|unsigned|size_t|auto|u?int32_t|define)[ \t]+warpSize\b")
-_COMPARED = re.compile(r"(?:\w+\s*(?:\.|->)\s*)?\bwarpSize\s*[!=]=\s*32[uU]?\b(?!\s*[\w.])")
+_COMPARISON = re.compile(r"(?:\w+\s*(?:\.|->)\s*)?\bwarpSize\s*[!=]=\s*32[uU]?\b(?!\s*[\w.])")
 _BOTH = re.compile(r"warpSize(?<!\wwarpSize)\s*[!=]=\s*64\b")
 
 
@@ -42,13 +42,13 @@ _IS = {
     "31": _constant_of("31[uU]?|0[xX]1[fF][uU]?|32[uU]?\\s*-\\s*1[uU]?"),
 }
 
-_SPELT = {"32": ("32", "32u", "32U", "0x20", "5", "5u"), "5": ("5", "5u", "5U"), "31": ("31", "31u", "31U", "0x1f", "0x1F", "0x1fu", "32", "32u")}  # fmt: skip
+_SPELLINGS = {"32": ("32", "32u", "32U", "0x20", "5", "5u"), "5": ("5", "5u", "5U"), "31": ("31", "31u", "31U", "0x1f", "0x1F", "0x1fu", "32", "32u")}  # fmt: skip
 
 
 def warp_sizes(view: View) -> Iterator[LintMatch]:
     """Names that stand for a warp's size, its logarithm or its mask and are those of 32, and warpSize as a constant."""
     for name in sorted(view.words_with("arp", "ARP", "ave", "AVE")):
-        if (value := _value_of(name)) and not view.numbers.isdisjoint(_SPELT[value]):
+        if (value := _value_of(name)) and not view.numbers.isdisjoint(_SPELLINGS[value]):
             for at in view.places(name):
                 if _IS[value].match(view.code, at + len(name)) and _defines(view.code, at):
                     yield at, "LINT-WARP-SIZE-LITERAL", (name, value)
@@ -61,7 +61,7 @@ def warp_sizes(view: View) -> Iterator[LintMatch]:
                 continue  # an element, and no array's size
             yield at, "LINT-WARP-SIZE-CONSTANT", (" ".join(match.group().split())[:60],)
         if "32" in view.numbers and not _BOTH.search(view.code):
-            for match in _COMPARED.finditer(view.code):
+            for match in _COMPARISON.finditer(view.code):
                 yield match.start(), "LINT-LANE-ARITHMETIC", (" ".join(match.group().split()),)
 
 

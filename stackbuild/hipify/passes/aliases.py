@@ -64,14 +64,14 @@ class Use:
 class _Route:
     """How a macro's use calls a function: its argument number `gives` and those after it are the function's from `first` on.
 
-    `named` is the number of the argument that names the function, -1 where the macro does; then `function` is "".
+    `name_argument` is the number of the argument that names the function, -1 where the macro does; then `function` is "".
     `packed` says that argument `gives` is the whole list, in brackets. `bare`: the macro is another name and no more.
     """
 
     function: str
     first: int = 0
     gives: int = 0
-    named: int = -1
+    name_argument: int = -1
     packed: bool = False
     bare: bool = False
 
@@ -81,18 +81,18 @@ def uses(view: View, functions: Collection[str]) -> Iterator[Use]:
     if not view.macros_in_reach:
         return
     routes = _routes(view.macros_in_reach, frozenset(functions))
-    defined = Counter(macro.name for macro in view.macros_in_reach)
+    defined_macros = Counter(macro.name for macro in view.macros_in_reach)
     of_hip = {macro.name for macro in view.macros_in_reach if macro.name in routes and _HIP_FUNCTION.search(macro.body)}
     for name, routes_of in sorted(routes.items()):
         functions_of = {route.function for route in routes_of}
-        means = frozenset(functions_of | ({""} if defined[name] > len(functions_of) else set()))
+        means = frozenset(functions_of | ({""} if defined_macros[name] > len(functions_of) else set()))
         for at in view.own(name):
             end = at + len(name)
             open_at = after_template(view.code, end)
-            parsed = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
-            if parsed is not None and not view.is_defined_at(at):
+            argument_list = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
+            if argument_list is not None and not view.is_defined_at(at):
                 for route in sorted(routes_of, key=repr):
-                    for use in _uses_of_route(view, functions, route, (at, end), open_at, parsed, means):
+                    for use in _uses_of_route(view, functions, route, (at, end), open_at, argument_list, means):
                         yield replace(use, has_hip_form=name in of_hip)
 
 
@@ -108,15 +108,15 @@ def _uses_of_route(
     route: _Route,
     name: Span,
     open_at: int,
-    parsed: tuple[list[Span], int],
+    argument_list: tuple[list[Span], int],
     means: frozenset[str],
 ) -> Iterator[Use]:
-    spans, close_at = parsed
+    spans, close_at = argument_list
     function, names = route.function, name if route.bare else None
-    if max(route.named, route.gives - (not route.packed)) >= len(spans):
+    if max(route.name_argument, route.gives - (not route.packed)) >= len(spans):
         return
-    if route.named >= 0:
-        names = spans[route.named]
+    if route.name_argument >= 0:
+        names = spans[route.name_argument]
         function = view.code[slice(*names)].removeprefix("::").strip()
         means = frozenset((function,))
         if function not in functions:
@@ -156,7 +156,7 @@ def _through(macro: Macro, functions: frozenset[str], routes: dict[str, set[_Rou
     for name in sorted(word for word in words if word in functions or word in routes):
         for values in _calls(macro.body, name):
             for route in [_Route(name)] if name in functions else list(routes[name]):
-                if values[-1] == macro.rest and route.named < 0 and not route.packed and len(values) > route.gives:
+                if values[-1] == macro.rest and route.name_argument < 0 and not route.packed and len(values) > route.gives:
                     yield _Route(route.function, route.first + len(values) - 1 - route.gives, len(macro.parameters))
 
 
@@ -172,15 +172,15 @@ def _named_routes(macro: Macro, routes: dict[str, set[_Route]]) -> Iterator[_Rou
             yield _Route("", 0, parameters.index(beside[1]), number, packed=True)
     words = set(_WORD.findall(macro.body)) if parameters else set()
     for name in sorted(word for word in words if word in routes):
-        for route in [route for route in routes[name] if route.named >= 0]:
+        for route in [route for route in routes[name] if route.name_argument >= 0]:
             for values in _calls(macro.body, name):
-                if max(route.named, route.gives) >= len(values) or values[route.named] not in parameters:
+                if max(route.name_argument, route.gives) >= len(values) or values[route.name_argument] not in parameters:
                     continue
-                named, last = parameters.index(values[route.named]), values[-1]
+                named_at, last = parameters.index(values[route.name_argument]), values[-1]
                 if route.packed and values[route.gives] in parameters:
-                    yield _Route("", 0, parameters.index(values[route.gives]), named, packed=True)
+                    yield _Route("", 0, parameters.index(values[route.gives]), named_at, packed=True)
                 elif not route.packed and macro.rest and last == macro.rest:
-                    yield _Route("", route.first + len(values) - 1 - route.gives, len(parameters), named)
+                    yield _Route("", route.first + len(values) - 1 - route.gives, len(parameters), named_at)
 
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -189,9 +189,9 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 def _calls(body: str, name: str) -> Iterator[list[str]]:
     """The arguments' texts of each call of a name in a macro's body that has any."""
     for at in whole_names(body, name):
-        parsed = call_arguments(body, at + len(name))
-        if parsed and parsed[0]:
-            yield [body[start:end].removeprefix("##").strip() for start, end in parsed[0]]
+        argument_list = call_arguments(body, at + len(name))
+        if argument_list and argument_list[0]:
+            yield [body[start:end].removeprefix("##").strip() for start, end in argument_list[0]]
 
 
 _PACK = re.compile(r".*\.\.\.", re.S)

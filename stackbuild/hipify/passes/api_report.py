@@ -102,8 +102,8 @@ _LIBRARY_TYPE = re.compile(rf"{_LIBRARY}[A-Z]\w+_t")
 _CONSTANT = re.compile(
     r"(?:CU|CUDART|CUBLAS|CUBLASLT|CUDNN|CUSPARSE|CUFFT|CURAND|CUSOLVER|CUTENSOR|NVRTC)_[A-Z][A-Z0-9_]+|CUDA(?:RT)?API"
 )
-_STARTED = re.compile(r"\n((?:__|cu|CU|nv|NV|npp|NPP|nccl|NCCL|optix|OPTIX)\w*)")
-_PASTED = re.compile(r"\b(cuda|cu|cublas|cudnn|cusparse|cufft|curand|cusolver|nccl|CUDA_|CU_|CUBLAS_|CUDNN_)(\w*)\s*##")
+_START_OF_LINE = re.compile(r"\n((?:__|cu|CU|nv|NV|npp|NPP|nccl|NCCL|optix|OPTIX)\w*)")
+_PASTED_PREFIX = re.compile(r"\b(cuda|cu|cublas|cudnn|cusparse|cufft|curand|cusolver|nccl|CUDA_|CU_|CUBLAS_|CUDNN_)(\w*)\s*##")
 _JOINS = re.compile(r"#[ \t]*define[ \t]+(\w+)\(([^()\n]*)\)[^\n]*\b(\w+)\s*##")
 _TOOLKIT = re.compile(
     r"(?!cuda_(?:pipeline|awbarrier|egl|vdpau|d3d|stdint|fp4|fp6|texture|surface))"
@@ -157,14 +157,14 @@ def _lower_severity(finding: Finding) -> Finding:
     return replace(finding, severity=Severity.NOTE, fix=fix)
 
 
-def unknown(view: View, lookups: Lookups, ruled_names: frozenset[str]) -> tuple[list[Finding], frozenset[str]]:
+def unknown_calls(view: View, lookups: Lookups, ruled_names: frozenset[str]) -> tuple[list[Finding], frozenset[str]]:
     """Names that look like NVIDIA's and are in no table, and those of them that the text declares itself.
 
     The findings are of hipify-perl's leftovers, calls, constants, device functions, and whole libraries.
     """
     looks_alike = [
         word
-        for word in _STARTED.findall(view.word_lines)
+        for word in _START_OF_LINE.findall(view.word_lines)
         if word not in lookups.known_names and word not in ruled_names and _is_like(word, lookups)
     ]
     own = own_names.declared_names(view, looks_alike)
@@ -178,8 +178,8 @@ def unknown(view: View, lookups: Lookups, ruled_names: frozenset[str]) -> tuple[
 def _is_like(word: str, lookups: Lookups) -> bool:
     """Whether a word is spelt like a name of CUDA's that no table has."""
     if word.startswith("__"):
-        declared = lookups.target.declared
-        return declared is not None and word not in declared.device and not _COMPILER.match(word)
+        declarations = lookups.target.declared
+        return declarations is not None and word not in declarations.device and not _COMPILER.match(word)
     return bool(
         _LOOKS_LIKE_API.fullmatch(word)
         or _LIBRARY_CALL.fullmatch(word)
@@ -237,7 +237,7 @@ def _generated_names(view: View) -> Iterator[Finding]:
     """Names that the preprocessor puts together: `cuda##name`."""
     if "##" not in view.code:
         return
-    for match in _PASTED.finditer(view.code):
+    for match in _PASTED_PREFIX.finditer(view.code):
         yield view.finding(
             match.start(),
             "HIPIFY-PASTED-NAME",
@@ -259,8 +259,8 @@ def _joined_names(view: View) -> Iterator[Finding]:
         if macro[3] not in (word.strip() for word in macro[2].split(",")):
             continue
         for at in view.places(macro[1]):
-            parsed = call_arguments(view.code, at + len(macro[1]))
-            stems = [view.code[start:end].strip() for start, end in parsed[0]] if parsed else []
+            argument_list = call_arguments(view.code, at + len(macro[1]))
+            stems = [view.code[start:end].strip() for start, end in argument_list[0]] if argument_list else []
             if stem := next((one for one in stems if one in _STEMS), ""):
                 message = f"{macro[1]} makes a name of {stem} and another word"
                 fix = "write the names out, or add a rule for the macro"

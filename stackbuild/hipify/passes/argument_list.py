@@ -52,23 +52,23 @@ def _in_line_comment(view: View, end: int) -> bool:
     )
 
 
-def compose(text: str, settled: list[Edit], lists: list[NewList]) -> list[Edit]:
+def compose(text: str, settled_edits: list[Edit], lists: list[NewList]) -> list[Edit]:
     """Settled edits with the new lists made: each is one edit, in which those inside its arguments are done.
 
     The innermost list comes first, so that a call in a moved argument of another call is made, too.
     """
     for one in sorted(lists, key=lambda new: new.region[1] - new.region[0]):
         start, end = one.region
-        inside = [e for e in settled if start <= e.start and e.end <= end]
+        inside = [e for e in settled_edits if start <= e.start and e.end <= end]
         parts = [_part(text, one, number, inside) for number in range(len(one.arguments))]
         new = PLACE.sub(lambda match, parts=parts: parts[int(match[1])], one.template)  # type: ignore[misc]
-        rest = [e for e in settled if not (start <= e.start and e.end <= end)]
-        settled = sorted([*rest, Edit(start, end, new, one.by)], key=lambda e: (e.start, e.end))
-    return settled
+        rest = [e for e in settled_edits if not (start <= e.start and e.end <= end)]
+        settled_edits = sorted([*rest, Edit(start, end, new, one.by)], key=lambda e: (e.start, e.end))
+    return settled_edits
 
 
 def _part(text: str, one: NewList, number: int, inside: list[Edit]) -> str:
     """The text of one argument with the edits inside it."""
     start, end = one.arguments[number]
-    shifted = [Edit(e.start - start, e.end - start, e.text, e.by) for e in inside if start <= e.start and e.end <= end]
-    return apply(text[start:end], shifted) + ("\n" if number in one.ends_line else "")
+    shifted_edits = [Edit(e.start - start, e.end - start, e.text, e.by) for e in inside if start <= e.start and e.end <= end]
+    return apply(text[start:end], shifted_edits) + ("\n" if number in one.ends_line else "")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from stackbuild.hipify.cpp.edits import Edit, wrap
+from stackbuild.hipify.cpp.keywords import BEFORE_EXPRESSIONS
 from stackbuild.hipify.cpp.scan import NAME, after_template, arguments, back_space, back_token, is_name_char, skip_space
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.passes import aliases
@@ -26,7 +27,7 @@ class Calls:
     edits: list[Edit] = field(default_factory=list)
     lists: list[NewList] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
-    moved: frozenset[tuple[str, int | None]] = frozenset()
+    moved_arguments: frozenset[tuple[str, int | None]] = frozenset()
     """Functions whose arguments a rule puts into another order, with the number that they have then."""
 
 
@@ -44,14 +45,14 @@ def by_rules(view: View, lookups: Lookups) -> Calls:
     by_alias: dict[str, list[Use]] = {}
     for use in aliases.uses(view, present):
         by_alias.setdefault(use.function, []).append(use)
-    passed = {use.names[0] for uses in by_alias.values() for use in uses if use.names}
+    passed_names = {use.names[0] for uses in by_alias.values() for use in uses if use.names}
     rules = lookups.of_kind("call", view.name)
-    calls.moved = frozenset((name, rule.count) for rule in rules if rule.arguments for name in rule.match)
+    calls.moved_arguments = frozenset((name, rule.count) for rule in rules if rule.arguments for name in rule.match)
     for rule in rules:
         asked_at: set[int] = set()
         for name in rule.match:
             for at in view.own(name) if name in present else ():
-                _check_names(view, rule, (at, at + len(name)), calls, bool(by_alias.get(name)), passed)
+                _check_names(view, rule, (at, at + len(name)), calls, bool(by_alias.get(name)), passed_names)
             for use in by_alias.get(name, ()):
                 if use.open_at not in asked_at:  # one name for several functions of a rule
                     asked_at.add(use.open_at)
@@ -62,7 +63,7 @@ def by_rules(view: View, lookups: Lookups) -> Calls:
 _NONE: frozenset[str] = frozenset()
 
 
-def _check_names(view: View, rule: ConversionRule, name: Span, calls: Calls, has_alias: bool, passed: set[int]) -> None:
+def _check_names(view: View, rule: ConversionRule, name: Span, calls: Calls, has_alias: bool, passed_names: set[int]) -> None:
     """What one rule asks where its function is named: nothing where it is declared or has another number of arguments."""
     open_at = after_template(view.code, name[1])
     function = view.text[slice(*name)]
@@ -70,28 +71,28 @@ def _check_names(view: View, rule: ConversionRule, name: Span, calls: Calls, has
         macro = view.macro_at(name[0])
         stands_for = macro is not None and macro.bare == function
         has_alias = has_alias or (macro is not None and macro.name in view.tree.macro_names)
-        if (rule.moves or rule.by_hand) and name[0] not in passed and (not stands_for or not has_alias):
+        if (rule.moves or rule.by_hand) and name[0] not in passed_names and (not stands_for or not has_alias):
             calls.findings.append(_uncalled_finding(view, function, name[0]))
         return
-    parsed = arguments(view.code, open_at)
-    if parsed is None:
+    argument_list = arguments(view.code, open_at)
+    if argument_list is None:
         calls.findings.append(_unbalanced_finding(view, function, name[0]))
-    elif not declares(view, name[0], parsed[0]):
-        use = Use(function, name, open_at, parsed[1], parsed[0], 0, 0, name, frozenset((function,)))
+    elif not declares(view, name[0], argument_list[0]):
+        use = Use(function, name, open_at, argument_list[1], argument_list[0], 0, 0, name, frozenset((function,)))
         _one(view, rule, use, calls, has_alias)
 
 
 def _one(view: View, rule: ConversionRule, use: Use, calls: Calls, has_alias: bool = False) -> None:
     """What one rule asks at one call. `has_alias`: what a macro hands on is seen to where that is used."""
     spans = use.spans
-    called = view.text[slice(*use.name)]
+    called_name = view.text[slice(*use.name)]
     if (line := _DIRECTIVE.search(view.code, use.open_at, use.close_at)) is not None:
         spans = [span for span in spans if span[1] <= line.start()]
         if rule.moves:
-            calls.findings.append(_divided_finding(view, called, use.name[0]))
+            calls.findings.append(_divided_finding(view, called_name, use.name[0]))
             return
     if rule.by_hand:
-        calls.findings.append(_by_hand(view, rule, use.name, (use.function, use.count) in calls.moved))
+        calls.findings.append(_by_hand(view, rule, use.name, (use.function, use.count) in calls.moved_arguments))
     if (rest := aliases.rest(view, use.open_at, use.spans)) is not None:
         wraps = [index for index, _ in rule.wrap if (place := use.place(index)) is not None and place >= rest]
         macro = view.macro_at(use.open_at)
@@ -130,12 +131,9 @@ def _is_hidden(rule: ConversionRule, use: Use) -> bool:
     )
 
 
-_NO_TYPE = frozenset(
-    ("return", "else", "do", "throw", "case", "co_return", "co_await", "co_yield", "not", "and", "or", "xor", "in",
-     "__extension__", "goto")
-)  # fmt: skip
+_NO_TYPE = BEFORE_EXPRESSIONS | {"xor", "in", "__extension__", "goto"}
 _DIRECTIVE = re.compile(r"\n[ \t]*#")
-_DEFINED = re.compile(r"[ \t]*#[ \t]*define[ \t]+\w+[ \t]*\Z")
+_DEFINE_LINE = re.compile(r"[ \t]*#[ \t]*define[ \t]+\w+[ \t]*\Z")
 _EXPRESSION = re.compile(r"[&*!~(\"'\-+\d]|\w+\s*(?:[(.\[]|->)")
 
 
@@ -152,7 +150,7 @@ def declares(view: View, start: int, spans: list[Span]) -> bool:
     if view.code[first:end] in _NO_TYPE:
         return False
     line = view.code.rfind("\n", 0, first) + 1
-    if _DEFINED.match(view.code, line, end):
+    if _DEFINE_LINE.match(view.code, line, end):
         return False
     return not any(_EXPRESSION.match(view.code, *span) for span in spans)
 

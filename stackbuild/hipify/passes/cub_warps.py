@@ -44,9 +44,9 @@ def fix(view: View, by: str) -> Iterator[Edit]:
 def _one(code: str, end: int, numbers: dict[int, str], by: str) -> Iterator[Edit]:
     open_at = skip_space(code, end)
     close_at = _closing(code, open_at) if code.startswith("<", open_at) else None
-    listed = arguments(f"({code[open_at + 1 : close_at]})", 0) if close_at else None
-    if listed and (missing := numbers.get(len(listed[0]))):
-        last = open_at + listed[0][-1][1]
+    argument_list = arguments(f"({code[open_at + 1 : close_at]})", 0) if close_at else None
+    if argument_list and (missing := numbers.get(len(argument_list[0]))):
+        last = open_at + argument_list[0][-1][1]
         yield Edit(last, last, f", {missing}", by, closes=True)
 
 

@@ -90,8 +90,8 @@ def convert(view: View, lookups: Lookups, directives: Directives, uses: Iterable
     if has_runtime and not like_hipify and "CUlinkState" in view.words and _LINKER not in everywhere:
         headers.append(_LINKER)
     edits += _additions(view, directives, everywhere, shims, headers)
-    needed = {name for name, _ in shims} | {path.rsplit("/", 1)[-1] for path, _ in have}
-    return Headers(tuple(edits), tuple(findings), tuple(_support(needed, lookups.shims)))
+    needed_headers = {name for name, _ in shims} | {path.rsplit("/", 1)[-1] for path, _ in have}
+    return Headers(tuple(edits), tuple(findings), tuple(_support(needed_headers, lookups.shims)))
 
 
 def _is_own(view: View, lookups: Lookups, include: Include) -> bool:
@@ -120,10 +120,10 @@ def _target(lookups: Lookups, rules: list[ConversionRule], path: str) -> tuple[t
     if lookups.may_rule_header(path) and (by_rule := _replacement_by_rule(rules, path)):
         return (*by_rule, "include")
     if (subst := lookups.headers.get(path)) is None:
-        changed, by = renamed_path(path, lookups.rules.get("path", ()))
-        return ((changed,), by, "") if by else None
-    moved = _replacement_by_rule(rules, subst.hip) if lookups.may_rule_header(subst.hip) else None
-    return (*moved, subst.group) if moved else ((subst.hip,), HEADER, subst.group)
+        new_path, by = renamed_path(path, lookups.rules.get("path", ()))
+        return ((new_path,), by, "") if by else None
+    replacement = _replacement_by_rule(rules, subst.hip) if lookups.may_rule_header(subst.hip) else None
+    return (*replacement, subst.group) if replacement else ((subst.hip,), HEADER, subst.group)
 
 
 def _replacement_by_rule(rules: list[ConversionRule], path: str) -> tuple[tuple[str, ...], str] | None:
@@ -179,10 +179,10 @@ def _drop(view: View, include: Include, by: str, group: str) -> Iterator[Edit]:
             yield Edit(*rest.span(), "", by)
 
 
-def _without(view: View, lookups: Lookups, edits: list[Edit], dropped: list[Include]) -> Iterator[Edit]:
+def _without(view: View, lookups: Lookups, edits: list[Edit], dropped_includes: list[Include]) -> Iterator[Edit]:
     """The edits, with these includes deleted whatever was to become of them."""
-    yield from (e for e in edits if not any(one.start <= e.start < one.end for one in dropped))
-    for one in dropped:
+    yield from (e for e in edits if not any(one.start <= e.start < one.end for one in dropped_includes))
+    for one in dropped_includes:
         subst = lookups.headers.get(one.path)
         yield from _drop(view, one, HEADER, subst.group if subst else "")
 
@@ -205,10 +205,10 @@ def _already(branches: set[tuple[Branch, ...]] | None, include: Include) -> bool
 
 def _support(names: set[str], texts: Mapping[str, str]) -> Iterator[str]:
     """Those of some headers that are support headers, and the ones that they include."""
-    needed = {name for name in names if name in texts}
-    while inner := {one for name in needed for one in _SUPPORT_INCLUDE.findall(texts[name])} - needed:
-        needed |= inner
-    yield from (name for name in texts if name in needed)
+    needed_headers = {name for name in names if name in texts}
+    while inner := {one for name in needed_headers for one in _SUPPORT_INCLUDE.findall(texts[name])} - needed_headers:
+        needed_headers |= inner
+    yield from (name for name in texts if name in needed_headers)
 
 
 _SUPPORT_INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)

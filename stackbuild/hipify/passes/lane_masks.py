@@ -28,7 +28,7 @@ FULL = "0xffffffffffffffffULL"
 _COMPARING = ("__all_sync",)
 CAST = "(unsigned long long)"
 LANE_MASK = "stackbuild_hip::lane_mask"
-_UNSIGNED = r"(?:unsigned(?:\s+int)?|(?:std\s*::\s*)?uint32_t|uint|u32)"
+_UNSIGNED_TYPE = r"(?:unsigned(?:\s+int)?|(?:std\s*::\s*)?uint32_t|uint|u32)"
 # A warp's number of lanes by its spelling. To shift by it 64 bits are enough where it is 32, and not where it is 64.
 _WARP_SIZE = r"(?:\w+\s*::\s*)*(?!\w*(?i:half|sub|log|bits|shift|tile))\w*(?i:warp|wave)_?(?i:size|lanes|threads|width|sz)_*(?:\s*\(\s*\))?"
 _ONE_64 = (
@@ -37,9 +37,9 @@ _ONE_64 = (
 )
 _FULL_32 = re.compile(
     r"(?:0[xX](?:[fF]'?){8}|4294967295|037777777777|0[bB](?:1'?){32}|(?:0[xX])?~0|-1)[uUlL]*|~0[xX]0+[uU]?|UINT_MAX|UINT32_MAX"
-    rf"|\(\s*{_UNSIGNED}\s*\)\s*\(?\s*(?:-1|~0)[uU]?\s*\)?|{_UNSIGNED}\s*[({{]\s*(?:-1|~0)[uU]?\s*[)}}]|static_cast<\s*{_UNSIGNED}\s*>\s*\(\s*(?:-1|~0)\s*\)"
+    rf"|\(\s*{_UNSIGNED_TYPE}\s*\)\s*\(?\s*(?:-1|~0)[uU]?\s*\)?|{_UNSIGNED_TYPE}\s*[({{]\s*(?:-1|~0)[uU]?\s*[)}}]|static_cast<\s*{_UNSIGNED_TYPE}\s*>\s*\(\s*(?:-1|~0)\s*\)"
     rf"|\(\s*{_ONE_64}\s*<<\s*(?:32|{_WARP_SIZE})\s*\)\s*-\s*1[uUlL]*"
-    rf"|std\s*::\s*numeric_limits<\s*{_UNSIGNED}\s*>\s*::\s*max\s*\(\s*\)"
+    rf"|std\s*::\s*numeric_limits<\s*{_UNSIGNED_TYPE}\s*>\s*::\s*max\s*\(\s*\)"
 )
 _WIDE = re.compile(
     r"0[xX][0-9a-fA-F]{9,16}[uUlL]*|~0[uU]?(?:ll|LL)[uU]?|\(unsigned long long\)|\(uint64_t\)|static_cast<(?:unsigned long long|uint64_t)>"
@@ -51,7 +51,7 @@ _WIDE_VALUE = re.compile(r"0[xX][fF]{16}[uUlL]*|~0[uU]?(?:ll|LL)[uU]?")
 _BITWISE = re.compile(r"[&|^]")
 _WORD = re.compile(r"(?<![\w.'])[A-Za-z0-9_][\w']*")
 # What may stand beside an operand of `&`, `|` and `^`; the group says that one of those does.
-_LEFT = re.compile(r"(?:(?<![&|^])([&|^])|\(|\A)\Z")
+_OPERATOR_BEFORE = re.compile(r"(?:(?<![&|^])([&|^])|\(|\A)\Z")
 _RIGHT = re.compile(r"([&|^])(?![&|^=])|\)|\Z")
 _LITERAL = re.compile(r"(?:0[xX][0-9a-fA-F']+|[\d']+)[uUlL]*")
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+(\S.*?)[ \t]*$", re.M)
@@ -74,10 +74,10 @@ def fix(view: View, by: str, header: bool) -> tuple[list[Edit], list[Finding]]:
         return edits, findings
     values = _values(view)
     constants: set[str] = set()
-    combined = {span: list(_operands(view.code, span, values)) for span in masks}
+    operands_of_mask = {span: list(_operands(view.code, span, values)) for span in masks}
     used: dict[str, set[int]] = {}
     for at, name in (
-        *((at, view.code[at:end]) for operands in combined.values() for at, end in operands),
+        *((at, view.code[at:end]) for operands in operands_of_mask.values() for at, end in operands),
         *((span[0], mask) for span, mask in masks.items()),
     ):
         used.setdefault(name, set()).add(at)
@@ -92,7 +92,7 @@ def fix(view: View, by: str, header: bool) -> tuple[list[Edit], list[Finding]]:
         elif others:
             findings.append(_other_use(view, name, others[0]))
     for span, mask in masks.items():
-        edits += [Edit(*operand, FULL, by) for operand in combined[span]]
+        edits += [Edit(*operand, FULL, by) for operand in operands_of_mask[span]]
         if header and names[span] in _COMPARING and (mask in constants or all_lanes(mask)):
             edits += wrap(*span, f"{LANE_MASK}(", ")", by)
         elif mask not in constants:
@@ -110,7 +110,7 @@ def _operands(code: str, span: Span, full: Container[str]) -> Iterator[Span]:
     for token in _WORD.finditer(code, *span):
         if _FULL_32.fullmatch(token.group()) or token.group() in full:
             before, after = code[span[0] : token.start()].rstrip(), code[token.end() : span[1]].lstrip()
-            left, right = _LEFT.search(before), _RIGHT.match(after)
+            left, right = _OPERATOR_BEFORE.search(before), _RIGHT.match(after)
             if left and right and (left[1] or right[1]):
                 yield token.span()
 
@@ -119,21 +119,21 @@ def _masks(view: View, findings: list[Finding]) -> Iterator[tuple[Span, str]]:
     """The spans of the first arguments of warp functions, where those are called, and the function."""
     present = [] if view.words.isdisjoint(FUNCTIONS) else [name for name in FUNCTIONS if name in view.words]
     uses = list(aliases.uses(view, present)) if present else []
-    passed = {use.function for use in uses}
+    passed_to = {use.function for use in uses}
     for name in present:
         for at in view.own(name):
             open_at = skip_space(view.code, at + len(name))
             if not view.code.startswith("(", open_at) or view.is_defined_at(at):
                 continue
-            parsed = arguments(view.code, open_at)
-            if not parsed or not parsed[0]:
+            argument_list = arguments(view.code, open_at)
+            if not argument_list or not argument_list[0]:
                 continue
-            if aliases.rest(view, open_at, parsed[0]) == 0:
+            if aliases.rest(view, open_at, argument_list[0]) == 0:
                 macro = view.macro_at(at)
-                if macro is None or view.is_header or name not in passed:
+                if macro is None or view.is_header or name not in passed_to:
                     findings.append(_handed_on(view, at, name, macro.name if macro else ""))
-            elif not _is_parameter(view.code[slice(*parsed[0][0])]):
-                yield parsed[0][0], name
+            elif not _is_parameter(view.code[slice(*argument_list[0][0])]):
+                yield argument_list[0][0], name
     for use in uses:
         place = use.place(0)
         if place is not None and place < len(use.spans) and aliases.rest(view, use.open_at, use.spans[place:]) != 0:

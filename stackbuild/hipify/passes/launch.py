@@ -50,17 +50,17 @@ def _one(view: View, open_at: int, like_hipify: bool) -> list[Edit] | None:
         return None
     spans, close_at = configuration
     call_at = skip_space(code, close_at + 3)
-    called = arguments(code, call_at)
-    if called is None or _DIRECTIVE.search(code, kernel, called[1]):
+    argument_list = arguments(code, call_at)
+    if argument_list is None or _DIRECTIVE.search(code, kernel, argument_list[1]):
         return None
-    if not like_hipify and not is_statement(code, kernel, called[1] + 1):
+    if not like_hipify and not is_statement(code, kernel, argument_list[1] + 1):
         return None
     end = back_space(code, open_at)
     is_named = _bare_comma(code, kernel, end) or (like_hipify and _is_template(view, code[kernel:end]))
-    named = ("HIP_KERNEL_NAME(", ")") if is_named else ("", "")
-    edits = [Edit(kernel, kernel, f"hipLaunchKernelGGL({named[0]}", BY, "kernel_launch")]
+    name_wrapping = ("HIP_KERNEL_NAME(", ")") if is_named else ("", "")
+    edits = [Edit(kernel, kernel, f"hipLaunchKernelGGL({name_wrapping[0]}", BY, "kernel_launch")]
     grid, block = (("", "") if _is_dim3(code, span) else ("dim3(", ")") for span in spans[:2])
-    edits += _gap(view, end, spans[0][0], f"{named[1]}, {grid[0]}", (open_at, open_at + 3))
+    edits += _gap(view, end, spans[0][0], f"{name_wrapping[1]}, {grid[0]}", (open_at, open_at + 3))
     comma = code.index(",", spans[0][1])
     edits += _gap(view, spans[0][1], spans[1][0], f"{grid[1]}, {block[0]}", (comma, comma + 1))
     if block[1]:
@@ -68,18 +68,18 @@ def _one(view: View, open_at: int, like_hipify: bool) -> list[Edit] | None:
     for start, stop in spans[2:]:
         edits += wrap(start, stop, "(", ")", BY) if _bare_comma(code, start, stop) else []
     edits += [Edit(spans[-1][1], spans[-1][1], ", 0", BY)] * (4 - len(spans))
-    if not called[0] and call_at + 1 < called[1] and view.text[call_at + 1 : called[1]].isspace():
-        edits.append(Edit(call_at + 1, called[1], "", BY))
+    if not argument_list[0] and call_at + 1 < argument_list[1] and view.text[call_at + 1 : argument_list[1]].isspace():
+        edits.append(Edit(call_at + 1, argument_list[1], "", BY))
     signs = ((close_at, close_at + 3), (call_at, call_at + 1))
-    return edits + _gap(view, spans[-1][1], call_at + 1, ", " if called[0] else "", *signs)
+    return edits + _gap(view, spans[-1][1], call_at + 1, ", " if argument_list[0] else "", *signs)
 
 
 def _is_dim3(code: str, span: tuple[int, int]) -> bool:
     """Whether a span is `dim3(…)` as a whole."""
     if not code.startswith("dim3", span[0]):
         return False
-    parsed = call_arguments(code, span[0] + 4)
-    return parsed is not None and parsed[1] + 1 == span[1]
+    argument_list = call_arguments(code, span[0] + 4)
+    return argument_list is not None and argument_list[1] + 1 == span[1]
 
 
 def _is_template(view: View, kernel: str) -> bool:
@@ -87,8 +87,8 @@ def _is_template(view: View, kernel: str) -> bool:
     name = re.match(r"\s*(?:\w+\s*::\s*)*(\w+)", kernel)
     if "<" in kernel or name is None:
         return "<" in kernel
-    declared = rf"\btemplate\s*<[^;{{}}()]*>\s*(?:\w+\s*(?:\([^()]*\)\s*)?)*?\b{name[1]}\s*\("
-    return re.search(declared, view.code) is not None
+    declaration = rf"\btemplate\s*<[^;{{}}()]*>\s*(?:\w+\s*(?:\([^()]*\)\s*)?)*?\b{name[1]}\s*\("
+    return re.search(declaration, view.code) is not None
 
 
 def _gap(view: View, start: int, end: int, new: str, *signs: tuple[int, int]) -> list[Edit]:
@@ -107,9 +107,9 @@ def _configuration(code: str, open_at: int) -> tuple[list[tuple[int, int]], int]
     close_at = code.find(">>>", open_at)
     while 0 <= close_at < open_at + REACH:
         inside = f"({code[open_at + 3 : close_at]})"
-        if (parsed := arguments(inside, 0)) is not None and parsed[1] == len(inside) - 1:
+        if (argument_list := arguments(inside, 0)) is not None and argument_list[1] == len(inside) - 1:
             shift = open_at + 2
-            spans = [(start + shift, end + shift) for start, end in parsed[0]]
+            spans = [(start + shift, end + shift) for start, end in argument_list[0]]
             if (
                 2 <= len(spans) <= 4
                 and code.startswith("(", skip_space(code, close_at + 3))

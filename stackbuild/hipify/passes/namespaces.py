@@ -58,7 +58,7 @@ def _names_a_space(view: View, start: int, end: int) -> bool:
 # Each begins with its word: the search then skips to that.
 _ALIAS = re.compile(r"namespace(?<!\wnamespace)\s+(\w+)\s*=\s*(?:::\s*)?(\w+(?:\s*::\s*\w+)*)\s*;")
 _USING_NAMESPACE = re.compile(r"using(?<!\wusing)\s+namespace\s+(?:::\s*)?(\w+(?:\s*::\s*\w+)*)\s*;")
-_OPENED = re.compile(r"namespace(?<!\wnamespace)\s+(\w+(?:\s*::\s*\w+)*)\s*\{")
+_NAMESPACE_START = re.compile(r"namespace(?<!\wnamespace)\s+(\w+(?:\s*::\s*\w+)*)\s*\{")
 
 
 def _short_uses(view: View, parts: list[str], members: Collection[str]) -> Iterator[int]:
@@ -101,7 +101,7 @@ def _scope_end(view: View, at: int) -> int:
 def _open_namespaces(view: View) -> Iterator[tuple[Span, list[str]]]:
     """The namespaces that the text opens, each with its whole path."""
     paths: dict[int, list[str]] = {}
-    for match in _OPENED.finditer(view.code):
+    for match in _NAMESPACE_START.finditer(view.code):
         number = view.braces.opening_at(match.end() - 1)
         if number is not None:
             outer = next((paths[pair] for pair in view.braces.around(match.start()) if pair in paths), [])

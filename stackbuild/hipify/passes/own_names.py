@@ -10,18 +10,18 @@ from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.passes import calls
 from stackbuild.model.findings import Finding
 
-_TYPED = re.compile(r"(\w+|(?<=\w)>)(?:\s+|\s*([*&]+)\s*)\Z")
+_TYPED_NAME = re.compile(r"(\w+|(?<=\w)>)(?:\s+|\s*([*&]+)\s*)\Z")
 _NO_TYPE = frozenset(
     ("return", "else", "case", "goto", "throw", "new", "delete", "struct", "class", "union", "enum", "typename", "using", "namespace", "sizeof",
      "not", "and", "or", "do", "define", "undef", "ifdef", "ifndef", "if", "elif", "typedef", "defined")
 )  # fmt: skip
-_TAGGED = re.compile(
+_TAGGED_NAME = re.compile(
     r"\b(?:struct|class|union|enum|enum\s+class|enum\s+struct|namespace)\s+(?:[A-Z_][A-Z0-9_]*\s+|\[\[[^\]]*\]\]\s*|\w+\s*::\s*)*\Z"
 )
 _POINTER = re.compile(
     r"(?:\A|[;{}]|\n)\s*(?:(?:const|static|extern|struct|volatile|mutable|unsigned)\s+)*(?!return\b)[A-Za-z_][\w:]*(?:<[\w:, ]*>)?\s*[*&]+\s*\Z"
 )
-_LISTED = re.compile(
+_LISTED_NAME = re.compile(
     r"(?:\A|[;{}])\s*(?:#[^\n]*\n\s*)*(?:(?:const|static|extern|struct|volatile|mutable|unsigned)\s+)*(?!(?:return|case|using|delete|throw|goto)\b)[A-Za-z_][\w:]*"
     r"(?:<[^<>;{}()]*>)?[\s*&]+\w+(?:\[\w*\])?(?:\s*,\s*[*&]*\s*\w+(?:\[\w*\])?)*\s*,\s*[*&]*\s*\Z"
 )
@@ -64,7 +64,7 @@ def _declares(view: View, name: str, at: int) -> bool:
     after = skip_space(view.code, end)
     sign = view.code[after : after + 1]
     head = view.code[max(0, at - _BEFORE) : at]
-    if sign in ("{", ":", "<") and _TAGGED.search(head):
+    if sign in ("{", ":", "<") and _TAGGED_NAME.search(head):
         return not view.code.startswith("::", after)
     if sign == ")" and _is_pointer(view.code, at, after):
         return True
@@ -74,15 +74,15 @@ def _declares(view: View, name: str, at: int) -> bool:
         return True
     if sign == "(":
         follows = back_token(view.code, at) == back_space(view.code, at)  # and not a preprocessor line
-        typed = _TYPED.search(view.code, max(0, at - 60), at) if follows else None
-        if typed and not typed[2] and typed[1] not in _NO_TYPE and not typed[1].startswith("__"):
+        typed_match = _TYPED_NAME.search(view.code, max(0, at - 60), at) if follows else None
+        if typed_match and not typed_match[2] and typed_match[1] not in _NO_TYPE and not typed_match[1].startswith("__"):
             return True  # also `dim3 cudaGridSize(w, h);`
-        parsed = arguments(view.code, after)
-        if parsed and calls.declares(view, at, parsed[0]):
+        argument_list = arguments(view.code, after)
+        if argument_list and calls.declares(view, at, argument_list[0]):
             return True
     if sign in ("=", ";", ",", "["):
         start = max(0, at - _BEFORE * 4)
-        if _POINTER.search(view.code, max(start, at - _BEFORE), at) or _LISTED.search(view.code, start, at):
+        if _POINTER.search(view.code, max(start, at - _BEFORE), at) or _LISTED_NAME.search(view.code, start, at):
             return True
     if sign in ("(", "=", ";", ",", "{") and view.code.endswith(",", 0, back_space(view.code, at)):
         line = max(view.code.rfind(mark, 0, at) for mark in ";{}")
@@ -103,7 +103,7 @@ def _is_pointer(code: str, at: int, close_at: int) -> bool:
 def is_variable(code: str, at: int, end: int) -> bool:
     """Whether a name is declared as a variable or parameter there: `cudaError_t cudaStatus;`."""
     after = skip_space(code, end)
-    before = _TYPED.search(code, max(0, at - 60), at)
+    before = _TYPED_NAME.search(code, max(0, at - 60), at)
     if before is None or before[1] in _NO_TYPE or code[after : after + 1] not in ("=", ";", ",", ")", "[", "{"):
         return False
     return not before[2] or before[1].endswith(("_t", "int", "char", "float", "double", "void", "unsigned", "long"))

@@ -72,8 +72,8 @@ def overloads(view: View) -> Iterator[OwnOverload]:
     if "operator" in view.words and not view.words.isdisjoint(VECTORS):
         matches = [one for at in view.places("operator") if (one := _OPERATOR.match(view.code, at))]
     for name in sorted(view.words & _ATOMICS):
-        named = (_ATOMIC.match(view.code, at) for at in view.places(name))
-        matches += [one for one in named if one and view.braces.innermost(one.start()) < 0]
+        atomic_matches = (_ATOMIC.match(view.code, at) for at in view.places(name))
+        matches += [one for one in atomic_matches if one and view.braces.innermost(one.start()) < 0]
     for one in matches:
         start = _start(view, one.start())
         if view.macro_at(one.start()) or view.text[:start].rstrip().endswith(_GUARD):

@@ -15,29 +15,29 @@ from stackbuild.model.findings import Finding, Severity
 
 def report(view: View, lookups: Lookups, present: Iterable[str]) -> Iterator[Finding]:
     """A finding for each call of a renamed function that does not fit its HIP form, unless a rule moves its arguments."""
-    declared = lookups.target.declared
-    if declared is None:
+    declarations = lookups.target.declared
+    if declarations is None:
         return
     rules = lookups.of_kind("call", view.name)
     for name in present:
         subst = lookups.names.get(name)
-        if subst is None or subst.hip not in declared.counts or view.hidden_declarations(name):
+        if subst is None or subst.hip not in declarations.counts or view.hidden_declarations(name):
             continue
         if name in _BY_PLACE and not _PLACE.isdisjoint(view.words):
             continue  # a support header takes CUDA 13's places
         moving = [rule for rule in rules if name in rule.match and (rule.moves or rule.to or rule.by_hand)]
         for at in view.own(name):
             open_at = after_template(view.code, at + len(name))
-            parsed = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
-            if parsed is None or declared.takes(subst.hip, len(parsed[0])) or _is_moved(moving, len(parsed[0])):
+            argument_list = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
+            if argument_list is None or declarations.takes(subst.hip, len(argument_list[0])) or _is_moved(moving, len(argument_list[0])):
                 continue
             if (
-                declares(view, at, parsed[0])
-                or aliases.rest(view, open_at, parsed[0]) is not None
+                declares(view, at, argument_list[0])
+                or aliases.rest(view, open_at, argument_list[0]) is not None
                 or view.is_defined_at(at)
             ):
                 continue
-            yield _finding(view, at, name, subst.hip, len(parsed[0]), declared.counts[subst.hip], declared.source)
+            yield _finding(view, at, name, subst.hip, len(argument_list[0]), declarations.counts[subst.hip], declarations.source)
 
 
 _BY_PLACE = frozenset(("cudaMemPrefetchAsync", "cudaMemAdvise"))

@@ -60,7 +60,7 @@ _HEADERS = {
     "unique": "unique unique_copy unique_by_key unique_by_key_copy",
 }
 _HEADER_OF = {name: header for header, names in _HEADERS.items() for name in names.split()}
-_NAMED = re.compile(r"thrust\s*::\s*(\w+)")
+_THRUST_NAME = re.compile(r"thrust\s*::\s*(\w+)")
 
 
 def fix(view: View, includes: tuple[Include, ...], by: str) -> Iterator[Edit]:
@@ -71,8 +71,8 @@ def fix(view: View, includes: tuple[Include, ...], by: str) -> Iterator[Edit]:
     first = next((one for one in includes if one.path.startswith("thrust/") and not one.branches), None)
     if first is None:
         return
-    named = {_HEADER_OF[name] for name in _NAMED.findall(view.code) if name in _HEADER_OF}
-    headers = sorted(path for header in named if (path := f"thrust/{header}.h") not in have)
+    named_headers = {_HEADER_OF[name] for name in _THRUST_NAME.findall(view.code) if name in _HEADER_OF}
+    headers = sorted(path for header in named_headers if (path := f"thrust/{header}.h") not in have)
     if headers:
         lead = "" if view.text[first.end - 1 : first.end] == "\n" else "\n"
         yield Edit(first.end, first.end, lead + "".join(f"#include <{path}>\n" for path in headers), by)

@@ -16,7 +16,7 @@ from stackbuild.hipify.cpp.scan import arguments
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.passes.own_overloads import VECTORS
 
-_BRACED = re.compile(r"\s*\)?(?:\s*\b\w+)?(\s*\[[^{};=]*\])?\s*(=?)\s*\{([^{};]*)\}")
+_BRACED_VALUES = re.compile(r"\s*\)?(?:\s*\b\w+)?(\s*\[[^{};=]*\])?\s*(=?)\s*\{([^{};]*)\}")
 _NEXT = re.compile(r"\s*,\s*\w+(\s*\[[^{};=]*\])?\s*(=?)\s*\{([^{};]*)\}")
 ARRAY = re.compile(r"\s+\w+\s*(?:\[[^{};=]*\])+\s*=?\s*\{((?:[^{};]*\{[^{};]*\})+[^{};]*)\}")
 """What follows the type of an array of vectors whose values stand in braces of their own; group 1 are the values."""
@@ -40,7 +40,7 @@ def _braces(view: View, by: str) -> Iterator[Edit]:
     for name in sorted(view.words & VECTORS):
         size = int(name[-1])
         for at in view.places(name):
-            match = _BRACED.match(view.code, at + len(name))
+            match = _BRACED_VALUES.match(view.code, at + len(name))
             while match is not None:
                 yield from _fill(match, size, by)
                 match = _NEXT.match(view.code, match.end())
@@ -57,8 +57,8 @@ def _type_values(view: View, name: str, end: int, by: str) -> Iterator[Edit]:
         body = view.braces.innermost(end)
         last = view.braces.span(body)[1] if body >= 0 else variable.end()
         later = re.compile(rf"(?<![\w.>]){variable[1]}\s*=\s*(?=\{{[^{{}};]+\}})")
-        for assigned in later.finditer(view.code, variable.end(), last):
-            yield Edit(assigned.end(), assigned.end(), name, by)
+        for assignment in later.finditer(view.code, variable.end(), last):
+            yield Edit(assignment.end(), assignment.end(), name, by)
 
 
 def _fill(match: re.Match[str], size: int, by: str) -> Iterator[Edit]:
@@ -81,8 +81,8 @@ def _count(values: str) -> int:
     """How many values stand between braces; 0 for none, and where that cannot be said."""
     if not values.strip() or values.rstrip().endswith(","):
         return 0
-    parsed = arguments(f"({values})", 0)
-    return len(parsed[0]) if parsed else 0
+    argument_list = arguments(f"({values})", 0)
+    return len(argument_list[0]) if argument_list else 0
 
 
 def _indices(view: View, by: str) -> Iterator[Edit]:

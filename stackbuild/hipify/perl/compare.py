@@ -79,21 +79,21 @@ def verify_sources(selection: SourceSelection, engine: Engine) -> Comparison:
 def compare(text: str, name: str, engine: Engine, theirs: str) -> list[EngineDifference]:
     """The differences between hipify-perl's output for a text and ours."""
     target = engine.target
-    modelled = settle(model.edits(text, engine.tables, target.flavour, target.experimental))
-    expected = apply(text, modelled)
-    if expected != theirs:
-        return list(_model_is_wrong(name, expected, theirs))
+    model_edits = settle(model.edits(text, engine.tables, target.flavour, target.experimental))
+    reference = apply(text, model_edits)
+    if reference != theirs:
+        return list(_model_is_wrong(name, reference, theirs))
     lines = Newlines(text)
     ours = convert(lines.text, engine.tables, engine.rules, target, name)
     lookups = prepare(engine.tables, engine.rules, target)
     view = View(lines.text, name, lookups.cuda_names, lookups.renamed_names, lookups.ruled_names)
-    return list(_explain(view, lines.inwards(modelled), list(ours.edits)))
+    return list(_explain(view, lines.inwards(model_edits), list(ours.edits)))
 
 
-def _model_is_wrong(name: str, expected: str, theirs: str) -> Iterator[EngineDifference]:
-    pairs = zip(expected.split("\n"), theirs.split("\n"), strict=False)
+def _model_is_wrong(name: str, reference: str, theirs: str) -> Iterator[EngineDifference]:
+    pairs = zip(reference.split("\n"), theirs.split("\n"), strict=False)
     number = next((i for i, (a, b) in enumerate(pairs, 1) if a != b), 1)
-    there, here = (dict(enumerate(text.split("\n"), 1)).get(number, "") for text in (theirs, expected))
+    there, here = (dict(enumerate(text.split("\n"), 1)).get(number, "") for text in (theirs, reference))
     yield EngineDifference(name, number, there, here, None)
 
 

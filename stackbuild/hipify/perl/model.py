@@ -26,16 +26,16 @@ def edits(text: str, tables: Tables, flavour: Flavour = "hip", experimental: boo
     words, headers = _order(tables, flavour, experimental)
     substitutions = list(_headers(text, headers, words))
     spans = [(e.start, e.end) for e in substitutions]
-    counted = False
+    is_counted = False
     for match in _WORD.finditer(text):
         if (entry := words.get(match.group())) is not None:
             subst = entry[1]
-            counted |= subst.group == "device_function" or (tables.device_types_count and subst.group == "device_type")
+            is_counted |= subst.group == "device_function" or (tables.device_types_count and subst.group == "device_type")
             if subst.cuda != subst.hip and not any(s <= match.start() < e for s, e in spans):
                 substitutions.append(Edit(match.start(), match.end(), subst.hip, "word", subst.group))
     substitutions += _cub(text)
     substitutions += _host_calls(text, tables, words)
-    if "__global__" in text or "__shared__" in text or counted:
+    if "__global__" in text or "__shared__" in text or is_counted:
         newline = "\r\n" if text.endswith("\r\n") else "\n"
         substitutions.append(Edit(0, 0, f'#include "hip/hip_runtime.h"{newline}', "runtime"))
     return substitutions

@@ -128,14 +128,14 @@ def prepare(tables: Tables, rules: RuleSet, target: Target) -> Lookups:
         else:
             names.setdefault(subst.cuda, subst)
     issues = _issues(tables, target, names, same_names)
-    ruled = {m for r in rules.rules if r.kind in ("identifier", "call") for m in r.match}
+    ruled_names = {m for r in rules.rules if r.kind in ("identifier", "call") for m in r.match}
     return Lookups(
         target=target,
         names=names,
         same_names=frozenset(same_names),
         headers=headers,
         issues=issues,
-        known_names=frozenset(names) | same_names | issues.keys() | frozenset(tables.whitelist) | ruled,
+        known_names=frozenset(names) | same_names | issues.keys() | frozenset(tables.whitelist) | ruled_names,
         searched_names=frozenset(names) | issues.keys(),
         rules=_by_kind(rules, target),
         shims=rules.shims,
@@ -176,7 +176,7 @@ def _issues(
         _add_undeclared(target.declared, names, same_names, issues)
     if target.rocm:
         _add_version_issues(tables, target, names, issues)
-    return {name: tuple(listed) for name, listed in issues.items()}
+    return {name: tuple(issue_list) for name, issue_list in issues.items()}
 
 
 def _lacks(target: Target, subst: Subst | None) -> bool:
@@ -185,15 +185,15 @@ def _lacks(target: Target, subst: Subst | None) -> bool:
 
 
 def _add_undeclared(
-    declared: Declarations, names: Mapping[str, Subst], same_names: Iterable[str], issues: dict[str, list[ApiIssue]]
+    declarations: Declarations, names: Mapping[str, Subst], same_names: Iterable[str], issues: dict[str, list[ApiIssue]]
 ) -> None:
     """Names whose HIP form the target's headers lack; of those that both spell alike, device functions when called."""
     for name, subst in names.items():
-        if subst.hip in declared.absent:
-            issues.setdefault(name, []).append(ApiIssue("undeclared", f"{subst.hip} {declared.source}"))
+        if subst.hip in declarations.absent:
+            issues.setdefault(name, []).append(ApiIssue("undeclared", f"{subst.hip} {declarations.source}"))
     for name in same_names:
-        if name.startswith("__") and name not in declared.device:
-            issues.setdefault(name, []).append(ApiIssue("undeclared", f"{name} {declared.source}", call_only=True))
+        if name.startswith("__") and name not in declarations.device:
+            issues.setdefault(name, []).append(ApiIssue("undeclared", f"{name} {declarations.source}", call_only=True))
 
 
 def _add_version_issues(

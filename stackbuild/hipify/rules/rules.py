@@ -48,15 +48,15 @@ FIELDS = {
     "before",
 }
 _ANY = frozenset({"id", "why", "link", "rocm", "optional", "flavour"})
-_SCOPED = _ANY | {"files", "except"}
+_SCOPED_KEYS = _ANY | {"files", "except"}
 TAKES = {
-    "identifier": _SCOPED | {"to", "bare", "unless", "where"},
-    **dict.fromkeys(("pattern", "literal", "header"), _SCOPED | {"to"}),
-    "namespace": _SCOPED | {"to", "members"},
+    "identifier": _SCOPED_KEYS | {"to", "bare", "unless", "where"},
+    **dict.fromkeys(("pattern", "literal", "header"), _SCOPED_KEYS | {"to"}),
+    "namespace": _SCOPED_KEYS | {"to", "members"},
     "path": _ANY | {"to"},
-    "call": _SCOPED | {"to", "wrap", "insert", "drop", "count", "arguments", "by_hand", "bare"},
-    "fix": _SCOPED,
-    "shim": _SCOPED | {"when", "where", "before"},
+    "call": _SCOPED_KEYS | {"to", "wrap", "insert", "drop", "count", "arguments", "by_hand", "bare"},
+    "fix": _SCOPED_KEYS,
+    "shim": _SCOPED_KEYS | {"when", "where", "before"},
 }
 """The fields of each kind beside the kind itself."""
 FIXES = (
@@ -69,7 +69,7 @@ SUPPORT_PREFIX = "support:"
 """What the `to:` of a header rule begins with where it names a support header."""
 PLACE = re.compile(r"\{(\d{1,3})\}")
 """Where an argument goes in the `arguments:` of a call rule."""
-_NESTED = re.compile(r"\((?:[^()\\]|\\.)*?(?<![\\*+?}])[*+](?!\+)(?:[^()\\]|\\.)*\)(?:[*+](?!\+)|\{\d*,\d*\})")
+_NESTED_REPEAT = re.compile(r"\((?:[^()\\]|\\.)*?(?<![\\*+?}])[*+](?!\+)(?:[^()\\]|\\.)*\)(?:[*+](?!\+)|\{\d*,\d*\})")
 """A repeat of a group that repeats inside: on a name that does not match, it may be tried in more ways than there is time for."""
 _SUPPORT_NAME = re.compile(r"\w[\w.+-]*")
 _BOUND = re.compile(r"(>=|<=|==|<|>)\s*(\d+(?:\.\d+)*)$")
@@ -202,8 +202,8 @@ def renamed_path(path: str, rules: Iterable[ConversionRule]) -> tuple[str, str]:
     by = ""
     for rule in rules:
         for pattern in rule.match:
-            changed = re.sub(pattern, rule.to[0] if rule.to else "", path)
-            path, by = changed, rule.id if changed != path else by
+            new_path = re.sub(pattern, rule.to[0] if rule.to else "", path)
+            path, by = new_path, rule.id if new_path != path else by
     return path, by
 
 
@@ -253,11 +253,11 @@ class _RuleReader:
             self.blame(("schema",), f"schema is {data.get('schema')!r}", "this stackbuild reads `schema: 1`")
         if not isinstance(data.get("name"), str):
             self.blame(("name",), "the set has no name", "add `name: NAME`")
-        listed = data.get("rules")
-        if not isinstance(listed, list) or not listed:
+        entries = data.get("rules")
+        if not isinstance(entries, list) or not entries:
             self.blame(("rules",), "the set has no rules", "add a list `rules:`")
             return ()
-        read = [self.rule(item, ("rules", i)) for i, item in enumerate(listed)]
+        read = [self.rule(item, ("rules", i)) for i, item in enumerate(entries)]
         return tuple(rule for rule in read if rule is not None)
 
     def rule(self, item: Json, path: KeyPath) -> ConversionRule | None:
@@ -323,10 +323,10 @@ class _RuleReader:
             self.blame(path, f"a {rule.kind} rule says what it becomes", "add `to:`")
         if rule.kind == "call":
             self.check_call(rule, path)
-        if unknown := [f for f in rule.flavours if f not in FLAVOURS]:
-            self.blame((*path, "flavour"), f"unknown flavour {unknown[0]!r}", f"known are {', '.join(FLAVOURS)}")
-        if rule.kind == "fix" and (unknown := [m for m in rule.match if m not in FIXES]):
-            self.blame((*path, "fix"), f"unknown fix {unknown[0]!r}", f"known are {', '.join(FIXES)}")
+        if unknown_values := [f for f in rule.flavours if f not in FLAVOURS]:
+            self.blame((*path, "flavour"), f"unknown flavour {unknown_values[0]!r}", f"known are {', '.join(FLAVOURS)}")
+        if rule.kind == "fix" and (unknown_values := [m for m in rule.match if m not in FIXES]):
+            self.blame((*path, "fix"), f"unknown fix {unknown_values[0]!r}", f"known are {', '.join(FIXES)}")
         if rule.where and rule.where not in WHERE:
             self.blame((*path, "where"), f"unknown condition {rule.where!r}", f"known are {', '.join(WHERE)}")
         if rule.kind == "shim" and not rule.when:
@@ -337,8 +337,8 @@ class _RuleReader:
             self.blame((*path, "rocm"), f"no version is in {rule.rocm!r}", 'write one such as ">=6.0,<7.0"')
         if rule.kind in ("identifier", "call", "namespace"):
             for name in rule.match:
-                qualified = rule.kind == "namespace" and re.fullmatch(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)+", name)
-                if not qualified and not re.fullmatch(r"[A-Za-z_]\w*", name):
+                is_qualified = rule.kind == "namespace" and re.fullmatch(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)+", name)
+                if not is_qualified and not re.fullmatch(r"[A-Za-z_]\w*", name):
                     self.blame((*path, rule.kind), f"{name!r} is not an identifier", "use `literal:` or `pattern:`")
         if rule.kind in ("pattern", "path"):
             self.check_patterns(rule, path)
@@ -348,12 +348,12 @@ class _RuleReader:
 
     def check_support(self, rule: ConversionRule, path: KeyPath) -> None:
         """A support header is a file in the folder of that name, and in the root of the output."""
-        named = (
+        named_target = (
             rule.match
             if rule.kind == "shim"
             else (t.removeprefix(SUPPORT_PREFIX) for t in rule.to or () if t.startswith(SUPPORT_PREFIX))
         )
-        for name in named if rule.kind in ("shim", "header") else ():
+        for name in named_target if rule.kind in ("shim", "header") else ():
             if not _SUPPORT_NAME.fullmatch(name):
                 self.blame(
                     path, f"{name!r} is not the name of a support header", "name a file of `support/` beside the set"
@@ -374,17 +374,17 @@ class _RuleReader:
 
     def check_patterns(self, rule: ConversionRule, path: KeyPath) -> None:
         for pattern in rule.match:
-            if _NESTED.search(pattern):
+            if _NESTED_REPEAT.search(pattern):
                 what = f"{pattern!r} repeats a group that repeats inside, which may take for ever"
                 self.blame(
                     (*path, rule.kind), what, "write it with one repeat, or make the inner one possessive: `a++`"
                 )
                 continue
             try:
-                compiled = re.compile(pattern)
+                regex = re.compile(pattern)
                 if rule.to:
                     re.sub(pattern, rule.to[0], "")
-                    _check_template(compiled, rule.to[0])
+                    _check_template(regex, rule.to[0])
             except (re.error, IndexError) as error:
                 self.blame((*path, rule.kind), f"{pattern!r}: {error}", "fix the regular expression or its `to:`")
 
@@ -397,12 +397,12 @@ class _RuleReader:
 
     def texts(self, item: dict[str, Json], path: KeyPath, key: str) -> tuple[str, ...]:
         value = item.get(key, [])
-        listed = value if isinstance(value, list) else [value]
-        for i, one in enumerate(listed):
+        entries = value if isinstance(value, list) else [value]
+        for i, one in enumerate(entries):
             if not isinstance(one, str):
                 where = (*path, key, i) if isinstance(value, list) else (*path, key)
                 self.blame(where, f"{one!r} is not a text", "quote it")
-        return tuple(one for one in listed if isinstance(one, str))
+        return tuple(one for one in entries if isinstance(one, str))
 
     def flag(self, item: dict[str, Json], path: KeyPath, key: str) -> bool:
         value = item.get(key, False)
@@ -412,11 +412,11 @@ class _RuleReader:
 
     def numbers(self, item: dict[str, Json], path: KeyPath, key: str) -> tuple[int, ...]:
         value = item.get(key, [])
-        listed = value if isinstance(value, list) else [value]
-        if any(not isinstance(n, int) or isinstance(n, bool) or n < 0 for n in listed):
+        entries = value if isinstance(value, list) else [value]
+        if any(not isinstance(n, int) or isinstance(n, bool) or n < 0 for n in entries):
             self.blame((*path, key), f"{key} is {value!r}", "write numbers counted from 0")
             return ()
-        return tuple(n for n in listed if isinstance(n, int))
+        return tuple(n for n in entries if isinstance(n, int))
 
     def indexed_texts(self, item: dict[str, Json], path: KeyPath, key: str) -> tuple[tuple[int, str], ...]:
         value = item.get(key, {})
@@ -426,7 +426,7 @@ class _RuleReader:
         return tuple((int(k), str(v)) for k, v in value.items())
 
 
-def _check_template(compiled: re.Pattern[str], template: str) -> None:
+def _check_template(regex: re.Pattern[str], template: str) -> None:
     for number in re.findall(r"\\g?<?(\d+)", template):
-        if int(number) > compiled.groups:
-            raise IndexError(f"`to` names group {number} of {compiled.groups}")
+        if int(number) > regex.groups:
+            raise IndexError(f"`to` names group {number} of {regex.groups}")

@@ -38,8 +38,8 @@ def with_existing_headers(target: Target, exists: Callable[[str], bool], tables:
 def with_declarations(target: Target, folders: Sequence[Path], tables: Tables, rules: RuleSet) -> Target:
     """The target with what its headers declare: read from its include folders, or looked up by its ROCm version."""
     if folders:
-        declared = declarations.installed_declarations(folders, wanted_names(tables, rules), cache_folder())
-        return replace(target, declared=declarations.with_device(declared, declarations.compiler_functions()))
+        header_declarations = declarations.installed_declarations(folders, wanted_names(tables, rules), cache_folder())
+        return replace(target, declared=declarations.with_device(header_declarations, declarations.compiler_functions()))
     return replace(target, declared=declarations.of_version(target.rocm, version(target.rocm)))
 
 

@@ -57,9 +57,9 @@ def parse(text: str, place: str) -> Tables:
                 )
             by_kind.setdefault(kind, []).append(cells)
     if missing := [kind for kind in ("tool", "simple", "unsupported") if kind not in by_kind]:
-        counted = Counter({kind: len(rows) for kind, rows in by_kind.items()})
+        counts = Counter({kind: len(rows) for kind, rows in by_kind.items()})
         raise UsageError(
-            f"it has no {missing[0]} rows, and {counted.total()} of others",
+            f"it has no {missing[0]} rows, and {counts.total()} of others",
             where=place,
             next="make it anew: `ci/hipify-data tables`",
         )

@@ -83,8 +83,8 @@ def read(folders: Sequence[Path], compiler: Path | None, requested_names: frozen
     absent = frozenset(name for name in requested_names - present_names if library_of(name) in present)
     names = frozenset(requested_names & present_names)
     device = frozenset(name for name in present_names if name.startswith("__"))
-    listed = {name: tuple(sorted(c)) for name, c in sorted(counts.items()) if name in names}
-    return Declarations(source, _digest(names, absent, listed, device), names, absent, listed, device)
+    listed_names = {name: tuple(sorted(c)) for name, c in sorted(counts.items()) if name in names}
+    return Declarations(source, _digest(names, absent, listed_names, device), names, absent, listed_names, device)
 
 
 def installed_declarations(folders: Sequence[Path], requested_names: frozenset[str], cache: Path) -> Declarations:
@@ -113,14 +113,14 @@ def of_version(rocm: str, numbers: tuple[int, ...]) -> Declarations | None:
     """
     lists = sorted((tuple(map(int, p.stem.removeprefix("rocm-").split("."))), p) for p in _bundled_files())
     if not numbers:
-        parsed = [
+        argument_list = [
             parse(
                 path.read_text("utf-8"),
                 f"the headers of ROCm {_version_text(lists[0][0])} to {_version_text(lists[-1][0])}",
             )
             for _, path in lists
         ]
-        return reduce(_both, parsed)
+        return reduce(_both, argument_list)
     below = [path for version, path in lists if version <= numbers[:2]]
     above = [path for version, path in lists if version >= numbers[:2]]
     if not below or not above:
@@ -203,15 +203,15 @@ def parse(text: str, source: str) -> Declarations:
     for line in text.split("\n"):
         if not line or line.startswith("#"):
             continue
-        name, _, counted = line.partition("\t")
+        name, _, count_text = line.partition("\t")
         if name.startswith("-"):
             absent.add(name[1:])
             continue
         names.add(name)
         if name.startswith("__"):
             device.add(name)
-        if counted:
-            counts[name] = tuple(int(n) for n in counted.split(","))
+        if count_text:
+            counts[name] = tuple(int(n) for n in count_text.split(","))
     if not names:
         raise ValueError("no declarations")
     return Declarations(
@@ -255,21 +255,21 @@ def _parameter_counts(code: str, requested_names: frozenset[str]) -> Iterator[tu
         name, at = match[1], match.start()
         if name not in requested_names:
             continue
-        parsed = arguments(code, match.end() - 1)
+        argument_list = arguments(code, match.end() - 1)
         before = back_space(code, at)
         word = before
         while word and is_name_char(code[word - 1]):
             word -= 1
-        if parsed is None or (word == before and code[before - 1 : before] not in ("*", "&", ">")):
+        if argument_list is None or (word == before and code[before - 1 : before] not in ("*", "&", ">")):
             continue
         if code[word:before] == "define":
             yield name, ANY
         elif code[word:before] not in _NO_TYPE and not code[line_start(code, at) : at].lstrip().startswith("#"):
-            texts = _parameters(code[match.end() : parsed[1]])
+            texts = _parameters(code[match.end() : argument_list[1]])
             if any("..." in text for text in texts):
                 yield name, ANY
-            needed = sum(_DEFAULT.search(text) is None for text in texts)
-            yield from ((name, count) for count in range(needed, len(texts) + 1))
+            needed_count = sum(_DEFAULT.search(text) is None for text in texts)
+            yield from ((name, count) for count in range(needed_count, len(texts) + 1))
     for macro in _OBJECT_MACRO.finditer(code):
         if macro[1] in requested_names:
             yield macro[1], ANY

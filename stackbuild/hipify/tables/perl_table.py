@@ -19,7 +19,7 @@ _HASH = re.compile(r"^my %(\w+) = \((.*?)^\);", re.M | re.S)
 _PAIR = re.compile(r'"((?:[^"\\]|\\.)*)"\s*=>\s*"([^"]*)"')
 _ARRAY = re.compile(r"^@(\w+) = \((.*?)^\);", re.M | re.S)
 _FOREACH = re.compile(r"foreach \$func \((.*?)\n    \)\s*\{(.*?)\n    \}", re.S)
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_QUOTED_TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _REWRITE = re.compile(r"\$k \+= s/((?:[^/\\]|\\.)*)/((?:[^/\\]|\\.)*)/g;")
 _VERSION = re.compile(r"HIP version ([\d.]+)")
 
@@ -59,7 +59,7 @@ def parse(script: str, digest: str) -> Tables:
         removed=hashes.get("removed_funcs", {}),
         experimental=hashes.get("experimental_funcs", {}),
         whitelist=next(
-            (tuple(_QUOTED.findall(body)) for name, body in _ARRAY.findall(script) if name == "whitelist"), ()
+            (tuple(_QUOTED_TEXT.findall(body)) for name, body in _ARRAY.findall(script) if name == "whitelist"), ()
         ),
         host_calls=_host_calls(bodies.get("transformHostFunctions", "")),
         device_types_count=bool(re.search(r"hasDeviceCode = .*device_type", script)),
@@ -87,7 +87,7 @@ def _unsupported_names(script: str, bodies: dict[str, str]) -> dict[str, tuple[s
     by: dict[str, tuple[str, ...]] = {}
     for name, body in lists:
         if kind := _LISTS.get(name):
-            for cuda in _QUOTED.findall(body):
+            for cuda in _QUOTED_TEXT.findall(body):
                 if kind not in by.get(cuda, ()):
                     by[cuda] = (*by.get(cuda, ()), kind)
     return by
@@ -97,5 +97,5 @@ def _host_calls(body: str) -> tuple[HostCall, ...]:
     calls = []
     for match in _FOREACH.finditer(body):
         for pattern, replacement in _REWRITE.findall(match.group(2)):
-            calls.append(HostCall(tuple(_QUOTED.findall(match.group(1))), pattern, replacement))
+            calls.append(HostCall(tuple(_QUOTED_TEXT.findall(match.group(1))), pattern, replacement))
     return tuple(calls)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from stackbuild.core.folder_walk import walk_folders
-from stackbuild.hipify.tree.files import SKIPPED
+from stackbuild.hipify.tree.files import SKIPPED_FOLDERS
 from stackbuild.model.findings import Finding, Severity, SourceLocation
 
 _CMAKE_LINK = "https://rocm.docs.amd.com/en/latest/conceptual/cmake-packages.html"
@@ -70,10 +70,10 @@ def _kind(name: str) -> str:
 
 
 def _files(folder: Path, out: Path) -> Iterator[Path]:
-    top, hidden = folder.resolve(), out.resolve()
-    left_out = folder / hidden.relative_to(top) if hidden.is_relative_to(top) else None
+    top, output_folder = folder.resolve(), out.resolve()
+    left_out = folder / output_folder.relative_to(top) if output_folder.is_relative_to(top) else None
     for here, folders, names in walk_folders(folder):
-        folders[:] = [name for name in folders if name not in SKIPPED and Path(here, name) != left_out]
+        folders[:] = [name for name in folders if name not in SKIPPED_FOLDERS and Path(here, name) != left_out]
         yield from (Path(here) / name for name in names if _kind(name))
 
 

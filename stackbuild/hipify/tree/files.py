@@ -19,7 +19,7 @@ SUFFIXES = frozenset(
     ".cu .cuh .c .cc .cpp .cxx .c++ .h .hh .hpp .hxx .h++ .inl .inc .ipp .tpp .txx .cppm .hip".split()  # noqa: SIM905
 )
 MAX_BYTES = 64 << 20
-SKIPPED = frozenset((".git", ".hg", ".svn", "__pycache__"))
+SKIPPED_FOLDERS = frozenset((".git", ".hg", ".svn", "__pycache__"))
 _LOOKED_AT = 32 << 10
 """Bytes of a file without a suffix that are looked at: more than any licence at its top."""
 _COMMENTS = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*", re.S)
@@ -77,7 +77,7 @@ class Walk:
     """The files of a run into `out`, and a finding for each entry that is named like a source but is not a file."""
 
     jobs: list[ConversionJob]
-    skipped: tuple[Finding, ...]
+    skipped_files: tuple[Finding, ...]
     out: Path
 
 
@@ -92,11 +92,11 @@ def walk(selection: SourceSelection) -> Walk:
     sources = list({_check(source, out): source for source in selection.sources}.values())
     if len(sources) == 1 and sources[0].is_file():
         return Walk([_single(sources[0], out, selection.is_folder)], (), out)
-    skipped: dict[str, Finding] = {}
-    jobs = [job for source in sources for job in _below(source, selection, len(sources) > 1, skipped)]
-    picked = [job for job in jobs if not job.is_rest and selection.has(job.name)]
-    findings = tuple(f for name, f in sorted(skipped.items()) if selection.has(name))
-    if not picked and not findings:
+    skipped_files: dict[str, Finding] = {}
+    jobs = [job for source in sources for job in _below(source, selection, len(sources) > 1, skipped_files)]
+    jobs_to_run = [job for job in jobs if not job.is_rest and selection.has(job.name)]
+    findings = tuple(f for name, f in sorted(skipped_files.items()) if selection.has(name))
+    if not jobs_to_run and not findings:
         what = (
             f"none of its {len(jobs)} C, C++ and CUDA files is picked"
             if jobs
@@ -109,11 +109,11 @@ def walk(selection: SourceSelection) -> Walk:
         )
         raise UsageError(what, where=", ".join(map(str, sources)), next=advice)
     if selection.has_rest:
-        converted = {job.name for job in picked}
-        picked += [replace(job, is_rest=True) for job in jobs if job.name not in converted]
-    refuse_collisions(picked)
-    _refuse_overwriting(picked)
-    return Walk(sorted(picked, key=lambda job: job.name), findings, out)
+        converted_names = {job.name for job in jobs_to_run}
+        jobs_to_run += [replace(job, is_rest=True) for job in jobs if job.name not in converted_names]
+    refuse_collisions(jobs_to_run)
+    _refuse_overwriting(jobs_to_run)
+    return Walk(sorted(jobs_to_run, key=lambda job: job.name), findings, out)
 
 
 def _check(source: Path, out: Path) -> Path:
@@ -143,24 +143,24 @@ def _single(source: Path, out: Path, is_folder: bool) -> ConversionJob:
     return job
 
 
-def _refuse_overwriting(picked: list[ConversionJob]) -> None:
+def _refuse_overwriting(jobs_to_run: list[ConversionJob]) -> None:
     """Raises UsageError where an output would be one of the sources that were given."""
-    named = {job.source.resolve() for job in picked if not job.below}
-    for job in picked if named else ():
-        if job.output.resolve() in named:
+    sources = {job.source.resolve() for job in jobs_to_run if not job.below}
+    for job in jobs_to_run if sources else ():
+        if job.output.resolve() in sources:
             what = f"the output {job.output} would overwrite the source"
             raise UsageError(what, where=str(job.source), next="give another folder")
 
 
 def _below(
-    source: Path, selection: SourceSelection, several: bool, skipped: dict[str, Finding]
+    source: Path, selection: SourceSelection, several: bool, skipped_files: dict[str, Finding]
 ) -> Iterator[ConversionJob]:
     out = selection.out
     if source.is_file():
         yield ConversionJob(source, source.name, out / source.name, source)
         return
     prefix = f"{source.resolve().name}/" if several else ""
-    hidden = out.resolve()
+    output_folder = out.resolve()
     folders = [""]
     outputs: set[str] = set()
     while folders:
@@ -170,12 +170,12 @@ def _below(
             entries = sorted(os.scandir(here), key=lambda entry: entry.name)
         except OSError as error:
             name = prefix + below
-            skipped[name] = _unreadable(name.rstrip("/") or str(source), error)
+            skipped_files[name] = _unreadable(name.rstrip("/") or str(source), error)
             continue
         if any(entry.name == STATE for entry in entries):
             outputs.update(below + path for path in made_in(here, only_beside=not below))
-        names, inner = _sort_entries(entries, below, prefix, skipped)
-        folders += [f"{below}{name}/" for name in reversed(inner) if _is_walked(source / below / name, hidden)]
+        names, inner = _sort_entries(entries, below, prefix, skipped_files)
+        folders += [f"{below}{name}/" for name in reversed(inner) if _is_walked(source / below / name, output_folder)]
         for name in names:
             if below + name not in outputs:
                 relative = prefix + below + name
@@ -192,15 +192,15 @@ def _others(entries: list[os.DirEntry[str]], sources: list[str]) -> list[str]:
     return [entry.name for entry in entries if entry.name not in {*sources, *own} and entry.is_file()]
 
 
-def _is_walked(folder: Path, hidden: Path) -> bool:
+def _is_walked(folder: Path, output_folder: Path) -> bool:
     """Whether a folder is one of sources: not the output."""
-    return folder.name not in SKIPPED and (folder.name != hidden.name or folder.resolve() != hidden)
+    return folder.name not in SKIPPED_FOLDERS and (folder.name != output_folder.name or folder.resolve() != output_folder)
 
 
 def _sort_entries(
-    entries: list[os.DirEntry[str]], below: str, prefix: str, skipped: dict[str, Finding]
+    entries: list[os.DirEntry[str]], below: str, prefix: str, skipped_files: dict[str, Finding]
 ) -> tuple[list[str], list[str]]:
-    """The names of a folder's sources and of the folders in it. Other entries named like a source go to `skipped`."""
+    """The names of a folder's sources and of the folders in it. Other entries named like a source go to `skipped_files`."""
     files: list[str] = []
     folders: list[str] = []
     for entry in entries:
@@ -211,7 +211,7 @@ def _sort_entries(
         suffix = os.path.splitext(entry.name)[1].lower()  # noqa: PTH122 (a thousand files: Path costs)
         if suffix not in SUFFIXES:
             if entry.is_symlink() and is_folder(entry):
-                skipped[name] = _link(name)
+                skipped_files[name] = _link(name)
             elif not suffix and _is_header(entry):
                 files.append(entry.name)
             continue
@@ -221,12 +221,12 @@ def _sort_entries(
         try:
             mode = entry.stat().st_mode
         except OSError as error:
-            skipped[name] = _unreadable(name, error, dangling=entry.is_symlink())
+            skipped_files[name] = _unreadable(name, error, dangling=entry.is_symlink())
             continue
         if stat.S_ISREG(mode):
             files.append(entry.name)
         else:
-            skipped[name] = _no_file(name, mode)
+            skipped_files[name] = _no_file(name, mode)
     return files, folders
 
 

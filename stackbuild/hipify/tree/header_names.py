@@ -101,8 +101,8 @@ def _of_header(job: ConversionJob, lookups: Lookups) -> Iterator[tuple[str, str,
     if gate_flags[0]:
         yield from (("type", name, of) for name, of in _types(view))
     if gate_flags[1]:
-        called = lookups.matches.get("call", frozenset())
-        for macro in aliases.routing_macros(view.macros, called):
+        called_names = lookups.matches.get("call", frozenset())
+        for macro in aliases.routing_macros(view.macros, called_names):
             yield "macro", macro.name, _definition(macro)
     if gate_flags[2]:
         for name in view.words & lookups.renamed_names:
@@ -132,8 +132,8 @@ def _types(view: View) -> Iterator[tuple[str, str]]:
 
 def _definition(macro: Macro) -> str:
     """A macro's definition on one line."""
-    listed: Sequence[str] = macro.parameters or ()
+    parameters: Sequence[str] = macro.parameters or ()
     if macro.rest:
-        listed = [*listed, "..." if macro.rest == "__VA_ARGS__" else f"{macro.rest}..."]
-    head = macro.name if macro.parameters is None else f"{macro.name}({', '.join(listed)})"
+        parameters = [*parameters, "..." if macro.rest == "__VA_ARGS__" else f"{macro.rest}..."]
+    head = macro.name if macro.parameters is None else f"{macro.name}({', '.join(parameters)})"
     return f"#define {head} {' '.join(macro.body.split())}"

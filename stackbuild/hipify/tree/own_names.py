@@ -17,16 +17,16 @@ def without_own(files: Sequence[FileReport], names: Iterable[str], beside: Itera
 
     `beside` are the folders of files that were named by themselves: what lies there is their project's as well.
     """
-    declared = {name for file in files for name in file.declares}
+    declared_names = {name for file in files for name in file.declares}
     headers = {name.removeprefix(_HEADER) for file in files for _, _, name in file.unless if name.startswith(_HEADER)}
     paths = [f"/{name}" for name in names] if headers else []
-    declared |= {f"{_HEADER}{path}" for path in headers if any(one.endswith(f"/{path}") for one in paths)}
-    declared |= {f"{_HEADER}{path}" for folder in set(beside) for path in headers if (folder / path).is_file()}
-    return tuple(_without(file, declared) for file in files) if declared else tuple(files)
+    declared_names |= {f"{_HEADER}{path}" for path in headers if any(one.endswith(f"/{path}") for one in paths)}
+    declared_names |= {f"{_HEADER}{path}" for folder in set(beside) for path in headers if (folder / path).is_file()}
+    return tuple(_without(file, declared_names) for file in files) if declared_names else tuple(files)
 
 
-def _without(file: FileReport, declared: set[str]) -> FileReport:
-    own = {(line, column) for line, column, name in file.unless if name in declared}
+def _without(file: FileReport, declared_names: set[str]) -> FileReport:
+    own = {(line, column) for line, column, name in file.unless if name in declared_names}
     if not own:
         return file
     findings = (

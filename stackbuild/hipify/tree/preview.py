@@ -56,12 +56,12 @@ def preview(selection: SourceSelection, engine: Engine, workers: int = 1) -> Pre
             before, after = Path(file.source).read_bytes(), Path(file.output).read_bytes()
             if before != after:
                 changes.append(Change(os.path.relpath(file.output, out), Path(file.source), before, after))
-        needed = {name: (out / name).read_bytes() for name in engine.rules.shims if (out / name).is_file()}
+        needed_shims = {name: (out / name).read_bytes() for name in engine.rules.shims if (out / name).is_file()}
         roots = [source if source.is_dir() else source.parent for source in selection.sources]
-        new = {name: text for name, text in needed.items() if not any((root / name).is_file() for root in roots)}
+        new = {name: text for name, text in needed_shims.items() if not any((root / name).is_file() for root in roots)}
         real = selection.out if not is_file or selection.is_folder else selection.out.parent
         files = tuple(replace(f, output=str(real / os.path.relpath(f.output, out))) for f in report.files)
-        return Preview(replace(report, files=files, changed_outputs=0), tuple(changes), needed, new)
+        return Preview(replace(report, files=files, changed_outputs=0), tuple(changes), needed_shims, new)
 
 
 def convert_in_place(selection: SourceSelection, engine: Engine, force: bool = False, workers: int = 1) -> Report:
@@ -77,15 +77,15 @@ def convert_in_place(selection: SourceSelection, engine: Engine, force: bool = F
         )
     source = selection.sources[0]
     root = source if source.is_dir() else source.parent
-    previewed = preview(selection, engine, workers)
-    moved = [change for change in previewed.changes if change.name != _below(change.source, root)]
-    if moved:
+    report = preview(selection, engine, workers)
+    moved_files = [change for change in report.changes if change.name != _below(change.source, root)]
+    if moved_files:
         raise UsageError(
-            f"a path rule makes {moved[0].name} of {moved[0].source}",
+            f"a path rule makes {moved_files[0].name} of {moved_files[0].source}",
             where="--in-place",
             next="give -o OUT: rules rename files",
         )
-    for name, text in previewed.support.items():
+    for name, text in report.support.items():
         place = root / name
         if place.exists() and place.read_bytes() != text and not force:
             raise UsageError(
@@ -94,22 +94,22 @@ def convert_in_place(selection: SourceSelection, engine: Engine, force: bool = F
                 next="move it away, or give --force",
             )
     try:
-        for change in previewed.changes:
+        for change in report.changes:
             backup = change.source.with_name(change.source.name + BACKUP)
             if not backup.exists():
                 _write(backup, change.before, change.source)
-        for name, text in previewed.support.items():
+        for name, text in report.support.items():
             _write(root / name, text, None)
-        for change in previewed.changes:
+        for change in report.changes:
             _write(change.source, change.after, change.source)
     except OSError as error:
         raise UsageError(
             f"cannot be written: {error.strerror}", where=str(error.filename), next=f"originals are in *{BACKUP}"
         ) from error
     return replace(
-        previewed.report,
-        files=tuple(replace(f, output=f.source) for f in previewed.report.files),
-        changed_outputs=len(previewed.changes) + len(previewed.support),
+        report.report,
+        files=tuple(replace(f, output=f.source) for f in report.report.files),
+        changed_outputs=len(report.changes) + len(report.support),
     )
 
 

@@ -96,8 +96,8 @@ def hipify_tree(selection: SourceSelection, engine: Engine, *, workers: int = 1,
     """
     began = time.monotonic()
     report = hipify_files(walk(selection), engine, workers=workers, force=force)
-    built = build_files.build_findings(selection.sources, selection.out)
-    return replace(report, entries=(*report.entries, *built), seconds=time.monotonic() - began)
+    build_file_findings = build_files.build_findings(selection.sources, selection.out)
+    return replace(report, entries=(*report.entries, *build_file_findings), seconds=time.monotonic() - began)
 
 
 def hipify_files(files: Walk, engine: Engine, *, workers: int = 1, force: bool = False) -> Report:
@@ -108,13 +108,13 @@ def hipify_files(files: Walk, engine: Engine, *, workers: int = 1, force: bool =
     engine = replace(engine, target=replace(engine.target, tree=header_names.read(jobs, engine)))
     jobs, moving = _rename_outputs(jobs, files.out, engine)
     destination = _destination(files.out, jobs, engine)
-    input_files, lost = _read_all(jobs, destination)
-    entries = (*files.skipped, *lost)
+    input_files, losses = _read_all(jobs, destination)
+    entries = (*files.skipped_files, *losses)
     _refuse_named(input_files, jobs, entries)
-    converted = dict(_convert_all(engine, [one for one in input_files if not one.is_fresh], workers))
-    records, outputs = _outcome(input_files, converted, destination)
+    converted_texts = dict(_convert_all(engine, [one for one in input_files if not one.is_fresh], workers))
+    records, outputs = _outcome(input_files, converted_texts, destination)
     shims = {
-        name for one in converted.values() for name in one.needs
+        name for one in converted_texts.values() for name in one.needs
     } | destination.last_state.support.keys() & engine.rules.shims.keys()
     headers = write.support_outputs({name: engine.rules.shims[name] for name in shims})
     with locked_folder(destination.folder) as writer:
@@ -123,10 +123,10 @@ def hipify_files(files: Walk, engine: Engine, *, workers: int = 1, force: bool =
         lost_names = [finding.subject for finding in entries]
         is_own = partial(destination.is_own, lost_names)
         stale = write.stale_outputs(current, records, is_own) if destination.is_whole else []
-        removed = write.remove(writer, current, stale)
+        removals = write.remove(writer, current, stale)
         write.save_state(writer, _after(current, records, result, headers, stale))
     reports = tuple(
-        _with_paths(records[destination.path(one.job)].report, one.job, one.job.name in converted)
+        _with_paths(records[destination.path(one.job)].report, one.job, one.job.name in converted_texts)
         for one in input_files
     )
     for one in input_files:
@@ -140,7 +140,7 @@ def hipify_files(files: Walk, engine: Engine, *, workers: int = 1, force: bool =
         replace(engine.target, headers=None, declared=None, own_headers=frozenset(), tree=NO_NAMES),
         reports,
         result.changed_outputs,
-        removed,
+        removals,
         unmatched_rules.faults(engine, reports, moving),
         time.monotonic() - began,
         (*entries, *result.findings),
@@ -185,7 +185,7 @@ def _rename_outputs(jobs: list[ConversionJob], out: Path, engine: Engine) -> tup
     ]
     if not rules or (len(jobs) == 1 and jobs[0].output == out):
         return jobs, frozenset()
-    moved, moving = [], set()
+    moved_outputs, moving = [], set()
     for job in jobs:
         path = job.output.relative_to(out).as_posix()
         for rule in rules:
@@ -200,9 +200,9 @@ def _rename_outputs(jobs: list[ConversionJob], out: Path, engine: Engine) -> tup
                 where=str(job.source),
                 next="fix the rule: that name is taken",
             )
-        moved.append(replace(job, output=out / path))
-    refuse_collisions(moved)
-    return moved, frozenset(moving)
+        moved_outputs.append(replace(job, output=out / path))
+    refuse_collisions(moved_outputs)
+    return moved_outputs, frozenset(moving)
 
 
 def run_key(engine: Engine) -> str:
@@ -210,32 +210,32 @@ def run_key(engine: Engine) -> str:
     target = replace(engine.target, headers=None, declared=None, own_headers=frozenset(), tree=NO_NAMES)
     tree = engine.target.tree
     own = [sorted(engine.target.own_headers), tree.types, tree.macros, sorted(tree.members)]
-    declared = engine.target.declared.digest if engine.target.declared else None
+    headers_digest = engine.target.declared.digest if engine.target.declared else None
     headers = sorted(engine.target.headers) if engine.target.headers is not None else None
     return of_value(
-        [code_digest(), engine.name, engine.tables.digest, engine.rules.digest, target, headers, declared, own]
+        [code_digest(), engine.name, engine.tables.digest, engine.rules.digest, target, headers, headers_digest, own]
     )
 
 
 def _read_all(jobs: Sequence[ConversionJob], destination: _Destination) -> tuple[list[InputFile], list[Finding]]:
     """The files, and a finding for each that cannot be read, or is gone since it was found."""
     read = []
-    lost = []
+    losses = []
     for job in jobs:
         try:
             read.append(inputs.read(job, destination.record_of(job)))
         except (OSError, UsageError) as error:
             what = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else error.what
-            lost.append(not_converted(job.name, what, "it was left out of the output", Severity.ERROR))
-    return read, lost
+            losses.append(not_converted(job.name, what, "it was left out of the output", Severity.ERROR))
+    return read, losses
 
 
 def _refuse_named(files: Sequence[InputFile], jobs: Sequence[ConversionJob], entries: Sequence[Finding]) -> None:
     """A file that was named by itself and cannot be converted is a mistake of the command line."""
-    named = {job.name: job.source for job in jobs if not job.below}
-    refused = [(one.job.source, one.refusal) for one in files if one.refusal and not one.job.below]
-    refused += [(named[finding.subject], finding.found) for finding in entries if finding.subject in named]
-    for source, why in refused:
+    sources_by_name = {job.name: job.source for job in jobs if not job.below}
+    refusals = [(one.job.source, one.refusal) for one in files if one.refusal and not one.job.below]
+    refusals += [(sources_by_name[finding.subject], finding.found) for finding in entries if finding.subject in sources_by_name]
+    for source, why in refusals:
         raise UsageError(why, where=str(source), next="name CUDA or C++ sources, or their folder")
 
 
@@ -259,11 +259,11 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
     try:
         yield pool
-    except BrokenProcessPool as broken:
+    except BrokenProcessPool as error:
         _close_queues(pool)
         raise MachineLacks(
             "a worker process was killed", where="--jobs", next="give fewer jobs, or more memory"
-        ) from broken
+        ) from error
     except BaseException:
         for child in set(multiprocessing.active_children()) - others:
             child.terminate()
@@ -297,8 +297,8 @@ def _deaf_children() -> Iterator[None]:
 
 def _one(engine: Engine, item: tuple[str, bytes]) -> ConvertedText:
     name, data = item
-    converted = engine.run(data.decode("utf-8", "surrogateescape"), name)
-    return replace(converted, edits=())
+    converted_text = engine.run(data.decode("utf-8", "surrogateescape"), name)
+    return replace(converted_text, edits=())
 
 
 def _outcome(
@@ -309,8 +309,8 @@ def _outcome(
     outputs: list[Output] = []
     for one in files:
         path, origin = destination.path(one.job), destination.origin(one.job)
-        converted = texts.get(one.job.name)
-        if converted is None and not one.refusal:
+        converted_text = texts.get(one.job.name)
+        if converted_text is None and not one.refusal:
             assert one.record is not None  # what is not fresh was converted
             records[path] = (
                 one.record if one.record.source_stamp == one.source else replace(one.record, source_stamp=one.source)
@@ -320,9 +320,9 @@ def _outcome(
             continue
         data: bytes | Path = one.job.source
         digest, report = one.digest, _refusal_report(one)
-        if converted is not None:
-            data = converted.text.encode("utf-8", "surrogateescape")
-            digest, report = hashlib.sha256(data).hexdigest(), _report(one, converted, data)
+        if converted_text is not None:
+            data = converted_text.text.encode("utf-8", "surrogateescape")
+            digest, report = hashlib.sha256(data).hexdigest(), _report(one, converted_text, data)
         records[path] = OutputRecord(
             destination.key, origin, one.job.name, one.digest, digest, one.source, (0, 0), report
         )
@@ -345,8 +345,8 @@ def _after(
     return State(files, support, pending)
 
 
-def _report(one: InputFile, converted: ConvertedText, data: bytes) -> FileReport:
-    findings = converted.findings
+def _report(one: InputFile, converted_text: ConvertedText, data: bytes) -> FileReport:
+    findings = converted_text.findings
     before = one.data or b""
     if not _is_utf8(before):
         findings = (_not_utf8(one.job.name), *findings)
@@ -357,11 +357,11 @@ def _report(one: InputFile, converted: ConvertedText, data: bytes) -> FileReport
         output,
         outcome,  # type: ignore[arg-type]
         findings,
-        converted.substitutions,
-        converted.rules,
-        converted.lines,
-        converted.declares,
-        converted.unless,
+        converted_text.substitutions,
+        converted_text.rules,
+        converted_text.lines,
+        converted_text.declares,
+        converted_text.unless,
     )
 
 

@@ -25,9 +25,9 @@ def unmatched_findings(
     rules: RuleSet, target: Target, files: Iterable[FileReport], moving: frozenset[str] = frozenset()
 ) -> tuple[Finding, ...]:
     """An error for each rule that must match, applies to this target, and matched in no file and no file's path."""
-    counted: set[str] = set(moving)
+    counted_rules: set[str] = set(moving)
     for file in files:
-        counted |= file.rules.keys()
+        counted_rules |= file.rules.keys()
     return tuple(
         Finding(
             "HIPIFY-RULE-UNUSED",
@@ -39,7 +39,7 @@ def unmatched_findings(
             rule.link,
         )
         for rule in rules.rules
-        if not rule.optional and rule.id not in counted and rule.is_for_target(target.rocm, target.flavour)
+        if not rule.optional and rule.id not in counted_rules and rule.is_for_target(target.rocm, target.flavour)
     )
 
 

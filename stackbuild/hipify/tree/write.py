@@ -57,9 +57,9 @@ def write_outputs(folder: OutputFolder, current: State, outputs: Sequence[Output
     verdicts = [
         (output, there := folder.look(output.path), _verdict(folder, current, output, there)) for output in outputs
     ]
-    refused = [(o, verdict) for o, _, verdict in verdicts if verdict not in ("stands", "write", "edited")]
-    if refused and not force:
-        raise _refusal(folder, refused)
+    refusals = [(o, verdict) for o, _, verdict in verdicts if verdict not in ("stands", "write", "edited")]
+    if refusals and not force:
+        raise _refusal(folder, refusals)
     _journal(folder, current, [o for o, _, verdict in verdicts if verdict != "stands"])
     stamps: dict[str, tuple[int, int]] = {}
     findings = []
@@ -103,11 +103,11 @@ def _verdict(folder: OutputFolder, current: State, output: Output, entry: Existi
     return "edited" if digests else "stackbuild did not make it"
 
 
-def _refusal(folder: OutputFolder, refused: Sequence[tuple[Output, str]]) -> UsageError:
-    listed = "; ".join(f"{folder.path / o.path}: {why}" for o, why in refused[:_MAX_LINES])
-    more = f" (and {len(refused) - _MAX_LINES} more)" if len(refused) > _MAX_LINES else ""
+def _refusal(folder: OutputFolder, refusals: Sequence[tuple[Output, str]]) -> UsageError:
+    lines = "; ".join(f"{folder.path / o.path}: {why}" for o, why in refusals[:_MAX_LINES])
+    more = f" (and {len(refusals) - _MAX_LINES} more)" if len(refusals) > _MAX_LINES else ""
     return UsageError(
-        f"would be overwritten: {listed}{more}",
+        f"would be overwritten: {lines}{more}",
         where=str(folder.path),
         next="give another OUT, or --force to overwrite",
     )
@@ -132,7 +132,7 @@ def _set_aside(folder: OutputFolder, path: str) -> Finding:
 
 def remove(folder: OutputFolder, current: State, paths: Iterable[str]) -> tuple[str, ...]:
     """Remove outputs, but those that somebody changed or a link leads to; the names of those removed."""
-    removed = []
+    removals = []
     for path in paths:
         try:
             if folder.look(path).digest != current.files[path].output_digest:
@@ -140,8 +140,8 @@ def remove(folder: OutputFolder, current: State, paths: Iterable[str]) -> tuple[
             folder.remove(path)
         except UsageError:  # no longer in a folder of ours
             continue
-        removed.append(current.files[path].name)
-    return tuple(sorted(removed))
+        removals.append(current.files[path].name)
+    return tuple(sorted(removals))
 
 
 def stale_outputs(current: State, records: Collection[str], is_mine: Callable[[OutputRecord], bool]) -> list[str]:

@@ -41,14 +41,14 @@ def entries(fd: int, name: str, budget: ReadBudget) -> tuple[list[FileEntry], li
     infos = _directory(fd)
     if len(infos) != len(ends.rows):
         raise MalformedError(f"its directory is read as {len(infos)} members and as {len(ends.rows)}")
-    opened = [_open(info, row, whole, budget) for info, row in zip(infos, ends.rows, strict=True)]
-    shared, apart = _extents([(info, end) for info, (_, end, _) in zip(infos, opened, strict=True)], ends)
+    opened_members = [_open(info, row, whole, budget) for info, row in zip(infos, ends.rows, strict=True)]
+    shared_extents, apart = _extents([(info, end) for info, (_, end, _) in zip(infos, opened_members, strict=True)], ends)
     files = [
-        FileEntry(info.filename, info.file_size, info.compress_size, info.CRC, None if index in shared else source)
-        for index, (info, (source, _, _)) in enumerate(zip(infos, opened, strict=True))
+        FileEntry(info.filename, info.file_size, info.compress_size, info.CRC, None if index in shared_extents else source)
+        for index, (info, (source, _, _)) in enumerate(zip(infos, opened_members, strict=True))
     ]
     entry_problems = (
-        (info.filename, text) for info, (_, _, wrong) in zip(infos, opened, strict=True) for text in wrong
+        (info.filename, text) for info, (_, _, wrong) in zip(infos, opened_members, strict=True) for text in wrong
     )
     every = [
         ((name, text) for text in ends.wrong),
@@ -57,7 +57,7 @@ def entries(fd: int, name: str, budget: ReadBudget) -> tuple[list[FileEntry], li
         apart,
         entry_problems,
     ]
-    problems = (Problem(path[:200], ProblemKind.MALFORMED, text) for each in every for path, text in each)
+    problems = (Problem(path[:200], ProblemKind.FORMAT, text) for each in every for path, text in each)
     return files, list(islice(problems, PROBLEMS))
 
 
@@ -108,23 +108,23 @@ def _extents(members: list[tuple[zipfile.ZipInfo, int]], ends: Directory) -> tup
 
     `members` are directory entries and where each ends in the file, its descriptor included.
     """
-    shared: set[int] = set()
+    shared_extents: set[int] = set()
     extents: list[EntryProblem] = []
-    reached, last = 0, ""
+    reached_end, last = 0, ""
     for index in sorted(range(len(members)), key=lambda index: (members[index][0].header_offset, index)):
         info, end = members[index]
-        if info.header_offset < reached:
-            shared.add(index)
+        if info.header_offset < reached_end:
+            shared_extents.add(index)
             extents.append((info.filename, f"shares its bytes with {last[:80]}; it is not read"))
-        elif info.header_offset > reached:
-            extents.append((info.filename, f"{info.header_offset - reached} bytes before it belong to no member"))
-        if end > reached:
-            reached, last = end, info.filename
-    if reached > ends.start:
+        elif info.header_offset > reached_end:
+            extents.append((info.filename, f"{info.header_offset - reached_end} bytes before it belong to no member"))
+        if end > reached_end:
+            reached_end, last = end, info.filename
+    if reached_end > ends.start:
         extents.append((last, "ends beyond the members"))
-    elif reached < ends.start:
-        extents.append((last, f"{ends.start - reached} bytes after it belong to no member"))
-    return shared, extents
+    elif reached_end < ends.start:
+        extents.append((last, f"{ends.start - reached_end} bytes after it belong to no member"))
+    return shared_extents, extents
 
 
 def _open(
@@ -134,7 +134,7 @@ def _open(
     local = archive.read(info.header_offset, 30)
     if len(local) < 30 or local[:4] != b"PK\x03\x04":
         return None, info.header_offset, ["the directory points to no member"]
-    flags, method, _, _, crc, packed, size, name_size, extra_size = struct.unpack_from("<HHHHIIIHH", local, 6)
+    flags, method, _, _, crc, packed_size, size, name_size, extra_size = struct.unpack_from("<HHHHIIIHH", local, 6)
     after = archive.read(info.header_offset + 30, name_size + extra_size)
     start = info.header_offset + 30 + name_size + extra_size
     trouble = list(_against(info, row, (flags, method), after[:name_size]))
@@ -143,15 +143,15 @@ def _open(
     end = start + info.compress_size
     if flags & 8:
         end += _descriptor(info, archive.read(end, 24), trouble)
-    elif 0xFFFFFFFF not in (packed, size) and (crc, packed, size) != (info.CRC, info.compress_size, info.file_size):
+    elif 0xFFFFFFFF not in (packed_size, size) and (crc, packed_size, size) != (info.CRC, info.compress_size, info.file_size):
         trouble.append("the local header has another size or CRC than the directory")
-    source, closed = _source(
+    source, close_source = _source(
         info,
         flags,
         FileRange(archive._fd, info.filename, start, max(0, min(info.compress_size, archive.size - start))),
         budget,
     )
-    return source, end, trouble + closed
+    return source, end, trouble + close_source
 
 
 def _against(info: zipfile.ZipInfo, row: DirectoryRow, local: tuple[int, int], name: bytes) -> Iterator[str]:
@@ -167,8 +167,8 @@ def _descriptor(info: zipfile.ZipInfo, after: bytes, trouble: list[str]) -> int:
     """Bytes of the data descriptor behind a member: CRC and two sizes of 4 or 8 bytes, with a signature or without."""
     for form in ("<IIII", "<IIQQ", "<III", "<IQQ"):
         size = struct.calcsize(form)
-        *signature, crc, packed, full = struct.unpack_from(form, after.ljust(24, b"\0"))
-        if signature in ([], [0x08074B50]) and (crc, packed, full) == (info.CRC, info.compress_size, info.file_size):
+        *signature, crc, packed_size, full = struct.unpack_from(form, after.ljust(24, b"\0"))
+        if signature in ([], [0x08074B50]) and (crc, packed_size, full) == (info.CRC, info.compress_size, info.file_size):
             return size
     trouble.append("its data descriptor has another size or CRC than the directory")
     return 0

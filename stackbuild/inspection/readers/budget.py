@@ -26,13 +26,13 @@ class ReadBudget:
     def __init__(self, size: int = 0) -> None:
         self.names: dict[bytes, str] = {}
         self._size = size
-        self._left = {cost: self._all(cost) for cost in Cost}
+        self._budgets = {cost: self._all(cost) for cost in Cost}
 
     def spend(self, cost: Cost, amount: int) -> None:
         """Take `amount` from a budget. Raises BudgetError when it is not there, and from then on."""
-        left = self._left[cost] = self._left[cost] - amount
-        if left < 0:
-            self._left[cost] = -1
+        remaining_amount = self._budgets[cost] = self._budgets[cost] - amount
+        if remaining_amount < 0:
+            self._budgets[cost] = -1
             raise BudgetError(cost, f"more than {self._all(cost):,} {cost.value} in all; what follows is not read")
 
     def text(self, size: int) -> None:

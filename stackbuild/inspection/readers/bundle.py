@@ -52,14 +52,14 @@ def plain(at: int, room: int, budget: ReadBudget) -> Pull[Bundle]:
     table, end = yield from directory(at, room, budget)
     objects: list[CodeObject] = []
     problems: list[str] = []
-    shared = 0
+    shared_count = 0
     for offset, size, name in sorted(row for row in table if row[1]):
         if offset + size > room:
             raise MalformedError(f"entry {name} ends at {offset + size} of a bundle with {room} bytes")
         if offset < end:
-            shared += 1
+            shared_count += 1
             problems += (
-                [f"entry {name} shares its bytes with another or the table; it is not read"] if shared == 1 else []
+                [f"entry {name} shares its bytes with another or the table; it is not read"] if shared_count == 1 else []
             )
             continue
         end = offset + size
@@ -68,11 +68,11 @@ def plain(at: int, room: int, budget: ReadBudget) -> Pull[Bundle]:
                 objects.append((yield from code_object(at + offset, size, target_of(name), budget)))
             except BudgetError:
                 raise
-            except MalformedError as broken:
-                budget.text(len(str(broken)))
-                problems.append(str(broken))
-    if shared > 1:
-        problems.append(f"{shared} entries share bytes with others")
+            except MalformedError as format_error:
+                budget.text(len(str(format_error)))
+                problems.append(str(format_error))
+    if shared_count > 1:
+        problems.append(f"{shared_count} entries share bytes with others")
     entries = tuple(name for _, _, name in table)
     vacant = tuple(name for _, length, name in table if not length and not name.startswith("host-"))
     return Bundle(at, end, end, "none", 0, None, entries, tuple(objects), tuple(problems), vacant)
@@ -122,9 +122,9 @@ def compressed_bundle(at: int, room: int, head: bytes, budget: ReadBudget) -> Pu
     if total > room:
         raise MalformedError(f"compressed bundle claims {total} bytes, {room} are left")
     ccob.check_size(header, total - header.header)
-    budget.spend(Cost.INFLATED, header.inflated)
+    budget.spend(Cost.INFLATION, header.inflated_size)
     inflater = ccob.Inflater(header)
-    feed = Feed(plain(0, header.inflated, budget))
+    feed = Feed(plain(0, header.inflated_size, budget))
     out, where = 0, header.header
     while where < total and not inflater.ended:
         piece = yield at + where, min(PIECE, total - where)
@@ -137,7 +137,7 @@ def compressed_bundle(at: int, room: int, head: bytes, budget: ReadBudget) -> Pu
     agrees = inflater.finish()
     feed.finish(out)
     size = total if header.total is not None else where - inflater.spare
-    return replace(feed.result, offset=at, size=size, inflated=header.inflated, compression=header.method,
+    return replace(feed.result, offset=at, size=size, inflated=header.inflated_size, compression=header.method,
                    format=header.version, hash_ok=agrees)  # fmt: skip
 
 
@@ -152,7 +152,7 @@ def _pass_on(feed: Feed[Bundle], at: int, chunk: bytes) -> None:
 BundleWalk = tuple[list[Bundle], list[MalformedError]]
 
 
-def bundles(at: int, size: int, budget: ReadBudget, foreseen: Callable[[int], Bundle | None]) -> Pull[BundleWalk]:
+def bundles(at: int, size: int, budget: ReadBudget, bundle_at: Callable[[int], Bundle | None]) -> Pull[BundleWalk]:
     """All bundles between `at` and `at + size`, and what stopped the walk, if anything did.
 
     Each bundle ends where it says; the next starts at the next 4 KiB boundary that is not zero (or at once: a linker may
@@ -161,7 +161,7 @@ def bundles(at: int, size: int, budget: ReadBudget, foreseen: Callable[[int], Bu
     members: list[Bundle] = []
     end = at + size
     while at < end:
-        member = foreseen(at)
+        member = bundle_at(at)
         if member is None and not is_start((yield at, min(end - at, len(MAGIC)))):
             step = yield from _padding(at, end)
             if step is None:
@@ -175,17 +175,17 @@ def bundles(at: int, size: int, budget: ReadBudget, foreseen: Callable[[int], Bu
         try:
             if member is None or member.size > end - at:
                 member = yield from bundle(at, end - at, budget)
-        except MalformedError as broken:
-            return members, [_stop_error(at, broken)]
+        except MalformedError as format_error:
+            return members, [_stop_error(at, format_error)]
         members.append(member)
         at += max(member.size, 1)
     return members, []
 
 
-def _stop_error(at: int, broken: MalformedError) -> MalformedError:
-    if isinstance(broken, BudgetError):
-        return broken
-    return type(broken)(f"bundle at offset {at}: {broken}; the rest of the section is not read")
+def _stop_error(at: int, format_error: MalformedError) -> MalformedError:
+    if isinstance(format_error, BudgetError):
+        return format_error
+    return type(format_error)(f"bundle at offset {at}: {format_error}; the rest of the section is not read")
 
 
 def _padding(at: int, end: int) -> Generator[tuple[int, int], bytes, int | None]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stackbuild.core.zstd import ZstdDecompressor, ZstdError
-from stackbuild.inspection.limits import CHUNK, INFLATED, INFLATED_FREE, RATIO, WINDOW
+from stackbuild.inspection.limits import CHUNK, INFLATED_BYTES, INFLATED_FREE, RATIO, WINDOW
 from stackbuild.inspection.readers.byte_parser import LimitError, MalformedError
 
 MAGIC = b"CCOB"
@@ -34,7 +34,7 @@ class Header:
     method: str
     header: int
     total: int | None
-    inflated: int
+    inflated_size: int
     hash: int
 
 
@@ -59,10 +59,10 @@ def header(data: bytes) -> Header:
 
 def check_size(head: Header, payload: int) -> None:
     """Refuse what would take too much time to inflate; `payload` is the most bytes it may have. Raises LimitError."""
-    ceiling = min(INFLATED, INFLATED_FREE + RATIO * payload)
-    if head.inflated > ceiling:
+    ceiling = min(INFLATED_BYTES, INFLATED_FREE + RATIO * payload)
+    if head.inflated_size > ceiling:
         raise LimitError(
-            f"compressed bundle claims {head.inflated} bytes from {payload}; at most {ceiling} are believed"
+            f"compressed bundle claims {head.inflated_size} bytes from {payload}; at most {ceiling} are believed"
         )
 
 
@@ -76,7 +76,7 @@ class Inflater:
     def __init__(self, head: Header) -> None:
         self._head = head
         self._digest = hashlib.md5(usedforsecurity=False)
-        self._left = head.inflated
+        self._remaining = head.inflated_size
         self._machine = _machine(head.method)
         self.ended = False
         self.spare = 0
@@ -84,19 +84,19 @@ class Inflater:
     def push(self, piece: bytes) -> Iterator[bytes]:
         """The bytes that a piece of payload inflates to. Raises MalformedError."""
         for chunk in self._zlib(piece) if self._head.method == "zlib" else self._zstd(piece):
-            if len(chunk) > self._left:
+            if len(chunk) > self._remaining:
                 raise MalformedError(
-                    f"compressed bundle inflates to more than the {self._head.inflated} bytes it claims"
+                    f"compressed bundle inflates to more than the {self._head.inflated_size} bytes it claims"
                 )
-            self._left -= len(chunk)
+            self._remaining -= len(chunk)
             self._digest.update(chunk)
             yield chunk
 
     def finish(self) -> bool:
         """Whether the hash agrees. Raises MalformedError where the payload ended early."""
-        if self._left:
+        if self._remaining:
             raise MalformedError(
-                f"compressed bundle inflates to {self._left} bytes fewer than the {self._head.inflated} it claims"
+                f"compressed bundle inflates to {self._remaining} bytes fewer than the {self._head.inflated_size} it claims"
             )
         return int.from_bytes(self._digest.digest()[:8], "little") == self._head.hash
 
@@ -126,21 +126,21 @@ class Inflater:
 
     def _inflate(self, part: bytes) -> bytes:
         try:
-            inflated: bytes = self._machine.decompress(part)
+            inflated_size: bytes = self._machine.decompress(part)
         except (ZstdError, MemoryError) as error:
             raise MalformedError(f"zstd payload is damaged: {error}") from None
-        return inflated
+        return inflated_size
 
     def _next_frame(self) -> None:
         """Frames may follow each other, skippable ones too; a version-1 bundle is over with its content."""
-        if self._head.total is None and not self._left:
+        if self._head.total is None and not self._remaining:
             self._end(b"")
         else:
             self._machine = _machine("zstd")
 
-    def _end(self, unused: bytes) -> None:
+    def _end(self, unused_bytes: bytes) -> None:
         self.ended = True
-        self.spare += len(unused)
+        self.spare += len(unused_bytes)
 
 
 def _machine(method: str) -> Any:

@@ -50,78 +50,78 @@ class _CodeSegment(NamedTuple):
     size: int
 
 
-def code_object(at: int, size: int, claimed: str, budget: ReadBudget) -> Pull[CodeObject]:
+def code_object(at: int, size: int, claimed_target: str, budget: ReadBudget) -> Pull[CodeObject]:
     """Read the code object of `size` bytes at offset `at`. The `budget` pays for its metadata and shares kernel names.
 
     Every segment must lie within those bytes. Every kernel of the metadata must have a descriptor, and its code must lie
     in an executable segment. Raises MalformedError.
     """
     head = yield at, min(size, _HEAD)
-    phoff, phnum, flags = _checked_header(head, claimed, size)
+    phoff, phnum, flags = _checked_header(head, claimed_target, size)
     if phoff + 56 * phnum > len(head):
         table = yield at + phoff, 56 * phnum
     else:
         table = head[phoff : phoff + 56 * phnum]
     if len(table) < 56 * phnum:
-        raise MalformedError(f"code object {claimed} ends inside its program headers")
+        raise MalformedError(f"code object {claimed_target} ends inside its program headers")
     segments = _segments(table)
-    _check_extents(claimed, segments, size)
+    _check_extents(claimed_target, segments, size)
     metadata: dict[bytes, object] = {}
     image, tags = descriptors.NO_IMAGE, b""
     for kind, executable, offset, address, length in segments:
         if kind == _PT_NOTE and not metadata:
-            _check_length(claimed, "notes", length, NOTE)
+            _check_length(claimed_target, "notes", length, NOTE)
             notes = image.part(offset, length)
             if notes is None:
                 budget.spend(Cost.METADATA, length)
                 notes = yield at + offset, length
             metadata = _metadata(notes)
         elif kind == _PT_LOAD and length and not image.data and not executable & _EXECUTABLE:
-            _check_length(claimed, "its first segment", length, READ_ONLY)
+            _check_length(claimed_target, "its first segment", length, READ_ONLY)
             budget.spend(Cost.METADATA, length)
             image = descriptors.Image(offset, address, (yield at + offset, length))
         elif kind == _PT_LOAD and executable & _EXECUTABLE:
             for sample in descriptors.samples(offset, length):
                 if not any((yield at + sample, min(descriptors.SAMPLE, length))):
-                    raise MalformedError(f"code object {claimed} has zeros in place of machine code at offset {sample}")
+                    raise MalformedError(f"code object {claimed_target} has zeros in place of machine code at offset {sample}")
         elif kind == _PT_DYNAMIC:
             tags = yield at + offset, min(length, 16 * DYNAMIC_TAGS)
     version = _VERSIONS[head[8]]
-    unsaid: set[str] = set()
-    kernels, spoken = _kernels(metadata, budget, unsaid)
+    unsaid_fields: set[str] = set()
+    kernels, metadata_version = _kernels(metadata, budget, unsaid_fields)
     if kernels:
         code = [(each.address, each.size) for each in segments if each.kind == _PT_LOAD and each.flags & _EXECUTABLE]
-        descriptors.check(claimed, metadata[b"amdhsa.kernels"], image, tags, code)
+        descriptors.check(claimed_target, metadata[b"amdhsa.kernels"], image, tags, code)
     return CodeObject(
-        claimed,
+        claimed_target,
         of_e_flags(flags, version),
         version,
-        spoken,
+        metadata_version,
         size,
         kernels,
         _noted_target(metadata),
-        tuple(sorted(unsaid)),
+        tuple(sorted(unsaid_fields)),
     )
 
 
-def _checked_header(head: bytes, claimed: str, size: int) -> tuple[int, int, int]:
+def _checked_header(head: bytes, claimed_target: str, size: int) -> tuple[int, int, int]:
     """(offset of the program headers, their number, e_flags) of an ELF header. Raises MalformedError."""
     if len(head) < 64 or head[:4] != b"\x7fELF":
-        raise MalformedError(f"code object {claimed or 'file'} is not an ELF")
+        raise MalformedError(f"code object {claimed_target or 'file'} is not an ELF")
     if head[4:6] != b"\x02\x01":
-        raise MalformedError(f"code object {claimed} is not a 64-bit little-endian ELF")
+        raise MalformedError(f"code object {claimed_target} is not a 64-bit little-endian ELF")
     machine, phoff, shoff, flags, phnum, shsize, shnum = _header(head)
     if machine != EM_AMDGPU:
-        raise MalformedError(f"code object {claimed} has machine {machine}, not AMDGPU ({EM_AMDGPU})")
+        raise MalformedError(f"code object {claimed_target} has machine {machine}, not AMDGPU ({EM_AMDGPU})")
     if head[7] != _OSABI_HSA or head[8] not in _VERSIONS:
         raise MalformedError(
-            f"code object {claimed} has OS ABI {head[7]} version {head[8]}: not an HSA code object V3 to V6"
+            f"code object {claimed_target} has OS ABI {head[7]} version {head[8]}: not an HSA code object V3 to V6"
         )
     if phnum > PROGRAM_HEADERS or phoff + 56 * phnum > size:
-        raise MalformedError(f"code object {claimed} has {phnum} program headers at {phoff}, beyond its {size} bytes")
+        raise MalformedError(f"code object {claimed_target} has {phnum} program headers at {phoff}, beyond its {size} bytes")
     if shoff + shsize * shnum > size:
         raise MalformedError(
-            f"code object {claimed} was cut short: its section headers end at {shoff + shsize * shnum:,}, it has"
+            f"code object {claimed_target} was cut short: its section headers end at {shoff + shsize * shnum:,}, it has"
             f" {size:,} bytes"
         )
     return phoff, phnum, flags
@@ -154,18 +154,18 @@ def _segments(table: bytes) -> list[_CodeSegment]:
     return sorted((each for each in segments if each.size), key=lambda each: (each.offset, each.kind))
 
 
-def _check_extents(claimed: str, segments: list[_CodeSegment], size: int) -> None:
+def _check_extents(claimed_target: str, segments: list[_CodeSegment], size: int) -> None:
     for each in segments:
         if each.offset + each.size > size:
             what = _KINDS.get(each.kind, "a segment")
             raise MalformedError(
-                f"code object {claimed} was cut short: {what} ends at {each.offset + each.size:,}, it has {size:,} bytes"
+                f"code object {claimed_target} was cut short: {what} ends at {each.offset + each.size:,}, it has {size:,} bytes"
             )
 
 
-def _check_length(claimed: str, what: str, length: int, most: int) -> None:
+def _check_length(claimed_target: str, what: str, length: int, most: int) -> None:
     if length > most:
-        raise LimitError(f"code object {claimed}: {what} of {length:,} bytes; at most {most:,} are read")
+        raise LimitError(f"code object {claimed_target}: {what} of {length:,} bytes; at most {most:,} are read")
 
 
 def _metadata(notes: bytes) -> dict[bytes, object]:
@@ -192,34 +192,34 @@ def merged_metadata(maps: Sequence[dict[bytes, object]]) -> dict[bytes, object]:
         return maps[0] if maps else {}
     kernels: list[object] = []
     for each in maps:
-        listed = each.get(b"amdhsa.kernels", [])
-        if not isinstance(listed, list):
+        entries = each.get(b"amdhsa.kernels", [])
+        if not isinstance(entries, list):
             raise MalformedError("amdhsa.kernels is not a list")
-        kernels += listed
+        kernels += entries
     return {**maps[0], b"amdhsa.kernels": kernels}
 
 
 def _kernels(
-    metadata: dict[bytes, object], budget: ReadBudget, unsaid: set[str]
+    metadata: dict[bytes, object], budget: ReadBudget, unsaid_fields: set[str]
 ) -> tuple[tuple[Kernel, ...], tuple[int, int]]:
-    spoken = metadata.get(b"amdhsa.version", [0, 0])
-    listed = metadata.get(b"amdhsa.kernels", [])
-    if not (isinstance(spoken, list) and len(spoken) == 2 and all(type(v) is int for v in spoken)):
+    metadata_version = metadata.get(b"amdhsa.version", [0, 0])
+    entries = metadata.get(b"amdhsa.kernels", [])
+    if not (isinstance(metadata_version, list) and len(metadata_version) == 2 and all(type(v) is int for v in metadata_version)):
         raise MalformedError("amdhsa.version is not a pair of numbers")
-    if not isinstance(listed, list):
+    if not isinstance(entries, list):
         raise MalformedError("amdhsa.kernels is not a list")
-    budget.spend(Cost.KERNELS, len(listed))
-    return tuple(_kernel(k, budget, unsaid) for k in listed), (spoken[0], spoken[1])
+    budget.spend(Cost.KERNELS, len(entries))
+    return tuple(_kernel(k, budget, unsaid_fields) for k in entries), (metadata_version[0], metadata_version[1])
 
 
-def _kernel(entry: object, budget: ReadBudget, unsaid: set[str]) -> Kernel:
+def _kernel(entry: object, budget: ReadBudget, unsaid_fields: set[str]) -> Kernel:
     if not isinstance(entry, dict):
         raise MalformedError("an entry of amdhsa.kernels is not a map")
     try:
         name, *counts = _WITH_AGPRS(entry) if b".agpr_count" in entry else _WITHOUT_AGPRS(entry)
     except KeyError:  # rare: an older compiler, which leaves out what is zero
         name, *counts = (entry.get(field, 0) for field in _FIELDS)
-        unsaid.update(field.decode() for field in _FIELDS if field not in entry and field != b".agpr_count")
+        unsaid_fields.update(field.decode() for field in _FIELDS if field not in entry and field != b".agpr_count")
     if type(name) is not bytes:
         raise MalformedError("a kernel has no name")
     if not _are_counts(counts):

@@ -50,16 +50,16 @@ def samples(offset: int, length: int) -> list[int]:
     return [offset + at for at in range(0, max(length - SAMPLE, 0) + 1, step)][:_SAMPLES]
 
 
-def check(claimed: str, listed: object, image: Image, tags: bytes, code: list[ImageRange]) -> None:
+def check(claimed_target: str, entries: object, image: Image, tags: bytes, code: list[ImageRange]) -> None:
     """Compare the kernels of the metadata with the descriptors. `code` are the (address, size) of executable segments.
 
     Raises MalformedError for a kernel without a descriptor, one whose descriptor has other sizes than the metadata, and
     one whose code is in no executable segment. Of LDS see `is_same_lds`.
     """
-    descriptors = _descriptors(claimed, image, tags)
-    data, loaded, last = image.data, image.address, len(image.data) - _SIZE
+    descriptors = _descriptors(claimed_target, image, tags)
+    data, load_address, last = image.data, image.address, len(image.data) - _SIZE
     low, high = next(((first, first + size) for first, size in code), (0, 0))
-    for entry in listed if isinstance(listed, list) else ():  # called 80,000 times a wheel
+    for entry in entries if isinstance(entries, list) else ():  # called 80,000 times a wheel
         try:
             name, said_lds, said_scratch = _FIGURES(entry)
         except KeyError:  # an older compiler leaves out what is zero
@@ -67,13 +67,13 @@ def check(claimed: str, listed: object, image: Image, tags: bytes, code: list[Im
             said_lds, said_scratch = (entry.get(key, 0) for key in _SIZES)
         address = descriptors.get(name) if type(name) is bytes else None
         if address is None:
-            raise MalformedError(f"code object {claimed} has no descriptor for its kernel {_name_text(name)}")
-        if not 0 <= address - loaded <= last:
-            raise MalformedError(f"the descriptor of kernel {_name_text(name)} is outside of code object {claimed}")
-        lds, scratch, distance = _UNPACK(data, address - loaded)
+            raise MalformedError(f"code object {claimed_target} has no descriptor for its kernel {_name_text(name)}")
+        if not 0 <= address - load_address <= last:
+            raise MalformedError(f"the descriptor of kernel {_name_text(name)} is outside of code object {claimed_target}")
+        lds, scratch, distance = _UNPACK(data, address - load_address)
         start = address + distance
         if not low <= start < high and not any(first <= start < first + size for first, size in code):
-            raise MalformedError(f"the code of kernel {_name_text(name)} is outside of code object {claimed}")
+            raise MalformedError(f"the code of kernel {_name_text(name)} is outside of code object {claimed_target}")
         if scratch != said_scratch or not is_same_lds(lds, said_lds):
             raise MalformedError(
                 f"kernel {_name_text(name)}: its metadata says {said_lds} bytes of LDS and {said_scratch} of scratch, its"
@@ -96,13 +96,13 @@ _FIGURES = itemgetter(b".symbol", *_SIZES)
 _UNPACK = struct.Struct("<II8xq").unpack_from
 
 
-def _descriptors(claimed: str, image: Image, tags: bytes) -> dict[bytes, int]:
+def _descriptors(claimed_target: str, image: Image, tags: bytes) -> dict[bytes, int]:
     """Name → address of every symbol that can be a descriptor. Raises MalformedError where there are no symbols."""
     table = dict(struct.iter_unpack("<QQ", tags[: len(tags) // 16 * 16]))
     symbols = image.at(table.get(_SYMTAB, 0), 24 * _symbol_count(image, table))
     text = image.at(table.get(_STRTAB, 0), table.get(_STRSZ, 0))
     if not symbols or not text:
-        raise MalformedError(f"code object {claimed} has kernels, but no dynamic symbols that lead to them")
+        raise MalformedError(f"code object {claimed_target} has kernels, but no dynamic symbols that lead to them")
     return {
         text[name : text.find(b"\0", name)]: value
         for name, info, _, section, value, size in struct.iter_unpack("<IBBHQQ", symbols)
@@ -112,8 +112,8 @@ def _descriptors(claimed: str, image: Image, tags: bytes) -> dict[bytes, int]:
 
 def _symbol_count(image: Image, table: dict[int, int]) -> int:
     """The number of dynamic symbols by the hash table; without one, as many as fit before their names. 0 where neither says."""
-    hashed = image.at(table[_HASH], 8) if _HASH in table else None
-    count = struct.unpack("<II", hashed)[1] if hashed else (table.get(_STRTAB, 0) - table.get(_SYMTAB, 0)) // 24
+    hash_table = image.at(table[_HASH], 8) if _HASH in table else None
+    count = struct.unpack("<II", hash_table)[1] if hash_table else (table.get(_STRTAB, 0) - table.get(_SYMTAB, 0)) // 24
     return int(count) if 0 < count <= SYMBOLS else 0
 
 

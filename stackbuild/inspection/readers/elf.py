@@ -18,10 +18,10 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import Section
 
 from stackbuild.inspection.facts import Library
-from stackbuild.inspection.limits import DESCRIBED, NAME, READS, SECTIONS, TABLE, Cost
+from stackbuild.inspection.limits import DESCRIBED_BYTES, NAME, READS, SECTIONS, TABLE, Cost
 from stackbuild.inspection.readers.budget import ReadBudget
 from stackbuild.inspection.readers.byte_parser import LimitError, MalformedError
-from stackbuild.inspection.readers.loader import NEEDED, RPATH, RUNPATH, SONAME, ElfImage
+from stackbuild.inspection.readers.loader import NEEDED_TAG, RPATH, RUNPATH, SONAME, ElfImage
 from stackbuild.inspection.readers.source import ByteSource
 
 #: What pyelftools raises on bytes that lie; its own errors are a fraction of them.
@@ -30,8 +30,8 @@ _ELFTOOLS_RAISES = (
     OverflowError, UnicodeDecodeError, MemoryError, RecursionError, NotImplementedError, OSError, ZeroDivisionError,
 )  # fmt: skip
 
-_LOADED, _EXECUTABLE = 2, 4  # SHF_ALLOC, SHF_EXECINSTR
-_SHARED = re.compile(r"\.so(\.\d+)*$")
+_LOADED_FLAG, _EXECUTABLE = 2, 4  # SHF_ALLOC, SHF_EXECINSTR
+_SHARED_OBJECT = re.compile(r"\.so(\.\d+)*$")
 SectionRange = tuple[int, int]
 #: Name → (offset, size) of each section of that name; a file may have several.
 Sections = dict[str, list[SectionRange]]
@@ -53,7 +53,7 @@ class _SeekableSource(io.RawIOBase):
     def __init__(self, source: ByteSource, budget: ReadBudget) -> None:
         self._source, self._budget = source, budget
         self._at = 0
-        self._bytes, self._reads = DESCRIBED, READS
+        self._bytes, self._reads = DESCRIBED_BYTES, READS
 
     def seek(self, offset: int, whence: int = 0) -> int:
         self._at = offset + (0, self._at, self._source.size)[whence]
@@ -113,42 +113,42 @@ def merge_spans(spans: Iterable[SectionRange]) -> list[SectionRange]:
 
 
 def _library(elf: Any, source: ByteSource, budget: ReadBudget) -> tuple[Library, Sections, list[SectionRange]]:
-    loaded = ElfImage(source, budget)
-    _check_kind(elf, loaded, source.path)
+    elf_image = ElfImage(source, budget)
+    _check_kind(elf, elf_image, source.path)
     sections = _sections(elf, source, budget)
     spans: Sections = {}
     for name, section in sections:
         if section["sh_type"] not in ("SHT_NOBITS", "SHT_NULL"):
             spans.setdefault(name, []).append((int(section["sh_offset"]), int(section["sh_size"])))
-    exports, undefined = loaded.symbols(_symbol_count(sections, loaded))
+    exports, undefined_names = elf_image.symbols(_symbol_count(sections, elf_image))
     library = Library(
-        path=source.path, size=source.size, machine=int(machine_of(source.read(0, 64))), soname=loaded.name(SONAME) or "",
-        needed=loaded.names(NEEDED), rpath=_elements(loaded.name(RPATH)), runpath=_elements(loaded.name(RUNPATH)),
-        exec_stack=loaded.exec_stack(), versions=loaded.versions(), exports=exports, undefined=undefined, isa=loaded.isa(),
+        path=source.path, size=source.size, machine=int(machine_of(source.read(0, 64))), soname=elf_image.name(SONAME) or "",
+        needed=elf_image.names(NEEDED_TAG), rpath=_elements(elf_image.name(RPATH)), runpath=_elements(elf_image.name(RUNPATH)),
+        exec_stack=elf_image.exec_stack(), versions=elf_image.versions(), exports=exports, undefined=undefined_names, isa=elf_image.isa(),
         symtab_bytes=_bytes_of(spans, ".symtab", ".strtab"),
         debug_bytes=_bytes_of(spans, *(n for n in spans if n.startswith((".debug_", ".zdebug_")))),
-        sections=tuple((name, _bytes_of(spans, name)) for name in spans), text_relocations=loaded.text_relocations(),
+        sections=tuple((name, _bytes_of(spans, name)) for name in spans), text_relocations=elf_image.text_relocations(),
         unfilled=tuple(name for name, section in sections if section["sh_type"] == "SHT_NOBITS" and section["sh_size"]),
-        is_program=not _SHARED.search(source.path)
-        and (elf["e_type"] == "ET_EXEC" or loaded.is_position_independent_executable()),
+        is_program=not _SHARED_OBJECT.search(source.path)
+        and (elf["e_type"] == "ET_EXEC" or elf_image.is_position_independent_executable()),
     )  # fmt: skip
     text = [(int(s["sh_offset"]), int(s["sh_size"])) for name, s in sections if _holds_text(name, s)]
-    return library, spans, merge_spans(text if sections else loaded.stretches())
+    return library, spans, merge_spans(text if sections else elf_image.stretches())
 
 
-def _check_kind(elf: Any, loaded: ElfImage, path: str) -> None:
+def _check_kind(elf: Any, elf_image: ElfImage, path: str) -> None:
     """Refuse what is named a library and what no loader would take for one."""
-    if not _SHARED.search(path):
+    if not _SHARED_OBJECT.search(path):
         return
     if elf.elfclass != 64 or not elf.little_endian:
         raise MalformedError("not a 64-bit little-endian ELF")
-    if elf["e_type"] == "ET_DYN" and not loaded.is_dynamic:
+    if elf["e_type"] == "ET_DYN" and not elf_image.is_dynamic:
         raise MalformedError("it has no dynamic section (PT_DYNAMIC), so no loader takes it for a library")
 
 
-def _symbol_count(sections: list[tuple[str, Section]], loaded: ElfImage) -> int:
+def _symbol_count(sections: list[tuple[str, Section]], elf_image: ElfImage) -> int:
     """How many dynamic symbols the section has that lies where the loader finds them."""
-    at = loaded.symbol_table()
+    at = elf_image.symbol_table()
     return max(
         (int(s["sh_size"]) // 24 for _, s in sections if s["sh_type"] == "SHT_DYNSYM" and s["sh_offset"] == at),
         default=0,
@@ -173,7 +173,7 @@ def _holds_text(name: str, section: Any) -> bool:
         return False
     if name.startswith((".eh_frame", ".gcc_except", ".rela", ".hip_fatbin", ".nv_fatbin", "__nv_", ".dynsym", ".gnu.")):
         return False
-    return bool(section["sh_flags"] & _LOADED) or name in (".comment", ".debug_str", ".debug_line_str")
+    return bool(section["sh_flags"] & _LOADED_FLAG) or name in (".comment", ".debug_str", ".debug_line_str")
 
 
 def _elements(path: str | None) -> tuple[str, ...]:

@@ -25,13 +25,13 @@ _SMALL = 64 << 10
 def missing(
     sources: Mapping[str, bytes],
     roots: tuple[str, ...],
-    carried: frozenset[str],
+    carried_modules: frozenset[str],
     budget: ReadBudget,
     add_problem: ProblemSink,
 ) -> tuple[Import, ...]:
     """Third-party modules required by importing the packages named `roots`.
 
-    `sources` maps paths to Python sources; `carried` are the top-level names that the wheel installs itself. A source that
+    `sources` maps paths to Python sources; `carried_modules` are the top-level names that the wheel installs itself. A source that
     is too large to parse goes to `add_problem`.
     """
     imports: dict[str, Import] = {}
@@ -44,12 +44,12 @@ def missing(
         names.add(path)
         try:
             _afford(sources[path], budget)
-        except MalformedError as broken:
-            add_problem(path, broken)
+        except MalformedError as format_error:
+            add_problem(path, format_error)
             continue
         for name in _imports(path, sources[path]):
             top = name.split(".", 1)[0]
-            if top in carried:
+            if top in carried_modules:
                 todo += _files(name)
             elif top not in sys.stdlib_module_names and top not in imports:
                 imports[top] = Import(path, top)

@@ -31,8 +31,8 @@ def landings(paths: list[str]) -> Iterator[tuple[str, str]]:
         parts = path.split("/", 2)
         if len(parts) > 2 and parts[0].endswith(".data") and parts[1] not in _KEYS:
             yield path, f"{parts[1][:40]} is not part of a .data folder that installers know"
-    ordered = sorted(first)
-    for place in ordered:
-        at = bisect_left(ordered, f"{place}/")
-        if at < len(ordered) and ordered[at].startswith(f"{place}/"):
-            yield first[place], f"is a file, and a folder for {first[ordered[at]][:120]}"
+    ordered_paths = sorted(first)
+    for place in ordered_paths:
+        at = bisect_left(ordered_paths, f"{place}/")
+        if at < len(ordered_paths) and ordered_paths[at].startswith(f"{place}/"):
+            yield first[place], f"is a file, and a folder for {first[ordered_paths[at]][:120]}"

@@ -31,7 +31,7 @@ _PLTRELSZ, _HASH, _STRTAB, _SYMTAB, _RELA, _RELASZ, _STRSZ, _TEXTREL, _JMPREL, _
 _DF_TEXTREL = 4
 _FLAGS_1, _DF_1_PIE = 0x6FFFFFFB, 0x08000000
 _GNU_HASH, _VERSYM, _VERNEED = 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFFE
-NEEDED, SONAME, RPATH, RUNPATH = 1, 14, 15, 29
+NEEDED_TAG, SONAME, RPATH, RUNPATH = 1, 14, 15, 29
 _ISA_NEEDED = 0xC0008002  # GNU_PROPERTY_X86_ISA_1_NEEDED
 _BATCH = 4_096
 
@@ -111,14 +111,14 @@ class ElfImage:
     def _version_needs(self) -> list[tuple[str, list[tuple[int, str]]]]:
         """(soname, (number in DT_VERSYM, version) of each version asked of it)."""
         needs: list[tuple[str, list[tuple[int, str]]]] = []
-        at, left = self._last.get(_VERNEED, 0), VERSION_NEEDS
+        at, remaining_needs = self._last.get(_VERNEED, 0), VERSION_NEEDS
         while at:
             _, _, file, first, following = struct.unpack("<HHIII", self._exactly(at, 16))
             versions: list[tuple[int, str]] = []
             aux = at + first
             while True:
-                left -= 1
-                if left < 0:
+                remaining_needs -= 1
+                if remaining_needs < 0:
                     raise LimitError(f"more than {VERSION_NEEDS} symbol-version needs")
                 _, _, number, name, step = struct.unpack("<IHHII", self._exactly(aux, 16))
                 versions.append((number, self._string(name)))
@@ -132,7 +132,7 @@ class ElfImage:
     def symbols(self, entries: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """(exported, undefined) symbols. `entries` is the number in a section header, used only without a hash table."""
         exports: list[str] = []
-        undefined: list[str] = []
+        undefined_names: list[str] = []
         at = self._last.get(_SYMTAB, 0)
         count = (self._hash_table_count() or entries or self._relocation_count()) if at else 0
         _at_most("dynamic symbols", count, SYMBOLS)
@@ -143,11 +143,11 @@ class ElfImage:
             for name, info, _, section, _, _ in struct.iter_unpack("<IBBHQQ", data):
                 if name and info >> 4:  # named and not local
                     end = text.find(b"\0", name, name + NAME)
-                    spelt = text[name : end if end >= 0 else name + NAME].decode("utf-8", "replace")
-                    (exports if section else undefined).append(spelt)
-                    memory += len(spelt) + 64
+                    name_text = text[name : end if end >= 0 else name + NAME].decode("utf-8", "replace")
+                    (exports if section else undefined_names).append(name_text)
+                    memory += len(name_text) + 64
             self._budget.spend(Cost.TEXT, memory)
-        return tuple(exports), tuple(undefined)
+        return tuple(exports), tuple(undefined_names)
 
     def offset(self, address: int) -> int:
         """Where the byte at an address is in the file."""

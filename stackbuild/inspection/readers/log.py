@@ -9,10 +9,10 @@ from itertools import islice
 from stackbuild.inspection.facts import BuildLog
 from stackbuild.inspection.readers.source import ByteSource
 
-_UNUSED = b"Manually-specified variables were not used by the project:"
+_UNUSED_OPTIONS = b"Manually-specified variables were not used by the project:"
 _NAME = re.compile(rb"[A-Za-z_][\w.-]{0,200}")
 _COLOUR = re.compile(rb"\x1b\[[0-9;]{0,16}[A-Za-z]")
-_LISTED = 1_000
+_MOST_LISTED = 1_000
 _PREFIX = 512
 _WORD = re.compile(rb"[^\w./+-]+")
 _SOURCES = (b".c", b".cc", b".cpp", b".cxx", b".cu", b".hip")
@@ -27,26 +27,26 @@ def is_log(name: str) -> bool:
 
 def build_log(source: ByteSource) -> BuildLog:
     """Read a log of any length in bounded memory. Raises MalformedError where the file ends early."""
-    unused: dict[str, None] = {}
+    unused_options: dict[str, None] = {}
     native: dict[str, None] = {}
     for window in _windows(source):
-        unused |= dict.fromkeys(_options(window))
+        unused_options |= dict.fromkeys(_options(window))
         for line in _lines_with(window, (b"-march=native", b"-mcpu=native")):
-            named = [word for word in _WORD.split(line) if word.endswith(_SOURCES)]
-            if len(native) < _LISTED:
-                native[named[-1].decode("utf-8", "replace")[-120:] if named else "a command without a source"] = None
-    return BuildLog(tuple(islice(unused, _LISTED)), tuple(sorted(native)))
+            named_files = [word for word in _WORD.split(line) if word.endswith(_SOURCES)]
+            if len(native) < _MOST_LISTED:
+                native[named_files[-1].decode("utf-8", "replace")[-120:] if named_files else "a command without a source"] = None
+    return BuildLog(tuple(islice(unused_options, _MOST_LISTED)), tuple(sorted(native)))
 
 
 def _options(window: bytes) -> Iterator[str]:
     """The options that CMake says nothing used. Each line may have a prefix (a time, a service's name, a colour): as many words
     as stand before CMake's own text."""
-    at = window.find(_UNUSED)
+    at = window.find(_UNUSED_OPTIONS)
     while at >= 0:
         start = max(0, at - _PREFIX)
         before = window[max(window.rfind(b"\n", start, at) + 1, start) : at]
-        yield from _listed_names(_lines(window, at + len(_UNUSED)), len(_COLOUR.sub(b"", before).split()))
-        at = window.find(_UNUSED, at + len(_UNUSED))
+        yield from _listed_names(_lines(window, at + len(_UNUSED_OPTIONS)), len(_COLOUR.sub(b"", before).split()))
+        at = window.find(_UNUSED_OPTIONS, at + len(_UNUSED_OPTIONS))
 
 
 def _listed_names(lines: Iterator[bytes], prefix: int) -> Iterator[str]:

@@ -24,8 +24,8 @@ def _policies() -> WheelPolicies:
     return WheelPolicies(libc=Libc.GLIBC, arch=Architecture.x86_64)
 
 
-def satisfied_policy(libraries: Iterable[Library], claimed: Iterable[str]) -> Policy | None:
-    """The policy of x86-64 libraries together and how the `claimed` tags fail, or None where there are no libraries."""
+def satisfied_policy(libraries: Iterable[Library], claimed_tags: Iterable[str]) -> Policy | None:
+    """The policy of x86-64 libraries together and how the `claimed_tags` tags fail, or None where there are no libraries."""
     hosts = [lib for lib in libraries if lib.machine == 62]
     if not hosts:
         return None
@@ -33,25 +33,25 @@ def satisfied_policy(libraries: Iterable[Library], claimed: Iterable[str]) -> Po
     versions_by_path = {lib.path: {version for _, versions in lib.versions for version in versions} for lib in hosts}
     policy = policies.versioned_symbols_policy(versions_by_path)
     own = {lib.soname for lib in hosts} | {lib.path.rsplit("/", 1)[-1] for lib in hosts}
-    needed = {name for lib in hosts for name in lib.needed}
-    listed = policies.highest.whitelist | policies.lowest.whitelist
-    external = sorted(n for n in needed - own - listed if _LINKER not in n)
-    too_new = tuple((tag, *pair) for tag in sorted(set(claimed)) for pair in _beyond(versions_by_path, tag))
-    unjudged = tuple(
-        tag for tag in sorted(set(claimed)) if tag.startswith("manylinux") and _promised_versions(tag) is None
+    needed_versions = {name for lib in hosts for name in lib.needed}
+    listed_libraries = policies.highest.whitelist | policies.lowest.whitelist
+    external = sorted(n for n in needed_versions - own - listed_libraries if _LINKER not in n)
+    too_new = tuple((tag, *pair) for tag in sorted(set(claimed_tags)) for pair in _beyond(versions_by_path, tag))
+    unjudged_libraries = tuple(
+        tag for tag in sorted(set(claimed_tags)) if tag.startswith("manylinux") and _promised_versions(tag) is None
     )
-    return Policy(policy.name, _deciding(versions_by_path, policy.name), too_new, tuple(external), unjudged)
+    return Policy(policy.name, _deciding(versions_by_path, policy.name), too_new, tuple(external), unjudged_libraries)
 
 
-def _beyond(needed: dict[str, set[str]], tag: str) -> list[tuple[str, str]]:
+def _beyond(needed_versions: dict[str, set[str]], tag: str) -> list[tuple[str, str]]:
     """(library, symbol version) pairs that the policy of that platform tag does not promise."""
-    lacking = _lacking(needed, _promised_versions(tag) or {})
+    lacking = _lacking(needed_versions, _promised_versions(tag) or {})
     perennial = _PERENNIAL.fullmatch(tag)
     if perennial is None:
         return lacking
     newer = [
         (path, version)
-        for path, versions in sorted(needed.items())
+        for path, versions in sorted(needed_versions.items())
         for version in sorted(versions)
         if (glibc := re.fullmatch(r"GLIBC_2\.([0-9]{1,4})(\.[0-9]+)?", version)) and int(glibc[1]) > int(perennial[1])
     ]
@@ -66,8 +66,8 @@ def _promised_versions(tag: str) -> Mapping[str, frozenset[str]] | None:
     """
     policies = _policies()
     try:
-        promised: Mapping[str, frozenset[str]] = policies.get_policy_by_name(tag).symbol_versions
-        return promised
+        promised_versions: Mapping[str, frozenset[str]] = policies.get_policy_by_name(tag).symbol_versions
+        return promised_versions
     except LookupError:
         perennial = _PERENNIAL.fullmatch(tag)
     by_minor = {int(match[1]): policy for policy in policies if (match := _PERENNIAL.fullmatch(policy.name))}
@@ -75,22 +75,22 @@ def _promised_versions(tag: str) -> Mapping[str, frozenset[str]] | None:
     return by_minor[min(newer)].symbol_versions if newer else None
 
 
-def _lacking(needed: dict[str, set[str]], promised: Mapping[str, frozenset[str]]) -> list[tuple[str, str]]:
-    allowed = {f"{kind}_{version}" for kind, versions in promised.items() for version in versions}
+def _lacking(needed_versions: dict[str, set[str]], promised_versions: Mapping[str, frozenset[str]]) -> list[tuple[str, str]]:
+    allowed_versions = {f"{kind}_{version}" for kind, versions in promised_versions.items() for version in versions}
     return [
         (path, version)
-        for path, versions in sorted(needed.items())
+        for path, versions in sorted(needed_versions.items())
         for version in sorted(versions)
-        if version.partition("_")[0] in promised and version not in allowed
+        if version.partition("_")[0] in promised_versions and version not in allowed_versions
     ]
 
 
 def _deciding(versions: dict[str, set[str]], name: str) -> tuple[str, str] | None:
     """What rules out the policy just older than `name`: the first (library, symbol version) it lacks."""
-    ordered = list(_policies())  # linux first, then newest to oldest
-    names = [policy.name for policy in ordered]
+    policy_order = list(_policies())  # linux first, then newest to oldest
+    names = [policy.name for policy in policy_order]
     older = names.index(name) + 1
-    if older >= len(ordered):
+    if older >= len(policy_order):
         return None
-    missing = _lacking(versions, ordered[older].symbol_versions)
+    missing = _lacking(versions, policy_order[older].symbol_versions)
     return missing[0] if missing else None

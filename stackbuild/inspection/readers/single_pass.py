@@ -18,24 +18,24 @@ from stackbuild.inspection.readers.byte_parser import BackwardReadError, Feed, M
 from stackbuild.inspection.readers.source import ByteSource, ahead
 from stackbuild.inspection.readers.text_scan import TextScan
 
-_OVERLAPPED = 4 * MIB
+_OVERLAP = 4 * MIB
 _ELF = b"\x7fELF"
 
 
 class SinglePass:
-    """What one pass over a source found. `hashed` is a name of hashlib's, "" for none. `foreseen` are the bundles met, by offset; `head` the first bytes."""
+    """What one pass over a source found. `hashed` is a name of hashlib's, "" for none. `expected_bundles` are the bundles met, by offset; `head` the first bytes."""
 
-    def __init__(self, source: ByteSource, budget: ReadBudget, *, hashed: str) -> None:
+    def __init__(self, source: ByteSource, budget: ReadBudget, *, hash_kind: str) -> None:
         self.head = b""
         self.crc32 = 0
-        self.foreseen: dict[int, Bundle] = {}
+        self.expected_bundles: dict[int, Bundle] = {}
         self.texts = TextScan(budget)
         self._source, self._budget = source, budget
         self._kept_bytes = 0
         self._feed: Feed[Bundle] | None = None
-        self._feed_at = self._refused = -1
+        self._feed_at = self._refused_at = -1
         self._resume = 0
-        self._digest = hashlib.new(hashed) if hashed else None
+        self._digest = hashlib.new(hash_kind) if hash_kind else None
 
     @property
     def sha256(self) -> str:
@@ -50,7 +50,7 @@ class SinglePass:
         """Read the source to its end. Raises MalformedError where it cannot be read."""
         chunks = self._source.chunks()
         at = 0
-        for chunk in ahead(chunks) if self._source.size > _OVERLAPPED else chunks:
+        for chunk in ahead(chunks) if self._source.size > _OVERLAP else chunks:
             self.crc32 = zlib.crc32(chunk, self.crc32)
             if self._digest:
                 self._digest.update(chunk)
@@ -77,7 +77,7 @@ class SinglePass:
         """Where host bytes end: at a boundary where a bundle may start (a feed is then opened), or at the chunk's end."""
         first = -(-start // ALIGN) * ALIGN
         for offset in range(first, end, ALIGN):
-            if offset != self._refused and may_start(chunk[offset - at : offset - at + 24]):
+            if offset != self._refused_at and may_start(chunk[offset - at : offset - at + 24]):
                 self._feed = Feed(bundle(offset, self._source.size - offset, self._budget))
                 self._feed_at = offset
                 return offset
@@ -89,11 +89,11 @@ class SinglePass:
         try:
             self._feed.push(at, rest)
         except (MalformedError, BackwardReadError):  # not a bundle after all, or one to read again later
-            self._feed, self._refused = None, self._feed_at
+            self._feed, self._refused_at = None, self._feed_at
             return at
         if self._feed.is_complete:
             result, self._feed = self._feed.result, None
-            self.foreseen[result.offset] = result
+            self.expected_bundles[result.offset] = result
             # Its parser is done at the last metadata; its code still has to go by.
             self._resume = result.offset + max(result.size, 1)
             return at

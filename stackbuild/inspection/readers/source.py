@@ -43,7 +43,7 @@ class FileEntry:
 
     path: str
     size: int
-    packed: int
+    packed_size: int
     crc32: int | None
     source: ByteSource | None
 
@@ -110,37 +110,37 @@ class LooseFile:
 
 
 class DeflatedSource:
-    """A deflated member: `packed` holds its compressed bytes, `size` is what the archive says it inflates to."""
+    """A deflated member: `packed_size` holds its compressed bytes, `size` is what the archive says it inflates to."""
 
-    def __init__(self, packed: FileRange, size: int, budget: ReadBudget | None = None) -> None:
-        self.path, self.size = packed.path, size
-        self._packed = packed
-        self._budget = budget or ReadBudget(packed.size)
+    def __init__(self, packed_range: FileRange, size: int, budget: ReadBudget | None = None) -> None:
+        self.path, self.size = packed_range.path, size
+        self._packed_range = packed_range
+        self._budget = budget or ReadBudget(packed_range.size)
         self._points: list[tuple[int, int, Any]] = []  # (inflated offset, packed offset, inflater before it)
         self._chunks: dict[int, bytes] = {}
         self._starts: list[int] = []
         self._stretches: OrderedDict[int, bytes] = OrderedDict()
-        self._left = AGAIN
+        self._remaining = AGAIN
 
     def chunks(self) -> Iterator[bytes]:
         """Exactly `size` bytes. Raises MalformedError when the stream is damaged, or longer or shorter than the archive says."""
-        inflated = 0
+        inflated_size = 0
         next_point = 0
         self._points.clear()
         machine = zlib.decompressobj(-zlib.MAX_WBITS)
         for at, data in self._pieces(0):
-            if inflated >= next_point:
-                self._points.append((inflated, at, machine.copy()))
-                next_point = inflated + CHECKPOINT
+            if inflated_size >= next_point:
+                self._points.append((inflated_size, at, machine.copy()))
+                next_point = inflated_size + CHECKPOINT
             for chunk in self._inflate(machine, data):
-                inflated += len(chunk)
-                if inflated > self.size:
+                inflated_size += len(chunk)
+                if inflated_size > self.size:
                     raise MalformedError(f"inflates to more than the {self.size} bytes that the archive says")
                 yield chunk
             if machine.eof:
                 break
-        if inflated != self.size:
-            raise MalformedError(f"inflates to {inflated} bytes, the archive says {self.size}")
+        if inflated_size != self.size:
+            raise MalformedError(f"inflates to {inflated_size} bytes, the archive says {self.size}")
 
     def keep(self, at: int, chunk: bytes) -> None:
         """Hold on to a chunk that passed by, for `read`."""
@@ -178,8 +178,8 @@ class DeflatedSource:
 
     def _again(self, offset: int) -> tuple[int, bytes]:
         """Inflate from the restart point before `offset` up to the next one, and give that stretch."""
-        self._left -= 1
-        if self._left < 0:
+        self._remaining -= 1
+        if self._remaining < 0:
             raise LimitError(f"its parts are so scattered that it would have to be inflated more than {AGAIN} times")
         index = bisect_right([start for start, _, _ in self._points], offset) - 1
         position, at, machine = self._points[index]
@@ -199,7 +199,7 @@ class DeflatedSource:
 
     def _pieces(self, at: int) -> Iterator[tuple[int, bytes]]:
         """The packed bytes from `at`, small enough that a restart point can stand between any two."""
-        while data := self._packed.read(at, 1 << 16):
+        while data := self._packed_range.read(at, 1 << 16):
             yield at, data
             at += len(data)
 
@@ -223,10 +223,10 @@ _SWITCH = 0.0002
 def ahead(chunks: Iterator[bytes], depth: int = 8) -> Iterator[bytes]:
     """The same chunks, made by a second thread up to `depth` ahead: inflating overlaps with parsing (zlib frees the GIL)."""
     queue: Queue[bytes | Exception | None] = Queue(depth)
-    closed = Event()
+    close_event = Event()
 
     def put(item: bytes | Exception | None) -> None:
-        while not closed.is_set():
+        while not close_event.is_set():
             try:
                 queue.put(item, timeout=0.1)
                 break
@@ -237,7 +237,7 @@ def ahead(chunks: Iterator[bytes], depth: int = 8) -> Iterator[bytes]:
         try:
             for chunk in chunks:
                 put(chunk)
-                if closed.is_set():
+                if close_event.is_set():
                     return
             put(None)
         except Exception as error:  # handed to the consumer, who raises it
@@ -253,7 +253,7 @@ def ahead(chunks: Iterator[bytes], depth: int = 8) -> Iterator[bytes]:
                 raise item
             yield item
     finally:
-        closed.set()
+        close_event.set()
         sys.setswitchinterval(interval)
         while worker.is_alive():
             worker.join(0.2)

@@ -112,7 +112,7 @@ class TextScan:
     def _search(self, window: bytes, fresh: int, *, last: bool) -> None:
         """Count the matches that end at `fresh` or after it. One that reaches the window's end waits for what follows."""
         for kind, literal, head, pattern in _ANYWHERE if b"\0" in window else _EVERYWHERE:
-            at, end, tried = window.find(literal), 0, 0
+            at, end, tries = window.find(literal), 0, 0
             while at >= 0:
                 start = window.rfind(head, max(end, at - _BACK), at) if head else -1
                 match = (start >= 0 and pattern.match(window, start)) or pattern.match(window, at)
@@ -120,9 +120,9 @@ class TextScan:
                 if match and end >= fresh and (last or end < len(window) or at <= len(window) - _OVERLAP):
                     self._count(kind, match.group())
                 at = window.find(literal, end)
-                tried += 1
-            if tried:
-                self._budget.spend(Cost.TEXTS, tried)
+                tries += 1
+            if tries:
+                self._budget.spend(Cost.TEXTS, tries)
 
     def _count(self, kind: str, text: bytes) -> None:
         counts = self._counts.setdefault(kind, Counter())

@@ -78,16 +78,16 @@ def wheel(
 def _folders(filename: str, paths: list[str], folder: str) -> list[Problem]:
     """What keeps installers from finding the metadata: no .dist-info, another distribution's, or several. Only of wheels."""
     if not folder:
-        return [Problem(filename or ".", ProblemKind.MALFORMED, "there is no .dist-info folder")]
+        return [Problem(filename or ".", ProblemKind.FORMAT, "there is no .dist-info folder")]
     name, version, _, _ = _filename(filename)
     several = _dist_infos(paths) if filename else []
     wrong = (
-        [Problem(filename, ProblemKind.MALFORMED, f"several .dist-info folders: {', '.join(several[:3])}")]
+        [Problem(filename, ProblemKind.FORMAT, f"several .dist-info folders: {', '.join(several[:3])}")]
         if len(several) > 1
         else []
     )
     if name and not _is_of(folder, name, version):
-        wrong.append(Problem(folder[:200], ProblemKind.MALFORMED, "the .dist-info folder is not named for this wheel"))
+        wrong.append(Problem(folder[:200], ProblemKind.FORMAT, "the .dist-info folder is not named for this wheel"))
     return wrong
 
 
@@ -146,7 +146,7 @@ def _filename(filename: str) -> tuple[str, str, tuple[str, ...], list[Problem]]:
     try:
         name, version, _, tags = parse_wheel_filename(split_label(filename)[0])
     except (InvalidWheelFilename, ValueError) as error:
-        return "", "", (), [Problem(filename, ProblemKind.MALFORMED, f"not a wheel's file name: {str(error)[:200]}")]
+        return "", "", (), [Problem(filename, ProblemKind.FORMAT, f"not a wheel's file name: {str(error)[:200]}")]
     return str(name), str(version), tuple(sorted(map(str, tags))), []
 
 
@@ -194,8 +194,8 @@ def _record(path: str, data: bytes, add_problem: ProblemSink) -> tuple[RecordRow
                 rows.append(RecordRow(*[*row[:3], "", ""][:3]))
     except csv.Error as error:
         add_problem(path, MalformedError(f"it is not CSV: {error}"))
-    except LimitError as broken:
-        add_problem(path, broken)
+    except LimitError as format_error:
+        add_problem(path, format_error)
     return tuple(rows)
 
 
@@ -220,12 +220,12 @@ def _entry_points(data: bytes) -> tuple[EntryPoint, ...]:
 def _licences(metadata: Message, folder: str, paths: list[str]) -> tuple[str, ...]:
     """Licence files inside the .dist-info, declared or by the usual names."""
     inside = [path for path in paths if folder and path.startswith(f"{folder}/")]
-    declared = {str(name) for name in metadata.get_all("License-File") or []}
+    declared_files = {str(name) for name in metadata.get_all("License-File") or []}
     usual = ("licen", "copying", "notice", "copyright")
     return tuple(
         path
         for path in inside
-        if path.split("/", 1)[1].removeprefix("licenses/") in declared
+        if path.split("/", 1)[1].removeprefix("licenses/") in declared_files
         or path.rsplit("/", 1)[1].lower().startswith(usual)
     )
 

@@ -15,11 +15,11 @@ def overwrite(all_facts: tuple[Facts, ...]) -> Iterator[SubjectEvidence]:
     wheels = [facts for facts in all_facts if facts.wheel is not None]
     for one, two in combinations(wheels, 2):
         if one.wheel and two.wheel and one.wheel.name != two.wheel.name:
-            shared = sorted(_installed_paths(one) & _installed_paths(two))
-            if shared:
+            shared_paths = sorted(_installed_paths(one) & _installed_paths(two))
+            if shared_paths:
                 yield (
                     f"{one.wheel.name} + {two.wheel.name}",
-                    f"{count_of(len(shared), 'file')} of the same name: {some(shared)}",
+                    f"{count_of(len(shared_paths), 'file')} of the same name: {some(shared_paths)}",
                 )
 
 

@@ -27,21 +27,21 @@ _WORTH = 64 << 20
 def target_lie(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """The target in the code object's ELF header is not that of the bundle's entry, of its metadata, or of its file's name."""
     for device in facts.device:
-        for claimed, target in sorted({(o.claimed, o.target) for o in device.objects if o.claimed}):
-            if _disagree(claimed, target):
-                yield device.path, f"filed under {claimed}, built for {target}"
-        for noted, target in sorted({(o.noted, o.target) for o in device.objects if o.noted}):
-            if _disagree(noted, target):
-                yield device.path, f"its metadata says {noted}, its header {target}"
-        named = in_file_name(device.path) if device.section == "file" else frozenset()
-        strangers = sorted({o.target for o in device.objects if named and processor(o.target) not in named})
+        for claimed_target, target in sorted({(o.claimed, o.target) for o in device.objects if o.claimed}):
+            if _disagree(claimed_target, target):
+                yield device.path, f"filed under {claimed_target}, built for {target}"
+        for noted_target, target in sorted({(o.noted, o.target) for o in device.objects if o.noted}):
+            if _disagree(noted_target, target):
+                yield device.path, f"its metadata says {noted_target}, its header {target}"
+        named_targets = in_file_name(device.path) if device.section == "file" else frozenset()
+        strangers = sorted({o.target for o in device.objects if named_targets and processor(o.target) not in named_targets})
         if strangers:
-            yield device.path, f"named for {some(sorted(named))}, holds code for {some(strangers)}"
+            yield device.path, f"named for {some(sorted(named_targets))}, holds code for {some(strangers)}"
 
 
-def _disagree(claimed: str, target: str) -> bool:
+def _disagree(claimed_target: str, target: str) -> bool:
     """Whether two target IDs differ; of two processors that are not known here nobody can tell."""
-    return normal(claimed) != normal(target) and (is_known(claimed) or is_known(target))
+    return normal(claimed_target) != normal(target) and (is_known(claimed_target) or is_known(target))
 
 
 @rule(
@@ -53,9 +53,9 @@ def _disagree(claimed: str, target: str) -> bool:
 def target_unknown(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A number in e_flags that no known processor has."""
     for device in facts.device:
-        unknown = sorted({o.target for o in device.objects if not is_known(o.target)})
-        if unknown:
-            yield device.path, f"code objects for {some(unknown)}"
+        unknown_targets = sorted({o.target for o in device.objects if not is_known(o.target)})
+        if unknown_targets:
+            yield device.path, f"code objects for {some(unknown_targets)}"
 
 
 @rule(
@@ -208,9 +208,9 @@ def wrappers(facts: Facts, expectations: Expectations) -> Iterator[SubjectEviden
     """More wrappers of 24 bytes in .hipFatBinSegment than bundles in .hip_fatbin, but some bundles."""
     bundles = _bundles(facts)
     for lib in facts.libraries:
-        registered = _registered_bundles(lib)
-        if registered > bundles.get(lib.path, registered):
-            yield lib.path, f"{count_of(registered, 'wrapper')}, {count_of(bundles[lib.path], 'bundle')}"
+        registrations = _registered_bundles(lib)
+        if registrations > bundles.get(lib.path, registrations):
+            yield lib.path, f"{count_of(registrations, 'wrapper')}, {count_of(bundles[lib.path], 'bundle')}"
 
 
 @rule(
@@ -349,9 +349,9 @@ def tensile_lost(facts: Facts, expectations: Expectations) -> Iterator[SubjectEv
     """A lazy index in a wheel or folder names library files (`.dat`) that are not beside it."""
     have = {extra.path for extra in facts.extras}
     for extra in facts.extras if len(facts.members) > 1 else ():
-        lost = [name for name in extra.refers if f"{_folder(extra.path)}/{name}.dat".lstrip("/") not in have]
-        if lost:
-            yield extra.path, f"{len(lost)} of {count_of(len(extra.refers), 'file')} missing, such as {lost[0]}.dat"
+        lost_names = [name for name in extra.refers if f"{_folder(extra.path)}/{name}.dat".lstrip("/") not in have]
+        if lost_names:
+            yield extra.path, f"{len(lost_names)} of {count_of(len(extra.refers), 'file')} missing, such as {lost_names[0]}.dat"
 
 
 RULES = (

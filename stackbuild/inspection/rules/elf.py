@@ -44,9 +44,9 @@ def cwd_runpath(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvi
         loose = [element for element in paths if _is_loose(element)]
         if loose:
             yield lib.path, f"RUNPATH is {':'.join(paths)!r}: {count_of(len(loose), 'element')} empty or relative"
-        needed = [name for name in lib.needed if "/" in name and _is_loose(name)]
-        if needed:
-            yield lib.path, f"needs {some(needed)}, looked for from the current directory"
+        needed_names = [name for name in lib.needed if "/" in name and _is_loose(name)]
+        if needed_names:
+            yield lib.path, f"needs {some(needed_names)}, looked for from the current directory"
 
 
 @rule(
@@ -58,9 +58,9 @@ def cwd_runpath(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvi
 def runpath_separator(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """An element of RPATH or RUNPATH that holds a semicolon."""
     for lib in facts.libraries:
-        joined = [element for element in _search_path(lib) if ";" in element]
-        if joined:
-            yield lib.path, f"RUNPATH has {some(map(repr, joined))}"
+        joined_elements = [element for element in _search_path(lib) if ";" in element]
+        if joined_elements:
+            yield lib.path, f"RUNPATH has {some(map(repr, joined_elements))}"
 
 
 @rule(
@@ -87,14 +87,14 @@ def text_relocations(facts: Facts, expectations: Expectations) -> Iterator[Subje
 def absolute_runpath(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """An absolute element of RPATH or RUNPATH that the recipe does not name, or a needed library named by an absolute path."""
     for lib in facts.libraries:
-        fixed = [e for e in _search_path(lib) if e.startswith("/") and e not in expectations.runpaths]
-        if fixed:
-            yield lib.path, f"RUNPATH has {some(fixed)}"
-        needed = [
+        fixed_elements = [e for e in _search_path(lib) if e.startswith("/") and e not in expectations.runpaths]
+        if fixed_elements:
+            yield lib.path, f"RUNPATH has {some(fixed_elements)}"
+        needed_names = [
             name for name in lib.needed if name.startswith("/") and posixpath.dirname(name) not in expectations.runpaths
         ]
-        if needed:
-            yield lib.path, f"needs {some(needed)} by its path"
+        if needed_names:
+            yield lib.path, f"needs {some(needed_names)} by its path"
 
 
 @rule(
@@ -140,8 +140,8 @@ def exec_stack(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvid
 def soname(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A shared library, not a Python extension, without DT_SONAME. Bridge EPs are opened by path and still need one."""
     for lib in facts.libraries:
-        named = re.search(r"(^|/)lib[^/]*\.so(\.\d+)*$", lib.path)
-        if named and not lib.soname and not lib.is_extension:
+        name_match = re.search(r"(^|/)lib[^/]*\.so(\.\d+)*$", lib.path)
+        if name_match and not lib.soname and not lib.is_extension:
             yield lib.path, "no DT_SONAME"
 
 
@@ -184,7 +184,7 @@ def undeclared_libraries(facts: Facts, expectations: Expectations) -> Iterator[S
 
 
 def _has(lib: Library, stem: str) -> bool:
-    return any(needed.startswith((stem, *ALSO.get(stem, ()))) for needed in lib.needed)
+    return any(needed_names.startswith((stem, *ALSO.get(stem, ()))) for needed_names in lib.needed)
 
 
 @rule(

@@ -20,11 +20,11 @@ def unused_option(facts: Facts, expectations: Expectations) -> Iterator[SubjectE
     """`Manually-specified variables were not used by the project` names an option that neither the recipe nor
     onnxruntime's own build is known to leave unused."""
     if facts.log:
-        unused = [
+        unused_options = [
             n for n in facts.log.unused_options if not any(fnmatchcase(n, p) for p in expectations.unused_options)
         ]
-        if unused:
-            yield facts.subject, f"{count_of(len(unused), 'option')} not used: {some(unused, 8)}"
+        if unused_options:
+            yield facts.subject, f"{count_of(len(unused_options), 'option')} not used: {some(unused_options, 8)}"
 
 
 @rule(

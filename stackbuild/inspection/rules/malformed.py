@@ -23,7 +23,7 @@ def _problems(facts: Facts, kind: ProblemKind) -> Iterator[SubjectEvidence]:
 )  # fmt: skip
 def malformed_parts(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
     """A truncated, mutated or lying wheel, ELF, bundle, code object or its metadata; a hash or CRC that is not the content's."""
-    return _problems(facts, ProblemKind.MALFORMED)
+    return _problems(facts, ProblemKind.FORMAT)
 
 
 @rule(

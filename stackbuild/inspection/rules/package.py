@@ -71,13 +71,13 @@ def record_mismatch(facts: Facts, expectations: Expectations) -> Iterator[Subjec
     for path in sorted(by_path.keys() - rows.keys()):
         if not _unhashed_may(path):
             yield path, "in the wheel but not in RECORD"
-    for path, listed in rows.items():
-        if len(listed) > 1:
-            yield path, f"listed {len(listed)} times in RECORD"
+    for path, row_list in rows.items():
+        if len(row_list) > 1:
+            yield path, f"listed {len(row_list)} times in RECORD"
         if path not in by_path:
             yield path, "listed in RECORD but not in the wheel"
         else:
-            yield from _row_against(listed[0], by_path[path])
+            yield from _row_against(row_list[0], by_path[path])
 
 
 def _row_against(row: RecordRow, member: Member) -> Iterator[SubjectEvidence]:
@@ -131,8 +131,8 @@ def undeclared_imports(facts: Facts, expectations: Expectations) -> Iterator[Sub
 _DISTRIBUTIONS = {"google": ("protobuf",), "yaml": ("pyyaml",), "PIL": ("pillow",), "cv2": ("opencv_python",)}
 
 
-def _other_name(module: str, declared: set[str]) -> bool:
-    return any(name in declared or any(d.startswith(name) for d in declared) for name in _DISTRIBUTIONS.get(module, ()))
+def _other_name(module: str, declared_modules: set[str]) -> bool:
+    return any(name in declared_modules or any(d.startswith(name) for d in declared_modules) for name in _DISTRIBUTIONS.get(module, ()))
 
 
 @rule(
@@ -152,12 +152,12 @@ def _not_declared(facts: Facts) -> Iterator[tuple[str, str]]:
     """(file, module) of imports that no requirement has the name of."""
     if facts.wheel is None:
         return
-    declared = {name.replace("-", "_") for name in required_names(facts.wheel.requires)}
+    declared_modules = {name.replace("-", "_") for name in required_names(facts.wheel.requires)}
     beside = {p.form for p in facts.providers} & {"plugin", "custom-ops"}
     for each in facts.imports:
         if each.module == "onnxruntime" and beside:
             continue  # such packages must leave the choice of distribution to the user
-        if normal_name(each.module).replace("-", "_") not in declared and not _other_name(each.module, declared):
+        if normal_name(each.module).replace("-", "_") not in declared_modules and not _other_name(each.module, declared_modules):
             yield each.path, each.module
 
 
@@ -281,8 +281,8 @@ def version_local(facts: Facts, expectations: Expectations) -> Iterator[SubjectE
     """A local version such as `rocm7.2.4`, with the number glued to the word."""
     local = local_of(facts.wheel.version) if facts.wheel else ""
     if facts.wheel and re.match(r"[a-z]+\d", local):
-        dotted = re.sub(r"([a-z])([0-9])", r"\1.\2", local, count=1)
-        yield facts.wheel.version, f"the local part is {local}; {dotted} sorts rightly"
+        dotted_local = re.sub(r"([a-z])([0-9])", r"\1.\2", local, count=1)
+        yield facts.wheel.version, f"the local part is {local}; {dotted_local} sorts rightly"
 
 
 @rule(

@@ -47,11 +47,11 @@ def sonames() -> dict[int, dict[str, int]]:
 def rocm_majors(lib: Library) -> dict[str, tuple[int, ...]]:
     """Needed soname → the ROCm majors it can belong to (a row for each that says something)."""
     majors = {}
-    for needed in lib.needed:
-        stem, _, number = needed.partition(".so.")
+    for needed_names in lib.needed:
+        stem, _, number = needed_names.partition(".so.")
         by_major = [(major, libraries.get(stem + ".so")) for major, libraries in sonames().items()]
         if number.isdigit() and any(n is not None for _, n in by_major):
-            majors[needed] = tuple(major for major, n in by_major if n == int(number))
+            majors[needed_names] = tuple(major for major, n in by_major if n == int(number))
     return majors
 
 
@@ -69,9 +69,9 @@ def mixed_majors(facts: Facts, expectations: Expectations) -> Iterator[SubjectEv
             yield lib.path, _needs(rocm_majors(lib))
     common, owners = set(sonames()), dict[str, tuple[int, ...]]()
     for group in alternatives(facts.libraries):
-        allowed = {major for lib in group for major in _majors(lib)}
-        if allowed:
-            common &= allowed
+        allowed_majors = {major for lib in group for major in _majors(lib)}
+        if allowed_majors:
+            common &= allowed_majors
             owners |= {name: majors for lib in group for name, majors in rocm_majors(lib).items()}
     if owners and not common:
         yield facts.subject, _needs(owners)
@@ -271,10 +271,10 @@ def recipe_exclude(facts: Facts, expectations: Expectations) -> Iterator[Subject
     """A pattern of the repair step that no soname matches that the wheel's libraries need."""
     if facts.wheel is None:
         return
-    needed = {name for lib in facts.libraries for name in lib.needed}
+    needed_names = {name for lib in facts.libraries for name in lib.needed}
     for pattern in expectations.excludes:
-        if not any(fnmatchcase(name, pattern) for name in needed):
-            yield pattern, f"none of {count_of(len(needed), 'needed soname')} matches"
+        if not any(fnmatchcase(name, pattern) for name in needed_names):
+            yield pattern, f"none of {count_of(len(needed_names), 'needed soname')} matches"
 
 
 @rule(
@@ -286,10 +286,10 @@ def external(facts: Facts, expectations: Expectations) -> Iterator[SubjectEviden
     """Needed sonames that neither the wheel nor a manylinux policy has, and the recipe does not name."""
     needs: dict[str, list[str]] = defaultdict(list)
     outside = facts.policy.external if facts.policy else ()
-    unnamed = {name for name in outside if not any(fnmatchcase(name, p) for p in expectations.external)}
+    unnamed_libraries = {name for name in outside if not any(fnmatchcase(name, p) for p in expectations.external)}
     for lib in facts.libraries:
         for name in lib.needed:
-            if name in unnamed:
+            if name in unnamed_libraries:
                 needs[lib.path].append(name)
     for path, names in needs.items():
         yield path, f"needs {some(names, 8)}"

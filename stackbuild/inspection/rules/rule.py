@@ -76,9 +76,9 @@ def _sentence(check: object) -> str:
 
 def some(items: Iterable[object], most: int = 4) -> str:
     """Items in words, the first few and how many more."""
-    listed = list(map(str, items))
-    listing = ", ".join(listed[:most])
-    return listing + (f" and {len(listed) - most} more" if len(listed) > most else "")
+    items_text = list(map(str, items))
+    listing = ", ".join(items_text[:most])
+    return listing + (f" and {len(items_text) - most} more" if len(items_text) > most else "")
 
 
 def count_of(number: int, noun: str) -> str:

@@ -55,9 +55,9 @@ def _isoc23(facts: Facts, wheel: WheelMetadata) -> Iterator[SubjectEvidence]:
         return
     for lib in facts.libraries:
         versioned = any("GLIBC_2.38" in versions for _, versions in lib.versions)
-        renamed = [name for name in lib.undefined if name.startswith("__isoc23_")]
-        if renamed and not versioned:
-            yield lib.path, f"needs {some(renamed)}, which glibc has from 2.38; the tag claims 2.{min(claims)}"
+        renamed_symbols = [name for name in lib.undefined if name.startswith("__isoc23_")]
+        if renamed_symbols and not versioned:
+            yield lib.path, f"needs {some(renamed_symbols)}, which glibc has from 2.38; the tag claims 2.{min(claims)}"
 
 
 @rule(
@@ -111,8 +111,8 @@ def tag_unknown(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvi
     metadata = facts.wheel
     if metadata is None or not facts.libraries:
         return
-    unjudged = facts.policy.unjudged if facts.policy else [p for p in _platforms(metadata) if p.startswith("manylinux")]
-    for platform in unjudged:
+    unjudged_tags = facts.policy.unjudged if facts.policy else [p for p in _platforms(metadata) if p.startswith("manylinux")]
+    for platform in unjudged_tags:
         yield platform, "no policy for it is known here"
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from stackbuild.inspection.facts import Library
 
-_SHARED = 0.5
+_SHARED_FRACTION = 0.5
 """Least share of the exports of one that another has too: alternatives offer the same functions."""
 
 
@@ -34,7 +34,7 @@ def _groups(alike: list[Library]) -> list[tuple[Library, ...]]:
 
 def _exclude(one: Library, other: Library) -> bool:
     """Whether no process has a use for both: each exports what the other does, and neither needs the other."""
-    needed = {*one.needed, *other.needed}
+    needed_libraries = {*one.needed, *other.needed}
     names = {lib.soname or lib.path.rsplit("/", 1)[-1] for lib in (one, other)}
     ours, theirs = set(one.exports), set(other.exports)
-    return not needed & names and len(ours & theirs) > _SHARED * min(len(ours), len(theirs))
+    return not needed_libraries & names and len(ours & theirs) > _SHARED_FRACTION * min(len(ours), len(theirs))

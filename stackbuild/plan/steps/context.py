@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from stackbuild.core.sizes import size_of
 from stackbuild.model.components import Component
 from stackbuild.model.lock import Dep
-from stackbuild.model.plan import CONVERTED, Command, Need, Resources, Step, sorted_items
+from stackbuild.model.plan import CONVERTED_SOURCE, Command, Need, Resources, Step, sorted_items
 
 SOURCE_DATE_EPOCH = "1700000000"
 """2023-11-14T22:13:20Z: one fixed time for everything that would otherwise write the time of the build."""
@@ -31,7 +31,7 @@ class Context:
     """Locked dependencies of sources, by the source's name."""
     trees: Mapping[str, str] = field(default_factory=dict)
     """Digests of what lies on this machine, by name: local sources, patches, hipify rules."""
-    converted: str = ""
+    converted_step: str = ""
     """The step that made HIP of this lane's source, "" where none does."""
 
     def need(self, step: str, at: str = "") -> Need:
@@ -69,8 +69,8 @@ def session_step(
 
 def _source(source: str, component: Component, context: Context) -> Need:
     """The source as it was fetched, or as HIP where the component's own was converted."""
-    if context.converted and source == getattr(component, "source", None):
-        return Need(context.converted, context.steps[context.converted].key, f"/src/{source}", CONVERTED)
+    if context.converted_step and source == getattr(component, "source", None):
+        return Need(context.converted_step, context.steps[context.converted_step].key, f"/src/{source}", CONVERTED_SOURCE)
     return context.need(f"source.{source}", f"/src/{source}")
 
 

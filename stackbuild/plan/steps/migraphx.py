@@ -17,7 +17,7 @@ PROBES = {
 """Option to what MIGraphX then looks for in that library (src/targets/gpu/CMakeLists.txt, the same from 6.4.4 to 2.16). A probe
 that fails, because a library behind the library is missing, say, is a line of the log, and a slower MIGraphX."""
 
-PROBED = (
+PROBE_COMMAND = (
     'for p in {probes}; do grep -q "^$p:INTERNAL=1" {build}/CMakeCache.txt || absent="$absent $p"; done; '
     '[ -z "$absent" ] || {{ echo "MIGraphX did not find in MIOpen or rocBLAS what it looks for:$absent; see '
     'CMakeFiles/CMakeConfigureLog.yaml, or name what may be absent in probes_ok" >&2; exit 1; }}'
@@ -28,8 +28,8 @@ def steps(name: str, component: MIGraphX, context: Context) -> tuple[Step, ...]:
     """One step for each locked requirement to build, then MIGraphX itself."""
     requirements = _requirements(component, context)
     context = replace(context, steps={**context.steps, **{s.name: s for s in requirements}})
-    built = tuple(s for s in requirements if s.action == "run")
-    more = tuple(Need(s.name, s.key, f"/deps/{s.name.removeprefix(component.source + '.')}") for s in built)
+    built_steps = tuple(s for s in requirements if s.action == "run")
+    more = tuple(Need(s.name, s.key, f"/deps/{s.name.removeprefix(component.source + '.')}") for s in built_steps)
     if component.source not in context.deps:
         more = (context.need(requirements[-1].name, f"/src/{component.source}-deps"),)
     options = {
@@ -39,8 +39,8 @@ def steps(name: str, component: MIGraphX, context: Context) -> tuple[Step, ...]:
         "MIGRAPHX_ENABLE_MLIR": bool(component.needs),
         "MIGRAPHX_ENABLE_PYTHON": False,  # migraphx_package.py compiles it, without MIGraphX once more for each Python
     }
-    probed = _probe_commands(name, component)
-    project = CMakeProject(options, more=more, configured=probed)
+    probes = _probe_commands(name, component)
+    project = CMakeProject(options, more=more, configure_checks=probes)
     step = cmake_step(name, component, context, project)
     return (*requirements, step)
 
@@ -49,7 +49,7 @@ def _probe_commands(name: str, component: MIGraphX) -> tuple[Command, ...]:
     """The command that fails where MIGraphX would silently do without a function of MIOpen or rocBLAS."""
     names = (p for option, probes in PROBES.items() if component.options.get(option, True) for p in probes)
     probes = " ".join(p for p in names if p not in component.probes_ok)
-    text = PROBED.format(probes=probes, build=f"/build/{name}")
+    text = PROBE_COMMAND.format(probes=probes, build=f"/build/{name}")
     return (Command(("sh", "-c", text), "configure"),) if probes else ()
 
 
@@ -62,6 +62,6 @@ def _requirements(component: MIGraphX, context: Context) -> tuple[Step, ...]:
     for index, dep in enumerate(rows):
         if is_elsewhere(dep, component):
             continue
-        extended = replace(context, steps={**context.steps, **{s.name: s for s in requirements}})
-        requirements += built_dep(component.source, component, extended, index)
+        extended_context = replace(context, steps={**context.steps, **{s.name: s for s in requirements}})
+        requirements += built_dep(component.source, component, extended_context, index)
     return tuple(requirements)

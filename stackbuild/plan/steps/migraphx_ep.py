@@ -17,7 +17,7 @@ from stackbuild.plan.steps.plugin_package import package
 from stackbuild.plan.steps.rocm import CMakeProject, cmake_step, compilers, deps_step
 from stackbuild.tables.providers import AMDGPU, MIGRAPHX
 
-FORCED = "protobuf_FORCE_FETCH_DEPENDENCIES"
+FORCE_FETCH = "protobuf_FORCE_FETCH_DEPENDENCIES"
 COPY = (
     'to=$1 && shift && mkdir -p "$to" && for one; do '
     'cp -a "/src/$one" "$to/" && chmod -R u+w "$to/$one" || exit 1; done'
@@ -34,12 +34,12 @@ def steps(name: str, component: MIGraphXEp, context: Context) -> tuple[Step, ...
     umbrella = isinstance(component, AmdgpuEp)
     sources = _sources(component, context)
     needs = tuple(Need(s.name, s.key, f"/src/{s.name.removeprefix('source.')}") for s in sources)
-    fetched = tuple(s.name.removeprefix("source.") for s in sources if s.action == "archive")
+    fetched_names = tuple(s.name.removeprefix("source.") for s in sources if s.action == "archive")
     place = f"/build/{name}/fetched"
     folders: dict[str, Scalar] = {
-        f"FETCHCONTENT_SOURCE_DIR_{one.rpartition('.')[2].upper()}": f"{place}/{one}" for one in fetched
+        f"FETCHCONTENT_SOURCE_DIR_{one.rpartition('.')[2].upper()}": f"{place}/{one}" for one in fetched_names
     }
-    before = (Command(("sh", "-c", COPY, "copy", place, *fetched), "configure"),) if fetched else ()
+    before = (Command(("sh", "-c", COPY, "copy", place, *fetched_names), "configure"),) if fetched_names else ()
     options: dict[str, Scalar] = {
         **compilers(component),
         **folders,
@@ -49,11 +49,11 @@ def steps(name: str, component: MIGraphXEp, context: Context) -> tuple[Step, ...
         "FETCHCONTENT_TRY_FIND_PACKAGE_MODE": "NEVER",
         **({"USE_AMDGPU": True} if umbrella else {}),
         "USE_MIGRAPHX": True,
-        FORCED: True,
+        FORCE_FETCH: True,
     }
     after = package(AMDGPU if umbrella else MIGRAPHX, component.source)
-    allowed = (*folders, FORCED)
-    project = CMakeProject(options, more=needs, unused_ok=allowed, env=PLATFORM, before=before, after=after)
+    allowed_entries = (*folders, FORCE_FETCH)
+    project = CMakeProject(options, more=needs, unused_ok=allowed_entries, env=PLATFORM, before=before, after=after)
     return (*sources, cmake_step(name, component, context, project))
 
 

@@ -88,5 +88,5 @@ def module_commands(name: str, component: MIGraphXPackage, context: Context) -> 
 
 def module_needs(component: MIGraphXPackage, context: Context) -> tuple[Need, ...]:
     """The source with pybind11, where the recipe names one."""
-    named = component.pybind11
-    return (context.need(f"source.{named}", f"/src/{named}"),) if named else ()
+    pybind11 = component.pybind11
+    return (context.need(f"source.{pybind11}", f"/src/{pybind11}"),) if pybind11 else ()

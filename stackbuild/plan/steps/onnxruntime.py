@@ -17,7 +17,7 @@ from stackbuild.model.plan import Command, Step
 from stackbuild.plan.steps.cmake import spell
 from stackbuild.plan.steps.context import Context, session_step
 from stackbuild.plan.steps.rocm import common, demanded_entries, deps_step
-from stackbuild.sources.upstream import REGENERATED
+from stackbuild.sources.upstream import REGENERATED_ARCHIVES
 
 LINUX_DEPS = (
     *("abseil_cpp", "date", "dlpack", "eigen", "flatbuffers", "json", "microsoft_gsl", "mp11", "onnx", "protobuf"),
@@ -42,7 +42,7 @@ OWN_EIGEN = (1, 22, 1)
 
 EMPTY = "for p in {names}; do mkdir -p {folder}/lib/cmake/$p && : > {folder}/lib/cmake/$p/${{p}}Config.cmake; done"
 
-HIPIFIED = 'empty=$(find {tree}/Release/amdgpu -type f -empty) && [ -z "$empty" ] || {{ echo "hipify wrote nothing: $empty" >&2; exit 1; }}'
+HIPIFY_CHECK = 'empty=$(find {tree}/Release/amdgpu -type f -empty) && [ -z "$empty" ] || {{ echo "hipify wrote nothing: $empty" >&2; exit 1; }}'
 """Its amd_hipify.py takes what hipify-perl printed, however it ended: a file it failed on is empty, and compiles."""
 
 
@@ -123,7 +123,7 @@ def _commands(name: str, component: OnnxRuntime, context: Context) -> tuple[Comm
         *((Command(("sh", "-c", empty), "configure"),) if component.empty_packages else ()),
         Command((*driver, "--update"), "configure"),
         Command(("cmake", "--build", f"{tree}/Release"), "build"),
-        *((Command(("sh", "-c", HIPIFIED.format(tree=tree)), "build"),) if "rocm" in component.providers else ()),
+        *((Command(("sh", "-c", HIPIFY_CHECK.format(tree=tree)), "build"),) if "rocm" in component.providers else ()),
         Command(("cmake", "--install", f"{tree}/Release", "--prefix", "/out", "--strip"), "install"),
         *package,
     )
@@ -137,8 +137,8 @@ def _tree(name: str, component: OnnxRuntime) -> tuple[str, tuple[Command, ...]]:
     own = f"/build/{name}/source"
     words = f"mkdir -p {own} && cp -a {source_folder}/. {own} && chmod -R u+w {own} && ln -sfn {source_folder}-deps {own}/mirror"
     if _parts(component) < OWN_EIGEN:
-        served = " ".join(f"-e s/{old}/{new}/" for old, new in sorted(REGENERATED.items()))
-        words += f" && sed -i {served} {own}/cmake/deps.txt"
+        served_edits = " ".join(f"-e s/{old}/{new}/" for old, new in sorted(REGENERATED_ARCHIVES.items()))
+        words += f" && sed -i {served_edits} {own}/cmake/deps.txt"
     return own, (Command(("sh", "-c", words), "configure"),)
 
 

@@ -15,9 +15,9 @@ NEVER_ASKED = ("CMAKE_HIP_COMPILER", *LAUNCHERS)
 """Cache entries that every component is given and some languages never ask for."""
 
 
-def demanded_entries(entries: Mapping[str, Scalar], allowed: tuple[str, ...]) -> tuple[str, ...]:
+def demanded_entries(entries: Mapping[str, Scalar], allowed_entries: tuple[str, ...]) -> tuple[str, ...]:
     """The entries that a project must use: those given, but for languages it may not have and those allowed unused."""
-    return tuple(sorted(set(entries) - {*NEVER_ASKED, *allowed}))
+    return tuple(sorted(set(entries) - {*NEVER_ASKED, *allowed_entries}))
 
 
 def compilers(component: Rocm) -> dict[str, Scalar]:
@@ -30,8 +30,8 @@ def compilers(component: Rocm) -> dict[str, Scalar]:
 
 def prefix_path(component: Rocm, context: Context) -> str:
     """Where CMake looks for packages: what was built for this component, then ROCm."""
-    built = [f"/deps/{n}" for n in component.needs]
-    return ";".join([*built, *(f"/deps/{d}" for d in _built_deps(component, context)), component.rocm_home])
+    built_prefixes = [f"/deps/{n}" for n in component.needs]
+    return ";".join([*built_prefixes, *(f"/deps/{d}" for d in _built_deps(component, context)), component.rocm_home])
 
 
 def _built_deps(component: Rocm, context: Context) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ class CMakeProject:
     """What one kind of CMake component has beside what all have.
 
     `options` are cache entries, `unused_ok` those of them that may go unused, `more` needs beside the recipe's. `before`
-    runs first, `configured` once the project is configured, `after` once it is installed.
+    runs first, `configure_checks` once the project is configured, `after` once it is installed.
     """
 
     options: Mapping[str, Scalar]
@@ -63,7 +63,7 @@ class CMakeProject:
     unused_ok: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     before: tuple[Command, ...] = ()
-    configured: tuple[Command, ...] = ()
+    configure_checks: tuple[Command, ...] = ()
     after: tuple[Command, ...] = ()
 
 
@@ -71,7 +71,7 @@ def cmake_step(name: str, component: Rocm, context: Context, project: CMakeProje
     """The one step of a CMake component: the recipe's options win, and no cache entry may go unused unannounced."""
     entries = {**common(component, context), **project.options, **component.options}
     configure, *rest = cmake_commands(name, f"/src/{component.source}", entries, component.generator)
-    commands = (*project.before, configure, *project.configured, *rest, *project.after)
+    commands = (*project.before, configure, *project.configure_checks, *rest, *project.after)
     must_use = demanded_entries(entries, (*project.unused_ok, *component.unused_ok))
     env = dict(project.env)
     return session_step(name, component, context, commands, component.source, env, project.more, must_use)
@@ -99,7 +99,7 @@ def built_dep(source: str, component: Rocm, context: Context, index: int) -> tup
     """A `requirements.txt` line as two steps: its archive, and its CMake project built into an output of its own."""
     dep = context.deps[source][index]
     name = f"{source}.{dep.name}"
-    fetched = Step(
+    fetch_step = Step(
         name=f"source.{name}",
         action="archive",
         params=(("sha256", dep.digest.removeprefix("sha256:") or "unlocked"), ("url", dep.url)),
@@ -126,9 +126,9 @@ def built_dep(source: str, component: Rocm, context: Context, index: int) -> tup
         Command(("cmake", "--install", build, "--prefix", "/out"), "install"),
     )
     plain = Component.model_validate({"memory": "3G"})
-    base = replace(context, steps={**context.steps, fetched.name: fetched}, names={})
+    base = replace(context, steps={**context.steps, fetch_step.name: fetch_step}, names={})
     more = tuple(base.need(f"{source}.{d}", f"/deps/{d}") for d in _built_deps(component, context))
-    return fetched, session_step(name, plain, base, commands, name, {}, more)
+    return fetch_step, session_step(name, plain, base, commands, name, {}, more)
 
 
 def _earlier(source: str, context: Context) -> str:

@@ -26,12 +26,12 @@ def one(op: str, job: JobDict) -> JobDict:
     if first != job["provider"]:
         return {"error": f"asked for {job['provider']}, the session runs on {first}"}
     try:
-        got = inference.run(None, oneop.inputs(op))[0]
+        actual = inference.run(None, oneop.inputs(op))[0]
     except Exception as error:
         return {"error": error_text(error)}
     return {
         "assigned": assigned_nodes(inference),
-        "errors": dataclasses.asdict(error_metrics.errors(got, oneop.reference(op))),
+        "errors": dataclasses.asdict(error_metrics.errors(actual, oneop.reference(op))),
     }
 
 

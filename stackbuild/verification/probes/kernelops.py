@@ -26,13 +26,13 @@ def do(job: JobDict) -> JobDict:
         row = rows.setdefault(str(case.dtype), {"cases": 0, "wrong": [], "failed": [], "worst": None})
         row["cases"] += 1
         try:
-            got = run(kernel_cases, case, session_options)
+            actual = run(kernel_cases, case, session_options)
         except Exception as error:  # ONNX Runtime raises many types; each is a case that did not run
             row["failed"].append(f"{case.name}: {error_text(error)}")
             continue
-        if why := mismatch(got, case):
+        if why := mismatch(actual, case):
             row["wrong"].append(f"{case.name}: {why}")
-        worst(row, got, case.expected_values)
+        worst(row, actual, case.expected_values)
     return {"rows": rows, "onnxruntime": ort.__version__}
 
 
@@ -62,12 +62,12 @@ def run(kernel_cases: object, case: object, session_options: ort.SessionOptions)
     model = kernel_cases.model(case).SerializeToString()  # type: ignore[attr-defined]
     feeds = kernel_cases.feeds(case)  # type: ignore[attr-defined]
     runner = ort.InferenceSession(model, session_options, providers=["CPUExecutionProvider"], enable_fallback=0)
-    expected = case.expected_values  # type: ignore[attr-defined]
-    if expected.size == 0 or any(value.size == 0 for value in feeds.values()):
+    reference = case.expected_values  # type: ignore[attr-defined]
+    if reference.size == 0 or any(value.size == 0 for value in feeds.values()):
         return np.asarray(runner.run(None, feeds)[0])
     dtype = case.dtype  # type: ignore[attr-defined]
-    before = np.full(expected.size * dtype.itemsize, poison(case), np.uint8)
-    output = ort.OrtValue.ortvalue_from_numpy(before.view(dtype).reshape(expected.shape))
+    before = np.full(reference.size * dtype.itemsize, poison(case), np.uint8)
+    output = ort.OrtValue.ortvalue_from_numpy(before.view(dtype).reshape(reference.shape))
     binding = runner.io_binding()
     for name, value in feeds.items():
         binding.bind_cpu_input(name, value)
@@ -76,10 +76,10 @@ def run(kernel_cases: object, case: object, session_options: ort.SessionOptions)
     return np.array(output.numpy())
 
 
-def worst(row: JobDict, got: np.ndarray, expected: np.ndarray) -> None:
+def worst(row: JobDict, actual: np.ndarray, reference: np.ndarray) -> None:
     """Keep the measures of the case with the largest relative RMS error."""
-    if got.shape == expected.shape and got.size:
-        errors = dataclasses.asdict(error_metrics.errors(got, expected))
+    if actual.shape == reference.shape and actual.size:
+        errors = dataclasses.asdict(error_metrics.errors(actual, reference))
         if row["worst"] is None or errors["rel_rms"] > row["worst"]["rel_rms"]:
             row["worst"] = errors
 

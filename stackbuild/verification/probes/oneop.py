@@ -43,8 +43,8 @@ def inputs(op: str, seed: int = 0) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(seed)
     values = {}
     for number, shape in enumerate(TABLE[op][0]):
-        drawn = rng.standard_normal(shape)
-        values[f"x{number}"] = (np.abs(drawn) + 0.5 if number in POSITIVE.get(op, ()) else drawn).astype(np.float32)
+        random_values = rng.standard_normal(shape)
+        values[f"x{number}"] = (np.abs(random_values) + 0.5 if number in POSITIVE.get(op, ()) else random_values).astype(np.float32)
     return values
 
 

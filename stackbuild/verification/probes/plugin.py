@@ -25,9 +25,9 @@ def do(job: JobDict) -> JobDict:
     shares, not_its_own = {}, ""
     for name in ep_names(job["module"]):
         ort.register_execution_provider_library(name, package_library(job["module"]))
-        offered = [device for device in ort.get_ep_devices() if device.ep_name == name]
-        devices = own_devices(package, offered)
-        not_its_own = not_its_own or ("it offers a CPU as its device" if offered and not devices else "")
+        ep_devices = [device for device in ort.get_ep_devices() if device.ep_name == name]
+        devices = own_devices(package, ep_devices)
+        not_its_own = not_its_own or ("it offers a CPU as its device" if ep_devices and not devices else "")
         shares[name] = [{"vendor": d.ep_vendor, "type": str(d.device.type).rsplit(".", 1)[-1]} for d in devices]
     why = "" if any(shares.values()) else not_its_own or said_by(package)
     operators = list(getattr(package, "OPERATORS", ()))

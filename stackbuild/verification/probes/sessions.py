@@ -46,22 +46,22 @@ def session(model: Any, job: JobDict, session_options: ort.SessionOptions) -> or
     return ort.InferenceSession(model, session_options, providers=[job["provider"]], enable_fallback=0)
 
 
-_registered: set[str] = set()
+_registered_providers: set[str] = set()
 
 
 def plugin_devices(job: JobDict) -> list[Any]:
     """Register the plugin's library once, and list the devices it offers."""
-    if job["provider"] not in _registered:
+    if job["provider"] not in _registered_providers:
         ort.register_execution_provider_library(job["provider"], package_library(job["plugin"]))
-        _registered.add(job["provider"])
-    offered = [device for device in ort.get_ep_devices() if device.ep_name == job["provider"]]
-    return own_devices(importlib.import_module(job["plugin"]), offered)
+        _registered_providers.add(job["provider"])
+    ep_devices = [device for device in ort.get_ep_devices() if device.ep_name == job["provider"]]
+    return own_devices(importlib.import_module(job["plugin"]), ep_devices)
 
 
-def own_devices(package: Any, offered: list[Any]) -> list[Any]:
+def own_devices(package: Any, ep_devices: list[Any]) -> list[Any]:
     """Of the devices offered those of the kinds that the package says are its own: the hipDNN EP offers a CPU too."""
     kinds = getattr(package, "DEVICE_TYPES", None)
-    return [d for d in offered if kinds is None or str(d.device.type).rsplit(".", 1)[-1] in kinds]
+    return [d for d in ep_devices if kinds is None or str(d.device.type).rsplit(".", 1)[-1] in kinds]
 
 
 def assigned_nodes(inference: ort.InferenceSession) -> dict[str, int]:

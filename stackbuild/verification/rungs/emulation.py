@@ -14,7 +14,7 @@ from stackbuild.emulator.hip_runtime import HostImports, imports_of, runtime_fol
 from stackbuild.emulator.service import CHANNEL, EmulatorService
 from stackbuild.inspection.readers.budget import ReadBudget
 from stackbuild.inspection.readers.byte_parser import MalformedError
-from stackbuild.inspection.readers.loader import NEEDED, ElfImage
+from stackbuild.inspection.readers.loader import NEEDED_TAG, ElfImage
 from stackbuild.inspection.readers.source import LooseFile
 from stackbuild.inspection.rules.rule import RuleDescription, count_of
 from stackbuild.model.findings import Finding
@@ -73,11 +73,11 @@ def check_emulated(context: RungContext, emulation: Emulation) -> RungOutcome:
             limits_of(emulation.target), emulation.folder / "kernels", sanitize=emulation.sanitize
         )
         service.folder.mkdir(parents=True, exist_ok=True)
-        with _emulating(context, imports, service, emulation) as emulated:
+        with _emulating(context, imports, service, emulation) as emulation_run:
             if context.subject.form is Form.CUSTOM_OPS:
-                return _custom_ops(emulated, service, emulation)
+                return _custom_ops(emulation_run, service, emulation)
             if context.subject.form in (Form.PLUGIN, Form.RUNTIME):
-                return _provider(emulated, service)
+                return _provider(emulation_run, service)
     except MachineLacks as lacks:
         return RungOutcome(skip=f"{lacks.what}: {lacks.next}" if lacks.next else lacks.what)
     except UsageError as wrong:
@@ -92,7 +92,7 @@ def machine_libraries(root: Path, runtime: str) -> Iterator[Path]:
             if not path.is_symlink() and path.is_file():
                 with contextlib.suppress(MalformedError, OSError):  # a linker script, or what this user may not read
                     size = path.stat().st_size
-                    if runtime in ElfImage(LooseFile(path, path.name, size), ReadBudget(size)).names(NEEDED):
+                    if runtime in ElfImage(LooseFile(path, path.name, size), ReadBudget(size)).names(NEEDED_TAG):
                         yield path
 
 
@@ -108,7 +108,7 @@ def _emulating(
             rocm=context.sandbox.rocm and context.subject.form is Form.RUNTIME,  # its own HIP is behind the stand-in
             readable=(*context.sandbox.readable, runtime.parent, service.folder),
             env=(*context.sandbox.env, ("LD_LIBRARY_PATH", str(runtime)), (CHANNEL, str(descriptor))),
-            inherited=(*context.sandbox.inherited, descriptor),
+            inherited_fds=(*context.sandbox.inherited_fds, descriptor),
         )
         yield replace(context, sandbox=sandbox)
 

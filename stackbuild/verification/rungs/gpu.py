@@ -71,9 +71,9 @@ class GpuWatch:
 
 
 def _sample(rows: list[tuple[Path, GpuActivity]], stop: Event) -> None:
-    ended = False
-    while not ended:
-        ended = stop.wait(_EVERY)  # once more after the end: the run may have been shorter than the interval
+    has_ended = False
+    while not has_ended:
+        has_ended = stop.wait(_EVERY)  # once more after the end: the run may have been shorter than the interval
         for device, row in rows:
             memory, busy = _counters(device)
             row.memory, row.busy = max(row.memory, memory), max(row.busy, busy)

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from stackbuild.core.digest import Json
 from stackbuild.model.findings import Finding
-from stackbuild.verification.catalogue import IMPORT, INSTALL, SCRUBBED, SHADOWED
+from stackbuild.tables.runtime_variables import scrubbed_variables
+from stackbuild.verification.catalogue import IMPORT, INSTALL, SCRUBBED_VARIABLES, SHADOWED_MODULE
 from stackbuild.verification.clean_env import install
-from stackbuild.verification.installed import overwritten
+from stackbuild.verification.installed import overwritten_files
 from stackbuild.verification.machine_libraries import is_machine_library
-from stackbuild.verification.probe_sandbox import ProbeSandbox, scrubbed_variables
+from stackbuild.verification.probe_sandbox import ProbeSandbox
 from stackbuild.verification.rung import RungOutcome, probe_finding
 from stackbuild.verification.subject import Form, Subject
 
@@ -29,8 +30,8 @@ def check_import(
     if result.code and wheelhouse is None and subject.requires:
         return RungOutcome(skip="there is no wheelhouse to take its dependencies from (--wheelhouse DIR)")
     if result.code:
-        refused = INSTALL.finding(subject.name, f"pip: {result.tail or 'it said nothing'}")
-        return RungOutcome((probe_finding(INSTALL, subject.name, result) if result.termination else refused,))
+        refusal = INSTALL.finding(subject.name, f"pip: {result.tail or 'it said nothing'}")
+        return RungOutcome((probe_finding(INSTALL, subject.name, result) if result.termination else refusal,))
     if not subject.modules:
         return RungOutcome(skip="it has no package to import")
     result = sandbox.probe("importing", {"modules": list(subject.modules)}, SECONDS)
@@ -41,16 +42,16 @@ def check_import(
         return RungOutcome((IMPORT.finding(subject.name, "the import gave no true account of itself"),))
     waits = {name: soname for name, answer in modules if (soname := _machine_library(answer, external))}
     findings = [f for name, answer in modules if name not in waits for f in _judge(name, answer, sandbox, result.tail)]
-    findings += overwritten(sandbox.site, subject.wheels, wheelhouse)
+    findings += overwritten_files(sandbox.site, subject.wheels, wheelhouse)
     names = scrubbed_variables()
     if names:
-        findings.append(SCRUBBED.finding("environment", f"not passed on: {', '.join(names)}"))
+        findings.append(SCRUBBED_VARIABLES.finding("environment", f"not passed on: {', '.join(names)}"))
     if set(waits) == set(subject.modules) and not findings:
         return RungOutcome(skip=f"this machine has no {', '.join(sorted(set(waits.values())))}")
-    imported = ", ".join(name for name in subject.modules if name not in waits)
+    imported_names = ", ".join(name for name in subject.modules if name not in waits)
     rest = "".join(f"; {name} waits for {soname}, which this machine has not" for name, soname in waits.items())
     return RungOutcome(
-        tuple(findings), says=f"Python {result.answer.get('python')}: {imported}{rest}{_lists(subject, result.answer)}"
+        tuple(findings), says=f"Python {result.answer.get('python')}: {imported_names}{rest}{_lists(subject, result.answer)}"
     )
 
 
@@ -70,7 +71,7 @@ def _judge(name: str, answer: dict[str, Json], sandbox: ProbeSandbox, tail: str)
     file = str(answer.get("file", ""))
     if file and not Path(file).is_relative_to(sandbox.folder):
         own = " of the standard library" if _STANDARD.search(file) else ""
-        return [SHADOWED.finding(name, f"imported from {file}{own}")]
+        return [SHADOWED_MODULE.finding(name, f"imported from {file}{own}")]
     return []
 
 
@@ -80,7 +81,7 @@ _STANDARD = re.compile(r"/lib(64)?/python3\.\d+/(?!(site|dist)-packages/)")
 
 def _lists(subject: Subject, answer: dict[str, Json]) -> str:
     """get_available_providers() is compile-time text, never evidence: shown as what it is."""
-    listed = answer.get("listed")
-    if subject.form is not Form.RUNTIME or not isinstance(listed, list):
+    listed_names = answer.get("listed")
+    if subject.form is not Form.RUNTIME or not isinstance(listed_names, list):
         return ""
-    return f" (it lists {', '.join(map(str, listed))}, which proves nothing yet)"
+    return f" (it lists {', '.join(map(str, listed_names))}, which proves nothing yet)"

@@ -89,10 +89,10 @@ class LoadProbes:
 
     def _probe(self, lib: Library) -> ProbeResult:
         site = self.context.sandbox.site
-        shared = [
+        shared_libraries = [
             x.path for x in self.context.subject.libraries if re.search(r"libonnxruntime_providers_shared\.so$", x.path)
         ]
-        before = [f"{site}/{installed_path(path)}" for path in shared if lib.path not in shared]
+        before = [f"{site}/{installed_path(path)}" for path in shared_libraries if lib.path not in shared_libraries]
         job: dict[str, Json] = {
             "path": f"{site}/{installed_path(lib.path)}",
             "before": [*before],

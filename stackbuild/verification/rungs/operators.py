@@ -69,10 +69,10 @@ def check_operators(probes: CustomOpProbes) -> RungOutcome:
         elif not probes.rows(op):
             findings.append(OPERATOR.finding(op, "no case of it was run"))
         for dtype, row in probes.rows(op):
-            failed = _texts(row, "failed")
-            if failed:
+            failure_texts = _texts(row, "failed")
+            if failure_texts:
                 findings.append(
-                    OPERATOR.finding(f"{op} {dtype}", f"{len(failed)} of {row.get('cases')} cases: {failed[0]}")
+                    OPERATOR.finding(f"{op} {dtype}", f"{len(failure_texts)} of {row.get('cases')} cases: {failure_texts[0]}")
                 )
     return RungOutcome(tuple(findings), says=f"{', '.join(probes.operators)}: {case_count(probes)} cases on the CPU")
 
@@ -95,22 +95,22 @@ def check_numerics(probes: CustomOpProbes) -> RungOutcome:
 def check_gpu(context: RungContext, watch: GpuWatch, blocker: str) -> RungOutcome:
     """All cases again with the operators on the GPU, whose counters must move; `blocker` is why that cannot run."""
     probes = CustomOpProbes(context, ON_GPU)
-    worked = check_gpu_activity(
+    gpu_activity = check_gpu_activity(
         watch,
         lambda: probes.results,
         blocker if probes.has_cases else blocker or "no cases are known for its operators",
     )
-    if worked.skip:
-        return worked
+    if gpu_activity.skip:
+        return gpu_activity
     return RungOutcome(
-        (*worked.findings, *check_operators(probes).findings, *check_numerics(probes).findings),
-        says=f"{worked.says}; {worst_errors(probes)}",
+        (*gpu_activity.findings, *check_operators(probes).findings, *check_numerics(probes).findings),
+        says=f"{gpu_activity.says}; {worst_errors(probes)}",
     )
 
 
 def _texts(row: dict[str, Json], key: str) -> list[str]:
-    listed = row.get(key)
-    return [str(text) for text in listed] if isinstance(listed, list) else []
+    entries = row.get(key)
+    return [str(text) for text in entries] if isinstance(entries, list) else []
 
 
 def case_count(probes: CustomOpProbes) -> int:

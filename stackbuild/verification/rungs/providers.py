@@ -26,7 +26,7 @@ MODEL_ERROR = 1e-2
 #: The time in a line of ONNX Runtime's log: the same wheel gets the same claim twice.
 _LOG_TIME = re.compile(r"\d{4}-\d\d-\d\d [\d:.]+ (?=\[[A-Z]:onnxruntime)")
 #: What the in-tree ROCm and MIGraphX providers are held to; a plugin is held to what its package says in OPERATORS.
-CLAIMED = (
+CLAIM_PATTERNS = (
     "Conv", "MatMul", "Gemm", "Add", "Sub", "Mul", "Div", "Relu", "LeakyRelu", "Sigmoid", "Tanh", "Erf", "Sqrt", "Exp", "Softmax",
     "LayerNormalization", "BatchNormalization", "MaxPool", "AveragePool", "GlobalAveragePool", "Transpose", "Concat", "ReduceMean",
 )  # fmt: skip
@@ -53,16 +53,16 @@ class ProviderProbes:
         """Providers to open sessions on: a plugin's that offered a device, or those that the libraries name."""
         if self.plugin is None:
             return self.context.subject.providers
-        offered = self.plugin.answer.get("providers")
-        return tuple(name for name, devices in offered.items() if devices) if isinstance(offered, dict) else ()
+        provider_names = self.plugin.answer.get("providers")
+        return tuple(name for name, devices in provider_names.items() if devices) if isinstance(provider_names, dict) else ()
 
     @cached_property
     def claimed_operators(self) -> tuple[str, ...]:
         """Operators that must run; () where the package does not say, and one will do."""
         if self.plugin is None:
-            return CLAIMED
-        listed = self.plugin.answer.get("operators")
-        return tuple(str(op) for op in listed) if isinstance(listed, list) else ()
+            return CLAIM_PATTERNS
+        operator_names = self.plugin.answer.get("operators")
+        return tuple(str(op) for op in operator_names) if isinstance(operator_names, list) else ()
 
     @cached_property
     def operators(self) -> dict[str, ProbeResult]:
@@ -128,8 +128,8 @@ def _no_device(probes: ProviderProbes) -> str:
         return "the provider offers no device here"
     if probes.plugin.problem:
         return "its library could not be registered"
-    logged = _LOG_TIME.sub("", probes.plugin.tail)
-    why = probes.plugin.answer.get("why") or (f"it printed: {logged}" if logged else "neither it nor the log says why")
+    log_text = _LOG_TIME.sub("", probes.plugin.tail)
+    why = probes.plugin.answer.get("why") or (f"it printed: {log_text}" if log_text else "neither it nor the log says why")
     return f"the provider offers no device here: {why}"
 
 
@@ -148,8 +148,8 @@ def _judge(probes: ProviderProbes, name: str, result: ProbeResult) -> list[Findi
         if problem:
             findings.append(OPERATOR.finding(f"{name} {op}", str(problem)))
     if all("errors" not in row for row in ops.values()):
-        refused = str(next(iter(ops.values()), {}).get("refused", "nothing was tried"))
-        findings.append(OPERATOR.finding(name, f"not one operator runs on it: {refused}"))
+        refusal = str(next(iter(ops.values()), {}).get("refused", "nothing was tried"))
+        findings.append(OPERATOR.finding(name, f"not one operator runs on it: {refusal}"))
     return findings
 
 

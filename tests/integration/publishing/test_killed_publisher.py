@@ -43,7 +43,7 @@ for line in sys.stdin:
     pid = os.fork()
     if pid == 0:
         os.kill(os.getpid(), signal.SIGSTOP)
-        publish(tuple(wheels), index, Publication(attached=wheels, keys=keys, numbers=Path(f"{index}.numbers") if keys else None))
+        publish(tuple(wheels), index, Publication(attachments=wheels, keys=keys, numbers=Path(f"{index}.numbers") if keys else None))
         os._exit(0)
     os.waitpid(pid, os.WUNTRACED)
     print(pid, flush=True)
@@ -173,7 +173,7 @@ def test_killed_at_system_calls_a_signed_index_is_whole_after_the_same_command(t
     (one, public), (two, _) = new_key(tmp_path, "one"), new_key(tmp_path, "two")
     old = {wheel: put_statements(wheel) for wheel in old_wheels(tmp_path / "old")}
     template = tmp_path / "template"
-    publish(tuple(old), template, Publication(attached=old, keys=(one,), numbers=Path(f"{template}.numbers")))
+    publish(tuple(old), template, Publication(attachments=old, keys=(one,), numbers=Path(f"{template}.numbers")))
     new = {wheel: put_statements(wheel) for wheel in new_wheels(tmp_path / "new")}
     again = next(wheel for wheel in old if wheel.name.startswith("demo"))
     new[again] = put_statements(again, claim="verified (numerics)")
@@ -190,7 +190,7 @@ def test_killed_at_system_calls_a_signed_index_is_whole_after_the_same_command(t
             assert proof.number == state + 1 and names_of({Path(w.file): () for w in proof.wheels}) == releases[state]
             accepted += proof.problems == ()
             assert all(is_left_by_a_killed_publisher(problem, again.name) for problem in proof.problems), proof.problems
-            more = Publication(attached=new, keys=(one, two), numbers=Path(f"{index}.numbers"))
+            more = Publication(attachments=new, keys=(one, two), numbers=Path(f"{index}.numbers"))
             number = publish(tuple(new), index, more).number
             assert assert_consistent(index, releases) == 1
             proof = verified(index, "provenance", "verification", "benchmarks")

@@ -25,7 +25,7 @@ document.title = page.scrollWidth + " of " + page.clientWidth }}</script>"""
 def page(tmp_path: Path) -> Path:
     wheel = small_wheel(tmp_path / "a", "1.22.1+rocm7.2.4.of.a.long.local.version", name="onnxruntime-with-a-long-name")
     url = "https://wheels.example.invalid/rocm-7.2/simple"
-    publish((wheel,), tmp_path / "simple", Publication(attached={wheel: put_statements(wheel)}, url=url))
+    publish((wheel,), tmp_path / "simple", Publication(attachments={wheel: put_statements(wheel)}, url=url))
     return tmp_path / "simple" / "onnxruntime-with-a-long-name" / "index.html"
 
 

@@ -62,10 +62,10 @@ def test_docker_registry(debian: tuple[HttpClient, Path], tmp_path: Path) -> Non
     builder, said = open_at(tmp_path / "builder"), Said()
     record = put(builder)
     assert [one.outcome for one in push_all(builder, writer)] == ["pushed"]
-    assert client.sent <= 30  # three packs
-    before = client.sent
+    assert client.request_count <= 30  # three packs
+    before = client.request_count
     assert [one.outcome for one in push_all(builder, writer)] == ["there"]
-    assert client.sent == before + 1
+    assert client.request_count == before + 1
     first = open_at(tmp_path / "first")
     assert puller(first, writer, said).pull(asked()) is not None and not said.lines
     assert first.check(record.tree) == ""

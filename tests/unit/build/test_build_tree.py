@@ -158,7 +158,7 @@ def test_when_the_machine_went_down_a_killed_runs_tree_is_lost_and_a_stopped_one
     (tmp_path / "boot").write_text("a third\n")
     after = Store(root, "after")
     reaped = after.reap()
-    assert reaped.lost == ("r.tool",) and reaped.resumable == ()
+    assert reaped.lost_steps == ("r.tool",) and reaped.resumable == ()
     assert begin(after)[1] == "" and not (root / "failed" / "r.tool").exists()
     after.close()
 

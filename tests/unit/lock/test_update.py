@@ -165,16 +165,16 @@ def test_what_means_something_else_than_in_the_lock_before_is_named_with_both(
     rows = {"onnxruntime": (Dep(name="a", url=url, digest=two),)}
     monkeypatch.setattr(dependencies, "ask", lambda recipe, name, commit, mirror: rows.get(name, ()))
     made = update(loaded, mirror_of(None, os.environ))
-    assert set(made.moved) == {
+    assert set(made.moves) == {
         f"sources.migraphx: {'1' * 40} → {'3' * 40}",
         f"base.image: {one} → {two}",
         f"deps.onnxruntime: {url}: {one} → {two}",
     }
     edit(mine, f"ref: {loaded.recipe.sources['migraphx'].ref}", "ref: rocm-0.0.0")
-    assert not any("migraphx" in line for line in update(load(str(mine)), mirror_of(None, os.environ)).moved)
+    assert not any("migraphx" in line for line in update(load(str(mine)), mirror_of(None, os.environ)).moves)
     write_lock(made.lock, loaded)
     edit(mine, "ref: rocm-0.0.0", f"ref: {loaded.recipe.sources['migraphx'].ref}")
-    assert update(loaded, mirror_of(None, os.environ)).moved == ()
+    assert update(loaded, mirror_of(None, os.environ)).moves == ()
 
 
 def test_the_header_names_the_recipe_that_was_given(mine: Path) -> None:

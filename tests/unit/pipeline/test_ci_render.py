@@ -8,7 +8,7 @@ import pytest
 
 from stackbuild.core import yaml as yamlread
 from stackbuild.core.errors import UsageError
-from stackbuild.pipeline.ci_render import ACTIONS, PipelineRequest, pipeline, unproved
+from stackbuild.pipeline.ci_render import ACTIONS, PipelineRequest, pipeline, unproved_recipes
 from stackbuild.recipe.load import load
 from support.recipes import text_of
 
@@ -347,7 +347,7 @@ def test_without_a_gpu_the_build_requires_what_any_machine_can_prove_and_the_res
         "operators, numerics, gpu of onnxruntime-migraphx (rocm-7.2): no runner with a GPU was named by --gpu",
     ):
         assert text.count(line) == 2, "at the head of the file, and in the log of a release"
-        assert line in unproved((load("debian-13"), load("rocm-7.2")), PipelineRequest(FROM))
+        assert line in unproved_recipes((load("debian-13"), load("rocm-7.2")), PipelineRequest(FROM))
     assert "--proof" not in text and "pattern: proof-*" not in text
     proved = pipeline(provider, (load("rocm-7.2"),), PipelineRequest(FROM, ("gfx1100",)))
     assert "no runner with a GPU" not in proved

@@ -19,7 +19,7 @@ from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
 from stackbuild.publishing import maintenance
 from stackbuild.publishing.index import is_published, publish
-from stackbuild.publishing.pages import UNVERIFIED
+from stackbuild.publishing.pages import NO_VERIFICATION
 from stackbuild.publishing.publication import Publication
 from support.wheels import put_statements, small_wheel
 
@@ -85,16 +85,16 @@ def test_what_verification_came_to_stands_beside_each_wheel(tmp_path: Path) -> N
     index = tmp_path / "simple"
     first, second = wheel(tmp_path / "a"), wheel(tmp_path / "a", "2.0")
     claim = "verified (static rules; not run: load: <no ROCm>); no GPU ran"
-    receipt = publish((first, second), index, Publication(attached={first: put_statements(first, claim)}))
-    assert [w.claim for w in receipt.wheels] == [claim, UNVERIFIED]
+    receipt = publish((first, second), index, Publication(attachments={first: put_statements(first, claim)}))
+    assert [w.claim for w in receipt.wheels] == [claim, NO_VERIFICATION]
     assert [w.claim for w in publish((first,), index).wheels] == [claim]
     page = json.loads((index / "demo-pkg" / "index.json").read_text())
-    assert [row["_stackbuild-claim"] for row in page["files"]] == [UNVERIFIED, claim], "the newest version first"
+    assert [row["_stackbuild-claim"] for row in page["files"]] == [NO_VERIFICATION, claim], "the newest version first"
     text = (index / "demo-pkg" / "index.html").read_text()
     assert "beside it: benchmarks.json, provenance.json, verification.json</small>" in text
-    assert "&lt;no ROCm&gt;); no GPU ran</small>" in text and f"<small>{UNVERIFIED}</small>" in text
+    assert "&lt;no ROCm&gt;); no GPU ran</small>" in text and f"<small>{NO_VERIFICATION}</small>" in text
     other = wheel(tmp_path / "b", content="other")
-    assert [w.claim for w in publish((other,), index, Publication(replace=True)).wheels] == [UNVERIFIED]
+    assert [w.claim for w in publish((other,), index, Publication(replace=True)).wheels] == [NO_VERIFICATION]
 
 
 @pytest.mark.parametrize(("known", "count"), [(False, 1), (True, 0)])

@@ -78,7 +78,7 @@ def test_a_signed_index_and_a_yank_verify_after_a_download(tmp_path: Path) -> No
     key, public = new_key(tmp_path / "keys")
     other, other_public = new_key(tmp_path / "keys", "second")
     wheel = small_wheel(tmp_path / "a", sbom='{"bomFormat": "CycloneDX", "specVersion": "1.6"}')
-    put(store, wheel, attached={wheel: put_statements(wheel)}, keys=(key,))
+    put(store, wheel, attachments={wheel: put_statements(wheel)}, keys=(key,))
     put(store, small_wheel(tmp_path / "a", "2.0"), keys=(key,))
     with pytest.raises(UsageError, match="no key is given"):
         put(store, small_wheel(tmp_path / "a", "3.0"))

@@ -124,7 +124,7 @@ def test_a_refused_statement_leaves_a_signed_index_as_it_was(signed: SignedIndex
     before = files_of(signed.folder)
     newer = {signed.wheel: put_statements(signed.wheel, "verified on a GPU")}
     with pytest.raises(UsageError, match="no key is given"):
-        publish((signed.wheel,), signed.folder, Publication(attached=newer))
+        publish((signed.wheel,), signed.folder, Publication(attachments=newer))
     assert files_of(signed.folder) == before and not problems(signed)
 
     def behind(*args: object) -> None:
@@ -132,13 +132,13 @@ def test_a_refused_statement_leaves_a_signed_index_as_it_was(signed: SignedIndex
 
     with monkeypatch.context() as patch, pytest.raises(UsageError, match="clock"):
         patch.setattr("stackbuild.publishing.transaction.signed_files", behind)
-        publish((signed.wheel,), signed.folder, Publication(attached=newer, keys=(signed.key,)))
+        publish((signed.wheel,), signed.folder, Publication(attachments=newer, keys=(signed.key,)))
     assert files_of(signed.folder) == before and not problems(signed)
 
 
 def test_a_newer_statement_is_signed_anew(signed: SignedIndex) -> None:
     newer = {signed.wheel: put_statements(signed.wheel, "verified on a GPU")}
-    (row,) = publish((signed.wheel,), signed.folder, Publication(attached=newer, keys=(signed.key,))).wheels
+    (row,) = publish((signed.wheel,), signed.folder, Publication(attachments=newer, keys=(signed.key,))).wheels
     assert row.claim == "verified on a GPU" and not problems(signed)
 
 
@@ -156,7 +156,7 @@ def test_a_statement_that_is_not_about_the_wheel_is_refused(tmp_path: Path, text
     path = made.with_name(statement_name(made.name, "verification"))
     path.write_bytes(statement([descriptor_of(made)], VERIFICATION, []) if text is None else text)
     with pytest.raises(UsageError, match=words):
-        publish((made,), tmp_path / "simple", Publication(attached={made: (path,)}))
+        publish((made,), tmp_path / "simple", Publication(attachments={made: (path,)}))
     assert not files_of(tmp_path / "simple")
 
 

@@ -198,7 +198,7 @@ def test_a_new_key_signs_what_the_old_one_signed(signed: SignedIndex, tmp_path: 
     with pytest.raises(UsageError, match="is not trusted") as caught:
         sign(signed.folder, Publication(keys=(second,)))
     assert "--key OTHER.pub" in caught.value.next
-    sign(signed.folder, Publication(keys=(second,), trusted=load_trusted_keys([signed.public])))
+    sign(signed.folder, Publication(keys=(second,), trusted_keys=load_trusted_keys([signed.public])))
     assert verify_release(signed.folder, Trust(load_trusted_keys([public]))).problems == ()
 
 

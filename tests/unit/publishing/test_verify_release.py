@@ -303,7 +303,7 @@ def publish_signed(signed: SignedIndex, wheel: Path, statements: dict[str, bytes
         attached.append(path)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("stackbuild.publishing.placement.claim_about", lambda *_: "")  # a publisher that does not look
-        publish((wheel,), signed.folder, Publication(attached={wheel: tuple(attached)}, keys=(signed.key,)))
+        publish((wheel,), signed.folder, Publication(attachments={wheel: tuple(attached)}, keys=(signed.key,)))
 
 
 def test_a_statement_about_another_wheel_is_refused(signed: SignedIndex, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ SBOM = json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.6"})
 
 def settings(*wheels: Path, key: str = "builder", **more: bool) -> Publication:
     attached = {wheel: put_statements(wheel) for wheel in wheels}
-    return Publication(attached=attached, keys=(a_key(key),) if key else (), **more)
+    return Publication(attachments=attached, keys=(a_key(key),) if key else (), **more)
 
 
 def pushed(registry: RegistryInMemory, *wheels: Path, key: str = "builder", **more: bool) -> tuple[ReleaseArtifact, ...]:

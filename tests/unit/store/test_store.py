@@ -122,7 +122,7 @@ def test_every_damage_is_detected_before_use(store: Store) -> None:
         assert list((store.root / "quarantine").iterdir()), name
         fresh.close()
         put(store)  # what a build does about it
-        store._verified.clear()
+        store._verified_trees.clear()
         assert path.read_bytes() == good
         for old in (store.root / "quarantine").iterdir():
             files.remove(old)

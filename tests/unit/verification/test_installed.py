@@ -10,7 +10,7 @@ import pytest
 
 from stackbuild.core import digest
 from stackbuild.store import atomic
-from stackbuild.verification.installed import overwritten
+from stackbuild.verification.installed import overwritten_files
 from support.binaries import record, zipped
 from support.stores import deep
 
@@ -44,7 +44,7 @@ def install(path: Path, site: Path) -> None:
 
 
 def found(site: Path) -> list[str]:
-    findings = overwritten(site, (site.parent / "forge-1.0-py3-none-any.whl",), site.parent / "house")
+    findings = overwritten_files(site, (site.parent / "forge-1.0-py3-none-any.whl",), site.parent / "house")
     return [f"{finding.subject}: {finding.found}" for finding in findings]
 
 

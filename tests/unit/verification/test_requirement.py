@@ -7,7 +7,7 @@ import pytest
 from stackbuild.core.errors import UsageError
 from stackbuild.model.findings import Rung, Status
 from stackbuild.verification.ladder import LADDER
-from stackbuild.verification.requirement import RUNGS, required_rungs, unmet
+from stackbuild.verification.requirement import RUNGS, required_rungs, unmet_rungs
 
 ALL = tuple(Rung(name, Status.PASSED, "", 0.0) for name in LADDER)
 
@@ -22,19 +22,19 @@ def test_every_rung_of_the_ladder_has_a_word() -> None:
 
 @pytest.mark.parametrize("word", [word for word, name in RUNGS.items() if name in LADDER])
 def test_a_required_rung_that_did_not_pass_is_named(word: str) -> None:
-    assert unmet(ALL, required_rungs(word)) == ()
-    (skipped,) = unmet(changed(RUNGS[word], Status.SKIPPED), required_rungs(word))
+    assert unmet_rungs(ALL, required_rungs(word)) == ()
+    (skipped,) = unmet_rungs(changed(RUNGS[word], Status.SKIPPED), required_rungs(word))
     assert skipped == f"{RUNGS[word]} is required, and was not run here: no AMD GPU here"
-    (failed,) = unmet(changed(RUNGS[word], Status.FAILED), required_rungs(word))
+    (failed,) = unmet_rungs(changed(RUNGS[word], Status.FAILED), required_rungs(word))
     assert "and failed" in failed
     others = tuple(other for other, name in RUNGS.items() if name in LADDER and other != word)
-    assert unmet(changed(RUNGS[word], Status.SKIPPED), others) == ()
+    assert unmet_rungs(changed(RUNGS[word], Status.SKIPPED), others) == ()
 
 
 def test_an_emulated_target_that_was_not_asked_for_is_no_proof() -> None:
-    assert unmet(ALL, required_rungs("emulated")) == ("device code, emulated is required, and was not asked for",)
+    assert unmet_rungs(ALL, required_rungs("emulated")) == ("device code, emulated is required, and was not asked for",)
     emulated = (*ALL, Rung("device code, emulated gfx1100 on a CPU", Status.PASSED, "", 0.0))
-    assert unmet(emulated, required_rungs("emulated")) == ()
+    assert unmet_rungs(emulated, required_rungs("emulated")) == ()
 
 
 def test_lists_are_read_with_blanks_and_twice() -> None:

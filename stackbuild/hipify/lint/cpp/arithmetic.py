@@ -115,11 +115,11 @@ class _ExpressionParser:
         return left
 
     def binary(self, level: int) -> Expression:
-        left = self.unary()
+        operand = self.unary()
         while (sign := self.peek()) in _LEVELS and _LEVELS[sign] >= level:
             self.at += 1
-            left = ("two", sign, left, self.binary(_LEVELS[sign] + 1))
-        return left
+            operand = ("two", sign, operand, self.binary(_LEVELS[sign] + 1))
+        return operand
 
     def unary(self) -> Expression:
         self.depth += 1
@@ -297,10 +297,10 @@ def _set(node: Expression, env: Env) -> int:
 
 
 def _one(sign: str, inner: Expression, env: Env) -> int:
-    got = run(inner, env)
+    result = run(inner, env)
     if sign == "~" and inner[0] == "number" and inner[2]:
-        return ~got & (2**64 - 1 if inner[2] == 64 else 2**32 - 1)
-    return {"-": -got, "+": got, "!": int(not got), "~": ~got}[sign]
+        return ~result & (2**64 - 1 if inner[2] == 64 else 2**32 - 1)
+    return {"-": -result, "+": result, "!": int(not result), "~": ~result}[sign]
 
 
 def _two(sign: str, left: Expression, right: Expression, env: Env) -> int:

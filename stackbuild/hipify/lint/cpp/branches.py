@@ -14,7 +14,7 @@ from stackbuild.model.findings import Finding, Severity
 _PARTS = re.compile(r"(?<![A-Z0-9])(?:HIP(?:CC|BLAS|CL|RTC)?|ROCM|AMD(?:GPU|GCN)?|[RC]DNA\d?|GFX\w+)(?![A-Z0-9])", re.I)
 _IN_TEXT = ("HIP", "ROCM", "AMD", "DNA", "GFX", "hip", "rocm", "amd", "gfx")
 _CONDITIONAL = re.compile(r"[ \t]*#[ \t]*(ifdef|ifndef|if|elifdef|elifndef|elif|else|endif)\b((?:\\\r?\n|[^\n])*)")
-_NEGATED = re.compile(r"!\s*(?:defined\s*)?\(?\s*\Z")
+_NEGATION = re.compile(r"!\s*(?:defined\s*)?\(?\s*\Z")
 
 _DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(if|elif|ifdef|ifndef|elifdef|elifndef|define|undef|error|warning|pragma)\b")
 
@@ -87,9 +87,9 @@ def _for_hip(view: View, word: str, text: str) -> tuple[bool, bool]:
     macros = list(_hip_macros(view, text))
     if not macros or word not in ("if", "ifdef", "ifndef"):
         return False, False
-    negated = [word == "ifndef" or _NEGATED.search(text, 0, m.start()) is not None for m in macros]
+    negations = [word == "ifndef" or _NEGATION.search(text, 0, m.start()) is not None for m in macros]
     alternatives, conjunction = "||" in text, "&&" in text
-    return not all(negated) and not conjunction, any(negated) and not alternatives
+    return not all(negations) and not conjunction, any(negations) and not alternatives
 
 
 def guard(view: View, at: int) -> tuple[int | None, int]:

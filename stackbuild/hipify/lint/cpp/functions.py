@@ -58,10 +58,10 @@ def _function_cache(view: View) -> dict[int, Function | None]:
 def _around(view: View, at: int) -> Function | None:
     pairs = list(view.braces.around(at))
     for number, pair in enumerate(pairs):
-        parsed = _of_head(view.braces.head(pair))
-        if parsed is None:
+        argument_list = _of_head(view.braces.head(pair))
+        if argument_list is None:
             continue
-        name, parameters, before = parsed
+        name, parameters, before = argument_list
         template = _template(before)
         owner, special, outer = "", template == (), None
         if number + 1 < len(pairs):
@@ -81,10 +81,10 @@ def _of_head(head: str) -> tuple[str, tuple[Parameter, ...], str] | None:
     open_at = _opening(head, close_at)
     before = head[: back_space(head, open_at)]
     name = None if open_at < 0 or (_PLAIN_LAMBDA.search(before) and "=" not in before) else _NAME.search(before)
-    parsed = arguments(head, open_at) if name else None
-    if name is None or parsed is None or name[1] in _NO_FUNCTION:
+    argument_list = arguments(head, open_at) if name else None
+    if name is None or argument_list is None or name[1] in _NO_FUNCTION:
         return None
-    return name[1], tuple(_parameter(head[start:stop]) for start, stop in parsed[0]), before[: name.start()]
+    return name[1], tuple(_parameter(head[start:stop]) for start, stop in argument_list[0]), before[: name.start()]
 
 
 def _opening(text: str, close_at: int) -> int:
@@ -98,22 +98,22 @@ def _opening(text: str, close_at: int) -> int:
 
 def _parameter(text: str) -> Parameter:
     """The name and default of a parameter by its text."""
-    declared, _, default = text.partition("=")
-    name = re.search(r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*\Z", declared.rstrip())
+    declaration, _, default = text.partition("=")
+    name = re.search(r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*\Z", declaration.rstrip())
     return name[1] if name else "", default.strip()
 
 
 def _template(head: str) -> tuple[Parameter, ...] | None:
     """The template parameters that a head names, none for `template <>`; None if it is not a template."""
-    opened = [match.end() for match in _TEMPLATE.finditer(head)]
-    if not opened:
+    open_places = [match.end() for match in _TEMPLATE.finditer(head)]
+    if not open_places:
         return None
     depth, brackets = 1, 0
-    for sign in _ANGLE.finditer(head, opened[-1]):
+    for sign in _ANGLE.finditer(head, open_places[-1]):
         brackets += (sign.group() == "(") - (sign.group() == ")")
         depth += ((sign.group() == "<") - (sign.group() == ">")) * (not brackets)
         if depth == 0:
-            inner = f"({head[opened[-1] : sign.start()]})"
-            listed = arguments(inner, 0)
-            return tuple(_parameter(inner[start:stop]) for start, stop in listed[0]) if listed else None
+            inner = f"({head[open_places[-1] : sign.start()]})"
+            argument_list = arguments(inner, 0)
+            return tuple(_parameter(inner[start:stop]) for start, stop in argument_list[0]) if argument_list else None
     return None

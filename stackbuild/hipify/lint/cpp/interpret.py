@@ -13,10 +13,10 @@ from stackbuild.hipify.lint.cpp.arithmetic import Env, NoValue
 from stackbuild.hipify.lint.cpp.statements import Block, Conditional, Loop, Plain, Statement
 
 _MOST = 70
-_TYPED = re.compile(
+_TYPED_TEXT = re.compile(
     r"(?:(?:const|constexpr|static|volatile|unsigned|signed|long|short|int|auto|register|typename|[A-Za-z_][\w:]*(?:<[^<>;]*>)?)\s*[&*]*\s+)+(?=[A-Za-z_]\w*\s*(?:=(?!=)|\{|\(|,|\Z))"
 )
-_DECLARED = re.compile(r"([A-Za-z_]\w*)\s*(?:=\s*(.*)|\{(.*)\}|\((.*)\))?", re.S)
+_DECLARATOR = re.compile(r"([A-Za-z_]\w*)\s*(?:=\s*(.*)|\{(.*)\}|\((.*)\))?", re.S)
 _JUMP = re.compile(r"(?:break|continue|return|goto)\b")
 _NO_TYPE = re.compile(r"(?:return|delete|throw|case|goto|else|typedef|using)\b")
 _SETS = re.compile(
@@ -46,12 +46,12 @@ def _set_in(text: str) -> set[str]:
 @lru_cache(maxsize=2048)
 def declarations(text: str) -> list[tuple[str, str]] | None:
     """The names and values of a declaration (`int o = 16, n{0}`), None for another statement."""
-    typed = _TYPED.match(text)
-    if typed is None or _NO_TYPE.match(text):
+    typed_match = _TYPED_TEXT.match(text)
+    if typed_match is None or _NO_TYPE.match(text):
         return None
     pairs: list[tuple[str, str]] = []
-    for part in _by_comma(text[typed.end() :]):
-        match = _DECLARED.fullmatch(part.strip())
+    for part in _by_comma(text[typed_match.end() :]):
+        match = _DECLARATOR.fullmatch(part.strip())
         if match is None:
             return None
         pairs.append((match[1], next((v.strip() for v in match.groups()[1:] if v is not None), "")))
@@ -80,7 +80,7 @@ class Interpreter:
         self.step = arithmetic.parse(step)
         self.wide = arithmetic.parse(width) if width else None
         self.width = 0
-        self.followed: set[str] = set()
+        self.followed_names: set[str] = set()
         self.used: set[str] = set()
         self.changes: list[str] = []
         self.visits: list[int] = []
@@ -111,13 +111,13 @@ class Interpreter:
             for text in [self.text(self.loop.step), self.text(self.loop.condition), *self.changes]
             if (t := _tree(text))
         ]
-        if self.step is not None and _shifts(self.step, self.followed):
+        if self.step is not None and _shifts(self.step, self.followed_names):
             return True
         for tree in trees:
             for node in arithmetic.walk(tree):
                 if node[0] == "set" and node[1] in names and _multiplies(node[2], str(node[1])):  # type: ignore[arg-type]
                     return True
-                if node[0] == "set" and node[1] in names and _shifts(node[2], self.followed - names):  # type: ignore[arg-type]
+                if node[0] == "set" and node[1] in names and _shifts(node[2], self.followed_names - names):  # type: ignore[arg-type]
                     return True
         return False
 
@@ -139,10 +139,10 @@ class Interpreter:
                         names |= reads
             if len(names) == before:
                 break
-        self.followed = {name for _, sets in changing for name, _ in sets if name in names}
-        self.followed |= {name for name, _ in first}
+        self.followed_names = {name for _, sets in changing for name, _ in sets if name in names}
+        self.followed_names |= {name for name, _ in first}
         local = {n for text in texts for n, _ in declarations(text) or ()}
-        self._set_names = {name for name, _ in first} | (local & self.followed)
+        self._set_names = {name for name, _ in first} | (local & self.followed_names)
         self.used = names | {n for _, reads in first for n in reads}
         self.changes = [text for text, sets in changing if any(name in names for name, _ in sets) and text not in head]
 
@@ -264,7 +264,7 @@ class Interpreter:
 
     def _plain_text(self, text: str, env: Env) -> None:
         if text not in self._does:
-            counts = any(name in text for name in self.followed)
+            counts = any(name in text for name in self.followed_names)
             self._does[text] = _assignments(text) if counts else []
         for name, tree in self._does[text]:
             try:

@@ -114,7 +114,7 @@ class Scope:
             return None
         if at not in self._parts:
             self._parts[at] = _open_part(self.view.code[start:at])
-        visible, closed = self._parts[at]
+        visible, closing = self._parts[at]
         value = None
         word = re.escape(name)
         at_found = -1
@@ -129,7 +129,7 @@ class Scope:
                 else _until(visible, match.end(), match[2] or match[3])
             )
             at_found = match.end()
-        if value and any(name in text and _sets(text, word) for where, text in closed if where > at_found):
+        if value and any(name in text and _sets(text, word) for where, text in closing if where > at_found):
             return ""
         return value
 
@@ -147,12 +147,12 @@ def _sets(text: str, word: str) -> bool:
     )
 
 
-def _until(text: str, at: int, opened: str | None) -> str:
+def _until(text: str, at: int, opener: str | None) -> str:
     """The text of a value that begins at an offset."""
     depth = 0
     for end in range(at, min(len(text), at + 200)):
         sign = text[end]
-        if depth == 0 and (sign in ";,{}" or (sign in ")}" and opened)):
+        if depth == 0 and (sign in ";,{}" or (sign in ")}" and opener)):
             return text[at:end].strip()
         depth += 1 if sign in "([" else -1 if sign in ")]" else 0
     return ""

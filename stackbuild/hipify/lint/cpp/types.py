@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Literal
 
+from stackbuild.hipify.cpp.keywords import STATEMENT_HEADS
 from stackbuild.hipify.cpp.scan import back_space, call_arguments, is_name_char, skip_space, whole_names
 from stackbuild.hipify.lint.cpp import levels
 
@@ -25,8 +26,8 @@ _QUALIFIERS = re.compile(
 )
 _TEMPLATE = re.compile(r"template(?<!\wtemplate)\s*<")
 _SPACE = re.compile(r"\s+")
-_CONTROL = frozenset(("if", "for", "while", "switch", "catch", "return", "sizeof", "else", "do"))
-_DECLARED = re.compile(r"(.*?[\w>])\s*[&*]*\s*", re.S)
+_CONTROL = STATEMENT_HEADS | {"return", "sizeof", "else", "do"}
+_DECLARED_TYPE = re.compile(r"(.*?[\w>])\s*[&*]*\s*", re.S)
 _MOST = 40
 _STATEMENT = 600
 """So far before a name its declaration begins."""
@@ -80,16 +81,16 @@ def declares(code: str, place: int) -> str | None:
     end = back_space(code, place)
     if not end or not (code[end - 1].isalnum() or code[end - 1] in "_>&*,"):
         return None
-    start, opened = _part(code, place)
+    start, opener = _part(code, place)
     head = code[start:place].strip()
-    if opened == "[" or not head:
+    if opener == "[" or not head:
         return None
-    if head.endswith(",") and opened != "(":  # `unsigned a = 1, b`
+    if head.endswith(",") and opener != "(":  # `unsigned a = 1, b`
         first = re.match(r"((?:\w+\s+)+)\w+\s*(?:[=,\[{].*)?,\s*[&*]*\s*\Z", code[start:place].lstrip(), re.S)
         return first[1] if first and first[1].split()[0] not in _CONTROL else None
-    if _DECLARED.fullmatch(head) is None:
+    if _DECLARED_TYPE.fullmatch(head) is None:
         return None
-    text = head.rsplit(",", 1)[-1] if opened == "(" else head
+    text = head.rsplit(",", 1)[-1] if opener == "(" else head
     words = _SPACE.sub(" ", text).strip(" &*")
     if not words or not re.fullmatch(r"[\w:<>, ]+", words) or words.split()[-1] in _CONTROL or words.isdigit():
         return None
@@ -145,15 +146,15 @@ def _opening(code: str, close_at: int) -> int:
 def of_parameter(code: str, function: str, number: int) -> Width:
     """How wide the parameter of a function is that the text declares."""
     for at in whole_names(code, function)[:_MOST]:
-        parsed = call_arguments(code, at + len(function))
+        argument_list = call_arguments(code, at + len(function))
         if (
-            parsed is None
-            or number >= len(parsed[0])
-            or not code.startswith(("{", ";"), skip_space(code, parsed[1] + 1))
+            argument_list is None
+            or number >= len(argument_list[0])
+            or not code.startswith(("{", ";"), skip_space(code, argument_list[1] + 1))
         ):
             continue
-        text = code[slice(*parsed[0][number])].split("=")[0].strip()
-        typed = re.fullmatch(r"(.*[\w>])[\s&*]+\w+", text, re.S)
-        if typed and "(" not in text and (size := width(code, typed[1])):
+        text = code[slice(*argument_list[0][number])].split("=")[0].strip()
+        typed_match = re.fullmatch(r"(.*[\w>])[\s&*]+\w+", text, re.S)
+        if typed_match and "(" not in text and (size := width(code, typed_match[1])):
             return size
     return ""

@@ -68,7 +68,7 @@ class _Loops:
     view: View
     ends: dict[int, int] = field(default_factory=dict)
     trees: dict[int, Loop | None] = field(default_factory=dict)
-    followed: dict[tuple[int, str, str, str], Ladder | UntracedLoop | None] = field(default_factory=dict)
+    traces: dict[tuple[int, str, str, str], Ladder | UntracedLoop | None] = field(default_factory=dict)
 
     @cached_property
     def keywords(self) -> list[tuple[int, str]]:
@@ -132,8 +132,8 @@ def ladders(view: View, calls: list[Shuffle] | None = None) -> Iterator[Ladder |
             by_place[loop_of_call.at] = loop_of_call
         elif loop_of_call is not None:
             unread[loop_of_call.at] = (call.at, loop_of_call)
-    for at, (shuffled, loop) in unread.items():
-        if not any(at <= ladder <= shuffled for ladder in by_place):  # a loop inside it is the ladder
+    for at, (shuffle, loop) in unread.items():
+        if not any(at <= ladder <= shuffle for ladder in by_place):  # a loop inside it is the ladder
             by_place[at] = loop
     yield from (by_place[at] for at in sorted(by_place))
 
@@ -142,14 +142,14 @@ def _ladder(view: View, loops: _Loops, scope: Scope, call: Shuffle) -> Ladder | 
     """The innermost loop around a shuffle that is its ladder; else one that looks so."""
     unread: UntracedLoop | None = None
     for loop in loops.around(call.at):
-        changed = names_set(view.code, loop)
+        changed_names = names_set(view.code, loop)
         for step, width in call.steps():
-            if not (names := arithmetic.names(step)) or names.isdisjoint(changed):
+            if not (names := arithmetic.names(step)) or names.isdisjoint(changed_names):
                 continue
             key = (loop.at, step, width, call.name)
-            if key not in loops.followed:  # several shuffles of one loop by one step are one ladder
-                loops.followed[key] = _follow(view, scope, call, loop, step, width)
-            ladder = loops.followed[key]
+            if key not in loops.traces:  # several shuffles of one loop by one step are one ladder
+                loops.traces[key] = _follow(view, scope, call, loop, step, width)
+            ladder = loops.traces[key]
             if isinstance(ladder, Ladder):
                 return ladder
             if ladder is _ON_PURPOSE:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from stackbuild.hipify.cpp.keywords import BEFORE_EXPRESSIONS
 from stackbuild.hipify.cpp.scan import NAME, after_template, arguments, skip_space
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.cpp import arithmetic, functions
@@ -83,13 +84,13 @@ def _ladders(
         if names is None:
             continue
         env: Env = {name: scope.value(name, call.at) for name in names | sizes}
-        unknown = frozenset(name for name in env if env[name] is None)
-        if not all(means_warp(name) for name in unknown):
+        unknown_names = frozenset(name for name in env if env[name] is None)
+        if not all(means_warp(name) for name in unknown_names):
             continue
         try:
             visits = [
                 _RecursionTrace(view.code, call, calls, tree, body).visits(
-                    start, {**env, **dict.fromkeys(unknown, number)}
+                    start, {**env, **dict.fromkeys(unknown_names, number)}
                 )
                 for number in LANES
             ]
@@ -98,7 +99,7 @@ def _ladders(
             continue
         if all(len(one) > 1 and _scales(one) for one in visits):
             wide = 0 if means_warp(width) else arithmetic.value(width, {}) or 0 if width else 0
-            yield Ladder(call.at, (visits[0], visits[1]), unknown, wide, call.mode, tile=call.member and is_tiled(view))
+            yield Ladder(call.at, (visits[0], visits[1]), unknown_names, wide, call.mode, tile=call.member and is_tiled(view))
 
 
 def _scales(steps: tuple[int, ...]) -> bool:
@@ -112,7 +113,7 @@ class _RecursionTrace:
         self, code: str, call: Shuffle, calls: _RecursiveCalls, step: arithmetic.Expression, body: Statement
     ) -> None:
         self.code, self.call, self.recursive_calls, self.step, self.body = code, call, calls, step, body
-        self.noted: list[int] = []
+        self.noted_steps: list[int] = []
         self.next: int | None = None
 
     def visits(self, start: str, env: Env) -> tuple[int, ...]:
@@ -121,12 +122,12 @@ class _RecursionTrace:
         for _ in range(_MOST):
             if value is None:
                 raise UntraceableLoop
-            self.next, before = None, len(self.noted)
+            self.next, before = None, len(self.noted_steps)
             self._do(self.body, {**env, self.recursive_calls.parameter: value})
-            if any(step <= 0 for step in self.noted[before:]):
-                return tuple(self.noted[:before])
+            if any(step <= 0 for step in self.noted_steps[before:]):
+                return tuple(self.noted_steps[:before])
             if self.next is None or self.next in self.recursive_calls.ends:
-                return tuple(self.noted)
+                return tuple(self.noted_steps)
             value = self.next
         raise UntraceableLoop
 
@@ -139,8 +140,8 @@ class _RecursionTrace:
         if isinstance(statement, Conditional):
             condition = _holds(self.code[slice(*statement.condition)], env)
             if condition is None:
-                returned = [self._do(part, dict(env)) for part in (statement.then, statement.other) if part]
-                return len(returned) == 2 and all(returned)
+                returns = [self._do(part, dict(env)) for part in (statement.then, statement.other) if part]
+                return len(returns) == 2 and all(returns)
             branch = statement.then if condition else statement.other
             return branch is not None and self._do(branch, env)
         return self._plain(statement, env)
@@ -148,7 +149,7 @@ class _RecursionTrace:
     def _plain(self, statement: Plain, env: Env) -> bool:
         text = self.code[statement.start : statement.end].strip()
         if statement.start <= self.call.at < statement.end:
-            self.noted.append(arithmetic.run(self.step, env))
+            self.noted_steps.append(arithmetic.run(self.step, env))
         for at, argument in self.recursive_calls.again:
             ternary = _TERNARY.search(self.code, statement.start, at) if statement.start <= at < statement.end else None
             if statement.start <= at < statement.end and not (ternary and _holds(ternary[1], env) is False):
@@ -189,9 +190,9 @@ def _calls(view: View, function: Function, names: frozenset[str]) -> _RecursiveC
     )
     if function.template != function.outer:
         lists.insert(0, (function.name, function.template, True))
-    for name, listed, is_template in lists:
+    for name, parameter_list, is_template in lists:
         places = view.places(name)
-        for number, (parameter, default) in enumerate(listed):
+        for number, (parameter, default) in enumerate(parameter_list):
             if parameter not in names:
                 continue
             all_given = {at: _argument_texts(view.code, at + len(name), is_template) for at in places}
@@ -200,13 +201,13 @@ def _calls(view: View, function: Function, names: frozenset[str]) -> _RecursiveC
             if not again or all(text == parameter for _, text in again):
                 continue
             outside = [
-                (at, text or _fill(default, listed, all_given[at]))
+                (at, text or _fill(default, parameter_list, all_given[at]))
                 for at, text in steps.items()
                 if not function.start <= at < function.end
             ]
-            defined = {at for at, _ in outside if _is_definition(view.code, at)}
-            ends = {int(text) for at, text in outside if at in defined and text.isdigit()}
-            starts = dict.fromkeys(text for at, text in outside if at not in defined and text and text != parameter)
+            definitions = {at for at, _ in outside if _is_definition(view.code, at)}
+            ends = {int(text) for at, text in outside if at in definitions and text.isdigit()}
+            starts = dict.fromkeys(text for at, text in outside if at not in definitions and text and text != parameter)
             return _RecursiveCalls(function, parameter, tuple(again), tuple(starts), frozenset(ends))
     return None
 
@@ -226,13 +227,13 @@ def _argument_texts(code: str, end: int, is_template: bool) -> list[str]:
         if not text and (variable := _OF_VARIABLE.match(code, at)):
             text = f"({variable[1]})"
     else:
-        parsed = arguments(code, open_at) if code.startswith("(", open_at) else None
-        text = code[open_at : parsed[1] + 1] if parsed else ""
-    listed = arguments(text, 0) if text else None
-    return [text[start:end] for start, end in listed[0]] if listed else []
+        argument_list = arguments(code, open_at) if code.startswith("(", open_at) else None
+        text = code[open_at : argument_list[1] + 1] if argument_list else ""
+    parameter_list = arguments(text, 0) if text else None
+    return [text[start:end] for start, end in parameter_list[0]] if parameter_list else []
 
 
 def _is_definition(code: str, at: int) -> bool:
     """Whether a name at an offset is being declared or defined: after a type, or a class's key word."""
     before = re.compile(r"([A-Za-z_]\w*)[\s&*]+\Z|[>&*]\s*\Z").search(code, max(0, at - 80), at)
-    return before is not None and before[1] not in ("return", "else", "do", "case", "not", "and", "or")
+    return before is not None and before[1] not in BEFORE_EXPRESSIONS

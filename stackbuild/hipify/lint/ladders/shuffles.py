@@ -14,8 +14,8 @@ from stackbuild.hipify.lint.cpp import arithmetic, functions
 Mode = Literal["xor", "down", "up", "index"]
 
 _OPENS = re.compile(r"\s*(?:<[\w:, ]*>)?\s*\(")
-_DECLARED = re.compile(r"(?:const\s+)?[\w:]+(?:\s*<[^<>]*>)?(?:\s+const)?(?:\s*[&*]+\s*|\s+)\w+(?:\s*=.*)?", re.S)
-_DEFINED = re.compile(r"#[ \t]*define[ \t]+\Z")
+_DECLARATION = re.compile(r"(?:const\s+)?[\w:]+(?:\s*<[^<>]*>)?(?:\s+const)?(?:\s*[&*]+\s*|\s+)\w+(?:\s*=.*)?", re.S)
+_DEFINE_START = re.compile(r"#[ \t]*define[ \t]+\Z")
 _LOOP = re.compile(r"\b(?:for|while)\b")
 _NO_TYPE = frozenset(("return", "sizeof", "new", "not"))
 
@@ -52,16 +52,16 @@ def shuffles(view: View) -> list[Shuffle]:
     shuffling = view.words_with("shfl", "SHFL", "huffle")
     if not shuffling:
         return []
-    named = {m.name: m.bare for m in view.macros if m.parameters is None and m.bare.startswith("__shfl")}
-    wrapped = {} if not view.macros else _macros(view)
+    named_macros = {m.name: m.bare for m in view.macros if m.parameters is None and m.bare.startswith("__shfl")}
+    wrappers = {} if not view.macros else _macros(view)
     calls = [
         call
-        for name in shuffling | named.keys()
-        if name not in wrapped and (name in named or is_shuffle(name))
+        for name in shuffling | named_macros.keys()
+        if name not in wrappers and (name in named_macros or is_shuffle(name))
         for at in view.places(name)
-        if (call := _read(view.code, named.get(name, name), at, at + len(name))) is not None
+        if (call := _read(view.code, named_macros.get(name, name), at, at + len(name))) is not None
     ]
-    for name, wrapper in wrapped.items():
+    for name, wrapper in wrappers.items():
         calls += wrapper.uses(view.code, name, view.places(name))
     functions = _functions(view, calls)
     calls = [call for call in calls if view.code[call.at : call.at + _LONGEST].split("(")[0].strip() not in functions]
@@ -87,25 +87,25 @@ class _Wrapper:
         for at in places:
             end = at + len(name)
             open_at = after_template(code, end)
-            parsed = arguments(code, open_at) if code.startswith("(", open_at) else None
-            if parsed is None or _DEFINED.search(code, max(0, at - 40), at):
+            argument_list = arguments(code, open_at) if code.startswith("(", open_at) else None
+            if argument_list is None or _DEFINE_START.search(code, max(0, at - 40), at):
                 continue
-            texts = [code[start:stop].strip() for start, stop in parsed[0]]
+            texts = [code[start:stop].strip() for start, stop in argument_list[0]]
             stands_for = dict(zip(self.parameters, texts, strict=False))
             if self.rest:
                 stands_for[self.rest] = ", ".join(texts[len(self.parameters) :])
             angle = skip_space(code, end)
             if self.template and code.startswith("<", angle) and open_at > angle:
-                listed = f"({code[angle + 1 : code.rindex('>', angle, open_at)]})"
-                kinds = arguments(listed, 0)
+                list_text = f"({code[angle + 1 : code.rindex('>', angle, open_at)]})"
+                kinds = arguments(list_text, 0)
                 stands_for |= dict(
-                    zip(self.template, (listed[a:b].strip() for a, b in kinds[0]) if kinds else (), strict=False)
+                    zip(self.template, (list_text[a:b].strip() for a, b in kinds[0]) if kinds else (), strict=False)
                 )
             for function, text in self.inner:
-                filled = NAME.sub(lambda word, by=stands_for: _fill(word[0], by), text)  # type: ignore[misc]
-                call = _read(function + filled, function, 0, len(function))
+                filled_text = NAME.sub(lambda word, by=stands_for: _fill(word[0], by), text)  # type: ignore[misc]
+                call = _read(function + filled_text, function, 0, len(function))
                 if call is not None:
-                    yield replace(call, at=at, end=parsed[1] + 1)
+                    yield replace(call, at=at, end=argument_list[1] + 1)
 
 
 def _fill(word: str, stands_for: dict[str, str]) -> str:
@@ -142,9 +142,9 @@ def _texts(code: str, name: str) -> Iterator[str]:
     """The texts of the calls of a name."""
     for at in whole_names(code, name):
         open_at = skip_space(code, at + len(name))
-        parsed = arguments(code, open_at) if code.startswith("(", open_at) else None
-        if parsed:
-            yield name + code[open_at : parsed[1] + 1]
+        argument_list = arguments(code, open_at) if code.startswith("(", open_at) else None
+        if argument_list:
+            yield name + code[open_at : argument_list[1] + 1]
 
 
 def _functions(view: View, calls: list[Shuffle]) -> dict[str, _Wrapper]:
@@ -177,15 +177,15 @@ def _functions(view: View, calls: list[Shuffle]) -> dict[str, _Wrapper]:
 def _read(code: str, name: str, at: int, end: int) -> Shuffle | None:
     """The call of the shuffle `name` that is spelt at `[at, end)`."""
     opens = _OPENS.match(code, end)
-    parsed = arguments(code, opens.end() - 1) if opens else None
-    if parsed is None or len(parsed[0]) < 2:
+    argument_list = arguments(code, opens.end() - 1) if opens else None
+    if argument_list is None or len(argument_list[0]) < 2:
         return None
-    texts = tuple(code[start:end] for start, end in parsed[0])
-    if any(_DECLARED.fullmatch(text) and text.split()[0] not in _NO_TYPE for text in texts):
+    texts = tuple(code[start:end] for start, end in argument_list[0])
+    if any(_DECLARATION.fullmatch(text) and text.split()[0] not in _NO_TYPE for text in texts):
         return None
     before = code[max(0, at - 2) : at]
     place = (2 if "sync" in name else 1) if name.startswith("__shfl") else 0
-    return Shuffle(at, parsed[1] + 1, name, _mode(name), texts, place, before.endswith((".", "->")))
+    return Shuffle(at, argument_list[1] + 1, name, _mode(name), texts, place, before.endswith((".", "->")))
 
 
 def _mode(name: str) -> Mode:
@@ -197,21 +197,21 @@ def _mode(name: str) -> Mode:
 
 def reach(offsets: tuple[int, ...], mode: Mode = "down") -> int:
     """How many lanes one lane's value comes from after steps at these offsets, where no wavefront ends."""
-    return len(_heard(offsets, mode))
+    return len(_source_lanes(offsets, mode))
 
 
 def complete(offsets: tuple[int, ...], mode: Mode = "down") -> bool:
     """Whether the steps reach every lane of the smallest power of two that is beyond the largest of them."""
     group = 1 << max(offsets).bit_length()
-    return _heard(offsets, mode).issuperset(range(group))
+    return _source_lanes(offsets, mode).issuperset(range(group))
 
 
-def _heard(offsets: tuple[int, ...], mode: Mode) -> set[int]:
+def _source_lanes(offsets: tuple[int, ...], mode: Mode) -> set[int]:
     if mode == "index":
         return set(offsets)
-    heard = {0}
+    lanes = {0}
     for offset in offsets:
-        heard |= {lane ^ offset if mode == "xor" else lane + offset for lane in heard}
-        if len(heard) > 1 << 12:
+        lanes |= {lane ^ offset if mode == "xor" else lane + offset for lane in lanes}
+        if len(lanes) > 1 << 12:
             break
-    return heard
+    return lanes

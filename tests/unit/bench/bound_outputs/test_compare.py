@@ -66,7 +66,7 @@ def checked(run: Bound) -> str:
     """Why the run's outputs are not compared, or ""; raises where they are wrong."""
     plain = bound_outputs.plain_outputs(run)
     bound_outputs.check(run, plain)
-    return plain.unknown
+    return plain.reason
 
 
 def test_what_is_timed_is_what_was_found_right() -> None:

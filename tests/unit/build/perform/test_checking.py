@@ -21,7 +21,7 @@ def test_a_large_output_is_named_before_it_is_read(
     monkeypatch.setattr(importlib.import_module("stackbuild.store.store"), "WORTH_SAYING", least)
     store = Store(tmp_path / "store", "run-1")
     record, notes = put(store), list[Note]()
-    store._verified.clear()
+    store._verified_trees.clear()
     context = SimpleNamespace(store=store, emit=notes.append)
     assert is_sound("base", record.tree, context)  # type: ignore[arg-type]
     assert [note.text for note in notes] == said

@@ -42,7 +42,7 @@ def write(job: Job) -> dict[str, str]:
 
 
 def task(step: Step, trusted: tuple[str, ...] = (MINE,), inputs: tuple[StepInput, ...] = ()) -> StepTask:
-    return StepTask(step, inputs, "t", "t", "", "sandbox", base_is_image=False, trusted=trusted)
+    return StepTask(step, inputs, "t", "t", "", "sandbox", base_is_image=False, trusted_keys=trusted)
 
 
 def test_a_step_whose_output_the_client_would_not_take(host: StepHost, tmp_path: Path) -> None:

@@ -173,5 +173,5 @@ def test_members_that_share_bytes_are_read_once(tmp_path: Path):
 
 def test_a_wheel_without_a_directory_is_told(tmp_path: Path):
     facts = looked(tmp_path, b"PK\x05\x06" + bytes(18))
-    assert facts.problems == () and [p.trouble for p in facts.packaging] == [ProblemKind.MALFORMED]
+    assert facts.problems == () and [p.trouble for p in facts.packaging] == [ProblemKind.FORMAT]
     assert isinstance(facts.packaging[0], Problem)

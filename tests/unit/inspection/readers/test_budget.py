@@ -66,7 +66,7 @@ def test_kernels_of_many_objects_are_bounded_together(tmp_path: Path, poor):
 
 
 @pytest.mark.parametrize(
-    ("cost", "amount"), [(Cost.INFLATED, 5 * len(ONE)), (Cost.METADATA, 5_000), (Cost.TEXT, 5_000)]
+    ("cost", "amount"), [(Cost.INFLATION, 5 * len(ONE)), (Cost.METADATA, 5_000), (Cost.TEXT, 5_000)]
 )
 def test_small_bundles_are_bounded_together(cost: Cost, amount: int, tmp_path: Path, poor):
     poor(cost, amount)
@@ -77,7 +77,7 @@ def test_small_bundles_are_bounded_together(cost: Cost, amount: int, tmp_path: P
 
 
 def test_a_budget_is_told_once_for_many_files(tmp_path: Path, poor):
-    poor(Cost.INFLATED, 3 * len(ONE))
+    poor(Cost.INFLATION, 3 * len(ONE))
     for number in range(30):
         (tmp_path / f"{number:02}.co").write_bytes(ccob(ONE))
     facts = inspect(tmp_path)

@@ -210,7 +210,7 @@ def made_of(torch: ModuleType, monkeypatch: pytest.MonkeyPatch, flops: float) ->
     """Which tensors each launch of a shape of 300 bytes had, with 1000 bytes to take turns in: ours', then PyTorch's."""
     from tools import timing
 
-    monkeypatch.setattr(timing, "ROTATED", 1000)
+    monkeypatch.setattr(timing, "ROTATION", 1000)
     monkeypatch.setattr(timing, "error_of", lambda *_: timing.Error(0.0, 0.0))
     monkeypatch.setattr(timing, "SAMPLES", 2)
     taken: list[list[int]] = [[], []]

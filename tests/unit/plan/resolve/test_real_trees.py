@@ -12,7 +12,7 @@ from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.resolve import Choice, resolve
 from stackbuild.recipe.load import bundled_recipes, load, parse
 from stackbuild.recipe.lock_file import read_lock
-from stackbuild.sources.upstream import REGENERATED, deps_txt
+from stackbuild.sources.upstream import REGENERATED_ARCHIVES, deps_txt
 from support.recipes import text_of
 from support.upstream_lists import DEPS_TXT
 
@@ -40,7 +40,7 @@ def told(step: Step) -> str:
 @pytest.mark.parametrize(("version", "repaired"), [("1.19.0", True), ("1.22.0", True), ("1.22.1", False)])
 def test_the_copied_tree_of_an_old_onnxruntime_says_the_digest_of_today_too(version: str, repaired: bool) -> None:
     step = at_version(version).by_name["onnxruntime.cp312"]
-    for old, new in REGENERATED.items():
+    for old, new in REGENERATED_ARCHIVES.items():
         assert (f"-e s/{old}/{new}/" in told(step)) is repaired
 
 

@@ -67,7 +67,7 @@ def test_a_slow_remote_is_given_up_and_another_is_asked(folder: Path) -> None:
     assert time.monotonic() - began < 20
     assert pulled is not None and pulled.origin.url == "file:///sound"
     assert len(said.warnings) == 1 and "too slow" in said.warnings[0]
-    store._verified.clear()
+    store._verified_trees.clear()
     assert store.check(pulled.record.tree) == ""  # what the first one still wrote is in a folder of its own
 
 

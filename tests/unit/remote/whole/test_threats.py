@@ -112,7 +112,7 @@ def test_a_sound_remote_gives_the_builders_output(store: Store, remote: ExportFo
     pulled = puller(store, remote, said).pull(asked())
     assert pulled is not None and not said.lines
     assert store.find(KEY) == pulled.record
-    store._verified.clear()  # `adopt` vouches for what it renamed: here every file is read again
+    store._verified_trees.clear()  # `adopt` vouches for what it renamed: here every file is read again
     assert store.check(pulled.record.tree) == ""
     assert pulled.record.notes["signed_by"] == f"{a_key().fingerprint} (builder)"
 

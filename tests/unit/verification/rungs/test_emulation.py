@@ -11,7 +11,7 @@ from stackbuild.model.findings import Rung, Status, Verification
 from stackbuild.tables.gpu_limits import limits_of
 from stackbuild.verification.ladder import VerifyOptions
 from stackbuild.verification.probe_sandbox import ProbeSandbox
-from stackbuild.verification.requirement import unmet
+from stackbuild.verification.requirement import unmet_rungs
 from stackbuild.verification.rung import RungContext
 from stackbuild.verification.rungs import emulation
 from stackbuild.verification.rungs.emulation import Emulation, check_emulated
@@ -61,4 +61,4 @@ def test_the_claim_says_emulated_on_a_cpu_and_that_no_gpu_worked() -> None:
     rungs = (Rung(name, Status.PASSED, "", 1.0), Rung("GPU at work", Status.SKIPPED, "no AMD GPU here", 0.0))
     claim = Verification("x.whl", "0" * 64, rungs).claim
     assert claim == "verified (device code, emulated gfx1100 on a CPU; not run: GPU at work: no AMD GPU here); no GPU ran"
-    assert unmet(rungs, ("emulated",)) == () and unmet(rungs[1:], ("emulated",))
+    assert unmet_rungs(rungs, ("emulated",)) == () and unmet_rungs(rungs[1:], ("emulated",))

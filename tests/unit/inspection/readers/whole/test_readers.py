@@ -139,7 +139,7 @@ def test_hostile_texts_cost_little(tmp_path: Path):
 def test_names_without_an_end_are_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     from stackbuild.inspection.readers import elf
 
-    monkeypatch.setattr(elf, "DESCRIBED", 200_000)
+    monkeypatch.setattr(elf, "DESCRIBED_BYTES", 200_000)
     source = on_disk(tmp_path / "l.so", library(rodata=b"A" * 300_000))
     with pytest.raises(MalformedError, match="more bytes"):
         elf._SeekableSource(source, ReadBudget()).read(250_000)

@@ -80,7 +80,7 @@ def rules(outcome: RungOutcome) -> list[str]:
 
 def ran(**changed: Any) -> dict[str, Any]:
     """Every claimed operator ran well, but for those changed."""
-    return {"ops": {op: {"assigned": {EP: 1}, "errors": GOOD} for op in providers.CLAIMED} | changed}
+    return {"ops": {op: {"assigned": {EP: 1}, "errors": GOOD} for op in providers.CLAIM_PATTERNS} | changed}
 
 
 def shared(on_ep: int, on_cpu: int) -> dict[str, Any]:
@@ -273,7 +273,7 @@ def test_an_operator_that_kills_its_process_hides_no_other():
 
 def test_a_provider_that_ran_nothing_has_no_numbers():
     """The CPU's own answers were compared with themselves, and the rung passed."""
-    nothing = {"ops": {op: {"refused": "no device"} for op in providers.CLAIMED}}
+    nothing = {"ops": {op: {"refused": "no device"} for op in providers.CLAIM_PATTERNS}}
     made = provider_probes(epops=nothing, share=shared(0, 99), compare={"outputs": [GOOD]})
     assert providers.check_numerics(made).skip == "not one operator ran on the provider"
     made = provider_probes(epops=ran(), share=shared(0, 99), compare={"outputs": [GOOD]})
