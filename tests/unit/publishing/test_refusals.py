@@ -275,7 +275,7 @@ def test_a_name_that_leaves_no_room_for_statements_is_refused(tmp_path: Path) ->
     longest = "a" * (LONGEST_NAME - len("-1.0-py3-none-any.whl"))
     wheel = small_wheel(tmp_path / "a", name=longest)
     key, _ = new_key(tmp_path / "keys")
-    publish((wheel,), tmp_path / "simple", Publication(keys=(key,), attached={wheel: put_statements(wheel)}))
+    publish((wheel,), tmp_path / "simple", Publication(keys=(key,), attachments={wheel: put_statements(wheel)}))
     with pytest.raises(UsageError, match="221 characters; 220 leave room"):
         publish((small_wheel(tmp_path / "b", name=f"{longest}a"),), tmp_path / "simple")
 

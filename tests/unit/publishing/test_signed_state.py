@@ -302,8 +302,8 @@ def test_a_statement_that_a_killed_publisher_left_is_finished_by_the_same_comman
     with pytest.raises(
         UsageError, match="is not as it was signed"
     ):  # of another wheel, the same bytes are not expected
-        publish((other,), signed.folder, Publication(keys=(signed.key,), attached={other: attached[:0]}))
-    publish((signed.wheel,), signed.folder, Publication(keys=(signed.key,), attached={signed.wheel: attached}))
+        publish((other,), signed.folder, Publication(keys=(signed.key,), attachments={other: attached[:0]}))
+    publish((signed.wheel,), signed.folder, Publication(keys=(signed.key,), attachments={signed.wheel: attached}))
     assert verify_release(signed.folder, Trust(load_trusted_keys([signed.public]))).problems == ()
 
 
@@ -326,9 +326,9 @@ def test_a_disk_that_fills_before_the_switch_leaves_the_signed_statements(
         if not links:
             patches.setattr("os.link", no_link)
         with pytest.raises(MachineLacks, match="the disk of the index is full"):
-            publish((signed.wheel,), signed.folder, Publication(keys=(signed.key,), attached=attached))
+            publish((signed.wheel,), signed.folder, Publication(keys=(signed.key,), attachments=attached))
     assert (verify_release(signed.folder, trust).problems == ()) is links
     assert not list(signed.folder.rglob("*.staged"))
-    publish((signed.wheel,), signed.folder, Publication(keys=(signed.key,), attached=attached))
+    publish((signed.wheel,), signed.folder, Publication(keys=(signed.key,), attachments=attached))
     proof = verify_release(signed.folder, trust)
     assert (proof.number, proof.problems, proof.wheels[0].claim) == (2, (), "verified (numerics)")
