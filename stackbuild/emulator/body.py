@@ -9,10 +9,11 @@ from stackbuild.emulator.control_flow import BRANCHES, NOTHING, KernelCode, Reac
 from stackbuild.emulator.decoder import SCALAR_FORMATS, Instruction
 from stackbuild.emulator.encodings import EncodingFamily
 from stackbuild.emulator.function_table import FunctionTable
+from stackbuild.emulator.hardware_registers import hardware_register
 from stackbuild.emulator.matrices import matrix_call
-from stackbuild.emulator.memory import MemoryCall, memory_call
+from stackbuild.emulator.memory import MemoryCall, is_coherent, memory_call
 from stackbuild.emulator.operands import SourceOperand, UnknownInstruction, source
-from stackbuild.emulator.registers import register_checks, waits, written_notes
+from stackbuild.emulator.registers import address_checks, register_checks, waits, written_notes
 from stackbuild.emulator.relative_moves import RELATIVE_MOVES, scalar_relative_move, vector_relative_move
 from stackbuild.emulator.scalars import c_scalar, c_scalar_float, scalar_text
 from stackbuild.emulator.vectors import LANE_MASKS, SUPPORTED_ENCODINGS, VectorCall, vector_calls
@@ -80,7 +81,9 @@ class _BodyWriter:
             return [f"set64(w->s + {inst.fields['sdst']}, w->image + {inst.end});"]
         if inst.name.startswith("s_movrel"):
             return scalar_relative_move(inst, inst.offset - self.base)
-        if any(part in inst.name for part in ("setpc", "swappc", "rfe", "getreg", "setreg", "call_b64")):
+        if inst.name.startswith(("s_getreg", "s_setreg")):
+            return hardware_register(inst, inst.offset - self.base)
+        if any(part in inst.name for part in ("setpc", "swappc", "rfe", "call_b64")):
             raise UnknownInstruction(f"{inst.name} is not known")
         return c_scalar(inst, self.lanes)
 
@@ -114,6 +117,9 @@ class _BodyWriter:
             bytes, is_signed = int(part[2]) // 8, int(part[1] == "i")
             lines = [*pc, f"scalar_load_part(w, {f['sdata']}, {address}, {bytes}, {is_signed});"]
         if self.sanitize:
+            registers = [(f["sbase"] * 2, 4 if is_buffer else 2)]
+            registers += [(int(part[2:-1]), 1) for part in parts if part.startswith("S(")]
+            lines = [*address_checks(inst.offset - self.base, *registers), *lines]
             lines.append(
                 f"ISSUE(COUNTER_SCALAR); for (uint32_t r = 0; r < {words}; r++) w->shadow->scalar[{f['sdata']} + r] = w->shadow->issued[2];"
             )
@@ -247,6 +253,10 @@ class _BodyWriter:
             check = f'check_written(w, {pc}, {call.data}, {access.words}, "what is stored was never written");'
             is_scratch = f"is_scratch(w->s + {call.buffer.descriptor})" if call.buffer else ""
             before.append(f"if (!{is_scratch}) {check}" if is_scratch else check)
+        scalars = [] if call.base is None else [(call.base, 1 if access.space == "SPACE_SCRATCH" else 2)]
+        if call.buffer:
+            scalars += [(call.buffer.descriptor, 4), (call.buffer.scalar_offset, 1)]
+        before += [*address_checks(pc, *scalars), f"w->shadow->coherent = {int(is_coherent(inst))};"]
         behind = []
         if access.verb == "load" or access.returns:
             count = access.words * (2 if access.pair else 1)

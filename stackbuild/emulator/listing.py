@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from stackbuild.emulator.decoder import LITERAL, MODIFIER_VARIANTS, SCALAR_FORMATS, VOP3_FORMATS, Instruction
 from stackbuild.emulator.encodings import OperandType
+from stackbuild.emulator.hardware_registers import register_operands
 from stackbuild.emulator.operands import truth_table
 
 _SPECIAL = {
@@ -162,6 +163,9 @@ def _delay(value: int) -> str:
 
 def _scalar(inst: Instruction) -> Iterator[str]:
     f, kinds = inst.fields, inst.operation.operands
+    if inst.name.startswith(("s_getreg", "s_setreg")):
+        yield from register_operands(inst, scalar(inst, f["sdst"], 32))
+        return
     if "sdst" in f and "sdst" in kinds:
         yield scalar(inst, f["sdst"], kinds["sdst"].bits)
     sources = [_source(inst, f[name], kinds[name]) for name in ("ssrc0", "ssrc1") if name in f and name in kinds]

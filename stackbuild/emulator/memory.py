@@ -138,6 +138,11 @@ def _atomic(inst: Instruction) -> Access:
     return Access(_SPACES[space], "atomic", size, operation=_OPERATIONS[rest], returns=returns)
 
 
+def is_coherent(inst: Instruction) -> bool:
+    """Whether an access goes past the caches of one compute unit, as those do by which workgroups wait for each other."""
+    return any(inst.fields.get(name) for name in ("glc", "sc0", "sc1", "scope"))
+
+
 def memory_call(inst: Instruction) -> MemoryCall:
     """The access of an instruction and its registers. Raises UnknownInstruction."""
     access, f = access_of(inst), inst.fields

@@ -5,7 +5,13 @@ from __future__ import annotations
 from stackbuild.emulator.decoder import Instruction
 from stackbuild.emulator.memory import memory_call
 
-_NO_SCALARS = 104
+_NO_SCALARS = 102
+_SCALAR_PLACES = ("OPR_SREG", "OPR_SDST", "OPR_EXEC", "OPR_SREG_NOVCC")
+_PASSED_ON = frozenset((
+    "s_mov_b32", "s_mov_b64", "s_add_u32", "s_addc_u32", "s_add_i32", "s_sub_u32", "s_subb_u32", "s_sub_i32", "s_lshl_b32", "s_lshl_b64",
+    "s_mul_i32", "s_add_co_u32", "s_add_co_ci_u32", "s_add_co_i32", "s_sub_co_u32", "s_sub_co_ci_u32", "s_sub_co_i32", "s_add_nc_u64",
+))  # fmt: skip
+"""Scalar operations whose result is made of a register that nobody wrote where a source is."""
 _GFX12 = {
     "s_wait_loadcnt": ("COUNTER_VECTOR",), "s_wait_dscnt": ("COUNTER_LDS",), "s_wait_kmcnt": ("COUNTER_SCALAR",),
 }  # fmt: skip
@@ -26,7 +32,7 @@ def _vectors(inst: Instruction) -> list[tuple[int, int]]:
             name in ("vdst", "vsrc1", "addr", "vaddr", "data", "data0", "data1", "vdata", "vsrc")
             and "SDST" not in inst.format.name
         ):
-            if operand.place in ("OPR_SREG", "OPR_SDST", "OPR_EXEC", "OPR_SREG_NOVCC"):
+            if operand.place in _SCALAR_PLACES:
                 continue
             value += 256
         if value >= 256:
@@ -89,8 +95,40 @@ def register_checks(inst: Instruction, lanes: int, pc: int) -> list[str]:
     return checks + [f"check_scalars(w, {pc}, {first}, {count});" for first, count in _scalars(inst, lanes)]
 
 
+def scalar_notes(inst: Instruction, lanes: int) -> list[str]:
+    """Notes that scalar registers have values, behind an instruction. A move or a sum has one where its sources have."""
+    f, kinds = inst.fields, inst.operation.operands
+    if inst.name.startswith("s_movrel"):
+        return ["note_scalars(w, 0, 102, 1);"]
+    targets = []
+    for name in ("sdst", "sdata", "vdst"):
+        operand = kinds.get(name)
+        is_vector = name == "vdst" and (operand is None or operand.place not in _SCALAR_PLACES)
+        if name in f and (operand is not None or name == "sdst") and not is_vector and f[name] < _NO_SCALARS:
+            is_mask = operand is None or operand.form == "FMT_NUM_M64" or (name == "sdst" and inst.name.startswith("v_"))
+            targets.append((f[name], max(1, (lanes if is_mask else operand.bits if operand else 32) // 32)))
+    known = "1"
+    if inst.name in _PASSED_ON:
+        sources = [
+            (f[n], max(1, kinds[n].bits // 32))
+            for n in ("ssrc0", "ssrc1")
+            if n in f and n in kinds and f[n] < _NO_SCALARS
+        ]
+        known = " & ".join(f"are_scalars_written(w, {first}, {count})" for first, count in sources) or "1"
+    return [f"note_scalars(w, {first}, {count}, {known});" for first, count in targets]
+
+
+def address_checks(pc: int, *ranges: tuple[int, int]) -> list[str]:
+    """Checks that the scalar registers of an address were written: (first, count). Constants are left out."""
+    return [f"check_scalar_address(w, {pc}, {first}, {count});" for first, count in ranges if first < _NO_SCALARS]
+
+
 def written_notes(inst: Instruction, lanes: int) -> list[str]:
-    """Notes that vector registers have values, behind an instruction of the ALU."""
+    """Notes that registers have values, behind an instruction of the ALU."""
+    return [*scalar_notes(inst, lanes), *_vector_notes(inst)]
+
+
+def _vector_notes(inst: Instruction) -> list[str]:
     if not inst.name.startswith("v_"):
         return []
     if inst.format.name == "VOPD":
@@ -98,7 +136,7 @@ def written_notes(inst: Instruction, lanes: int) -> list[str]:
         rows = [f["vdstx"], f["vdsty"] << 1 | ((f["vdstx"] & 1) ^ 1)]
         return [f"note_written(w, {row}, 1);" for row in rows]
     operand = inst.operation.operands.get("vdst")
-    if operand is None or operand.place in ("OPR_SREG", "OPR_SDST", "OPR_EXEC", "OPR_SREG_NOVCC"):
+    if operand is None or operand.place in _SCALAR_PLACES:
         return []
     return [f"note_written(w, {inst.fields['vdst'] + _accumulates(inst, 'vdst')}, {max(1, operand.bits // 32)});"]
 

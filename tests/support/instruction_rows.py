@@ -44,6 +44,10 @@ SCALAR = (
     _R("s_sub_u32 s6, s4, s5", "s4=3 s5=5", "s6=0xfffffffe scc=1"),
     _R("s_subb_u32 s6, s4, s5", "s4=5 s5=5 scc=1", "s6=0xffffffff scc=1"),
     _R("s_subb_u32 s6, s4, s5", "s4=5 s5=3 scc=1", "s6=1 scc=0"),
+    _R("s_getreg_b32 s6, hwreg(HW_REG_MODE)", "", "s6=0x2f0"),  # the mode of a test: IEEE, all denormals, to the nearest even
+    _R("s_getreg_b32 s6, hwreg(HW_REG_MODE, 4, 4)", "", "s6=15"),
+    _R("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 4), 15; s_getreg_b32 s6, hwreg(HW_REG_MODE, 4, 4)", "", "s6=15"),
+    _R("s_setreg_b32 hwreg(HW_REG_MODE, 12, 2), s4; s_getreg_b32 s6, hwreg(HW_REG_MODE)", "s4=2", "s6=0x22f0"),  # an exception's bit
     _R("s_addk_i32 s6, 0x8000", "s6=1", "s6=0xffff8001 scc=0"),
     _R("s_addk_i32 s6, 0x1", "s6=0x7fffffff", "s6=0x80000000 scc=1"),
     _R("s_movk_i32 s6, 0xfffe", "s6=9", "s6=0xfffffffe"),

@@ -16,8 +16,9 @@ def code_object(defect: SeededDefect, text: str, name: str) -> LoadedObject:
     """A loaded code object of one kernel: its descriptor, its code and its metadata."""
     code = bytes.fromhex(codes()["gfx1100", text])
     rsrc1 = 0 if defect.flushes else 3 << 16
+    rsrc2 = 2 << 1 | (1 << 7 if defect.groups > 1 else 0)
     descriptor = struct.pack(
-        "<IIIIq20xIIIHH4x", defect.group, defect.private, 8, 0, ENTRY, 0, rsrc1, 2 << 1, 1 << 3 | 1 << 10, 0
+        "<IIIIq20xIIIHH4x", defect.group, defect.private, 8, 0, ENTRY, 0, rsrc1, rsrc2, 1 << 3 | 1 << 10, 0
     )
     image = descriptor.ljust(ENTRY, b"\0") + code
     symbols = {f"{name}.kd": (0, 64), name: (ENTRY, len(code))}

@@ -20,13 +20,16 @@ def _buffer(bytes: int) -> str:
     )
 
 
+_GROUP = f"v_mov_b32 v3, s2; {_ARGUMENT}"
+"""The number of the workgroup in v3, where a dispatch has several."""
+_OFFSET = "s_add_u32 s4, s2, s9; s_addc_u32 s5, s3, 0; v_mov_b32 v1, 0; global_load_b32 v2, v1, s[4:5]"
 _SWIZZLED = "s_or_b32 s5, s5, 0x40000000; "
 
 
 class SeededDefect(NamedTuple):
     """A kernel with a defect, the kind that is reported, and the kernel without it.
 
-    `group` and `private` are bytes of LDS of a workgroup and of scratch of a lane, `items` the work-items of the workgroup.
+    `group` and `private` are bytes of LDS of a workgroup and of scratch of a lane, `items` the work-items of a workgroup, `groups` the workgroups.
     """
 
     name: str
@@ -37,6 +40,7 @@ class SeededDefect(NamedTuple):
     private: int = 0
     items: int = 32
     flushes: bool = False
+    groups: int = 1
 
 
 DEFECTS = (
@@ -73,6 +77,16 @@ DEFECTS = (
            f"{_ARGUMENT}v_mov_b32 v5, 0; global_load_b32 v2, v5, s[2:3]{_END}"),
     SeededDefect("a value that nobody wrote", "uninitialised", f"{_ARGUMENT}v_mov_b32 v1, 0; global_store_b32 v1, v5, s[2:3]{_END}",
            f"{_ARGUMENT}v_mov_b32 v1, 0; v_mov_b32 v5, 1; global_store_b32 v1, v5, s[2:3]{_END}"),
+    SeededDefect("a scalar address that nobody wrote", "uninitialised", f"{_ARGUMENT}{_OFFSET}{_END}", f"{_ARGUMENT}s_mov_b32 s9, 0; {_OFFSET}{_END}"),
+    SeededDefect("a scalar offset that nobody wrote", "uninitialised", f"{_buffer(0x200)}buffer_load_b32 v3, off, s[4:7], s9{_END}",
+           f"{_buffer(0x200)}buffer_load_b32 v3, off, s[4:7], s8{_END}"),
+    SeededDefect("two workgroups write one place", "race", f"{_GROUP}v_mov_b32 v1, 0; global_store_b32 v1, v3, s[2:3]{_END}",
+           f"{_GROUP}v_mov_b32 v1, 0; global_store_b32 v1, v1, s[2:3]{_END}", groups=3),  # the same value by all is none
+    SeededDefect("a workgroup reads what another writes", "race",
+           f"{_GROUP}v_lshlrev_b32 v1, 2, v3; v_xor_b32 v2, 4, v1; v_add_nc_u32 v4, 7, v3; global_store_b32 v1, v4, s[2:3]; global_load_b32 v5, v2, s[2:3]{_END}",
+           f"{_GROUP}v_lshlrev_b32 v1, 2, v3; v_xor_b32 v2, 4, v1; v_add_nc_u32 v4, 7, v3; global_store_b32 v1, v4, s[2:3]; global_load_b32 v5, v1, s[2:3]{_END}", groups=2),
+    SeededDefect("workgroups that cannot wait for each other", "race", f"{_GROUP}v_mov_b32 v1, 0; global_store_b32 v1, v3, s[2:3]{_END}",
+           f"{_GROUP}v_mov_b32 v1, 0; global_store_b32 v1, v3, s[2:3]; global_atomic_add_u32 v1, v3, s[2:3] offset:8{_END}", groups=2),
     SeededDefect("two waves write one place", "race", f"v_mov_b32 v1, 0; v_mov_b32 v2, 1; ds_store_b32 v1, v2{_END}",
            f"v_lshlrev_b32 v1, 2, v0; v_mov_b32 v2, 1; ds_store_b32 v1, v2{_END}", group=256, items=64),
     SeededDefect("no barrier between a write and a read", "race", f"v_lshlrev_b32 v1, 2, v0; ds_store_b32 v1, v0; v_xor_b32 v2, 0x80, v1; ds_load_b32 v3, v2{_END}",
@@ -98,6 +112,7 @@ DEFECTS = (
     SeededDefect("a lane that is not active", "inactive lane", f"v_mov_b32 v1, 4; s_mov_b32 exec_lo, 1; ds_bpermute_b32 v2, v1, v0{_END}",
            f"v_mov_b32 v1, 4; s_mov_b32 exec_lo, 3; ds_bpermute_b32 v2, v1, v0{_END}"),
     SeededDefect("a descriptor that flushes denormals", "denormal mode", "s_endpgm", "s_endpgm", flushes=True),
+    SeededDefect("another rounding", "trap", f"s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 15{_END}", f"s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 0{_END}"),
     SeededDefect("no end", "end of code", "s_nop 0; s_nop 0", "s_nop 0; s_endpgm"),
     SeededDefect("no way out", "time limit", f"s_branch 65535{_END}", f"s_branch 0{_END}"),
     SeededDefect("a trap", "trap", f"s_trap 2{_END}", f"s_nop 0{_END}"),

@@ -249,6 +249,8 @@ void *emulator_variable(struct emulator_object *object, const char *name, size_t
 
 /* --- one dispatch --- */
 
+#include "global_races.h"
+
 struct run {
     const struct emulator_dispatch *dispatch;
     struct kernel *kernel;
@@ -262,10 +264,11 @@ struct run {
     struct { uint64_t pc; int kind; } said[256];
     uint32_t said_count;
     struct emulator_counters counters;
+    struct races *races; /* NULL: not watched */
 };
 struct worker {
     struct run *run;
-    uint32_t group[3];
+    uint32_t group[3], number;
     sigjmp_buf fault;
     struct wave *current;
     volatile sig_atomic_t guarded;
@@ -326,7 +329,10 @@ static int in_range(struct wave *w, uint64_t address, uint32_t bytes, int write)
     struct run *run = worker->run;
     uint64_t kernarg = (uint64_t)(uintptr_t)run->kernarg, image = (uint64_t)(uintptr_t)run->kernel->object->image;
     if (!run->dispatch->range) return 1;
-    if (address >= last_range.start && address + bytes <= last_range.end && last_range.write >= write) return 1;
+    if (address >= last_range.start && address + bytes <= last_range.end && last_range.write >= write) {
+        if (run->races) races_note(run->races, w, worker->group, worker->number, address, bytes, write);
+        return 1;
+    }
     if (!write && address >= kernarg && address + bytes <= kernarg + run->kernarg_bytes) return 1;
     if (address >= (uint64_t)(uintptr_t)run->packet && address + bytes <= (uint64_t)(uintptr_t)run->packet + 64 && !write) return 1;
     if (address >= image && address + bytes <= image + run->kernel->object->image_bytes) return 1;
@@ -335,6 +341,7 @@ static int in_range(struct wave *w, uint64_t address, uint32_t bytes, int write)
         last_range.start = start;
         last_range.end = end;
         last_range.write = write;
+        if (run->races) races_note(run->races, w, worker->group, worker->number, address, bytes, write);
         return 1;
     }
     char text[128];
@@ -420,6 +427,8 @@ static void start_wave(struct wave *w, const struct run *run, const uint32_t *gr
         if (k->rsrc2 >> 10 & 1) w->s[at++] = size;
         if ((k->rsrc2 & 1) && !architected) w->s[at++] = 0; /* scratch offset of the wave: lanes have memory of their own */
     }
+    w->given = at;
+    w->mode = (k->rsrc1 >> 12 & 0xff) | (k->rsrc1 >> 21 & 1) << 8 | (k->rsrc1 >> 23 & 1) << 9;
     uint64_t exec = 0;
     uint32_t start = index * lanes;
     for (uint32_t l = 0; l < lanes && start + l < size; l++) {
@@ -442,6 +451,7 @@ static void run_group(struct worker *worker, struct wave **waves, uint8_t *lds, 
     uint64_t random = d->seed ? d->seed ^ number * 0x2545f4914f6cdd1dull : 0;
     uint8_t state[64];
     uint32_t barrier[64];
+    worker->number = (uint32_t)number;
     worker->group[0] = (uint32_t)(number % d->grid[0]);
     worker->group[1] = (uint32_t)(number / d->grid[0] % d->grid[1]);
     worker->group[2] = (uint32_t)(number / d->grid[0] / d->grid[1]);
@@ -577,6 +587,32 @@ static int refuse(const struct emulator_dispatch *d, const struct kernel *k, int
     return kind;
 }
 
+/* Reports the conflicts of workgroups that changed what is there, and frees what was kept of them. */
+static void report_races(struct run *run)
+{
+    const struct emulator_dispatch *d = run->dispatch;
+    uint32_t reported = 0;
+    for (uint32_t i = 0; run->races && !atomic_load(&run->races->synchronised) && i < run->races->count && d->report; i++) {
+        const struct race_conflict *c = &run->races->conflicts[i];
+        int known = 0;
+        for (uint32_t j = 0; j < run->said_count; j++) known |= run->said[j].pc == c->pc && run->said[j].kind == EMULATOR_RACE;
+        if (known || reported == 64 || run->said_count == 256) continue;
+        if (c->value >= 0 && *(const uint8_t *)(uintptr_t)c->address == c->value) continue;
+        char instruction[256], sentence[512];
+        run->said[run->said_count].pc = c->pc;
+        run->said[run->said_count++].kind = EMULATOR_RACE;
+        reported++;
+        instruction_at(run->kernel, c->pc, instruction, sizeof instruction);
+        snprintf(sentence, sizeof sentence, "%s: the byte at 0x%llx %s in workgroup %u,%u,%u, wave %u", kind_names[EMULATOR_RACE],
+                 (unsigned long long)c->address, c->text, c->group[0], c->group[1], c->group[2], c->wave);
+        struct emulator_finding finding = {
+            EMULATOR_RACE, kind_names[EMULATOR_RACE], run->kernel->facts.name, c->pc, instruction, sentence,
+            {c->group[0], c->group[1], c->group[2]}, c->wave, -1, c->address};
+        d->report(d->context, &finding);
+    }
+    races_close(run->races);
+}
+
 static int load_kernel(struct kernel *k, char *text, size_t bytes)
 {
     int result = 0;
@@ -677,6 +713,7 @@ int emulator_dispatch(const struct emulator_dispatch *d)
     pthread_mutex_init(&run.lock, NULL);
     fill_arguments(d, k, run.kernarg, k->facts.kernarg_bytes);
     fill_packet(run.packet, d, &run);
+    if (is_sanitized(k) && d->range && run.groups > 1) run.races = races_open();
     uint64_t *before = calloc(k->blocks + 1, sizeof *before);
     for (uint32_t i = 0; i < k->blocks; i++) before[i] = atomic_load(&k->counts[i]);
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -689,6 +726,7 @@ int emulator_dispatch(const struct emulator_dispatch *d)
         if (!pthread_create(&others[started], NULL, work, &run)) started++;
     work(&run);
     for (uint64_t i = 0; i < started; i++) pthread_join(others[i], NULL);
+    report_races(&run);
     if (d->counters) {
         struct emulator_counters *to = d->counters;
         to->waves += atomic_load(&run.waves_begun);

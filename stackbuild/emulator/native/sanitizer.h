@@ -17,7 +17,12 @@ static void note_access(struct wave *w, uint32_t lane, int space, uint64_t addre
 {
     struct shadow *h = w->shadow;
     if (use == USE_ATOMIC && address % bytes) report(w, EMULATOR_MISALIGNED, (int)lane, address, "an atomic access off its boundary");
-    if (!h || space != SPACE_LDS || address + bytes > w->lds_bytes) return;
+    if (!h) return;
+    if (space == SPACE_GLOBAL && (use == USE_ATOMIC || h->coherent)) {
+        struct run *run = ((struct worker *)w->context)->run;
+        if (run->races) atomic_store_explicit(&run->races->synchronised, 1, memory_order_relaxed);
+    }
+    if (space != SPACE_LDS || address + bytes > w->lds_bytes) return;
     for (uint64_t at = address; at < address + bytes; at++) {
         struct lds_byte *b = &h->lds[at];
         if (b->interval != h->interval) {
@@ -70,7 +75,7 @@ static void sanitizer_close(struct wave **waves, uint32_t count)
         free(waves[i]->shadow);
     }
 }
-/* A wave starts: only the work-item ids are in its vector registers. */
+/* A wave starts: only the work-item ids are in its vector registers, the descriptor's values in the scalar ones. */
 static void sanitizer_start(struct wave *w, uint32_t lds_bytes)
 {
     struct shadow *h = w->shadow;
@@ -79,6 +84,8 @@ static void sanitizer_start(struct wave *w, uint32_t lds_bytes)
     memset(h, 0, sizeof *h);
     h->lds = lds;
     h->written[0] = 1;
+    memset(h->scalar_written, 1, w->given);
+    memset(h->scalar_written + 102, 1, 26); /* VCC, M0, EXEC and what the hardware keeps */
     if (w->index == 0) memset(lds, 0, sizeof *lds * lds_bytes);
 }
 static void sanitizer_interval(struct wave **waves, uint32_t count)

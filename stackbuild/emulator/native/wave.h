@@ -34,7 +34,8 @@ struct wave_callbacks {
 struct shadow {
     uint32_t issued[3], done[3]; /* vector memory, LDS, scalar memory */
     uint32_t vector[3][512], scalar[128];
-    uint8_t written[512];
+    uint8_t written[512], scalar_written[128];
+    uint8_t coherent; /* whether the access that runs is one by which workgroups wait for each other */
     uint32_t said_pc;
     struct lds_byte { uint32_t interval; uint16_t writer; uint64_t readers; uint8_t atomic, set; } *lds; /* of the workgroup */
     uint32_t interval;
@@ -55,6 +56,7 @@ struct wave {
     uint32_t lds_bytes, scratch_bytes;
     uint32_t index;    /* in the workgroup */
     uint32_t mode;     /* of hwreg 1 */
+    uint32_t given;    /* scalar registers that hold values at the start */
     uint64_t lanes;    /* active at the start */
     const struct wave_callbacks *calls;
     struct shadow *shadow;
@@ -141,6 +143,19 @@ API void check_written(struct wave *w, uint32_t pc, uint32_t first, uint32_t cou
             w->calls->report(w, 20, -1, 0, what);
         }
 }
+API int are_scalars_written(const struct wave *w, uint32_t first, uint32_t count)
+{
+    int all = 1;
+    for (uint32_t r = first; r < first + count; r++) all &= w->shadow->scalar_written[r];
+    return all;
+}
+API void check_scalar_address(struct wave *w, uint32_t pc, uint32_t first, uint32_t count)
+{
+    if (are_scalars_written(w, first, count)) return;
+    w->pc = pc;
+    w->calls->report(w, 20, -1, 0, "the address is in a scalar register that was never written");
+}
+API void note_scalars(struct wave *w, uint32_t first, uint32_t count, int written) { memset(w->shadow->scalar_written + first, written, count); }
 API void note_written(struct wave *w, uint32_t first, uint32_t count) { memset(w->shadow->written + first, 1, count); }
 API void note_load(struct wave *w, uint32_t first, uint32_t count, int counter)
 {
@@ -179,6 +194,20 @@ API uint32_t load32(const uint8_t *p) { uint32_t r; memcpy(&r, p, 4); return r; 
 API uint32_t load16(const uint8_t *p) { uint16_t r; memcpy(&r, p, 2); return r; }
 API void store32(uint8_t *p, uint32_t x) { memcpy(p, &x, 4); }
 API void store16(uint8_t *p, uint32_t x) { uint16_t r = (uint16_t)x; memcpy(p, &r, 2); }
+
+/* Bits of MODE on which results depend: rounding, denormals, clamped NaNs, IEEE, overflow of float16, index mode, skipped vectors. */
+#define MODE_OF_RESULTS 0x188003ffu
+/* Sets bits of MODE. 0 and a trap where results would change: they are rounded to even, with denormals, always. */
+API int set_mode(struct wave *w, uint32_t offset, uint32_t size, uint32_t value)
+{
+    uint32_t bits = (size == 32 ? ~0u : (1u << size) - 1) << offset, mode = (w->mode & ~bits) | (value << offset & bits);
+    if ((mode ^ w->mode) & MODE_OF_RESULTS) {
+        w->calls->report(w, 4, -1, 0, "a mode of rounding, of denormals or the like that is not emulated");
+        return 0;
+    }
+    w->mode = mode;
+    return 1;
+}
 
 /* --- buffers --- */
 

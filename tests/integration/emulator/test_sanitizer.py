@@ -32,7 +32,7 @@ def findings(defect: SeededDefect, text: str, folder: Path, monkeypatch: pytest.
     memory = (ctypes.c_uint8 * 512)()
     start = ctypes.addressof(memory)
     kinds = set[str]()
-    launch = LaunchSize((1, 1, 1), (defect.items, 1, 1), seed=3, threads=1, budget=1000)
+    launch = LaunchSize((defect.groups, 1, 1), (defect.items, 1, 1), seed=3, threads=1, budget=1000)
     try:
         Executor(out, executor_library(folder)).dispatch(
             "made",
