@@ -38,8 +38,12 @@ def is_url(text: str) -> bool:
     return text.startswith(("http://", "https://"))
 
 
-def upload(wheels: tuple[Path, ...], url: str, attestations: tuple[Path, ...] = ()) -> tuple[UploadedWheel, ...]:
+def upload(
+    wheels: tuple[Path, ...], url: str, attestations: tuple[Path, ...] = (), seconds: float = ANSWER_SECONDS
+) -> tuple[UploadedWheel, ...]:
     """Upload wheels one after the other, each with its attestation where there are `attestations`.
+
+    An index that says nothing or little for so many `seconds` is given up.
 
     Raises UsageError for a wheel that no index should have and with what the index answered, MachineLacks without twine.
     """
@@ -62,14 +66,14 @@ def upload(wheels: tuple[Path, ...], url: str, attestations: tuple[Path, ...] = 
         raise MachineLacks(f"an upload needs {error.name}, which is not installed", next=INSTALL) from None
 
     class BoundedSettings(Settings):
-        """An index that says nothing, or does not end, is given up."""
+        """Connections that give up an index which says nothing, or does not end."""
 
         def create_repository(self) -> Any:
             repository = super().create_repository()
             adapter: Any = repository.session.get_adapter(url)
-            make_steady(adapter.poolmanager, ANSWER_SECONDS, MOST_ANSWER)
+            make_steady(adapter.poolmanager, seconds, MOST_ANSWER)
             send = adapter.send
-            adapter.send = lambda request, **words: send(request, **{**words, "timeout": ANSWER_SECONDS})
+            adapter.send = lambda request, **words: send(request, **{**words, "timeout": seconds})
             return repository
 
     try:
@@ -82,7 +86,7 @@ def upload(wheels: tuple[Path, ...], url: str, attestations: tuple[Path, ...] = 
             attestations=bool(attestations),
         )
         twine_upload(settings, [str(path) for path in (*wheels, *attestations)])
-    except (TwineException, OSError) as error:
+    except (TwineException, OSError, ValueError) as error:  # the last: a redirection to what cannot be a URL
         raise UsageError(
             f"the index did not take the wheels: {str(error).partition('Retry with')[0].strip()[:300]}",
             where=url,

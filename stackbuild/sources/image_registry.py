@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 
 from stackbuild.core.errors import MachineLacks
 from stackbuild.runners.engine import digest_in_registry, find_engine
 from stackbuild.sources import oci
 from stackbuild.sources.mirror import Mirror
+from stackbuild.sources.tool_output import run_tool
 
 NEITHER = "no Docker engine answers and `skopeo` is not installed: an image cannot be asked for"
 
@@ -43,7 +43,7 @@ def ask(name: str, mirror: Mirror | None) -> str:
     if not shutil.which("skopeo"):
         raise MachineLacks(NEITHER, where="base.image", next="apt-get install skopeo, or start a Docker engine")
     words = ["skopeo", "inspect", "--no-tags", "--format", "{{.Digest}}", f"docker://{image}"]
-    process = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    process = run_tool(words)
     if process.returncode != 0:
         raise MachineLacks(
             f"the image {image} cannot be asked for: {process.stderr.strip()[-300:]}",

@@ -17,7 +17,7 @@ from stackbuild.core.errors import MachineLacks, StepFailed
 from stackbuild.model.lock import File, Pin
 from stackbuild.sources.http import DownloadRequest, TransferLimits, fetch
 from stackbuild.sources.mirror import Mirror, refuse_packages
-from stackbuild.sources.tool_output import tool_output
+from stackbuild.sources.tool_output import run_tool, tool_output
 
 OFFLINE = re.compile(
     r"Temporary failure in name resolution|NewConnectionError|Failed to establish|Network is unreachable|No route to host"
@@ -53,7 +53,7 @@ def ask(requirements: tuple[str, ...], python: str, mirror: Mirror | None) -> di
     ]
     with tempfile.TemporaryDirectory() as nowhere:
         words += ["--target", nowhere, "--python-version", python, "--report", "-", *requirements]
-        process = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+        process = run_tool(words)
     if process.returncode != 0 and mirror is not None and mirror.has_packages:
         raise mirror.lacks(f"wheels of {', '.join(requirements)} for Python {python}")
     if process.returncode != 0 and OFFLINE.search(process.stderr):

@@ -1,4 +1,8 @@
-"""Tools that ask a package archive: what one prints, and its failures as errors."""
+"""Tools that ask a package archive, an index or a registry: what one prints, and its failures as errors.
+
+A server behind a tool can make it wait and print for ever. `run_tool` bounds both, for tools that may be killed: pip and
+skopeo. mmdebstrap may not, which unmounts what it has mounted; apt within it has limits of its own.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,39 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from stackbuild.core.cancel import collect_output
 from stackbuild.core.errors import MachineLacks, StepFailed
 
+SECONDS = 3600.0
+"""A whole call of a tool."""
+MOST_SAID = 64 << 20
+"""Bytes that a tool may print."""
 _OFFLINE = re.compile(
     r"Temporary failure|Could not resolve|Could not connect|Failed to establish|Network is unreachable"
 )
+
+
+def run_tool(words: list[str], seconds: float = SECONDS, most: int = MOST_SAID) -> subprocess.CompletedProcess[str]:
+    """A tool's exit code and what it printed. Its whole process group ends with it, and by a Ctrl-C at once.
+
+    Raises StepFailed where it takes longer or prints more than that, FileNotFoundError where it is not there.
+    """
+    process = subprocess.Popen(
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        out, err = collect_output(process, seconds, most)
+    except (TimeoutError, OverflowError) as error:
+        raise StepFailed(
+            f"`{Path(words[0]).name}`: {error}", next="look at the server that it asks, or give a mirror: --mirror DIR"
+        ) from None
+    return subprocess.CompletedProcess(
+        words, process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
+    )
 
 
 def tool_output(words: list[str], package: str, folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""Object stores and registries that lie: `publish --to s3://…`, push, pull and releases on `oci://`, and exports over HTTP.
+"""Object stores, registries and indexes that lie: `publish --to s3://…`, push, pull, uploads, and exports over HTTP.
 
 The S3 server is a sound one in memory with one fault. A case is lost where a command ends in another way than with words,
 takes long or much memory, sends a login to another server, or puts something on the index that was not published. The
@@ -7,25 +7,31 @@ registry's cases read and write through the product's own client against raw soc
 
 from __future__ import annotations
 
+import atexit
+import io
 import json
 import os
 import re
 import resource
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 
 from campaign.frame import CampaignCase, Rig
 from campaign.rigs.servers import INWARD
+from stackbuild.core.errors import UsageError
+from stackbuild.publishing.upload import upload
 from stackbuild.remote.faults import RemoteFault
 from stackbuild.remote.files import WebFolder
 from stackbuild.remote.http import HttpClient, HttpLimits, HttpRequest
@@ -360,8 +366,6 @@ def _size(root: str) -> object:
 
 
 def _upload(root: str) -> object:
-    import io
-
     OciRegistry(root, _client(root), is_written=True).put_blob("0" * 64, io.BytesIO(b"x"), 1, lambda count: None)
     return True
 
@@ -399,9 +403,23 @@ def _redirection(target: bytes) -> RawServer:
     return says(reply("307 Temporary Redirect", b"", b"Location: " + target))
 
 
+@cache
+def _wheel() -> Path:
+    """A wheel to upload: made once a process."""
+    folder = Path(tempfile.mkdtemp(prefix="stackbuild-campaign-wheel-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return small_wheel(folder)
+
+
+def _twine(root: str) -> object:
+    os.environ.update(TWINE_USERNAME="user", TWINE_PASSWORD="secret")  # without them nothing is asked
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        return upload((_wheel(),), root, seconds=LIMITS.timeout)
+
+
 TOKEN = 'Bearer realm="http://HOST/token",service="s"'
 OK = b"HTTP/1.1 200 OK\r\n"
-ASKS: dict[str, Callable[[str], object]] = {"manifest": _manifest, "tags": _tags, "blob": _blob, "size": _size, "upload": _upload, "put": _put}
+ASKS: dict[str, Callable[[str], object]] = {"manifest": _manifest, "tags": _tags, "blob": _blob, "size": _size, "upload": _upload, "put": _put, "twine": _twine}
 EVERYWHERE: dict[str, RawServer] = {
     "says nothing": lambda request: time.sleep(20),
     "headers byte by byte": dripping(b"", OK + b"X: " + b"y" * 9999),
@@ -431,10 +449,18 @@ EVERYWHERE: dict[str, RawServer] = {
     "a challenge without end": _challenge("Bearer " + "realm=" * 9000),
     "asks again and again": says(reply("401 Unauthorized", b"", b"WWW-Authenticate: Basic realm=x")),
 }  # fmt: skip
-SOUND_HEAD = ("size", "a body byte by byte")
-"""A HEAD request has no body: this answer to it is sound."""
+
+
+def _is_sound(name: str, what: str) -> bool:
+    """Whether an answer is no fault to one kind of request: HEAD has no body, and twine sends its login unasked."""
+    if name == "size":
+        return what == "a body byte by byte"
+    return name == "twine" and what.startswith(("a realm", "a token", "a challenge"))
+
+
 REGISTRIES: dict[str, RegistryCase] = {
-    **{f"{name}: {what}": RegistryCase(answer, ask, None if (name, what) == SOUND_HEAD else False) for what, answer in EVERYWHERE.items() for name, ask in ASKS.items()},
+    **{f"{name}: {what}": RegistryCase(answer, ask, None if _is_sound(name, what) else False) for what, answer in EVERYWHERE.items() for name, ask in ASKS.items()},
+    "a sound upload by twine": RegistryCase(says(reply("200 OK", b"ok")), _twine, True),
     "a sound manifest": RegistryCase(says(reply("200 OK", b"{}")), _manifest, True),
     "a manifest without end": RegistryCase(endless(OK + b"\r\n"), _manifest),
     "a manifest that is packed": RegistryCase(says(reply("200 OK", b"\x1f\x8b\x08" + bytes(99), b"Content-Encoding: gzip")), _manifest, None),
@@ -459,6 +485,8 @@ def _ask(case: RegistryCase, folder: Path) -> str:
         is_taken = True
         try:
             came = case.ask(f"http://127.0.0.1:{server.port}/v2/x/")
+        except UsageError:  # of an upload; its text is made printable where it is shown
+            is_taken = False
         except RemoteFault as fault:
             is_taken = False
             if not str(fault).isprintable() or len(str(fault)) > 1500:
@@ -519,4 +547,4 @@ def cases(random: Random) -> Sequence[CampaignCase]:
     ]  # fmt: skip
 
 
-RIG = Rig("object-stores", "hostile object stores, registries and exports: publish, push, pull", cases, needs=(), minimum=200)
+RIG = Rig("object-stores", "hostile object stores, registries, indexes and exports: publish, push, pull", cases, needs=(), minimum=230)

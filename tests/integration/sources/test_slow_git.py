@@ -13,6 +13,7 @@ import pytest
 from stackbuild.core.cancel import Stopper, collect_output
 from stackbuild.core.errors import Interruption, MachineLacks, StepFailed
 from stackbuild.sources import git, git_command
+from stackbuild.sources.tool_output import run_tool
 
 
 def begun(script: str) -> subprocess.Popen[bytes]:
@@ -30,6 +31,14 @@ def test_a_child_that_does_not_end_is_killed_with_its_group(script: str, seconds
     with pytest.raises(wrong):
         collect_output(process, seconds, 1 << 20)
     assert process.returncode is not None
+
+
+def test_a_tool_that_a_server_keeps_is_given_up() -> None:
+    assert run_tool(["sh", "-c", "echo out; echo err >&2; exit 3"]).returncode == 3
+    with pytest.raises(StepFailed, match=r"`sh`: not done after 0\.3 s"):
+        run_tool(["sh", "-c", "sleep 60"], seconds=0.3)
+    with pytest.raises(StepFailed, match="more than 1000 bytes"):
+        run_tool(["sh", "-c", "yes"], most=1000)
 
 
 def test_a_signal_ends_git_at_once(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_a_wheel_that_the_mirror_lacks_is_not_looked_for_elsewhere(
         said.append(words)
         return subprocess.CompletedProcess(words, 1, "", "ERROR: No matching distribution found for numpy")
 
-    monkeypatch.setattr(subprocess, "run", pip)
+    monkeypatch.setattr(python_index, "run_tool", pip)
     with pytest.raises(MachineLacks, match=r"the mirror lacks wheels of numpy for Python 3\.12"):
         python_index.ask(("numpy",), "3.12", Mirror(empty_mirror))
     assert {"--no-index", str(empty_mirror / "wheels")} <= set(said[0])
