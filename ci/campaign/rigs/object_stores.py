@@ -30,12 +30,14 @@ from random import Random
 
 from campaign.frame import CampaignCase, Rig
 from campaign.rigs.servers import INWARD
+from stackbuild.core.cancel import signal_handler
 from stackbuild.core.errors import UsageError
 from stackbuild.publishing.upload import upload
 from stackbuild.remote.faults import RemoteFault
 from stackbuild.remote.files import WebFolder
 from stackbuild.remote.http import HttpClient, HttpLimits, HttpRequest
 from stackbuild.remote.registry import OciRegistry
+from support.remotes import open_at, push_all, put
 from support.wheels import small_wheel
 
 SECRETS = ("AKIDCAMPAIGN", "SECRETCAMPAIGN")
@@ -356,6 +358,10 @@ def _web_tags(root: str) -> object:
     return WebFolder(root, _client(root)).tags()
 
 
+def _web_manifest(root: str) -> object:
+    return WebFolder(root, _client(root)).manifest("r-" + "0" * 64, 4 << 20)
+
+
 def _blob(root: str) -> object:
     with OciRegistry(root, _client(root)).blob("0" * 64, lambda count: None) as reader:
         return sum(len(piece) for piece in iter(lambda: reader.read(1 << 16), b""))
@@ -419,7 +425,7 @@ def _twine(root: str) -> object:
 
 TOKEN = 'Bearer realm="http://HOST/token",service="s"'
 OK = b"HTTP/1.1 200 OK\r\n"
-ASKS: dict[str, Callable[[str], object]] = {"manifest": _manifest, "tags": _tags, "blob": _blob, "size": _size, "upload": _upload, "put": _put, "twine": _twine}
+ASKS: dict[str, Callable[[str], object]] = {"manifest": _manifest, "tags": _tags, "blob": _blob, "size": _size, "upload": _upload, "put": _put, "export": _web_manifest, "twine": _twine}
 EVERYWHERE: dict[str, RawServer] = {
     "says nothing": lambda request: time.sleep(20),
     "headers byte by byte": dripping(b"", OK + b"X: " + b"y" * 9999),
@@ -452,7 +458,7 @@ EVERYWHERE: dict[str, RawServer] = {
 
 
 def _is_sound(name: str, what: str) -> bool:
-    """Whether an answer is no fault to one kind of request: HEAD has no body, and twine sends its login unasked."""
+    """Whether an answer is sound to one kind of request: HEAD has no body, and twine sends its login unasked."""
     if name == "size":
         return what == "a body byte by byte"
     return name == "twine" and what.startswith(("a realm", "a token", "a challenge"))
@@ -534,6 +540,39 @@ def _sent_elsewhere(status: str, folder: Path) -> str:
         return f"it was sent {headers}" if (headers := other.requests[0][2]).keys() & {"authorization", "cookie"} else ""
 
 
+def _stopped_push(folder: Path) -> str:
+    """A Ctrl-C while a registry says nothing to the uploads of a push's threads."""
+    reached, moments = threading.Event(), list[float]()
+
+    def answer(request: RawRequest) -> None:
+        if request.method == "POST":
+            reached.set()
+            time.sleep(30)
+        request.say(reply("404 Not Found"))
+
+    def interrupt() -> None:
+        reached.wait(SOON)
+        time.sleep(0.3)
+        moments.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    store = open_at(folder / "store")
+    try:
+        put(store)
+        with RawHttp(answer).serving() as server:
+            client = HttpClient(f"http://127.0.0.1:{server.port}/v2/x/", lambda host: None, HttpLimits(timeout=30.0))
+            threading.Thread(target=interrupt, daemon=True).start()
+            try:
+                with signal_handler((signal.SIGINT,), signal.default_int_handler):
+                    push_all(store, OciRegistry("oci://x", client, is_written=True))
+                return "it was not stopped"
+            except KeyboardInterrupt:
+                took = time.monotonic() - moments[0]
+    finally:
+        store.close()
+    return f"it took {took:.1f} s" if took > 3 else ""
+
+
 def _memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
@@ -542,9 +581,10 @@ def cases(random: Random) -> Sequence[CampaignCase]:
     return [
         *(CampaignCase(f"bucket: {name}", partial(_publish, case)) for name, case in BUCKETS.items()),
         *(CampaignCase(f"registry: {name}", partial(_ask, case)) for name, case in REGISTRIES.items()),
+        CampaignCase("stopped: a push", _stopped_push),
         *(CampaignCase(f"led inward: {target}", partial(_led_inward, target)) for target in INWARD),
         *(CampaignCase(f"sent elsewhere: {status}", partial(_sent_elsewhere, status)) for status in ("301 Moved", "302 Found", "303 See", "307 Temporary", "308 Permanent")),
     ]  # fmt: skip
 
 
-RIG = Rig("object-stores", "hostile object stores, registries, indexes and exports: publish, push, pull", cases, needs=(), minimum=230)
+RIG = Rig("object-stores", "hostile object stores, registries, indexes and exports: publish, push, pull", cases, needs=(), minimum=260)
