@@ -107,15 +107,15 @@ def scalar_notes(inst: Instruction, lanes: int) -> list[str]:
         if name in f and (operand is not None or name == "sdst") and not is_vector and f[name] < _NO_SCALARS:
             is_mask = operand is None or operand.form == "FMT_NUM_M64" or (name == "sdst" and inst.name.startswith("v_"))
             targets.append((f[name], max(1, (lanes if is_mask else operand.bits if operand else 32) // 32)))
-    known = "1"
+    state = "1"
     if inst.name in _PASSED_ON:
         sources = [
             (f[n], max(1, kinds[n].bits // 32))
             for n in ("ssrc0", "ssrc1")
             if n in f and n in kinds and f[n] < _NO_SCALARS
         ]
-        known = " & ".join(f"are_scalars_written(w, {first}, {count})" for first, count in sources) or "1"
-    return [f"note_scalars(w, {first}, {count}, {known});" for first, count in targets]
+        state = " & ".join(f"are_scalars_written(w, {first}, {count})" for first, count in sources) or "1"
+    return [f"note_scalars(w, {first}, {count}, {state});" for first, count in targets]
 
 
 def address_checks(pc: int, *ranges: tuple[int, int]) -> list[str]:

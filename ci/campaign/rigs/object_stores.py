@@ -542,16 +542,16 @@ def _sent_elsewhere(status: str, folder: Path) -> str:
 
 def _stopped_push(folder: Path) -> str:
     """A Ctrl-C while a registry says nothing to the uploads of a push's threads."""
-    reached, moments = threading.Event(), list[float]()
+    arrival, moments = threading.Event(), list[float]()
 
     def answer(request: RawRequest) -> None:
         if request.method == "POST":
-            reached.set()
+            arrival.set()
             time.sleep(30)
         request.say(reply("404 Not Found"))
 
     def interrupt() -> None:
-        reached.wait(SOON)
+        arrival.wait(SOON)
         time.sleep(0.3)
         moments.append(time.monotonic())
         os.kill(os.getpid(), signal.SIGINT)
