@@ -2,8 +2,8 @@
 
 `LEVELS` is the architecture. A module imports its own package and packages of a lower level, never one of the same or
 of a higher level. Imports inside functions count, and imports under `typing.TYPE_CHECKING`. There is no list of
-exceptions. The same rule holds between the parts of `stackbuild.hipify`, of `stackbuild.inspection`, of
-`kernels` and of `ci`. A name that is only known at run time is imported in the modules that `Tree.loaders` names.
+exceptions. The same rule holds between the parts of `kernels` and of `ci`, and in every package that has packages in it:
+each is a tree of its own. A name that is only known at run time is imported in the modules that `Tree.loaders` names.
 `python ci/layout.py` prints every violation and exits 1 if there is one;
 `tests/unit/test_architecture.py` calls the same functions; `ci/docs` writes the tables of docs/design.md and
 CONTRIBUTING.md from `LEVELS`.
@@ -385,6 +385,9 @@ LEVELS: dict[str, Layer] = {
 }
 """Package of `stackbuild`, or one of its two loose modules, to its layer."""
 
+WORKER_SCRIPTS = frozenset(("worker", "placement_worker", "bound_outputs", "devices", "error_metrics"))
+"""Modules of `stackbuild.bench` that run in a side's environment."""
+
 STACKBUILD = Tree(
     REPOSITORY / "stackbuild",
     "stackbuild",
@@ -392,7 +395,7 @@ STACKBUILD = Tree(
     separate=frozenset(
         (
             "verification/probes",
-            *(f"bench/{name}" for name in ("worker", "placement_worker", "bound_outputs", "devices", "error_metrics")),
+            *(f"bench/{name}" for name in WORKER_SCRIPTS),
         )
     ),
     loaders=frozenset(
@@ -532,6 +535,50 @@ READER_LEVELS: dict[str, Layer] = {
     **{name: Layer(4, "formats in a source") for name in ("bundle", "loader", "log", "text_scan", "zip_directory")},
     **{name: Layer(5, "whole files") for name in ("archive", "elf", "single_pass")},
 }
+BENCH_LEVELS: dict[str, Layer] = {
+    "nets": Layer(1, "networks of a suite as ONNX graphs"),
+    **{
+        name: Layer(1, "values, statistics and places of their own, no measurement")
+        for name in ("advice", "change_points", "compare", "environment", "history", "lock_diff", "providers", "results_file", "tables")
+    },
+    **{
+        name: Layer(1, "scripts that run in a side's environment, and what they share")
+        for name in sorted(WORKER_SCRIPTS)
+    },
+    **{name: Layer(2, "one side's machine, job and model") for name in ("job", "machine", "model_check", "trend")},
+    **{name: Layer(3, "sides run against each other; models made and kept") for name in ("counters", "experiment", "model_cache", "model_compile")},
+    **{name: Layer(4, "answers compared; a suite's cases") for name in ("correctness", "onnx_file", "suite_cases")},
+    "measure": Layer(5, "cases measured until a verdict is possible"),
+    **{name: Layer(6, "suites of models and of kernels") for name in ("kernels", "models")},
+    **{name: Layer(7, "which suite, and what a gate asks of it") for name in ("gate", "selection")},
+}  # fmt: skip
+PLAN_LEVELS: dict[str, Layer] = {
+    "steps": Layer(1, "the steps of each kind of component"),
+    **{name: Layer(2, "what is known of a recipe or a plan") for name in ("consistency", "estimates", "explain", "status")},
+    **{name: Layer(3, "what fits together, and the plan") for name in ("compatibility", "resolve")},
+    "inputs": Layer(4, "what lies on this machine that a plan depends on"),
+    "current": Layer(5, "the plan of now, with the store"),
+}
+VERIFICATION_LEVELS: dict[str, Layer] = {
+    "probes": Layer(1, "scripts that run in the environment of a wheel"),
+    "catalogue": Layer(1, "the rules of running: severity, text, advice"),
+    **{
+        name: Layer(2, "what is verified, what is expected of it, and where it runs")
+        for name in ("expectations", "machine_libraries", "models", "probe_sandbox", "requirement", "subject", "workspace")
+    },
+    **{name: Layer(3, "an environment for a wheel, and one rung's frame") for name in ("clean_env", "installed", "rung")},
+    "rungs": Layer(4, "one module a rung"),
+    **{name: Layer(5, "all rungs in order; kernels' counters") for name in ("emulated_counters", "ladder")},
+}
+CAMPAIGN_LEVELS: dict[str, Layer] = {
+    "frame": Layer(1, "what a rig and a case are, and how cases are counted"),
+    "mutation": Layer(2, "bytes that are damaged"),
+    **{name: Layer(3, "what several rigs attack") for name in ("benches", "parsers", "remotes", "sessions", "store_builds")},
+    "guided": Layer(4, "inputs kept by what they reach in a parser"),
+    "rigs": Layer(5, "one module a rig"),
+    "command": Layer(6, "the command line: it finds the rigs"),
+    "__main__": Layer(7, "the entry point"),
+}
 BELOW_CLI = frozenset(f"stackbuild.{name}" for name, layer in LEVELS.items() if layer.level < LEVELS["cli"].level)
 PROGRAM = BELOW_CLI | {"stackbuild.__main__"}
 """What measurements and fault campaigns use: the packages below the command line, and the program as a process."""
@@ -561,9 +608,34 @@ HIPIFY = Tree(REPOSITORY / "stackbuild/hipify", "stackbuild.hipify", HIPIFY_LEVE
 LINT = Tree(REPOSITORY / "stackbuild/hipify/lint", "stackbuild.hipify.lint", LINT_LEVELS)
 INSPECTION = Tree(REPOSITORY / "stackbuild/inspection", "stackbuild.inspection", INSPECTION_LEVELS)
 READERS = Tree(REPOSITORY / "stackbuild/inspection/readers", "stackbuild.inspection.readers", READER_LEVELS)
-TREES = (STACKBUILD, HIPIFY, LINT, INSPECTION, READERS, KERNELS, KERNEL_TOOLS, KERNEL_EP_TOOLS, CI)
+BENCH = Tree(REPOSITORY / "stackbuild/bench", "stackbuild.bench", BENCH_LEVELS, WORKER_SCRIPTS, STACKBUILD.loaders)
+PLAN = Tree(REPOSITORY / "stackbuild/plan", "stackbuild.plan", PLAN_LEVELS)
+VERIFICATION = Tree(REPOSITORY / "stackbuild/verification", "stackbuild.verification", VERIFICATION_LEVELS, frozenset(("probes",)), STACKBUILD.loaders)
+CAMPAIGN = Tree(REPOSITORY / "ci/campaign", "campaign", CAMPAIGN_LEVELS)
+TREES = (
+    *(STACKBUILD, HIPIFY, LINT, INSPECTION, READERS, BENCH, PLAN, VERIFICATION, KERNELS, KERNEL_TOOLS, KERNEL_EP_TOOLS),
+    *(CI, CAMPAIGN),
+)
 ROOTS = (STACKBUILD, KERNELS, CI)
 """The trees whose names another tree may not import unless its layer says so."""
+
+
+def missing_orders(roots: Iterable[Tree], trees: Iterable[Tree]) -> Iterator[str]:
+    """A line for each package with packages in it that is no tree: its modules and its packages have no order."""
+    places = {tree.folder for tree in trees}
+    for root in roots:
+        parts: dict[Path, set[str]] = {}
+        packages: dict[Path, set[str]] = {}
+        for path in root.modules.values():
+            *folders, last = path.relative_to(root.folder).parts
+            for depth, name in enumerate((*folders, last)):
+                place = root.folder.joinpath(*folders[:depth])
+                parts.setdefault(place, set()).add(name)
+                if depth < len(folders):
+                    packages.setdefault(place, set()).add(name)
+        for place in sorted(packages.keys() - places):
+            if parts[place] - {"__init__.py"} != packages[place] or len(packages[place]) > 1:
+                yield f"{place.relative_to(root.folder.parent)} has {', '.join(sorted(packages[place]))} in it and no levels"
 
 
 def table() -> str:
@@ -586,7 +658,7 @@ def order() -> str:
 
 
 def main() -> int:
-    lines = [line for tree in TREES for line in violations(tree, ROOTS)]
+    lines = [*missing_orders(ROOTS, TREES), *(line for tree in TREES for line in violations(tree, ROOTS))]
     modules = {path for tree in TREES for path in tree.modules.values()}
     print("\n".join(lines) or f"{len(modules)} modules in {len(TREES)} trees, no violation")
     return bool(lines)

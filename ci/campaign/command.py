@@ -12,9 +12,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
 
 from campaign import frame
 
+RIGS = Path(__file__).with_name("rigs")
 COMMAND = ".venv/bin/python ci/campaign"
 """How it is called from the top of the repository."""
 EXAMPLES = """\
@@ -26,6 +30,12 @@ examples:
 """
 PROGRESS_SECONDS = 30.0
 """So often a run without a terminal says how far a rig has come."""
+
+
+def all_rigs() -> dict[str, frame.Rig]:
+    """Every rig by its name."""
+    modules = (import_module(f"campaign.rigs.{entry.name}") for entry in iter_modules([str(RIGS)]))
+    return {module.RIG.name: module.RIG for module in modules}
 
 
 def main(words: list[str]) -> int:
@@ -43,7 +53,7 @@ def main(words: list[str]) -> int:
 
 def _main(words: list[str]) -> int:
     options = _parser().parse_args(words)
-    rigs = frame.rigs()
+    rigs = all_rigs()
     if options.verb == "list":
         for rig in rigs.values():
             print(f"{rig.name}: {rig.summary} (needs {', '.join(rig.needs) or 'nothing'})")

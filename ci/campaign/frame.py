@@ -9,12 +9,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 from random import Random
-
-RIGS = Path(__file__).with_name("rigs")
 
 
 class NotRun(Exception):
@@ -63,12 +59,6 @@ class RigReport:
         """The count in one line, as each rig prints it."""
         missing = f" · not run {len(self.not_run)}" if self.not_run else ""
         return f"{self.rig}: tried {self.tried} · survived {self.survived}{missing} · {self.seconds:.1f} s · seed {self.seed}"
-
-
-def rigs() -> dict[str, Rig]:
-    """Every rig by its name."""
-    modules = (import_module(f"campaign.rigs.{entry.name}") for entry in iter_modules([str(RIGS)]))
-    return {module.RIG.name: module.RIG for module in modules}
 
 
 def sample(rig: Rig, seed: int, share: float = 1.0, only: str = "") -> list[CampaignCase]:

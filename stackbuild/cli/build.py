@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from stackbuild.core.errors import StepFailed
     from stackbuild.model.loaded import LoadedRecipe
     from stackbuild.plan.resolve import Choice
+    from stackbuild.verification.requirement import RequiredRungs
 
 Gfx = Annotated[
     list[str] | None,
@@ -153,7 +154,6 @@ def build(
     from stackbuild.publishing.signing import load_signing_key
     from stackbuild.recipe.load import load
     from stackbuild.sources.mirror import mirror_of
-    from stackbuild.verification.requirement import required_rungs_of
     from stackbuild.views.build import print_event, view
     from stackbuild.views.release import draw_dry_run, draw_release
 
@@ -164,7 +164,11 @@ def build(
             "--require is about a whole build: wheels are proved to their end there",
             next="leave out --until and --only, or --require",
         )
-    required_rungs = required_rungs_of(require or ())
+    required_rungs: tuple[RequiredRungs, ...] = ()
+    if require:
+        from stackbuild.verification.requirement import required_rungs_of
+
+        required_rungs = required_rungs_of(require)
     if from_scratch and (only or fail_on_rebuild):
         other = "--only" if only else "--fail-on-rebuild"
         raise UsageError(f"--from-scratch runs every step, {other} does not", next="give one of them")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import layout
 import pytest
-from layout import HIPIFY, INSPECTION, KERNEL_TOOLS, ROOTS, STACKBUILD, TREES, Layer, Tree, violations
+from layout import HIPIFY, INSPECTION, KERNEL_TOOLS, ROOTS, STACKBUILD, TREES, Layer, Tree, missing_orders, violations
 from trace_packages import trace
 
 from stackbuild.core import yaml
@@ -46,6 +46,12 @@ def test_the_trees_hold_every_module_of_stackbuild_of_the_kernels_and_of_ci() ->
     held = {path for tree in TREES for path in tree.modules.values()}
     assert {path for name in ("stackbuild", "kernels", "ci") for path in (ROOT / name).rglob("*.py")} == held
     assert all(tree in TREES for tree in (STACKBUILD, HIPIFY, INSPECTION, KERNEL_TOOLS))
+
+
+def test_every_package_with_packages_in_it_has_levels() -> None:
+    assert not list(missing_orders(ROOTS, TREES))
+    lines = [line for line in missing_orders(ROOTS, ROOTS) if line.startswith("stackbuild/")]
+    assert "stackbuild/verification has probes, rungs in it and no levels" in lines
 
 
 def test_three_modules_lie_beside_the_packages() -> None:

@@ -32,7 +32,7 @@ def one_rig(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             count.lost.append((case.name, "lost"))
         return count
 
-    monkeypatch.setattr(frame, "rigs", lambda: {"losing": frame.Rig("losing", "loses", cases)})
+    monkeypatch.setattr(command, "all_rigs", lambda: {"losing": frame.Rig("losing", "loses", cases)})
     monkeypatch.setattr(frame, "run", run)
 
 

@@ -12,6 +12,7 @@ import sys
 
 import pytest
 from campaign import frame
+from campaign.command import all_rigs
 
 from support.paths import ROOT
 
@@ -20,7 +21,7 @@ OF_REMOTES = frozenset(("cluster-faults", "object-stores", "remote-faults", "rem
 TENTH, LESS = 0.1, 0.02
 RIGS = [
     pytest.param(rig, id=name, marks=[getattr(pytest.mark, need) for need in rig.needs])
-    for name, rig in frame.rigs().items()
+    for name, rig in all_rigs().items()
 ]
 
 

@@ -42,7 +42,7 @@ def test_a_byte_now_and_then_is_given_up_after_the_window(monkeypatch: pytest.Mo
 def test_a_steady_answer_is_read_and_one_without_end_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     found = steady(monkeypatch, 1000, 0.5)
     assert sum(len(found.read(1000)) for _ in range(5000)) == 5_000_000
-    found.left = 999
+    found.room = 999
     with pytest.raises(OSError, match="without end"):
         found.read(1000)
 

@@ -1,7 +1,6 @@
 """The commands of an `archive` step on a small library with ONNX Runtime's C API, and the file that comes out of them."""
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -112,7 +111,7 @@ def test_what_is_packed_compiles_and_runs_anywhere(root: Path, tmp_path: Path) -
 
     place = tmp_path / "elsewhere"
     place.mkdir()
-    shutil.unpack_archive(packed, place, "gztar", filter="data")
+    assert run("tar", "-xzf", packed, "-C", place).returncode == 0
     top = place / NAME
     assert (top / "LICENSE").read_text() == "mine"
     flags = run("pkg-config", "--cflags", "--libs", top / "lib/pkgconfig/libonnxruntime.pc").stdout.split()
