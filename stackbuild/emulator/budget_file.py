@@ -26,13 +26,19 @@ def read_budgets(file: Path, target: str) -> Budgets:
     table = tables.get(target)
     if not isinstance(table, dict) or not all(_is_budget(row) for row in table.values()):
         raise UsageError(
-            f"no budgets of {target}, or not of {', '.join(BUDGET_KEYS)}", where=str(file), next="--write-budgets writes them"
+            f"no budgets of {target}, or not of {', '.join(BUDGET_KEYS)}",
+            where=str(file),
+            next="--write-budgets writes them",
         )
     return table
 
 
 def _is_budget(row: object) -> bool:
-    return isinstance(row, dict) and row.keys() == set(BUDGET_KEYS) and all(isinstance(value, int) for value in row.values())
+    return (
+        isinstance(row, dict)
+        and row.keys() == set(BUDGET_KEYS)
+        and all(isinstance(value, int) for value in row.values())
+    )
 
 
 def write_budgets(file: Path, target: str, rows: Iterable[EmulatedCounters]) -> None:

@@ -38,7 +38,9 @@ def _mask(text: str, type: Type) -> str:
     unsigned_type = c_type(Type("u", room))
     if kind == "u":
         mask = (1 << bits) - 1
-        literal = f"{mask:#x}u" if bits < 32 else f"{mask:#x}ull" if bits < 64 else f"((({unsigned_type})1 << {bits}) - 1)"
+        literal = (
+            f"{mask:#x}u" if bits < 32 else f"{mask:#x}ull" if bits < 64 else f"((({unsigned_type})1 << {bits}) - 1)"
+        )
         return f"(({unsigned_type})({text}) & {literal})"
     signed_type = c_type(Type("i", room))
     return f"(({signed_type})(({unsigned_type})({text}) << {room - bits}) >> {room - bits})"

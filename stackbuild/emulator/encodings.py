@@ -133,7 +133,9 @@ def target_tables(target: str) -> EncodingFamily:
 def _with_others(format: Format, others: dict[str, tuple[str, str]]) -> Format:
     operations_by_name = {operation.name: operation for operation in format.operations.values()}
     operations = {
-        number: Operation(others[op.name][0], operations_by_name[others[op.name][1]].operands, "") if op.name in others else op
+        number: Operation(others[op.name][0], operations_by_name[others[op.name][1]].operands, "")
+        if op.name in others
+        else op
         for number, op in format.operations.items()
     }
     # gfx90a has no bit for an address in a vector register: there is one where there is none in a scalar register.

@@ -105,7 +105,9 @@ def scalar_notes(inst: Instruction, lanes: int) -> list[str]:
         operand = kinds.get(name)
         is_vector = name == "vdst" and (operand is None or operand.place not in _SCALAR_PLACES)
         if name in f and (operand is not None or name == "sdst") and not is_vector and f[name] < _NO_SCALARS:
-            is_mask = operand is None or operand.form == "FMT_NUM_M64" or (name == "sdst" and inst.name.startswith("v_"))
+            is_mask = (
+                operand is None or operand.form == "FMT_NUM_M64" or (name == "sdst" and inst.name.startswith("v_"))
+            )
             targets.append((f[name], max(1, (lanes if is_mask else operand.bits if operand else 32) // 32)))
     state = "1"
     if inst.name in _PASSED_ON:

@@ -451,7 +451,9 @@ class _OperationScope:
             whole = Value("read", self.variables[name], (), name)
         have = Type("u", whole.type.bits)
         part = bits_of(stored_value(value, type or Type("u", width), Type(type.kind if type else "u", width)))
-        moved_value = fold_constants(Value("<<", have, (convert(convert(part, Type("u", width)), have), constant(low, U32))))
+        moved_value = fold_constants(
+            Value("<<", have, (convert(convert(part, Type("u", width)), have), constant(low, U32)))
+        )
         rest = Value("&", have, (bits_of(whole), constant(~((1 << width) - 1 << low), have)))
         return [Assignment(name, convert(Value("|", have, (rest, moved_value)), whole.type))]
 

@@ -95,8 +95,16 @@ def _lock(folder: Path) -> Iterator[None]:
 
 
 class _Translation:
-    def __init__(self, loaded_object: LoadedObject, tables: EncodingFamily, options: Options, folder: Path, out: Path) -> None:
-        self.loaded_object, self.tables, self.options, self.folder, self.out = loaded_object, tables, options, folder, out
+    def __init__(
+        self, loaded_object: LoadedObject, tables: EncodingFamily, options: Options, folder: Path, out: Path
+    ) -> None:
+        self.loaded_object, self.tables, self.options, self.folder, self.out = (
+            loaded_object,
+            tables,
+            options,
+            folder,
+            out,
+        )
         self.rows: dict[str, dict[str, object]] = {}
         state = out / "kernels.json"
         if state.exists():

@@ -7,7 +7,6 @@ registers alone share a function.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from stackbuild.emulator.c_code import declarations, missing_functions, statements
@@ -25,28 +24,29 @@ from stackbuild.emulator.operands import (
     vector_sources,
 )
 from stackbuild.emulator.pseudocode import PseudocodeError
+from stackbuild.emulator.saturation import saturated_code
 from stackbuild.emulator.semantics import semantics
 from stackbuild.emulator.typed_values import Semantics
 
 LANE_MASKS = ("VCCL", "D0L", "EXECL")
 """The masks that an instruction writes a lane at a time."""
-SUPPORTED_ENCODINGS = ("VOP1", "VOP2", "VOP3", "VOP3SD", "VOP3P", "VOPC", "VOP3_SDST", "VOP1_SDST", "VOPD", "VOP3P_MFMA")
-_ADD = ("D0 = S0 + S1 < S0 ? 0xffffffffu : S0 + S1;", lambda a, b: min(a + b, 0xFFFFFFFF))
-_SUB = ("D0 = S0 < S1 ? 0 : S0 - S1;", lambda a, b: max(a - b, 0))
-SATURATING: dict[str, tuple[str, Callable[[int, int], int]]] = {
-    "v_add_nc_u32": _ADD, "v_add_u32": _ADD, "v_sub_nc_u32": _SUB, "v_sub_u32": _SUB,
-    "v_subrev_nc_u32": ("D0 = S1 < S0 ? 0 : S1 - S0;", lambda a, b: max(b - a, 0)),
-    "v_subrev_u32": ("D0 = S1 < S0 ? 0 : S1 - S0;", lambda a, b: max(b - a, 0)),
-}  # fmt: skip
-"""Integer operations whose clamp saturates the result: in C and in Python."""
+SUPPORTED_ENCODINGS = (
+    "VOP1",
+    "VOP2",
+    "VOP3",
+    "VOP3SD",
+    "VOP3P",
+    "VOPC",
+    "VOP3_SDST",
+    "VOP1_SDST",
+    "VOPD",
+    "VOP3P_MFMA",
+)
 _SIGN = {16: 0x8000, 32: 0x80000000, 64: 0x8000000000000000}
 _ZERO_HIGH = ("VOP1", "VOP2")
 _UNCLAMPED_OPERATIONS = ("v_dot2_f32_f16", "v_dot2_f32_bf16")
 """Operations whose clamp bit has no effect. The guides do not say so; bitsandbytes' 4-bit products set it on sums far outside of
 0 to 1, and are right on a gfx1100 (bitsandbytes-foundation/bitsandbytes#1979, #2089)."""
-
-_WHOLE_DOT = re.compile(r"v_dot[248]_([iu])32_")
-"""Sums of products of integers, whose clamp saturates the last sum."""
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,8 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
             raise UnknownInstruction(f"{name} is not known")
     omod = f.get("omod", 0) if inst.format.name != "VOP3P" else 0
     clamp = bool(f.get("clmp", 0)) and not name.startswith(_UNCLAMPED_OPERATIONS)
-    if clamp and (whole := _WHOLE_DOT.match(name)):
-        code, clamp = _saturated_dot(code, whole[1]), False
+    if clamp and (clamp_code := saturated_code(name, code)):
+        code, clamp = clamp_code, False
     if name.startswith("v_bitop3"):
         constants, omod = (("TTBL", truth_table(inst)),), 0
         sources = tuple(replace(s, negate=False, absolute=False) for s in sources)
@@ -184,16 +184,6 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
     )  # fmt: skip
     literal = inst.literal
     return VectorCall(form, sources, target, mask_in, mask_out, "v_cmpx" in name, literal)
-
-
-def _saturated_dot(code: str, sign: str) -> str:
-    """The pseudocode of a sum of products with the sum in 64 bits, and saturated."""
-    wide = re.sub(rf"^tmp = (\S+\.{sign}32)", rf"tmp = 64'{sign.upper()}(\1)", code, flags=re.MULTILINE)
-    low, high = ("-2147483648LL", "2147483647LL") if sign == "i" else ("0ULL", "4294967295ULL")
-    return wide.replace(
-        f"D0.{sign}32 = tmp",
-        f"D0.{sign}32 = 32'{sign.upper()}((tmp > {high}) ? {high} : ((tmp < {low}) ? {low} : tmp))",
-    )
 
 
 def _mask_register(name: str, operand: SourceOperand) -> int:
@@ -406,11 +396,9 @@ def _swizzle(name: str, source: SourceOperand) -> list[str]:
 def _store(form: VectorForm, meaning: Semantics) -> list[str]:
     lines = []
     result = meaning.result
-    if form.clamp and form.name in SATURATING:
-        lines.append(SATURATING[form.name][0])
-    elif (form.output_modifier or form.clamp) and result.kind != "f":
+    if (form.output_modifier or form.clamp) and result.kind != "f":
         raise UnknownInstruction(f"{form.name} with a clamp of integers is not known")
-    elif form.output_modifier or form.clamp:
+    if form.output_modifier or form.clamp:
         lines += _modified_result(form, result.bits)
     if form.select != 6:
         low, width = (form.select * 8, 8) if form.select < 4 else ((form.select - 4) * 16, 16)

@@ -466,6 +466,19 @@ FLOAT = (
     _R("v_cvt_pk_bf16_f32 v2, v0, v1", "v0=1.0 v1=0x3f808000", "v2=0x3f803f80", "gfx95"),  # half of the least: to even
     _R("v_cvt_pk_bf16_f32 v2, v0, v1", "v0=0x3f818000 v1=-2.0", "v2=0xc0003f82", "gfx95"),
     _R("v_bitop3_b16 v2, v0, v1, v4 bitop3:0x96", "v0=0xff00 v1=0xf0f0 v4=0xcccc v2=0xaaaa0000", "v2=0xaaaac33c", "gfx95"),
+    _R("v_add_nc_i16 v2.l, v0.l, v1.l clamp", "v0=0x7000 v1=0x7000 v2=0", "v2=0x7fff", "gfx1"),
+    _R("v_sub_nc_i16 v2.l, v0.l, v1.l clamp", "v0=0x9000 v1=0x7000 v2=0", "v2=0x8000", "gfx1"),
+    _R("v_add_nc_u16 v2.l, v0.l, v1.l clamp", "v0=0xf000 v1=0x1001 v2=0", "v2=0xffff", "gfx1"),
+    _R("v_sub_nc_u16 v2.l, v0.l, v1.l clamp", "v0=3 v1=5 v2=9", "v2=0", "gfx1"),
+    _R("v_add_nc_i32 v2, v0, v1 clamp", "v0=0x7fffffff v1=1", "v2=0x7fffffff", "gfx1"),
+    _R("v_sub_nc_i32 v2, v0, v1 clamp", "v0=0x80000000 v1=1", "v2=0x80000000", "gfx1"),
+    _R("v_add_i32 v2, v0, v1 clamp", "v0=0x7fffffff v1=1", "v2=0x7fffffff", "gfx9"),
+    _R("v_add_i16 v2, v0, v1 clamp", "v0=0x7000 v1=0x7000", "v2=0x7fff", "gfx9"),
+    _R("v_subrev_u32 v2, v0, v1 clamp", "v0=5 v1=3", "v2=0", "gfx9"),
+    _R("v_pk_add_i16 v2, v0, v1 clamp", "v0=0x70008001 v1=0x7000ffff", "v2=0x7fff8000"),
+    _R("v_pk_sub_u16 v2, v0, v1 clamp", "v0=0x00050003 v1=0x00030005", "v2=0x00020000"),
+    _R("v_mad_u32_u24 v2, v0, v1, v4 clamp", "v0=0xffffff v1=0xffffff v4=1", "v2=0xffffffff"),
+    _R("v_mad_i32_i24 v2, v0, v1, v4 clamp", "v0=0x800000 v1=0x7fffff v4=1", "v2=0x80000000"),  # -2²³ × (2²³ - 1)
     _R("v_dot4_i32_i8 v2, v0, v1, v4", "v0=0xff02fe80 v1=0x017f0203 v4=10", "v2=0xffffff83", "gfx9"),  # -384 - 4 + 254 - 1 + 10
     _R("v_dot4_i32_i8 v2, v0, v1, v4 clamp", "v0=0x7f7f7f7f v1=0x7f7f7f7f v4=0x7fffffff", "v2=0x7fffffff", "gfx9"),
     _R("v_dot4_i32_i8 v2, v0, v1, v4", "v0=0x01000000 v1=0x01000000 v4=0x7fffffff", "v2=0x80000000", "gfx9"),

@@ -13,7 +13,7 @@ from stackbuild.emulator.decoder import SCALAR_FORMATS, Instruction
 from stackbuild.emulator.operands import SourceOperand, UnknownInstruction, source
 from stackbuild.emulator.scalars import scalar_meaning, scalar_sources, target_bits
 from stackbuild.emulator.typed_values import Type
-from stackbuild.emulator.vectors import SATURATING, VectorCall, VectorForm, vector_calls
+from stackbuild.emulator.vectors import VectorCall, VectorForm, vector_calls
 from support.python_semantics import bits_float, float_bits, round_to, run_semantics
 
 _APERTURES = {"shared_base": 0x0001 << 48, "private_base": 0x0002 << 48}
@@ -263,9 +263,7 @@ def modified_bits(operand: SourceOperand, raw: int) -> int:
 
 def result(form: VectorForm, value: int, old: int, type: Type, names: dict[str, int | float]) -> int:
     """What is written: output modifiers, the selection of SDWA, the half of a 16-bit result."""
-    if form.clamp and form.name in SATURATING:
-        value = SATURATING[form.name][1](int(names["S0"]), int(names["S1"]))
-    elif form.output_modifier or form.clamp:
+    if form.output_modifier or form.clamp:
         if type.kind != "f":
             raise UnknownInstruction(f"{form.name} with a clamp of integers is not known")
         number = bits_float(value & (1 << type.bits) - 1, type)

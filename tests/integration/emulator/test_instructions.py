@@ -30,7 +30,7 @@ QUICK = ("gfx942", "gfx1100")
 EACH = [pytest.param(target, marks=() if target in QUICK else pytest.mark.slow) for target in TARGETS]
 ELSEWHERE = {"s_barrier", "s_barrier_signal", "s_barrier_wait", "s_code_end"}
 """What one wave alone does not show: test_sanitizer.py and test_translator.py have dispatches of them."""
-NOT_INTERPRETED = {"v_swap_b32"}
+NOT_INTERPRETED = {"v_swap_b32", "s_getreg_b32", "s_setreg_b32", "s_setreg_imm32_b32"}
 
 
 @pytest.fixture(scope="module")
