@@ -10,17 +10,17 @@ from stackbuild.hipify.cpp.source_text import View
 from stackbuild.model.findings import Finding, Severity
 
 # Rules of what does not compile. A finding about what computes something else is not repeated.
-_COMPILE_ERRORS = frozenset(
+COMPILE_ERRORS = frozenset(
     (
         "HIPIFY-UNSUPPORTED", "HIPIFY-UNSUPPORTED-DEVICE", "HIPIFY-UNSUPPORTED-TYPE", "HIPIFY-GONE-FROM-ROCM", "HIPIFY-NEEDS-ROCM", "HIPIFY-NOT-IN-TARGET", "HIPIFY-ARGUMENTS", "HIPIFY-UNKNOWN", "LINT-DEVICE-NAME", "LINT-DEFAULTS",
-        "LINT-TEXTURE-FETCH", "LINT-TEXTURE-REFERENCE", "LINT-CUDA-STD", "LINT-WMMA", "LINT-ASYNC-COPY", "LINT-PTX", "LINT-GROUPS", "LINT-MEMBER",
+        "LINT-TEXTURE-FETCH", "LINT-TEXTURE-REFERENCE", "LINT-CUDA-STD", "LINT-WMMA", "LINT-ASYNC-COPY", "LINT-PTX", "LINT-GROUPS", "LINT-MEMBER", "HIPIFY-NO-TABLE",
     )
 )  # fmt: skip
 
 
 def notes(view: View, findings: Sequence[Finding]) -> Iterator[Finding]:
     """A note at each use of a macro for the first finding in its body that says that it does not compile."""
-    lines = {f.place.line: f for f in findings if f.rule in _COMPILE_ERRORS and f.place}
+    lines = {f.place.line: f for f in findings if f.rule in COMPILE_ERRORS and f.place}
     if not lines or "define" not in view.words:
         return
     for macro in macros.read(view.code):

@@ -12,7 +12,8 @@ compiles. The converted sources of these names are compiled with the CUDA Makefi
 counts where the twin of the compiled file compiles: what fails there too, for a header or data that is not in the suite
 or a file that is a part of another, says nothing of the conversion, and is counted apart. An error is *told* where
 the report has a finding at its line, in the source or in a header of the pair; *at its statement* where the finding is at
-a line of the same statement. What was compiled is kept in OUT/cache by content. A file that includes HIP's runtime itself
+a line of the same statement. What the compiler says after a pair's first error may follow from that one, so the pairs
+whose first error is told are counted too. What was compiled is kept in OUT/cache by content. A file that includes HIP's runtime itself
 is compiled with that header precompiled, and again without where that fails.
 """
 
@@ -326,6 +327,8 @@ def tell(results: list[Result]) -> None:
             f"| {rocm} | {gpu} | {len(mine)} | {clean}{portion} | {total} | {share[0]} | {share[1]} |"
         )
         print(f"in files whose twin does not compile either, not counted: {theirs} errors")
+        firsts = [next((e["told"] for e in r.errors if e["ours"]), "line") for r in mine if not r.clean]
+        print(f"pairs that fail: {len(firsts)}; the first error of {firsts.count('line')} is told at its line")
     print()
     seen: set[tuple[str, object, object]] = set()
     for r in results:
