@@ -130,7 +130,7 @@ def _edits(
     added_lines = [e for e in headers.edits if e.start == e.end]  # lines of their own: before what else begins there
     changed_lines = [e for e in headers.edits if e.start < e.end]
     declares = own | own_names.namespaces(view) | own_names.supplied_names(view, lookups.issues.keys())
-    declares |= own_names.common(view)
+    declares |= own_names.common(view) | own_names.defined_types(view, lookups.issues.keys())
     return added_lines + edits + changed_lines, call_edits.lists, findings, headers.needs, declares
 
 

@@ -67,6 +67,8 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
     major = _major(lookups.target.rocm)
     findings: list[Finding] = []
     used: set[tuple[str, ...]] = set()
+    guards: set[int] = set()  # of several versions in one condition one is reported: they ask one question
+    has_cub = is_in_tree("cub/cub.cuh", lookups.target.own_headers)
     for at, rule, words in chain(
         libraries.headers(includes, lookups.ruled_headers),
         libraries.libcuxx(view, "standard-names" in lookups.fixes(view.name)),
@@ -96,8 +98,14 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
             continue
         if rule == "LINT-CUDA-VERSION" and (words[0] in lookups.names or _is_ruled(view, lookups, words[0])):
             continue
+        if rule in ("LINT-CUB-NAME", "LINT-WARP-TRANSPOSE") and has_cub:
+            continue  # the tree's own copy of CUB is meant
+        if rule == "LINT-CUDA-VERSION" and at in guards:
+            continue
         if rule == "LINT-VECTOR-OPERATOR" and words[0] and lookups.fixes(view.name).get("own-overloads"):
             continue
+        if rule == "LINT-CUDA-VERSION":
+            guards.add(at)
         entry = WARNINGS[rule]
         severity, fix = entry.severity, entry.fix.format(*words) if "{" in entry.fix else entry.fix
         if rule == "LINT-CUDA-VERSION" and _is_supplied(lookups, words[0]):

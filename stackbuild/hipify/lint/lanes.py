@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.catalogue import LintMatch
@@ -42,6 +43,11 @@ def shuffle_ladders(view: View) -> Iterator[LintMatch]:
             yield ladder.at, *verdict
 
 
+def _is_strided(offsets: tuple[int, ...]) -> bool:
+    """Whether steps grow by two from 4 or more: each group of so many lanes is reduced to one value apart, or was before."""
+    return offsets[0] >= 4 and all(later == 2 * step for step, later in pairwise(offsets)) and len(offsets) > 1
+
+
 def _verdict(ladder: Ladder) -> tuple[str, tuple[str, ...]] | None:
     """The rule that a ladder breaks, and its words."""
     if not ladder.scales and ladder.mode != "index":
@@ -49,7 +55,7 @@ def _verdict(ladder: Ladder) -> tuple[str, tuple[str, ...]] | None:
     offsets = ladder.visits[0]
     steps = ", ".join(map(str, offsets[:8])) + (", …" if len(offsets) > 8 else "")
     group = 1 << max(offsets).bit_length()
-    if ladder.scales and ladder.mode != "index" and not ladder.complete:
+    if ladder.scales and ladder.mode != "index" and not ladder.complete and not _is_strided(offsets):
         return "LINT-LADDER-INCOMPLETE", (steps, str(group))
     if ladder.mode != "index" and ladder.width and max(offsets) >= ladder.width:
         return "LINT-LADDER-WIDTH", (steps, f"a width of {ladder.width}")

@@ -38,11 +38,7 @@ _WEIGHT = re.compile(r"\*\s*\(?\s*\w+(?:\(\s*\))?\Z")
 
 
 def versions(view: View) -> Iterator[LintMatch]:
-    """Tests of CUDA's version or compiler that do not test for HIP as well: each name at its first test.
-
-    Of several names in one condition one is reported: they ask one question.
-    """
-    reported_places: set[int] = set()
+    """Tests of CUDA's version or compiler that do not test for HIP as well: each name at its first test."""
     for name in sorted(view.words & _NAMES):
         places = view.places(name)
         if any(_is_defined(view.code, at) for at in places):
@@ -50,8 +46,7 @@ def versions(view: View) -> Iterator[LintMatch]:
         end = 0
         for at in places:
             place, end = guard(view, at) if at >= end else (None, end)
-            if place is not None and place not in reported_places:
-                reported_places.add(place)
+            if place is not None:
                 rule = "LINT-CUDA-VERSION" if name in MACROS else "LINT-LIBRARY-VERSION"
                 yield place, rule, (name, (MACROS | OTHERS)[name])
                 break

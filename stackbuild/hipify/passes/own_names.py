@@ -100,6 +100,22 @@ def _is_pointer(code: str, at: int, close_at: int) -> bool:
     return code.endswith("*", 0, back_space(code, at)) and code.startswith("(", skip_space(code, close_at + 1))
 
 
+def defined_types(view: View, names: Set[str]) -> frozenset[str]:
+    """Those of the names that the text defines as a class, also for some template arguments: `struct CubVector<T, 1> {`."""
+    return frozenset(
+        name
+        for name in view.words & names
+        if any(
+            _DEFINED_TYPE.match(view.code, at) and _CLASS.search(view.code, max(0, at - 20), at)
+            for at in view.places(name)
+        )
+    )
+
+
+_CLASS = re.compile(r"\b(?:struct|class)\s+\Z")
+_DEFINED_TYPE = re.compile(r"\w+\s*(?:<[^<>;{}]*>)?\s*(?::(?!:)[^;{}()]*)?\{")
+
+
 def is_variable(code: str, at: int, end: int) -> bool:
     """Whether a name is declared as a variable or parameter there: `cudaError_t cudaStatus;`."""
     after = skip_space(code, end)

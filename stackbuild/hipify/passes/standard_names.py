@@ -24,7 +24,44 @@ _TRAIT = re.compile(
     r"|(?:make_)?(?:index|integer)_sequence(?:_for)?)"
 )
 _NAMES = frozenset(
-    ["integral_constant", "bool_constant", "true_type", "false_type", "size_t", "ptrdiff_t", "nullptr_t", "byte", "max_align_t", "numeric_limits", "iterator_traits", "declval", "forward", "move", "min", "max", "clamp", "plus", "minus", "multiplies", "divides", "modulus", "negate", "equal_to", "not_equal_to", "greater", "less", "greater_equal", "less_equal", "logical_and", "logical_or", "logical_not", "bit_and", "bit_or", "bit_xor", "bit_not"]
+    [
+        "integral_constant",
+        "bool_constant",
+        "true_type",
+        "false_type",
+        "size_t",
+        "ptrdiff_t",
+        "nullptr_t",
+        "byte",
+        "max_align_t",
+        "numeric_limits",
+        "iterator_traits",
+        "declval",
+        "forward",
+        "move",
+        "min",
+        "max",
+        "clamp",
+        "plus",
+        "minus",
+        "multiplies",
+        "divides",
+        "modulus",
+        "negate",
+        "equal_to",
+        "not_equal_to",
+        "greater",
+        "less",
+        "greater_equal",
+        "less_equal",
+        "logical_and",
+        "logical_or",
+        "logical_not",
+        "bit_and",
+        "bit_or",
+        "bit_xor",
+        "bit_not",
+    ]
 )
 _STANDARD = re.compile(r"cuda(?<!\wcuda)\s*::\s*std\s*::\s*(\w+)")
 

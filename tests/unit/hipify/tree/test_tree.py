@@ -279,6 +279,17 @@ def test_what_another_file_of_the_tree_declares_is_not_cudas(tmp_path: Path) -> 
     assert now == {"HIPIFY-UNKNOWN"}
 
 
+def test_a_class_that_the_tree_defines_is_not_cudas(tmp_path: Path) -> None:
+    source = tmp_path / "src"
+    source.mkdir()
+    (source / "a.cu").write_text("cuNothing<int, 1> x;\n")
+    assert [f.rule for f in run(source, tmp_path / "out").findings] == ["HIPIFY-UNSUPPORTED"]
+    (source / "own.h").write_text("template <class T, int n> struct cuNothing;\n")
+    assert [f.rule for f in run(source, tmp_path / "out").findings if "a.cu" in f.subject] == ["HIPIFY-UNSUPPORTED"]
+    (source / "own.h").write_text("template <class T> struct cuNothing<T, 1> : base { T x; };\n")
+    assert not run(source, tmp_path / "out").findings
+
+
 def test_a_file_of_the_tree_is_not_cudas_header_of_that_name(tmp_path: Path) -> None:
     source = tmp_path / "src"
     (source / "k").mkdir(parents=True)

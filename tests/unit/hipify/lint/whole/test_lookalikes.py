@@ -154,6 +154,26 @@ def test_ladders(rule: str, guilty: str, innocent: str) -> None:
     assert not [r for r in told(innocent) if "LADDER" in r]
 
 
+@pytest.mark.parametrize("start", ["stride", "4"])
+def test_a_ladder_of_groups_that_are_reduced_apart_is_complete(start: str) -> None:
+    text = "const int stride = 8;\nfor (int d = {}; d < 32; d <<= 1) x += __shfl_down_sync(m, x, d, 32);\n"
+    assert "LINT-LADDER-INCOMPLETE" not in told(text.format(start))
+    assert "LINT-LADDER-INCOMPLETE" in told(text.format("2"))
+
+
+def test_a_project_s_own_macro_of_a_condition_is_no_library_s() -> None:
+    assert told("#ifdef NVSHMEM_COMMS\n#endif\n") == []
+    assert told("#ifdef NVSHMEM_COMMS\nint n = NVSHMEM_COMMS;\n#endif\n") == ["HIPIFY-NO-TABLE"]
+
+
+def test_a_tree_s_own_copy_of_cub_has_what_hipcub_lacks() -> None:
+    text = "cub::EmptyKernel<void>; cub::BlockLoad<int, 64, 4, cub::BLOCK_LOAD_WARP_TRANSPOSE> a;\n"
+    rules = {f.rule for f in hip(text).findings}
+    assert {"LINT-CUB-NAME", "LINT-WARP-TRANSPOSE"} <= rules
+    own = Target(own_headers=frozenset(("third/cub/cub.cuh",)))
+    assert not hip(text, target=own).findings
+
+
 def test_a_call_that_a_rule_gives_its_arguments_is_not_told() -> None:
     assert "LINT-DEFAULTS" not in told("void f() { cudaGraphInstantiate(&e, g, 0); }\n")
     assert "LINT-DEFAULTS" in told("void f() { cudaGraphInstantiate(&e, g); }\n")
