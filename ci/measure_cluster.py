@@ -17,7 +17,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -31,14 +31,15 @@ from stackbuild.build.build import _push_made  # noqa: E402
 from stackbuild.build.schedule import Limits, schedule  # noqa: E402
 from stackbuild.model.plan import Plan, Step  # noqa: E402
 from stackbuild.plan.current import current_plan  # noqa: E402
+from stackbuild.plan.estimates import guesses  # noqa: E402
 from stackbuild.plan.resolve import Choice  # noqa: E402
 from stackbuild.recipe.load import load  # noqa: E402
 from support.cluster_steps import actions, build, client, step  # noqa: E402
 from support.clusters import Cluster, ClusterProcess, cluster  # noqa: E402
 
 TICK = os.sysconf("SC_CLK_TCK")
-SECONDS = {"run": 3.0}
-"""How long a step of an action sleeps; the others half a second."""
+SECONDS_AN_HOUR = 15.0
+"""How long a step sleeps for an hour of one core that it may take; half a second where nobody knows."""
 
 
 def chain(count: int, word: str) -> Plan:
@@ -74,8 +75,8 @@ def local(members: Cluster, plan: Plan, name: str) -> None:
         _push_made(outputs, context)
 
 
-def run_placed(members: Cluster, plan: Plan, name: str) -> None:
-    with client(members, name) as context:
+def run_placed(members: Cluster, plan: Plan, name: str, guessed: Mapping[str, float] = {}) -> None:
+    with client(members, name, guessed=guessed) as context:
         build(context, plan)
 
 
@@ -93,15 +94,17 @@ def overhead(folder: Path, url: str, steps: int, rounds: int) -> None:
             print(f"{name}: median {statistics.median(column):.1f}, worst {max(column):.1f} CPU ms a step")
 
 
-def sleeping(recipe: str) -> Plan:
-    """The graph of a bundled recipe, each step asleep for its seconds."""
-    with current_plan(load(recipe), Choice()) as (plan, _):
+def sleeping(recipe: str) -> tuple[Plan, dict[str, float]]:
+    """The graph of a bundled recipe, each step asleep for its seconds, and those by step."""
+    loaded = load(recipe)
+    with current_plan(loaded, Choice()) as (plan, _):
         steps: dict[str, Step] = {}
+        hours = guesses(loaded.recipe)
+        seconds = {one.name: hours[one.name] * SECONDS_AN_HOUR if one.name in hours else 0.5 for one in plan.steps}
         for one in plan.steps:
-            seconds = SECONDS.get(one.action, 0.5)
             needs = [steps[need.step] for need in one.needs]
-            steps[one.name] = step(one.name, needs, script=f"sleep {seconds}; : {recipe}")
-        return Plan(recipe, tuple(steps.values()), plan.goals)
+            steps[one.name] = step(one.name, needs, script=f"sleep {seconds[one.name]}; : {recipe}")
+        return Plan(recipe, tuple(steps.values()), plan.goals), seconds
 
 
 def two_beside_one(folder: Path, url: str) -> None:
@@ -114,9 +117,9 @@ def two_beside_one(folder: Path, url: str) -> None:
                 peers.step_worker(f"w{number}", amounts='{"step": 1}')
             start_time = time.monotonic()
             with ThreadPoolExecutor(2) as pool:
-                list(pool.map(lambda pair: run_placed(peers, pair[1], pair[0]), plans.items()))
+                list(pool.map(lambda pair: run_placed(peers, pair[1][0], pair[0], pair[1][1]), plans.items()))
             walls.append(time.monotonic() - start_time)
-            steps = sum(len(plan.steps) for plan in plans.values())
+            steps = sum(len(plan.steps) for plan, _ in plans.values())
             print(f"{workers} worker(s) of one step at once: {steps} sleeping steps in {walls[-1]:.1f} s")
     print(f"two workers take {walls[1] / walls[0]:.2f} of the time of one")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -81,11 +81,14 @@ class BuildContext:
     mirror: Mirror | None
     actions: Mapping[str, Callable[[Job], dict[str, str]]]
     expected_seconds: Mapping[str, float]
+    """Seconds of the recipe's steps when they last ran, by name."""
     lock_digest: str
     sharing: RemoteSharing | None = None
     """The remotes that are asked before a step runs, and those that get what this run makes; None where there are none."""
     placement: StepPlacement | None = None
     """Other machines that do the steps; None where this one does."""
+    guessed: Mapping[str, float] = field(default_factory=dict)
+    """Where other machines do the steps: seconds of one core that each may take, from the table of guesses."""
     from_scratch: bool = False
     """Every step runs, with no compiler cache, no build tree of an earlier run and no stored output taken over."""
 

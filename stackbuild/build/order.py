@@ -21,6 +21,7 @@ from stackbuild.core.errors import Stop
 from stackbuild.machine.host import machine_memory
 from stackbuild.model.events import Emit, RunStopped
 from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.plan.estimates import guesses
 from stackbuild.plan.resolve import CONFIGURE, Choice
 from stackbuild.publishing.signing import SigningKey
 from stackbuild.runners import choose
@@ -108,6 +109,8 @@ def open_context(loaded_recipe: LoadedRecipe, order: Order, listeners: Iterable[
         )
         try:
             if order.place is not None:
+                guessed = {step: hours * 3600 for step, hours in guesses(loaded.recipe).items()}
+                context = replace(context, guessed=guessed)
                 context = replace(context, placement=stack.enter_context(order.place(context)))
             yield context
         except Stop as stop:

@@ -21,6 +21,7 @@ from stackbuild.cluster.host import Message
 from stackbuild.cluster.logs import LogCopy
 from stackbuild.cluster.offers import Amounts, Offer, fits, missing, refuse_strangers, refuse_unmet, step_needs
 from stackbuild.cluster.tasks import StepInput, StepOutcome, StepTask
+from stackbuild.cluster.weights import HeaviestFirst, StepWeight
 from stackbuild.core.errors import MachineLacks
 from stackbuild.model.events import How, Note, StepBroke, StepStarted
 from stackbuild.model.plan import Plan, Step
@@ -70,7 +71,9 @@ class Connection(Protocol):
         """The workers that are connected. Raises SchedulerLost."""
         ...
 
-    def submit(self, task_key: str, task: StepTask, needs: Amounts, copy: MessageReader) -> Submission:
+    def submit(
+        self, task_key: str, task: StepTask, needs: Amounts, weight: StepWeight, copy: MessageReader
+    ) -> Submission:
         """Raises SchedulerLost."""
         ...
 
@@ -109,6 +112,7 @@ class ClusterPlacement:
     _offers_time: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _pushing: threading.Lock = field(default_factory=threading.Lock)
+    _order: HeaviestFirst = field(default_factory=HeaviestFirst)
 
     @property
     def sharing(self) -> RemoteSharing:
@@ -187,6 +191,13 @@ class ClusterPlacement:
             for name in trees:
                 self._bring(plan.by_name[name])
             return perform(step, trees, self.context)
+        weight = self._order.announce(plan, step, {**self.context.guessed, **self.context.expected})
+        try:
+            return self._perform_placed(plan, step, trees, weight)
+        finally:
+            self._order.leave(step)
+
+    def _perform_placed(self, plan: Plan, step: Step, trees: Mapping[str, str], weight: StepWeight) -> StepOutput:
         is_bad = bool(self._bad.get(step.key))
         there = None if is_bad else self._look_up(step, trees, is_new=False)
         if there is not None:
@@ -204,7 +215,8 @@ class ClusterPlacement:
             anew=is_bad,
             trusted_keys=self._trusted_keys(),
         )
-        outcome = self._given_out(task)
+        self._order.wait(step, weight)
+        outcome = self._given_out(task, weight)
         there = self._look_up(step, trees)
         if there is None:
             raise MachineLacks(
@@ -292,14 +304,15 @@ class ClusterPlacement:
 
     # --- a task
 
-    def _given_out(self, task: StepTask) -> StepOutcome:
+    def _given_out(self, task: StepTask, weight: StepWeight) -> StepOutcome:
         """The outcome of a step that was made. Raises BrokenStep, BadInput, MachineLacks, Interruption."""
         step = task.step
         for number in range(TRIES):
             suffix = f".{number + TRIES * self._bad.get(step.key, 0)}"
             copy = LogCopy(self.context.logs / f"{step.name}.log", self.context.emit, self._start_event(step))
             try:
-                outcome = self._await_outcome(f"{step.key}{suffix}" if suffix != ".0" else step.key, task, copy)
+                task_key = f"{step.key}{suffix}" if suffix != ".0" else step.key
+                outcome = self._await_outcome(task_key, task, weight, copy)
             except SchedulerLost:
                 self._await_scheduler(step)
                 continue
@@ -355,9 +368,9 @@ class ClusterPlacement:
         self.context.emit(Note("warning", f"{machine} did not get `{name}` from its remote: it is made again"))
         return BadInput(name)
 
-    def _await_outcome(self, task_key: str, task: StepTask, copy: LogCopy) -> StepOutcome:
+    def _await_outcome(self, task_key: str, task: StepTask, weight: StepWeight, copy: LogCopy) -> StepOutcome:
         needs = self._needs(task.step)
-        submission = self.connection.submit(task_key, task, needs, copy)
+        submission = self.connection.submit(task_key, task, needs, weight, copy)
         since: float | None = None
         try:
             while not submission.wait(POLL_SECONDS):

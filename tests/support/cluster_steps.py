@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -63,7 +63,14 @@ def plan(seconds: float = SECONDS) -> Plan:
 
 def do(job: Job, folder: Path) -> dict[str, str]:
     inputs = " ".join(str(path) for _, path in sorted(job.inputs.items()))
-    words = {"mark": MARK, "folder": folder, "name": job.step.name, "pid": os.getpid(), "inputs": inputs, "out": job.out}
+    words = {
+        "mark": MARK,
+        "folder": folder,
+        "name": job.step.name,
+        "pid": os.getpid(),
+        "inputs": inputs,
+        "out": job.out,
+    }
     script = job.params["script"].format(pid=os.getpid(), out=job.out)
     job.call(["sh", "-c", SCRIPT.format(**words, script=script)], "sh")
     return {}
@@ -100,12 +107,15 @@ def tls_files() -> TlsFiles:
 
 @contextmanager
 def client(
-    made: Cluster, name: str = "client", address: str = "", tls: TlsFiles = TlsFiles(), key: str = "builder"
-) -> Iterator[BuildContext]:
-    """A run in a store of its own whose steps the cluster's workers do. `key` is the one that it trusts and signs with."""
+    made: Cluster, name: str = "client", address: str = "", tls: TlsFiles = TlsFiles(), key: str = "builder",
+    guessed: Mapping[str, float] = {},
+) -> Iterator[BuildContext]:  # fmt: skip
+    """A run in a store of its own whose steps the cluster's workers do. `key` is the one that it trusts and signs with;
+    `guessed` are seconds by step."""
     private, public = key_files(made.root, key)
     remote = RemoteSettings(url=made.remote, read=(public.read_text(),), write=True, sign=str(private))
-    with fake_context(FakeCommands(), made.root / f"{name}-store", remotes=Settings(remotes=(remote,))) as context:
+    with fake_context(FakeCommands(), made.root / f"{name}-store", remotes=Settings(remotes=(remote,))) as fake:
+        context = replace(fake, guessed=guessed)
         connection = DaskConnection(parse_address(address or made.address, tls))
         try:
             place = ClusterPlacement(context, connection, address or made.address, "sandbox", PATIENCE)

@@ -1,0 +1,68 @@
+"""What the steps of a plan weigh, for whoever places them: the heaviest go first, and away from one another."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from stackbuild.model.plan import Plan, Step
+
+SECONDS = {"debian": 60.0, "image": 60.0}
+"""Seconds by action, where neither an earlier run nor the table of guesses says more. Guesses."""
+OTHER_SECONDS = 5.0
+TURN_SECONDS = 0.5
+"""How long a step waits for heavier ones that are about to be given out."""
+
+
+@dataclass(frozen=True)
+class StepWeight:
+    """Seconds that a step may take, and seconds of the longest chain of steps that begins with it.
+
+    Only ratios count: one may be of an earlier run, another one a guess in seconds of one core.
+    """
+
+    seconds: float = OTHER_SECONDS
+    chain: float = OTHER_SECONDS
+
+
+def weigh(plan: Plan, expected: Mapping[str, float]) -> dict[str, StepWeight]:
+    """The weights by step name. `expected` has the seconds that are known."""
+    chains: dict[str, float] = {}
+    weights: dict[str, StepWeight] = {}
+    for step in reversed(plan.steps):  # what needs a step comes before it here
+        seconds = expected.get(step.name) or SECONDS.get(step.action, OTHER_SECONDS)
+        weights[step.name] = StepWeight(seconds, seconds + chains.get(step.name, 0.0))
+        for need in step.needs:
+            chains[need.step] = max(chains.get(need.step, 0.0), weights[step.name].chain)
+    return weights
+
+
+class HeaviestFirst:
+    """Of steps that become ready together, the heaviest is given out first: it gets the idlest worker, others the next one."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._coming: dict[str, StepWeight] = {}
+        self._weighed: tuple[Plan, dict[str, StepWeight]] | None = None
+
+    def announce(self, plan: Plan, step: Step, expected: Mapping[str, float]) -> StepWeight:
+        """The weight of a step. From now on, until it waits or leaves, lighter steps wait for it."""
+        with self._changed:
+            if self._weighed is None or self._weighed[0] is not plan:
+                self._weighed = (plan, weigh(plan, expected))
+            weight = self._coming[step.name] = self._weighed[1][step.name]
+            return weight
+
+    def wait(self, step: Step, weight: StepWeight) -> None:
+        """Wait for the heavier ones, for at most TURN_SECONDS; then others need not wait for this one."""
+        with self._changed:
+            self._changed.wait_for(
+                lambda: weight.chain >= max(one.chain for one in self._coming.values()), TURN_SECONDS
+            )
+        self.leave(step)
+
+    def leave(self, step: Step) -> None:
+        with self._changed:
+            self._coming.pop(step.name, None)
+            self._changed.notify_all()
