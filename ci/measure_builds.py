@@ -80,7 +80,7 @@ class BuildFigure:
         return {(step["key"], step["step"]): step["tree"] for step in self.steps}
 
     def print_rows(self) -> None:
-        print(f"{self.what}: {self.wall:.1f} s")
+        print(f"steps of {self.what}:")
         for step in self.steps:
             if float(step["seconds"]) >= 1:
                 row = f"{step['seconds']:7.1f} s until {step['at']:7.1f} s  {step['how']:8} {step['machine']}"
@@ -101,12 +101,13 @@ def print_event(event: Event) -> None:
 
 
 def without_proof(recipe: str, folder: Path) -> Path:
-    """A copy of a bundled recipe and its lock without the environments that its wheels are proved in; the same keys."""
-    source, copy = load(recipe).path, folder / f"{recipe}.yaml"
-    copy.write_text(RECIPE_PARTS.sub("", source.read_text()))
-    lock = LOCK_PARTS.sub("", source.with_name(f"{recipe}.lock.yaml").read_text())
+    """A copy of a recipe and its lock without the environments that its wheels are proved in; the same keys."""
+    loaded = load(recipe)
+    copy = folder / loaded.path.name
+    copy.write_text(RECIPE_PARTS.sub("", loaded.path.read_text()))
+    lock = LOCK_PARTS.sub("", loaded.lock_path.read_text())
     digest = questions_digest(load(str(copy)).recipe)
-    copy.with_name(f"{recipe}.lock.yaml").write_text(ASKED.sub(f'asked: "{digest}"', lock))
+    copy.with_name(loaded.lock_path.name).write_text(ASKED.sub(f'asked: "{digest}"', lock))
     return copy
 
 
@@ -142,6 +143,7 @@ class BuildOrder:
                 )
         codes = [process.wait() for process in processes]
         figure = BuildFigure(what, time.monotonic() - started)
+        print(f"{what}: {figure.wall:.1f} s", flush=True)
         for path, code in zip(self.recipes, codes, strict=True):
             if code:
                 raise SystemExit(f"{path.stem} ended with {code}:\n{(folder / f'{path.stem}.log').read_text()[-2000:]}")
@@ -198,7 +200,7 @@ def run_round(order: BuildOrder, folder: Path, options: argparse.Namespace) -> f
     """The time of two workers as a share of the time of one."""
     folder.mkdir()
     free = CoreSet()
-    others, one = free.take(options.spare), free.take(options.cores)
+    others, one = free.take(options.spare) or os.sched_getaffinity(0), free.take(options.cores)
     two = [free.take(options.cores), free.take(options.cores)] if options.beside else [one, free.take(options.cores)]
     local = free.take(options.local) if options.local and options.beside else set(os.sched_getaffinity(0))
     ways: list[Callable[[], BuildFigure]] = [
@@ -214,14 +216,15 @@ def run_round(order: BuildOrder, folder: Path, options: argparse.Namespace) -> f
     same_or_exit(figures)
     subprocess.run(["chmod", "-R", "u+w", folder], check=True)
     shutil.rmtree(folder)
-    return figures[1].wall / figures[0].wall
+    one_wall, two_wall = figures[0].wall, figures[1].wall
+    return two_wall / one_wall
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--recipe", action="append", help="a bundled one; may be repeated")
+    parser.add_argument("--recipe", action="append", help="a bundled one or a path; may be repeated")
     parser.add_argument("--cores", type=int, default=4, help="of each worker")
-    parser.add_argument("--spare", type=int, default=2, help="cores of everybody else")
+    parser.add_argument("--spare", type=int, default=2, help="cores of everybody else; 0: all")
     parser.add_argument("--gfx", action="append", default=[], help="these targets alone; may be repeated")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--beside", action="store_true", help="measure one worker and two at the same time")

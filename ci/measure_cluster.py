@@ -75,8 +75,8 @@ def local(members: Cluster, plan: Plan, name: str) -> None:
         _push_made(outputs, context)
 
 
-def run_placed(members: Cluster, plan: Plan, name: str, guessed: Mapping[str, float] = {}) -> None:
-    with client(members, name, guessed=guessed) as context:
+def run_placed(members: Cluster, plan: Plan, name: str, guess_seconds: Mapping[str, float] = {}) -> None:
+    with client(members, name, guess_seconds=guess_seconds) as context:
         build(context, plan)
 
 

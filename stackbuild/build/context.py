@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -55,6 +55,10 @@ class StepPlacement(Protocol):
         """The records of the plan's steps that need not run: those of this store, and those of the machines' remote."""
         ...
 
+    def arrange(self, plan: Plan, ready: Sequence[Step]) -> Sequence[Step]:
+        """Steps that are about to be performed, in the order in which to begin them."""
+        ...
+
     def perform(self, plan: Plan, step: Step, trees: Mapping[str, str]) -> StepOutput:
         """The step's output; a wanted one is in this store afterwards. `trees` are the outputs it needs, by step.
 
@@ -87,7 +91,7 @@ class BuildContext:
     """The remotes that are asked before a step runs, and those that get what this run makes; None where there are none."""
     placement: StepPlacement | None = None
     """Other machines that do the steps; None where this one does."""
-    guessed: Mapping[str, float] = field(default_factory=dict)
+    guess_seconds: Mapping[str, float] = field(default_factory=dict)
     """Where other machines do the steps: seconds of one core that each may take, from the table of guesses."""
     from_scratch: bool = False
     """Every step runs, with no compiler cache, no build tree of an earlier run and no stored output taken over."""

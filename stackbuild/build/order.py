@@ -109,8 +109,8 @@ def open_context(loaded_recipe: LoadedRecipe, order: Order, listeners: Iterable[
         )
         try:
             if order.place is not None:
-                guessed = {step: hours * 3600 for step, hours in guesses(loaded.recipe).items()}
-                context = replace(context, guessed=guessed)
+                guess_seconds = {step: hours * 3600 for step, hours in guesses(loaded.recipe).items()}
+                context = replace(context, guess_seconds=guess_seconds)
                 context = replace(context, placement=stack.enter_context(order.place(context)))
             yield context
         except Stop as stop:

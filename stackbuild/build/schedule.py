@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 
@@ -105,9 +105,11 @@ def _start_what_can(progress: _ScheduleState, context: BuildContext, limits: Lim
         return
     if not progress.running:
         context.jobserver.refill()
-    ready = [
+    ready: Sequence[Step] = [
         s for s in progress.plan.steps if s.name in progress.todo and all(n.step in progress.outputs for n in s.needs)
     ]
+    if context.placement is not None:
+        ready = context.placement.arrange(progress.plan, ready)
     for step in ready:
         used = sum(s.resources.memory for s in progress.running.values())
         if progress.running and (len(progress.running) >= limits.jobs or used + step.resources.memory > limits.memory):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import platform
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
@@ -186,18 +186,21 @@ class ClusterPlacement:
 
     # --- one step
 
+    def arrange(self, plan: Plan, ready: Sequence[Step]) -> Sequence[Step]:
+        return self._order.announce(plan, ready, {**self.context.guess_seconds, **self.context.expected_seconds})
+
     def perform(self, plan: Plan, step: Step, trees: Mapping[str, str]) -> StepOutput:
-        if self.is_here(step):
-            for name in trees:
-                self._bring(plan.by_name[name])
-            return perform(step, trees, self.context)
-        weight = self._order.announce(plan, step, {**self.context.guessed, **self.context.expected})
         try:
-            return self._perform_placed(plan, step, trees, weight)
+            return self._perform(plan, step, trees)
         finally:
             self._order.leave(step)
 
-    def _perform_placed(self, plan: Plan, step: Step, trees: Mapping[str, str], weight: StepWeight) -> StepOutput:
+    def _perform(self, plan: Plan, step: Step, trees: Mapping[str, str]) -> StepOutput:
+        if self.is_here(step):
+            self._order.leave(step)
+            for name in trees:
+                self._bring(plan.by_name[name])
+            return perform(step, trees, self.context)
         is_bad = bool(self._bad.get(step.key))
         there = None if is_bad else self._look_up(step, trees, is_new=False)
         if there is not None:
@@ -215,8 +218,7 @@ class ClusterPlacement:
             anew=is_bad,
             trusted_keys=self._trusted_keys(),
         )
-        self._order.wait(step, weight)
-        outcome = self._given_out(task, weight)
+        outcome = self._given_out(task, self._order.wait(step))
         there = self._look_up(step, trees)
         if there is None:
             raise MachineLacks(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from stackbuild.model.plan import Plan, Step
@@ -44,25 +44,29 @@ class HeaviestFirst:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._coming: dict[str, StepWeight] = {}
-        self._weighed: tuple[Plan, dict[str, StepWeight]] | None = None
+        self._plan: Plan | None = None
+        self._weights: dict[str, StepWeight] = {}
 
-    def announce(self, plan: Plan, step: Step, expected: Mapping[str, float]) -> StepWeight:
-        """The weight of a step. From now on, until it waits or leaves, lighter steps wait for it."""
+    def announce(self, plan: Plan, steps: Iterable[Step], expected: Mapping[str, float]) -> list[Step]:
+        """The steps, the heaviest first. From now on, until each waits or leaves, lighter ones wait for it."""
         with self._changed:
-            if self._weighed is None or self._weighed[0] is not plan:
-                self._weighed = (plan, weigh(plan, expected))
-            weight = self._coming[step.name] = self._weighed[1][step.name]
-            return weight
+            if self._plan is not plan:
+                self._plan, self._weights = plan, weigh(plan, expected)
+            self._coming.update((step.name, self._weights[step.name]) for step in steps)
+            return sorted(steps, key=lambda step: -self._weights[step.name].chain)
 
-    def wait(self, step: Step, weight: StepWeight) -> None:
-        """Wait for the heavier ones, for at most TURN_SECONDS; then others need not wait for this one."""
+    def wait(self, step: Step) -> StepWeight:
+        """Wait for heavier ones, for at most TURN_SECONDS. Then nobody waits for this one. Returns its weight."""
         with self._changed:
+            weight = self._weights.get(step.name, StepWeight())
             self._changed.wait_for(
-                lambda: weight.chain >= max(one.chain for one in self._coming.values()), TURN_SECONDS
+                lambda: all(one.chain <= weight.chain for one in self._coming.values()), TURN_SECONDS
             )
         self.leave(step)
+        return weight
 
     def leave(self, step: Step) -> None:
+        """Let the others go on: this step is given out, or need not be."""
         with self._changed:
             self._coming.pop(step.name, None)
             self._changed.notify_all()

@@ -108,14 +108,14 @@ def tls_files() -> TlsFiles:
 @contextmanager
 def client(
     made: Cluster, name: str = "client", address: str = "", tls: TlsFiles = TlsFiles(), key: str = "builder",
-    guessed: Mapping[str, float] = {},
+    guess_seconds: Mapping[str, float] = {},
 ) -> Iterator[BuildContext]:  # fmt: skip
     """A run in a store of its own whose steps the cluster's workers do. `key` is the one that it trusts and signs with;
-    `guessed` are seconds by step."""
+    `guess_seconds` are those seconds by step."""
     private, public = key_files(made.root, key)
     remote = RemoteSettings(url=made.remote, read=(public.read_text(),), write=True, sign=str(private))
     with fake_context(FakeCommands(), made.root / f"{name}-store", remotes=Settings(remotes=(remote,))) as fake:
-        context = replace(fake, guessed=guessed)
+        context = replace(fake, guess_seconds=guess_seconds)
         connection = DaskConnection(parse_address(address or made.address, tls))
         try:
             place = ClusterPlacement(context, connection, address or made.address, "sandbox", PATIENCE)

@@ -41,6 +41,21 @@ def registry() -> Iterator[FakeRegistry]:
         yield served
 
 
+def test_light_steps_keep_off_the_worker_with_a_heavy_one(registry: FakeRegistry, tmp_path: Path) -> None:
+    """All are ready at once. By their number alone, the worker with the heavy step would get some of the light ones."""
+    light = [step(f"light{number}") for number in range(4)]
+    heavy = step("heavy", seconds=1.5)
+    last = step("last", (*light, heavy))
+    with cluster(tmp_path / "cluster", registry.url) as made:
+        made.scheduler()
+        for name in ("w1", "w2"):
+            made.step_worker(name)
+        with client(made, guess_seconds={"heavy": 100.0}) as context:
+            build(context, Plan("t", (*light, heavy, last), ("last",)))
+        where = {one.name: (made.root / f"ran.{one.name}").read_text().split()[0] for one in (*light, heavy)}
+        assert where["heavy"] not in {where[one.name] for one in light}
+
+
 def test_tls(registry: FakeRegistry, tmp_path: Path) -> None:
     """Scheduler, worker and client with certificates of one authority; one of another authority is not let in."""
     files, strange = certificates(tmp_path / "tls"), certificates(tmp_path / "strange")
