@@ -51,20 +51,20 @@ from support.clusters import cluster  # noqa: E402
 RECIPES = ("debian-13", "debian-sid")
 RECIPE_PARTS = re.compile(r"^(verify|bench|gates|publish):.*?(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 LOCK_PARTS = re.compile(r"^wheelhouse:.*?(?=^\S|\Z)|^  \"wheelhouse[^\n]*\n", re.MULTILINE | re.DOTALL)
-ASKED = re.compile(r"^asked: .*$", re.MULTILINE)
+QUESTIONS = re.compile(r"^asked: .*$", re.MULTILINE)
 
 
 class CoreSet:
     """The cores of this process, given out to whom they are for. Raises SystemExit where there are too few."""
 
     def __init__(self) -> None:
-        self._left = sorted(os.sched_getaffinity(0))
+        self._free = sorted(os.sched_getaffinity(0))
 
     def take(self, count: int) -> set[int]:
-        if count > len(self._left):
-            raise SystemExit(f"{count} more cores are needed, {len(self._left)} are left: less --cores or --spare")
-        taken, self._left = set(self._left[:count]), self._left[count:]
-        return taken
+        if count > len(self._free):
+            raise SystemExit(f"{count} more cores are needed, {len(self._free)} are left: less --cores or --spare")
+        cores, self._free = set(self._free[:count]), self._free[count:]
+        return cores
 
 
 @dataclass
@@ -89,11 +89,11 @@ class BuildFigure:
 
 def build_recipe(path: str, gfx: list[str], address: str) -> None:
     """One client: build a recipe, by that scheduler's workers or here, and print its events as JSON lines."""
-    loaded = load(path)
+    source = load(path)
     place = placement(parse_address(address, TlsFiles()), "sandbox") if address else None
     order = Order(Choice(gfx=tuple(gfx)), remotes=read_settings() if address else None, place=place)
-    with open_context(loaded, order, (print_event,)) as context:
-        build(loaded, order, context)
+    with open_context(source, order, (print_event,)) as context:
+        build(source, order, context)
 
 
 def print_event(event: Event) -> None:
@@ -102,12 +102,12 @@ def print_event(event: Event) -> None:
 
 def without_proof(recipe: str, folder: Path) -> Path:
     """A copy of a recipe and its lock without the environments that its wheels are proved in; the same keys."""
-    loaded = load(recipe)
-    copy = folder / loaded.path.name
-    copy.write_text(RECIPE_PARTS.sub("", loaded.path.read_text()))
-    lock = LOCK_PARTS.sub("", loaded.lock_path.read_text())
+    source = load(recipe)
+    copy = folder / source.path.name
+    copy.write_text(RECIPE_PARTS.sub("", source.path.read_text()))
+    lock = LOCK_PARTS.sub("", source.lock_path.read_text())
     digest = questions_digest(load(str(copy)).recipe)
-    copy.with_name(loaded.lock_path.name).write_text(ASKED.sub(f'asked: "{digest}"', lock))
+    copy.with_name(source.lock_path.name).write_text(QUESTIONS.sub(f'asked: "{digest}"', lock))
     return copy
 
 
@@ -132,7 +132,7 @@ class BuildOrder:
     def run(self, what: str, folder: Path, environment: dict[str, str], address: str = "") -> BuildFigure:
         """All recipes at once, each by a process. Raises SystemExit where one fails."""
         folder.mkdir()
-        started, processes = time.monotonic(), []
+        start_time, processes = time.monotonic(), []
         began = time.time()
         for path in self.recipes:
             command = [sys.executable, __file__, "--client", str(path), "--address", address]
@@ -142,7 +142,7 @@ class BuildOrder:
                     subprocess.Popen(command, stdout=out, stderr=errors, env={**os.environ, **environment})
                 )
         codes = [process.wait() for process in processes]
-        figure = BuildFigure(what, time.monotonic() - started)
+        figure = BuildFigure(what, time.monotonic() - start_time)
         print(f"{what}: {figure.wall:.1f} s", flush=True)
         for path, code in zip(self.recipes, codes, strict=True):
             if code:
@@ -164,8 +164,8 @@ def finished_steps(recipe: str, text: str, began: float) -> list[dict[str, Any]]
 def build_placed(order: BuildOrder, folder: Path, others: set[int], workers: list[set[int]]) -> BuildFigure:
     """Build by a worker on each of those sets of cores, everything new."""
     folder.mkdir()
-    with running_on(others), registry(folder) as served:
-        url = f"oci+http://127.0.0.1:{served.port}/measure/sb"
+    with running_on(others), registry(folder) as remote:
+        url = f"oci+http://127.0.0.1:{remote.port}/measure/sb"
         with cluster(folder / "cluster", url) as peers:
             peers.scheduler()
             for number, cores in enumerate(workers, 1):

@@ -96,10 +96,10 @@ def overhead(folder: Path, url: str, steps: int, rounds: int) -> None:
 
 def sleeping(recipe: str) -> tuple[Plan, dict[str, float]]:
     """The graph of a bundled recipe, each step asleep for its seconds, and those by step."""
-    loaded = load(recipe)
-    with current_plan(loaded, Choice()) as (plan, _):
+    source = load(recipe)
+    with current_plan(source, Choice()) as (plan, _):
         steps: dict[str, Step] = {}
-        hours = guesses(loaded.recipe)
+        hours = guesses(source.recipe)
         seconds = {one.name: hours[one.name] * SECONDS_AN_HOUR if one.name in hours else 0.5 for one in plan.steps}
         for one in plan.steps:
             needs = [steps[need.step] for need in one.needs]

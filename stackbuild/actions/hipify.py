@@ -26,7 +26,12 @@ def do(job: Job) -> dict[str, str]:
     if code_and_rules(rules) != job.params["code"]:
         raise StepFailed("the rules changed since the plan was made", where=job.step.name, next="run it again")
     engine = staged_engine(
-        options.engine, tables, rules, options.target, options.resolve, parsed_tables[0] / "text" if parsed_tables else None
+        options.engine,
+        tables,
+        rules,
+        options.target,
+        options.resolve,
+        parsed_tables[0] / "text" if parsed_tables else None,
     )
     target, scratch = job.out / CONVERTED_SOURCE, job.scratch / "converted"
     report = convert_source(source, scratch, engine, options)

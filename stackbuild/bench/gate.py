@@ -144,7 +144,8 @@ def _gates_lock(gates: Sequence[Gate]) -> Path | None:
     named_sides = sorted({g.lock for g in gates if isinstance(g, BaselineGate) and g.lock})
     if len(named_sides) > 1:
         raise UsageError(
-            f"the gates name {len(named_sides)} locks of the baseline: {' and '.join(named_sides[:2])}", next="keep the true one"
+            f"the gates name {len(named_sides)} locks of the baseline: {' and '.join(named_sides[:2])}",
+            next="keep the true one",
         )
     return Path(named_sides[0]) if named_sides else None
 

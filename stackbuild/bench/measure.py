@@ -78,7 +78,8 @@ def run(
     while True:
         assert target_pairs is not None
         benchmarks = append_rounds(
-            benchmarks, measure(remaining_cases, target_pairs - pairs, first_round=pairs, machine=benchmarks.machine, tick=tick)
+            benchmarks,
+            measure(remaining_cases, target_pairs - pairs, first_round=pairs, machine=benchmarks.machine, tick=tick),
         )
         verdict = judge(benchmarks, gates, today)
         pairs, target_pairs = target_pairs, next_pair_count(gates, target_pairs)

@@ -82,7 +82,9 @@ def _transform(
                 f"ONNX Runtime could not {do} {source.path.name}: {problem}", next=lacks or "leave this form out"
             )
         fused_layers = row.get("fused")
-        return ", ".join(f"{op} {count}" for op, count in fused_layers.items()) if isinstance(fused_layers, dict) else ""
+        return (
+            ", ".join(f"{op} {count}" for op, count in fused_layers.items()) if isinstance(fused_layers, dict) else ""
+        )
 
     return _cache_file(source.path.with_name(f"{source.path.stem}-{do}d-{by}.onnx"), change)
 

@@ -205,7 +205,11 @@ def _problem(answer: dict[str, Any], output: str, request: ModelRequest) -> tupl
 
 
 def _fallback(
-    placements: list[dict[str, Any]], ran: list[dict[str, Any]], output: str, request: ModelRequest, answer: dict[str, Any]
+    placements: list[dict[str, Any]],
+    ran: list[dict[str, Any]],
+    output: str,
+    request: ModelRequest,
+    answer: dict[str, Any],
 ) -> tuple[FallbackNode, ...]:
     """Every node that the provider was not given, those that took most time first."""
     if request.provider == CPU:

@@ -248,7 +248,9 @@ def time_case(job: JobDict, case: JobDict) -> JobDict:
         events = events_of(job, case)
         profile_options = events.options if events else {}
         began = perf_counter()
-        sessions = [make_session(job["session"], case, part.get("device", {}) | profile_options) for part in case["parts"]]
+        sessions = [
+            make_session(job["session"], case, part.get("device", {}) | profile_options) for part in case["parts"]
+        ]
         create = perf_counter() - began
         runs = [Run(s, make_feeds(p), on_device(job, p), loop) for s, p in zip(sessions, case["parts"], strict=True)]
         run = runs[0] if len(runs) == 1 else ParallelRuns(runs)

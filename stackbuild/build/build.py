@@ -67,7 +67,11 @@ def build(loaded_recipe: LoadedRecipe, order: Order, context: BuildContext) -> O
     outputs, failures = schedule(plan, context, order.limits, stored_records)
     _push_made(outputs, context)
     cached_count = sum(b.how == "cached" for b in outputs.values())
-    context.emit(RunFinished(context.run, time.monotonic() - start_time, len(outputs) - cached_count, cached_count, len(failures)))
+    context.emit(
+        RunFinished(
+            context.run, time.monotonic() - start_time, len(outputs) - cached_count, cached_count, len(failures)
+        )
+    )
     if failures:
         raise _failure(failures)
     return Outputs(plan, tuple(outputs[name] for name in plan.goals), len(outputs) - cached_count)
@@ -91,7 +95,9 @@ def _guess(plan: Plan, loaded_recipe: LoadedRecipe, order: Order, context: Build
 
 def _never_built(todo: tuple[Step, ...], loaded_recipe: LoadedRecipe, store: Store) -> dict[str, float]:
     """Hours of one core, from a table of guesses, of each of the steps to run that never ran here."""
-    estimates, took = (guesses(loaded_recipe.recipe), step_seconds(store, loaded_recipe.recipe.name)) if todo else ({}, {})
+    estimates, took = (
+        (guesses(loaded_recipe.recipe), step_seconds(store, loaded_recipe.recipe.name)) if todo else ({}, {})
+    )
     return {s.name: estimates[s.name] for s in todo if s.name in estimates and s.name not in took}
 
 

@@ -48,7 +48,9 @@ class FetchReport:
     checked: int = 0
 
 
-def fetch_all(loaded_recipe: LoadedRecipe, order: Order, bundle: Path | None, listeners: tuple[Emit, ...]) -> FetchReport:
+def fetch_all(
+    loaded_recipe: LoadedRecipe, order: Order, bundle: Path | None, listeners: tuple[Emit, ...]
+) -> FetchReport:
     """Fetch every source, wheel and base of a recipe, and write them into `bundle` where one is named.
 
     A mirror with an index is read whole first. Raises LockError where the lock does not answer or the mirror is
@@ -76,7 +78,9 @@ def fetch_all(loaded_recipe: LoadedRecipe, order: Order, bundle: Path | None, li
     size = sum(p.stat().st_size for p in files)
     seconds = round(time.monotonic() - start_time, 3)
     names = tuple(s.name for s in steps)
-    return FetchReport(loaded_recipe.recipe.name, names, str(bundle or ""), len(files), size, seconds, sha256, checked_count)
+    return FetchReport(
+        loaded_recipe.recipe.name, names, str(bundle or ""), len(files), size, seconds, sha256, checked_count
+    )
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,7 @@ def open_context(loaded_recipe: LoadedRecipe, order: Order, listeners: Iterable[
         )
         try:
             if order.place is not None:
-                guess_seconds = {step: hours * 3600 for step, hours in guesses(loaded.recipe).items()}
+                guess_seconds = {step: hours * 3600 for step, hours in guesses(loaded_recipe.recipe).items()}
                 context = replace(context, guess_seconds=guess_seconds)
                 context = replace(context, placement=stack.enter_context(order.place(context)))
             yield context

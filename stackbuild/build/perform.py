@@ -59,7 +59,9 @@ def perform(step: Step, trees: Mapping[str, str], context: BuildContext) -> Step
             return finish(step, record.tree, "cached", 0.0, context)
         if staging_tree := _taken_over(step, step.key_text, "r", context):
             return finish(step, staging_tree.tree, "cached", 0.0, context)
-        if waiting_names:  # for one that may have been killed, and have left its build tree, and a container that writes to it
+        if (
+            waiting_names
+        ):  # for one that may have been killed, and have left its build tree, and a container that writes to it
             report_removed(context.runner.reap(), context)
             recover(context)
         for name, tree in trees.items():

@@ -157,7 +157,9 @@ class RemoteSharing:
         pulled_record = self.puller.pull(PullRequest(digest.of_text(text), text, step, self.recipe, kind))
         if pulled_record is not None:
             origin = pulled_record.origin
-            message = f"{step}: taken from {origin.url}, {pulled_record.size / 1e6:.1f} MB, signed by {origin.signed_by}"
+            message = (
+                f"{step}: taken from {origin.url}, {pulled_record.size / 1e6:.1f} MB, signed by {origin.signed_by}"
+            )
             self.emit(Note("info", message))
         return pulled_record
 
@@ -198,7 +200,9 @@ class PullReport:
     remaining_steps: tuple[str, ...]
 
 
-def pull_plan(loaded_recipe: LoadedRecipe, choice: Choice, settings: Settings, everything: bool, emit: Emit) -> PullReport:
+def pull_plan(
+    loaded_recipe: LoadedRecipe, choice: Choice, settings: Settings, everything: bool, emit: Emit
+) -> PullReport:
     """Take what a recipe's plan needs from remotes into the store; with `everything` each of its steps.
 
     What the base really has decides the keys of the steps on it, so the plan is made again once something came.

@@ -29,7 +29,9 @@ def open_shell(
     Raises UsageError for a step without a session, or one whose inputs are not built.
     """
     with open_context(loaded_recipe, order, listeners) as context:
-        plan = resolve(loaded_recipe.recipe, observe(loaded_recipe, read_lock(loaded_recipe), context.store), order.choice)
+        plan = resolve(
+            loaded_recipe.recipe, observe(loaded_recipe, read_lock(loaded_recipe), context.store), order.choice
+        )
         step = plan.by_name.get(name)
         if step is None or step.action != "run":
             there = ", ".join(s.name for s in plan.steps if s.action == "run")
@@ -39,7 +41,8 @@ def open_shell(
             record = context.store.find(need.key)
             if record is None:
                 raise UsageError(
-                    f"`{need.step}` is not built", next=f"stackbuild build -r {loaded_recipe.given_name} --until {need.step}"
+                    f"`{need.step}` is not built",
+                    next=f"stackbuild build -r {loaded_recipe.given_name} --until {need.step}",
                 )
             trees[need.step] = record.tree
         return _enter(step, trees, context, argv or ("/bin/bash", "--norc"))

@@ -50,7 +50,10 @@ def _mistakes(loaded_recipe: LoadedRecipe) -> tuple[Status, str]:
     except RecipeError as error:
         first = error.mistakes[0]
         more = f", and {len(error.mistakes) - 1} more" if len(error.mistakes) > 1 else ""
-        return Status.FAILED, f"{first.place}: {first.what}{more}: stackbuild recipe check --recipe {loaded_recipe.given_name}"
+        return (
+            Status.FAILED,
+            f"{first.place}: {first.what}{more}: stackbuild recipe check --recipe {loaded_recipe.given_name}",
+        )
     return Status.PASSED, "names nothing that is not there"
 
 
@@ -126,7 +129,9 @@ def _disk(loaded_recipe: LoadedRecipe) -> tuple[Status, str]:
 
 
 def _memory(loaded_recipe: LoadedRecipe) -> tuple[Status, str]:
-    name, largest = max(((n, size_of(c.memory)) for n, c in loaded_recipe.recipe.components.items()), key=lambda item: item[1])
+    name, largest = max(
+        ((n, size_of(c.memory)) for n, c in loaded_recipe.recipe.components.items()), key=lambda item: item[1]
+    )
     have = machine_memory()
     message = f"{have // GIB} GiB; {name} declares {largest // GIB or 1}"
     return (

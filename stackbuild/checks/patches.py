@@ -22,7 +22,9 @@ from stackbuild.sources.mirror import Mirror
 from stackbuild.sources.patches import Patch, PatchSeries, apply, is_taken, series, try_one
 
 
-def patch_findings(loaded_recipe: LoadedRecipe, lock: Lock | None, ask: bool, mirror: Mirror | None) -> tuple[Finding, ...]:
+def patch_findings(
+    loaded_recipe: LoadedRecipe, lock: Lock | None, ask: bool, mirror: Mirror | None
+) -> tuple[Finding, ...]:
     """What there is to say of the recipe's patches; they are checked against the sources, from the mirror or their servers, where `ask` is true.
 
     Raises StepFailed and LockError where a source is not the locked one.

@@ -201,7 +201,9 @@ def models(
         parse_devices(devices), wheel, None, arguments.python, plugin, arguments.cache or default_cache(),
         arguments.threads, copies, arguments.profile, arguments.rounds, arguments.seed, clock_name(arguments.clock),
     )  # fmt: skip
-    suite_choice, name, users = select_suite(suite, model or (), batch or (), dtype or (), size or (), optimised, shape or ())
+    suite_choice, name, users = select_suite(
+        suite, model or (), batch or (), dtype or (), size or (), optimised, shape or ()
+    )
     _require_kept(out, arguments)
     with progress() as tick:
         measurement = measure_models(request, suite_choice, name, (), tick, users)

@@ -167,7 +167,9 @@ def sign_index(
     )
     with open_index(place, bool(sign)) as folder:
         change = (
-            maintenance.cosign(folder, settings.keys, settings.trusted_keys, IndexNumbers(default_numbers_file()), at_least)
+            maintenance.cosign(
+                folder, settings.keys, settings.trusted_keys, IndexNumbers(default_numbers_file()), at_least
+            )
             if add
             else maintenance.sign(folder, settings)
         )

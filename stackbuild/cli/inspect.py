@@ -74,7 +74,9 @@ def inspect(
     joint_findings = _joint_findings([facts for facts, _ in inspections])
     _print(inspections, joint_findings, json, kernels)
     _write(inspections, joint_findings, sarif, junit)
-    if any(f.severity == "error" for findings in (joint_findings, *(each for _, each in inspections)) for f in findings):
+    if any(
+        f.severity == "error" for findings in (joint_findings, *(each for _, each in inspections)) for f in findings
+    ):
         leave(5)
 
 

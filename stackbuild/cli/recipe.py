@@ -84,7 +84,9 @@ def check(
     except LockError:
         lock = None
     path = loaded_recipe.lock_path.name.replace(".lock", "")
-    findings = check_recipe(CheckInput(loaded_recipe.recipe, lock, loaded_recipe.text, path, table(), loaded_recipe.given_name))
+    findings = check_recipe(
+        CheckInput(loaded_recipe.recipe, lock, loaded_recipe.text, path, table(), loaded_recipe.given_name)
+    )
     findings = (
         *patch_findings(loaded_recipe, lock, sources, mirror_of(None, os.environ) if sources else None),
         *hipify_findings(loaded_recipe),

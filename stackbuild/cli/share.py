@@ -316,4 +316,6 @@ def trust_remove(
     from stackbuild.views.console import out
 
     remaining_remote = remove_keys(url, fingerprint)
-    out().print(f"{url}: {f'{len(remaining_remote.trusted_keys())} keys left' if remaining_remote else 'removed'}", markup=False)
+    out().print(
+        f"{url}: {f'{len(remaining_remote.trusted_keys())} keys left' if remaining_remote else 'removed'}", markup=False
+    )

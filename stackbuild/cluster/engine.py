@@ -262,7 +262,9 @@ class DaskSubmission:
         if status == "error":
             client_error = self.future.exception(timeout=CONNECT_SECONDS * 10)
             if isinstance(client_error, KilledWorker):
-                raise WorkersDied(f"{ATTEMPTS} workers died while they did it, the last one {client_error.last_worker.name}")
+                raise WorkersDied(
+                    f"{ATTEMPTS} workers died while they did it, the last one {client_error.last_worker.name}"
+                )
             raise MachineLacks(
                 f"a worker failed in itself: {type(client_error).__name__}: {client_error}",
                 next="look at what the workers print; do all run the same stackbuild?",

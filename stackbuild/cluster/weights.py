@@ -26,12 +26,12 @@ class StepWeight:
     chain: float = OTHER_SECONDS
 
 
-def weigh(plan: Plan, expected: Mapping[str, float]) -> dict[str, StepWeight]:
-    """The weights by step name. `expected` has the seconds that are known."""
+def weigh(plan: Plan, known_seconds: Mapping[str, float]) -> dict[str, StepWeight]:
+    """The weights by step name. `known_seconds` has the seconds that are known."""
     chains: dict[str, float] = {}
     weights: dict[str, StepWeight] = {}
     for step in reversed(plan.steps):  # what needs a step comes before it here
-        seconds = expected.get(step.name) or SECONDS.get(step.action, OTHER_SECONDS)
+        seconds = known_seconds.get(step.name) or SECONDS.get(step.action, OTHER_SECONDS)
         weights[step.name] = StepWeight(seconds, seconds + chains.get(step.name, 0.0))
         for need in step.needs:
             chains[need.step] = max(chains.get(need.step, 0.0), weights[step.name].chain)
@@ -42,24 +42,24 @@ class HeaviestFirst:
     """Of steps that become ready together, the heaviest is given out first: it gets the idlest worker, others the next one."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
+        self._condition = threading.Condition()
         self._coming: dict[str, StepWeight] = {}
         self._plan: Plan | None = None
         self._weights: dict[str, StepWeight] = {}
 
-    def announce(self, plan: Plan, steps: Iterable[Step], expected: Mapping[str, float]) -> list[Step]:
+    def announce(self, plan: Plan, steps: Iterable[Step], known_seconds: Mapping[str, float]) -> list[Step]:
         """The steps, the heaviest first. From now on, until each waits or leaves, lighter ones wait for it."""
-        with self._changed:
+        with self._condition:
             if self._plan is not plan:
-                self._plan, self._weights = plan, weigh(plan, expected)
+                self._plan, self._weights = plan, weigh(plan, known_seconds)
             self._coming.update((step.name, self._weights[step.name]) for step in steps)
             return sorted(steps, key=lambda step: -self._weights[step.name].chain)
 
     def wait(self, step: Step) -> StepWeight:
         """Wait for heavier ones, for at most TURN_SECONDS. Then nobody waits for this one. Returns its weight."""
-        with self._changed:
+        with self._condition:
             weight = self._weights.get(step.name, StepWeight())
-            self._changed.wait_for(
+            self._condition.wait_for(
                 lambda: all(one.chain <= weight.chain for one in self._coming.values()), TURN_SECONDS
             )
         self.leave(step)
@@ -67,6 +67,6 @@ class HeaviestFirst:
 
     def leave(self, step: Step) -> None:
         """Let the others go on: this step is given out, or need not be."""
-        with self._changed:
+        with self._condition:
             self._coming.pop(step.name, None)
-            self._changed.notify_all()
+            self._condition.notify_all()

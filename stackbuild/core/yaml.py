@@ -171,9 +171,7 @@ class _DataBuilder:
         elif owner and (len(repetitions) > 1 or (key == "kind" and self._before[path] != key)):
             is_entry = True
             stands = "stand" if len(repetitions) > 1 else "stands"
-            what = (
-                f"{_in_words([key for key, _ in repetitions])} {stands} twice in `{path[-1]}`: a second entry begins here"
-            )
+            what = f"{_in_words([key for key, _ in repetitions])} {stands} twice in `{path[-1]}`: a second entry begins here"
             next = f"write its name above this line, `NAME:` indented by {owner[1] - 1}, or remove what is repeated"
             self.mistakes.append(Mistake(f"{self.places.name}:{at[0]}:{at[1]}", what, next))
         for key, at in repetitions if not (owner and header) and not is_entry else ():
@@ -214,7 +212,12 @@ class _DataBuilder:
         if first:
             above = self._above.get(path, key)
             self._before.setdefault(path, above)
-            if path not in self._repetitions and above != key and isinstance(mapping, dict) and mapping.get(above) is None:
+            if (
+                path not in self._repetitions
+                and above != key
+                and isinstance(mapping, dict)
+                and mapping.get(above) is None
+            ):
                 self._headers[path] = above
             self._repetitions.setdefault(path, []).append((key, _at(event)))
         else:

@@ -157,7 +157,9 @@ def _not_renamed(view: View, lookups: Lookups, present: Iterable[str]) -> Iterat
                 continue
             kept_text = f"{name} is {declaration.scope}'s own here and was left as it is there"
             rename_text = f"{name} is {declaration.scope}'s own here and was renamed with CUDA's"
-            is_followed = bool(declaration.space) and ((declaration.space, name) in view.tree.members or not view.is_header)
+            is_followed = bool(declaration.space) and (
+                (declaration.space, name) in view.tree.members or not view.is_header
+            )
             is_told = not declaration.space and declaration.scope in reported_names
             reported_names.add(declaration.scope)
             yield view.finding(

@@ -99,7 +99,11 @@ def overlay(report: Report, scratch: Path, target: Path, engine: Engine) -> None
 
 def _overlay_file(converted_file: Path, output: Path, engine: Engine) -> None:
     """Put one file into the copy. A support header may not replace a file of the source's own."""
-    if converted_file.name in engine.rules.shims and output.is_file() and output.read_bytes() != converted_file.read_bytes():
+    if (
+        converted_file.name in engine.rules.shims
+        and output.is_file()
+        and output.read_bytes() != converted_file.read_bytes()
+    ):
         raise StepFailed(
             f"the source has a {converted_file.name} of its own", where="hipify", next="leave it out of the source"
         )

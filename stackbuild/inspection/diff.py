@@ -193,9 +193,13 @@ def _losses(old: Facts, new: Facts) -> Iterable[Finding]:
     after = {t.target: t.working for t in new.targets}
     for target in old.targets:
         if target.target not in after:
-            yield LOST_CODE.finding(target.target, f"no code object in {new.subject}; {target.working:,} kernels before")
+            yield LOST_CODE.finding(
+                target.target, f"no code object in {new.subject}; {target.working:,} kernels before"
+            )
         elif after[target.target] < target.working * (1 - _KERNEL_LOSS):
-            yield LOST_CODE.finding(target.target, f"{after[target.target]:,} non-empty kernels; {target.working:,} before")
+            yield LOST_CODE.finding(
+                target.target, f"{after[target.target]:,} non-empty kernels; {target.working:,} before"
+            )
     for name in sorted((_providers(old) - _providers(new)) | (_modules(old) - _modules(new))):
         yield LOST_CODE.finding(name, f"not in {new.subject}")
 

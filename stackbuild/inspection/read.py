@@ -107,7 +107,9 @@ def _single(path: Path, fd: int) -> Facts:
         return _log(path, fd, size)
     collector = FactCollector(ReadBudget(size))
     read_file(
-        FileEntry(_version_text(Path(path.name)), size, size, None, FileRange(fd, _version_text(Path(path.name)), 0, size)),
+        FileEntry(
+            _version_text(Path(path.name)), size, size, None, FileRange(fd, _version_text(Path(path.name)), 0, size)
+        ),
         collector,
         hash_kind="sha256",
     )
@@ -135,7 +137,9 @@ def _files(root: Path, collector: FactCollector) -> Iterator[FileEntry]:
 
     def add_unlisted(error: OSError) -> None:
         where = Path(error.filename or root)
-        collector.add_problem(_version_text(where.relative_to(root)), MalformedError(f"cannot be read: {error.strerror}"))
+        collector.add_problem(
+            _version_text(where.relative_to(root)), MalformedError(f"cannot be read: {error.strerror}")
+        )
 
     for folder, folders, names in walk_folders(root, add_unlisted):
         folders.sort()

@@ -73,7 +73,9 @@ def implied_accuracy(benchmarks: Benchmarks, gates: Sequence[Gate]) -> tuple[Acc
     accuracy_gates = []
     for side in sorted(sides & {side.label for side in benchmarks.sides}):
         judged_gates = [g for g in gates if isinstance(g, AccuracyGate) and side_label(benchmarks, g.side) == side]
-        unjudged_cases = [c.name for c in benchmarks.cases if c.of(side) and not any(_matches(c.name, g.cases) for g in judged_gates)]
+        unjudged_cases = [
+            c.name for c in benchmarks.cases if c.of(side) and not any(_matches(c.name, g.cases) for g in judged_gates)
+        ]
         if unjudged_cases:
             accuracy_gates.append(
                 AccuracyGate(kind="accuracy", name="accuracy", side=side, cases=tuple(map(escape, unjudged_cases)))
@@ -86,7 +88,9 @@ def require_open(verdict: Verdict) -> None:
     closed_gates = verdict.closed_gates
     if closed_gates:
         more = f" (and {len(closed_gates) - 1} more)" if len(closed_gates) > 1 else ""
-        raise GateClosed(f"{closed_gates[0].outcome.value} {closed_gates[0].says}{more}", next=NEXT[closed_gates[0].outcome])
+        raise GateClosed(
+            f"{closed_gates[0].outcome.value} {closed_gates[0].says}{more}", next=NEXT[closed_gates[0].outcome]
+        )
 
 
 def next_pair_count(gates: Sequence[Gate], pairs: int) -> int | None:

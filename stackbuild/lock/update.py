@@ -166,7 +166,9 @@ def _deps(recipe: Recipe, commits: Mapping[str, str], resolver: _Resolver) -> di
     for name in (n for n in deps_of(recipe) if n in commits):
         unmoved = commits[name] == resolver.before.commits.get(name)
         locked_row = resolver.before.deps.get(name) if unmoved else None
-        rows = resolver(f"deps.{name}", locked_row, partial(dependencies.ask, recipe, name, commits[name], resolver.mirror))
+        rows = resolver(
+            f"deps.{name}", locked_row, partial(dependencies.ask, recipe, name, commits[name], resolver.mirror)
+        )
         if rows is not None:
             deps[name] = _with_known_digests(name, rows, deps_of(recipe)[name][1], resolver)
     return deps

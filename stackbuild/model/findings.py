@@ -98,5 +98,7 @@ class Verification:
             if rung.status is Status.SKIPPED:
                 reasons.setdefault(rung.reason, []).append(rung.name)
         skip_lines = [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
-        sentence = f"verified ({' + '.join(passed_names)}" + (f"; not run: {'; '.join(skip_lines)})" if skip_lines else ")")
+        sentence = f"verified ({' + '.join(passed_names)}" + (
+            f"; not run: {'; '.join(skip_lines)})" if skip_lines else ")"
+        )
         return sentence if self.gpu_ran else f"{sentence}; {NO_GPU}"

@@ -125,13 +125,17 @@ def pipeline(provider: str, recipes: tuple[LoadedRecipe, ...], request: Pipeline
         raise UsageError(f"no provider {provider!r}", where="--provider", next=f"one of: {', '.join(TEMPLATES)}")
     _check(provider, request)
     builds = [
-        (loaded_recipe, part) for loaded_recipe, build in _builds(recipes) for part in _parts(loaded_recipe.recipe, build, request.split)
+        (loaded_recipe, part)
+        for loaded_recipe, build in _builds(recipes)
+        for part in _parts(loaded_recipe.recipe, build, request.split)
     ]
     offered_targets = {target for loaded_recipe, _ in builds for target in loaded_recipe.recipe.gfx}
     for target in request.gfx:
         if target not in offered_targets:
             raise UsageError(
-                f"no recipe builds for {target}", where="--gpu", next=f"they build for {', '.join(sorted(offered_targets))}"
+                f"no recipe builds for {target}",
+                where="--gpu",
+                next=f"they build for {', '.join(sorted(offered_targets))}",
             )
     jobs = tuple(
         GpuJob(
@@ -265,7 +269,10 @@ def _builds(recipes: tuple[LoadedRecipe, ...]) -> tuple[tuple[LoadedRecipe, Buil
             count += 1
             plain = f"{base}-{count}"
         require = _required_rungs(loaded_recipe.recipe, WITHOUT_GPU)
-        jobs[plain] = (loaded_recipe, BuildJob(plain, argument, loaded_recipe.recipe.base.image is not None, require=require))
+        jobs[plain] = (
+            loaded_recipe,
+            BuildJob(plain, argument, loaded_recipe.recipe.base.image is not None, require=require),
+        )
     return tuple(jobs.values())
 
 

@@ -36,13 +36,17 @@ def write_statements(
     folder.mkdir(exist_ok=True)
     contents = {f"{wheel.name}.lock.yaml": built_wheels.lock.read_bytes()}
     if step := _step_of(wheel, built_wheels.plan, context):
-        contents[statements.statement_name(wheel.name, "provenance")] = _provenance(subject, step, built_wheels, context)
+        contents[statements.statement_name(wheel.name, "provenance")] = _provenance(
+            subject, step, built_wheels, context
+        )
     verify_body = bodies.get("verify", {})
     machines = verify_body.get("machines", [""] * len(verify_body.get("verification", ())))
     results = [TypeAdapter(Verification).validate_python(plain) for plain in verify_body.get("verification", ())]
     rows = zip(results, machines, strict=True)
     if own_statements := [statements.verification(subject, one, where) for one, where in rows if one.sha256 == sha256]:
-        contents[statements.statement_name(wheel.name, "verification")] = merge_statements(subject, "verification", own_statements)
+        contents[statements.statement_name(wheel.name, "verification")] = merge_statements(
+            subject, "verification", own_statements
+        )
     measurements = bodies.get("bench", {})
     if any(wheel.name in str(side["artifact"]) for side in measurements.get("benchmarks", {}).get("sides", ())):
         contents[statements.statement_name(wheel.name, "benchmarks")] = statements.benchmarks(

@@ -139,7 +139,9 @@ def _baseline(recipe: Recipe) -> Path | None:
     return baseline_of(None, recipe.gates)
 
 
-def measure_on_gpus(built_wheels: BuiltWheels, targets: Iterable[str], context: BuildContext) -> tuple[GpuBenchmarks, ...]:
+def measure_on_gpus(
+    built_wheels: BuiltWheels, targets: Iterable[str], context: BuildContext
+) -> tuple[GpuBenchmarks, ...]:
     """The recipe's suite on a GPU of each target, one after the other, on machines of the run's placement.
 
     Raises StepFailed where one measures nothing, MachineLacks where none can, UsageError for files of this machine.

@@ -65,7 +65,9 @@ def gpu_step(
         "run": context.run,
     }
     wired_needs = tuple(Need(s.name, s.key) for s in needs)
-    return Step(f"{action}.{target}", action, wired_needs, sorted_items({**common, **params}), resources=Resources(MEMORY))
+    return Step(
+        f"{action}.{target}", action, wired_needs, sorted_items({**common, **params}), resources=Resources(MEMORY)
+    )
 
 
 def report_of(step: Step, inputs: Sequence[Step], plan: Plan, context: BuildContext) -> Path:

@@ -42,7 +42,9 @@ def contents_of(loaded_recipe: LoadedRecipe, order: Order, context: BuildContext
     step = next((s for s in outputs.plan.steps if s.action in ("debian", "image")), None)
     record = context.store.find(step.key) if step else None
     if step is None or record is None:
-        raise MachineLacks("the recipe's base is not in the store", next=f"stackbuild build -r {loaded_recipe.given_name}")
+        raise MachineLacks(
+            "the recipe's base is not in the store", next=f"stackbuild build -r {loaded_recipe.given_name}"
+        )
     base = context.store.tree(record.tree)
     python = _python(base)
     own = tuple(w for w in wheels(outputs, context.store) if fits_python(w, python))

@@ -88,7 +88,9 @@ def release(
                     receipt = publish_stage(built_wheels, stages, order.sign, context)
                 fresh |= receipt is not None and any(wheel.fresh for wheel in receipt.wheels)
     names = tuple(path.name for path in built_wheels.wheels)
-    return ReleaseReport(loaded_recipe.recipe.name, context.run, fresh, names, claim, receipt, time.monotonic() - start_time)
+    return ReleaseReport(
+        loaded_recipe.recipe.name, context.run, fresh, names, claim, receipt, time.monotonic() - start_time
+    )
 
 
 def _withheld_note(partial: tuple[str, ...], built_wheels: BuiltWheels, whole: Recipe) -> Note:
@@ -116,4 +118,6 @@ def _built_wheels(
             )
         )
     wheelhouse = context.store.tree(house.tree) if house else None
-    return BuiltWheels(recipe, outputs.plan, built_wheels, wheelhouse, house.tree if house else "", loaded_recipe.lock_path)
+    return BuiltWheels(
+        recipe, outputs.plan, built_wheels, wheelhouse, house.tree if house else "", loaded_recipe.lock_path
+    )

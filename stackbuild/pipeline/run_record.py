@@ -157,7 +157,10 @@ def read_run(folder: Path) -> RunRecord:
     start_event = next((e for e in events if e["event"] == "RunStarted"), None)
     if start_event is None:
         raise UsageError("no run was begun in it", where=str(folder), next="give another run's folder")
-    begin_time, end_time = float(events[0]["at"]), float(events[-1]["at"])  # the base is made before the run is announced
+    begin_time, end_time = (
+        float(events[0]["at"]),
+        float(events[-1]["at"]),
+    )  # the base is made before the run is announced
     bench_file = folder / "bench.json"
     benchmarks, verdict = read_run_results(bench_file) if bench_file.is_file() else (None, None)
     return RunRecord(

@@ -70,14 +70,17 @@ def _stage(
         if body["stands"] and not body.get("again"):
             context.store.remember(key, body)
     _keep(f"{name}.json", body, context)
-    context.emit(StageFinished(name, str(body["says"]), time.monotonic() - start_time, remembered, bool(body["stands"])))
+    context.emit(
+        StageFinished(name, str(body["says"]), time.monotonic() - start_time, remembered, bool(body["stands"]))
+    )
     return StageResult(str(body["says"]), bool(body["stands"]), body, remembered)
 
 
 def keep_wheels(built_wheels: BuiltWheels, context: BuildContext) -> None:
     """Write the wheels and the lock into the run's folder, for the report."""
     wheels: Json = [
-        {"name": wheel.name, "size": wheel.stat().st_size, "sha256": digest.of_file(wheel)} for wheel in built_wheels.wheels
+        {"name": wheel.name, "size": wheel.stat().st_size, "sha256": digest.of_file(wheel)}
+        for wheel in built_wheels.wheels
     ]
     _keep(WHEELS, {"wheels": wheels, "lock": str(built_wheels.lock.absolute())}, context)
 
@@ -98,7 +101,9 @@ def _sound_wheelhouse(name: str, tree: str, built_wheels: BuiltWheels, context: 
 def _wheelhouses(built_wheels: BuiltWheels, context: BuildContext) -> tuple[tuple[str, Path], ...]:
     """The wheelhouses that the store has, by their Python: this machine's, and the base's where that is another."""
     records = ((s.name, context.store.find(s.key)) for s in built_wheels.plan.steps if s.action == "wheelhouse")
-    return tuple((name.partition(".")[2], _sound_wheelhouse(name, r.tree, built_wheels, context)) for name, r in records if r)
+    return tuple(
+        (name.partition(".")[2], _sound_wheelhouse(name, r.tree, built_wheels, context)) for name, r in records if r
+    )
 
 
 def _base(built_wheels: BuiltWheels, context: BuildContext) -> Path | None:
@@ -115,7 +120,9 @@ def _migraphx_wheel(built_wheels: BuiltWheels) -> Path | None:
     return next((wheel for wheel in built_wheels.wheels if distribution_of(wheel.name)[0] in names), None)
 
 
-def verify_stage(built_wheels: BuiltWheels, context: BuildContext, required_rungs: Sequence[RequiredRungs] = ()) -> StageResult:
+def verify_stage(
+    built_wheels: BuiltWheels, context: BuildContext, required_rungs: Sequence[RequiredRungs] = ()
+) -> StageResult:
     """Verify the wheels here, and on the GPUs of the run's other machines; `body["claim"]` is what may be claimed.
 
     Raises VerificationFailed, also where a required rung did not pass; StepFailed.
@@ -135,7 +142,10 @@ def verify_stage(built_wheels: BuiltWheels, context: BuildContext, required_rung
             emulator_folder=context.store.root / EMULATOR,
             check=context.stopper.check,
         )
-        here = [verify((w,), lambda project: expectations_of(built_wheels.recipe, project), options) for w in built_wheels.wheels]
+        here = [
+            verify((w,), lambda project: expectations_of(built_wheels.recipe, project), options)
+            for w in built_wheels.wheels
+        ]
         there = verify_on_gpus(built_wheels.recipe, built_wheels.plan, built_wheels.wheels, gpus, context)
         for one in there:
             if one.not_run:
@@ -176,7 +186,11 @@ def _unmet_rungs(body: Mapping[str, Json], required_rungs: Sequence[RequiredRung
 def _gpus(built_wheels: BuiltWheels, context: BuildContext) -> tuple[str, ...]:
     """The targets that a wheel has device code for and another machine of this run has a GPU of, sorted."""
     offered_targets = context.placement.gpu_targets() if context.placement is not None else frozenset()
-    return tuple(sorted(offered_targets & targets_of(built_wheels.recipe, built_wheels.wheels).keys())) if offered_targets else ()
+    return (
+        tuple(sorted(offered_targets & targets_of(built_wheels.recipe, built_wheels.wheels).keys()))
+        if offered_targets
+        else ()
+    )
 
 
 def _rung_counts(rungs: tuple[Rung, ...]) -> str:
@@ -214,7 +228,9 @@ def bench_stage(built_wheels: BuiltWheels, context: BuildContext) -> StageResult
     suite, baseline = suite_place(bench.suite, built_wheels.lock), baseline_of(None, built_wheels.recipe.gates)
     targets = bench_targets(built_wheels.recipe, built_wheels.lock, context)
     files = [digest.of_file(file) for file in (Path(suite), baseline) if file and file.is_file()]
-    waivers = waivers_that_hold(built_wheels.recipe.gates, datetime.now(UTC).date())  # a remembered result ends with them
+    waivers = waivers_that_hold(
+        built_wheels.recipe.gates, datetime.now(UTC).date()
+    )  # a remembered result ends with them
     machine = ["GPUs of other machines", *targets] if targets else fingerprint().stable
     key = built_wheels.stage_key("bench", bench, built_wheels.recipe.gates, files, machine, waivers)
     result = _stage("bench", key, context, measure)

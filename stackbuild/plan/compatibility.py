@@ -36,7 +36,10 @@ def refuse_impossible(loaded_recipe: LoadedRecipe, lock: Lock | None = None) -> 
 
     Raises PlanError with all of it.
     """
-    findings = (*impossible(loaded_recipe.recipe, table()), *(tree_versions(loaded_recipe.recipe, lock) if lock else ()))
+    findings = (
+        *impossible(loaded_recipe.recipe, table()),
+        *(tree_versions(loaded_recipe.recipe, lock) if lock else ()),
+    )
     if findings:
         raise PlanError(
             "; ".join(f"{f.found}: {f.why}" for f in findings),

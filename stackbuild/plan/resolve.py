@@ -113,7 +113,9 @@ def _target_steps(recipe: Recipe, steps: dict[str, Step], choice: Choice) -> tup
         used = {need for c in recipe.components.values() for need in c.needs}
         last = [n for n in recipe.components if n not in used]
         return tuple(s for s in steps if s.startswith("wheelhouse.") or s.partition(".")[0] in last)
-    named_steps = tuple(s for s in steps if s == choice.until or (s.partition(".")[0] == choice.until in recipe.components))
+    named_steps = tuple(
+        s for s in steps if s == choice.until or (s.partition(".")[0] == choice.until in recipe.components)
+    )
     if not named_steps:
         raise UsageError(
             f"no step {choice.until!r}", next=f"{question(choice.until, [*steps])}steps are: {', '.join(steps)}"

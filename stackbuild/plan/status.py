@@ -30,7 +30,9 @@ def status(plan: Plan, store: Store) -> tuple[StepStatus, ...]:
     stored_records = store.find_all(step.key for step in plan.steps)
     todo = {step.name for step in steps_to_run(plan, stored_records)}
     last = {record.step: record for record in store.latest(plan.recipe)} if todo else {}
-    return tuple(_status(step, step.name in todo, last.get(step.name), step.key in stored_records) for step in plan.steps)
+    return tuple(
+        _status(step, step.name in todo, last.get(step.name), step.key in stored_records) for step in plan.steps
+    )
 
 
 def _status(step: Step, to_run: bool, last: Record | None, there: bool) -> StepStatus:
@@ -48,7 +50,9 @@ def _why(step: Step, last: Record | None) -> str:
         return "its stored output is gone or damaged"
     before, now = rows_of(last.key_text), rows_of(step.key_text)
     changed_names = [name for name in (*now, *(before.keys() - now.keys())) if before.get(name) != now.get(name)]
-    listing = ", ".join(map(_field_name, changed_names[:3])) + (f" and {len(changed_names) - 3} more" if len(changed_names) > 3 else "")
+    listing = ", ".join(map(_field_name, changed_names[:3])) + (
+        f" and {len(changed_names) - 3} more" if len(changed_names) > 3 else ""
+    )
     return f"changed: {listing}"
 
 

@@ -133,7 +133,9 @@ def _chosen_files(
     catalog: Catalog, project: str, need: ProjectNeed, root: Sequence[CatalogFile] | None
 ) -> Sequence[CatalogFile]:
     """The files of the highest version that meets the need, or those of `root`. Raises NoClosureError."""
-    files = root or [file for file in catalog.projects[project].current_files if file.yanked is None and not file.variant]
+    files = root or [
+        file for file in catalog.projects[project].current_files if file.yanked is None and not file.variant
+    ]
     fitting = {file.name: version for file in files if _meets(version := Version(file.version), need)}
     finals = [version for version in fitting.values() if not version.is_prerelease]
     highest = max(finals or fitting.values(), default=None)

@@ -92,7 +92,9 @@ def _place(index: Path, catalog: Catalog, plans: Sequence[Placement], publicatio
     except BaseException:
         published_catalog = read_catalog(index) or Catalog()
         named_files = {
-            index / name / row.path for name, project in published_catalog.projects.items() for row in project.files.values()
+            index / name / row.path
+            for name, project in published_catalog.projects.items()
+            for row in project.files.values()
         }
         for target in new:
             if target not in named_files:

@@ -127,7 +127,9 @@ class Placement:
         return self.row.model_copy(update={"size": stat.st_size, "modified": stat.st_mtime_ns})
 
 
-def plan_placement(wheel: WheelFile, before: CatalogFile | None, folder: Path, attached_files: tuple[Path, ...]) -> Placement:
+def plan_placement(
+    wheel: WheelFile, before: CatalogFile | None, folder: Path, attached_files: tuple[Path, ...]
+) -> Placement:
     """Where a wheel and what travels with it are to lie in the project's folder; `before` is the row of its name.
 
     Bytes that are published in an object store are not placed again.

@@ -98,7 +98,9 @@ def signed_files(
         SUMS: sums,
         SUMS_SIGNATURE: ssh_signature(sums, keys[0]),
     }
-    return signed_fields | {f"{SUMS_SIGNATURE}.{place}": ssh_signature(sums, key) for place, key in enumerate(keys[1:], 2)}
+    return signed_fields | {
+        f"{SUMS_SIGNATURE}.{place}": ssh_signature(sums, key) for place, key in enumerate(keys[1:], 2)
+    }
 
 
 def sums_text(snapshot: Snapshot) -> bytes:

@@ -90,7 +90,9 @@ def _remove_staged(index: Path) -> None:
     """Remove what a change that was killed has staged; other files stay, whatever they are called."""
     for pattern in (".*", "[!.]*/.*", "[!.]*/[0-9a-f]*/.*"):
         for staging_file in index.glob(f"{pattern}{STAGING_ENDING}"):
-            is_linked = any(folder.is_symlink() for folder in staging_file.parents[: len(staging_file.relative_to(index).parts) - 1])
+            is_linked = any(
+                folder.is_symlink() for folder in staging_file.parents[: len(staging_file.relative_to(index).parts) - 1]
+            )
             if OWN_STAGED.fullmatch(staging_file.name) and not is_linked:
                 atomic.remove(staging_file)
 

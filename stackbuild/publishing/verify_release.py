@@ -119,7 +119,11 @@ def verify_release(index: Path, trust: Trust, now: datetime | None = None) -> Re
         return _refusal(index, f"{ENVELOPE}: {error}")
     problems = [*_untimely(snapshot, moment), *_seen_before(index, snapshot, payload, trust)]
     changed_files = _changed_files(index, snapshot)
-    problems += [*changed_files.values(), *_sums(index, snapshot, trust), *_unlisted_files(index, snapshot, trust, moment)]
+    problems += [
+        *changed_files.values(),
+        *_sums(index, snapshot, trust),
+        *_unlisted_files(index, snapshot, trust, moment),
+    ]
     proofs = [
         _wheel(index, path, snapshot, path not in changed_files, trust, moment)
         for path in sorted(snapshot.files)

@@ -186,7 +186,9 @@ def _wrong_references(recipe: Recipe, places: Places) -> list[Mistake]:
         for key, named_source in sources_of(component).items():
             if named_source not in recipe.sources:
                 at = places.of_value(("components", name, *key))
-                wrong.append(Mistake(at, f"`{named_source}` is not a source", close_to(named_source, sorted(recipe.sources))))
+                wrong.append(
+                    Mistake(at, f"`{named_source}` is not a source", close_to(named_source, sorted(recipe.sources)))
+                )
     for variant, changes in recipe.matrix.variants.items():
         for name in changes:
             if not hasattr(recipe.components.get(name), "options"):

@@ -86,7 +86,9 @@ def _folder(path: str, loaded_recipe: LoadedRecipe, at: str) -> Iterator[Mistake
         near = nearest(Path(path).name, beside) or (beside[0] if len(beside) == 1 else "")
         suggestion = f"did you mean `{near}`? Paths" if near else "paths"
         yield Mistake(
-            at, f"there is no folder `{path}` beside the recipe", f"{suggestion} start at {loaded_recipe.folder.resolve()}"
+            at,
+            f"there is no folder `{path}` beside the recipe",
+            f"{suggestion} start at {loaded_recipe.folder.resolve()}",
         )
 
 

@@ -127,7 +127,9 @@ class TrustedRemote:
     def names(self, signers: Iterable[str]) -> str:
         """Keys by fingerprint and by the name that the user gave them."""
         names_by_fingerprint = {key.fingerprint: key.name for key in self.keys}
-        return ", ".join(f"{one} ({names_by_fingerprint[one]})" if names_by_fingerprint.get(one) else one for one in sorted(signers))
+        return ", ".join(
+            f"{one} ({names_by_fingerprint[one]})" if names_by_fingerprint.get(one) else one for one in sorted(signers)
+        )
 
 
 @dataclass
@@ -219,7 +221,9 @@ class Puller:
         remote_record = signed_record.record
         if not (self.store.tree(remote_record.tree).is_dir() and not self.store.check(remote_record.tree)):
             self._take(request, remote, signed_record)
-        origin = Origin(remote.reader.url, remote.names(signed_record.signers), remote_record.made_by, remote_record.made_at)
+        origin = Origin(
+            remote.reader.url, remote.names(signed_record.signers), remote_record.made_by, remote_record.made_at
+        )
         notes = {name: text for name, text in remote_record.notes.items() if name not in NOTES_HERE}
         record = Record(
             key=request.key,

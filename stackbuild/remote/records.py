@@ -84,7 +84,13 @@ class RemoteRecord:
         except ValueError as error:
             raise RemoteFault(f"a signed record is refused: {error}") from None
         digests = (record.key, record.tree, *([record.content_key] if record.content_key else []))
-        texts = (record.step, record.recipe, record.made_by, *record.notes, *(text for row in patch_list for text in row))
+        texts = (
+            record.step,
+            record.recipe,
+            record.made_by,
+            *record.notes,
+            *(text for row in patch_list for text in row),
+        )
         numbers = (record.size, record.manifest_size)
         if (
             not all(isinstance(one, str) and _DIGEST.fullmatch(one) for one in digests)

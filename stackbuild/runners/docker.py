@@ -231,7 +231,9 @@ class _DockerSession:
         if failures:
             raise failures[0]
         code = self.client.api.exec_inspect(execution["Id"])["ExitCode"]
-        return ExecResult(137 if code is None else code, time.monotonic() - start_time, self._ran_out() if code else False)
+        return ExecResult(
+            137 if code is None else code, time.monotonic() - start_time, self._ran_out() if code else False
+        )
 
     def _ran_out(self) -> bool | None:
         """Whether the kernel killed something in the container for memory; None where it does not count that."""

@@ -88,7 +88,11 @@ def _tree(scratch: Path, source: Path) -> str:
     paths = _files(source)
     plain = [path for path in paths if not (source / path).is_symlink()]
     path_lines = "".join(f"{(source / path).absolute()}\n" for path in plain)
-    ids = _git(scratch, "hash-object", "-w", "--no-filters", "--stdin-paths", stdin=os.fsencode(path_lines)).decode().split()
+    ids = (
+        _git(scratch, "hash-object", "-w", "--no-filters", "--stdin-paths", stdin=os.fsencode(path_lines))
+        .decode()
+        .split()
+    )
     rows = [(f"100{'755' if os.access(source / p, os.X_OK) else '644'}", i, p) for p, i in zip(plain, ids, strict=True)]
     for path in (p for p in paths if (source / p).is_symlink()):
         target = os.fsencode(os.readlink(source / path))

@@ -149,7 +149,9 @@ def _package(stanza: str) -> Package | None:
     if "Package" not in fields or not fields.get("Status", "").endswith(" installed"):
         return None
     needed_packages = ",".join(filter(None, (fields.get("Pre-Depends", ""), fields.get("Depends", ""))))
-    return Package(fields["Package"], stanza.strip("\n"), _relations(needed_packages), _names(fields.get("Provides", "")))
+    return Package(
+        fields["Package"], stanza.strip("\n"), _relations(needed_packages), _names(fields.get("Provides", ""))
+    )
 
 
 def _relations(text: str) -> tuple[tuple[str, ...], ...]:

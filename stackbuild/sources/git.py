@@ -242,7 +242,9 @@ def _absent(target: Path, revision: Revision) -> list[str]:
     alternates = target / ".git" / "objects" / "info" / "alternates"
     alternates.write_text(f"{_objects(place)}\n")
     try:
-        tree_lines = run_git(target, "ls-tree", "-r", "-z", "--format=%(objecttype) %(objectname) %(path)", revision.commit)
+        tree_lines = run_git(
+            target, "ls-tree", "-r", "-z", "--format=%(objecttype) %(objectname) %(path)", revision.commit
+        )
         listing = run_git(target, "rev-list", "--objects", "--missing=print", "--no-walk", revision.commit)
     except StepFailed:
         return []

@@ -88,7 +88,9 @@ def conversions(recipe: Recipe) -> dict[str, Hipify]:
 
 def places(loaded_recipe: LoadedRecipe) -> dict[str, LocalSource]:
     """Where everything lies that steps take from this machine: local sources, and the recipe's folder for hipify rules."""
-    conversions_by_name = {f"hipify.{name}": LocalSource(loaded_recipe.folder) for name in conversions(loaded_recipe.recipe)}
+    conversions_by_name = {
+        f"hipify.{name}": LocalSource(loaded_recipe.folder) for name in conversions(loaded_recipe.recipe)
+    }
     return {**local_sources(loaded_recipe), **conversions_by_name}
 
 

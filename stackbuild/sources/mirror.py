@@ -54,7 +54,9 @@ def mirror_of(folder: Path | None, environ: Mapping[str, str], index_digest: str
     if not folder_name:
         return None
     if not Path(folder_name).is_dir():
-        raise UsageError("the mirror is not a folder", where=folder_name, next=f"give --mirror a folder, or unset {VARIABLE}")
+        raise UsageError(
+            "the mirror is not a folder", where=folder_name, next=f"give --mirror a folder, or unset {VARIABLE}"
+        )
     index = bundle.digits(index_digest) if index_digest else environ.get(DIGEST, "")
     return Mirror(Path(folder_name).absolute(), not scope, index)
 

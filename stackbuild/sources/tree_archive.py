@@ -128,7 +128,9 @@ def unpack_tree(archive: Path, out: Path, archive_name: str = "", sha256: str = 
         raise
 
 
-def extract(archive: Path, out: Path, archive_name: str, exclude: Sequence[str] = (), *, keeps_modes: bool = False) -> str:
+def extract(
+    archive: Path, out: Path, archive_name: str, exclude: Sequence[str] = (), *, keeps_modes: bool = False
+) -> str:
     """Run tar on an archive whose members were listed. Returns the sha256 of the plain archive, in hex.
 
     `keeps_modes` is for what root unpacks and runs before the store takes it: setuid bits and modes of folders are then

@@ -53,9 +53,7 @@ class PythonHost:
             if v.startswith("GLIBC_2.")
         ]
         if max(needed_requirements, default=(0,)) > _version(self.glibc):
-            return (
-                f"the libraries need glibc {_version_text(max(needed_requirements))}, {self.description} has {_version_text(_version(self.glibc))}"
-            )
+            return f"the libraries need glibc {_version_text(max(needed_requirements))}, {self.description} has {_version_text(_version(self.glibc))}"
         return claim.refuses(self.version, _version(self.glibc), platform.machine(), self.description)
 
 

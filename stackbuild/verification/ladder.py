@@ -96,7 +96,9 @@ def verify(
     """
     rungs: list[Rung] = []
     options = options or VerifyOptions()
-    emulated_names = tuple(each.rung_name for each in options.emulations)  # a wrong target is refused before anything runs
+    emulated_names = tuple(
+        each.rung_name for each in options.emulations
+    )  # a wrong target is refused before anything runs
     for rung_result in _rungs(wheels, expectations, options, (*LADDER[:-1], *emulated_names, GPU)):
         rungs.append(rung_result)
         tick(rung_result)
@@ -116,7 +118,10 @@ def _rungs(
     start_time = time.monotonic()
     facts = tuple(inspect(path.absolute()) for path in wheels)
     expectation_list = tuple(expectations(each.wheel.name) if each.wheel else NOTHING for each in facts)
-    findings = (*(f for each, of in zip(facts, expectation_list, strict=True) for f in judge(each, of)), *judge_together(facts))
+    findings = (
+        *(f for each, of in zip(facts, expectation_list, strict=True) for f in judge(each, of)),
+        *judge_together(facts),
+    )
     yield static_rung(findings, time.monotonic() - start_time)
     if any(each.wheel is None or any(p.subject == Path(each.path).name for p in each.problems) for each in facts):
         yield from (skipped_rung(name, "the wheel cannot be read") for name in ladder[1:])

@@ -27,7 +27,9 @@ def required_rungs(text: str) -> tuple[str, ...]:
     """The words of a list such as `operators,numerics,gpu`. Raises UsageError."""
     words = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
     if unknown_rungs := [word for word in words if word not in RUNGS]:
-        raise UsageError(f"no rung is called {unknown_rungs[0]!r}", where="--require", next=f"rungs are {', '.join(RUNGS)}")
+        raise UsageError(
+            f"no rung is called {unknown_rungs[0]!r}", where="--require", next=f"rungs are {', '.join(RUNGS)}"
+        )
     return words
 
 
@@ -42,7 +44,9 @@ class RequiredRungs:
 def required_rungs_of(texts: Sequence[str]) -> tuple[RequiredRungs, ...]:
     """The values of `--require`: `operators,gpu`, or `DISTRIBUTION:operators,gpu`. Raises UsageError."""
     parts = (text.rpartition(":") for text in texts)
-    required_names = (RequiredRungs(required_rungs(words), str(canonicalize_name(name.strip()))) for name, _, words in parts)
+    required_names = (
+        RequiredRungs(required_rungs(words), str(canonicalize_name(name.strip()))) for name, _, words in parts
+    )
     return tuple(one for one in required_names if one.words)
 
 

@@ -49,7 +49,9 @@ def progress() -> Iterator[ProgressCallback]:
             text = what if len(what) <= 48 else what[:47] + "…"
             bar.advance(task)
             completed_count = bar.tasks[0].completed
-            bar.update(task, description=escape(safe(text, keep="")), total=completed_count + remaining if remaining else None)
+            bar.update(
+                task, description=escape(safe(text, keep="")), total=completed_count + remaining if remaining else None
+            )
 
         with signal_handler(unless_ignored(signal.SIGTERM, signal.SIGHUP), _stop):
             yield tick

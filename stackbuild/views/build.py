@@ -212,7 +212,9 @@ def _running_line(name: str, elapsed_seconds: float, event: StepStarted | StageS
         else ""
     )
     machine = event.machine if isinstance(event, StepStarted) else ""
-    return Text.assemble(("▸", "cyan"), (f" {name:<18} ", "bold"), f"{format_duration(elapsed_seconds)}{about}{_on(machine)}")
+    return Text.assemble(
+        ("▸", "cyan"), (f" {name:<18} ", "bold"), f"{format_duration(elapsed_seconds)}{about}{_on(machine)}"
+    )
 
 
 def tail(log: Path) -> list[str]:

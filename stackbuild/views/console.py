@@ -96,7 +96,9 @@ def _escape(text: Text) -> Text:
     pieces = [safe(c) for c in text.plain]
     starts = [0, *accumulate(map(len, pieces))]
     escaped_text = text.blank_copy("".join(pieces))
-    escaped_text.spans = [Span(starts[span.start], starts[min(span.end, len(pieces))], span.style) for span in text.spans]
+    escaped_text.spans = [
+        Span(starts[span.start], starts[min(span.end, len(pieces))], span.style) for span in text.spans
+    ]
     return escaped_text
 
 

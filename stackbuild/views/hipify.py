@@ -70,9 +70,7 @@ def draw_summary(run: Report) -> None:
     out().print(Text(f"findings: {counts_text or 'none'}"))
     groups = sorted(run.substitutions.items(), key=lambda item: (-item[1], item[0]))
     rows = ", ".join(f"{name} {count}" for name, count in groups)
-    out().print(
-        Text(f"substitutions: {sum(run.substitutions.values())} ({rows})" if groups else "substitutions: none")
-    )
+    out().print(Text(f"substitutions: {sum(run.substitutions.values())} ({rows})" if groups else "substitutions: none"))
     err().print(Text(f"{run.engine} engine, tables of {run.tool}, {run.seconds:.2f} s"))
 
 

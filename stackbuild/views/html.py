@@ -132,7 +132,9 @@ def _column(case: Case, one: Series) -> dict[str, str]:
         "99 % interval, ms": _interval(one.seconds),
         f"{case.unit}s per second": format_figure(case.items / interval.median) if interval else "",
         "first inference, ms": format_figure(median(one.first) * 1e3) if one.first else "",
-        "scaling efficiency": f"{efficiency_value:.0%}" if (efficiency_value := efficiency(case, one.side)) is not None else "",
+        "scaling efficiency": f"{efficiency_value:.0%}"
+        if (efficiency_value := efficiency(case, one.side)) is not None
+        else "",
         "session creation, ms": format_figure(median(one.create) * 1e3) if one.create else "",
         "host memory, MiB": _mib(one.host_bytes),
         "device memory, MiB": _mib(one.device_bytes),

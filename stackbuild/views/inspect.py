@@ -57,7 +57,9 @@ def _lines(facts: Facts) -> Iterable[tuple[str, str]]:
     metadata = facts.wheel
     unpacked_size = sum(member.size for member in facts.members)
     inside = (
-        f"  ({size(unpacked_size)} unpacked, {count_of(len(facts.members), 'file')})" if facts.members and metadata else ""
+        f"  ({size(unpacked_size)} unpacked, {count_of(len(facts.members), 'file')})"
+        if facts.members and metadata
+        else ""
     )
     if metadata:
         yield "wheel", f"{metadata.name or metadata.metadata_name} {metadata.version}"

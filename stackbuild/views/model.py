@@ -66,8 +66,6 @@ def _draw_verdict(result: ModelCheck, floors: tuple[float, float]) -> None:
 def draw_compiled(model: CompiledModel) -> None:
     out().print(Text(f"{model.folder}: {len(model.files)} files"))
     out().print(
-        Text(
-            f"compiled and run in {model.compiled_seconds:.1f} s, loaded and run in {model.loaded_seconds:.1f} s"
-        )
+        Text(f"compiled and run in {model.compiled_seconds:.1f} s, loaded and run in {model.loaded_seconds:.1f} s")
     )
     err().print(Text(f"export ORT_MIGRAPHX_MODEL_CACHE_PATH={model.folder}"))

@@ -23,9 +23,7 @@ def draw_release(report: ReleaseReport) -> None:
         err().print(Text(f"{report.recipe} done in {took}", "bold"))
         err().print(Text(f"report: stackbuild report {report.run}", "dim"))
     else:
-        headline = (
-            "built, proved and published" if report.receipt else "built and proved" if report.claim else "built"
-        )
+        headline = "built, proved and published" if report.receipt else "built and proved" if report.claim else "built"
         err().print(Text(f"nothing to do: {report.recipe} is {headline} ({took})", "bold"))
     if report.receipt is not None:
         draw_install_line(report.receipt)

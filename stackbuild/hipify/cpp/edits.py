@@ -88,6 +88,10 @@ def line_map(text: str, edits: list[Edit]) -> LineMap:
         breaks += [(out + k, line + min(k, removed_lines)) for k in range(1, added_lines + 1)]
         if removed_lines > added_lines:
             whole = edit.start == 0 or text[edit.start - 1] == "\n"
-            breaks.append((out + added_lines, line + removed_lines) if whole else (out + added_lines + 1, line + removed_lines + 1))
+            breaks.append(
+                (out + added_lines, line + removed_lines)
+                if whole
+                else (out + added_lines + 1, line + removed_lines + 1)
+            )
         shift += added_lines - removed_lines
     return LineMap(tuple(breaks))

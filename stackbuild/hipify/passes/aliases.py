@@ -156,7 +156,12 @@ def _through(macro: Macro, functions: frozenset[str], routes: dict[str, set[_Rou
     for name in sorted(word for word in words if word in functions or word in routes):
         for values in _calls(macro.body, name):
             for route in [_Route(name)] if name in functions else list(routes[name]):
-                if values[-1] == macro.rest and route.name_argument < 0 and not route.packed and len(values) > route.gives:
+                if (
+                    values[-1] == macro.rest
+                    and route.name_argument < 0
+                    and not route.packed
+                    and len(values) > route.gives
+                ):
                     yield _Route(route.function, route.first + len(values) - 1 - route.gives, len(macro.parameters))
 
 
@@ -174,7 +179,10 @@ def _named_routes(macro: Macro, routes: dict[str, set[_Route]]) -> Iterator[_Rou
     for name in sorted(word for word in words if word in routes):
         for route in [route for route in routes[name] if route.name_argument >= 0]:
             for values in _calls(macro.body, name):
-                if max(route.name_argument, route.gives) >= len(values) or values[route.name_argument] not in parameters:
+                if (
+                    max(route.name_argument, route.gives) >= len(values)
+                    or values[route.name_argument] not in parameters
+                ):
                     continue
                 named_at, last = parameters.index(values[route.name_argument]), values[-1]
                 if route.packed and values[route.gives] in parameters:

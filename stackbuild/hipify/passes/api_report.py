@@ -103,7 +103,9 @@ _CONSTANT = re.compile(
     r"(?:CU|CUDART|CUBLAS|CUBLASLT|CUDNN|CUSPARSE|CUFFT|CURAND|CUSOLVER|CUTENSOR|NVRTC)_[A-Z][A-Z0-9_]+|CUDA(?:RT)?API"
 )
 _START_OF_LINE = re.compile(r"\n((?:__|cu|CU|nv|NV|npp|NPP|nccl|NCCL|optix|OPTIX)\w*)")
-_PASTED_PREFIX = re.compile(r"\b(cuda|cu|cublas|cudnn|cusparse|cufft|curand|cusolver|nccl|CUDA_|CU_|CUBLAS_|CUDNN_)(\w*)\s*##")
+_PASTED_PREFIX = re.compile(
+    r"\b(cuda|cu|cublas|cudnn|cusparse|cufft|curand|cusolver|nccl|CUDA_|CU_|CUBLAS_|CUDNN_)(\w*)\s*##"
+)
 _JOINS = re.compile(r"#[ \t]*define[ \t]+(\w+)\(([^()\n]*)\)[^\n]*\b(\w+)\s*##")
 _TOOLKIT = re.compile(
     r"(?!cuda_(?:pipeline|awbarrier|egl|vdpau|d3d|stdint|fp4|fp6|texture|surface))"

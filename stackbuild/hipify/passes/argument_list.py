@@ -70,5 +70,7 @@ def compose(text: str, settled_edits: list[Edit], lists: list[NewList]) -> list[
 def _part(text: str, one: NewList, number: int, inside: list[Edit]) -> str:
     """The text of one argument with the edits inside it."""
     start, end = one.arguments[number]
-    shifted_edits = [Edit(e.start - start, e.end - start, e.text, e.by) for e in inside if start <= e.start and e.end <= end]
+    shifted_edits = [
+        Edit(e.start - start, e.end - start, e.text, e.by) for e in inside if start <= e.start and e.end <= end
+    ]
     return apply(text[start:end], shifted_edits) + ("\n" if number in one.ends_line else "")

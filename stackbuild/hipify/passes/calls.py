@@ -63,7 +63,9 @@ def by_rules(view: View, lookups: Lookups) -> Calls:
 _NONE: frozenset[str] = frozenset()
 
 
-def _check_names(view: View, rule: ConversionRule, name: Span, calls: Calls, has_alias: bool, passed_names: set[int]) -> None:
+def _check_names(
+    view: View, rule: ConversionRule, name: Span, calls: Calls, has_alias: bool, passed_names: set[int]
+) -> None:
     """What one rule asks where its function is named: nothing where it is declared or has another number of arguments."""
     open_at = after_template(view.code, name[1])
     function = view.text[slice(*name)]

@@ -75,7 +75,12 @@ def _declares(view: View, name: str, at: int) -> bool:
     if sign == "(":
         follows = back_token(view.code, at) == back_space(view.code, at)  # and not a preprocessor line
         typed_match = _TYPED_NAME.search(view.code, max(0, at - 60), at) if follows else None
-        if typed_match and not typed_match[2] and typed_match[1] not in _NO_TYPE and not typed_match[1].startswith("__"):
+        if (
+            typed_match
+            and not typed_match[2]
+            and typed_match[1] not in _NO_TYPE
+            and not typed_match[1].startswith("__")
+        ):
             return True  # also `dim3 cudaGridSize(w, h);`
         argument_list = arguments(view.code, after)
         if argument_list and calls.declares(view, at, argument_list[0]):

@@ -29,7 +29,11 @@ def report(view: View, lookups: Lookups, present: Iterable[str]) -> Iterator[Fin
         for at in view.own(name):
             open_at = after_template(view.code, at + len(name))
             argument_list = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
-            if argument_list is None or declarations.takes(subst.hip, len(argument_list[0])) or _is_moved(moving, len(argument_list[0])):
+            if (
+                argument_list is None
+                or declarations.takes(subst.hip, len(argument_list[0]))
+                or _is_moved(moving, len(argument_list[0]))
+            ):
                 continue
             if (
                 declares(view, at, argument_list[0])
@@ -37,7 +41,9 @@ def report(view: View, lookups: Lookups, present: Iterable[str]) -> Iterator[Fin
                 or view.is_defined_at(at)
             ):
                 continue
-            yield _finding(view, at, name, subst.hip, len(argument_list[0]), declarations.counts[subst.hip], declarations.source)
+            yield _finding(
+                view, at, name, subst.hip, len(argument_list[0]), declarations.counts[subst.hip], declarations.source
+            )
 
 
 _BY_PLACE = frozenset(("cudaMemPrefetchAsync", "cudaMemAdvise"))

@@ -30,7 +30,9 @@ def edits(text: str, tables: Tables, flavour: Flavour = "hip", experimental: boo
     for match in _WORD.finditer(text):
         if (entry := words.get(match.group())) is not None:
             subst = entry[1]
-            is_counted |= subst.group == "device_function" or (tables.device_types_count and subst.group == "device_type")
+            is_counted |= subst.group == "device_function" or (
+                tables.device_types_count and subst.group == "device_type"
+            )
             if subst.cuda != subst.hip and not any(s <= match.start() < e for s, e in spans):
                 substitutions.append(Edit(match.start(), match.end(), subst.hip, "word", subst.group))
     substitutions += _cub(text)

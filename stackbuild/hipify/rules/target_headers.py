@@ -39,7 +39,9 @@ def with_declarations(target: Target, folders: Sequence[Path], tables: Tables, r
     """The target with what its headers declare: read from its include folders, or looked up by its ROCm version."""
     if folders:
         header_declarations = declarations.installed_declarations(folders, wanted_names(tables, rules), cache_folder())
-        return replace(target, declared=declarations.with_device(header_declarations, declarations.compiler_functions()))
+        return replace(
+            target, declared=declarations.with_device(header_declarations, declarations.compiler_functions())
+        )
     return replace(target, declared=declarations.of_version(target.rocm, version(target.rocm)))
 
 

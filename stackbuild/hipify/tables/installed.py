@@ -120,7 +120,9 @@ def read_tables(script: Path, csv: Path) -> Tables:
     digest = hashlib.sha256("\0".join((text, *texts)).encode("utf-8", "replace")).hexdigest()
     perl_tables = perl_table.parse(text, digest)
     return (
-        replace(perl_tables, tool=f"{perl_tables.tool} + hipify-clang", versions=csv_table.versions(texts)) if texts else perl_tables
+        replace(perl_tables, tool=f"{perl_tables.tool} + hipify-clang", versions=csv_table.versions(texts))
+        if texts
+        else perl_tables
     )
 
 

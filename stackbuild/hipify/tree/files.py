@@ -194,7 +194,9 @@ def _others(entries: list[os.DirEntry[str]], sources: list[str]) -> list[str]:
 
 def _is_walked(folder: Path, output_folder: Path) -> bool:
     """Whether a folder is one of sources: not the output."""
-    return folder.name not in SKIPPED_FOLDERS and (folder.name != output_folder.name or folder.resolve() != output_folder)
+    return folder.name not in SKIPPED_FOLDERS and (
+        folder.name != output_folder.name or folder.resolve() != output_folder
+    )
 
 
 def _sort_entries(

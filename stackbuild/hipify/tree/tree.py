@@ -234,7 +234,9 @@ def _refuse_named(files: Sequence[InputFile], jobs: Sequence[ConversionJob], ent
     """A file that was named by itself and cannot be converted is a mistake of the command line."""
     sources_by_name = {job.name: job.source for job in jobs if not job.below}
     refusals = [(one.job.source, one.refusal) for one in files if one.refusal and not one.job.below]
-    refusals += [(sources_by_name[finding.subject], finding.found) for finding in entries if finding.subject in sources_by_name]
+    refusals += [
+        (sources_by_name[finding.subject], finding.found) for finding in entries if finding.subject in sources_by_name
+    ]
     for source, why in refusals:
         raise UsageError(why, where=str(source), next="name CUDA or C++ sources, or their folder")
 

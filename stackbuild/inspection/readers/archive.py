@@ -42,9 +42,13 @@ def entries(fd: int, name: str, budget: ReadBudget) -> tuple[list[FileEntry], li
     if len(infos) != len(ends.rows):
         raise MalformedError(f"its directory is read as {len(infos)} members and as {len(ends.rows)}")
     opened_members = [_open(info, row, whole, budget) for info, row in zip(infos, ends.rows, strict=True)]
-    shared_extents, apart = _extents([(info, end) for info, (_, end, _) in zip(infos, opened_members, strict=True)], ends)
+    shared_extents, apart = _extents(
+        [(info, end) for info, (_, end, _) in zip(infos, opened_members, strict=True)], ends
+    )
     files = [
-        FileEntry(info.filename, info.file_size, info.compress_size, info.CRC, None if index in shared_extents else source)
+        FileEntry(
+            info.filename, info.file_size, info.compress_size, info.CRC, None if index in shared_extents else source
+        )
         for index, (info, (source, _, _)) in enumerate(zip(infos, opened_members, strict=True))
     ]
     entry_problems = (
@@ -143,7 +147,11 @@ def _open(
     end = start + info.compress_size
     if flags & 8:
         end += _descriptor(info, archive.read(end, 24), trouble)
-    elif 0xFFFFFFFF not in (packed_size, size) and (crc, packed_size, size) != (info.CRC, info.compress_size, info.file_size):
+    elif 0xFFFFFFFF not in (packed_size, size) and (crc, packed_size, size) != (
+        info.CRC,
+        info.compress_size,
+        info.file_size,
+    ):
         trouble.append("the local header has another size or CRC than the directory")
     source, close_source = _source(
         info,
@@ -168,7 +176,11 @@ def _descriptor(info: zipfile.ZipInfo, after: bytes, trouble: list[str]) -> int:
     for form in ("<IIII", "<IIQQ", "<III", "<IQQ"):
         size = struct.calcsize(form)
         *signature, crc, packed_size, full = struct.unpack_from(form, after.ljust(24, b"\0"))
-        if signature in ([], [0x08074B50]) and (crc, packed_size, full) == (info.CRC, info.compress_size, info.file_size):
+        if signature in ([], [0x08074B50]) and (crc, packed_size, full) == (
+            info.CRC,
+            info.compress_size,
+            info.file_size,
+        ):
             return size
     trouble.append("its data descriptor has another size or CRC than the directory")
     return 0

@@ -59,7 +59,9 @@ def plain(at: int, room: int, budget: ReadBudget) -> Pull[Bundle]:
         if offset < end:
             shared_count += 1
             problems += (
-                [f"entry {name} shares its bytes with another or the table; it is not read"] if shared_count == 1 else []
+                [f"entry {name} shares its bytes with another or the table; it is not read"]
+                if shared_count == 1
+                else []
             )
             continue
         end = offset + size

@@ -83,7 +83,9 @@ def code_object(at: int, size: int, claimed_target: str, budget: ReadBudget) -> 
         elif kind == _PT_LOAD and executable & _EXECUTABLE:
             for sample in descriptors.samples(offset, length):
                 if not any((yield at + sample, min(descriptors.SAMPLE, length))):
-                    raise MalformedError(f"code object {claimed_target} has zeros in place of machine code at offset {sample}")
+                    raise MalformedError(
+                        f"code object {claimed_target} has zeros in place of machine code at offset {sample}"
+                    )
         elif kind == _PT_DYNAMIC:
             tags = yield at + offset, min(length, 16 * DYNAMIC_TAGS)
     version = _VERSIONS[head[8]]
@@ -118,7 +120,9 @@ def _checked_header(head: bytes, claimed_target: str, size: int) -> tuple[int, i
             f"code object {claimed_target} has OS ABI {head[7]} version {head[8]}: not an HSA code object V3 to V6"
         )
     if phnum > PROGRAM_HEADERS or phoff + 56 * phnum > size:
-        raise MalformedError(f"code object {claimed_target} has {phnum} program headers at {phoff}, beyond its {size} bytes")
+        raise MalformedError(
+            f"code object {claimed_target} has {phnum} program headers at {phoff}, beyond its {size} bytes"
+        )
     if shoff + shsize * shnum > size:
         raise MalformedError(
             f"code object {claimed_target} was cut short: its section headers end at {shoff + shsize * shnum:,}, it has"
@@ -204,7 +208,11 @@ def _kernels(
 ) -> tuple[tuple[Kernel, ...], tuple[int, int]]:
     metadata_version = metadata.get(b"amdhsa.version", [0, 0])
     entries = metadata.get(b"amdhsa.kernels", [])
-    if not (isinstance(metadata_version, list) and len(metadata_version) == 2 and all(type(v) is int for v in metadata_version)):
+    if not (
+        isinstance(metadata_version, list)
+        and len(metadata_version) == 2
+        and all(type(v) is int for v in metadata_version)
+    ):
         raise MalformedError("amdhsa.version is not a pair of numbers")
     if not isinstance(entries, list):
         raise MalformedError("amdhsa.kernels is not a list")

@@ -69,7 +69,9 @@ def check(claimed_target: str, entries: object, image: Image, tags: bytes, code:
         if address is None:
             raise MalformedError(f"code object {claimed_target} has no descriptor for its kernel {_name_text(name)}")
         if not 0 <= address - load_address <= last:
-            raise MalformedError(f"the descriptor of kernel {_name_text(name)} is outside of code object {claimed_target}")
+            raise MalformedError(
+                f"the descriptor of kernel {_name_text(name)} is outside of code object {claimed_target}"
+            )
         lds, scratch, distance = _UNPACK(data, address - load_address)
         start = address + distance
         if not low <= start < high and not any(first <= start < first + size for first, size in code):

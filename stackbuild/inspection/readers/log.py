@@ -34,7 +34,9 @@ def build_log(source: ByteSource) -> BuildLog:
         for line in _lines_with(window, (b"-march=native", b"-mcpu=native")):
             named_files = [word for word in _WORD.split(line) if word.endswith(_SOURCES)]
             if len(native) < _MOST_LISTED:
-                native[named_files[-1].decode("utf-8", "replace")[-120:] if named_files else "a command without a source"] = None
+                native[
+                    named_files[-1].decode("utf-8", "replace")[-120:] if named_files else "a command without a source"
+                ] = None
     return BuildLog(tuple(islice(unused_options, _MOST_LISTED)), tuple(sorted(native)))
 
 

@@ -75,7 +75,9 @@ def _promised_versions(tag: str) -> Mapping[str, frozenset[str]] | None:
     return by_minor[min(newer)].symbol_versions if newer else None
 
 
-def _lacking(needed_versions: dict[str, set[str]], promised_versions: Mapping[str, frozenset[str]]) -> list[tuple[str, str]]:
+def _lacking(
+    needed_versions: dict[str, set[str]], promised_versions: Mapping[str, frozenset[str]]
+) -> list[tuple[str, str]]:
     allowed_versions = {f"{kind}_{version}" for kind, versions in promised_versions.items() for version in versions}
     return [
         (path, version)

@@ -34,7 +34,9 @@ def target_lie(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvid
             if _disagree(noted_target, target):
                 yield device.path, f"its metadata says {noted_target}, its header {target}"
         named_targets = in_file_name(device.path) if device.section == "file" else frozenset()
-        strangers = sorted({o.target for o in device.objects if named_targets and processor(o.target) not in named_targets})
+        strangers = sorted(
+            {o.target for o in device.objects if named_targets and processor(o.target) not in named_targets}
+        )
         if strangers:
             yield device.path, f"named for {some(sorted(named_targets))}, holds code for {some(strangers)}"
 
@@ -351,7 +353,10 @@ def tensile_lost(facts: Facts, expectations: Expectations) -> Iterator[SubjectEv
     for extra in facts.extras if len(facts.members) > 1 else ():
         lost_names = [name for name in extra.refers if f"{_folder(extra.path)}/{name}.dat".lstrip("/") not in have]
         if lost_names:
-            yield extra.path, f"{len(lost_names)} of {count_of(len(extra.refers), 'file')} missing, such as {lost_names[0]}.dat"
+            yield (
+                extra.path,
+                f"{len(lost_names)} of {count_of(len(extra.refers), 'file')} missing, such as {lost_names[0]}.dat",
+            )
 
 
 RULES = (

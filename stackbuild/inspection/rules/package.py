@@ -132,7 +132,10 @@ _DISTRIBUTIONS = {"google": ("protobuf",), "yaml": ("pyyaml",), "PIL": ("pillow"
 
 
 def _other_name(module: str, declared_modules: set[str]) -> bool:
-    return any(name in declared_modules or any(d.startswith(name) for d in declared_modules) for name in _DISTRIBUTIONS.get(module, ()))
+    return any(
+        name in declared_modules or any(d.startswith(name) for d in declared_modules)
+        for name in _DISTRIBUTIONS.get(module, ())
+    )
 
 
 @rule(
@@ -157,7 +160,9 @@ def _not_declared(facts: Facts) -> Iterator[tuple[str, str]]:
     for each in facts.imports:
         if each.module == "onnxruntime" and beside:
             continue  # such packages must leave the choice of distribution to the user
-        if normal_name(each.module).replace("-", "_") not in declared_modules and not _other_name(each.module, declared_modules):
+        if normal_name(each.module).replace("-", "_") not in declared_modules and not _other_name(
+            each.module, declared_modules
+        ):
             yield each.path, each.module
 
 

@@ -111,7 +111,9 @@ def tag_unknown(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvi
     metadata = facts.wheel
     if metadata is None or not facts.libraries:
         return
-    unjudged_tags = facts.policy.unjudged if facts.policy else [p for p in _platforms(metadata) if p.startswith("manylinux")]
+    unjudged_tags = (
+        facts.policy.unjudged if facts.policy else [p for p in _platforms(metadata) if p.startswith("manylinux")]
+    )
     for platform in unjudged_tags:
         yield platform, "no policy for it is known here"
 

@@ -70,7 +70,9 @@ def session_step(
 def _source(source: str, component: Component, context: Context) -> Need:
     """The source as it was fetched, or as HIP where the component's own was converted."""
     if context.converted_step and source == getattr(component, "source", None):
-        return Need(context.converted_step, context.steps[context.converted_step].key, f"/src/{source}", CONVERTED_SOURCE)
+        return Need(
+            context.converted_step, context.steps[context.converted_step].key, f"/src/{source}", CONVERTED_SOURCE
+        )
     return context.need(f"source.{source}", f"/src/{source}")
 
 

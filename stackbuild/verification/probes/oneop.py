@@ -44,7 +44,9 @@ def inputs(op: str, seed: int = 0) -> dict[str, np.ndarray]:
     values = {}
     for number, shape in enumerate(TABLE[op][0]):
         random_values = rng.standard_normal(shape)
-        values[f"x{number}"] = (np.abs(random_values) + 0.5 if number in POSITIVE.get(op, ()) else random_values).astype(np.float32)
+        values[f"x{number}"] = (
+            np.abs(random_values) + 0.5 if number in POSITIVE.get(op, ()) else random_values
+        ).astype(np.float32)
     return values
 
 

@@ -51,7 +51,8 @@ def check_import(
     imported_names = ", ".join(name for name in subject.modules if name not in waits)
     rest = "".join(f"; {name} waits for {soname}, which this machine has not" for name, soname in waits.items())
     return RungOutcome(
-        tuple(findings), says=f"Python {result.answer.get('python')}: {imported_names}{rest}{_lists(subject, result.answer)}"
+        tuple(findings),
+        says=f"Python {result.answer.get('python')}: {imported_names}{rest}{_lists(subject, result.answer)}",
     )
 
 

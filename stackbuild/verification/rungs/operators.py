@@ -72,7 +72,9 @@ def check_operators(probes: CustomOpProbes) -> RungOutcome:
             failure_texts = _texts(row, "failed")
             if failure_texts:
                 findings.append(
-                    OPERATOR.finding(f"{op} {dtype}", f"{len(failure_texts)} of {row.get('cases')} cases: {failure_texts[0]}")
+                    OPERATOR.finding(
+                        f"{op} {dtype}", f"{len(failure_texts)} of {row.get('cases')} cases: {failure_texts[0]}"
+                    )
                 )
     return RungOutcome(tuple(findings), says=f"{', '.join(probes.operators)}: {case_count(probes)} cases on the CPU")
 

@@ -54,7 +54,11 @@ class ProviderProbes:
         if self.plugin is None:
             return self.context.subject.providers
         provider_names = self.plugin.answer.get("providers")
-        return tuple(name for name, devices in provider_names.items() if devices) if isinstance(provider_names, dict) else ()
+        return (
+            tuple(name for name, devices in provider_names.items() if devices)
+            if isinstance(provider_names, dict)
+            else ()
+        )
 
     @cached_property
     def claimed_operators(self) -> tuple[str, ...]:
@@ -129,7 +133,9 @@ def _no_device(probes: ProviderProbes) -> str:
     if probes.plugin.problem:
         return "its library could not be registered"
     log_text = _LOG_TIME.sub("", probes.plugin.tail)
-    why = probes.plugin.answer.get("why") or (f"it printed: {log_text}" if log_text else "neither it nor the log says why")
+    why = probes.plugin.answer.get("why") or (
+        f"it printed: {log_text}" if log_text else "neither it nor the log says why"
+    )
     return f"the provider offers no device here: {why}"
 
 

@@ -99,7 +99,9 @@ def _ladders(
             continue
         if all(len(one) > 1 and _scales(one) for one in visits):
             wide = 0 if means_warp(width) else arithmetic.value(width, {}) or 0 if width else 0
-            yield Ladder(call.at, (visits[0], visits[1]), unknown_names, wide, call.mode, tile=call.member and is_tiled(view))
+            yield Ladder(
+                call.at, (visits[0], visits[1]), unknown_names, wide, call.mode, tile=call.member and is_tiled(view)
+            )
 
 
 def _scales(steps: tuple[int, ...]) -> bool:
