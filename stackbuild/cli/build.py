@@ -164,11 +164,7 @@ def build(
             "--require is about a whole build: wheels are proved to their end there",
             next="leave out --until and --only, or --require",
         )
-    required_rungs: tuple[RequiredRungs, ...] = ()
-    if require:
-        from stackbuild.verification.requirement import required_rungs_of
-
-        required_rungs = required_rungs_of(require)
+    required_rungs = _rungs_of(require) if require else ()
     if from_scratch and (only or fail_on_rebuild):
         other = "--only" if only else "--fail-on-rebuild"
         raise UsageError(f"--from-scratch runs every step, {other} does not", next="give one of them")
@@ -213,6 +209,12 @@ def build(
         except StepFailed as stop:
             raise (_steps_failed(watching.failed_steps) if watching.failed_steps else stop) from None
     draw_release(release_report)
+
+
+def _rungs_of(texts: list[str]) -> tuple[RequiredRungs, ...]:
+    from stackbuild.verification.requirement import required_rungs_of
+
+    return required_rungs_of(texts)
 
 
 def _placement(

@@ -99,7 +99,7 @@ def _closure(
 def _needs(
     catalog: Catalog, roots: Mapping[str, Sequence[CatalogFile]], choice: dict[str, Sequence[CatalogFile]]
 ) -> dict[str, ProjectNeed]:
-    """What the chosen files require. A project that is required for the first time is chosen by what is known by then."""
+    """What the files require. A project that is required for the first time is chosen by what is known by then."""
     needs: dict[str, ProjectNeed] = {}
     waiting: list[tuple[str, frozenset[str]]] = [(project, ALWAYS) for project in roots]
     while waiting:

@@ -93,11 +93,11 @@ def merge_statements(wheel: ResourceDescriptor, kind: str, contents: Sequence[by
         return contents[0]
     predicates = [read_statement(data)["predicate"] for data in dict.fromkeys(contents)]
     predicates.sort(key=lambda predicate: str(predicate.get("machine", "")))
-    join = _joined_verifications if kind == "verification" else _joined_benchmarks
+    join = _join_verifications if kind == "verification" else _join_benchmarks
     return statement([wheel], NAMES[kind], join(predicates))
 
 
-def _joined_verifications(predicates: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _join_verifications(predicates: Sequence[dict[str, Any]]) -> dict[str, Any]:
     claims: list[str] = []
     rungs: list[Any] = []
     for predicate in predicates:
@@ -111,7 +111,7 @@ def _joined_verifications(predicates: Sequence[dict[str, Any]]) -> dict[str, Any
     return {"claim": "; ".join(claims), "rungs": rungs}
 
 
-def _joined_benchmarks(predicates: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _join_benchmarks(predicates: Sequence[dict[str, Any]]) -> dict[str, Any]:
     rows: list[Any] = []
     for predicate in predicates:
         rows += [row for row in predicate.get("measurements", (predicate,)) if row not in rows]

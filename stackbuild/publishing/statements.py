@@ -158,6 +158,8 @@ def read_statement(data: bytes) -> dict[str, Any]:
     subjects = value.get("subject")
     if not isinstance(subjects, list) or not all(_is_subject(subject) for subject in subjects):
         raise ValueError("its subjects are not names with digests")
+    if any(subject.keys() != {"name", "digest"} or subject["digest"].keys() != {"sha256"} for subject in subjects):
+        raise ValueError("a subject has more than a name and a sha256, and nobody here checks what else it says")
     if not isinstance(value.get("predicateType"), str) or not isinstance(value.get("predicate"), dict):
         raise ValueError("it has no predicate with a type")
     return value

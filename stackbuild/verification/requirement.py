@@ -53,16 +53,22 @@ def required_rungs_of(texts: Sequence[str]) -> tuple[RequiredRungs, ...]:
 def unmet_by(verifications: Sequence[Verification], required_names: Sequence[RequiredRungs]) -> tuple[str, ...]:
     """Why each required rung does not count as passed, in a line; none where all passed.
 
-    Of several verifications a line begins with the subject. A distribution that none of them is of is a line, too.
+    A rung passed where it did on one of the machines that verified the same bytes. Of several subjects a line begins with
+    the subject. A distribution that none of them is of is a line, too.
     """
+    by_subject: dict[tuple[str, str], list[Verification]] = {}
+    for each in verifications:
+        by_subject.setdefault((each.subject, each.sha256), []).append(each)
     lines = []
     for one in required_names:
-        asked_verifications = [v for v in verifications if one.distribution in ("", *_distributions(v))]
-        if not asked_verifications:
+        groups = [group for group in by_subject.values() if one.distribution in ("", *_distributions(group[0]))]
+        if not groups:
             lines.append(f"{one.distribution}: {', '.join(one.words)} required, and no wheel of it was verified")
-        for verification in asked_verifications:
-            subject = f"{verification.subject}: " if len(verifications) > 1 else ""
-            lines += [f"{subject}{line}" for line in unmet_rungs(verification.rungs, one.words)]
+        for group in groups:
+            subject = f"{group[0].subject}: " if len(by_subject) > 1 else ""
+            for word in one.words:
+                by_machine = [unmet_rungs(verification.rungs, (word,)) for verification in group]
+                lines += [f"{subject}{line}" for line in by_machine[-1] if all(by_machine)]
     return tuple(dict.fromkeys(lines))
 
 

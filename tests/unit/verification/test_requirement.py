@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from stackbuild.core.errors import UsageError
-from stackbuild.model.findings import Rung, Status
+from stackbuild.model.findings import Rung, Status, Verification
 from stackbuild.verification.ladder import LADDER
-from stackbuild.verification.requirement import RUNGS, required_rungs, unmet_rungs
+from stackbuild.verification.requirement import RUNGS, required_rungs, required_rungs_of, unmet_by, unmet_rungs
 
 ALL = tuple(Rung(name, Status.PASSED, "", 0.0) for name in LADDER)
 
@@ -41,3 +41,15 @@ def test_lists_are_read_with_blanks_and_twice() -> None:
     assert required_rungs(" gpu, load,gpu,") == ("gpu", "load") and required_rungs("") == ()
     with pytest.raises(UsageError, match="no rung is called 'cpu'"):
         required_rungs("gpu,cpu")
+
+
+def test_rungs_are_required_of_all_wheels_or_of_one_distribution() -> None:
+    proved = Verification("demo_pkg-1.0-py3-none-any.whl", "", ALL)
+    part = Verification("other-1.0-py3-none-any.whl", "", changed("numerics", Status.SKIPPED))
+    both = (proved, part)
+    assert unmet_by(both, required_rungs_of(["Demo_Pkg:numerics,gpu", "load"])) == ()
+    (line,) = unmet_by(both, required_rungs_of(["numerics"]))
+    assert line == "other-1.0-py3-none-any.whl: numerics is required, and was not run here: no AMD GPU here"
+    assert unmet_by((proved,), required_rungs_of(["gone:gpu"])) == ("gone: gpu required, and no wheel of it was verified",)
+    together = Verification(f"{part.subject} + {proved.subject}", "", ALL)
+    assert unmet_by((together,), required_rungs_of(["demo-pkg:gpu", "other:gpu", ""])) == ()

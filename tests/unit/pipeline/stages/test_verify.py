@@ -21,6 +21,7 @@ from stackbuild.pipeline.built_wheels import BuiltWheels
 from stackbuild.pipeline.gpu_verification import GpuVerification
 from stackbuild.pipeline.stages import StageResult, verify_stage
 from stackbuild.recipe.load import load
+from stackbuild.verification.requirement import required_rungs_of
 from support.fake_build import FakeCommands, fake_context
 from support.wheels import small_wheel
 
@@ -47,7 +48,9 @@ def here(wheels: tuple[Path, ...], *more: object) -> Verification:
     return Verification(wheels[0].name, "0" * 64, (Rung(GPU_RUNG, Status.SKIPPED, "no GPU", 0.0),))
 
 
-def run(machines: Machines, folder: Path, monkeypatch: pytest.MonkeyPatch, times: int) -> tuple[StageResult, list[str]]:
+def run(
+    machines: Machines, folder: Path, monkeypatch: pytest.MonkeyPatch, times: int, require: Sequence[str] = ()
+) -> tuple[StageResult, list[str]]:
     """The stage's last result after so many runs, and the warnings."""
     monkeypatch.setattr(verification, "verify", here)
     monkeypatch.setattr(stages, "verify_on_gpus", machines.verify)
@@ -55,7 +58,7 @@ def run(machines: Machines, folder: Path, monkeypatch: pytest.MonkeyPatch, times
     built = BuiltWheels(load("debian-13").recipe, Plan("t", (), ()), (wheel,), None, "", folder / "lock")
     with fake_context(FakeCommands(), folder / "store") as context:
         placed = replace(context, emit=heard.append, placement=cast(StepPlacement, machines))
-        results = [verify_stage(built, placed) for _ in range(times)]
+        results = [verify_stage(built, placed, required_rungs_of(require)) for _ in range(times)]
     return results[-1], [one.text for one in heard if isinstance(one, Note)]
 
 
@@ -78,3 +81,23 @@ def test_a_gpu_that_did_not_run_is_said_and_tried_again(tmp_path: Path, monkeypa
 def test_a_rung_that_fails_elsewhere_fails_the_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(VerificationFailed, match="gfx1100: not verified"):
         run(Machines(Status.FAILED), tmp_path, monkeypatch, 1)
+
+
+def test_a_required_rung_that_was_skipped_stops_the_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`build --require`: a rung that passed on one of the machines is enough."""
+    with pytest.raises(VerificationFailed, match="GPU at work is required, and was not run here: no GPU") as caught:
+        run(Machines(Status.SKIPPED), tmp_path / "a", monkeypatch, 1, ["stackbuild-kernels:gpu"])
+    assert caught.value.next and caught.value.exit_code == 5
+    result, _ = run(Machines(Status.PASSED), tmp_path / "b", monkeypatch, 2, ["gpu"])
+    assert result.passed and result.remembered
+
+
+def test_a_remembered_result_that_does_not_suffice_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was missing, such as the emulator's package, may be there now."""
+    machines = Machines(Status.PASSED)
+    run(machines, tmp_path, monkeypatch, 1)
+    with pytest.raises(VerificationFailed, match="load is required"):
+        run(machines, tmp_path, monkeypatch, 1, ["load"])
+    assert len(machines.asked) == 2

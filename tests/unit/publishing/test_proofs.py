@@ -1,0 +1,91 @@
+"""Statements about one wheel that several machines made become one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stackbuild.core.errors import UsageError
+from stackbuild.model.findings import GPU_RUNG, Rung, Status, Verification
+from stackbuild.publishing.index import publish
+from stackbuild.publishing.proofs import merge_statements, with_proofs, write_proof
+from stackbuild.publishing.publication import Publication
+from stackbuild.publishing.statements import ResourceDescriptor, benchmarks, verification
+from support.wheels import descriptor_of, small_wheel
+
+
+def verified(wheel: Path, machine: str, status: Status = Status.PASSED) -> bytes:
+    about = descriptor_of(wheel)
+    rungs = (Rung("load", Status.PASSED, "", 1.0), Rung(GPU_RUNG, status, "no GPU" if status is Status.SKIPPED else "", 1.0))
+    return verification(about, Verification(wheel.name, about.sha256, rungs), machine)
+
+
+def predicate(data: bytes) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(data)["predicate"]
+    return value
+
+
+def test_the_index_has_what_each_machine_proved(tmp_path: Path) -> None:
+    wheel = small_wheel(tmp_path / "w")
+    about = descriptor_of(wheel)
+    own = tmp_path / "w" / f"{wheel.name}.verification.json"
+    own.write_bytes(verified(wheel, "", Status.SKIPPED))
+    for machine in ("gfx942", "gfx1100"):
+        write_proof(tmp_path / "proof" / machine, about, "verification", verified(wheel, machine))
+        write_proof(tmp_path / "proof" / machine, about, "benchmarks", benchmarks(about, {}, {"outcome": "PASS"}, machine))
+    (tmp_path / "proof" / "verify.xml").touch()
+    (tmp_path / "joined").mkdir()
+    attached = with_proofs((wheel,), {wheel: (own,)}, (tmp_path / "proof",), tmp_path / "joined")
+    receipt = publish((wheel,), tmp_path / "simple", Publication(attachments=attached))
+    claims = receipt.wheels[0].claim.split("; on ")
+    assert [claim.partition(":")[0] for claim in claims] == [claims[0].partition(":")[0], "gfx1100", "gfx942"]
+    assert claims[0].endswith("no GPU ran") and GPU_RUNG in claims[1]
+    folder = tmp_path / "simple" / "demo-pkg"
+    rungs = predicate((folder / own.name).read_bytes())["rungs"]
+    assert [(row.get("machine", ""), row["how"]) for row in rungs if row["name"] == GPU_RUNG] == [
+        ("", "not run here"), ("gfx1100", "ran"), ("gfx942", "ran"),
+    ]  # fmt: skip
+    measured = predicate((folder / f"{wheel.name}.benchmarks.json").read_bytes())["measurements"]
+    assert {row["machine"] for row in measured} == {"gfx942", "gfx1100"}
+
+
+def test_joining_again_changes_nothing_and_the_order_does_not_matter(tmp_path: Path) -> None:
+    wheel = small_wheel(tmp_path)
+    about = ResourceDescriptor(wheel.name, descriptor_of(wheel).sha256)
+    one, two = verified(wheel, "", Status.SKIPPED), verified(wheel, "gfx1100")
+    both = merge_statements(about, "verification", (one, two))
+    assert merge_statements(about, "verification", (two, one)) == both == merge_statements(about, "verification", (both, two, one))
+    assert merge_statements(about, "verification", (two, two)) == two
+
+
+@pytest.mark.parametrize("case", ["empty", "other wheel", "other bytes", "provenance"])
+def test_a_proof_of_something_else_is_refused(tmp_path: Path, case: str) -> None:
+    """A proof that would silently be left out is an error, too."""
+    wheel = small_wheel(tmp_path / "w")
+    other = small_wheel(tmp_path / "other", "2.0") if case == "other wheel" else small_wheel(tmp_path / "other", content="y")
+    proof = tmp_path / "proof"
+    proof.mkdir()
+    if case == "provenance":
+        (proof / f"{wheel.name}.provenance.json").write_bytes(verified(wheel, "gfx1100"))
+    elif case != "empty":
+        write_proof(proof, descriptor_of(other), "verification", verified(other, "gfx1100"))
+    words = {"empty": "no statement", "other bytes": "about demo_pkg-1.0", "other wheel": "none of these", "provenance": "none of these"}
+    with pytest.raises(UsageError, match=words[case]):
+        with_proofs((wheel,), {}, (proof,), tmp_path)
+
+
+@pytest.mark.parametrize("more", [{"digest": {"sha256": "", "sha512": "0" * 128}}, {"uri": "https://example.invalid/other.whl"}])
+def test_a_subject_that_says_more_than_is_checked_is_refused(tmp_path: Path, more: dict[str, Any]) -> None:
+    """Another tool may go by the other digest."""
+    wheel = small_wheel(tmp_path / "w")
+    body = json.loads(verified(wheel, "gfx1100"))
+    (subject,) = body["subject"]
+    subject |= more
+    subject["digest"]["sha256"] = descriptor_of(wheel).sha256
+    beside = tmp_path / "w" / f"{wheel.name}.verification.json"
+    beside.write_text(json.dumps(body))
+    with pytest.raises(UsageError, match="a subject has more than a name and a sha256"):
+        publish((wheel,), tmp_path / "simple", Publication(attachments={wheel: (beside,)}))
