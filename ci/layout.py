@@ -509,6 +509,7 @@ LINT_LEVELS: dict[str, Layer] = {
         )
     },
     "macro_uses": Layer(3, "uses of macros that have a finding in their bodies"),
+    "alias_uses": Layer(4, "uses of type aliases that have a finding"),
     "votes": Layer(4, "checks that build on those of ballots and lanes"),
     **{name: Layer(4, "checks by the types of arguments, as overloads reads them") for name in ("devices", "half_types")},
 }  # fmt: skip
@@ -595,7 +596,10 @@ CI_LEVELS: dict[str, Layer] = {
             "simulate_growth",
         )
     },
-    "measure_cluster": Layer(3, "a measurement that takes parts of another one", uses=BELOW_CLI),
+    **{
+        name: Layer(3, "measurements that take parts of another one", uses=BELOW_CLI)
+        for name in ("measure_builds", "measure_cluster")
+    },
     **{
         name: Layer(2, "scripts that read the commands themselves", uses=frozenset(("stackbuild",)))
         for name in ("make_docs", "prose", "trace_packages")

@@ -44,14 +44,14 @@ def notes(view: View, findings: Sequence[Finding]) -> Iterator[Finding]:
             line = view.lines.at(at)[0]
             if line not in seen:
                 seen.add(line)
-                found = f"{name} is another name of what has a finding: {cause.found}"
-                yield view.finding(at, cause.rule, Severity.NOTE, found, cause.why, cause.fix)
+                text = f"{name} is another name of what has a finding: {cause.found}"
+                yield view.finding(at, cause.rule, Severity.NOTE, text, cause.why, cause.fix)
 
 
 def _aliases(code: str) -> Iterator[_Alias]:
     """The aliases of a text in order."""
-    made = [
+    aliases = [
         *(_Alias(m[1], m.start(), m.end(), frozenset(NAME.findall(m[2]))) for m in _USING.finditer(code)),
         *(_Alias(m[2], m.start(), m.end(), frozenset(NAME.findall(m[1]))) for m in _TYPEDEF.finditer(code)),
     ]
-    return iter(sorted(made, key=lambda alias: alias.start))
+    return iter(sorted(aliases, key=lambda alias: alias.start))
