@@ -20,7 +20,6 @@ from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.lock import Lock
 from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.compatibility import doubts, refuse_impossible
-from stackbuild.plan.current import current_plan
 from stackbuild.plan.estimates import guesses
 from stackbuild.plan.inputs import drift, observe, refuse_unlocked
 from stackbuild.plan.resolve import CONFIGURE, base_step, resolve, within_reach
@@ -45,20 +44,41 @@ class Outputs:
     ran: int
 
 
-def build(loaded_recipe: LoadedRecipe, order: Order, context: BuildContext) -> Outputs:
-    """Make everything the recipe wants. Raises LockError, PlanError, StepFailed, MachineLacks, Stopped."""
-    start_time = time.monotonic()
+@dataclass(frozen=True)
+class BuildPlan:
+    """A plan, and what it was made of: the lock, and this machine's files."""
+
+    lock: Lock
+    inputs: Inputs
+    plan: Plan
+
+
+def plan_build(loaded_recipe: LoadedRecipe, order: Order, store: Store) -> BuildPlan:
+    """The plan as things are now. Raises LockError, PlanError, MachineLacks."""
     refuse_impossible(loaded_recipe)
-    for line in doubts(loaded_recipe):
-        context.emit(Note("warning", line))
     lock = read_lock(loaded_recipe)
     refuse_impossible(loaded_recipe, lock)
+    inputs = observe(loaded_recipe, lock, store)
+    return BuildPlan(lock, inputs, resolve(loaded_recipe.recipe, inputs, order.choice))
+
+
+def build(
+    loaded_recipe: LoadedRecipe, order: Order, context: BuildContext, first_plan: BuildPlan | None = None
+) -> Outputs:
+    """Make everything the recipe wants. Raises LockError, PlanError, StepFailed, MachineLacks, Stopped.
+
+    `first_plan` is the plan where there is one. Another is made only where Debian's archive gave the base other packages.
+    """
+    start_time = time.monotonic()
+    for line in doubts(loaded_recipe):
+        context.emit(Note("warning", line))
     recover(context)
-    before = observe(loaded_recipe, lock, context.store)
-    plan = resolve(loaded_recipe.recipe, before, order.choice)
-    _guess(plan, loaded_recipe, order, context)
-    inputs = _with_base(loaded_recipe, lock, order, context)
-    plan = _in_reach(plan if inputs == before else resolve(loaded_recipe.recipe, inputs, order.choice), order, context)
+    before = first_plan or plan_build(loaded_recipe, order, context.store)
+    _guess(before.plan, loaded_recipe, order, context)
+    inputs = _with_base(before, loaded_recipe, order, context)
+    unchanged = inputs == before.inputs
+    plan = before.plan if unchanged else resolve(loaded_recipe.recipe, inputs, order.choice)
+    plan = _in_reach(plan, order, context)
     stored_records = _stored_records(plan, order, context)
     refuse_unlocked(steps_to_run(plan, stored_records), loaded_recipe)
     stored_records = _without_damaged(plan, stored_records, context)
@@ -105,13 +125,10 @@ def _each(hours: dict[str, float]) -> str:
     return ", ".join(f"{name} {part:g}" for name, part in hours.items())
 
 
-def long_build(loaded_recipe: LoadedRecipe, order: Order) -> str:
-    """What a person should be asked before a build of many hours begins, "" for a shorter one.
-
-    Raises as `build` does before its first step: LockError, PlanError, MachineLacks.
-    """
-    with current_plan(loaded_recipe, order.choice) as (plan, store):
-        new = _never_built(steps_to_run(plan, store.find_all(step.key for step in plan.steps)), loaded_recipe, store)
+def long_build(first_plan: BuildPlan, loaded_recipe: LoadedRecipe, order: Order, store: Store) -> str:
+    """What a person should be asked before a build of many hours begins, "" for a shorter one."""
+    todo = steps_to_run(first_plan.plan, store.find_all(step.key for step in first_plan.plan.steps))
+    new = _never_built(todo, loaded_recipe, store)
     hours = sum(new.values())
     if hours < WORTH_ASKING:
         return ""
@@ -174,16 +191,15 @@ def _without_damaged(plan: Plan, stored_records: dict[str, Record], context: Bui
     return {key: record for key, record in stored_records.items() if key not in damaged_steps}
 
 
-def _with_base(loaded_recipe: LoadedRecipe, lock: Lock, order: Order, context: BuildContext) -> Inputs:
+def _with_base(before: BuildPlan, loaded_recipe: LoadedRecipe, order: Order, context: BuildContext) -> Inputs:
     """What the plan depends on, once the base is there: what the archive really gave decides every later key."""
-    inputs = observe(loaded_recipe, lock, context.store)
+    lock, inputs, plan = before.lock, before.inputs, before.plan
     asked_for = base_step(loaded_recipe.recipe, Inputs.of(lock, dict(inputs.trees)))
     if context.find_made(asked_for.key) is None and loaded_recipe.recipe.base.debian is not None:
         # A choice that is not in the recipe, and an open question of the lock, are refused before any work.
-        new_plan = resolve(loaded_recipe.recipe, inputs, order.choice)
-        if asked_for.name not in new_plan.by_name:
+        if asked_for.name not in plan.by_name:
             return inputs
-        todo = steps_to_run(new_plan, _stored_records(new_plan, order, context))
+        todo = steps_to_run(plan, _stored_records(plan, order, context))
         refuse_unlocked(todo, loaded_recipe)
         if not _asks_remotes(context) or asked_for.name in {
             step.name for step in todo

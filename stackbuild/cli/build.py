@@ -146,7 +146,7 @@ def build(
 
     Example: stackbuild build --recipe debian-13
     """
-    from stackbuild.build.build import long_build
+    from stackbuild.build.build import BuildPlan, long_build, plan_build
     from stackbuild.build.order import Order
     from stackbuild.cli.shared_options import chosen_remotes
     from stackbuild.core.errors import StepFailed, UsageError
@@ -154,6 +154,7 @@ def build(
     from stackbuild.publishing.signing import load_signing_key
     from stackbuild.recipe.load import load
     from stackbuild.sources.mirror import mirror_of
+    from stackbuild.store.store import open_store
     from stackbuild.views.build import print_event, view
     from stackbuild.views.release import draw_dry_run, draw_release
 
@@ -201,11 +202,16 @@ def build(
     if json:
         release(loaded_recipe, order, (print_event,), required_rungs)
         return
-    if not yes and sys.stdin.isatty() and (question := long_build(loaded_recipe, order)) and not _agrees(question):
-        raise UsageError("the build was not begun", next="--yes begins without asking")
+    first_plan: BuildPlan | None = None
+    if not yes and sys.stdin.isatty():
+        with open_store() as store:
+            first_plan = plan_build(loaded_recipe, order, store)
+            question = long_build(first_plan, loaded_recipe, order, store)
+        if question and not _agrees(question):
+            raise UsageError("the build was not begun", next="--yes begins without asking")
     with view() as watching:
         try:
-            release_report = release(loaded_recipe, order, (watching,), required_rungs)
+            release_report = release(loaded_recipe, order, (watching,), required_rungs, first_plan)
         except StepFailed as stop:
             raise (_steps_failed(watching.failed_steps) if watching.failed_steps else stop) from None
     draw_release(release_report)

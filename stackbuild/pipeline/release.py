@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stackbuild.build.build import Outputs, build, wheels
+from stackbuild.build.build import BuildPlan, Outputs, build, wheels
 from stackbuild.build.context import BuildContext
 from stackbuild.build.order import Order, open_context
 from stackbuild.core.interpreter import this_python
@@ -51,13 +51,18 @@ STOP_REASON = "nothing is measured and published: that takes a whole build, with
 
 
 def release(
-    loaded_recipe: LoadedRecipe, order: Order, listeners: Iterable[Emit], required_rungs: Sequence[RequiredRungs] = ()
+    loaded_recipe: LoadedRecipe,
+    order: Order,
+    listeners: Iterable[Emit],
+    required_rungs: Sequence[RequiredRungs] = (),
+    first_plan: BuildPlan | None = None,
 ) -> ReleaseReport:
     """Build, prove, measure, judge, publish. Raises every Stop but Defect. A wheel on which a required rung did not pass is not published.
 
     With `--until` and `--only` wheels are proved as far as that goes without a clean environment, which is not part of what
     is asked for; nothing is measured and published. With `--gfx` the wheels are held to the chosen targets, and one that
-    lacks others of the recipe's is not published: its name and version promise them all.
+    lacks others of the recipe's is not published: its name and version promise them all. `first_plan` is the plan where it
+    was made already.
     """
     start_time = time.monotonic()
     refuse_mistakes(loaded_recipe)
@@ -68,7 +73,7 @@ def release(
     with open_context(loaded_recipe, order, listeners) as context:
         if order.place and not order.choice.until and not bench_targets(recipe, loaded_recipe.lock_path, context):
             require_bench_packages(recipe)
-        outputs = build(loaded_recipe, order, context)
+        outputs = build(loaded_recipe, order, context, first_plan)
         built_wheels = _built_wheels(recipe, loaded_recipe, outputs, order.choice.until, context)
         fresh, claim, receipt = outputs.ran > 0, "", None
         if built_wheels.wheels:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from stackbuild.build.build import build, long_build
+from stackbuild.build.build import BuildPlan, build, long_build, plan_build
 from stackbuild.build.order import Order
 from stackbuild.cli.build import _agrees
 from stackbuild.core.errors import LockError, MachineLacks
@@ -30,7 +30,11 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "mine.yaml"
 
 
-def begin(path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+def empty_store(folder: Path) -> SimpleNamespace:
+    return SimpleNamespace(find=lambda key: None, find_all=lambda keys: {}, root=folder / "store")
+
+
+def begin(path: Path, monkeypatch: pytest.MonkeyPatch, first_plan: BuildPlan | None = None) -> list[object]:
     """What a build of that recipe emits until it wants its base; the schedule stops it there."""
 
     def schedule(*asked: object) -> None:
@@ -39,9 +43,9 @@ def begin(path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     said: list[object] = []
     monkeypatch.setattr(MODULE, "schedule", schedule)
     monkeypatch.setattr(MODULE, "recover", lambda context: None)
-    store = SimpleNamespace(find=lambda key: None, find_all=lambda keys: {}, root=path.parent / "store")
+    store = empty_store(path.parent)
     with pytest.raises(StopIteration):
-        build(load(str(path)), Order(), SimpleNamespace(store=store, emit=said.append, find_made=store.find, sharing=None, placement=None))  # type: ignore[arg-type]
+        build(load(str(path)), Order(), SimpleNamespace(store=store, emit=said.append, find_made=store.find, sharing=None, placement=None), first_plan)  # type: ignore[arg-type]
     return said
 
 
@@ -75,10 +79,25 @@ def test_an_open_question_is_refused_before_the_base_is_made(mine: Path, monkeyp
         begin(mine, monkeypatch)
 
 
-def test_a_person_is_asked_before_many_hours_and_not_before_few() -> None:
-    said = long_build(load("rocm-7.2"), Order(jobs=2))
+def question(recipe: str, order: Order, folder: Path) -> str:
+    loaded_recipe, store = load(recipe), empty_store(folder)
+    return long_build(plan_build(loaded_recipe, order, store), loaded_recipe, order, store)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_a_build_plans_once(is_asked: bool, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    whole = MODULE.resolve
+    monkeypatch.setattr(MODULE, "resolve", lambda *words: calls.append(words) or whole(*words))
+    first_plan = plan_build(load(str(mine)), Order(), empty_store(mine.parent)) if is_asked else None  # type: ignore[arg-type]
+    begin(mine, monkeypatch, first_plan)
+    assert len(calls) == 1
+
+
+def test_a_person_is_asked_before_many_hours_and_not_before_few(tmp_path: Path) -> None:
+    said = question("rocm-7.2", Order(jobs=2), tmp_path)
     assert said.startswith("Never built here: about 15.8 hours of one core") and "8 hours or more with 2 jobs" in said
-    assert long_build(load("debian-13"), Order()) == ""
+    assert question("debian-13", Order(), tmp_path) == ""
 
 
 @pytest.mark.parametrize(
