@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 import os
+import shlex
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator
@@ -52,6 +53,10 @@ IMPORTERS = {
     "builtins.eval": "",
 }
 """Functions that import by a value, and the argument with a module's name: the first one; "" where none is a name."""
+
+
+SHELLS = frozenset(("os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput"))
+"""Functions whose argument is a command for a shell."""
 
 
 @dataclass(frozen=True)
@@ -233,6 +238,8 @@ class Scan:
                 self.computed_calls.add(ast.unparse(node))
         if isinstance(node, ast.List | ast.Tuple | ast.Call):
             words = node.args if isinstance(node, ast.Call) else node.elts
+            if isinstance(node, ast.Call) and self._names(node.func) & SHELLS:
+                words = [word for text in words for word in self._shell_words(text)]
             self.named_modules.update(each for before, word in pairwise(words) for each in self._module_run(before, word))
         self.imports.update(imports)
         self.eager.update(imports if eager else ())
@@ -240,8 +247,17 @@ class Scan:
         for child in children:
             self._read(child, eager and not inside)
 
+    def _shell_words(self, text: ast.expr) -> list[ast.expr]:
+        """The words of a command that a shell takes, as far as a literal has them."""
+        try:
+            return [ast.Constant(word) for word in shlex.split(self._literal(text) or "")]
+        except ValueError:
+            return []
+
     def _module_run(self, option: ast.expr, word: ast.expr) -> list[tuple[str, str]]:
-        """The module that the words `-m MODULE` of a command run: of a package its `__main__`."""
+        """What the words `-m MODULE` and `-c CODE` of a command import: of a package that runs its `__main__`."""
+        if isinstance(option, ast.Constant) and option.value == "-c":
+            return list(_code_imports(self._literal(word) or ""))
         if not (isinstance(option, ast.Constant) and option.value == "-m"):
             return []
         name = self._literal(word)
@@ -291,6 +307,19 @@ class Scan:
             elif isinstance(part, ast.Constant):
                 text += str(part.value)
         return text
+
+
+def _code_imports(code: str) -> Iterator[tuple[str, str]]:
+    """What a program of Python in a string imports; nothing where it is no Python, such as a shell's command."""
+    try:
+        nodes = list(ast.walk(ast.parse(code)))
+    except (SyntaxError, ValueError):
+        return
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, "") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from ((node.module, alias.name) for alias in node.names)
 
 
 def violations(tree: Tree, roots: Iterable[Tree] = ()) -> Iterator[str]:
