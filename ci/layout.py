@@ -310,7 +310,7 @@ class Scan:
 
 
 def _code_imports(code: str) -> Iterator[tuple[str, str]]:
-    """What a program of Python in a string imports; nothing where it is no Python, such as a shell's command."""
+    """What a program of Python in a string imports; nothing where the text is a command of a shell."""
     try:
         nodes = list(ast.walk(ast.parse(code)))
     except (SyntaxError, ValueError):
@@ -654,7 +654,7 @@ ROOTS = (STACKBUILD, KERNELS, CI)
 
 
 def missing_orders(roots: Iterable[Tree], trees: Iterable[Tree]) -> Iterator[str]:
-    """A line for each package with packages in it that is no tree: its modules and its packages have no order."""
+    """A line for each package with packages in it that `TREES` lacks: its modules and packages have no order."""
     places = {tree.folder for tree in trees}
     for root in roots:
         parts: dict[Path, set[str]] = {}

@@ -18,7 +18,7 @@ def _group() -> None:
 @patch.command()
 def new(
     original: Annotated[Path, argument(help="The source as it was fetched.")],
-    edited_copy: Annotated[Path, argument(metavar="EDITED", help="Your edited copy of it.")],
+    edited_copy: Annotated[Path, argument(metavar="edited", help="Your edited copy of it.")],
     series: Annotated[Path, option("--series", help="The folder to add it to: patches/COMPONENT/VERSION.")],
     what: Annotated[str, option("--what", help="What it does, in a few words; the file is named after it.")],
     why: Annotated[str, option("--why", help="Why it is needed.")],
