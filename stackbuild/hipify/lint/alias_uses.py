@@ -39,11 +39,11 @@ def notes(view: View, findings: Sequence[Finding]) -> Iterator[Finding]:
         if cause:
             causes.setdefault(alias.name, cause)
     for name, cause in causes.items():
-        seen = {view.lines.at(alias.start)[0] for alias in aliases if alias.name == name}
+        known_lines = {view.lines.at(alias.start)[0] for alias in aliases if alias.name == name}
         for at in view.own(name):
             line = view.lines.at(at)[0]
-            if line not in seen:
-                seen.add(line)
+            if line not in known_lines:
+                known_lines.add(line)
                 text = f"{name} is another name of what has a finding: {cause.found}"
                 yield view.finding(at, cause.rule, Severity.NOTE, text, cause.why, cause.fix)
 
