@@ -226,7 +226,7 @@ def run_emulated(folder: Path, target: str, *, sanitize: bool) -> int:
             if n.startswith(("hipblas", "roc"))
         )
         folders = [
-            str(compile_library([], soname, Path(work), generated=empty).parent)
+            str(compile_library([], soname, Path(work), generated_code=empty).parent)
             for soname in sonames
             if soname != runtime
         ]

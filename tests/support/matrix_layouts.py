@@ -5,8 +5,8 @@ halves to a register; register i of the result holds D[4 * (l / 16) + i][l % 16]
 A[l % 16][l / 16] and B[l / 16][l % 16]. Of 32 rows register i of the result holds D[8 * (i / 4) + 4 * (l / 32) + i % 4][l % 32], of
 4 rows and 16 blocks D[i][l % 4] of block l / 4. Of float64 a pair i holds D[4 * i + l / 16][l % 16]. RDNA3's guide, "WMMA", of
 v_wmma_f32_16x16x16_f16: lanes l and l + 16 both hold row l % 16 of A and column l % 16 of B; register i of the result holds
-D[2 * i + l / 16][l % 16]. RDNA4's: lane l holds A[l % 16][k] and B[k][l % 16] of the eight k from 8 * (l / 16) on; register i of the result
-holds D[8 * (l / 16) + i][l % 16].
+D[2 * i + l / 16][l % 16]. RDNA4's: lane l holds A[l % 16][k] and B[k][l % 16] of four k from 4 * (l / 16) on and four
+from 8 + 4 * (l / 16) on, of bytes of the eight from 8 * (l / 16) on; register i of the result holds D[8 * (l / 16) + i][l % 16].
 
 `ci/matrix_calculator.py` compares them with AMD's matrix instruction calculator.
 """
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 A, B, C = 0, 8, 16
 """The first registers of the operands; what is added is where the result goes."""
 _CODES = {"f16": "<e", "f32": "<f", "f64": "<d"}
-_BITS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64, "i8": 8, "u8": 8, "i4": 4, "u4": 4}
+TYPE_BITS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64, "i8": 8, "u8": 8, "i4": 4, "u4": 4}
 
 
 def _plain(lane: int, register: int) -> int:
@@ -100,7 +100,7 @@ LAYOUTS = (
     MatrixLayout("v_wmma_f32_16x16x16_f16 v[16:23], v[0:7], v[8:15], v[16:23]", ("gfx1100", "gfx1151"), 32, 16, _HALF, 16,
                  lambda lane, i: i, lambda lane, r: 2 * r + lane // 16, 8),
     MatrixLayout("v_wmma_f32_16x16x16_f16 v[16:23], v[0:3], v[8:11], v[16:23]", ("gfx1201",), 32, 16, _HALF, 8,
-                 lambda lane, i: 8 * (lane // 16) + i, lambda lane, r: 8 * (lane // 16) + r, 8),
+                 lambda lane, i: 8 * (i // 4) + 4 * (lane // 16) + i % 4, lambda lane, r: 8 * (lane // 16) + r, 8),
     *(MatrixLayout(f"v_wmma_i32_16x16x16_iu8 v[16:23], v[0:3], v[8:11], v[16:23]{signs}", ("gfx1100", "gfx1151"), 32, 16, forms, 16,
                    lambda lane, i: i, lambda lane, r: 2 * r + lane // 16, 8)
       for signs, forms in (("", ("u8", "u8")), (" neg_lo:[1,1,0]", _BYTE), (" neg_lo:[1,0,0]", ("i8", "u8")), (" neg_lo:[0,1,0]", ("u8", "i8")))),
@@ -136,12 +136,12 @@ def bits_of(value: int, form: str) -> int:
         return int.from_bytes(struct.pack("<f", value), "little") >> 16
     if form in _CODES:
         return int.from_bytes(struct.pack(_CODES[form], value), "little")
-    return value & (1 << (32 if form == "i32" else _BITS[form])) - 1
+    return value & (1 << (32 if form == "i32" else TYPE_BITS[form])) - 1
 
 
 def number_of(value: int, form: str) -> int:
     """What an instruction takes a small number for: those without a sign wrap."""
-    return value & (1 << _BITS[form]) - 1 if form.startswith("u") else value
+    return value & (1 << TYPE_BITS[form]) - 1 if form.startswith("u") else value
 
 
 def operands(layout: MatrixLayout) -> list[list[int]]:
@@ -153,7 +153,7 @@ def operands(layout: MatrixLayout) -> list[list[int]]:
         for i in range(layout.values):
             k, block = layout.inner(lane, i), layout.block(lane, -1)
             for first, value, form in ((A, a(at, k, block), layout.forms[0]), (B, b(k, at, block), layout.forms[1])):
-                _place(v, first, lane, i * _BITS[form], bits_of(value, form))
+                _place(v, first, lane, i * TYPE_BITS[form], bits_of(value, form))
         for r in range(layout.results):
             value = c(layout.row(lane, r), at, layout.block(lane, r))
             _place(v, C, lane, 32 * words * r, bits_of(value, layout.result))

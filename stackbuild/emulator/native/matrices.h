@@ -113,14 +113,15 @@ API void wmma_place(int i, int j, int rdna4, int *r, int *l)
     *r = rdna4 ? i % per : i / groups;
     *l = (rdna4 ? i / per : i % groups) * 16 + j;
 }
-/* RDNA3: every 16 lanes have all rows of A (columns of B), the others the same. RDNA4: each 16 lanes have a part of K. */
+/* RDNA3: every 16 lanes have all rows of A (columns of B), the others the same. RDNA4: each 16 lanes have a part of K,
+ * four in a row, then four of the next part. */
 API void wmma(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t word, int bf16, int half_out, int high, int rdna4)
 {
     float A[16][16], B[16][16], D[16][16];
     int per = rdna4 ? 256 / LANES : 16, kind = bf16 ? ELEMENT_BF16 : ELEMENT_F16;
     for (uint32_t l = 0; l < (rdna4 ? LANES : 16); l++)
         for (int j = 0; j < per; j++) {
-            int k = (int)l / 16 * per + j;
+            int k = rdna4 ? j / 4 * (LANES / 4) + (int)l / 16 * 4 + j % 4 : j;
             A[k][l % 16] = float_element(a, l, j, kind);
             B[k][l % 16] = float_element(b, l, j, kind);
         }
