@@ -59,7 +59,18 @@ def _zero(rng: np.random.Generator, kind: str, places: int) -> Array | None:
     return None if shape is None else _integers(rng, shape, kind)
 
 
+MANY_TILES = [(20, 17000), (40, 17000), (130, 4300), (200, 1100)]
+"""Lines of both operands of a product that fills a large device with tiles of each shape but the smallest."""
+
+
+def _has_many_tiles(rng: np.random.Generator) -> bool:
+    return bool(rng.random() < 0.1)
+
+
 def _matrices(rng: np.random.Generator) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    if _has_many_tiles(rng):
+        (m, n), k = MANY_TILES[int(rng.integers(len(MANY_TILES)))], int(rng.choice([17, 48, 130]))
+        return (m, k), (k, n)
     m, k, n = (int(rng.choice([1, 2, 5, 8, 33, 64, 65, 70, 100])) for _ in range(3))
     k = int(rng.choice([k, 0, 200, 259]))
     batches: list[tuple[tuple[int, ...], tuple[int, ...]]] = [((), ()), ((), ()), ((2,), ()), ((3,), (3,)), ((2, 1), (3,)), ((), (2,)), ((0,), ())]
@@ -101,6 +112,10 @@ def qlinear_matmul(rng: np.random.Generator, dtype: str) -> RandomCase:
 
 def _convolution(rng: np.random.Generator) -> tuple[tuple[int, ...], tuple[int, ...], reference.ConvWindow]:
     """The shapes of x and w and the window: one to three axes, groups of one channel and more, filters of more than a tile."""
+    if _has_many_tiles(rng):
+        filters, windows = MANY_TILES[int(rng.integers(len(MANY_TILES)))]
+        channels, taps, side = int(rng.choice([3, 8, 20])), int(rng.choice([1, 2])), math.isqrt(windows // 2) + 1
+        return (2, channels, side, side), (filters, channels, taps, taps), reference.ConvWindow([1, 1], [1, 1], [0, 0, taps - 1, taps - 1], 1)
     axes, group = int(rng.choice([1, 2, 2, 2, 3])), int(rng.choice([1, 1, 1, 2, 3, 8]))
     channels, filters = int(rng.choice([1, 3, 4, 8, 17, 40])), int(rng.choice([1, 2, 4, 5, 9, 33, 70]))
     if group == 8:

@@ -27,23 +27,24 @@ struct IntegerConvLine {
     const int64_t matrix = (first + rows) / p.m, row = first + rows - matrix * p.m;
     const uint32_t filter = p.filter(matrix, row);
     const int32_t x_zero = p.x_zero(0), w_zero = p.w_zeros(filter);
-    int64_t corner[IntegerConv::kAxes];
-    for (int axis = 0; axis < IntegerConv::kAxes; ++axis) corner[axis] = static_cast<int64_t>(place[axis]) * p.stride[axis] - p.pad[axis];
+    int32_t corner[IntegerConv::kAxes];  // of a window: not beyond the padded input, which 32 bits count
+    for (int axis = 0; axis < IntegerConv::kAxes; ++axis) corner[axis] = place[axis] * p.stride[axis] - p.pad[axis];
     const uint8_t* w = p.w + static_cast<int64_t>(filter) * p.k;
     const uint8_t* x = p.x + matrix * p.channels * p.area();
     uint32_t sums[kValues] = {};
     for (int32_t c = 0; c < p.channels; ++c, x += p.area())
       for (int32_t deep = 0; deep < p.kernel[0]; ++deep)
         for (int32_t high = 0; high < p.kernel[1]; ++high) {
-          const int64_t plane = corner[0] + static_cast<int64_t>(deep) * p.dilation[0], line = corner[1] + static_cast<int64_t>(high) * p.dilation[1];
+          const int32_t plane = corner[0] + deep * p.dilation[0], line = corner[1] + high * p.dilation[1];
           const bool inside = plane >= 0 && plane < p.in[0] && line >= 0 && line < p.in[1];
-          const uint8_t* from = x + (inside ? (plane * p.in[1] + line) * p.in[2] : 0);
+          const uint8_t* from = x + (inside ? (static_cast<int64_t>(plane) * p.in[1] + line) * p.in[2] : 0);
           for (int32_t wide = 0; wide < p.kernel[2]; ++wide, ++w) {
             if (!inside) continue;
             const int32_t weight = p.w_reader(*w) - w_zero;
-            const int64_t left = corner[2] + static_cast<int64_t>(wide) * p.dilation[2];
+            const int32_t left = corner[2] + wide * p.dilation[2];
             for (int v = 0; v < kValues; ++v) {
-              const int64_t column = left + static_cast<int64_t>(v) * p.stride[2];
+              if (place[2] + v >= p.out[2]) break;
+              const int32_t column = left + v * p.stride[2];
               if (column >= 0 && column < p.in[2]) sums[v] += static_cast<uint32_t>((p.x_reader(from[column]) - x_zero) * weight);
             }
           }
