@@ -215,12 +215,14 @@ __device__ __forceinline__ void multiply_add(IntegerTile& c, const ByteOperand& 
 #endif
 #endif
 
-// sums += a bᵀ over `Chunks` chunks of K for one wave: 16 * M lines of a from `a_line` on, 16 * N of b from `b_line` on.
-template <int M, int N, int Chunks>
+// sums += a bᵀ over `Chunks` chunks of K for one wave: 16 * M lines of a from `a_line` on, 16 * N of b from `b_line` on. Unrolled, on
+// NVIDIA: operands are fetched ahead, which takes registers.
+template <int M, int N, int Chunks, bool Unrolled>
 __device__ __forceinline__ void multiply_bytes(IntegerTile (&sums)[M][N], const Chunk* a, int a_line, const Chunk* b, int b_line, int chunk) {
   static_assert(Chunks % kStepChunks == 0);
 #if SBK_NVIDIA || defined(SBK_MFMA) || defined(SBK_WMMA)
-#pragma unroll 1  // unrolled, compilers fetch every step's operands at once, which takes the registers of a second block
+  constexpr int kUnroll = SBK_NVIDIA && Unrolled ? Chunks / kStepChunks : 1;
+#pragma unroll kUnroll
   for (int step = 0; step < Chunks; step += kStepChunks) {
     ByteOperand columns[N];
 #pragma unroll

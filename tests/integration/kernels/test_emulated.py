@@ -309,7 +309,7 @@ def integer_products(kernels: Path, target: str, folder: Path, stack: KernelStac
 def test_products_of_integers_in_every_shape_of_tile(target: str, stack: KernelStack, tmp_path: Path) -> None:
     done = integer_products(KERNELS, target, tmp_path, stack)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    assert "140 products, 0 wrong" in done.stdout
+    assert "112 products, 0 wrong" in done.stdout
 
 
 @pytest.mark.slow

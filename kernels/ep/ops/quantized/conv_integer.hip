@@ -20,6 +20,28 @@ struct IntegerConvLine {
   IntegerConvLine(const IntegerConv& of, int64_t before)
       : p(of), first(before), by_parts((of.out[2] + kValues - 1) / kValues), by_height(of.out[1]), by_depth(of.out[0]) {}
 
+  // What one line of a filter adds, of windows that begin at `left`, of which `count` exist.
+  RK_D void add_line(uint32_t (&sums)[kValues], const uint8_t* from, const uint8_t* weights, int32_t left, int32_t count, int32_t x_zero, int32_t w_zero) const {
+    const auto value = [&](int32_t column) { return column >= 0 && column < p.in[2] ? p.x_reader(from[column]) - x_zero : 0; };
+    if (p.stride[2] == 1 && p.dilation[2] == 1) {  // each value is read once
+      int32_t values[kValues];
+      for (int v = 0; v < kValues - 1; ++v) values[v] = value(left + v);
+      for (int32_t wide = 0; wide < p.kernel[2]; ++wide) {
+        const int32_t weight = p.w_reader(weights[wide]) - w_zero;
+        values[kValues - 1] = value(left + wide + kValues - 1);
+        for (int v = 0; v < kValues; ++v) sums[v] += static_cast<uint32_t>(values[v] * weight);
+        for (int v = 0; v < kValues - 1; ++v) values[v] = values[v + 1];
+      }
+      return;
+    }
+    for (int32_t wide = 0; wide < p.kernel[2]; ++wide) {
+      const int32_t weight = p.w_reader(weights[wide]) - w_zero;
+      for (int v = 0; v < kValues; ++v) {
+        if (v < count) sums[v] += static_cast<uint32_t>(value(left + wide * p.dilation[2] + v * p.stride[2]) * weight);
+      }
+    }
+  }
+
   RK_D void operator()(int64_t i) const {
     const auto at = static_cast<uint32_t>(i), lines = by_parts.divide(at), planes = by_height.divide(lines), rows = by_depth.divide(planes);
     const int32_t place[IntegerConv::kAxes] = {static_cast<int32_t>(planes - rows * by_depth.value()), static_cast<int32_t>(lines - planes * by_height.value()),
@@ -36,26 +58,18 @@ struct IntegerConvLine {
       for (int32_t deep = 0; deep < p.kernel[0]; ++deep)
         for (int32_t high = 0; high < p.kernel[1]; ++high) {
           const int32_t plane = corner[0] + deep * p.dilation[0], line = corner[1] + high * p.dilation[1];
-          const bool inside = plane >= 0 && plane < p.in[0] && line >= 0 && line < p.in[1];
-          const uint8_t* from = x + (inside ? (static_cast<int64_t>(plane) * p.in[1] + line) * p.in[2] : 0);
-          for (int32_t wide = 0; wide < p.kernel[2]; ++wide, ++w) {
-            if (!inside) continue;
-            const int32_t weight = p.w_reader(*w) - w_zero;
-            const int32_t left = corner[2] + wide * p.dilation[2];
-            for (int v = 0; v < kValues; ++v) {
-              if (place[2] + v >= p.out[2]) break;
-              const int32_t column = left + v * p.stride[2];
-              if (column >= 0 && column < p.in[2]) sums[v] += static_cast<uint32_t>((p.x_reader(from[column]) - x_zero) * weight);
-            }
-          }
+          const uint8_t* const weights = w;
+          w += p.kernel[2];
+          if (plane < 0 || plane >= p.in[0] || line < 0 || line >= p.in[1]) continue;
+          add_line(sums, x + (static_cast<int64_t>(plane) * p.in[1] + line) * p.in[2], weights, corner[2], p.out[2] - place[2], x_zero, w_zero);
         }
     const int64_t to = (matrix * p.m + row) * p.n + (static_cast<int64_t>(place[0]) * p.out[1] + place[1]) * p.out[2] + place[2];
     const float factor = p.quantizes ? p.factor(filter) : 0.0f;
-    const int32_t added = p.quantizes && p.bias != nullptr ? p.bias[filter] : 0;
+    const int32_t added = p.quantizes && p.bias != nullptr ? p.bias[filter] : 0, y_zero = p.quantizes ? p.y_zero(0) : 0;
     for (int v = 0; v < kValues; ++v) {
       if (place[2] + v >= p.out[2]) break;
       const auto sum = static_cast<int32_t>(sums[v]);
-      if (p.quantizes) static_cast<uint8_t*>(p.y)[to + v] = p.quantized(sum, added, factor);
+      if (p.quantizes) static_cast<uint8_t*>(p.y)[to + v] = p.quantized(sum, added, factor, y_zero);
       else static_cast<int32_t*>(p.y)[to + v] = sum;
     }
   }

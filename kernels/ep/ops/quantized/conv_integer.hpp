@@ -28,16 +28,16 @@ struct IntegerConv {
   ZeroPoints y_zero;
   int32_t low, high;
 
-  RK_INLINE int64_t area() const { return static_cast<int64_t>(in[0]) * in[1] * in[2]; }
+  RK_HD int64_t area() const { return static_cast<int64_t>(in[0]) * in[1] * in[2]; }
   // Of the filters of y: row i of matrix (image, group).
   RK_INLINE uint32_t filter(int64_t matrix, int64_t i) const {
     const auto index = static_cast<uint32_t>(matrix);
     return (index - by_groups.divide(index) * by_groups.value()) * static_cast<uint32_t>(m) + static_cast<uint32_t>(i);
   }
   RK_INLINE float factor(uint32_t filter) const { return x_scale(0) * w_scales(filter) / y_scale(0); }
-  RK_INLINE uint8_t quantized(int32_t sum, int32_t added, float factor) const {
+  RK_INLINE uint8_t quantized(int32_t sum, int32_t added, float factor, int32_t zero) const {
     const auto biased = static_cast<int32_t>(static_cast<uint32_t>(sum) + static_cast<uint32_t>(added));
-    return static_cast<uint8_t>(saturated(static_cast<float>(biased) * factor, y_zero(0), low, high));
+    return static_cast<uint8_t>(saturated(static_cast<float>(biased) * factor, zero, low, high));
   }
 };
 

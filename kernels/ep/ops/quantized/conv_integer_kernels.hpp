@@ -111,11 +111,12 @@ struct IntegerConvProduct {
   using Column = uint32_t;  // where a window begins, from `images` on
   using RawB = Chunk;
   struct OfRow {
-    uint32_t filter;
-    int32_t zero, sum, bias;
+    int64_t to;  // in y, from a window on
+    int32_t zero, sum, bias, y_zero;
     float factor;
   };
   struct OfColumn {
+    int64_t to;    // in y, from a filter on
     int32_t rest;  // the sum less zero points
   };
 
@@ -152,14 +153,17 @@ struct IntegerConvProduct {
   }
   RK_INLINE OfRow of_row(Matrix group, int64_t i, int32_t sum) const {
     const auto filter = static_cast<uint32_t>(group * m + i);
-    OfRow row{filter, p.w_zeros(filter) - p.w_reader.less_when_signed(), sum, 0, 0.0f};
+    OfRow row{filter * p.n, p.w_zeros(filter) - p.w_reader.less_when_signed(), sum, 0, 0, 0.0f};
     if (!p.quantizes) return row;
     row.bias = p.bias != nullptr ? p.bias[filter] : 0;
+    row.y_zero = p.y_zero(0);
     row.factor = p.factor(filter);
     return row;
   }
-  RK_INLINE OfColumn of_column(Matrix, int64_t, int32_t sum) const {
-    return {static_cast<int32_t>(static_cast<uint32_t>(sum) - static_cast<uint32_t>(x_zero_bytes) * static_cast<uint32_t>(x_zero()))};
+  RK_INLINE OfColumn of_column(Matrix, int64_t j, int32_t sum) const {
+    const auto window = static_cast<uint32_t>(j < n ? j : n - 1), image = by_pixels.divide(window);
+    const auto rest = static_cast<uint32_t>(sum) - static_cast<uint32_t>(x_zero_bytes) * static_cast<uint32_t>(x_zero());
+    return {image * (p.groups * m * p.n) + (window - image * by_pixels.value()), static_cast<int32_t>(rest)};
   }
   RK_INLINE void store(Matrix, int64_t, int64_t j, const OfRow& row, const OfColumn (&columns)[kQuad], const int32_t* products) const {
     sbk::Vec<int32_t, kQuad> sums;
@@ -168,25 +172,20 @@ struct IntegerConvProduct {
 #pragma unroll
     for (int c = 0; c < kQuad; ++c) {
       sums.v[c] = product_less_zeros(products[c], row.zero, columns[c].rest, zero, row.sum);
-      if (p.quantizes) bytes.v[c] = p.quantized(sums.v[c], row.bias, row.factor);
+      if (p.quantizes) bytes.v[c] = p.quantized(sums.v[c], row.bias, row.factor, row.y_zero);
     }
-    const auto window = static_cast<uint32_t>(j);
-    if (quads) return put(place(row.filter, window), sums, bytes, kQuad);
+    if (quads) return put(row.to + columns[0].to, sums, bytes, kQuad);
 #pragma unroll
     for (int c = 0; c < kQuad; ++c) {
-      if (window + c >= n) continue;
+      if (j + c >= n) continue;
       sums.v[0] = sums.v[c];
       bytes.v[0] = bytes.v[c];
-      put(place(row.filter, window + c), sums, bytes, 1);
+      put(row.to + columns[c].to, sums, bytes, 1);
     }
   }
 
  private:
   RK_INLINE int32_t x_zero() const { return p.x_zero(0) - p.x_reader.less_when_signed(); }
-  RK_INLINE int64_t place(uint32_t filter, uint32_t window) const {
-    const uint32_t image = by_pixels.divide(window);
-    return (image * (p.groups * m) + filter) * p.n + (window - image * by_pixels.value());
-  }
   RK_INLINE void put(int64_t to, const sbk::Vec<int32_t, kQuad>& sums, const sbk::Vec<uint8_t, kQuad>& bytes, int64_t count) const {
     if (p.quantizes) store_quad(static_cast<uint8_t*>(p.y) + to, bytes, count, quads);
     else store_quad(static_cast<int32_t*>(p.y) + to, sums, count, quads);

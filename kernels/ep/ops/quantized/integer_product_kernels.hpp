@@ -151,6 +151,8 @@ class IntegerTileProduct {
     add_sums();
     join_depth();
     __syncthreads();
+    describe_lines();
+    __syncthreads();
     if (depth_wave() == 0) store();
   }
 
@@ -226,7 +228,7 @@ class IntegerTileProduct {
 #pragma unroll
     for (int part = 0; part < kWaveChunks; part += kPart) {
       const int first = depth_wave() * kWaveChunks + part, panel = first / sbk::kPanelChunks;
-      sbk::multiply_bytes<M, N, kPart>(products_, a_ + panel * S::kRows * sbk::kPanelChunks, wave_row(),
+      sbk::multiply_bytes<M, N, kPart, S::kBlocks == 1>(products_, a_ + panel * S::kRows * sbk::kPanelChunks, wave_row(),
                                        b_ + panel * S::kColumns * sbk::kPanelChunks, wave_column(), first % sbk::kPanelChunks);
     }
   }
@@ -265,6 +267,19 @@ class IntegerTileProduct {
     }
   }
 
+  // What the answer takes of the tile's lines, in place of their bytes.
+  RK_INLINE typename P::OfRow* rows() const { return reinterpret_cast<typename P::OfRow*>(a_); }
+  RK_INLINE typename P::OfColumn* columns() const { return reinterpret_cast<typename P::OfColumn*>(rows() + S::kRows); }
+  static_assert(S::kRows * sizeof(typename P::OfRow) % alignof(typename P::OfColumn) == 0);
+  static_assert(S::kRows * sizeof(typename P::OfRow) + S::kColumns * sizeof(typename P::OfColumn) <= (kChunksA + kChunksB) * sizeof(Chunk));
+
+  RK_INLINE void describe_lines() const {
+    const int t = static_cast<int>(threadIdx.x);
+    for (int i = t; i < S::kRows; i += kIntegerThreads)
+      if (top_ + i < p_.m) rows()[i] = p_.of_row(matrix_, top_ + i, row_sums_[i]);
+    for (int i = t; i < S::kColumns; i += kIntegerThreads) columns()[i] = p_.of_column(matrix_, left_ + i, column_sums_[i]);
+  }
+
   RK_INLINE void store() const {
     using Tile = sbk::IntegerTile;
 #pragma unroll
@@ -273,16 +288,15 @@ class IntegerTileProduct {
       for (int part = 0; part < Tile::kTogether; part += kQuad) {
         const int column = wave_column() + 16 * n + Tile::column() + part;
         if (left_ + column >= p_.n) continue;
-        typename P::OfColumn columns[kQuad];
+        typename P::OfColumn of_columns[kQuad];
 #pragma unroll
-        for (int c = 0; c < kQuad; ++c) columns[c] = p_.of_column(matrix_, left_ + column + c, column_sums_[column + c]);
+        for (int c = 0; c < kQuad; ++c) of_columns[c] = columns()[column + c];
 #pragma unroll
         for (int m = 0; m < M; ++m) {
 #pragma unroll
           for (int i = part; i < kValues; i += Tile::kTogether) {
             const int row = wave_row() + 16 * m + Tile::row(i);
-            if (top_ + row >= p_.m) continue;
-            p_.store(matrix_, top_ + row, left_ + column, p_.of_row(matrix_, top_ + row, row_sums_[row]), columns, products_[m][n].v + i);
+            if (top_ + row < p_.m) p_.store(matrix_, top_ + row, left_ + column, rows()[row], of_columns, products_[m][n].v + i);
           }
         }
       }
@@ -347,7 +361,9 @@ void run_integer_product(Stream& stream, const P& p) {
   check(sbk::device_facts(&device));
   const auto fills = [&](int64_t tiles) { return 2 * tiles >= device.units; };
   if (p.m > WideShape::kRows && fills(integer_tiles<P, LargeShape>(p))) return run_shape<LargeShape>(stream, p);
-  if (p.m > SmallShape::kRows && fills(integer_tiles<P, WideShape>(p))) return run_shape<WideShape>(stream, p);
+  if constexpr (!P::kColumnsAcross) {  // else what is fetched for so many columns takes more registers than there are
+    if (p.m > SmallShape::kRows && fills(integer_tiles<P, WideShape>(p))) return run_shape<WideShape>(stream, p);
+  }
   if (p.m <= SmallShape::kRows && fills(integer_tiles<P, FlatShape>(p))) return run_shape<FlatShape>(stream, p);
   if (p.m > SmallShape::kRows && fills(integer_tiles<P, MiddleShape>(p))) return run_shape<MiddleShape>(stream, p);
   run_shape<SmallShape>(stream, p);
