@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -16,6 +17,7 @@ from urllib3.util import connection
 
 from stackbuild.core.http_pool import SocketPool
 from stackbuild.remote.faults import RemoteFault, RemoteUnreachable
+from stackbuild.remote.files import WebFolder
 from stackbuild.remote.http import HttpClient, HttpRequest
 from stackbuild.remote.registry import OciRegistry
 from support.remotes import QUICK
@@ -29,11 +31,14 @@ class Web:
 
     answer: Callable[[str, str], tuple[int, dict[str, str], bytes]]
     seen: list[tuple[str, str, str]] = field(default_factory=list)
+    asked: list[tuple[str, bool]] = field(default_factory=list)
+    """URLs, and whether each was named by a server elsewhere."""
 
     def request(
         self, pool: SocketPool, method: str, url: str, headers: Mapping[str, str], body: object = None, is_outward: bool = False
     ) -> HTTPResponse:
         self.seen.append((method, url, headers.get("Authorization", "")))
+        self.asked.append((url, is_outward))
         status, said, text = self.answer(method, url)
         return HTTPResponse(io.BytesIO(text), said, status, preload_content=False, request_method=method)
 
@@ -179,3 +184,34 @@ def test_a_url_of_a_redirection_is_one_short_line(web: Web) -> None:
     with pytest.raises(RemoteFault) as fault:
         status_of(registry())
     assert str(fault.value).isprintable() and len(str(fault.value)) < 1000
+
+
+def test_a_list_of_tags_has_a_bound(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stackbuild.remote.registry.MOST_TAGS", 5)
+    web.answer = lambda method, url: (200, {}, json.dumps({"tags": ["r-1", "x" * 129, 7, "c-1"]}).encode())
+    assert registry().tags() == {"r-1", "c-1"}
+    web.answer = lambda method, url: (200, {}, json.dumps({"tags": list("abcdef")}).encode())
+    assert registry().tags() is None
+
+
+def test_of_an_exports_list_of_tags_only_tags_are_kept(web: Web) -> None:
+    good = f"r-{'0' * 64}"
+    web.answer = lambda method, url: (200, {}, f"{good}\nab ab\nx{good}\n{good}0\n\x1b[2J\n".encode())
+    assert WebFolder("https://reg.example/x", HttpClient("https://reg.example/x/", limits=QUICK)).tags() == {good}
+
+
+def test_a_url_that_the_server_names_is_asked_as_one_of_outside(web: Web) -> None:
+    """Of a redirection and of a token's address, on another host. Not of this server's own, nor of this machine's."""
+    web.answer = lambda method, url: (
+        (401, {"WWW-Authenticate": 'Bearer realm="https://auth.example/token"'}, b"")
+        if url.endswith("manifests/t")
+        else (307, {"Location": "https://blobs.example/x"}, b"")
+    )
+    assert status_of(registry()) == 401
+    for root in ("https://reg.example/v2/x/", "http://127.0.0.1:5000/v2/x/"):
+        with pytest.raises(RemoteFault), registry(root).client.send(HttpRequest("GET", "blobs/x")):
+            pass
+    hosts = {(url.split("/")[2], is_outward) for url, is_outward in web.asked}
+    assert hosts == {
+        ("reg.example", False), ("auth.example", True), ("blobs.example", True), ("127.0.0.1:5000", False), ("blobs.example", False),
+    }  # fmt: skip

@@ -160,3 +160,15 @@ def test_who_writes_at_the_same_moment_is_seen(tmp_path: Path) -> None:
     registry.overwritten = True
     with pytest.raises(RemoteFault, match="another one wrote it at the same moment"):
         pushed(registry, small_wheel(tmp_path))
+
+
+@pytest.mark.parametrize("name", ("../x", "a/b", ".x", "a\nb", "\x1b[2J"))
+def test_a_release_whose_files_lead_out_is_not_added_to(name: str, tmp_path: Path) -> None:
+    """`oras pull` writes files by these names, and a line in one would be a line of SHA256SUMS."""
+    registry = RegistryInMemory()
+    pushed(registry, small_wheel(tmp_path / "a"), key="")
+    value = json.loads(registry.tags["demo-pkg-1.0"])
+    value["layers"][0]["annotations"]["org.opencontainers.image.title"] = name
+    registry.tags["demo-pkg-1.0"] = json.dumps(value).encode()
+    with pytest.raises(UsageError, match=r"not a release of stackbuild.*a file of it is named"):
+        pushed(registry, small_wheel(tmp_path / "a"), key="")
