@@ -194,8 +194,9 @@ def _mask_register(name: str, operand: SourceOperand) -> int:
 
 
 def _is_short(name: str) -> bool:
-    """Whether an operation of CDNA has a short encoding too: those clear the upper half of a 16-bit result."""
-    return not name.startswith(
+    """Whether an operation of CDNA has a short encoding too: those clear the upper half of a 16-bit result, as do the
+    older forms of long ones (LLVM's GCNSubtarget::zeroesHigh16BitsOfDest)."""
+    return "_legacy_" in name or not name.startswith(
         ("v_mad_", "v_fma_", "v_div_fixup", "v_med3", "v_max3", "v_min3", "v_pack", "v_interp", "v_bitop3")
     )
 

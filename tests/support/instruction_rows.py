@@ -305,6 +305,7 @@ VECTOR = (
     _R("v_lshrrev_b16 v2.l, v0.l, v1.l", "v0=20 v1=0x8000 v2=0xaaaabbbb", "v2=0xaaaa0800", "gfx1"),
     _R("v_lshlrev_b16 v2.l, v0.l, v1.l", "v0=4 v1=0xffff v2=0", "v2=0xfff0", "gfx1"),
     _R("v_and_b16 v2.l, v0.l, v1.h", "v0=0xff v1=0x3c0000 v2=0", "v2=0x3c", "gfx1"),
+    _R("v_xor_b16 v2.l, v0.l, v1.l", "v0=0xf0f0 v1=0xff00 v2=0xaaaa0000", "v2=0xaaaa0ff0", "gfx1"),
     _R("v_or_b16 v2.l, v0.l, v1.l", "v0=0xf0 v1=0x0f v2=0", "v2=0xff", "gfx1"),
     _R("v_mov_b16 v2.h, v0.l", "v0=0x1234 v2=0x5678", "v2=0x12345678", "gfx1"),
     _R("v_add_co_u32 v2, VCC, v0, v1", "v0=0xffffffff v1=2", "v2=1 vcc=ALL"),
@@ -473,6 +474,8 @@ FLOAT = (
     _R("v_add_nc_i32 v2, v0, v1 clamp", "v0=0x7fffffff v1=1", "v2=0x7fffffff", "gfx1"),
     _R("v_sub_nc_i32 v2, v0, v1 clamp", "v0=0x80000000 v1=1", "v2=0x80000000", "gfx1"),
     _R("v_add_i32 v2, v0, v1 clamp", "v0=0x7fffffff v1=1", "v2=0x7fffffff", "gfx9"),
+    _R("v_mad_legacy_u16 v2, v0, v1, v4", "v0=3 v1=5 v4=7 v2=0xffff0000", "v2=22", "gfx9"),  # the upper half is cleared
+    _R("v_mad_u16 v2, v0, v1, v4", "v0=3 v1=5 v4=7 v2=0xffff0000", "v2=0xffff0016", "gfx9"),
     _R("v_add_i16 v2, v0, v1 clamp", "v0=0x7000 v1=0x7000", "v2=0x7fff", "gfx9"),
     _R("v_subrev_u32 v2, v0, v1 clamp", "v0=5 v1=3", "v2=0", "gfx9"),
     _R("v_pk_add_i16 v2, v0, v1 clamp", "v0=0x70008001 v1=0x7000ffff", "v2=0x7fff8000"),
@@ -648,6 +651,7 @@ def _vector_memory() -> list[InstructionRow]:
 
 MEMORY = (
     *_vector_memory(),
+    _R("ds_add_u32 v0, v4", "v0=4 v4=3 exec=1", "lds[4]=07050607"),
     _R("global_load_b32 v2, v0, s[4:5] offset:-4", "v0=20 s[4:5]=MEM", _words(16, 1), "gfx1"),
     _R("global_load_dword v2, v0, s[4:5] offset:-4", "v0=20 s[4:5]=MEM", _words(16, 1), "gfx9"),
     _R("global_store_b32 v0, v4, s[4:5]", f"v0=20 s[4:5]=MEM {_STORED}", "mem[20]=14131211", "gfx1"),
@@ -655,7 +659,7 @@ MEMORY = (
     *(_R(f"{name} v2, v[0:1], off", "v[0:1]=MEM+200 v2=0xaaaabbbb", f"v2={value}", only) for name, value, only in (
         ("global_load_u8", "0xc8", "gfx1"), ("global_load_i8", "0xffffffc8", "gfx1"), ("global_load_u16", "0xc9c8", "gfx1"),
         ("global_load_i16", "0xffffc9c8", "gfx1"), ("global_load_d16_b16", "0xaaaac9c8", "gfx1"), ("global_load_d16_hi_b16", "0xc9c8bbbb", "gfx1"),
-        ("global_load_d16_u8", "0xaaaa00c8", "gfx1"), ("global_load_d16_hi_u8", "0x00c8bbbb", "gfx1"), ("global_load_ubyte", "0xc8", "gfx9"), ("global_load_sbyte", "0xffffffc8", "gfx9"),
+        ("global_load_d16_u8", "0xaaaa00c8", "gfx1"), ("global_load_d16_i8", "0xaaaaffc8", "gfx1"), ("global_load_d16_hi_u8", "0x00c8bbbb", "gfx1"), ("global_load_ubyte", "0xc8", "gfx9"), ("global_load_sbyte", "0xffffffc8", "gfx9"),
         ("global_load_ushort", "0xc9c8", "gfx9"), ("global_load_sshort", "0xffffc9c8", "gfx9"), ("global_load_short_d16", "0xaaaac9c8", "gfx9"),
         ("global_load_short_d16_hi", "0xc9c8bbbb", "gfx9"), ("flat_load_u8", "0xc8", "gfx1"), ("flat_load_u16", "0xc9c8", "gfx1"),
     ) if not name.startswith("flat")),
