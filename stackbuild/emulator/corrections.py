@@ -79,6 +79,8 @@ CODE: dict[str, str] = {
        for c, s in (("eq", "=="), ("lg", "!="), ("gt", ">"), ("ge", ">="), ("lt", "<"), ("le", "<="))},
     **{f"s_cmpk_{c}_u32": f"SCC = S0.u32 {s} 32'U(SIMM16.u16)"
        for c, s in (("eq", "=="), ("lg", "!="), ("gt", ">"), ("ge", ">="), ("lt", "<"), ("le", "<="))},
+    # The text chooses halves by OPSEL, which the older forms do not have.
+    **{f"v_mad_legacy_{t}": f"D0.{t} = S0.{t} * S1.{t} + S2.{t}" for t in ("u16", "i16")},
     "v_dual_mov_b32": "D0.b32 = S0.b32",
     "v_dual_add_f32": "D0.f32 = S0.f32 + S1.f32",
     "v_dual_sub_f32": "D0.f32 = S0.f32 - S1.f32",
