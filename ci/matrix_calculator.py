@@ -79,7 +79,7 @@ def main() -> int:
             print(f"not compared {name} {layout.targets[0]}")
             continue
         count = 0
-        for matrix in "ABD":
+        for matrix in ("A", "B", "D"):
             places = calculator_places(tool, layout, architecture, matrix)
             wrong = [key for key, place in layout_places(layout, matrix) if place not in places.get(key, set())]
             count += sum(len(each) for each in places.values())
