@@ -21,7 +21,7 @@ from stackbuild.cluster.host import Message
 from stackbuild.cluster.logs import LogCopy
 from stackbuild.cluster.offers import Amounts, Offer, fits, missing, refuse_strangers, refuse_unmet, step_needs
 from stackbuild.cluster.tasks import StepInput, StepOutcome, StepTask
-from stackbuild.cluster.weights import HeaviestFirst, StepWeight
+from stackbuild.cluster.weights import HeaviestFirst
 from stackbuild.core.errors import MachineLacks
 from stackbuild.model.events import How, Note, StepBroke, StepStarted
 from stackbuild.model.plan import Plan, Step
@@ -71,9 +71,7 @@ class Connection(Protocol):
         """The workers that are connected. Raises SchedulerLost."""
         ...
 
-    def submit(
-        self, task_key: str, task: StepTask, needs: Amounts, weight: StepWeight, copy: MessageReader
-    ) -> Submission:
+    def submit(self, task_key: str, task: StepTask, needs: Amounts, copy: MessageReader) -> Submission:
         """Raises SchedulerLost."""
         ...
 
@@ -217,8 +215,9 @@ class ClusterPlacement:
             base_is_image=self.runner == "docker",
             anew=is_bad,
             trusted_keys=self._trusted_keys(),
+            weight=self._order.wait(step),
         )
-        outcome = self._given_out(task, self._order.wait(step))
+        outcome = self._given_out(task)
         there = self._look_up(step, trees)
         if there is None:
             raise MachineLacks(
@@ -306,7 +305,7 @@ class ClusterPlacement:
 
     # --- a task
 
-    def _given_out(self, task: StepTask, weight: StepWeight) -> StepOutcome:
+    def _given_out(self, task: StepTask) -> StepOutcome:
         """The outcome of a step that was made. Raises BrokenStep, BadInput, MachineLacks, Interruption."""
         step = task.step
         for number in range(TRIES):
@@ -314,7 +313,7 @@ class ClusterPlacement:
             copy = LogCopy(self.context.logs / f"{step.name}.log", self.context.emit, self._start_event(step))
             try:
                 task_key = f"{step.key}{suffix}" if suffix != ".0" else step.key
-                outcome = self._await_outcome(task_key, task, weight, copy)
+                outcome = self._await_outcome(task_key, task, copy)
             except SchedulerLost:
                 self._await_scheduler(step)
                 continue
@@ -370,9 +369,9 @@ class ClusterPlacement:
         self.context.emit(Note("warning", f"{machine} did not get `{name}` from its remote: it is made again"))
         return BadInput(name)
 
-    def _await_outcome(self, task_key: str, task: StepTask, weight: StepWeight, copy: LogCopy) -> StepOutcome:
+    def _await_outcome(self, task_key: str, task: StepTask, copy: LogCopy) -> StepOutcome:
         needs = self._needs(task.step)
-        submission = self.connection.submit(task_key, task, needs, weight, copy)
+        submission = self.connection.submit(task_key, task, needs, copy)
         since: float | None = None
         try:
             while not submission.wait(POLL_SECONDS):

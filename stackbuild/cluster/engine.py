@@ -30,7 +30,6 @@ from stackbuild.cluster.client import MessageReader, SchedulerLost, WorkersDied
 from stackbuild.cluster.host import Message, StepHost
 from stackbuild.cluster.offers import Amounts, Offer
 from stackbuild.cluster.tasks import StepOutcome, StepTask
-from stackbuild.cluster.weights import StepWeight
 from stackbuild.core.errors import MachineLacks
 from stackbuild.core.manner import MANNER
 from stackbuild.version import __version__
@@ -357,15 +356,13 @@ class DaskConnection:
             for address, one in sorted(workers.items())
         )  # fmt: skip
 
-    def submit(
-        self, task_key: str, task: StepTask, needs: Amounts, weight: StepWeight, copy: MessageReader
-    ) -> DaskSubmission:
+    def submit(self, task_key: str, task: StepTask, needs: Amounts, copy: MessageReader) -> DaskSubmission:
         self._readers[task_key] = copy
         try:
-            with annotate(**{TaskSeconds.name: weight.seconds}):
+            with annotate(**{TaskSeconds.name: task.weight.seconds}):
                 future: Future[StepOutcome] = self._connect().submit(
                     run_task, task_key, task, key=task_key, resources=dict(needs), retries=0, pure=False,
-                    priority=round(weight.chain),
+                    priority=round(task.weight.chain),
                 )  # fmt: skip
         except (OSError, RuntimeError, CommClosedError) as error:
             raise SchedulerLost(str(error)) from None

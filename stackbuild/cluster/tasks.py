@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from stackbuild.cluster.weights import StepWeight
 from stackbuild.model.events import Compiles, How
 from stackbuild.model.plan import Step
 
@@ -27,7 +28,7 @@ class StepInput:
 class StepTask:
     """One step for a worker. `anew`: what the remote has of it is damaged, so it is made or sent again.
 
-    `trusted_keys`: fingerprints of the keys whose outputs the client takes.
+    `trusted_keys`: fingerprints of the keys whose outputs the client takes. `weight` is what the scheduler places it by.
     """
 
     step: Step
@@ -39,6 +40,7 @@ class StepTask:
     base_is_image: bool
     anew: bool = False
     trusted_keys: tuple[str, ...] = ()
+    weight: StepWeight = StepWeight()
 
     @property
     def trees(self) -> dict[str, str]:

@@ -194,7 +194,9 @@ def _of_host(view: View, word: str) -> Iterator[Finding]:
     places = view.own(word)
     if family := unknown_libraries.of_name(word):
         name_places = [at for at in places if not _CONDITION.match(view.code, line_start(view.code, at))]
-        yield from (_of_family(view, at, word, family) for at in name_places[:1])  # `#ifdef NVSHMEM_COMMS` is the project's
+        yield from (
+            _of_family(view, at, word, family) for at in name_places[:1]
+        )  # `#ifdef NVSHMEM_COMMS` is the project's
         return
     api = _LOOKS_LIKE_API.fullmatch(word) or _LIBRARY_TYPE.fullmatch(word)
     constant = _CONSTANT.fullmatch(word)

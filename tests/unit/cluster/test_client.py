@@ -15,7 +15,6 @@ from stackbuild.build.schedule import Limits, schedule
 from stackbuild.cluster.client import REPAIRS, TRIES, ClusterPlacement, MessageReader, SchedulerLost
 from stackbuild.cluster.offers import Amounts, Offer
 from stackbuild.cluster.tasks import Failure, StepOutcome, StepTask
-from stackbuild.cluster.weights import StepWeight
 from stackbuild.core.errors import Interruption, MachineLacks
 from stackbuild.model.events import Note, StepBroke, StepFinished
 from stackbuild.model.plan import Plan
@@ -61,7 +60,7 @@ class FakeConnection:
         return self.workers
 
     def submit(
-        self, task_key: str, task: StepTask, needs: Amounts, weight: StepWeight, copy: MessageReader
+        self, task_key: str, task: StepTask, needs: Amounts, copy: MessageReader
     ) -> FakeSubmission:
         earlier = sum(key.startswith(task.step.key) for key in self.keys)
         self.keys.append(task_key)

@@ -104,7 +104,7 @@ def test_a_diff_keeps_its_tabs_in_a_pipe_alone(terminal: bool, monkeypatch: pyte
     monkeypatch.setattr(sys, "stdout", stream)
     monkeypatch.setenv("NO_COLOR", "1")
     forget_consoles()
-    draw_diff([Change("a.cu", Path("a.cu"), b"\tx\n", b"\ty \x1b]0;t\x07\n")])
+    draw_diff([Change("a.cu", Path("a.cu"), b"\tx\n", b"\ty \x1b]0;t\x07\n")], {})
     forget_consoles()
     assert ("+\ty \x1b]0;t\x07\n" in stream.written) is not terminal
     assert ("\\x1b]0;t" in stream.written) is terminal
