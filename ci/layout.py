@@ -585,9 +585,10 @@ BENCH_LEVELS: dict[str, Layer] = {
 PLAN_LEVELS: dict[str, Layer] = {
     "steps": Layer(1, "the steps of each kind of component"),
     **{name: Layer(2, "what is known of a recipe or a plan") for name in ("consistency", "estimates", "explain", "status")},
-    **{name: Layer(3, "what fits together, and the plan") for name in ("compatibility", "resolve")},
-    "inputs": Layer(4, "what lies on this machine that a plan depends on"),
-    "current": Layer(5, "the plan of now, with the store"),
+    "completeness": Layer(3, "what components need, and a recipe leaves out"),
+    **{name: Layer(4, "what fits together, and the plan") for name in ("compatibility", "resolve")},
+    "inputs": Layer(5, "what lies on this machine that a plan depends on"),
+    "current": Layer(6, "the plan of now, with the store"),
 }
 VERIFICATION_LEVELS: dict[str, Layer] = {
     "probes": Layer(1, "scripts that run in the environment of a wheel"),

@@ -32,8 +32,11 @@ def _rules(loaded_recipe: LoadedRecipe, subject: str, conversion: Hipify) -> Ite
     except RecipeError as error:
         yield from (mistake_finding("HIPIFY-RULES", f"{subject}.rules", mistake) for mistake in error.mistakes)
     except UsageError as error:
-        where = f"{error.where}: " if error.where else ""
-        yield _finding("HIPIFY-RULES", f"{subject}.rules", where + error.what, error.next)
+        where, at = (f"{error.where}: " if error.where else ""), f"{subject}.rules"
+        item = next(
+            (i for i, name in enumerate(conversion.rules) if f"{name!r}" in error.what or name == error.where), None
+        )
+        yield _finding("HIPIFY-RULES", at if item is None else f"{at}.{item}", where + error.what, error.next)
 
 
 def _globs(loaded_recipe: LoadedRecipe, name: str, conversion: Hipify) -> Iterator[Finding]:

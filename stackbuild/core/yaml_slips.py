@@ -156,13 +156,42 @@ def _no_colon(error: ParserError) -> Slip | None:
                 f"write `{match[1]}: {match[2][:60]}`",
             )
         if match:
-            return (
-                at + 1,
-                indent(error.rows[at]) + 1,
-                f"`{match[1]}` is not a `key: value`",
-                "write it as one, or remove it",
+            below = _below(error, at)
+            is_header = below >= 0 and indent(error.rows[below]) > indent(error.rows[at])
+            next = f"write `{match[1]}:`" if is_header else f"write `{match[1]}: VALUE`, or remove it"
+            what = (
+                f"`{match[1]}` has no colon, and lines below it" if is_header else f"`{match[1]}` is not a `key: value`"
             )
+            return at + 1, indent(error.rows[at]) + 1, what, next
     return None
+
+
+def _semicolon(error: ParserError) -> Slip | None:
+    """`kind; wheel` and `kind => wheel`: another sign in place of the colon."""
+    first = [error.start_position[0]] if error.start_position else []
+    for at in (*first, error.above(error.line), error.line):
+        row = error.rows[at] if 0 <= at < len(error.rows) else ""
+        if match := re.fullmatch(r"(\s*(?:- )?)([A-Za-z_][\w-]*) ?(;|=>|:=) ?([^#:]+?)\s*(?:#.*)?", row):
+            next = f"write `{match[2]}: {match[4][:60]}`"
+            return at + 1, match.end(2) + 1, f"a `{match[3]}` in place of the colon after `{match[2]}`", next
+    return None
+
+
+def _header_not_indented(error: ParserError) -> Slip | None:
+    """A key without indentation among entries that have it: its own lines are two levels deeper than it."""
+    if error.problem not in _KEY_EXPECTED:
+        return None
+    here, at = indent(error.row), error.above(error.line)
+    while at >= 0 and indent(error.rows[at]) > here:
+        at = error.above(at)
+    below = _below(error, at) if at >= 0 else -1
+    header = _HEADER.fullmatch(error.rows[at]) if at >= 0 else None
+    if not header or indent(error.rows[at]) >= here or below < 0 or indent(error.rows[below]) != here + 2:
+        return None
+    if not _HEADER.fullmatch(error.row):
+        return None  # a key of that mapping itself
+    what = f"`{header[1]}:` is indented by {indent(error.rows[at])} spaces, and the entries beside it by {here}"
+    return at + 1, indent(error.rows[at]) + 1, what, f"indent it by {here} spaces, as `{error.row.strip()[:40]}`"
 
 
 def _too_deep(error: ParserError) -> Slip | None:
@@ -173,6 +202,9 @@ def _too_deep(error: ParserError) -> Slip | None:
     here, there = indent(error.row), indent(error.rows[above].replace("- ", "  ", 1))
     if here <= there or not _PAIR.match(error.rows[above]):
         return None
+    if comment := re.match(r"\s*((?:- )?[\w.-]+:) +(?://|--|;|%)", error.rows[above]):
+        what = f"a comment of another language behind `{comment[1]}`"
+        return above + 1, comment.end(1) + 2, what, "a comment begins with `#`, after a blank"
     if re.fullmatch(r"\s*(?:- )?[\w.-]+: +(?:null|~|\{\}|\[\]|'{2}|\"{2})", error.rows[above].split(" #")[0].rstrip()):
         key, _, value = error.rows[above].split(" #")[0].strip().removeprefix("- ").partition(":")
         what = f"`{key}` has the value `{value.strip()}`, and lines of its own below it"
@@ -185,7 +217,13 @@ def _too_deep(error: ParserError) -> Slip | None:
         what = f"this line is not indented below `{header[1]}:`, and the next one is"
         return above + 1, there + 1, what, f"indent it by {here} spaces"
     what = f"this line is indented by {here} spaces, and the key above it by {there}"
-    return error.line + 1, here + 1, what, f"indent it by {there} spaces, as the keys beside it"
+    next = f"indent it by {there} spaces, as the keys beside it"
+    is_item = before >= 0 and here == there + 2 and _HEADER.fullmatch(error.rows[before])
+    if is_item and indent(error.rows[before]) < there:
+        item = f"- {error.rows[above].split(' #')[0].strip()[:60]}"
+        what = f"this line is indented by {there} spaces, and the next one by {here}"
+        return above + 1, there + 1, what, f"write `{item}` for the first key of an item, or indent both alike"
+    return error.line + 1, here + 1, what, next
 
 
 def _colon_in_value(error: ParserError) -> Slip | None:
@@ -452,7 +490,7 @@ def _escape(error: ParserError) -> Slip | None:
 
 _FINDERS: tuple[Callable[[ParserError], Slip | None], ...] = (
     _tab, _reserved_sign, _escape, _misplaced_sign, _empty_item, _first_line_indented, _open_quote, _no_space_after_dash, _no_dash,
-    _whole_line_quoted, _value_below, _no_space, _no_colon, _too_deep, _colon_in_value, _open_bracket, _extra_bracket, _text_after,
+    _whole_line_quoted, _value_below, _no_space, _semicolon, _header_not_indented, _no_colon, _too_deep, _colon_in_value, _open_bracket, _extra_bracket, _text_after,
     _first_key_as_item, _indentation,
 )  # fmt: skip
 _CLOSING = {"did not find expected ',' or ']'": ("[", "]"), "did not find expected ',' or '}'": ("{", "}")}

@@ -53,13 +53,29 @@ _METRIC_KINDS: dict[str, str] = {
 def quantity(text: object, kind: str) -> object:
     """A number from a text such as `5%`, `12 ms`, `1.5 GiB` or `8`, with a unit of that kind alone; anything else is handed on
     for pydantic to refuse. Raises ValueError."""
+    if isinstance(text, bool | list | tuple | dict):
+        raise ValueError(f"{text!r} is not a {kind}; write {_EXAMPLES[kind]}")
+    if isinstance(text, int | float):
+        return _with_unit(text, kind)
     if not isinstance(text, str):
         return text
     match = _QUANTITY.fullmatch(text)
     units = {"": 1.0, **_UNITS[kind]}
     if match is None or match[2].lower() not in units:
         raise ValueError(f"{text!r} is not a {kind}; write {_EXAMPLES[kind]}")
-    return float(match[1]) * units[match[2].lower()]
+    return _with_unit(float(match[1]), kind) if not match[2] else float(match[1]) * units[match[2].lower()]
+
+
+_PLAIN = {"time": (2.0, math.inf, "s", "ms"), "size": (0.0, 1e6, "bytes", "GiB")}
+"""Plain numbers that no gate means, from and below which, with their unit and the one that was probably meant."""
+
+
+def _with_unit(number: float, kind: str) -> float:
+    """A plain number, in seconds or bytes. Raises ValueError for one that was probably meant in another unit."""
+    least, below, unit, usual = _PLAIN.get(kind, (math.inf, -math.inf, "", ""))
+    if least <= number < below and number > 0:
+        raise ValueError(f"{number:g} without a unit is {number:g} {unit}; write `{number:g} {usual}`, or its own unit")
+    return number
 
 
 def _share(text: object) -> object:
@@ -80,8 +96,9 @@ def _size(text: object) -> object:
 
 def _of_metric(text: object, info: ValidationInfo) -> object:
     """A bound in the unit of the gate's metric, which is validated before it."""
-    metric = info.data.get("metric")
-    return quantity(text, _METRIC_KINDS[metric]) if metric else text
+    if metric := info.data.get("metric"):
+        return quantity(text, _METRIC_KINDS[metric])
+    return None  # the metric itself is the mistake, and no unit can be checked without it
 
 
 def least_samples(confidence: float) -> int:
@@ -244,6 +261,7 @@ class AccuracyGate(_GateBase):
     snr_db: float | None = Field(
         default=None,
         gt=0,
+        le=400,
         description="The smallest signal-to-noise ratio; by element type where no bound is given at all.",
     )
     cosine: float | None = Field(default=None, gt=0, le=1, description="The smallest cosine similarity.")

@@ -30,6 +30,8 @@ from stackbuild.tables.targets import buildable_like, is_buildable, processor
 def _packages(names: tuple[str, ...], otherwise: str) -> tuple[str, ...]:
     """The names as they are. Raises ValueError for one that a package manager would take for an option or a version."""
     for name in names:
+        if not name.strip():
+            raise ValueError(f"{name!r} names no package; remove it")
         if not re.fullmatch(r"[a-z0-9][a-z0-9+.-]+(:[a-z0-9]+)?", name):
             refuse_joined(name)
             bare = re.match(r"[a-z0-9][a-z0-9+.-]+", name.lower().replace("_", "-"))
@@ -246,13 +248,21 @@ class Source(Model):
                 bare = next(iter(re.findall(r"[^\s,;<>\"'{}|\\^`\[\]]+", url)), "")
                 what = f"write `{bare}`" if bare else "write the address alone"
                 raise ValueError(f"`{key}` {url!r} has a {sign[0][0]!r} that no URL has there; {what}")
+        if (self.git or "").count("://") > 1 or (self.archive or "").count("://") > 1:
+            key, url = ("git", self.git or "") if self.git else ("archive", self.archive or "")
+            raise ValueError(f"`{key}` {url!r} is two addresses; write `{url[url.rindex('https://') :]}`")
+        if self.ref is not None and (marks := re.search(r"\.\.|//|[/.]$|\.lock$|^[vV]{2}", self.ref)):
+            suggestion = re.sub(r"^[vV]{2}", "v", re.sub(r"([./])\1+", r"\1", self.ref).removesuffix(".lock").rstrip("/."))
+            raise ValueError(f"`ref` {self.ref!r} has a {marks[0]!r} that no tag or branch has there; write `{suggestion}`")
         if page := re.search(r"/(-/)?(tree|blob|commit|releases)/.*$", self.git or ""):
             address = (self.git or "")[: page.start()]
             raise ValueError(f"`git` {self.git!r} is the address of a page; write `{address}`, and the branch as `ref`")
         if self.exclude and not (self.git or self.bundled or self.path):
-            raise ValueError("`exclude` belongs to `git`, `bundled` and `path`")
+            raise ValueError("`exclude` belongs to `git`, `bundled` and `path`; remove it")
         if self.git and (wrong := [p for p in self.exclude if not re.fullmatch(r"[A-Za-z0-9._+*?/-]+", p)]):
-            raise ValueError(f"`exclude` of `git` takes paths with `*` and `?`: {wrong[0]!r}")
+            raise ValueError(
+                f"`exclude` of `git` takes paths with `*` and `?`, not {wrong[0]!r}; write such as `docs/*`"
+            )
         if self.patches is not None and self.git is None and self.archive is None:
             raise ValueError("`patches` belong to `git` and `archive`; edit a source of your own")
         return self
@@ -415,7 +425,8 @@ class Recipe(Model):
     @model_validator(mode="after")
     def _rocm_of_index(self) -> Recipe:
         if self.rocm is None and "{rocm}" in f"{self.publish.index} {self.publish.url}":
-            raise ValueError("`publish` names {rocm}, and the recipe has no `rocm`; say which it is for")
+            key = "index" if "{rocm}" in self.publish.index else "url"
+            raise ValueError(f"`publish.{key}` names {{rocm}}, and the recipe has no `rocm`; add `rocm: 7.2.4` beside `name:`, with its release")
         return self
 
     @property

@@ -13,6 +13,7 @@ from stackbuild.model.findings import Finding, Severity
 from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.lock import Lock
 from stackbuild.model.recipe import Recipe
+from stackbuild.plan.completeness import omissions
 from stackbuild.plan.consistency import disagreements, finding, tree_versions
 from stackbuild.plan.steps.onnxruntime import check_rocm_ep
 from stackbuild.tables.compatibility import GfxRow, Table, table
@@ -137,7 +138,7 @@ def _cmake(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
         least = max(rows, key=lambda r: numbers(r.least), default=None)
         if least and numbers(extend.cmake) < numbers(least.least):
             yield finding(
-                "CMAKE", Severity.ERROR, f"components.{name}", f"CMake {extend.cmake}, it demands {least.least}",
+                "CMAKE", Severity.ERROR, "base.extend.cmake", f"CMake {extend.cmake}, and `{name}` demands {least.least}",
                 "its configure phase fails", f"set `base.extend.cmake` to {least.least} or newer", least.source,
             )  # fmt: skip
 
@@ -155,4 +156,4 @@ def _sonames(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
                 )  # fmt: skip
 
 
-_IMPOSSIBLE = (_gfx, _pythons, _rocm_ep, disagreements, _cmake, _sonames)
+_IMPOSSIBLE = (_gfx, _pythons, _rocm_ep, disagreements, omissions, _cmake, _sonames)

@@ -69,7 +69,7 @@ def _migraphx(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
         row, due = compatibility.migraphx_at(ref, rocm), compatibility.latest_migraphx(rocm)
         if row and row.version != component.version:
             yield finding(
-                "MIGRAPHX", Severity.ERROR, subject, f"MIGraphX {component.version}, but {ref} is {row.version}",
+                "MIGRAPHX", Severity.ERROR, f"{subject}.version", f"MIGraphX {component.version}, but {ref} is {row.version}",
                 "what is built is what `ref` says", f"write `version: {row.version}`", row.source,
             )  # fmt: skip
         elif row and rocm and series(row.rocm) != series(rocm):
@@ -82,7 +82,7 @@ def _migraphx(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
             )  # fmt: skip
         elif not row and due and due.version != component.version:
             yield finding(
-                "MIGRAPHX", Severity.WARNING, subject, f"MIGraphX {component.version} with ROCm {rocm}",
+                "MIGRAPHX", Severity.WARNING, f"{subject}.version", f"MIGraphX {component.version} with ROCm {rocm}",
                 f"ROCm {rocm} has MIGraphX {due.version}", f"use `ref: {due.ref}`", due.source,
             )  # fmt: skip
         if not due and rocm.count(".") == 2 and compatibility.latest_migraphx(series(rocm)):
@@ -103,7 +103,7 @@ def _rocmlir(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
             continue
         others = [r.ref for r in compatibility.migraphx if len(ref) >= 7 and r.rocmlir.startswith(ref)]
         yield finding(
-            "ROCMLIR", Severity.ERROR if others else Severity.WARNING, f"sources.{component.source}",
+            "ROCMLIR", Severity.ERROR if others else Severity.WARNING, f"sources.{component.source}.ref",
             f"rocMLIR {ref[:12]}, but MIGraphX {row.ref} pins {row.rocmlir[:12]}",
             f"it is what MIGraphX {', '.join(others)} pins" if others
             else "a patch release of ROCm can change rocMLIR without changing MIGraphX's version",
@@ -175,7 +175,7 @@ def _cmake4(recipe: Recipe, _: Table) -> Iterator[Finding]:
         policy = isinstance(component, OnnxRuntime) and "CMAKE_POLICY_VERSION_MINIMUM" in component.options
         if extend and isinstance(component, OnnxRuntime) and numbers(extend.cmake) >= (4,) and not policy:
             yield finding(
-                "CMAKE-4", Severity.ERROR, f"components.{name}", f"CMake {extend.cmake} and ONNX Runtime {component.version}",
+                "CMAKE-4", Severity.ERROR, f"components.{name}.options", f"CMake {extend.cmake} and ONNX Runtime {component.version}",
                 "CMake 4 refuses dependencies of it whose cmake_minimum_required is below 3.5",
                 'set `CMAKE_POLICY_VERSION_MINIMUM: "3.5"` in its options, or `base.extend.cmake: 3.31.10`', "onnxruntime#23888",
             )  # fmt: skip

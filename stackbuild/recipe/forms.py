@@ -73,6 +73,17 @@ FORMS = {
 }
 """By pattern, as the recipe's models have them."""
 
+_AROUND = re.compile(r"""^(?:=\s+|[“‘`<]|["'](?=.*["']$))|(?:\s+//\s.*|[,;”’`>]|(?<=.)["'])$""")
+
+
+def tidy(text: str) -> str:
+    """The text without blanks, quotes, commas and comments around it, as it was probably meant; itself where it has none."""
+    bare = text.strip()
+    while bare and (less := _AROUND.sub("", bare, count=1).strip()) and less != bare:
+        bare = less
+    return bare or text
+
+
 _SIZE = re.compile(r"\s*(\d{1,9}(?:[.,]\d{1,9})?)\s*([kmgt])?i?(?:b|bytes?)?\s*", re.IGNORECASE)
 _POWERS = "KMGT"
 
@@ -82,6 +93,11 @@ def words_of(pattern: str) -> str:
     return FORMS[pattern].words
 
 
+def example_of(pattern: str) -> str:
+    """A text of that pattern."""
+    return FORMS[pattern].example
+
+
 def advice(pattern: str, value: object, is_meant: bool = True) -> str:
     """The next step for a value that does not have that pattern: what was probably meant, or an example.
 
@@ -89,6 +105,8 @@ def advice(pattern: str, value: object, is_meant: bool = True) -> str:
     """
     if "@sha256:" in str(value):
         return "write all 64 hexadecimal digits after `@sha256:`, or a tag in place of the digest"
+    if str(value).startswith("-D") and len(str(value)) < 4:
+        return "write the option's name as the key and its value behind it: `NAME: VALUE`, without `-D`"
     candidates = _versions(str(value)) if pattern == WHEEL_VERSION else _candidates(str(value))
     if pattern == OPTION:
         candidates = chain((re.sub(r"\s+", "_", str(value).strip()),), candidates)
@@ -134,6 +152,11 @@ def _candidates(value: str) -> Iterator[str]:
         yield bare[2:].partition("=")[0]
     if bare.startswith("http://"):
         yield bare.replace("http://", "https://", 1)
+    yield re.sub(
+        r"^(https?|ssh|htps|htpps|hhtps)(?::/*|//|;//)(?=\w)",
+        lambda scheme: f"{'ssh' if scheme[1] == 'ssh' else 'https'}://",
+        bare,
+    )
     if re.fullmatch(r"[\w-]+(\.[\w-]+)*\.[a-z]{2,}/\S+", bare):
         yield f"https://{bare}"
     if scp := re.fullmatch(r"([\w.-]+@[\w.-]+):([\w./~-]+)", bare):

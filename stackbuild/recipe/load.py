@@ -20,7 +20,8 @@ from stackbuild.model.components import Component, Convertible
 from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.recipe import Recipe
 from stackbuild.recipe.validation import mistakes, short
-from stackbuild.recipe.wheels import providers_of, unmatched_demands, wheels_of
+from stackbuild.recipe.value_mistakes import keys_off, value_mistakes
+from stackbuild.recipe.wheels import NAMES, providers_of, unmatched_demands, wheels_of
 from stackbuild.tables.near_words import close_to, nearest
 from stackbuild.tables.provider_options import builtin_providers, plugin_providers
 from stackbuild.tables.targets import processor
@@ -117,15 +118,14 @@ def _validate(data: Json, places: Places, text: str) -> Recipe:
         recipe = Recipe.model_validate(data)
     except ValidationError as error:
         at = {each.place for each in templates}
-        others = [each for each in mistakes(error, places, text) if each.place not in at]
+        others = [each for each in mistakes(error, places, text, data) if each.place not in at]
         raise RecipeError(with_lines((*templates, *others), text)) from None
     if templates:
         raise RecipeError(with_lines(templates, text))
-    wrong = [
-        *_wrong_references(recipe, places),
-        *_wrong_demands(recipe, places),
-        *_cycle(recipe, places),
-    ]
+    wrong = [*(mistake for mistake, _, _ in keys_off(data, places)), *value_mistakes(data, recipe, places)]
+    at = {mistake.place for mistake in wrong}
+    references = (*_wrong_references(recipe, places), *_wrong_demands(recipe, places), *_cycle(recipe, places))
+    wrong += [mistake for mistake in references if mistake.place not in at]
     if not wrong:
         wrong = _idle_demands(recipe, places)
     if wrong:
@@ -172,23 +172,8 @@ def _wrong_references(recipe: Recipe, places: Places) -> list[Mistake]:
         for name in recipe.components
         if name in RESERVED_NAMES
     ]
-    for name, component in recipe.components.items():
-        for i, need in enumerate(component.needs):
-            if need not in recipe.components:
-                at = places.of_value(("components", name, "needs", i))
-                wrong.append(
-                    Mistake(
-                        at,
-                        f"`{name}` needs `{need}`, which is not a component",
-                        close_to(need, sorted(recipe.components)),
-                    )
-                )
-        for key, named_source in sources_of(component).items():
-            if named_source not in recipe.sources:
-                at = places.of_value(("components", name, *key))
-                wrong.append(
-                    Mistake(at, f"`{named_source}` is not a source", close_to(named_source, sorted(recipe.sources)))
-                )
+    wrong += _missing_components(recipe, places)
+    wrong += _missing_sources(recipe, places)
     for variant, changes in recipe.matrix.variants.items():
         for name in changes:
             if not hasattr(recipe.components.get(name), "options"):
@@ -199,6 +184,52 @@ def _wrong_references(recipe: Recipe, places: Places) -> list[Mistake]:
         if source.bundled is not None and not _ships(source.bundled):
             at = places.of_value(("sources", name, "bundled"))
             wrong.append(Mistake(at, f"no folder `{source.bundled}` ships with stackbuild", "it is `kernels`"))
+    return wrong
+
+
+def _missing_components(recipe: Recipe, places: Places) -> list[Mistake]:
+    """`needs` that name no component."""
+    needs: list[tuple[str, yaml.KeyPath, str]] = [
+        (need, ("components", name, "needs", i), f"`{name}` needs `{need}`, which is not a component")
+        for name, component in recipe.components.items()
+        for i, need in enumerate(component.needs)
+    ]
+    return _missing_names(needs, "components", sorted(recipe.components), places)
+
+
+def _missing_sources(recipe: Recipe, places: Places) -> list[Mistake]:
+    """Keys of components that name no source."""
+    uses: list[tuple[str, yaml.KeyPath, str]] = [
+        (source, ("components", name, *key), f"`{source}` is not a source")
+        for name, component in recipe.components.items()
+        for key, source in sources_of(component).items()
+    ]
+    return _missing_names(uses, "sources", sorted(recipe.sources), places)
+
+
+def _missing_names(
+    uses: list[tuple[str, yaml.KeyPath, str]], section: str, names: list[str], places: Places
+) -> list[Mistake]:
+    """A mistake for each use of a name that is not defined. Where several uses agree, and one definition that nothing uses is
+    spelt like them, the definition is the mistake.
+    """
+    wrong, idle_names = [], [name for name in names if name not in {use for use, _, _ in uses}]
+    for missing in dict.fromkeys(use for use, _, _ in uses if use not in names):
+        paths = [(path, what) for use, path, what in uses if use == missing]
+        spelling = nearest(missing, idle_names)
+        if spelling and len(paths) > 1:
+            lines = ", ".join(str(places.values[path][0]) for path, _ in paths)
+            what = f"`{section}` has `{spelling}`, and lines {lines} name `{missing}`, which is not there"
+            wrong.append(
+                Mistake(places.of_key((section, spelling)), what, f"did you mean `{missing}:`? Else change those lines")
+            )
+            continue
+        step = close_to(missing, names)
+        if near := nearest(missing, names):
+            step = f"{step} It is defined on line {places.keys[section, near][0]}"
+        elif names:
+            step = f"{step}; or define `{missing}:` below `{section}:`"
+        wrong += [Mistake(places.of_value(path), what, step) for path, what in paths]
     return wrong
 
 
@@ -233,7 +264,7 @@ def _idle_demands(recipe: Recipe, places: Places) -> list[Mistake]:
         path: yaml.KeyPath = ("verify", *(int(part) if part.isdigit() else part for part in key.split(".")))
         name = recipe.verify.providers[at] if recipe.verify and isinstance(at := path[-1], int) else ""
         providers = sorted({p for each in wheels_of(recipe) for p in providers_of(each, recipe)})
-        near = nearest(name, providers) if name else ""
+        near = nearest(name, providers) if name not in NAMES.values() else ""
         which = "say which wheel does: `verify: {wheels: {NAME: {…}}}`; see docs/recipes.md, Verify"
         all_providers = [*(each.name for each in builtin_providers().values()), *plugin_providers()]
         if name and not near and name not in all_providers:
@@ -241,6 +272,8 @@ def _idle_demands(recipe: Recipe, places: Places) -> list[Mistake]:
             which = f"{close_to(name, sorted(all_providers))} One of the recipe's wheels must bring it"
         else:
             what = f"no wheel of this recipe brings {name or 'it'}, so it would never be checked"
+        if short_names := [short for short, full in NAMES.items() if full == name]:
+            which = f"add `{short_names[0]}` to the `providers` of the `onnxruntime` component, or remove it here"
         next = f"did you mean `{near}`?" if near else which
         wrong.append(Mistake(places.of_value(path), f"`verify.{key.partition('.')[0]}`: {what}", next))
     return wrong
@@ -270,8 +303,13 @@ def _cycle(recipe: Recipe, places: Places) -> list[Mistake]:
         TopologicalSorter({n: c.needs for n, c in recipe.components.items()}).prepare()
     except CycleError as error:
         round_ = error.args[1]
+        lines = sorted({places.values["components", name, "needs"][0] for name in round_})
         at = places.of_value(("components", round_[1], "needs"))
         return [
-            Mistake(at, f"components need each other: {' → '.join(reversed(round_))}", "remove one of these `needs`")
+            Mistake(
+                at,
+                f"components need each other: {' → '.join(reversed(round_))}",
+                f"remove one of these `needs`, at lines {', '.join(map(str, lines))}",
+            )
         ]
     return []

@@ -14,6 +14,7 @@ from pathlib import Path
 from stackbuild.core.errors import Mistake, RecipeError, UsageError, with_lines
 from stackbuild.core.resources import folder
 from stackbuild.core.yaml import KeyPath, Places
+from stackbuild.model.components import CMake
 from stackbuild.model.findings import Finding, SourceLocation
 from stackbuild.model.gates import BaselineGate, Gate, MemoryGate, ShareGate, SpeedupGate
 from stackbuild.model.loaded import LoadedRecipe
@@ -63,6 +64,7 @@ def with_places(findings: Iterable[Finding], loaded_recipe: LoadedRecipe) -> tup
 
 
 def _paths(loaded_recipe: LoadedRecipe, places: Places) -> Iterator[Mistake]:
+    yield from _subfolders(loaded_recipe, places)
     for name, source in loaded_recipe.recipe.sources.items():
         at = places.of_value(("sources", name, "path"))
         if source.path is not None:
@@ -73,6 +75,25 @@ def _paths(loaded_recipe: LoadedRecipe, places: Places) -> Iterator[Mistake]:
             suggestion = f"did you mean `{near}`?" if near else f"there are {', '.join(folders) or 'none'}"
             next = f"{suggestion} Make it below `patches/` beside the recipe, or leave `patches` out"
             yield Mistake(at, f"there is no folder of patches `{source.patches}`", next)
+
+
+def _subfolders(loaded_recipe: LoadedRecipe, places: Places) -> Iterator[Mistake]:
+    """CMake components whose source is a folder beside the recipe, and has no CMakeLists.txt where it is looked for."""
+    for name, component in loaded_recipe.recipe.components.items():
+        path = loaded_recipe.recipe.sources[component.source].path if isinstance(component, CMake) else None
+        if not isinstance(component, CMake) or path is None or not (loaded_recipe.folder / path).is_dir():
+            continue
+        if not (loaded_recipe.folder / path / component.subfolder / "CMakeLists.txt").is_file():
+            beside = sorted(p.parent.name for p in (loaded_recipe.folder / path).glob("*/CMakeLists.txt"))
+            next = (
+                f"write `subfolder: {beside[0]}`"
+                if len(beside) == 1
+                else "name the folder of its CMakeLists.txt as `subfolder:`"
+            )
+            at = places.of_value(
+                ("components", name, "subfolder" if "subfolder" in component.model_fields_set else "source")
+            )
+            yield Mistake(at, f"there is no CMakeLists.txt in `{(Path(path) / component.subfolder).as_posix()}`", next)
 
 
 def _folder(path: str, loaded_recipe: LoadedRecipe, at: str) -> Iterator[Mistake]:
@@ -145,13 +166,14 @@ def _gate(gate: Gate, path: KeyPath, recipe: Recipe, suite: Suite, places: Place
         if name not in names and not (name.endswith("ExecutionProvider") and not nearest(name, names)):
             what = "provider" if key == "provider" else "side of this measurement"
             yield Mistake(places.of_value((*path, key)), f"`{name}` is not a {what}", close_to(name, names))
-    for i, pattern in enumerate(gate.cases):
+    waiver_cases = [(("waivers", i, "case"), waiver.case) for i, waiver in enumerate(gate.waivers)]
+    for at, pattern in [*((("cases", i), pattern) for i, pattern in enumerate(gate.cases)), *waiver_cases]:
         if not may_match(pattern, suite):
             names = _case_heads(suite)
             near = nearest(re.split(r"[/*?\[]", pattern)[0], names)
             suggestion = f"did you mean `{near}/*`? " if near else ""
             yield Mistake(
-                places.of_value((*path, "cases", i)), f"no case of the suite {recipe.bench.suite if recipe.bench else ''} matches {pattern!r}",
+                places.of_value((*path, *at)), f"no case of the suite {recipe.bench.suite if recipe.bench else ''} matches {pattern!r}",
                 f"{suggestion}its cases begin with {', '.join(names)}; a type that it measures follows: {', '.join(_dtypes(suite))}",
             )  # fmt: skip
     if isinstance(gate, BaselineGate) and gate.wheel and not Path(gate.wheel).is_file():

@@ -45,6 +45,15 @@ def keys_at(loc: tuple[int | str, ...]) -> list[str]:
     return sorted(resolve_node(whole, node).get("properties", {}))
 
 
+def required_at(loc: tuple[int | str, ...]) -> list[str]:
+    """The keys that the mapping at that pydantic location must have."""
+    whole = schema()
+    node: dict[str, Any] = whole
+    for part in loc:
+        node = _step_into(whole, node, part)
+    return list(resolve_node(whole, node).get("required", []))
+
+
 @cache
 def schema() -> dict[str, Any]:
     """The JSON schema of recipes."""

@@ -18,11 +18,21 @@ SYNONYMS = {
     "max_wheel_size": "size_budget", "patch": "patches", "resources": "memory", "limits": "memory", "mem_limit": "memory",
     "pythons": "python", "python_versions": "python", "cmake_args": "options", "args": "options", "cmake_options": "options",
     "description": "summary", "type": "kind", "commands": "run", "script": "run", "cmd": "run", "steps": "run", "ram": "memory",
-    "recursive": "submodules", "recurse_submodules": "submodules", "environment": "env", "distro": "debian", "docker": "image", "container": "image", "dir": "subfolder", "subdir": "subfolder",
-    "folder": "path", "local": "path", "tests": "verify", "test": "verify", "benchmark": "bench", "benchmarks": "bench",
+    "recursive": "submodules", "recurse_submodules": "submodules", "environment": "env", "distro": "debian", "docker": "image", "container": "image", "dir": "subfolder path", "subdir": "subfolder", "directory": "path subfolder index",
+    "folder": "path subfolder index", "local": "path", "location": "path index", "apt": "debian packages", "apt_packages": "packages", "deb": "debian",
+    "package": "packages debian", "pkgs": "packages", "package_name": "distribution", "dist": "distribution", "dist_name": "distribution",
+    "wheel_name": "distribution", "project": "distribution", "title": "summary", "desc": "summary", "license_file": "license_files",
+    "licence": "license", "modules": "packages", "import": "packages", "install_requires": "requires", "python_requires": "requires_python",
+    "eps": "providers", "execution_providers": "providers", "ep": "provider", "libs": "external", "system_libs": "external",
+    "rocm_version": "rocm", "rocm_path": "rocm_home", "targets_option": "uses_gfx", "branch_or_tag": "ref", "at": "ref", "jobs": "threads", "cores": "threads",
+    "owner": "by", "author": "by", "approved_by": "by", "expires": "until", "expiry": "until", "why": "reason", "because": "reason",
+    "destination": "index", "output": "index", "repo_url": "url", "base_url": "url", "overwrite": "replace", "force": "replace",
+    "tolerance": "delta max_abs max_rel", "atol": "max_abs", "rtol": "max_rel", "snr": "snr_db", "psnr": "snr_db", "unit": "metric", "measure": "metric",
+    "pip_packages": "pip", "python_packages": "pip", "requirements": "requires runtime pip", "ignore": "exclude", "excludes": "exclude",
+    "flags": "options", "defines": "options", "variables": "env", "vars": "env", "mem": "memory", "build": "run", "command": "run", "tests": "verify", "test": "verify", "benchmark": "bench", "benchmarks": "bench",
     "against": "versus", "vs": "versus", "baseline": "versus", "compare": "versus", "compared_with": "versus", "min": "at_least", "max": "at_most", "minimum": "at_least", "maximum": "at_most", "threshold": "at_least",
 }  # fmt: skip
-"""Words of other tools for keys of a recipe."""
+"""Words of other tools for keys of a recipe: the first that a mapping has."""
 KINDS = {
     "shell": "script", "bash": "script", "sh": "script", "command": "script", "make": "script", "meson": "script", "autotools": "script",
     "tar": "archive", "tgz": "archive", "ort": "onnxruntime", "pip": "wheel", "perf": "speedup", "performance": "speedup",
@@ -34,7 +44,7 @@ KINDS = {
 def next_for_unknown_key(detail: Any, path: yaml.KeyPath) -> str:
     """The next step for an unknown key: one of that mapping, or who else takes it."""
     word, keys, value = str(path[-1]), keys_at(detail["loc"][:-1]), detail["input"]
-    synonym = _synonym(word)
+    synonym = _synonym(word, keys)
     if synonym == "git" and "archive" in keys and re.search(r"\.(tar\.\w+|tgz|zip)$", str(value)):
         synonym = "archive"
     if synonym in keys:
@@ -94,12 +104,11 @@ def _owner_of(word: str, path: yaml.KeyPath) -> str:
     return f"`{word}` is a key of gates ({', '.join(gates)})" if gates else ""
 
 
-def _synonym(word: str) -> str:
-    """A recipe's key for another tool's word, "" for none."""
-    return SYNONYMS.get(word.lower().replace("-", "_"), "")
+def _synonym(word: str, keys: list[str]) -> str:
+    """The first of those keys that another tool's word may stand for, "" for none."""
+    return next((key for key in SYNONYMS.get(word.lower().replace("-", "_"), "").split() if key in keys), "")
 
 
 def key_meant(word: str, keys: list[str]) -> str:
     """The key that was probably meant: one that is spelt like it, or another tool's word for it; "" for none."""
-    synonym = _synonym(word)
-    return synonym if synonym in keys else nearest(word, keys)
+    return _synonym(word, keys) or nearest(word, keys)

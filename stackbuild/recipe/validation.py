@@ -11,23 +11,26 @@ from functools import cached_property
 from typing import Any, get_args
 
 from stackbuild.core import yaml
+from stackbuild.core.digest import Json
 from stackbuild.core.errors import Mistake
 from stackbuild.core.model import ValidationError
 from stackbuild.core.yaml import Places
 from stackbuild.core.yaml_slips import lines_of
 from stackbuild.model.components import SHELL_WORDS, AnyComponent
 from stackbuild.model.gates import Gate
-from stackbuild.recipe.forms import advice, words_of
+from stackbuild.recipe.forms import advice, example_of, words_of
 from stackbuild.recipe.schema_nodes import (
     components_by_kind,
     default_at,
     keys_at,
     nodes_at,
     pattern_at,
+    required_at,
     resolve_node,
     schema,
 )
 from stackbuild.recipe.unknown_keys import KINDS, key_meant, next_for_unknown_key
+from stackbuild.recipe.value_mistakes import keys_off, null_mistake, nulls
 from stackbuild.tables.debian import DEBIAN_RELEASES
 from stackbuild.tables.near_words import close_to, nearest
 from stackbuild.tables.targets import BUILDABLE
@@ -36,7 +39,7 @@ MOST = 100
 """So many mistakes are looked at; a file that has more is not a recipe."""
 
 
-def mistakes(error: ValidationError, places: Places, text: str) -> tuple[Mistake, ...]:
+def mistakes(error: ValidationError, places: Places, text: str, data: Json) -> tuple[Mistake, ...]:
     """All the mistakes that pydantic found, in the order of the file; keys that are missing come last.
 
     A key that is missing since its name is misspelt is reported once, at the misspelt one. So are the words of a command
@@ -44,6 +47,8 @@ def mistakes(error: ValidationError, places: Places, text: str) -> tuple[Mistake
     """
     details = [d for d in error.errors(include_url=False) if not (d["type"] == "too_short" and d["input"])][:MOST]
     details, whole = _misplaced_sections(details, places)
+    details, off = _keys_off(details, places, data)
+    details, without_value = _nulls(details, places, data)
     source = SourceText(text)
     details, empty = _empty_headers(details, places, source)
     misspelt = {
@@ -57,7 +62,47 @@ def mistakes(error: ValidationError, places: Places, text: str) -> tuple[Mistake
     absent = {
         _mistake(d, places, source) for d in details if d["type"] == "missing" and _path(d, places) not in misspelt
     }
-    return (*_in_file_order({*present, *whole, *empty}), *_in_file_order(absent))
+    lines = {mistake.place.rsplit(":", 1)[0] for mistake in (*whole, *empty, *off, *present)}
+    present |= {mistake for mistake in without_value if mistake.place.rsplit(":", 1)[0] not in lines}
+    return (*_in_file_order({*_one_each(present), *whole, *empty, *off}), *_in_file_order(absent))
+
+
+def _keys_off(details: list[Any], places: Places, data: Json) -> tuple[list[Any], list[Mistake]]:
+    """Keys that stand a level too high or too deep, one mistake each, and the details that are not their consequences."""
+    misplaced_keys = list(keys_off(data, places))
+    for _, path, owner in misplaced_keys:
+        key = path[-1]
+        details = [
+            d
+            for d in details
+            if (at := _path(d, places))[: len(path)] != path
+            and not (d["type"] == "missing" and at == (*owner, key))
+            and not (at == owner and (d["type"] in ("value_error", "union_tag_not_found")))
+        ]
+    return details, [mistake for mistake, _, _ in misplaced_keys]
+
+
+def _nulls(details: list[Any], places: Places, data: Json) -> tuple[list[Any], list[Mistake]]:
+    """Keys without a value that only something around them complains of, and the details without those complaints."""
+    paths_with_mistakes = {_path(d, places) for d in details}
+    paths = [path for path in nulls(data) if path not in paths_with_mistakes]
+    around = {path[:-1]: str(path[-1]) for path in paths}
+    details = [
+        d
+        for d in details
+        if not (d["type"] == "value_error" and f"`{around.get(_path(d, places), chr(0))}`" in str(d["ctx"]["error"]))
+    ]
+    return details, [null_mistake(path, places) for path in paths]
+
+
+def _one_each(unique: set[Mistake]) -> set[Mistake]:
+    """Of mistakes that say the same of one place, the one with the longest next step."""
+    best: dict[tuple[str, str], Mistake] = {}
+    for mistake in unique:
+        other = best.get((mistake.place, mistake.what))
+        if other is None or len(mistake.next) > len(other.next):
+            best[mistake.place, mistake.what] = mistake
+    return {*best.values()}
 
 
 def _misplaced_sections(details: list[Any], places: Places) -> tuple[list[Any], list[Mistake]]:
@@ -83,7 +128,7 @@ def _misplaced_sections(details: list[Any], places: Places) -> tuple[list[Any], 
     return details, mistakes
 
 
-_SECTIONS = ("components", "sources", "verify", "bench", "publish", "matrix", "gates", "gfx", "python")
+_SECTIONS = ("base", "components", "sources", "verify", "bench", "publish", "matrix", "gates", "gfx", "python")
 
 
 def _empty_headers(details: list[Any], places: Places, source: SourceText) -> tuple[list[Any], list[Mistake]]:
@@ -181,13 +226,25 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
             return Mistake(
                 places.of_value(path[:-1]),
                 f"`{path[-1]}` is missing{_in(path)}",
-                "add `schema: 1`" if path == ("schema",) else f"add `{path[-1]}:`; the reference is docs/recipes.md",
+                f"add `{_example_line(path, detail['loc'], places)}`",
             )
         case "too_short":
-            return Mistake(places.of_value(path), f"`{where}` is empty", "list at least one, or leave the key out")
+            is_required = detail["loc"][-1] in required_at(detail["loc"][:-1])
+            example = f"list at least one, such as `{_example_line(path, detail['loc'], places)}`"
+            next = example if is_required else "list at least one, or leave the key out"
+            return Mistake(places.of_value(path), f"`{where}` is empty", next)
         case "union_tag_not_found":
             tags = ", ".join(_tags(detail))
-            if _is_key_of_component(path):
+            alike = (
+                [key for key in detail["input"] if key_meant(key, ["kind"])]
+                if isinstance(detail["input"], dict)
+                else []
+            )
+            if len(alike) == 1:
+                return Mistake(
+                    places.of_key((*path, alike[0])), f"unknown key `{alike[0]}` in `{where}`", "did you mean `kind`?"
+                )
+            if _is_key_of_component(path) and not isinstance(detail["input"], dict):
                 return Mistake(
                     places.of_key(path), f"`{path[-1]}` is not a component", _as_tagged(path, detail["input"])
                 )
@@ -206,6 +263,8 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
         case "value_error":
             what, _, hint = str(detail["ctx"]["error"]).partition("; ")
             path = _named_item(path, detail["input"], what)
+            if (key := re.match(r"`([\w.]+)`", what)) and (at := (*path, *key[1].split("."))) in places.keys:
+                return Mistake(places.of_key(at), f"`{where}`: {what}", hint or _reference(path))
             return Mistake(places.of_value(path), f"`{where}`: {what}", hint or _reference(path))
         case "string_pattern_mismatch":
             of = places.of_key if detail["loc"][-1] == "[key]" else places.of_value
@@ -219,7 +278,7 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
                 _ONE_VALUE if detail["loc"][-1] in _SCALARS and path[-1:] != detail["loc"][-1:] else _EXPECTATIONS[kind]
             )
             place = places.of_value(path)
-            hint = _rewrite(kind, path, detail, source.scalar(place)) or hint
+            hint = _rewrite(kind, path, detail, source.scalar(place), places) or hint
             return Mistake(place, f"`{where}` must be {expectation}, not {short(detail['input'])}", hint)
         case "less_than_equal" | "less_than" if _bound(detail) == 1 and 1 < detail["input"] <= 100:
             limit = "below 1" if detail["type"] == "less_than" else "at most 1"
@@ -281,9 +340,11 @@ def _reference(path: yaml.KeyPath) -> str:
     return f"see `{next((p for p in reversed(path) if isinstance(p, str)), 'recipe')}` in docs/recipes.md"
 
 
-def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str) -> str:
+def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str, places: Places) -> str:
     """The value as it should have been written, where that is plain; else ""."""
     value, key = detail["input"], next((p for p in reversed(path) if isinstance(p, str)), "")
+    if value is None and path and isinstance(path[-1], int):
+        return "write the item behind its `-`, or remove the `-`"
     if value is None:
         return f"write a value after `{key}:`, or remove the key"
     if kind == "string_type" and isinstance(value, list) and len(value) > 1 and path and isinstance(path[-1], int):
@@ -311,6 +372,12 @@ def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str) -> str:
         return f"write `{number[1]}`" if number else _within(detail["loc"])
     if kind == "tuple_type" and isinstance(value, dict) and value and not any(value.values()):
         return _as_list(key, " ".join(map(str, value)))
+    if (
+        kind == "string_type"
+        and key in ("source", "headers", "tool", "onnxruntime")
+        and isinstance(value, bool | int | float)
+    ):
+        return f"write the name of one of `sources:`, such as `{_example_line(path, detail['loc'], places)}`"
     if kind == "string_type" and isinstance(value, bool | int | float):
         pattern = pattern_at(detail["loc"])
         if "MG]" in pattern:
@@ -319,7 +386,7 @@ def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str) -> str:
             return f"{advice(pattern, value)}: a size has a unit"
         if path[:1] == ("gfx",) and f"gfx{text}" in BUILDABLE:
             return f"write `gfx{text}`"
-        if key == "suite":
+        if key == "suite" and path[0] != "bench":
             return f"write the suite's name: {DEBIAN_RELEASES.get(text, 'trixie')}"
         if key == "requires_python":
             return f'write `">={text}"`'
@@ -332,8 +399,15 @@ def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str) -> str:
         return f"begin each gate with `- `: `- kind: {value.get('kind', 'KIND')}`"
     if kind == "model_attributes_type":
         return _as_tagged(path, value)
-    if kind in ("model_type", "dict_type"):
-        return _as_mapping(key, value)
+    if kind in ("float_type", "float_parsing"):
+        return _within(detail["loc"])
+    if kind in ("model_type", "model_attributes_type", "dict_type"):
+        keys = keys_at(detail["loc"])
+        line = re.match(r"([A-Za-z_][\w-]*)\s*[ =;]\s*(\S.*)$", value) if isinstance(value, str) else None
+        if line and line[1] in keys:
+            return f"write `{line[1]}: {line[2][:60]}`"
+        lines = f"write it as lines of `key: value`; its keys are {', '.join(keys)}" if keys else ""
+        return _as_mapping(key, value) or lines
     return ""
 
 
@@ -391,6 +465,32 @@ def _as_mapping(key: str, value: object) -> str:
     return ""
 
 
+_EXAMPLES = {
+    "schema": "1", "summary": "what it builds, in one line", "base": "{debian: {suite: trixie, packages: [cmake, g++]}}",
+    "gfx": "[gfx1100]", "components": "{NAME: {kind: KIND, …}}", "packages": "[NAME]", "run": "[[make, install]]",
+    "case": '"*"', "reason": "why it may fail", "by": "NAME", "until": "2027-01-31", "versus": "baseline", "at_least": "2",
+    "metric": "latency", "provider": "MIGraphXExecutionProvider", "python": '["3.12"]', "runtime": "[onnxruntime, numpy]",
+    "areas": "[main]", "cases": '["*"]', "pairs": "[20, 40, 60]",
+}  # fmt: skip
+"""Values of keys whose pattern, if they have one, says too little."""
+_SUITES = {"base": "trixie", "bench": "kernels-quick"}
+
+
+def _example_line(path: yaml.KeyPath, loc: tuple[int | str, ...], places: Places) -> str:
+    """A line that a recipe may have for that key: `version: 1.22.1`, or one with the names that this recipe has."""
+    key = str(path[-1])
+    section = {"source": "sources", "onnxruntime": "sources", "needs": "components"}.get(key)
+    own = path[1] if section == "components" else None
+    names = [str(p[1]) for p in places.keys if len(p) == 2 and p[0] == section and p[1] != own]
+    if section:
+        near = nearest(str(path[1]).removesuffix("-wheel"), names) or next(iter(names), "NAME")
+        return f"{key}: [{near}]" if key == "needs" else f"{key}: {near}"
+    if key == "suite" and path[0] in _SUITES:
+        return f"suite: {_SUITES[str(path[0])]}"
+    pattern = pattern_at(loc)
+    return f"{key}: {_EXAMPLES.get(key) or default_at(loc) or (example_of(pattern) if pattern else '…')}"
+
+
 _CACHE_ENTRY = re.compile(r"(?:-D)?([A-Za-z_]\w*)(?::[A-Z]+)?=(.*)")
 _ONE_VALUE = ("one value: text, a number, true or false", "write it without brackets")
 _SCALARS = ("bool", "int", "float", "str")
@@ -405,6 +505,8 @@ _EXPECTATIONS = {
     "bool_parsing": ("true or false", "write `true` or `false`, without quotes"),
     "int_type": ("a whole number", "write it without quotes and without a fraction"),
     "int_parsing": ("a whole number", "write it without quotes and without a fraction"),
+    "float_type": ("a number", "write a number, without quotes and units"),
+    "float_parsing": ("a number", "write a number, without quotes and units"),
     "int_from_float": ("a whole number", "write it without quotes and without a fraction"),
 }
 """pydantic's kind of error to what a YAML file should have there, and the next step."""

@@ -40,9 +40,15 @@ def refuse_outside(loaded_recipe: LoadedRecipe) -> None:
         if not any(target.is_relative_to(folder.resolve()) for folder in (start, *loaded_recipe.allowed)):
             raise UsageError(
                 f"`{path}` leads to {target}, outside of {start.resolve()}",
-                where=f"{loaded_recipe.given_name}: {place}",
+                where=_place_of(place, loaded_recipe),
                 next=f"move it there or, if that is meant, add --allow-path {shlex.quote(str(target))}",
             )
+
+
+def _place_of(key: str, loaded_recipe: LoadedRecipe) -> str:
+    """`file:line:column: key` of a key such as `sources.tool.path`; without the place where the text has none."""
+    at = loaded_recipe.places.values.get(tuple(key.split(".")))
+    return f"{loaded_recipe.given_name}:{at[0]}:{at[1]}: {key}" if at else f"{loaded_recipe.given_name}: {key}"
 
 
 def _named_paths(loaded_recipe: LoadedRecipe) -> Iterator[tuple[str, str, Path]]:

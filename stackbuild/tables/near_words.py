@@ -27,4 +27,5 @@ def question(word: str, names: list[str]) -> str:
 def close_to(word: str, candidates: list[str]) -> str:
     """The next step for a word that is not known: the nearest known one, or all of them."""
     near = nearest(word, candidates)
-    return f"did you mean `{near}`?" if near else f"known are: {', '.join(candidates)}"
+    choices = f"known are: {', '.join(candidates)}" if candidates else "none is defined: define it, or remove it here"
+    return f"did you mean `{near}`?" if near else choices

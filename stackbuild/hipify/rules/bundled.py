@@ -9,6 +9,7 @@ from pathlib import Path
 from stackbuild.core import resources
 from stackbuild.core.errors import Mistake, RecipeError, UsageError
 from stackbuild.hipify.rules.rules import SUPPORT_PREFIX, ConversionRule, RuleSet, join, read
+from stackbuild.tables.near_words import question
 
 BASE = "base"
 ALWAYS = (BASE, "libraries")
@@ -37,7 +38,10 @@ def _one(name: str) -> RuleSet:
         path = resources.folder("hipify") / f"{name}.yaml"
         if not path.is_file():
             listing = ", ".join(names())
-            raise UsageError(f"no rule set is called {name!r}", next=f"bundled are {listing}; a path ends with .yaml")
+            raise UsageError(
+                f"no rule set is called {name!r}",
+                next=f"{question(name, names())}bundled are {listing}; a path ends with .yaml",
+            )
     return _with_support(read(_text(path), str(path)), path.parent / SUPPORT)
 
 

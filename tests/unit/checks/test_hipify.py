@@ -39,7 +39,7 @@ def test_recipe_check_reads_rules_and_patches(tmp_path: Path) -> None:
         ("SB-STACK-HIPIFY-RULES", rules, "own.yaml:4:5: a identifier rule says what it becomes"),
         ("SB-STACK-HIPIFY-RULES", rules, "own.yaml:5:5: a rule has one kind, this has 0"),
     ]
-    assert found("rules: [generik]") == [("SB-STACK-HIPIFY-RULES", rules, "no rule set is called 'generik'")]
+    assert found("rules: [generik]") == [("SB-STACK-HIPIFY-RULES", f"{rules}.0", "no rule set is called 'generik'")]
     assert found("rules: [gone.yaml]")[0][2] == "gone.yaml: the rule set cannot be read: No such file or directory"
     assert found("patches: one/2") == [("SB-STACK-PATCH", folder, "patches/one/2: there is no such folder")]
     assert found("patches: one/1") == [("SB-STACK-PATCH", folder, "patches/one/1: there is no patch in it")]

@@ -135,6 +135,7 @@ def test_drawn_mistakes_have_the_messages_that_were_read(
     for folder, file, text in (("tool", "Makefile", "all:\n"), ("saxpy", "saxpy.cu", "__global__ void f() {}\n")):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / file).write_text(text)
+    (tmp_path / "saxpy/CMakeLists.txt").touch()
     for row in yaml.safe_load((FOLDER / "draws.yaml").read_text()):
         path, text = tmp_path / "recipe.yaml", drawn_text(row)
         path.write_bytes(text.encode())
@@ -158,5 +159,6 @@ def test_the_recipes_that_are_drawn_from_are_right(
     for folder in ("tool", "saxpy"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "saxpy.cu").write_text("")
+        (tmp_path / folder / "CMakeLists.txt").touch()
     (tmp_path / "recipe.yaml").write_text(base.read_text())
     assert " 0 errors" in told(tmp_path / "recipe.yaml", monkeypatch, capsys)

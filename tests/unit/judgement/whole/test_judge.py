@@ -90,7 +90,7 @@ def test_speedup(wanted: float, outcome: str) -> None:
      ({"metric": "throughput", "at_least": 90}, "PASS"), ({"metric": "throughput", "at_least": 200}, "FAIL"),
      ({"metric": "latency", "at_most": "10 ms"}, "INCONCLUSIVE"),
      ({"metric": "host_memory", "at_most": "50 MiB"}, "FAIL"),
-     ({"metric": "device_memory", "at_most": 1}, "INCONCLUSIVE")],
+     ({"metric": "device_memory", "at_most": "1 GiB"}, "INCONCLUSIVE")],
 )  # fmt: skip
 def test_limits(limit: dict[str, object], outcome: str) -> None:
     assert one({"kind": "limit", **limit}, quiet(0.0)).outcome == outcome

@@ -206,7 +206,7 @@ ACCURACY = re.compile(r"  - kind: accuracy.*\n    snr_db: 100\n")
         ("cases: [LeakyRelu/*, ", "cases: [*, ", "cases: [*", 'put it into quotes: `"*"`'),
         ("version: 0.1.0", "version: v0.1.0-rocm", "version: v0", "write `0.1.0+rocm`"),
         ("version: 0.1.0", "version: 1.2+rocm-7.2.4_x", "version: 1.2", "write `1.2+rocm.7.2.4.x`"),
-        ("    external: [", "  external: [", "external: [", "indent it as far as the component's `kind:`"),
+        ("    external: [", "  external: [", "external: [", "indent `external:` below `wheel:`"),
         (ACCURACY, "  - accuracy\n", "- accuracy", "write `- kind: accuracy`"),
         ("schema: 1\n", "", "name: debian-13", "add `schema: 1`"),
     ],

@@ -1,0 +1,200 @@
+"""Values that a recipe's models accept and nobody means: no value, placeholders, repeated items, keys one level off. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from stackbuild.core.digest import Json
+from stackbuild.core.errors import Mistake
+from stackbuild.core.model import Model
+from stackbuild.core.yaml import KeyPath, Places
+from stackbuild.model.recipe import Recipe
+from stackbuild.recipe.forms import tidy
+from stackbuild.recipe.schema_nodes import components_by_kind, keys_at
+
+_AS_WRITTEN = ("run", "env", "clang_flags", "summary", "reason", "by")
+"""Keys whose texts reach a command or a reader as they are."""
+_MAY_BE_EMPTY = ("name", "wheel", "lock", "url")
+"""Keys of which an empty text is the default."""
+_PLACEHOLDERS = ("none", "nil", "n/a", "na", "todo", "tbd", "fixme", "xxx", "changeme", "undefined", "...", "…")
+_NAMES = ("source", "headers", "onnxruntime", "tool", "needs", "bundled", "suite")
+"""Keys whose words must be defined elsewhere, which is checked there."""
+_SWITCHES = ("yes", "no", "on", "off")
+"""What older YAML reads as true and false: here it is a text."""
+
+
+def nulls(data: Json, path: KeyPath = ()) -> Iterator[KeyPath]:
+    """The paths of keys and items without a value."""
+    for key, value in _rows(data):
+        if value is None:
+            yield (*path, key)
+        else:
+            yield from nulls(value, (*path, key))
+
+
+def null_mistake(path: KeyPath, places: Places) -> Mistake:
+    """The mistake of a key or an item without a value."""
+    if isinstance(path[-1], int):
+        return Mistake(
+            places.of_value(path), f"`{_spelling(path)}` is an item without a value", "write it, or remove it"
+        )
+    next = f"write a value after `{path[-1]}:`, or remove the key"
+    return Mistake(places.of_value(path), f"`{_spelling(path)}` has no value", next)
+
+
+def value_mistakes(data: Json, recipe: Recipe, places: Places) -> Iterator[Mistake]:
+    """Every value of a valid recipe that is not what it looks like."""
+    yield from (null_mistake(path, places) for path in nulls(data))
+    yield from _of_texts(data, (), places)
+    yield from _repetitions(data, (), places)
+    yield from _switches(data, (), recipe, places)
+
+
+def _of_texts(data: Json, path: KeyPath, places: Places) -> Iterator[Mistake]:
+    for key, value in _rows(data):
+        deeper = (*path, key)
+        if isinstance(value, str) and (mistake := _of_text(value, deeper, places)):
+            yield mistake
+        elif not isinstance(value, str):
+            yield from _of_texts(value, deeper, places)
+
+
+def _of_text(text: str, path: KeyPath, places: Places) -> Mistake | None:
+    key = next((part for part in reversed(path) if isinstance(part, str)), "")
+    at, where = places.of_value(path), _spelling(path)
+    of_command = bool({*path} & {*_AS_WRITTEN, "options", "variants"})
+    if not text.strip():
+        if (of_command and key != "summary") or (key in _MAY_BE_EMPTY and not isinstance(path[-1], int)):
+            return None
+        how = "write the item, or remove it" if isinstance(path[-1], int) else f"write it out: `{key}: …`"
+        return Mistake(
+            at, f"`{where}` is an empty text", how if key == "summary" else how.replace("…`", "…`, or remove the key")
+        )
+    word = text.strip().lower()
+    if word in (*_PLACEHOLDERS, *_SWITCHES) and key in _NAMES:
+        return None
+    if word in _PLACEHOLDERS and key not in ("abi", "run") and not {"options", "variants"} & {*path}:
+        what = f"`{where}` is the text {text!r}, which stands for no value here"
+        return Mistake(at, what, f"write the value after `{key}:`, or remove the key")
+    if of_command:
+        return None
+    if word in _SWITCHES:
+        return Mistake(at, f"`{where}` is the text {text!r}", f"write what `{key}` names; it is not true or false")
+    if (bare := tidy(text)) != text:
+        return Mistake(at, f"`{where}` is {text!r}: {_extra(text, bare)}", f"write `{bare}`")
+    return None
+
+
+def _extra(text: str, bare: str) -> str:
+    """What a text has beside what was meant."""
+    head, _, tail = text.partition(bare)
+    return f"{(head + tail)!r} is not part of it" if bare in text and (head + tail).strip() else "blanks are part of it"
+
+
+def _repetitions(data: Json, path: KeyPath, places: Places) -> Iterator[Mistake]:
+    for key, value in _rows(data):
+        deeper = (*path, key)
+        if isinstance(value, list) and "run" not in deeper:
+            for i, item in enumerate(value):
+                if isinstance(item, str | dict) and item in value[:i]:
+                    what = f"{item!r} is" if isinstance(item, str) else "this item is"
+                    yield Mistake(
+                        places.of_value((*deeper, i)),
+                        f"`{_spelling(deeper)}`: {what} listed twice",
+                        "remove one of them",
+                    )
+        yield from _repetitions(value, deeper, places)
+
+
+def _switches(data: Json, path: KeyPath, value: Any, places: Places) -> Iterator[Mistake]:
+    """`true` and `false` where the recipe holds a number."""
+    for key, raw in _rows(data):
+        number = _member(value, key)
+        if isinstance(raw, bool) and isinstance(number, int | float) and not isinstance(number, bool):
+            what = f"`{_spelling((*path, key))}` must be a number, not {str(raw).lower()}"
+            yield Mistake(places.of_value((*path, key)), what, "write a number, or remove the key")
+        elif number is not None:
+            yield from _switches(raw, (*path, key), number, places)
+
+
+def _member(value: Any, key: int | str) -> Any:
+    if isinstance(value, Model):
+        return getattr(value, "schema_" if key == "schema" else str(key), None)
+    if isinstance(value, dict):
+        return value[key]
+    return value[key] if isinstance(value, tuple) and isinstance(key, int) else None
+
+
+def keys_off(data: Json, places: Places) -> Iterator[tuple[Mistake, KeyPath, KeyPath]]:
+    """Keys that stand one level too high, below the mapping that takes them, or too deep, among a component's options.
+
+    Each with its path and with the path of the mapping that it belongs to.
+    """
+    yield from _keys_too_high(data, (), (), places)
+    components = data.get("components") if isinstance(data, dict) else None
+    for name, component in _rows(components):
+        fields = component if isinstance(component, dict) else {}
+        model = components_by_kind().get(str(fields.get("kind")))
+        keys = {*model.model_fields} if model else _COMPONENT_KEYS
+        for section in ("options", "env"):
+            entries = fields.get(section)
+            for key in [key for key in entries if key in keys] if isinstance(entries, dict) else []:
+                path: KeyPath = ("components", name, section, key)
+                what = f"`{key}` is a key of the component, and stands in its `{section}`"
+                yield Mistake(places.of_key(path), what, f"indent it as far as `{section}:`"), path, path[:2]
+
+
+_COMPONENT_KEYS = {"kind", "source", "needs", "version", "memory"}
+_ENTRIES = (("sources",), ("components",), ("verify", "wheels"))
+"""Mappings whose keys are names that the recipe gives."""
+
+
+def _keys_too_high(
+    data: Any, path: KeyPath, loc: KeyPath, places: Places
+) -> Iterator[tuple[Mistake, KeyPath, KeyPath]]:
+    rows = list(data.items()) if isinstance(data, dict) else []
+    keys = keys_at(loc) if path not in _ENTRIES else []
+    above = ""
+    for key, value in rows:
+        is_entry = path in _ENTRIES and (isinstance(value, dict) or not _is_key(key, path))
+        if key in keys or is_entry:
+            deeper = (*loc, key)
+            if path == ("components",) and isinstance(value, dict) and isinstance(value.get("kind"), str):
+                deeper = (*deeper, value["kind"])
+            if isinstance(value, dict):
+                yield from _keys_too_high(value, (*path, key), deeper, places)
+            above = key if isinstance(value, dict) or value is None else above
+        elif above and key in _keys_of((*path, above), data[above], loc):
+            what = f"`{key}` is a key of `{_spelling((*path, above))}`, and is not indented below it"
+            yield (
+                Mistake(places.of_key((*path, key)), what, f"indent `{key}:` below `{above}:`, by 2 more"),
+                (*path, key),
+                (*path, above),
+            )
+
+
+def _is_key(key: str, path: KeyPath) -> bool:
+    """Whether a name of an entry is a key that such entries have."""
+    if path == ("components",):
+        return any(key in model.model_fields for model in components_by_kind().values())
+    return key in keys_at((*path, "x"))
+
+
+def _keys_of(path: KeyPath, value: Any, loc: KeyPath) -> list[str]:
+    """The keys that the mapping at a path may have and has not."""
+    if path[:1] == ("components",) and len(path) == 2:
+        models = components_by_kind()
+        model = models.get(str(value.get("kind"))) if isinstance(value, dict) else None
+        keys = [*model.model_fields] if model else [k for each in models.values() for k in each.model_fields]
+    else:
+        keys = keys_at((*loc, path[-1]))
+    return [key for key in keys if not isinstance(value, dict) or key not in value]
+
+
+def _rows(data: Json) -> list[tuple[Any, Any]]:
+    return list(data.items()) if isinstance(data, dict) else list(enumerate(data)) if isinstance(data, list) else []
+
+
+def _spelling(path: KeyPath) -> str:
+    return ".".join(map(str, path))
