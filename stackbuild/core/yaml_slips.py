@@ -104,7 +104,11 @@ def _not_closed(line: int, column: int, sign: str) -> Slip:
 def _no_space_after_dash(error: ParserError) -> Slip | None:
     """`-hipcc` among items: the parser takes it for the start of a key."""
     if "could not find expected ':'" not in error.problem:
-        return None
+        above = error.above(error.line)
+        pair = re.match(r"( *)-([A-Za-z_][\w-]*: .*)", error.rows[above]) if above >= 0 else None
+        if not pair or "mapping values are not allowed" not in error.problem:
+            return None
+        return above + 1, len(pair[1]) + 1, "no space after the `-` of an item", f"write `- {pair[2][:60]}`"
     for at in (*([error.start_position[0]] if error.start_position else []), error.above(error.line)):
         match = re.match(r"( *)-([A-Za-z0-9]\S*)", error.rows[at]) if 0 <= at < len(error.rows) else None
         if match:

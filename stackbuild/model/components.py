@@ -425,7 +425,9 @@ class Wheel(Component):
     def _inside(cls, paths: tuple[str, ...]) -> tuple[str, ...]:
         for path in paths:
             if not path or PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
-                raise ValueError(f"{path!r} does not lie in the component's output; write a path inside of it")
+                bare = path.removeprefix("/out").replace("../", "").strip("/")
+                step = f"`{bare}`" if bare else "a path inside of it"
+                raise ValueError(f"{path!r} does not lie in the component's output; write {step}")
         return paths
 
     @field_validator("packages")

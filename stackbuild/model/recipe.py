@@ -24,6 +24,7 @@ from stackbuild.model.components import (
 from stackbuild.model.gates import Gate
 from stackbuild.tables.debian import refused_suite
 from stackbuild.tables.gpu_limits import emulated_targets
+from stackbuild.tables.near_words import question
 from stackbuild.tables.targets import buildable_like, is_buildable, processor
 
 
@@ -252,8 +253,12 @@ class Source(Model):
             key, url = ("git", self.git or "") if self.git else ("archive", self.archive or "")
             raise ValueError(f"`{key}` {url!r} is two addresses; write `{url[url.rindex('https://') :]}`")
         if self.ref is not None and (marks := re.search(r"\.\.|//|[/.]$|\.lock$|^[vV]{2}", self.ref)):
-            suggestion = re.sub(r"^[vV]{2}", "v", re.sub(r"([./])\1+", r"\1", self.ref).removesuffix(".lock").rstrip("/."))
-            raise ValueError(f"`ref` {self.ref!r} has a {marks[0]!r} that no tag or branch has there; write `{suggestion}`")
+            suggestion = re.sub(
+                r"^[vV]{2}", "v", re.sub(r"([./])\1+", r"\1", self.ref).removesuffix(".lock").rstrip("/.")
+            )
+            raise ValueError(
+                f"`ref` {self.ref!r} has a {marks[0]!r} that no tag or branch has there; write `{suggestion}`"
+            )
         if page := re.search(r"/(-/)?(tree|blob|commit|releases)/.*$", self.git or ""):
             address = (self.git or "")[: page.start()]
             raise ValueError(f"`git` {self.git!r} is the address of a page; write `{address}`, and the branch as `ref`")
@@ -325,7 +330,10 @@ class Verify(Model):
     def _check_emulated_targets(cls, targets: tuple[str, ...]) -> tuple[str, ...]:
         for target in targets:
             if target not in emulated_targets():
-                raise ValueError(f"{target!r} cannot be emulated; those that can are {', '.join(emulated_targets())}")
+                near = question(target, list(emulated_targets()))
+                raise ValueError(
+                    f"{target!r} cannot be emulated; {near}those that can are {', '.join(emulated_targets())}"
+                )
         if twice := _twice(targets):
             raise ValueError(f"the target {twice!r} is listed twice; remove one of them")
         return targets
@@ -426,7 +434,9 @@ class Recipe(Model):
     def _rocm_of_index(self) -> Recipe:
         if self.rocm is None and "{rocm}" in f"{self.publish.index} {self.publish.url}":
             key = "index" if "{rocm}" in self.publish.index else "url"
-            raise ValueError(f"`publish.{key}` names {{rocm}}, and the recipe has no `rocm`; add `rocm: 7.2.4` beside `name:`, with its release")
+            raise ValueError(
+                f"`publish.{key}` names {{rocm}}, and the recipe has no `rocm`; add `rocm: 7.2.4` beside `name:`, with its release"
+            )
         return self
 
     @property

@@ -270,6 +270,9 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
             of = places.of_key if detail["loc"][-1] == "[key]" else places.of_value
             pattern, value = detail["ctx"]["pattern"], detail["input"]
             what = f"`{where}` cannot be {short(value)}: it {words_of(pattern)}"
+            if path[-1] in _SOURCE_KEYS and not str(value).strip():
+                example = _example_line(path, detail["loc"], places)
+                return Mistake(of(path), what, f"write the name of one of `sources:`, such as `{example}`")
             return Mistake(of(path), what, _with_example(advice(pattern, value), detail["loc"]))
         case "literal_error" if detail["loc"] == ("schema",):
             return _schema_mistake(places.of_value(path), detail["input"])
@@ -363,20 +366,26 @@ def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str, places: Plac
         return f"write it as one item: `{value[0]}`, with one `- ` or within the brackets"
     if kind == "string_type" and isinstance(value, list) and len(value) == 1 and isinstance(value[0], str | int):
         return f"write it without brackets: `{key}: {value[0]}`"
+    if kind == "string_type" and isinstance(value, list) and len(value) > 1 and "MG]" in pattern_at(detail["loc"]):
+        return advice(pattern_at(detail["loc"]), "".join(map(str, value)))
     if kind == "string_type" and isinstance(value, list | dict) and detail["loc"][-1] not in _SCALARS:
         return f"write one text behind `{key}:`, without brackets and braces" + (
             ": the name of one of `sources:`" if key in ("source", "headers") else ""
         )
+    if kind.startswith(("int_", "float_", "bool_")) and isinstance(value, list) and len(value) == 1:
+        return f"write it without brackets: `{key}: {value[0]}`"
     if kind.startswith("int_") and isinstance(value, str):
         number = re.match(r"\s*(\d+)\W*$", value)
         return f"write `{number[1]}`" if number else _within(detail["loc"])
-    if kind == "tuple_type" and isinstance(value, dict) and value and not any(value.values()):
-        return _as_list(key, " ".join(map(str, value)))
     if (
-        kind == "string_type"
-        and key in ("source", "headers", "tool", "onnxruntime")
-        and isinstance(value, bool | int | float)
+        kind == "tuple_type"
+        and isinstance(value, dict)
+        and value
+        and key != "gates"
+        and not any(isinstance(v, dict | list) for v in value.values())
     ):
+        return _as_list(key, " ".join(map(str, value)))
+    if kind == "string_type" and key in _SOURCE_KEYS and isinstance(value, bool | int | float):
         return f"write the name of one of `sources:`, such as `{_example_line(path, detail['loc'], places)}`"
     if kind == "string_type" and isinstance(value, bool | int | float):
         pattern = pattern_at(detail["loc"])
@@ -406,6 +415,11 @@ def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str, places: Plac
         line = re.match(r"([A-Za-z_][\w-]*)\s*[ =;]\s*(\S.*)$", value) if isinstance(value, str) else None
         if line and line[1] in keys:
             return f"write `{line[1]}: {line[2][:60]}`"
+        if kind == "dict_type" and isinstance(value, list) and value and all(isinstance(each, str) for each in value):
+            return (
+                _as_mapping(key, value)
+                or f"write each name as a key with lines of its own below it, such as `{value[0]}:`"
+            )
         lines = f"write it as lines of `key: value`; its keys are {', '.join(keys)}" if keys else ""
         return _as_mapping(key, value) or lines
     return ""
@@ -473,6 +487,8 @@ _EXAMPLES = {
     "areas": "[main]", "cases": '["*"]', "pairs": "[20, 40, 60]",
 }  # fmt: skip
 """Values of keys whose pattern, if they have one, says too little."""
+_SOURCE_KEYS = ("source", "headers", "tool", "onnxruntime")
+"""Keys of components whose value is the name of a source."""
 _SUITES = {"base": "trixie", "bench": "kernels-quick"}
 
 

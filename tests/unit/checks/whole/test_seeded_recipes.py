@@ -132,8 +132,14 @@ def test_drawn_mistakes_have_the_messages_that_were_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sections, elsewhere = [], []
-    for folder, file, text in (("tool", "Makefile", "all:\n"), ("saxpy", "saxpy.cu", "__global__ void f() {}\n")):
-        (tmp_path / folder).mkdir()
+    for folder, file, text in (
+        ("tool", "Makefile", "all:\n"),
+        ("saxpy", "saxpy.cu", "__global__ void f() {}\n"),
+        ("conv", "conv.cu", ""),
+        ("conv", "CMakeLists.txt", ""),
+        ("engine", "CMakeLists.txt", ""),
+    ):
+        (tmp_path / folder).mkdir(exist_ok=True)
         (tmp_path / folder / file).write_text(text)
     (tmp_path / "saxpy/CMakeLists.txt").touch()
     for row in yaml.safe_load((FOLDER / "draws.yaml").read_text()):
@@ -156,9 +162,10 @@ def test_drawn_mistakes_have_the_messages_that_were_read(
 def test_the_recipes_that_are_drawn_from_are_right(
     base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for folder in ("tool", "saxpy"):
+    for folder in ("tool", "saxpy", "conv", "engine"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "saxpy.cu").write_text("")
+        (tmp_path / folder / "conv.cu").write_text("")
         (tmp_path / folder / "CMakeLists.txt").touch()
     (tmp_path / "recipe.yaml").write_text(base.read_text())
     assert " 0 errors" in told(tmp_path / "recipe.yaml", monkeypatch, capsys)
