@@ -24,13 +24,16 @@ from pathlib import Path
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from stackbuild.bench.results_file import document
 from stackbuild.core import digest
+from stackbuild.model.findings import STATIC_RUNG, Rung, Status, Verification
+from stackbuild.model.results import Verdict
 from stackbuild.publishing.catalog import Catalog
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.placement import plan_placement, read_wheel, write_file
 from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.signing import SigningKey, load_signing_key
-from stackbuild.publishing.statements import NAMES, ResourceDescriptor, statement, statement_name
+from stackbuild.publishing.statements import ResourceDescriptor, benchmarks, provenance, statement_name, verification
 from stackbuild.publishing.transaction import commit
 
 WHEELS, WHEEL_SIZE = 1000, 30 << 20
@@ -91,9 +94,15 @@ def signed_index(index: Path, work: Path, key: SigningKey) -> None:
         plain = wheel(work, f"verified-{number}", "1.0", sbom, VERIFIED_SIZE)
         subject = ResourceDescriptor(plain.name, digest.of_file(plain))
         beside = []
-        for kind, predicate_type in NAMES.items():
+        rungs = (Rung(STATIC_RUNG, Status.PASSED, "", 0.0),)
+        contents = {
+            "provenance": provenance(subject, {}, (), (), "0"),
+            "verification": verification(subject, Verification(plain.name, subject.sha256, rungs)),
+            "benchmarks": benchmarks(subject, {}, document(Verdict(()))),
+        }
+        for kind, data in contents.items():
             path = plain.with_name(statement_name(plain.name, kind))
-            path.write_bytes(statement((subject,), predicate_type, {"claim": "verified (static rules)"}))
+            path.write_bytes(data)
             beside.append(path)
         files_of_wheel[plain] = tuple(beside)
     publish(tuple(files_of_wheel), index, Publication(attachments=files_of_wheel, keys=(key,)))

@@ -57,6 +57,26 @@ def json_of(text: str) -> Any:
         raise ValueError("nested too deep") from None
 
 
+def unique_json_of(text: str) -> Any:
+    """The value of a JSON text in which no object has a key twice: readers differ in which of the two they take.
+
+    Raises ValueError where it is none.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_unique_keys)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in table:
+            raise ValueError(f"the key {key!r} stands there twice in one object")
+        table[key] = value
+    return table
+
+
 def document_text(value: Any, indent: int | None) -> str:
     """JSON for others to read, in UTF-8, with `printable_json`'s escapes; one line where `indent` is None."""
     return printable_json(json.dumps(value, indent=indent, ensure_ascii=False)) + "\n"

@@ -50,6 +50,10 @@ class Finding:
 GPU_RUNG = "GPU at work"
 """The rung that passes only where a GPU moved while the wheel's code ran."""
 NO_GPU = "no GPU ran"
+STATIC_RUNG = "static rules"
+"""The rung that reads a wheel's files and runs nothing of it."""
+EMULATED_RUNG = "device code, emulated "
+"""What the name of a rung begins with that runs device code on an emulated GPU; the target follows."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +102,7 @@ class Verification:
             if rung.status is Status.SKIPPED:
                 reasons.setdefault(rung.reason, []).append(rung.name)
         skip_lines = [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
-        sentence = f"verified ({' + '.join(passed_names)}" + (
+        sentence = (f"verified ({' + '.join(passed_names)}" if passed_names else "not verified (nothing ran") + (
             f"; not run: {'; '.join(skip_lines)})" if skip_lines else ")"
         )
         return sentence if self.gpu_ran else f"{sentence}; {NO_GPU}"

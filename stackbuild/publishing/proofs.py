@@ -13,6 +13,7 @@ from typing import Any
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
 from stackbuild.publishing.placement import refuse_misstated
+from stackbuild.publishing.predicates import claim_of, read_measurements, read_verification, refuse_contradictions
 from stackbuild.publishing.statements import (
     NAMES,
     ResourceDescriptor,
@@ -32,7 +33,7 @@ def with_proofs(
     """What travels with each wheel, joined with the statements about it below those folders; written into `into`.
 
     Raises UsageError for a folder without a statement about any of these wheels, and for a statement about another wheel
-    or about other bytes.
+    or about other bytes. Also for one with a failed result, or with a claim that its rungs do not come to.
     """
     statement_files = _statements_in(wheels, folders)
     result = dict(attachments)
@@ -88,31 +89,38 @@ def _statements_in(wheels: Sequence[Path], folders: Sequence[Path]) -> dict[str,
 
 
 def merge_statements(wheel: ResourceDescriptor, kind: str, contents: Sequence[bytes]) -> bytes:
-    """Statements of one kind about one wheel as one. One alone stays as it is; what is given twice counts once."""
+    """Statements of one kind about one wheel as one. One alone stays as it is; what is given twice counts once.
+
+    Raises UsageError where one says what cannot be published, and where two contradict each other.
+    """
     if len(set(contents)) == 1:
         return contents[0]
     predicates = [read_statement(data)["predicate"] for data in dict.fromkeys(contents)]
-    predicates.sort(key=lambda predicate: str(predicate.get("machine", "")))
-    join = _join_verifications if kind == "verification" else _join_benchmarks
-    return statement([wheel], NAMES[kind], join(predicates))
+    try:
+        joined = _join_verifications(predicates) if kind == "verification" else _join_benchmarks(predicates)
+    except ValueError as error:
+        raise UsageError(
+            f"the statements cannot be joined: {error}",
+            where=statement_name(wheel.name, kind),
+            next="give one statement of each machine, and name each by `--machine` where it is made",
+        ) from None
+    return statement([wheel], NAMES[kind], joined)
 
 
 def _join_verifications(predicates: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    claims: list[str] = []
-    rungs: list[Any] = []
-    for predicate in predicates:
-        machine = str(predicate.get("machine", ""))
-        claim = f"on {machine}: {predicate['claim']}" if machine else str(predicate["claim"])
-        if not any(claim in one for one in claims):
-            claims.append(claim)
-        on = {"machine": machine} if machine else {}
-        rows = (row | on if isinstance(row, dict) else row for row in predicate.get("rungs", ()))
-        rungs += [row for row in rows if row not in rungs]
-    return {"claim": "; ".join(claims), "rungs": rungs}
+    """The rungs of all machines, the same ones once. Raises ValueError where two contradict each other."""
+    rows = tuple(dict.fromkeys(row for predicate in predicates for row in read_verification(predicate).rows))
+    refuse_contradictions(rows)
+    rows = tuple(sorted(rows, key=lambda row: row.machine))
+    return {"claim": claim_of(rows), "rungs": [row.model_dump(mode="json", exclude_defaults=True) for row in rows]}
 
 
 def _join_benchmarks(predicates: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The measurements of all machines, the same ones once. Raises ValueError where two are of one machine."""
     rows: list[Any] = []
     for predicate in predicates:
+        read_measurements(predicate)
         rows += [row for row in predicate.get("measurements", (predicate,)) if row not in rows]
-    return {"measurements": rows}
+    joined = {"measurements": sorted(rows, key=lambda row: str(row.get("machine", "")))}
+    read_measurements(joined)
+    return joined

@@ -15,8 +15,9 @@ from typing import Any
 
 from stackbuild.core import digest
 from stackbuild.core.digest import Json
-from stackbuild.model.findings import Status, Verification
+from stackbuild.model.findings import Verification
 from stackbuild.model.materials import Material
+from stackbuild.publishing.predicates import how_checked, predicate_claim
 
 STATEMENT = "https://in-toto.io/Statement/v1"
 PROVENANCE = "https://slsa.dev/provenance/v1"
@@ -26,7 +27,6 @@ BUILD_TYPE = "https://stackbuild.dev/build/v1"
 STATEMENT_TYPE = "application/vnd.in-toto+json"
 NAMES = {"provenance": PROVENANCE, "verification": VERIFICATION, "benchmarks": BENCHMARKS}
 """The part of a statement's file name to the type of its predicate."""
-RAN = {Status.PASSED: "ran", Status.FAILED: "ran", Status.SKIPPED: "not run here"}
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,14 @@ def provenance(
 
 
 def verification(wheel: ResourceDescriptor, result: Verification, machine: str = "") -> bytes:
-    """Per rung of a wheel's verification: `ran` or `not run here`, and why. `machine` says where, "" for where it was built."""
+    """Per rung of a wheel's verification: `ran`, `emulated`, `inspected` or `not run here`, and why. `machine` says where, "" for where it was built."""
     rungs = [
-        {"name": rung.name, "how": RAN[rung.status], "result": str(rung.status), "reason": rung.reason}
+        {
+            "name": rung.name,
+            "how": how_checked(rung.name, rung.status),
+            "result": str(rung.status),
+            "reason": rung.reason,
+        }
         for rung in result.rungs
     ]
     return statement([wheel], VERIFICATION, {"claim": result.claim, "rungs": rungs, **_on(machine)})
@@ -130,7 +135,8 @@ def statement(subjects: Sequence[ResourceDescriptor], predicate_type: str, predi
 def claim_about(wheel: ResourceDescriptor, name: str, data: bytes) -> str:
     """What a statement file of that name claims of the wheel with those bytes; "" where it is a statement of another kind.
 
-    Raises ValueError where it is about another wheel or other bytes, or of another kind than its name says.
+    Raises ValueError where it is about another wheel or other bytes, of another kind than its name says, or says what
+    nobody may publish: see `predicate_claim`.
     """
     statement = read_statement(data)
     kind = next(kind for kind in NAMES if name.endswith(f".whl.{kind}.json"))
@@ -140,19 +146,12 @@ def claim_about(wheel: ResourceDescriptor, name: str, data: bytes) -> str:
     if subjects != {(wheel.name, wheel.sha256)}:
         about = ", ".join(f"{subject} with sha256 {of}" for subject, of in sorted(subjects)) or "nothing"
         raise ValueError(f"it is about {about}, and not about {wheel.name} with sha256 {wheel.sha256} alone")
-    predicate = statement.get("predicate")
-    if not isinstance(predicate, dict):
-        raise ValueError("its predicate is not an object")
-    if kind != "verification":
-        return ""
-    if not isinstance(predicate.get("claim"), str):
-        raise ValueError("its predicate has no claim")
-    return str(predicate["claim"])
+    return predicate_claim(kind, statement["predicate"])
 
 
 def read_statement(data: bytes) -> dict[str, Any]:
     """The statement in those bytes. Raises ValueError where they are none."""
-    value = digest.json_of(data.decode("utf-8"))
+    value = digest.unique_json_of(data.decode("utf-8"))
     if not isinstance(value, dict) or value.get("_type") != STATEMENT:
         raise ValueError("it is not an in-toto statement")
     subjects = value.get("subject")

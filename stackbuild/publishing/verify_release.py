@@ -23,6 +23,7 @@ from stackbuild.publishing.generation import CURRENT, GENERATIONS, LOCK_FILE, ge
 from stackbuild.publishing.index_file import THREADS, difference, open_file, read_file
 from stackbuild.publishing.index_numbers import IndexNumbers, below
 from stackbuild.publishing.placement import METADATA_LIMIT
+from stackbuild.publishing.predicates import predicate_claim
 from stackbuild.publishing.signing import SignatureRefused, TrustedKey, good_signatures, is_ssh_signature
 from stackbuild.publishing.snapshot import (
     ENVELOPE,
@@ -327,12 +328,11 @@ def _wheel(
                 )
             if statement["predicateType"] != predicate_type:
                 raise SignatureRefused(f"it states {statement['predicateType']}, not {predicate_type}")
+            claim = predicate_claim(kind, statement["predicate"]) or claim
         except (SignatureRefused, ValueError) as refusal:
             problems.append(f"{envelope_name(beside)}: {refusal}")
             continue
         kinds.append(kind)
-        if kind == "verification":
-            claim = str(statement["predicate"].get("claim", ""))
     has_sbom, problem = _sbom(index, path, snapshot) if intact else (False, "")
     problems += [problem] if problem else []
     there = {*kinds, *(["sbom"] if has_sbom else [])}

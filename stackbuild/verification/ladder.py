@@ -17,7 +17,7 @@ from stackbuild.core.packaging import Claim
 from stackbuild.core.resources import folder
 from stackbuild.emulator.hip_runtime import RUNTIME
 from stackbuild.inspection import NOTHING, Expectations, inspect, judge, judge_together
-from stackbuild.model.findings import GPU_RUNG, Rung, Status, Verification
+from stackbuild.model.findings import GPU_RUNG, STATIC_RUNG, Rung, Status, Verification
 from stackbuild.tables.gpu_limits import limits_of
 from stackbuild.tables.providers import MIGRAPHX_PACKAGE
 from stackbuild.verification.clean_env import PythonHost, install, make_venv, other_root, this_machine
@@ -41,7 +41,7 @@ from stackbuild.verification.workspace import workspace
 
 IMPORT, LOAD, LOAD_ROCM, OPERATORS = "install and import", "load", "load with ROCm", "operators"
 SHARE, NUMERICS, GPU = "share of nodes", "numerics", GPU_RUNG
-LADDER = ("static rules", IMPORT, LOAD, LOAD_ROCM, OPERATORS, SHARE, NUMERICS, GPU)
+LADDER = (STATIC_RUNG, IMPORT, LOAD, LOAD_ROCM, OPERATORS, SHARE, NUMERICS, GPU)
 RungCallback = Callable[[Rung], None]
 ExpectationsOf = Callable[[str], Expectations]
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import canonicalize_name, distribution_of
-from stackbuild.model.findings import GPU_RUNG, Rung, Status, Verification
+from stackbuild.model.findings import GPU_RUNG, STATIC_RUNG, Rung, Status, Verification
 
 RUNGS = {
-    "static": "static rules",
+    "static": STATIC_RUNG,
     "import": "install and import",
     "load": "load",
     "rocm": "load with ROCm",

@@ -17,7 +17,7 @@ from stackbuild.inspection.readers.byte_parser import MalformedError
 from stackbuild.inspection.readers.loader import NEEDED_TAG, ElfImage
 from stackbuild.inspection.readers.source import LooseFile
 from stackbuild.inspection.rules.rule import RuleDescription, count_of
-from stackbuild.model.findings import Finding
+from stackbuild.model.findings import EMULATED_RUNG, Finding
 from stackbuild.tables.gpu_limits import limits_of
 from stackbuild.verification.catalogue import EMULATED_ACCESS, EMULATED_CALL, EMULATED_CODE, OPERATOR
 from stackbuild.verification.probe_sandbox import ProbeSandbox
@@ -53,7 +53,7 @@ class Emulation:
     @property
     def rung_name(self) -> str:
         """The rung's name, which the claim repeats: it says what ran, and where."""
-        return f"device code, emulated {self.target} on a CPU"
+        return f"{EMULATED_RUNG}{self.target} on a CPU"
 
 
 def check_emulated(context: RungContext, emulation: Emulation) -> RungOutcome:

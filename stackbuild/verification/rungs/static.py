@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stackbuild.model.findings import Finding, Rung, Severity, Status, Verification
+from stackbuild.model.findings import STATIC_RUNG, Finding, Rung, Severity, Status, Verification
 
 
 def static_rung(findings: Iterable[Finding], seconds: float) -> Rung:
@@ -16,7 +16,7 @@ def static_rung(findings: Iterable[Finding], seconds: float) -> Rung:
         if errors
         else ""
     )
-    return Rung("static rules", Status.FAILED if errors else Status.PASSED, reason, seconds, unique)
+    return Rung(STATIC_RUNG, Status.FAILED if errors else Status.PASSED, reason, seconds, unique)
 
 
 def static_verification(subject: str, sha256: str, findings: Iterable[Finding]) -> Verification:

@@ -176,7 +176,7 @@ def test_killed_at_system_calls_a_signed_index_is_whole_after_the_same_command(t
     publish(tuple(old), template, Publication(attachments=old, keys=(one,), numbers=Path(f"{template}.numbers")))
     new = {wheel: put_statements(wheel) for wheel in new_wheels(tmp_path / "new")}
     again = next(wheel for wheel in old if wheel.name.startswith("demo"))
-    new[again] = put_statements(again, claim="verified (numerics)")
+    new[again] = put_statements(again, "another machine")
     releases = names_of(old), names_of(old, new)
 
     def verified(index: Path, *require: str) -> ReleaseProof:

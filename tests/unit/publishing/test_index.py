@@ -85,7 +85,7 @@ def test_what_verification_came_to_stands_beside_each_wheel(tmp_path: Path) -> N
     index = tmp_path / "simple"
     first, second = wheel(tmp_path / "a"), wheel(tmp_path / "a", "2.0")
     claim = "verified (static rules; not run: load: <no ROCm>); no GPU ran"
-    receipt = publish((first, second), index, Publication(attachments={first: put_statements(first, claim)}))
+    receipt = publish((first, second), index, Publication(attachments={first: put_statements(first, "<no ROCm>")}))
     assert [w.claim for w in receipt.wheels] == [claim, NO_VERIFICATION]
     assert [w.claim for w in publish((first,), index).wheels] == [claim]
     page = json.loads((index / "demo-pkg" / "index.json").read_text())

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from stackbuild.core.errors import UsageError
-from stackbuild.model.findings import GPU_RUNG, Rung, Status, Verification
+from stackbuild.model.findings import EMULATED_RUNG, GPU_RUNG, STATIC_RUNG, Rung, Status, Verification
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.proofs import merge_statements, with_proofs, write_proof
 from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.statements import ResourceDescriptor, benchmarks, verification
-from support.wheels import descriptor_of, small_wheel
+from support.wheels import descriptor_of, put_statements, small_wheel, verdict_document
 
 
 def verified(wheel: Path, machine: str, status: Status = Status.PASSED) -> bytes:
@@ -35,7 +35,7 @@ def test_the_index_has_what_each_machine_proved(tmp_path: Path) -> None:
     own.write_bytes(verified(wheel, "", Status.SKIPPED))
     for machine in ("gfx942", "gfx1100"):
         write_proof(tmp_path / "proof" / machine, about, "verification", verified(wheel, machine))
-        write_proof(tmp_path / "proof" / machine, about, "benchmarks", benchmarks(about, {}, {"outcome": "PASS"}, machine))
+        write_proof(tmp_path / "proof" / machine, about, "benchmarks", benchmarks(about, {}, verdict_document(), machine))
     (tmp_path / "proof" / "verify.xml").touch()
     (tmp_path / "joined").mkdir()
     attached = with_proofs((wheel,), {wheel: (own,)}, (tmp_path / "proof",), tmp_path / "joined")
@@ -89,3 +89,70 @@ def test_a_subject_that_says_more_than_is_checked_is_refused(tmp_path: Path, mor
     beside.write_text(json.dumps(body))
     with pytest.raises(UsageError, match="a subject has more than a name and a sha256"):
         publish((wheel,), tmp_path / "simple", Publication(attachments={wheel: (beside,)}))
+
+
+LIES: list[tuple[str, str, Any, str]] = [
+    ("verification", "claim", "verified (load + GPU at work)", "its rungs come to"),
+    ("verification", "rungs", [], "at least 1 item"),
+    ("verification", "rungs", None, "`predicate.rungs`"),
+    ("verification", "rungs", 7, "`predicate.rungs`"),
+    ("verification", "rungs", "ran", "`predicate.rungs`"),
+    ("verification", "machine", {"a": 1}, "`predicate.machine`"),
+    ("verification", "note", "x", "`predicate.note`"),
+    ("verification", "rungs.1.result", "failed", "its rung 'GPU at work' failed on gfx1100"),
+    ("verification", "rungs.1.how", "ran", "which is 'not run here'"),
+    ("verification", "rungs.1.name", "load", "stands there twice on gfx1100"),
+    ("verification", "rungs.1.name", "load + GPU at work", "`predicate.rungs.1.name`"),
+    ("verification", "rungs.1.machine", "gfx942", "names gfx942"),
+    ("benchmarks", "verdict.gates.0.outcome", "FAIL", "its gate 'speed' did not pass on gfx1100"),
+    ("benchmarks", "verdict", {"passed": False}, "`predicate.verdict"),
+    ("benchmarks", "measurements", 7, "`predicate.measurements`"),
+]
+
+
+@pytest.mark.parametrize(("kind", "where", "value", "words"), LIES, ids=[f"{kind} {where} {value}" for kind, where, value, _ in LIES])
+@pytest.mark.parametrize("beside", [False, True], ids=["proof", "beside"])
+def test_what_a_statement_says_is_checked_field_by_field(
+    tmp_path: Path, kind: str, where: str, value: object, words: str, beside: bool
+) -> None:
+    """The same for a proof of another machine and for a wheel's own statement."""
+    wheel = small_wheel(tmp_path / "w")
+    about = descriptor_of(wheel)
+    data = verified(wheel, "gfx1100", Status.SKIPPED) if kind == "verification" else benchmarks(about, {}, verdict_document(), "gfx1100")
+    body = json.loads(data)
+    place: Any = body["predicate"]
+    *path, last = where.split(".")
+    for key in path:
+        place = place[int(key) if key.isdigit() else key]
+    place[last] = value
+    write_proof(tmp_path / "proof", about, kind, json.dumps(body).encode())
+    file = tmp_path / "proof" / f"{wheel.name}.{kind}.json"
+    with pytest.raises(UsageError, match=words):
+        if beside:
+            publish((wheel,), tmp_path / "simple", Publication(attachments={wheel: (file,)}))
+        else:
+            with_proofs((wheel,), {wheel: put_statements(wheel)}, (tmp_path / "proof",), tmp_path)
+    assert not (tmp_path / "simple" / "index.html").exists()
+
+
+def test_a_key_that_stands_twice_and_two_words_of_one_machine_are_refused(tmp_path: Path) -> None:
+    wheel = small_wheel(tmp_path / "w")
+    about = descriptor_of(wheel)
+    twice = verified(wheel, "gfx1100").replace(b'"claim":', b'"claim": "verified", "claim":')
+    write_proof(tmp_path / "twice", about, "verification", twice)
+    with pytest.raises(UsageError, match="the key 'claim' stands there twice"):
+        with_proofs((wheel,), {}, (tmp_path / "twice",), tmp_path)
+    one, other = verified(wheel, "gfx1100"), verified(wheel, "gfx1100", Status.SKIPPED)
+    with pytest.raises(UsageError, match="'GPU at work' stands there twice on gfx1100"):
+        merge_statements(about, "verification", (one, other))
+    measured = (benchmarks(about, {"a": number}, verdict_document(), "gfx1100") for number in range(2))
+    with pytest.raises(UsageError, match="two measurements on gfx1100"):
+        merge_statements(about, "benchmarks", tuple(measured))
+
+
+def test_a_rung_says_how_it_was_checked(tmp_path: Path) -> None:
+    about = descriptor_of(small_wheel(tmp_path))
+    rungs = [(STATIC_RUNG, "inspected"), ("load", "ran"), (f"{EMULATED_RUNG}gfx1100 on a CPU", "emulated")]
+    rows = (*(Rung(name, Status.PASSED, "", 1.0) for name, _ in rungs), Rung(GPU_RUNG, Status.SKIPPED, "no GPU", 0.0))
+    stated = predicate(verification(about, Verification(about.name, about.sha256, rows)))["rungs"]
+    assert [(row["name"], row["how"]) for row in stated] == [*rungs, (GPU_RUNG, "not run here")]
