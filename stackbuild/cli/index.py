@@ -181,7 +181,10 @@ def check(
     folder: Folder,
     rebuild: Annotated[
         bool,
-        option("--rebuild", help="Make the catalog again from the wheels that the last pages name; yanks are lost."),
+        option("--rebuild", help="Make the catalog again from the last pages and what lies beside the wheels."),
+    ] = False,
+    accept_losses: Annotated[
+        bool, option("--accept-losses", help="Rebuild, too, where pages will not be what they were.")
     ] = False,
     sign: SignIndexOption = None,
     json: JsonOption = False,
@@ -196,10 +199,13 @@ def check(
     from stackbuild.views.console import err, print_json
     from stackbuild.views.publishing import draw_problems
 
+    losses: tuple[str, ...] = ()
     with err().status("reading the index …"):
         if rebuild:
-            maintenance.rebuild(folder, SigningOptions(sign).publication())
+            losses = maintenance.rebuild(folder, SigningOptions(sign).publication(), accept_losses)
         problems = maintenance.damages(folder)
+    for line in losses:
+        err().print(f"lost: {line.replace('would change', 'has changed')}", markup=False)
     print_json(problems, "stackbuild.index-check/1") if json else draw_problems(problems, "the index is whole")
     if problems:
         leave(7)

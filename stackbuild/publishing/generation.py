@@ -93,6 +93,12 @@ def read_catalog(index: Path) -> Catalog | None:
         ) from None
 
 
+def has_lost_catalog(index: Path) -> bool:
+    """Whether the index has the links of a state and no catalog; the catalog of a state comes before its links."""
+    has_links = (index / CURRENT).is_symlink() or (index / "index.html").is_symlink()
+    return has_links and not os.path.lexists(index / CURRENT / CATALOG)
+
+
 def state_name(index: Path) -> str:
     """The name of the state that is served, "" for none. Raises OSError."""
     link = index / CURRENT

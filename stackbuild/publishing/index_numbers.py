@@ -39,6 +39,23 @@ class IndexNumbers:
                 return f"the index has two states under number {number}: this one is not the one that was seen before"
         return ""
 
+    def place_problem(self, place: str, index: str, number: int) -> str:
+        """What speaks against that index, by its own name, at a place where one was seen; "" where nothing does.
+
+        Raises UsageError for a damaged file.
+        """
+        match self._read().get(_seen_at(place)):
+            case [int(last), str(other)] if other != index:
+                return (
+                    f"another index was seen here before, with number {last}: this one, with number {number}, was put in"
+                    " its place"
+                )
+        return ""
+
+    def remember_place(self, place: str, index: str, number: int) -> None:
+        """Note which index lies at a place, in the place of any other. Raises UsageError."""
+        self._write({_seen_at(place): [number, index]}, (_seen_at(place),))
+
     def last(self, name: str) -> int:
         """The highest number that was seen of the index, 0 for none. Raises UsageError for a damaged file."""
         match self._read().get(name):
@@ -55,11 +72,15 @@ class IndexNumbers:
         if name in self._read():
             self._write({}, (name,))
 
+    def forget_place(self, place: str) -> None:
+        """Raises UsageError."""
+        self.forget(_seen_at(place))
+
     def _write(self, states: dict[str, list[object]], names: Iterable[str]) -> None:
         try:
             with locks.hold(self.file.with_name(f".{self.file.name}.lock"), lambda pid: None, lambda: None):
                 numbers = self._read()
-                changed_states = {n: s for n, s in states.items() if not _is_higher(numbers.get(n), s)}
+                changed_states = {n: s for n, s in states.items() if n in names or not _is_higher(numbers.get(n), s)}
                 others = {name: state for name, state in numbers.items() if name not in names}
                 atomic.write_whole(self.file, json.dumps({**others, **changed_states}, indent=1), self.file.parent)
         except OSError as error:
@@ -89,6 +110,10 @@ class IndexNumbers:
 def default_numbers_file() -> Path:
     """Where the numbers of this user's machine are."""
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "stackbuild" / "indexes.json"
+
+
+def _seen_at(place: str) -> str:
+    return f"index at {place}"
 
 
 def _is_higher(state: object, other: list[object]) -> bool:

@@ -10,16 +10,27 @@ from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import InvalidVersion, Version, canonicalize_name
 from stackbuild.core.plain_file import read_regular
 from stackbuild.publishing.catalog import Catalog, Project, ProjectStatus
-from stackbuild.publishing.generation import CURRENT, add_page, generation_numbers, read_catalog, read_state
+from stackbuild.publishing.generation import (
+    CATALOG,
+    CURRENT,
+    add_page,
+    generation_numbers,
+    has_lost_catalog,
+    read_catalog,
+    read_state,
+)
 from stackbuild.publishing.index_numbers import IndexNumbers
-from stackbuild.publishing.page_links import catalog_of_pages
 from stackbuild.publishing.pages import pages
 from stackbuild.publishing.placement import write_file
 from stackbuild.publishing.publication import Publication
+from stackbuild.publishing.recovery import recover_catalog
 from stackbuild.publishing.signed_state import refuse_changed, refuse_differences, signed_snapshot
 from stackbuild.publishing.signing import SigningKey, TrustedKey, envelope_text, read_envelope, signers, ssh_signature
 from stackbuild.publishing.snapshot import ENVELOPE, SNAPSHOT_TYPE, SUMS_SIGNATURE, sums_text
 from stackbuild.publishing.transaction import commit, locked_catalog, sign_statements
+
+MAX_LOSSES = 5
+"""So many pages that would change are named."""
 
 
 def yank(
@@ -104,22 +115,32 @@ def cosign(
         return catalog
 
 
-def rebuild(index: Path, publication: Publication) -> Catalog:
-    """Make the catalog again from the wheels that its last pages name: after it was damaged. Yanks are lost.
+def rebuild(index: Path, publication: Publication, accept_losses: bool = False) -> tuple[str, ...]:
+    """Make the catalog again: from the last pages, from what lies beside the wheels they name, and from older states.
 
-    A wheel that no page names stays unpublished. Raises UsageError where the pages name none that is there.
+    A wheel that no page names stays unpublished. A line for each page that will not be what it was: refused unless
+    `accept_losses`. Raises UsageError for that, and where the pages name no wheel that is there.
     """
     with locked_catalog(index, read=False):
         refuse_changed(index, publication, catalog=False)
         number = max([0, *generation_numbers(index)])
-        catalog = catalog_of_pages(index)
-        if not catalog.projects:
+        catalog, losses = recover_catalog(index)
+        if not any(project.files for project in catalog.projects.values()):
             raise UsageError(
                 "no page of this index names a wheel that is there",
                 where=str(index),
                 next="publish the wheels to another folder: `stackbuild publish WHEEL… --to FOLDER`",
             )
-        return commit(index, catalog.model_copy(update={"number": number}), publication)
+        if losses and not accept_losses:
+            more = f", and {len(losses) - MAX_LOSSES} more" if len(losses) > MAX_LOSSES else ""
+            raise UsageError(
+                f"the catalog cannot be had back whole: {', '.join(losses[:MAX_LOSSES])}{more}",
+                where=str(index),
+                next=f"put {index / CURRENT / CATALOG} back from a copy; or add `--accept-losses`, and yank and quarantine"
+                " again what is offered then",
+            )
+        commit(index, catalog.model_copy(update={"number": number}), publication)
+        return losses
 
 
 def damages(index: Path) -> tuple[str, ...]:
@@ -128,6 +149,8 @@ def damages(index: Path) -> tuple[str, ...]:
         raise UsageError("there is no such folder", where=str(index), next="give the folder of an index: dist/simple")
     catalog = read_catalog(index)
     if catalog is None:
+        if has_lost_catalog(index):
+            return (f"{index} has pages and no catalog: run `stackbuild index check {index} --rebuild`",)
         return (f"{index} has no catalog: it is not an index of stackbuild, or an older one; publish to it once",)
     lines = []
     for name, project in catalog.projects.items():

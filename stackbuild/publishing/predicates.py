@@ -13,15 +13,15 @@ from stackbuild.model.findings import EMULATED_RUNG, STATIC_RUNG, Rung, Status, 
 from stackbuild.model.results import VERDICT_SCHEMA, Evidence, GateOutcome
 from stackbuild.publishing.catalog import SHA256
 
-How = Literal["ran", "emulated", "inspected", "not run here"]
+CheckMode = Literal["ran", "emulated", "inspected", "not run here"]
 MachineName = Annotated[str, Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
 RungName = Annotated[str, Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f+;]+$")]
 """Without the signs that part the rungs of a claim."""
-Number = float | str | None
+FigureText = float | str | None
 """A figure of a verdict; one that is not finite is a word there."""
 
 
-def how_checked(rung: str, status: Status) -> How:
+def how_checked(rung: str, status: Status) -> CheckMode:
     """How a rung of that name was checked: on the machine itself, on an emulated GPU, by reading files, or not at all."""
     if status is Status.SKIPPED:
         return "not run here"
@@ -34,7 +34,7 @@ class RungRow(Model):
     """One rung of a verification statement; `machine` is "" where the whole statement is about one machine."""
 
     name: RungName
-    how: How
+    how: CheckMode
     result: Status
     reason: str
     machine: MachineName = ""
@@ -60,10 +60,10 @@ class GateRow(Model):
     case: str
     outcome: GateOutcome
     says: str
-    value: Number = None
-    low: Number = None
-    high: Number = None
-    limit: Number = None
+    value: FigureText = None
+    low: FigureText = None
+    high: FigureText = None
+    limit: FigureText = None
     unit: str = ""
     pairs: int = 0
     evidence: Evidence = Evidence.MEASURED
@@ -76,7 +76,7 @@ class VerdictBody(Model):
     schema_name: str = Field(alias="schema", pattern=f"^{VERDICT_SCHEMA}$")
     digest: str = Field(pattern=SHA256)
     gates: tuple[GateRow, ...]
-    geomean: Number = None
+    geomean: FigureText = None
     notes: tuple[str, ...] = ()
     of: str = ""
 
@@ -112,11 +112,11 @@ def predicate_claim(kind: str, predicate: Mapping[str, object]) -> str:
         return ""
     if kind != "verification":
         return ""
-    stated = read_verification(predicate)
-    computed = claim_of(stated.rungs)  # of one machine alone the claim does not name it
-    if stated.claim != computed:
-        raise ValueError(f"it claims {stated.claim!r}, and its rungs come to {computed!r}")
-    return computed
+    value = read_verification(predicate)
+    claim = claim_of(value.rungs)  # of one machine alone the claim does not name it
+    if value.claim != claim:
+        raise ValueError(f"it claims {value.claim!r}, and its rungs come to {claim!r}")
+    return claim
 
 
 def read_verification(predicate: Mapping[str, object]) -> VerificationPredicate:

@@ -97,14 +97,14 @@ def merge_statements(wheel: ResourceDescriptor, kind: str, contents: Sequence[by
         return contents[0]
     predicates = [read_statement(data)["predicate"] for data in dict.fromkeys(contents)]
     try:
-        joined = _join_verifications(predicates) if kind == "verification" else _join_benchmarks(predicates)
+        merged_predicate = _join_verifications(predicates) if kind == "verification" else _join_benchmarks(predicates)
     except ValueError as error:
         raise UsageError(
             f"the statements cannot be joined: {error}",
             where=statement_name(wheel.name, kind),
             next="give one statement of each machine, and name each by `--machine` where it is made",
         ) from None
-    return statement([wheel], NAMES[kind], joined)
+    return statement([wheel], NAMES[kind], merged_predicate)
 
 
 def _join_verifications(predicates: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -121,6 +121,6 @@ def _join_benchmarks(predicates: Sequence[dict[str, Any]]) -> dict[str, Any]:
     for predicate in predicates:
         read_measurements(predicate)
         rows += [row for row in predicate.get("measurements", (predicate,)) if row not in rows]
-    joined = {"measurements": sorted(rows, key=lambda row: str(row.get("machine", "")))}
-    read_measurements(joined)
-    return joined
+    result = {"measurements": sorted(rows, key=lambda row: str(row.get("machine", "")))}
+    read_measurements(result)
+    return result

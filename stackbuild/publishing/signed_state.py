@@ -69,8 +69,13 @@ def _attached_files(publication: Publication) -> AttachedFiles:
 
 def place_name(index: Path) -> str:
     """An index in a table of numbers, by where it is changed; an index in an object store by its URL."""
+    return f"changed at {place_of(index)}"
+
+
+def place_of(index: Path) -> str:
+    """Where an index lies: its folder, or the URL of one in an object store."""
     elsewhere = index / WHEELS_ELSEWHERE
-    return f"changed at {elsewhere.read_text('utf-8') if elsewhere.is_file() else index.resolve()}"
+    return elsewhere.read_text("utf-8") if elsewhere.is_file() else str(index.resolve())
 
 
 def remember_signed(index: Path, numbers: IndexNumbers) -> None:
@@ -79,6 +84,7 @@ def remember_signed(index: Path, numbers: IndexNumbers) -> None:
     snapshot = read_snapshot(payload)
     names = [*index_name(snapshot), place_name(index)]
     numbers.remember(names, snapshot.number, digest.of_bytes(payload))
+    numbers.remember_place(place_of(index), snapshot.index, snapshot.number)
 
 
 def _refuse_missing(index: Path, at_least: int) -> None:
@@ -120,6 +126,8 @@ def signed_snapshot(
         if problem := below(snapshot.number, at_least):
             raise SignatureRefused(problem)
         if numbers:
+            if problem := numbers.place_problem(place_of(index), snapshot.index, snapshot.number):
+                raise SignatureRefused(problem)
             for name in index_name(snapshot):
                 if problem := numbers.problem(name, snapshot.number, digest.of_bytes(payload)):
                     raise SignatureRefused(problem)

@@ -14,11 +14,13 @@ from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.publishing.catalog import Catalog
 from stackbuild.publishing.generation import (
+    CATALOG,
     CURRENT,
     LOCK_FILE,
     STAGING_ENDING,
     WHEELS_ELSEWHERE,
     adopt,
+    has_lost_catalog,
     read_catalog,
     read_state,
     refuse_foreign,
@@ -31,7 +33,7 @@ from stackbuild.publishing.page_links import catalog_of_pages
 from stackbuild.publishing.pages import pages
 from stackbuild.publishing.placement import is_unchanged, read_metadata, write_file
 from stackbuild.publishing.publication import Publication
-from stackbuild.publishing.signed_state import place_name, remember_signed
+from stackbuild.publishing.signed_state import place_name, place_of, remember_signed
 from stackbuild.publishing.signing import SigningKey, envelope_text, read_envelope, signers
 from stackbuild.publishing.snapshot import ENVELOPE, index_name, last_snapshot, signed_files
 from stackbuild.publishing.statements import STATEMENT_TYPE, envelope_name, is_statement
@@ -63,6 +65,12 @@ def locked_catalog(index: Path, read: bool = True, new: bool = False) -> Iterato
             refuse_foreign(index)
             _remove_staged(index)
             adopt(index)
+            if read and has_lost_catalog(index):
+                raise UsageError(
+                    "this index has pages and no catalog: what was yanked and quarantined would be forgotten",
+                    where=str(index / CURRENT / CATALOG),
+                    next=f"put it back from a copy, or run `stackbuild index check {index} --rebuild`",
+                )
             catalog = read_catalog(index) if read else None
             if read and (catalog is None or (catalog.number == 0 and not catalog.projects)):
                 catalog = catalog_of_pages(index)
@@ -172,6 +180,7 @@ def commit(
         switch(index, catalog, contents)
     if numbers and publication.unsigned:
         numbers.forget(place_name(index))
+        numbers.forget_place(place_of(index))
     if numbers and publication.keys and not (index / WHEELS_ELSEWHERE).is_file():
         remember_signed(index, numbers)
     return catalog

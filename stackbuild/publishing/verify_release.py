@@ -24,6 +24,7 @@ from stackbuild.publishing.index_file import THREADS, difference, open_file, rea
 from stackbuild.publishing.index_numbers import IndexNumbers, below
 from stackbuild.publishing.placement import METADATA_LIMIT
 from stackbuild.publishing.predicates import predicate_claim
+from stackbuild.publishing.signed_state import place_of
 from stackbuild.publishing.signing import SignatureRefused, TrustedKey, good_signatures, is_ssh_signature
 from stackbuild.publishing.snapshot import (
     ENVELOPE,
@@ -187,15 +188,20 @@ def _seen_before(index: Path, snapshot: Snapshot, payload: bytes, trust: Trust) 
         return
     if trust.numbers_file is None:
         return
+    numbers = IndexNumbers(trust.numbers_file)
+    if problem := numbers.place_problem(place_of(index), snapshot.index, snapshot.number):
+        yield f"{problem}; if you have put it there: `--no-seen`, or `--seen FILE` with another file"
     name = _names(index, snapshot, trust)[0]
-    if problem := IndexNumbers(trust.numbers_file).problem(name, snapshot.number, digest.of_bytes(payload)):
+    if problem := numbers.problem(name, snapshot.number, digest.of_bytes(payload)):
         yield problem
 
 
 def _remember(index: Path, snapshot: Snapshot, payload: bytes, trust: Trust) -> None:
     assert trust.numbers_file is not None
     names = _names(index, snapshot, trust)
-    IndexNumbers(trust.numbers_file).remember(names, snapshot.number, digest.of_bytes(payload))
+    numbers = IndexNumbers(trust.numbers_file)
+    numbers.remember(names, snapshot.number, digest.of_bytes(payload))
+    numbers.remember_place(place_of(index), snapshot.index, snapshot.number)
 
 
 def _changed_files(index: Path, snapshot: Snapshot) -> dict[str, str]:

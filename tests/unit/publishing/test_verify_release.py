@@ -590,3 +590,23 @@ def test_a_snapshot_with_times_of_no_zone_is_none(signed: SignedIndex) -> None:
         (problem,) = verify(signed).problems
         assert "it is not a snapshot" in problem
 
+
+
+@pytest.mark.parametrize("more", [0, 3], ids=["lower", "higher"])
+def test_another_index_of_the_same_key_does_not_take_a_seen_ones_place(signed: SignedIndex, tmp_path: Path, more: int) -> None:
+    """Neither with a lower number nor with a higher one; for who verifies it and for who signs its next state."""
+    settings = Publication(keys=(signed.key,), numbers=tmp_path / "signer.json")
+    trust = Trust(load_trusted_keys([signed.public]), numbers_file=tmp_path / "seen.json")
+    for version in ("2.0", "3.0"):
+        publish((small_wheel(tmp_path / version, version),), signed.folder, settings)
+    assert verify_release(signed.folder, trust).problems == ()
+    other = tmp_path / "other"
+    for number in range(1 + more):
+        publish((small_wheel(tmp_path / f"o{number}", f"1.{number}"),), other, Publication(keys=(signed.key,)))
+    shutil.rmtree(signed.folder)
+    other.rename(signed.folder)
+    assert any("put in its place; if you have put it there: `--no-seen`" in line for line in verify_release(signed.folder, trust).problems)
+    with pytest.raises(UsageError, match="was put in its place") as refusal:
+        publish((small_wheel(tmp_path / "9", "9.0"),), signed.folder, settings)
+    assert "--accept-changes" in refusal.value.next
+    assert verify_release(signed.folder, Trust(trust.keys)).problems == ()
