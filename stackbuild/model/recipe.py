@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from stackbuild.core.model import NAME_MAX, Field, Model, PathText, field_validator, model_validator
 from stackbuild.core.versions import numbers
+from stackbuild.core.web_address import is_index_address
 from stackbuild.model.components import (
     REQUIREMENT,
     AnyComponent,
@@ -371,7 +372,7 @@ class Publish(Model):
     @field_validator("url")
     @classmethod
     def _web_address(cls, url: str) -> str:
-        if url and not re.match(r"(https?|file)://[^/\s]*/?\S*$", url):
+        if url and not is_index_address(url.replace("{rocm}", "0")):
             scheme = "" if "://" in url or not re.match(r"[\w.-]+(:\d+)?(/|$)", url) else f"`https://{url}`"
             raise ValueError(
                 f"{url!r} is not an address that pip can read; write {scheme or 'it such as `https://example.org/simple`'}"

@@ -17,6 +17,8 @@ from stackbuild.recipe.wheels import CPU, PackedWheel, providers_of, wheels_of
 TEMPLATES = {"github": "ci/github.yml.j2", "gitlab": "ci/gitlab.yml.j2", "jenkins": "ci/jenkins.groovy.j2"}
 BUILD_ON = {"github": "ubuntu-24.04", "gitlab": "rocm-build", "jenkins": "rocm-build"}
 """The label of the machine that builds, where none is said."""
+_GITHUB_LABEL = re.compile(r"(ubuntu|windows|macos)-(latest|[0-9.]+)(-[a-z0-9]+)?")
+"""The labels of GitHub's own runners, each of them a new machine; any other label is taken for a machine of one's own."""
 ACTIONS = {
     "checkout": "actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2",
     "cache_restore": "actions/cache/restore@5a3ec84eff668545956fd18022155c47e93e2684 # v4.2.3",
@@ -167,6 +169,7 @@ def pipeline(provider: str, recipes: tuple[LoadedRecipe, ...], request: Pipeline
         releases=RELEASES,
         collect=render("ci/collect.sh.j2", folder="dist" if provider == "github" else "wheels"),
         build_on=request.build_on or BUILD_ON[provider],
+        own_runner=not _GITHUB_LABEL.fullmatch(request.build_on or BUILD_ON[provider]),
         attest=request.attest,
         index_url=request.index_url,
     )

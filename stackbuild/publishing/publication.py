@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stackbuild.core.errors import UsageError
+from stackbuild.core.web_address import is_index_address
 from stackbuild.publishing.signing import SigningKey, TrustedKey
 from stackbuild.publishing.snapshot import DAYS
 from stackbuild.tables.packages import packages_of
@@ -47,6 +48,12 @@ class Publication:
             raise UsageError(
                 f"the number {self.at_least} is expected of a signed index, and no key is given to sign the next state",
                 next="add `--sign KEY`, or leave out `--at-least` and $STACKBUILD_INDEX_AT_LEAST",
+            )
+        if self.url and not is_index_address(self.url):
+            raise UsageError(
+                f"{self.url!r} is not an address that an index is served at",
+                next="give `--url` an http, https or file URL without a login, quotes, spaces and signs of a shell, as"
+                " https://example.org/simple; other characters of a path are percent-encoded",
             )
         if not 0 < self.days <= MOST_DAYS:  # nan is neither
             raise UsageError(

@@ -386,3 +386,10 @@ def test_what_a_gpu_proved_is_published_and_the_last_release_is_the_baseline(pro
     prove = text[text.index("prove-debian-13-gfx1100") :]
     got = {"github": "tar -C baseline/last -xf index.tar", "gitlab": "policy: pull", "jenkins": "unstash 'last'"}[provider]
     assert prove.index(got) < prove.index("stackbuild gate ") if provider != "gitlab" else got in prove
+
+
+@pytest.mark.parametrize(("label", "guarded"), [("my-runner", True), ("ubuntu-evil", True), ("ubuntu-24.04", False), ("", False)])
+def test_a_fork_does_not_reach_a_builder_of_ones_own(label: str, guarded: bool) -> None:
+    """GitHub's own runners are new machines each time."""
+    job = jobs_of("github", "debian-13", build_on=label)["build"]
+    assert (job.get("if") == "github.event_name != 'pull_request'") is guarded

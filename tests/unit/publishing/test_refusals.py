@@ -11,6 +11,7 @@ import pytest
 
 from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.core.packaging import split_label
+from stackbuild.model.recipe import Publish
 from stackbuild.publishing.catalog import Catalog
 from stackbuild.publishing.generation import read_catalog
 from stackbuild.publishing.index import publish
@@ -319,3 +320,22 @@ def test_a_wheel_whose_sbom_cannot_be_unpacked_is_refused(tmp_path: Path) -> Non
     with pytest.raises(UsageError, match="its SBOM cannot be unpacked: Bad CRC-32"):
         publish((made,), tmp_path / "simple")
     assert not files_of(tmp_path / "simple")
+
+
+URLS = ["https://h/$(id)", "javascript:alert(1)", "not a url", "https://h/`id`", "https://h/a'b", 'https://h/"', "https://u:p@h/", "https://h/a;b",
+        "https://h/a b", "https://h/\n", "https://h/<b>", "https://h/a&b", "ftp://h/", "https:///x", "https://h/?a=1"]  # fmt: skip
+
+
+@pytest.mark.parametrize("url", URLS)
+def test_an_address_that_a_shell_or_a_page_would_read_is_refused(url: str) -> None:
+    """By the option and by a recipe alike."""
+    with pytest.raises(UsageError, match="is not an address that an index is served at"):
+        Publication(url=url)
+    with pytest.raises(ValueError, match="is not an address that pip can read"):
+        Publish(url=url)
+
+
+@pytest.mark.parametrize("url", ["https://example.org/simple", "http://127.0.0.1:8080/", "file:///srv/simple", "https://h/a%20b/rocm-7.2+x/~me"])
+def test_a_plain_address_is_taken(url: str) -> None:
+    assert Publication(url=url).url == Publish(url=url).url == url
+    assert Publish(url="https://h/rocm-{rocm}/simple").url
