@@ -105,6 +105,17 @@ def publish(
                 "an upload takes neither --sign nor --check-install nor --url nor --proof",
                 next="publish to a folder with them, and upload its wheels afterwards",
             )
+        for name, is_set in {
+            "--replace": replace,
+            "--variants": variants,
+            "--unsigned": unsigned,
+            "--days": days != 90.0,
+        }.items():
+            if is_set:
+                raise UsageError(
+                    f"an upload takes no {name}: the index that it goes to decides that",
+                    next=f"leave {name} out, or publish to a folder",
+                )
         _upload(tuple(wheels), to, attest, json)
         return
     if attest:

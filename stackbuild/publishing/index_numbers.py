@@ -67,6 +67,10 @@ class IndexNumbers:
         """Note a state under each name. A number never sinks, also where two processes write. Raises UsageError."""
         self._write({name: [number, sha256] for name in names}, ())
 
+    def refuse_unwritable(self) -> None:
+        """Raises UsageError where no number can be noted: to be asked before an index is changed."""
+        self._write({}, ())
+
     def forget(self, name: str) -> None:
         """Raises UsageError."""
         if name in self._read():

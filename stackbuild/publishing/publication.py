@@ -21,7 +21,7 @@ class Publication:
     """How wheels are published.
 
     `replace` allows other bytes under a name that is there, `older` a version below the highest one there, `variants` wheel
-    variants. `attached` are
+    variants. `attachments` are
     the files that travel with a wheel. `url` is where the index is served. `keys` sign, and the signature of the index
     holds for so many `days`. The signature that stands must be one of `keys` or of `trusted_keys`, and the files as they were
     signed, unless `accept_changes`. `numbers` is the file with the numbers of indexes seen before, None for none. The number

@@ -166,6 +166,8 @@ def commit(
     refuse_unsigned(index, publication)
     numbers = IndexNumbers(publication.numbers) if publication.numbers else None
     last = _last_number(index, numbers) if numbers and publication.keys else 0
+    if numbers and (publication.keys or publication.unsigned):
+        numbers.refuse_unwritable()
     number = max(catalog.number, last, publication.at_least)
     catalog = catalog.model_copy(update={"number": number + 1})
     contents = pages(catalog)

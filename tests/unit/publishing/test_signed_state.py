@@ -13,6 +13,7 @@ import pytest
 
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.publishing.generation import read_catalog
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.index_numbers import IndexNumbers
 from stackbuild.publishing.maintenance import cosign, rebuild, sign, yank
@@ -332,3 +333,13 @@ def test_a_disk_that_fills_before_the_switch_leaves_the_signed_statements(
     publish((signed.wheel,), signed.folder, Publication(keys=(signed.key,), attachments=attached))
     proof = verify_release(signed.folder, trust)
     assert (proof.number, proof.problems, proof.wheels[0].claim) == (2, (), "verified (static rules; not run: load: another machine); no GPU ran")
+
+
+def test_numbers_that_cannot_be_noted_stop_a_publish_before_the_switch(signed: SignedIndex, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    before = read_catalog(signed.folder)
+    settings = Publication(keys=(signed.key,), numbers=tmp_path / "file" / "indexes.json")
+    with pytest.raises(UsageError, match="the number of the index cannot be noted") as refusal:
+        publish((small_wheel(tmp_path / "new", "2.0"),), signed.folder, settings)
+    assert "$XDG_STATE_HOME" in refusal.value.next
+    assert read_catalog(signed.folder) == before and not list(signed.folder.glob("*/*-2.0-*"))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from stackbuild.cli.publish import publish
 from stackbuild.core.errors import UsageError
 from stackbuild.publishing.upload import upload
 from support.wheels import small_wheel
@@ -30,3 +32,11 @@ def test_a_login_in_the_url_is_refused_and_not_shown(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="a login stands in the URL") as refused:
         upload((small_wheel(tmp_path),), "https://me:secret@127.0.0.1:9/simple")
     assert "secret" not in str(refused.value) and "https://127.0.0.1:9/simple" in str(refused.value)
+
+
+@pytest.mark.parametrize("option", [{"replace": True}, {"variants": True}, {"unsigned": True}, {"days": 7.0}])
+def test_an_upload_refuses_what_only_a_folder_takes(tmp_path: Path, option: dict[str, Any]) -> None:
+    """It would be passed over without a word."""
+    made = small_wheel(tmp_path)
+    with pytest.raises(UsageError, match=f"an upload takes no --{next(iter(option))}"):
+        publish([made], "https://upload.example.invalid/legacy/", **option)
