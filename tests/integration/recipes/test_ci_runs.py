@@ -186,7 +186,7 @@ def test_gitlab_a_tag_is_built_proved_signed_and_published(machine: JobMachine, 
     assert any("--from-scratch" in line for line in machine.calls["build-0"])
     proof = verify_release(machine.artifacts / "gitlab" / "public" / "simple", Trust(load_trusted_keys([public])))
     assert proof.problems == () and len(proof.wheels) == 1
-    assert "on gfx1100: verified on the GPU" in proof.wheels[0].claim
+    assert "on gfx1100: verified (GPU at work)" in proof.wheels[0].claim
     assert "first-release.txt" in {p.name for p in (machine.artifacts / "gitlab").iterdir()}
 
 
