@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,25 +31,33 @@ class RecipeEdit:
     line: int
 
 
-def edits_of(text: str, seed: int) -> Iterator[RecipeEdit]:
-    """Every edit of the recipe with that text; misspelt keys and values are drawn by the seed."""
+def edits_of(text: str, seed: int, nth: int = 1) -> Iterator[RecipeEdit]:
+    """Every edit of the recipe with that text, or each nth; misspelt keys and values are drawn by the seed."""
     data, rng = yaml.safe_load(text), random.Random(seed)
+    for make, path, kind, raw in itertools.islice(_edits(data, rng), seed % nth, None, nth):
+        yield make(data, path, kind, raw)
+
+
+def _edits(
+    data: Any, rng: random.Random
+) -> Iterator[tuple[Callable[..., RecipeEdit], tuple[str | int, ...], str, str]]:
+    """Each edit as the function that makes it and what it is given."""
     for path, value in _fields(data, ()):
         for kind, raw in VALUES.items():
-            yield _edit(data, path, kind, raw)
+            yield _edit, path, kind, raw
         if isinstance(value, str):
             words = {
                 "capitals": value.upper(), "comma": f"{value},", "blank": f'"{value} "', "quotes": f"""'"{value}"'""",
                 "one item": f"[{value!r}]", "misspelt": repr(misspell(value, rng)), "comment": f"{value} // why",
             }  # fmt: skip
             for kind, raw in words.items():
-                yield _edit(data, path, kind, raw)
+                yield _edit, path, kind, raw
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
-            yield _edit(data, path, "repeated", str([*value, value[0]]))
-            yield _edit(data, path, "joined", repr(", ".join(value)))
+            yield _edit, path, "repeated", str([*value, value[0]])
+            yield _edit, path, "joined", repr(", ".join(value))
         if isinstance(path[-1], str):
-            yield _renamed(data, path, "misspelt key", misspell(path[-1], rng))
-            yield _renamed(data, path, "key in capitals", path[-1].upper())
+            yield _renamed, path, "misspelt key", misspell(path[-1], rng)
+            yield _renamed, path, "key in capitals", path[-1].upper()
 
 
 def misspell(word: str, rng: random.Random) -> str:

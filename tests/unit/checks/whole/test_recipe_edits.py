@@ -75,9 +75,8 @@ def test_the_recipe_that_is_edited_is_right(name: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["image", "debian"])
 def test_no_edit_is_accepted_in_silence_or_without_a_next_step(name: str, folder: Path) -> None:
-    edits = list(edits_of((FOLDER / f"{name}.yaml").read_text(), SEED))
     silent, poor, count = [], [], 0
-    for edit in edits[SEED % NTH :: NTH]:
+    for edit in edits_of((FOLDER / f"{name}.yaml").read_text(), SEED, NTH):
         rows = reported(edit, folder)
         count += 1
         if edit.kind in ALWAYS and not is_free(edit) and not rows:
@@ -86,6 +85,6 @@ def test_no_edit_is_accepted_in_silence_or_without_a_next_step(name: str, folder
             (edit.kind, edit.path, row) for row in rows if not row[2] or row[2] == "the reference is docs/recipes.md"
         ]
         assert all(0 < line <= edit.text.count("\n") + 1 for line, _, _ in rows), (edit.kind, edit.path, rows)
-    assert count > 90
+    assert count > 70
     assert not silent, silent
     assert not poor, poor
