@@ -327,12 +327,12 @@ def _json_of(good: bytes) -> Callable[[Random], bytes]:
     """Changes of the JSON's members, and of its bytes."""
     value = json.loads(good)
 
-    def spoil(random: Random) -> bytes:
+    def spoil_document(random: Random) -> bytes:
         if random.random() < 0.3:
             return spoil(good, random)
         return json.dumps(spoilt_json(value, random)).encode()
 
-    return spoil
+    return spoil_document
 
 
 def _results(random: Random) -> bytes:

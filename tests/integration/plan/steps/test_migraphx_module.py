@@ -109,8 +109,9 @@ def first_failure(root: Path) -> str:
     path = f"{root}/bin:/usr/local/bin:/usr/bin:/bin"
     environment = {"PATH": path, "HOME": str(root), "CCACHE_DISABLE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     for command in module_commands("migraphx-package", component, Context((), {}, python=PYTHON)):
-        words = (word if word.startswith(str(root)) else FOLDER.sub(rf"{root}/\1", word) for word in command.argv)
-        done = call(*words, env=environment)
+        words = (word.replace(str(root), "ROOT") for word in command.argv)
+        moved = (FOLDER.sub(r"ROOT/\1", word).replace("ROOT", str(root)) for word in words)
+        done = call(*moved, env=environment)
         if done.returncode:
             return done.stdout + done.stderr
     return ""
