@@ -55,7 +55,9 @@ def quantity(text: object, kind: str) -> object:
     for pydantic to refuse. Raises ValueError."""
     if isinstance(text, bool | list | tuple | dict):
         raise ValueError(f"{text!r} is not a {kind}; write {_EXAMPLES[kind]}")
-    if isinstance(text, int | float):
+    if isinstance(text, float):  # of a recipe that was read before, as a worker gets it
+        return text
+    if isinstance(text, int):
         return _with_unit(text, kind)
     if not isinstance(text, str):
         return text
