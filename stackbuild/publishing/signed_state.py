@@ -14,7 +14,7 @@ from stackbuild.core.cancel import worker_threads
 from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import distribution_of
 from stackbuild.publishing.catalog import Catalog
-from stackbuild.publishing.generation import CATALOG, CURRENT, WHEELS_ELSEWHERE, read_catalog
+from stackbuild.publishing.generation import CATALOG, CURRENT, STATE_LIMIT, WHEELS_ELSEWHERE, read_catalog
 from stackbuild.publishing.index_file import THREADS, difference, read_file
 from stackbuild.publishing.index_numbers import IndexNumbers, below
 from stackbuild.publishing.pages import pages
@@ -31,8 +31,6 @@ from stackbuild.publishing.snapshot import (
 )
 from stackbuild.publishing.statements import is_statement
 
-CATALOG_LIMIT = 256 << 20
-"""Bytes of a catalog that are read at most."""
 MAX_LINES = 5
 """So many differences are listed."""
 
@@ -179,7 +177,7 @@ def _catalog_differences(index: Path, snapshot: Snapshot, catalog: Catalog) -> I
     if snapshot.number != catalog.number:
         yield f"the catalog has number {catalog.number}, {snapshot.number} was signed"
     elif snapshot.catalog:
-        data = read_file(index, f"{CURRENT}/{CATALOG}", CATALOG_LIMIT)
+        data = read_file(index, f"{CURRENT}/{CATALOG}", STATE_LIMIT)
         if digest.of_bytes(data) != snapshot.catalog:
             yield f"{CURRENT}/{CATALOG} has other bytes than were signed"
     else:  # signed before the snapshot named the catalog: it makes the signed pages

@@ -29,7 +29,7 @@ from pathlib import Path
 from random import Random
 
 from campaign.frame import CampaignCase, Rig
-from campaign.rigs.servers import INWARD
+from campaign.rigs.servers import INWARD, RawConnection
 from stackbuild.core.cancel import signal_handler
 from stackbuild.core.errors import UsageError
 from stackbuild.publishing.upload import upload
@@ -59,23 +59,13 @@ RawServer = Callable[["RawRequest"], None]
 
 
 @dataclass(frozen=True)
-class RawRequest:
+class RawRequest(RawConnection):
     """One request of a connection, and the connection to answer it over."""
 
-    line: socket.socket
     method: str
     target: str
     headers: dict[str, str]
     body: bytes
-
-    def say(self, *parts: bytes) -> None:
-        for part in parts:
-            self.line.sendall(part)
-
-    def drip(self, data: bytes, pause: float = 0.1) -> None:
-        for at in range(len(data)):
-            self.line.sendall(data[at : at + 1])
-            time.sleep(pause)
 
     def endless(self, part: bytes, most: int = 4 << 30) -> None:
         for _ in range(most // len(part)):
@@ -203,7 +193,7 @@ def endless(start: bytes, part: bytes = b" " * 65536) -> RawServer:
 def dripping(start: bytes, data: bytes = b" " * 9999) -> RawServer:
     def answer(request: RawRequest) -> None:
         request.say(start)
-        request.drip(data)
+        request.drip(data, 0.1)
 
     return answer
 

@@ -41,14 +41,11 @@ OK = PLAIN + b'ETag: "one"\r\n'
 LENGTH = b"Content-Length: %d\r\n\r\n" % len(BODY)
 
 
-@dataclass
-class Talk:
-    """One connection: what was asked, and the how-manieth it is."""
+@dataclass(frozen=True)
+class RawConnection:
+    """The server's end of one connection, over which it sends any bytes."""
 
     line: socket.socket
-    request: bytes
-    number: int
-    url: str
 
     def say(self, *parts: bytes) -> None:
         for part in parts:
@@ -59,6 +56,15 @@ class Talk:
         for i in range(len(data)):
             self.line.sendall(data[i : i + 1])
             time.sleep(pause)
+
+
+@dataclass(frozen=True)
+class Talk(RawConnection):
+    """One connection: what was asked, and the how-manieth it is."""
+
+    request: bytes
+    number: int
+    url: str
 
     def wait(self) -> None:
         """Say nothing more until the other side goes."""
