@@ -120,9 +120,14 @@ typedef int32_t int32x4_t __attribute__((ext_vector_type(4)));
 typedef int32_t int32x8_t __attribute__((ext_vector_type(8)));
 
 #if defined(SBK_MFMA)
-
 constexpr int kStepChunks = 4;  // one for each 16 lanes: which K a lane has does not matter, so long as both operands agree
+#else
+constexpr int kStepChunks = 2;
+#endif
 
+#if defined(SBK_MFMA) || (defined(SBK_WMMA) && SBK_WMMA == 12)
+
+// The (lane / 16)th chunk of a line.
 struct ByteOperand {
   Chunk part;
 };
@@ -131,6 +136,24 @@ __device__ __forceinline__ void load_bytes_a(ByteOperand& a, const Chunk* panel,
   a.part = panel[byte_place(line + lane_id() % 16, chunk + lane_id() / 16)];
 }
 __device__ __forceinline__ void load_bytes_b(ByteOperand& b, const Chunk* panel, int line, int chunk) { load_bytes_a(b, panel, line, chunk); }
+
+#else  // RDNA3, which wants the whole line in both halves of the wave, and RDNA2, which has no matrix unit
+
+struct ByteOperand {
+  Chunk part[kStepChunks];
+};
+
+__device__ __forceinline__ void load_line(ByteOperand& o, const Chunk* panel, int line, int chunk) {
+#pragma unroll
+  for (int i = 0; i < kStepChunks; ++i) o.part[i] = panel[byte_place(line, chunk + i)];
+}
+__device__ __forceinline__ void load_bytes_a(ByteOperand& a, const Chunk* panel, int line, int chunk) {
+  load_line(a, panel, line + lane_id() % 16, chunk);
+}
+
+#endif
+
+#if defined(SBK_MFMA)
 
 __device__ __forceinline__ void multiply_add(IntegerTile& c, const ByteOperand& a, const ByteOperand& b) {
   int32x4_t v;
@@ -150,21 +173,7 @@ __device__ __forceinline__ void multiply_add(IntegerTile& c, const ByteOperand& 
   __builtin_memcpy(c.v, &v, sizeof v);
 }
 
-#else  // RDNA
-
-constexpr int kStepChunks = 2;
-
-#if defined(SBK_WMMA) && SBK_WMMA == 12
-
-// The (lane / 16)th chunk of a line.
-struct ByteOperand {
-  Chunk part;
-};
-
-__device__ __forceinline__ void load_bytes_a(ByteOperand& a, const Chunk* panel, int line, int chunk) {
-  a.part = panel[byte_place(line + lane_id() % 16, chunk + lane_id() / 16)];
-}
-__device__ __forceinline__ void load_bytes_b(ByteOperand& b, const Chunk* panel, int line, int chunk) { load_bytes_a(b, panel, line, chunk); }
+#elif defined(SBK_WMMA) && SBK_WMMA == 12
 
 __device__ __forceinline__ void multiply_add(IntegerTile& c, const ByteOperand& a, const ByteOperand& b) {
   int32x8_t v;
@@ -177,21 +186,8 @@ __device__ __forceinline__ void multiply_add(IntegerTile& c, const ByteOperand& 
   __builtin_memcpy(c.v, &v, sizeof v);
 }
 
-#else  // RDNA3, which wants the whole line in both halves of the wave, and RDNA2, which has no matrix unit
+#elif defined(SBK_WMMA)
 
-struct ByteOperand {
-  Chunk part[kStepChunks];
-};
-
-__device__ __forceinline__ void load_line(ByteOperand& o, const Chunk* panel, int line, int chunk) {
-#pragma unroll
-  for (int i = 0; i < kStepChunks; ++i) o.part[i] = panel[byte_place(line, chunk + i)];
-}
-__device__ __forceinline__ void load_bytes_a(ByteOperand& a, const Chunk* panel, int line, int chunk) {
-  load_line(a, panel, line + lane_id() % 16, chunk);
-}
-
-#if defined(SBK_WMMA)
 // Lines in the order 0 8 1 9 2 10 …: the instruction's row 2 i + lane / 16 is b's line 8 (lane / 16) + i.
 __device__ __forceinline__ void load_bytes_b(ByteOperand& b, const Chunk* panel, int line, int chunk) {
   load_line(b, panel, line + lane_id() % 2 * 8 + lane_id() % 16 / 2, chunk);
@@ -209,9 +205,7 @@ __device__ __forceinline__ void multiply_add(IntegerTile& c, const ByteOperand& 
   }
   __builtin_memcpy(c.v, &v, sizeof v);
 }
-#endif
 
-#endif
 #endif
 #endif
 
