@@ -80,8 +80,8 @@ def publish(
 ) -> None:
     """Put wheels on a static index that pip and uv install from.
 
-    All appear at once. A published file name never changes its content. What lies beside a wheel as WHEEL.provenance.json,
-    WHEEL.verification.json or WHEEL.benchmarks.json goes with it; `--proof` joins it with those of other machines.
+    All appear at once. A published file name never changes its content. What lies beside a wheel as WHEEL.lock.yaml,
+    WHEEL.provenance.json, WHEEL.verification.json or WHEEL.benchmarks.json goes with it; `--proof` joins it with those of other machines.
 
     Exit 5 where `--check-install` finds a Python that gets no file.
 
@@ -149,12 +149,14 @@ def publish(
 
 
 def _statements_beside(wheels: Sequence[Path]) -> dict[Path, tuple[Path, ...]]:
-    """The statements that lie beside each wheel."""
+    """The statements that lie beside each wheel, and the lock it was built under."""
     from stackbuild.publishing.statements import NAMES, statement_name
 
     return {
         wheel: tuple(
-            beside for kind in NAMES if (beside := wheel.with_name(statement_name(wheel.name, kind))).is_file()
+            beside
+            for name in (f"{wheel.name}.lock.yaml", *(statement_name(wheel.name, kind) for kind in NAMES))
+            if (beside := wheel.with_name(name)).is_file()
         )
         for wheel in wheels
     }

@@ -144,14 +144,17 @@ def test_wheels_of_several_jobs_are_taken_once_and_must_agree(provider: str, tmp
     (script,) = (s for s in scripts(provider, pipeline(provider, (load("debian-13"),), PipelineRequest(FROM))) if "wheels.txt" in s)
     script = script[script.index("mkdir -p release") : script.index("done < wheels.txt") + len("done < wheels.txt")]
     for part in ("one", "two"):
-        put_statements(small_wheel(folder / part / "simple" / "demo-pkg"))
+        built = small_wheel(folder / part / "simple" / "demo-pkg")
+        put_statements(built)
+        built.with_name(f"{built.name}.lock.yaml").write_text("schema: 1\n")
     small_wheel(folder / "two" / "simple" / "other", name="other")
     small_wheel(folder / "two" / "wheelhouse", name="numpy")
     done = subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     found = sorted(path.name for path in (tmp_path / "release").iterdir())
     wheel = "demo_pkg-1.0-py3-none-any.whl"
-    assert found == [wheel, *(f"{wheel}.{kind}.json" for kind in ("benchmarks", "provenance", "verification")), "other-1.0-py3-none-any.whl"]
+    beside = ("benchmarks.json", "lock.yaml", "provenance.json", "verification.json")
+    assert found == [wheel, *(f"{wheel}.{kind}" for kind in beside), "other-1.0-py3-none-any.whl"]
     small_wheel(folder / "two" / "simple" / "demo-pkg", content="other")
     done = subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 1 and "other bytes under one name" in done.stdout
