@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from stackbuild.cli.app import AllowPath, JsonOption, RecipeName, app, option
-from stackbuild.cli.build import Jobs, MirrorOption, RunnerName
+from stackbuild.cli.recipe_options import Jobs, MirrorOption, RunnerName
 
 
 @app.command()

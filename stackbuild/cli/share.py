@@ -152,7 +152,7 @@ def pull(
     Example: stackbuild store pull --recipe debian-13 --remote https://builds.acme.org/sb --trust acme.pub
     """
     from stackbuild.build.sharing import pull_plan
-    from stackbuild.cli.build import choice_of
+    from stackbuild.cli.recipe_options import choice_of
     from stackbuild.cli.shared_options import chosen_remotes
     from stackbuild.core.errors import UsageError
     from stackbuild.recipe.load import load

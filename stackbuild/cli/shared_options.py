@@ -17,20 +17,28 @@ if TYPE_CHECKING:
     from stackbuild.remote.settings import Settings
 
 
-def sharing(shape: type[DataclassInstance]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """The command's last parameter is of that dataclass: its fields, each with a default, become the command's options."""
+def sharing(*shapes: type[DataclassInstance]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The command's last parameters are of those dataclasses: their fields, each with a default, become its options."""
 
     def spread(command: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(command, include_extras=True)
-        *own, last = inspect.signature(command).parameters.values()
-        types = get_type_hints(shape, include_extras=True)
+        parameters = list(inspect.signature(command).parameters.values())
+        own, values = parameters[: -len(shapes)], parameters[-len(shapes) :]
         shared_parameters = [
-            inspect.Parameter(f.name, last.kind, default=f.default, annotation=types[f.name]) for f in fields(shape)
+            inspect.Parameter(f.name, value.kind, default=f.default, annotation=types[f.name])
+            for shape, value in zip(shapes, values, strict=True)
+            for types in [get_type_hints(shape, include_extras=True)]
+            for f in fields(shape)
         ]
 
         @wraps(command)
         def wrapper(**arguments: Any) -> None:
-            command(**{p.name: arguments.pop(p.name) for p in own}, **{last.name: shape(**arguments)})
+            own_arguments = {p.name: arguments[p.name] for p in own}
+            shared_arguments = {
+                value.name: shape(**{f.name: arguments[f.name] for f in fields(shape)})
+                for shape, value in zip(shapes, values, strict=True)
+            }
+            command(**own_arguments, **shared_arguments)
 
         whole = [*(p.replace(annotation=hints[p.name]) for p in own), *shared_parameters]
         wrapper.__signature__ = inspect.Signature(whole)  # type: ignore[attr-defined]

@@ -1,0 +1,135 @@
+"""`plan`, `explain`, `lock`."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+from stackbuild.cli.app import AllowPath, JsonOption, RecipeName, app, argument, leave, option
+from stackbuild.cli.completion import steps
+from stackbuild.cli.recipe_options import Gfx, MirrorOption, Pythons, Until, choice_of, tell_doubts
+
+
+@app.command()
+def plan(
+    recipe: RecipeName,
+    until: Until = "",
+    gfx: Gfx = None,
+    python: Pythons = None,
+    detailed_exitcode: Annotated[
+        bool, option("--detailed-exitcode", help="Exit 0: nothing to do; 10: steps to run.")
+    ] = False,
+    allow_path: AllowPath = None,
+    json: JsonOption = False,
+) -> None:
+    """Show a recipe's steps and why each would run. Runs nothing.
+
+    A step whose key is in the store is not run again. The hours of steps that never ran here are guesses.
+
+    Example: stackbuild plan --recipe debian-13 --detailed-exitcode
+    """
+    from stackbuild.plan.current import current_plan
+    from stackbuild.plan.estimates import step_times
+    from stackbuild.plan.status import status
+    from stackbuild.recipe.load import load
+    from stackbuild.recipe.references import refuse_mistakes
+    from stackbuild.store.durations import step_seconds
+    from stackbuild.views.console import print_json
+    from stackbuild.views.plan import draw_plan
+
+    loaded_recipe = load(recipe, allow_path or ())
+    refuse_mistakes(loaded_recipe)
+    tell_doubts(loaded_recipe)
+    with current_plan(loaded_recipe, choice_of(gfx, until, python)) as (current, store):
+        rows = status(current, store)
+        took = step_seconds(store, current.recipe)
+    times = step_times((row.step for row in rows if row.state == "run"), loaded_recipe.recipe, took)
+    if json:
+        print_json({"recipe": current.recipe, "steps": rows, "times": times}, "stackbuild.plan/1")
+    else:
+        draw_plan(rows, times)
+    if detailed_exitcode and any(row.state == "run" for row in rows):
+        leave(10)
+
+
+@app.command()
+def explain(
+    recipe: RecipeName,
+    step: Annotated[str, argument(help="The step's name, as `stackbuild plan` shows it.", autocompletion=steps)],
+    gfx: Gfx = None,
+    allow_path: AllowPath = None,
+    json: JsonOption = False,
+) -> None:
+    """Print what a step's key depends on, and what changed.
+
+    A step runs when its key is not in the store. The change since the last build here is followed to its cause: a commit,
+    a package, a patch, or files of a folder.
+
+    Example: stackbuild explain --recipe debian-13 kernels
+    """
+    from stackbuild.plan.current import current_plan
+    from stackbuild.plan.explain import explain_step
+    from stackbuild.recipe.load import load
+    from stackbuild.sources.local import local_sources
+    from stackbuild.views.console import print_json
+    from stackbuild.views.plan import draw_explanation
+
+    loaded_recipe = load(recipe, allow_path or ())
+    with current_plan(loaded_recipe, choice_of(gfx, "")) as (current, store):
+        explanation = explain_step(current, step, store, local_sources(loaded_recipe))
+    print_json(explanation, "stackbuild.explanation/1") if json else draw_explanation(explanation)
+
+
+@app.command()
+def lock(
+    recipe: RecipeName,
+    mirror: MirrorOption = None,
+    check: Annotated[bool, option("--check", help="Write nothing; exit 3 when the lock is missing or stale.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Pin tags, digests and packages of a recipe in its lock.
+
+    Debian's archive, git servers and the package index are asked; the lock lies beside the recipe. Entries that cannot be
+    reached keep their old value or stay unresolved; they are listed and the command exits 3. A tag, a branch or a digest
+    that changed since the lock before is listed, too.
+
+    Example: stackbuild lock --recipe debian-13
+    """
+    from stackbuild.lock.update import update
+    from stackbuild.model.lock import missing_entries
+    from stackbuild.recipe.load import load
+    from stackbuild.recipe.lock_file import read_lock, write_lock
+    from stackbuild.sources.mirror import mirror_of
+    from stackbuild.views.console import err, print_json
+
+    source_mirror = mirror_of(mirror, os.environ)
+    loaded_recipe = load(recipe)
+    if check:
+        known_lock = read_lock(loaded_recipe)
+        if json:
+            print_json(
+                {"lock": loaded_recipe.lock_path, "fresh": True, "open": missing_entries(loaded_recipe.recipe, known_lock)},
+                "stackbuild.lock/1",
+            )
+        err().print(f"{loaded_recipe.lock_path}: fresh", markup=False)
+        return
+    with err().status("asking the archives …"):
+        answer = update(loaded_recipe, source_mirror)
+    write_lock(answer.lock, loaded_recipe)
+    err().print(f"wrote {loaded_recipe.lock_path}: {len(answer.lock.packages)} packages", markup=False)
+    open_ = missing_entries(loaded_recipe.recipe, answer.lock)
+    if json:
+        body = {
+            "lock": loaded_recipe.lock_path,
+            "fresh": True,
+            "open": open_,
+            "moved": answer.moves,
+            "unreachable": answer.unreachable,
+        }
+        print_json(body, "stackbuild.lock/1")
+    was = "moved since the lock before; look at what changed before you commit it:"
+    for title, lines in ((was, answer.moves), ("could not be asked:", answer.unreachable), ("still open:", open_)):
+        if lines:
+            err().print("\n".join((title, *lines)), markup=False)
+    if answer.unreachable or open_:
+        leave(3)

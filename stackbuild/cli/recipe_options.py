@@ -1,0 +1,74 @@
+"""Options of several commands that take a recipe, and what they ask of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from stackbuild.cli.app import option
+from stackbuild.cli.completion import recipe_gfx, recipe_pythons, steps, words
+
+if TYPE_CHECKING:
+    from stackbuild.model.loaded import LoadedRecipe
+    from stackbuild.plan.resolve import Choice
+
+Gfx = Annotated[
+    list[str] | None,
+    option("--gfx", help="Only these GPU targets of the recipe; may be repeated.", autocompletion=recipe_gfx),
+]
+Until = Annotated[
+    str,
+    option(
+        "--until",
+        metavar="STEP",
+        autocompletion=steps,
+        help="Stop once this step is built: nothing is measured and published. `configure` stops after every configure phase.",
+    ),
+]
+Pythons = Annotated[
+    list[str] | None,
+    option(
+        "--python", help="Build for these Pythons of the recipe only; may be repeated.", autocompletion=recipe_pythons
+    ),
+]
+MirrorOption = Annotated[
+    Path | None, option("--mirror", metavar="DIR", help="Take every source from this folder, none from a network.")
+]
+RunnerName = Annotated[
+    str,
+    option(
+        "--runner",
+        help="auto, sandbox, docker or fake.",
+        autocompletion=words("auto", "sandbox", "docker", "fake"),
+        envvar="STACKBUILD_RUNNER",
+        show_envvar=False,
+    ),
+]
+Jobs = Annotated[
+    int,
+    option(
+        "--jobs",
+        "-j",
+        min=0,
+        max=1024,
+        help="Jobs at once over all steps; 0 means one a core.",
+        envvar="STACKBUILD_JOBS",
+        show_envvar=False,
+    ),
+]
+
+
+def tell_doubts(loaded_recipe: LoadedRecipe) -> None:
+    """Warn of what the compatibility table does not know, as a real build does."""
+    from stackbuild.plan.compatibility import doubts
+    from stackbuild.views.console import err
+
+    for line in doubts(loaded_recipe):
+        err().print(f"warning: {line}", markup=False)
+
+
+def choice_of(gfx: list[str] | None, until: str, python: list[str] | None = None) -> Choice:
+    from stackbuild.core.interpreter import this_glibc, this_python
+    from stackbuild.plan.resolve import Choice
+
+    return Choice(tuple(gfx or ()), (this_python(),), until, tuple(python or ()), this_glibc())
