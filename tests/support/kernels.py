@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from stackbuild.store import locks
 from support.paths import ROOT
@@ -41,6 +42,23 @@ sources:
   headers: {{debian: libonnxruntime-dev, suite: experimental}}
 components:
   amd: {{kind: kernels, source: kernels, headers: headers, memory: 6G}}
+"""
+FOLDERS_RECIPE = """\
+schema: 1
+name: kernels-folders
+summary: the bundled kernels for one AMD target in three build folders, the third without compiler cache
+base: # that of debian-sid
+  debian:
+    suite: sid
+    packages: [ccache, cmake, g++, hipcc, libamdhip64-dev, make]
+    extract: [libhipblas-common-dev, libhipblas-dev, libhipblas2]
+gfx: [gfx1100]
+sources:
+  kernels: {bundled: kernels, exclude: [ep, ep/*, tools, tools/*, budgets.toml, "*.md", gpu-check]}
+components:
+  one: {kind: kernels, source: kernels, memory: 4G, options: {SBK_CUSTOM_OPS: false}}
+  two: {kind: kernels, source: kernels, memory: 4G, options: {SBK_CUSTOM_OPS: false}}
+  alone: {kind: kernels, source: kernels, memory: 4G, options: {SBK_CUSTOM_OPS: false}, env: {CCACHE_DISABLE: "1"}}
 """
 CACHE = Path.home() / ".cache" / "stackbuild" / "test-kernels"
 """Outside every test's own home, as build_bench.CACHE is: on a developer's machine a second run builds what changed."""
@@ -76,9 +94,14 @@ class KernelStack:
 
     def built(self, step: str) -> Path:
         """The output of a step, built unless the store has it."""
-        events = [json.loads(line) for line in self.run("build", "--until", step, "--json").splitlines()]
-        (tree,) = {e["tree"] for e in events if e["event"] == "StepFinished" and e["step"] == step}
+        tree = self.finished(step)["tree"]
         return self.store / "trees" / tree[:2] / tree
+
+    def finished(self, step: str) -> dict[str, Any]:
+        """The event of a step's end."""
+        events = [json.loads(line) for line in self.run("build", "--until", step, "--json").splitlines()]
+        (end,) = [event for event in events if event["event"] == "StepFinished" and event["step"] == step]
+        return end
 
 
 def stopped(running: subprocess.Popen[str], seconds: float = 30) -> None:
@@ -99,6 +122,11 @@ def small_stack() -> KernelStack:
 def every_target_stack() -> KernelStack:
     """The recipe for eight targets: half an hour of one core where ccache is empty. Debian sid moves every day."""
     return _locked_stack("kernels-every-target.yaml", EVERY_TARGET_RECIPE)
+
+
+def folders_stack() -> KernelStack:
+    """The recipe for one target in three build folders, by Debian sid's clang."""
+    return _locked_stack("kernels-folders.yaml", FOLDERS_RECIPE)
 
 
 def debian_sid_stack() -> KernelStack:

@@ -1,0 +1,64 @@
+"""The kernels' device code is the same wherever it was built, and whatever filled the compiler cache before."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from support.kernels import KERNELS, folders_stack, run
+
+COMPILER = """\
+#!/bin/sh
+# HIP's clang as CMake asks it: it takes every HIP source, and is g++ for the others.
+case " $* " in *" -x hip "*|*" -xhip "*) exit 0;; esac
+exec g++ "$@"
+"""
+
+
+def names_of_device_code(folder: Path) -> dict[str, str]:
+    """What CMake would have clang name the device code of each source, by the path of the source below kernels/."""
+    compiler, headers, build = folder / "clang++", folder / "ort", folder / "build"
+    headers.mkdir(parents=True)
+    compiler.write_text(COMPILER)
+    compiler.chmod(0o755)
+    (headers / "onnxruntime_c_api.h").write_text("#define ORT_API_VERSION 27\n")
+    (headers / "onnxruntime_ep_c_api.h").write_text("")
+    options = {
+        "CMAKE_CXX_COMPILER": compiler, "CMAKE_EXPORT_COMPILE_COMMANDS": "ON", "GPU_TARGETS": "gfx1100", "SBK_EP": "ON", "SBK_BENCH": "ON",
+        "ONNXRUNTIME_INCLUDE_DIR": headers, "SBK_AMDHIP64": "libamdhip64.so",
+    }  # fmt: skip
+    run("cmake", "-S", KERNELS, "-B", build, *(f"-D{name}={value}" for name, value in options.items()))
+    names = {}
+    for unit in json.loads((build / "compile_commands.json").read_text()):
+        if re.search(" -x ?hip ", unit["command"]):
+            (name,) = re.findall(r" -cuid=(\S+) ", unit["command"]) or [""]
+            names[str(Path(unit["file"]).relative_to(KERNELS))] = name
+    return names
+
+
+@pytest.mark.skipif(any(shutil.which(tool) is None for tool in ("cmake", "g++")), reason="needs cmake and g++")
+def test_each_source_of_device_code_has_a_name_that_is_the_same_in_every_folder(tmp_path: Path) -> None:
+    names = names_of_device_code(tmp_path / "one")
+    hopper = {"attention/attention_hopper.hip", "conv/conv_wgmma.hip"}  # for NVIDIA alone
+    assert {str(path.relative_to(KERNELS)) for path in KERNELS.rglob("*.hip")} - hopper <= set(names)
+    assert all(re.fullmatch("[A-Za-z0-9_]+", name) for name in names.values()), names  # clang 12 takes no other letters
+    assert len(set(names.values())) == len(names)
+    assert names_of_device_code(tmp_path / "another") == names
+
+
+@pytest.mark.slow
+@pytest.mark.network
+@pytest.mark.sandbox
+@pytest.mark.timeout(5400)
+def test_a_kernel_library_is_the_same_from_two_folders_and_with_or_without_compiler_cache() -> None:
+    """By Debian sid's clang 21, which names device code by its options; clang 17 does not."""
+    stack = folders_stack()
+    first = stack.built("one")
+    end = stack.finished("two")
+    hits = end["compiles"]["hits"] if end["how"] == "run" else 99  # the last night's is of the same sources
+    assert hits >= 10, "the second folder was not compiled from the first one's cache"
+    assert first.name == end["tree"] == stack.built("alone").name
