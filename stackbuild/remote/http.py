@@ -21,7 +21,7 @@ from stackbuild.core.cancel import check_signals
 from stackbuild.core.http_pool import NOT_REACHED, BaseHTTPResponse, Body, HTTPError, SocketPool
 from stackbuild.core.loopback import is_loopback
 from stackbuild.remote.faults import RemoteFault, RemoteUnreachable
-from stackbuild.remote.protocol import ByteCounter
+from stackbuild.remote.protocol import PARALLEL, ByteCounter
 
 REDIRECTIONS = 5
 RESUMPTIONS = 2
@@ -54,7 +54,7 @@ class HttpLimits:
     reads: int = 2
     writes: int = 4
     pause: float = 0.5
-    parallel: int = 4
+    parallel: int = PARALLEL
 
 
 LIMITS = HttpLimits()

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import IO, Protocol
 
+PARALLEL = max(4, min(16, len(os.sched_getaffinity(0))))
+"""Packs at once, and connections that are kept: one a core, and on few cores some that wait for the network. A push holds
+some 50 MB for each."""
 ByteCounter = Callable[[int], None]
 """Hears of the bytes that have come or gone. It may raise RemoteFault: then nothing more is wanted."""
 

@@ -25,7 +25,7 @@ from stackbuild.core.zstd import ZstdCompressor
 from stackbuild.publishing.signing import SigningKey, TrustedKey
 from stackbuild.remote.faults import RemoteFault
 from stackbuild.remote.packs import Pack, entries_of, packs_of
-from stackbuild.remote.protocol import ByteCounter, RemoteWriter
+from stackbuild.remote.protocol import PARALLEL, ByteCounter, RemoteWriter
 from stackbuild.remote.records import (
     MOST_ENVELOPES,
     NOTES_HERE,
@@ -39,7 +39,6 @@ from stackbuild.remote.records import (
 from stackbuild.remote.trees import (
     CHUNK,
     MOST_MANIFEST,
-    PARALLEL,
     StoredBlob,
     layer_of,
     layers_in,
@@ -118,13 +117,14 @@ class Pusher:
         text = self._text(record)
         if text is None:
             return "damaged", self.store.check(record.tree) or "its manifest is gone"
-        remote_record = _remote_record(record, content_key, text)
         try:
-            entries_of(text, _size(text))
+            size = _size(text)
+            packs = packs_of(entries_of(text, size))
+            remote_record = _remote_record(record, content_key, text, size)
             RemoteRecord.read(remote_record.payload())
         except RemoteFault as fault:
             return "refused", str(fault)
-        remote_tree = self._tree(record, text)
+        remote_tree = self._tree(record, text, packs)
         if remote_tree is None:
             return "damaged", self.store.check(record.tree) or "its files differ from its manifest"
         if not own:
@@ -156,20 +156,23 @@ class Pusher:
 
     # --- the tree
 
-    def _tree(self, record: Record, text: str) -> bool | None:
+    def _tree(self, record: Record, text: str, packs: tuple[Pack, ...]) -> bool | None:
         """Put the tree there: True where something was sent, None where the local one is damaged. Raises RemoteFault."""
         tag = f"t-{record.tree}"
         there = self._layers(tag)
         if there is not None and not self.check:
             return False
-        packs = packs_of(entries_of(text, _size(text)))
         layers_there = there if there is not None and len(there) == len(packs) else (None,) * len(packs)
         root = self.store.tree(record.tree)
+        order = sorted(range(len(packs)), key=lambda at: -packs[at].size)  # the one that takes longest is not the last
         try:
             with worker_threads(PARALLEL, self.writer.abort) as pool:
-                layers = tuple(pool.map(lambda pair: self._pack(root, *pair), zip(packs, layers_there, strict=True)))
+                blobs = dict(
+                    zip(order, pool.map(lambda at: self._pack(root, packs[at], layers_there[at]), order), strict=True)
+                )
         except _Differs:
             return None
+        layers = tuple(blobs[at] for at in range(len(packs)))
         if layers == there:
             return False
         data = text.encode("utf-8", "surrogateescape")
@@ -280,19 +283,19 @@ def _open_file(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
-def _content(path: Path, entry: Entry) -> Iterable[bytes]:
-    """The bytes of a file, compared with its entry. Raises _Differs."""
-    hasher, size = hashlib.sha256(), 0
+def _content(path: Path, entry: Entry) -> Iterable[memoryview]:
+    """The bytes of a file, compared with its entry: each piece is good until the next one. Raises _Differs."""
+    hasher, size, buffer = hashlib.sha256(), 0, memoryview(bytearray(min(CHUNK, entry.size + 1)))
     try:
         with open(path, "rb", 0, opener=_open_file) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise _Differs
-            while piece := file.read(CHUNK * 4):
-                size += len(piece)
+            while count := file.readinto(buffer):
+                size += count
                 if size > entry.size:
                     raise _Differs
-                hasher.update(piece)
-                yield piece
+                hasher.update(buffer[:count])
+                yield buffer[:count]
     except OSError as error:
         if error.errno in NO_FILE:
             raise _Differs from None
@@ -302,16 +305,16 @@ def _content(path: Path, entry: Entry) -> Iterable[bytes]:
 
 
 def _size(text: str) -> int:
-    """Bytes of the files of a manifest text."""
-    return sum(Entry.read(line).size for line in text.split("\n")[:-1])
+    """Bytes of the files of a manifest text that this store wrote: the third word of each line."""
+    return sum(int(line.split(" ", 3)[2]) for line in text.split("\n")[:-1])
 
 
-def _remote_record(record: Record, content_key: str, text: str) -> RemoteRecord:
+def _remote_record(record: Record, content_key: str, text: str, size: int) -> RemoteRecord:
     return RemoteRecord(
         key=record.key,
         content_key=content_key,
         tree=record.tree,
-        size=_size(text),
+        size=size,
         manifest_size=len(text.encode("utf-8", "surrogateescape")),
         step=record.step,
         recipe=record.recipe,

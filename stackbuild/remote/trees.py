@@ -18,7 +18,7 @@ from stackbuild.core import digest
 from stackbuild.core.zstd import ZstdDecompressor, ZstdError
 from stackbuild.remote.faults import RemoteFault
 from stackbuild.remote.packs import Pack, entries_of, packs_of
-from stackbuild.remote.protocol import BlobReader, ByteCounter, RemoteReader
+from stackbuild.remote.protocol import PARALLEL, BlobReader, ByteCounter, RemoteReader
 from stackbuild.remote.records import RemoteRecord
 from stackbuild.remote.registry import MANIFEST_TYPE
 from stackbuild.store.tree import Entry
@@ -33,8 +33,6 @@ MOST_TEXT = 1 << 30
 WINDOW = 1 << 23
 """The largest window of zstd that is inflated: packs have one of 2 MiB or less."""
 CHUNK = 1 << 18
-PARALLEL = 4
-"""Packs at once: two cores inflate and hash while the others wait for the network. As many connections are kept."""
 _NAME = re.compile(r"sha256:([0-9a-f]{64})")
 
 
@@ -170,7 +168,8 @@ def write_tree(reader: RemoteReader, tree: RemoteTree, out: Path, count: ByteCou
             with _create(out, entry):
                 _compare(entry, hashlib.sha256().hexdigest())
     with ThreadPoolExecutor(PARALLEL, "packs") as pool:
-        jobs = [pool.submit(read_pack, reader, pack, layer, out, count) for pack, layer in tree.packs]
+        largest_first = sorted(tree.packs, key=lambda pair: -pair[0].size)  # the one that takes longest is not the last
+        jobs = [pool.submit(read_pack, reader, pack, layer, out, count) for pack, layer in largest_first]
         try:
             for job in jobs:
                 job.result()

@@ -18,6 +18,7 @@ from stackbuild.core.errors import StepFailed
 
 SERIAL_FILES, SERIAL_BYTES = 64, 1 << 20
 """A tree of no more is read by one thread: starting threads takes longer than reading it."""
+_DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,8 @@ class Entry:
     def read(cls, line: str) -> Entry:
         """Raises ValueError on a line that is not one."""
         kind, mode, size, rest = line.split(" ", 3)
-        what, end = json.JSONDecoder().raw_decode(rest)
-        return cls(json.loads(rest[end + 1 :]), kind, "" if mode == "-" else mode, int(size), what)
+        what, end = _DECODER.raw_decode(rest)
+        return cls(_DECODER.decode(rest[end + 1 :]), kind, "" if mode == "-" else mode, int(size), what)
 
 
 class OutOfBounds(StepFailed):
