@@ -16,6 +16,9 @@ from stackbuild.sources.http import DownloadRequest, fetch
 from stackbuild.sources.mirror import Mirror
 from stackbuild.sources.upstream import READERS, abseil_of_protobuf, version_in
 
+PROTOBUF, ABSEIL = "protobuf", "absl"
+"""The download of AMD's plugin EPs that would download more, and what that is."""
+
 
 def ask(recipe: Recipe, name: str, commit: str, mirror: Mirror | None) -> tuple[Dep, ...]:
     """What the build of one source would download, each with its digest where its server could be reached.
@@ -40,7 +43,7 @@ def _whole(dep: Dep, source: str, component: DownloadingComponent, mirror: Mirro
     """The dependency with a digest, and what it would download itself. It is fetched where its list has no digest.
 
     Dependencies of the base, and those that cannot be reached, stay as they are."""
-    nested = isinstance(component, MIGraphXEp) and dep.name == "protobuf"
+    nested = isinstance(component, MIGraphXEp) and dep.name == PROTOBUF
     if (dep.digest and not nested) or is_elsewhere(dep, component):
         return (dep,)
     if dep.url.startswith("https://cget.invalid/"):

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from stackbuild.core.errors import LockError, MachineLacks, StepFailed
 from stackbuild.lock import dependencies
+from stackbuild.lock.dependencies import ABSEIL, PROTOBUF
 from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.lock import (
     VERSION_FILES,
@@ -170,7 +171,8 @@ def _deps(recipe: Recipe, commits: Mapping[str, str], resolver: _Resolver) -> di
             f"deps.{name}", locked_row, partial(dependencies.ask, recipe, name, commits[name], resolver.mirror)
         )
         if rows is not None:
-            deps[name] = _with_known_digests(name, rows, deps_of(recipe)[name][1], resolver)
+            whole_rows = _with_abseil(name, rows, resolver)
+            deps[name] = _with_known_digests(name, whole_rows, deps_of(recipe)[name][1], resolver)
     return deps
 
 
@@ -207,6 +209,17 @@ def _moved_inputs(before: Lock, after: Lock, same: Callable[[str], bool]) -> tup
         changed_rows = (d for d in rows if d.digest and digests.get(d.url, d.digest) != d.digest)
         lines += [f"deps.{name}: {d.url}: {digests[d.url]} → {d.digest}" for d in changed_rows]
     return tuple(lines)
+
+
+def _with_abseil(name: str, rows: tuple[Dep, ...], resolver: _Resolver) -> tuple[Dep, ...]:
+    """The rows, with what an archive names that cannot be read now as it was before: the abseil that protobuf would clone."""
+    before = {dep.name: dep for dep in resolver.before.deps.get(name, ())}
+    abseil = before.get(ABSEIL)
+    if abseil is None or any(dep.name == ABSEIL for dep in rows):
+        return rows
+    unread = (dep for dep in rows if dep.name == PROTOBUF and not dep.digest and dep.url == before.get(PROTOBUF, dep).url)
+    at = next((rows.index(dep) + 1 for dep in unread), None)
+    return rows if at is None else (*rows[:at], abseil, *rows[at:])
 
 
 def _with_known_digests(

@@ -338,11 +338,32 @@ class OnnxRuntime(Rocm):
     )
 
 
+class OnnxRuntimeRelease(Component):
+    """ONNX Runtime as its project released it for C, laid out as its own CMake package says: what plugin EPs are built with,
+    at no compile."""
+
+    kind: Literal["onnxruntime-release"]
+    source: Name = Field(description="The release archive: a source with `archive` and `sha256`.")
+    version: str = Field(
+        pattern=r"^1\.[0-9]+\.[0-9]+$", description="ONNX Runtime's version; the archive must say the same."
+    )
+
+
 class HipdnnEp(Rocm):
     """The hipDNN plugin EP. Its CMake presets are not used: they hold their author's paths."""
 
     kind: Literal["hipdnn-ep"]
-    onnxruntime: Name = Field(description="The source whose `include/` has ONNX Runtime's C API.")
+    onnxruntime: Name | None = Field(
+        None, description="The source whose `include/` has ONNX Runtime's C API; left out: the first needed component."
+    )
+
+    @model_validator(mode="after")
+    def _has_headers(self) -> HipdnnEp:
+        if self.onnxruntime is None and not self.needs:
+            raise ValueError(
+                "it is compiled with ONNX Runtime's C API: name a source with its headers as `onnxruntime`, or a component in `needs`"
+            )
+        return self
 
 
 class MIGraphXEp(Rocm):
@@ -516,6 +537,7 @@ AnyComponent = Annotated[
     | MIGraphX
     | MIGraphXPackage
     | OnnxRuntime
+    | OnnxRuntimeRelease
     | HipdnnEp
     | MIGraphXEp
     | AmdgpuEp

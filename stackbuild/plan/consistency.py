@@ -10,7 +10,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from stackbuild.core.versions import numbers, series
-from stackbuild.model.components import Component, MIGraphX, MIGraphXPackage, OnnxRuntime, Rocm, RocMLIR, Wheel
+from stackbuild.model.components import (
+    Component,
+    MIGraphX,
+    MIGraphXPackage,
+    OnnxRuntime,
+    OnnxRuntimeRelease,
+    Rocm,
+    RocMLIR,
+    Wheel,
+)
 from stackbuild.model.findings import Finding, Severity
 from stackbuild.model.lock import Lock
 from stackbuild.model.recipe import Recipe
@@ -31,7 +40,7 @@ def finding(rule: str, severity: Severity, subject: str, evidence: str, why: str
 def disagreements(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
     """Everything this module looks for."""
     checks: tuple[Callable[[Recipe, Table], Iterator[Finding]], ...] = (
-        *(_migraphx, _rocmlir, _onnxruntime, _image_rocm, _image_tag, _image_apt, _image_python, _cmake4),
+        *(_migraphx, _rocmlir, _onnxruntime, _release, _image_rocm, _image_tag, _image_apt, _image_python, _cmake4),
         *(_wheel_version, _wheel_rocm, _wheel_names),
     )
     for check in checks:
@@ -120,6 +129,21 @@ def _onnxruntime(recipe: Recipe, _: Table) -> Iterator[Finding]:
                 f"ONNX Runtime {component.version}, but its ref is {_ref(component, recipe)}",
                 "providers, Pythons and options are chosen by `version`, what is built is what `ref` says",
                 f"write `version: {match[1]}`, or `ref: v{component.version}`",
+            )  # fmt: skip
+
+
+def _release(recipe: Recipe, _: Table) -> Iterator[Finding]:
+    for name, component in recipe.components.items():
+        url = recipe.sources[component.source].archive if isinstance(component, OnnxRuntimeRelease) else None
+        if isinstance(component, OnnxRuntimeRelease) and not url:
+            yield finding(
+                "ORT-RELEASE", Severity.ERROR, f"components.{name}.source", f"`{component.source}` is not an archive",
+                "a release of ONNX Runtime is one", "write `archive:` and `sha256:` in that source",
+            )  # fmt: skip
+        elif isinstance(component, OnnxRuntimeRelease) and url and component.version not in url:
+            yield finding(
+                "ORT-VERSION", Severity.ERROR, f"components.{name}.version", f"ONNX Runtime {component.version}, but its archive is {url}",
+                "the archive says which version it is, and the step ends there", "write the version of that archive",
             )  # fmt: skip
 
 

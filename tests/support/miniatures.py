@@ -58,6 +58,16 @@ FETCHED = {
 }
 """What the MIGraphX plugin EP fetches beside protobuf: each an empty project here."""
 
+RELEASE_PACKAGE = """get_filename_component(prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+if(NOT EXISTS "${prefix}/lib64/libonnxruntime.so")
+  message(FATAL_ERROR "The imported target references a file that does not exist")
+endif()
+add_library(onnxruntime::onnxruntime SHARED IMPORTED)
+set_target_properties(onnxruntime::onnxruntime PROPERTIES IMPORTED_LOCATION "${prefix}/lib64/libonnxruntime.so"
+  INTERFACE_INCLUDE_DIRECTORIES "${prefix}/include/onnxruntime")
+"""
+"""The CMake package of a release archive, whose folders are `lib` and `include` (onnxruntime#24003)."""
+
 RENAMES = "file(RENAME ${CMAKE_CURRENT_SOURCE_DIR}/zconf.h ${CMAKE_CURRENT_SOURCE_DIR}/zconf.h.included)\n"
 """What the real zlib 1.3.1 does to its own source tree."""
 
@@ -105,6 +115,7 @@ def make_mirror(folder: Path, stack: MiniatureStack, root: Path) -> dict[str, st
     The miniature of ONNX Runtime gets the headers that Debian has nearest to its version, for the kernels are built with them.
     """
     archives(folder)
+    release(folder, stack, root)
     commits = {}
     for name, project in MIRRORED.items():
         tree = folder / ".work" / name
@@ -120,6 +131,19 @@ def make_mirror(folder: Path, stack: MiniatureStack, root: Path) -> dict[str, st
         commits[name] = repository(tree, folder / GITHUB / f"{project}.git", stack.tags)
     shutil.rmtree(folder / ".work")
     return commits
+
+
+def release(folder: Path, stack: MiniatureStack, root: Path) -> None:
+    """ONNX Runtime's release archive for C, with the real C API's headers; its CMake package names folders that it has not."""
+    version = stack.onnxruntime
+    headers = root / "opt" / "onnxruntime-headers" / stack.headers
+    library = _library("libonnxruntime.so.1", ["OrtGetApiBase"])
+    files = {f"include/{header.name}": header.read_bytes() for header in sorted(headers.glob("*.h"))}
+    files |= {f"lib/{name}": library for name in ("libonnxruntime.so", "libonnxruntime.so.1", f"libonnxruntime.so.{version}")}
+    files["VERSION_NUMBER"] = f"{version}\n".encode()
+    files["lib/cmake/onnxruntime/onnxruntimeConfig.cmake"] = RELEASE_PACKAGE.encode()
+    path = f"microsoft/onnxruntime/releases/download/v{version}/onnxruntime-linux-x64-{version}.tgz"
+    archive(folder / GITHUB / path, files)
 
 
 def archives(folder: Path) -> None:
@@ -158,7 +182,7 @@ def archive(target: Path, files: dict[str, bytes]) -> None:
             info = tarfile.TarInfo(f"top/{name}")
             info.size = len(content)
             tar.addfile(info, io.BytesIO(content))
-    pack = (lambda raw: gzip.compress(raw, mtime=0)) if target.suffix == ".gz" else lzma.compress
+    pack = (lambda raw: gzip.compress(raw, mtime=0)) if target.suffix in (".gz", ".tgz") else lzma.compress
     target.write_bytes(pack(buffer.getvalue()))
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from stackbuild.core.digest import of_file
 from support.miniatures import PINNED, STACKS, UPSTREAMS, make_image, make_mirror
 from support.paths import ROOT
 
@@ -23,6 +24,8 @@ HIP = "clang-tools-19,libclang-rt-19-dev,lld-19,llvm-19,rocm-device-libs-17"
 RECIPES = ROOT / "recipes"
 COMMITS = re.compile(r"^(    ref: )[0-9a-f]{8,40}\b", re.MULTILINE)
 """Commits of the real sources in a recipe, which a miniature cannot have."""
+ARCHIVES = re.compile(r"^(    archive: https://(\S+)\n    sha256: )[0-9a-f]{64}$", re.MULTILINE)
+"""Archives of a recipe, whose digest is that of the miniature."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,7 @@ class RecipeBench:
         """The bundled recipe without what a miniature cannot have: the real ones' commits, and patches of their files."""
         text = COMMITS.sub(rf"\g<1>{PINNED}", (RECIPES / f"{name}.yaml").read_text())
         text = re.sub(r"^    patches: .*\n", "", text, flags=re.MULTILINE)
+        text = ARCHIVES.sub(lambda row: f"{row[1]}{of_file(self.mirror / row[2])}", text)
         path = self.folder / f"{name}.yaml"
         path.write_text(text)
         return path

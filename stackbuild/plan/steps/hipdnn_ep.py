@@ -37,10 +37,11 @@ def steps(name: str, component: HipdnnEp, context: Context) -> tuple[Step, ...]:
         "HIP_PLATFORM": "amd",
         "HIPDNN_EP_BUILD_TESTS": False,
         "HIPDNN_EP_ENABLE_TORCH_MLIR": False,
-        "ONNXRUNTIME_ROOT": f"/src/{component.onnxruntime}",
+        "ONNXRUNTIME_ROOT": f"/src/{component.onnxruntime}" if component.onnxruntime else f"/deps/{component.needs[0]}",
         "THEROCK_DIST": component.rocm_home,
     }
-    header = context.need(f"source.{component.onnxruntime}", f"/src/{component.onnxruntime}")
+    source = component.onnxruntime
+    headers = (context.need(f"source.{source}", f"/src/{source}"),) if source else ()
     after = (*package(HIPDNN, component.source), Command(("sh", "-c", CHECK), "test"))
-    project = CMakeProject(options, more=(header,), unused_ok=UNUSED_OK, after=after)
+    project = CMakeProject(options, more=headers, unused_ok=UNUSED_OK, after=after)
     return (cmake_step(name, component, context, project),)

@@ -31,6 +31,10 @@ FILES: Mapping[str, Mapping[str, str]] = {
     "rocmlir": _package("rocMLIR", "1.0.0", "rocMLIR::rockCompiler"),
     "migraphx": _package("migraphx", "2.0.0", "migraphx::c", "migraphx::migraphx"),
     "onnxruntime": _package("onnxruntime", "1.0.0", "onnxruntime::onnxruntime"),
+    "onnxruntime-release": {
+        **_package("onnxruntime", "1.0.0", "onnxruntime::onnxruntime"),
+        "include/onnxruntime/core/session/onnxruntime_c_api.h": "",
+    },
     "abseil-cpp": _package("absl", "0.0.0"),
     "msgpack-c": {
         **_package("msgpack-cxx", "6.0.0", "msgpack-cxx"),

@@ -134,8 +134,8 @@ def test_the_hipdnn_ep_without_hipblaslt_fails_its_configure_phase(tmp_path: Pat
     bench = locked(tmp_path, "rocm-10.1")
     recipe = tmp_path / "rocm-10.1.yaml"
     text = recipe.read_text()
-    told = "    onnxruntime: onnxruntime\n    options: {CMAKE_DISABLE_FIND_PACKAGE_hipblaslt: true}\n"
-    recipe.write_text(text.replace("    onnxruntime: onnxruntime\n", told))
+    told = "    source: hipdnn-ep\n    options: {CMAKE_DISABLE_FIND_PACKAGE_hipblaslt: true}\n"
+    recipe.write_text(text.replace("    source: hipdnn-ep\n", told))
     done = bench.run("build", "--recipe", str(recipe), "--until", "configure", "--gfx", "gfx90a")
     assert done.returncode == 4
     assert "configure.hipdnn-ep" in done.stderr

@@ -42,7 +42,12 @@ def test_what_is_missing_is_named_with_what_to_do(monkeypatch: pytest.MonkeyPatc
     found = rungs("rocm-10.1")
     assert found["recipe tools"].reason == "apt-get install git skopeo"
     assert found["recipe disk"].status is Status.FAILED
-    assert found["lock"].status is Status.FAILED and "stackbuild lock --recipe rocm-10.1" in found["lock"].reason
+
+
+def test_an_open_lock_is_named_with_the_command_that_closes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(needs, "missing_entries", lambda recipe, lock: ("sources.a: the commit of b is not known",))
+    found = rungs("rocm-10.1")["lock"]
+    assert found.status is Status.FAILED and "stackbuild lock --recipe rocm-10.1" in found.reason
 
 
 def test_an_image_that_is_extended_needs_root(monkeypatch: pytest.MonkeyPatch) -> None:

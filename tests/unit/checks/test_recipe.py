@@ -50,6 +50,8 @@ OTHER_ROCMLIR = ("ref: 6671a1ee31d44e1f2f7743a26a71ffc4ce9169bf", "ref: 0f4a7090
     ("rule", "name", "pairs"),
     [
         ("ORT-VERSION", "rocm-6.4", [("ref: v1.22.1", "ref: v1.23.2")]),
+        ("ORT-VERSION", "rocm-10.1", [("    version: 1.29.0", "    version: 1.27.0")]),
+        ("ORT-RELEASE", "rocm-10.1", [("    source: onnxruntime\n", "    source: migraphx\n")]),
         ("MIGRAPHX", "rocm-6.4", [("ref: rocm-6.4.4", "ref: rocm-7.2.4")]),
         ("MIGRAPHX", "rocm-6.4", [("version: 2.12.0", "version: 2.99.0")]),
         ("MIGRAPHX", "rocm-6.4", [("ref: rocm-6.4.4", "ref: rocm-7.2.4"), ("version: 2.12.0", "version: 2.15.0")]),

@@ -146,6 +146,22 @@ def test_downloads_are_kept_for_the_same_commit_and_digests_for_the_same_url(
     assert any("https://x/a.zip stays as it was" in line for line in made.unreachable)
 
 
+def test_an_archive_that_cannot_be_read_keeps_what_it_named(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The abseil that protobuf's archive names: without its row the configure phase would clone it."""
+    for end in (".yaml", ".lock.yaml"):
+        shutil.copy(folder("recipes") / f"rocm-10.1{end}", mine.with_name(f"mine{end}"))
+    loaded = load(str(mine))
+    before = parse_lock(loaded).deps["migraphx-ep"]
+    assert [dep.name for dep in before[4:6]] == ["protobuf", "absl"]
+    bare = tuple(dep.model_copy(update={"digest": ""}) for dep in before if dep.name != "absl")
+    monkeypatch.setattr(dependencies, "ask", lambda recipe, name, commit, mirror: bare if name == "migraphx-ep" else ())
+    assert update(loaded, mirror_of(None, os.environ)).lock.deps["migraphx-ep"] == before
+    newer = tuple(dep.model_copy(update={"url": dep.url.replace("v34.1", "v35.0")}) for dep in bare)
+    monkeypatch.setattr(dependencies, "ask", lambda recipe, name, commit, mirror: newer if name == "migraphx-ep" else ())
+    rows = update(loaded, mirror_of(None, os.environ)).lock.deps["migraphx-ep"]
+    assert "absl" not in [dep.name for dep in rows]
+
+
 def test_what_means_something_else_than_in_the_lock_before_is_named_with_both(
     mine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

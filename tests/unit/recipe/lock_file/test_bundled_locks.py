@@ -22,20 +22,11 @@ def test_what_operators_are_proved_with_is_in_the_wheelhouse(name: str) -> None:
     assert all(runtime - {"onnxruntime"} <= set(house) for house in lock.wheelhouse.values())
 
 
-OPEN = {
-    "rocm-10.1": (
-        "sources.migraphx-ep: the digest of https://github.com/protocolbuffers/protobuf/archive/refs/tags/v34.1.zip is not known",
-        "sources.onnxruntime: its cmake/deps.txt has not been read",
-    )
-}
-"""What nothing that could be reached here told; docs/stacks.md says why."""
-
-
 @pytest.mark.parametrize("name", sorted(bundled_recipes()))
 def test_a_bundled_recipe_can_be_started_from_a_clone(name: str) -> None:
     loaded = load(name)
     lock = read_lock(loaded)
-    assert missing_entries(loaded.recipe, lock) == OPEN.get(name, ())
+    assert missing_entries(loaded.recipe, lock) == ()
     assert {len(commit) for commit in lock.commits.values()} <= {40}
     assert not list(tree_versions(loaded.recipe, lock))
 
