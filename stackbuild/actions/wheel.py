@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from stackbuild.actions.job import Job
 from stackbuild.actions.sbom import FILE_NAME, sbom
-from stackbuild.actions.wheel_readme import kind_of, readme
 from stackbuild.core import digest
 from stackbuild.core.errors import StepFailed
 from stackbuild.model.materials import Material, read_materials
+from stackbuild.publishing.wheel_readme import kind_of, readme
 
 if TYPE_CHECKING:
     from stackbuild.inspection.facts import Facts, Policy

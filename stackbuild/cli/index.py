@@ -242,7 +242,9 @@ def check_release(
     require: Annotated[
         str,
         option(
-            "--require", metavar="KINDS", help="What each wheel must have: provenance, verification, benchmarks, sbom."
+            "--require",
+            metavar="KINDS",
+            help="What each wheel must have: provenance, verification, benchmarks, sbom, lock.",
         ),
     ] = "",
     numbers_file: Annotated[
@@ -273,8 +275,8 @@ def check_release(
     from stackbuild.views.publishing import draw_release_proof
 
     kinds = tuple(word for word in require.split(",") if word)
-    if unknown_kinds := [kind for kind in kinds if kind not in (*NAMES, "sbom")]:
-        raise UsageError(f"no kind {unknown_kinds[0]!r}", next=f"kinds are {', '.join(NAMES)}, sbom")
+    if unknown_kinds := [kind for kind in kinds if kind not in (*NAMES, "sbom", "lock")]:
+        raise UsageError(f"no kind {unknown_kinds[0]!r}", next=f"kinds are {', '.join(NAMES)}, sbom, lock")
     state = None if no_seen else numbers_file or default_numbers_file()
     with err().status("reading the index …"):
         proof = verify_release(folder, Trust(load_trusted_keys(key), threshold, state, kinds, at_least))

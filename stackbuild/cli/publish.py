@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
-from stackbuild.cli.app import JsonOption, app, argument, leave, option
+from stackbuild.cli.app import JsonOption, app, argument, option
 from stackbuild.cli.index_options import (
     REGISTRY_SCHEMES,
     Days,
@@ -74,7 +75,11 @@ def publish(
     ] = False,
     check_install: Annotated[
         str,
-        option("--check-install", metavar="PYTHONS", help="Which file does each Python get? As 3.11 or 3.10..3.14."),
+        option(
+            "--check-install",
+            metavar="PYTHONS",
+            help="Publish only if each of these Pythons gets a file, and say which: 3.11 or 3.10..3.14.",
+        ),
     ] = "",
     json: JsonOption = False,
 ) -> None:
@@ -83,7 +88,7 @@ def publish(
     All appear at once. A published file name never changes its content. What lies beside a wheel as WHEEL.lock.yaml,
     WHEEL.provenance.json, WHEEL.verification.json or WHEEL.benchmarks.json goes with it; `--proof` joins it with those of other machines.
 
-    Exit 5 where `--check-install` finds a Python that gets no file.
+    Exit 5 where a Python of `--check-install` would get no file: then nothing is published.
 
     Example: stackbuild publish wheels/*.whl --to dist/simple --sign release.key
     """
@@ -105,17 +110,9 @@ def publish(
                 "an upload takes neither --sign nor --check-install nor --url nor --proof",
                 next="publish to a folder with them, and upload its wheels afterwards",
             )
-        for name, is_set in {
-            "--replace": replace,
-            "--variants": variants,
-            "--unsigned": unsigned,
-            "--days": days != 90.0,
-        }.items():
-            if is_set:
-                raise UsageError(
-                    f"an upload takes no {name}: the index that it goes to decides that",
-                    next=f"leave {name} out, or publish to a folder",
-                )
+        others = {"--replace": replace, "--variants": variants, "--unsigned": unsigned, "--days": days != 90.0}
+        others |= {"--older": older, "--at-least": at_least > 0}
+        _refuse_options("an upload", others, "the index that it goes to decides that")
         _upload(tuple(wheels), to, attest, json)
         return
     if attest:
@@ -130,10 +127,13 @@ def publish(
             "a registry takes neither --check-install nor --url: no installer reads wheels from one",
             next="publish to a folder with them",
         )
-    if not is_registry:
+    if is_registry:
+        others = {"--older": older, "--at-least": at_least > 0, "--days": days != 90.0}
+        _refuse_options("a registry", others, "it has no highest version, no number that rises and no expiry")
+    else:
         refuse_scheme(to)
     with TemporaryDirectory(prefix="stackbuild-statements-") as place:
-        attachments = _statements_beside(wheels)
+        attachments = _files_beside(wheels)
         settings = dataclasses.replace(
             SigningOptions(sign, unsigned, days, 0 if is_registry else at_least).publication(),
             attachments=with_proofs(wheels, attachments, proof, Path(place)) if proof else attachments,
@@ -144,18 +144,40 @@ def publish(
             _publish_artifacts(tuple(wheels), to, settings, json)
             return
         _publish_to_index(
-            tuple(wheels), to, dataclasses.replace(settings, url=url, variants=variants), bool(sign), pythons, json
+            tuple(wheels),
+            to,
+            dataclasses.replace(settings, url=url, variants=variants, pythons=pythons),
+            bool(sign),
+            json,
         )
 
 
-def _statements_beside(wheels: Sequence[Path]) -> dict[Path, tuple[Path, ...]]:
-    """The statements that lie beside each wheel, and the lock it was built under."""
-    from stackbuild.publishing.statements import NAMES, statement_name
+_VARIABLES = {"--older": "STACKBUILD_OLDER", "--at-least": "STACKBUILD_INDEX_AT_LEAST"}
+
+
+def _refuse_options(kind: str, options: Mapping[str, bool], reason: str) -> None:
+    """Options that a destination of that kind cannot follow. Raises UsageError for one that was given.
+
+    A variable that a pipeline sets for all of its commands is named as one that does nothing here.
+    """
+    from stackbuild.core.errors import UsageError
+    from stackbuild.views.console import err
+
+    for name in (name for name, is_given in options.items() if is_given):
+        variable = _VARIABLES.get(name, "")
+        if not os.environ.get(variable):
+            raise UsageError(f"{kind} takes no {name}: {reason}", next=f"leave {name} out, or publish to a folder")
+        err().print(f"${variable} does nothing here: {kind} takes no {name}; {reason}", markup=False)
+
+
+def _files_beside(wheels: Sequence[Path]) -> dict[Path, tuple[Path, ...]]:
+    """The statements and the lock that lie beside each wheel."""
+    from stackbuild.publishing.statements import NAMES, lock_name, statement_name
 
     return {
         wheel: tuple(
             beside
-            for name in (f"{wheel.name}.lock.yaml", *(statement_name(wheel.name, kind) for kind in NAMES))
+            for name in (lock_name(wheel.name), *(statement_name(wheel.name, kind) for kind in NAMES))
             if (beside := wheel.with_name(name)).is_file()
         )
         for wheel in wheels
@@ -174,30 +196,20 @@ def _upload(wheels: tuple[Path, ...], url: str, attest: bool, json: bool) -> Non
     print_json(uploads, "stackbuild.upload/1") if json else draw_uploaded(uploads)
 
 
-def _publish_to_index(
-    wheels: tuple[Path, ...], place: str, settings: Publication, signed: bool, pythons: tuple[str, ...], json: bool
-) -> None:
+def _publish_to_index(wheels: tuple[Path, ...], place: str, settings: Publication, signed: bool, json: bool) -> None:
     from stackbuild.core.errors import UsageError
     from stackbuild.publishing import index
-    from stackbuild.publishing.install_check import check_installs
     from stackbuild.publishing.object_store import is_object_url
     from stackbuild.views.console import print_json
-    from stackbuild.views.publishing import draw_installs, draw_published
+    from stackbuild.views.publishing import draw_published
 
-    if is_object_url(place) and pythons:
+    if is_object_url(place) and settings.pythons:
         raise UsageError("--check-install takes a folder", where=place, next="publish to a folder with it first")
     with open_index(place, signed) as folder:
         receipt = index.publish(wheels, folder, settings)
     if is_object_url(place):
         receipt = dataclasses.replace(receipt, index=place)
-    installs = check_installs(receipt, pythons) if pythons else ()
-    if json:
-        print_json({"receipt": receipt, "installs": installs} if pythons else receipt, "stackbuild.receipt/2")
-    else:
-        draw_published(receipt)
-        draw_installs(installs)
-    if any(not one.file for one in installs):
-        leave(5)
+    print_json(receipt, "stackbuild.receipt/3") if json else draw_published(receipt)
 
 
 def _publish_artifacts(wheels: tuple[Path, ...], url: str, settings: Publication, json: bool) -> None:

@@ -34,7 +34,7 @@ def write_statements(
     subject = ResourceDescriptor(wheel.name, sha256)
     folder = context.store.tmp / "statements"
     folder.mkdir(exist_ok=True)
-    contents = {f"{wheel.name}.lock.yaml": built_wheels.lock.read_bytes()}
+    contents = {statements.lock_name(wheel.name): built_wheels.lock.read_bytes()}
     if step := _step_of(wheel, built_wheels.plan, context):
         contents[statements.statement_name(wheel.name, "provenance")] = _provenance(
             subject, step, built_wheels, context

@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stackbuild.core.errors import UsageError
+from stackbuild.core.model import ValidationError
 from stackbuild.model.findings import Verification
 from stackbuild.model.results import Benchmarks, Verdict
+from stackbuild.publishing.wheel_readme import WheelUsage
 
 WHEELS, PUBLISHED_FILE = "wheels.json", "published.json"
-"""Files of a run's folder: `{wheels: [{name, size, sha256}], lock}`, and `{index, install}`."""
+"""Files of a run's folder: `{wheels: [{name, size, sha256, usage}], lock}`, and `{index, install}`."""
 
 if TYPE_CHECKING:
     from stackbuild.bench.trend import Trend
@@ -48,11 +50,12 @@ class TimeSpan:
 
 @dataclass(frozen=True)
 class BuiltFile:
-    """A wheel that the run built: its name, its size in bytes and its sha256."""
+    """A wheel that the run built: its name, its size in bytes, its sha256, and how it is used."""
 
     name: str
     size: int
     sha256: str
+    usage: WheelUsage = WheelUsage()
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,11 @@ class Delivery:
     install: str = ""
     index: str = ""
     files: tuple[tuple[str, Path], ...] = ()
+
+    @property
+    def usages(self) -> tuple[WheelUsage, ...]:
+        """How the wheels are used: those for several Pythons are used alike."""
+        return tuple(dict.fromkeys(wheel.usage for wheel in self.wheels if wheel.usage.places))
 
 
 @dataclass(frozen=True)
@@ -233,11 +241,19 @@ def _delivery(folder: Path) -> Delivery:
     logs = [(f"log of {path.stem}", path) for path in sorted((folder / "logs").glob("*.log"))]
     files = [("lock", Path(str(wheels["lock"])))] if wheels.get("lock") else []
     return Delivery(
-        tuple(BuiltFile(str(w["name"]), int(w["size"]), str(w["sha256"])) for w in wheels.get("wheels", ())),
+        tuple(map(_built_file, wheels.get("wheels", ()))),
         str(published_hint.get("install", "")),
         str(published_hint.get("index", "")),
         tuple((name, path) for name, path in (*files, *logs) if path.is_file()),
     )
+
+
+def _built_file(row: dict[str, Any]) -> BuiltFile:
+    try:
+        usage = WheelUsage.model_validate(row.get("usage", {}))
+    except ValidationError:  # of another version
+        usage = WheelUsage()
+    return BuiltFile(str(row["name"]), int(row["size"]), str(row["sha256"]), usage)
 
 
 def _hint(file: Path) -> dict[str, Any]:
@@ -266,7 +282,7 @@ def _verifications(file: Path) -> tuple[Verification, ...]:
     """The verification in the file, or the several."""
     if not file.is_file():
         return ()
-    from stackbuild.core.model import TypeAdapter, ValidationError
+    from stackbuild.core.model import TypeAdapter
 
     try:
         rows = json.loads(file.read_text("utf-8"))["verification"]

@@ -27,6 +27,8 @@ from stackbuild.pipeline.gpu_benchmarks import bench_targets, measure_on_gpus, p
 from stackbuild.pipeline.gpu_steps import targets_of
 from stackbuild.pipeline.gpu_verification import verify_on_gpus
 from stackbuild.pipeline.run_record import PUBLISHED_FILE, WHEELS
+from stackbuild.publishing.catalog import core_metadata
+from stackbuild.publishing.placement import read_metadata
 from stackbuild.publishing.signing import SigningKey
 from stackbuild.recipe.wheels import migraphx_distributions
 from stackbuild.store.atomic import write_hint
@@ -79,7 +81,12 @@ def _stage(
 def keep_wheels(built_wheels: BuiltWheels, context: BuildContext) -> None:
     """Write the wheels and the lock into the run's folder, for the report."""
     wheels: Json = [
-        {"name": wheel.name, "size": wheel.stat().st_size, "sha256": digest.of_file(wheel)}
+        {
+            "name": wheel.name,
+            "size": wheel.stat().st_size,
+            "sha256": digest.of_file(wheel),
+            "usage": plain(core_metadata(read_metadata(wheel)).usage),
+        }
         for wheel in built_wheels.wheels
     ]
     _keep(WHEELS, {"wheels": wheels, "lock": str(built_wheels.lock.absolute())}, context)

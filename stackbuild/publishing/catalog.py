@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from stackbuild.core.model import Field, Model
 from stackbuild.core.packaging import Version, canonicalize_name, distribution_of, parse_email
+from stackbuild.publishing.wheel_readme import WheelUsage, read_usage
 
 SHA256 = r"^[0-9a-f]{64}$"
 PROJECT = r"^[a-z0-9]+(-[a-z0-9]+)*$"
@@ -62,6 +63,7 @@ class CatalogFile(Model):
     claim: str = Field(default="", description="What its verification claims; empty where none came with it.")
     attached: tuple[AttachedFile, ...] = ()
     variant: VariantMetadata | None = None
+    usage: WheelUsage = WheelUsage()
 
     @property
     def path(self) -> str:
@@ -128,6 +130,7 @@ class CoreMetadata(Model):
     requires_python: str
     requires: tuple[str, ...]
     summary: str
+    usage: WheelUsage = WheelUsage()
     unreadable: tuple[str, ...] = ()
 
 
@@ -140,5 +143,6 @@ def core_metadata(text: bytes) -> CoreMetadata:
         requires_python=fields.get("requires_python", ""),
         requires=tuple(fields.get("requires_dist", ())),
         summary=fields.get("summary", ""),
+        usage=read_usage(fields.get("description", "")),
         unreadable=tuple(sorted(unreadable)),
     )

@@ -65,20 +65,35 @@ def direct_requirement(project: str, file: CatalogFile, url: str) -> str:
     return f"{project} @ {url.rstrip('/')}/{project}/{quote(file.path)}#sha256={file.sha256}"
 
 
-def install_words(catalog: Catalog, roots: Mapping[str, Sequence[CatalogFile]], url: str) -> tuple[str, ...]:
-    """The requirements of a command, in double quotes: the files of `roots` by project, then what they require of the index.
+@dataclass(frozen=True)
+class InstallWords:
+    """The requirements of a command, in double quotes, and the projects that the files named there leave to the
+    installer's default index."""
 
-    `url` is where the index is served. Raises NoClosureError.
+    requirements: tuple[str, ...] = ()
+    from_default_index: tuple[str, ...] = ()
+
+
+def install_words(catalog: Catalog, roots: Mapping[str, Sequence[CatalogFile]], url: str) -> InstallWords:
+    """The files of `roots` by project, then what they require of the index. Raises NoClosureError.
+
+    `url` is where the index is served.
     """
     words = []
     needs, choice = _closure(catalog, roots)
+    default_names = {
+        str(canonicalize_name(requirement.name))
+        for project in {**roots, **needs}
+        for file in choice[project]
+        for requirement in _requirements(file, needs[project].extras if project in needs else ())
+    }
     for project, files in (*roots.items(), *((name, choice[name]) for name in sorted(needs.keys() - roots.keys()))):
         condition = needs[project].marker if project not in roots else ""
         by_name = {file.name: file for file in files}
         for name, marker in markers_of(tuple(by_name)).items():
             both = " and ".join(f"({one})" if " or " in one else one for one in (condition, marker) if one)
             words.append(f'"{direct_requirement(project, by_name[name], url)}{f" ; {both}" if both else ""}"')
-    return tuple(words)
+    return InstallWords(tuple(words), tuple(sorted(default_names - catalog.projects.keys())))
 
 
 def _closure(
@@ -155,14 +170,23 @@ def own_requirements(catalog: Catalog, file: CatalogFile, extras: Iterable[str] 
     """What a file requires of other projects of its index, in an installation with those extras."""
     for text in file.requires:
         match = _NAME.match(text)
-        if match is None or str(canonicalize_name(match[0])) not in catalog.projects:
-            continue
-        try:
-            requirement = Requirement(text)
-        except InvalidRequirement:
-            continue  # `publish` refuses it; of an older catalog no installer reads it
-        if not requirement.url and is_needed(requirement, file, extras):
-            yield requirement
+        if match is not None and str(canonicalize_name(match[0])) in catalog.projects:
+            yield from _needed_requirement(text, file, extras)
+
+
+def _requirements(file: CatalogFile, extras: Iterable[str]) -> Iterator[Requirement]:
+    """What a file requires by name, of whatever index, in an installation with those extras."""
+    for text in file.requires:
+        yield from _needed_requirement(text, file, extras)
+
+
+def _needed_requirement(text: str, file: CatalogFile, extras: Iterable[str]) -> Iterator[Requirement]:
+    try:
+        requirement = Requirement(text)
+    except InvalidRequirement:
+        return  # `publish` refuses it; of an older catalog no installer reads it
+    if not requirement.url and is_needed(requirement, file, extras):
+        yield requirement
 
 
 def is_needed(requirement: Requirement, file: CatalogFile, extras: Iterable[str] = ()) -> bool:

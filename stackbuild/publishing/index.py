@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import Version, distribution_of
 from stackbuild.publishing.catalog import Catalog, CatalogFile, Project
-from stackbuild.publishing.closure import NoClosureError, direct_requirement, install_words
+from stackbuild.publishing.closure import InstallWords, NoClosureError, direct_requirement, install_words
 from stackbuild.publishing.generation import WHEELS_ELSEWHERE, read_catalog
+from stackbuild.publishing.install_check import check_installs
 from stackbuild.publishing.pages import NO_VERIFICATION
 from stackbuild.publishing.placement import (
     Placement,
@@ -27,6 +30,7 @@ from stackbuild.publishing.placement import (
 )
 from stackbuild.publishing.publication import Publication, PublishedWheel, Receipt
 from stackbuild.publishing.refusals import (
+    refuse_later,
     refuse_linked,
     refuse_malformed,
     refuse_misnamed,
@@ -52,6 +56,8 @@ def publish(wheels: tuple[Path, ...], index: Path, publication: Publication = Pu
             refuse_misnamed(wheel)
             refuse_malformed(wheel)
             refuse_taken(wheel, catalog, index, publication)
+            if publication.keys:
+                refuse_later(wheel, datetime.now(UTC))
         plans = []
         for wheel in read:
             file = catalog.projects.get(wheel.project, Project()).files.get(wheel.path.name)
@@ -70,6 +76,7 @@ def publish(wheels: tuple[Path, ...], index: Path, publication: Publication = Pu
         refuse_open(catalog, [plan.row for plan in plans])
         for plan in plans:
             refuse_variant(catalog.projects[plan.wheel.project], plan.row, plan.wheel.path)
+        installs = check_installs(index, catalog, plans, publication.pythons)
         before = read_catalog(index) or Catalog()
         if catalog != before or not is_signed_by(index, publication.keys):
             refuse_unsigned(index, publication)
@@ -79,7 +86,7 @@ def publish(wheels: tuple[Path, ...], index: Path, publication: Publication = Pu
                 write_file(path, data)  # the published bytes: what was lost or damaged is there again
         if publication.replace:
             _remove_replaced(index, (before, catalog))
-    return _receipt(wheels, index, catalog, fresh, publication.keys)
+    return replace(_receipt(wheels, index, catalog, fresh, publication.keys), installs=installs)
 
 
 def _place(index: Path, catalog: Catalog, plans: Sequence[Placement], publication: Publication) -> Catalog:
@@ -138,16 +145,20 @@ def _receipt(
                 bundled=bundled_libraries,
                 label=row.variant.label if row.variant else "",
                 withdrawn=_withdrawal(catalog.projects[project], row),
+                usage=row.usage,
             )
         )
     signed_by = tuple(key.fingerprint for key in keys)
-    requirements, reason = _install_words(rows, catalog, url)
+    words, reason = _install_words(rows, catalog, url)
     unpublished_wheels = _unpublished_wheels(index, catalog)
-    return Receipt(str(index), tuple(rows), catalog.number, signed_by, unpublished_wheels, requirements, reason)
+    return Receipt(
+        str(index), tuple(rows), catalog.number, signed_by, unpublished_wheels, words.requirements, reason,
+        words.from_default_index,
+    )  # fmt: skip
 
 
-def _install_words(rows: Sequence[PublishedWheel], catalog: Catalog, url: str) -> tuple[tuple[str, ...], str]:
-    """The requirements of the command that installs the published wheels, and why there are none."""
+def _install_words(rows: Sequence[PublishedWheel], catalog: Catalog, url: str) -> tuple[InstallWords, str]:
+    """What the command names that installs the published wheels, and why it names nothing."""
     wheels = [row for row in rows if not row.label and not row.withdrawn]
     highest: dict[str, Version] = {}
     for row in wheels:
@@ -159,7 +170,7 @@ def _install_words(rows: Sequence[PublishedWheel], catalog: Catalog, url: str) -
     try:
         return install_words(catalog, roots, url), ""
     except NoClosureError as error:
-        return (), str(error)
+        return InstallWords(), str(error)
 
 
 def _withdrawal(project: Project, row: CatalogFile) -> str:

@@ -26,9 +26,13 @@ def below(number: int, at_least: int) -> str:
 
 @dataclass(frozen=True)
 class IndexNumbers:
-    """A file with the last number of each index, by a name of the index, and the sha256 of the snapshot under it."""
+    """A file with the last number of each index, by a name of the index, and the sha256 of the snapshot under it.
+
+    `next` is what the reader of a command does where the file cannot be written.
+    """
 
     file: Path
+    next: str = "set $XDG_STATE_HOME to a folder that can be written"
 
     def problem(self, name: str, number: int, sha256: str) -> str:
         """What speaks against that state of the index; "" where nothing does. Raises UsageError for a damaged file."""
@@ -91,8 +95,7 @@ class IndexNumbers:
             raise UsageError(
                 f"the number of the index cannot be noted: {error.strerror}",
                 where=str(self.file),
-                next="set $XDG_STATE_HOME to a folder that can be written; `verify-release` also takes `--seen FILE`"
-                " or `--no-seen`",
+                next=self.next,
             ) from None
 
     def _read(self) -> dict[str, list[object]]:

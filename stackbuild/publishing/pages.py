@@ -7,7 +7,7 @@ import json
 from urllib.parse import quote
 
 from stackbuild.publishing.catalog import Catalog, CatalogFile, Project
-from stackbuild.publishing.closure import NoClosureError, install_words
+from stackbuild.publishing.closure import InstallWords, NoClosureError, install_words
 from stackbuild.publishing.variants import offered_lists, variants_lists
 
 API_VERSION = "1.4"
@@ -17,6 +17,7 @@ _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem;overflow-wrap:anywhere}"
     "h1{line-height:1.2}ul{list-style:none;padding:0}li{border-top:1px solid #8886;padding:.75rem 0}small{display:block}"
     "pre{white-space:pre-wrap;font-size:.8rem;margin:.5rem 0 0;padding:.5rem;background:#8882}"
+    "section li{border:0;padding:.1rem 0}summary{font-weight:bold}"
     ".yanked a{text-decoration:line-through}"
 )
 
@@ -31,7 +32,7 @@ def pages(catalog: Catalog) -> dict[str, bytes]:
         "index.json": _json(root),
     }
     for name, project in catalog.projects.items():
-        texts[f"{name}/index.html"] = _project_html(name, project, catalog)
+        texts[f"{name}/index.html"] = project_page(name, catalog)
         texts[f"{name}/index.json"] = _json(_project_json(name, project))
         texts |= {f"{name}/{file}": data for file, data in variants_lists(project).items()}
     return texts
@@ -66,6 +67,7 @@ def _file_json(file: CatalogFile) -> dict[str, object]:
         **({"requires-python": file.requires_python} if file.requires_python else {}),
         "core-metadata": {"sha256": file.metadata_sha256},
         "_stackbuild-claim": file.claim or NO_VERIFICATION,
+        **({"_stackbuild-gfx": list(file.usage.targets)} if file.usage.places else {}),
         "yanked": False if file.yanked is None else file.yanked or True,
     }
 
@@ -78,10 +80,13 @@ def _root_row(name: str, project: Project) -> str:
     files = project.current_files
     summary = html.escape(files[0].summary) if files else ""
     note = "" if project.status == "active" else f" ({project.status})"
-    return f'<li><a href="{name}/">{name}</a>{note}<small>{summary}</small></li>'
+    newest = f"<small>{html.escape(f'{files[0].version}, {files[0].usage.gfx}')}</small>" if files else ""
+    return f'<li><a href="{name}/">{name}</a>{note}<small>{summary}</small>{newest}</li>'
 
 
-def _project_html(name: str, project: Project, catalog: Catalog) -> bytes:
+def project_page(name: str, catalog: Catalog) -> bytes:
+    """The page of a project that installers and people read."""
+    project = catalog.projects[name]
     meta = [f'<meta name="pypi:project-status" content="{project.status}">']
     if project.reason:
         meta.append(f'<meta name="pypi:project-status-reason" content="{html.escape(project.reason)}">')
@@ -91,14 +96,29 @@ def _project_html(name: str, project: Project, catalog: Catalog) -> bytes:
         lines.append(f"<p>{html.escape(files[0].summary)}</p>")
     if project.status != "active":
         lines.append(f"<p><strong>{project.status}</strong> {html.escape(project.reason)}</p>")
+    lines += _use_lines(files)
     lists = [f'<li><a href="{quote(file)}#sha256={sha}">{file}</a></li>' for file, sha in offered_lists(project, files)]
     lines += ["<ul>", *(_file_row(name, file, catalog) for file in files), *lists, "</ul>"]
     return _page(name, lines, meta)
 
 
+def _use_lines(files: tuple[CatalogFile, ...]) -> list[str]:
+    """How the newest file is used that nobody took back, and what runs where: as its METADATA says."""
+    current = next((file for file in files if file.yanked is None and not file.variant), None)
+    if current is None or not current.usage.places:
+        return []
+    code = html.escape("\n".join(current.usage.code))
+    places = "".join(f"<li>{html.escape(place)}</li>" for place in current.usage.places)
+    title = f"<summary>Use of {html.escape(current.version)}, and what runs where</summary>"
+    return [
+        f"<section><details open>{title}{f'<pre>{code}</pre>' if code else ''}<ul>{places}</ul></details></section>"
+    ]
+
+
 def _file_row(project: str, file: CatalogFile, catalog: Catalog) -> str:
     python = f", Python {html.escape(file.requires_python)}" if file.requires_python else ""
-    parts = [_anchor(file), f"<small>{_size(file.size)}{python}, sha256 {file.sha256}</small>"]
+    parts = [_anchor(file), f"<small>{html.escape(file.usage.gfx)}; {_size(file.size)}{python}</small>"]
+    parts.append(f"<small>sha256 {file.sha256}</small>")
     parts.append(f"<small>{html.escape(file.claim or NO_VERIFICATION)}</small>")
     if file.variant:
         what = ", ".join(file.variant.lines) or "no property"
@@ -108,20 +128,24 @@ def _file_row(project: str, file: CatalogFile, catalog: Catalog) -> str:
     if file.attached:
         kinds = ", ".join(one.name.removeprefix(f"{file.name}.") for one in file.attached)
         parts.append(f"<small>beside it: {html.escape(kinds)}</small>")
-    if line := _install_line(project, file, catalog):
-        parts.append(f"<pre>{html.escape(line)}</pre>")
+    words = _install_words(project, file, catalog)
+    if words.requirements:
+        parts.append(f"<pre>{html.escape(' '.join(['pip install', *words.requirements]))}</pre>")
+    if words.from_default_index:
+        names = html.escape(", ".join(words.from_default_index))
+        parts.append(f"<small>pip takes from its default index: {names}</small>")
     row = "<li>" if file.yanked is None else '<li class="yanked">'
     return f"{row}{''.join(parts)}</li>"
 
 
-def _install_line(project: str, file: CatalogFile, catalog: Catalog) -> str:
-    """The command that installs that file, with what it requires of this index; "" where there is none to show."""
+def _install_words(project: str, file: CatalogFile, catalog: Catalog) -> InstallWords:
+    """What the command names that installs that file, with what it requires of this index; nothing where none is shown."""
     if not catalog.url or file.yanked is not None or file.variant:
-        return ""
+        return InstallWords()
     try:
-        return " ".join(["pip install", *install_words(catalog, {project: (file,)}, catalog.url)])
+        return install_words(catalog, {project: (file,)}, catalog.url)
     except NoClosureError:
-        return ""
+        return InstallWords()
 
 
 def _anchor(file: CatalogFile) -> str:

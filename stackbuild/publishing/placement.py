@@ -16,10 +16,20 @@ from stackbuild.core import digest
 from stackbuild.core.copy_file import copy_file
 from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import distribution_of
+from stackbuild.core.plain_file import read_regular
 from stackbuild.model.materials import Role
 from stackbuild.publishing.catalog import AttachedFile, CatalogFile, CoreMetadata, VariantMetadata, core_metadata
 from stackbuild.publishing.generation import STAGING_ENDING, WHEELS_ELSEWHERE
-from stackbuild.publishing.statements import ResourceDescriptor, claim_about, is_sbom, is_statement
+from stackbuild.publishing.statements import (
+    ResourceDescriptor,
+    claim_about,
+    is_sbom,
+    is_statement,
+    lock_name,
+    locked_by,
+    read_statement,
+    statement_name,
+)
 from stackbuild.publishing.variants import read_variant
 from stackbuild.store import atomic
 
@@ -146,6 +156,7 @@ def plan_placement(
     attachments = before.attached if before is not None and same else ()
     rows = {one.name: one for one in attachments}
     rows |= {n: AttachedFile(name=n, sha256=digest.of_bytes(data), size=len(data)) for n, data in contents.items()}
+    _refuse_other_lock(target, contents, rows)
     row = CatalogFile(
         name=target.name,
         folder=part,
@@ -156,6 +167,7 @@ def plan_placement(
         requires_python=wheel.fields.requires_python,
         requires=wheel.fields.requires,
         summary=wheel.fields.summary,
+        usage=wheel.fields.usage,
         variant=wheel.variant,
         uploaded=before.uploaded if unchanged and before else datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
         yanked=before.yanked if before else None,
@@ -176,6 +188,23 @@ def travelling(wheel: WheelFile, attached_files: tuple[Path, ...]) -> tuple[dict
     subject = ResourceDescriptor(wheel.path.name, wheel.sha256)
     claims = [refuse_misstated(subject, name, data) for name, data in contents.items()]
     return contents, next((claim for claim in claims if claim), "")
+
+
+def _refuse_other_lock(target: Path, contents: Mapping[str, bytes], rows: Mapping[str, AttachedFile]) -> None:
+    """The lock beside a wheel is the one that its provenance names, as both will lie there. Raises UsageError."""
+    provenance, lock = statement_name(target.name, "provenance"), rows.get(lock_name(target.name))
+    if lock is None or provenance not in rows:
+        return
+    data = contents.get(provenance) or read_regular(target.with_name(provenance), METADATA_LIMIT)
+    if data is None:  # in an object store: `verify-release` reads it
+        return
+    named_lock = locked_by(read_statement(data))
+    if named_lock not in ("", lock.sha256):
+        raise UsageError(
+            f"this lock has sha256 {lock.sha256}, and the wheel's provenance names {named_lock}",
+            where=lock.name,
+            next="put the lock beside the wheel that it was built under, or take the file away",
+        )
 
 
 def refuse_misstated(wheel: ResourceDescriptor, name: str, data: bytes) -> str:

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from stackbuild.core.errors import UsageError
 from stackbuild.core.web_address import is_index_address
+from stackbuild.publishing.install_check import InstallCheck
 from stackbuild.publishing.signing import SigningKey, TrustedKey
 from stackbuild.publishing.snapshot import DAYS
+from stackbuild.publishing.wheel_readme import WheelUsage
 from stackbuild.tables.packages import packages_of
 
 MOST_DAYS = 36500
@@ -26,7 +28,7 @@ class Publication:
     holds for so many `days`. The signature that stands must be one of `keys` or of `trusted_keys`, and the files as they were
     signed, unless `accept_changes`. `numbers` is the file with the numbers of indexes seen before, None for none. The number
     of the signed state must be `at_least` so high: what a machine knows that has no such file. `digests` has the sha256 of
-    wheels that were hashed before; the others are hashed.
+    wheels that were hashed before; the others are hashed. Each of `pythons` (`3.11`) must get a file, or nothing is published.
     """
 
     replace: bool = False
@@ -42,6 +44,7 @@ class Publication:
     numbers: Path | None = None
     at_least: int = 0
     variants: bool = False
+    pythons: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.at_least and not self.keys:
@@ -69,6 +72,7 @@ class PublishedWheel:
     verification came to, or that none is known. `outside` are the sonames that its SBOM says the machine must have, `bundled`
     the file names of its own libraries.
     `label` is that of a wheel variant, "" for a plain wheel. `withdrawn` says that nobody should install it, "" for nothing.
+    `usage` is how it is used and what runs where, as its METADATA says.
     """
 
     project: str
@@ -84,6 +88,7 @@ class PublishedWheel:
     bundled: tuple[str, ...] = ()
     label: str = ""
     withdrawn: str = ""
+    usage: WheelUsage = WheelUsage()
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,8 @@ class Receipt:
     """What was published where. `number` is the index's new number; `signed_by` are fingerprints of keys.
 
     `requirements` are the words of the command that installs them; `no_install` is why there is none, "" where there is one.
-    `unpublished` are wheels in the index's folder that no page names: left by a publish that was killed, or put there by
+    `from_default_index` are the projects that this command leaves to the installer's default index. `installs` are the
+    files that each Python gets, where that was asked. `unpublished` are wheels in the index's folder that no page names: left by a publish that was killed, or put there by
     somebody else.
     """
 
@@ -102,6 +108,13 @@ class Receipt:
     unpublished: tuple[str, ...] = ()
     requirements: tuple[str, ...] = ()
     no_install: str = ""
+    from_default_index: tuple[str, ...] = ()
+    installs: tuple[InstallCheck, ...] = ()
+
+    @property
+    def usages(self) -> tuple[WheelUsage, ...]:
+        """How the wheels are used: those of one project for several Pythons are used alike."""
+        return tuple(dict.fromkeys(wheel.usage for wheel in self.wheels if wheel.usage.places and not wheel.withdrawn))
 
     @property
     def install_line(self) -> str:

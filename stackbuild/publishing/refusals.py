@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from stackbuild.core.errors import UsageError
@@ -24,6 +25,7 @@ from stackbuild.publishing.catalog import PROJECT, Catalog, CatalogFile, Project
 from stackbuild.publishing.closure import is_needed
 from stackbuild.publishing.placement import WheelFile
 from stackbuild.publishing.publication import Publication
+from stackbuild.publishing.snapshot import CLOCK_SKEW
 
 _WHEEL_NAME = re.compile(r"[A-Za-z0-9_.!+-]+")
 LONGEST_NAME = 220
@@ -60,6 +62,17 @@ def refuse_names(wheels: Sequence[Path], variants: bool = False) -> None:
             )
         if sum(is_same_wheel(wheel.name, other.name) for other in wheels) > 1:
             raise UsageError(f"{wheel.name} is given more than once", next="give each wheel once")
+
+
+def refuse_later(wheel: WheelFile, now: datetime) -> None:
+    """The wheel was written before it is signed: a signature of a clock that is behind would expire too early."""
+    wheel_time = datetime.fromtimestamp(wheel.modified_ns / 1e9, UTC)
+    if wheel_time > now + CLOCK_SKEW:
+        raise UsageError(
+            f"this machine's clock says {now:%Y-%m-%d %H:%M} UTC, and this wheel was written at {wheel_time:%Y-%m-%d %H:%M}",
+            where=str(wheel.path),
+            next="set the clock; if it is right, the wheel has the time of a wrong one: `touch` it",
+        )
 
 
 def refuse_linked(index: Path, project: str) -> None:

@@ -111,15 +111,23 @@ def load_signing_key(path: Path) -> SigningKey:
             mode, data = os.fstat(file.fileno()).st_mode, file.read(1 << 16)
     except OSError as error:
         raise UsageError(f"the key cannot be read: {error.strerror}", where=str(path), next="give the path of a private key") from None  # fmt: skip
+    _refuse_public(path, data)
     if stat.S_IMODE(mode) & 0o077:
         raise UsageError("others may read the private key", where=str(path), next=f"chmod 600 {shlex.quote(str(path))}")
     try:
         private = _private_key(serialization, data)
     except TypeError:
-        raise UsageError("the key has a passphrase", where=str(path), next=f"set {PASSPHRASE}") from None
+        raise UsageError("the key has a passphrase", where=str(path), next=f"set ${PASSPHRASE}") from None
+    except WrongPassphraseError:
+        raise UsageError(
+            f"the passphrase in ${PASSPHRASE} is not that of this key",
+            where=str(path),
+            next=f"set ${PASSPHRASE} to the key's own; `ssh-keygen -y -f {shlex.quote(str(path))}` asks for it and shows"
+            " whether it is right",
+        ) from None
     except ValueError as error:
         raise UsageError(
-            f"not a private key, or the passphrase is wrong: {error}",
+            f"not an OpenSSH private key: {error}",
             where=str(path),
             next="make one with `ssh-keygen -t ed25519 -f release.key`",
         ) from None
@@ -133,15 +141,37 @@ def load_signing_key(path: Path) -> SigningKey:
     return SigningKey(private, base64.b64decode(line.split()[1]))
 
 
+class WrongPassphraseError(ValueError):
+    """The passphrase of the environment does not open the key."""
+
+
+def _refuse_public(path: Path, data: bytes) -> None:
+    """Raises UsageError for the public half of a key, which anybody may read."""
+    if not data.startswith((b"ssh-", b"ecdsa-", b"sk-ssh-")):
+        return
+    private = path.with_suffix("") if path.suffix == ".pub" else None
+    raise UsageError(
+        "this is a public key: it verifies, and only the private key signs",
+        where=str(path),
+        next=f"give the private key that belongs to it: {f'`--sign {shlex.quote(str(private))}`' if private else 'the file without .pub'}",
+    )
+
+
 def _private_key(serialization: Any, data: bytes) -> Any:
     """The key in those bytes; a key without a passphrase takes none, whatever the environment has for another one.
 
-    Raises TypeError where it needs a passphrase and there is none, ValueError where that is wrong, or the key is none.
+    Raises TypeError where it needs a passphrase and there is none, WrongPassphraseError, ValueError where it is not a key.
     """
     try:
         return serialization.load_ssh_private_key(data, None)
     except TypeError:
-        return serialization.load_ssh_private_key(data, os.environ.get(PASSPHRASE, "").encode() or None)
+        passphrase = os.environ.get(PASSPHRASE, "").encode()
+        if not passphrase:
+            raise
+    try:
+        return serialization.load_ssh_private_key(data, passphrase)
+    except ValueError as error:
+        raise WrongPassphraseError(str(error)) from None
 
 
 MOST_KEYS = 1 << 20

@@ -24,6 +24,8 @@ ENVELOPE, SUMS, SUMS_SIGNATURE = "snapshot.dsse.json", "SHA256SUMS", "SHA256SUMS
 SNAPSHOT_TYPE = "application/vnd.stackbuild.snapshot+json"
 ENVELOPE_LIMIT = 32 << 20
 """Bytes of an envelope that are read at most: the snapshot of some 100,000 files."""
+CLOCK_SKEW = timedelta(minutes=10)
+"""So far the clocks of two machines may differ."""
 DAYS = 90.0
 """How long a signature of an index holds unless another time is asked for."""
 

@@ -57,6 +57,19 @@ def envelope_name(statement: str) -> str:
     return f"{statement.removesuffix('.json')}.dsse.json"
 
 
+def lock_name(wheel: str) -> str:
+    """The name of the file beside a wheel with the lock that it was built under."""
+    return f"{wheel}.lock.yaml"
+
+
+def locked_by(statement: Mapping[str, Any]) -> str:
+    """The sha256 of the lock that a statement names: provenance does; "" where it names none."""
+    match statement:
+        case {"predicate": {"buildDefinition": {"externalParameters": {"lockDigest": str(sha256)}}}}:
+            return sha256
+    return ""
+
+
 def is_sbom(data: bytes) -> bool:
     """Whether bytes are a CycloneDX document in JSON."""
     try:

@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from stackbuild.publishing.predicates import predicate_claim
 from stackbuild.publishing.signed_state import place_of
 from stackbuild.publishing.signing import SignatureRefused, TrustedKey, good_signatures, is_ssh_signature
 from stackbuild.publishing.snapshot import (
+    CLOCK_SKEW,
     ENVELOPE,
     ENVELOPE_LIMIT,
     SNAPSHOT_TYPE,
@@ -43,19 +44,23 @@ from stackbuild.publishing.statements import (
     envelope_name,
     is_sbom,
     is_statement,
+    lock_name,
+    locked_by,
     read_statement,
     statement_name,
 )
 from stackbuild.publishing.transaction import OWN_STAGED
 from stackbuild.publishing.variants import is_variants_list
 
-CLOCK_SKEW = timedelta(minutes=10)
 SUMS_LIMIT = 64 << 20
 """Bytes of SHA256SUMS that are read at most."""
 SSHSIG_LIMIT = 1 << 20
 OWN_FILES = frozenset((ENVELOPE, SUMS, LOCK_FILE, CURRENT, ".catalog.json", ".publishing"))
 """Files at the top of an index, or of a copy of one in an object store, that no snapshot lists."""
 _SIGNATURE_NAME = re.compile(rf"{re.escape(SUMS_SIGNATURE)}(\.[0-9]+)?")
+NEXT_WITHOUT_NUMBERS = (
+    "give `--seen FILE` in a folder that can be written, or `--no-seen`: the index itself was found as it was signed"
+)
 UNLISTED_SHOWN = 20
 """So many files that nobody signed are named."""
 MAX_SIGNATURES = 100
@@ -64,13 +69,17 @@ MAX_SIGNATURES = 100
 
 @dataclass(frozen=True)
 class WheelProof:
-    """What is there of one wheel: `statements` are the kinds that are signed and name it."""
+    """What is there of one wheel: `statements` are the kinds that are signed and name it.
+
+    `lock` says whether the lock lies beside it that it was built under.
+    """
 
     file: str
     sha256: str
     statements: tuple[str, ...]
     sbom: bool
     claim: str
+    lock: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,7 +100,7 @@ class ReleaseProof:
 class Trust:
     """Whom to believe: at least `threshold` of the keys. `numbers_file` is the file with the numbers seen before, None for none.
 
-    `require` are kinds of statements, or `sbom`, that each wheel must have. A state of the index with a number below
+    `require` are kinds of statements, `sbom` or `lock`, that each wheel must have. A state of the index with a number below
     `at_least` is refused.
     """
 
@@ -199,7 +208,7 @@ def _seen_before(index: Path, snapshot: Snapshot, payload: bytes, trust: Trust) 
 def _remember(index: Path, snapshot: Snapshot, payload: bytes, trust: Trust) -> None:
     assert trust.numbers_file is not None
     names = _names(index, snapshot, trust)
-    numbers = IndexNumbers(trust.numbers_file)
+    numbers = IndexNumbers(trust.numbers_file, NEXT_WITHOUT_NUMBERS)
     numbers.remember(names, snapshot.number, digest.of_bytes(payload))
     numbers.remember_place(place_of(index), snapshot.index, snapshot.number)
 
@@ -317,7 +326,7 @@ def _wheel(
     wheel, sha256 = index / path, snapshot.files[path].sha256
     problems: list[str] = []
     kinds: list[str] = []
-    claim = ""
+    claim, own_lock = "", ""
     for kind, predicate_type in NAMES.items():
         beside = statement_name(path, kind)
         if beside not in snapshot.files:
@@ -335,19 +344,23 @@ def _wheel(
             if statement["predicateType"] != predicate_type:
                 raise SignatureRefused(f"it states {statement['predicateType']}, not {predicate_type}")
             claim = predicate_claim(kind, statement["predicate"]) or claim
+            own_lock = locked_by(statement) or own_lock
         except (SignatureRefused, ValueError) as refusal:
             problems.append(f"{envelope_name(beside)}: {refusal}")
             continue
         kinds.append(kind)
     has_sbom, problem = _sbom(index, path, snapshot) if intact else (False, "")
     problems += [problem] if problem else []
-    there = {*kinds, *(["sbom"] if has_sbom else [])}
+    lock = snapshot.files.get(lock_name(path))
+    if lock and own_lock not in ("", lock.sha256):
+        problems.append(f"{lock_name(path)}: it is not the lock that the wheel's provenance names")
+    there = {*kinds, *(["sbom"] if has_sbom else []), *(["lock"] if lock else [])}
     problems += [
         f"{path} has no {kind}, which is required"
         for kind in trust.require
         if kind not in there and (intact or kind != "sbom")
     ]
-    return WheelProof(path, sha256, tuple(kinds), has_sbom, claim), problems
+    return WheelProof(path, sha256, tuple(kinds), has_sbom, claim, lock is not None), problems
 
 
 def _sbom(index: Path, path: str, snapshot: Snapshot) -> tuple[bool, str]:

@@ -70,11 +70,16 @@ def markdown(run: RunRecord, limit: int = 1_000_000) -> str:
 
 
 def _delivery(run: RunRecord) -> list[str]:
-    """The install line as code, and the wheels with their sizes."""
+    """The install line as code, the wheels with their sizes, and how they are used."""
     command = "".join(c if c.isprintable() else " " for c in run.delivery.install)
     blocks = [f"Install:\n\n    {command}"] if command else []
     rows = [[wheel.name, format_size(wheel.size), wheel.sha256] for wheel in run.delivery.wheels]
-    return blocks + (_table(["wheel", "size", "sha256"], rows) if rows else [])
+    blocks += _table(["wheel", "size", "sha256"], rows) if rows else []
+    for usage in run.delivery.usages:
+        code = "\n".join("    " + "".join(c if c.isprintable() else " " for c in line) for line in usage.code)
+        places = "\n".join(f"- {escape_markdown(place)}" for place in usage.places)
+        blocks += [*([f"Use:\n\n{code}"] if code else []), f"What runs where:\n\n{places}"]
+    return blocks
 
 
 def escape_markdown(text: str) -> str:

@@ -10,7 +10,6 @@ from stackbuild.views.console import Text, err, out
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stackbuild.publishing.install_check import InstallCheck
     from stackbuild.publishing.publication import Receipt
     from stackbuild.publishing.upload import UploadedWheel
     from stackbuild.publishing.verify_release import ReleaseProof
@@ -29,25 +28,37 @@ def draw_published(receipt: Receipt) -> None:
         err().print(Text(f"not published, though it lies in the folder: {_line(path)}", "yellow"))
     if receipt.signed_by:
         err().print(Text(f"signed by {', '.join(receipt.signed_by)}, index number {receipt.number}", "dim"))
+    for check in receipt.installs:
+        err().print(Text(_line(str(check))))
+    draw_usages(receipt)
     draw_install_line(receipt)
 
 
 def draw_install_line(receipt: Receipt) -> None:
     """The command that installs these bytes, on one line of stdout: it is there to be copied. What pip cannot bring is printed
-    before it."""
+    before it, and what it brings from elsewhere."""
     for line in receipt.packages_needed:
         err().print(Text(f"needs of the machine: {line}", "dim"))
     if receipt.no_install:
         err().print(Text(f"no command installs these together: {_line(receipt.no_install)}", "yellow"))
+    if receipt.from_default_index:
+        names = _line(", ".join(receipt.from_default_index))
+        err().print(
+            Text(f"not of this index, pip takes from its default index what has these names: {names}", "yellow")
+        )
     if receipt.install_line:
         out().print(Text(receipt.install_line), soft_wrap=True)
 
 
-def draw_installs(installs: Sequence[InstallCheck]) -> None:
-    """Which file each Python gets."""
-    for one in installs:
-        what = Text(_line(one.file)) if one.file else Text(f"no file: {safe(one.reason)}", "red")
-        err().print(Text.assemble(f"Python {one.python} on {one.machine}: {one.project} {one.version} → ", what))
+def draw_usages(receipt: Receipt) -> None:
+    """How the wheels are used: Python that makes a session, and what runs where."""
+    for usage in receipt.usages:
+        if usage.code:
+            err().print("use:")
+        for line in usage.code:
+            err().print(Text(f"    {_line(line)}"), soft_wrap=True)
+        for place in usage.places:
+            err().print(Text(f"where it runs: {_line(place)}", "dim"))
 
 
 def draw_uploaded(uploads: Sequence[UploadedWheel]) -> None:
@@ -74,7 +85,7 @@ def draw_problems(problems: Sequence[str], none: str) -> None:
 def draw_release_proof(proof: ReleaseProof) -> None:
     """What is signed of each wheel, then every problem or that there is none."""
     for wheel in proof.wheels:
-        there = [*wheel.statements, *(["sbom"] if wheel.sbom else [])]
+        there = [*wheel.statements, *(["sbom"] if wheel.sbom else []), *(["lock"] if wheel.lock else [])]
         out().print(Text(f"{_line(wheel.file)}: {', '.join(there) or 'no statement came with it'}"))
         if wheel.claim:
             out().print(Text(f"  {_line(wheel.claim)}", "dim"))

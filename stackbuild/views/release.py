@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from stackbuild.views.console import Text, err, out, print_json
-from stackbuild.views.publishing import draw_install_line
+from stackbuild.views.publishing import draw_install_line, draw_usages
 from stackbuild.views.text import format_duration
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ def draw_release(report: ReleaseReport) -> None:
         headline = "built, proved and published" if report.receipt else "built and proved" if report.claim else "built"
         err().print(Text(f"nothing to do: {report.recipe} is {headline} ({took})", "bold"))
     if report.receipt is not None:
+        if report.fresh:
+            draw_usages(report.receipt)
         draw_install_line(report.receipt)
 
 

@@ -17,7 +17,7 @@ from stackbuild.publishing.index import publish
 from stackbuild.publishing.predicates import how_checked
 from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.signing import SigningKey, load_signing_key
-from stackbuild.publishing.statements import NAMES, ResourceDescriptor, statement, statement_name
+from stackbuild.publishing.statements import NAMES, ResourceDescriptor, lock_name, statement, statement_name
 
 
 def small_wheel(
@@ -29,6 +29,7 @@ def small_wheel(
     sbom: str = "",
     headers: tuple[str, ...] = (),
     entries: tuple[tuple[str, str], ...] = (),
+    description: str = "text",
 ) -> Path:
     """A pure wheel. `headers` are more lines of METADATA, `entries` more files in it: names with texts."""
     folder.mkdir(exist_ok=True, parents=True)
@@ -41,7 +42,7 @@ def small_wheel(
         *(f"Requires-Dist: {r}" for r in requires),
         *headers,
         "",
-        "text",
+        description,
     ]
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(f"{name.replace('-', '_')}/__init__.py", content)
@@ -116,6 +117,8 @@ def put_statements(wheel: Path, skip: str = "no GPU here", name: str = "load") -
         "benchmarks": {"verdict": verdict_document(), "results": {"sha256": "0" * 64}},
         "provenance": {"kind": "provenance"},
     }
+    if (lock := wheel.with_name(lock_name(wheel.name))).is_file():
+        predicates["provenance"] = {"kind": "provenance", "buildDefinition": {"externalParameters": {"lockDigest": digest.of_file(lock)}}}
     made = []
     for kind, predicate_type in NAMES.items():
         path = wheel.with_name(statement_name(wheel.name, kind))
@@ -133,9 +136,11 @@ class SignedIndex:
 
 
 def signed_index(folder: Path) -> SignedIndex:
-    """An index with one signed wheel that has an SBOM and all statements."""
+    """An index with one signed wheel that has an SBOM, its lock and all statements."""
     key, public = new_key(folder / "keys")
     wheel = small_wheel(folder / "wheels", sbom=json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.6"}))
-    attached = {wheel: put_statements(wheel)}
+    lock = wheel.with_name(lock_name(wheel.name))
+    lock.write_text("lock: 1\n")
+    attached = {wheel: (lock, *put_statements(wheel))}
     publish((wheel,), folder / "simple", Publication(attachments=attached, keys=(key,)))
     return SignedIndex(folder / "simple", wheel, key, public)

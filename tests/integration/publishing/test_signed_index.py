@@ -25,10 +25,10 @@ from threading import Thread
 import pytest
 from pypi_attestations import Attestation
 
-from stackbuild.core.errors import UsageError
+from stackbuild.core.errors import UsageError, VerificationFailed
 from stackbuild.publishing.attestations import put_attestations
 from stackbuild.publishing.index import publish
-from stackbuild.publishing.install_check import check_installs, python_versions
+from stackbuild.publishing.install_check import python_versions
 from stackbuild.publishing.maintenance import set_status, yank
 from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.signing import load_signing_key
@@ -163,17 +163,47 @@ def wheel_for(folder: Path, tag: str) -> Path:
     ],
 )  # fmt: skip
 def test_each_python_gets_its_file_on_each_machine(tags: tuple[str, ...], files: dict[str, str], tmp_path: Path) -> None:
-    receipt = publish(tuple(wheel_for(tmp_path, tag) for tag in tags), tmp_path / "simple")
-    checks = check_installs(receipt, ("3.11", "3.12"))
-    assert {f"{c.python} {c.machine}": c.file.removeprefix("demo_pkg-1.0-").removesuffix(".whl") for c in checks} == files
+    wheels, index = tuple(wheel_for(tmp_path, tag) for tag in tags), tmp_path / "simple"
+    expected = {where: f"demo_pkg-1.0-{tag}.whl" if tag else "" for where, tag in files.items()}
+    if all(expected.values()):
+        checks = publish(wheels, index, Publication(pythons=("3.11", "3.12"))).installs
+        assert {f"{c.python} {c.machine}": c.file for c in checks} == expected
+        return
+    with pytest.raises(VerificationFailed) as caught:
+        publish(wheels, index, Publication(pythons=("3.11", "3.12")))
+    for where, file in expected.items():
+        assert f"Python {where.replace(' ', ' on ')}: demo-pkg 1.0 → {file or 'no file: '}" in caught.value.what
+    assert list(index.glob("[!.]*")) == []
 
 
-def test_a_python_that_no_wheel_is_for_is_found(tmp_path: Path) -> None:
-    only = wheel_for(tmp_path, "cp312-cp312-manylinux_2_28_x86_64")
-    receipt = publish((only,), tmp_path / "simple")
-    found = check_installs(receipt, python_versions("3.11..3.13"))
-    assert [(one.python, one.file) for one in found] == [("3.11", ""), ("3.12", only.name), ("3.13", "")]
-    assert "No matching distribution" in found[0].reason
+def test_a_release_that_a_python_gets_no_file_of_is_not_published(tmp_path: Path) -> None:
+    """Neither its bytes nor its pages are there; a wheel that is there already counts."""
+    old, index = wheel_for(tmp_path, "cp312-cp312-manylinux_2_28_x86_64"), tmp_path / "simple"
+    words = [sys.executable, "-m", "stackbuild", "publish", str(old), "--to", str(index)]
+    done = subprocess.run([*words, "--check-install", "3.11..3.13"], capture_output=True, text=True, check=False)
+    assert done.returncode == 5 and list(index.glob("[!.]*")) == [], done.stderr
+    assert "nothing is published: 2 of 3 get no file" in done.stderr and "No matching distribution" in done.stderr
+    assert f"Python 3.12 on x86_64: demo-pkg 1.0 → {old.name}" in done.stderr and "name only those" in done.stderr
+    assert publish((old,), index, Publication(pythons=python_versions("3.12"))).number == 1
+    new = wheel_for(tmp_path, "cp313-cp313-manylinux_2_28_x86_64")
+    before = sorted(index.rglob("*"))
+    with pytest.raises(VerificationFailed, match="1 of 3 get no file"):
+        publish((new,), index, Publication(pythons=("3.12", "3.13", "3.14")))
+    assert sorted(index.rglob("*")) == before
+    receipt = publish((new,), index, Publication(pythons=("3.12", "3.13")))
+    assert [check.file for check in receipt.installs] == [old.name, new.name] and receipt.number == 2
+
+
+def test_a_python_without_pip_is_named(tmp_path: Path) -> None:
+    wheel, index = wheel_for(tmp_path, "py3-none-any"), tmp_path / "simple"
+    venv = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
+    code = f"import sys; sys.path[:0] = {sys.path!r}; sys.executable = {str(venv / 'bin' / 'python')!r}\n"
+    code += "from stackbuild.__main__ import main\nsys.argv[0] = 'stackbuild'\nsys.exit(main())"
+    words = [sys.executable, "-c", code, "publish", str(wheel), "--to", str(index), "--check-install", "3.11"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 7 and "asks pip, which this Python does not have" in done.stderr, done.stderr
+    assert list(index.glob("[!.]*")) == []
 
 
 def test_twine_uploads_to_pypiserver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

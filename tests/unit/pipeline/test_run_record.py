@@ -39,6 +39,18 @@ def test_a_killed_runs_folder_is_still_drawn(tmp_path: Path) -> None:
     assert "2.5 GB" in markdown(run)
 
 
+def test_a_run_knows_how_its_wheels_are_used(tmp_path: Path) -> None:
+    """Where its file was written by another version, the wheel is there without that."""
+    line = {"at": 100.0, "event": "RunStarted", "run": "r1", "recipe": "debian-13", "steps": [], "todo": [], "folder": ""}
+    (tmp_path / "events.jsonl").write_text(json.dumps(line))
+    row = {"name": "x-1-py3-none-any.whl", "size": 1, "sha256": "ab" * 32}
+    rows = [{**row, "usage": {"code": ["import x"], "places": ["GPU code for gfx1100: W7900"]}}, row, {**row, "usage": {"more": 1}}]
+    (tmp_path / "wheels.json").write_text(json.dumps({"wheels": rows}))
+    delivery = read_run(tmp_path).delivery
+    assert [wheel.usage.gfx for wheel in delivery.wheels] == ["gfx1100", *["GPU targets not stated"] * 2]
+    assert [usage.code for usage in delivery.usages] == [("import x",)]
+
+
 def test_runs_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no file, folder or run is called 'nothing'"):
         find_run("nothing")

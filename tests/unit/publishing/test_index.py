@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import json
 import os
 import zipfile
@@ -21,6 +22,7 @@ from stackbuild.publishing import maintenance
 from stackbuild.publishing.index import is_published, publish
 from stackbuild.publishing.pages import NO_VERIFICATION
 from stackbuild.publishing.publication import Publication
+from stackbuild.publishing.wheel_readme import read_usage, readme
 from support.wheels import put_statements, small_wheel
 
 
@@ -217,6 +219,39 @@ def test_the_install_line_comes_with_the_packages_that_pip_cannot_bring(tmp_path
     assert receipt.packages_needed == ("libmigraphx_c.so.3: package libmigraphx-c3 of Debian, migraphx of AMD",)
     with_it = replace(receipt.wheels[1], bundled=("libmigraphx_c.so.3",))
     assert replace(receipt, wheels=(receipt.wheels[0], with_it)).packages_needed == ()
+
+
+def test_how_a_wheel_is_used_is_on_its_page_and_in_the_receipt(tmp_path: Path) -> None:
+    """As its METADATA says: ten lines that make a session, what runs where, and for which GPUs it has code."""
+    texts = {target: readme("demo-pkg", "", "demo_pkg", "custom-ops", (target,), ("libx<1>.so",)) for target in ("gfx1100", "gfx942")}
+    one, two = small_wheel(tmp_path / "a", description=texts["gfx1100"]), small_wheel(tmp_path / "a", "2.0", description=texts["gfx942"])
+    index, plain = tmp_path / "simple", small_wheel(tmp_path / "a", name="plain-pkg")
+    receipt = publish((one, two, plain), index)
+    usage = read_usage(texts["gfx942"])
+    assert [each.usage.targets for each in receipt.wheels] == [("gfx1100",), ("gfx942",), ()] and receipt.usages[1] == usage
+    page = (index / "demo-pkg" / "index.html").read_text()
+    assert "<small>gfx942; " in page and "<small>gfx1100; " in page and html.escape("\n".join(usage.code)) in page
+    assert "<summary>Use of 2.0, and what runs where</summary>" in page and page.count("<details") == 1
+    assert "<li>GPU code for gfx942: MI300A, MI300X, MI325X</li><li>libx&lt;1&gt;.so comes from the machine</li>" in page
+    assert [row.get("_stackbuild-gfx") for row in json.loads((index / "demo-pkg" / "index.json").read_text())["files"]] == [["gfx942"], ["gfx1100"]]
+    root = (index / "index.html").read_text()
+    assert "<small>2.0, gfx942</small>" in root and "<small>1.0, GPU targets not stated</small>" in root
+    maintenance.yank(index, "demo-pkg", "2.0", "wrong results", Publication())
+    assert "<summary>Use of 1.0" in (index / "demo-pkg" / "index.html").read_text()
+    assert publish((two,), index).usages == ()
+
+
+def test_what_comes_from_the_default_index_is_named(tmp_path: Path) -> None:
+    """Also what a wheel of the same index requires; not what an extra, another system or a place of its own asks for."""
+    base = small_wheel(tmp_path, name="base-pkg", requires=("Flat_Buffers>=1",))
+    conditions = ("extra-only; extra == 'x'", "pywin32; sys_platform == 'win32'", "elsewhere @ https://example.invalid/e-1-py3-none-any.whl")
+    wheel = small_wheel(tmp_path, requires=("numpy>=1.26", "base-pkg==1.0", *conditions))
+    receipt = publish((base, wheel), tmp_path / "simple", Publication(url="https://wheels.example.invalid/simple"))
+    assert receipt.from_default_index == ("flat-buffers", "numpy")
+    page = (tmp_path / "simple" / "demo-pkg" / "index.html").read_text()
+    assert "<small>pip takes from its default index: flat-buffers, numpy</small>" in page
+    assert publish((small_wheel(tmp_path, "2.0", name="numpy"),), tmp_path / "simple").from_default_index == ()
+    assert publish((wheel,), tmp_path / "simple").from_default_index == ("flat-buffers",)
 
 
 def test_what_was_withdrawn_has_no_install_line(tmp_path: Path) -> None:

@@ -7,10 +7,14 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from stackbuild.cli.publish import publish as publish_command
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.publishing.generation import read_catalog
@@ -20,6 +24,7 @@ from stackbuild.publishing.maintenance import cosign, rebuild, sign, yank
 from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.signing import envelope_text, load_signing_key, load_trusted_keys, read_envelope
 from stackbuild.publishing.snapshot import SNAPSHOT_TYPE
+from stackbuild.publishing.statements import lock_name
 from stackbuild.publishing.verify_release import Trust, verify_release
 from support.wheels import SignedIndex, new_key, put_statements, signed_index, small_wheel
 
@@ -263,6 +268,112 @@ def test_a_key_without_a_passphrase_takes_none(tmp_path: Path, monkeypatch: pyte
     assert load_signing_key(public.with_suffix("")).fingerprint == key.fingerprint
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o644])
+def test_a_public_key_does_not_sign(tmp_path: Path, mode: int) -> None:
+    """It is not told to be closed to others, which it need not be."""
+    _, public = new_key(tmp_path)
+    public.chmod(mode)
+    with pytest.raises(UsageError, match="this is a public key") as refusal:
+        load_signing_key(public)
+    assert f"`--sign {public.with_suffix('')}`" in refusal.value.next and "chmod" not in refusal.value.next
+
+
+def test_a_wrong_passphrase_is_not_taken_for_a_file_that_is_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = tmp_path / "release.key"
+    form = serialization.PrivateFormat.OpenSSH
+    password = serialization.BestAvailableEncryption(b"right")
+    key.write_bytes(Ed25519PrivateKey.generate().private_bytes(serialization.Encoding.PEM, form, password))
+    key.chmod(0o600)
+    for passphrase, words, step in (
+        ("", "the key has a passphrase", "set $STACKBUILD_KEY_PASSPHRASE"),
+        ("wrong", r"the passphrase in \$STACKBUILD_KEY_PASSPHRASE is not that of this key", "ssh-keygen -y"),
+    ):
+        monkeypatch.setenv("STACKBUILD_KEY_PASSPHRASE", passphrase)
+        with pytest.raises(UsageError, match=words) as refusal:
+            load_signing_key(key)
+        assert step in refusal.value.next and str(refusal.value.where) == str(key)
+    monkeypatch.setenv("STACKBUILD_KEY_PASSPHRASE", "right")
+    assert load_signing_key(key).fingerprint.startswith("SHA256:")
+    key.write_text("-----BEGIN PRIVATE KEY-----\n")
+    with pytest.raises(UsageError, match="not an OpenSSH private key"):
+        load_signing_key(key)
+
+
+def clock(days: float) -> type[datetime]:
+    """A clock that is ahead by so many days, or behind."""
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, zone: tzinfo | None = None) -> datetime:  # type: ignore[override]
+            return datetime.now(zone) + timedelta(days=days)
+
+    return Clock
+
+
+def test_a_publisher_whose_clock_is_behind_signs_nothing(signed: SignedIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last signature shows it; where there is none, the time of the wheel does."""
+    new, before = small_wheel(tmp_path / "new", "2.0"), read_catalog(signed.folder)
+    monkeypatch.setattr("stackbuild.publishing.snapshot.datetime", clock(-3))
+    with pytest.raises(UsageError, match=r"this machine's clock says .*, and the index was signed at") as refusal:
+        publish((new,), signed.folder, Publication(keys=(signed.key,)))
+    assert "set the clock" in refusal.value.next
+    monkeypatch.setattr("stackbuild.publishing.index.datetime", clock(-3))
+    with pytest.raises(UsageError, match=r"this machine's clock says .*, and this wheel was written at") as refusal:
+        publish((new,), tmp_path / "fresh", Publication(keys=(signed.key,)))
+    assert "touch" in refusal.value.next and not list((tmp_path / "fresh").glob("[!.]*"))
+    assert publish((new,), tmp_path / "fresh").number == 1, "without a signature no time matters"
+    assert read_catalog(signed.folder) == before and not list(signed.folder.glob("*/*-2.0-*"))
+
+
+def test_what_a_publisher_signs_whose_clock_is_ahead_is_refused_elsewhere(signed: SignedIndex, tmp_path: Path) -> None:
+    """By whoever verifies it, and by the next publisher. Within ten minutes nobody minds."""
+    trust = Trust(load_trusted_keys([signed.public]))
+    one, two = (small_wheel(tmp_path / "new", version) for version in ("2.0", "3.0"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("stackbuild.publishing.snapshot.datetime", clock(5 / 60 / 24))
+        publish((one,), signed.folder, Publication(keys=(signed.key,)))
+        assert verify_release(signed.folder, trust).problems == ()
+        patch.setattr("stackbuild.publishing.snapshot.datetime", clock(3))
+        sign(signed.folder, Publication(keys=(signed.key,)))
+    (problem,) = verify_release(signed.folder, trust).problems
+    assert "which is after this machine's time" in problem and "one of the two clocks is wrong" in problem
+    with pytest.raises(UsageError, match=r"this machine's clock says .*, and the index was signed at") as refusal:
+        publish((two,), signed.folder, Publication(keys=(signed.key,)))
+    assert "if it is right, the last signature was made by a wrong one" in refusal.value.next
+    sign(signed.folder, Publication(keys=(signed.key,), accept_changes=True))
+    assert verify_release(signed.folder, trust).problems == ()
+
+
+def test_the_lock_of_another_build_does_not_travel(tmp_path: Path) -> None:
+    """Neither with new provenance nor beside that which is published."""
+    wheel = small_wheel(tmp_path)
+    lock = wheel.with_name(lock_name(wheel.name))
+    lock.write_text("lock: 1\n")
+    statements = put_statements(wheel)
+    lock.write_text("lock: 2\n")
+    with pytest.raises(UsageError, match="and the wheel's provenance names"):
+        publish((wheel,), tmp_path / "simple", Publication(attachments={wheel: (lock, *statements)}))
+    publish((wheel,), tmp_path / "simple", Publication(attachments={wheel: statements}))
+    with pytest.raises(UsageError, match="take the file away"):
+        publish((wheel,), tmp_path / "simple", Publication(attachments={wheel: (lock,)}))
+    lock.write_text("lock: 1\n")
+    publish((wheel,), tmp_path / "simple", Publication(attachments={wheel: (lock,)}))
+    assert (tmp_path / "simple" / "demo-pkg" / lock.name).read_text() == "lock: 1\n"
+
+
+def test_the_command_takes_the_lock_that_lies_beside_a_wheel(tmp_path: Path) -> None:
+    """It is in the signed list, and `verify-release --require lock` asks for it."""
+    wheel = small_wheel(tmp_path / "wheels")
+    key, public = new_key(tmp_path)
+    wheel.with_name(lock_name(wheel.name)).write_text("lock: 1\n")
+    publish_command([wheel], str(tmp_path / "simple"), sign=[public.with_suffix("")])
+    trust = Trust(load_trusted_keys([public]), require=("lock",))
+    proof = verify_release(tmp_path / "simple", trust)
+    assert proof.problems == () and proof.wheels[0].lock and key.fingerprint in proof.signed_by
+    publish_command([small_wheel(tmp_path / "more", "2.0")], str(tmp_path / "simple"), sign=[public.with_suffix("")])
+    assert any("has no lock, which is required" in problem for problem in verify_release(tmp_path / "simple", trust).problems)
+
+
 def test_a_signature_of_a_wrong_clock_is_put_right(signed: SignedIndex) -> None:
     body = json.loads(bytes(read_envelope((signed.folder / ENVELOPE).read_bytes()).payload))
     text = json.dumps({**body, "issued": "2089-01-01T00:00:00Z", "expires": "2090-01-01T00:00:00Z"}).encode()
@@ -341,5 +452,5 @@ def test_numbers_that_cannot_be_noted_stop_a_publish_before_the_switch(signed: S
     settings = Publication(keys=(signed.key,), numbers=tmp_path / "file" / "indexes.json")
     with pytest.raises(UsageError, match="the number of the index cannot be noted") as refusal:
         publish((small_wheel(tmp_path / "new", "2.0"),), signed.folder, settings)
-    assert "$XDG_STATE_HOME" in refusal.value.next
+    assert "$XDG_STATE_HOME" in refusal.value.next and "seen" not in refusal.value.next, "publish has no such option"
     assert read_catalog(signed.folder) == before and not list(signed.folder.glob("*/*-2.0-*"))

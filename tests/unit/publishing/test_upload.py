@@ -34,9 +34,25 @@ def test_a_login_in_the_url_is_refused_and_not_shown(tmp_path: Path) -> None:
     assert "secret" not in str(refused.value) and "https://127.0.0.1:9/simple" in str(refused.value)
 
 
-@pytest.mark.parametrize("option", [{"replace": True}, {"variants": True}, {"unsigned": True}, {"days": 7.0}])
+@pytest.mark.parametrize("option", [{"replace": True}, {"variants": True}, {"unsigned": True}, {"days": 7.0}, {"older": True}, {"at_least": 7}])
 def test_an_upload_refuses_what_only_a_folder_takes(tmp_path: Path, option: dict[str, Any]) -> None:
     """It would be passed over without a word."""
     made = small_wheel(tmp_path)
-    with pytest.raises(UsageError, match=f"an upload takes no --{next(iter(option))}"):
+    with pytest.raises(UsageError, match=f"an upload takes no --{next(iter(option)).replace('_', '-')}"):
         publish([made], "https://upload.example.invalid/legacy/", **option)
+
+
+@pytest.mark.parametrize("option", [{"older": True}, {"at_least": 7}, {"days": 7.0}])
+def test_a_registry_refuses_what_it_cannot_follow(tmp_path: Path, option: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=f"a registry takes no --{next(iter(option)).replace('_', '-')}"):
+        publish([small_wheel(tmp_path)], "oci+http://127.0.0.1:9/wheels", **option)
+
+
+def test_a_variable_of_the_pipeline_is_named_where_it_does_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is set for every command of a job: nobody asked for it of this one."""
+    monkeypatch.setattr("stackbuild.publishing.upload.upload", lambda *_: ())
+    monkeypatch.setenv("STACKBUILD_OLDER", "1")
+    publish([small_wheel(tmp_path)], "https://upload.example.invalid/legacy/", older=True)
+    assert "$STACKBUILD_OLDER does nothing here: an upload takes no --older" in " ".join(capsys.readouterr().err.split())

@@ -29,6 +29,7 @@ from stackbuild.publishing.verify_release import ReleaseProof, Trust, verify_rel
 from support.wheels import SignedIndex, descriptor_of, new_key, put_statements, small_wheel
 
 WHEEL = "demo-pkg/demo_pkg-1.0-py3-none-any.whl"
+LOCK = f"{WHEEL}.lock.yaml"
 ENVELOPE = "snapshot.dsse.json"
 
 
@@ -201,6 +202,12 @@ def sums_flipped(signed: SignedIndex) -> None:
     (signed.folder / "SHA256SUMS.sig").write_text("\n".join(lines) + "\n")
 
 
+def another_lock(signed: SignedIndex) -> None:
+    data = b"lock: 2\n"
+    (signed.folder / LOCK).write_bytes(data)
+    signed_again(lambda body: body["files"][LOCK].update(sha256=digest.of_bytes(data), size=len(data)))(signed)
+
+
 TAMPERING: list[tuple[str, Callable[[SignedIndex], None], str]] = [
     ("no signature", remove(ENVELOPE), r"snapshot.*is missing: the index is not signed"),
     ("empty envelope", write(ENVELOPE, ""), r"snapshot.*not a DSSE envelope"),
@@ -247,6 +254,9 @@ TAMPERING: list[tuple[str, Callable[[SignedIndex], None], str]] = [
     ("a stranger's provenance under the trusted name", own_keyid(f"{PROVENANCE}.dsse.json", STATEMENT_TYPE), r"provenance\.dsse\.json: .* is wrong"),
     ("claim changed", edit_payload(lambda b: b["predicate"].update(claim="all rungs"), f"{VERIFICATION}.dsse.json"), r"verification\.dsse\.json: .* is wrong"),
     ("claim changed, signed", statement_of("verification", lambda b: b["predicate"].update(claim="all")), r"not the one that lies beside"),
+    ("lock changed", write(LOCK, "lock: 2\n"), r"lock\.yaml has sha256 .* was signed"),
+    ("lock gone", remove(LOCK), r"lock\.yaml is missing"),
+    ("another lock, signed", another_lock, r"lock\.yaml: it is not the lock that the wheel's provenance names"),
     ("statements swapped", swap(f"{PROVENANCE}.dsse.json", f"{VERIFICATION}.dsse.json"), r"not the one that lies beside"),
     ("statement of another type of payload", statement_of("provenance", lambda b: None, SNAPSHOT_TYPE), r"its payload is"),
     ("envelope is nested without end", write(ENVELOPE, "[" * 200_000), r"snapshot.*nested too deep"),
@@ -464,7 +474,7 @@ def test_a_memory_that_cannot_be_written_says_what_to_do(signed: SignedIndex, tm
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="the number of the index cannot be noted") as caught:
         verify(signed, Trust(load_trusted_keys([signed.public]), numbers_file=tmp_path / "file" / "seen.json"))
-    assert "--no-seen" in caught.value.next
+    assert "--no-seen" in caught.value.next and "XDG" not in caught.value.next
 
 
 def test_bytes_that_were_replaced_are_as_the_last_state_signed_them(signed: SignedIndex, tmp_path: Path) -> None:

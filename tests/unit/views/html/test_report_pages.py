@@ -31,8 +31,9 @@ from stackbuild.model.results import (
     Verdict,
 )
 from stackbuild.pipeline.run_record import BuiltFile, Delivery, RunRecord, TimeSpan, find_run, of_results
+from stackbuild.publishing.wheel_readme import WheelUsage
 from stackbuild.views import bench
-from stackbuild.views.formats import render_run
+from stackbuild.views.formats import as_json, render_run
 from stackbuild.views.html import html
 from stackbuild.views.markdown import escape_markdown, markdown
 from stackbuild.views.plots import LETTER, WIDTH, curve_plots, pair_plot, timeline
@@ -135,6 +136,19 @@ def test_the_head_has_the_install_line_sizes_lock_and_logs(tmp_path: Path) -> No
     assert '    pip install "x @ file:///i/x.whl#sha256=ab"' in markdown(run) and "12.3 MB" in markdown(run)
     unpublished = html(replace(run, delivery=replace(delivery, install="")))
     assert "not published: no install line" in unpublished
+
+
+def test_a_report_says_how_its_wheels_are_used() -> None:
+    """Once for the wheels of several Pythons, in HTML, Markdown and JSON; in Markdown no text can act."""
+    usage = WheelUsage(code=("import x", 'print("<b>")'), places=("GPU code for gfx1100: RX 7900 XTX", "lib<y>.so comes from the machine"))
+    wheels = tuple(BuiltFile(f"x-1-cp31{n}-cp31{n}-linux_x86_64.whl", 1, "ab" * 32, usage) for n in (1, 2))
+    run = replace(whole_run(), delivery=Delivery(wheels))
+    page, text = html(run), markdown(run)
+    assert "<dt>Use</dt><dd><pre>import x\nprint(&#34;&lt;b&gt;&#34;)</pre></dd>" in page and page.count("<dt>What runs where</dt>") == 1
+    assert "<li>GPU code for gfx1100: RX 7900 XTX</li><li>lib&lt;y&gt;.so comes from the machine</li>" in page
+    assert "Use:\n\n    import x\n    print(" in text and "- GPU code for gfx1100&#58; RX 7900 XTX" in text and "lib<y>" not in text
+    assert json.loads(as_json(run))["delivery"]["wheels"][0]["usage"]["code"] == list(usage.code)
+    assert "What runs where" not in html(replace(run, delivery=Delivery((replace(wheels[0], usage=WheelUsage()),))))
 
 
 def test_the_cpu_implementation_of_a_kernel_has_no_speed_up() -> None:

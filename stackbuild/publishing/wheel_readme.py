@@ -1,14 +1,48 @@
-"""The description of a wheel, which `pip show` and index pages print: how to make a session, and what runs where."""
+"""The description of a wheel, which `pip show` prints: how to make a session, and what runs where.
+
+It is written into METADATA when the wheel is packed. Index pages, receipts and reports read it there.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Literal
 
+from stackbuild.core.model import Model
 from stackbuild.tables.packages import packages_of
 from stackbuild.tables.targets import TARGETS, processor
 
 WheelKind = Literal["onnxruntime", "plugin", "custom-ops", "migraphx", "other"]
+
+_USE, _PLACES, _TARGET = "## Use", "## What runs where", "GPU code for "
+_TARGET_LINE = re.compile(rf"{_TARGET}(gfx[0-9a-z:+-]*): ")
+MOST_CODE_LINES, MOST_PLACES, MOST_LINE = 12, 100, 200
+"""So many lines of code and places are read, of so many characters each: any wheel may be published."""
+
+
+class WheelUsage(Model):
+    """How a wheel is used: Python that makes a session, and a line for each thing that runs or comes from somewhere.
+
+    `places` is empty where the wheel's description does not say it.
+    """
+
+    code: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The GPU targets that it has code for."""
+        return tuple(match[1] for line in self.places if (match := _TARGET_LINE.match(line)))
+
+    @property
+    def gfx(self) -> str:
+        """The targets for people."""
+        if self.targets:
+            return ", ".join(self.targets)
+        return "no GPU code" if self.places else "GPU targets not stated"
+
 
 _ONNXRUNTIME = """\
 import onnxruntime
@@ -72,14 +106,26 @@ def readme(
     """Markdown. `targets` are those of the wheel's GPU code, `outside` the sonames that it needs of the machine."""
     lines = [f"# {title}", "", summary, ""]
     if code := _CODE.get(kind):
-        lines += ["## Use", "", "```python", *code.format(package=package).splitlines(), "```", ""]
-    lines += ["## What runs where", ""]
+        lines += [_USE, "", "```python", *code.format(package=package).splitlines(), "```", ""]
+    lines += [_PLACES, ""]
     for target in targets:
         details = TARGETS.get(processor(target))
         names = ", ".join(details.products) if details else ""
-        lines.append(f"- GPU code for {target}: {names or 'no product name is known'}")
+        lines.append(f"- {_TARGET}{target}: {names or 'no product name is known'}")
     if not targets:
         lines.append("- It holds no GPU code. What it calls compiles at run time, or runs on the CPU.")
     lines += [f"- `{soname}` comes from the machine{_packages(soname)}" for soname in outside]
     lines += ["", "The statements beside the wheel on its index say what was verified, and on which machine.", ""]
     return "\n".join(lines)
+
+
+def read_usage(description: str) -> WheelUsage:
+    """What the description of a wheel says of its use; nothing where `readme` has not written it."""
+    before, heading, after = description.replace("\r\n", "\n").partition(f"\n{_PLACES}\n\n")
+    if not heading:
+        return WheelUsage()
+    lines = takewhile(lambda line: line.startswith("- "), after.split("\n", MOST_PLACES)[:MOST_PLACES])
+    places = tuple(line.removeprefix("- ").replace("`", "")[:MOST_LINE] for line in lines)
+    code = tuple(before.rpartition(f"{_USE}\n\n```python\n")[2].removesuffix("```\n").splitlines())
+    is_code = before.endswith("```\n") and len(code) <= MOST_CODE_LINES and max(map(len, code), default=0) <= MOST_LINE
+    return WheelUsage(code=code if is_code else (), places=places)
