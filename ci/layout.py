@@ -584,6 +584,7 @@ BENCH_LEVELS: dict[str, Layer] = {
 }  # fmt: skip
 PLAN_LEVELS: dict[str, Layer] = {
     "steps": Layer(1, "the steps of each kind of component"),
+    "recipe_rules": Layer(1, "the rules of recipe check: severity, text, advice"),
     **{name: Layer(2, "what is known of a recipe or a plan") for name in ("consistency", "estimates", "explain", "status")},
     "completeness": Layer(3, "what components need, and a recipe leaves out"),
     **{name: Layer(4, "what fits together, and the plan") for name in ("compatibility", "resolve")},

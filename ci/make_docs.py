@@ -15,11 +15,11 @@ from pathlib import Path
 import layout
 from recipe_reference import NOTICE, recipe_reference
 
+from stackbuild.checks.catalogue import catalogue
 from stackbuild.cli import load_commands
 from stackbuild.cli.app import commands
 from stackbuild.runners import seccomp
 from stackbuild.tables.proofs import proofs
-from stackbuild.verification.catalogue import catalogue
 from stackbuild.views.rules import text_of_all
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"

@@ -10,8 +10,9 @@ from stackbuild.core.errors import RecipeError, UsageError
 from stackbuild.hipify.rules.rules import glob
 from stackbuild.hipify.stage import rules_of
 from stackbuild.model.components import Hipify
-from stackbuild.model.findings import Finding, Severity
+from stackbuild.model.findings import Finding
 from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.plan import recipe_rules
 from stackbuild.sources.local import conversions
 from stackbuild.sources.patches import series
 
@@ -30,13 +31,16 @@ def _rules(loaded_recipe: LoadedRecipe, subject: str, conversion: Hipify) -> Ite
     try:
         rules_of(conversion.rules, loaded_recipe.folder)
     except RecipeError as error:
-        yield from (mistake_finding("HIPIFY-RULES", f"{subject}.rules", mistake) for mistake in error.mistakes)
+        yield from (
+            mistake_finding(recipe_rules.HIPIFY_RULES, f"{subject}.rules", mistake) for mistake in error.mistakes
+        )
     except UsageError as error:
         where, at = (f"{error.where}: " if error.where else ""), f"{subject}.rules"
         item = next(
             (i for i, name in enumerate(conversion.rules) if f"{name!r}" in error.what or name == error.where), None
         )
-        yield _finding("HIPIFY-RULES", at if item is None else f"{at}.{item}", where + error.what, error.next)
+        subject = at if item is None else f"{at}.{item}"
+        yield recipe_rules.HIPIFY_RULES.finding(subject, where + error.what, fix=error.next)
 
 
 def _globs(loaded_recipe: LoadedRecipe, name: str, conversion: Hipify) -> Iterator[Finding]:
@@ -49,11 +53,10 @@ def _globs(loaded_recipe: LoadedRecipe, name: str, conversion: Hipify) -> Iterat
     for i, pattern in enumerate(conversion.include):
         if not any(glob(pattern).fullmatch(file) for file in files):
             endings = sorted({Path(file).suffix for file in files if Path(file).suffix})[:8]
-            yield _finding(
-                "HIPIFY-INCLUDE",
+            yield recipe_rules.HIPIFY_INCLUDE.finding(
                 f"components.{name}.hipify.include.{i}",
                 f"{pattern!r} matches no file of {folder.name}",
-                f"`**/` stands for any folders; its files end with {', '.join(endings) or 'nothing'}",
+                fix=f"`**/` stands for any folders; its files end with {', '.join(endings) or 'nothing'}",
             )
 
 
@@ -64,19 +67,9 @@ def _patches(loaded_recipe: LoadedRecipe, subject: str, conversion: Hipify) -> I
     try:
         patches = series(folder)
     except RecipeError as error:
-        yield from (mistake_finding("PATCH", f"{subject}.patches", mistake) for mistake in error.mistakes)
+        yield from (mistake_finding(recipe_rules.PATCH, f"{subject}.patches", mistake) for mistake in error.mistakes)
         return
     if not patches.patches:
         what = "there is no such folder" if not folder.is_dir() else "there is no patch in it"
-        yield _finding(
-            "PATCH",
-            f"{subject}.patches",
-            f"patches/{conversion.patches}: {what}",
-            "make the folder, or remove `patches:`",
-        )
-
-
-def _finding(rule: str, subject: str, evidence: str, fix: str) -> Finding:
-    return Finding(
-        f"SB-STACK-{rule}", Severity.ERROR, subject, evidence, "the step that converts the source would stop", fix
-    )
+        evidence, fix = f"patches/{conversion.patches}: {what}", "make the folder, or remove `patches:`"
+        yield recipe_rules.PATCH.finding(f"{subject}.patches", evidence, fix=fix)

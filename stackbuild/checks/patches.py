@@ -11,10 +11,11 @@ from pathlib import Path
 
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import MachineLacks, Mistake, RecipeError
-from stackbuild.model.findings import Finding, Severity, SourceLocation
+from stackbuild.model.findings import Finding, RuleDescription, Severity, SourceLocation
 from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.lock import Lock
 from stackbuild.model.recipe import Source
+from stackbuild.plan import recipe_rules
 from stackbuild.sources import git
 from stackbuild.sources.archive import unpack
 from stackbuild.sources.http import DownloadRequest, fetch
@@ -34,17 +35,13 @@ def patch_findings(
         try:
             patch_series = series(loaded_recipe.patch_folder(source.patches)) if source.patches else None
         except RecipeError as error:
-            findings += [mistake_finding("PATCH", f"sources.{name}", mistake) for mistake in error.mistakes]
+            findings += [mistake_finding(recipe_rules.PATCH, f"sources.{name}", mistake) for mistake in error.mistakes]
             continue
         if patch_series is None or not patch_series.patches:
             continue
         if not ask or lock is None:
             note = f"{len(patch_series.patches)} patches were not checked against the source"
-            findings.append(
-                _finding(
-                    "PATCH", Severity.NOTE, name, note, "upstream may have taken them", "`recipe check --sources` asks"
-                )
-            )
+            findings.append(_trial_note(name, note, "`recipe check --sources` asks"))
             continue
         findings += _check_against(name, source, patch_series, lock, mirror)
     return tuple(findings)
@@ -59,16 +56,13 @@ def _check_against(
         try:
             _fetch(source, lock.commits.get(name, ""), tree, mirror)
         except MachineLacks as lacks:
-            yield _finding("PATCH", Severity.NOTE, name, f"the source cannot be fetched: {lacks.what}", "", lacks.next)
+            yield _trial_note(name, f"the source cannot be fetched: {lacks.what}", lacks.next)
             return
         for patch in patch_series.patches:
             if is_taken(tree, patch):
                 yield _taken_upstream(name, patch)
             elif misfits := try_one(tree, patch):
-                why = "the step that patches it would fail"
-                yield _finding(
-                    "PATCH-MISFIT", Severity.ERROR, name, str(misfits[0]), why, "refresh the patch, or remove it"
-                )
+                yield recipe_rules.PATCH_MISFIT.finding(f"sources.{name}", str(misfits[0]))
             else:
                 apply(tree, PatchSeries(patch_series.folder, (patch,)))
 
@@ -76,7 +70,13 @@ def _check_against(
 def _taken_upstream(name: str, patch: Patch) -> Finding:
     evidence = f"{patch.name}: upstream has taken it"
     why = f"its header says it can go when: {patch.of('Remove-When')}"
-    return _finding("PATCH-TAKEN", Severity.WARNING, name, evidence, why, "remove the patch", patch.of("Upstream"))
+    link = patch.of("Upstream")
+    return recipe_rules.PATCH_TAKEN.finding(f"sources.{name}", evidence, why=why, link=link if link != "none" else "")
+
+
+def _trial_note(name: str, evidence: str, fix: str) -> Finding:
+    why = "upstream may have taken them"
+    return recipe_rules.PATCH.finding(f"sources.{name}", evidence, why=why, fix=fix, severity=Severity.NOTE)
 
 
 def _fetch(source: Source, commit: str, tree: Path, mirror: Mirror | None) -> None:
@@ -88,7 +88,7 @@ def _fetch(source: Source, commit: str, tree: Path, mirror: Mirror | None) -> No
     unpack(archive, tree)
 
 
-def mistake_finding(rule: str, subject: str, mistake: Mistake) -> Finding:
+def mistake_finding(rule: RuleDescription, subject: str, mistake: Mistake) -> Finding:
     """A mistake in a file that the recipe names as a finding, at its place `file:line:column`."""
     parts = mistake.place.rsplit(":", 2)
     place = (
@@ -96,9 +96,4 @@ def mistake_finding(rule: str, subject: str, mistake: Mistake) -> Finding:
         if len(parts) == 3 and parts[1].isdigit() and parts[2].isdigit()
         else None
     )
-    evidence, why = f"{mistake.place}: {mistake.what}", "the step that reads it would stop"
-    return Finding(f"SB-STACK-{rule}", Severity.ERROR, subject, evidence, why, mistake.next, "", place)
-
-
-def _finding(rule: str, severity: Severity, name: str, evidence: str, why: str, fix: str, link: str = "") -> Finding:
-    return Finding(f"SB-STACK-{rule}", severity, f"sources.{name}", evidence, why, fix, link if link != "none" else "")
+    return rule.finding(subject, f"{mistake.place}: {mistake.what}", fix=mistake.next, place=place)

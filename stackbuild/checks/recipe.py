@@ -16,8 +16,8 @@ from stackbuild.model.components import Convertible, MIGraphX, RocMLIR
 from stackbuild.model.findings import Finding, Severity, SourceLocation
 from stackbuild.model.lock import ROCMLIR, Dep, Lock, missing_entries
 from stackbuild.model.recipe import Recipe
-from stackbuild.plan import compatibility
-from stackbuild.plan.consistency import finding, tree_versions
+from stackbuild.plan import compatibility, recipe_rules
+from stackbuild.plan.consistency import tree_versions
 from stackbuild.plan.estimates import estimates
 from stackbuild.plan.steps.rocmlir import OPTIONS
 from stackbuild.recipe.load import sources_of
@@ -60,9 +60,8 @@ def check_recipe(inputs: CheckInput) -> tuple[Finding, ...]:
 def _unused_sources(inputs: CheckInput) -> Iterator[Finding]:
     used = {source for c in inputs.recipe.components.values() for source in sources_of(c).values()}
     for name in (name for name in inputs.recipe.sources if name not in used):
-        yield finding(
-            "UNUSED-SOURCE", Severity.WARNING, f"sources.{name}", f"no component uses the source `{name}`",
-            "it is fetched and locked for nothing", f"name it in a component (`source: {name}`), or remove it",
+        yield recipe_rules.UNUSED_SOURCE.finding(
+            f"sources.{name}", f"no component uses the source `{name}`", fix=f"name it in a component (`source: {name}`), or remove it",
         )  # fmt: skip
 
 
@@ -70,9 +69,9 @@ def _memory(inputs: CheckInput) -> Iterator[Finding]:
     for name, component in inputs.recipe.components.items():
         guess = estimates().get(component.kind)
         if guess and size_of(component.memory) < size_of(guess.memory) // 2:
-            yield finding(
-                "MEMORY", Severity.WARNING, f"components.{name}.memory", f"{component.memory}, about {guess.memory} is expected",
-                "the step is killed when it wants more", f"write `memory: {guess.memory}`", guess.source,
+            yield recipe_rules.MEMORY.finding(
+                f"components.{name}.memory", f"{component.memory}, about {guess.memory} is expected",
+                fix=f"write `memory: {guess.memory}`", link=guess.source,
             )  # fmt: skip
 
 
@@ -86,14 +85,14 @@ def _hipify(inputs: CheckInput) -> Iterator[Finding]:
             and locked_packages
             and not any(package.startswith("hipify-") for package in locked_packages)
         ):
-            yield finding(
-                "HIPIFY", Severity.ERROR, f"components.{name}.hipify", "the base has no HIPIFY among its packages",
-                "the tables to convert by come from it", "add `hipify-perl` to `base.debian.packages`, or name a source with `tool`",
+            yield recipe_rules.HIPIFY.finding(
+                f"components.{name}.hipify", "the base has no HIPIFY among its packages",
+                fix="add `hipify-perl` to `base.debian.packages`, or name a source with `tool`",
             )  # fmt: skip
         elif conversion and conversion.engine == "clang" and locked_packages and "hipify-clang" not in locked_packages:
-            yield finding(
-                "HIPIFY", Severity.ERROR, f"components.{name}.hipify.engine", "the base has no hipify-clang among its packages",
-                "it runs in the base", "add `hipify-clang` and CUDA's headers to `base.debian.packages`, or take `engine: fast`",
+            yield recipe_rules.HIPIFY.finding(
+                f"components.{name}.hipify.engine", "the base has no hipify-clang among its packages",
+                why="it runs in the base", fix="add `hipify-clang` and CUDA's headers to `base.debian.packages`, or take `engine: fast`",
             )  # fmt: skip
 
 
@@ -110,9 +109,8 @@ def _rocmlir_line(inputs: CheckInput) -> Iterator[Finding]:
         needed_components = (inputs.recipe.components[n] for n in component.needs)
         rocmlir = next((c for c in needed_components if isinstance(c, RocMLIR)), None)
         if rocmlir is None:
-            yield finding(
-                "NO-ROCMLIR", Severity.WARNING, f"components.{name}.needs", "MIGraphX is built without rocMLIR",
-                "no release is known to compile so", "add a component of kind `rocmlir` and name it in `needs`",
+            yield recipe_rules.NO_ROCMLIR.finding(
+                f"components.{name}.needs", "MIGraphX is built without rocMLIR", fix="add a component of kind `rocmlir` and name it in `needs`",
             )  # fmt: skip
         elif inputs.lock is not None:
             rows = (d for d in inputs.lock.deps.get(component.source, ()) if d.name in ROCMLIR)
@@ -124,15 +122,13 @@ def _against(row: Dep, rocmlir: RocMLIR, commit: str) -> Iterator[Finding]:
     pinned_commit = row.url.rpartition("/")[2].removesuffix(".tar.gz")
     origin, subject = "MIGraphX's own requirements.txt", f"sources.{rocmlir.source}"
     if commit and not pinned_commit.startswith(commit):
-        yield finding(
-            "ROCMLIR-PIN", Severity.WARNING, subject, f"{commit[:12]}, but {origin} pins {pinned_commit[:12]}",
-            "nobody is known to have built that pair", f"use `ref: {pinned_commit}`",
+        yield recipe_rules.ROCMLIR_PIN.finding(
+            subject, f"{commit[:12]}, but {origin} pins {pinned_commit[:12]}", fix=f"use `ref: {pinned_commit}`",
         )  # fmt: skip
     for option in row.options:
         if option.removeprefix("-D").partition("=")[0] not in {**OPTIONS, **rocmlir.options}:
-            yield finding(
-                "ROCMLIR-OPTION", Severity.WARNING, subject, f"{origin} builds {row.name} with {option}, the component does not",
-                "a library made in another way may not be what MIGraphX links", "write it in the component's `options`",
+            yield recipe_rules.ROCMLIR_OPTION.finding(
+                subject, f"{origin} builds {row.name} with {option}, the component does not", fix="write it in the component's `options`",
             )  # fmt: skip
 
 
@@ -144,10 +140,9 @@ def _from_base(inputs: CheckInput) -> Iterator[Finding]:
             continue
         listed_names = [row.name for row in rows]
         for need in (n for n in component.from_base if n not in listed_names):
-            yield finding(
-                "FROM-BASE", Severity.WARNING, f"components.{name}.from_base", f"{need} is not a line of its requirements.txt",
-                "what it stood for may have another name now, and is built then",
-                f"take it out; the lines are {', '.join(listed_names)}",
+            yield recipe_rules.FROM_BASE.finding(
+                f"components.{name}.from_base", f"{need} is not a line of its requirements.txt",
+                why="what it stood for may have another name now, and is built then", fix=f"take it out; the lines are {', '.join(listed_names)}",
             )  # fmt: skip
 
 
@@ -157,32 +152,27 @@ def _waivers(inputs: CheckInput) -> Iterator[Finding]:
         for j, waiver in enumerate(gate.waivers):
             if waiver not in waivers:
                 what = "ended" if waiver.until < inputs.today else "is more than a year ahead"
-                yield finding(
-                    "WAIVER", Severity.WARNING, f"gates.{i}.waivers.{j}.until", f"the waiver of {waiver.case} {what}: {waiver.until}",
-                    "it is not applied: a failure of that case fails the gate", "remove it, or write a day of the coming year",
+                yield recipe_rules.WAIVER.finding(
+                    f"gates.{i}.waivers.{j}.until", f"the waiver of {waiver.case} {what}: {waiver.until}",
                 )  # fmt: skip
 
 
 def _lock(inputs: CheckInput) -> Iterator[Finding]:
     name = inputs.given_name or inputs.recipe.name
     if inputs.lock is None:
-        yield finding(
-            "LOCK", Severity.WARNING, "lock", "there is no fresh lock", "a build stops without one",
-            f"run `stackbuild lock --recipe {name}`",
+        yield recipe_rules.LOCK.finding(
+            "lock", "there is no fresh lock", fix=f"run `stackbuild lock --recipe {name}`",
         )  # fmt: skip
         return
     for line in missing_entries(inputs.recipe, inputs.lock):
         subject, _, what = line.partition(": ")
-        yield finding(
-            "UNLOCKED", Severity.WARNING, subject, what, "the build stops before it starts",
-            f"run `stackbuild lock --recipe {name}` where the network or a mirror is",
+        yield recipe_rules.UNLOCKED_ENTRY.finding(
+            subject, what, fix=f"run `stackbuild lock --recipe {name}` where the network or a mirror is",
         )  # fmt: skip
     for source, commit in inputs.lock.commits.items():
         if len(commit) < 40:
-            yield finding(
-                "SHORT-COMMIT", Severity.NOTE, f"sources.{source}", f"the commit is known to {len(commit)} digits: {commit}",
-                "what is fetched must begin with them; a short commit id guards against mistakes, not tampering",
-                f"`stackbuild lock --recipe {name}` completes it",
+            yield recipe_rules.SHORT_COMMIT.finding(
+                f"sources.{source}", f"the commit is known to {len(commit)} digits: {commit}", fix=f"`stackbuild lock --recipe {name}` completes it",
             )  # fmt: skip
 
 
@@ -190,8 +180,6 @@ def _unconfirmed_lines(inputs: CheckInput) -> Iterator[Finding]:
     for number, line in enumerate(inputs.text.splitlines(), 1):
         match = _UNCONFIRMED_COMMENT.search(line)
         if match and not line.startswith("# Lines marked"):
-            yield Finding(
-                "SB-STACK-UNCONFIRMED", Severity.NOTE, f"{inputs.path}:{number}", f"unconfirmed: {match[1].strip() or line.strip()}",
-                "no source that could be read says so", "confirm it, then take the word `unconfirmed` out of the comment",
-                place=SourceLocation(inputs.path, number),
-            )  # fmt: skip
+            evidence = f"unconfirmed: {match[1].strip() or line.strip()}"
+            place = SourceLocation(inputs.path, number)
+            yield recipe_rules.UNCONFIRMED_LINE.finding(f"{inputs.path}:{number}", evidence, place=place)

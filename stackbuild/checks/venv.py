@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from stackbuild.checks import venv_rules
 from stackbuild.checks.loader_paths import LoaderPaths
 from stackbuild.checks.venv_contents import (
     ROOT,
@@ -122,10 +123,6 @@ def _owner_rows(environment: VenvContents) -> Iterator[OwnerRow]:
             yield OwnerRow(each.name, each.version, len(mine), changed_files, len(mine) - len(there))
 
 
-def _finding(rule: str, severity: Severity, subject: str, evidence: str, why: str, fix: str, link: str = "") -> Finding:
-    return Finding(f"SB-VENV-{rule}", severity, subject, evidence, why, fix, link)
-
-
 def _again(environment: VenvContents, keep: str) -> str:
     """The commands that leave one ONNX Runtime."""
     pip = environment.pip
@@ -144,9 +141,8 @@ def _damage(environment: VenvContents) -> Iterator[Finding]:
     pip = environment.pip
     for each in environment.distributions:
         for path, what in each.damage:
-            yield _finding(
-                "DAMAGED", Severity.ERROR, path, what, "nothing can be said of what this distribution installed",
-                f"rm -r {shell_quoted(environment.site / Path(path).parent)} && {pip} install --force-reinstall {each.name}",
+            yield venv_rules.DAMAGED_METADATA.finding(
+                path, what, fix=f"rm -r {shell_quoted(environment.site / Path(path).parent)} && {pip} install --force-reinstall {each.name}",
             )  # fmt: skip
 
 
@@ -160,37 +156,35 @@ def _ownership(environment: VenvContents) -> Iterator[Finding]:
         present = [path for path in paths if (environment.site / path).is_file()]
         winners = Counter(o.title for path in present for o in path_owners[path] if environment.is_as_recorded(path, o))
         there = f"; the bytes are those of {winners.most_common(1)[0][0]}" if winners else ""
-        yield _finding(
-            "OVERWRITE", Severity.ERROR, " + ".join(titles), f"{len(paths)} files of onnxruntime/ belong to each of them{there}",
-            "the one installed last wrote over the other, and uninstalling either breaks both", _again(environment, _keep(environment)),
+        yield venv_rules.OVERWRITE.finding(
+            " + ".join(titles), f"{len(paths)} files of onnxruntime/ belong to each of them{there}", fix=_again(environment, _keep(environment)),
         )  # fmt: skip
     in_conflict = {path for paths in shared_files.values() for path in paths}
     for each in environment.distributions:
         mine = [p for p in each.files if p.startswith(f"{ROOT}/") and "__pycache__" not in p and p not in in_conflict]
         absent = [path for path in mine if not (environment.site / path).is_file()]
         odd = [path for path in mine if path not in absent and not environment.is_as_recorded(path, each)]
-        for rule, paths, what in (("MISSING", absent, "not there"), ("CHANGED", odd, "other bytes than it installed")):
+        for rule, paths, what in (
+            (venv_rules.MISSING_FILES, absent, "not there"),
+            (venv_rules.CHANGED_FILES, odd, "other bytes than it installed"),
+        ):
             if paths:
-                yield _finding(
-                    rule, Severity.ERROR, each.title, f"{len(paths)} of its files are {what}, first {paths[0]}",
-                    "another distribution was installed over it, or uninstalled after it", _again(environment, each.name),
-                )  # fmt: skip
+                evidence = f"{len(paths)} of its files are {what}, first {paths[0]}"
+                yield rule.finding(each.title, evidence, fix=_again(environment, each.name))
     nobody = [path for path in environment.here if path not in path_owners]
     if nobody:
         empty = f"{ROOT}/__init__.py" not in environment.here
-        yield _finding(
-            "ORPHAN", Severity.ERROR if empty or any(map(_PROVIDER.search, nobody)) else Severity.WARNING, f"{ROOT}/",
-            f"{len(nobody)} files belong to no installed distribution, first {nobody[0]}",
-            "the folder without its __init__.py is an empty package: `onnxruntime` has no InferenceSession" if empty
-            else "they are left of an older installation, and may be loaded",
-            f"rm -r {shell_quoted(environment.site / ROOT)} && {_again(environment, _keep(environment))}",
+        yield venv_rules.ORPHAN.finding(
+            f"{ROOT}/", f"{len(nobody)} files belong to no installed distribution, first {nobody[0]}",
+            why="the folder without its __init__.py is an empty package: `onnxruntime` has no InferenceSession" if empty
+            else "they are left of an older installation, and may be loaded", fix=f"rm -r {shell_quoted(environment.site / ROOT)} && {_again(environment, _keep(environment))}", severity=Severity.ERROR if empty or any(map(_PROVIDER.search, nobody)) else Severity.WARNING,
         )  # fmt: skip
     times = Counter(e.name for e in environment.distributions)
     for name in (name for name, count in times.items() if count > 1 and name.startswith(ROOT)):
         versions = " and ".join(e.version for e in environment.distributions if e.name == name)
-        yield _finding(
-            "TWICE", Severity.ERROR, name, f"it is installed twice, as {versions}",
-            "pip uninstalls one of them and leaves the other's files", f"rm -r {shell_quoted(environment.site)}/{name.replace('-', '_')}-*.dist-info, then {_again(environment, name)}",
+        yield venv_rules.TWICE.finding(
+            name, f"it is installed twice, as {versions}",
+            fix=f"rm -r {shell_quoted(environment.site)}/{name.replace('-', '_')}-*.dist-info, then {_again(environment, name)}",
         )  # fmt: skip
 
 
@@ -209,28 +203,26 @@ def _versions(environment: VenvContents) -> Iterator[Finding]:
         and recorded_versions
         and all(_number(v).public.split("+")[0] != _number(version).public.split("+")[0] for v in recorded_versions)
     ):
-        yield _finding(
-            "VERSION", Severity.ERROR, f"{ROOT}/__init__.py", f"the package says {version}, its distribution {' and '.join(sorted(recorded_versions))}",
-            "files of two releases lie in one folder", _again(environment, _keep(environment)),
+        yield venv_rules.VERSION.finding(
+            f"{ROOT}/__init__.py", f"the package says {version}, its distribution {' and '.join(sorted(recorded_versions))}",
+            fix=_again(environment, _keep(environment)),
         )  # fmt: skip
     for each in environment.runtimes:
         has_library = any(path.endswith("libonnxruntime_providers_rocm.so") for path in environment.here)
         if each.name == "onnxruntime-rocm" and not has_library:
             last = _number(each.version) < Version("1.23")
-            yield _finding(
-                "ROCM-EP-GONE", Severity.ERROR, each.title, "it has no ROCMExecutionProvider: libonnxruntime_providers_rocm.so is not there",
-                "another distribution took its place" if last else f"ONNX Runtime {_ROCM_EP_LAST} is the last with it",
-                _again(environment, each.name) if last else "ask for MIGraphXExecutionProvider, or build 1.22 by `stackbuild build --recipe rocm-6.4`",
-                "onnxruntime#25181",
+            yield venv_rules.ROCM_EP_GONE.finding(
+                each.title, "it has no ROCMExecutionProvider: libonnxruntime_providers_rocm.so is not there",
+                why="another distribution took its place" if last else f"ONNX Runtime {_ROCM_EP_LAST} is the last with it", fix=_again(environment, each.name) if last else "ask for MIGraphXExecutionProvider, or build 1.22 by `stackbuild build --recipe rocm-6.4`",
             )  # fmt: skip
     plugins = [e for e in environment.distributions if re.match(r"onnxruntime-ep-|onnxruntime-plugin-", e.name)]
     for plugin in plugins:
         old = [e for e in environment.runtimes if _number(e.version) < _PLUGIN_SINCE]
         if old or not environment.runtimes:
             have = f"{old[0].title} registers no plugin providers" if old else "no ONNX Runtime is installed beside it"
-            yield _finding(
-                "PLUGIN", Severity.ERROR, plugin.title, have, f"plugin providers are loaded by ONNX Runtime {_PLUGIN_SINCE} and newer",
-                f"{environment.pip} install 'onnxruntime>={_PLUGIN_SINCE}'",
+            yield venv_rules.PLUGIN.finding(
+                plugin.title, have,
+                why=f"plugin providers are loaded by ONNX Runtime {_PLUGIN_SINCE} and newer", fix=f"{environment.pip} install 'onnxruntime>={_PLUGIN_SINCE}'",
             )  # fmt: skip
 
 
@@ -246,16 +238,15 @@ def _requirements(environment: VenvContents) -> Iterator[Finding]:
     numpy = environment.version_of("numpy")
     for each in environment.runtimes:
         if numpy and _number(numpy).major >= 2 and _number(each.version) < _NUMPY_2_SINCE:
-            yield _finding(
-                "NUMPY", Severity.ERROR, each.title, f"it was compiled against NumPy 1, and NumPy {numpy} is installed",
-                "the import fails, or the process ends", f"{environment.pip} install 'numpy<2'",
+            yield venv_rules.NUMPY.finding(
+                each.title, f"it was compiled against NumPy 1, and NumPy {numpy} is installed", fix=f"{environment.pip} install 'numpy<2'",
             )  # fmt: skip
     for each in (e for e in environment.distributions if e in environment.runtimes or e.name.startswith(ROOT)):
         wrong = [text for text in each.requires if not is_requirement(text)]
         if wrong:
-            yield _finding(
-                "REQUIRES", Severity.ERROR, each.title, f"no installer can read its requirement {wrong[0][:100]!r}",
-                "pip refuses it, or leaves out what it needs", _again(environment, each.name),
+            yield venv_rules.REQUIRES.finding(
+                each.title, f"no installer can read its requirement {wrong[0][:100]!r}",
+                why="pip refuses it, or leaves out what it needs", fix=_again(environment, each.name),
             )  # fmt: skip
         unmet_requirements = [
             (requirement, have)
@@ -268,9 +259,8 @@ def _requirements(environment: VenvContents) -> Iterator[Finding]:
                 for requirement, have in unmet_requirements
             )
             names = shlex.join(str(requirement) for requirement, _ in unmet_requirements)
-            yield _finding(
-                "REQUIRES", Severity.ERROR, each.title, f"it requires {listing}",
-                "its import or its providers fail", f"{environment.pip} install {names}",
+            yield venv_rules.REQUIRES.finding(
+                each.title, f"it requires {listing}", fix=f"{environment.pip} install {names}",
             )  # fmt: skip
 
 
@@ -301,37 +291,31 @@ def _loading(
     environment: VenvContents, libraries: dict[str, Library], providers: tuple[ProviderRow, ...], loader: LoaderPaths
 ) -> Iterator[Finding]:
     for row in (row for row in providers if row.missing):
-        yield _finding(
-            "LOAD", Severity.ERROR, row.file, f"the loader does not find {', '.join(row.missing)}",
-            f"the {row.provider} provider cannot be loaded, and sessions run on the CPU without an error",
-            _where_from(row.missing),
+        yield venv_rules.LOAD.finding(
+            row.file, f"the loader does not find {', '.join(row.missing)}",
+            why=f"the {row.provider} provider cannot be loaded, and sessions run on the CPU without an error", fix=_where_from(row.missing),
         )  # fmt: skip
     for path in environment.here:
         extension = _EXTENSION.search(path)
         if extension and extension[1] and environment.python and f"3.{extension[1]}" != environment.python:
-            yield _finding(
-                "ABI", Severity.ERROR, path, f"it is for Python 3.{extension[1]}, the environment has {environment.python}",
-                "Python does not see it, and `import onnxruntime` fails", _again(environment, _keep(environment)),
+            yield venv_rules.ABI.finding(
+                path, f"it is for Python 3.{extension[1]}, the environment has {environment.python}", fix=_again(environment, _keep(environment)),
             )  # fmt: skip
     for path, library in libraries.items():
         if newer := loader.newer_glibc(library):
-            yield _finding(
-                "GLIBC", Severity.ERROR, path, f"it asks for glibc {newer}, this machine has {loader.glibc}",
-                "the loader refuses it", "take a wheel with an older manylinux tag, or a newer distribution",
-            )  # fmt: skip
+            yield venv_rules.GLIBC.finding(path, f"it asks for glibc {newer}, this machine has {loader.glibc}")
     if (
         environment.runtimes
         and not providers
         and not any(e.name.startswith("onnxruntime-ep-") for e in environment.distributions)
     ):
-        yield _finding(
-            "CPU-ONLY", Severity.WARNING, ", ".join(e.title for e in environment.runtimes), "it has no provider for a GPU",
-            "every session runs on the CPU", 'stackbuild start --gpu "RX 7900 XTX" names the wheels and recipes for a GPU',
+        yield venv_rules.CPU_ONLY.finding(
+            ", ".join(e.title for e in environment.runtimes), "it has no provider for a GPU",
+            fix='stackbuild start --gpu "RX 7900 XTX" names the wheels and recipes for a GPU',
         )  # fmt: skip
     if not environment.runtimes and not environment.here:
-        yield _finding(
-            "NONE", Severity.WARNING, str(environment.folder), "no ONNX Runtime is installed in it", "there is nothing to look at",
-            f"{environment.pip} install onnxruntime",
+        yield venv_rules.NONE.finding(
+            str(environment.folder), "no ONNX Runtime is installed in it", fix=f"{environment.pip} install onnxruntime",
         )  # fmt: skip
 
 
@@ -364,7 +348,7 @@ def _system(environment: VenvContents) -> Iterator[Finding]:
     ]
     for place in places:
         if (prefix / place / ROOT).is_dir():
-            yield _finding(
-                "SYSTEM", Severity.WARNING, str(prefix / place / ROOT), "the environment sees the system's packages, and onnxruntime is among them",
-                "where the environment's own is removed, the system's is imported in silence", f"make it again without --system-site-packages: python3 -m venv --clear {shell_quoted(environment.folder)}",
+            yield venv_rules.SYSTEM.finding(
+                str(prefix / place / ROOT), "the environment sees the system's packages, and onnxruntime is among them",
+                fix=f"make it again without --system-site-packages: python3 -m venv --clear {shell_quoted(environment.folder)}",
             )  # fmt: skip

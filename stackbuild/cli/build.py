@@ -67,9 +67,9 @@ class BuildArguments:
             help="Publish nothing where one of these was skipped, as in `verify`; may be repeated.",
         ),
     ] = None
-    dry_run: Annotated[
-        bool, option("--dry-run", help="Show the commands of every step that would run; run none.")
-    ] = False
+    dry_run: Annotated[bool, option("--dry-run", help="Show the commands of every step that would run; run none.")] = (
+        False
+    )
     allow_path: AllowPath = None
     sign: Annotated[
         list[Path] | None,

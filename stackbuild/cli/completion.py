@@ -103,9 +103,9 @@ def recipe_pythons(ctx: Any, incomplete: str) -> list[str]:
 
 def rule_ids(incomplete: str) -> list[str]:
     """Completes to the ids of rules."""
-    from stackbuild.verification.catalogue import catalogue
+    from stackbuild.checks.catalogue import rules_by_id
 
-    return words(*(rule.id for _, descriptions in catalogue() for rule in descriptions))(incomplete)
+    return words(*rules_by_id())(incomplete)
 
 
 def _recipe_of(ctx: Any) -> str:

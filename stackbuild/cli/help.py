@@ -19,28 +19,28 @@ def help_(
 ) -> None:
     """Explain the topic that an error names, or a rule.
 
-    The topics are the sections of docs/troubleshooting.md. `stackbuild help COMMAND` prints the help of a command.
+    The topics are the sections of docs/troubleshooting.md. `stackbuild help COMMAND` prints the help of a command. A rule is
+    found by its id, or by the id without its first two words: SB-STACK-NO-ROCM or NO-ROCM.
 
     Example: stackbuild help wrong-recipe
     """
+    from stackbuild.checks.catalogue import rules_by_id, rules_called
     from stackbuild.cli import TOPICS
     from stackbuild.core.errors import UsageError
     from stackbuild.tables.near_words import nearest
     from stackbuild.tables.topics import topics
-    from stackbuild.verification.catalogue import catalogue
     from stackbuild.views.console import print_markdown
     from stackbuild.views.rules import draw_rules
 
-    rules = {rule.id: rule for _, descriptions in catalogue() for rule in descriptions}
     pages = topics()
-    if topic.upper() in rules:
-        draw_rules([rules[topic.upper()]])
-    elif topic.lower() in pages:
+    if topic.lower() in pages:
         print_markdown(pages[topic.lower()])
+    elif rules := rules_called(topic):
+        draw_rules(rules)
     else:
         near = (
             f"did you mean `{name}`?"
-            if (name := nearest(topic, [*pages, *TOPICS, *(rules if topic[:2].upper() == "SB" else ())]))
+            if (name := nearest(topic, [*pages, *TOPICS, *(rules_by_id() if topic[:2].upper() == "SB" else ())]))
             else ""
         )
         raise UsageError(f"no topic, rule or command {topic!r}", next=near or f"topics are: {', '.join(pages)}")

@@ -214,24 +214,23 @@ def rules(
     markdown: Annotated[bool, option("--markdown", help="Print docs/rules.md.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """List the rules of inspect and verify, or explain some.
+    """List the rules behind findings, or explain some.
 
     Example: stackbuild rules SB-ELF-CWD-RUNPATH
     """
+    from stackbuild.checks.catalogue import catalogue, rules_by_id, rules_called
     from stackbuild.core.errors import UsageError
     from stackbuild.tables.near_words import question
-    from stackbuild.verification.catalogue import catalogue
     from stackbuild.views.console import print_json, print_text
     from stackbuild.views.rules import draw_list, draw_rules, text_of_all
 
     groups = catalogue()
     if ids:
-        by_id = {rule.id: rule for _, descriptions in groups for rule in descriptions}
-        unknown_ids = [id_ for id_ in ids if id_.upper() not in by_id]
+        unknown_ids = [id_ for id_ in ids if not rules_called(id_)]
         if unknown_ids:
-            advice = f"{question(unknown_ids[0], [*by_id])}`stackbuild rules` lists them"
+            advice = f"{question(unknown_ids[0], [*rules_by_id()])}`stackbuild rules` lists them"
             raise UsageError(f"no rule {unknown_ids[0]!r}", next=advice)
-        rows = [by_id[id_.upper()] for id_ in ids]
+        rows = [rule for id_ in ids for rule in rules_called(id_)]
         print_json([rule.description for rule in rows], "stackbuild.rules/1") if json else draw_rules(rows)
     elif markdown:
         print_text(text_of_all(groups))

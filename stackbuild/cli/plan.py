@@ -108,7 +108,11 @@ def lock(
         known_lock = read_lock(loaded_recipe)
         if json:
             print_json(
-                {"lock": loaded_recipe.lock_path, "fresh": True, "open": missing_entries(loaded_recipe.recipe, known_lock)},
+                {
+                    "lock": loaded_recipe.lock_path,
+                    "fresh": True,
+                    "open": missing_entries(loaded_recipe.recipe, known_lock),
+                },
                 "stackbuild.lock/1",
             )
         err().print(f"{loaded_recipe.lock_path}: fresh", markup=False)

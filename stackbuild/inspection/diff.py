@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from stackbuild.core.errors import UsageError
 from stackbuild.inspection.facts import Facts, Kind, Library, Problem, ProblemKind
-from stackbuild.inspection.rules.rule import RuleDescription, count_of
+from stackbuild.inspection.rules.rule import count_of
 from stackbuild.inspection.summary import natural
-from stackbuild.model.findings import Finding, Severity
+from stackbuild.model.findings import Finding, RuleDescription, Severity
 
 
 @dataclass(frozen=True)

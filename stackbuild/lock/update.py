@@ -217,7 +217,9 @@ def _with_abseil(name: str, rows: tuple[Dep, ...], resolver: _Resolver) -> tuple
     abseil = before.get(ABSEIL)
     if abseil is None or any(dep.name == ABSEIL for dep in rows):
         return rows
-    unread = (dep for dep in rows if dep.name == PROTOBUF and not dep.digest and dep.url == before.get(PROTOBUF, dep).url)
+    unread = (
+        dep for dep in rows if dep.name == PROTOBUF and not dep.digest and dep.url == before.get(PROTOBUF, dep).url
+    )
     at = next((rows.index(dep) + 1 for dep in unread), None)
     return rows if at is None else (*rows[:at], abseil, *rows[at:])
 

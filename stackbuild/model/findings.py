@@ -5,7 +5,7 @@ Values only: frozen, complete, printable. `digest.plain` turns each into JSON.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 
 
@@ -45,6 +45,77 @@ class Finding:
     fix: str
     link: str = ""
     place: SourceLocation | None = None
+
+
+@dataclass(frozen=True)
+class RuleDescription:
+    """The text of a rule in docs/rules.md. `when` is its condition, `needs` the expectation without which it never applies.
+
+    `severity` is that of its gravest finding.
+    """
+
+    id: str
+    severity: Severity
+    title: str
+    when: str
+    why: str
+    fix: str
+    link: str
+    needs: str
+
+    @property
+    def description(self) -> RuleDescription:
+        """The rule's text without its check, as data."""
+        return RuleDescription(**{field.name: getattr(self, field.name) for field in fields(RuleDescription)})
+
+    def finding(
+        self,
+        subject: str,
+        evidence: str,
+        *,
+        why: str = "",
+        fix: str = "",
+        link: str = "",
+        severity: Severity | None = None,
+        place: SourceLocation | None = None,
+    ) -> Finding:
+        """A finding of the rule. What is not given has the rule's words."""
+        words = (why or self.why, fix or self.fix, link or self.link)
+        return Finding(self.id, severity or self.severity, subject, evidence, *words, place)
+
+
+@dataclass(frozen=True)
+class ClauseRule(RuleDescription):
+    """A rule whose findings are read inside a sentence: `reason` is its `why`, and `advice` its `fix`, as parts of one."""
+
+    reason: str
+    advice: str
+
+    def finding(
+        self,
+        subject: str,
+        evidence: str,
+        *,
+        why: str = "",
+        fix: str = "",
+        link: str = "",
+        severity: Severity | None = None,
+        place: SourceLocation | None = None,
+    ) -> Finding:
+        """A finding of the rule. What is not given has the rule's words."""
+        why, fix = why or self.reason, fix or self.advice
+        return super().finding(subject, evidence, why=why, fix=fix, link=link, severity=severity, place=place)
+
+
+def clause_rule(
+    id: str, severity: Severity, title: str, *, when: str, why: str, fix: str, link: str = ""
+) -> ClauseRule:
+    """Such a rule. `why` and `fix` begin with a small letter and have no full stop: the sentences are made of them."""
+    return ClauseRule(id, severity, title, when, _sentence(why), _sentence(fix), link, "", why, fix)
+
+
+def _sentence(clause: str) -> str:
+    return f"{clause[0].upper()}{clause[1:]}."
 
 
 GPU_RUNG = "GPU at work"

@@ -13,8 +13,9 @@ from stackbuild.model.findings import Finding, Severity
 from stackbuild.model.loaded import LoadedRecipe
 from stackbuild.model.lock import Lock
 from stackbuild.model.recipe import Recipe
+from stackbuild.plan import recipe_rules
 from stackbuild.plan.completeness import omissions
-from stackbuild.plan.consistency import disagreements, finding, tree_versions
+from stackbuild.plan.consistency import disagreements, tree_versions
 from stackbuild.plan.steps.onnxruntime import check_rocm_ep
 from stackbuild.tables.compatibility import GfxRow, Table, table
 
@@ -45,7 +46,8 @@ def refuse_impossible(loaded_recipe: LoadedRecipe, lock: Lock | None = None) -> 
         raise PlanError(
             "; ".join(f"{f.found}: {f.why}" for f in findings),
             where=findings[0].subject,
-            next=f"{findings[0].fix}; `stackbuild recipe check --recipe {loaded_recipe.given_name}` says more",
+            next=f"{findings[0].fix}; `stackbuild help {findings[0].rule}` explains it, "
+            f"`stackbuild recipe check --recipe {loaded_recipe.given_name}` lists all",
         )
 
 
@@ -60,9 +62,8 @@ def _rocm(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
         return
     versions = [r.version for r in compatibility.rocm]
     close = sorted(versions, key=lambda version: abs(_on_scale(version) - _on_scale(series(rocm))))
-    yield finding(
-        "ROCM", Severity.ERROR, "rocm", f"ROCm {rocm} is not in the compatibility table",
-        "nothing is known of what belongs to it", f"nearest known: {close[0]}; known are {', '.join(versions)}",
+    yield recipe_rules.ROCM.finding(
+        "rocm", f"ROCm {rocm} is not in the compatibility table", fix=f"nearest known: {close[0]}; known are {', '.join(versions)}",
     )  # fmt: skip
 
 
@@ -78,11 +79,7 @@ def _gfx(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
     for gfx in recipe.gfx if targets else ():
         row = targets.get(gfx.partition(":")[0])
         if row is None:
-            yield finding(
-                "GFX", Severity.ERROR, "gfx", f"ROCm {rocm} has no {gfx}",
-                "its libraries have no code object for it: the first kernel launch fails, or crashes the process",
-                f"it has {', '.join(targets)}",
-            )  # fmt: skip
+            yield recipe_rules.GFX.finding("gfx", f"ROCm {rocm} has no {gfx}", fix=f"it has {', '.join(targets)}")
         elif row.status != "supported":
             yield _unofficial(
                 f"{gfx} with ROCm {rocm}: {row.status}", row, any(r.status == "supported" for r in targets.values())
@@ -92,14 +89,12 @@ def _gfx(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
 def _unofficial(what: str, row: GfxRow, listed: bool) -> Finding:
     """Binaries were seen. `listed`: the table has AMD's list for that ROCm, so it says that the target is not on it."""
     if listed:
-        return finding(
-            "GFX-UNOFFICIAL", Severity.NOTE, "gfx", f"{what}, not on AMD's list",
-            "binaries for it exist; the vendor does not promise that they work", "test it on that GPU", row.source,
+        return recipe_rules.GFX_UNOFFICIAL.finding(
+            "gfx", f"{what}, not on AMD's list", fix="test it on that GPU", link=row.source,
         )  # fmt: skip
-    return finding(
-        "GFX-UNOFFICIAL", Severity.NOTE, "gfx", what,
-        "binaries for it exist; AMD's list for this ROCm is not in the table, so whether AMD supports it is not said",
-        "look it up in AMD's system requirements", row.source,
+    return recipe_rules.GFX_UNOFFICIAL.finding(
+        "gfx", what,
+        why="binaries for it exist; AMD's list for this ROCm is not in the table, so whether AMD supports it is not said", fix="look it up in AMD's system requirements", link=row.source,
     )  # fmt: skip
 
 
@@ -112,9 +107,9 @@ def _pythons(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
         row = compatibility.pythons(component.version)
         for python in recipe.python if row and component.python_package else ():
             if row and python not in row.versions:
-                yield finding(
-                    "PYTHON", Severity.ERROR, "python", f"ONNX Runtime {component.version} is not built for Python {python}",
-                    f"{name} would compile for an hour and then fail", f"it has {', '.join(row.versions)}", row.source,
+                yield recipe_rules.PYTHON.finding(
+                    "python", f"ONNX Runtime {component.version} is not built for Python {python}",
+                    why=f"{name} would compile for an hour and then fail", fix=f"it has {', '.join(row.versions)}", link=row.source,
                 )  # fmt: skip
 
 
@@ -123,7 +118,7 @@ def _rocm_ep(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
         try:
             check_rocm_ep(name, component, recipe.rocm or "")
         except PlanError as error:
-            yield finding("ROCM-EP", Severity.ERROR, error.where, error.what, "it ends in an error", error.next)
+            yield recipe_rules.ROCM_EP.finding(error.where, error.what, fix=error.next)
 
 
 def _cmake(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
@@ -137,9 +132,9 @@ def _cmake(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
         ]
         least = max(rows, key=lambda r: numbers(r.least), default=None)
         if least and numbers(extend.cmake) < numbers(least.least):
-            yield finding(
-                "CMAKE", Severity.ERROR, "base.extend.cmake", f"CMake {extend.cmake}, and `{name}` demands {least.least}",
-                "its configure phase fails", f"set `base.extend.cmake` to {least.least} or newer", least.source,
+            yield recipe_rules.CMAKE.finding(
+                "base.extend.cmake", f"CMake {extend.cmake}, and `{name}` demands {least.least}",
+                fix=f"set `base.extend.cmake` to {least.least} or newer", link=least.source,
             )  # fmt: skip
 
 
@@ -150,9 +145,9 @@ def _sonames(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
             match = _RUNTIME.fullmatch(pattern)
             right = f"libamdhip64.so.{row.soname}" if row else ""
             if match and not fnmatch.fnmatchcase(right, pattern):
-                yield finding(
-                    "SONAME", Severity.ERROR, f"components.{name}.external", f"{pattern} with ROCm {recipe.rocm}",
-                    f"that ROCm has {right}", f"write {right}", row.source if row else "",
+                yield recipe_rules.SONAME.finding(
+                    f"components.{name}.external", f"{pattern} with ROCm {recipe.rocm}",
+                    why=f"that ROCm has {right}", fix=f"write {right}", link=row.source if row else "",
                 )  # fmt: skip
 
 

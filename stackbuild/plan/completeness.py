@@ -28,7 +28,7 @@ from stackbuild.model.components import (
 )
 from stackbuild.model.findings import Finding, Severity
 from stackbuild.model.recipe import Recipe
-from stackbuild.plan.consistency import finding
+from stackbuild.plan import recipe_rules
 from stackbuild.tables import providers
 from stackbuild.tables.compatibility import Table
 from stackbuild.tables.packages import AMD
@@ -112,9 +112,8 @@ def _migraphx(recipe: Recipe) -> Iterator[Finding]:
             if isinstance(component, OnnxRuntime) and "providers" in component.model_fields_set
             else ""
         )
-        yield finding(
-            "NO-MIGRAPHX", Severity.ERROR, f"components.{name}.{key}".rstrip("."), f"`{name}` links MIGraphX, and needs no component that builds it",
-            "its configure phase finds no MIGraphX", fix,
+        yield recipe_rules.NO_MIGRAPHX.finding(
+            f"components.{name}.{key}".rstrip("."), f"`{name}` links MIGraphX, and needs no component that builds it", fix=fix,
         )  # fmt: skip
 
 
@@ -132,9 +131,9 @@ def _image(recipe: Recipe) -> Iterator[Finding]:
     if not image or not users or not (plain or nvidia) or any(_ROCM_PACKAGE.match(name) for name in _packages(recipe)):
         return
     whose = "NVIDIA's image" if nvidia else f"the plain image of {plain[1] if plain else ''}"
-    yield finding(
-        "IMAGE-NO-ROCM", Severity.ERROR, "base.image", f"{image} is {whose}: it has no ROCm, and `{users[0]}` is built with it",
-        "its compiler and libraries are not there", f"write such as `image: rocm/dev-ubuntu-24.04:{recipe.rocm or '7.2.4'}-complete`",
+    yield recipe_rules.IMAGE_NO_ROCM.finding(
+        "base.image", f"{image} is {whose}: it has no ROCm, and `{users[0]}` is built with it",
+        fix=f"write such as `image: rocm/dev-ubuntu-24.04:{recipe.rocm or '7.2.4'}-complete`",
     )  # fmt: skip
 
 
@@ -145,9 +144,8 @@ def _unsaid_rocm(recipe: Recipe) -> Iterator[Finding]:
         return
     match = _IMAGE_ROCM.search(image.rpartition(":")[2])
     subject = "base.image" if image else f"components.{users[0]}"
-    yield finding(
-        "NO-ROCM", Severity.WARNING, subject, "the recipe has no `rocm:`", "targets, MIGraphX, rocMLIR and sonames are not checked against its release",
-        f"write `rocm: {match[1] if match else '7.2.4'}` beside `name:`",
+    yield recipe_rules.NO_ROCM.finding(
+        subject, "the recipe has no `rocm:`", fix=f"write `rocm: {match[1] if match else '7.2.4'}` beside `name:`",
     )  # fmt: skip
 
 
@@ -160,19 +158,17 @@ def _wheel_python(recipe: Recipe) -> Iterator[Finding]:
     for name, wheel, content in _wheels(recipe):
         subject = f"components.{name}" + (".abi" if "abi" in wheel.model_fields_set else "")
         if isinstance(content, OnnxRuntime) and not content.python_package:
-            yield finding(
-                "WHEEL-EMPTY", Severity.ERROR, f"components.{wheel.needs[0]}.python_package", f"`{name}` packs `{wheel.needs[0]}`, which builds no Python package",
-                "there is nothing to pack", "write `python_package: true`, or remove the wheel",
+            yield recipe_rules.WHEEL_EMPTY.finding(
+                f"components.{wheel.needs[0]}.python_package", f"`{name}` packs `{wheel.needs[0]}`, which builds no Python package",
             )  # fmt: skip
         elif isinstance(content, OnnxRuntime) and wheel.abi != "cpython":
-            yield finding(
-                "WHEEL-ABI", Severity.ERROR, subject, f"`{name}` packs ONNX Runtime, which has an extension module, and has no `abi: cpython`",
-                "installers would give it to every Python", "write `abi: cpython`",
+            yield recipe_rules.WHEEL_ABI.finding(
+                subject, f"`{name}` packs ONNX Runtime, which has an extension module, and has no `abi: cpython`", fix="write `abi: cpython`",
             )  # fmt: skip
         elif isinstance(content, Kernels | MIGraphXEp | HipdnnEp) and wheel.abi == "cpython":
-            yield finding(
-                "WHEEL-ABI", Severity.WARNING, subject, f"`{name}` has `abi: cpython`, and nothing in it depends on a Python",
-                "the same files go into a wheel for each Python", "remove `abi`, or write `abi: none`",
+            yield recipe_rules.WHEEL_ABI.finding(
+                subject, f"`{name}` has `abi: cpython`, and nothing in it depends on a Python",
+                why="the same files go into a wheel for each Python", fix="remove `abi`, or write `abi: none`", severity=Severity.WARNING,
             )  # fmt: skip
 
 
@@ -203,9 +199,8 @@ def _wheel_packages(recipe: Recipe) -> Iterator[Finding]:
         modules = {module, "migraphx"} if isinstance(content, MIGraphXPackage) else {module}
         for i, package in enumerate(wheel.packages):
             if module and re.split(r"[./]", package)[0] not in modules:
-                yield finding(
-                    "WHEEL-PACKAGE", Severity.ERROR, f"components.{name}.packages.{i}", f"`{wheel.needs[0]}` installs no package `{package}`",
-                    "the wheel's step would stop after all that it needs was built", f"write `{module}`",
+                yield recipe_rules.WHEEL_PACKAGE.finding(
+                    f"components.{name}.packages.{i}", f"`{wheel.needs[0]}` installs no package `{package}`", fix=f"write `{module}`",
                 )  # fmt: skip
         for i, path in enumerate(wheel.license_files):
             if (
@@ -213,9 +208,9 @@ def _wheel_packages(recipe: Recipe) -> Iterator[Finding]:
                 and (top := path.split("/")[0]) not in modules
                 and difflib.get_close_matches(top.lower(), [module], 1, 0.8)
             ):
-                yield finding(
-                    "WHEEL-LICENSE", Severity.ERROR, f"components.{name}.license_files.{i}", f"`{wheel.needs[0]}` installs no folder `{top}`",
-                    "the wheel's step would stop after all that it needs was built", f"write `{module}/{path.partition('/')[2]}`",
+                yield recipe_rules.WHEEL_LICENSE.finding(
+                    f"components.{name}.license_files.{i}", f"`{wheel.needs[0]}` installs no folder `{top}`",
+                    fix=f"write `{module}/{path.partition('/')[2]}`",
                 )  # fmt: skip
 
 
@@ -226,9 +221,8 @@ def _externals(recipe: Recipe) -> Iterator[Finding]:
             stem, _, tail = pattern.partition(".so")
             near = difflib.get_close_matches(stem, _SONAMES, 1, 0.88)
             if near and stem not in _SONAMES and "*" not in stem:
-                yield finding(
-                    "EXTERNAL", Severity.WARNING, f"components.{name}.external.{i}", f"no library is known as `{pattern}`",
-                    "an `external` that matches nothing ends the wheel's step", f"did you mean `{near[0]}.so{tail}`?",
+                yield recipe_rules.EXTERNAL.finding(
+                    f"components.{name}.external.{i}", f"no library is known as `{pattern}`", fix=f"did you mean `{near[0]}.so{tail}`?",
                 )  # fmt: skip
 
 
@@ -241,14 +235,14 @@ def _sources(recipe: Recipe) -> Iterator[Finding]:
         repository = (source.git or "").rstrip("/").removesuffix(".git").rpartition("/")[2].lower() if source else ""
         own, of = REPOSITORIES.get(component.kind, ""), names.get(repository, "")
         if source and source.debian and isinstance(component, CMake | Rocm):
-            yield finding(
-                "SOURCE-KIND", Severity.ERROR, f"components.{name}.source", f"`{key}` is Debian's binary package {source.debian}",
-                "it has nothing to configure", "name a source with `git`, `archive` or `path`",
+            yield recipe_rules.SOURCE_KIND.finding(
+                f"components.{name}.source", f"`{key}` is Debian's binary package {source.debian}",
+                why="it has nothing to configure", fix="name a source with `git`, `archive` or `path`",
             )  # fmt: skip
         elif of and of != component.kind and (own or isinstance(component, Kernels)):
-            yield finding(
-                "SOURCE-KIND", Severity.ERROR, f"components.{name}.source", f"`{key}` is {source.git if source else ''}, and `{name}` is of kind {component.kind}",
-                "what is configured would be another project", f"name a source of {own}" if own else "name a source with `bundled: kernels`",
+            yield recipe_rules.SOURCE_KIND.finding(
+                f"components.{name}.source", f"`{key}` is {source.git if source else ''}, and `{name}` is of kind {component.kind}",
+                fix=f"name a source of {own}" if own else "name a source with `bundled: kernels`",
             )  # fmt: skip
         elif (
             own
@@ -256,9 +250,8 @@ def _sources(recipe: Recipe) -> Iterator[Finding]:
             and not of
             and difflib.get_close_matches(repository, [own.rpartition("/")[2].lower()], 1, 0.75)
         ):
-            yield finding(
-                "SOURCE-NAME", Severity.WARNING, f"sources.{key}.git", f"`{repository}` is almost the name of {component.kind}'s repository",
-                "a repository that is not there ends the lock", f"did you mean `{own}`?",
+            yield recipe_rules.SOURCE_NAME.finding(
+                f"sources.{key}.git", f"`{repository}` is almost the name of {component.kind}'s repository", fix=f"did you mean `{own}`?",
             )  # fmt: skip
 
 
@@ -281,12 +274,10 @@ def _refs(recipe: Recipe) -> Iterator[Finding]:
                 else f"`{ref[:12]}…` has {len(ref)} digits, a commit 40"
             )
             fix = f"write `ref: {tag}`" if tag else "write a tag, such as `ref: v1.0.0`, or all 40 digits of a commit"
-            yield finding(
-                "REF", Severity.WARNING, f"sources.{name}.ref", what, "git finds what has exactly that name", fix
-            )
+            yield recipe_rules.REF.finding(f"sources.{name}.ref", what, fix=fix)
         elif tag and ref != tag and ref.lower() != "main" and _is_almost(ref, tag):
-            yield finding(
-                "REF", Severity.WARNING, f"sources.{name}.ref", f"`{ref}` is almost the tag `{tag}`", "git finds what has exactly that name", f"did you mean `{tag}`?",
+            yield recipe_rules.REF.finding(
+                f"sources.{name}.ref", f"`{ref}` is almost the tag `{tag}`", fix=f"did you mean `{tag}`?",
             )  # fmt: skip
 
 
@@ -306,9 +297,9 @@ def _from_base(recipe: Recipe) -> Iterator[Finding]:
         for i, line in enumerate(component.from_base if isinstance(component, MIGraphX) else ()):
             near = difflib.get_close_matches(line.lower(), _REQUIREMENTS, 1, 0.7)
             if near and line not in _REQUIREMENTS:
-                yield finding(
-                    "FROM-BASE", Severity.WARNING, f"components.{name}.from_base.{i}", f"`{line}` is not a known line of MIGraphX's requirements.txt",
-                    "what it stands for would be fetched and built", f"did you mean `{near[0]}`?",
+                yield recipe_rules.FROM_BASE.finding(
+                    f"components.{name}.from_base.{i}", f"`{line}` is not a known line of MIGraphX's requirements.txt",
+                    fix=f"did you mean `{near[0]}`?",
                 )  # fmt: skip
 
 
@@ -321,9 +312,9 @@ def _debian_python(recipe: Recipe) -> Iterator[Finding]:
     )
     for i, python in enumerate(recipe.python) if own and split else ():
         if python != own:
-            yield finding(
-                "DEBIAN-PYTHON", Severity.ERROR, f"python.{i}" if "python" in recipe.model_fields_set else "base.debian.suite",
-                f"Python {python} on Debian's {suite}, which has {own}", "the base has no other", f'write `python: ["{own}"]`',
+            yield recipe_rules.DEBIAN_PYTHON.finding(
+                f"python.{i}" if "python" in recipe.model_fields_set else "base.debian.suite", f"Python {python} on Debian's {suite}, which has {own}",
+                fix=f'write `python: ["{own}"]`',
             )  # fmt: skip
 
 
@@ -340,10 +331,9 @@ def _debian_tools(recipe: Recipe) -> Iterator[Finding]:
                 at = f".{debian.packages.index(near[0])}" if near else ""
                 fix = f"did you mean `{package}`?" if near else f"add `{package}` to `base.debian.packages`"
                 what = f", but `{near[0]}`" if near else ""
-                yield finding(
-                    "TOOL", Severity.WARNING, f"base.debian.packages{at}",
-                    f"`{name}` starts {package.removesuffix('-build')}, and the base lists no package of it{what}",
-                    "its first command ends unless another package brings it", fix,
+                yield recipe_rules.TOOL.finding(
+                    f"base.debian.packages{at}", f"`{name}` starts {package.removesuffix('-build')}, and the base lists no package of it{what}",
+                    fix=fix,
                 )  # fmt: skip
                 return
 

@@ -1,11 +1,8 @@
-"""Every rule there is: the static ones, and those that speak when something is run."""
+"""The rules that speak when something is run. `stackbuild/checks/catalogue.py` has all rules."""
 
 from __future__ import annotations
 
-from stackbuild.inspection import diff
-from stackbuild.inspection.rules import GROUPS, JOINT
-from stackbuild.inspection.rules.rule import RuleDescription
-from stackbuild.model.findings import Severity
+from stackbuild.model.findings import RuleDescription, Severity
 
 INSTALL = RuleDescription(
     "SB-RUN-INSTALL", Severity.ERROR, "The wheel does not install",
@@ -127,13 +124,3 @@ RUNNING = (
     SCRUBBED_VARIABLES,
 )
 EMULATION_RULES = (EMULATED_CODE, EMULATED_CALL, EMULATED_ACCESS)
-
-
-def catalogue() -> tuple[tuple[str, tuple[RuleDescription, ...]], ...]:
-    """All rules by group, in the order of docs/rules.md."""
-    return (
-        *GROUPS,
-        ("Several files together", (*JOINT, *diff.RULES)),
-        ("Running it", RUNNING),
-        ("Running its device code on a CPU", EMULATION_RULES),
-    )

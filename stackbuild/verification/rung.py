@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackbuild.inspection.rules.rule import RuleDescription
-from stackbuild.model.findings import Finding, Rung, Severity, Status
+from stackbuild.model.findings import Finding, RuleDescription, Rung, Severity, Status
 from stackbuild.verification.catalogue import CRASH
 from stackbuild.verification.probe_sandbox import Budget, ProbeResult, ProbeSandbox
 from stackbuild.verification.subject import Subject

@@ -89,7 +89,11 @@ def draw_venv(report: VenvReport) -> None:
         out().print(Text(f"{provider.provider}: {sentence} ({provider.file} of {provider.owner})"))
     for finding in report.findings:
         severity = finding.severity
-        out().print(Text(f"{severity.value:8}", SEVERITIES[severity]), Text(f"{finding.subject}: {finding.found}"))
+        out().print(
+            Text(f"{severity.value:8}", SEVERITIES[severity]),
+            Text(f"{finding.subject}: {finding.found}"),
+            Text(f"[{finding.rule}]", "dim"),
+        )
         out().print(indent(finding.why, "dim", 9))
         out().print(indent(f"next: {finding.fix}" + (f" [{finding.link}]" if finding.link else ""), "", 9))
     errors = sum(f.severity is Severity.ERROR for f in report.findings)

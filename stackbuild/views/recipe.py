@@ -55,9 +55,13 @@ def draw_findings(name: str, findings: tuple[Finding, ...]) -> None:
                 else ""
             )
             out().print(
-                Text(f"{severity.value:8}", STYLE[severity]), Text(f"{where}{finding.subject}: {finding.found}")
+                Text(f"{severity.value:8}", STYLE[severity]),
+                Text(f"{where}{finding.subject}: {finding.found}"),
+                Text(f"[{finding.rule}]", "dim"),
             )
         out().print(indent(advice, "dim", 9))
+    if findings:
+        err().print(Text("`stackbuild help ID` explains the rule in square brackets.", "dim"))
     counts = {s: sum(f.severity is s for f in findings) for s in Severity}
     err().print(Text(f"{name}: " + ", ".join(f"{n} {s.value}{'s' * (n != 1)}" for s, n in counts.items())))
 

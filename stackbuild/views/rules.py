@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from stackbuild.inspection.rules.rule import RuleDescription
-from stackbuild.model.findings import Severity
+from stackbuild.model.findings import RuleDescription, Severity
 from stackbuild.views.console import Text, out, table
 
 Groups = Sequence[tuple[str, Sequence[RuleDescription]]]
@@ -45,11 +44,12 @@ def text_of_all(groups: Groups) -> str:
     lines = [
         "# Rules",
         "",
-        "<!-- Generated: `stackbuild rules --markdown > docs/rules.md`. Edit the rules in stackbuild/inspection/rules and",
-        "stackbuild/verification/catalogue.py instead. -->",
+        "<!-- Generated: `stackbuild rules --markdown > docs/rules.md`. Edit the tables that",
+        "stackbuild/checks/catalogue.py names instead. -->",
         "",
-        "What `stackbuild inspect` and `stackbuild verify` look for. An *error* finding ends with exit code 5; *warnings* and",
-        "*notes* do not. Rules that need a recipe speak only with `--recipe`.",
+        "What `stackbuild inspect`, `verify`, `recipe check` and `doctor --venv` look for. An *error* finding ends with exit code",
+        "5, in a recipe with 3; *warnings* and *notes* do not. Rules that need a recipe speak only with `--recipe`.",
+        "`stackbuild help ID` prints a section of this page.",
         "",
         "| rule | severity | |",
         "|---|---|---|",

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath
 from urllib.parse import quote
 
+from stackbuild.checks.catalogue import rules_by_id
 from stackbuild.core.digest import Json, document_text
 from stackbuild.model.findings import Finding, Severity, Verification
 from stackbuild.version import __version__
@@ -44,9 +45,21 @@ def sarif(verifications: Sequence[Verification], locate: Callable[[Finding], str
 
 
 def _rule(finding: Finding) -> Json:
+    rule = rules_by_id().get(finding.rule)
+    if rule is None:  # `hipify` describes its findings in the findings alone
+        texts: dict[str, Json] = {
+            "shortDescription": {"text": finding.why[:_TEXT]},
+            "help": {"text": finding.fix[:_TEXT]},
+        }
+    else:
+        more = f"`stackbuild help {rule.id}`, docs/rules.md#{rule.id.lower()}"
+        texts = {
+            "shortDescription": {"text": rule.title},
+            "fullDescription": {"text": f"{rule.when} {rule.why}"[:_TEXT]},
+            "help": {"text": f"{rule.fix} More: {more}"},
+        }
     row: dict[str, Json] = {
-        "id": finding.rule, "shortDescription": {"text": finding.why[:_TEXT]}, "help": {"text": finding.fix[:_TEXT]},
-        "defaultConfiguration": {"level": _LEVELS[finding.severity]},
+        "id": finding.rule, **texts, "defaultConfiguration": {"level": _LEVELS[finding.severity]},
     }  # fmt: skip
     return row | {"helpUri": finding.link} if finding.link else row
 

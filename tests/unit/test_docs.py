@@ -19,6 +19,7 @@ from typer.main import get_command
 
 from stackbuild.__main__ import run
 from stackbuild.bench import environment as bench_environment
+from stackbuild.checks.catalogue import catalogue
 from stackbuild.cli import app, load_commands
 from stackbuild.cli.settings import SETTINGS
 from stackbuild.core.errors import Interruption, Stop
@@ -26,7 +27,6 @@ from stackbuild.model.recipe import recipe_schema
 from stackbuild.recipe.load import bundled_recipes
 from stackbuild.sources import git_command
 from stackbuild.tables.topics import anchor, topics
-from stackbuild.verification.catalogue import catalogue
 from support.paths import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

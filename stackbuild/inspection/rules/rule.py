@@ -3,40 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from stackbuild.inspection.expectations import Expectations
 from stackbuild.inspection.facts import Facts
 from stackbuild.inspection.limits import FINDINGS
-from stackbuild.model.findings import Finding, Severity
+from stackbuild.model.findings import Finding, RuleDescription, Severity
 
 #: What a check yields: (subject, what was found there).
 SubjectEvidence = tuple[str, str]
 RuleCheck = Callable[[Facts, Expectations], Iterable[SubjectEvidence]]
 
 ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
-
-
-@dataclass(frozen=True)
-class RuleDescription:
-    """The text of a rule in docs/rules.md. `when` is its condition, `needs` the expectation without which it never applies."""
-
-    id: str
-    severity: Severity
-    title: str
-    when: str
-    why: str
-    fix: str
-    link: str
-    needs: str
-
-    @property
-    def description(self) -> RuleDescription:
-        """The rule's text without its check, as data."""
-        return RuleDescription(**{field.name: getattr(self, field.name) for field in fields(RuleDescription)})
-
-    def finding(self, subject: str, evidence: str) -> Finding:
-        return Finding(self.id, self.severity, subject, evidence, self.why, self.fix, self.link)
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from stackbuild.inspection.readers.budget import ReadBudget
 from stackbuild.inspection.readers.byte_parser import MalformedError
 from stackbuild.inspection.readers.loader import NEEDED_TAG, ElfImage
 from stackbuild.inspection.readers.source import LooseFile
-from stackbuild.inspection.rules.rule import RuleDescription, count_of
-from stackbuild.model.findings import EMULATED_RUNG, Finding
+from stackbuild.inspection.rules.rule import count_of
+from stackbuild.model.findings import EMULATED_RUNG, Finding, RuleDescription
 from stackbuild.tables.gpu_limits import limits_of
 from stackbuild.verification.catalogue import EMULATED_ACCESS, EMULATED_CALL, EMULATED_CODE, OPERATOR
 from stackbuild.verification.probe_sandbox import ProbeSandbox

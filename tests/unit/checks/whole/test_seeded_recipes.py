@@ -117,7 +117,7 @@ BASES = FOLDER / "bases"
 LISTS = re.compile(r"((?:known are:?|one of:|it has|There are|those that can are) )(?:[^\s,]+, )+[^\s,]+")
 """Lists of all choices grow with the tables; tests of their own look at them."""
 ASIDE = re.compile(
-    r"\s*help: |.*: \d+ errors?, |note |warning +lock: |         (a build stops|upstream may|binaries for)"
+    r"\s*help: |`stackbuild help ID`|.*: \d+ errors?, |note |warning +lock: |         (a build stops|upstream may|binaries for)"
 )
 """Lines that are of the recipe before its change, and not of the mistake."""
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from stackbuild.checks.catalogue import catalogue
 from stackbuild.cli import load_commands
 from stackbuild.core.resources import folder
 from stackbuild.inspection import inspect, judge_together
 from stackbuild.inspection.rules.conflicts import install_path
 from stackbuild.inspection.rules.rule import count_of
-from stackbuild.verification.catalogue import catalogue
 from stackbuild.views.rules import text_of_all
 from support.binaries import GOOD
 
