@@ -39,7 +39,12 @@ def publish(
         ),
     ],
     replace: Annotated[
-        bool, option("--replace", help="Allow other bytes under a published name: only for an index of your own.")
+        bool,
+        option(
+            "--replace",
+            help="Allow other bytes under a published name: only for an index of your own. The earlier bytes stay, and no page"
+            " names them.",
+        ),
     ] = False,
     older: Annotated[
         bool,

@@ -80,11 +80,24 @@ class CatalogFile(Model):
 
 
 class Project(Model):
-    """One project of an index."""
+    """One project of an index.
+
+    `earlier` are files whose names have other bytes now (`--replace`): no page names them, and they lie where they lay.
+    """
 
     status: ProjectStatus = "active"
     reason: str = ""
     files: dict[str, CatalogFile] = Field(default={})
+    earlier: tuple[CatalogFile, ...] = ()
+
+    @property
+    def all_files(self) -> tuple[CatalogFile, ...]:
+        """The files that lie in its folder: those of the pages, and earlier ones."""
+        return (*self.files.values(), *self.earlier)
+
+    def last_of(self, name: str) -> CatalogFile | None:
+        """The file that was published last under a name; it is an earlier one where somebody removed the later one."""
+        return self.files.get(name) or next((row for row in reversed(self.earlier) if row.name == name), None)
 
     @property
     def versions(self) -> tuple[str, ...]:
@@ -110,10 +123,15 @@ class Catalog(Model):
     projects: dict[Annotated[str, Field(pattern=PROJECT)], Project] = Field(default={})
 
     def with_file(self, project: str, file: CatalogFile) -> Catalog:
-        """The catalog with that file in place of any of the same name."""
+        """The catalog with that file in place of any of the same name; one with other bytes becomes an earlier one."""
         project_row = self.projects.get(project, Project())
-        files = {**project_row.files, file.name: file}
-        return self.with_project(project, project_row.model_copy(update={"files": dict(sorted(files.items()))}))
+        before = project_row.files.get(file.name)
+        earlier = {row.path: row for row in (*project_row.earlier, *([before] if before else []))}
+        earlier.pop(file.path, None)
+        files = dict(sorted({**project_row.files, file.name: file}.items()))
+        return self.with_project(
+            project, project_row.model_copy(update={"files": files, "earlier": tuple(earlier.values())})
+        )
 
     def with_project(self, name: str, project: Project) -> Catalog:
         return self.model_copy(update={"projects": dict(sorted({**self.projects, name: project}.items()))})

@@ -1,8 +1,8 @@
 """The verb `publish`: wheels → a static index that pip and uv install from. Receipt: what lies where, with digests.
 
 Wheels and what travels with them come first, then all pages at once (`generation`). A file name that was published never
-changes its bytes, but in an index of one's own (`replace`). Nothing that was published is removed: a bad release is
-yanked, a bad project quarantined.
+changes its bytes, but in an index of one's own (`replace`): the new bytes lie in a folder of their own then, and pages
+name them. Nothing that was published is removed: a bad release is yanked, a bad project quarantined.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def publish(wheels: tuple[Path, ...], index: Path, publication: Publication = Pu
                 refuse_later(wheel, datetime.now(UTC))
         plans = []
         for wheel in read:
-            file = catalog.projects.get(wheel.project, Project()).files.get(wheel.path.name)
+            file = catalog.projects.get(wheel.project, Project()).last_of(wheel.path.name)
             plan = plan_placement(wheel, file, index / wheel.project, publication.attachments.get(wheel.path, ()))
             if file is None or file.sha256 != wheel.sha256:
                 fresh.add(wheel.path.name)
@@ -84,8 +84,6 @@ def publish(wheels: tuple[Path, ...], index: Path, publication: Publication = Pu
         else:
             for path, data in (item for plan in plans for item in plan.beside.items()):
                 write_file(path, data)  # the published bytes: what was lost or damaged is there again
-        if publication.replace:
-            _remove_replaced(index, (before, catalog))
     return replace(_receipt(wheels, index, catalog, fresh, publication.keys), installs=installs)
 
 
@@ -99,9 +97,7 @@ def _place(index: Path, catalog: Catalog, plans: Sequence[Placement], publicatio
     except BaseException:
         published_catalog = read_catalog(index) or Catalog()
         named_files = {
-            index / name / row.path
-            for name, project in published_catalog.projects.items()
-            for row in project.files.values()
+            index / name / row.path for name, project in published_catalog.projects.items() for row in project.all_files
         }
         for target in new:
             if target not in named_files:
@@ -186,17 +182,6 @@ def _unpublished_wheels(index: Path, catalog: Catalog) -> tuple[str, ...]:
         for wheel in sorted(index.glob("[!.]*/[!.]*.whl"))
         if wheel.name not in catalog.projects.get(wheel.parent.name, Project()).files
     )
-
-
-def _remove_replaced(index: Path, catalogs: tuple[Catalog, ...]) -> None:
-    """Remove wheels that neither the pages nor the pages before them name: their bytes were replaced."""
-    for project in catalogs[-1].projects:
-        folder = index / project
-        named_files = {folder / row.path for c in catalogs for row in c.projects.get(project, Project()).files.values()}
-        for wheel in (*folder.glob("[!.]*.whl"), *folder.glob("[0-9a-f]*/[!.]*.whl")):
-            if wheel not in named_files:
-                for old_file in (wheel, *wheel.parent.glob(f"{wheel.name}.*")):
-                    old_file.unlink()
 
 
 def _row(catalog: Catalog, file: str) -> CatalogFile | None:

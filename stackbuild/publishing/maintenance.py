@@ -154,7 +154,7 @@ def damages(index: Path) -> tuple[str, ...]:
         return (f"{index} has no catalog: it is not an index of stackbuild, or an older one; publish to it once",)
     lines = []
     for name, project in catalog.projects.items():
-        for row in project.files.values():
+        for row in project.all_files:
             rows = [(row.path, row.sha256), (row.beside(f"{row.name}.metadata"), row.metadata_sha256)]
             rows += [(row.beside(one.name), one.sha256) for one in row.attached]
             for path, sha256 in rows:

@@ -189,7 +189,7 @@ def _fetch(copy: WorkingCopy, path: str) -> tuple[str, str]:
 
 def _rows(catalog: Catalog) -> Iterator[tuple[str, CatalogFile]]:
     for name, project in catalog.projects.items():
-        for row in project.files.values():
+        for row in project.all_files:
             yield name, row
 
 

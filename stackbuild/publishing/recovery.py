@@ -83,7 +83,14 @@ def _project(
         {row.get("filename"): row for row in page_rows if isinstance(row, dict)} if isinstance(page_rows, list) else {}
     )
     files = {file: _row(index / name, row, by_name.get(file, {})) for file, row in project.files.items()}
-    return project.model_copy(update={"files": files})
+    paths = {row.path for row in files.values()}
+    earlier = {
+        row.path: row
+        for older in reversed(older_catalogs)
+        for row in older.projects.get(name, Project()).all_files
+        if row.path not in paths and _is_there(index / name, row)
+    }
+    return project.model_copy(update={"files": files, "earlier": tuple(earlier.values())})
 
 
 def _is_there(folder: Path, row: CatalogFile) -> bool:

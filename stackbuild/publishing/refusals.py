@@ -155,7 +155,7 @@ def refuse_taken(wheel: WheelFile, catalog: Catalog, index: Path, publication: P
                 where=str(index),
                 next="publish it under that name",
             )
-    if row := project.files.get(name):
+    if row := project.last_of(name):
         if not publication.replace and row.sha256 != wheel.sha256:
             raise UsageError(
                 f"{name} is published already, with other bytes",

@@ -78,7 +78,7 @@ def signed_files(
         raise UsageError("a signature that holds for no time is none", next="give `--days` above 0")
     files = {path: SnapshotFile(sha256=digest.of_bytes(data), size=len(data)) for path, data in contents.items()}
     for name, project in catalog.projects.items():
-        for row in project.files.values():
+        for row in project.all_files:
             files[f"{name}/{row.path}"] = SnapshotFile(sha256=row.sha256, size=row.size)
             metadata = row.beside(f"{row.name}.metadata")
             size = (index / name / metadata).stat().st_size

@@ -108,7 +108,7 @@ def _remove_staged(index: Path) -> None:
 def _refuse_links(index: Path, catalog: Catalog) -> None:
     """The folders of the projects lie in the index: pages are written to all of them. Raises UsageError."""
     for name, project in catalog.projects.items():
-        for folder in {name, *(f"{name}/{row.folder}" for row in project.files.values() if row.folder)}:
+        for folder in {name, *(f"{name}/{row.folder}" for row in project.all_files if row.folder)}:
             if (index / folder).is_symlink():
                 raise UsageError(
                     "the folder of a project is a link that leads elsewhere",
@@ -123,8 +123,8 @@ def _present(catalog: Catalog, index: Path) -> Catalog:
     Raises UsageError where a file has other bytes than were published. Only files with another size or time are read.
     """
     for name, project in catalog.projects.items():
-        files = {}
-        for row in project.files.values():
+        rows = []
+        for row in project.all_files:
             file = index / name / row.path
             if not file.is_file():
                 continue
@@ -139,9 +139,12 @@ def _present(catalog: Catalog, index: Path) -> Catalog:
             beside = file.with_name(f"{row.name}.metadata")
             if not beside.is_file():
                 write_file(beside, read_metadata(file))
-            files[row.name] = row
-        if files != project.files:
-            catalog = catalog.with_project(name, project.model_copy(update={"files": files}))
+            rows.append(row)
+        earlier_paths = {row.path for row in project.earlier}
+        files = {row.name: row for row in rows if row.path not in earlier_paths}
+        earlier = tuple(row for row in rows if row.path in earlier_paths)
+        if (files, earlier) != (project.files, project.earlier):
+            catalog = catalog.with_project(name, project.model_copy(update={"files": files, "earlier": earlier}))
     return catalog
 
 
@@ -242,7 +245,7 @@ def sign_statements(index: Path, catalog: Catalog, keys: tuple[SigningKey, ...])
     """Put a signed envelope beside every statement; one of these bytes with a signature of each key stays as it is."""
     fingerprints = {key.fingerprint for key in keys}
     for name, project in catalog.projects.items():
-        for row in project.files.values():
+        for row in project.all_files:
             for one in row.attached:
                 if not is_statement(one.name):
                     continue

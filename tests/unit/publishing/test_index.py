@@ -137,7 +137,7 @@ def test_a_published_name_keeps_its_bytes(tmp_path: Path) -> None:
     for content in ("third", "fourth"):
         publish((wheel(tmp_path / content, content=content),), index, Publication(replace=True))
         assert_whole(index)
-    assert len(list((index / "demo-pkg").rglob("*.whl"))) == 2, "only the bytes of the pages now and of those before are kept"
+    assert len(list((index / "demo-pkg").rglob("*.whl"))) == 4, "published bytes are never deleted"
 
 
 def test_dying_at_any_moment_leaves_an_index_without_a_dangling_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

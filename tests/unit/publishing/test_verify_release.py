@@ -10,6 +10,7 @@ import re
 import shutil
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.index_numbers import IndexNumbers
-from stackbuild.publishing.maintenance import cosign, set_status, sign, yank
+from stackbuild.publishing.maintenance import cosign, damages, rebuild, set_status, sign, yank
 from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.signing import envelope_text, load_trusted_keys, read_envelope, ssh_signature
 from stackbuild.publishing.snapshot import SNAPSHOT_TYPE
@@ -478,11 +479,38 @@ def test_a_memory_that_cannot_be_written_says_what_to_do(signed: SignedIndex, tm
 
 
 def test_bytes_that_were_replaced_are_as_the_last_state_signed_them(signed: SignedIndex, tmp_path: Path) -> None:
-    """A reader of the last pages may still ask for them; any other file under that name is nobody's."""
-    publish((small_wheel(tmp_path / "b", content="y"),), signed.folder, Publication(keys=(signed.key,), replace=True))
-    assert verify(signed).problems == ()
+    """Whoever has their digest in a lock may still ask for them; no page names them. They stay in every later state."""
+    bytes_before = (signed.folder / WHEEL).read_bytes()
+    other, how = small_wheel(tmp_path / "b", content="y"), Publication(keys=(signed.key,), replace=True)
+    publish((other,), signed.folder, how)
+    publish((small_wheel(tmp_path / "c", content="z"),), signed.folder, how)
+    publish((small_wheel(tmp_path / "c", "2.0"),), signed.folder, Publication(keys=(signed.key,)))
+    assert verify(signed).problems == () and damages(signed.folder) == ()
+    assert (signed.folder / WHEEL).read_bytes() == bytes_before
+    place = f"demo-pkg/{digest.of_file(other)[:16]}/{other.name}"
+    assert (signed.folder / place).read_bytes() == other.read_bytes()
+    page = (signed.folder / "demo-pkg" / "index.html").read_text()
+    assert page.count('.whl#sha256=') == 2 and digest.of_file(other) not in page
+    (signed.folder / ".current" / "catalog.json").unlink()
+    assert rebuild(signed.folder, Publication(keys=(signed.key,))) == () and verify(signed).problems == ()
     flip(WHEEL)(signed)
-    assert any(f"{WHEEL} lies in the index and was not signed" in p for p in verify(signed).problems)
+    assert any(p.startswith(f"{WHEEL} has sha256 ") for p in verify(signed).problems)
+
+
+def test_a_name_whose_last_bytes_were_lost_keeps_the_earlier_ones(signed: SignedIndex, tmp_path: Path) -> None:
+    """Other bytes under it are refused as before, and nothing is written over what lies there."""
+    bytes_before = (signed.folder / WHEEL).read_bytes()
+    other, how = small_wheel(tmp_path / "b", content="y"), Publication(keys=(signed.key,), replace=True)
+    publish((other,), signed.folder, how)
+    (signed.folder / "demo-pkg" / digest.of_file(other)[:16] / other.name).unlink()
+    third, settings = small_wheel(tmp_path / "c", content="z"), Publication(keys=(signed.key,), accept_changes=True)
+    with pytest.raises(UsageError, match="published already, with other bytes"):
+        publish((third,), signed.folder, settings)
+    publish((third,), signed.folder, replace(settings, replace=True))
+    assert (signed.folder / WHEEL).read_bytes() == bytes_before
+    publish((signed.wheel,), signed.folder, how)
+    page = (signed.folder / "demo-pkg" / "index.html").read_text()
+    assert page.count('.whl#sha256=') == 1 and digest.of_file(signed.wheel) in page
 
 
 def test_two_states_under_one_number_are_refused(signed: SignedIndex, tmp_path: Path) -> None:
