@@ -102,7 +102,7 @@ STACKS = {
         "requirements.txt",
     ),
     "rocm-7.2": MiniatureStack("7.2.4", "1.22.1", SEVEN),
-    "rocm-10.1": MiniatureStack("10.1.0", "1.29.0", SEVEN, flavour="full", headers="experimental"),
+    "rocm-10.1": MiniatureStack("10.1.0", "1.29.0", SEVEN, "requirements-10.1.txt", "full", "experimental"),
 }
 QUIET = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_TERMINAL_PROMPT": "0"}
 PERSON = {f"GIT_{who}_{what}": v for who in ("AUTHOR", "COMMITTER") for what, v in (("NAME", "t"), ("EMAIL", "t@t"))}
