@@ -16,7 +16,8 @@ from stackbuild.core.errors import UsageError
 from stackbuild.core.model import Field, Model
 from stackbuild.core.versions import numbers
 from stackbuild.tables import compatibility
-from stackbuild.tables.targets import GpuTarget, is_buildable, names_near, target_named
+from stackbuild.tables.gpu_names import names_near, products_of, targets_named
+from stackbuild.tables.targets import GpuTarget, is_buildable
 
 Workload = Literal["onnxruntime", "migraphx", "lc0", "pytorch"]
 WORKLOADS: tuple[Workload, ...] = ("onnxruntime", "migraphx", "lc0", "pytorch")
@@ -70,9 +71,20 @@ def _table() -> _EnvironmentFile:
 
 
 def target_of(gpu: str) -> GpuTarget:
-    """The target of a product's name or a gfx: `RX 7900 XTX`, `MI 300X`, `gfx1100`, `gfx942:xnack-`. Raises UsageError."""
-    if target := target_named(gpu.partition(":")[0] if is_buildable(gpu) else gpu):
-        return target
+    """The target of a GPU's name or a gfx: `RX 7900 XTX`, `navi31`, `gfx942:xnack-`, a line of lspci. Raises UsageError.
+
+    A name of several targets, such as `RDNA3`, is an error that lists them.
+    """
+    choices = targets_named(gpu.partition(":")[0] if is_buildable(gpu) else gpu)
+    if len(choices) == 1:
+        return choices[0]
+    if choices:
+        listing = "; ".join(f"{target.gfx} ({products_of(target)})" for target in choices)
+        raise UsageError(
+            f"{gpu!r} is {len(choices)} targets: {listing}",
+            where="--gpu",
+            next=f"name the one that is in the machine, such as {choices[0].gfx}; `rocminfo` prints it",
+        )
     close = names_near(gpu)
     raise UsageError(
         f"no GPU {gpu!r} is known",

@@ -25,8 +25,9 @@ from stackbuild.model.components import (
 from stackbuild.model.gates import Gate
 from stackbuild.tables.debian import refused_suite
 from stackbuild.tables.gpu_limits import emulated_targets
+from stackbuild.tables.gpu_names import buildable_like
 from stackbuild.tables.near_words import question
-from stackbuild.tables.targets import buildable_like, is_buildable, processor
+from stackbuild.tables.targets import is_buildable, processor
 
 
 def _packages(names: tuple[str, ...], otherwise: str) -> tuple[str, ...]:

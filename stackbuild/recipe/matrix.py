@@ -27,8 +27,9 @@ from stackbuild.model.components import (
     Wheel,
 )
 from stackbuild.model.recipe import Recipe
+from stackbuild.tables.gpu_names import targets_named
 from stackbuild.tables.near_words import question
-from stackbuild.tables.targets import processor, target_named
+from stackbuild.tables.targets import processor
 
 Axis = Literal["python", "gfx", "variant"]
 AXES: tuple[Axis, ...] = ("python", "gfx", "variant")
@@ -74,9 +75,9 @@ def selected_values(what: str, offered_values: tuple[str, ...], choice: tuple[st
     another."""
     for one in choice:
         if one not in offered_values:
-            target = target_named(one)
-            suggestion = next((o for o in offered_values if target and processor(o) == target.gfx), "")
-            hint = f"write {suggestion}, which {one} is; " if suggestion else question(one, list(offered_values))
+            processors = {target.gfx for target in targets_named(one)}
+            suggestions = " or ".join(o for o in offered_values if processor(o) in processors)
+            hint = f"write {suggestions}, which {one} is; " if suggestions else question(one, list(offered_values))
             raise UsageError(f"{what} {one!r} is not in the recipe", next=f"{hint}it has: {', '.join(offered_values)}")
     return tuple(one for one in offered_values if one in choice) or offered_values
 

@@ -7,7 +7,6 @@ cmake/therock_amdgpu_targets.cmake. A processor with graphics has its code name 
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 
@@ -91,7 +90,7 @@ TARGETS = {
 BUILDABLE = {gfx: TARGETS[gfx] for gfx in _PRODUCTS}
 """The processors that a recipe may name."""
 _BY_MACH = {target.mach: target.gfx for target in TARGETS.values()}
-_FEATURES = re.compile(r"(:(xnack|sramecc)[+-]){0,2}")
+FEATURES = re.compile(r"(:(xnack|sramecc)[+-]){0,2}")
 _NAMED_TARGET = re.compile(r"gfx[0-9]+[0-9a-f]*(?:-[0-9]+)?(?:-generic)?")
 _SETTINGS = {0: "", 1: "", 2: "-", 3: "+"}  # unsupported, any, off, on
 
@@ -109,7 +108,7 @@ def is_known(target_id: str) -> bool:
 def is_buildable(target_id: str) -> bool:
     """Whether a recipe may name a target ID: a processor with products, and only features that exist."""
     gfx, colon, rest = target_id.partition(":")
-    return gfx in BUILDABLE and bool(_FEATURES.fullmatch(colon + rest))
+    return gfx in BUILDABLE and bool(FEATURES.fullmatch(colon + rest))
 
 
 def target_named(name: str) -> GpuTarget | None:
@@ -120,55 +119,12 @@ def target_named(name: str) -> GpuTarget | None:
     return next((t for t in BUILDABLE.values() if plain in (t.gfx, *map(plain_name, t.products))), None)
 
 
-def names_near(name: str) -> list[str]:
-    """Up to three names of targets and products that are like that one, the nearest first."""
-    bare = plain_name(name)
-    names = {
-        plain_name(full_name): full_name
-        for target in BUILDABLE.values()
-        for full_name in (target.gfx, *target.products)
-    }
-    if (digits := f"gfx{bare.removeprefix('gfx').translate(_MISREAD)}") in BUILDABLE:
-        return [digits]
-    longer = [plain for plain in names if len(bare) > 2 and plain.startswith(bare)][:3]
-    return [names[near] for near in longer or difflib.get_close_matches(bare, names, n=3, cutoff=0.7)]
-
-
 def plain_name(name: str) -> str:
     """A name without what people leave out or put in: the vendor, `RX`, spaces, signs, what stands in parentheses."""
     return _VENDOR.sub("", name.lower()).removeprefix("rx")
 
 
-def buildable_like(target_id: str) -> str:
-    """The tail of an error message: what was probably meant."""
-    gfx, _, features = target_id.partition(":")
-    parts = [part for part in re.split(r"[\s,;]+", target_id) if part]
-    if gfx in BUILDABLE and features:
-        near = [difflib.get_close_matches(one, _FEATURE_NAMES, n=1, cutoff=0.4) for one in features.split(":")]
-        suggestion = f"; did you mean {':'.join([gfx, *(names[0] for names in near)])}?" if all(near) else ""
-        return f"; its features are {', '.join(_FEATURE_NAMES)}{suggestion}"
-    if len(parts) > 1 and all(map(is_buildable, parts)):
-        return f"; write each as an item of its own: [{', '.join(parts)}]"
-    if (target := target_named(target_id)) and plain_name(target_id) == target.gfx:
-        return f"; did you mean {target.gfx}?"
-    if target:
-        return f"; {target_id} is {target.gfx}: did you mean {target.gfx}?"
-    if re.match(r"sm_?\d|compute_", target_id):
-        return "; it is one of NVIDIA's; AMD's begin with gfx: gfx942 is the MI300X, gfx1100 the RX 7900 XTX"
-    if target_id in ("native", "auto", "all", "default"):
-        return "; a recipe names its targets, as `rocminfo` prints them: gfx1100 for an RX 7900 XTX"
-    digits = f"gfx{gfx.lower().removeprefix('gfx').strip('-_ ').translate(_MISREAD)}"
-    if digits in BUILDABLE:
-        return f"; did you mean {digits}?"
-    if digits in TARGETS:
-        return f"; LLVM knows it, no product of the table has it; known are {', '.join(BUILDABLE)}"
-    close = difflib.get_close_matches(digits, BUILDABLE, n=3, cutoff=0.7) or names_near(target_id)
-    return f"; did you mean {' or '.join(close)}?" if close else f"; known are {', '.join(BUILDABLE)}"
-
-
-_FEATURE_NAMES = ("xnack+", "xnack-", "sramecc+", "sramecc-")
-_MISREAD = str.maketrans("oil", "011")
-_VENDOR = re.compile(r"\(.*?\)|\b(amd|radeon|instinct|pro|graphics|gpu)\b|[^a-z0-9+:]")
+_VENDOR = re.compile(r"\(.*?\)|\b([0-9]+ ?gb|amd|radeon|instinct|pro|graphics|gpu|series|vf|hf)\b|[^a-z0-9+:]")
 
 
 def of_e_flags(flags: int, version: int = 5) -> str:

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from stackbuild.tables.targets import BUILDABLE, TARGETS, buildable_like, is_buildable, is_known, of_e_flags
+from stackbuild.tables.gpu_names import buildable_like
+from stackbuild.tables.targets import BUILDABLE, TARGETS, is_buildable, is_known, of_e_flags
 
 
 def test_every_processor_has_one_number_and_the_wave_width_of_its_generation():

@@ -1,0 +1,139 @@
+"""The target, or the targets, that a name of a GPU may mean: `navi31`, `RDNA3`, `gfx11`, and the lines of rocminfo and lspci.
+
+gpu_names.toml has the names and their sources.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from stackbuild.tables.targets import (
+    BUILDABLE,
+    TARGETS,
+    GpuTarget,
+    is_buildable,
+    plain_name,
+    target_named,
+)
+
+TABLE = Path(__file__).with_name("gpu_names.toml")
+_PCI_LINE = re.compile(
+    r"^amdgcn-amd-amdhsa--|^.*\[AMD(?:/ATI)?\]\s*|\[[0-9a-f]{4}(?::[0-9a-f]{4})?\]|\(rev [0-9a-f]+\)", re.IGNORECASE
+)
+"""What `lspci` and `rocminfo` print around a name: triple; address, class and vendor, ids, revision."""
+_CHIP_AND_PRODUCTS = re.compile(r"(?P<chip>[^\[\]]*)\[(?P<products>[^\[\]]*)\]\s*")
+_FAMILY = re.compile(r"gfx(9[0-9a-f]?|1[0-9][0-9a-f]?)x?(?:-(?:all|dgpu|igpu|dcgpu))?")
+"""The beginning of targets: `gfx11`, `gfx110X-all` of TheRock."""
+_FEATURE_NAMES = ("xnack+", "xnack-", "sramecc+", "sramecc-")
+_MISREAD = str.maketrans("oil", "011")
+
+
+@cache
+def names() -> dict[str, tuple[str, ...]]:
+    """The targets of each name in the table, by the plain form of the name."""
+    sections = tomllib.loads(TABLE.read_text("utf-8")).values()
+    rows = [row for section in sections for row in section.items() if row[0] != "source"]
+    return {_plain(name): tuple(gfx) for name, gfx in rows}
+
+
+def targets_named(name: str) -> tuple[GpuTarget, ...]:
+    """Every buildable target that the name may mean, none where it is not known. A product is more exact than its chip."""
+    text = _PCI_LINE.sub("", name.strip()).strip()
+    if match := _CHIP_AND_PRODUCTS.fullmatch(text):
+        return _union(_parts(match["products"])) or _union(_parts(match["chip"]))
+    return _single(text) or _union(_parts(text)) or _in_parentheses(name)
+
+
+def _single(text: str) -> tuple[GpuTarget, ...]:
+    """The targets of one name."""
+    if target := target_named(text):
+        return (target,)
+    plain = _plain(text)
+    if plain in names():
+        return tuple(BUILDABLE[gfx] for gfx in names()[plain])
+    if match := _FAMILY.fullmatch(text.strip().lower()):
+        return tuple(target for gfx, target in BUILDABLE.items() if gfx.startswith(f"gfx{match[1]}"))
+    if len(plain) > 3 and any(sign.isdigit() for sign in plain):
+        return _series(plain)
+    return ()
+
+
+def _series(plain: str) -> tuple[GpuTarget, ...]:
+    """The targets of the products whose names begin so: `RX 7900`, `MI300`."""
+    rows = {**names(), **{_plain(product): (gfx,) for gfx, target in BUILDABLE.items() for product in target.products}}
+    return tuple(
+        BUILDABLE[gfx] for gfx in BUILDABLE if any(gfx in row for name, row in rows.items() if name.startswith(plain))
+    )
+
+
+def _parts(text: str) -> Iterator[str]:
+    """The names in a list such as `Radeon RX 7900 XT/7900 XTX`, or `Ryzen AI Max+ PRO 395 w/ Radeon 8060S`."""
+    yield from (part for part in re.split(r"\bw/|/|\bor\b", text) if part.strip())
+
+
+def _union(parts: Iterator[str]) -> tuple[GpuTarget, ...]:
+    return tuple(dict.fromkeys(target for part in parts for target in _single(part)))
+
+
+def _in_parentheses(name: str) -> tuple[GpuTarget, ...]:
+    """Those of a name in parentheses: Mesa prints `AMD Radeon Graphics (RADV GFX1151)`."""
+    return _union(word for group in re.findall(r"\(([^()]*)\)", name) for word in group.split())
+
+
+def _plain(name: str) -> str:
+    """A name without what counts for nothing; `3.5` keeps its digits."""
+    return plain_name(name.replace(".", ""))
+
+
+def products_of(target: GpuTarget) -> str:
+    """Two of its products, for a list that a person chooses from."""
+    return ", ".join(target.products[:2])
+
+
+def names_near(name: str) -> list[str]:
+    """Up to three names of targets and products that are like that one, the nearest first."""
+    bare = plain_name(name)
+    names = {
+        plain_name(full_name): full_name
+        for target in BUILDABLE.values()
+        for full_name in (target.gfx, *target.products)
+    }
+    if (digits := f"gfx{bare.removeprefix('gfx').translate(_MISREAD)}") in BUILDABLE:
+        return [digits]
+    longer = [plain for plain in names if len(bare) > 2 and plain.startswith(bare)][:3]
+    return [names[near] for near in longer or difflib.get_close_matches(bare, names, n=3, cutoff=0.7)]
+
+
+def buildable_like(target_id: str) -> str:
+    """The tail of an error message: what was probably meant."""
+    gfx, _, features = target_id.partition(":")
+    parts = [part for part in re.split(r"[\s,;]+", target_id) if part]
+    if gfx in BUILDABLE and features:
+        near = [difflib.get_close_matches(one, _FEATURE_NAMES, n=1, cutoff=0.4) for one in features.split(":")]
+        suggestion = f"; did you mean {':'.join([gfx, *(names[0] for names in near)])}?" if all(near) else ""
+        return f"; its features are {', '.join(_FEATURE_NAMES)}{suggestion}"
+    if len(parts) > 1 and all(map(is_buildable, parts)):
+        return f"; write each as an item of its own: [{', '.join(parts)}]"
+    if (target := target_named(target_id)) and plain_name(target_id) == target.gfx:
+        return f"; did you mean {target.gfx}?"
+    if choices := targets_named(target_id):
+        names = " or ".join(f"{choice.gfx} ({products_of(choice)})" for choice in choices)
+        return f"; {target_id} is {choices[0].gfx if len(choices) == 1 else names}: " + (
+            f"did you mean {choices[0].gfx}?" if len(choices) == 1 else "write those that you have, each as an item"
+        )
+    if re.match(r"sm_?\d|compute_", target_id):
+        return "; it is one of NVIDIA's; AMD's begin with gfx: gfx942 is the MI300X, gfx1100 the RX 7900 XTX"
+    if target_id in ("native", "auto", "all", "default"):
+        return "; a recipe names its targets, as `rocminfo` prints them: gfx1100 for an RX 7900 XTX"
+    digits = f"gfx{gfx.lower().removeprefix('gfx').strip('-_ ').translate(_MISREAD)}"
+    if digits in BUILDABLE:
+        return f"; did you mean {digits}?"
+    if digits in TARGETS:
+        return f"; LLVM knows it, no product of the table has it; known are {', '.join(BUILDABLE)}"
+    close = difflib.get_close_matches(digits, BUILDABLE, n=3, cutoff=0.7) or names_near(target_id)
+    return f"; did you mean {' or '.join(close)}?" if close else f"; known are {', '.join(BUILDABLE)}"
