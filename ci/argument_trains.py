@@ -2,7 +2,7 @@
 
 A function calls a second one with a, b, c and d, its own parameters, variables or attributes of them, and the second
 one hands all four to a third: the four are one value without a name. `python ci/argument_trains.py` prints every train
-of `stackbuild` and exits 1 if there is one; `tests/unit/test_argument_trains.py` calls the same function.
+of `stackbuild`, `kernels` and `ci` and exits 1 if there is one; `tests/unit/test_argument_trains.py` calls the same function.
 
 Methods are matched by name alone, functions by the module that they are imported from. A value counts as handed on
 wherever the call passes it as it is. Where a call chooses its function, `(f if x else g)(a, b)`, both are called.
@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parent.parent / "stackbuild"
+from layout import REPOSITORY, ROOTS, Tree
+
 LENGTH = 4
 """From so many names on they are a train."""
 
@@ -31,7 +32,8 @@ class SourceFunction:
     calls: tuple[ast.Call, ...]
 
     def __str__(self) -> str:
-        return f"{self.file.relative_to(PACKAGE.parent)}: {self.name}"
+        file = self.file.relative_to(REPOSITORY) if self.file.is_relative_to(REPOSITORY) else self.file
+        return f"{file}: {self.name}"
 
 
 @dataclass(frozen=True)
@@ -59,21 +61,20 @@ class Functions:
         yield from (f for f in self.by_name.get(name, ()) if f != caller and file in (None, f.file))
 
 
-def imported_files(file: Path, folder: Path) -> dict[str, Path]:
-    """Each name that a file imports from a module below the folder, or as one, with that module's file."""
+def imported_files(file: Path, tree: Tree) -> dict[str, Path]:
+    """Each name that a file imports from a module of the tree, or as one, with that module's file."""
     files = {}
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            source = folder.parent.joinpath(*node.module.split("."))
             for alias in node.names:
-                places = (source / f"{alias.name}.py", source.with_suffix(".py"), source / "__init__.py")
-                files[alias.name] = next((place for place in places if place.exists()), source)
+                places = (f"{node.module}.{alias.name}", node.module)
+                files[alias.name] = next((tree.modules[place] for place in places if place in tree.modules), Path())
     return files
 
 
-def functions(folder: Path = PACKAGE) -> Iterator[SourceFunction]:
-    """Every function and method below a folder, without those of the probes: scripts of an environment of their own."""
-    for file in sorted(folder.rglob("*.py")):
+def functions(tree: Tree) -> Iterator[SourceFunction]:
+    """Every function and method of a tree, without those of the probes: scripts of an environment of their own."""
+    for file in tree.modules.values():
         for node in ast.walk(ast.parse(file.read_text("utf-8"))) if "probes" not in file.parts else ():
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 arguments = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
@@ -81,10 +82,10 @@ def functions(folder: Path = PACKAGE) -> Iterator[SourceFunction]:
                 yield SourceFunction(file, node.name, names, tuple(c for c in ast.walk(node) if isinstance(c, ast.Call)))
 
 
-def trains(folder: Path = PACKAGE) -> Iterator[str]:
+def trains(root: Tree) -> Iterator[str]:
     """Each train as `FILE: FIRST → FILE: SECOND → FILE: THIRD hand on VALUES`, the values as the first has them."""
-    tree = Functions({}, {file: imported_files(file, folder) for file in folder.rglob("*.py")})
-    for function in functions(folder):
+    tree = Functions({}, {file: imported_files(file, root) for file in root.modules.values()})
+    for function in functions(root):
         tree.by_name.setdefault(function.name, []).append(function)
     for first in (function for same in tree.by_name.values() for function in same):
         for second, values in _calls_with(first, None, tree):
@@ -118,6 +119,6 @@ def _variable(node: ast.expr) -> str:
 
 
 if __name__ == "__main__":
-    lines = sorted(set(trains()))
+    lines = sorted({train for root in ROOTS for train in trains(root)})
     print("\n".join(lines) or "no argument trains")
     sys.exit(bool(lines))

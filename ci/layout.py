@@ -463,7 +463,7 @@ KERNEL_LEVELS: dict[str, Layer] = {
 
 KERNEL_EP_LEVELS: dict[str, Layer] = {
     "edge": Layer(1, "one edge case: a model, inputs, the ruling"),
-    "registered": Layer(1, "the kernels that the provider registers, and ONNX's schemas"),
+    "registry": Layer(1, "the kernels that the provider registers, and ONNX's schemas"),
     "session": Layer(1, "sessions on the provider, and where their nodes ran"),
     "cases": Layer(3, "random cases of every operator against NumPy"),
     "models": Layer(1, "ResNet-50 and BERT-base"),
@@ -598,7 +598,7 @@ VERIFICATION_LEVELS: dict[str, Layer] = {
         name: Layer(2, "what is verified, what is expected of it, and where it runs")
         for name in ("expectations", "machine_libraries", "models", "probe_sandbox", "requirement", "subject", "workspace")
     },
-    **{name: Layer(3, "an environment for a wheel, and one rung's frame") for name in ("clean_env", "installed", "rung")},
+    **{name: Layer(3, "an environment for a wheel, and one rung's frame") for name in ("clean_env", "installation", "rung")},
     "rungs": Layer(4, "one module a rung"),
     **{name: Layer(5, "all rungs in order; kernels' counters") for name in ("emulated_counters", "ladder")},
 }
@@ -606,7 +606,7 @@ CAMPAIGN_LEVELS: dict[str, Layer] = {
     "frame": Layer(1, "what a rig and a case are, and how cases are counted"),
     "mutation": Layer(2, "bytes that are damaged"),
     **{name: Layer(3, "what several rigs attack") for name in ("benches", "parsers", "remotes", "sessions", "store_builds")},
-    "guided": Layer(4, "inputs kept by what they reach in a parser"),
+    "coverage_fuzzing": Layer(4, "inputs kept by what they reach in a parser"),
     "rigs": Layer(5, "one module a rig"),
     "command": Layer(6, "the command line: it finds the rigs"),
     "__main__": Layer(7, "the entry point"),

@@ -1,10 +1,11 @@
-"""Names: what a class, an alias, a function or a variable of this repository's Python is called.
+"""Names: what a module, a class, an alias, a function or a variable of this repository's Python is called.
 
-A name is the noun of its value. A word such as `found` says how a value came about and not what it is, so no function,
-parameter, variable, constant or field of `stackbuild`, `kernels` and `ci` is called by a participle alone: by a word that
-ends in -ed, or by the participle of an irregular verb. A value that is true or false may be called so: `closed` says
-what is true. The text shows that a value is one: its annotation is `bool`, or its value or default is a comparison, a `not`
-or a call such as `any`. `left` is the participle of `leave`, but for a function or class that also names a `right`.
+A name is the noun of its value. A word such as `found` says how a value came about and not what it is, so no module,
+package, function, parameter, variable, constant or field of `stackbuild`, `kernels` and `ci` is called by a participle
+alone: by a word that ends in -ed, or by the participle of an irregular verb. A value that is true or false may be called
+so: `closed` says what is true. The text shows that a value is one: its annotation is `bool`, or its value or default is a
+comparison, a `not` or a call such as `any`. `left` is the participle of `leave`, but for a function or class that also
+names a `right`.
 
 The fields of models, and of classes in the modules `DOCUMENTS`, are left out: they are keys of JSON and YAML documents. No
 class and no alias is called by a participle. None has two meanings in the three trees and tests/support, and an
@@ -195,6 +196,9 @@ def types(path: Path, tree: ast.Module) -> Iterator[tuple[int, str, str]]:
 def violations(paths: Iterable[Path]) -> Iterator[str]:
     """A sentence for each name of these modules that is a participle."""
     for path in sorted(paths):
+        module = path.parent.name if path.stem == "__init__" else path.stem
+        if is_participle(module):
+            yield f"{path}: the module `{module}` is called by a participle: name it by a noun"
         tree = ast.parse(path.read_text("utf-8"))
         for place in bindings(path, tree):
             if is_participle(place.name) and not place.is_truth and not _CAMEL_CASE.fullmatch(place.name):

@@ -25,7 +25,7 @@ from typing import Any
 
 from stackbuild.core.digest import of_file
 from stackbuild.model.components import MIGraphXPackage
-from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.recipe.load import bundled_recipes, load
 from stackbuild.recipe.lock_file import read_lock
 from stackbuild.recipe.wheels import wheels_of

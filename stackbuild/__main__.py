@@ -30,8 +30,17 @@ def main() -> None:
             signal.signal(signal.SIGINT, signal.SIG_DFL)
     except KeyboardInterrupt:
         code = 128 + signal.SIGINT
+    _discard_unwritable_errors()
     gc.freeze()  # the interpreter looks for cycles as it ends: a quarter of a short command's time
     sys.exit(code)
+
+
+def _discard_unwritable_errors() -> None:
+    """Standard error took no more: the interpreter flushes once more when it ends, and its exit code would be 120."""
+    try:
+        sys.stderr.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def _open_standard_streams() -> None:

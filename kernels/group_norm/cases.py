@@ -47,13 +47,13 @@ def make(rng: np.random.Generator, shape: tuple[int, ...], groups: int, dtype: t
     return OperatorCase("GroupNormalization", name, {"X": x, "scale": scale, "bias": bias}, attributes, reference, opset=opset)
 
 
-def nearly_alike(rng: np.random.Generator, shape: tuple[int, ...], groups: int, dtype: type, value: float, share: float) -> OperatorCase:
+def nearly_alike(case: OperatorCase, rng: np.random.Generator, value: float, share: float) -> OperatorCase:
     """Values that are all `value`, but for about `share` of them, which are the next number: a mean rounded to float32 would show."""
-    case = make(rng, shape, groups, dtype)
-    x = np.full(shape, value, dtype)
-    x[rng.random(shape) < share] = np.nextafter(dtype(value), dtype(np.inf))
-    scale, bias = case.inputs["scale"], np.zeros(shape[1], dtype)
-    assert scale is not None
+    before, scale, groups = case.inputs["X"], case.inputs["scale"], case.attributes["num_groups"]
+    assert before is not None and scale is not None and isinstance(groups, int)
+    x = np.full_like(before, value)
+    x[rng.random(x.shape) < share] = np.nextafter(x.dtype.type(value), x.dtype.type(np.inf))
+    bias = np.zeros_like(case.inputs["bias"])
     name = f"{case.name} of {value:g} or one step more, {share:g}"
     return OperatorCase(case.op, name, {"X": x, "scale": scale, "bias": bias}, case.attributes, group_norm(x, scale, bias, groups, float(np.float32(1e-5))), opset=0)
 
@@ -83,7 +83,7 @@ def cases(rng: np.random.Generator, dtype: type) -> Iterator[OperatorCase]:
     if dtype is np.float16:
         for shape, groups in AROUND:
             for share in (0.002, 0.5):
-                yield nearly_alike(rng, shape, groups, dtype, 60000.0, share)
+                yield nearly_alike(make(rng, shape, groups, dtype), rng, 60000.0, share)
     for _ in range(30):
         groups = int(rng.integers(1, 5))
         shape = (int(rng.integers(1, 4)), groups * int(rng.integers(1, 5)))
@@ -106,7 +106,7 @@ def device_cases(rng: np.random.Generator, dtype: type) -> Iterator[OperatorCase
             yield make(rng, (40, 16, 24, 25), 4, dtype, offset=offset)
     else:
         for shape, groups in ((40, 16, 24, 25), 4), ((33, 32, 56, 56), 2):  # channels last by one block, and by a cluster
-            yield nearly_alike(rng, shape, groups, dtype, 60000.0, 0.002)
+            yield nearly_alike(make(rng, shape, groups, dtype), rng, 60000.0, 0.002)
     yield make(rng, (65540, 2, 3), 1, dtype)  # more images than a grid has blocks in y or z: channels last in two launches
 
 

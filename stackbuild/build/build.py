@@ -16,7 +16,7 @@ from stackbuild.checks.needs import disk_warning, refuse_missing_tools
 from stackbuild.core.errors import LockError, PlanError, StepFailed
 from stackbuild.model.events import Note, RunFinished, RunStarted, StepBroke
 from stackbuild.model.inputs import Inputs
-from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import Lock
 from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.compatibility import doubts, refuse_impossible

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stackbuild.model.plan import Step
+from stackbuild.store.resume_mark import UnfinishedMark, boot, is_written_to
 from stackbuild.store.store import StagingFolder, Store
-from stackbuild.store.unfinished import UnfinishedMark, boot, is_written_to
 
 QUIET_SECONDS = 5.0
 """How long what a killed run had begun may take to end; it is killed with its run, so this is for a slow disk."""

@@ -16,7 +16,7 @@ from stackbuild.build.order import Order
 from stackbuild.build.schedule import Limits, schedule
 from stackbuild.core.cancel import Stopper
 from stackbuild.model.events import Event, StepStarted
-from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.current import current_plan
 from stackbuild.plan.status import status

@@ -21,7 +21,7 @@ from stackbuild.build.schedule import schedule
 from stackbuild.core.copy_file import copy_file, copy_with_status
 from stackbuild.core.errors import StepFailed, UsageError
 from stackbuild.model.events import Emit, Note
-from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.inputs import observe, refuse_unlocked
 from stackbuild.plan.resolve import resolve

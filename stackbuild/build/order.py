@@ -20,7 +20,7 @@ from stackbuild.core.digest import of_file
 from stackbuild.core.errors import Stop
 from stackbuild.machine.host import machine_memory
 from stackbuild.model.events import Emit, RunStopped
-from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.plan.estimates import guesses
 from stackbuild.plan.resolve import CONFIGURE, Choice
 from stackbuild.publishing.signing import SigningKey

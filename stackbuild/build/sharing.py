@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks
 from stackbuild.model.events import Emit, Note
-from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.current import current_plan
 from stackbuild.plan.resolve import Choice

@@ -12,13 +12,13 @@ from stackbuild.build.order import Order, open_context
 from stackbuild.build.perform import StepRun, session_spec
 from stackbuild.core.errors import UsageError
 from stackbuild.model.events import Emit, Note
-from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.plan import Step, sorted_items
 from stackbuild.plan.inputs import observe
 from stackbuild.plan.resolve import resolve
 from stackbuild.recipe.lock_file import read_lock
 from stackbuild.runners.protocol import Mount
-from stackbuild.store.unfinished import UnfinishedMark
+from stackbuild.store.resume_mark import UnfinishedMark
 
 
 def open_shell(

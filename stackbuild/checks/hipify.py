@@ -11,7 +11,7 @@ from stackbuild.hipify.rules.rules import glob
 from stackbuild.hipify.stage import rules_of
 from stackbuild.model.components import Hipify
 from stackbuild.model.findings import Finding
-from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.plan import recipe_rules
 from stackbuild.sources.local import conversions
 from stackbuild.sources.patches import series

@@ -11,7 +11,7 @@ from stackbuild.core.errors import MachineLacks, RecipeError, Stop
 from stackbuild.core.sizes import size_of
 from stackbuild.machine.host import machine_memory
 from stackbuild.model.findings import Rung, Status
-from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import missing_entries
 from stackbuild.model.recipe import Recipe
 from stackbuild.plan.compatibility import refuse_impossible

@@ -12,7 +12,7 @@ from pathlib import Path
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import MachineLacks, Mistake, RecipeError
 from stackbuild.model.findings import Finding, RuleDescription, Severity, SourceLocation
-from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import Lock
 from stackbuild.model.recipe import Source
 from stackbuild.plan import recipe_rules

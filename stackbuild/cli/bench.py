@@ -123,7 +123,7 @@ def _count(wheel: Path, target: str, whole: bool, files: BudgetFiles, json: bool
     from stackbuild.tables.gpu_limits import limits_of
     from stackbuild.verification.emulated_counters import CounterRequest, count
     from stackbuild.views.console import err, print_json
-    from stackbuild.views.emulated import draw_counters, draw_over_budget
+    from stackbuild.views.emulation import draw_counters, draw_over_budget
 
     limits, stopper = limits_of(target), Stopper()
     budgets = read_budgets(files.read, target) if files.read else None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stackbuild.build.context import BuildContext, StepPlacement
     from stackbuild.build.order import Order
     from stackbuild.core.errors import StepFailed
-    from stackbuild.model.loaded import LoadedRecipe
+    from stackbuild.model.loaded_recipe import LoadedRecipe
     from stackbuild.verification.requirement import RequiredRungs
 
 

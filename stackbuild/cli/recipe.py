@@ -116,7 +116,7 @@ def outdated_sources(
 
     Example: stackbuild recipe outdated --recipe rocm-7.2
     """
-    from stackbuild.checks.outdated import newer_tags
+    from stackbuild.checks.source_tags import newer_tags
     from stackbuild.recipe.load import load
     from stackbuild.sources.mirror import mirror_of
     from stackbuild.views.console import print_json

@@ -9,7 +9,7 @@ from stackbuild.cli.app import option
 from stackbuild.cli.completion import recipe_gfx, recipe_pythons, steps, words
 
 if TYPE_CHECKING:
-    from stackbuild.model.loaded import LoadedRecipe
+    from stackbuild.model.loaded_recipe import LoadedRecipe
     from stackbuild.plan.resolve import Choice
 
 Gfx = Annotated[

@@ -13,9 +13,9 @@ from stackbuild.hipify import engines
 from stackbuild.hipify.convert import convert
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import ConvertedText, FileReport, Report, Target
-from stackbuild.hipify.rules import bundled, target_headers
+from stackbuild.hipify.rules import rule_files, target_headers
 from stackbuild.hipify.rules.rules import RuleSet
-from stackbuild.hipify.tables import installed
+from stackbuild.hipify.tables import hipify_tools
 from stackbuild.hipify.tree.files import SourceSelection
 from stackbuild.hipify.tree.tree import hipify_tree
 
@@ -50,10 +50,10 @@ def open_engine(
     looked up in the lists of released versions. A target with `compat` has rules of its own, and `rule_sets` are not read. Raises MachineLacks where an engine's program is not installed, UsageError and
     RecipeError for wrong names and rules.
     """
-    rules = bundled.load_compat() if target and target.compat else bundled.load(rule_sets)
-    tools = installed.find(hipify_perl, hipify_clang)
+    rules = rule_files.load_compat() if target and target.compat else rule_files.load(rule_sets)
+    tools = hipify_tools.find(hipify_perl, hipify_clang)
     engines.check(name, tools)
-    tables = installed.tables_of_run(tools, tables_file)
+    tables = hipify_tools.tables_of_run(tools, tables_file)
     resolution = target_headers.resolve_headers(target or Target(), include_folders, tables, rules)
     return Engine(
         name, tables, rules, target_headers.with_declarations(resolution, include_folders, tables, rules), tools
@@ -69,9 +69,9 @@ def staged_engine(
     `parsed_texts` has what hipify-clang made in the base, for `clang`.
     """
     script = hipify / "hipify-perl"
-    tables = installed.read_tables(script, hipify / "csv")
+    tables = hipify_tools.read_tables(script, hipify / "csv")
     if resolve:
         headers = frozenset((hipify / "headers").read_text(encoding="utf-8", errors="surrogateescape").split("\n"))
         target = target_headers.with_existing_headers(target, headers.__contains__, tables, rules)
     target = target_headers.with_declarations(target, (), tables, rules)
-    return Engine(name, tables, rules, target, installed.Tools(script, None), parsed_texts)
+    return Engine(name, tables, rules, target, hipify_tools.Tools(script, None), parsed_texts)

@@ -12,7 +12,7 @@ from stackbuild.hipify.convert import convert
 from stackbuild.hipify.cpp.edits import LineMap
 from stackbuild.hipify.model import ConvertedText, Target
 from stackbuild.hipify.rules.rules import RuleSet
-from stackbuild.hipify.tables import installed
+from stackbuild.hipify.tables import hipify_tools
 from stackbuild.hipify.tables.tables import Tables
 
 NAMES = ("fast", "perl", "clang")
@@ -29,7 +29,7 @@ class Engine:
     tables: Tables
     rules: RuleSet
     target: Target
-    tools: installed.Tools
+    tools: hipify_tools.Tools
     parsed_texts: Path | None = None
 
     def run(self, text: str, name: str) -> ConvertedText:
@@ -41,17 +41,17 @@ class Engine:
         return replace(converted_text, text=other, rules={}, lines=_same_lines(text, other), needs=(), edits=())
 
 
-def check(name: str, tools: installed.Tools) -> None:
+def check(name: str, tools: hipify_tools.Tools) -> None:
     """Raises UsageError for an unknown engine, MachineLacks where its tool is not installed."""
     if name not in NAMES:
         raise UsageError(f"no engine is called {name!r}", next=f"engines are {', '.join(NAMES)}")
     if name == "perl":
-        installed.need_perl(tools)
+        hipify_tools.need_perl(tools)
     if name == "clang":
-        installed.need_clang(tools)
+        hipify_tools.need_clang(tools)
 
 
-def perl(tools: installed.Tools, text: str, target: Target) -> str:
+def perl(tools: hipify_tools.Tools, text: str, target: Target) -> str:
     """What hipify-perl makes of a text. Raises MachineLacks and UsageError."""
     flags = ["-quiet-warnings"]
     flags += ["-roc"] if target.flavour == "roc" else ["-miopen"] if target.flavour == "miopen" else []
@@ -60,7 +60,7 @@ def perl(tools: installed.Tools, text: str, target: Target) -> str:
     with tempfile.TemporaryDirectory(prefix="stackbuild-hipify-") as folder:
         source = Path(folder) / "in.cu"
         source.write_bytes(text.encode("utf-8", "surrogateescape"))
-        process = installed.run([str(installed.need_perl(tools)), *flags, "in.cu"], Path(folder))
+        process = hipify_tools.run([str(hipify_tools.need_perl(tools)), *flags, "in.cu"], Path(folder))
     return process.stdout.decode("utf-8", "surrogateescape")
 
 
@@ -76,7 +76,7 @@ def _clang(engine: Engine, text: str, name: str) -> str:
         source.write_bytes(text.encode("utf-8", "surrogateescape"))
         out = Path(folder) / "out.hip"
         try:
-            installed.run([str(installed.need_clang(engine.tools)), str(source), "-o", str(out)], Path(folder))
+            hipify_tools.run([str(hipify_tools.need_clang(engine.tools)), str(source), "-o", str(out)], Path(folder))
         except UsageError as error:
             if "cannot find CUDA" in str(error) or "Assertion" in str(error) or "code -6" in str(error):
                 raise MachineLacks(

@@ -16,7 +16,7 @@ from stackbuild.core.errors import StepFailed, UsageError
 from stackbuild.hipify.code import code_digest
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Report, Target
-from stackbuild.hipify.rules import bundled
+from stackbuild.hipify.rules import rule_files
 from stackbuild.hipify.rules.rules import RuleSet, renamed_path
 from stackbuild.hipify.tree.files import SourceSelection, walk
 from stackbuild.hipify.tree.state import STATE
@@ -63,7 +63,7 @@ class ConversionOptions:
 
 def rules_of(names: Sequence[str], folder: Path) -> RuleSet:
     """The rule sets of a recipe in `folder`: bundled by name, its own by path. Raises UsageError, RecipeError."""
-    return bundled.load([str(folder / name) if name.endswith((".yaml", ".yml")) else name for name in names])
+    return rule_files.load([str(folder / name) if name.endswith((".yaml", ".yml")) else name for name in names])
 
 
 def code_and_rules(rules: RuleSet) -> str:

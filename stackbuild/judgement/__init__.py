@@ -14,7 +14,7 @@ from glob import escape
 
 from stackbuild.core.errors import GateClosed
 from stackbuild.judgement.intervals import geometric_mean, ratio_interval
-from stackbuild.judgement.paired import Trial, baseline_verdicts, speedup_verdict
+from stackbuild.judgement.ratios import Trial, baseline_verdicts, speedup_verdict
 from stackbuild.judgement.single import accuracy_verdict, limit_verdict, memory_verdict, share_verdict
 from stackbuild.model.gates import (
     AccuracyGate,

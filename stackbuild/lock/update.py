@@ -10,7 +10,7 @@ from typing import TypeVar
 from stackbuild.core.errors import LockError, MachineLacks, StepFailed
 from stackbuild.lock import dependencies
 from stackbuild.lock.dependencies import ABSEIL, PROTOBUF
-from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import (
     VERSION_FILES,
     Dep,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stackbuild.core.errors import UsageError
 from stackbuild.core.templates import render
-from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.recipe import Recipe
 from stackbuild.recipe.load import bundled_recipes
 from stackbuild.recipe.wheels import CPU, PackedWheel, providers_of, wheels_of

@@ -18,7 +18,7 @@ from stackbuild.build.context import BuildContext
 from stackbuild.build.order import Order, open_context
 from stackbuild.core.errors import UsageError
 from stackbuild.model.events import Emit, Note
-from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.pipeline.image_contents import ImageContents, contents_of, install_wheels
 from stackbuild.pipeline.image_layers import TargetFilter, layers_of
 from stackbuild.pipeline.image_root import runtime_root

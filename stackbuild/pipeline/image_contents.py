@@ -13,7 +13,7 @@ from stackbuild.build.context import BuildContext
 from stackbuild.build.order import Order
 from stackbuild.core.errors import LockError, MachineLacks, StepFailed, UsageError
 from stackbuild.core.versions import series
-from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.plan import Step
 from stackbuild.pipeline.image_sandbox import sandbox_of
 from stackbuild.recipe.wheels import narrow

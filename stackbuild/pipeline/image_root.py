@@ -11,7 +11,7 @@ from stackbuild.build.context import BuildContext
 from stackbuild.build.schedule import Limits, schedule
 from stackbuild.core import digest
 from stackbuild.core.errors import StepFailed
-from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.plan import Plan, Step, sorted_items
 from stackbuild.pipeline.image_contents import ImageContents
 from stackbuild.sources.dpkg import DpkgRoot

@@ -12,7 +12,7 @@ from stackbuild.build.context import BuildContext
 from stackbuild.build.order import Order, open_context
 from stackbuild.core.interpreter import this_python
 from stackbuild.model.events import Emit, Note
-from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.recipe import Recipe
 from stackbuild.pipeline.built_wheels import BuiltWheels
 from stackbuild.pipeline.gpu_benchmarks import bench_targets, require_bench_packages

@@ -10,7 +10,7 @@ from stackbuild.core.errors import PlanError
 from stackbuild.core.versions import numbers, series
 from stackbuild.model.components import HipdnnEp, MIGraphXEp, OnnxRuntime, Wheel
 from stackbuild.model.findings import Finding, Severity
-from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import Lock
 from stackbuild.model.recipe import Recipe
 from stackbuild.plan import recipe_rules

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.plan import Plan
 from stackbuild.plan.compatibility import refuse_impossible
 from stackbuild.plan.inputs import observe

@@ -9,7 +9,7 @@ from stackbuild.core import digest
 from stackbuild.core.errors import LockError
 from stackbuild.core.resources import folder
 from stackbuild.model.inputs import Inputs
-from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import Lock
 from stackbuild.model.plan import Step
 from stackbuild.plan.resolve import base_step

@@ -17,7 +17,7 @@ from stackbuild.core.model import ValidationError
 from stackbuild.core.resources import folder
 from stackbuild.core.yaml import Places
 from stackbuild.model.components import Component, Convertible
-from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.recipe import Recipe
 from stackbuild.recipe.validation import mistakes, short
 from stackbuild.recipe.value_mistakes import keys_off, value_mistakes

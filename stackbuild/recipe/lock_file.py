@@ -10,7 +10,7 @@ from stackbuild.core import yaml
 from stackbuild.core.errors import LockError, RecipeError
 from stackbuild.core.model import ValidationError
 from stackbuild.core.plain_file import read_regular
-from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import Lock, questions_digest
 from stackbuild.store import atomic
 

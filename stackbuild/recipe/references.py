@@ -17,7 +17,7 @@ from stackbuild.core.yaml import KeyPath, Places
 from stackbuild.model.components import CMake
 from stackbuild.model.findings import Finding, SourceLocation
 from stackbuild.model.gates import BaselineGate, Gate, MemoryGate, ShareGate, SpeedupGate
-from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.recipe import Recipe
 from stackbuild.model.suite import Suite
 from stackbuild.recipe.suites import bundled_suites, load_suite

@@ -12,7 +12,7 @@ from pathlib import Path
 from stackbuild.core import digest, resources
 from stackbuild.core.errors import UsageError
 from stackbuild.model.components import Convertible, Hipify
-from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import patches_of
 from stackbuild.model.recipe import Recipe
 from stackbuild.store.tree import OutOfBounds, open_folder, walk

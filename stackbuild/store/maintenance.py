@@ -11,8 +11,8 @@ from pathlib import Path
 from stackbuild.core.errors import MachineLacks
 from stackbuild.store import atomic, tree
 from stackbuild.store.records import Record
+from stackbuild.store.resume_mark import UnfinishedMark
 from stackbuild.store.store import Store, named_key
-from stackbuild.store.unfinished import UnfinishedMark
 
 
 @dataclass(frozen=True)

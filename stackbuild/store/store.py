@@ -17,10 +17,10 @@ from pathlib import Path
 from stackbuild.core import digest
 from stackbuild.core.cache_home import cache_home
 from stackbuild.core.errors import MachineLacks
-from stackbuild.store import atomic, locks, tree, unfinished
+from stackbuild.store import atomic, locks, resume_mark, tree
 from stackbuild.store.records import Record
+from stackbuild.store.resume_mark import UnfinishedMark
 from stackbuild.store.tree import Entry
-from stackbuild.store.unfinished import UnfinishedMark
 
 FORMAT = "1"
 FOLDERS = ("records", "trees", "manifests", "locks", "tmp", "quarantine", "failed", "runs", "ccache", "memos")
@@ -62,7 +62,7 @@ class StagingFolder:
 
     def unmark(self) -> None:
         """No run resumes in this build tree."""
-        (self.root / unfinished.MARK).unlink(missing_ok=True)
+        (self.root / resume_mark.MARK).unlink(missing_ok=True)
 
     def remove(self) -> None:
         """Remove all of it; the mark first, so that what a killed removal leaves is trusted by nobody."""
@@ -169,7 +169,7 @@ class Store:
     def _clear(self, run: str, marks: list[UnfinishedMark], at_rest: bool = False) -> None:
         """Remove a run's staging folders, all but those with a mark that holds: they are kept. All `marks` found are reported."""
         folder = self.root / "tmp" / run
-        for path in sorted(folder.glob(f"*/{unfinished.MARK}")):
+        for path in sorted(folder.glob(f"*/{resume_mark.MARK}")):
             mark, staging = UnfinishedMark.of(path.parent), StagingFolder(path.parent)
             if mark and mark.names_step(staging.root.name) and self.find(mark.inputs) is None:
                 marks.append(mark)
@@ -302,7 +302,7 @@ class Store:
 
     def mark(self, staging: StagingFolder, mark: UnfinishedMark) -> None:
         """Say whose build tree that is: from now on a run that is killed leaves it to the next."""
-        atomic.write_whole(staging.root / unfinished.MARK, mark.text(), staging.root)
+        atomic.write_whole(staging.root / resume_mark.MARK, mark.text(), staging.root)
 
     def keep_failed(self, name: str, staging: StagingFolder, at_rest: bool = True) -> None:
         """Keep the folders of a step for `stackbuild shell` and the next run; those of its last failure go.

@@ -21,7 +21,7 @@ from stackbuild.model.findings import GPU_RUNG, STATIC_RUNG, Rung, Status, Verif
 from stackbuild.tables.gpu_limits import limits_of
 from stackbuild.tables.providers import MIGRAPHX_PACKAGE
 from stackbuild.verification.clean_env import PythonHost, install, make_venv, other_root, this_machine
-from stackbuild.verification.installed import overwritten_files
+from stackbuild.verification.installation import overwritten_files
 from stackbuild.verification.models import write_models
 from stackbuild.verification.rung import RungContext, RungOutcome, rung, skipped_rung
 from stackbuild.verification.rungs import operators, providers

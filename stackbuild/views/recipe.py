@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from itertools import groupby
 
-from stackbuild.checks.outdated import SourceTags
+from stackbuild.checks.source_tags import SourceTags
 from stackbuild.core.digest import Json
 from stackbuild.model.findings import Finding, Severity
 from stackbuild.model.recipe import Recipe

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from stackbuild.hipify.convert import convert
 from stackbuild.hipify.model import ConvertedText, Target
-from stackbuild.hipify.rules import bundled
+from stackbuild.hipify.rules import rule_files
 from stackbuild.hipify.rules.rules import RuleSet
 from stackbuild.hipify.tables import perl_table
 from stackbuild.hipify.tables.tables import Tables, Versions
@@ -120,7 +120,7 @@ def small_tables() -> Tables:
 
 @cache
 def bundled_rules(*names: str) -> RuleSet:
-    return bundled.load(names)
+    return rule_files.load(names)
 
 
 def hip(text: str, name: str = "a.cu", rules: RuleSet | None = None, target: Target | None = None) -> ConvertedText:

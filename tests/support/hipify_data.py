@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from stackbuild.hipify.rules import bundled
+from stackbuild.hipify.rules import rule_files
 from stackbuild.hipify.rules.target_headers import wanted_names
-from stackbuild.hipify.tables import bundled_tables, declarations, installed
+from stackbuild.hipify.tables import bundled_tables, declarations, hipify_tools
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PACKAGES = ("lib*hip*-dev", "libroc*-dev", "libmiopen-dev", "librccl-dev", "hipify-*", "libclang-common-*-dev")
@@ -27,9 +27,9 @@ def versions(root: Path) -> str:
 
 
 def make_tables(root: Path) -> None:
-    tools = installed.Tools(root / "usr/bin/hipify-perl", None)
+    tools = hipify_tools.Tools(root / "usr/bin/hipify-perl", None)
     csv = Path(sys.argv[3]) if len(sys.argv) > 3 else Path("/nonexistent")
-    made = installed.read_tables(root / "usr/bin/hipify-perl", csv) if csv.is_dir() else installed.tables(tools)
+    made = hipify_tools.read_tables(root / "usr/bin/hipify-perl", csv) if csv.is_dir() else hipify_tools.tables(tools)
     head = "# HIPIFY's tables. Source: https://github.com/ROCm/HIPIFY, Copyright Advanced Micro Devices, Inc., MIT licence.\n"
     head += "# Read from Debian's packages by `ci/hipify-data tables`:\n" + versions(root)
     place = REPOSITORY / "hipify" / bundled_tables.FILE
@@ -38,7 +38,7 @@ def make_tables(root: Path) -> None:
 
 
 def make_declarations(root: Path, rocm: str) -> None:
-    wanted = wanted_names(bundled_tables.load(), bundled.load([name for name in bundled.names() if name != "base"]))
+    wanted = wanted_names(bundled_tables.load(), rule_files.load([name for name in rule_files.names() if name != "base"]))
     clang = sorted((root / "usr/lib").glob("llvm-*/lib/clang/*/include"))[-1]
     made = declarations.read([root / "usr/include"], clang, wanted, rocm)
     place = REPOSITORY / "hipify" / declarations.FOLDER / f"rocm-{rocm}.tsv"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from argument_trains import trains
+from layout import ROOTS, Tree
 
 TRAIN = """
 def first(url, ref, commit, mirror):
@@ -40,40 +41,40 @@ SEEDS = {
 }
 
 
-def file_of(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("argument_trains.PACKAGE", tmp_path / "package")
-    (tmp_path / "package").mkdir(exist_ok=True)
-    file = tmp_path / "package" / "git.py"
-    file.write_text(text)
-    return file
+def tree_of(tmp_path: Path, **texts: str) -> Tree:
+    folder = tmp_path / "package"
+    folder.mkdir()
+    for name, text in texts.items():
+        (folder / f"{name}.py").write_text(text)
+    return Tree(folder, "package", {})
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_seeded_train_is_found(seed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_seeded_train_is_found(seed: str, tmp_path: Path) -> None:
     text, values = SEEDS[seed]
-    file_of(text, tmp_path, monkeypatch)
-    (train,) = trains(tmp_path / "package")
+    (train,) = trains(tree_of(tmp_path, git=text))
     assert train.endswith(f"git.py: third hand on {values}")
 
 
 @pytest.mark.parametrize("value", ["None", "mirror.parent", "list(mirror)"])
-def test_three_values_are_none(value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_three_values_are_none(value: str, tmp_path: Path) -> None:
     text = TRAIN.replace("third(url, ref, wanted, mirror)", f"third(url, ref, wanted, {value})")
-    file_of(text, tmp_path, monkeypatch)
-    assert list(trains(tmp_path / "package")) == []
+    assert list(trains(tree_of(tmp_path, git=text))) == []
 
 
-def test_a_train_goes_through_imported_functions_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["package", ""], ids=["package", "folder-on-the-path"])
+def test_a_train_goes_through_imported_functions_alone(name: str, tmp_path: Path) -> None:
     """A function of the same name in another module is another function."""
     first, _, rest = TRAIN.partition("\n\n\n")
-    file_of(f"from package.other import second\n{first}", tmp_path, monkeypatch)
-    other = tmp_path / "package" / "other.py"
-    other.write_text(rest)
-    assert len(list(trains(tmp_path / "package"))) == 1
-    (tmp_path / "package" / "third.py").write_text(rest)
-    other.write_text("def second(ref, url, wanted, mirror):\n    return url\n")
-    assert list(trains(tmp_path / "package")) == []
+    source = f"from {name}.other import second\n" if name else "from other import second\n"
+    folder = tree_of(tmp_path, git=source + first, other=rest).folder
+    assert len(list(trains(Tree(folder, name, {})))) == 1
+    (folder / "third.py").write_text(rest)
+    (folder / "other.py").write_text("def second(ref, url, wanted, mirror):\n    return url\n")
+    assert list(trains(Tree(folder, name, {}))) == []
 
 
-def test_stackbuild_has_none() -> None:
-    assert sorted(set(trains())) == []
+@pytest.mark.parametrize("root", ROOTS, ids=lambda root: root.folder.name)
+def test_no_tree_has_one(root: Tree) -> None:
+    assert len(root.modules) > 40
+    assert sorted(set(trains(root))) == []

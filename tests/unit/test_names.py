@@ -59,6 +59,15 @@ def test_a_seeded_name_of_each_kind_is_found(text: str, name: str, tmp_path: Pat
     assert line.startswith(f"{path}:") and f"`{name}`" in line
 
 
+@pytest.mark.parametrize("place", ["loaded.py", "_made.py", "installed/__init__.py"])
+def test_a_module_that_is_called_by_a_participle_is_found(place: str, tmp_path: Path) -> None:
+    path = tmp_path / place
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("")
+    (line,) = names.violations([path])
+    assert line.startswith(f"{path}: the module")
+
+
 @pytest.mark.parametrize(
     ("text", "name"),
     [

@@ -21,15 +21,15 @@ from random import Random
 from campaign.frame import CampaignCase, Rig
 from stackbuild.core import digest
 from stackbuild.core.errors import Stop
-from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.plan import rows_of
 from stackbuild.recipe.load import load, parse
 from stackbuild.recipe.lock_file import parse_lock
 from stackbuild.sources import git, http, oci, patches, upstream
 from stackbuild.sources.patch_drift import changes, hunks
 from stackbuild.store.records import Record
+from stackbuild.store.resume_mark import MARK, UnfinishedMark, boot, shows_writable
 from stackbuild.store.tree import Entry, manifest
-from stackbuild.store.unfinished import MARK, UnfinishedMark, boot, shows_writable
 from support.fake_build import fast_folder
 from support.paths import ROOT
 from support.upstream_lists import DEPS_TXT

@@ -17,7 +17,7 @@ import onnx
 import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as state
 
-from tools.ep.registered import KernelEntry, entries
+from tools.ep.registry import KernelEntry, entries
 from tools.ep.session import NoRecord
 
 ONNX_DOMAINS = ("", "ai.onnx")

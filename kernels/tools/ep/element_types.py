@@ -16,7 +16,7 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from tools.ep.examples import Example, Kinds, example
-from tools.ep.registered import TYPES, KernelEntry, Schema, entries, schemas
+from tools.ep.registry import TYPES, KernelEntry, Schema, entries, schemas
 from tools.ep.session import nodes_elsewhere, open_session, relative_error
 
 Array = np.ndarray

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from onnx import numpy_helper
 
-from tools.ep.registered import Schema
+from tools.ep.registry import Schema
 
 Array = np.ndarray
 Kinds = dict[str, type]  # of each type variable

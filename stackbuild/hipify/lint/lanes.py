@@ -9,7 +9,7 @@ from itertools import pairwise
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.catalogue import LintMatch
 from stackbuild.hipify.lint.cpp.scope import means_lane, means_warp
-from stackbuild.hipify.lint.ladders import loops, recursion, unrolled
+from stackbuild.hipify.lint.ladders import loops, recursion, unrolling
 from stackbuild.hipify.lint.ladders.loops import LANES, Ladder, UntracedLoop
 from stackbuild.hipify.lint.ladders.shuffles import reach, shuffles
 
@@ -30,7 +30,7 @@ def ladders(view: View) -> Iterator[Ladder | UntracedLoop]:
     """The shuffle ladders of a text in every form, and the loops that look like one and could not be followed."""
     if calls := shuffles(view):
         yield from loops.ladders(view, calls)
-        yield from unrolled.ladders(view, calls)
+        yield from unrolling.ladders(view, calls)
         yield from recursion.ladders(view, calls)
 
 

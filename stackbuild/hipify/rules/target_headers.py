@@ -10,7 +10,7 @@ from stackbuild.core.errors import UsageError
 from stackbuild.hipify.model import Target
 from stackbuild.hipify.rules.rules import RuleSet, version
 from stackbuild.hipify.tables import declarations
-from stackbuild.hipify.tables.installed import cache_folder
+from stackbuild.hipify.tables.hipify_tools import cache_folder
 from stackbuild.hipify.tables.tables import Tables
 
 

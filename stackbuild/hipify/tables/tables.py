@@ -1,6 +1,6 @@
 """The tables of a HIPIFY installation as one value: what CUDA names become, and what has no counterpart.
 
-Nothing is vendored: `tables.installed` makes a `Tables` on the user's machine from the HIPIFY found there.
+Nothing is vendored: `tables.hipify_tools` makes a `Tables` on the user's machine from the HIPIFY found there.
 """
 
 from __future__ import annotations

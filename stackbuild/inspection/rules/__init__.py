@@ -9,8 +9,8 @@ from stackbuild.inspection.rules import (
     device,
     elf,
     log,
-    malformed,
     package,
+    problems,
     rocm,
     tags,
     text,
@@ -20,7 +20,7 @@ from stackbuild.inspection.rules.rule import Rule
 from stackbuild.model.findings import Finding, Severity
 
 GROUPS: tuple[tuple[str, tuple[Rule, ...]], ...] = (
-    ("Reading the files", malformed.RULES),
+    ("Reading the files", problems.RULES),
     ("The wheel's metadata", package.RULES),
     ("The wheel's tags", tags.RULES),
     ("Wheel variants", wheel_variants.RULES),

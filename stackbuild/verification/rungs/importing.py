@@ -10,7 +10,7 @@ from stackbuild.model.findings import Finding
 from stackbuild.tables.runtime_variables import scrubbed_variables
 from stackbuild.verification.catalogue import IMPORT, INSTALL, SCRUBBED_VARIABLES, SHADOWED_MODULE
 from stackbuild.verification.clean_env import install
-from stackbuild.verification.installed import overwritten_files
+from stackbuild.verification.installation import overwritten_files
 from stackbuild.verification.machine_libraries import is_machine_library
 from stackbuild.verification.probe_sandbox import ProbeSandbox
 from stackbuild.verification.rung import RungOutcome, probe_finding

@@ -19,7 +19,7 @@ from stackbuild.hipify import SourceSelection, hipify_tree
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Target
 from stackbuild.hipify.rules.rules import join, read
-from stackbuild.hipify.tables.installed import Tools
+from stackbuild.hipify.tables.hipify_tools import Tools
 from stackbuild.sources.debian_archive import download_package
 from stackbuild.views import hipify
 from support.hipify import bundled_rules, small_tables

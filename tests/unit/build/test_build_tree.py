@@ -12,10 +12,10 @@ import pytest
 from stackbuild.build import build_tree as buildtree
 from stackbuild.build.build_tree import begin_tree
 from stackbuild.model.plan import Command, Need, Step
-from stackbuild.store import unfinished as left
+from stackbuild.store import resume_mark
 from stackbuild.store.records import Record
+from stackbuild.store.resume_mark import MARK, UnfinishedMark
 from stackbuild.store.store import StagingFolder, Store
-from stackbuild.store.unfinished import MARK, UnfinishedMark
 
 CONFIGURE, BUILD = Command(("cmake",), "configure"), Command(("cmake", "--build"), "build")
 STEP = Step("tool", "run", (Need("dep", "k1", "/deps/dep"),), commands=(CONFIGURE, BUILD))
@@ -149,7 +149,7 @@ def test_when_the_machine_went_down_a_killed_runs_tree_is_lost_and_a_stopped_one
     """Files may name others whose bytes never reached the disk; what is stopped is flushed."""
     stopped(root)
     (tmp_path / "boot").write_text("another start\n")
-    monkeypatch.setattr(left, "BOOT", tmp_path / "boot")
+    monkeypatch.setattr(resume_mark, "BOOT", tmp_path / "boot")
     now = Store(root, "now")
     assert "resumes" in begin(now)[1]
     now._alive.pop_all()  # killed, and the machine goes down
@@ -168,7 +168,7 @@ def test_a_kept_tree_from_before_the_machine_went_down_says_why_it_is_not_used(
 ) -> None:
     killed(root)
     (tmp_path / "boot").write_text("another start\n")
-    monkeypatch.setattr(left, "BOOT", tmp_path / "boot")
+    monkeypatch.setattr(resume_mark, "BOOT", tmp_path / "boot")
     assert "went down" in begin(store)[1]
 
 
@@ -260,4 +260,4 @@ def test_a_finished_steps_tree_goes(root: Path, store: Store) -> None:
     ],
 )
 def test_who_writes_to_a_tree_is_told_by_mounts(tmp_path: Path, row: str, writable: bool) -> None:
-    assert left.shows_writable(f"20 1 0:5 / /proc rw - proc proc rw\n{row}\n", tmp_path / "failed" / "r.tool") == writable
+    assert resume_mark.shows_writable(f"20 1 0:5 / /proc rw - proc proc rw\n{row}\n", tmp_path / "failed" / "r.tool") == writable

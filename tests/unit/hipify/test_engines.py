@@ -9,7 +9,7 @@ import pytest
 from stackbuild.core.errors import UsageError
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Target
-from stackbuild.hipify.tables.installed import Tools
+from stackbuild.hipify.tables.hipify_tools import Tools
 from support.hipify import bundled_rules, small_tables
 
 

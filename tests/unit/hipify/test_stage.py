@@ -10,7 +10,7 @@ from stackbuild.core.errors import UsageError
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Target
 from stackbuild.hipify.stage import ConversionOptions, convert_source
-from stackbuild.hipify.tables.installed import Tools
+from stackbuild.hipify.tables.hipify_tools import Tools
 from stackbuild.hipify.tree import files
 from support.hipify import bundled_rules, small_tables
 

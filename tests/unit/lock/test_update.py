@@ -12,7 +12,7 @@ from stackbuild.core.errors import MachineLacks, PlanError, StepFailed
 from stackbuild.core.resources import folder
 from stackbuild.lock import dependencies
 from stackbuild.lock.update import LockUpdate, update
-from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import Dep, Lock, questions
 from stackbuild.plan.compatibility import refuse_impossible
 from stackbuild.plan.consistency import tree_versions

@@ -13,8 +13,8 @@ from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks
 from stackbuild.store.maintenance import collect, listing, unfinished_steps
 from stackbuild.store.records import Record
+from stackbuild.store.resume_mark import UnfinishedMark
 from stackbuild.store.store import Store
-from stackbuild.store.unfinished import UnfinishedMark
 from stackbuild.views.store import draw_listing
 from support.stores import KEY, again, put
 

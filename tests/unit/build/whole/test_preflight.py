@@ -14,7 +14,7 @@ from stackbuild.build.order import Order, open_context
 from stackbuild.core.errors import LockError, PlanError
 from stackbuild.core.resources import folder
 from stackbuild.model.events import Emit, Event, StepStarted
-from stackbuild.model.loaded import LoadedRecipe
+from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import questions_digest
 from stackbuild.plan.compatibility import doubts
 from stackbuild.plan.current import current_plan

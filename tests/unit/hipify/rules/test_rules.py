@@ -11,10 +11,10 @@ from stackbuild.core.errors import RecipeError, UsageError
 from stackbuild.hipify.convert import convert
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import ConvertedText, FileReport, Target
-from stackbuild.hipify.rules import bundled
+from stackbuild.hipify.rules import rule_files
 from stackbuild.hipify.rules.rules import RuleSet, glob, in_range, join, read
 from stackbuild.hipify.tables import bundled_tables
-from stackbuild.hipify.tables.installed import Tools
+from stackbuild.hipify.tables.hipify_tools import Tools
 from stackbuild.hipify.tables.tables import Flavour, Subst
 from stackbuild.hipify.tree import unmatched_rules
 from support.hipify import hip, small_tables
@@ -26,7 +26,7 @@ def rules(*lines: str) -> RuleSet:
 
 
 def converted(text: str, *lines: str, name: str = "a.cpp") -> str:
-    return hip(text, name, join([rules(*lines), bundled.load([])])).text
+    return hip(text, name, join([rules(*lines), rule_files.load([])])).text
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_each_kind(rule: str, cuda: str, expected: str) -> None:
 
 def test_rules_are_scoped_by_path_and_rocm_version() -> None:
     scoped = "{id: r, why: w, identifier: A, to: B, files: ['src/**/*.cu'], except: ['**/old/*'], rocm: '>=6.0,<7'}"
-    some = join([rules(scoped), bundled.load([])])
+    some = join([rules(scoped), rule_files.load([])])
     assert hip("A", "src/x/a.cu", some, Target(rocm="6.4")).text == "B"
     for name, rocm in (("src/a.h", "6.4"), ("src/old/a.cu", "6.4"), ("src/a.cu", "7.0"), ("src/a.cu", "5.7")):
         assert hip("A", name, some, Target(rocm=rocm)).text == "A"
@@ -85,7 +85,7 @@ def test_version_ranges(rocm: str, bounds: str, inside: bool) -> None:
 
 
 def test_a_literal_inside_a_longer_identifier_is_an_error_and_changes_nothing() -> None:
-    some = join([rules("{id: r, why: w, literal: cuda, to: rocm}"), bundled.load([])])
+    some = join([rules("{id: r, why: w, literal: cuda, to: rocm}"), rule_files.load([])])
     made = hip("int cuda_x = 1; int cuda;", "a.cpp", some)
     assert made.text == "int cuda_x = 1; int rocm;"
     (finding,) = [f for f in made.findings if f.rule == "HIPIFY-RULE-INSIDE-NAME"]
@@ -119,11 +119,11 @@ def test_a_rule_for_another_flavour_is_not_called_unused() -> None:
 
 @pytest.mark.parametrize(("name", "found"), [("fast", ["r"]), ("perl", ["mine"])])
 def test_rules_that_an_engine_does_not_apply_are_not_called_unused(name: str, found: list[str]) -> None:
-    some = join([rules("{id: r, why: w, identifier: A, to: B}"), bundled.load(["generic"])])
+    some = join([rules("{id: r, why: w, identifier: A, to: B}"), rule_files.load(["generic"])])
     engine = Engine(name, small_tables(), some, Target(), Tools(None, None))
     told = unmatched_rules.faults(engine, [], frozenset())
     assert [f.subject for f in told] == found
-    assert unmatched_rules.faults(replace(engine, rules=bundled.load(["generic"])), [], frozenset()) == ()
+    assert unmatched_rules.faults(replace(engine, rules=rule_files.load(["generic"])), [], frozenset()) == ()
 
 
 @pytest.mark.parametrize("bounds", [">=6.0,<7", "==6.4", ">6.4,<6.5", "<6", ">7.2", "<=5.7"])
@@ -144,7 +144,7 @@ def test_a_rule_set_that_is_no_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "latin.yaml").write_bytes(b"name: \xe9")
     for name in ("fifo", "zero", "folder", "large", "latin", "gone"):
         with pytest.raises(UsageError, match="the rule set cannot be read"):
-            bundled.load([str(tmp_path / f"{name}.yaml")])
+            rule_files.load([str(tmp_path / f"{name}.yaml")])
 
 
 @pytest.mark.parametrize(
@@ -192,16 +192,16 @@ def test_two_rules_of_one_id_are_refused() -> None:
 
 
 def test_bundled_sets_are_read_and_base_is_always_last() -> None:
-    assert {"base", "generic", "lc0", "onnxruntime"} <= set(bundled.names())
-    for name in bundled.names():
-        loaded = bundled.load([name])
+    assert {"base", "generic", "lc0", "onnxruntime"} <= set(rule_files.names())
+    for name in rule_files.names():
+        loaded = rule_files.load([name])
         assert loaded.sets[-2:] == ("base", "libraries") and all(rule.why for rule in loaded.rules)
-    assert bundled.load(["generic"]).shims.keys() >= {"stackbuild_hip_compat.h"}
+    assert rule_files.load(["generic"]).shims.keys() >= {"stackbuild_hip_compat.h"}
 
 
 def test_an_unknown_set_names_the_bundled_ones() -> None:
     with pytest.raises(UsageError, match="no rule set is called 'generik'") as caught:
-        bundled.load(["generik"])
+        rule_files.load(["generik"])
     assert "generic" in caught.value.next
 
 
@@ -209,7 +209,7 @@ def test_a_missing_support_header_is_a_mistake(tmp_path: Path) -> None:
     path = tmp_path / "s.yaml"
     path.write_text("schema: 1\nname: s\nrules: [{id: i, why: w, shim: gone.h, when: [x]}]\n")
     with pytest.raises(RecipeError, match=r"no support header 'gone\.h'"):
-        bundled.load([str(path)])
+        rule_files.load([str(path)])
 
 
 def by_miopen(text: str, *rules: str) -> ConvertedText:
@@ -250,7 +250,7 @@ def test_calls_that_no_rule_can_change_are_told_for_their_flavour() -> None:
     text = "cudnnGetLRNDescriptor(d, &n, &a, &b, &k); cusparseSpMV(h, o);"
 
     def told(flavour: Flavour) -> list[str]:
-        made = hip(text, "a.cpp", bundled.load([]), Target(flavour=flavour))
+        made = hip(text, "a.cpp", rule_files.load([]), Target(flavour=flavour))
         return [f.found.split()[0] for f in made.findings if f.rule == "HIPIFY-BY-HAND"]
 
     assert told("miopen") == ["cudnnGetLRNDescriptor"]
@@ -288,12 +288,12 @@ def test_with_miopen_what_becomes_hipdnn_s_is_told_as_lacking() -> None:
         ("hip", []),
         ("miopen", [("HIPIFY-UNSUPPORTED", "cudnnAddTensor has no counterpart in MIOpen")]),
     ):
-        made = convert("cudnnAddTensor(a);\n", tables, bundled.load([]), Target(flavour=flavour), "a.cpp")  # type: ignore[arg-type]
+        made = convert("cudnnAddTensor(a);\n", tables, rule_files.load([]), Target(flavour=flavour), "a.cpp")  # type: ignore[arg-type]
         assert [(f.rule, f.found) for f in made.findings] == expected
 
 
 def test_onnxruntime_names_that_the_hand_written_files_use() -> None:
-    some = bundled.load(["onnxruntime"])
+    some = rule_files.load(["onnxruntime"])
     cuda = '#include "core/providers/cuda/cudnn_common.h"\nusing onnxruntime::cuda::ToCudaType;\nx = CUDNN_BN_MIN_EPSILON;\n'
     assert hip(cuda, "a.cc", some, Target(flavour="miopen")).text == (
         '#include "core/providers/rocm/miopen_common.h"\nusing onnxruntime::rocm::ToHipType;\nx = MIOPEN_BN_MIN_EPSILON;\n'
@@ -311,7 +311,7 @@ def test_a_rule_renames_a_name_of_a_namespace_where_it_is_declared_and_where_it_
 
 
 def test_a_support_header_is_read_once_also_where_two_trees_have_it() -> None:
-    for name, text in bundled.load(["generic", "libraries"]).shims.items():
+    for name, text in rule_files.load(["generic", "libraries"]).shims.items():
         guard = f"{name.removesuffix('.h').upper()}_H"
         first, second = [line for line in text.split("\n") if line.startswith("#")][:2]
         assert first.startswith(f"#ifndef {guard}") and second == f"#define {guard}"
@@ -335,7 +335,7 @@ def test_a_support_header_is_read_once_also_where_two_trees_have_it() -> None:
 )  # fmt: skip
 def test_arguments_that_hip_takes_otherwise(cuda: str, converted_call: str, rocm: str) -> None:
     made = convert(
-        f"void f() {{ {cuda} }}\n", bundled_tables.load(), bundled.load(["generic"]), Target(rocm=rocm), "a.cpp"
+        f"void f() {{ {cuda} }}\n", bundled_tables.load(), rule_files.load(["generic"]), Target(rocm=rocm), "a.cpp"
     )
     assert made.text.endswith(f"void f() {{ {converted_call} }}\n")
     assert [f for f in made.findings if f.severity.value == "error"] == []

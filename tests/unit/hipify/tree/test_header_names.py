@@ -9,7 +9,7 @@ import pytest
 from stackbuild.hipify import hipify_tree
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Report, Target
-from stackbuild.hipify.tables.installed import Tools
+from stackbuild.hipify.tables.hipify_tools import Tools
 from stackbuild.hipify.tree.files import SourceSelection
 from support.hipify import bundled_rules, small_tables
 

@@ -16,7 +16,7 @@ from stackbuild.core.errors import UsageError
 from stackbuild.hipify import hipify_tree
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Report, Target
-from stackbuild.hipify.tables.installed import Tools
+from stackbuild.hipify.tables.hipify_tools import Tools
 from stackbuild.hipify.tree import relocate, state
 from stackbuild.hipify.tree.files import SourceSelection, walk
 from stackbuild.hipify.tree.outputs import NEW, locked_folder

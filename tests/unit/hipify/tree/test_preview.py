@@ -10,7 +10,7 @@ import pytest
 from stackbuild.core.errors import UsageError
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Report, Target
-from stackbuild.hipify.tables.installed import Tools
+from stackbuild.hipify.tables.hipify_tools import Tools
 from stackbuild.hipify.tree.build_files import build_findings
 from stackbuild.hipify.tree.files import SourceSelection
 from stackbuild.hipify.tree.preview import convert_in_place, preview

@@ -12,7 +12,7 @@ from stackbuild.hipify import hipify_tree
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Report, Target
 from stackbuild.hipify.rules.rules import join, read
-from stackbuild.hipify.tables.installed import Tools
+from stackbuild.hipify.tables.hipify_tools import Tools
 from stackbuild.hipify.tree import relocate
 from stackbuild.hipify.tree.files import SourceSelection, walk
 from stackbuild.hipify.tree.state import STATE

@@ -14,7 +14,7 @@ from stackbuild.hipify import hipify_tree
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Target
 from stackbuild.hipify.rules.rules import join, read
-from stackbuild.hipify.tables.installed import Tools
+from stackbuild.hipify.tables.hipify_tools import Tools
 from stackbuild.hipify.tree.files import SourceSelection
 from stackbuild.views import hipify
 from stackbuild.views.console import print_json

@@ -10,7 +10,7 @@ import pytest
 
 from stackbuild.core import digest
 from stackbuild.store import atomic
-from stackbuild.verification.installed import overwritten_files
+from stackbuild.verification.installation import overwritten_files
 from support.binaries import record, zipped
 from support.stores import deep
 

@@ -1,7 +1,7 @@
 """Coverage-guided fuzzing of the same targets as the rig `parser-fuzz`, for people who look for more: needs atheris.
 
     .venv/bin/pip install atheris
-    .venv/bin/python ci/campaign/guided.py "code objects" -max_total_time=600 -seed=1
+    .venv/bin/python ci/campaign/coverage_fuzzing.py "code objects" -max_total_time=600 -seed=1
 
 What follows the target's name are libFuzzer's options. The corpus starts with 200 inputs of the seeded mutator, in a folder
 of its own. It ends with an error at the first loss, whose input libFuzzer keeps as `crash-…` in that folder.

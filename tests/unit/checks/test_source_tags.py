@@ -5,7 +5,7 @@ import json
 import pytest
 
 from stackbuild.__main__ import main
-from stackbuild.checks.outdated import compare_tags
+from stackbuild.checks.source_tags import compare_tags
 from stackbuild.core.errors import MachineLacks
 from stackbuild.sources import git
 
