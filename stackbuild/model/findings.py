@@ -68,6 +68,11 @@ class RuleDescription:
         """The rule's text without its check, as data."""
         return RuleDescription(**{field.name: getattr(self, field.name) for field in fields(RuleDescription)})
 
+    @property
+    def own_words(self) -> tuple[str, str]:
+        """Cause and advice as a finding has them that brings none."""
+        return self.why, self.fix
+
     def finding(
         self,
         subject: str,
@@ -80,7 +85,8 @@ class RuleDescription:
         place: SourceLocation | None = None,
     ) -> Finding:
         """A finding of the rule. What is not given has the rule's words."""
-        words = (why or self.why, fix or self.fix, link or self.link)
+        own_why, own_fix = self.own_words
+        words = (why or own_why, fix or own_fix, link or self.link)
         return Finding(self.id, severity or self.severity, subject, evidence, *words, place)
 
 
@@ -91,20 +97,9 @@ class ClauseRule(RuleDescription):
     reason: str
     advice: str
 
-    def finding(
-        self,
-        subject: str,
-        evidence: str,
-        *,
-        why: str = "",
-        fix: str = "",
-        link: str = "",
-        severity: Severity | None = None,
-        place: SourceLocation | None = None,
-    ) -> Finding:
-        """A finding of the rule. What is not given has the rule's words."""
-        why, fix = why or self.reason, fix or self.advice
-        return super().finding(subject, evidence, why=why, fix=fix, link=link, severity=severity, place=place)
+    @property
+    def own_words(self) -> tuple[str, str]:
+        return self.reason, self.advice
 
 
 def clause_rule(
