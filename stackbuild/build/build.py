@@ -20,7 +20,7 @@ from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import Lock
 from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.compatibility import doubts, refuse_impossible
-from stackbuild.plan.estimates import guesses
+from stackbuild.plan.estimates import Estimate, TimedBuild, hours_in_words, step_hours
 from stackbuild.plan.inputs import drift, observe, refuse_unlocked
 from stackbuild.plan.resolve import CONFIGURE, base_step, resolve, within_reach
 from stackbuild.plan.status import steps_to_run
@@ -107,36 +107,32 @@ def _guess(plan: Plan, loaded_recipe: LoadedRecipe, order: Order, context: Build
     if order.mirror is None:
         refuse_missing_tools(step.action for step in todo if place is None or place.is_here(step))
     new = _never_built(todo, loaded_recipe, context.store)
-    if sum(new.values()) >= WORTH_SAYING and (warning := disk_warning(loaded_recipe)):
+    hours = sum(row.cpu_hours for row in new.values())
+    if hours >= WORTH_SAYING and (warning := disk_warning(loaded_recipe)):
         context.emit(Note("warning", warning))
-    if sum(new.values()) >= WORTH_SAYING:
-        context.emit(Note("info", f"never built here; a guess, in hours of one core: {_each(new)}"))
+    if hours >= WORTH_SAYING:
+        context.emit(Note("info", f"never built here: {hours_in_words(new)}"))
 
 
-def _never_built(todo: tuple[Step, ...], loaded_recipe: LoadedRecipe, store: Store) -> dict[str, float]:
-    """Hours of one core, from a table of guesses, of each of the steps to run that never ran here."""
+def _never_built(
+    todo: tuple[Step, ...], loaded_recipe: LoadedRecipe, store: Store
+) -> dict[str, TimedBuild | Estimate]:
+    """What each of the steps to run that never ran here may take."""
     estimates, took = (
-        (guesses(loaded_recipe.recipe), step_seconds(store, loaded_recipe.recipe.name)) if todo else ({}, {})
+        (step_hours(loaded_recipe.recipe), step_seconds(store, loaded_recipe.recipe.name)) if todo else ({}, {})
     )
     return {s.name: estimates[s.name] for s in todo if s.name in estimates and s.name not in took}
-
-
-def _each(hours: dict[str, float]) -> str:
-    return ", ".join(f"{name} {part:g}" for name, part in hours.items())
 
 
 def long_build(first_plan: BuildPlan, loaded_recipe: LoadedRecipe, order: Order, store: Store) -> str:
     """What a person should be asked before a build of many hours begins, "" for a shorter one."""
     todo = steps_to_run(first_plan.plan, store.find_all(step.key for step in first_plan.plan.steps))
     new = _never_built(todo, loaded_recipe, store)
-    hours = sum(new.values())
+    hours = sum(row.cpu_hours for row in new.values())
     if hours < WORTH_ASKING:
         return ""
     jobs = order.limits.jobs
-    return (
-        f"Never built here: about {hours:g} hours of one core ({_each(new)}), so {hours / jobs:.0f} hours or more with {jobs} "
-        "jobs. A guess. `--until configure` tries the options in minutes."
-    )
+    return f"Never built here: {hours_in_words(new)}. So {hours / jobs:.0f} hours or more with {jobs} jobs. `--until configure` tries the options in minutes."
 
 
 def _in_reach(plan: Plan, order: Order, context: BuildContext) -> Plan:

@@ -15,7 +15,7 @@ from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import missing_entries
 from stackbuild.model.recipe import Recipe
 from stackbuild.plan.compatibility import refuse_impossible
-from stackbuild.plan.estimates import guesses
+from stackbuild.plan.estimates import hours_in_words, step_hours
 from stackbuild.recipe.lock_file import read_lock
 from stackbuild.recipe.references import refuse_mistakes
 from stackbuild.runners.engine import find_engine
@@ -140,11 +140,5 @@ def _memory(loaded_recipe: LoadedRecipe) -> tuple[Status, str]:
 
 
 def _hours(loaded_recipe: LoadedRecipe) -> tuple[Status, str]:
-    estimates = guesses(loaded_recipe.recipe)
-    each = ", ".join(f"{name} {part:g}" for name, part in estimates.items())
     cores = len(os.sched_getaffinity(0))
-    total = sum(estimates.values())
-    return (
-        Status.PASSED,
-        f"about {total:g} of one core from nothing ({each or 'small steps only'}), {cores} here: a guess",
-    )
+    return Status.PASSED, f"from nothing {hours_in_words(step_hours(loaded_recipe.recipe))}; {cores} cores here"

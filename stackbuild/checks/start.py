@@ -15,7 +15,7 @@ from stackbuild.machine.env import target_of
 from stackbuild.machine.gpu import Gpu
 from stackbuild.model.components import Component, Kernels, KernelsEp, Lc0, MIGraphXEp, OnnxRuntime
 from stackbuild.model.recipe import Recipe
-from stackbuild.plan.estimates import guesses
+from stackbuild.plan.estimates import hours_in_words, step_hours
 from stackbuild.recipe.load import bundled_recipes, load
 from stackbuild.tables.compatibility import Table
 from stackbuild.tables.proofs import STAGES, proofs
@@ -37,7 +37,7 @@ class ExistingWheel:
 class RecipeChoice:
     """A bundled recipe for that GPU. `use` says which models run on the GPU with what it builds.
 
-    `hours` are of one core and `disk` is in bytes: both guesses.
+    `hours` are of one core; `takes` says of each part whether it was measured or is a guess. `disk` is in bytes, a guess.
     """
 
     recipe: str
@@ -47,6 +47,7 @@ class RecipeChoice:
     proof: str
     proof_source: str
     hours: float
+    takes: str
     disk: int
     command: str
 
@@ -89,11 +90,11 @@ def _recipes(gfx: str) -> list[RecipeChoice]:
     for name in bundled_recipes():
         recipe = load(name).recipe
         if gfx in map(processor, recipe.gfx):
-            proof = proofs()[name]
+            proof, hours = proofs()[name], step_hours(recipe)
             choices.append(
                 RecipeChoice(
                     name, recipe.summary, recipe.rocm or "", use_of(recipe), proof.words, proof.source,
-                    sum(guesses(recipe).values()), disk_wanted(recipe), f"stackbuild build --recipe {name} --gfx {gfx}",
+                    sum(row.cpu_hours for row in hours.values()), hours_in_words(hours), disk_wanted(recipe), f"stackbuild build --recipe {name} --gfx {gfx}",
                 )
             )  # fmt: skip
     return choices

@@ -1,8 +1,8 @@
-"""What a step may take where this machine has never built it: guesses from `estimates.yaml`, marked as such."""
+"""What a step may take where this machine has never built it: `estimates.yaml` has guesses, and what builds elsewhere took."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,43 +23,82 @@ class Estimate(Model):
     source: str
 
 
+class TimedBuild(Model):
+    """What a component of a bundled recipe took at most when it was built: hours of one core, when and on what."""
+
+    recipe: str
+    kind: str
+    cpu_hours: float = Field(gt=0)
+    on: str
+    source: str
+
+
 class _EstimatesFile(Model):
     schema_: Literal[1] = Field(alias="schema")
     steps: tuple[Estimate, ...]
+    measured: tuple[TimedBuild, ...]
+
+
+@cache
+def _table() -> _EstimatesFile:
+    path = Path(__file__).with_name("estimates.yaml")
+    data, _ = yaml.compose(path.read_text("utf-8"), str(path))
+    return _EstimatesFile.model_validate(data)
 
 
 @cache
 def estimates() -> dict[str, Estimate]:
     """The guesses by kind."""
-    path = Path(__file__).with_name("estimates.yaml")
-    data, _ = yaml.compose(path.read_text("utf-8"), str(path))
-    return {row.kind: row for row in _EstimatesFile.model_validate(data).steps}
+    return {row.kind: row for row in _table().steps}
+
+
+def measurements() -> tuple[TimedBuild, ...]:
+    """What was measured, of bundled recipes."""
+    return _table().measured
+
+
+def step_hours(recipe: Recipe) -> dict[str, TimedBuild | Estimate]:
+    """What each component's last step may take, by the step's name: what was measured of that recipe, else the guess."""
+    known_hours: dict[str, TimedBuild | Estimate] = {**estimates()}
+    known_hours |= {row.kind: row for row in measurements() if row.recipe == recipe.name}
+    kinds = {each.step: each.component.kind for each in expand(recipe).components}
+    return {step: known_hours[kind] for step, kind in kinds.items() if kind in known_hours}
 
 
 def guesses(recipe: Recipe) -> dict[str, float]:
     """Hours of one core that each component's last step may take, by the step's name."""
-    table = estimates()
-    kinds = {each.step: each.component.kind for each in expand(recipe).components}
-    return {step: table[kind].cpu_hours for step, kind in kinds.items() if kind in table}
+    return {step: row.cpu_hours for step, row in step_hours(recipe).items()}
+
+
+def hours_in_words(hours: Mapping[str, TimedBuild | Estimate]) -> str:
+    """Such as `about 2 hours of one core, a guess (migraphx 2)`; what was measured has its day and source."""
+    guessed_rows = [f"{step} {row.cpu_hours:g}" for step, row in hours.items() if isinstance(row, Estimate)]
+    rows: dict[str, list[str]] = {f"a guess ({', '.join(guessed_rows)})": []} if guessed_rows else {}
+    for step, row in hours.items():
+        if isinstance(row, TimedBuild):
+            rows.setdefault(f"measured on {row.on} [{row.source}]", []).append(f"{step} {row.cpu_hours:g}")
+    words = "; ".join(f"{basis} ({', '.join(each)})" if each else basis for basis, each in rows.items())
+    return f"about {sum(row.cpu_hours for row in hours.values()):g} hours of one core, {words or 'small steps only'}"
 
 
 @dataclass(frozen=True)
 class StepTime:
-    """What a step that has to run may take: the seconds of its last run here, or hours of one core from the table of guesses.
+    """What a step that has to run may take: the seconds of its last run here, or hours of one core from the table.
 
-    One of the two is None.
+    One of the two is None. `row` is that of the table.
     """
 
     step: str
     last_seconds: float | None
     guessed_cpu_hours: float | None
+    row: TimedBuild | Estimate | None = None
 
 
 def step_times(to_run: Iterable[str], recipe: Recipe, took: dict[str, float]) -> tuple[StepTime, ...]:
     """What is known of those steps. `took` has the seconds of steps that ran here; one without a time is left out."""
-    guessed_hours = guesses(recipe)
+    rows = step_hours(recipe)
     return tuple(
-        StepTime(step, took.get(step), None if step in took else guessed_hours[step])
+        StepTime(step, took[step], None) if step in took else StepTime(step, None, rows[step].cpu_hours, rows[step])
         for step in to_run
-        if step in took or step in guessed_hours
+        if step in took or step in rows
     )

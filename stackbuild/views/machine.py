@@ -53,9 +53,7 @@ def draw_start(answer: StartAnswer) -> None:
         out().print(Text(f"\n{choice.recipe}", "bold"), Text(f"— {choice.summary}"))
         out().print(indent(f"runs: {choice.use}"))
         out().print(indent(f"proved: {choice.proof} [{choice.proof_source}]"))
-        out().print(
-            indent(f"takes: about {choice.hours:g} hours of one core and {choice.disk >> 30} GiB of disk (guesses)")
-        )
+        out().print(indent(f"takes: {choice.takes}; about {choice.disk >> 30} GiB of disk, a guess"))
         out().print(indent(choice.command, "cyan"))
     if answer.recipes:
         err().print(Text("\n`stackbuild doctor --recipe NAME` checks this machine first.", "dim"))

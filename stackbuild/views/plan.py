@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 from stackbuild.core.errors import safe
-from stackbuild.plan.estimates import StepTime
+from stackbuild.plan.estimates import StepTime, hours_in_words
 from stackbuild.plan.explain import Explanation
 from stackbuild.plan.status import StepStatus
 from stackbuild.views.console import Text, out
@@ -33,12 +33,8 @@ def draw_plan(rows: tuple[StepStatus, ...], times: tuple[StepTime, ...]) -> None
     out().print(
         f"{todo} of {len(rows)} steps to run" if todo else f"nothing to do: all {len(rows)} steps are in the store"
     )
-    guessed_hours = {t.step: t.guessed_cpu_hours for t in times if t.guessed_cpu_hours is not None}
-    if guessed_hours:
-        each = ", ".join(f"{step} {hours:g}" for step, hours in guessed_hours.items())
-        out().print(
-            Text(safe(f"never built here: about {sum(guessed_hours.values()):g} hours of one core, a guess ({each})"))
-        )
+    if hours := {t.step: t.row for t in times if t.row is not None}:
+        out().print(Text(safe(f"never built here: {hours_in_words(hours)}")))
     if took := {t.step: t.last_seconds for t in times if t.last_seconds is not None}:
         each = ", ".join(f"{step} {format_duration(seconds)}" for step, seconds in took.items())
         out().print(Text(safe(f"took when they last ran here: {each}")))

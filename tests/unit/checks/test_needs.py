@@ -33,7 +33,7 @@ def test_a_recipe_that_fits_has_nothing_to_mend() -> None:
     assert (
         found["recipe memory"].status is Status.SKIPPED and "onnxruntime declares 14" in found["recipe memory"].reason
     )
-    assert found["hours"].reason.startswith("about 3.7 of one core from nothing (migraphx 2, onnxruntime.cp314 1.7)")
+    assert found["hours"].reason.startswith("from nothing about 3.6 hours of one core, a guess (migraphx 2); measured on 2026-11-23, two busy cores")
 
 
 def test_what_is_missing_is_named_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from stackbuild.plan.estimates import step_times
+from stackbuild.plan.estimates import measurements, step_times
 from stackbuild.plan.explain import Explanation
 from stackbuild.recipe.load import load
+from stackbuild.tables.proofs import proofs
 from stackbuild.views.console import forget_consoles
 from stackbuild.views.plan import draw_explanation, draw_plan
+from support.paths import ROOT
 
 
 def test_explanations_survive_strange_values(capsys: pytest.CaptureFixture[str]) -> None:
@@ -29,3 +31,19 @@ def test_a_plan_says_the_hours_that_are_guessed_and_the_time_that_was_seen(capsy
     assert "about 1.7 hours of one core, a guess (onnxruntime.cp312 1.7)" in said
     assert "took when they last ran here: migraphx 2 h 00 min" in said
     forget_consoles()
+
+
+def test_hours_that_were_measured_have_their_day_and_source(capsys: pytest.CaptureFixture[str]) -> None:
+    recipe = load("debian-rocm-7.2").recipe
+    forget_consoles()
+    draw_plan((), step_times(("migraphx", "onnxruntime.cp314"), recipe, {}))
+    said = " ".join(capsys.readouterr().out.split())
+    assert "about 3.6 hours of one core, a guess (migraphx 2); measured on 2026-11-23, two busy cores [docs/stacks.md] (onnxruntime.cp314 1.6)" in said
+    forget_consoles()
+
+
+def test_what_was_measured_is_of_recipes_that_were_built() -> None:
+    assert len(measurements()) >= 2
+    for row in measurements():
+        assert proofs()[row.recipe].stage == "built"
+        assert row.kind in {c.kind for c in load(row.recipe).recipe.components.values()} and (ROOT / row.source).is_file()

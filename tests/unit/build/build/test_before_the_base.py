@@ -52,7 +52,7 @@ def begin(path: Path, monkeypatch: pytest.MonkeyPatch, first_plan: BuildPlan | N
 def test_the_hours_are_said_before_the_base_is_made(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda place: SimpleNamespace(free=400 << 30))
     (said,) = begin(mine, monkeypatch)
-    assert said == Note("info", "never built here; a guess, in hours of one core: migraphx 2, onnxruntime.cp314 1.7")
+    assert said == Note("info", "never built here: about 3.6 hours of one core, a guess (migraphx 2); measured on 2026-11-23, two busy cores [docs/stacks.md] (onnxruntime.cp314 1.6)")
 
 
 def test_a_disk_that_may_be_too_small_is_said_before_the_base_is_made(
