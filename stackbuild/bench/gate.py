@@ -19,7 +19,7 @@ from stackbuild.bench.results_file import identity, read_benchmarks
 from stackbuild.core.errors import UsageError
 from stackbuild.core.yaml_file import read_yaml
 from stackbuild.judgement import judge, missing_sides
-from stackbuild.model.gates import AccuracyGate, BaselineGate, Gate, Gates
+from stackbuild.model.gates import AccuracyGate, BaselineGate, Gate, Gates, needs_baseline
 from stackbuild.model.results import Evidence
 from stackbuild.recipe.load import load
 from stackbuild.recipe.suites import load_suite
@@ -67,6 +67,13 @@ def gates_of(file: Path | None, recipe: str = "") -> tuple[Gate, ...]:
             next=f"write at least one under `gates:`, or leave {option} out",
         )
     return gates
+
+
+def without_baseline(gates: Sequence[Gate]) -> tuple[tuple[Gate, ...], str]:
+    """The gates that a first release can be judged by, and what is said of the others. Accuracy is always judged."""
+    left_out = [gate.name or gate.kind for gate in gates if needs_baseline(gate)]
+    first_gates = tuple(gate for gate in gates if not needs_baseline(gate)) or (AccuracyGate(kind="accuracy"),)
+    return first_gates, f"not judged, since there is no baseline: {', '.join(left_out)}" if left_out else ""
 
 
 def run_gate(request: GateRequest, gates: Sequence[Gate], tick: ProgressCallback) -> Measurement:

@@ -36,6 +36,24 @@ def render(
         str,
         option("--build-on", metavar="LABEL", help="The runner that builds: a label; default: the provider's usual."),
     ] = "",
+    publish_on: Annotated[
+        str,
+        option("--publish-on", metavar="LABEL", help="The runner that publishes and sees the key; default: one for that."),
+    ] = "",
+    pull_requests_on: Annotated[
+        str,
+        option("--pull-requests-on", metavar="LABEL", help="The runner that builds pull requests; default: one for that."),
+    ] = "",
+    retention_days: Annotated[
+        int, option("--retention-days", metavar="N", help="How long the provider keeps the artifacts of a release.")
+    ] = 90,
+    release_assets: Annotated[
+        bool, option("--release-assets", help="GitHub: keep index and wheels for good, as assets of the tag's release.")
+    ] = False,
+    release_key: Annotated[
+        str,
+        option("--release-key", metavar="ID", help="Jenkins: the credential, a secret file, that signs the index."),
+    ] = "",
     split: Annotated[
         list[str] | None,
         option(
@@ -65,16 +83,30 @@ def render(
     Example: stackbuild ci render --provider github --recipe debian-13 --gpu gfx1100 --install-from tools/stackbuild-0.1.0-py3-none-any.whl
     """
     from stackbuild.core.errors import UsageError
-    from stackbuild.pipeline.ci_render import PipelineRequest, pipeline, unproved_recipes
+    from stackbuild.pipeline.ci_render import PipelineRequest, pipeline, ungated_recipes, unproved_recipes
     from stackbuild.recipe.load import load
     from stackbuild.views.console import err
     from stackbuild.views.recipe import draw_text
 
-    request = PipelineRequest(install_from, tuple(gpu or ()), build_on, tuple(split or ()), attest, index_url)
+    request = PipelineRequest(
+        install_from,
+        tuple(gpu or ()),
+        build_on,
+        tuple(split or ()),
+        attest,
+        index_url,
+        publish_on,
+        pull_requests_on,
+        retention_days,
+        release_assets,
+        release_key,
+    )
     recipes = tuple(load(name) for name in recipe)
     text = pipeline(provider, recipes, request)
     for line in unproved_recipes(recipes, request):
         err().print(f"not proved by this pipeline: {line}", markup=False)
+    for line in ungated_recipes(recipes, request):
+        err().print(f"not gated by this pipeline: {line}", markup=False)
     if out is None:
         draw_text(text)
         return

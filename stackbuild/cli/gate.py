@@ -17,6 +17,10 @@ def gate(
     baseline: Annotated[
         Path | None, option("--baseline", "-b", metavar="B", help="The old wheel, or its results.")
     ] = None,
+    first: Annotated[
+        bool,
+        option("--without-baseline", help="A first release: leave out gates that need a baseline, and name them."),
+    ] = False,
     gates: Annotated[
         Path | None,
         option(
@@ -59,7 +63,7 @@ def gate(
     """
     from dataclasses import replace
 
-    from stackbuild.bench.gate import GateRequest, gates_of, run_gate
+    from stackbuild.bench.gate import GateRequest, gates_of, run_gate, without_baseline
     from stackbuild.bench.providers import clock_name, provider_name, provider_options
     from stackbuild.bench.results_file import document, identity, require_writable, write
     from stackbuild.core import digest
@@ -83,11 +87,14 @@ def gate(
         candidate, baseline, suite, full, provider_settings, arguments.python, arguments.threads, arguments.seed, clock_name(arguments.clock),
         candidate_lock, baseline_lock,
     )  # fmt: skip
-    gate_set = gates_of(gates, recipe)
+    if first and (baseline or baseline_lock):
+        raise UsageError("--without-baseline and a baseline contradict each other", next="give one of them")
+    gate_set, note = without_baseline(gates_of(gates, recipe)) if first else (gates_of(gates, recipe), "")
     require_writable(out, verdict_out)
     with progress() as tick:
         measurement = run_gate(request, gate_set, tick)
-    verdict = replace(measurement.verdict, of=identity(measurement.benchmarks))
+    notes = (*measurement.verdict.notes, note) if note else measurement.verdict.notes
+    verdict = replace(measurement.verdict, of=identity(measurement.benchmarks), notes=notes)
     if out:
         write(measurement.benchmarks, out)
     if verdict_out:
@@ -99,6 +106,6 @@ def gate(
     if json:
         print_json(document(verdict), VERDICT_SCHEMA)
     else:
-        draw_verdict(measurement.verdict)
+        draw_verdict(verdict)
         draw_inputs(measurement.benchmarks.inputs)
-    require_open(measurement.verdict)
+    require_open(verdict)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 Sarif = Annotated[Path | None, option("--sarif", metavar="FILE", help="Also write the findings as SARIF 2.1.0.")]
 Junit = Annotated[Path | None, option("--junit", metavar="FILE", help="Also write the result as JUnit XML.")]
+Markdown = Annotated[
+    Path | None, option("--markdown", metavar="FILE", help="Also write the cases as Markdown, for a CI summary.")
+]
 OptionalRecipe = Annotated[
     str | None,
     option(
@@ -47,6 +50,7 @@ def inspect(
     json: JsonOption = False,
     sarif: Sarif = None,
     junit: Junit = None,
+    markdown: Markdown = None,
 ) -> None:
     """Read what is inside wheels and libraries and judge it. Needs no GPU, no ROCm and no recipe.
 
@@ -66,14 +70,14 @@ def inspect(
                 "--recipe, --gfx and --kernels do not go with --diff",
                 next="inspect NEW by itself to judge it by a recipe",
             )
-        _difference(files[0], files[1], json, sarif, junit)
+        _difference(files[0], files[1], json, sarif, junit, markdown)
         return
     if kernels and not json:
         raise UsageError("--kernels lists them in the JSON document only", next="add --json")
     inspections = [_inspect(file, recipe, tuple(gfx or ())) for file in files]
     joint_findings = _joint_findings([facts for facts, _ in inspections])
     _print(inspections, joint_findings, json, kernels)
-    _write(inspections, joint_findings, sarif, junit)
+    _write(inspections, joint_findings, sarif, junit, markdown)
     if any(
         f.severity == "error" for findings in (joint_findings, *(each for _, each in inspections)) for f in findings
     ):
@@ -162,6 +166,7 @@ def _write(
     joint_findings: tuple[Finding, ...],
     sarif: Path | None,
     junit: Path | None,
+    markdown: Path | None,
 ) -> None:
     """Write the requested reports: each file is a Verification with the static rung alone."""
     from stackbuild.verification.rungs.static import static_verification
@@ -169,16 +174,23 @@ def _write(
     verifications = [static_verification(facts.path, facts.sha256, findings) for facts, findings in inspections]
     if joint_findings:
         verifications.append(static_verification("together", "", joint_findings))
-    write_reports(verifications, sarif, junit)
+    write_reports(verifications, sarif, junit, markdown)
 
 
-def write_reports(verifications: list[Verification], sarif_file: Path | None, junit_file: Path | None) -> None:
+def write_reports(
+    verifications: list[Verification], sarif_file: Path | None, junit_file: Path | None, markdown_file: Path | None
+) -> None:
     """Write the requested reports. Raises UsageError where a file cannot be written."""
     from stackbuild.core.errors import UsageError
     from stackbuild.views.junit import junit_of_verifications
+    from stackbuild.views.markdown import markdown_of_verifications
     from stackbuild.views.sarif import sarif
 
-    for path, text in ((sarif_file, sarif), (junit_file, junit_of_verifications)):
+    for path, text in (
+        (sarif_file, sarif),
+        (junit_file, junit_of_verifications),
+        (markdown_file, markdown_of_verifications),
+    ):
         if path is not None:
             try:
                 path.write_text(text(verifications), encoding="utf-8", errors="replace")
@@ -190,7 +202,9 @@ def write_reports(verifications: list[Verification], sarif_file: Path | None, ju
                 ) from None
 
 
-def _difference(old: Path, new: Path, json: bool, sarif: Path | None, junit: Path | None) -> None:
+def _difference(
+    old: Path, new: Path, json: bool, sarif: Path | None, junit: Path | None, markdown: Path | None
+) -> None:
     from stackbuild import inspection
     from stackbuild.inspection.diff import difference
     from stackbuild.verification.rungs.static import static_verification
@@ -200,7 +214,7 @@ def _difference(old: Path, new: Path, json: bool, sarif: Path | None, junit: Pat
     after = inspection.inspect(new)
     changes = difference(inspection.inspect(old), after)
     print_json(changes, "stackbuild.inspect-diff/1") if json else draw_difference(changes)
-    write_reports([static_verification(after.path, after.sha256, changes.findings)], sarif, junit)
+    write_reports([static_verification(after.path, after.sha256, changes.findings)], sarif, junit, markdown)
     if changes.findings:
         leave(5)
 

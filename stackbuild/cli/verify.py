@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from stackbuild.cli.app import JsonOption, app, argument, leave, option
-from stackbuild.cli.inspect import Junit, OptionalRecipe, OwedGfx, Sarif, expectations_for, write_reports
+from stackbuild.cli.inspect import Junit, Markdown, OptionalRecipe, OwedGfx, Sarif, expectations_for, write_reports
 
 if TYPE_CHECKING:
     from stackbuild.model.findings import Verification
@@ -80,6 +80,7 @@ def verify(
     json: JsonOption = False,
     sarif: Sarif = None,
     junit: Junit = None,
+    markdown: Markdown = None,
 ) -> None:
     """Prove that wheels do what they claim, by running them.
 
@@ -132,7 +133,7 @@ def verify(
     if json:
         rows = [{"verification": result, "claim": result.claim} for result in results]
         print_json({"verifications": rows} if each else rows[0], "stackbuild.verify/1")
-    write_reports(results, sarif, junit)
+    write_reports(results, sarif, junit, markdown)
     if statements:
         _write_statements(results, statements, machine)
     missed_rungs = unmet_by(results, required_names)

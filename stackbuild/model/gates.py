@@ -298,6 +298,15 @@ Gate = Annotated[
 PairedGate = BaselineGate | SpeedupGate
 
 
+def needs_baseline(gate: Gate) -> bool:
+    """Whether a gate cannot be judged before somebody says which artifact is the baseline."""
+    if isinstance(gate, BaselineGate):
+        return not gate.wheel
+    if isinstance(gate, MemoryGate) and gate.grows_at_most is None:
+        return False
+    return "baseline" in (gate.side, getattr(gate, "versus", ""))
+
+
 class Gates(Model):
     """A file of gates: what `stackbuild gate --gates FILE` reads. A recipe embeds `tuple[Gate, ...]` itself."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from stackbuild.core.errors import UsageError
 from stackbuild.core.templates import render
+from stackbuild.model.gates import needs_baseline
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.recipe import Recipe
 from stackbuild.recipe.load import bundled_recipes
@@ -17,6 +18,14 @@ from stackbuild.recipe.wheels import CPU, PackedWheel, providers_of, wheels_of
 TEMPLATES = {"github": "ci/github.yml.j2", "gitlab": "ci/gitlab.yml.j2", "jenkins": "ci/jenkins.groovy.j2"}
 BUILD_ON = {"github": "ubuntu-24.04", "gitlab": "rocm-build", "jenkins": "rocm-build"}
 """The label of the machine that builds, where none is said."""
+PUBLISH_ON = {"github": "ubuntu-24.04", "gitlab": "rocm-publish", "jenkins": "rocm-publish"}
+"""That of the machine that publishes and sees the key: code that nobody has merged never runs on it."""
+PULL_REQUESTS_ON = {"github": "", "gitlab": "rocm-pull-request", "jenkins": "rocm-pull-request"}
+"""That of the machine that builds pull requests. On GitHub "" is the one of other builds where it is new each time, else none."""
+MAIN_OR_TAG = "!env.CHANGE_ID && (env.TAG_NAME || env.BRANCH_IS_PRIMARY == 'true')"
+"""Jenkins: whether a build is one of a tag or of the primary branch."""
+RETENTION_DAYS = 90
+"""How long a provider keeps a release's artifacts where nothing is said: GitHub's own default and, for public repositories, its most."""
 _GITHUB_LABEL = re.compile(r"(ubuntu|windows|macos)-(latest|[0-9.]+)(-[a-z0-9]+)?")
 """The labels of GitHub's own runners, each of them a new machine; any other label is taken for a machine of one's own."""
 ACTIONS = {
@@ -46,9 +55,17 @@ ON_GPU = {
 """The rungs that a wheel of each kind must pass on a machine with a GPU."""
 WITHOUT_GPU = {"kernels": "import,load,operators,numerics", "runtime": "import,load", "plugin": "import", "": "import"}
 """Those that it can pass on any machine: a plugin's one library and every session of a provider wait for ROCm and a GPU."""
-NO_INDEX = "no index of an earlier release was found: this one begins with these wheels"
-RELEASES = 'releases="${STACKBUILD_RELEASES:-$HOME/.local/share/stackbuild/releases}/${JOB_NAME%/*}"'
-"""Jenkins: the folder of the index. A tag is a job of its own, with a workspace of its own; the folder is that of all tags."""
+RELEASES = {
+    "gitlab": "index=public\nif [ -n \"${STACKBUILD_RELEASES:-}\" ]; then index=$STACKBUILD_RELEASES/$CI_PROJECT_PATH; fi",
+    "jenkins": 'index="${STACKBUILD_RELEASES:-$HOME/.local/share/stackbuild/releases}/${JOB_NAME%/*}"',
+}
+"""The folder of the index. On Jenkins a tag is a job of its own, with a workspace of its own; the folder is that of all tags."""
+TAG = {
+    "github": 'case "$GITHUB_REF" in refs/tags/*) tag=${GITHUB_REF#refs/tags/} ;; *) tag= ;; esac',
+    "gitlab": "tag=${CI_COMMIT_TAG:-}",
+    "jenkins": "tag=${TAG_NAME:-}",
+}
+"""The name of the tag that is built, "" for a branch."""
 
 SPLITS = ("python", "gfx")
 """The axes of the build matrix of a pipeline."""
@@ -59,8 +76,10 @@ class PipelineRequest:
     """What a pipeline is to have.
 
     `install_from` is where runners get stackbuild: see `requirement`. `gfx` names the GPUs that there are runners for,
-    `build_on` the label of the machine that builds. `split` are axes of `SPLITS`: a build job for each value. `attest` adds
-    the provider's own attestation, `index_url` an upload by trusted publishing.
+    `build_on`, `pull_requests_on` and `publish_on` the labels of the machines for that. `split` are axes of `SPLITS`: a build
+    job for each value. `attest` adds the provider's own attestation, `index_url` an upload by trusted publishing. Artifacts of
+    a release are kept for `retention_days`; `release_assets` keeps them with GitHub's releases, too. `release_key` is the
+    Jenkins credential that signs.
     """
 
     install_from: str
@@ -69,6 +88,15 @@ class PipelineRequest:
     split: tuple[str, ...] = ()
     attest: bool = False
     index_url: str = ""
+    publish_on: str = ""
+    pull_requests_on: str = ""
+    retention_days: int = RETENTION_DAYS
+    release_assets: bool = False
+    release_key: str = ""
+
+    def label(self, option: str, labels: Mapping[str, str], provider: str) -> str:
+        """The label of that option, as it was given or as `labels` has it for the provider."""
+        return str(getattr(self, option)) or labels[provider]
 
 
 @dataclass(frozen=True)
@@ -162,17 +190,51 @@ def pipeline(provider: str, recipes: tuple[LoadedRecipe, ...], request: Pipeline
         upload_install=requirement(request.install_from, "publish,sigstore"),
         local="://" not in request.install_from,
         unproved=unproved_recipes(recipes, request),
+        ungated=ungated_recipes(recipes, request),
         proofs="--proof proof " if jobs else "",
         gated=any(job.gate for job in jobs),
-        last_index=render("ci/last_index.sh.j2", folder="public", absent=f"::notice::{NO_INDEX}"),
-        last_baseline=render("ci/last_index.sh.j2", folder="baseline/last", absent="no earlier release was found"),
-        releases=RELEASES,
+        last_index=_last_index(request, "public", must=True),
+        last_baseline=_last_index(request, "baseline/last", must=False),
+        release_folder=RELEASES.get(provider, ""),
+        releases=_releases(provider),
+        keep=render("ci/keep.sh.j2"),
         collect=render("ci/collect.sh.j2", folder="dist" if provider == "github" else "wheels"),
-        build_on=request.build_on or BUILD_ON[provider],
-        own_runner=not _GITHUB_LABEL.fullmatch(request.build_on or BUILD_ON[provider]),
+        build_on=request.label("build_on", BUILD_ON, provider),
+        publish_on=request.label("publish_on", PUBLISH_ON, provider),
+        pull_requests_on=request.label("pull_requests_on", PULL_REQUESTS_ON, provider),
+        own_runner=not _GITHUB_LABEL.fullmatch(request.label("build_on", BUILD_ON, provider)),
+        main_or_tag=MAIN_OR_TAG,
         attest=request.attest,
         index_url=request.index_url,
+        retention_days=request.retention_days,
+        release_assets=request.release_assets,
+        release_key=request.release_key,
     )
+
+
+def _last_index(request: PipelineRequest, folder: str, must: bool) -> str:
+    """GitHub: the script that puts the index of the last release into a folder; with `must` it fails where there is none."""
+    return render("ci/last_index.sh.j2", folder=folder, must=must, release_assets=request.release_assets)
+
+
+def _releases(provider: str) -> str:
+    """GitLab, Jenkins: the script that names the folder of the index, and fails where there is none."""
+    if provider not in RELEASES:
+        return ""
+    tag = {"gitlab": "CI_COMMIT_TAG", "jenkins": "TAG_NAME"}[provider]
+    return render("ci/releases.sh.j2", folder=RELEASES[provider], tag=tag)
+
+
+def ungated_recipes(recipes: Sequence[LoadedRecipe], request: PipelineRequest) -> tuple[str, ...]:
+    """What the pipeline compares with no earlier release, a line for each recipe."""
+    lines = []
+    for loaded_recipe in recipes:
+        recipe = loaded_recipe.recipe
+        if not any(map(_kind, wheels_of(recipe))):
+            lines.append(f"{recipe.name}: no wheel of it can be measured")
+        elif not set(request.gfx) & set(recipe.gfx):
+            lines.append(f"{recipe.name}, beside an earlier release: no runner with a GPU was named by --gpu")
+    return tuple(dict.fromkeys(lines))
 
 
 def unproved_recipes(recipes: Sequence[LoadedRecipe], request: PipelineRequest) -> tuple[str, ...]:
@@ -203,9 +265,38 @@ def _required_rungs(recipe: Recipe, kinds: Mapping[str, str]) -> str:
 
 
 def _check(provider: str, request: PipelineRequest) -> None:
-    if request.build_on and not _PLAIN.fullmatch(request.build_on):
+    for option in ("build_on", "publish_on", "pull_requests_on"):
+        label = getattr(request, option)
+        if label and not _PLAIN.fullmatch(label):
+            raise UsageError(
+                f"{label!r} is not a label of a runner",
+                where=f"--{option.replace('_', '-')}",
+                next="letters, digits, . _ + / -",
+            )
+    _refuse_shared_machine(provider, request)
+    if not 1 <= request.retention_days <= 400:
         raise UsageError(
-            f"{request.build_on!r} is not a label of a runner", where="--build-on", next="letters, digits, . _ + / -"
+            f"no provider keeps artifacts for {request.retention_days} days",
+            where="--retention-days",
+            next="1 to 400; GitHub keeps those of a public repository for 90 at most",
+        )
+    if request.release_assets and provider != "github":
+        raise UsageError(
+            f"{provider} has no releases with assets that this pipeline reads",
+            where="--release-assets",
+            next="leave it out, and set STACKBUILD_RELEASES to a folder of the runner that publishes",
+        )
+    if request.release_key and provider != "jenkins":
+        raise UsageError(
+            f"{provider} has the key as a secret of its own",
+            where="--release-key",
+            next="leave it out; docs/ci.md says which secret or variable it is",
+        )
+    if request.release_key and not re.fullmatch(r"[A-Za-z0-9_.-]+", request.release_key):
+        raise UsageError(
+            f"{request.release_key!r} is not the id of a credential",
+            where="--release-key",
+            next="letters, digits, . _ -",
         )
     for axis in request.split:
         if axis not in SPLITS:
@@ -220,6 +311,19 @@ def _check(provider: str, request: PipelineRequest) -> None:
             where="--attest" if request.attest else "--trusted-publishing",
             next="leave it out, and sign with a key: see docs/publishing.md",
         )
+
+
+def _refuse_shared_machine(provider: str, request: PipelineRequest) -> None:
+    """Raise UsageError where pull requests run on a machine that builds or publishes releases and is not new each time."""
+    theirs = request.label("pull_requests_on", PULL_REQUESTS_ON, provider)
+    for option, labels in (("build_on", BUILD_ON), ("publish_on", PUBLISH_ON)):
+        ours = request.label(option, labels, provider)
+        if theirs == ours and not (provider == "github" and _GITHUB_LABEL.fullmatch(ours)):
+            raise UsageError(
+                f"pull requests would run on {ours}, as the user that a release is built or signed by",
+                where="--pull-requests-on",
+                next="name another runner: one on the same machine will do, as another user",
+            )
 
 
 def _parts(recipe: Recipe, build: BuildJob, split: Sequence[str]) -> tuple[BuildJob, ...]:
@@ -306,8 +410,13 @@ def _gate(recipe: Recipe, build: BuildJob, target: str, provider: str) -> str:
     wheels = [w for w in wheels_of(recipe) if target in w.gfx and _kind(w)]
     gated_wheels = dict.fromkeys(GatedWheel(_stem(w), _options(w, recipe, build)) for w in wheels)
     runtime = next((_stem(w) for w in wheels if "onnxruntime" in w.wheel.packages), "")
-    alone = bool(recipe.gates) and all(gate.kind != "baseline" for gate in recipe.gates)
     if not gated_wheels:
+        if recipe.gates:
+            raise UsageError(
+                f"the recipe {recipe.name} has gates, and `stackbuild gate` can measure no wheel of it for {target}",
+                where=recipe.name,
+                next="take `gates:` out, or pack onnxruntime, a plugin EP or stackbuild_kernels for that target",
+            )
         return ""
     folder = f"wheels/{build.id}" if provider == "gitlab" else "dist"
     statements = f"proof/{_job_id(build, target)}" if provider == "gitlab" else "statements"
@@ -315,7 +424,9 @@ def _gate(recipe: Recipe, build: BuildJob, target: str, provider: str) -> str:
         "ci/gate.sh.j2",
         wheels=tuple(gated_wheels),
         runtime=runtime,
-        alone=alone,
+        gates=bool(recipe.gates),
+        alone=bool(recipe.gates) and not any(map(needs_baseline, recipe.gates)),
+        tag=TAG[provider],
         folder=folder,
         older={"github": "baseline", "gitlab": "baseline public", "jenkins": "baseline last"}[provider],
         proof=f"--statements {statements} --machine {_id(target)}",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -27,6 +28,28 @@ _TEXT = 20_000
 def junit_of_verifications(verifications: Sequence[Verification]) -> str:
     """One document with a suite for each verification."""
     return _document(map(_verification, verifications))
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """A case as the document has it: `suite` is its wheel, `result` passed, failed or skipped, `says` why."""
+
+    suite: str
+    name: str
+    result: str
+    says: str
+
+
+def case_results(verifications: Sequence[Verification]) -> tuple[CaseResult, ...]:
+    """The cases of `junit_of_verifications`, for a place that shows no XML."""
+    rows = []
+    for suite in map(_verification, verifications):
+        for case in suite:
+            mark = next((part for part in case if part.tag in ("failure", "skipped")), None)
+            result = "passed" if mark is None else "failed" if mark.tag == "failure" else "skipped"
+            says = "" if mark is None else mark.get("message", "")
+            rows.append(CaseResult(suite.get("name", ""), case.get("name", ""), result, says))
+    return tuple(rows)
 
 
 def junit_of_run(run: RunRecord) -> str:

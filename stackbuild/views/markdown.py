@@ -7,12 +7,14 @@ whole blocks are left out from the end, and a note says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from statistics import median
 
 from stackbuild.bench.tables import format_figure, speed_table
+from stackbuild.model.findings import Verification
 from stackbuild.model.results import CONTROL, Benchmarks, GateVerdict
 from stackbuild.pipeline.run_record import RunRecord
+from stackbuild.views.junit import case_results
 from stackbuild.views.text import format_size, headline, qualifications
 
 _MARKS = {"good": "✅", "bad": "❌", "unsure": "⚠️"}
@@ -27,8 +29,11 @@ def markdown(run: RunRecord, limit: int = 1_000_000) -> str:
     blocks += _delivery(run)
     if run.verdict:
         blocks += ["## Gates", *_gates([*run.verdict.closed_gates, *(g for g in run.verdict.gates if not g.closed)])]
+        blocks += map(escape_markdown, run.verdict.notes)
     if run.failures:
         blocks += ["## Failed", *(f"**{escape_markdown(s.name)}** {s.how}\n\n{_quote(s.says)}" for s in run.failures)]
+    if run.verifications:
+        blocks += _cases(run.verifications)
     for one in run.conversions:
         rows = [[t.first.severity.value, t.first.rule, str(t.count), t.first.found, t.first.fix] for t in one.rules]
         says = (
@@ -67,6 +72,21 @@ def markdown(run: RunRecord, limit: int = 1_000_000) -> str:
         ]
         blocks += ["## Build", *_table(["step", "how", "s", "ccache hits", "peak memory"], rows)]
     return _fit(blocks, limit)
+
+
+def markdown_of_verifications(verifications: Sequence[Verification]) -> str:
+    """The cases of the JUnit document, for a summary that shows no XML: what failed first, at most a MB."""
+    return _fit(_cases(verifications), 1_000_000)
+
+
+def _cases(verifications: Sequence[Verification]) -> list[str]:
+    rows = case_results(verifications)
+    counts = ", ".join(f"{sum(row.result == one for row in rows)} {one}" for one in ("failed", "skipped", "passed"))
+    blocks = ["## Verification", f"{_MARKS['bad' if any(r.result == 'failed' for r in rows) else 'good']} {counts}"]
+    for result in ("failed", "skipped"):
+        cases = [[row.suite, row.name, row.result, row.says] for row in rows if row.result == result]
+        blocks += _table(["wheel", "case", "result", "why"], cases)
+    return blocks
 
 
 def _delivery(run: RunRecord) -> list[str]:

@@ -44,7 +44,7 @@ if words[0] == "build":
     runs.mkdir(parents=True, exist_ok=True)
     (runs / "log").touch()
     simple = Path("dist/simple")
-    shutil.copytree(os.environ["CI_WHEELS"], simple / "demo-pkg", dirs_exist_ok=True)
+    shutil.copytree(os.environ["CI_WHEELS"], simple / "stackbuild-kernels", dirs_exist_ok=True)
 if words[:2] == ["store", "copy"]:
     Path(words[-1]).mkdir(parents=True)
     (Path(words[-1]) / "numpy-1.0-py3-none-any.whl").touch()
@@ -54,12 +54,15 @@ if words[0] == "verify":
     if not wheels or not all(map(os.path.isfile, wheels)) or not any(house.iterdir()):
         sys.exit("nothing to verify, or no wheelhouse")
     state(wheels, "verification")
-    for option in ("--junit", "--sarif"):
+    for option in ("--junit", "--sarif", "--markdown"):
         if option in words:
             Path(words[words.index(option) + 1]).write_text("{{}}")
 if words[0] == "gate":
     state([words[words.index("--candidate") + 1]], "benchmarks")
-    Path(words[words.index("--verdict") + 1]).write_text("{{}}")
+    for option in ("--verdict", "--out"):
+        Path(words[words.index(option) + 1]).write_text("{{}}")
+if words[0] == "report" and "--out" in words:
+    Path(words[words.index("--out") + 1]).write_text("report of " + words[1])
 '''
 PYTHON = """#!/bin/sh
 if [ "$1 $2" = "-m venv" ]; then
@@ -73,20 +76,53 @@ if [ "$1 $2" = "-m venv" ]; then
 fi
 exec {python} "$@"
 """
-GH = """#!/bin/sh
-echo "gh $*" >> "$CI_CALLS"
-case "$1 $2" in
-"api --paginate") exec jq -r "$5" "$CI_ARTIFACTS/list.json" ;;
-"run download") mkdir -p x && cp "$CI_ARTIFACTS/run-$3/index.tar" . && rmdir x ;;
-esac
-"""
+GH = '''#!{python} -I
+# GitHub's API, as far as the templates ask it, out of list.json: artifacts, runs, jobs, tags and releases.
+import json, os, subprocess, sys
+from pathlib import Path
+from urllib.parse import unquote
+words, answers = sys.argv[1:], Path(os.environ["CI_ARTIFACTS"])
+with open(os.environ["CI_CALLS"], "a") as file:
+    file.write("gh " + " ".join(words) + "\\n")
+if words[:2] == ["run", "download"]:
+    Path("index.tar").write_bytes((answers / ("run-" + words[2]) / "index.tar").read_bytes())
+elif words[:2] == ["release", "view"]:
+    sys.exit(words[2] not in [one["tag_name"] for one in json.loads((answers / "list.json").read_text()).get("releases", ())])
+elif words[0] == "api" and "code-scanning" not in " ".join(words):
+    known = json.loads((answers / "list.json").read_text())
+    path = next(word for word in words[1:] if word.startswith("repos/")).partition("?")[0].removeprefix("repos/acme/wheels/")
+    failing = known.get("fails", "")
+    if failing and failing in path:
+        sys.exit("gh: HTTP 502")
+    parts = path.split("/")
+    tag = unquote(path.partition("tags/")[2])
+    if path == "actions/artifacts":
+        value = {{"artifacts": known["artifacts"]}}
+    elif path == "releases":
+        value = known.get("releases", [])
+    elif parts[:2] == ["releases", "assets"]:
+        sys.stdout.buffer.write((answers / ("asset-" + parts[2]) / "index.tar").read_bytes())
+        sys.exit()
+    elif parts[:2] == ["actions", "runs"] and parts[3:] == ["jobs"]:
+        value = {{"jobs": known["runs"][parts[2]]["jobs"]}}
+    elif parts[:2] == ["actions", "runs"]:
+        value = {{"event": known["runs"][parts[2]]["event"]}}
+    elif path.startswith("commits/tags/") and tag in known["tags"]:
+        value = {{"sha": known["tags"][tag]}}
+    else:
+        sys.exit("gh: HTTP 404")
+    query = words[words.index("--jq") + 1]
+    sys.exit(subprocess.run(["jq", "-r", query], input=json.dumps(value), text=True).returncode)
+'''
+NO_ARTIFACTS: dict[str, Any] = {"artifacts": [], "runs": {}, "tags": {}, "releases": []}
 
 
 @dataclass
 class PipelineTrigger:
     """What a pipeline is started by. `ref` is as GitHub has it, `refs/tags/v1` or `refs/heads/main`.
 
-    `secret` is the release key, `at_least` the variable STACKBUILD_INDEX_AT_LEAST, each "" where nobody set it.
+    `secret` is the release key, `at_least` the variable STACKBUILD_INDEX_AT_LEAST, `first` STACKBUILD_FIRST_RELEASE,
+    `releases` STACKBUILD_RELEASES, each "" where nobody set it.
     """
 
     ref: str
@@ -94,6 +130,8 @@ class PipelineTrigger:
     fails: str = ""
     secret: str = ""
     at_least: str = ""
+    first: str = ""
+    releases: str = ""
 
 
 @dataclass
@@ -109,7 +147,7 @@ class JobMachine:
         commands = {
             "stackbuild": STUB.format(python=sys.executable),
             "python3": PYTHON.format(python=sys.executable),
-            "gh": GH,
+            "gh": GH.format(python=sys.executable),
             "sudo": '#!/bin/sh\nexec "$@"\n',
             "apt-get": "#!/bin/sh\n",
             "sysctl": "#!/bin/sh\n",
@@ -119,7 +157,7 @@ class JobMachine:
             (self.bin / name).write_text(text)
             (self.bin / name).chmod(0o755)
         self.artifacts.mkdir()
-        (self.artifacts / "list.json").write_text('{"artifacts": []}')
+        (self.artifacts / "list.json").write_text(json.dumps(NO_ARTIFACTS))
 
     @property
     def bin(self) -> Path:
@@ -185,7 +223,7 @@ def run_github(machine: JobMachine, workflow: dict[str, Any], event: PipelineTri
     github["ref_type"] = "tag" if event.ref.startswith("refs/tags/") else "branch"
     for name, job in workflow["jobs"].items():
         names: dict[str, Any] = {"github": github, "secrets": {"STACKBUILD_RELEASE_KEY": event.secret}}
-        names["vars"] = {"STACKBUILD_INDEX_AT_LEAST": event.at_least, "STACKBUILD_OLDER": ""}
+        names["vars"] = {"STACKBUILD_INDEX_AT_LEAST": event.at_least, "STACKBUILD_OLDER": "", "STACKBUILD_FIRST_RELEASE": event.first}
         needs = [job["needs"]] if isinstance(job.get("needs"), str) else job.get("needs", [])
         if any(outcomes[one] != "success" for one in needs) or not value_of(job.get("if", "always()"), names):
             outcomes[name] = "skipped"
@@ -206,6 +244,7 @@ def _job(machine: JobMachine, name: str, job: dict[str, Any], names: dict[str, A
     environment |= {key: str(file) for key, file in files.items()}
     environment |= {"RUNNER_TEMP": str(machine.folder / "home" / name / "temp"), "GITHUB_REPOSITORY": "acme/wheels"}
     environment |= {"GITHUB_SHA": "0" * 40, "GITHUB_REF": event.ref}
+    environment |= {"GITHUB_REF_NAME": event.ref.removeprefix("refs/tags/").removeprefix("refs/heads/")}
     Path(environment["RUNNER_TEMP"]).mkdir()
     environment |= {key: filled(value, names) for key, value in job.get("env", {}).items()}
     good = True
@@ -242,7 +281,7 @@ def _action(machine: JobMachine, step: dict[str, Any], work: Path, names: dict[s
     if name == "actions/download-artifact":
         wanted = [inputs["name"]] if "name" in inputs else [p.name for p in machine.artifacts.glob(inputs["pattern"])]
         for one in wanted:
-            shutil.copytree(machine.artifacts / one, work / inputs["path"] / ("" if "name" in inputs else one), dirs_exist_ok=True)
+            shutil.copytree(machine.artifacts / one, work / inputs.get("path", ".") / ("" if "name" in inputs else one), dirs_exist_ok=True)
         return bool(wanted)
     with (home / "calls").open("a") as calls:
         calls.write(f"{name} {json.dumps(inputs, sort_keys=True)}\n")
@@ -285,6 +324,8 @@ def _gitlab_job(machine: JobMachine, name: str, job: dict[str, Any], row: dict[s
     tagged = next((rule for rule in job["rules"] if "CI_COMMIT_TAG" in rule.get("if", "")), {})
     variables = {**job.get("variables", {}), **tagged.get("variables", {})}
     environment |= {key: value.replace("$CI_PROJECT_DIR", str(work)) for key, value in variables.items()}
+    environment |= {"CI_COMMIT_TAG": event.ref.removeprefix("refs/tags/"), "CI_PROJECT_PATH": "acme/wheels"}
+    environment |= {"STACKBUILD_FIRST_RELEASE": event.first, "STACKBUILD_RELEASES": event.releases}
     if event.secret:
         key = machine.folder / "home" / name / "release.key"
         key.write_text(event.secret)

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from support.wheels import new_key, put_statements, small_wheel
 
 ROOT = Path(__file__).parents[3]
 FROM = "tools/stackbuild-1.0-py3-none-any.whl"
-TAG, MAIN = PipelineTrigger("refs/tags/v1.0"), PipelineTrigger("refs/heads/main")
+TAG, MAIN = PipelineTrigger("refs/tags/v1.0", first="v1.0"), PipelineTrigger("refs/heads/main")
 needs_jq = pytest.mark.skipif(not shutil.which("jq"), reason="not installed: jq")
 
 
@@ -33,9 +34,23 @@ def workflow(provider: str = "github", **more: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def machine(tmp_path: Path) -> JobMachine:
-    wheel = small_wheel(tmp_path / "built", name="demo-pkg")
+    wheel = small_wheel(tmp_path / "built", name="stackbuild-kernels")
     put_statements(wheel)
     return JobMachine(tmp_path / "ci", wheel.parent, ROOT)
+
+
+def put_answers(machine: JobMachine, rows: list[tuple[int, int, str | None, bool]], events: dict[str, str], tags: dict[str, str]) -> None:
+    """What GitHub's API says: an artifact `index` for each row (run, its repository, its branch or tag, expired), newest first."""
+    artifacts = [
+        {
+            "expired": gone,
+            "created_at": f"2026-11-{28 - number:02}T00:00:00Z",
+            "workflow_run": {"id": run, "repository_id": 1, "head_repository_id": head, "head_branch": branch, "head_sha": f"c{run}"},
+        }
+        for number, (run, head, branch, gone) in enumerate(rows)
+    ]
+    runs = {run: {"event": event, "jobs": [{"name": "Publish", "conclusion": "success"}]} for run, event in events.items()}
+    (machine.artifacts / "list.json").write_text(json.dumps({"artifacts": artifacts, "runs": runs, "tags": tags}))
 
 
 def log(machine: JobMachine) -> str:
@@ -51,7 +66,7 @@ def private_keys(machine: JobMachine) -> list[Path]:
 def test_a_tag_is_built_from_scratch_proved_signed_and_published(machine: JobMachine, tmp_path: Path) -> None:
     _, public = new_key(tmp_path / "keys")
     secret = (tmp_path / "keys" / "release").read_text().rstrip("\n")
-    event = PipelineTrigger(TAG.ref, secret=secret)
+    event = replace(TAG, secret=secret)
     outcomes = run_github(machine, workflow(attest=True, index_url="https://upload.example.invalid/legacy/"), event)
     upload = outcomes.pop("upload")
     assert set(outcomes.values()) == {"success"}, log(machine)
@@ -62,11 +77,11 @@ def test_a_tag_is_built_from_scratch_proved_signed_and_published(machine: JobMac
     assert not any("actions/cache" in line or line.startswith("store gc") for line in build)
     assert f"pip install --quiet ./{FROM}[bench,emulator]" in build
     (verify,) = [line for line in machine.calls["prove-debian-13-gfx1100-0"] if line.startswith("verify ")]
-    assert "--require stackbuild-kernels:import,load,operators,numerics,gpu" in verify and "demo_pkg-1.0-py3-none-any.whl" in verify
+    assert "--require stackbuild-kernels:import,load,operators,numerics,gpu" in verify and "stackbuild_kernels-1.0-py3-none-any.whl" in verify
     (tmp_path / "public").mkdir()
     subprocess.run(["tar", "-xf", machine.artifacts / "index" / "index.tar", "-C", tmp_path / "public"], check=True)
     proof = verify_release(tmp_path / "public" / "simple", Trust(load_trusted_keys([public])))
-    assert proof.problems == () and [one.file for one in proof.wheels] == ["demo-pkg/demo_pkg-1.0-py3-none-any.whl"]
+    assert proof.problems == () and [one.file for one in proof.wheels] == ["stackbuild-kernels/stackbuild_kernels-1.0-py3-none-any.whl"]
     assert set(proof.wheels[0].statements) == {"provenance", "verification", "benchmarks"}
     own = "verified (static rules; not run: load: no GPU here); no GPU ran"
     assert proof.wheels[0].claim == f"{own}; on gfx1100: verified (GPU at work)", "the statement has what the GPU's job proved"
@@ -83,16 +98,16 @@ def test_a_pull_request_reaches_no_gpu_and_publishes_nothing(machine: JobMachine
 
 def test_a_skipped_rung_stops_the_release(machine: JobMachine) -> None:
     """`verify --require` exits 5 (tests/unit/verification/test_requirement.py); nothing behind it runs."""
-    outcomes = run_github(machine, workflow(), PipelineTrigger(TAG.ref, fails="verify"))
+    outcomes = run_github(machine, workflow(), replace(TAG, fails="verify"))
     assert outcomes == {"build": "success", "prove-debian-13-gfx1100": "failure", "publish": "skipped"}
     assert not any(line.startswith("gate ") for line in machine.calls["prove-debian-13-gfx1100-0"])
 
 
 @needs_jq
 def test_a_failed_publish_leaves_no_key(machine: JobMachine) -> None:
-    outcomes = run_github(machine, workflow(), PipelineTrigger(TAG.ref, fails="publish", secret="-----BEGIN OPENSSH PRIVATE KEY-----"))
+    outcomes = run_github(machine, workflow(), replace(TAG, fails="publish", secret="-----BEGIN OPENSSH PRIVATE KEY-----"))
     assert outcomes["publish"] == "failure" and private_keys(machine) == []
-    assert any("publish release/demo_pkg" in line and "--sign" in line for line in machine.calls["publish-0"])
+    assert any("publish release/stackbuild_kernels" in line and "--sign" in line for line in machine.calls["publish-0"])
 
 
 def test_a_build_that_failed_keeps_its_logs_and_its_cache(machine: JobMachine) -> None:
@@ -119,16 +134,13 @@ def test_the_next_release_joins_the_index_of_the_last_tag_and_of_nobody_else(mac
         (8, 1, "feature", False),  # a branch of this repository
         (8, 1, None, False),
         (8, 1, "v0", True),  # gone
+        (8, 1, "v8", False),  # a branch called v8, by workflow_dispatch
         (7, 1, "v1.0", False),
     ]
-    listing = [
-        {"expired": gone, "workflow_run": {"id": run, "repository_id": 1, "head_repository_id": head, "head_branch": branch}}
-        for run, head, branch, gone in rows
-    ]
-    (machine.artifacts / "list.json").write_text(json.dumps({"artifacts": listing}))
+    put_answers(machine, rows, {"8": "workflow_dispatch", "7": "push"}, {"v1.0": "c7"})
     for one in machine.wheels.iterdir():
         one.unlink()
-    small_wheel(machine.wheels, "2.0")
+    small_wheel(machine.wheels, "2.0", name="stackbuild-kernels")
     for left in ("wheels-debian-13", "proof-debian-13-gfx1100"):  # each run has its own
         shutil.rmtree(machine.artifacts / left)
     shutil.rmtree(machine.folder / "work")
@@ -137,7 +149,7 @@ def test_the_next_release_joins_the_index_of_the_last_tag_and_of_nobody_else(mac
     assert "gh run download 7 --repo acme/wheels --name index" in machine.calls["publish-0"]
     with tarfile.open(machine.artifacts / "index" / "index.tar") as archive:
         names = archive.getnames()
-    assert {"simple/demo-pkg/demo_pkg-1.0-py3-none-any.whl", "simple/demo-pkg/demo_pkg-2.0-py3-none-any.whl"} <= set(names)
+    assert {"simple/stackbuild-kernels/stackbuild_kernels-1.0-py3-none-any.whl", "simple/stackbuild-kernels/stackbuild_kernels-2.0-py3-none-any.whl"} <= set(names)
 
 
 @needs_jq
@@ -145,19 +157,19 @@ def test_a_runner_that_remembers_nothing_refuses_what_the_owner_knows_to_be_old(
     """The index of the last release is gone, or an older one stands in its place: the variable says which number there was."""
     new_key(tmp_path / "keys")
     secret = (tmp_path / "keys" / "release").read_text().rstrip("\n")
-    assert run_github(machine, workflow(), PipelineTrigger(TAG.ref, secret=secret))["publish"] == "success", log(machine)
+    assert run_github(machine, workflow(), replace(TAG, secret=secret))["publish"] == "success", log(machine)
     assert "index number 1" in log(machine) and "\n::notice title=Older states are not seen::" in log(machine)
     (machine.artifacts / "run-7").mkdir()
     shutil.copyfile(machine.artifacts / "index" / "index.tar", machine.artifacts / "run-7" / "index.tar")
-    small_wheel(machine.wheels, "2.0")
-    row = {"expired": False, "workflow_run": {"id": 7, "repository_id": 1, "head_repository_id": 1, "head_branch": "v1.0"}}
+    small_wheel(machine.wheels, "2.0", name="stackbuild-kernels")
+    row = (7, 1, "v1.0", False)
     outcomes = []
-    for artifacts, at_least in (([], "1"), ([row], "2"), ([row], "1")):
-        (machine.artifacts / "list.json").write_text(json.dumps({"artifacts": artifacts}))
+    for rows, at_least in (([], "1"), ([row], "2"), ([row], "1")):
+        put_answers(machine, rows, {"7": "push"}, {"v1.0": "c7"})
         for folder in (machine.folder / "work", machine.folder / "home", machine.artifacts / "wheels-debian-13"):
             shutil.rmtree(folder)
         (machine.folder / "log").unlink()
-        outcome = run_github(machine, workflow(), PipelineTrigger("refs/tags/v2.0", secret=secret, at_least=at_least))["publish"]
+        outcome = run_github(machine, workflow(), PipelineTrigger("refs/tags/v2.0", secret=secret, at_least=at_least, first="v2.0"))["publish"]
         outcomes.append((outcome, log(machine)))
     assert [outcome for outcome, _ in outcomes] == ["failure", "failure", "success"]
     assert "a signed index with number 1 or above is expected, and what lies there is not signed" in outcomes[0][1]
@@ -180,7 +192,7 @@ def test_a_failed_question_for_the_last_index_stops_the_release(machine: JobMach
 
 def test_gitlab_a_tag_is_built_proved_signed_and_published(machine: JobMachine, tmp_path: Path) -> None:
     _, public = new_key(tmp_path / "keys")
-    event = PipelineTrigger(TAG.ref, secret=(tmp_path / "keys" / "release").read_text())
+    event = replace(TAG, secret=(tmp_path / "keys" / "release").read_text())
     outcomes = run_gitlab(machine, workflow("gitlab"), event)
     assert set(outcomes.values()) == {"success"} and len(outcomes) == 3, log(machine)
     assert any("--from-scratch" in line for line in machine.calls["build-0"])
@@ -191,25 +203,29 @@ def test_gitlab_a_tag_is_built_proved_signed_and_published(machine: JobMachine, 
 
 
 def test_gitlab_a_skipped_rung_stops_the_release(machine: JobMachine) -> None:
-    outcomes = run_gitlab(machine, workflow("gitlab"), PipelineTrigger(TAG.ref, fails="verify"))
+    outcomes = run_gitlab(machine, workflow("gitlab"), replace(TAG, fails="verify"))
     assert outcomes == {"build": "success", "prove-debian-13-gfx1100": "failure", "publish": "skipped"}
 
 
 def test_jenkins_two_tags_at_once_are_both_in_the_index(machine: JobMachine, tmp_path: Path) -> None:
     """The script of its stage `publish`, in the workspaces of two tags at the same time: each is a job of its own."""
     new_key(tmp_path / "keys")
-    text = pipeline("jenkins", (load("debian-13"),), PipelineRequest(FROM))
-    script = text[text.index("stage('publish')") :].partition("sh '''set -e\n")[2].partition("'''")[0].replace("\\'", "'")
+    text = pipeline("jenkins", (load("debian-13"),), PipelineRequest(FROM, release_key="release-key"))
+    stage = text[text.index("stage('publish')") :]
+    script = "\n".join(["set -e", *(part.partition("'''")[0] for part in stage.split("sh '''set -e\n")[1:])])
+    script = script.replace("\\'", "'").replace("\\\\", "\\")
     running = []
     for version in ("1.0", "1.0.post1", "1.0.post2"):
         work = tmp_path / f"work-{version}"
-        small_wheel(work / "wheels" / "debian-13" / "dist" / "simple" / "demo-pkg", version)
+        small_wheel(work / "wheels" / "debian-13" / "dist" / "simple" / "stackbuild-kernels", version, name="stackbuild-kernels")
         (work / ".stackbuild" / "bin").mkdir(parents=True)
         shutil.copy(machine.bin / "stackbuild", work / ".stackbuild" / "bin")
         environment = machine.environment("jenkins", TAG) | {
             "JOB_NAME": f"team/wheels/v{version}",
+            "TAG_NAME": f"v{version}",
+            "STACKBUILD_FIRST_RELEASE": f"v{version}",
             "STACKBUILD_OLDER": "1",
-            "STACKBUILD_RELEASE_KEY_FILE": str(tmp_path / "keys" / "release"),
+            "RELEASE_KEY": str(tmp_path / "keys" / "release"),
         }
         running.append(subprocess.Popen(["sh", "-c", script], cwd=work, env=environment))
     assert [one.wait(100) for one in running] == [0, 0, 0]

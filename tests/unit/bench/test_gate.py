@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import json
+import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from stackbuild.__main__ import run as main
 from stackbuild.bench.experiment import Experiment, Task, no_progress
-from stackbuild.bench.gate import GateRequest, _gates_lock, _providers, gates_of, measure_wheel, run_gate, wheel_for
+from stackbuild.bench.gate import (
+    GateRequest,
+    _gates_lock,
+    _providers,
+    gates_of,
+    measure_wheel,
+    run_gate,
+    wheel_for,
+    without_baseline,
+)
 from stackbuild.bench.job import TimingBudget
 from stackbuild.bench.measure import baseline_of, run
 from stackbuild.bench.results_file import document, read_benchmarks, write
@@ -109,6 +120,33 @@ def test_a_measurement_is_not_compared_with_itself(tmp_path: Path) -> None:
     for name, says in (("old", "the same file"), ("link", "the same file"), ("copy", "the same measurement")):
         with pytest.raises(UsageError, match=says):
             run_gate(GateRequest(tmp_path / f"{name}.json", tmp_path / "old.json"), gates_of(None), no_progress)
+
+
+def test_a_first_release_is_judged_by_the_gates_that_need_no_baseline(tmp_path: Path) -> None:
+    """What is left out is named; accuracy is judged where nothing else is left."""
+    wanted = gates(
+        {"kind": "baseline", "name": "no slowdown"}, {"kind": "baseline", "wheel": "old.whl"},
+        {"kind": "speedup", "versus": "baseline", "at_least": 1}, {"kind": "speedup", "versus": CPU, "at_least": 8},
+        {"kind": "memory", "at_most": "1 GiB"}, {"kind": "memory", "grows_at_most": "10%"},
+    ).gates  # fmt: skip
+    kept, says = without_baseline(wanted)
+    assert kept == (wanted[1], wanted[3], wanted[4])
+    assert says == "not judged, since there is no baseline: no slowdown, speedup, memory"
+    assert without_baseline(kept) == (kept, "")
+    assert [gate.kind for gate in without_baseline(wanted[:1])[0]] == ["accuracy"]
+
+
+def test_a_verdict_without_a_baseline_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(measured(), tmp_path / "new.json")
+    words = ["stackbuild", "gate", "--candidate", str(tmp_path / "new.json"), "--verdict", str(tmp_path / "v.json")]
+    monkeypatch.setattr(sys, "argv", [*words, "--without-baseline"])
+    assert main() == 0
+    assert "not judged, since there is no baseline: baseline" in capsys.readouterr().err
+    assert "there is no baseline: baseline" in (tmp_path / "v.json").read_text()
+    monkeypatch.setattr(sys, "argv", [*words, "--without-baseline", "--baseline", str(tmp_path / "new.json")])
+    assert main() == 2 and "contradict each other" in capsys.readouterr().err
 
 
 def test_one_file_may_hold_both_sides(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`ci render`: the pipelines of each provider, as values."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 from stackbuild.core import yaml as yamlread
 from stackbuild.core.errors import UsageError
-from stackbuild.pipeline.ci_render import ACTIONS, PipelineRequest, pipeline, unproved_recipes
+from stackbuild.pipeline.ci_render import ACTIONS, PipelineRequest, pipeline, ungated_recipes, unproved_recipes
 from stackbuild.recipe.load import load
 from support.recipes import text_of
 
@@ -126,7 +127,7 @@ def test_a_gpu_job_installs_stackbuild_before_it_calls_it() -> None:
 @pytest.mark.parametrize("provider", ["github", "gitlab", "jenkins"])
 def test_a_gpu_job_gates_each_wheel_beside_a_file_with_a_provider(provider: str) -> None:
     text = pipeline(provider, (load("rocm-7.2"),), PipelineRequest(FROM, ("gfx90a",)))
-    assert 'stackbuild gate --candidate "$wheel" --baseline "$old"' in text
+    assert 'stackbuild gate --candidate "$wheel" ${old:+--baseline "$old"}' in text
     assert "gate onnxruntime_migraphx --provider MIGraphXExecutionProvider\n" in text
     gated = pipeline(provider, (load("debian-13"),), PipelineRequest(FROM, ("gfx90a",)))
     assert "gate stackbuild_kernels --recipe debian-13 --provider" in gated
@@ -153,7 +154,9 @@ def test_a_tag_is_built_from_scratch_and_without_a_cache_of_other_runs() -> None
 def test_gitlab_publishes_only_what_it_proved() -> None:
     jobs = jobs_of("gitlab", "debian-13", "rocm-7.2", gfx=("gfx90a",))
     assert jobs["publish"]["rules"] == [{"if": '$CI_COMMIT_TAG && $CI_COMMIT_REF_PROTECTED == "true"'}]
-    assert jobs["prove-rocm-7-2-gfx90a"]["rules"] == [{"if": '$CI_COMMIT_REF_PROTECTED == "true"'}]
+    assert jobs["prove-rocm-7-2-gfx90a"]["rules"] == [
+        {"if": '$CI_COMMIT_REF_PROTECTED == "true" && $CI_PIPELINE_SOURCE != "merge_request_event"'}
+    ]
     (need,) = jobs["prove-rocm-7-2-gfx90a"]["needs"]  # the wheels of the other recipe are not checked against this one
     assert need["parallel"]["matrix"] == [{"ID": "rocm-7-2", "RECIPE": "rocm-7.2"}]
 
@@ -236,17 +239,17 @@ def test_every_provider_keeps_the_logs_of_any_build_and_then_bounds_its_store() 
 
 
 def test_every_gpu_job_keeps_what_it_proved_and_gated_also_where_it_failed() -> None:
-    files = ("verdict-*.json", "first-release.txt")
+    files = ("verdict-*.json", "gates.md", "first-release.txt")
     steps = jobs_of("github", "debian-13", gfx=("gfx90a",))["prove-debian-13-gfx90a"]["steps"]
     (kept,) = (step for step in steps if step.get("with", {}).get("name", "").startswith("proof-"))
-    assert kept["if"] == "always()" and kept["with"]["path"].split() == ["verify.*", *files, "statements/"]
+    assert kept["if"] == "always()" and kept["with"]["path"].split() == ["verify.*", files[0], "gate-*.xml", *files[1:], "statements/"]
     (scanned,) = (step for step in steps if "code-scanning/sarifs" in step.get("run", ""))
     assert scanned["if"] == "always()" and "--sarif verify.sarif" in "".join(step.get("run", "") for step in steps)
     artifacts = jobs_of("gitlab", "debian-13", gfx=("gfx90a",))["prove-debian-13-gfx90a"]["artifacts"]
-    assert artifacts == {"when": "always", "paths": [*files, "proof"], "reports": {"junit": "verify.xml"}}
+    assert artifacts == {"when": "always", "paths": [*files, "proof"], "reports": {"junit": ["verify.xml", "gate-*.xml"]}}
     jenkins = pipeline("jenkins", (load("debian-13"),), PipelineRequest(FROM, ("gfx90a",)))
     post = jenkins[jenkins.index("stage('prove-") :].partition("post {")[2].partition("stage('")[0]
-    assert "always {" in post and "junit 'verify.xml'" in post and ", ".join(files) in post
+    assert "always {" in post and "junit testResults: 'verify.xml, gate-*.xml'" in post and ", ".join(files) in post
 
 
 def test_a_pipeline_starts_from_the_index_of_the_last_release() -> None:
@@ -254,7 +257,9 @@ def test_a_pipeline_starts_from_the_index_of_the_last_release() -> None:
     script = "\n".join(step.get("run", "") for step in jobs_of("github", "debian-13")["publish"]["steps"])
     assert script.index("gh run download") < script.index("stackbuild publish release/*.whl --to public/simple")
     publish = jobs_of("gitlab", "debian-13")["publish"]
-    assert publish["cache"] == {"key": "index", "paths": ["public"]} and "--to public/simple" in publish["script"][-1]
+    assert publish["cache"] == {"key": "index", "paths": ["public"]} and any(
+        '--to "$index/simple"' in line for line in publish["script"]
+    )
     assert publish["interruptible"] is False and publish["environment"] == "release"
 
 
@@ -360,6 +365,9 @@ def test_wheels_that_nothing_is_known_of_must_pass_all_on_a_gpu(
     monkeypatch.chdir(tmp_path)
     text = text_of("debian-13").replace("name: debian-13", "name: theirs").replace("stackbuild_kernels", "theirs")
     (tmp_path / "r.yaml").write_text(text)
+    with pytest.raises(UsageError, match="has gates, and `stackbuild gate` can measure no wheel of it"):
+        pipeline("github", (load("r.yaml"),), PipelineRequest(FROM, ("gfx90a",)))
+    (tmp_path / "r.yaml").write_text(re.sub(r"(?ms)^gates:\n.*?(?=^\S)", "", text))
     found = pipeline("github", (load("r.yaml"),), PipelineRequest(FROM, ("gfx90a",)))
     assert "dist/wheelhouse --require import,load,operators,numerics,gpu --statements" in found
 
@@ -371,7 +379,7 @@ def test_releases_of_two_tags_come_one_after_the_other() -> None:
     assert data["concurrency"]["group"].endswith("github.ref }}"), "builds of two tags do not wait for each other"
     assert jobs_of("gitlab", "debian-13")["publish"]["resource_group"] == "release"
     text = pipeline("jenkins", (load("debian-13"),), PipelineRequest(FROM))
-    assert 'publish release/*.whl --to "$releases/simple"' in text and "${JOB_NAME%/*}" in text
+    assert 'publish release/*.whl --to "$index/simple"' in text and "${JOB_NAME%/*}" in text
 
 
 @pytest.mark.parametrize("provider", ["github", "gitlab", "jenkins"])
@@ -393,3 +401,90 @@ def test_a_fork_does_not_reach_a_builder_of_ones_own(label: str, guarded: bool) 
     """GitHub's own runners are new machines each time."""
     job = jobs_of("github", "debian-13", build_on=label)["build"]
     assert (job.get("if") == "github.event_name != 'pull_request'") is guarded
+
+
+@pytest.mark.parametrize("provider", ["gitlab", "jenkins"])
+def test_no_code_that_nobody_merged_runs_where_releases_are_built_and_signed(provider: str) -> None:
+    """Three runners: of pull requests, of releases, of the key. A pull request's code ran as the user that holds the key."""
+    text = pipeline(provider, (load("debian-13"),), PipelineRequest(FROM, ("gfx90a",), release_key="key" if provider == "jenkins" else ""))
+    if provider == "gitlab":
+        data: Any = yamlread.compose(text, provider)[0]
+        request, protected, other = data["workflow"]["rules"]
+        assert request["if"] == '$CI_PIPELINE_SOURCE == "merge_request_event"'
+        assert [one["variables"]["BUILD_RUNNER"] for one in (request, protected, other)] == [
+            "rocm-pull-request",
+            "rocm-build",
+            "rocm-pull-request",
+        ]
+        assert protected["if"].startswith('$CI_COMMIT_REF_PROTECTED == "true" && ')
+        assert data["build"]["tags"] == ["$BUILD_RUNNER"] and data["publish"]["tags"] == ["rocm-publish"]
+        assert "RELEASE_KEY" not in json.dumps({name: job for name, job in data.items() if name != "publish"})
+        return
+    stages = dict(part.split("') {", 1) for part in text.split("stage('")[1:])
+    trusted = "!env.CHANGE_ID && (env.TAG_NAME || env.BRANCH_IS_PRIMARY == 'true')"
+    assert f"agent {{ label \"${{ {trusted} ? 'rocm-build' : 'rocm-pull-request' }}\" }}" in stages["build-debian-13"]
+    for name in ("last release", "prove", "publish"):
+        assert "not { changeRequest() }" in stages[name], name
+    for name in ("last release", "prove"):
+        assert f"expression {{ {trusted} }}" in stages[name]
+    for name in ("last release", "publish"):
+        assert "label 'rocm-publish'" in stages[name] and "beforeAgent true" in stages[name], "no checkout of a pull request there"
+    assert "beforeInput true" in stages["publish"] and "buildingTag()" in stages["publish"]
+    _, bound = stages["publish"].split("withCredentials([file(credentialsId: 'key', variable: 'RELEASE_KEY')]) {")
+    assert text.count("withCredentials") == 1 and text.count("RELEASE_KEY") == 2
+    assert "stackbuild publish" in bound and "pip" not in bound.partition("\n        }\n")[0] and "unstash" not in bound
+    assert "The index is not signed" in pipeline(provider, (load("debian-13"),), PipelineRequest(FROM))
+
+
+@pytest.mark.parametrize(
+    ("provider", "more", "where"),
+    [
+        ("gitlab", {"pull_requests_on": "a", "build_on": "a"}, "--pull-requests-on"),
+        ("jenkins", {"pull_requests_on": "rocm-publish"}, "--pull-requests-on"),
+        ("github", {"pull_requests_on": "mine", "build_on": "mine"}, "--pull-requests-on"),
+        ("jenkins", {"publish_on": "a'; sh 'id"}, "--publish-on"),
+        ("github", {"retention_days": 0}, "--retention-days"),
+        ("github", {"retention_days": 401}, "--retention-days"),
+        ("gitlab", {"release_assets": True}, "--release-assets"),
+        ("github", {"release_key": "key"}, "--release-key"),
+        ("jenkins", {"release_key": "a'] ; b"}, "--release-key"),
+    ],
+)
+def test_what_would_mix_or_lose_releases_is_refused(provider: str, more: dict[str, Any], where: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        pipeline(provider, (load("debian-13"),), PipelineRequest(FROM, **more))
+    assert caught.value.where == where and caught.value.next
+
+
+def test_pull_requests_may_have_a_runner_of_their_own_on_github() -> None:
+    job = jobs_of("github", "debian-13", build_on="mine", pull_requests_on="ubuntu-24.04")["build"]
+    assert job["runs-on"] == "${{ github.event_name == 'pull_request' && 'ubuntu-24.04' || 'mine' }}" and "if" not in job
+    assert jobs_of("github", "debian-13", publish_on="safe")["publish"]["runs-on"] == "safe"
+
+
+@pytest.mark.parametrize("provider", ["github", "gitlab", "jenkins"])
+def test_how_long_releases_are_kept_is_an_option_and_is_said(provider: str) -> None:
+    text = pipeline(provider, (load("debian-13"),), PipelineRequest(FROM, retention_days=33))
+    words = {"github": "retention-days: 33", "gitlab": "expire_in: 33 days", "jenkins": "artifactDaysToKeepStr: '33'"}
+    assert text.count(words[provider]) == (2 if provider == "github" else 1)
+    head = text[: text.index("pipeline {" if provider == "jenkins" else "\n\n")]
+    assert "STACKBUILD_FIRST_RELEASE" in head and ("33 days" in head or provider == "jenkins")
+    assert "90" in pipeline(provider, (load("debian-13"),), PipelineRequest(FROM))
+
+
+def test_assets_of_releases_are_written_by_a_job_that_runs_nothing_else() -> None:
+    jobs = jobs_of("github", "debian-13", release_assets=True)
+    assert jobs["keep"]["permissions"] == {"contents": "write"} and jobs["keep"]["needs"] == "publish"
+    assert jobs["keep"]["if"] == "startsWith(github.ref, 'refs/tags/v')"
+    assert "checkout" not in json.dumps(jobs["keep"]) and "pip" not in json.dumps(jobs["keep"])
+    assert jobs["publish"]["permissions"] == {"contents": "read", "actions": "read"}
+    assert "keep" not in jobs_of("github", "debian-13")
+
+
+def test_what_is_gated_nowhere_is_said_at_the_head_and_in_the_log() -> None:
+    for provider in ("github", "gitlab", "jenkins"):
+        text = pipeline(provider, (load("debian-13"), load("lc0")), PipelineRequest(FROM, ("gfx1100",)))
+        assert text.count("lc0: no wheel of it can be measured") == 2, provider
+        assert ungated_recipes((load("debian-13"),), PipelineRequest(FROM)) == (
+            "debian-13, beside an earlier release: no runner with a GPU was named by --gpu",
+        )
