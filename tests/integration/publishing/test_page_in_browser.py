@@ -1,7 +1,8 @@
-"""A project's page in Chromium: on a phone nothing is wider than the window, and in a dark system it is dark."""
+"""A project's page in Chromium: what it shows on a phone and on a desk, and in a dark system it is dark."""
 
 from __future__ import annotations
 
+import html
 import shutil
 import subprocess
 import zlib
@@ -11,19 +12,25 @@ import pytest
 
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.publication import Publication
+from stackbuild.publishing.wheel_readme import readme
 from support.wheels import put_statements, small_wheel
 
 CHROMIUM = shutil.which("chromium")
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--allow-file-access-from-files")
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")]
-FRAME = """<iframe src="{page}" style="border:0;width:390px;height:900px"></iframe>
+FRAME = """<iframe src="{page}" style="border:0;width:{width}px;height:900px"></iframe>
 <script>onload = () => {{ const page = frames[0].document.documentElement
-document.title = page.scrollWidth + " of " + page.clientWidth }}</script>"""
+document.title = page.scrollWidth + " of " + page.clientWidth
+document.body.dataset.text = page.innerText }}</script>"""
+WIDTHS = (390, 1280)
 
 
 @pytest.fixture
 def page(tmp_path: Path) -> Path:
-    wheel = small_wheel(tmp_path / "a", "1.22.1+rocm7.2.4.of.a.long.local.version", name="onnxruntime-with-a-long-name")
+    name = "onnxruntime-with-a-long-name"
+    text = readme(name, "", "onnxruntime", "onnxruntime", ("gfx1100", "gfx942:sramecc+:xnack-"), ("libamdhip64.so.7",))
+    version, headers = "1.22.1+rocm7.2.4.of.a.long.local.version", ("Summary: ONNX Runtime for AMD GPUs",)
+    wheel = small_wheel(tmp_path / "a", version, name=name, requires=("numpy>=1.26",), headers=headers, description=text)
     url = "https://wheels.example.invalid/rocm-7.2/simple"
     publish((wheel,), tmp_path / "simple", Publication(attachments={wheel: put_statements(wheel)}, url=url))
     return tmp_path / "simple" / "onnxruntime-with-a-long-name" / "index.html"
@@ -34,14 +41,33 @@ def chromium(folder: Path, *words: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
 
 
-def test_nothing_is_wider_than_a_phone(page: Path, tmp_path: Path) -> None:
-    frame = tmp_path / "frame.html"
-    for style, expected in (("", True), ("<style>pre{white-space:pre!important}</style>", False)):
-        seen = tmp_path / "seen.html"
-        seen.write_text(page.read_text().replace("</head>", f"{style}</head>"))
-        frame.write_text(FRAME.format(page=seen.name))
-        wide, _, room = chromium(tmp_path, "--dump-dom", frame.as_uri()).partition("<title>")[2].partition("</title>")[0].partition(" of ")
-        assert room == "390" and (int(wide) <= 390) is expected
+def shown(page: Path, folder: Path, width: int, style: str = "") -> tuple[int, int, str]:
+    """How wide the page is in a frame of that width, the frame's own width, and the text that is visible."""
+    (folder / "seen.html").write_text(page.read_text().replace("</head>", f"{style}</head>"))
+    frame = folder / "frame.html"
+    frame.write_text(FRAME.format(page="seen.html", width=width))
+    document = chromium(folder, "--window-size=1400,1000", "--dump-dom", frame.as_uri())
+    wide, _, room = document.partition("<title>")[2].partition("</title>")[0].partition(" of ")
+    return int(wide), int(room), html.unescape(document.partition('data-text="')[2].partition('"')[0])
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_is_wider_than_the_window(page: Path, tmp_path: Path, width: int) -> None:
+    wide, room, _ = shown(page, tmp_path, width)
+    assert room == width and wide <= width
+    assert shown(page, tmp_path, width, "<style>pre{white-space:pre!important}</style>")[0] > width
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_name_summary_claim_targets_size_install_line_and_use_are_seen(page: Path, tmp_path: Path, width: int) -> None:
+    _, _, text = shown(page, tmp_path, width)
+    for words in (
+        *("onnxruntime-with-a-long-name\n", "ONNX Runtime for AMD GPUs\n", "verified (static rules; not run: load: no GPU here)"),
+        *("gfx1100, gfx942:sramecc+:xnack-; ", " kB", 'pip install "onnxruntime-with-a-long-name @ https://wheels.example.invalid/'),
+        *("#sha256=", "pip takes from its default index: numpy", "session = onnxruntime.InferenceSession("),
+        *("GPU code for gfx1100: RX 7900 XTX", "libamdhip64.so.7 comes from the machine", "beside it: benchmarks.json"),
+    ):
+        assert words in text, (words, text)
 
 
 def first_pixel(picture: Path) -> int:
