@@ -3,7 +3,8 @@
 One row a case, with the CPU seconds and the memory of the command, and its wall time, which a busy machine stretches:
 
 - a small wheel onto an index of 1,000 wheels of 30 MB. They are sparse files: 30 GB by size, a few MB on the disk. Their
-  digests are in the index's catalog, as they are after any publish;
+  digests are in the index's catalog, as they are after any publish. Each has an install line on its page, five
+  requirements on others, and a description as stackbuild writes it;
 - `verify-release` of 20 signed wheels with an SBOM and three statements each.
 """
 
@@ -35,10 +36,13 @@ from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.signing import SigningKey, load_signing_key
 from stackbuild.publishing.statements import ResourceDescriptor, benchmarks, provenance, statement_name, verification
 from stackbuild.publishing.transaction import commit
+from stackbuild.publishing.wheel_readme import readme
 
 WHEELS, WHEEL_SIZE = 1000, 30 << 20
 VERIFIED_WHEELS, VERIFIED_SIZE = 20, 1 << 20
 ROUNDS = 5
+REQUIREMENTS = [f"Requires-Dist: {one}" for one in ("numpy>=1.21.6", "flatbuffers", "packaging", "protobuf", "sympy")]
+DESCRIPTION = readme("measured", "", "onnxruntime", "onnxruntime", ("gfx1100", "gfx942"), ("libamdhip64.so.7",))
 GOALS = {"publish": (0.5, 150.0), "verify-release": (1.5, 0.0)}
 """CPU seconds and MB of memory that a case may take; 0 MB where none is set."""
 
@@ -58,7 +62,8 @@ def wheel(folder: Path, name: str, version: str, sbom: bytes = b"", size: int = 
     stem = f"{name.replace('-', '_')}-{version}"
     path = folder / f"{stem}-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(f"{stem}.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n\n")
+        lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}", *REQUIREMENTS, "", DESCRIPTION]
+        archive.writestr(f"{stem}.dist-info/METADATA", "\n".join(lines))
         archive.writestr(f"{stem}.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         archive.writestr(f"{stem}.dist-info/RECORD", "")
         archive.writestr(f"{name.replace('-', '_')}/data", os.urandom(size))
@@ -69,7 +74,7 @@ def wheel(folder: Path, name: str, version: str, sbom: bytes = b"", size: int = 
 
 def large_index(index: Path, work: Path) -> None:
     """An index of sparse wheels; each has its row in the catalog."""
-    catalog = Catalog()
+    catalog = Catalog(url="https://wheels.example.org/simple")
     for number in range(WHEELS):
         name = f"project-{number % 20}"
         plain = wheel(work, name, f"1.{number}")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from stackbuild.publishing.publication import Publication
 
 REGISTRY_SCHEMES = ("oci://", "oci+http://")
+UPLOAD_SCHEMES = ("http://", "https://")
 SignIndexOption = Annotated[
     list[Path] | None,
     option(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 from stackbuild.cli.app import JsonOption, app, argument, option
 from stackbuild.cli.index_options import (
     REGISTRY_SCHEMES,
+    UPLOAD_SCHEMES,
     Days,
     LowestNumber,
     SignIndexOption,
@@ -99,8 +100,6 @@ def publish(
     """
     from stackbuild.core.errors import UsageError
     from stackbuild.publishing.install_check import python_versions
-    from stackbuild.publishing.proofs import with_proofs
-    from stackbuild.publishing.upload import is_url
 
     for folder in proof or ():
         if not folder.is_dir():
@@ -109,7 +108,7 @@ def publish(
         if not wheel.is_file():
             raise UsageError("no such wheel", where=str(wheel), next="give the path of a .whl file")
     pythons = python_versions(check_install)
-    if is_url(to):
+    if to.startswith(UPLOAD_SCHEMES):
         if sign or pythons or url or proof:
             raise UsageError(
                 "an upload takes neither --sign nor --check-install nor --url nor --proof",
@@ -139,9 +138,13 @@ def publish(
         refuse_scheme(to)
     with TemporaryDirectory(prefix="stackbuild-statements-") as place:
         attachments = _files_beside(wheels)
+        if proof:
+            from stackbuild.publishing.proofs import with_proofs
+
+            attachments = with_proofs(wheels, attachments, proof, Path(place))
         settings = dataclasses.replace(
             SigningOptions(sign, unsigned, days, 0 if is_registry else at_least).publication(),
-            attachments=with_proofs(wheels, attachments, proof, Path(place)) if proof else attachments,
+            attachments=attachments,
             replace=replace,
             older=older,
         )

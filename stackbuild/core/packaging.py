@@ -109,6 +109,7 @@ def distribution_of(file_name: str) -> tuple[str, str]:
     return str(project), str(version)
 
 
+@lru_cache(1 << 14)  # asked of each file of an index, too
 def tags_of(file_name: str) -> frozenset[tags.Tag]:
     """The tags of a wheel's file name, also of a variant's. Raises InvalidWheelFilename."""
     return parse_wheel_filename(split_label(file_name)[0])[3]

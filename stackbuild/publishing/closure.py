@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from urllib.parse import quote
 
 from stackbuild.core.packaging import Claim, InvalidRequirement, Requirement, Version, canonicalize_name, tags_of
@@ -181,12 +182,20 @@ def _requirements(file: CatalogFile, extras: Iterable[str]) -> Iterator[Requirem
 
 
 def _needed_requirement(text: str, file: CatalogFile, extras: Iterable[str]) -> Iterator[Requirement]:
-    try:
-        requirement = Requirement(text)
-    except InvalidRequirement:
-        return  # `publish` refuses it; of an older catalog no installer reads it
+    requirement = _parse(text)
+    if requirement is None:  # `publish` refuses it; of an older catalog no installer reads it
+        return
     if not requirement.url and is_needed(requirement, file, extras):
         yield requirement
+
+
+@lru_cache(1 << 14)  # the versions of a project mostly require the same
+def _parse(text: str) -> Requirement | None:
+    """The requirement in a text, None where it is none."""
+    try:
+        return Requirement(text)
+    except InvalidRequirement:
+        return None
 
 
 def is_needed(requirement: Requirement, file: CatalogFile, extras: Iterable[str] = ()) -> bool:

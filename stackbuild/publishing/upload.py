@@ -33,11 +33,6 @@ class UploadedWheel:
     url: str
 
 
-def is_url(text: str) -> bool:
-    """Whether a destination is an upload URL and not a folder."""
-    return text.startswith(("http://", "https://"))
-
-
 def upload(
     wheels: tuple[Path, ...], url: str, attestations: tuple[Path, ...] = (), seconds: float = ANSWER_SECONDS
 ) -> tuple[UploadedWheel, ...]:
