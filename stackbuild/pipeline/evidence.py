@@ -17,6 +17,8 @@ from stackbuild.pipeline.built_wheels import BuiltWheels
 from stackbuild.publishing import statements
 from stackbuild.publishing.proofs import merge_statements
 from stackbuild.publishing.statements import ResourceDescriptor, StepOrigin
+from stackbuild.remote.origin import Origin
+from stackbuild.store.records import Record
 from stackbuild.version import __version__
 
 
@@ -78,11 +80,18 @@ def _provenance(wheel: ResourceDescriptor, step: Step, built_wheels: BuiltWheels
 
 
 def _origins(wheel: Step, steps: tuple[Step, ...], context: BuildContext) -> list[StepOrigin]:
-    """`ran` where the run that packed the wheel also ran the step, else `reused`: an earlier run of this store made it."""
     records = context.store.find_all(step.key for step in steps)
     run = records[wheel.key].made_by if wheel.key in records else ""
     return [
-        StepOrigin(step.name, step.key, records[step.key].tree, "ran" if records[step.key].made_by == run else "reused")
+        StepOrigin(step.name, step.key, records[step.key].tree, step_origin(records[step.key], run))
         for step in steps
         if step.key in records
     ]
+
+
+def step_origin(record: Record, run: str) -> str:
+    """How a step's output came about, where `run` packed the wheel: `ran` in the same run, `reused` where an earlier run of this
+    store made it, and `reused, signed by KEY` where it was taken from a remote store."""
+    if origin := Origin.of(record):
+        return f"reused, signed by {origin.signed_by}" if origin.signed_by else "reused"
+    return "ran" if record.made_by == run else "reused"

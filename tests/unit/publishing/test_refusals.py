@@ -195,6 +195,17 @@ def test_a_plain_wheel_has_no_label(tags: str) -> None:
     assert split_label(f"demo_pkg-1.0-{tags}.whl") == (f"demo_pkg-1.0-{tags}.whl", "")
 
 
+def test_a_lowered_version_is_refused(tmp_path: Path) -> None:
+    """It is no release that users would get; a correction of an older line says so."""
+    index, old = tmp_path / "simple", small_wheel(tmp_path, "1.9")
+    publish((small_wheel(tmp_path, "1.10"),), index)
+    with pytest.raises(UsageError, match=r"demo-pkg 1\.9 is lower than 1\.10, which is published already") as refusal:
+        publish((old,), index)
+    assert "--older" in refusal.value.next and not (index / "demo-pkg" / old.name).exists()
+    receipt = publish((old,), index, Publication(older=True))
+    assert [wheel.fresh for wheel in receipt.wheels] == [True]
+
+
 def test_a_correction_is_published_after_a_yank(tmp_path: Path) -> None:
     """The old app requires the yanked version; the new one and what it requires are not held up by it."""
     index = tmp_path / "simple"
