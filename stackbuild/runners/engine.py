@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import posixpath
+import socket
 import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -29,6 +31,7 @@ def connect() -> Any:
     import docker
 
     try:
+        _try_socket(os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock")
         client = docker.from_env(timeout=ANSWER_SECONDS)
         client.ping()
     except (docker.errors.DockerException, OSError) as error:
@@ -38,6 +41,18 @@ def connect() -> Any:
             topic="docker",
         ) from None
     return client
+
+
+def _try_socket(address: str) -> None:
+    """Connect to an engine's socket and close it: the SDK leaves one open that it cannot connect. Raises OSError."""
+    if address.startswith("unix://"):
+        path = address.removeprefix("unix://")
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(ANSWER_SECONDS)
+            try:
+                connection.connect(path)
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, path) from None
 
 
 def find_engine() -> Any | None:
