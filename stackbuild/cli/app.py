@@ -193,6 +193,8 @@ def run_words(words: list[str], load_all: Callable[[], None]) -> int:
     `load_all` adds all commands, so that the answer may name another command that takes a wrong option.
     """
     try:
+        if words[:1] and words[0].partition("=")[0] in _COMPLETION_OPTIONS and (shell := _shell_of(words)):
+            return _complete_for(words[0].partition("=")[0], shell)
         return app(words, standalone_mode=False, prog_name="stackbuild") or 0
     except _LIBRARY.NoArgsIsHelpError as empty:
         empty.show()
@@ -200,6 +202,33 @@ def run_words(words: list[str], load_all: Callable[[], None]) -> int:
         load_all()
         raise usage_mistake(error, words, typer.main.get_command(app)) from None
     return UsageError.exit_code
+
+
+_COMPLETION_OPTIONS = ("--show-completion", "--install-completion")
+SHELLS = ("bash", "zsh", "fish")
+"""The shells that typer writes a completion for, and that run here."""
+
+
+def _shell_of(words: list[str]) -> str:
+    """The shell that a completion option names; "" where it is the one that the command runs in. Raises UsageError."""
+    option_name, _, shell = words[0].partition("=")
+    shell = shell or " ".join(words[1:])
+    if shell and shell not in SHELLS and shell[:1] != "-":
+        raise UsageError(
+            f"no completion for the shell {shell!r}", where=option_name, next=f"one of: {', '.join(SHELLS)}"
+        )
+    return shell if shell in SHELLS else ""
+
+
+def _complete_for(option_name: str, shell: str) -> int:
+    """Print or install the library's completion for a shell by its name: its own options take the shell that they run in."""
+    from typer.completion import install_callback, show_callback
+
+    command = typer.main.get_command(app)
+    callback = show_callback if option_name == "--show-completion" else install_callback
+    with typer.Context(command, info_name="stackbuild") as context:
+        callback(context, command.params[0], shell)
+    return 0
 
 
 def leave(code: int) -> NoReturn:

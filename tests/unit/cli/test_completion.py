@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from stackbuild import __main__ as program
 from stackbuild.cli import app, load_commands
 from stackbuild.recipe.load import bundled_recipes
 
@@ -92,3 +93,25 @@ def test_zsh_and_fish_are_given_the_same() -> None:
         env = {"_STACKBUILD_COMPLETE": f"complete_{shell}", **more}
         said = CliRunner().invoke(app, [], env=env, prog_name="stackbuild").stdout
         assert all(word in said for word in ("auto", "sandbox", "docker", "fake")), (shell, said)
+
+
+@pytest.mark.parametrize(("shell", "sign"), [("bash", "complete -o"), ("zsh", "#compdef stackbuild"), ("fish", "complete --command stackbuild")])  # fmt: skip
+def test_a_completion_is_printed_and_installed_for_the_shell_that_is_named(
+    shell: str, sign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for words in (["--show-completion", shell], [f"--show-completion={shell}"]):
+        monkeypatch.setattr("sys.argv", ["stackbuild", *words])
+        assert program.run() == 0
+        said = capsys.readouterr().out
+        assert sign in said and "_STACKBUILD_COMPLETE=complete_" + shell in said
+    monkeypatch.setattr("sys.argv", ["stackbuild", "--install-completion", shell])
+    assert program.run() == 0
+    assert str(tmp_path) in capsys.readouterr().out
+    assert any("STACKBUILD_COMPLETE" in p.read_text() for p in tmp_path.rglob("*") if p.is_file())
+
+
+def test_another_shell_has_no_completion(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.argv", ["stackbuild", "--show-completion", "tcsh"])
+    assert program.run() == 2
+    assert "one of: bash, zsh, fish" in capsys.readouterr().err
