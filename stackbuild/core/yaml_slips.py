@@ -198,6 +198,18 @@ def _header_not_indented(error: ParserError) -> Slip | None:
     return at + 1, indent(error.rows[at]) + 1, what, f"indent it by {here} spaces, as `{error.row.strip()[:40]}`"
 
 
+def _key_among_items(error: ParserError) -> Slip | None:
+    """A key as far to the right as the items of a list above it: entries with a name, the first of them as an item."""
+    if error.problem != "did not find expected '-' indicator" or not error.start_position:
+        return None
+    line, column = error.start_position
+    item = re.match(r" *- +name: +([\w-]+)\s*(?:#.*)?$", error.rows[line])
+    if not item or indent(error.row) != column or not _HEADER.fullmatch(error.row):
+        return None
+    what = f"this entry is an item of a list, and `{error.row.strip()[:40]}` below it is a key"
+    return line + 1, column + 1, what, f"write `{item[1]}:` in place of `- name: {item[1]}`, as the entries beside it"
+
+
 def _too_deep(error: ParserError) -> Slip | None:
     """A key that is indented more than the one above it, which has a value on its line."""
     above = error.above(error.line)
@@ -225,8 +237,9 @@ def _too_deep(error: ParserError) -> Slip | None:
     is_item = before >= 0 and here == there + 2 and _HEADER.fullmatch(error.rows[before])
     if is_item and indent(error.rows[before]) < there:
         item = f"- {error.rows[above].split(' #')[0].strip()[:60]}"
-        what = f"this line is indented by {there} spaces, and the next one by {here}"
-        return above + 1, there + 1, what, f"write `{item}` for the first key of an item, or indent both alike"
+        what = f"this line has a value and is indented by {there} spaces, and the next one by {here}"
+        next = f"in a list write `{item}`; in a mapping write `NAME:` above, by {there}, and this line by {here} too"
+        return above + 1, there + 1, what, next
     return error.line + 1, here + 1, what, next
 
 
@@ -494,7 +507,7 @@ def _escape(error: ParserError) -> Slip | None:
 
 _FINDERS: tuple[Callable[[ParserError], Slip | None], ...] = (
     _tab, _reserved_sign, _escape, _misplaced_sign, _empty_item, _first_line_indented, _open_quote, _no_space_after_dash, _no_dash,
-    _whole_line_quoted, _value_below, _no_space, _semicolon, _header_not_indented, _no_colon, _too_deep, _colon_in_value, _open_bracket, _extra_bracket, _text_after,
+    _whole_line_quoted, _value_below, _no_space, _semicolon, _header_not_indented, _no_colon, _key_among_items, _too_deep, _colon_in_value, _open_bracket, _extra_bracket, _text_after,
     _first_key_as_item, _indentation,
 )  # fmt: skip
 _CLOSING = {"did not find expected ',' or ']'": ("[", "]"), "did not find expected ',' or '}'": ("{", "}")}

@@ -63,6 +63,8 @@ def quantity(text: object, kind: str) -> object:
         return text
     match = _QUANTITY.fullmatch(text)
     units = {"": 1.0, **_UNITS[kind]}
+    if match and match[2] == "%" and kind == "ratio":
+        raise ValueError(f"{text!r} is not a ratio; write {float(match[1]) / 100:g}: the same speed is 1")
     if match is None or match[2].lower() not in units:
         raise ValueError(f"{text!r} is not a {kind}; write {_EXAMPLES[kind]}")
     return _with_unit(float(match[1]), kind) if not match[2] else float(match[1]) * units[match[2].lower()]

@@ -55,6 +55,13 @@ def required_at(loc: tuple[int | str, ...]) -> list[str]:
 
 
 @cache
+def boolean_keys() -> set[str]:
+    """The keys whose values are true or false, of whatever section."""
+    nodes = [schema(), *schema()["$defs"].values()]
+    return {key for node in nodes for key, row in node.get("properties", {}).items() if row.get("type") == "boolean"}
+
+
+@cache
 def schema() -> dict[str, Any]:
     """The JSON schema of recipes."""
     return recipe_schema()

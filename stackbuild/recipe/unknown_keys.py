@@ -12,7 +12,7 @@ from stackbuild.tables.near_words import nearest
 
 SYNONYMS = {
     "clone": "git", "checkout": "ref", "remote": "git", "uri": "git archive", "url": "git", "repo": "git", "repository": "git", "tag": "ref", "branch": "ref", "commit": "ref", "rev": "ref", "revision": "ref",
-    "sha": "sha256", "checksum": "sha256", "hash": "sha256", "depends": "needs", "depends_on": "needs", "requires": "needs",
+    "sha": "sha256", "checksum": "sha256", "hash": "sha256", "depends": "needs", "depends_on": "needs", "services": "components", "requires": "needs",
     "dependencies": "needs", "targets": "gfx", "gpu": "gfx", "gpus": "gfx", "arch": "gfx", "archs": "gfx", "gfx_targets": "gfx",
     "release": "suite", "codename": "suite", "distribution_release": "suite", "max_size": "size_budget", "size_limit": "size_budget",
     "max_wheel_size": "size_budget", "patch": "patches", "resources": "memory", "limits": "memory", "mem_limit": "memory",
@@ -33,6 +33,16 @@ SYNONYMS = {
     "against": "versus", "vs": "versus", "baseline": "versus", "compare": "versus", "compared_with": "versus", "min": "at_least", "max": "at_most", "minimum": "at_least", "maximum": "at_most", "threshold": "at_least",
 }  # fmt: skip
 """Words of other tools for keys of a recipe: the first that a mapping has."""
+FOREIGN_SECTIONS = {
+    "requirements": "what the build needs is `base.debian.packages` or `base.extend.packages`, what a wheel needs its `requires`",
+    "volumes": "steps see their sources and what they need, nothing else: write files of yours as a source with `path:`",
+    "networks": "steps have no network: remove it, and name what is fetched in `sources:`",
+    "about": "write `summary:`, and `license:` in the wheel",
+    "package": "write `name:`, and the version in the component of kind `wheel`",
+    "outputs": "write each as a component of kind `wheel` in `components:`",
+    "context": "write the values where they are used: a recipe has no variables",
+}
+"""Sections of files of other tools, and where a recipe has their content."""
 KINDS = {
     "shell": "script", "bash": "script", "sh": "script", "command": "script", "make": "script", "meson": "script", "autotools": "script",
     "tar": "archive", "tgz": "archive", "ort": "onnxruntime", "pip": "wheel", "perf": "speedup", "performance": "speedup",
@@ -58,8 +68,11 @@ def next_for_unknown_key(detail: Any, path: yaml.KeyPath) -> str:
         return f"it is one of `{section}`: indent it below `{section}:`"
     if len(path) == 3 and isinstance(value, dict) and _section_of(value) == path[0]:
         return f"it is one of `{path[0]}` itself: indent it as far as `{path[1]}:`"
+    if len(path) == 1 and word in FOREIGN_SECTIONS:
+        return FOREIGN_SECTIONS[word]
     near = nearest(word, keys)
-    alike = bool(near) and (path[0] == "gates" or near.startswith(word))
+    is_plural = word in (f"{near}s", f"{near}es") and isinstance(value, str)
+    alike = bool(near) and (path[0] == "gates" or near.startswith(word) or is_plural)
     if alike or path[0] == "publish" or not (owner := _owner_of(word, path)):
         return f"did you mean `{near}`?" if near else f"known are: {', '.join(keys)}"
     return f"{owner}; here known are: {', '.join(keys)}"

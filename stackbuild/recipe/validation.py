@@ -391,6 +391,8 @@ def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str, places: Plac
         pattern = pattern_at(detail["loc"])
         if "MG]" in pattern:
             if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+                if value >= 1_000_000:
+                    return f"write `{value // 1_000_000}M`: a size has a unit"
                 return f"write `{value}M` or `{value}G`: a size has a unit"
             return f"{advice(pattern, value)}: a size has a unit"
         if path[:1] == ("gfx",) and f"gfx{text}" in BUILDABLE:

@@ -11,7 +11,7 @@ from stackbuild.core.model import Model
 from stackbuild.core.yaml import KeyPath, Places
 from stackbuild.model.recipe import Recipe
 from stackbuild.recipe.forms import tidy
-from stackbuild.recipe.schema_nodes import components_by_kind, keys_at
+from stackbuild.recipe.schema_nodes import boolean_keys, components_by_kind, keys_at
 
 _AS_WRITTEN = ("run", "env", "clang_flags", "summary", "reason", "by")
 """Keys whose texts reach a command or a reader as they are."""
@@ -79,6 +79,9 @@ def _of_text(text: str, path: KeyPath, places: Places) -> Mistake | None:
         return Mistake(at, what, f"write the value after `{key}:`, or remove the key")
     if of_command:
         return None
+    if word in _SWITCHES and key in boolean_keys():
+        what = f"`{where}` is the text {text!r}, and a truth value is wanted"
+        return Mistake(at, what, f"write `{key}: {'true' if word in ('yes', 'on') else 'false'}`, without quotes")
     if word in _SWITCHES:
         return Mistake(at, f"`{where}` is the text {text!r}", f"write what `{key}` names; it is not true or false")
     if (bare := tidy(text)) != text:
