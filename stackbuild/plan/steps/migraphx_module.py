@@ -13,6 +13,9 @@ from stackbuild.plan.steps.cmake import LAUNCHERS, cmake_commands
 from stackbuild.plan.steps.context import Context
 from stackbuild.tables.providers import MIGRAPHX_MODULE, MIGRAPHX_PACKAGE
 
+MODULE_LIBRARIES = ("migraphx", "onnx", "tf", "ref", "gpu")
+"""Targets of MIGraphX's CMake package that the module is linked with."""
+
 PROJECT = """
 cmake_minimum_required(VERSION 3.20)
 project(migraphx_python LANGUAGES CXX)
@@ -26,7 +29,7 @@ find_package(hiprtc CONFIG REQUIRED)
 find_package(migraphx CONFIG REQUIRED)
 pybind11_add_module(migraphx NO_EXTRAS "${MIGRAPHX_SOURCE}/src/py/migraphx_py.cpp")
 target_include_directories(migraphx PRIVATE "${MIGRAPHX_HOME}/lib/migraphx/include")
-foreach(part IN ITEMS migraphx onnx tf ref gpu)
+foreach(part IN ITEMS ${MODULE_LIBRARIES})
   target_link_libraries(migraphx PRIVATE migraphx::${part})
 endforeach()
 target_compile_definitions(migraphx PRIVATE HAVE_GPU)
@@ -73,6 +76,7 @@ def module_commands(name: str, component: MIGraphXPackage, context: Context) -> 
         "LIBRARIES": f"{MIGRAPHX_PACKAGE}/lib",
         "MIGRAPHX_HOME": migraphx,
         "MIGRAPHX_SOURCE": f"/src/{component.source}",
+        "MODULE_LIBRARIES": ";".join(MODULE_LIBRARIES),
         "PYTHON_VERSION": context.python,
         **({"PYBIND11_SOURCE": f"/src/{component.pybind11}"} if component.pybind11 else {}),
     }

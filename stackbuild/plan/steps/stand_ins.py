@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from stackbuild.model.plan import Command, Need, Step
+from stackbuild.plan.steps.migraphx_module import MODULE_LIBRARIES
 
 PREFIX = "stand-in"
 
@@ -29,7 +30,7 @@ def _package(name: str, version: str, *targets: str, more: str = "") -> dict[str
 
 FILES: Mapping[str, Mapping[str, str]] = {
     "rocmlir": _package("rocMLIR", "1.0.0", "rocMLIR::rockCompiler"),
-    "migraphx": _package("migraphx", "2.0.0", "migraphx::c", "migraphx::migraphx"),
+    "migraphx": _package("migraphx", "2.0.0", *(f"migraphx::{one}" for one in ("c", *MODULE_LIBRARIES))),
     "onnxruntime": _package("onnxruntime", "1.0.0", "onnxruntime::onnxruntime"),
     "onnxruntime-release": {
         **_package("onnxruntime", "1.0.0", "onnxruntime::onnxruntime"),

@@ -7,6 +7,7 @@ from stackbuild.model.inputs import Inputs
 from stackbuild.model.lock import Lock
 from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.resolve import CONFIGURE, Choice, resolve, within_reach
+from stackbuild.plan.steps.stand_ins import FILES
 from stackbuild.recipe.load import load, parse
 from stackbuild.recipe.lock_file import read_lock
 from support.recipes import changed, text_of
@@ -112,6 +113,14 @@ def test_until_configure_reaches_every_component_and_says_what_stands_in() -> No
     assert not [s for s in reach.steps if s.name in ("rocmlir", "migraphx", "migraphx.protobuf")]
     order = [s.name for s in reach.steps]
     assert order.index("stand-in.rocmlir") < order.index("configure.migraphx")
+
+
+def test_migraphxs_python_module_is_configured_against_a_stand_in_with_every_library_that_it_links() -> None:
+    plan = plan_of(text_of("debian-rocm-7.2"), Choice(until=CONFIGURE), read_lock(load("debian-rocm-7.2")))
+    step, config = plan.by_name["configure.migraphx-package.cp314"], FILES["migraphx"]["lib/cmake/migraphx/migraphxConfig.cmake"]
+    (libraries,) = (word.partition("=")[2] for word in words(step) if word.startswith("-DMODULE_LIBRARIES="))
+    assert len(libraries.split(";")) == 5
+    assert all(f"add_library(migraphx::{one} INTERFACE IMPORTED)" in config for one in libraries.split(";"))
 
 
 def test_until_configure_takes_what_is_built_and_names_what_nothing_stands_in_for() -> None:
