@@ -15,7 +15,6 @@ from stackbuild.model.materials import materials_of
 from stackbuild.model.plan import Plan, Step
 from stackbuild.pipeline.built_wheels import BuiltWheels
 from stackbuild.publishing import statements
-from stackbuild.publishing.proofs import merge_statements
 from stackbuild.publishing.statements import ResourceDescriptor, StepOrigin
 from stackbuild.remote.origin import Origin
 from stackbuild.store.records import Record
@@ -32,6 +31,8 @@ def write_statements(
 
     `bodies` are the JSON results of the stages `verify` and `bench`, as far as they were reached.
     """
+    from stackbuild.publishing.proofs import merge_statements
+
     sha256 = built_wheels.digests[wheel]
     subject = ResourceDescriptor(wheel.name, sha256)
     folder = context.store.tmp / "statements"

@@ -27,8 +27,6 @@ from stackbuild.pipeline.gpu_benchmarks import bench_targets, measure_on_gpus, p
 from stackbuild.pipeline.gpu_steps import targets_of
 from stackbuild.pipeline.gpu_verification import verify_on_gpus
 from stackbuild.pipeline.run_record import PUBLISHED_FILE, WHEELS
-from stackbuild.publishing.catalog import core_metadata
-from stackbuild.publishing.placement import read_metadata
 from stackbuild.publishing.signing import SigningKey
 from stackbuild.recipe.wheels import migraphx_distributions
 from stackbuild.store.atomic import write_hint
@@ -80,6 +78,9 @@ def _stage(
 
 def keep_wheels(built_wheels: BuiltWheels, context: BuildContext) -> None:
     """Write the wheels and the lock into the run's folder, for the report."""
+    from stackbuild.publishing.catalog import core_metadata
+    from stackbuild.publishing.placement import read_metadata
+
     wheels: Json = [
         {
             "name": wheel.name,
