@@ -10,6 +10,46 @@ endforeach()
 list(APPEND SBK_DEVICE_SOURCES conv/conv_choice.hip conv/conv_depthwise.hip conv/conv_gemm.hip conv/conv_pointwise.hip
   conv/conv_winograd.hip attention/attention_rows.hip attention/attention_split.hip attention/attention_tiled.hip)
 
+# Device code in parts: different machines may compile them, and libraries share them.
+set(SBK_PART "" CACHE STRING "Compile this part of the device code alone and install its objects: conv, others, ep-arithmetic, ep-others")
+set(SBK_OBJECTS "" CACHE STRING "Folders that SBK_PART=… was installed into: their objects are linked, and no device code is compiled")
+set(SBK_PART_conv ${SBK_DEVICE_SOURCES})
+list(FILTER SBK_PART_conv INCLUDE REGEX "^conv/")
+set(SBK_PART_others ${SBK_DEVICE_SOURCES})
+list(REMOVE_ITEM SBK_PART_others ${SBK_PART_conv})
+list(SORT SBK_PART_conv) # as their objects are found in SBK_OBJECTS: the same order gives the same bytes
+list(SORT SBK_PART_others)
+
+# The parts ARGN as one library of objects, without those that SBK_PART leaves out. Sets SBK_COMPILED where anything is compiled.
+function(sbk_objects target)
+  set(sources)
+  set(objects)
+  foreach(part IN LISTS ARGN)
+    if(SBK_OBJECTS)
+      set(here ${SBK_OBJECTS})
+      list(TRANSFORM here APPEND "/${part}/*.o")
+      file(GLOB_RECURSE here ${here})
+      if(NOT here)
+        message(FATAL_ERROR "SBK_OBJECTS has no objects of the part ${part} in: ${SBK_OBJECTS}")
+      endif()
+      list(APPEND objects ${here})
+    elseif(NOT SBK_PART OR SBK_PART STREQUAL part)
+      list(APPEND sources ${SBK_PART_${part}})
+    endif()
+  endforeach()
+  set(SBK_COMPILED FALSE PARENT_SCOPE)
+  if(sources)
+    set(SBK_COMPILED TRUE PARENT_SCOPE)
+    add_library(${target} OBJECT ${sources})
+    if(SBK_PART)
+      install(TARGETS ${target} OBJECTS DESTINATION "${SBK_PART}")
+    endif()
+  elseif(objects)
+    add_library(${target} INTERFACE)
+    target_sources(${target} INTERFACE ${objects})
+  endif()
+endfunction()
+
 # clang names each source's device code `__hip_cuid_` and a hash of its options, which name the build folder. A name by the
 # source's path below kernels/ is the same in every folder, whatever a compiler cache was filled from. For AMD alone.
 function(sbk_device_names)

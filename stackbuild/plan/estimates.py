@@ -15,10 +15,14 @@ from stackbuild.recipe.matrix import expand
 
 
 class Estimate(Model):
-    """A guess for one kind of component: hours of one core, memory, and what the guess depends on."""
+    """A guess for one kind of component: hours of one core, memory, and what the guess depends on.
+
+    `parts` has what those of its steps take that compile a part of it, each named `STEP.PART`.
+    """
 
     kind: str
     cpu_hours: float = Field(gt=0)
+    parts: dict[str, float] = Field({})
     memory: str
     source: str
 
@@ -66,8 +70,14 @@ def step_hours(recipe: Recipe) -> dict[str, TimedBuild | Estimate]:
 
 
 def guesses(recipe: Recipe) -> dict[str, float]:
-    """Hours of one core that each component's last step may take, by the step's name."""
-    return {step: row.cpu_hours for step, row in step_hours(recipe).items()}
+    """Hours of one core that each step of a component may take, by the step's name: those of its parts, and of the last
+    one the rest. Guesses alone: what was measured elsewhere is not to be compared with them."""
+    table, hours = estimates(), dict[str, float]()
+    for each in expand(recipe).components:
+        if guess := table.get(each.component.kind):
+            hours |= {f"{each.step}.{part}": of_part for part, of_part in guess.parts.items()}
+            hours[each.step] = guess.cpu_hours - sum(guess.parts.values())
+    return hours
 
 
 def hours_in_words(hours: Mapping[str, TimedBuild | Estimate]) -> str:

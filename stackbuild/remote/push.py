@@ -285,7 +285,7 @@ def _open_file(path: str, flags: int) -> int:
 
 def _content(path: Path, entry: Entry) -> Iterable[memoryview]:
     """The bytes of a file, compared with its entry: each piece is good until the next one. Raises _Differs."""
-    hasher, size, buffer = hashlib.sha256(), 0, memoryview(bytearray(min(CHUNK, entry.size + 1)))
+    hasher, size, buffer = hashlib.sha256(), 0, memoryview(bytearray(min(CHUNK * 4, entry.size + 1)))
     try:
         with open(path, "rb", 0, opener=_open_file) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):

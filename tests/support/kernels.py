@@ -57,7 +57,7 @@ sources:
   kernels: {bundled: kernels, exclude: [ep, ep/*, tools, tools/*, budgets.toml, "*.md", gpu-check]}
 components:
   one: {kind: kernels, source: kernels, memory: 4G, options: {SBK_CUSTOM_OPS: false}}
-  two: {kind: kernels, source: kernels, memory: 4G, options: {SBK_CUSTOM_OPS: false}}
+  two: {kind: kernels, source: kernels, memory: 4G, options: {SBK_CUSTOM_OPS: false}, env: {PARTS: own}} # else those of `one`
   alone: {kind: kernels, source: kernels, memory: 4G, options: {SBK_CUSTOM_OPS: false}, env: {CCACHE_DISABLE: "1"}}
 """
 CACHE = Path.home() / ".cache" / "stackbuild" / "test-kernels"

@@ -2,25 +2,46 @@
 
 from __future__ import annotations
 
-from stackbuild.model.components import KernelsEp
+from stackbuild.model.components import KernelsEp, Scalar
 from stackbuild.model.plan import Step
 from stackbuild.plan.steps.cmake import LAUNCHERS, cmake_commands
 from stackbuild.plan.steps.context import Context, session_step
-from stackbuild.plan.steps.kernels import headers, headers_need
+from stackbuild.plan.steps.kernels import (
+    GENERATOR,
+    has_parts,
+    headers,
+    headers_need,
+    objects,
+    part_needs,
+    part_step,
+    part_steps,
+)
+
+EP_PARTS = ("ep-arithmetic", "ep-others")
+"""Parts of the provider's own code, as kernels/ep/CMakeLists.txt divides it."""
 
 
 def steps(name: str, component: KernelsEp, context: Context) -> tuple[Step, ...]:
-    """One step: `kernels/` with `SBK_EP`."""
-    options = {
-        "CMAKE_BUILD_TYPE": "Release",
+    """The parts of the device code, the provider's own included, then `kernels/` with `SBK_EP`."""
+    of_provider: dict[str, Scalar] = {
         "CMAKE_CXX_FLAGS": "-D__HIP_PLATFORM_AMD__=1",  # its host sources include HIP's headers too
-        **LAUNCHERS,
-        "GPU_TARGETS": ";".join(context.gfx),
         "SBK_CUSTOM_OPS": False,
         "SBK_EP": True,
         **headers(component),
+    }
+    header_needs = headers_need(component, context)
+    parts: tuple[Step, ...] = ()
+    if has_parts(component):
+        own = (part_step(name, part, component, context, of_provider, header_needs) for part in EP_PARTS)
+        parts = (*part_steps(name, component, context), *own)
+    options: dict[str, Scalar] = {
+        "CMAKE_BUILD_TYPE": "Release",
+        **LAUNCHERS,
+        "GPU_TARGETS": ";".join(context.gfx),
+        **of_provider,
+        **objects(parts),
         **component.options,
     }
-    commands = cmake_commands(name, f"/src/{component.source}", options, "Unix Makefiles", ("kernels-ep",))
-    more = headers_need(component, context)
-    return (session_step(name, component, context, commands, component.source, {}, more),)
+    commands = cmake_commands(name, f"/src/{component.source}", options, GENERATOR, ("kernels-ep",))
+    more = (*header_needs, *part_needs(parts))
+    return (*parts, session_step(name, component, context, commands, component.source, {}, more))

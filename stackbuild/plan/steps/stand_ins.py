@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from stackbuild.model.plan import Command, Need, Step
+from stackbuild.plan.steps.kernels import PARTS
+from stackbuild.plan.steps.kernels_ep import EP_PARTS
 from stackbuild.plan.steps.migraphx_module import MODULE_LIBRARIES
 
 PREFIX = "stand-in"
@@ -48,8 +50,9 @@ FILES: Mapping[str, Mapping[str, str]] = {
         "lib/libprotobuf.a": "!<arch>\n",
         "bin/protoc": "#!/bin/sh\necho libprotoc 30.0\n",
     },
+    **{part: {f"{part}/stand-in.o": ""} for part in (*PARTS, *EP_PARTS)},
 }
-"""Kind of component, or name of a requirement of MIGraphX, to the files that stand in for it: packages and targets by the names
+"""Kind of component, name of a requirement of MIGraphX, or part of the kernels, to the files that stand in for it: packages and targets by the names
 that MIGraphX 6.4.4 to 2.16, ONNX Runtime 1.22.1 and AMD's plugin EP ask for."""
 
 _WORDS = (

@@ -52,7 +52,8 @@ INPUTS = Inputs(
     trees=(("code", "3" * 64),),
 )
 CHOICE = Choice(python=("3.11",))
-EVERYTHING = {"base", "tool", "lib", "plain", "kernels", "wheel"}
+KERNELS = {"kernels.conv", "kernels.others", "kernels"}
+EVERYTHING = {"base", "tool", "lib", "plain", *KERNELS, "wheel"}
 
 
 def plan(text: str = TEXT, inputs: Inputs = INPUTS, choice: Choice = CHOICE) -> Plan:
@@ -96,7 +97,7 @@ CHANGES: dict[str, tuple[Callable[[], Plan], set[str]]] = {
     "a commit": (inputs(commits=(("far", "f" * 40),)), {"source.far", "lib"}),
     "a git URL": (edit("example.org/far.git", "example.org/fork.git"), {"source.far", "lib"}),
     "an archive's digest": (edit("1" * 64, "4" * 64), {"source.tar", "plain"}),
-    "a file of a local source": (inputs(trees=(("code", "5" * 64),)), {"source.code", "tool", "lib", "kernels", "wheel"}),
+    "a file of a local source": (inputs(trees=(("code", "5" * 64),)), {"source.code", "tool", "lib", *KERNELS, "wheel"}),
     "a wheel of the environment": (inputs(wheelhouse=(("3.11", "onnxruntime", "1.23.0", ("2" * 64,)),)), {"wheelhouse.3.11"}),
     "an argument": (edit("[make, all]", "[make, most]"), {"tool", "lib"}),
     "the order of commands": (edit("[make, all], [make, install]", "[make, install], [make, all]"), {"tool", "lib"}),
@@ -105,7 +106,7 @@ CHANGES: dict[str, tuple[Callable[[], Plan], set[str]]] = {
     "an option": (edit("A: true", "A: false"), {"lib"}),
     "an option's type, not its spelling": (edit("C: 3", 'C: "3"'), set()),
     "the generator": (edit("subfolder: sub", "subfolder: sub, generator: Unix Makefiles"), {"plain"}),
-    "a gfx target": (edit("gfx1100]", "gfx1101]"), {"lib", "kernels", "wheel"}),
+    "a gfx target": (edit("gfx1100]", "gfx1101]"), {"lib", *KERNELS, "wheel"}),
     "one need less": (edit("source: far, needs: [tool]", "source: far"), {"lib"}),
     "the wheel's version": (edit('version: "1.0"', 'version: "1.1"'), {"wheel"}),
     "memory": (edit("memory: 2G", "memory: 8G"), set()),
@@ -114,7 +115,7 @@ CHANGES: dict[str, tuple[Callable[[], Plan], set[str]]] = {
     "where it is published": (lambda: plan(TEXT + "publish: {index: elsewhere}\n"), set()),
     "the order of options": (edit('A: true, B: "x;y"', 'B: "x;y", A: true'), set()),
     "where the source lies": (edit("path: code", "path: ../elsewhere/code"), set()),
-    "the gfx targets on the command line": (lambda: plan(choice=replace(CHOICE, gfx=("gfx90a",))), {"lib", "kernels", "wheel"}),
+    "the gfx targets on the command line": (lambda: plan(choice=replace(CHOICE, gfx=("gfx90a",))), {"lib", *KERNELS, "wheel"}),
     "their order on the command line": (lambda: plan(choice=replace(CHOICE, gfx=("gfx1100", "gfx90a"))), set()),
     "a gfx target named twice": (lambda: plan(choice=replace(CHOICE, gfx=("gfx90a", "gfx1100", "gfx90a"))), set()),
 }
