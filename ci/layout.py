@@ -624,7 +624,7 @@ CI_LEVELS: dict[str, Layer] = {
         for name in (
             "argument_trains", "bitsandbytes_products", "compare_keys", "extop_races", "ggml_operators", "live_view", "make_release", "matrix_calculator", "make_site",
             "measure", "measure_publishing", "measure_remote", "real_trees",
-            "simulate_growth",
+            "simulate_growth", "unknown_instructions",
         )
     },
     **{

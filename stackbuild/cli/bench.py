@@ -78,7 +78,8 @@ def kernels(
     """Measure a wheel's operators against ONNX Runtime's own.
 
     The wheel is one of custom ops. Sides are paired and interleaved, in rounds of fresh processes. With --emulated nothing is timed:
-    the kernels run on the CPU in software, and instructions, bytes and bank conflicts are counted (docs/emulator.md).
+    the kernels run on the CPU in software, and instructions, bytes and bank conflicts are counted (docs/emulator.md). The wheel may
+    then be a plugin execution provider too.
 
     Example: stackbuild bench kernels dist/simple/*/stackbuild_kernels-*.whl --emulated gfx1100 --budgets kernels/tools/emulated-budgets.toml
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 
 from stackbuild.emulator.control_flow import BRANCHES, NOTHING, KernelCode, ReachedCode, branch_target, reached_code
@@ -11,7 +12,7 @@ from stackbuild.emulator.encodings import EncodingFamily
 from stackbuild.emulator.function_table import FunctionTable
 from stackbuild.emulator.hardware_registers import hardware_register
 from stackbuild.emulator.matrices import matrix_call
-from stackbuild.emulator.memory import MemoryCall, is_coherent, memory_call
+from stackbuild.emulator.memory import MemoryCall, is_coherent, is_load_into_lds, memory_call
 from stackbuild.emulator.operands import SourceOperand, UnknownInstruction, source
 from stackbuild.emulator.registers import address_checks, register_checks, waits, written_notes
 from stackbuild.emulator.relative_moves import RELATIVE_MOVES, scalar_relative_move, vector_relative_move
@@ -228,6 +229,8 @@ class _BodyWriter:
             return self.lane_move(inst)
         call = memory_call(inst)
         symbol, arguments = self.table.memory(inst)
+        if is_load_into_lds(inst):
+            return self.load_into_lds(inst, call, symbol, arguments)
         count = call.access.words * (2 if call.access.pair else 1)
         self.touch(range(call.target, call.target + count))
         self.touch(range(call.data, call.data + call.access.words * (2 if call.access.operation == "cmpswap" else 1)))
@@ -237,6 +240,29 @@ class _BodyWriter:
             self.touch(range(call.address, call.address + 2))
         lines = [f"w->pc = {inst.offset - self.base};", f"{symbol}(w, EXECUTE, {', '.join(arguments)});"]
         return self.checked_access(inst, call, lines) if self.sanitize else lines
+
+    def load_into_lds(self, inst: Instruction, call: MemoryCall, symbol: str, arguments: list[str]) -> list[str]:
+        """A load whose words go to LDS: from M0's low half and the constant offset on, one place a lane, of whole words."""
+        if inst.format.family != "cdna":
+            raise UnknownInstruction(f"{inst.name} into LDS is not known")
+        if call.address is not None:
+            self.touch(range(call.address, call.address + 2))
+        offset = f"(S(124) & 0xffffu) + {call.offsets[0] & 0xFFFFFFFF:#x}u"
+        lines = [f"w->pc = {inst.offset - self.base};", f"{symbol}(w, EXECUTE, {', '.join(arguments)});"]
+        lines.append(f"words_into_lds(w, EXECUTE, w->temp, {offset}, {call.access.words});")
+        if not self.sanitize:
+            return lines
+        pc = inst.offset - self.base
+        before = []
+        if call.address is not None:
+            words = 2 if call.wide else 1
+            before.append(
+                f'check_written(w, {pc}, {call.address}, {words}, "the address is in a register that was never written");'
+            )
+        scalars = [(124, 1)] if call.base is None else [(call.base, 2)]
+        if call.buffer:
+            scalars = [(call.buffer.descriptor, 4), (call.buffer.scalar_offset, 1)]
+        return [*before, *address_checks(pc, *scalars), *lines, "ISSUE(COUNTER_VECTOR);"]
 
     def checked_access(self, inst: Instruction, call: MemoryCall, lines: list[str]) -> list[str]:
         """An access with the sanitizer's checks of its registers before and its notes behind."""
@@ -408,6 +434,23 @@ def kernel_body(
     tail = ["JUMP:;", "switch (to) {", *(f"case {at}: goto L{at};" for at in sorted(reachable_code.addresses)), "}"]
     tail += ['w->calls->report(w, 6, -1, to, "a jump to where no instruction is known");', "return WAVE_ERROR;"]
     return KernelBody([*head, "}", f"goto L{entry};", *lines, *tail, "}"], writer.rows, leaders, instructions)
+
+
+def unknown_instructions(code: KernelCode, lanes: int, table: FunctionTable) -> tuple[Counter[str], int]:
+    """Why instructions of a kernel are refused, each cause with its number, and how many instructions there are.
+
+    Raises DecodeError.
+    """
+    reachable_code = reached_code(code)
+    writer = _BodyWriter(code.family, lanes, table, counters=False, sanitize=False)
+    writer.base = code.entry
+    causes = Counter[str]()
+    for inst in reachable_code.instructions.values():
+        try:
+            _instruction(writer, inst, reachable_code, [0], code.entry)
+        except UnknownInstruction as error:
+            causes[error.what] += 1
+    return causes, len(reachable_code.instructions)
 
 
 def _ends(inst: Instruction) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from stackbuild.emulator.decoder import Instruction, decode
+from stackbuild.emulator.decoder import DecodeError, Instruction, decode
 from stackbuild.emulator.encodings import EncodingFamily
 from stackbuild.emulator.jumps import KnownScalars
 
@@ -80,12 +80,19 @@ def reached_code(code: KernelCode) -> ReachedCode:
     """
     reached_instructions: dict[int, Instruction] = {}
     addresses: set[int] = set()
+    returns: set[int] = set()
     waiting = [(code.entry, KnownScalars(pointers=code.pointers))]
     while waiting:
         at, scalars = waiting.pop()
         low, high = code.bounds(at) or (0, 0)
         while at not in reached_instructions and low <= at < high:
-            inst = decode(code.image, code.family, at)
+            try:
+                inst = decode(code.image, code.family, at)
+            except DecodeError:
+                if at not in returns:
+                    raise
+                addresses.discard(at)  # behind the call of a function that never returns there is padding
+                break
             reached_instructions[at] = inst
             if inst.name in BRANCHES:
                 is_branching = scalars.branches(inst.name)
@@ -100,7 +107,10 @@ def reached_code(code: KernelCode) -> ReachedCode:
                 addresses |= called_places
                 waiting += [(place, KnownScalars(pointers=code.pointers)) for place in called_places]
             scalars.follow(inst)
-            address = inst.end if inst.name == "s_swappc_b64" else scalars.address
+            address = scalars.address
+            if inst.name == "s_swappc_b64":
+                address = inst.end
+                returns.add(address)
             if address is not None and code.bounds(address):
                 addresses.add(address)
                 waiting.append((address, KnownScalars(pointers=code.pointers)))

@@ -120,6 +120,20 @@ MATRICES: dict[str, dict[int, str]] = {"gfx90a": {
 """The matrix instructions of a target whose numbers differ from those of its family's table, all of them (CDNA2's guide, "VOP3P-MAI")."""
 
 
+MORE_MATRICES: dict[str, dict[int, str]] = {"gfx942": {62: "v_mfma_f32_16x16x8_xf32", 63: "v_mfma_f32_32x32x4_xf32"}}
+"""Matrix instructions of a target that its family's table has without operands, or under another format."""
+
+EIGHT_BITS: dict[str, str] = {
+    **{f"v_cvt_f32_{t}": f"D0.f32 = wide_{t}(S0.u32[7 : 0])" for t in ("fp8", "bf8")},
+    **{f"v_cvt_pk_f32_{t}": f"D0[31 : 0].f32 = wide_{t}(S0.u32[7 : 0]);\nD0[63 : 32].f32 = wide_{t}(S0.u32[15 : 8])" for t in ("fp8", "bf8")},
+    **{f"v_cvt_pk_{t}_f32": f"D0.b16 = {{ narrow_{t}(S1.f32), narrow_{t}(S0.f32) }}" for t in ("fp8", "bf8")},
+}  # fmt: skip
+"""Conversions of floats of eight bits. The operand's select says which byte or word it is, which the text says again."""
+
+UNSIGNED_ZERO = ("gfx942",)
+"""Targets whose floats of eight bits have one zero, one NaN (0x80) and no infinity, with a bias of one more ("fnuz"). Others have OCP's."""
+
+
 def code_of(name: str, shipped_code: str) -> str:
     """The pseudocode by which an operation runs."""
     return CODE.get(name, shipped_code)

@@ -6,13 +6,14 @@ is a list of bit fields; an operation is a number of the format's `op` field.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 from stackbuild.core.errors import Stop
-from stackbuild.emulator.corrections import MATRICES, OTHERS
+from stackbuild.emulator.corrections import EIGHT_BITS, MATRICES, MORE_MATRICES, OTHERS, UNSIGNED_ZERO
 from stackbuild.emulator.matrix_shapes import mfma_shape
 from stackbuild.tables.targets import INSTRUCTION_FAMILIES
 
@@ -121,13 +122,37 @@ def target_tables(target: str) -> EncodingFamily:
     """The tables of a target: those of its family, less what `OTHERS` says of it. Raises EncodingError."""
     base = family(family_name(target))
     name = target.partition(":")[0]
-    others = OTHERS.get(name)
-    if not others:
-        return base
-    changed_formats = {key: _with_others(format, others) for key, format in base.variants.items()}
-    changed_formats["VOP3P_MFMA", ""] = _with_matrices(changed_formats["VOP3P_MFMA", ""], MATRICES[name])
+    suffix = "fnuz" if name in UNSIGNED_ZERO else ""
+    changed_formats = {key: _with_eight_bits(format, suffix) for key, format in base.variants.items()}
+    if others := OTHERS.get(name):
+        changed_formats = {key: _with_others(format, others) for key, format in changed_formats.items()}
+    if names := MATRICES.get(name):
+        changed_formats["VOP3P_MFMA", ""] = _with_matrices(changed_formats["VOP3P_MFMA", ""], names)
+    if more := MORE_MATRICES.get(name):
+        matrices, plain_format = changed_formats["VOP3P_MFMA", ""], changed_formats["VOP3P", ""]
+        added_operations = {number: _matrix_operation(text) for number, text in more.items()}
+        changed_formats["VOP3P_MFMA", ""] = replace(matrices, operations=matrices.operations | added_operations)
+        rest = {number: op for number, op in plain_format.operations.items() if number not in more}
+        changed_formats["VOP3P", ""] = replace(plain_format, operations=rest)
     plain = {top: tuple(changed_formats[f.name, ""] for f in formats) for top, formats in base.formats.items()}
     return EncodingFamily(base.name, plain, changed_formats)
+
+
+def _with_eight_bits(format: Format, suffix: str) -> Format:
+    """The format with the pseudocode of floats of eight bits, and the suffix of their kind in the operands of matrices."""
+
+    def with_kind(operation: Operation) -> Operation:
+        if code := EIGHT_BITS.get(operation.name):
+            return replace(operation, code=re.sub(r"(wide|narrow)_(fp8|bf8)", rf"\1_\2{suffix}", code))
+        if suffix and operation.name.startswith("v_mfma") and operation.name.endswith(("fp8", "bf8")):
+            operands = {
+                k: replace(v, form=re.sub(r"[FB][FP]8$", rf"\g<0>{suffix.upper()}", v.form))
+                for k, v in operation.operands.items()
+            }
+            return replace(operation, operands=operands)
+        return operation
+
+    return replace(format, operations={number: with_kind(op) for number, op in format.operations.items()})
 
 
 def _with_others(format: Format, others: dict[str, tuple[str, str]]) -> Format:

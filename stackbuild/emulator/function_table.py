@@ -14,6 +14,7 @@ from stackbuild.emulator.memory import (
     c_buffer_signature,
     c_memory,
     c_memory_signature,
+    is_load_into_lds,
     memory_call,
 )
 from stackbuild.emulator.operands import UnknownInstruction, source
@@ -52,15 +53,16 @@ class FunctionTable:
     def memory(self, inst: Instruction) -> tuple[str, list[str]]:
         """The function of a memory instruction, and what it is called with."""
         call = memory_call(inst)
+        target = "w->temp" if is_load_into_lds(inst) else f"V({call.target})"
         if call.buffer is not None:
-            return self._buffer(inst, call, call.buffer)
+            return self._buffer(inst, call, call.buffer, target)
         form = AddressForm(call.wide, call.address is not None, call.base is not None)
         key = (call.access, form)
         if key not in self.names:
             definition = c_memory(call.access, form, _PLACE)
             self._add(key, inst.name, definition, c_memory_signature(form, _PLACE))
         parameters = [
-            f"V({call.target})",
+            target,
             f"V({call.data})",
             f"V({call.second})",
             str(call.offsets[0]),
@@ -73,7 +75,7 @@ class FunctionTable:
             parameters.append(f"get64(w->s + {call.base})" if wide else f"S({call.base})")
         return self.names[key], parameters
 
-    def _buffer(self, inst: Instruction, call: MemoryCall, buffer: BufferAddress) -> tuple[str, list[str]]:
+    def _buffer(self, inst: Instruction, call: MemoryCall, buffer: BufferAddress, target: str) -> tuple[str, list[str]]:
         """The function of a buffer instruction, and what it is called with."""
         rdna = inst.format.family != "cdna"
         key = ("buffer", call.access, buffer.indexed, buffer.offset, rdna)
@@ -82,7 +84,7 @@ class FunctionTable:
             self._add(key, inst.name, definition, c_buffer_signature(_PLACE))
         scalar_offset = scalar_text(source(inst, buffer.scalar_offset, None, self.lanes))
         return self.names[key], [
-            f"V({call.target})",
+            target,
             f"V({call.data})",
             f"{call.offsets[0]}",
             f"w->s + {buffer.descriptor}",

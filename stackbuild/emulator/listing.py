@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stackbuild.emulator.corrections import EIGHT_BITS
 from stackbuild.emulator.decoder import LITERAL, MODIFIER_VARIANTS, SCALAR_FORMATS, VOP3_FORMATS, Instruction
 from stackbuild.emulator.encodings import OperandType
 from stackbuild.emulator.hardware_registers import register_operands
+from stackbuild.emulator.memory import is_load_into_lds
 from stackbuild.emulator.operands import truth_table
 
 _SPECIAL = {
@@ -54,7 +56,12 @@ def text_of(inst: Instruction) -> str:
     if name in ("FLAT", "GLOBAL", "SCRATCH", "VFLAT", "VGLOBAL", "VSCRATCH"):
         return _join(inst.name, _global(inst)) + _offset(inst) + _cache(inst)
     if name in ("MUBUF", "VBUFFER"):
-        return _join(inst.name, _buffer(inst)) + _buffer_ends(inst) + _cache(inst)
+        return (
+            _join(inst.name, _buffer(inst))
+            + _buffer_ends(inst)
+            + _cache(inst)
+            + (" lds" if inst.fields.get("lds") else "")
+        )
     return _join(inst.name, _vector(inst)) + "".join(_modifiers(inst))
 
 
@@ -252,7 +259,7 @@ def _global(inst: Instruction) -> Iterator[str]:
         return
     space = inst.name.partition("_")[0]
     returns = "atomic" not in inst.name or bool(f.get("glc") or f.get("sc0") or f.get("th", 0) & 1)
-    if "vdst" in kinds and returns:
+    if "vdst" in kinds and returns and not is_load_into_lds(inst):
         yield register(_letter(inst), f["vdst"], kinds["vdst"].bits)
     address = f["vaddr" if rdna4 else "addr"]
     scalar_base = f["saddr"] != none and not (space == "flat" and inst.format.family == "cdna")
@@ -281,7 +288,7 @@ def _buffer(inst: Instruction) -> Iterator[str]:
     if not kinds:
         return
     data = next((name for name in ("vdata", "vdst", "data") if name in f and name in kinds), None)
-    if data:
+    if data and not is_load_into_lds(inst):
         yield register(_letter(inst), f[data], kinds[data].bits)
     index_bits = f["idxen"] + f["offen"]
     yield register("v", f["vaddr" if "vaddr" in f else "addr"], 32 * index_bits) if index_bits else "off"
@@ -367,6 +374,8 @@ def _vector(inst: Instruction) -> Iterator[str]:
 
 def _true16(inst: Instruction) -> bool:
     """Whether a 16-bit operand of the ALU names one half of a register."""
+    if inst.name in EIGHT_BITS:
+        return False
     return inst.format.family != "cdna" and inst.format.name in ("VOP1", "VOP2", "VOPC", "VOP3", "VOP3_SDST")
 
 
@@ -495,7 +504,7 @@ def _dpp(inst: Instruction) -> str:
 
 def _sdwa(inst: Instruction, count: int) -> Iterator[str]:
     f = inst.fields
-    if "dst_sel" in f:
+    if "dst_sel" in f and inst.name not in EIGHT_BITS:
         yield f" dst_sel:{_SELECTS[f['dst_sel']]} dst_unused:{_UNUSED_MODES[f['dst_unused']]}"
     for i in range(min(count, 2)):
         yield f" src{i}_sel:{_SELECTS[f[f'src{i}_sel']]}"

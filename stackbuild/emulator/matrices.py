@@ -50,9 +50,10 @@ def _mfma(inst: Instruction, shape: MatrixShape, lanes: int, table: FunctionTabl
     acc = 256 if f["acc_cd"] else 0
     c, word = _addend(inst, acc, shape, lanes)
     a, b = (f[n] - 256 + (256 if f["acc"] >> i & 1 else 0) for i, n in enumerate(("src0", "src1")))
-    element = shape.element.upper()
+    fnuz = "_FNUZ" if inst.operation.operands["src0"].form.endswith("FNUZ") else ""
+    elements = [f"ELEMENT_{name.upper()}{fnuz}" for name in (shape.element, shape.second or shape.element)]
     body = (
-        f"    mfma_{_RESULTS[shape.result]}(d, a, b, c, word, {shape.rows}, {shape.depth}, {shape.blocks}, ELEMENT_{element}, "
+        f"    mfma_{_RESULTS[shape.result]}(d, a, b, c, word, {shape.rows}, {shape.depth}, {shape.blocks}, {', '.join(elements)}, "
         "cbsz, abid, blgp);"
     )
     head = f"void {{}}({_ROWS}, int cbsz, int abid, int blgp)"

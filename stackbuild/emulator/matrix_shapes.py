@@ -8,9 +8,23 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_MFMA = re.compile(r"v_mfma_(f32|f64|i32)_(4|16|32)x\2x(\d+)(?:_(\d+)b)?_(f16|bf16|f32|f64|i8)(?:_1k)?$")
+_MFMA = re.compile(
+    r"v_mfma_(f32|f64|i32)_(4|16|32)x\2x(\d+)(?:_(\d+)b)?_(f16|bf16|f32|f64|i8|xf32|fp8|bf8)(?:_(fp8|bf8)|_1k)?$"
+)
 _WMMA = re.compile(r"v_wmma_(f32|f16|bf16|i32)_16x16x(16|32)_(f16|bf16|iu8|iu4)$")
-_BITS = {"f64": 64, "f32": 32, "i32": 32, "f16": 16, "bf16": 16, "i8": 8, "iu8": 8, "iu4": 4}
+_BITS = {
+    "f64": 64,
+    "f32": 32,
+    "i32": 32,
+    "f16": 16,
+    "bf16": 16,
+    "i8": 8,
+    "iu8": 8,
+    "iu4": 4,
+    "xf32": 32,
+    "fp8": 8,
+    "bf8": 8,
+}
 
 
 @dataclass(frozen=True)
@@ -22,6 +36,8 @@ class MatrixShape:
     blocks: int
     element: str
     result: str
+    second: str = ""
+    """The type of B's elements where it is not that of A's."""
 
     def operand_bits(self, lanes: int) -> int:
         """Bits of A, or of B, in a lane, where each element is held once."""
@@ -35,7 +51,9 @@ class MatrixShape:
 def mfma_shape(name: str) -> MatrixShape | None:
     """The shape of an MFMA of dense matrices. None for other operations, and for types that are not emulated."""
     match = _MFMA.match(name)
-    return MatrixShape(int(match[2]), int(match[3]), int(match[4] or 1), match[5], match[1]) if match else None
+    if not match or (match[5] in ("fp8", "bf8")) != bool(match[6]):
+        return None
+    return MatrixShape(int(match[2]), int(match[3]), int(match[4] or 1), match[5], match[1], match[6] or "")
 
 
 def wmma_shape(name: str) -> MatrixShape | None:

@@ -103,7 +103,7 @@ class MemoryCall:
 
 def access_of(inst: Instruction) -> Access:
     """What an instruction moves. Raises UnknownInstruction."""
-    name = inst.name
+    name = inst.name.replace("_load_lds_", "_load_")
     match = _MOVE.match(name)
     if match and match["size"] in _SIZES:
         half = (match["d16a"] or match["d16b"] or "").removeprefix("_")
@@ -136,6 +136,11 @@ def _atomic(inst: Instruction) -> Access:
     if rest not in _OPERATIONS:
         raise UnknownInstruction(f"{inst.name} is not known")
     return Access(_SPACES[space], "atomic", size, operation=_OPERATIONS[rest], returns=returns)
+
+
+def is_load_into_lds(inst: Instruction) -> bool:
+    """Whether a load's words go to LDS, at M0, and not to registers."""
+    return "_load_lds_" in inst.name or bool(inst.fields.get("lds"))
 
 
 def is_coherent(inst: Instruction) -> bool:
@@ -185,9 +190,8 @@ def memory_call(inst: Instruction) -> MemoryCall:
 def _buffer_call(inst: Instruction, access: Access) -> MemoryCall:
     """A buffer instruction's registers. The vector address is one register, or two where it has an index and an offset."""
     f = inst.fields
-    for flag, what in (("lds", "into LDS"), ("tfe", "with a status word")):
-        if f.get(flag):
-            raise UnknownInstruction(f"{inst.name} {what} is not known")
+    if f.get("tfe"):
+        raise UnknownInstruction(f"{inst.name} with a status word is not known")
     data = f["vdata"] + (256 if f.get("acc") else 0)
     indexed, offset = bool(f["idxen"]), bool(f["offen"])
     buffer = BufferAddress(f["rsrc"] if "rsrc" in f else f["srsrc"] * 4, f["soffset"], indexed, offset)

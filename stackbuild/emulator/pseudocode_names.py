@@ -40,6 +40,8 @@ BUILTINS: dict[str, tuple[str, int] | None] = {
     "isNAN": ("u", 1), "isSignalNAN": ("u", 1), "isQuietNAN": ("u", 1), "sign": ("u", 1), "isEven": ("u", 1),
     "exponent": ("i", 32), "frexp_exp": ("i", 32), "countbits": ("u", 32), "ctz": ("i", 32), "clz": ("i", 32), "cls": ("i", 32),
     "div_scale": None, "div_scale_vcc": ("u", 1), "div_fixup": None, "div_fmas": None, "cvt_pkrtz": ("f", 16),
+    **{f"wide_{t}": ("f", 32) for t in ("fp8", "bf8", "fp8fnuz", "bf8fnuz")},
+    **{f"narrow_{t}": ("u", 8) for t in ("fp8", "bf8", "fp8fnuz", "bf8fnuz")},
     "reverse": None, "perm": ("u", 8), "maxint": None, "minint": None,
 }  # fmt: skip
 """Functions that both back ends have. None: the result has the first argument's type."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stackbuild.emulator.decoder import Instruction
-from stackbuild.emulator.memory import memory_call
+from stackbuild.emulator.memory import is_load_into_lds, memory_call
 
 _NO_SCALARS = 102
 _SCALAR_PLACES = ("OPR_SREG", "OPR_SDST", "OPR_EXEC", "OPR_SREG_NOVCC")
@@ -24,6 +24,8 @@ def _vectors(inst: Instruction) -> list[tuple[int, int]]:
         return ranges
     for name, operand in inst.operation.operands.items():
         if name not in f or name == "simm16" or not operand.place:
+            continue
+        if name in ("vdst", "vdata") and is_load_into_lds(inst):
             continue
         if name in ("vdst", "vdata") and "d16" in inst.name and ("load" in inst.name or "read" in inst.name):
             continue  # the other half may be under way: loads end in their order

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 
 from stackbuild.emulator.c_code import declarations, missing_functions, statements
-from stackbuild.emulator.corrections import code_of
+from stackbuild.emulator.corrections import EIGHT_BITS, code_of
 from stackbuild.emulator.decoder import Instruction
 from stackbuild.emulator.encodings import OperandType, Operation
 from stackbuild.emulator.operands import (
@@ -171,7 +171,14 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
         if sources[0].kind != "v":
             raise UnknownInstruction(f"{name} of no accumulation register is not known")
         sources = (replace(sources[0], number=sources[0].number + 256),)
-    if inst.format.variant.startswith("SDWA") and max([target.bits if target else 32, *(s.bits for s in sources)]) > 32:
+    eight_bits = inst.name in EIGHT_BITS
+    if eight_bits and sources[0].bits == 8 and f.get("opsel"):
+        raise UnknownInstruction(f"{name} of another byte is not known")
+    if (
+        inst.format.variant.startswith("SDWA")
+        and not eight_bits
+        and max([target.bits if target else 32, *(s.bits for s in sources)]) > 32
+    ):
         raise UnknownInstruction(f"{name} with SDWA is not known")
     if target and target.bits > 64:
         raise UnknownInstruction(f"{name} is not known")
@@ -197,7 +204,7 @@ def _is_short(name: str) -> bool:
     """Whether an operation of CDNA has a short encoding too: those clear the upper half of a 16-bit result, as do the
     older forms of long ones (LLVM's GCNSubtarget::zeroesHigh16BitsOfDest)."""
     return "_legacy_" in name or not name.startswith(
-        ("v_mad_", "v_fma_", "v_div_fixup", "v_med3", "v_max3", "v_min3", "v_pack", "v_interp", "v_bitop3")
+        (*EIGHT_BITS, "v_mad_", "v_fma_", "v_div_fixup", "v_med3", "v_max3", "v_min3", "v_pack", "v_interp", "v_bitop3")
     )
 
 
@@ -432,4 +439,5 @@ def _modified_result(form: VectorForm, bits: int) -> list[str]:
         return [
             f"{{ {kind} y = {value}; y = y > 0 ? y : 0; y = y < 1 ? y : 1; D0 = {name}_bits(y); }}",
         ]
-    return [f"D0 = {name}_bits({value});"]
+    text = f"{name}_bits({value})"
+    return [f"D0 = canonical_{name}({text});" if bits > 16 else f"D0 = {text};"]

@@ -14,12 +14,14 @@ from stackbuild.emulator.counter_model import EmulatedCounters, sum_by_kernel
 from stackbuild.emulator.hip_runtime import imports_of, runtime_folder
 from stackbuild.emulator.service import CHANNEL, EmulatorService
 from stackbuild.inspection import inspect
+from stackbuild.model.findings import Finding
 from stackbuild.tables.gpu_limits import limits_of
 from stackbuild.verification.probe_sandbox import ProbeSandbox
 from stackbuild.verification.rung import RungContext
+from stackbuild.verification.rungs import providers
 from stackbuild.verification.rungs.emulation import SAMPLE, SECONDS
 from stackbuild.verification.rungs.operators import ON_GPU, PACKAGE, CustomOpProbes, check_numerics, check_operators
-from stackbuild.verification.subject import subject_of
+from stackbuild.verification.subject import Form, subject_of
 from stackbuild.verification.workspace import workspace
 
 
@@ -41,11 +43,22 @@ def count(request: CounterRequest, check: Callable[[], None] = lambda: None) -> 
     """
     limits = limits_of(request.target)
     if request.wheel.suffix != ".whl" or not request.wheel.is_file():
-        raise UsageError("not a wheel", where=str(request.wheel), next="give a wheel of stackbuild-kernels")
-    subject = subject_of((inspect(request.wheel),))
-    if subject.package != PACKAGE:
         raise UsageError(
-            "no cases are known for its operators", where=request.wheel.name, next="counters are of the bundled kernels"
+            "not a wheel",
+            where=str(request.wheel),
+            next="give a wheel of stackbuild-kernels or of a plugin execution provider",
+        )
+    subject = subject_of((inspect(request.wheel),))
+    is_plugin = subject.form is Form.PLUGIN
+    if not is_plugin and subject.package != PACKAGE:
+        raise UsageError(
+            "no cases are known for its operators",
+            where=request.wheel.name,
+            next="counters are of the bundled kernels and of plugin execution providers",
+        )
+    if is_plugin and request.whole:
+        raise UsageError(
+            "a plugin has no more cases than the sample", where=request.wheel.name, next="leave --emulate-all out"
         )
     service = EmulatorService(limits, request.cache / "kernels", counters=True)
     service.folder.mkdir(parents=True, exist_ok=True)
@@ -65,13 +78,8 @@ def count(request: CounterRequest, check: Callable[[], None] = lambda: None) -> 
                 env=(("PYTHONPATH", str(wheel_folder)), ("LD_LIBRARY_PATH", str(runtime)), (CHANNEL, str(descriptor))),
                 inherited_fds=(descriptor,),
             )  # fmt: skip
-            probes = CustomOpProbes(
-                RungContext(subject, (), sandbox, folder("kernels"), work),
-                ON_GPU,
-                (0, 0) if request.whole else SAMPLE,
-                SECONDS,
-            )
-            findings = (*check_operators(probes).findings, *check_numerics(probes).findings)
+            context = RungContext(subject, (), sandbox, folder("kernels"), work)
+            findings = _plugin_findings(context) if is_plugin else _custom_op_findings(context, request)
     if findings:
         raise VerificationFailed(
             f"{findings[0].subject}: {findings[0].found}",
@@ -81,3 +89,14 @@ def count(request: CounterRequest, check: Callable[[], None] = lambda: None) -> 
     if not rows:
         raise MachineLacks("no kernel was launched", where=request.wheel.name)
     return rows
+
+
+def _custom_op_findings(context: RungContext, request: CounterRequest) -> tuple[Finding, ...]:
+    probes = CustomOpProbes(context, ON_GPU, (0, 0) if request.whole else SAMPLE, SECONDS)
+    return (*check_operators(probes).findings, *check_numerics(probes).findings)
+
+
+def _plugin_findings(context: RungContext) -> tuple[Finding, ...]:
+    """Every operator of the probes alone, quantized ones too."""
+    probes = providers.ProviderProbes(context, (), "models are not counted", "", SECONDS)
+    return (*providers.check_operators(probes).findings, *providers.check_numerics(probes).findings)

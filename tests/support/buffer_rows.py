@@ -51,6 +51,26 @@ def _whole_words() -> list[InstructionRow]:
     return rows
 
 
+def _into_lds() -> list[InstructionRow]:
+    """CDNA3's guide, "Memory Buffer Load to LDS": lane l's word goes to M0's low half + the constant offset + 4 l, whatever its size;
+    of CDNA4's loads of 12 and 16 bytes to 12 l and 16 l behind it. Bytes and shorts are extended. Lanes that EXEC leaves out have a
+    place and write nothing."""
+    given, set_base = _given("cdna", 512), "s_mov_b32 m0, s5"
+    rows = [
+        (f"{set_base}; buffer_load_dword v0, s[8:11], s4 offen offset:8 lds", f"{given} s5=64 v0=LANE*4", "lds[72]=08090a0b0c0d0e0f lds[68]=44454647"),
+        (f"{set_base}; buffer_load_dword v0, s[8:11], s4 offen lds", f"{given} s5=0x70040 v0=LANE*4 exec=0x2", "lds[68]=04050607 lds[64]=40414243 lds[72]=48494a4b"),
+        (f"{set_base}; buffer_load_ubyte v0, s[8:11], s4 offen lds", f"{given} s5=0 v0=LANE+200 exec=0x3", "lds[0]=c8000000c9000000"),
+        (f"{set_base}; buffer_load_sbyte v0, s[8:11], s4 offen lds", f"{given} s5=0 v0=LANE+200 exec=0x3", "lds[0]=c8ffffffc9ffffff"),
+        (f"{set_base}; buffer_load_ushort v0, s[8:11], s4 offen lds", f"{given} s5=8 v0=LANE*2 exec=0x3", "lds[8]=0001000002030000"),
+        (f"{set_base}; buffer_load_dwordx4 v0, s[8:11], s4 offen lds", f"{given} s5=64 v0=LANE*16 exec=0x5",
+         "lds[64]=000102030405060708090a0b0c0d0e0f lds[80]=50515253 lds[96]=202122232425262728292a2b2c2d2e2f"),
+        (f"{set_base}; global_load_lds_dword v[0:1], off offset:4", "v[0:1]=MEM16 s5=128 exec=0x3", "lds[132]=1415161714151617"),
+        (f"{set_base}; global_load_lds_dword v0, s[8:9]", "s[8:9]=MEM v0=LANE*8 s5=0 exec=0x7", "lds[0]=0001020308090a0b10111213"),
+        (f"{set_base}; global_load_lds_dwordx3 v0, s[8:9]", "s[8:9]=MEM v0=LANE*16 s5=0 exec=0x3", "lds[0]=000102030405060708090a0b101112131415161718191a1b"),
+    ]  # fmt: skip
+    return [InstructionRow(text, before, after, CDNA) for text, before, after in rows]
+
+
 def _addresses() -> list[InstructionRow]:
     rows = []
     for load, rule, only in (("buffer_load_b32", "raw", RDNA), ("buffer_load_dword", "cdna", CDNA)):
@@ -227,4 +247,4 @@ def _scalar() -> list[InstructionRow]:
     return rows
 
 
-BUFFERS = (*_scalar(), *_scratch(), *_whole_words(), *_addresses(), *_outside(), *_structured(), *_narrow(), *_atomics())
+BUFFERS = (*_into_lds(), *_scalar(), *_scratch(), *_whole_words(), *_addresses(), *_outside(), *_structured(), *_narrow(), *_atomics())

@@ -35,13 +35,18 @@ EVERY_TARGET_RECIPE = f"""\
 schema: 1
 name: kernels-every-target
 summary: the bundled kernels for eight AMD targets, by Debian sid's clang
-base: {{debian: {{suite: sid, packages: [ccache, cmake, g++, hipcc, libamdhip64-dev, make]}}}}
+base:
+  debian:
+    suite: sid
+    packages: [ccache, cmake, g++, hipcc, libamdhip64-dev, make]
+    extract: [libhipblas-common-dev, libhipblas-dev, libhipblas2]
 gfx: [{", ".join(EVERY_TARGET)}]
 sources:
   kernels: {{bundled: kernels, exclude: [tools, tools/*, budgets.toml, "*.md", gpu-check, ep/gpu-check]}}
   headers: {{debian: libonnxruntime-dev, suite: experimental}}
 components:
   amd: {{kind: kernels, source: kernels, headers: headers, memory: 6G}}
+  amd-ep: {{kind: kernels-ep, source: kernels, headers: headers, memory: 6G}}
 """
 FOLDERS_RECIPE = """\
 schema: 1
@@ -120,7 +125,7 @@ def small_stack() -> KernelStack:
 
 
 def every_target_stack() -> KernelStack:
-    """The recipe for eight targets: half an hour of one core where ccache is empty. Debian sid moves every day."""
+    """The recipe for eight targets: an hour of one core where ccache is empty. Debian sid moves every day."""
     return _locked_stack("kernels-every-target.yaml", EVERY_TARGET_RECIPE)
 
 

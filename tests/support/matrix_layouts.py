@@ -20,7 +20,11 @@ from dataclasses import dataclass
 A, B, C = 0, 8, 16
 """The first registers of the operands; what is added is where the result goes."""
 _CODES = {"f16": "<e", "f32": "<f", "f64": "<d"}
-TYPE_BITS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64, "i8": 8, "u8": 8, "i4": 4, "u4": 4}
+TYPE_BITS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64, "i8": 8, "u8": 8, "i4": 4, "u4": 4, **dict.fromkeys(("fp8", "bf8", "fp8fnuz", "bf8fnuz"), 8)}
+_SMALL = {
+    "fp8": (0, 0x38, 0x40, 0x44), "bf8": (0, 0x3C, 0x40, 0x42), "fp8fnuz": (0, 0x40, 0x48, 0x4C), "bf8fnuz": (0, 0x40, 0x44, 0x46),
+}  # fmt: skip
+"""The codes of 0 to 3 in floats of eight bits."""
 
 
 def _plain(lane: int, register: int) -> int:
@@ -97,6 +101,22 @@ LAYOUTS = (
                  lambda lane, i: 4 * (lane // 32) + i, lambda lane, r: 8 * (r // 4) + 4 * (lane // 32) + r % 4, 16, 32),
     MatrixLayout("v_mfma_i32_16x16x64_i8 v[16:19], v[0:3], v[8:11], v[16:19]", ("gfx950",), 64, 64, _BYTE, 16,
                  lambda lane, i: 16 * (lane // 16) + i, lambda lane, r: 4 * (lane // 16) + r, 4),
+    MatrixLayout("v_mfma_f32_16x16x32_fp8_fp8 v[16:19], v[0:1], v[8:9], v[16:19]", ("gfx942",), 64, 32, ("fp8fnuz", "fp8fnuz"), 8,
+                 lambda lane, i: 8 * (lane // 16) + i, lambda lane, r: 4 * (lane // 16) + r, 4),
+    MatrixLayout("v_mfma_f32_16x16x32_bf8_fp8 v[16:19], v[0:1], v[8:9], v[16:19]", ("gfx942",), 64, 32, ("bf8fnuz", "fp8fnuz"), 8,
+                 lambda lane, i: 8 * (lane // 16) + i, lambda lane, r: 4 * (lane // 16) + r, 4),
+    MatrixLayout("v_mfma_f32_32x32x16_fp8_bf8 v[16:31], v[0:1], v[8:9], v[16:31]", ("gfx942",), 64, 16, ("fp8fnuz", "bf8fnuz"), 8,
+                 lambda lane, i: 8 * (lane // 32) + i, lambda lane, r: 8 * (r // 4) + 4 * (lane // 32) + r % 4, 16, 32),
+    MatrixLayout("v_mfma_f32_16x16x32_fp8_fp8 v[16:19], v[0:1], v[8:9], v[16:19]", ("gfx950",), 64, 32, ("fp8", "fp8"), 8,
+                 lambda lane, i: 8 * (lane // 16) + i, lambda lane, r: 4 * (lane // 16) + r, 4),
+    MatrixLayout("v_mfma_f32_16x16x32_bf8_fp8 v[16:19], v[0:1], v[8:9], v[16:19]", ("gfx950",), 64, 32, ("bf8", "fp8"), 8,
+                 lambda lane, i: 8 * (lane // 16) + i, lambda lane, r: 4 * (lane // 16) + r, 4),
+    MatrixLayout("v_mfma_f32_32x32x16_fp8_bf8 v[16:31], v[0:1], v[8:9], v[16:31]", ("gfx950",), 64, 16, ("fp8", "bf8"), 8,
+                 lambda lane, i: 8 * (lane // 32) + i, lambda lane, r: 8 * (r // 4) + 4 * (lane // 32) + r % 4, 16, 32),
+    MatrixLayout("v_mfma_f32_16x16x8_xf32 v[16:19], v[0:1], v[8:9], v[16:19]", ("gfx942",), 64, 8, _WORD, 2,
+                 lambda lane, i: 2 * (lane // 16) + i, lambda lane, r: 4 * (lane // 16) + r, 4),
+    MatrixLayout("v_mfma_f32_32x32x4_xf32 v[16:31], v[0:1], v[8:9], v[16:31]", ("gfx942",), 64, 4, _WORD, 2,
+                 lambda lane, i: 2 * (lane // 32) + i, lambda lane, r: 8 * (r // 4) + 4 * (lane // 32) + r % 4, 16, 32),
     MatrixLayout("v_wmma_f32_16x16x16_f16 v[16:23], v[0:7], v[8:15], v[16:23]", ("gfx1100", "gfx1151"), 32, 16, _HALF, 16,
                  lambda lane, i: i, lambda lane, r: 2 * r + lane // 16, 8),
     MatrixLayout("v_wmma_f32_16x16x16_f16 v[16:23], v[0:3], v[8:11], v[16:23]", ("gfx1201",), 32, 16, _HALF, 8,
@@ -132,6 +152,8 @@ def c(row: int, column: int, block: int = 0) -> int:
 
 def bits_of(value: int, form: str) -> int:
     """The bits of a number in a type."""
+    if form in _SMALL:
+        return _SMALL[form][abs(value)] | (0x80 if value < 0 else 0)
     if form == "bf16":
         return int.from_bytes(struct.pack("<f", value), "little") >> 16
     if form in _CODES:

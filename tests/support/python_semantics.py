@@ -9,6 +9,7 @@ import math
 import struct
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 from stackbuild.emulator.typed_values import Assignment, Condition, Semantics, SemanticStatement, Type, Value
@@ -196,12 +197,51 @@ def _call(value: Value, type: Type, arguments: list[Any]) -> Number:
         return int(max(arguments) if name == "maxint" else min(arguments))
     if name == "perm":
         return _permuted_byte(int(arguments[0]), int(arguments[1]))
+    if name.startswith("wide_"):
+        return _eight_bit_numbers(name.removeprefix("wide_"))[int(arguments[0]) & 255]
+    if name.startswith("narrow_"):
+        return _eight_bit_code(name.removeprefix("narrow_"), float(arguments[0]))
     return _float_call(
         name,
         type,
         first,
         [float(number) if i == 0 or name != "ldexp" else number for i, number in enumerate(arguments)],
     )
+
+
+@cache
+def _eight_bit_numbers(kind: str) -> tuple[float, ...]:
+    """The number of each code: sign, exponent, and the rest of two bits (bf8) or three."""
+    is_fnuz, digits = kind.endswith("fnuz"), 2 if kind.startswith("bf8") else 3
+    bias = {("fp8", False): 7, ("fp8", True): 8, ("bf8", False): 15, ("bf8", True): 16}[kind[:3], is_fnuz]
+    numbers = []
+    for code in range(256):
+        low = code & 127
+        exponent, rest = divmod(low, 1 << digits)
+        number = math.ldexp(rest, 1 - bias - digits) if exponent == 0 else math.ldexp((1 << digits) + rest, exponent - bias - digits)
+        if is_fnuz:
+            number = math.nan if code == 128 else number
+        elif digits == 3:
+            number = math.nan if low == 127 else number
+        elif low >= 124:
+            number = math.inf if low == 124 else math.nan
+        numbers.append(-number if code > 127 else number)
+    return tuple(numbers)
+
+
+def _eight_bit_code(kind: str, x: float) -> int:
+    """The code of the nearest number; of two as near, the even one."""
+    is_fnuz = kind.endswith("fnuz")
+    sign = 128 if math.copysign(1, x) < 0 else 0
+    nothing = 128 if is_fnuz else 127
+    if x != x:
+        return nothing
+    numbers = [number for number in _eight_bit_numbers(kind)[:128] if math.isfinite(number)]
+    top = numbers[-1]
+    if abs(x) >= top + (top - numbers[-2]) / 2 and not (abs(x) == top + (top - numbers[-2]) / 2 and (len(numbers) - 1) % 2 == 0):
+        return nothing if is_fnuz else sign | (0x7C if kind == "bf8" else 0x7F)
+    code = min(range(len(numbers)), key=lambda i: (abs(numbers[i] - abs(x)), i % 2))
+    return code if is_fnuz and code == 0 else sign | code
 
 
 def _permuted_byte(data: int, select: int) -> int:

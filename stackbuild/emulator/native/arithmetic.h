@@ -51,6 +51,48 @@ PURE uint32_t bf16_bits(float x)
 PURE float round_bf16(float x) { return bits_bf16(bf16_bits(x)); }
 PURE float round_bf16_d(double x) { return round_bf16(odd_f32(x)); }
 
+/* xf32 of CDNA3: a float with ten bits behind the point. The guide does not say how it rounds; here to the nearest even. */
+PURE float round_xf32(float x)
+{
+    uint32_t b = f32_bits(x);
+    return (b & 0x7f800000u) == 0x7f800000u ? x : bits_f32((b + 0xfffu + (b >> 13 & 1)) & ~0x1fffu);
+}
+
+/* Floats of eight bits: `mantissa` is 3 (fp8) or 2 (bf8). OCP's fp8 has no infinity; fnuz has one zero, one NaN and no infinity. */
+PURE float wide_small(uint32_t x, int mantissa, int fnuz)
+{
+    int bias = (1 << (6 - mantissa)) - 1 + fnuz;
+    uint32_t exponent = (x & 0x7fu) >> mantissa, rest = x & ((1u << mantissa) - 1), sign = (x & 0x80u) << 24;
+    int scale = (int)(exponent ? exponent : 1) - bias - mantissa;
+    float number = (float)(int)(exponent ? rest | 1u << mantissa : rest) * bits_f32((uint32_t)(127 + scale) << 23);
+    int not_number = fnuz ? x == 0x80 : mantissa == 3 ? (x & 0x7fu) == 0x7fu : (x & 0x7fu) > 0x7cu;
+    int infinite = !fnuz && mantissa == 2 && (x & 0x7fu) == 0x7cu;
+    return bits_f32(not_number ? 0x7fc00000u : sign | (infinite ? 0x7f800000u : f32_bits(number)));
+}
+/* Rounded to the nearest even. What is too large becomes an infinity, or NaN where there is none. */
+PURE uint32_t narrow_small(float x, int mantissa, int fnuz)
+{
+    int least = 2 - (1 << (6 - mantissa)) - fnuz; /* the exponent of the least normal number */
+    uint32_t b = f32_bits(x), sign = b >> 24 & 0x80u, rest = b & 0x7fffffffu;
+    int exponent = (int)(rest >> 23) - 127;
+    int at = exponent < least ? least : exponent;
+    if (rest > 0x7f800000u) return fnuz ? 0x80u : 0x7fu;
+    uint32_t over = fnuz ? 0x80u : sign | (mantissa == 3 ? 0x7fu : 0x7cu);
+    if (exponent > 16) return over;
+    float units = rintf(bits_f32(rest) * bits_f32((uint32_t)(127 - at + mantissa) << 23));
+    uint32_t code = (uint32_t)(at - least) * (1u << mantissa) + (uint32_t)units;
+    if (code > (fnuz ? 0x7fu : mantissa == 3 ? 0x7eu : 0x7bu)) return over;
+    return code ? sign | code : fnuz ? 0 : sign;
+}
+PURE float wide_fp8_u32(uint32_t x) { return wide_small(x, 3, 0); }
+PURE float wide_bf8_u32(uint32_t x) { return wide_small(x, 2, 0); }
+PURE float wide_fp8fnuz_u32(uint32_t x) { return wide_small(x, 3, 1); }
+PURE float wide_bf8fnuz_u32(uint32_t x) { return wide_small(x, 2, 1); }
+PURE uint32_t narrow_fp8_f32(float x) { return narrow_small(x, 3, 0); }
+PURE uint32_t narrow_bf8_f32(float x) { return narrow_small(x, 2, 0); }
+PURE uint32_t narrow_fp8fnuz_f32(float x) { return narrow_small(x, 3, 1); }
+PURE uint32_t narrow_bf8fnuz_f32(float x) { return narrow_small(x, 2, 1); }
+
 /* Numbers that are no number become the canonical ones. */
 PURE uint32_t canonical_f32(uint32_t b) { return (b & 0x7fffffffu) > 0x7f800000u ? 0x7fc00000u : b; }
 PURE uint32_t canonical_f16(uint32_t b) { return (b & 0x7fffu) > 0x7c00u ? 0x7e00u : b; }

@@ -5,7 +5,7 @@
 #ifndef STACKBUILD_MATRICES_H
 #define STACKBUILD_MATRICES_H
 
-enum element { ELEMENT_F64, ELEMENT_F32, ELEMENT_F16, ELEMENT_BF16, ELEMENT_I8 };
+enum element { ELEMENT_F64, ELEMENT_F32, ELEMENT_XF32, ELEMENT_F16, ELEMENT_BF16, ELEMENT_I8, ELEMENT_FP8, ELEMENT_BF8, ELEMENT_FP8_FNUZ, ELEMENT_BF8_FNUZ };
 #define MATRIX_ELEMENTS (16 * LANES) /* of A or B in a wave, at most */
 
 /* Element `at` of those that lane `l` holds in the registers from x on. */
@@ -17,6 +17,12 @@ API double double_element(const uint32_t *x, uint32_t l, int at, int kind)
 API float float_element(const uint32_t *x, uint32_t l, int at, int kind)
 {
     if (kind == ELEMENT_F32) return bits_f32(x[at * LANES + (int)l]);
+    if (kind == ELEMENT_XF32) return round_xf32(bits_f32(x[at * LANES + (int)l]));
+    if (kind >= ELEMENT_FP8) {
+        uint32_t byte = x[at / 4 * LANES + (int)l] >> at % 4 * 8 & 0xff;
+        return kind == ELEMENT_FP8 ? wide_fp8_u32(byte) : kind == ELEMENT_BF8 ? wide_bf8_u32(byte)
+             : kind == ELEMENT_FP8_FNUZ ? wide_fp8fnuz_u32(byte) : wide_bf8fnuz_u32(byte);
+    }
     uint32_t half = x[at / 2 * LANES + (int)l] >> at % 2 * 16 & 0xffff;
     return kind == ELEMENT_BF16 ? bits_bf16(half) : bits_f16(half);
 }
@@ -73,7 +79,7 @@ API double negated_double(double x, int is_negative) { return is_negative ? -x :
 /* MFMA of waves of 64. CBSZ and ABID: groups of 2^CBSZ blocks take A of block ABID of their group. BLGP moves B among lanes; of
  * float64 its bits change the signs of A, B and C. Lane l holds row l % M of A (column of B) of block l / M % blocks. */
 #define MFMA(NAME, T, PLACE, SIGNS) \
-API void mfma_##NAME(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint64_t word, int M, int K, int blocks, int kind, int cbsz, int abid, int blgp) \
+API void mfma_##NAME(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint64_t word, int M, int K, int blocks, int kind, int second, int cbsz, int abid, int blgp) \
 { \
     int per = M * K * blocks / LANES; \
     T A[MATRIX_ELEMENTS], B[MATRIX_ELEMENTS], D[32][32]; \
@@ -81,7 +87,7 @@ API void mfma_##NAME(uint32_t *d, const uint32_t *a, const uint32_t *b, const ui
         for (int j = 0; j < per; j++) { \
             int at = (int)l % M, block = (int)l / M % blocks, k = (int)l / (M * blocks) * per + j; \
             A[(block * K + k) * M + at] = negated_##NAME(NAME##_element(a, l, j, kind), (SIGNS) & blgp & 1); \
-            B[(block * K + k) * M + at] = negated_##NAME(NAME##_element(b, (SIGNS) ? l : mfma_lane(l, blgp), j, kind), (SIGNS) & blgp & 2); \
+            B[(block * K + k) * M + at] = negated_##NAME(NAME##_element(b, (SIGNS) ? l : mfma_lane(l, blgp), j, second), (SIGNS) & blgp & 2); \
         } \
     for (int block = 0; block < blocks; block++) { \
         const T *X = A + ((block >> cbsz << cbsz) + (cbsz ? abid : 0)) % blocks * K * M, *Y = B + block * K * M; \

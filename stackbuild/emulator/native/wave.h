@@ -260,6 +260,24 @@ API int buffer_inside(const struct buffer *b, uint64_t index, uint64_t inner, ui
     }
 }
 
+#if COUNTERS
+static void count_access(struct wave *w, uint64_t m, const uint64_t *addresses, uint32_t bytes, int space);
+#endif
+/* The words of a load that goes to LDS. Lane l's lie behind those of the l lanes before it, active or not. */
+API void words_into_lds(struct wave *w, uint64_t m, const uint32_t *x, uint32_t offset, uint32_t words)
+{
+#if COUNTERS
+    uint64_t addresses[LANES];
+    for (uint32_t l = 0; l < LANES; l++) addresses[l] = offset + 4 * words * l;
+    count_access(w, m, addresses, 4 * words, SPACE_LDS);
+#endif
+    for (uint32_t l = 0; l < LANES; l++) {
+        if (!(m >> l & 1)) continue;
+        uint8_t *at = place(w, SPACE_LDS, l, offset + 4 * words * l, 4 * words, USE_WRITE);
+        for (uint32_t i = 0; i < words; i++) store32(at + 4 * i, x[i * LANES + l]);
+    }
+}
+
 /* One or two bytes, extended. */
 API void scalar_load_part(struct wave *w, uint32_t to, uint64_t address, uint32_t bytes, int is_signed)
 {

@@ -130,7 +130,7 @@ def _custom_ops(context: RungContext, service: EmulatorService, emulation: Emula
 
 
 def _provider(context: RungContext, service: EmulatorService) -> RungOutcome:
-    probes = providers.ProviderProbes(context, (), "models are not run on an emulated GPU", "")
+    probes = providers.ProviderProbes(context, (), "models are not run on an emulated GPU", "", SECONDS)
     ran = providers.check_operators(probes)
     if ran.skip:
         return ran

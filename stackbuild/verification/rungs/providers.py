@@ -34,19 +34,23 @@ CLAIM_PATTERNS = (
 
 @dataclass(frozen=True)
 class ProviderProbes:
-    """The providers of a subject and the results of their sessions, each run once. `blocker`: why none can be opened."""
+    """The providers of a subject and the results of their sessions, each run once.
+
+    `blocker`: why none can be opened. `seconds`: what one probe may take.
+    """
 
     context: RungContext
     models: tuple[ReferenceModel, ...]
     no_models: str
     blocker: str
+    seconds: float = SECONDS
 
     @cached_property
     def plugin(self) -> ProbeResult | None:
         """What registering a plugin came to; None for other forms."""
         if self.context.subject.form is not Form.PLUGIN:
             return None
-        return self.context.sandbox.probe("plugin", {"module": self.context.subject.package}, SECONDS)
+        return self.context.sandbox.probe("plugin", {"module": self.context.subject.package}, self.seconds)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -92,7 +96,7 @@ class ProviderProbes:
         )
 
     def _probe(self, name: str, *operators: str) -> ProbeResult:
-        return self.context.sandbox.probe("epops", self.job(name) | {"ops": list(operators)}, SECONDS)
+        return self.context.sandbox.probe("epops", self.job(name) | {"ops": list(operators)}, self.seconds)
 
     def job(self, name: str) -> dict[str, Json]:
         return {

@@ -7,6 +7,7 @@ import pytest
 pytest.importorskip("tinygrad")
 
 from stackbuild.emulator.control_flow import KernelCode, reached_code
+from stackbuild.emulator.decoder import DecodeError
 from stackbuild.emulator.encodings import family
 
 GETPC = "004786be"  # s_getpc_b64 s[6:7]
@@ -62,3 +63,13 @@ def test_a_function_is_reached_by_a_pointer_of_the_image() -> None:
 def test_code_behind_the_kernel_is_not_run_into() -> None:
     code = bytes.fromhex("".join((NOP, NOP, END)))
     assert sorted(reached_code(KernelCode(code, family("rdna3"), 0, 4, (0, len(code)))).instructions) == [0]
+
+
+def test_padding_behind_the_call_of_a_function_that_does_not_return_is_no_code() -> None:
+    """Kernels of llama.cpp that trap on this GPU end in such a call; zeros fill up the place to the next kernel."""
+    code = bytes.fromhex("".join((GETPC, ADD, ADDC, SWAPPC, "00000000", "00000000", NOP, END)))
+    reached = reached_code(KernelCode(code, family("rdna3"), 0, 16, (0, len(code))))
+    assert reached.addresses == {24}
+    assert sorted(reached.instructions) == [0, 4, 8, 12, 24, 28]
+    with pytest.raises(DecodeError):  # without the call they are
+        addresses(GETPC, ADD, ADDC, "00000000")
