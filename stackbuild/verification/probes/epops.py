@@ -10,19 +10,19 @@ import dataclasses
 import error_metrics
 import oneop
 import onnxruntime as ort
-import quantized
+import quantization
 from probe import JobDict, error_text, main
 from sessions import NO_FALLBACK, RECORD, assigned_nodes, options, session
 
 
 def do(job: JobDict) -> JobDict:
-    tried_operators = job["ops"] or [*oneop.TABLE, *(quantized.TABLE if job["plugin"] else ())]
+    tried_operators = job["ops"] or [*oneop.TABLE, *(quantization.TABLE if job["plugin"] else ())]
     return {"ops": {op: one(op, job) for op in tried_operators}, "onnxruntime": ort.__version__}
 
 
 def one(op: str, job: JobDict) -> JobDict:
     """`refused` where no session could be made, `error` where it could and failed, otherwise who ran it and how well."""
-    cases = quantized if op in quantized.TABLE else oneop
+    cases = quantization if op in quantization.TABLE else oneop
     config = RECORD if job["provider"] == "CPUExecutionProvider" else NO_FALLBACK | RECORD
     try:
         inference = session(cases.model(op).SerializeToString(), job, options(config))
