@@ -28,7 +28,7 @@ from yaml.events import (
 
 from stackbuild.core.digest import Json
 from stackbuild.core.errors import Mistake, RecipeError, with_lines
-from stackbuild.core.yaml_slips import lines_of, slip_of
+from stackbuild.core.text_lines import lines_of
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 50
@@ -290,6 +290,8 @@ def _at(event: Event) -> LineColumn:
 
 
 def _of_yaml(error: yaml.YAMLError, text: str, name: str) -> Mistake:
+    from stackbuild.core.yaml_slips import slip_of  # a text without an error needs none of its tables
+
     if isinstance(error, yaml.MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
         place = f"{name}:{mark.line + 1}:{mark.column + 1}" if mark else f"{name}:1:1"

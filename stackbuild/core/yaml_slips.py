@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from stackbuild.core.text_lines import lines_of
+
 Slip = tuple[int, int, str, str]
 
 
@@ -45,14 +47,6 @@ class ParserError:
                 depths.append(indent(self.rows[at]))
             at = self.above(at)
         return depths
-
-
-_LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
-
-
-def lines_of(text: str) -> tuple[str, ...]:
-    """The lines of a text as libyaml counts them: it ends one at CR, LF, CR LF, NEL and at U+2028 and U+2029."""
-    return tuple(_LINE_BREAK.split(text))
 
 
 def slip_of(text: str, problem: str, at: tuple[int, int], start_position: tuple[int, int] | None) -> Slip | None:

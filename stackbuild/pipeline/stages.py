@@ -22,7 +22,6 @@ from stackbuild.machine.host import machine_memory
 from stackbuild.model.events import Note, StageFinished, StageStarted
 from stackbuild.model.findings import Rung, Status, Verification
 from stackbuild.pipeline.built_wheels import BuiltWheels
-from stackbuild.pipeline.evidence import write_statements
 from stackbuild.pipeline.gpu_benchmarks import bench_targets, measure_on_gpus, provider_of, suite_place
 from stackbuild.pipeline.gpu_steps import targets_of
 from stackbuild.pipeline.gpu_verification import verify_on_gpus
@@ -299,6 +298,7 @@ def publish_stage(
     built_wheels: BuiltWheels, stages: Mapping[str, StageResult], keys: tuple[SigningKey, ...], context: BuildContext
 ) -> Receipt:
     """Put the wheels on the recipe's index, with what is stated of each. `stages` are the results so far, by name."""
+    from stackbuild.pipeline.evidence import write_statements
     from stackbuild.publishing.index import is_published, publish
     from stackbuild.publishing.index_numbers import default_numbers_file
     from stackbuild.publishing.publication import Publication

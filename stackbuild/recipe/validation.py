@@ -14,8 +14,8 @@ from stackbuild.core import yaml
 from stackbuild.core.digest import Json
 from stackbuild.core.errors import Mistake
 from stackbuild.core.model import ValidationError
+from stackbuild.core.text_lines import lines_of
 from stackbuild.core.yaml import Places
-from stackbuild.core.yaml_slips import lines_of
 from stackbuild.model.components import SHELL_WORDS, AnyComponent
 from stackbuild.model.gates import Gate
 from stackbuild.recipe.forms import advice, example_of, words_of
