@@ -20,7 +20,7 @@ from stackbuild.model.components import Component, Convertible
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.recipe import Recipe
 from stackbuild.recipe.validation import mistakes, short
-from stackbuild.recipe.value_mistakes import keys_off, value_mistakes
+from stackbuild.recipe.value_mistakes import keys_in_open_sections, value_mistakes
 from stackbuild.recipe.wheels import NAMES, providers_of, unmatched_demands, wheels_of
 from stackbuild.tables.near_words import close_to, nearest
 from stackbuild.tables.provider_options import builtin_providers, plugin_providers
@@ -122,7 +122,7 @@ def _validate(data: Json, places: Places, text: str) -> Recipe:
         raise RecipeError(with_lines((*templates, *others), text)) from None
     if templates:
         raise RecipeError(with_lines(templates, text))
-    wrong = [*(mistake for mistake, _, _ in keys_off(data, places)), *value_mistakes(data, recipe, places)]
+    wrong = [*(mistake for mistake, _, _ in keys_in_open_sections(data, places)), *value_mistakes(data, recipe, places)]
     at = {mistake.place for mistake in wrong}
     references = (*_wrong_references(recipe, places), *_wrong_demands(recipe, places), *_cycle(recipe, places))
     wrong += [mistake for mistake in references if mistake.place not in at]

@@ -135,6 +135,11 @@ def keys_off(data: Json, places: Places) -> Iterator[tuple[Mistake, KeyPath, Key
     Each with its path and with the path of the mapping that it belongs to.
     """
     yield from _keys_too_high(data, (), (), places)
+    yield from keys_in_open_sections(data, places)
+
+
+def keys_in_open_sections(data: Json, places: Places) -> Iterator[tuple[Mistake, KeyPath, KeyPath]]:
+    """Those of them that a valid recipe can have: `options` and `env` take any key. Nothing of the schema is read."""
     components = data.get("components") if isinstance(data, dict) else None
     for name, component in _rows(components):
         fields = component if isinstance(component, dict) else {}
