@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from stackbuild.cli.app import option
 from stackbuild.cli.completion import recipe_gfx, recipe_pythons, steps, words
+from stackbuild.tables.runners import RUNNERS
 
 if TYPE_CHECKING:
     from stackbuild.model.loaded_recipe import LoadedRecipe
@@ -38,8 +39,8 @@ RunnerName = Annotated[
     str,
     option(
         "--runner",
-        help="auto, sandbox, docker or fake.",
-        autocompletion=words("auto", "sandbox", "docker", "fake"),
+        help=f"{', '.join(RUNNERS[:-1])} or {RUNNERS[-1]}.",
+        autocompletion=words(*RUNNERS),
         envvar="STACKBUILD_RUNNER",
         show_envvar=False,
     ),

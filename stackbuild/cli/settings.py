@@ -17,6 +17,7 @@ from pathlib import Path
 from stackbuild.core.errors import UsageError
 from stackbuild.core.plain_file import read_regular
 from stackbuild.tables.near_words import close_to
+from stackbuild.tables.runners import RUNNERS
 
 FILE = "stackbuild.toml"
 TRUSTED_KEY = "trusted"
@@ -51,7 +52,7 @@ class FileSetting:
 SETTINGS = (
     FileSetting("recipe", "--recipe", "the recipe of commands that take one"),
     FileSetting("store", "", "the folder of built outputs", is_path=True),
-    FileSetting("runner", "--runner", "what runs steps", choices=("auto", "sandbox", "docker", "fake")),
+    FileSetting("runner", "--runner", "what runs steps", choices=RUNNERS),
     FileSetting("jobs", "--jobs", "jobs at once over all steps", is_number=True),
     FileSetting("mirror", "--mirror", "the folder that every source is taken from", is_path=True),
     FileSetting("remotes", "", "the file that names remote stores, or none", is_path=True),

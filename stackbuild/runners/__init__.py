@@ -7,8 +7,7 @@ import shutil
 from stackbuild.core.errors import UsageError
 from stackbuild.runners.protocol import Runner
 from stackbuild.store.store import Store
-
-NAMES = ("auto", "sandbox", "docker", "fake")
+from stackbuild.tables.runners import RUNNERS
 
 
 def usable_runners() -> tuple[str, ...]:
@@ -36,4 +35,4 @@ def choose(name: str, *, store: Store, base_is_image: bool) -> Runner:
         from stackbuild.runners.fake import Fake
 
         return Fake()
-    raise UsageError(f"no runner {name!r}", next=f"one of: {', '.join(NAMES)}")
+    raise UsageError(f"no runner {name!r}", next=f"one of: {', '.join(RUNNERS)}")

@@ -1,0 +1,3 @@
+"""The names of runners, as options, settings and recipes give them."""
+
+RUNNERS = ("auto", "sandbox", "docker", "fake")
