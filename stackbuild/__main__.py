@@ -127,14 +127,16 @@ def run() -> int:
 
 def _say(stop: Stop) -> int:
     """The message on stderr, the topic that explains it, and the exit code."""
+    from stackbuild.core.manner import wraps
+
     text = f"stackbuild: {stop}\n  help: stackbuild help {stop.topic}"
     with contextlib.suppress(OSError):  # only the exit code can say it
-        print(_wrap(text) if sys.stderr.isatty() else text, file=sys.stderr, flush=True)
+        print(_wrap(text) if wraps(sys.stderr) else text, file=sys.stderr, flush=True)
     return stop.exit_code
 
 
 def _wrap(text: str) -> str:
-    """The lines at the terminal's width, broken between words; a source line and its caret stay as they are."""
+    """The lines at the width of the terminal or $COLUMNS, broken between words; a source line and its caret stay as they are."""
     import shutil
     import textwrap
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeVar, get_type_hints
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from stackbuild.cli.completion import recipes, words
 from stackbuild.cli.usage import usage_mistake
@@ -87,8 +87,29 @@ def _with_manners(command: Callable[..., Any], hidden: bool = True) -> Callable[
     return wrapper
 
 
+class _HelpFormatter(typer.Context.formatter_class):  # type: ignore[misc,valid-type]
+    """The library's, which would break a word such as `bench-batches.json` behind its hyphen."""
+
+    def write_text(self, text: str) -> None:
+        super().write_text(text.replace("-", _WHOLE_HYPHEN))
+
+    def write_dl(self, rows: Any, *args: Any, **more: Any) -> None:
+        super().write_dl([(name, text.replace("-", _WHOLE_HYPHEN)) for name, text in rows], *args, **more)
+
+    def getvalue(self) -> str:
+        return str(super().getvalue()).replace(_WHOLE_HYPHEN, "-")
+
+
+_WHOLE_HYPHEN = "\u2011"
+"""A hyphen at which no line is broken."""
+
+
 class RecipeCommand(TyperCommand):
     """A command that says what to write where the recipe it needs is given without `--recipe`, or not at all."""
+
+    def get_help(self, ctx: Any) -> str:
+        ctx.formatter_class = _HelpFormatter
+        return super().get_help(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Raises UsageError, and what typer raises of anything else that is wrong."""
@@ -124,6 +145,28 @@ class RecipeCommand(TyperCommand):
         )
 
 
+class CommandGroup(TyperGroup):
+    """A group that lists its commands with whole sentences; the library's own cuts them to one line of the terminal."""
+
+    def get_help(self, ctx: Any) -> str:
+        ctx.formatter_class = _HelpFormatter
+        return super().get_help(ctx)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        named_commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [
+            (name, command.get_short_help_str(_WHOLE))
+            for name, command in named_commands
+            if command is not None and not command.hidden
+        ]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
+
+
+_WHOLE = 1_000
+"""Characters of a first sentence: more than any has."""
+
 _NAMES_RECIPE = re.compile(r"--rec|-[a-zA-Z]*r|(-h|--help)$")
 """Words that name a recipe, or try to and are better reported by typer, and those that ask for help."""
 
@@ -146,6 +189,7 @@ class App(typer.Typer):
 
 app = App(
     name="stackbuild",
+    cls=CommandGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -178,7 +222,7 @@ app.callback()(_with_manners(_root, hidden=False))
 
 def group(name: str, help: str) -> App:
     """A command group such as `stackbuild bench`, attached to the app."""
-    sub = App(name=name, no_args_is_help=True, help=help, rich_markup_mode=None)
+    sub = App(name=name, cls=CommandGroup, no_args_is_help=True, help=help, rich_markup_mode=None)
     app.add_typer(sub)
     return sub
 

@@ -1,7 +1,7 @@
 """The consoles for people: the only module that imports rich.
 
 `out()` is stdout: the requested report. `err()` is stderr: progress, warnings, hints. Both are plain text
-in a pipe and under NO_COLOR. `print_json` is the only thing that writes to stdout under `--json`.
+in a pipe and under NO_COLOR. Lines are wrapped on a terminal, and in a pipe where $COLUMNS is set. `print_json` is the only thing that writes to stdout under `--json`.
 Text that came from logs, wheels or recipes goes through `Text` or `escape`, never through markup. What both consoles
 write has passed `safe`: no text moves the cursor, colours a line or turns its direction. `print_text` does so on a terminal.
 """
@@ -14,6 +14,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TextIO
@@ -21,14 +22,13 @@ from typing import TYPE_CHECKING, Any, TextIO
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.markup import escape
-from rich.padding import Padding
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Span, Text
 
 from stackbuild.core.digest import document_text, plain
 from stackbuild.core.errors import OutputWriteError, inert, safe
-from stackbuild.core.manner import MANNER
+from stackbuild.core.manner import MANNER, columns, wraps
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Console",
     "Group",
+    "Indent",
     "SafeConsole",
     "Table",
     "Text",
@@ -54,6 +55,7 @@ __all__ = [
     "progress_bar",
     "same_place",
     "table",
+    "wraps",
 ]  # fmt: skip
 
 
@@ -77,6 +79,22 @@ class SafeConsole(Console):
 
     Colours and the cursor's moves come from rich's styles and control segments, which are not text.
     """
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Tables fit, and a word that is longer than a line stays whole: it is a path or an address, which is copied."""
+        if any(isinstance(o, Table) for o in objects):
+            objects = tuple(fit_table(o, self.width) if isinstance(o, Table) else o for o in objects)
+            options.setdefault("soft_wrap", False)  # which would cut the rows that are lines, in a pipe too
+        elif self._is_paragraph(objects, options):
+            texts = (self.render_str(o, markup=options.get("markup")) if isinstance(o, str) else o for o in objects)
+            objects = (Indent(Text(" ").join(texts), 0, Text()),)
+        if any(isinstance(o, Indent | Group) for o in objects):
+            options = {"crop": False, **options}
+        super().print(*objects, **options)
+
+    def _is_paragraph(self, objects: tuple[Any, ...], options: dict[str, Any]) -> bool:
+        is_text = bool(objects) and all(isinstance(o, str | Text) for o in objects)
+        return is_text and not options.get("soft_wrap", self.soft_wrap) and "end" not in options
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         drawing = _escape(renderable) if isinstance(renderable, Text) else renderable
@@ -106,9 +124,6 @@ class _StrictConsole(SafeConsole):
     """A console whose failed writes reach the caller: rich itself leaves with exit code 1 where the reader has gone."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        if any(isinstance(o, Table) for o in objects):
-            objects = tuple(fit_table(o, self.width) if isinstance(o, Table) else o for o in objects)
-            options.setdefault("soft_wrap", False)  # which would cut the rows that are lines, in a pipe too
         with _writing():
             super().print(*objects, **options)
             self.file.flush()
@@ -134,13 +149,13 @@ def alarm() -> Console:
 
 @cache
 def _stdout(color: str) -> Console:
-    soft = not sys.stdout.isatty()
+    soft = not wraps(sys.stdout)
     return _StrictConsole(highlight=False, soft_wrap=soft, width=_width(sys.stdout), **_colors(color))
 
 
 @cache
 def _stderr(color: str, quiet: bool) -> Console:
-    soft = not sys.stderr.isatty()
+    soft = not wraps(sys.stderr)
     return SafeConsole(
         stderr=True, highlight=False, soft_wrap=soft, width=_width(sys.stderr), quiet=quiet, **_colors(color)
     )
@@ -170,12 +185,11 @@ def same_place() -> bool:
 
 def _width(stream: TextIO) -> int | None:
     """$COLUMNS, the terminal's own width, or wide where neither is there. $COLUMNS of 0 or of no number is as if not set."""
-    columns = os.environ.get("COLUMNS", "")
-    if columns.isdecimal() and int(columns):
-        return int(columns)
+    if width := columns():
+        return width
     if not stream.isatty():
         return WIDE
-    return os.get_terminal_size(stream.fileno()).columns or WIDE if columns else None
+    return os.get_terminal_size(stream.fileno()).columns or WIDE if os.environ.get("COLUMNS") else None
 
 
 def live_region(console: Console, draw: Callable[[], Group]) -> Live:
@@ -186,13 +200,17 @@ def live_region(console: Console, draw: Callable[[], Group]) -> Live:
 
 
 def print_markdown(text: str) -> None:
-    """A page's text on stdout: set for a terminal, as it is in a pipe."""
-    if not out().is_terminal:
+    """A page's text on stdout: set where lines are wrapped, as it is elsewhere."""
+    if not wraps(sys.stdout):
         print_text(text)
         return
     from rich.markdown import Markdown
 
-    out().print(Markdown(text, hyperlinks=False))
+    marked_text = text if out().is_terminal else _CODE.sub(r"`` \g<0> ``", text)  # where no colour says what is code
+    out().print(Markdown(marked_text, hyperlinks=False))
+
+
+_CODE = re.compile(r"(?<!`)`[^`\n]+`(?!`)")
 
 
 def progress_bar() -> Progress:
@@ -204,10 +222,48 @@ def progress_bar() -> Progress:
     return Progress(*columns, console=err(), transient=True, disable=not err().is_terminal)
 
 
-def indent(text: str, style: str = "", columns: int = 2) -> Text | Padding:
-    """A paragraph whose every line begins so many columns in, where lines are wrapped; in a pipe one line."""
-    wraps = sys.stdout.isatty()  # elsewhere the console does not wrap, and would cut what is padded
-    return Padding(Text(text, style), (0, 0, 0, columns)) if wraps else Text(" " * columns + text, style)
+@dataclass(frozen=True)
+class Indent:
+    """A paragraph whose every line begins so many columns in, where lines are wrapped; elsewhere one line."""
+
+    text: Text
+    columns: int
+    head: Text
+    """What stands before the first line, in those columns or wider."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterable[Text]:
+        if options.no_wrap:
+            yield self.head + self.text
+            return
+        head = self.head
+        for line in _escape(self.text).split("\n", allow_blank=True):
+            margin = self.columns + len(line.plain) - len(line.plain.lstrip(" "))
+            for number, part in enumerate(line.divide(_breaks(line.plain, options.max_width - self.columns))):
+                part.rstrip()
+                row = (Text(" " * margin) if number else head) + part
+                row.no_wrap, row.overflow = True, "ignore"
+                yield row
+            head = Text(" " * self.columns)
+
+
+def _breaks(line: str, width: int) -> list[int]:
+    """Where the line is broken: between words alone. What follows begins where the line's first word does."""
+    starts, column, margin = [], 0, len(line) - len(line.lstrip(" "))
+    for match in _WORD.finditer(line):
+        column += cell_len(match[0])
+        if column > width and match.start():
+            starts.append(match.end() - len(match[0].lstrip(" ")))
+            column = margin + cell_len(match[0].lstrip(" "))
+    return starts
+
+
+_WORD = re.compile(r" *[^ ]+")
+
+
+def indent(text: str | Text, style: str = "", columns: int = 2, head: str = "", head_style: str = "") -> Indent:
+    """The paragraph so many columns in, and before its first line the head."""
+    whole = text if isinstance(text, Text) else Text(text, style)
+    return Indent(whole, columns, Text(f"{head:<{columns}}", head_style))
 
 
 def fit_table(drawing: Table, width: int) -> Table | Group:
@@ -227,7 +283,7 @@ def fit_table(drawing: Table, width: int) -> Table | Group:
     ]
     room = width - padding - sum(words)
     if room < 0 or words[-1] + room < min(most[-1], LEAST_LAST):
-        return _stack(drawing, heads)
+        return _stack(drawing, heads, width)
     spare = [all_ - word for all_, word in zip(most, words, strict=True)]
     for column, word, more in zip(drawing.columns, words, spare, strict=True):
         share = min(more, room * more // max(1, sum(spare)))
@@ -243,18 +299,21 @@ def _text(cell: Any) -> str:
     return cell.plain if isinstance(cell, Text) else str(cell)
 
 
-def _stack(drawing: Table, heads: list[str]) -> Group:
+def _stack(drawing: Table, heads: list[str], width: int) -> Group:
     """Each row as its first cell, and under it the others with their heads."""
     parts: list[Any] = [] if drawing.title is None else [drawing.title]
     for row in zip(*(column.cells for column in drawing.columns), strict=True):
         named_cells = [(head, cell) for head, cell in zip(heads, row, strict=True) if _text(cell).strip()]
         if not named_cells:
             continue
-        parts.append(Text(_text(named_cells[0][1]), "bold"))
+        first_line = Text(_text(named_cells[0][1]), "bold")
+        parts.append(Indent(first_line, 0, Text()))
         for head, cell in named_cells[1:]:
-            line = Text(f"{head}: ", "dim") if head else Text()
-            line.append_text(cell if isinstance(cell, Text) else Text(str(cell)))
-            parts.append(Padding(line, (0, 0, 0, 2)))
+            text = cell if isinstance(cell, Text) else Text(str(cell))
+            if not head and parts[-1].text is first_line and first_line.cell_len + text.cell_len + 2 <= width:
+                first_line.append("  ").append_text(text)
+            else:
+                parts.append(indent((Text(f"{head}: ", "dim") if head else Text()).append_text(text)))
     return Group(*parts)
 
 

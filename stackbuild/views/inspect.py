@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 
 from stackbuild.core.log_excerpt import clean
@@ -9,7 +10,7 @@ from stackbuild.inspection.diff import Difference
 from stackbuild.inspection.facts import Facts, Library, TargetSummary
 from stackbuild.inspection.rules.rule import count_of
 from stackbuild.model.findings import Finding, Severity
-from stackbuild.views.console import Table, Text, out, table
+from stackbuild.views.console import Table, Text, indent, out, table, wraps
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 _SUBJECTS = 6
@@ -40,17 +41,9 @@ def draw_facts(facts: Facts) -> None:
 
 
 def _pairs(rows: Iterable[tuple[str, str]]) -> None:
-    """Names and values; on a terminal the value's lines stay under each other, in a pipe each is one line."""
-    if not out().is_terminal:
-        for name, value in rows:
-            out().print(Text.assemble((f"  {name:<10} ", "dim"), _tidy(value)))
-        return
-    grid = Table.grid(padding=(0, 1))
-    grid.add_column(width=12, no_wrap=True)
-    grid.add_column(overflow="fold")
+    """Names and values; where lines are wrapped the value's lines stay under each other, elsewhere each is one line."""
     for name, value in rows:
-        grid.add_row(Text(f"  {name}", "dim"), Text(_tidy(value)))
-    out().print(grid)
+        out().print(indent(_tidy(value), "", 13, f"  {name}", "dim"))
 
 
 def _lines(facts: Facts) -> Iterable[tuple[str, str]]:
@@ -143,9 +136,9 @@ def _libraries(libraries: Sequence[Library]) -> Table:
 
 
 def _wide(table: Table) -> None:
-    """A table at its full width, unless a terminal is there to fold it for."""
+    """A table at its full width, unless lines are wrapped."""
     console = out()
-    if not console.is_terminal:
+    if not wraps(sys.stdout):
         console.width = 1_000
     console.print(table)
 
@@ -188,14 +181,10 @@ def _draw_rule(same: Sequence[Finding]) -> None:
 
 def _print_subjects(same: Sequence[Finding]) -> None:
     """The subjects of one rule, the first few."""
-    grid = Table.grid(padding=(0, 0))
-    grid.add_column(width=2)
-    grid.add_column(overflow="fold")
     for finding in same[:_SUBJECTS]:
-        grid.add_row("", Text.assemble((_tidy(_name(finding.subject)), "bold"), f": {_tidy(finding.found)}"))
+        out().print(indent(Text.assemble((_tidy(_name(finding.subject)), "bold"), f": {_tidy(finding.found)}")))
     if len(same) > _SUBJECTS:
-        grid.add_row("", Text(f"and {len(same) - _SUBJECTS} more", style="dim"))
-    _wide(grid)
+        out().print(indent(f"and {len(same) - _SUBJECTS} more", "dim"))
 
 
 def _name(path: str) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 
 from stackbuild.checks.start import StartAnswer
 from stackbuild.checks.venv import VenvReport
 from stackbuild.machine.env import VariableWarning
 from stackbuild.model.findings import Rung, Severity, Status
-from stackbuild.views.console import Text, err, indent, out, print_text, table
+from stackbuild.views.console import Text, err, indent, out, print_text, table, wraps
 
 SEVERITIES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "blue"}
 SHOWN_WHEELS = 3
@@ -17,8 +18,8 @@ MARKS = {Status.PASSED: ("✓", "green"), Status.FAILED: ("✗", "red"), Status.
 
 
 def draw_environment(lines: str, warnings: tuple[VariableWarning, ...]) -> None:
-    """The lines on stdout, to be evaluated or kept, their comments wrapped on a terminal; the warnings beside them."""
-    print_text("".join(_wrap(line, out().width) for line in lines.splitlines()) if out().is_terminal else lines)
+    """The lines on stdout, to be evaluated or kept, their comments wrapped where lines are; the warnings beside them."""
+    print_text("".join(_wrap(line, out().width) for line in lines.splitlines()) if wraps(sys.stdout) else lines)
     for warning in warnings:
         err().print(Text(f"warning: {warning.name}: {warning.why} [{warning.source}]", "yellow"))
 
@@ -54,7 +55,8 @@ def draw_start(answer: StartAnswer) -> None:
         out().print(indent(f"runs: {choice.use}"))
         out().print(indent(f"proved: {choice.proof} [{choice.proof_source}]"))
         out().print(indent(f"takes: {choice.takes}; about {choice.disk >> 30} GiB of disk, a guess"))
-        out().print(indent(choice.command, "cyan"))
+        fits = not wraps(sys.stdout) or len(choice.command) + 2 <= out().width
+        out().print(indent(choice.command if fits else choice.command.replace(" --gfx", " \\\n  --gfx"), "cyan"))
     if answer.recipes:
         err().print(Text("\n`stackbuild doctor --recipe NAME` checks this machine first.", "dim"))
 

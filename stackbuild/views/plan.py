@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Iterable
 
 from stackbuild.core.errors import safe
 from stackbuild.plan.estimates import StepTime, hours_in_words
 from stackbuild.plan.explain import Explanation
 from stackbuild.plan.status import StepStatus
-from stackbuild.views.console import Text, out
+from stackbuild.views.console import Text, out, wraps
 from stackbuild.views.text import format_duration
 
 STYLES = {"+": "green", "-": "red", "~": "yellow"}
@@ -22,13 +23,16 @@ def draw_plan(rows: tuple[StepStatus, ...], times: tuple[StepTime, ...]) -> None
     """One line a step: cached or to run, its key, and why it runs. Then what the steps to run may take."""
     name = max((len(row.step) for row in rows), default=0)
     does = max((len(row.action) for row in rows), default=0)
-    drawing = Text(f"   {'step':{name}}  {'does':{does}}  {'key':12}  why\n", "bold")
+    column = 3 + name + 2 + does + 2 + 12 + 2
+    width = out().width if wraps(sys.stdout) else 0
+    drawing = Text(f"   {'step':{name}}  {'does':{does}}  {'key':12}  why", "bold")
     for row in rows:  # a table of a thousand rows takes rich a second
         sign, style = SIGNS[row.state]
-        drawing.append(sign, style)
+        drawing.append(f"\n{sign}", f"{style} not bold")
         drawing.append(f"  {row.step:{name}}  {row.action:{does}}  {row.key[:12]}  ", "not bold")
-        drawing.append(f"{safe(row.why)}\n", "dim not bold")
-    out().print(drawing, end="")
+        why = safe(row.why)
+        drawing.append(f"\n     {why}" if why and 0 < width < column + len(why) else why, "dim not bold")
+    out().print(drawing)
     todo = sum(r.state == "run" for r in rows)
     out().print(
         f"{todo} of {len(rows)} steps to run" if todo else f"nothing to do: all {len(rows)} steps are in the store"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from stackbuild.model.findings import RuleDescription, Severity
-from stackbuild.views.console import Text, out, table
+from stackbuild.views.console import Text, indent, out, table
 
 Groups = Sequence[tuple[str, Sequence[RuleDescription]]]
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
@@ -28,7 +28,7 @@ def draw_rules(rules: Iterable[RuleDescription]) -> None:
         out().print(Text.assemble((rule.id, "bold"), "  ", (str(rule.severity), _STYLES[rule.severity])))
         out().print(Text(rule.title))
         for name, value in _rows(rule):
-            out().print(Text.assemble((f"  {name:<6}", "dim"), value))
+            out().print(indent(value, "", 8, f"  {name}", "dim"))
         out().print()
 
 
