@@ -100,7 +100,7 @@ def reached_code(code: KernelCode) -> ReachedCode:
                     waiting.append((branch_target(inst), scalars.copy()))
                 if inst.name == "s_branch" or is_branching:
                     break
-            if inst.name in ("s_endpgm", "s_endpgm_saved", "s_code_end", "s_setpc_b64"):
+            if inst.name in ("s_endpgm", "s_endpgm_saved", "s_code_end", "s_setpc_b64", "s_trap"):
                 break
             if inst.name == "s_swappc_b64" and scalars.pair(inst.fields["ssrc0"]) is None:
                 called_places = {place for place in code.pointers.values() if code.bounds(place)} - addresses

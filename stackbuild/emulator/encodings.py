@@ -112,6 +112,8 @@ def family(name: str) -> EncodingFamily:
         if isinstance(klass, type) and issubclass(klass, language.Inst) and klass.__module__ == instructions.__name__
         and not klass.__name__.startswith(("EXP", "VEXPORT"))
     ]  # fmt: skip
+    codes = {op.name: op.code for format in classes for op in format.operations.values() if op.code}
+    classes = [_with_codes(format, codes) for format in classes]
     plain = sorted((f for f in classes if not f.variant), key=lambda f: -f.mask.bit_count())
     index = {top: tuple(f for f in plain if (top << 23 ^ f.match) & f.mask & 0xFF800000 == 0) for top in range(512)}
     return EncodingFamily(name, index, {(f.name, f.variant): f for f in classes})
@@ -136,6 +138,14 @@ def target_tables(target: str) -> EncodingFamily:
         changed_formats["VOP3P", ""] = replace(plain_format, operations=rest)
     plain = {top: tuple(changed_formats[f.name, ""] for f in formats) for top, formats in base.formats.items()}
     return EncodingFamily(base.name, plain, changed_formats)
+
+
+def _with_codes(format: Format, codes: dict[str, str]) -> Format:
+    """The format with the pseudocode of operations that its own table has none of: it stands under a shorter encoding."""
+    operations = {
+        number: op if op.code else replace(op, code=codes.get(op.name, "")) for number, op in format.operations.items()
+    }
+    return replace(format, operations=operations)
 
 
 def _with_eight_bits(format: Format, suffix: str) -> Format:

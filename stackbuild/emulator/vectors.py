@@ -110,6 +110,8 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
     place = kinds.get("vdst")
     name, code = inst.name, code_of(inst.name, inst.operation.code)
     constants: tuple[tuple[str, int], ...] = ()
+    if not code and not name.startswith("v_nop"):
+        raise UnknownInstruction(f"{name} is not known: the tables do not say what it does")
     if "_mix" in name:
         sources, code = _mixed_operands(inst, sources)
     elif inst.format.name == "VOP3P" and inst.format.variant.startswith("DPP"):

@@ -464,6 +464,10 @@ FLOAT = (
     _R("v_div_fixup_f64 v[2:3], v[0:1], v[4:5], v[6:7]", "v0=9 v1=9 v4=0 v5=0 v6=0 v7=0x3ff00000", "v2=0 v3=0x7ff00000"),
     _R("v_div_fixup_f64 v[2:3], v[0:1], v[4:5], v[6:7]", "v0=0 v1=0x3fe00000 v4=0 v5=0x40000000 v6=0 v7=0xbff00000", "v2=0 v3=0xbfe00000"),
     _R("v_div_fixup_f64 v[2:3], v[0:1], v[4:5], v[6:7]", "v0=0 v1=0x3fe00000 v4=0 v5=0x7ff00000 v6=0 v7=0xbff00000", "v2=0 v3=0x80000000"),
+    # Long encodings, whose tables have no text of their own.
+    _R("v_cvt_f64_f32 v[2:3], |v0|", "v0=-2.0 v2=7 v3=7", "v2=0 v3=0x40000000"),
+    _R("v_cvt_f64_i32_e64 v[2:3], v0 mul:2", "v0=-3 v2=7 v3=7", "v2=0 v3=0xc0180000"),
+    _R("v_cvt_f32_i32_e64 v2, v0 mul:4", "v0=3 v2=7", "v2=12.0"),
     # A product makes the one NaN, that of an output modifier too.
     _R("v_cubetc_f32 v2, v0, v1, -13 div:2", "v0=1.0 v1=2.0", "v2=0x7fc00000"),
     # Floats of eight bits: "fnuz" of CDNA3 (bias 8 and 16, one zero, 0x80 is NaN), OCP's of CDNA4 and RDNA4 (7 and 15).

@@ -73,3 +73,9 @@ def test_padding_behind_the_call_of_a_function_that_does_not_return_is_no_code()
     assert sorted(reached.instructions) == [0, 4, 8, 12, 24, 28]
     with pytest.raises(DecodeError):  # without the call they are
         addresses(GETPC, ADD, ADDC, "00000000")
+
+
+def test_nothing_runs_behind_a_trap() -> None:
+    """The compiler puts a message to the host and an endless loop there, which only a debugger would reach."""
+    code = bytes.fromhex("".join((NOP, "020090bf", "00000000")))  # s_trap 2
+    assert sorted(reached_code(KernelCode(code, family("rdna3"), 0, len(code))).instructions) == [0, 4]
