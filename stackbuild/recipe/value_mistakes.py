@@ -48,7 +48,7 @@ def value_mistakes(data: Json, recipe: Recipe, places: Places) -> Iterator[Mista
     yield from (null_mistake(path, places) for path in nulls(data))
     yield from _of_texts(data, (), places)
     yield from _repetitions(data, (), places)
-    yield from _switches(data, (), recipe, places)
+    yield from _scalars(data, (), recipe, places)
 
 
 def _of_texts(data: Json, path: KeyPath, places: Places) -> Iterator[Mistake]:
@@ -79,10 +79,7 @@ def _of_text(text: str, path: KeyPath, places: Places) -> Mistake | None:
         return Mistake(at, what, f"write the value after `{key}:`, or remove the key")
     if of_command:
         return None
-    if word in _SWITCHES and key in boolean_keys():
-        what = f"`{where}` is the text {text!r}, and a truth value is wanted"
-        return Mistake(at, what, f"write `{key}: {'true' if word in ('yes', 'on') else 'false'}`, without quotes")
-    if word in _SWITCHES:
+    if word in _SWITCHES and key not in boolean_keys():
         return Mistake(at, f"`{where}` is the text {text!r}", f"write what `{key}` names; it is not true or false")
     if (bare := tidy(text)) != text:
         return Mistake(at, f"`{where}` is {text!r}: {_extra(text, bare)}", f"write `{bare}`")
@@ -110,15 +107,44 @@ def _repetitions(data: Json, path: KeyPath, places: Places) -> Iterator[Mistake]
         yield from _repetitions(value, deeper, places)
 
 
-def _switches(data: Json, path: KeyPath, value: Any, places: Places) -> Iterator[Mistake]:
-    """`true` and `false` where the recipe holds a number."""
+def _scalars(data: Json, path: KeyPath, value: Any, places: Places) -> Iterator[Mistake]:
+    """Texts, and `true` and `false`, where the recipe holds a number; texts and numbers where it holds a truth value."""
     for key, raw in _rows(data):
-        number = _member(value, key)
-        if isinstance(raw, bool) and isinstance(number, int | float) and not isinstance(number, bool):
-            what = f"`{_spelling((*path, key))}` must be a number, not {str(raw).lower()}"
-            yield Mistake(places.of_value((*path, key)), what, "write a number, or remove the key")
-        elif number is not None:
-            yield from _switches(raw, (*path, key), number, places)
+        member = _member(value, key)
+        deeper = (*path, key)
+        if isinstance(member, bool):
+            if not isinstance(raw, bool):
+                yield _no_truth_value(raw, member, deeper, places)
+        elif isinstance(member, int | float):
+            if isinstance(raw, bool):
+                what = f"`{_spelling(deeper)}` must be a number, not {str(raw).lower()}"
+                yield Mistake(places.of_value(deeper), what, "write a number, or remove the key")
+            elif isinstance(raw, str) and _is_plain_number(raw):
+                what = f"`{_spelling(deeper)}` is the text {raw!r}, and a number is wanted"
+                next = f"write `{_line(key, raw.strip().replace('_', ''))}`, without quotes"
+                yield Mistake(places.of_value(deeper), what, next)
+        elif member is not None:
+            yield from _scalars(raw, deeper, member, places)
+
+
+def _no_truth_value(raw: Json, meant: bool, path: KeyPath, places: Places) -> Mistake:
+    is_text = isinstance(raw, str)
+    what = f"`{_spelling(path)}` is the {'text' if is_text else 'number'} {raw!r}, and a truth value is wanted"
+    next = f"write `{_line(path[-1], str(meant).lower())}`" + (", without quotes" if is_text else "")
+    return Mistake(places.of_value(path), what, next)
+
+
+def _line(key: int | str, text: str) -> str:
+    return text if isinstance(key, int) else f"{key}: {text}"
+
+
+def _is_plain_number(text: str) -> bool:
+    """Whether the text is a number in quotes. `12 ms` and `60 dB` are none: a unit belongs to what they say."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _member(value: Any, key: int | str) -> Any:
