@@ -42,6 +42,7 @@ Status gpu::attention(const AttentionParams& p, const Launch& launch) {
   SBK_TRY(validate(p));
   if (is_empty(p)) return {};
   const auto stream = static_cast<hipStream_t>(launch.stream);
+  if (prefers_whole(p)) return run_whole(p, stream);
   if (prefers_split(p)) return run_split(p, launch);
   if (prefers_rows(p)) return run_rows(p, launch);
   if (takes_tiles(p)) return run_tiled(p, p.scale, stream);

@@ -8,21 +8,25 @@
 
 #include "attention/attention_tiled_kernels.hpp"
 #include "common/hopper.hpp"
+#include "common/overlap.hpp"
 
 namespace sbk::attention_detail {
 
 // Groups: warpgroups, 64 queries each. D: head size and value size, padded. BK: keys to a tile. Blocks: on one
-// multiprocessor at a time. A tile lies in shared memory in boxes of 64 columns, its rows of 128 bytes swizzled.
+// multiprocessor at a time. A tile lies in shared memory in boxes of 64 columns, or of 32 where D is not a multiple of 64; a box's
+// rows are swizzled.
 template <int D, int BK, int Groups, int Blocks, bool Turns>
 struct HopperTiles {
   static constexpr int kD = D, kKeys = BK, kGroups = Groups, kQueries = 64 * Groups, kBlocks = Blocks;
   static constexpr bool kTurns = Turns;
-  static constexpr int kBoxes = D / 64, kRowBytes = 128, kStages = 2;
+  static constexpr int kColumns = D % 64 == 0 ? 64 : 32, kBoxes = D / kColumns, kRowBytes = kColumns * 2, kStages = 2;
+  static_assert(D % kColumns == 0);
   static constexpr int kThreads = Groups * 128, kBlock = kThreads + 128;  // the last warpgroup copies
   // Registers a thread: the block gets kEvenRegisters for each, and the copying warpgroup leaves the others its own.
   static constexpr int kEvenRegisters = 65536 / Blocks / kBlock / 8 * 8, kFeedRegisters = 24;
   static constexpr int kShare = (kEvenRegisters * (Groups + 1) - kFeedRegisters) / Groups / 8 * 8;
   static constexpr int kRegisters = kShare < 240 ? kShare : 240;
+  static constexpr bool kLent = kEvenRegisters < kRegisters;  // a block of few threads has all it can use
   static constexpr int kQueryBytes = kQueries * kRowBytes * kBoxes, kTileBytes = BK * kRowBytes * kBoxes;
   static constexpr int kAlign = 1024;  // eight rows
   static constexpr int kShared = kQueryBytes + 2 * kStages * kTileBytes + kAlign;
@@ -57,7 +61,7 @@ struct HopperShared {
   }
 };
 
-// Rows from `row` on, box by box of 64 columns.
+// Rows from `row` on, box by box.
 template <class Tiles, int Rows>
 __device__ __forceinline__ void copy_rows(char* to, const CUtensorMap& map, Barrier& barrier, int row, int head, int batch) {
   barrier.arrive_expecting(Rows * Tiles::kRowBytes * Tiles::kBoxes);
@@ -67,37 +71,45 @@ __device__ __forceinline__ void copy_rows(char* to, const CUtensorMap& map, Barr
     asm volatile(
         "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], "
         "[%2];" ::"r"(address),
-        "l"(&map), "r"(barrier.address()), "r"(box * 64), "r"(row), "r"(head), "r"(batch)
+        "l"(&map), "r"(barrier.address()), "r"(box * Tiles::kColumns), "r"(row), "r"(head), "r"(batch)
         : "memory");
   }
 }
 
-// Which tile of queries of which head a block has, and where its keys end.
-template <class Tiles>
+// Which tile of queries of which head a block has, and from where to where its keys lie.
+template <class Tiles, bool Split>
 struct HopperPlace {
-  int query0, head, batch, key_head, keys_end, tiles;
+  int query0, head, batch, key_head, part, first_key, keys_end, tiles;
 
-  __device__ __forceinline__ explicit HopperPlace(const AttentionParams& p) {
-    query0 = static_cast<int>(gridDim.x - 1 - blockIdx.x) * Tiles::kQueries;  // causal: the longest rows first
+  __device__ __forceinline__ HopperPlace(const AttentionParams& p, const KeyParts& parts) {
+    uint32_t tile = gridDim.x - 1 - blockIdx.x;  // causal: the longest rows first
+    part = 0;
+    if constexpr (Split) {
+      part = static_cast<int>(tile % static_cast<uint32_t>(parts.splits));
+      tile /= static_cast<uint32_t>(parts.splits);
+    }
+    query0 = static_cast<int>(tile) * Tiles::kQueries;
     head = static_cast<int>(blockIdx.y);
     batch = static_cast<int>(blockIdx.z);
     key_head = head / static_cast<int>(p.query_heads / p.key_heads);
     int64_t end = p.key_length;
     if (p.causal) end = min(end, query0 + Tiles::kQueries + causal_offset(p, batch));
     if (p.key_lengths != nullptr) end = min(end, static_cast<int64_t>(p.key_lengths[batch]));
+    if constexpr (Split) end = min(end, (part + 1) * parts.keys);
+    first_key = Split ? static_cast<int>(part * parts.keys) : 0;
     keys_end = static_cast<int>(max(end, int64_t{0}));
-    tiles = (keys_end + Tiles::kKeys - 1) / Tiles::kKeys;
+    tiles = max(keys_end - first_key + Tiles::kKeys - 1, 0) / Tiles::kKeys;
   }
 };
 
-template <class Tiles>
-__device__ __forceinline__ void feed(const AttentionMaps& maps, const HopperPlace<Tiles>& at, char* queries, char* keys,
+template <class Tiles, bool Split>
+__device__ __forceinline__ void feed(const AttentionMaps& maps, const HopperPlace<Tiles, Split>& at, char* queries, char* keys,
                                      char* values, HopperShared<Tiles>& barriers) {
   if (at.tiles == 0) return;
   copy_rows<Tiles, Tiles::kQueries>(queries, maps.q, barriers.queries, at.query0, at.head, at.batch);
   for (int tile = 0; tile < at.tiles; ++tile) {
     const int place = tile % Tiles::kStages, parity = (tile / Tiles::kStages - 1) % 2;
-    const int key0 = tile * Tiles::kKeys;
+    const int key0 = at.first_key + tile * Tiles::kKeys;
     if (tile >= Tiles::kStages) barriers.keys_empty[place].wait(parity);
     copy_rows<Tiles, Tiles::kKeys>(keys + place * Tiles::kTileBytes, maps.k, barriers.keys_full[place], key0, at.key_head,
                                    at.batch);
@@ -118,12 +130,12 @@ __device__ __forceinline__ float capped(float x, float cap, float inverse_cap) {
 }
 
 // A warpgroup's 64 queries; a thread has two rows of them, 8 apart, and of each two neighbouring columns in every eight.
-template <class Tiles, bool General>
+template <class Tiles, bool General, bool Split>
 class HopperQueries {
  public:
-  __device__ __forceinline__ HopperQueries(const AttentionParams& p, float scale, const HopperPlace<Tiles>& at, char* queries,
-                                           char* keys, char* values, HopperShared<Tiles>& barriers)
-      : p_(p), scale_(scale), at_(at), keys_(keys), values_(values), barriers_(barriers) {
+  __device__ __forceinline__ HopperQueries(const AttentionParams& p, float scale, const HopperPlace<Tiles, Split>& at,
+                                           const KeyParts& parts, char* queries, char* keys, char* values, HopperShared<Tiles>& barriers)
+      : p_(p), scale_(scale), at_(at), parts_(parts), keys_(keys), values_(values), barriers_(barriers) {
     group_ = wave_id() / 4;
     mine_ = queries + group_ * 64 * Tiles::kRowBytes;
     const int64_t offset = p.causal ? causal_offset(p, at.batch) : 0;
@@ -160,7 +172,9 @@ class HopperQueries {
       wgmma::wait<0>();
       wgmma::pin(out_);
     }
-    store();
+    let_next_start();
+    if constexpr (Split) store_part();
+    else store();
   }
 
  private:
@@ -181,10 +195,10 @@ class HopperQueries {
     wgmma::fence();
 #pragma unroll
     for (int box = 0; box < Tiles::kBoxes; ++box) {
-      const uint64_t a = wgmma::descriptor(mine_ + box * Tiles::kQueries * Tiles::kRowBytes);
-      const uint64_t b = wgmma::descriptor(keys_ + place * Tiles::kTileBytes + box * Tiles::kKeys * Tiles::kRowBytes);
+      const uint64_t a = wgmma::descriptor<Tiles::kRowBytes>(mine_ + box * Tiles::kQueries * Tiles::kRowBytes);
+      const uint64_t b = wgmma::descriptor<Tiles::kRowBytes>(keys_ + place * Tiles::kTileBytes + box * Tiles::kKeys * Tiles::kRowBytes);
 #pragma unroll
-      for (int k = 0; k < 4; ++k) {
+      for (int k = 0; k < Tiles::kColumns / 16; ++k) {
         if (box == 0 && k == 0) wgmma::multiply<false>(scores_, a, b);
         else wgmma::multiply(scores_, a + 2 * k, b + 2 * k);
       }
@@ -195,7 +209,7 @@ class HopperQueries {
   __device__ __forceinline__ void begin_values(int tile) {
     const int place = tile % Tiles::kStages;
     barriers_.values_full[place].wait(tile / Tiles::kStages % 2);
-    const uint64_t b = wgmma::descriptor(values_ + place * Tiles::kTileBytes, Tiles::kKeys * Tiles::kRowBytes);
+    const uint64_t b = wgmma::descriptor<Tiles::kRowBytes>(values_ + place * Tiles::kTileBytes, Tiles::kKeys * Tiles::kRowBytes);
     wgmma::fence();
 #pragma unroll
     for (int k = 0; k < Tiles::kKeys / 16; ++k) wgmma::multiply_down(out_, shares_ + 4 * k, b + k * (16 * Tiles::kRowBytes / 16));
@@ -221,7 +235,7 @@ class HopperQueries {
 
   // Scores become weights exp(score - top); the sums so far are scaled to the new top, the outputs are to be by fade_.
   __device__ __forceinline__ void soften(int tile) {
-    const int key0 = tile * Tiles::kKeys;
+    const int key0 = at_.first_key + tile * Tiles::kKeys;
     if (General) mask(key0);
     const int first_end = p_.causal ? static_cast<int>(min(static_cast<int64_t>(at_.keys_end), at_.query0 + group_ * 64 + (General ? causal_offset(p_, at_.batch) : p_.causal_offset) + 1)) : at_.keys_end;
     if (key0 + Tiles::kKeys > first_end) {
@@ -325,8 +339,30 @@ class HopperQueries {
   // Where vector n of row r of this warp's 16 lies, in its warpgroup's part of the queries' boxes: another warpgroup may
   // still multiply its own.
   __device__ __forceinline__ char* place(int r, int n) const {
-    return mine_ + n / 8 * (Tiles::kQueries * Tiles::kRowBytes) + (wave_id() % 4 * 16 + r) * Tiles::kRowBytes +
-           (n % 8 ^ r % 8) * kVectorBytes;
+    constexpr int kVectors = Tiles::kColumns / 8, kRowsOfTurn = 8 / kVectors;  // of a box; rows of one place
+    return mine_ + n / kVectors * (Tiles::kQueries * Tiles::kRowBytes) + (wave_id() % 4 * 16 + r) * Tiles::kRowBytes +
+           (n % kVectors ^ r / kRowsOfTurn % kVectors) * kVectorBytes;
+  }
+
+  // This part's sums, for attention_merge.
+  __device__ __forceinline__ void store_part() {
+    const int64_t width = kPartialHead + p_.value_size;
+#pragma unroll
+    for (int s = 0; s < 2; ++s) {
+      const float sum = row_sum(sum_[s]);
+      const int query = at_.query0 + row(s);
+      if (query >= p_.query_length) continue;
+      const int64_t place = (static_cast<int64_t>(at_.batch) * p_.query_heads + at_.head) * p_.query_length + query;
+      float* const to = parts_.partial + (place * parts_.splits + at_.part) * width;
+      if (column(0) == 0) {
+        to[0] = top_[s] == -INFINITY ? -INFINITY : top_[s] * scale_;
+        to[1] = sum;
+        to[2] = sum != 0.0f ? 1.0f : 0.0f;  // NaN too
+      }
+      SBK_EACH(i, kOut) {
+        if (slot(i) == s && column(i) < p_.value_size) to[kPartialHead + column(i)] = out_[i];
+      }
+    }
   }
 
   // Through the queries' place in shared memory, so that whole vectors leave.
@@ -356,7 +392,8 @@ class HopperQueries {
 
   const AttentionParams& p_;
   const float scale_;
-  const HopperPlace<Tiles>& at_;
+  const HopperPlace<Tiles, Split>& at_;
+  const KeyParts& parts_;
   char *mine_, *keys_, *values_;
   HopperShared<Tiles>& barriers_;
   int group_, end_[2];
@@ -369,11 +406,11 @@ class HopperQueries {
 
 #endif  // sm_90a
 
-// Grid: x over tiles of queries, y over query heads, z over the batch.
-template <class Tiles, bool General>
+// Grid: x over tiles of queries (with Split, and parts of the keys), y over query heads, z over the batch.
+template <class Tiles, bool General, bool Split>
 __global__ void __launch_bounds__(Tiles::kBlock, Tiles::kBlocks)
     attention_hopper([[maybe_unused]] const __grid_constant__ AttentionParams p, [[maybe_unused]] float scale,
-                     [[maybe_unused]] const __grid_constant__ AttentionMaps maps) {
+                     [[maybe_unused]] const __grid_constant__ AttentionMaps maps, [[maybe_unused]] const __grid_constant__ KeyParts parts) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(16) char dynamic[];
   __shared__ HopperShared<Tiles> barriers;
@@ -383,13 +420,14 @@ __global__ void __launch_bounds__(Tiles::kBlock, Tiles::kBlocks)
   char* values = keys + Tiles::kStages * Tiles::kTileBytes;
   if (threadIdx.x == 0) barriers.init();
   __syncthreads();
-  const HopperPlace<Tiles> at(p);
+  wait_for_previous();
+  const HopperPlace<Tiles, Split> at(p, parts);
   if (wave_id() >= Tiles::kThreads / kWaveSize) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Tiles::kFeedRegisters));
+    if constexpr (Tiles::kLent) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Tiles::kFeedRegisters));
     if (threadIdx.x == Tiles::kThreads) feed(maps, at, queries, keys, values, barriers);
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Tiles::kRegisters));
-    HopperQueries<Tiles, General> mine(p, scale, at, queries, keys, values, barriers);
+    if constexpr (Tiles::kLent) asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Tiles::kRegisters));
+    HopperQueries<Tiles, General, Split> mine(p, scale, at, parts, queries, keys, values, barriers);
     if (Tiles::kTurns && wave_id() / 4 == Tiles::kGroups - 1) arrive_some(2, 2 * 128);
     mine.run();
   }

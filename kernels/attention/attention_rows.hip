@@ -4,6 +4,7 @@
 
 #include "attention/attention_rows_kernels.hpp"
 #include "common/limits.hpp"
+#include "common/overlap.hpp"
 
 namespace sbk::attention_detail {
 namespace {
@@ -77,9 +78,8 @@ Status run(const AttentionParams& p, const KeyParts& plan, hipStream_t stream) {
 Status merge_parts(const AttentionParams& p, const KeyParts& parts, hipStream_t stream) {
   const int64_t rows = p.batch * p.query_heads * p.query_length;
   const dim3 blocks(static_cast<uint32_t>(std::min(rows, most_blocks(kMergeThreads))));
-  if (p.dtype == DataType::float32) attention_merge<float><<<blocks, dim3(kMergeThreads), 0, stream>>>(p, parts, rows);
-  else attention_merge<__half><<<blocks, dim3(kMergeThreads), 0, stream>>>(p, parts, rows);
-  return check_launch();
+  const auto kernel = p.dtype == DataType::float32 ? attention_merge<float> : attention_merge<__half>;
+  return launch_overlapped(kernel, blocks, dim3(kMergeThreads), 0, stream, p, parts, rows);
 }
 
 bool takes_rows(const AttentionParams& p) {

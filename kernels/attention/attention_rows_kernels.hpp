@@ -5,6 +5,7 @@
 #pragma once
 
 #include "common/device.hpp"
+#include "common/overlap.hpp"
 
 #include "attention/attention_bias.hpp"
 #include "attention/attention_parts.hpp"
@@ -293,6 +294,7 @@ attention_merge([[maybe_unused]] const AttentionParams p, [[maybe_unused]] const
   __shared__ float shares[kMostKeyParts];
   __shared__ float scratch[kMaxWavesPerBlock];
   const int64_t width = kPartialHead + p.value_size;
+  wait_for_previous();
   for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const float* parts = plan.partial + row * plan.splits * width;
     float top = -INFINITY, sum = 0.0f, open = 0.0f;
@@ -305,6 +307,7 @@ attention_merge([[maybe_unused]] const AttentionParams p, [[maybe_unused]] const
       open += part[2];
     }
     sum = block_sum(sum, scratch);
+    let_next_start();
     const bool answered = block_sum(open, scratch) != 0.0f && sum != 0.0f;
     __syncthreads();
     const float inverse = 1.0f / sum;

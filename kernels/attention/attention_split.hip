@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "attention/attention_hopper.hpp"
 #include "attention/attention_plan.hpp"
 #include "attention/attention_rows.hpp"
 #include "attention/attention_tiled.hpp"
@@ -30,13 +31,15 @@ AttentionParams folded(const AttentionParams& p) {
 }
 
 constexpr int64_t kLeastKeys = 256;  // of a block
-constexpr int64_t kBlocksPerUnit = 2;
+
+// Of the tiles of one multiprocessor: long heads leave room for one.
+int64_t blocks_of_unit(const AttentionParams& p) { return takes_hopper(p) && std::max(p.head_size, p.value_size) > 160 ? 1 : 2; }
 
 int64_t blocks_of(const AttentionParams& p) { return ceil_div(p.query_length, kTileQueries) * p.query_heads * p.batch; }
 
 // Parts of the keys: enough blocks for a device, and enough keys for a block.
 int64_t parts_of(const AttentionParams& p, const DeviceFacts& device) {
-  return std::clamp<int64_t>(std::min(device.units * kBlocksPerUnit / blocks_of(p), p.key_length / kLeastKeys), 1, kMostKeyParts);
+  return std::clamp<int64_t>(std::min(device.units * blocks_of_unit(p) / blocks_of(p), p.key_length / kLeastKeys), 1, kMostKeyParts);
 }
 
 template <class T, class Shape>
@@ -61,14 +64,27 @@ Status run(const AttentionParams& p, const DeviceFacts& device, const KeyParts& 
 
 }  // namespace
 
+bool prefers_whole(const AttentionParams& whole) {
+  constexpr int64_t kFewKeys = 1024, kSomeKeys = 2048;
+  DeviceFacts device;
+  if (whole.key_length >= kSomeKeys || is_general(whole, whole.scale) || !device_facts(&device).ok()) return false;
+  const AttentionParams p = folded(whole);
+  return takes_tiles(p) && takes_hopper(p) && (p.key_length < kFewKeys || 2 * blocks_of(p) > device.units);
+}
+
+Status run_whole(const AttentionParams& whole, hipStream_t stream) {
+  const AttentionParams p = folded(whole);
+  return run_tiled(p, p.scale, stream);
+}
+
 bool prefers_split(const AttentionParams& whole) {
   DeviceFacts device;
   if (!device_facts(&device).ok()) return false;
   const AttentionParams p = folded(whole);
-  if (is_general(p, p.scale) || p.key_length < 2 * kLeastKeys || !takes_tiles(p)) return false;
+  if (is_general(p, p.scale) || p.key_length < 2 * kLeastKeys || !takes_tiles(p) || prefers_whole(whole)) return false;
   // Attention by rows multiplies without matrix units; whether that is slower on AMD has not been measured.
   if (prefers_rows(whole)) return SBK_NVIDIA && p.dtype == DataType::float16;
-  return blocks_of(p) * kBlocksPerUnit <= device.units;
+  return 2 * blocks_of(p) <= device.units;
 }
 
 size_t split_workspace(const AttentionParams& whole) {
@@ -91,6 +107,10 @@ Status run_split(const AttentionParams& whole, const Launch& launch) {
   }
   parts.partial = static_cast<float*>(launch.workspace);
   const auto stream = static_cast<hipStream_t>(launch.stream);
+  if (takes_hopper(p)) {
+    SBK_TRY(run_hopper_parts(p, parts, stream));
+    return merge_parts(p, parts, stream);
+  }
   return p.dtype == DataType::float32 ? run<float>(p, device, parts, stream) : run<__half>(p, device, parts, stream);
 }
 

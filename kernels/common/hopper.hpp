@@ -31,7 +31,7 @@ __device__ __forceinline__ void pin(float (&sums)[N]) {
 
 // Of rows of 128 bytes with K dense, swizzled (vector v of row r lies in place v ^ (r % 8)), eight rows to 1024 bytes; or of
 // 64 bytes (v ^ (r / 2 % 4)). 32 bytes further along K is 2 more in the address field. Where K runs down the rows instead, the
-// next 64 columns lie `further` bytes on.
+// columns behind a row's last lie `further` bytes on.
 template <int RowBytes = 128>
 __device__ __forceinline__ uint64_t descriptor(const char* tile, int further = 16) {
   static_assert(RowBytes == 128 || RowBytes == 64);
@@ -42,25 +42,25 @@ __device__ __forceinline__ uint64_t descriptor(const char* tile, int further = 1
 
 #define SBK_R4(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
 #define SBK_R16(d, i) SBK_R4(d, i), SBK_R4(d, i + 4), SBK_R4(d, i + 8), SBK_R4(d, i + 12)
-#define SBK_R64(d, i) SBK_R16(d, i), SBK_R16(d, i + 16), SBK_R16(d, i + 32), SBK_R16(d, i + 48)
+#define SBK_R32(d, i) SBK_R16(d, i), SBK_R16(d, i + 16)
+#define SBK_R64(d, i) SBK_R32(d, i), SBK_R32(d, i + 32)
 #define SBK_TEXT32                                                                                                    \
   "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29," \
   "%30,%31"
-#define SBK_TEXT64                                                                                                     \
-  SBK_TEXT32                                                                                                           \
-  ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,"  \
-  "%60,%61,%62,%63"
-#define SBK_TEXT128                                                                                                    \
-  SBK_TEXT64                                                                                                           \
-  ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,%88,%89,%90,%91,"  \
-  "%92,%93,%94,%95,%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111,%112,%113,%114,%115,"   \
-  "%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
+#define SBK_TEXT48 SBK_TEXT32 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47"
+#define SBK_TEXT64 SBK_TEXT48 ",%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
+#define SBK_TEXT80 SBK_TEXT64 ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79"
+#define SBK_TEXT96 SBK_TEXT80 ",%80,%81,%82,%83,%84,%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95"
+#define SBK_TEXT128                                                                                                  \
+  SBK_TEXT96                                                                                                         \
+  ",%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111,%112,%113,%114,%115,%116,%117,%118," \
+  "%119,%120,%121,%122,%123,%124,%125,%126,%127"
 
 // d = a bᵀ, added to d where Add: 64 rows of a, N rows of b (d has N / 2 values a thread), 16 values of K.
 template <bool Add = true>
 __device__ __forceinline__ void multiply(float (&d)[32], uint64_t a, uint64_t b) {
   asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 " SBK_TEXT32 "}, %32, %33, %34, 1, 1, 0, 0;"
-               : SBK_R16(d, 0), SBK_R16(d, 16)
+               : SBK_R32(d, 0)
                : "l"(a), "l"(b), "n"(Add ? 1 : 0));
 }
 template <bool Add = true>
@@ -79,7 +79,12 @@ __device__ __forceinline__ void multiply(float (&d)[128], uint64_t a, uint64_t b
 // d += a b: `a` in registers, laid out as two neighbouring 8-column pieces of sums are; the K of b runs down its rows.
 __device__ __forceinline__ void multiply_down(float (&d)[32], const uint32_t* a, uint64_t b) {
   asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 " SBK_TEXT32 "}, {%32,%33,%34,%35}, %36, 1, 1, 1, 1;"
-               : SBK_R16(d, 0), SBK_R16(d, 16)
+               : SBK_R32(d, 0)
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+}
+__device__ __forceinline__ void multiply_down(float (&d)[48], const uint32_t* a, uint64_t b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n96k16.f32.f16.f16 " SBK_TEXT48 "}, {%48,%49,%50,%51}, %52, 1, 1, 1, 1;"
+               : SBK_R32(d, 0), SBK_R16(d, 32)
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
 }
 __device__ __forceinline__ void multiply_down(float (&d)[64], const uint32_t* a, uint64_t b) {
@@ -87,11 +92,30 @@ __device__ __forceinline__ void multiply_down(float (&d)[64], const uint32_t* a,
                : SBK_R64(d, 0)
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
 }
+__device__ __forceinline__ void multiply_down(float (&d)[80], const uint32_t* a, uint64_t b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n160k16.f32.f16.f16 " SBK_TEXT80 "}, {%80,%81,%82,%83}, %84, 1, 1, 1, 1;"
+               : SBK_R64(d, 0), SBK_R16(d, 64)
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+}
+__device__ __forceinline__ void multiply_down(float (&d)[96], const uint32_t* a, uint64_t b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n192k16.f32.f16.f16 " SBK_TEXT96 "}, {%96,%97,%98,%99}, %100, 1, 1, 1, 1;"
+               : SBK_R64(d, 0), SBK_R32(d, 64)
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+}
+__device__ __forceinline__ void multiply_down(float (&d)[128], const uint32_t* a, uint64_t b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 " SBK_TEXT128 "}, {%128,%129,%130,%131}, %132, 1, 1, 1, 1;"
+               : SBK_R64(d, 0), SBK_R64(d, 64)
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+}
 
 #undef SBK_TEXT128
+#undef SBK_TEXT96
+#undef SBK_TEXT80
 #undef SBK_TEXT64
+#undef SBK_TEXT48
 #undef SBK_TEXT32
 #undef SBK_R64
+#undef SBK_R32
 #undef SBK_R16
 #undef SBK_R4
 

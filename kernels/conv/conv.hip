@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/limits.hpp"
+#include "common/overlap.hpp"
 #include "conv/conv_choice.hpp"
 #include "conv/conv_depthwise.hpp"
 #include "conv/conv_direct_kernels.hpp"
@@ -28,10 +29,9 @@ Status run_direct(const ConvParams& params, const int32_t* only_if, hipStream_t 
   d.outputs = output_count(params);
   const int64_t blocks = ceil_div(d.outputs, kDirectThreads);
   // They take further outputs in turn. Where there is mostly nothing to do, the blocks themselves are what it costs.
-  const int64_t enough = only_if == nullptr ? 1 << 20 : 1 << 11;
+  const int64_t enough = only_if == nullptr ? 1 << 20 : 1 << 9;
   const dim3 grid(static_cast<uint32_t>(std::min({blocks, enough, most_blocks(kDirectThreads)})));
-  conv_direct<T><<<grid, dim3(kDirectThreads), 0, stream>>>(d);
-  return check_launch();
+  return launch_overlapped(conv_direct<T>, grid, dim3(kDirectThreads), 0, stream, d);
 }
 
 ConvParams as(const ConvParams& p, const Choice& choice) {

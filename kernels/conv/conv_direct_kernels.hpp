@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/device.hpp"
+#include "common/overlap.hpp"
 #include "conv/conv.hpp"
 
 namespace sbk::conv_detail {
@@ -31,6 +32,7 @@ struct DirectPlan {
 
 template <class T>
 __global__ void __launch_bounds__(kDirectThreads) conv_direct(DirectPlan d) {
+  wait_for_previous();
   if (d.only_if != nullptr && *d.only_if == 0) return;
   const ConvParams& p = d.p;
   const T* w = static_cast<const T*>(p.w);

@@ -90,29 +90,67 @@ Status pack_narrow(const Pack& p, bool from_last, hipStream_t stream) {
   return launch_overlapped(conv_pack_narrow<T, N, false>, grid, dim3(kPackThreads), 0, stream, p);
 }
 
+// Whether a thread makes a pixel's channels at once.
+template <class T>
+bool is_narrow(const Pack& p) {
+  const int64_t total = static_cast<int64_t>(p.groups) * p.padded;
+  return (total == 4 && sizeof(T) == 2) || ((total == 4 || total == 8) && p.area >= kPackThreads);
+}
+
+// Channels side by side in a tile: the width that leaves fewer of them empty. 0 where the area is less than a tile's.
+template <class T>
+int pack_words(const Pack& p) {
+  const int64_t total = static_cast<int64_t>(p.groups) * p.padded;
+  if (p.area < PackTile<T, 32>::kArea) return 0;
+  return ceil_div(total, PackTile<T, 16>::kChannels) % 2 == 0 ? 32 : 16;
+}
+
+// The blocks of pack_few, or of pack_planes with so many words.
+template <class T>
+PackBlock pack_blocks(Pack* p, int words) {
+  constexpr int64_t kLanes = lanes_of<T>();
+  const int64_t total = static_cast<int64_t>(p->groups) * p->padded;
+  const auto items = static_cast<uint32_t>(std::min<int64_t>(p->items, kMostBlocksAcross));
+  const auto down = static_cast<uint32_t>(ceil_div(total, words == 16 ? PackTile<T, 16>::kChannels : PackTile<T, 32>::kChannels));
+  if (words > 0) return {0, 0, 0, static_cast<uint32_t>(ceil_div(p->area, words == 16 ? PackTile<T, 16>::kArea : PackTile<T, 32>::kArea)), down, items};
+  const int64_t most = std::min(std::max<int64_t>(kPackBytes / kVectorBytes / p->area, 1) * kLanes, total), chunks = ceil_div(total, most);
+  p->chunk = static_cast<int32_t>(ceil_div(ceil_div(total, chunks), kLanes) * kLanes);  // all of about the same length
+  return {0, 0, 0, static_cast<uint32_t>(ceil_div(total, p->chunk)), items, 1};
+}
+
+constexpr const char* kManyChannels = "conv: more channels than one launch takes";
+
 // `p` without what this works out.
 template <class T>
 Status pack(Pack p, bool from_last, hipStream_t stream) {
   constexpr int64_t kLanes = lanes_of<T>();
   const int64_t total = static_cast<int64_t>(p.groups) * p.padded, items = std::min<int64_t>(p.items, kMostBlocksAcross);
-  const auto launch = [&](auto kernel, int64_t x, int64_t y, int64_t z) {
-    const dim3 grid(static_cast<uint32_t>(x), static_cast<uint32_t>(y), static_cast<uint32_t>(z));
-    return launch_overlapped(kernel, grid, dim3(kPackThreads), 0, stream, p);
-  };
   p.aligned = aligned_to(p.from, kVectorBytes);
-  if (total == 4 && sizeof(T) == 2) return pack_narrow<T, 4>(p, from_last, stream);  // half a vector
-  if (total == 8 && p.area >= kPackThreads) return pack_narrow<T, 8>(p, from_last, stream);
-  if (total == 4 && p.area >= kPackThreads) return pack_narrow<T, 4>(p, from_last, stream);
-  if (from_last) return launch(conv_pack_last<T>, ceil_div(p.area * (total / kLanes), kPackThreads), items, 1);
-  if (p.area >= kPackTile) {
-    constexpr int64_t kAcross = kPackWords * 4 / static_cast<int64_t>(sizeof(T));
-    const int64_t down = ceil_div(total, kAcross);
-    if (down > kMostBlocksAcross) return unsupported("conv: more channels than one launch takes");
-    return launch(conv_pack_planes<T>, ceil_div(p.area, kPackTile), down, items);
+  if (is_narrow<T>(p)) return total == 8 ? pack_narrow<T, 8>(p, from_last, stream) : pack_narrow<T, 4>(p, from_last, stream);
+  if (from_last) {
+    const dim3 grid(static_cast<uint32_t>(ceil_div(p.area * (total / kLanes), kPackThreads)), static_cast<uint32_t>(items));
+    return launch_overlapped(conv_pack_last<T>, grid, dim3(kPackThreads), 0, stream, p);
   }
-  const int64_t chunk = std::min(std::max<int64_t>(kPackRun / p.area / kLanes, 1) * kLanes, total);
-  p.chunk = static_cast<int32_t>(chunk);
-  return launch(conv_pack_few<T>, ceil_div(total, chunk), items, 1);
+  const int words = pack_words<T>(p);
+  const PackBlock blocks = pack_blocks<T>(&p, words);
+  if (blocks.down > kMostBlocksAcross) return unsupported(kManyChannels);
+  const auto kernel = words == 32 ? conv_pack_first<T, 32> : words == 16 ? conv_pack_first<T, 16> : conv_pack_first<T, 0>;
+  return launch_overlapped(kernel, dim3(blocks.across, blocks.down, blocks.deep), dim3(kPackThreads), 0, stream, p);
+}
+
+// An image and its filters, both with channels first. Where one launch takes both, a second is spared.
+template <class T>
+Status pack_both(Pack x, Pack w, hipStream_t stream) {
+  x.aligned = aligned_to(x.from, kVectorBytes), w.aligned = aligned_to(w.from, kVectorBytes);
+  const int words = pack_words<T>(x);
+  const PackBlock image = pack_blocks<T>(&x, words), filter = pack_blocks<T>(&w, 0);
+  const int64_t blocks = static_cast<int64_t>(image.across) * image.down * image.deep + static_cast<int64_t>(filter.across) * filter.down;
+  if (is_narrow<T>(x) || is_narrow<T>(w) || pack_words<T>(w) > 0 || blocks > most_blocks(kPackThreads)) {
+    SBK_TRY(pack<T>(x, false, stream));
+    return pack<T>(w, false, stream);
+  }
+  const auto kernel = words == 32 ? conv_pack_both<T, 32> : words == 16 ? conv_pack_both<T, 16> : conv_pack_both<T, 0>;
+  return launch_overlapped(kernel, dim3(static_cast<uint32_t>(blocks)), dim3(kPackThreads), 0, stream, x, w, filter, image);
 }
 
 // Packs what needs it into the workspace and returns where input and filters are.
@@ -127,18 +165,16 @@ Status prepare(const ConvParams& p, const Sizes& z, const Launch& launch, const 
   *x = p.x;
   *w = p.w;
   const auto i32 = [](int64_t v) { return static_cast<int32_t>(v); };
-  if (needs.input > 0) {
-    *x = launch.workspace;
-    SBK_TRY(pack<T>({p.x, launch.workspace, p.batch, i32(z.area()), i32(z.groups), i32(z.c), i32(z.padded), 1, 1, nullptr, 0, false},
-                    p.layout == Layout::channels_last, stream));
-  }
-  if (needs.filter > 0) {
-    void* to = static_cast<char*>(launch.workspace) + rounded(needs.input);
-    *w = to;
-    SBK_TRY(pack<T>({p.w, to, p.out_channels, i32(z.taps()), 1, i32(z.own_c), i32(z.padded), i32(z.merged), i32(z.own_k), gemm_flag(p, launch), 0, false},
-                    p.filter_layout == FilterLayout::channels_last, stream));
-  }
-  return {};
+  void* const to_x = launch.workspace;
+  void* const to_w = static_cast<char*>(launch.workspace) + rounded(needs.input);
+  if (needs.input > 0) *x = to_x;
+  if (needs.filter > 0) *w = to_w;
+  const Pack image{p.x, to_x, p.batch, i32(z.area()), i32(z.groups), i32(z.c), i32(z.padded), 1, 1, nullptr, 0, false};
+  const Pack filter{p.w, to_w, p.out_channels, i32(z.taps()), 1, i32(z.own_c), i32(z.padded), i32(z.merged), i32(z.own_k), gemm_flag(p, launch), 0, false};
+  const bool image_last = p.layout == Layout::channels_last, filter_last = p.filter_layout == FilterLayout::channels_last;
+  if (needs.input > 0 && needs.filter > 0 && !image_last && !filter_last) return pack_both<T>(image, filter, stream);
+  if (needs.input > 0) SBK_TRY(pack<T>(image, image_last, stream));
+  return needs.filter > 0 ? pack<T>(filter, filter_last, stream) : Status{};
 }
 
 template <class T>

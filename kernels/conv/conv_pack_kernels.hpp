@@ -10,9 +10,8 @@
 namespace sbk::conv_detail {
 
 constexpr int kPackThreads = 256;
-constexpr int kPackTile = 64;    // of the area, for a block of conv_pack_planes
-constexpr int kPackWords = 32;   // of channels, of 4 bytes each, side by side there
-constexpr int kPackRun = 4096;   // values that a block of conv_pack_few keeps
+constexpr int kPackTile = 2048;  // words of 4 bytes of a block of pack_planes
+constexpr int kPackBytes = 8192; // that a block keeps
 
 struct Pack {
   const void* from;
@@ -23,15 +22,30 @@ struct Pack {
   // its own, and the others are zeros.
   int32_t merged, own;
   int32_t* cleared;  // becomes 0; or null
-  int32_t chunk;     // padded channels of a block of conv_pack_few, whole vectors
+  int32_t chunk;     // padded channels of a block of pack_few, whole vectors
   bool aligned;      // `from` starts on a whole vector
+};
+
+// Where a block is among those of its tensor, and how many there are.
+struct PackBlock {
+  uint32_t x, y, z, across, down, deep;
 };
 
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
 
-__device__ inline void clear_flag(const Pack& p) {
-  if (p.cleared != nullptr && blockIdx.x + blockIdx.y + blockIdx.z + threadIdx.x == 0) *p.cleared = 0;
+__device__ __forceinline__ PackBlock own_block() {
+  return {blockIdx.x, blockIdx.y, blockIdx.z, gridDim.x, gridDim.y, gridDim.z};
 }
+
+__device__ inline void clear_flag(const Pack& p, const PackBlock& at) {
+  if (p.cleared != nullptr && at.x + at.y + at.z + threadIdx.x == 0) *p.cleared = 0;
+}
+
+// The channels of a vector that is written, all of one group: value j comes from the source's channel first + j, where `has` it.
+struct PackRun {
+  int first, within, channels;
+  __device__ __forceinline__ bool has(int j) const { return static_cast<uint32_t>(within + j) < static_cast<uint32_t>(channels); }
+};
 
 // Where an item's channels come from: channels [0, padded * groups) of what is written.
 class PackChannels {
@@ -43,6 +57,11 @@ class PackChannels {
   __device__ __forceinline__ int source(int c) const {
     const int group = group_of(c), within = c - group * p_.padded - behind_;
     return group < p_.groups && within >= 0 && within < p_.channels ? group * p_.channels + within : -1;
+  }
+  // Of the vector from c on.
+  __device__ __forceinline__ PackRun run(int c) const {
+    const int group = group_of(c), within = c - group * p_.padded - behind_;
+    return {group * p_.channels + within, within, group < p_.groups ? p_.channels : 0};
   }
   // The source's channels that come before c.
   __device__ __forceinline__ int before(int c) const {
@@ -58,33 +77,46 @@ class PackChannels {
 
 #endif  // device pass
 
+// Words: of channels, of 4 bytes each, side by side in a tile; the rest of a tile is area.
+template <class T, int Words>
+struct PackTile {
+  static constexpr int kWide = 4 / static_cast<int>(sizeof(T));  // channels of a word
+  static constexpr int kArea = kPackTile / Words, kChannels = Words * kWide;
+};
+
+// What a block keeps, in either of the forms below.
+template <class T>
+using PackShared = Vec<T, lanes_of<T>()>[kPackBytes / kVectorBytes];
+static_assert(kPackTile * 4 <= kPackBytes);
+
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+
 // Channels first, for images: through a tile of shared memory, in words of 4 bytes (two channels of float16). Line s of the
 // tile is rotated by 4 words for each vector of the area before it, so that neither side meets in a bank.
-// Grid: x over tiles of the area, y over those of the padded channels, z over items.
-template <class T>
-__global__ void __launch_bounds__(kPackThreads) conv_pack_planes([[maybe_unused]] const Pack p) {
-#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
-  constexpr int L = lanes_of<T>(), kWide = 4 / static_cast<int>(sizeof(T)), kVectors = kPackTile / L;
-  constexpr int kLoads = kVectors * kPackWords / kPackThreads, kRowVectors = kPackWords * 4 / kVectorBytes;
-  constexpr int kStores = kPackTile * kRowVectors / kPackThreads;
+// Blocks: x over tiles of the area, y over those of the padded channels, z over items.
+template <class T, int Words>
+__device__ __forceinline__ void pack_planes(const Pack& p, const PackBlock& at, PackShared<T>& shared) {
+  using Tile = PackTile<T, Words>;
+  constexpr int L = lanes_of<T>(), kHalf = L / 2, kWide = Tile::kWide, kVectors = Tile::kArea / L;
+  constexpr int kLoads = kVectors * Words / kPackThreads, kRowVectors = Words * 4 / kVectorBytes;
+  constexpr int kStores = Tile::kArea * kRowVectors / kPackThreads;
   using V = Vec<T, L>;
-  using Words = Vec<uint32_t, 4>;
-  __shared__ Words lines[kPackTile * kPackWords / 4];
-  uint32_t* const tile = lines[0].v;
-  const int s0 = static_cast<int>(blockIdx.x) * kPackTile, c0 = static_cast<int>(blockIdx.y) * kPackWords * kWide;
+  using H = Vec<T, kHalf>;
+  using Four = Vec<uint32_t, 4>;
+  uint32_t* const tile = reinterpret_cast<uint32_t*>(shared);
+  const int s0 = static_cast<int>(at.x) * Tile::kArea, c0 = static_cast<int>(at.y) * Tile::kChannels;
   const int total = p.groups * p.padded, thread = static_cast<int>(threadIdx.x);
-  const bool whole = p.aligned && p.area % L == 0 && p.area >= L;
+  const bool whole = p.aligned && p.area % L == 0;
+  const bool halves = SBK_NVIDIA && p.aligned && p.area % kHalf == 0;  // they cost CDNA two waves of seven
   const T* const from = static_cast<const T*>(p.from);
   T* const to = static_cast<T*>(p.to);
-  wait_for_previous();
-  clear_flag(p);
-  for (int64_t item = blockIdx.z; item < p.items; item += gridDim.z) {
+  for (int64_t item = at.z; item < p.items; item += at.deep) {
     const PackChannels channels(p, item);
     const T* const planes = from + item * p.groups * p.channels * p.area;
     V held[kLoads][kWide];
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
-      const int e = thread + i * kPackThreads, vector = e % 8 + e / kPackThreads * 8, word = e / 8 % kPackWords;
+      const int e = thread + i * kPackThreads, vector = e % 8 + e / (8 * Words) * 8, word = e / 8 % Words;
       const int s = s0 + vector * L;
 #pragma unroll
       for (int k = 0; k < kWide; ++k) {
@@ -93,6 +125,11 @@ __global__ void __launch_bounds__(kPackThreads) conv_pack_planes([[maybe_unused]
         // Beyond the area its last values are read, and not stored.
         if (whole) {
           held[i][k] = *reinterpret_cast<const V*>(plane + min(s, p.area - L));
+        } else if (halves) {
+          const H first = *reinterpret_cast<const H*>(plane + min(s, p.area - kHalf));
+          const H second = *reinterpret_cast<const H*>(plane + min(s + kHalf, p.area - kHalf));
+#pragma unroll
+          for (int j = 0; j < kHalf; ++j) held[i][k].v[j] = first.v[j], held[i][k].v[kHalf + j] = second.v[j];
         } else {
 #pragma unroll
           for (int j = 0; j < L; ++j) held[i][k].v[j] = plane[min(s + j, p.area - 1)];
@@ -104,7 +141,7 @@ __global__ void __launch_bounds__(kPackThreads) conv_pack_planes([[maybe_unused]
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
-      const int e = thread + i * kPackThreads, vector = e % 8 + e / kPackThreads * 8, word = e / 8 % kPackWords;
+      const int e = thread + i * kPackThreads, vector = e % 8 + e / (8 * Words) * 8, word = e / 8 % Words;
 #pragma unroll
       for (int j = 0; j < L; ++j) {
         Vec<T, kWide> both;
@@ -112,36 +149,32 @@ __global__ void __launch_bounds__(kPackThreads) conv_pack_planes([[maybe_unused]
         for (int k = 0; k < kWide; ++k) both.v[k] = held[i][k].v[j];
         uint32_t bits;
         memcpy(&bits, &both, sizeof bits);
-        tile[(vector * L + j) * kPackWords + (word + 4 * vector) % kPackWords] = bits;
+        tile[(vector * L + j) * Words + (word + 4 * vector) % Words] = bits;
       }
     }
     __syncthreads();
+    let_next_start();
 #pragma unroll
     for (int i = 0; i < kStores; ++i) {
       const int e = thread + i * kPackThreads, vector = e % kRowVectors, s = e / kRowVectors, c = c0 + vector * L;
-      const Words words = *reinterpret_cast<const Words*>(tile + s * kPackWords + (4 * vector + 4 * (s / L)) % kPackWords);
-      if (s0 + s < p.area && c < total) *reinterpret_cast<Words*>(to + (item * p.area + s0 + s) * total + c) = words;
+      const Four words = *reinterpret_cast<const Four*>(tile + s * Words + (4 * vector + 4 * (s / L)) % Words);
+      if (s0 + s < p.area && c < total) *reinterpret_cast<Four*>(to + (item * p.area + s0 + s) * total + c) = words;
     }
   }
-#endif
 }
 
 // Channels first, of a small area (filters): a block reads a run of whole channels as it lies.
-// Grid: x over chunks of the padded channels, y over items.
+// Blocks: x over chunks of the padded channels, y over items.
 template <class T>
-__global__ void __launch_bounds__(kPackThreads) conv_pack_few([[maybe_unused]] const Pack p) {
-#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+__device__ __forceinline__ void pack_few(const Pack& p, const PackBlock& at, PackShared<T>& run) {
   constexpr int L = lanes_of<T>();
   using V = Vec<T, L>;
-  __shared__ V run[kPackRun / L];
   T* const held = run[0].v;
   const int total = p.groups * p.padded, thread = static_cast<int>(threadIdx.x);
-  const int c0 = static_cast<int>(blockIdx.x) * p.chunk, chunk = min(p.chunk, total - c0);
+  const int c0 = static_cast<int>(at.x) * p.chunk, chunk = min(p.chunk, total - c0);
   const T* const from = static_cast<const T*>(p.from);
   T* const to = static_cast<T*>(p.to);
-  wait_for_previous();
-  clear_flag(p);
-  for (int64_t item = blockIdx.y; item < p.items; item += gridDim.y) {
+  for (int64_t item = at.y; item < p.items; item += at.down) {
     const PackChannels channels(p, item);
     const int first = channels.before(c0), count = (channels.before(c0 + chunk) - first) * p.area;
     const int64_t start = (item * p.groups * p.channels + first) * p.area;
@@ -151,18 +184,58 @@ __global__ void __launch_bounds__(kPackThreads) conv_pack_few([[maybe_unused]] c
     }
     for (int i = whole * L + thread; i < count; i += kPackThreads) held[i] = from[start + i];
     __syncthreads();
+    let_next_start();
     const int vectors = chunk / L;
     for (int i = thread; i < p.area * vectors; i += kPackThreads) {
       const int s = i / vectors, c = c0 + (i - s * vectors) * L;
+      const PackRun source = channels.run(c);
       V values;
 #pragma unroll
       for (int j = 0; j < L; ++j) {
-        const int source = channels.source(c + j);
-        values.v[j] = source < 0 ? from_float<T>(0.0f) : held[(source - first) * p.area + s];
+        values.v[j] = source.has(j) ? held[(source.first + j - first) * p.area + s] : from_float<T>(0.0f);
       }
       *reinterpret_cast<V*>(to + (item * p.area + s) * total + c) = values;
     }
     __syncthreads();
+  }
+}
+
+#endif  // device pass
+
+// Channels first, in one of the forms above. Words: 0 for pack_few.
+template <class T, int Words>
+__global__ void __launch_bounds__(kPackThreads) conv_pack_first([[maybe_unused]] const Pack p) {
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+  __shared__ PackShared<T> shared;
+  wait_for_previous();
+  clear_flag(p, own_block());
+  if constexpr (Words > 0) pack_planes<T, Words>(p, own_block(), shared);
+  else pack_few<T>(p, own_block(), shared);
+#endif
+}
+
+// An image and its filters in one launch: the first blocks have the filters, which are of a small area, and the others the image.
+// `image`: how many blocks the image has in x, y and z.
+template <class T, int Words>
+__global__ void __launch_bounds__(kPackThreads)
+    conv_pack_both([[maybe_unused]] const Pack x, [[maybe_unused]] const Pack w, [[maybe_unused]] const PackBlock filter,
+                   [[maybe_unused]] const PackBlock image) {
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+  __shared__ PackShared<T> shared;
+  wait_for_previous();
+  const uint32_t before = filter.across * filter.down;
+  PackBlock at = blockIdx.x < before ? filter : image;
+  const uint32_t place = blockIdx.x < before ? blockIdx.x : blockIdx.x - before;
+  at.x = place % at.across;
+  at.y = place / at.across % at.down;
+  at.z = place / at.across / at.down;
+  if (blockIdx.x < before) {
+    clear_flag(w, at);
+    pack_few<T>(w, at, shared);
+  } else if constexpr (Words > 0) {
+    pack_planes<T, Words>(x, at, shared);
+  } else {
+    pack_few<T>(x, at, shared);
   }
 #endif
 }
@@ -171,22 +244,31 @@ __global__ void __launch_bounds__(kPackThreads) conv_pack_few([[maybe_unused]] c
 template <class T>
 __global__ void __launch_bounds__(kPackThreads) conv_pack_last([[maybe_unused]] const Pack p) {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
-  constexpr int L = lanes_of<T>();
+  constexpr int L = lanes_of<T>(), kHalf = L / 2;
   const int total = p.groups * p.padded, vectors = total / L;
   const int i = static_cast<int>(blockIdx.x) * kPackThreads + static_cast<int>(threadIdx.x);
   wait_for_previous();
-  clear_flag(p);
+  clear_flag(p, own_block());
   if (i >= p.area * vectors) return;
   const int s = i / vectors, c = (i - s * vectors) * L;
+  const bool halves = p.aligned && p.channels % kHalf == 0;
   for (int64_t item = blockIdx.y; item < p.items; item += gridDim.y) {
-    const PackChannels channels(p, item);
+    const PackRun source = PackChannels(p, item).run(c);
     const T* const from = static_cast<const T*>(p.from) + (item * p.area + s) * p.groups * p.channels;
-    Vec<T, L> values;
+    Vec<T, L> values = {};
+    if (halves) {
 #pragma unroll
-    for (int j = 0; j < L; ++j) {
-      const int source = channels.source(c + j);
-      const T value = from[max(source, 0)];
-      values.v[j] = source < 0 ? from_float<T>(0.0f) : value;
+      for (int half = 0; half < L; half += kHalf) {
+        if (!source.has(half)) continue;
+        const auto some = *reinterpret_cast<const Vec<T, kHalf>*>(from + source.first + half);
+#pragma unroll
+        for (int j = 0; j < kHalf; ++j) values.v[half + j] = some.v[j];
+      }
+    } else {
+#pragma unroll
+      for (int j = 0; j < L; ++j) {
+        if (source.has(j)) values.v[j] = from[source.first + j];
+      }
     }
     *reinterpret_cast<Vec<T, L>*>(static_cast<T*>(p.to) + (item * p.area + s) * total + c) = values;
   }
@@ -200,7 +282,7 @@ __global__ void __launch_bounds__(kPackThreads) conv_pack_narrow([[maybe_unused]
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
   const int s = static_cast<int>(blockIdx.x) * kPackThreads + static_cast<int>(threadIdx.x);
   wait_for_previous();
-  clear_flag(p);
+  clear_flag(p, own_block());
   if (s >= p.area) return;
   const int64_t pixel = FromLast ? static_cast<int64_t>(p.groups) * p.channels : 1, channel = FromLast ? 1 : p.area;
   for (int64_t item = blockIdx.y; item < p.items; item += gridDim.y) {

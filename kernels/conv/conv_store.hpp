@@ -91,20 +91,24 @@ __device__ __forceinline__ void store_last(const GemmConv& g, const float* buffe
   }
 }
 
-// channels_first: N neighbours are pixels of one channel.
+// channels_first: N neighbours are pixels of one channel. A lane has the same pixels of all its channels.
 template <class Tile, class T, int N, bool Plain>
 __device__ __forceinline__ void store_first(const GemmConv& g, const float* buffer, int row0, int column0, int group) {
-  constexpr int kPerColumn = 16 / N;
+  constexpr int kPerColumn = 16 / N, kAcross = kWaveSize / kPerColumn;  // lanes of a channel, channels of a wave
   constexpr int kStep = Tile::kParts > 1 ? Tile::kWaves * Tile::kBuffer : 0;
-#pragma unroll 2
-  for (int i = lane_id() + Tile::part() * kWaveSize; i < Tile::kColumns * kPerColumn; i += kWaveSize * Tile::kParts) {
-    const int column = i / kPerColumn, row = i % kPerColumn * N;
-    if (row0 + row >= g.rows || column0 + column >= g.K) continue;
-    const int channel = group * g.K + column0 + column;
-    const uint32_t n = g.image.divide(row0 + row);
-    const uint32_t pixel = row0 + row - n * g.image.divisor();
-    const int64_t at = (static_cast<int64_t>(n) * g.y_channels + channel) * g.image.divisor() + pixel;
-    write<T, N, Plain, Tile::kParts, kStep>(g, at, buffer + column * Tile::kLdFirst + row, channel, 0);
+  static_assert(kWaveSize % kPerColumn == 0);
+  const int row = lane_id() % kPerColumn * N;
+  if (row0 + row >= g.rows) return;
+  const uint32_t n = g.image.divide(row0 + row);
+  const uint32_t pixel = row0 + row - n * g.image.divisor();
+  const int first = group * g.K + column0;
+  const int64_t place = (static_cast<int64_t>(n) * g.y_channels + first) * g.image.divisor() + pixel;
+  const int columns = min(Tile::kColumns, g.K - column0);
+  constexpr int kAtOnce = SBK_NVIDIA && N == 1 ? 4 : 2;  // on CDNA four cost a wave
+#pragma unroll kAtOnce
+  for (int column = lane_id() / kPerColumn + Tile::part() * kAcross; column < columns; column += kAcross * Tile::kParts) {
+    write<T, N, Plain, Tile::kParts, kStep>(g, place + static_cast<int64_t>(column) * g.image.divisor(),
+                                            buffer + column * Tile::kLdFirst + row, first + column, 0);
   }
 }
 
@@ -142,7 +146,8 @@ __device__ __forceinline__ void store(const GemmConv& g, const Tile& tile, float
     else if (plain) store_as<Tile, T, true, N, true>(g, tile, shared, row0, column0, group);
     else store_as<Tile, T, true, N, false>(g, tile, shared, row0, column0, group);
   } else {
-    if (!g.aligned || g.image.divisor() % N != 0) store_as<Tile, T, false, 1, false>(g, tile, shared, row0, column0, group);
+    if (!g.aligned || g.image.divisor() % (N / 2) != 0) store_as<Tile, T, false, 1, false>(g, tile, shared, row0, column0, group);
+    else if (g.image.divisor() % N != 0) store_as<Tile, T, false, N / 2, false>(g, tile, shared, row0, column0, group);
     else if (plain) store_as<Tile, T, false, N, true>(g, tile, shared, row0, column0, group);
     else store_as<Tile, T, false, N, false>(g, tile, shared, row0, column0, group);
   }

@@ -146,14 +146,28 @@ constexpr GemmTile kTiles[] = {{64, 64, 0.85}, {128, 64, 0.92}, {128, 128, 1.0}}
 constexpr GemmTile kTmaTiles[] = {{64, 64, 0.6}, {128, 64, 0.96}, {128, 128, 1.49}, {64, 128, 1.15}, {64, 256, 1.2}, {256, 128, 1.3}};
 constexpr int kNarrowTmaTiles = 3;  // of those, with stages of 32 channels
 
+// Along a long K the tiles that load least for a product gain, and those of 128×128 lose where a multiprocessor has one alone.
+// Measured on an H200.
+GemmTile with_rate(const GemmConv& g, const GemmTile& tile, int64_t units) {
+  constexpr int64_t kLong = 2048;
+  if (static_cast<int64_t>(g.Q * g.R * g.S) * g.C < kLong) return tile;
+  if (tile.n == 256) return {tile.m, tile.n, 1.55};
+  if (tile.m == 256) return {tile.m, tile.n, 1.5};
+  const int64_t blocks = ceil_div(g.rows, tile.m) * ceil_div(g.K, tile.n) * (g.y_channels / g.K);
+  return tile.m == 128 && tile.n == 128 && blocks <= units ? GemmTile{tile.m, tile.n, 0.9} : tile;
+}
+
 }  // namespace
 
 int wgmma_tiles(const GemmConv& g, GemmTile* tiles) {
   if (!on_hopper()) return 0;
+  DeviceFacts device;
+  if (!device_facts(&device).ok()) return 0;
   int count = 0;
   if (takes_tma(g)) {
     for (const GemmTile& tile : kTmaTiles) {
-      if (stage_channels(g) != 32 || count < kNarrowTmaTiles) tiles[count++] = tile;
+      if (stage_channels(g) == 32 && count < kNarrowTmaTiles) tiles[count++] = tile;
+      if (stage_channels(g) != 32) tiles[count++] = with_rate(g, tile, device.units);
     }
   } else {
     for (const GemmTile& tile : kTiles) tiles[count++] = tile;
