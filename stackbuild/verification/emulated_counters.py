@@ -42,6 +42,8 @@ def count(request: CounterRequest, check: Callable[[], None] = lambda: None) -> 
     operator fails or is wrong: counters of wrong work are worth nothing.
     """
     limits = limits_of(request.target)
+    if not request.wheel.exists():
+        raise UsageError("there is no such wheel", where=str(request.wheel), next="give the path of a .whl file")
     if request.wheel.suffix != ".whl" or not request.wheel.is_file():
         raise UsageError(
             "not a wheel",

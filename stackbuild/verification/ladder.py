@@ -111,6 +111,8 @@ def _rungs(
     wheels: tuple[Path, ...], expectations: ExpectationsOf, options: VerifyOptions, ladder: tuple[str, ...]
 ) -> Iterator[Rung]:
     for path in wheels:
+        if not path.exists():
+            raise UsageError("there is no such wheel", where=str(path), next="give the path of a .whl file")
         if path.suffix != ".whl" or not path.is_file():
             raise UsageError(
                 "not a wheel", where=str(path), next="`verify` proves wheels; `inspect` reads other files too"
