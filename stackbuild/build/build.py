@@ -114,9 +114,7 @@ def _guess(plan: Plan, loaded_recipe: LoadedRecipe, order: Order, context: Build
         context.emit(Note("info", f"never built here: {hours_in_words(new)}"))
 
 
-def _never_built(
-    todo: tuple[Step, ...], loaded_recipe: LoadedRecipe, store: Store
-) -> dict[str, TimedBuild | Estimate]:
+def _never_built(todo: tuple[Step, ...], loaded_recipe: LoadedRecipe, store: Store) -> dict[str, TimedBuild | Estimate]:
     """What each of the steps to run that never ran here may take."""
     estimates, took = (
         (step_hours(loaded_recipe.recipe), step_seconds(store, loaded_recipe.recipe.name)) if todo else ({}, {})

@@ -38,11 +38,15 @@ def render(
     ] = "",
     publish_on: Annotated[
         str,
-        option("--publish-on", metavar="LABEL", help="The runner that publishes and sees the key; default: one for that."),
+        option(
+            "--publish-on", metavar="LABEL", help="The runner that publishes and sees the key; default: one for that."
+        ),
     ] = "",
     pull_requests_on: Annotated[
         str,
-        option("--pull-requests-on", metavar="LABEL", help="The runner that builds pull requests; default: one for that."),
+        option(
+            "--pull-requests-on", metavar="LABEL", help="The runner that builds pull requests; default: one for that."
+        ),
     ] = "",
     retention_days: Annotated[
         int, option("--retention-days", metavar="N", help="How long the provider keeps the artifacts of a release.")

@@ -56,7 +56,7 @@ ON_GPU = {
 WITHOUT_GPU = {"kernels": "import,load,operators,numerics", "runtime": "import,load", "plugin": "import", "": "import"}
 """Those that it can pass on any machine: a plugin's one library and every session of a provider wait for ROCm and a GPU."""
 RELEASES = {
-    "gitlab": "index=public\nif [ -n \"${STACKBUILD_RELEASES:-}\" ]; then index=$STACKBUILD_RELEASES/$CI_PROJECT_PATH; fi",
+    "gitlab": 'index=public\nif [ -n "${STACKBUILD_RELEASES:-}" ]; then index=$STACKBUILD_RELEASES/$CI_PROJECT_PATH; fi',
     "jenkins": 'index="${STACKBUILD_RELEASES:-$HOME/.local/share/stackbuild/releases}/${JOB_NAME%/*}"',
 }
 """The folder of the index. On Jenkins a tag is a job of its own, with a workspace of its own; the folder is that of all tags."""

@@ -23,7 +23,7 @@ from typing import IO
 
 from stackbuild.remote.faults import RemoteFault, RemoteUnreachable
 from stackbuild.remote.http import HttpBlob, HttpClient, HttpRequest
-from stackbuild.remote.protocol import ByteCounter
+from stackbuild.remote.protocol import BlobContent, ByteCounter
 from stackbuild.store import atomic
 
 FORMAT = "stackbuild.export/1\n"
@@ -155,7 +155,7 @@ class ExportFolder:
         except FileNotFoundError:
             return None
 
-    def put_blob(self, digest: str, content: IO[bytes], size: int, count: ByteCounter) -> None:
+    def put_blob(self, digest: str, content: BlobContent, size: int, count: ByteCounter) -> None:
         path = self.folder / blob_place(digest)
         with self._stage(path) as file:
             shutil.copyfileobj(content, file, 1 << 20)

@@ -5,13 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import IO, Protocol
+from typing import Protocol
 
 PARALLEL = max(4, min(16, len(os.sched_getaffinity(0))))
 """Packs at once, and connections that are kept: one a core, and on few cores some that wait for the network. A push holds
 some 50 MB for each."""
 ByteCounter = Callable[[int], None]
 """Hears of the bytes that have come or gone. It may raise RemoteFault: then nothing more is wanted."""
+
+
+class BlobContent(Protocol):
+    """The bytes of a blob that is sent: `read` gives some of them from where it is, `seek` goes to a place."""
+
+    def read(self, size: int = -1, /) -> bytes: ...
+
+    def seek(self, place: int, /) -> object: ...
 
 
 class BlobReader(Protocol):
@@ -56,7 +64,7 @@ class RemoteWriter(RemoteReader, Protocol):
         """The length of a blob as it is stored there, None where there is none."""
         ...
 
-    def put_blob(self, digest: str, content: IO[bytes], size: int, count: ByteCounter) -> None:
+    def put_blob(self, digest: str, content: BlobContent, size: int, count: ByteCounter) -> None:
         """Store a blob. `content` is read from its beginning, again where a part is sent again."""
         ...
 

@@ -7,25 +7,20 @@ its digest while it is packed: a damaged output is never signed.
 
 from __future__ import annotations
 
-import errno
-import hashlib
 import io
-import os
-import stat
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Literal, cast
+from typing import Literal
 
 from stackbuild.core import digest
 from stackbuild.core.cancel import worker_threads
-from stackbuild.core.zstd import ZstdCompressor
 from stackbuild.publishing.signing import SigningKey, TrustedKey
 from stackbuild.remote.faults import RemoteFault
+from stackbuild.remote.packing import BlobSpool, CoreBudget, FileDiffers, compress
 from stackbuild.remote.packs import Pack, entries_of, packs_of
-from stackbuild.remote.protocol import PARALLEL, ByteCounter, RemoteWriter
+from stackbuild.remote.protocol import PARALLEL, BlobContent, ByteCounter, RemoteWriter
 from stackbuild.remote.records import (
     MOST_ENVELOPES,
     NOTES_HERE,
@@ -37,7 +32,6 @@ from stackbuild.remote.records import (
     verified_records,
 )
 from stackbuild.remote.trees import (
-    CHUNK,
     MOST_MANIFEST,
     StoredBlob,
     layer_of,
@@ -50,14 +44,9 @@ from stackbuild.remote.trees import (
 from stackbuild.store.atomic import read_whole
 from stackbuild.store.records import Record
 from stackbuild.store.store import Store
-from stackbuild.store.tree import Entry
 
 LEVELS = (1, 2, 3)
 """Levels of zstd: the next one gives a pack another blob where the remote's is damaged and cannot be replaced."""
-IN_MEMORY = 20 << 20
-"""Bytes of a compressed pack that are held in memory; of a longer one the rest lies on the disk."""
-NO_FILE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO)
-"""Errors of a path at which something else lies than a file: a folder, a link, a socket, nothing."""
 RACES = 3
 """How often a record is written again where another builder wrote at the same moment."""
 CONTENT = "content\n"
@@ -96,6 +85,7 @@ class Pusher:
     sent_bytes: int = field(default=0, init=False)
     _last_list: StoredBlob | None = field(default=None, init=False)
     """The list of envelopes that was sent last."""
+    _cores: CoreBudget = field(default_factory=CoreBudget, init=False)
 
     def push(self, record: Record, content_key: str) -> Push:
         """Put one output and its signed record on the remote. Raises OSError."""
@@ -170,7 +160,7 @@ class Pusher:
                 blobs = dict(
                     zip(order, pool.map(lambda at: self._pack(root, packs[at], layers_there[at]), order), strict=True)
                 )
-        except _Differs:
+        except FileDiffers:
             return None
         layers = tuple(blobs[at] for at in range(len(packs)))
         if layers == there:
@@ -195,11 +185,12 @@ class Pusher:
         if blob is not None and self._is_whole(pack, blob):
             return blob
         for level in LEVELS:
-            with tempfile.SpooledTemporaryFile(IN_MEMORY, "w+b", dir=str(self.store.tmp)) as spool:
-                layer = _compress(root, pack, level, cast(IO[bytes], spool))
+            with BlobSpool(self.store.tmp) as spool:
+                with self._cores.take(pack):
+                    layer = compress(root, pack, level, spool)
                 if self.check and self.writer.blob_size(layer.digest) is not None and not self._is_whole(pack, layer):
                     continue
-                if self._blob(layer, cast(IO[bytes], spool)):
+                if self._blob(layer, spool):
                     return layer
         raise RemoteFault("the remote has a damaged blob for each level of compression", blob=layer.digest)
 
@@ -210,14 +201,14 @@ class Pusher:
             return False
         return True
 
-    def _blob(self, layer: StoredBlob, content: IO[bytes]) -> bool:
+    def _blob(self, layer: StoredBlob, content: BlobContent) -> bool:
         """Send a blob unless it is there; False where it is there with another length."""
         size = self.writer.blob_size(layer.digest)
         if size is None:
             self._send(layer, content)
         return size in (None, layer.size)
 
-    def _send(self, layer: StoredBlob, content: IO[bytes]) -> None:
+    def _send(self, layer: StoredBlob, content: BlobContent) -> None:
         content.seek(0)
         self.writer.put_blob(layer.digest, content, layer.size, self.count)
         self.sent_bytes += layer.size
@@ -254,54 +245,6 @@ class Pusher:
         if any(is_it(one.record) for one in self._verify(before)):
             return
         raise RemoteFault("the record was overwritten each time it was written", blob=tag)
-
-
-class _Differs(Exception):
-    """A file of the local tree is not as its manifest says."""
-
-
-def _compress(root: Path, pack: Pack, level: int, spool: IO[bytes]) -> StoredBlob:
-    """Write a pack into `spool`; its blob. Raises _Differs, OSError."""
-    hasher, size = hashlib.sha256(), 0
-    machine = ZstdCompressor(level=level).compressobj(size=pack.size)
-
-    def keep(part: bytes) -> None:
-        nonlocal size
-        hasher.update(part)
-        size += len(part)
-        spool.write(part)
-
-    for entry in pack.files:
-        for piece in _content(root / entry.path, entry):
-            keep(machine.compress(piece))
-    keep(machine.flush())
-    return StoredBlob(hasher.hexdigest(), size)
-
-
-def _open_file(path: str, flags: int) -> int:
-    """A descriptor of a path: no link is followed at its end, and a FIFO is not waited for."""
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
-
-
-def _content(path: Path, entry: Entry) -> Iterable[memoryview]:
-    """The bytes of a file, compared with its entry: each piece is good until the next one. Raises _Differs."""
-    hasher, size, buffer = hashlib.sha256(), 0, memoryview(bytearray(min(CHUNK * 4, entry.size + 1)))
-    try:
-        with open(path, "rb", 0, opener=_open_file) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise _Differs
-            while count := file.readinto(buffer):
-                size += count
-                if size > entry.size:
-                    raise _Differs
-                hasher.update(buffer[:count])
-                yield buffer[:count]
-    except OSError as error:
-        if error.errno in NO_FILE:
-            raise _Differs from None
-        raise
-    if hasher.hexdigest() != entry.what:
-        raise _Differs
 
 
 def _size(text: str) -> int:

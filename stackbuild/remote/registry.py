@@ -12,14 +12,13 @@ import re
 import time
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import IO
 from urllib.parse import urlsplit
 
 from stackbuild.core.digest import json_of
 from stackbuild.core.http_pool import Body
 from stackbuild.remote.faults import RemoteFault
 from stackbuild.remote.http import HttpBlob, HttpClient, HttpRequest
-from stackbuild.remote.protocol import ByteCounter
+from stackbuild.remote.protocol import BlobContent, ByteCounter
 
 MANIFEST_TYPE = "application/vnd.oci.image.manifest.v1+json"
 WHOLE = 32 << 20
@@ -85,7 +84,7 @@ class OciRegistry:
                 raise RemoteFault("a blob without a length", blob=digest)
             return size
 
-    def put_blob(self, digest: str, content: IO[bytes], size: int, count: ByteCounter) -> None:
+    def put_blob(self, digest: str, content: BlobContent, size: int, count: ByteCounter) -> None:
         limits, upload = self.client.limits, _Upload(digest, content, size, count)
         for attempt in range(limits.writes):
             try:
@@ -105,11 +104,10 @@ class OciRegistry:
         if upload.size > WHOLE:
             self._put_resumed(upload)
             return
-        upload.content.seek(0)
         place = upload.ended_at(self._begin_upload())
-        answer = self._change("PUT", place, (201,), OCTETS, body=upload.content.read())
+        length = ("Content-Length", str(upload.size))
+        answer = self._change("PUT", place, (201,), OCTETS, length, body=_Rest(upload, 0))
         _refuse_other_digest(answer, upload.digest)
-        upload.count(upload.size)
 
     def _put_resumed(self, upload: _Upload) -> None:
         place, at, size = self._begin_upload(), 0, upload.size
@@ -170,7 +168,7 @@ class _Upload:
     """A blob that is sent: its sha256, its bytes and how many they are; `count` hears of those that went."""
 
     digest: str
-    content: IO[bytes]
+    content: BlobContent
     size: int
     count: ByteCounter
 

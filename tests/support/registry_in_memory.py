@@ -5,11 +5,10 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO
 
 from stackbuild.core import digest as digests
 from stackbuild.remote.faults import RemoteFault
-from stackbuild.remote.protocol import BlobReader, ByteCounter
+from stackbuild.remote.protocol import BlobContent, BlobReader, ByteCounter
 
 
 class RegistryInMemory:
@@ -34,7 +33,7 @@ class RegistryInMemory:
     def blob_size(self, digest: str) -> int | None:
         return len(self.blobs[digest]) if digest in self.blobs else None
 
-    def put_blob(self, digest: str, content: IO[bytes], size: int, count: ByteCounter) -> None:
+    def put_blob(self, digest: str, content: BlobContent, size: int, count: ByteCounter) -> None:
         self._write()
         data = content.read()
         assert digests.of_bytes(data) == digest and len(data) == size, "a registry refuses it"
