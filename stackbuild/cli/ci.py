@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from stackbuild.cli.app import group, option
 from stackbuild.cli.completion import recipes, words
+from stackbuild.cli.shared_options import sharing
+
+if TYPE_CHECKING:
+    from stackbuild.pipeline.ci_render import PipelineRequest
 
 ci = group("ci", "Pipelines for CI providers. Example: stackbuild ci render --provider github --recipe debian-13")
 
@@ -16,7 +21,79 @@ Recipes = Annotated[
 Gpus = Annotated[list[str] | None, option("--gpu", help="A gfx target you have a runner for; may be repeated.")]
 
 
+@dataclass(frozen=True)
+class PipelineArguments:
+    """The machines that a pipeline runs on, what it does at a tag, and where it is written."""
+
+    gpu: Gpus = None
+    build_on: Annotated[
+        str,
+        option("--build-on", metavar="LABEL", help="The runner that builds: a label; default: the provider's usual."),
+    ] = ""
+    publish_on: Annotated[
+        str,
+        option(
+            "--publish-on", metavar="LABEL", help="The runner that publishes and sees the key; default: one for that."
+        ),
+    ] = ""
+    pull_requests_on: Annotated[
+        str,
+        option(
+            "--pull-requests-on", metavar="LABEL", help="The runner that builds pull requests; default: one for that."
+        ),
+    ] = ""
+    retention_days: Annotated[
+        int, option("--retention-days", metavar="N", help="How long the provider keeps the artifacts of a release.")
+    ] = 90
+    release_assets: Annotated[
+        bool, option("--release-assets", help="GitHub: keep index and wheels for good, as assets of the tag's release.")
+    ] = False
+    release_key: Annotated[
+        str,
+        option("--release-key", metavar="ID", help="Jenkins: the credential, a secret file, that signs the index."),
+    ] = ""
+    split: Annotated[
+        list[str] | None,
+        option(
+            "--split",
+            metavar="AXIS",
+            help="A build job for each `python`, or for each `gfx` target, of a recipe; may be repeated.",
+            autocompletion=words("python", "gfx"),
+        ),
+    ] = None
+    attest: Annotated[bool, option("--attest", help="Attest the wheels of a tag by the provider's own identity.")] = (
+        False
+    )
+    index_url: Annotated[
+        str,
+        option(
+            "--trusted-publishing",
+            metavar="URL",
+            help="Upload the wheels of a tag to this index by trusted publishing: the job has no secret.",
+        ),
+    ] = ""
+    out: Annotated[Path | None, option("--out", "-o", help="The file to write; stdout where left out.")] = None
+
+    def request(self, install_from: str) -> PipelineRequest:
+        from stackbuild.pipeline.ci_render import PipelineRequest
+
+        return PipelineRequest(
+            install_from,
+            tuple(self.gpu or ()),
+            self.build_on,
+            tuple(self.split or ()),
+            self.attest,
+            self.index_url,
+            self.publish_on,
+            self.pull_requests_on,
+            self.retention_days,
+            self.release_assets,
+            self.release_key,
+        )
+
+
 @ci.command()
+@sharing(PipelineArguments)
 def render(
     provider: Annotated[
         str,
@@ -31,54 +108,7 @@ def render(
             help="Where runners get stackbuild: https://….whl#sha256=…, git+https://…@COMMIT, or a wheel in the repository.",
         ),
     ],
-    gpu: Gpus = None,
-    build_on: Annotated[
-        str,
-        option("--build-on", metavar="LABEL", help="The runner that builds: a label; default: the provider's usual."),
-    ] = "",
-    publish_on: Annotated[
-        str,
-        option(
-            "--publish-on", metavar="LABEL", help="The runner that publishes and sees the key; default: one for that."
-        ),
-    ] = "",
-    pull_requests_on: Annotated[
-        str,
-        option(
-            "--pull-requests-on", metavar="LABEL", help="The runner that builds pull requests; default: one for that."
-        ),
-    ] = "",
-    retention_days: Annotated[
-        int, option("--retention-days", metavar="N", help="How long the provider keeps the artifacts of a release.")
-    ] = 90,
-    release_assets: Annotated[
-        bool, option("--release-assets", help="GitHub: keep index and wheels for good, as assets of the tag's release.")
-    ] = False,
-    release_key: Annotated[
-        str,
-        option("--release-key", metavar="ID", help="Jenkins: the credential, a secret file, that signs the index."),
-    ] = "",
-    split: Annotated[
-        list[str] | None,
-        option(
-            "--split",
-            metavar="AXIS",
-            help="A build job for each `python`, or for each `gfx` target, of a recipe; may be repeated.",
-            autocompletion=words("python", "gfx"),
-        ),
-    ] = None,
-    attest: Annotated[
-        bool, option("--attest", help="Attest the wheels of a tag by the provider's own identity.")
-    ] = False,
-    index_url: Annotated[
-        str,
-        option(
-            "--trusted-publishing",
-            metavar="URL",
-            help="Upload the wheels of a tag to this index by trusted publishing: the job has no secret.",
-        ),
-    ] = "",
-    out: Annotated[Path | None, option("--out", "-o", help="The file to write; stdout where left out.")] = None,
+    arguments: PipelineArguments = PipelineArguments(),
 ) -> None:
     """Write a pipeline: build, prove on your GPUs, publish tags.
 
@@ -86,31 +116,25 @@ def render(
 
     Example: stackbuild ci render --provider github --recipe debian-13 --gpu gfx1100 --install-from tools/stackbuild-0.1.0-py3-none-any.whl
     """
-    from stackbuild.core.errors import UsageError
-    from stackbuild.pipeline.ci_render import PipelineRequest, pipeline, ungated_recipes, unproved_recipes
+    from stackbuild.pipeline.ci_render import pipeline, ungated_recipes, unproved_recipes
     from stackbuild.recipe.load import load
     from stackbuild.views.console import err
-    from stackbuild.views.recipe import draw_text
 
-    request = PipelineRequest(
-        install_from,
-        tuple(gpu or ()),
-        build_on,
-        tuple(split or ()),
-        attest,
-        index_url,
-        publish_on,
-        pull_requests_on,
-        retention_days,
-        release_assets,
-        release_key,
-    )
+    request = arguments.request(install_from)
     recipes = tuple(load(name) for name in recipe)
     text = pipeline(provider, recipes, request)
     for line in unproved_recipes(recipes, request):
         err().print(f"not proved by this pipeline: {line}", markup=False)
     for line in ungated_recipes(recipes, request):
         err().print(f"not gated by this pipeline: {line}", markup=False)
+    _write(text, arguments.out)
+
+
+def _write(text: str, out: Path | None) -> None:
+    """Into a file, or to stdout. Raises UsageError for a file that cannot be written."""
+    from stackbuild.core.errors import UsageError
+    from stackbuild.views.recipe import draw_text
+
     if out is None:
         draw_text(text)
         return

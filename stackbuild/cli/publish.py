@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -22,12 +23,108 @@ from stackbuild.cli.index_options import (
     open_index,
     refuse_scheme,
 )
+from stackbuild.cli.shared_options import sharing
 
 if TYPE_CHECKING:
     from stackbuild.publishing.publication import Publication
 
 
+@dataclass(frozen=True)
+class PublishArguments:
+    """How wheels are published: what the destination of each kind takes is checked before anything is read."""
+
+    replace: Annotated[
+        bool,
+        option(
+            "--replace",
+            help="Allow other bytes under a published name: only for an index of your own. The earlier bytes stay, and no page"
+            " names them.",
+        ),
+    ] = False
+    older: Annotated[
+        bool,
+        option(
+            "--older",
+            envvar="STACKBUILD_OLDER",
+            show_envvar=False,
+            help="Allow a version below the highest one that is published; $STACKBUILD_OLDER=1.",
+        ),
+    ] = False
+    proof: Annotated[
+        list[Path] | None,
+        option(
+            "--proof",
+            metavar="DIR",
+            help="Folder of statements that other machines made of these wheels; may be repeated.",
+        ),
+    ] = None
+    variants: Annotated[
+        bool,
+        option(
+            "--variants", help="Experimental: take wheel variants, too (PEP 825, a draft), each beside its plain wheel."
+        ),
+    ] = False
+    url: Annotated[str, option("--url", metavar="URL", help="Where the index is served: for the install lines.")] = ""
+    sign: SignIndexOption = None
+    unsigned: UnsignedOption = False
+    days: Days = 90.0
+    at_least: LowestNumber = 0
+    attest: Annotated[
+        bool,
+        option("--attest", help="Sign an upload's wheels by Sigstore, as this job's identity (PEP 740)."),
+    ] = False
+    check_install: Annotated[
+        str,
+        option(
+            "--check-install",
+            metavar="PYTHONS",
+            help="Publish only if each of these Pythons gets a file, and say which: 3.11 or 3.10..3.14.",
+        ),
+    ] = ""
+    json: JsonOption = False
+
+    def refuse_for_upload(self) -> None:
+        """Raises UsageError for an option that an upload cannot follow."""
+        from stackbuild.core.errors import UsageError
+
+        if self.sign or self.check_install or self.url or self.proof:
+            raise UsageError(
+                "an upload takes neither --sign nor --check-install nor --url nor --proof",
+                next="publish to a folder with them, and upload its wheels afterwards",
+            )
+        others = {"--replace": self.replace, "--variants": self.variants, "--unsigned": self.unsigned}
+        others |= {"--days": self.days != 90.0, "--older": self.older, "--at-least": self.at_least > 0}
+        _refuse_options("an upload", others, "the index that it goes to decides that")
+
+    def refuse_for_index(self, place: str) -> None:
+        """Raises UsageError for an option that neither a folder nor a registry can follow."""
+        from stackbuild.core.errors import UsageError
+
+        if self.attest:
+            raise UsageError(
+                "--attest is for an upload: no installer looks for attestations on another index",
+                where=place,
+                next="leave it out, and add `--sign KEY`",
+            )
+
+    def refuse_for_registry(self) -> None:
+        """Raises UsageError for an option that a registry cannot follow."""
+        from stackbuild.core.errors import UsageError
+
+        if self.check_install or self.url:
+            raise UsageError(
+                "a registry takes neither --check-install nor --url: no installer reads wheels from one",
+                next="publish to a folder with them",
+            )
+        others = {"--older": self.older, "--at-least": self.at_least > 0, "--days": self.days != 90.0}
+        _refuse_options("a registry", others, "it has no highest version, no number that rises and no expiry")
+
+    def signing(self, is_registry: bool) -> SigningOptions:
+        return SigningOptions(self.sign, self.unsigned, self.days, 0 if is_registry else self.at_least)
+
+
 @app.command()
+@sharing(PublishArguments)
 def publish(
     wheels: Annotated[list[Path], argument(help="Wheels to publish.")],
     to: Annotated[
@@ -39,55 +136,7 @@ def publish(
             " upload URL.",
         ),
     ],
-    replace: Annotated[
-        bool,
-        option(
-            "--replace",
-            help="Allow other bytes under a published name: only for an index of your own. The earlier bytes stay, and no page"
-            " names them.",
-        ),
-    ] = False,
-    older: Annotated[
-        bool,
-        option(
-            "--older",
-            envvar="STACKBUILD_OLDER",
-            show_envvar=False,
-            help="Allow a version below the highest one that is published; $STACKBUILD_OLDER=1.",
-        ),
-    ] = False,
-    proof: Annotated[
-        list[Path] | None,
-        option(
-            "--proof",
-            metavar="DIR",
-            help="Folder of statements that other machines made of these wheels; may be repeated.",
-        ),
-    ] = None,
-    variants: Annotated[
-        bool,
-        option(
-            "--variants", help="Experimental: take wheel variants, too (PEP 825, a draft), each beside its plain wheel."
-        ),
-    ] = False,
-    url: Annotated[str, option("--url", metavar="URL", help="Where the index is served: for the install lines.")] = "",
-    sign: SignIndexOption = None,
-    unsigned: UnsignedOption = False,
-    days: Days = 90.0,
-    at_least: LowestNumber = 0,
-    attest: Annotated[
-        bool,
-        option("--attest", help="Sign an upload's wheels by Sigstore, as this job's identity (PEP 740)."),
-    ] = False,
-    check_install: Annotated[
-        str,
-        option(
-            "--check-install",
-            metavar="PYTHONS",
-            help="Publish only if each of these Pythons gets a file, and say which: 3.11 or 3.10..3.14.",
-        ),
-    ] = "",
-    json: JsonOption = False,
+    arguments: PublishArguments = PublishArguments(),
 ) -> None:
     """Put wheels on a static index that pip and uv install from.
 
@@ -98,66 +147,53 @@ def publish(
 
     Example: stackbuild publish wheels/*.whl --to dist/simple --sign release.key
     """
-    from stackbuild.core.errors import UsageError
     from stackbuild.publishing.install_check import python_versions
 
-    for folder in proof or ():
+    _refuse_missing(wheels, arguments.proof or ())
+    pythons = python_versions(arguments.check_install)
+    if to.startswith(UPLOAD_SCHEMES):
+        arguments.refuse_for_upload()
+        _upload(tuple(wheels), to, arguments.attest, arguments.json)
+        return
+    arguments.refuse_for_index(to)
+    is_registry = to.startswith(REGISTRY_SCHEMES)
+    arguments.refuse_for_registry() if is_registry else refuse_scheme(to)
+    with _attachments(wheels, arguments.proof or ()) as attachments:
+        settings = dataclasses.replace(
+            arguments.signing(is_registry).publication(),
+            attachments=attachments,
+            replace=arguments.replace,
+            older=arguments.older,
+        )
+        if is_registry:
+            _publish_artifacts(tuple(wheels), to, settings, arguments.json)
+            return
+        settings = dataclasses.replace(settings, url=arguments.url, variants=arguments.variants, pythons=pythons)
+        _publish_to_index(tuple(wheels), to, settings, bool(arguments.sign), arguments.json)
+
+
+def _refuse_missing(wheels: Sequence[Path], proofs: Sequence[Path]) -> None:
+    """Raises UsageError for a folder of statements or a wheel that is not there."""
+    from stackbuild.core.errors import UsageError
+
+    for folder in proofs:
         if not folder.is_dir():
             raise UsageError("no such folder", where=str(folder), next="give what `verify --statements` wrote")
     for wheel in wheels:
         if not wheel.is_file():
             raise UsageError("no such wheel", where=str(wheel), next="give the path of a .whl file")
-    pythons = python_versions(check_install)
-    if to.startswith(UPLOAD_SCHEMES):
-        if sign or pythons or url or proof:
-            raise UsageError(
-                "an upload takes neither --sign nor --check-install nor --url nor --proof",
-                next="publish to a folder with them, and upload its wheels afterwards",
-            )
-        others = {"--replace": replace, "--variants": variants, "--unsigned": unsigned, "--days": days != 90.0}
-        others |= {"--older": older, "--at-least": at_least > 0}
-        _refuse_options("an upload", others, "the index that it goes to decides that")
-        _upload(tuple(wheels), to, attest, json)
-        return
-    if attest:
-        raise UsageError(
-            "--attest is for an upload: no installer looks for attestations on another index",
-            where=to,
-            next="leave it out, and add `--sign KEY`",
-        )
-    is_registry = to.startswith(REGISTRY_SCHEMES)
-    if is_registry and (pythons or url):
-        raise UsageError(
-            "a registry takes neither --check-install nor --url: no installer reads wheels from one",
-            next="publish to a folder with them",
-        )
-    if is_registry:
-        others = {"--older": older, "--at-least": at_least > 0, "--days": days != 90.0}
-        _refuse_options("a registry", others, "it has no highest version, no number that rises and no expiry")
-    else:
-        refuse_scheme(to)
+
+
+@contextmanager
+def _attachments(wheels: Sequence[Path], proofs: Sequence[Path]) -> Iterator[dict[Path, tuple[Path, ...]]]:
+    """What travels with each wheel: the files beside it, joined with the statements of other machines."""
     with TemporaryDirectory(prefix="stackbuild-statements-") as place:
         attachments = _files_beside(wheels)
-        if proof:
+        if proofs:
             from stackbuild.publishing.proofs import with_proofs
 
-            attachments = with_proofs(wheels, attachments, proof, Path(place))
-        settings = dataclasses.replace(
-            SigningOptions(sign, unsigned, days, 0 if is_registry else at_least).publication(),
-            attachments=attachments,
-            replace=replace,
-            older=older,
-        )
-        if is_registry:
-            _publish_artifacts(tuple(wheels), to, settings, json)
-            return
-        _publish_to_index(
-            tuple(wheels),
-            to,
-            dataclasses.replace(settings, url=url, variants=variants, pythons=pythons),
-            bool(sign),
-            json,
-        )
+            attachments = with_proofs(wheels, attachments, proofs, Path(place))
+        yield attachments
 
 
 _VARIABLES = {"--older": "STACKBUILD_OLDER", "--at-least": "STACKBUILD_INDEX_AT_LEAST"}

@@ -32,7 +32,10 @@ def sharing(*shapes: type[DataclassInstance]) -> Callable[[Callable[..., None]],
         ]
 
         @wraps(command)
-        def wrapper(**arguments: Any) -> None:
+        def wrapper(*values_in_order: Any, **values_by_name: Any) -> None:
+            bound = signature.bind(*values_in_order, **values_by_name)
+            bound.apply_defaults()
+            arguments = bound.arguments
             own_arguments = {p.name: arguments[p.name] for p in own}
             shared_arguments = {
                 value.name: shape(**{f.name: arguments[f.name] for f in fields(shape)})
@@ -41,7 +44,8 @@ def sharing(*shapes: type[DataclassInstance]) -> Callable[[Callable[..., None]],
             command(**own_arguments, **shared_arguments)
 
         whole = [*(p.replace(annotation=hints[p.name]) for p in own), *shared_parameters]
-        wrapper.__signature__ = inspect.Signature(whole)  # type: ignore[attr-defined]
+        signature = inspect.Signature(whole)
+        wrapper.__signature__ = signature  # type: ignore[attr-defined]
         wrapper.__annotations__ = {p.name: p.annotation for p in whole}
         return wrapper
 

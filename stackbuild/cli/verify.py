@@ -4,32 +4,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from stackbuild.cli.app import JsonOption, app, argument, leave, option
 from stackbuild.cli.inspect import Junit, Markdown, OptionalRecipe, OwedGfx, Sarif, expectations_for, write_reports
+from stackbuild.cli.shared_options import sharing
 
 if TYPE_CHECKING:
+    from stackbuild.core.cancel import Stopper
     from stackbuild.model.findings import Verification
     from stackbuild.verification import VerifyOptions
 
 
-@app.command()
-def verify(
-    wheels: Annotated[list[Path], argument(metavar="WHEEL…", help="Wheels that belong together.")],
-    recipe: OptionalRecipe = None,
-    gfx: OwedGfx = None,
+@dataclass(frozen=True)
+class VerifyArguments:
+    """What wheels are proved with, which rungs must not be skipped, and where the results go."""
+
+    recipe: OptionalRecipe = None
+    gfx: OwedGfx = None
     wheelhouse: Annotated[
         Path | None, option("--wheelhouse", "-w", metavar="DIR", help="Folder of wheels that dependencies come from.")
-    ] = None,
+    ] = None
     runtime: Annotated[
         list[str] | None, option("--runtime", help="What to install beside the wheel to use it; may be repeated.")
-    ] = None,
-    python: Annotated[Path | None, option("--python", metavar="PATH", help="The interpreter to prove it with.")] = None,
+    ] = None
+    python: Annotated[Path | None, option("--python", metavar="PATH", help="The interpreter to prove it with.")] = None
     hide_rocm: Annotated[
         bool, option("--hide-rocm", help="Prove what works where no ROCm is installed under /opt.")
-    ] = False,
+    ] = False
     root: Annotated[
         Path | None,
         option(
@@ -37,7 +41,7 @@ def verify(
             metavar="DIR",
             help="A root file system to take this machine's place where that lacks ROCm, glibc or Python.",
         ),
-    ] = None,
+    ] = None
     emulate: Annotated[
         str | None,
         option(
@@ -45,17 +49,17 @@ def verify(
             metavar="GFX[,GFX…]",
             help="Also run the device code for these targets on the CPU, in software: `gfx1100`, `gfx942`, …",
         ),
-    ] = None,
+    ] = None
     emulate_all: Annotated[
         bool, option("--emulate-all", help="With --emulate: every case of every operator, not a sample. Takes minutes.")
-    ] = False,
+    ] = False
     sanitize: Annotated[
         bool,
         option(
             "--sanitize",
             help="With --emulate: also look for races, missing waits, registers and LDS read before they are written.",
         ),
-    ] = False,
+    ] = False
     require: Annotated[
         list[str] | None,
         option(
@@ -64,8 +68,8 @@ def verify(
             help="Fail where one of these was skipped, of all wheels or of NAME's: static, import, load, rocm, operators, share,"
             " numerics, emulated, gpu. May be repeated.",
         ),
-    ] = None,
-    each: Annotated[bool, option("--each", help="Prove each wheel by itself, as a build does.")] = False,
+    ] = None
+    each: Annotated[bool, option("--each", help="Prove each wheel by itself, as a build does.")] = False
     statements: Annotated[
         Path | None,
         option(
@@ -73,14 +77,36 @@ def verify(
             metavar="DIR",
             help="Write WHEEL.verification.json there, for `publish --proof`.",
         ),
-    ] = None,
+    ] = None
     machine: Annotated[
         str, option("--machine", metavar="NAME", help="How the statement names this machine: gfx1100.")
-    ] = "",
-    json: JsonOption = False,
-    sarif: Sarif = None,
-    junit: Junit = None,
-    markdown: Markdown = None,
+    ] = ""
+    json: JsonOption = False
+    sarif: Sarif = None
+    junit: Junit = None
+    markdown: Markdown = None
+
+    def refuse_contradictions(self, wheels: Sequence[Path]) -> None:
+        """Raises UsageError for options that do not go together."""
+        from stackbuild.core.errors import UsageError
+
+        if self.statements and len(wheels) > 1 and not self.each:
+            raise UsageError(
+                "a statement is about one wheel, and these are proved together",
+                where="--statements",
+                next="add --each, or give one wheel",
+            )
+        if self.machine and not self.statements:
+            raise UsageError("--machine is a word of the statement", next="add --statements DIR")
+        if (self.emulate_all or self.sanitize) and not self.emulate:
+            raise UsageError("--emulate-all and --sanitize are about --emulate", next="add --emulate gfx1100")
+
+
+@app.command()
+@sharing(VerifyArguments)
+def verify(
+    wheels: Annotated[list[Path], argument(metavar="WHEEL…", help="Wheels that belong together.")],
+    arguments: VerifyArguments = VerifyArguments(),
 ) -> None:
     """Prove that wheels do what they claim, by running them.
 
@@ -89,58 +115,47 @@ def verify(
 
     Example: stackbuild verify dist/simple/*/stackbuild_kernels-*.whl --recipe debian-13 --wheelhouse wheelhouse --emulate gfx1100
     """
-    from dataclasses import replace
-
-    from stackbuild import verification
-    from stackbuild.core.cancel import Stopper
-    from stackbuild.core.errors import UsageError
-    from stackbuild.store.store import EMULATOR, default_root
     from stackbuild.verification.requirement import required_rungs_of, unmet_by
     from stackbuild.views.console import print_json
-    from stackbuild.views.verify import draw_rung, draw_unmet, draw_verification
+    from stackbuild.views.verify import draw_unmet
 
-    stopper = Stopper()
-    required_names = required_rungs_of(require or ())
-    if statements and len(wheels) > 1 and not each:
-        raise UsageError(
-            "a statement is about one wheel, and these are proved together",
-            where="--statements",
-            next="add --each, or give one wheel",
-        )
-    if machine and not statements:
-        raise UsageError("--machine is a word of the statement", next="add --statements DIR")
-    if (emulate_all or sanitize) and not emulate:
-        raise UsageError("--emulate-all and --sanitize are about --emulate", next="add --emulate gfx1100")
-    options = replace(
-        _options(recipe, wheelhouse, runtime, python, hide_rocm, root),
-        emulate=tuple(dict.fromkeys(filter(None, (emulate or "").split(",")))),
-        emulator_folder=default_root() / EMULATOR,
-        emulate_whole=emulate_all,
-        sanitize=sanitize,
-        migraphx=_migraphx_wheel(recipe, wheels) if each else None,
-        check=stopper.check,
-    )
-    subjects = [(wheel,) for wheel in wheels] if each else [tuple(wheels)]
-    results = []
-    with stopper.on_signals():
-        for subject in subjects:
-            result = verification.verify(
-                subject, lambda name: expectations_for(recipe, name, tuple(gfx or ())), options, draw_rung
-            )
-            results.append(result)
-            if not json:
-                draw_verification(result)
-    if json:
+    required_names = required_rungs_of(arguments.require or ())
+    arguments.refuse_contradictions(wheels)
+    results = _results(wheels, arguments)
+    if arguments.json:
         rows = [{"verification": result, "claim": result.claim} for result in results]
-        print_json({"verifications": rows} if each else rows[0], "stackbuild.verify/1")
-    write_reports(results, sarif, junit, markdown)
-    if statements:
-        _write_statements(results, statements, machine)
+        print_json({"verifications": rows} if arguments.each else rows[0], "stackbuild.verify/1")
+    write_reports(results, arguments.sarif, arguments.junit, arguments.markdown)
+    if arguments.statements:
+        _write_statements(results, arguments.statements, arguments.machine)
     missed_rungs = unmet_by(results, required_names)
     for line in missed_rungs:
         draw_unmet(line)
     if missed_rungs or any(result.failed for result in results):
         leave(5)
+
+
+def _results(wheels: Sequence[Path], arguments: VerifyArguments) -> list[Verification]:
+    """Prove the wheels, together or each by itself, and draw each rung and each result as it comes."""
+    from stackbuild import verification
+    from stackbuild.core.cancel import Stopper
+    from stackbuild.views.verify import draw_rung, draw_verification
+
+    stopper = Stopper()
+    options = _options(wheels, arguments, stopper)
+    results = []
+    with stopper.on_signals():
+        for subject in [(wheel,) for wheel in wheels] if arguments.each else [tuple(wheels)]:
+            result = verification.verify(
+                subject,
+                lambda name: expectations_for(arguments.recipe, name, tuple(arguments.gfx or ())),
+                options,
+                draw_rung,
+            )
+            results.append(result)
+            if not arguments.json:
+                draw_verification(result)
+    return results
 
 
 def _write_statements(results: Sequence[Verification], folder: Path, machine: str) -> None:
@@ -163,18 +178,14 @@ def _migraphx_wheel(recipe: str | None, wheels: Sequence[Path]) -> Path | None:
     return next((wheel for wheel in wheels if names and distribution_of(wheel.name)[0] in names), None)
 
 
-def _options(
-    recipe: str | None,
-    wheelhouse: Path | None,
-    runtime: list[str] | None,
-    python: Path | None,
-    hide_rocm: bool,
-    root: Path | None,
-) -> VerifyOptions:
+def _options(wheels: Sequence[Path], arguments: VerifyArguments, stopper: Stopper) -> VerifyOptions:
+    """Raises UsageError for a folder, a root file system or an interpreter that is none."""
     from stackbuild.core.errors import UsageError
     from stackbuild.recipe.load import load
+    from stackbuild.store.store import EMULATOR, default_root
     from stackbuild.verification import VerifyOptions
 
+    wheelhouse, root, python = arguments.wheelhouse, arguments.root, arguments.python
     if wheelhouse is not None and not wheelhouse.is_dir():
         raise UsageError(
             "no such folder", where=str(wheelhouse), next="pip download -d wheelhouse onnxruntime numpy onnx"
@@ -185,12 +196,18 @@ def _options(
         )
     if python is not None and not os.access(python, os.X_OK):
         raise UsageError("not an interpreter", where=str(python), next="give the path of a python3 executable")
-    demands = load(recipe).recipe.verify if recipe else None
-    beside = tuple(runtime) if runtime else demands.runtime if demands else VerifyOptions().runtime
+    demands = load(arguments.recipe).recipe.verify if arguments.recipe else None
+    beside = tuple(arguments.runtime or ()) or (demands.runtime if demands else VerifyOptions().runtime)
     return VerifyOptions(
         wheelhouse.resolve() if wheelhouse else None,
         runtime=beside,
         python=python.absolute() if python else None,
-        rocm=not hide_rocm,
+        rocm=not arguments.hide_rocm,
         root=root.resolve() if root else None,
+        emulate=tuple(dict.fromkeys(filter(None, (arguments.emulate or "").split(",")))),
+        emulator_folder=default_root() / EMULATOR,
+        emulate_whole=arguments.emulate_all,
+        sanitize=arguments.sanitize,
+        migraphx=_migraphx_wheel(arguments.recipe, wheels) if arguments.each else None,
+        check=stopper.check,
     )
