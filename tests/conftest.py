@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -119,6 +120,18 @@ def pytest_deselected(items: Sequence[pytest.Item]) -> None:
         options = [option for marker, option in OPTIONS.items() if item.get_closest_marker(marker)]
         if options:
             left_out[" ".join(options)] += 1
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker of xdist tells the process that writes the summary what it left out."""
+    if (output := getattr(session.config, "workeroutput", None)) is not None:
+        output["left_out"] = dict(left_out)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Each worker leaves out the same tests; one that died tells nothing."""
+    left_out.update(Counter(getattr(node, "workeroutput", {}).get("left_out", {})) - left_out)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
