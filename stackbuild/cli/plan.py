@@ -43,7 +43,7 @@ def plan(
     with current_plan(loaded_recipe, choice_of(gfx, until, python)) as (current, store):
         rows = status(current, store)
         took = step_seconds(store, current.recipe)
-    times = step_times((row.step for row in rows if row.state == "run"), loaded_recipe.recipe, took)
+    times = step_times((row.step for row in rows if row.state == "run"), current, took)
     if json:
         print_json({"recipe": current.recipe, "steps": rows, "times": times}, "stackbuild.plan/1")
     else:

@@ -8,7 +8,7 @@ machine, job counts and times are not in it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, get_args
 
@@ -157,6 +157,8 @@ class Plan:
     recipe: str
     steps: tuple[Step, ...]
     goals: tuple[str, ...]
+    kinds: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """The kind of component whose last step it is, by the step's name."""
 
     @cached_property
     def by_name(self) -> dict[str, Step]:

@@ -10,6 +10,7 @@ from typing import Literal
 
 from stackbuild.core import yaml
 from stackbuild.core.model import Field, Model
+from stackbuild.model.plan import Plan
 from stackbuild.model.recipe import Recipe
 from stackbuild.recipe.matrix import expand
 
@@ -63,9 +64,12 @@ def measurements() -> tuple[TimedBuild, ...]:
 
 def step_hours(recipe: Recipe) -> dict[str, TimedBuild | Estimate]:
     """What each component's last step may take, by the step's name: what was measured of that recipe, else the guess."""
+    return _hours(recipe.name, {each.step: each.component.kind for each in expand(recipe).components})
+
+
+def _hours(recipe: str, kinds: Mapping[str, str]) -> dict[str, TimedBuild | Estimate]:
     known_hours: dict[str, TimedBuild | Estimate] = {**estimates()}
-    known_hours |= {row.kind: row for row in measurements() if row.recipe == recipe.name}
-    kinds = {each.step: each.component.kind for each in expand(recipe).components}
+    known_hours |= {row.kind: row for row in measurements() if row.recipe == recipe}
     return {step: known_hours[kind] for step, kind in kinds.items() if kind in known_hours}
 
 
@@ -104,9 +108,10 @@ class StepTime:
     row: TimedBuild | Estimate | None = None
 
 
-def step_times(to_run: Iterable[str], recipe: Recipe, took: dict[str, float]) -> tuple[StepTime, ...]:
-    """What is known of those steps. `took` has the seconds of steps that ran here; one without a time is left out."""
-    rows = step_hours(recipe)
+def step_times(to_run: Iterable[str], plan: Plan, took: Mapping[str, float]) -> tuple[StepTime, ...]:
+    """What is known of those steps of a plan. `took` has the seconds of steps that ran here; one without a time is left
+    out."""
+    rows = _hours(plan.recipe, plan.kinds)
     return tuple(
         StepTime(step, took[step], None) if step in took else StepTime(step, None, rows[step].cpu_hours, rows[step])
         for step in to_run

@@ -54,7 +54,8 @@ def resolve(recipe: Recipe, inputs: Inputs, choice: Choice = Choice()) -> Plan:
     if choice.until == CONFIGURE:
         return _configure_only(recipe, steps, kinds)
     plan = Plan(recipe.name, tuple(steps.values()), _target_steps(recipe, steps, choice))
-    return Plan(plan.recipe, plan.closure(plan.goals), plan.goals)
+    last_kinds = {each.step: each.component.kind for each in matrix.components}
+    return Plan(plan.recipe, plan.closure(plan.goals), plan.goals, last_kinds)
 
 
 def _configure_only(recipe: Recipe, steps: dict[str, Step], kinds: dict[str, str]) -> Plan:

@@ -22,7 +22,8 @@ SAMPLES = {
 }
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.sandbox
+@pytest.mark.timeout(1500)  # the first one builds the kernels
 def test_channels_that_fill_no_strip_read_no_lds_that_nobody_wrote(amd: Path, tmp_path: Path) -> None:
     """257 channels: of the second strip of 256 threads one has a channel. It once read what the others' would have been."""
     words = ("--op", "BatchNormalization", "--named", "257x9x9", "--work", "3e4", "--part", "0/2")

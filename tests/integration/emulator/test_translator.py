@@ -107,6 +107,8 @@ def test_what_is_no_code_object_is_one_error() -> None:
         load(b"\x7fELF\x02\x01" + b"\0" * 60)
 
 
+@pytest.mark.sandbox
+@pytest.mark.timeout(1500)  # the first one builds the kernels
 def test_an_unknown_target_and_another_targets_code_are_errors(amd: Path, tmp_path: Path) -> None:
     data = _objects(amd, "gfx1100")[0]
     with pytest.raises(EncodingError, match="gfx803"):
@@ -115,6 +117,8 @@ def test_an_unknown_target_and_another_targets_code_are_errors(amd: Path, tmp_pa
         translate(data, "gfx942", tmp_path, sanitize=False, counters=False, kernels=[])
 
 
+@pytest.mark.sandbox
+@pytest.mark.timeout(1500)  # the first one builds the kernels
 def test_every_instruction_of_the_shipped_kernels_is_decoded(amd: Path) -> None:
     for target, name in (("gfx1100", "rdna3"), ("gfx942", "cdna"), ("gfx90a", "cdna")):
         images = [load(data) for data in _objects(amd, target)]
@@ -192,22 +196,32 @@ def leaky(amd: Path, tmp_path_factory: pytest.TempPathFactory) -> Leaky:
     return Leaky(data, tmp_path_factory.mktemp("leaky"))
 
 
+@pytest.mark.sandbox
+@pytest.mark.timeout(1500)  # the first one builds the kernels
 def test_a_shipped_kernel_is_right_and_has_no_findings(leaky: Leaky) -> None:
     assert leaky.run(leaky.data) == (set(), True)
 
 
+@pytest.mark.sandbox
+@pytest.mark.timeout(1500)  # the first one builds the kernels
 def test_a_read_beyond_the_memory_is_found(leaky: Leaky) -> None:
     assert leaky.run(leaky.data, short=4)[0] == {"out of bounds (global)"}
 
 
+@pytest.mark.sandbox
+@pytest.mark.timeout(1500)  # the first one builds the kernels
 def test_a_wait_that_is_left_out_is_found(leaky: Leaky) -> None:
     assert "missing wait" in leaky.run(leaky.replaced("s_waitcnt", NOTHING))[0]
 
 
+@pytest.mark.sandbox
+@pytest.mark.timeout(1500)  # the first one builds the kernels
 def test_a_kernel_without_an_end_is_found(leaky: Leaky) -> None:
     assert leaky.run(leaky.replaced("s_endpgm", NOTHING)) == ({"end of code"}, False)
 
 
+@pytest.mark.sandbox
+@pytest.mark.timeout(1500)  # the first one builds the kernels
 def test_an_endless_kernel_is_ended(leaky: Leaky) -> None:
     from support.emulator_executor import ExecutionError, Executor, LaunchSize, executor_library
 
@@ -220,6 +234,8 @@ def test_an_endless_kernel_is_ended(leaky: Leaky) -> None:
         )
 
 
+@pytest.mark.sandbox
+@pytest.mark.timeout(1500)  # the first one builds the kernels
 def test_a_fault_is_an_error_and_ends_no_process(leaky: Leaky) -> None:
     import struct
 

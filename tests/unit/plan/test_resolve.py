@@ -45,6 +45,7 @@ def test_python_splits_only_what_depends_on_it() -> None:
         names
     )
     assert names.count("rocmlir") == names.count("migraphx") == names.count("kernels") == 1
+    assert plan.kinds["onnxruntime.cp313"] == "onnxruntime" and plan.kinds["onnxruntime-wheel.cp313"] == "wheel"
     wheel = plan.by_name["onnxruntime-wheel.cp313"]
     assert wheel.needs[0].step == "onnxruntime.cp313"
     assert dict(wheel.params)["requires_python"] == '"==3.13.*"'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from stackbuild.model.plan import Plan
 from stackbuild.plan.estimates import measurements, step_times
 from stackbuild.plan.explain import Explanation
 from stackbuild.recipe.load import load
@@ -21,12 +22,13 @@ def test_explanations_survive_strange_values(capsys: pytest.CaptureFixture[str])
 
 
 def test_a_plan_says_the_hours_that_are_guessed_and_the_time_that_was_seen(capsys: pytest.CaptureFixture[str]) -> None:
-    steps, recipe = ("migraphx", "onnxruntime.cp312", "base"), load("rocm-7.2").recipe
+    steps = ("migraphx", "onnxruntime.cp312", "base")
+    plan = Plan("rocm-7.2", (), steps, {"migraphx": "migraphx", "onnxruntime.cp312": "onnxruntime"})
     forget_consoles()
-    draw_plan((), step_times(steps, recipe, {}))
+    draw_plan((), step_times(steps, plan, {}))
     assert "about 3.7 hours of one core, a guess (migraphx 2, onnxruntime.cp312 1.7)" in capsys.readouterr().out
     forget_consoles()
-    draw_plan((), step_times(steps, recipe, {"migraphx": 7200.0}))
+    draw_plan((), step_times(steps, plan, {"migraphx": 7200.0}))
     said = capsys.readouterr().out
     assert "about 1.7 hours of one core, a guess (onnxruntime.cp312 1.7)" in said
     assert "took when they last ran here: migraphx 2 h 00 min" in said
@@ -34,9 +36,10 @@ def test_a_plan_says_the_hours_that_are_guessed_and_the_time_that_was_seen(capsy
 
 
 def test_hours_that_were_measured_have_their_day_and_source(capsys: pytest.CaptureFixture[str]) -> None:
-    recipe = load("debian-rocm-7.2").recipe
+    steps = ("migraphx", "onnxruntime.cp314")
+    plan = Plan("debian-rocm-7.2", (), steps, {"migraphx": "migraphx", "onnxruntime.cp314": "onnxruntime"})
     forget_consoles()
-    draw_plan((), step_times(("migraphx", "onnxruntime.cp314"), recipe, {}))
+    draw_plan((), step_times(steps, plan, {}))
     said = " ".join(capsys.readouterr().out.split())
     assert "about 3.6 hours of one core, a guess (migraphx 2); measured on 2026-11-23, two busy cores [docs/stacks.md] (onnxruntime.cp314 1.6)" in said
     forget_consoles()
