@@ -63,7 +63,7 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     for name in ("CACHE", "CONFIG", "DATA", "STATE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / f"xdg-{name.lower()}"))
-    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "CCACHE_DIR", "MAKEFLAGS", "PYTHONUNBUFFERED"):
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "CCACHE_DIR", "MAKEFLAGS", "PYTHONPATH", "PYTHONUNBUFFERED"):
         monkeypatch.delenv(name, raising=False)
 
 
