@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from stackbuild.core.errors import RecipeError, UsageError
+from stackbuild.core.errors import RecipeError
 from stackbuild.model.recipe import Publish
 from stackbuild.recipe.load import bundled_recipes, load, parse
-from stackbuild.recipe.matrix import selected_values
 from support.recipes import text_of
 
 
@@ -21,20 +20,14 @@ def test_mistakes_of_one_place_have_one_order() -> None:
 
 
 def test_an_index_for_each_rocm() -> None:
-    text = text_of("rocm-7.2") + '\npublish: {index: "dist/rocm-{rocm}/simple", url: "https://w.example.invalid/rocm-{rocm}/simple"}\n'
+    text = (
+        text_of("rocm-7.2")
+        + '\npublish: {index: "dist/rocm-{rocm}/simple", url: "https://w.example.invalid/rocm-{rocm}/simple"}\n'
+    )
     recipe = parse(text, "r.yaml")
     assert recipe.rocm is not None
     assert recipe.destination.index == f"dist/rocm-{recipe.rocm}/simple"
     assert recipe.destination.url == f"https://w.example.invalid/rocm-{recipe.rocm}/simple"
-
-
-def test_a_product_that_is_given_as_a_target_is_told_its_target() -> None:
-    with pytest.raises(UsageError) as stopped:
-        selected_values("gfx target", ("gfx942", "gfx1100"), ("RX 7900 XTX",))
-    assert stopped.value.next.startswith("write gfx1100")
-    with pytest.raises(UsageError) as stopped:
-        selected_values("gfx target", ("gfx942",), ("RX 7900 XTX",))
-    assert stopped.value.next == "it has: gfx942"
 
 
 def test_an_index_without_a_name_is_refused() -> None:
