@@ -29,7 +29,7 @@ SUBJECT = Subject(
 
 
 @dataclass
-class Answers:
+class CannedAnswers:
     """A cell that answers from a table instead of running anything: a remembered answer, or a function of the job."""
 
     answers: dict[str, Any]

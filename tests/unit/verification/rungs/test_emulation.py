@@ -60,5 +60,7 @@ def test_the_claim_says_emulated_on_a_cpu_and_that_no_gpu_worked() -> None:
     name = VerifyOptions(emulate=("gfx1100",)).emulations[0].rung_name
     rungs = (Rung(name, Status.PASSED, "", 1.0), Rung("GPU at work", Status.SKIPPED, "no AMD GPU here", 0.0))
     claim = Verification("x.whl", "0" * 64, rungs).claim
-    assert claim == "verified (device code, emulated gfx1100 on a CPU; not run: GPU at work: no AMD GPU here); no GPU ran"
+    assert (
+        claim == "verified (device code, emulated gfx1100 on a CPU; not run: GPU at work: no AMD GPU here); no GPU ran"
+    )
     assert unmet_rungs(rungs, ("emulated",)) == () and unmet_rungs(rungs[1:], ("emulated",))

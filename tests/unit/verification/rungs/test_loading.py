@@ -9,11 +9,11 @@ from typing import Any
 from stackbuild.verification.probe_sandbox import ProbeResult
 from stackbuild.verification.rung import RungContext
 from stackbuild.verification.rungs.loading import LoadProbes, check_loading, check_loading_with_rocm, unloaded_libraries
-from support.rung_samples import SUBJECT, Answers, library, rules
+from support.rung_samples import SUBJECT, CannedAnswers, library, rules
 
 
 def loaded(answer: Any) -> LoadProbes:
-    return LoadProbes(RungContext(SUBJECT, (), Answers({"loading": answer}), Path("kernels"), Path("work")))  # type: ignore[arg-type]
+    return LoadProbes(RungContext(SUBJECT, (), CannedAnswers({"loading": answer}), Path("kernels"), Path("work")))  # type: ignore[arg-type]
 
 
 def test_loading():
@@ -46,7 +46,7 @@ def test_programs_are_not_opened_and_a_wheels_own_libraries_are_not_the_roots():
         replace(library("m/bin/migraphx-driver", "libamdhip64.so.7"), is_program=True),
         library("capi/libonnxruntime_providers_migraphx.so", "libamdhip64.so.7", "libmigraphx_c.so.3"),
     )
-    sandbox = Answers({"loading": {"loaded": True, "why": "", "missing": []}}, root=Path("/base"))
+    sandbox = CannedAnswers({"loading": {"loaded": True, "why": "", "missing": []}}, root=Path("/base"))
     context = RungContext(replace(SUBJECT, libraries=libraries), (), sandbox, Path("kernels"), Path("work"))  # type: ignore[arg-type]
     outcome = check_loading(LoadProbes(context))
     assert outcome.says == (

@@ -12,7 +12,7 @@ from stackbuild.verification.rungs import operators
 from stackbuild.verification.rungs.gpu import GpuWatch
 from stackbuild.verification.subject import Form
 from support.paths import ROOT
-from support.rung_samples import GOOD, SUBJECT, Answers, card, rules
+from support.rung_samples import GOOD, SUBJECT, CannedAnswers, card, rules
 
 BAD = GOOD | {"rel_rms": 0.5, "snr_db": 6.0}
 
@@ -20,7 +20,7 @@ BAD = GOOD | {"rel_rms": 0.5, "snr_db": 6.0}
 def custom(**rows: Any) -> operators.CustomOpProbes:
     good = {"rows": {"float32": {"cases": 10, "wrong": [], "failed": [], "worst": GOOD}}}
     subject = replace(SUBJECT, form=Form.CUSTOM_OPS, package=operators.PACKAGE)
-    sandbox = Answers({"kernelops": lambda job: rows.get(job["op"], good)})
+    sandbox = CannedAnswers({"kernelops": lambda job: rows.get(job["op"], good)})
     kernels = ROOT / "kernels"
     return operators.CustomOpProbes(RungContext(subject, (), sandbox, kernels, Path("work")))  # type: ignore[arg-type]
 

@@ -14,13 +14,13 @@ from stackbuild.verification.rung import RungContext
 from stackbuild.verification.rungs import providers
 from stackbuild.verification.rungs.gpu import GpuWatch
 from stackbuild.verification.subject import Form
-from support.rung_samples import EP, GOOD, SUBJECT, Answers, card, rules
+from support.rung_samples import EP, GOOD, SUBJECT, CannedAnswers, card, rules
 
 MODEL = ReferenceModel(Path("resnet50-v1.onnx"), (("batch", 1),), ())
 
 
 def provider_probes(form: Form = Form.RUNTIME, blocker: str = "", **answers: Any) -> providers.ProviderProbes:
-    context = RungContext(replace(SUBJECT, form=form), (), Answers(answers), Path("kernels"), Path("work"))  # type: ignore[arg-type]
+    context = RungContext(replace(SUBJECT, form=form), (), CannedAnswers(answers), Path("kernels"), Path("work"))  # type: ignore[arg-type]
     return providers.ProviderProbes(context, (MODEL,), "", blocker)
 
 
