@@ -72,6 +72,9 @@ class PipelineArguments:
             help="Upload the wheels of a tag to this index by trusted publishing: the job has no secret.",
         ),
     ] = ""
+    url: Annotated[
+        str, option("--url", metavar="URL", help="Where the index of the releases is served: for the install lines.")
+    ] = ""
     out: Annotated[Path | None, option("--out", "-o", help="The file to write; stdout where left out.")] = None
 
     def request(self, install_from: str) -> PipelineRequest:
@@ -89,6 +92,7 @@ class PipelineArguments:
             self.retention_days,
             self.release_assets,
             self.release_key,
+            self.url,
         )
 
 
@@ -105,7 +109,8 @@ def render(
         option(
             "--install-from",
             metavar="SPEC",
-            help="Where runners get stackbuild: https://….whl#sha256=…, git+https://…@COMMIT, or a wheel in the repository.",
+            help="Where runners get stackbuild: https://….whl#sha256=…, git+https://…@COMMIT, a wheel in the repository, or a .txt there"
+            " with the hash of each requirement.",
         ),
     ],
     arguments: PipelineArguments = PipelineArguments(),

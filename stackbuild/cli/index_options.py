@@ -66,17 +66,25 @@ class SigningOptions:
         )
 
 
-def refuse_scheme(place: str) -> None:
-    """A URL that is neither an upload URL nor an object store's is not a folder."""
+def refuse_scheme(place: str, others: Sequence[str] = ()) -> None:
+    """A URL that is not an object store's is not a folder. `others` are the schemes that the command takes besides."""
     from stackbuild.core.errors import UsageError
     from stackbuild.publishing.object_store import SCHEMES, is_object_url
 
     if not place:
         raise UsageError("the place of the index is empty", next="give a folder: is a variable of the command not set?")
+    schemes = (*SCHEMES, *others)
     if "://" in place and not is_object_url(place):
         raise UsageError(
             f"{place!r} is not a place for an index",
-            next=f"give a folder, or a URL that begins with {' or '.join((*SCHEMES, *REGISTRY_SCHEMES))}",
+            next=f"give a folder, or a URL that begins with {' or '.join(schemes)}",
+        )
+    if scheme := next(
+        (one for one in schemes if place.lower().startswith(one.replace("//", "/")) and "://" not in place), ""
+    ):
+        raise UsageError(
+            f"{place!r} would be a folder: it has one slash after its colon",
+            next=f"write {scheme}{place.partition(':')[2].lstrip('/')}, or ./{place} for the folder",
         )
 
 

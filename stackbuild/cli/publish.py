@@ -157,7 +157,7 @@ def publish(
         return
     arguments.refuse_for_index(to)
     is_registry = to.startswith(REGISTRY_SCHEMES)
-    arguments.refuse_for_registry() if is_registry else refuse_scheme(to)
+    arguments.refuse_for_registry() if is_registry else refuse_scheme(to, (*UPLOAD_SCHEMES, *REGISTRY_SCHEMES))
     with _attachments(wheels, arguments.proof or ()) as attachments:
         settings = dataclasses.replace(
             arguments.signing(is_registry).publication(),

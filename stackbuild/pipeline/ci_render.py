@@ -9,9 +9,11 @@ from pathlib import Path
 
 from stackbuild.core.errors import UsageError
 from stackbuild.core.templates import render
+from stackbuild.core.web_address import is_index_address
 from stackbuild.model.gates import needs_baseline
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.recipe import Recipe
+from stackbuild.pipeline.stackbuild_source import URL, pip_words
 from stackbuild.recipe.load import bundled_recipes
 from stackbuild.recipe.wheels import CPU, PackedWheel, providers_of, wheels_of
 
@@ -39,12 +41,6 @@ ACTIONS = {
 }
 _PLAIN = re.compile(r"[A-Za-z0-9._+][A-Za-z0-9._+/-]*")
 """What stands in YAML, Groovy and a shell alike for itself, and is not an option."""
-
-_URL = r"https://[A-Za-z0-9._~:@/%+-]+"
-_INSTALLABLE = re.compile(
-    rf"{_URL}\.whl#sha256=[0-9a-f]{{64}}|git\+{_URL}@[0-9a-f]{{40}}|(\./)?[A-Za-z0-9_][A-Za-z0-9._+/-]*\.whl"
-)
-
 
 ON_GPU = {
     "kernels": "import,load,operators,numerics,gpu",
@@ -75,11 +71,11 @@ SPLITS = ("python", "gfx")
 class PipelineRequest:
     """What a pipeline is to have.
 
-    `install_from` is where runners get stackbuild: see `requirement`. `gfx` names the GPUs that there are runners for,
+    `install_from` is where runners get stackbuild: see `pip_words`. `gfx` names the GPUs that there are runners for,
     `build_on`, `pull_requests_on` and `publish_on` the labels of the machines for that. `split` are axes of `SPLITS`: a build
     job for each value. `attest` adds the provider's own attestation, `index_url` an upload by trusted publishing. Artifacts of
     a release are kept for `retention_days`; `release_assets` keeps them with GitHub's releases, too. `release_key` is the
-    Jenkins credential that signs.
+    Jenkins credential that signs. `url` is where the index of the releases is served.
     """
 
     install_from: str
@@ -93,6 +89,7 @@ class PipelineRequest:
     retention_days: int = RETENTION_DAYS
     release_assets: bool = False
     release_key: str = ""
+    url: str = ""
 
     def label(self, option: str, labels: Mapping[str, str], provider: str) -> str:
         """The label of that option, as it was given or as `labels` has it for the provider."""
@@ -185,13 +182,13 @@ def pipeline(provider: str, recipes: tuple[LoadedRecipe, ...], request: Pipeline
         builds=tuple(build for _, build in builds),
         gpu_jobs=jobs,
         actions=ACTIONS,
-        install=requirement(request.install_from, "bench,emulator"),
-        publish_install=requirement(request.install_from, "publish"),
-        upload_install=requirement(request.install_from, "publish,sigstore"),
+        install=pip_words(request.install_from, "bench,emulator"),
+        publish_install=pip_words(request.install_from, "publish"),
+        upload_install=pip_words(request.install_from, "publish,sigstore"),
         local="://" not in request.install_from,
         unproved=unproved_recipes(recipes, request),
         ungated=ungated_recipes(recipes, request),
-        proofs="--proof proof " if jobs else "",
+        proofs=f"{'--proof proof ' if jobs else ''}{f'--url {request.url} ' if request.url else ''}",
         gated=any(job.gate for job in jobs),
         last_index=_last_index(request, "public", must=True),
         last_baseline=_last_index(request, "baseline/last", must=False),
@@ -301,9 +298,15 @@ def _check(provider: str, request: PipelineRequest) -> None:
     for axis in request.split:
         if axis not in SPLITS:
             raise UsageError(f"no axis {axis!r}", where="--split", next=f"one of: {', '.join(SPLITS)}")
-    if request.index_url and not re.fullmatch(_URL, request.index_url):
+    if request.index_url and not re.fullmatch(URL, request.index_url):
         raise UsageError(
             f"{request.index_url!r} is not an upload URL", where="--trusted-publishing", next="give the https:// URL"
+        )
+    if request.url and not is_index_address(request.url):
+        raise UsageError(
+            f"{request.url!r} is not an address that an index is served at",
+            where="--url",
+            next="give the http or https URL that installers use, as https://example.org/simple",
         )
     if provider == "jenkins" and (request.attest or request.index_url):
         raise UsageError(
@@ -346,23 +349,6 @@ def _parts(recipe: Recipe, build: BuildJob, split: Sequence[str]) -> tuple[Build
         for python in pythons
         for target in targets
     )
-
-
-def requirement(install_from: str, extras: str) -> str:
-    """What pip is given to install stackbuild, each by its bytes: a wheel's URL with its sha256, a git URL with a commit, or
-    a wheel in the repository.
-
-    A name and a version alone are refused: on a package index they may be anybody's. Raises UsageError.
-    """
-    if not _INSTALLABLE.fullmatch(install_from):
-        raise UsageError(
-            f"{install_from!r} does not say which bytes the runners are to install",
-            where="--install-from",
-            next="give `https://…/stackbuild-….whl#sha256=…`, `git+https://…@COMMIT`, or the path of a wheel in the repository",
-        )
-    if "://" in install_from:
-        return f"stackbuild[{extras}] @ {install_from}"
-    return f"./{install_from.removeprefix('./')}[{extras}]"
 
 
 def _builds(recipes: tuple[LoadedRecipe, ...]) -> tuple[tuple[LoadedRecipe, BuildJob], ...]:

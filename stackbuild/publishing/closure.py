@@ -156,9 +156,14 @@ def _chosen_files(
     finals = [version for version in fitting.values() if not version.is_prerelease]
     highest = max(finals or fitting.values(), default=None)
     if highest is None or (root and len(fitting) < len(root)):
-        specifier, by = next(iter(sorted(need.specifiers.items(), key=lambda item: not item[0])))
-        more = f" and others {len(need.specifiers) - 1} more" if len(need.specifiers) > 1 else ""
-        raise NoClosureError(f"{by} requires {project}{specifier}{more}, which no file that may be installed meets")
+        specifiers = {text: by for text, by in need.specifiers.items() if text} or need.specifiers
+        words = sorted(f"{by} requires {project}{text}" for text, by in specifiers.items())
+        meets = (
+            "which no file that may be installed meets"
+            if len(words) == 1
+            else "no file that may be installed meets all"
+        )
+        raise NoClosureError(f"{' and '.join(words)}{', ' if len(words) == 1 else '; '}{meets}")
     return root or tuple(file for file in files if fitting.get(file.name) == highest)
 
 
@@ -207,6 +212,13 @@ def is_needed(requirement: Requirement, file: CatalogFile, extras: Iterable[str]
     every = [f"3.{minor}" for minor in _MINORS]
     pythons = [python for python in every if claim.fits(python)] or every
     machines = [machine for machine in ("x86_64", "aarch64") if any(t.endswith((machine, "-any")) for t in tags)]
+    return any(is_needed_on(python, machine, requirement, extras) for python in pythons for machine in machines)
+
+
+def is_needed_on(python: str, machine: str, requirement: Requirement, extras: Iterable[str] = ()) -> bool:
+    """Whether an installation with those extras needs it, on Linux with that CPython (`3.11`) and machine (`x86_64`)."""
+    if requirement.marker is None:
+        return True
     environment = {"os_name": "posix", "sys_platform": "linux", "platform_system": "Linux"}
     environment |= {"platform_python_implementation": "CPython", "implementation_name": "cpython"}
     return any(
@@ -219,7 +231,5 @@ def is_needed(requirement: Requirement, file: CatalogFile, extras: Iterable[str]
                 "platform_machine": machine,
             }
         )
-        for python in pythons
-        for machine in machines
         for extra in ("", *extras)
     )

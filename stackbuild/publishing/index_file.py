@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path, PurePosixPath
 
 from stackbuild.core import digest
+from stackbuild.core.errors import UsageError
 from stackbuild.publishing.snapshot import SnapshotFile
 
 THREADS = 4
 """Files are read side by side: hashing runs outside of the interpreter's lock."""
+
+
+def no_folder(index: Path) -> UsageError:
+    """There is no folder to read; a URL is named as one."""
+    if re.match(r"[a-z][a-z0-9+]+:/", str(index)):
+        return UsageError(
+            "this command reads a folder, and a URL was given",
+            where=str(index).replace(":/", "://", 1),
+            next="copy the index with its links into a folder first, as by `rsync -a`, and give that",
+        )
+    return UsageError("there is no such folder", where=str(index), next="give the folder of an index: dist/simple")
 
 
 def read_file(index: Path, path: str, limit: int) -> bytes:

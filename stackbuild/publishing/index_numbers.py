@@ -107,8 +107,9 @@ class IndexNumbers:
         except (FileNotFoundError, NotADirectoryError):
             return {}
         except (ValueError, OSError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
             raise UsageError(
-                f"the numbers of indexes seen before cannot be read: {error}",
+                f"the numbers of indexes seen before cannot be read: {reason}",
                 where=str(self.file),
                 next="remove the file if you know why it is damaged; a rollback is not seen then",
             ) from None

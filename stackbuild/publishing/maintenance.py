@@ -19,6 +19,7 @@ from stackbuild.publishing.generation import (
     read_catalog,
     read_state,
 )
+from stackbuild.publishing.index_file import no_folder
 from stackbuild.publishing.index_numbers import IndexNumbers
 from stackbuild.publishing.pages import pages
 from stackbuild.publishing.placement import write_file
@@ -146,7 +147,7 @@ def rebuild(index: Path, publication: Publication, accept_losses: bool = False) 
 def damages(index: Path) -> tuple[str, ...]:
     """What differs from the catalog: every wheel and file beside it is read. A line each. Raises UsageError without a folder."""
     if not index.is_dir():
-        raise UsageError("there is no such folder", where=str(index), next="give the folder of an index: dist/simple")
+        raise no_folder(index)
     catalog = read_catalog(index)
     if catalog is None:
         if has_lost_catalog(index):

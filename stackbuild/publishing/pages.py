@@ -22,6 +22,11 @@ _STYLE = (
 )
 
 
+def _text(text: str) -> str:
+    """A text of others, without what a terminal or the direction of writing obeys, as it stands in a page."""
+    return html.escape("".join(char if char.isprintable() or char in "\n\t" else " " for char in text))
+
+
 def pages(catalog: Catalog) -> dict[str, bytes]:
     """Every page by its path below the index: `index.html` and `index.json` of the root and of each project."""
     names = sorted(catalog.projects)
@@ -78,9 +83,9 @@ def _list_json(file: str, sha256: str) -> dict[str, object]:
 
 def _root_row(name: str, project: Project) -> str:
     files = project.current_files
-    summary = html.escape(files[0].summary) if files else ""
+    summary = _text(files[0].summary) if files else ""
     note = "" if project.status == "active" else f" ({project.status})"
-    newest = f"<small>{html.escape(f'{files[0].version}, {files[0].usage.gfx}')}</small>" if files else ""
+    newest = f"<small>{_text(f'{files[0].version}, {files[0].usage.gfx}')}</small>" if files else ""
     return f'<li><a href="{name}/">{name}</a>{note}<small>{summary}</small>{newest}</li>'
 
 
@@ -89,13 +94,13 @@ def project_page(name: str, catalog: Catalog) -> bytes:
     project = catalog.projects[name]
     meta = [f'<meta name="pypi:project-status" content="{project.status}">']
     if project.reason:
-        meta.append(f'<meta name="pypi:project-status-reason" content="{html.escape(project.reason)}">')
+        meta.append(f'<meta name="pypi:project-status-reason" content="{_text(project.reason)}">')
     files = project.current_files
-    lines = [f"<h1>{html.escape(name)}</h1>"]
+    lines = [f"<h1>{_text(name)}</h1>"]
     if files and files[0].summary:
-        lines.append(f"<p>{html.escape(files[0].summary)}</p>")
+        lines.append(f"<p>{_text(files[0].summary)}</p>")
     if project.status != "active":
-        lines.append(f"<p><strong>{project.status}</strong> {html.escape(project.reason)}</p>")
+        lines.append(f"<p><strong>{project.status}</strong> {_text(project.reason)}</p>")
     lines += _use_lines(files)
     lists = [f'<li><a href="{quote(file)}#sha256={sha}">{file}</a></li>' for file, sha in offered_lists(project, files)]
     lines += ["<ul>", *(_file_row(name, file, catalog) for file in files), *lists, "</ul>"]
@@ -107,32 +112,32 @@ def _use_lines(files: tuple[CatalogFile, ...]) -> list[str]:
     current = next((file for file in files if file.yanked is None and not file.variant), None)
     if current is None or not current.usage.places:
         return []
-    code = html.escape("\n".join(current.usage.code))
-    places = "".join(f"<li>{html.escape(place)}</li>" for place in current.usage.places)
-    title = f"<summary>Use of {html.escape(current.version)}, and what runs where</summary>"
+    code = _text("\n".join(current.usage.code))
+    places = "".join(f"<li>{_text(place)}</li>" for place in current.usage.places)
+    title = f"<summary>Use of {_text(current.version)}, and what runs where</summary>"
     return [
         f"<section><details open>{title}{f'<pre>{code}</pre>' if code else ''}<ul>{places}</ul></details></section>"
     ]
 
 
 def _file_row(project: str, file: CatalogFile, catalog: Catalog) -> str:
-    python = f", Python {html.escape(file.requires_python)}" if file.requires_python else ""
-    parts = [_anchor(file), f"<small>{html.escape(file.usage.gfx)}; {_size(file.size)}{python}</small>"]
+    python = f", Python {_text(file.requires_python)}" if file.requires_python else ""
+    parts = [_anchor(file), f"<small>{_text(file.usage.gfx)}; {_size(file.size)}{python}</small>"]
     parts.append(f"<small>sha256 {file.sha256}</small>")
-    parts.append(f"<small>{html.escape(file.claim or NO_VERIFICATION)}</small>")
+    parts.append(f"<small>{_text(file.claim or NO_VERIFICATION)}</small>")
     if file.variant:
         what = ", ".join(file.variant.lines) or "no property"
-        parts.append(f"<small>variant {html.escape(file.variant.label)} (PEP 825): {html.escape(what)}</small>")
+        parts.append(f"<small>variant {_text(file.variant.label)} (PEP 825): {_text(what)}</small>")
     if file.yanked is not None:
-        parts.append(f"<small><strong>yanked</strong>: {html.escape(file.yanked or 'no reason was given')}</small>")
+        parts.append(f"<small><strong>yanked</strong>: {_text(file.yanked or 'no reason was given')}</small>")
     if file.attached:
         kinds = ", ".join(one.name.removeprefix(f"{file.name}.") for one in file.attached)
-        parts.append(f"<small>beside it: {html.escape(kinds)}</small>")
+        parts.append(f"<small>beside it: {_text(kinds)}</small>")
     words = _install_words(project, file, catalog)
     if words.requirements:
-        parts.append(f"<pre>{html.escape(' '.join(['pip install', *words.requirements]))}</pre>")
+        parts.append(f"<pre>{_text(' '.join(['pip install', *words.requirements]))}</pre>")
     if words.from_default_index:
-        names = html.escape(", ".join(words.from_default_index))
+        names = _text(", ".join(words.from_default_index))
         parts.append(f"<small>pip takes from its default index: {names}</small>")
     row = "<li>" if file.yanked is None else '<li class="yanked">'
     return f"{row}{''.join(parts)}</li>"
@@ -157,8 +162,8 @@ def _anchor(file: CatalogFile) -> str:
         "data-dist-info-metadata": core,
         **({} if file.yanked is None else {"data-yanked": file.yanked}),
     }
-    attributes_text = " ".join(f'{name}="{html.escape(value)}"' for name, value in attributes.items())
-    return f"<a {attributes_text}>{html.escape(file.name)}</a>"
+    attributes_text = " ".join(f'{name}="{_text(value)}"' for name, value in attributes.items())
+    return f"<a {attributes_text}>{_text(file.name)}</a>"
 
 
 def _size(size: int) -> str:
@@ -174,7 +179,7 @@ def _page(title: str, lines: list[str], meta: list[str] | None = None) -> bytes:
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width">',
         f'<meta name="pypi:repository-version" content="{API_VERSION}">',
         *(meta or []),
-        f"<title>{html.escape(title)}</title><style>{_STYLE}</style>",
+        f"<title>{_text(title)}</title><style>{_STYLE}</style>",
     ]
     body = "\n".join(lines)
     return f'<!DOCTYPE html>\n<html lang="en"><head>{"".join(head)}</head><body>\n{body}\n</body></html>\n'.encode()

@@ -27,6 +27,7 @@ from stackbuild.publishing.placement import WheelFile
 from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.snapshot import CLOCK_SKEW
 
+_DIGEST = re.compile(r"#sha256=[0-9a-f]{64}$")
 _WHEEL_NAME = re.compile(r"[A-Za-z0-9_.!+-]+")
 LONGEST_NAME = 220
 """Characters of a wheel's file name: its longest statement is staged under 255 bytes."""
@@ -173,7 +174,7 @@ def refuse_taken(wheel: WheelFile, catalog: Catalog, index: Path, publication: P
 
 
 def refuse_open(catalog: Catalog, files: Iterable[CatalogFile]) -> None:
-    """Each requirement of these files on a project of this index is met by a file of this index.
+    """Each requirement of these files on a project of this index is met by a file of this index; an address has its digest.
 
     Files that were published before are not asked: a yank may have left one open, and its correction must be published.
     """
@@ -189,6 +190,12 @@ def _refuse_unmet(file: CatalogFile, text: str, catalog: Catalog) -> None:
         raise UsageError(
             f"{file.name} requires {text!r}, which is not a requirement: {error}", next="build the wheel again"
         ) from None
+    if requirement.url and not _DIGEST.search(requirement.url):
+        raise UsageError(
+            f"{file.name} requires {text!r}: installers take whatever lies at that address, and no index can check or replace it",
+            next=f"build the wheel with a requirement by name and version, and publish {requirement.name} where users look;"
+            " or end the address in #sha256=…",
+        )
     project = catalog.projects.get(str(canonicalize_name(requirement.name)))
     if project is None or requirement.url or not is_needed(requirement, file):
         return

@@ -112,6 +112,10 @@ def load_signing_key(path: Path) -> SigningKey:
     except OSError as error:
         raise UsageError(f"the key cannot be read: {error.strerror}", where=str(path), next="give the path of a private key") from None  # fmt: skip
     _refuse_public(path, data)
+    if not data.lstrip().startswith(b"-----BEGIN "):
+        raise UsageError(
+            "this is not a private key", where=str(path), next="make one with `ssh-keygen -t ed25519 -f release.key`"
+        )
     if stat.S_IMODE(mode) & 0o077:
         raise UsageError("others may read the private key", where=str(path), next=f"chmod 600 {shlex.quote(str(path))}")
     try:
@@ -185,7 +189,8 @@ def load_trusted_keys(paths: Sequence[Path]) -> tuple[TrustedKey, ...]:
         try:
             lines = read_bounded(path, MOST_KEYS).decode("utf-8").splitlines()
         except (OSError, ValueError) as error:
-            raise UsageError(f"the key cannot be read: {error}", where=str(path), next="give a .pub file") from None
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+            raise UsageError(f"the key cannot be read: {reason}", where=str(path), next="give a .pub file") from None
         for key in trusted_keys_of(lines, str(path)):
             first = keys.setdefault(key.fingerprint, key)
             if (first.valid_after, first.valid_before) != (key.valid_after, key.valid_before):
@@ -297,7 +302,8 @@ def read_envelope(data: bytes) -> Envelope:
     try:
         envelope: Envelope = dsse.Envelope.from_dict(digest.json_of(data.decode("utf-8")))
     except (ValueError, KeyError, TypeError, AttributeError, exceptions.FormatError) as error:
-        raise SignatureRefused(f"it is not a DSSE envelope: {error}") from None
+        reason = f"it has no {error}" if isinstance(error, KeyError) else error
+        raise SignatureRefused(f"it is not a DSSE envelope: {reason}") from None
     return envelope
 
 

@@ -42,7 +42,10 @@ def upload(
 
     Raises UsageError for a wheel that no index should have and with what the index answered, MachineLacks without twine.
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise UsageError(f"{url!r} is not a URL: {error}", next="give it as https://HOST/PATH") from None
     if parts.username is not None or parts.password is not None:
         raise UsageError(
             "a login stands in the URL",

@@ -20,7 +20,7 @@ from stackbuild.core.cancel import worker_threads
 from stackbuild.core.errors import UsageError
 from stackbuild.core.folder_walk import walk_folders
 from stackbuild.publishing.generation import CURRENT, GENERATIONS, LOCK_FILE, generation_numbers
-from stackbuild.publishing.index_file import THREADS, difference, open_file, read_file
+from stackbuild.publishing.index_file import THREADS, difference, no_folder, open_file, read_file
 from stackbuild.publishing.index_numbers import IndexNumbers, below
 from stackbuild.publishing.placement import METADATA_LIMIT
 from stackbuild.publishing.predicates import predicate_claim
@@ -115,7 +115,7 @@ def verify_release(index: Path, trust: Trust, now: datetime | None = None) -> Re
     """Check a whole index. `now` is the time to check at. Raises UsageError where there is nothing to check."""
     moment = now or datetime.now(UTC)
     if not index.is_dir():
-        raise UsageError("no such folder", where=str(index), next="give the folder of an index")
+        raise no_folder(index)
     if not 1 <= trust.threshold <= len(trust.keys):
         raise UsageError(
             f"{trust.threshold} signatures are asked for, and {len(trust.keys)} keys are trusted",

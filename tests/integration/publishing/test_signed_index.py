@@ -176,6 +176,33 @@ def test_each_python_gets_its_file_on_each_machine(tags: tuple[str, ...], files:
     assert list(index.glob("[!.]*")) == []
 
 
+@pytest.mark.parametrize(
+    ("needs", "missing"),
+    [
+        (("demo-pkg==1.0",), "No matching distribution found for demo-pkg==1.0, which top-1.0-py3-none-any.whl requires"),
+        (("demo-pkg ; python_version < '3.12'",), ""),
+        (("demo-pkg ; extra == 'x'", "elsewhere"), ""),
+        (("middle",), "No matching distribution found for demo-pkg, which middle-1.0-py3-none-any.whl requires"),
+        (("middle[own]",), "No matching distribution found for demo-pkg, which middle-1.0-py3-none-any.whl requires"),
+    ],
+)
+def test_a_python_gets_a_file_of_each_project_of_the_index(tmp_path: Path, needs: tuple[str, ...], missing: str) -> None:
+    """A wheel for every Python may require one that is for some: pip would look for that one elsewhere, or stop."""
+    index = tmp_path / "simple"
+    inner = "demo-pkg ; extra == 'own'" if "[own]" in needs[0] else "demo-pkg"
+    middle = small_wheel(tmp_path, name="middle", requires=(inner,), headers=("Provides-Extra: own",))
+    publish((wheel_for(tmp_path, "cp311-cp311-linux_x86_64"), middle), index)
+    top = small_wheel(tmp_path, name="top", requires=needs)
+    if not missing:
+        checks = publish((top,), index, Publication(pythons=("3.11", "3.12"))).installs
+        assert [check.file for check in checks] == [top.name, top.name]
+        return
+    with pytest.raises(VerificationFailed, match="1 of 2 get no file") as caught:
+        publish((top,), index, Publication(pythons=("3.11", "3.12")))
+    assert f"Python 3.11 on x86_64: top 1.0 → {top.name}" in caught.value.what
+    assert f"Python 3.12 on x86_64: top 1.0 → no file: {missing}" in caught.value.what
+
+
 def test_a_release_that_a_python_gets_no_file_of_is_not_published(tmp_path: Path) -> None:
     """Neither its bytes nor its pages are there; a wheel that is there already counts."""
     old, index = wheel_for(tmp_path, "cp312-cp312-manylinux_2_28_x86_64"), tmp_path / "simple"

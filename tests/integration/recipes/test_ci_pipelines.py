@@ -111,7 +111,8 @@ def test_the_gitlab_component_with_its_inputs_filled_passes_the_schema(tmp_path:
         assert re.fullmatch(inputs[name].get("regex", ".*"), value), name
         body = body.replace(f"$[[ inputs.{name} ]]", value)
     assert "$[[" not in body, "every input that is used is declared"
-    for bad in ("stackbuild==1.0", "https://example.invalid/x.whl", "./x.whl; id"):
+    assert re.fullmatch(inputs["install_from"]["regex"], "./tools/lock.txt")
+    for bad in ("stackbuild==1.0", "./lock.txt -r x", "https://example.invalid/x.whl", "./x.whl; id"):
         assert not re.fullmatch(inputs["install_from"]["regex"], bad)
     path = tmp_path / "pipeline.yml"
     path.write_text(body)

@@ -144,6 +144,7 @@ def test_a_tag_is_built_from_scratch_and_without_a_cache_of_other_runs() -> None
     build = jobs_of("gitlab", "debian-13", "rocm-7.2")["build"]
     tag, others = build["rules"]
     assert tag["if"] == "$CI_COMMIT_TAG" and tag["variables"]["FROM_SCRATCH"] == "--from-scratch"
+    assert build["cache"]["key"] == "$STORE_KEY-$ID" and build["variables"]["STORE_KEY"] != tag["variables"]["STORE_KEY"]
     kept = [path.rstrip("/") for path in build["cache"]["paths"]]
     assert tag["variables"]["STACKBUILD_STORE"].removeprefix("$CI_PROJECT_DIR/") not in kept
     assert others == {"when": "on_success"} and any(line.rstrip().endswith("$FROM_SCRATCH") for line in build["script"])
@@ -200,6 +201,54 @@ def test_what_names_no_bytes_is_refused(spec: str) -> None:
     with pytest.raises(UsageError, match="which bytes") as caught:
         pipeline("github", (load("debian-13"),), PipelineRequest(spec))
     assert "sha256" in str(caught.value.next)
+
+
+HASH = "--hash=sha256:" + "a" * 64
+
+
+@pytest.mark.parametrize("provider", ["github", "gitlab", "jenkins"])
+def test_runners_install_what_stackbuild_needs_by_its_bytes_too(provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lock.txt").write_text(f"# made\nstackbuild[bench] @ https://example.invalid/s.whl#sha256={'a' * 64}\nnumpy==2.0 \\\n    {HASH}\n")
+    text = pipeline(provider, (load("debian-13"),), PipelineRequest("lock.txt", ("gfx90a",)))
+    installs = [line for line in text.splitlines() if "install --quiet" in line and "no-index" not in line]
+    assert len(installs) == (2 if provider == "gitlab" else 3) and all('install --quiet --require-hashes -r "./lock.txt"' in line for line in installs)
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (f"./tools/stackbuild-1.0-py3-none-any.whl[bench] {HASH}\nnumpy==2.0\n", "'numpy==2.0' has no hash"),
+        (f"numpy==2.0 {HASH}\n", "stackbuild is not among"),
+        (f"stackbuild-evil==2.0 {HASH}\nstackbuild==1\n", "'stackbuild==1' has no hash"),
+        (None, "cannot be read: No such file"),
+    ],
+)
+def test_requirements_without_a_hash_are_refused(lines: str | None, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    if lines is not None:
+        (tmp_path / "lock.txt").write_text(lines)
+    with pytest.raises(UsageError, match=words):
+        pipeline("github", (load("debian-13"),), PipelineRequest("./lock.txt"))
+
+
+@pytest.mark.parametrize("provider", ["github", "gitlab", "jenkins"])
+def test_a_release_knows_where_its_index_is_served(provider: str) -> None:
+    """Its pages have install lines only then."""
+    request = PipelineRequest(FROM, ("gfx90a",), url="https://wheels.example.invalid/simple")
+    text = pipeline(provider, (load("debian-13"),), request)
+    assert '--proof proof --url https://wheels.example.invalid/simple "$@"' in text
+    assert "--url" not in pipeline(provider, (load("debian-13"),), PipelineRequest(FROM))
+    for bad in ("https://u:p@x/simple", "https://x/$(id)", "x", "https://x/ y"):
+        with pytest.raises(UsageError, match="not an address"):
+            pipeline(provider, (load("debian-13"),), PipelineRequest(FROM, url=bad))
+
+
+def test_the_runtime_on_a_machine_with_a_gpu_needs_no_index() -> None:
+    """Whoever registers a free name of its requirements would run there."""
+    for provider, folder in (("github", "dist"), ("gitlab", "wheels/rocm-7-2"), ("jenkins", "dist")):
+        text = pipeline(provider, (load("rocm-7.2"),), PipelineRequest(FROM, ("gfx90a",)))
+        assert f'pip install --quiet --no-index --find-links {folder}/wheelhouse "$own"' in text
 
 
 @pytest.mark.parametrize("provider", ["github", "gitlab", "jenkins"])

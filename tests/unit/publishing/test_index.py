@@ -244,7 +244,7 @@ def test_how_a_wheel_is_used_is_on_its_page_and_in_the_receipt(tmp_path: Path) -
 def test_what_comes_from_the_default_index_is_named(tmp_path: Path) -> None:
     """Also what a wheel of the same index requires; not what an extra, another system or a place of its own asks for."""
     base = small_wheel(tmp_path, name="base-pkg", requires=("Flat_Buffers>=1",))
-    conditions = ("extra-only; extra == 'x'", "pywin32; sys_platform == 'win32'", "elsewhere @ https://example.invalid/e-1-py3-none-any.whl")
+    conditions = ("extra-only; extra == 'x'", "pywin32; sys_platform == 'win32'", f"elsewhere @ https://example.invalid/e-1-py3-none-any.whl#sha256={'0' * 64}")
     wheel = small_wheel(tmp_path, requires=("numpy>=1.26", "base-pkg==1.0", *conditions))
     receipt = publish((base, wheel), tmp_path / "simple", Publication(url="https://wheels.example.invalid/simple"))
     assert receipt.from_default_index == ("flat-buffers", "numpy")

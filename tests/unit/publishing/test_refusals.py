@@ -47,6 +47,14 @@ def test_a_summary_in_any_language_is_published(tmp_path: Path) -> None:
     assert json.loads((index / "demo-pkg" / "index.json").read_text())["files"]
 
 
+def test_a_page_has_no_sign_that_a_terminal_or_the_direction_of_writing_obeys(tmp_path: Path) -> None:
+    index = tmp_path / "simple"
+    publish((small_wheel(tmp_path / "a", headers=("Summary: red \x1b[31m \x07 \u202e txt.exe",)),), index)
+    yank(index, "demo-pkg", "1.0", "wrong \x1b[2J\u202e results")
+    for page in index.rglob("index.html"):
+        assert not [char for char in page.read_text("utf-8") if not char.isprintable() and char not in "\n"], page
+
+
 def test_a_refused_wheel_never_comes_back(tmp_path: Path) -> None:
     """Not with the next publish, not signed, not by a rebuild: nothing of it lies at its public name."""
     index, (key, _) = tmp_path / "simple", new_key(tmp_path / "keys")
@@ -235,6 +243,17 @@ def test_a_requirement_is_needed_where_its_marker_holds(tmp_path: Path, requirem
         return
     with pytest.raises(UsageError, match=r"this index has dep 1\.0"):
         publish(wheels, tmp_path / "simple")
+
+
+@pytest.mark.parametrize("marker", ["", "; extra == 'x'", "; sys_platform == 'win32'"])
+def test_a_requirement_at_an_address_has_its_digest(tmp_path: Path, marker: str) -> None:
+    """Whoever serves that address would choose the bytes, whatever index the user names."""
+    address = "dep @ https://example.invalid/dep-1-py3-none-any.whl"
+    with pytest.raises(UsageError, match="whatever lies at that address"):
+        publish((small_wheel(tmp_path / "a", requires=(f"{address} {marker}",)),), tmp_path / "simple")
+    assert not files_of(tmp_path / "simple")
+    bound = f"{address}#sha256={'0' * 64} {marker}"
+    publish((small_wheel(tmp_path / "b", requires=(bound,)),), tmp_path / "simple")
 
 
 def test_a_wheel_whose_inside_is_malformed_is_refused(tmp_path: Path) -> None:

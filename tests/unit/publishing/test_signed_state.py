@@ -278,6 +278,18 @@ def test_a_public_key_does_not_sign(tmp_path: Path, mode: int) -> None:
     assert f"`--sign {public.with_suffix('')}`" in refusal.value.next and "chmod" not in refusal.value.next
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o666])
+def test_what_is_no_key_is_not_told_to_be_closed_to_others(tmp_path: Path, mode: int) -> None:
+    """`chmod 600 /dev/null` would end more than a publish."""
+    file = tmp_path / "any.whl"
+    file.write_bytes(b"PK")
+    file.chmod(mode)
+    for path in (file, Path("/dev/null")):
+        with pytest.raises(UsageError, match="this is not a private key") as refusal:
+            load_signing_key(path)
+        assert "chmod" not in refusal.value.next
+
+
 def test_a_wrong_passphrase_is_not_taken_for_a_file_that_is_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     key = tmp_path / "release.key"
     form = serialization.PrivateFormat.OpenSSH

@@ -34,6 +34,27 @@ def test_a_login_in_the_url_is_refused_and_not_shown(tmp_path: Path) -> None:
     assert "secret" not in str(refused.value) and "https://127.0.0.1:9/simple" in str(refused.value)
 
 
+@pytest.mark.parametrize("url", ["http://[::1/", "https://[/"])
+def test_what_is_no_url_is_not_a_defect(tmp_path: Path, url: str) -> None:
+    with pytest.raises(UsageError, match="is not a URL"):
+        upload((small_wheel(tmp_path),), url)
+
+
+@pytest.mark.parametrize(
+    ("place", "what", "step"),
+    [
+        ("s3:/bucket/simple", "would be a folder", "write s3://bucket/simple, or ./s3:/bucket/simple"),
+        ("oci:/host/x", "would be a folder", "write oci://host/x"),
+        ("https:/host/x", "would be a folder", "write https://host/x"),
+        ("ftp://host/x", "not a place for an index", "https://"),
+    ],
+)
+def test_a_place_with_a_slip_is_told_what_to_write(tmp_path: Path, place: str, what: str, step: str) -> None:
+    with pytest.raises(UsageError, match=what) as refused:
+        publish([small_wheel(tmp_path)], place)
+    assert step in refused.value.next
+
+
 @pytest.mark.parametrize("option", [{"replace": True}, {"variants": True}, {"unsigned": True}, {"days": 7.0}, {"older": True}, {"at_least": 7}])
 def test_an_upload_refuses_what_only_a_folder_takes(tmp_path: Path, option: dict[str, Any]) -> None:
     """It would be passed over without a word."""
