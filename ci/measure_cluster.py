@@ -2,6 +2,7 @@
 
     .venv/bin/python ci/measure_cluster.py               both
     .venv/bin/python ci/measure_cluster.py --steps 30 --rounds 5
+    .venv/bin/python ci/measure_cluster.py --beside 10   two workers beside one alone, ten rounds
 
 Steps are commands of the host that do nothing, or sleep: what is measured is the placing, not the building. A
 docker-registry of its own on loopback is the remote. Rounds of both ways take turns, so other work on the machine meets
@@ -29,6 +30,7 @@ from measure_remote import registry  # noqa: E402
 
 from stackbuild.build.build import _push_made  # noqa: E402
 from stackbuild.build.schedule import Limits, schedule  # noqa: E402
+from stackbuild.cluster.weights import weigh  # noqa: E402
 from stackbuild.model.plan import Plan, Step  # noqa: E402
 from stackbuild.plan.current import current_plan  # noqa: E402
 from stackbuild.plan.estimates import guesses  # noqa: E402
@@ -40,6 +42,7 @@ from support.clusters import Cluster, ClusterProcess, cluster  # noqa: E402
 TICK = os.sysconf("SC_CLK_TCK")
 SECONDS_AN_HOUR = 15.0
 """How long a step sleeps for an hour of one core that it may take; half a second where nobody knows."""
+WARM_SECONDS = 2.0
 
 
 def chain(count: int, word: str) -> Plan:
@@ -48,6 +51,12 @@ def chain(count: int, word: str) -> Plan:
     for number in range(count):
         steps.append(step(f"s{number}", steps[-1:], script=f"true {word}"))
     return Plan("t", tuple(steps), (steps[-1].name,))
+
+
+def side_by_side(workers: int) -> Plan:
+    """A step for each worker, for its first one takes a second: it imports what later ones find in memory."""
+    steps = [step(f"warm{number}", script=f"sleep {WARM_SECONDS}; : {workers}") for number in range(workers)]
+    return Plan("warm", tuple(steps), tuple(one.name for one in steps))
 
 
 def cpu(members: list[ClusterProcess]) -> float:
@@ -107,35 +116,59 @@ def sleeping(recipe: str) -> tuple[Plan, dict[str, float]]:
         return Plan(recipe, tuple(steps.values()), plan.goals), seconds
 
 
-def two_beside_one(folder: Path, url: str) -> None:
-    plans = {recipe: sleeping(recipe) for recipe in ("debian-13", "debian-sid")}
+def least_share(plans: Mapping[str, tuple[Plan, dict[str, float]]]) -> float:
+    """The share of the time of one worker that two cannot go below: half of the work, or the longest chain of steps."""
+    work = sum(sum(seconds.values()) for _, seconds in plans.values())
+    longest = max(
+        max(weight.chain for weight in weigh(plan, seconds).values()) for plan, seconds in plans.values()
+    )
+    return max(longest, work / 2) / work
+
+
+def two_beside_one(folder: Path, url: str, plans: Mapping[str, tuple[Plan, dict[str, float]]]) -> float:
+    """The time of two workers as a share of that of one."""
     walls = []
     for workers in (1, 2):
         with cluster(folder / f"of-{workers}", f"{url}-{workers}") as peers:
             peers.scheduler()
             for number in range(workers):
                 peers.step_worker(f"w{number}", amounts='{"step": 1}')
+            run_placed(peers, side_by_side(workers), "warm")
             start_time = time.monotonic()
             with ThreadPoolExecutor(2) as pool:
                 list(pool.map(lambda pair: run_placed(peers, pair[1][0], pair[0], pair[1][1]), plans.items()))
             walls.append(time.monotonic() - start_time)
             steps = sum(len(plan.steps) for plan, _ in plans.values())
             print(f"{workers} worker(s) of one step at once: {steps} sleeping steps in {walls[-1]:.1f} s")
-    print(f"two workers take {walls[1] / walls[0]:.2f} of the time of one")
+    print(f"two workers take {walls[1] / walls[0]:.2f} of the time of one", flush=True)
+    return walls[1] / walls[0]
+
+
+def print_beside(folder: Path, url: str, rounds: int) -> None:
+    plans = {recipe: sleeping(recipe) for recipe in ("debian-13", "debian-sid")}
+    print(f"no two workers can take less than {least_share(plans):.2f}")
+    shares = []
+    for number in range(rounds):
+        place = folder / f"beside-{number}"
+        place.mkdir()
+        shares.append(two_beside_one(place, f"{url}-{number}", plans))
+    print(f"two beside one: median {statistics.median(shares):.2f}, worst {max(shares):.2f} of {rounds}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="What `build --on` costs.")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--beside", type=int, metavar="ROUNDS", help="measure two workers beside one alone")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as name:
         folder = Path(name)
         os.environ["STACKBUILD_STORE"] = str(folder / "none")
         with registry(folder) as served_folder:
             url = f"oci+http://127.0.0.1:{served_folder.port}/measure/sb"
-            overhead(folder, url, options.steps, options.rounds)
-            two_beside_one(folder, url)
+            if options.beside is None:
+                overhead(folder, url, options.steps, options.rounds)
+            print_beside(folder, url, options.beside or 1)
 
 
 if __name__ == "__main__":

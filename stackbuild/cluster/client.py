@@ -372,6 +372,7 @@ class ClusterPlacement:
     def _await_outcome(self, task_key: str, task: StepTask, copy: LogCopy) -> StepOutcome:
         needs = self._needs(task.step)
         submission = self.connection.submit(task_key, task, needs, copy)
+        self._order.leave(task.step)  # not before: a lighter one would overtake it on the way to the scheduler
         since: float | None = None
         try:
             while not submission.wait(POLL_SECONDS):

@@ -22,6 +22,7 @@ from dask.base import annotate
 from distributed import Client, Future, KilledWorker, Scheduler, Worker, get_worker
 from distributed.comm.core import CommClosedError
 from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
+from distributed.scheduler import TaskState, WorkerState
 from distributed.security import Security
 from distributed.versions import VersionMismatchWarning
 
@@ -94,7 +95,7 @@ def serve_scheduler(address: ClusterAddress, listens: Callable[[str], None]) -> 
 
 
 async def _scheduler(address: ClusterAddress, listens: Callable[[str], None]) -> None:
-    scheduler = Scheduler(
+    scheduler = StepScheduler(
         host=address.url.rpartition(":")[0], port=address.port, security=_security(address) or Security(),
         dashboard=False, dashboard_address=NOWHERE, allowed_failures=ATTEMPTS - 1,
         plugins=(TaskSeconds(),),
@@ -109,6 +110,32 @@ async def _scheduler(address: ClusterAddress, listens: Callable[[str], None]) ->
     stop_event = _on_signals()
     await stop_event.wait()
     await scheduler.close()
+
+
+class StepScheduler(Scheduler):
+    """Gives a task to a worker that has room for it now. The others wait here, and the heaviest of them goes first.
+
+    Dask's own gives each task to a worker at once, where it waits behind those that came before. None is taken away from it
+    again: so one worker may have a queue while another one idles, whenever a step took longer than it was said to.
+    """
+
+    def valid_workers(self, ts: TaskState) -> set[WorkerState] | None:
+        workers = super().valid_workers(ts)
+        needs = ts.resource_restrictions
+        if workers is None or not needs:
+            return workers
+        return {
+            worker
+            for worker in workers
+            if all(worker.resources[name] - worker.used_resources[name] >= amount for name, amount in needs.items())
+        }
+
+    def stimulus_queue_slots_maybe_opened(self, *, stimulus_id: str) -> None:
+        """Dask calls this when a task has ended, in whatever way, or a worker has come."""
+        super().stimulus_queue_slots_maybe_opened(stimulus_id=stimulus_id)
+        for task in sorted(self.unrunnable, key=lambda one: one.priority or ()):
+            if self.valid_workers(task):
+                self.transitions({task.key: "processing"}, stimulus_id)
 
 
 class TaskSeconds(SchedulerPlugin):
@@ -362,7 +389,7 @@ class DaskConnection:
             with annotate(**{TaskSeconds.name: task.weight.seconds}):
                 future: Future[StepOutcome] = self._connect().submit(
                     run_task, task_key, task, key=task_key, resources=dict(needs), retries=0, pure=False,
-                    priority=round(task.weight.chain),
+                    priority=round(task.weight.chain * 1000),
                 )  # fmt: skip
         except (OSError, RuntimeError, CommClosedError) as error:
             raise SchedulerLost(str(error)) from None

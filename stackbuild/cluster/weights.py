@@ -56,13 +56,12 @@ class HeaviestFirst:
             return sorted(steps, key=lambda step: -self._weights[step.name].chain)
 
     def wait(self, step: Step) -> StepWeight:
-        """Wait for heavier ones, for at most TURN_SECONDS. Then nobody waits for this one. Returns its weight."""
+        """Wait for heavier ones, for at most TURN_SECONDS. Lighter ones wait until this one leaves. Returns its weight."""
         with self._condition:
             weight = self._weights.get(step.name, StepWeight())
             self._condition.wait_for(
                 lambda: all(one.chain <= weight.chain for one in self._coming.values()), TURN_SECONDS
             )
-        self.leave(step)
         return weight
 
     def leave(self, step: Step) -> None:

@@ -139,8 +139,8 @@ def build(context: BuildContext, made: Plan | None = None) -> dict[str, str]:
 def main() -> None:
     address, name, store, folder = sys.argv[1:5]
     settings = read_settings()
-    offer = worker_offer(WorkerOrder(name, jobs=2), settings)
     changed = json.loads(os.environ.get("CLUSTER_AMOUNTS", "{}"))
+    offer = worker_offer(WorkerOrder(name, jobs=2, slots=changed.get("step", 0)), settings)
     offer.amounts.update(changed)
 
     def say(line: str) -> None:

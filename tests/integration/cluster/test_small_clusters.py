@@ -49,11 +49,29 @@ def test_light_steps_keep_off_the_worker_with_a_heavy_one(registry: FakeRegistry
     with cluster(tmp_path / "cluster", registry.url) as made:
         made.scheduler()
         for name in ("w1", "w2"):
-            made.step_worker(name)
+            made.step_worker(name, amounts='{"step": 4}')
         with client(made, guess_seconds={"heavy": 100.0}) as context:
             build(context, Plan("t", (*light, heavy, last), ("last",)))
         where = {one.name: (made.root / f"ran.{one.name}").read_text().split()[0] for one in (*light, heavy)}
         assert where["heavy"] not in {where[one.name] for one in light}
+
+
+def test_nothing_waits_behind_a_step_that_takes_longer_than_it_was_said_to(
+    registry: FakeRegistry, tmp_path: Path
+) -> None:
+    """By what was said, the worker with the long step is soon free again, and the other one is not."""
+    long, short = step("long", seconds=2.5), step("short")
+    others = [step(f"other{number}") for number in range(3)]
+    last = step("last", (long, short, *others))
+    said = {"long": 20.0, "short": 100.0, **{one.name: 1.0 for one in others}}
+    with cluster(tmp_path / "cluster", registry.url) as made:
+        made.scheduler()
+        for name in ("w1", "w2"):
+            made.step_worker(name, amounts='{"step": 1}')
+        with client(made, guess_seconds=said) as context:
+            build(context, Plan("t", (long, short, *others, last), ("last",)))
+        where = {one.name: (made.root / f"ran.{one.name}").read_text().split()[0] for one in (long, short, *others)}
+        assert where["long"] not in {where[one.name] for one in (short, *others)}
 
 
 def test_tls(registry: FakeRegistry, tmp_path: Path) -> None:

@@ -45,6 +45,9 @@ def test_the_heaviest_of_those_that_are_coming_goes_first() -> None:
     light.join(TURN_SECONDS / 5)
     assert gone == []
     go(PROVIDER)
+    light.join(TURN_SECONDS / 5)
+    assert gone == ["provider"], "it is on its way, and not given out"
+    order.leave(PROVIDER)
     light.join(10)
     assert gone == ["provider", "kernels"]
 
