@@ -41,7 +41,7 @@ from support.clusters import Cluster, ClusterProcess, cluster  # noqa: E402
 
 TICK = os.sysconf("SC_CLK_TCK")
 SECONDS_AN_HOUR = 15.0
-"""How long a step sleeps for an hour of one core that it may take; half a second where nobody knows."""
+"""How long a step sleeps for an hour of one core that it may take, by default; half a second where nobody knows."""
 WARM_SECONDS = 2.0
 
 
@@ -103,13 +103,13 @@ def overhead(folder: Path, url: str, steps: int, rounds: int) -> None:
             print(f"{name}: median {statistics.median(column):.1f}, worst {max(column):.1f} CPU ms a step")
 
 
-def sleeping(recipe: str) -> tuple[Plan, dict[str, float]]:
+def sleeping(recipe: str, hour: float) -> tuple[Plan, dict[str, float]]:
     """The graph of a bundled recipe, each step asleep for its seconds, and those by step."""
     source = load(recipe)
     with current_plan(source, Choice()) as (plan, _):
         steps: dict[str, Step] = {}
         hours = guesses(source.recipe)
-        seconds = {one.name: hours[one.name] * SECONDS_AN_HOUR if one.name in hours else 0.5 for one in plan.steps}
+        seconds = {one.name: hours[one.name] * hour if one.name in hours else 0.5 for one in plan.steps}
         for one in plan.steps:
             needs = [steps[need.step] for need in one.needs]
             steps[one.name] = step(one.name, needs, script=f"sleep {seconds[one.name]}; : {recipe}")
@@ -144,8 +144,8 @@ def two_beside_one(folder: Path, url: str, plans: Mapping[str, tuple[Plan, dict[
     return walls[1] / walls[0]
 
 
-def print_beside(folder: Path, url: str, rounds: int) -> None:
-    plans = {recipe: sleeping(recipe) for recipe in ("debian-13", "debian-sid")}
+def print_beside(folder: Path, url: str, rounds: int, hour: float) -> None:
+    plans = {recipe: sleeping(recipe, hour) for recipe in ("debian-13", "debian-sid")}
     print(f"no two workers can take less than {least_share(plans):.2f}")
     shares = []
     for number in range(rounds):
@@ -160,6 +160,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--beside", type=int, metavar="ROUNDS", help="measure two workers beside one alone")
+    parser.add_argument("--hour", type=float, default=SECONDS_AN_HOUR, help="seconds of sleep for an hour of one core")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as name:
         folder = Path(name)
@@ -168,7 +169,7 @@ def main() -> None:
             url = f"oci+http://127.0.0.1:{served_folder.port}/measure/sb"
             if options.beside is None:
                 overhead(folder, url, options.steps, options.rounds)
-            print_beside(folder, url, options.beside or 1)
+            print_beside(folder, url, options.beside or 1, options.hour)
 
 
 if __name__ == "__main__":
