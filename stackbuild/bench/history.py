@@ -1,4 +1,8 @@
-"""Results of many days in one local SQLite file: appended, never changed."""
+"""Results of many days in one local SQLite file: appended, never changed.
+
+The file may be a stranger's, such as one of a checkout. SQLite runs what a schema has (views, triggers), and removes the
+file that a journal names as its super-journal: only the tables and journals that this module makes are opened.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,11 @@ import io
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from statistics import median
 
@@ -31,8 +36,13 @@ create index by_series on figures ("case", metric, side, provider, machine, take
 """
 
 
+_SCHEMA = frozenset((("table", "figures"), ("index", "by_series")))
+_SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")
+"""How a journal ends that names another file (SQLite's file format, "The Super-Journal Name"): that of several databases."""
 METRICS = ("latency", "throughput", "create", "first", "host memory", "device memory")
 COLUMNS = tuple(Figure.__dataclass_fields__)
+_LENGTHS = {1: (len(COLUMNS) - 2,), VERSION: (len(COLUMNS),)}
+"""How many columns a history of a version has."""
 _FIRST = ("taken", "suite", "side", "artifact")
 
 
@@ -97,10 +107,18 @@ def find_series(file: Path, query: SeriesQuery) -> tuple[Figure, ...]:
     """One series by time, empty where there is none. Machines, providers, models and conditions are never mixed."""
     select = 'select * from figures where "case" = ? and metric = ? and side = ? order by taken, rowid'
     with _reading(file) as connection:
-        rows = [Figure(*row) for row in connection.execute(select, (query.case, query.metric, query.side))]
+        rows = [_figure(row, file) for row in connection.execute(select, (query.case, query.metric, query.side))]
     rows = [row for row in rows if row.machine.startswith(query.machine) and query.provider in ("", row.provider)]
     rows = [row for row in rows if query.model in ("", row.model) and query.conditions in ("", row.how)]
     return tuple(row for row in rows if _identity(row) == _identity(rows[-1]))
+
+
+def _figure(row: Sequence[object], file: Path) -> Figure:
+    """A row as a figure. Raises UsageError where a value is of another type: SQLite takes any in any column."""
+    kinds = [float if name == "value" else int if name == "samples" else str for name in COLUMNS]
+    if not all(isinstance(value, kind) for value, kind in zip(row, kinds, strict=False)):
+        raise UsageError("one of its rows is not a measurement", where=str(file), next="name another --history")
+    return Figure(*row)  # type: ignore[arg-type]
 
 
 def _identity(row: Figure) -> tuple[str, ...]:
@@ -128,7 +146,7 @@ def to_csv(file: Path) -> str:
     writer.writerow(COLUMNS)
     with _reading(file) as connection:
         rows = connection.execute("select * from figures order by taken, rowid")
-        writer.writerows([*row, *[""] * (len(COLUMNS) - len(row))] for row in rows)
+        writer.writerows(vars(_figure(row, file)).values() for row in rows)
     return text.getvalue()
 
 
@@ -137,10 +155,12 @@ def _reading(file: Path) -> Iterator[sqlite3.Connection]:
     """The history for reading: it is neither made nor changed, and another program's database is refused."""
     if not file.is_file():
         raise UsageError("there is no history yet", where=str(file), next="stackbuild bench … appends to it")
+    _require_plain(file)
     with (
         _as_machine_lacks(file),
         closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=30)) as connection,
     ):
+        connection.execute("pragma trusted_schema = off")
         if _is_empty(connection):
             raise UsageError("there is nothing in it yet", where=str(file), next="stackbuild bench … appends to it")
         _require_ours(connection, file)
@@ -152,7 +172,9 @@ def _appending(file: Path) -> Iterator[sqlite3.Connection]:
     """The history, made where there is none, in one transaction. Another program's database is refused unchanged."""
     with _as_machine_lacks(file):
         file.parent.mkdir(parents=True, exist_ok=True)
+        _require_plain(file)
         with closing(sqlite3.connect(file, timeout=30, isolation_level=None)) as connection:
+            connection.execute("pragma trusted_schema = off")
             connection.execute("begin immediate")
             if _is_empty(connection):
                 for statement in filter(str.strip, _TABLE.split(";")):
@@ -184,16 +206,50 @@ def _is_empty(connection: sqlite3.Connection) -> bool:
     return not _version(connection) and connection.execute("select 1 from sqlite_master").fetchone() is None
 
 
+def _require_plain(file: Path) -> None:
+    """Raise UsageError unless the history and SQLite's files beside it are files, none of them of several databases."""
+    real = Path(os.path.realpath(file))
+    for path in (real, *(real.with_name(f"{real.name}{ending}") for ending in ("-journal", "-wal", "-shm"))):
+        if path.is_symlink() or not (path.is_file() or path.is_dir() or not path.exists()):
+            raise UsageError("it is not a file", where=str(path), next="name another --history")
+    with suppress(FileNotFoundError), real.with_name(f"{real.name}-journal").open("rb") as journal:
+        size = journal.seek(0, os.SEEK_END)
+        journal.seek(max(0, size - len(_SUPER_JOURNAL)))
+        if journal.read() == _SUPER_JOURNAL:
+            raise UsageError(
+                "its journal is one of several databases, and SQLite would remove the file that it names",
+                where=journal.name, next="remove the journal if the history is from somebody else",
+            )  # fmt: skip
+
+
 def _require_ours(connection: sqlite3.Connection, file: Path) -> None:
-    """Raise UsageError unless it is a history of this schema."""
-    version, has = _version(connection), [row[1] for row in connection.execute("pragma table_info(figures)")]
-    if has[: len(_FIRST)] != list(_FIRST):
+    """Raise UsageError unless it is a history of this schema, and nothing else is in it."""
+    version, columns = _version(connection), _columns(connection)
+    if [column[0] for column in columns[: len(_FIRST)]] != list(_FIRST):
         raise UsageError("it is another program's database", where=str(file), next="name another --history")
     if version not in (1, VERSION):
         raise UsageError(
             f"its schema is {version}, this stackbuild reads {VERSION}", where=str(file),
             next="use the stackbuild that wrote it, or another --history",
         )  # fmt: skip
+    entries = frozenset(connection.execute("select type, name from sqlite_master"))
+    if not entries <= _SCHEMA or columns != _own_columns()[: len(columns)] or len(columns) not in _LENGTHS[version]:
+        raise UsageError(
+            "it has other tables, columns, views or triggers than a history", where=str(file),
+            next="name another --history",
+        )  # fmt: skip
+
+
+def _columns(connection: sqlite3.Connection) -> list[tuple[object, ...]]:
+    """Name, type and constraints of each column, generated ones too."""
+    return [row[1:] for row in connection.execute("pragma table_xinfo(figures)")]
+
+
+@cache
+def _own_columns() -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(_TABLE)
+        return _columns(connection)
 
 
 def _version(connection: sqlite3.Connection) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Callable, Iterable
 
 from stackbuild.emulator.code_object import load
@@ -19,9 +18,9 @@ _WAVE32 = 10
 """The bit ENABLE_WAVEFRONT_SIZE32 of a descriptor's code properties (LLVM's AMDGPUUsage, "Kernel Descriptor")."""
 
 
-def code_object_for(target: str, data: bytes | mmap.mmap) -> bytes:
+def code_object_for(target: str, data: bytes) -> bytes:
     """The bytes of the code object for `target`. Raises MalformedError where there is none, or one for another target."""
-    whole = inflate(bytes(data))
+    whole = inflate(data)
     if whole.startswith(b"\x7fELF"):
         return _check_target(whole, target, "")
     objects = dict(entries(whole))

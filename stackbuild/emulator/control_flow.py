@@ -23,6 +23,8 @@ NOTHING = frozenset((
     "s_prefetch_inst", "s_prefetch_inst_pc_rel", "s_prefetch_data", "s_prefetch_data_pc_rel", "s_prefetch_buffer_data",
 ))  # fmt: skip
 """Instructions that change no register and no memory of the wave."""
+MOST_INSTRUCTIONS = 1 << 18
+"""Of a kernel with the functions that it calls: ten times those of the largest kernels of rocBLAS."""
 
 
 def branch_target(inst: Instruction) -> int:
@@ -94,6 +96,8 @@ def reached_code(code: KernelCode) -> ReachedCode:
                 addresses.discard(at)  # behind the call of a function that never returns there is padding
                 break
             reached_instructions[at] = inst
+            if len(reached_instructions) > MOST_INSTRUCTIONS:
+                raise DecodeError(f"the kernel has more than {MOST_INSTRUCTIONS:,} instructions that can run")
             if inst.name in BRANCHES:
                 is_branching = scalars.branches(inst.name)
                 if is_branching is not False:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import signal
 import subprocess
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -36,6 +38,14 @@ FLAGS = (
 )  # fmt: skip
 
 
+IMAGE = "image.bin"
+"""The file of the loaded segments."""
+_SECONDS, _MEMORY_KIB = 900, 8 << 20
+"""What a compiler may take for one source: time, and KiB of memory. The source comes from a stranger's instructions."""
+_LIMITS = ("sh", "-c", f'ulimit -v {_MEMORY_KIB}; ulimit -t {_SECONDS}; exec "$@"', "cc")
+_POLL = 0.2
+
+
 class TranslationError(Stop):
     """A code object that cannot be translated: another target's code, or C that the compiler refuses."""
 
@@ -57,12 +67,19 @@ class Options:
 
 
 def translate(
-    code_object: bytes, target: str, folder: Path, *, sanitize: bool, counters: bool, kernels: Sequence[str] | None
+    code_object: bytes,
+    target: str,
+    folder: Path,
+    *,
+    sanitize: bool,
+    counters: bool,
+    kernels: Sequence[str] | None,
+    check: Callable[[], None] = lambda: None,
 ) -> Path:
     """Translate kernels of a code object and return the folder below `folder` that holds them.
 
     `kernels` are mangled names; None for all. Kernels that lie there already are not translated again. A kernel with an
-    unknown instruction is in the list with its problem. Raises EncodingError, CodeObjectError, TranslationError, and
+    unknown instruction is in the list with its problem. `check` is called while a compiler runs, and may raise. Raises EncodingError, CodeObjectError, TranslationError, and
     MachineLacks where there is no C compiler.
     """
     options = Options(target, sanitize, counters)
@@ -73,7 +90,7 @@ def translate(
     out = folder / f"{sha256(code_object + _sources()).hexdigest()}-{options.text(0).lstrip('0-') or 'plain'}"
     out.mkdir(parents=True, exist_ok=True)
     with _lock(out), _lock(folder):
-        _Translation(loaded_object, tables, options, folder, out).run(kernels)
+        _Translation(loaded_object, tables, options, folder, out, check).run(kernels)
     return out
 
 
@@ -96,7 +113,13 @@ def _lock(folder: Path) -> Iterator[None]:
 
 class _Translation:
     def __init__(
-        self, loaded_object: LoadedObject, tables: EncodingFamily, options: Options, folder: Path, out: Path
+        self,
+        loaded_object: LoadedObject,
+        tables: EncodingFamily,
+        options: Options,
+        folder: Path,
+        out: Path,
+        check: Callable[[], None],
     ) -> None:
         self.loaded_object, self.tables, self.options, self.folder, self.out = (
             loaded_object,
@@ -105,6 +128,7 @@ class _Translation:
             folder,
             out,
         )
+        self.check = check
         self.rows: dict[str, dict[str, object]] = {}
         state = out / "kernels.json"
         if state.exists():
@@ -139,10 +163,10 @@ class _Translation:
                 self.rows[kernel.name] = {"library": "", "problem": error.what}
                 continue
             bodies.append((kernel, body, symbol))
-        operations = _Operations(self.folder / f"operations-{variant}", variant)
+        operations = _Operations(self.folder / f"operations-{variant}", variant, self.check)
         libraries = operations.provide(table)
         jobs = [self._source(kernel, body, symbol, table) for kernel, body, symbol in bodies]
-        _compile_all([(source, library, "-Og", libraries) for source, library in jobs], variant)
+        _compile_all([(source, library, "-Og", libraries) for source, library in jobs], variant, self.check)
         for (kernel, body, symbol), (_, library) in zip(bodies, jobs, strict=True):
             self.rows[kernel.name] = {
                 "library": library.name, "function": symbol, "problem": "", "rows": body.rows, "blocks": body.blocks,
@@ -173,7 +197,7 @@ class _Translation:
 
     def _write(self) -> None:
         rows = [self._row(kernel) for kernel in self.loaded_object.kernels]
-        (self.out / "image.bin").write_bytes(self.loaded_object.image)
+        (self.out / IMAGE).write_bytes(self.loaded_object.image)
         text = json.dumps({"target": self.loaded_object.target, "kernels": rows}, indent=1)
         _replace(self.out / "kernels.json", text)
         _replace(self.out / "kernels.txt", "".join(self._records(rows)))
@@ -214,8 +238,8 @@ class _Translation:
 class _Operations:
     """The libraries of operations' functions of one variant, and which function is in which."""
 
-    def __init__(self, folder: Path, variant: str) -> None:
-        self.folder, self.variant = folder, variant
+    def __init__(self, folder: Path, variant: str, check: Callable[[], None]) -> None:
+        self.folder, self.variant, self.check = folder, variant, check
         folder.mkdir(parents=True, exist_ok=True)
         self.index = folder / "index.json"
         self.where: dict[str, str] = json.loads(self.index.read_text()) if self.index.exists() else {}
@@ -231,7 +255,7 @@ class _Operations:
             source.write_text('#include "wave.h"\n' + "\n".join(table.definitions[name] for name in names) + "\n")
             jobs.append((source, library, "-O2 -ftree-vectorize", list[Path]()))
             self.where.update(dict.fromkeys(names, library.name))
-        _compile_all(jobs, self.variant)
+        _compile_all(jobs, self.variant, self.check)
         if missing:
             _replace(self.index, json.dumps(self.where, indent=0))
         return sorted({self.folder / self.where[name] for name in table.definitions})
@@ -243,7 +267,13 @@ def _replace(path: Path, text: str) -> None:
     fresh.replace(path)
 
 
-def _compile_all(jobs: Sequence[tuple[Path, Path, str, Sequence[Path]]], variant: str) -> None:
+CompilerProcess = tuple[Path, Path, "subprocess.Popen[bytes]"]
+"""The library under its new name, its name, and what compiles it."""
+
+
+def _compile_all(
+    jobs: Sequence[tuple[Path, Path, str, Sequence[Path]]], variant: str, check: Callable[[], None]
+) -> None:
     """Compile sources to libraries, as many at once as there are cores. Raises MachineLacks, TranslationError."""
     program = compiler() if jobs else ""
     lanes, *features = variant.split("-")
@@ -252,29 +282,50 @@ def _compile_all(jobs: Sequence[tuple[Path, Path, str, Sequence[Path]]], variant
         f"-DSANITIZE={int('sanitized' in features)}",
         f"-DCOUNTERS={int('counted' in features)}",
     ]
-    waiting, running = list(jobs), list[tuple[Path, Path, subprocess.Popen[bytes]]]()
-    while waiting or running:
-        while waiting and len(running) < (os.cpu_count() or 1):
-            source, library, level, libraries = waiting.pop()
-            fresh = library.with_suffix(".new")
-            # The libraries stand by their whole paths in the result.
-            command = [
-                program,
-                *level.split(),
-                *FLAGS,
-                *defines,
-                f"-I{NATIVE}",
-                str(source),
-                "-o",
-                str(fresh),
-                *map(str, libraries),
-                "-lm",
-            ]
-            running.append((fresh, library, subprocess.Popen(command, stderr=subprocess.PIPE)))
-        fresh, library, process = running.pop(0)
-        _, errors = process.communicate()
-        if process.returncode:
-            raise TranslationError(
-                f"{program} failed on {library.with_suffix('.c')}: {errors.decode(errors='replace')[:400]}"
-            )
-        fresh.replace(library)
+    waiting, running = list(jobs), list[CompilerProcess]()
+    try:
+        while waiting or running:
+            while waiting and len(running) < (os.cpu_count() or 1):
+                source, library, level, libraries = waiting.pop()
+                fresh = library.with_suffix(".new")
+                command = [
+                    *_LIMITS,
+                    program,
+                    *level.split(),
+                    *FLAGS,
+                    *defines,
+                    f"-I{NATIVE}",
+                    str(source),
+                    "-o",
+                    str(fresh),
+                    *map(str, libraries),  # they stand by their whole paths in the result
+                    "-lm",
+                ]
+                process = subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
+                running.append((fresh, library, process))
+            _finish(running[0], program, check)
+            running.pop(0)
+    finally:
+        for _, _, process in running:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+
+
+def _finish(run: CompilerProcess, program: str, check: Callable[[], None]) -> None:
+    """Wait for a compiler and put its library in place. Raises TranslationError, and what `check` raises."""
+    fresh, library, process = run
+    until = time.monotonic() + _SECONDS
+    errors = None
+    while errors is None:
+        try:
+            _, errors = process.communicate(timeout=_POLL)
+        except subprocess.TimeoutExpired:
+            check()
+            if time.monotonic() > until:
+                raise TranslationError(f"{program} takes longer than {_SECONDS} s for {library.stem}") from None
+    if process.returncode:
+        raise TranslationError(
+            f"{program} failed on {library.with_suffix('.c')}: {errors.decode(errors='replace')[:400]}"
+        )
+    fresh.replace(library)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from stackbuild.core.folder_walk import walk_folders
+from stackbuild.core.plain_file import read_regular
 from stackbuild.hipify.tree.files import SKIPPED_FOLDERS
 from stackbuild.model.findings import Finding, Severity, SourceLocation
 
@@ -78,10 +79,10 @@ def _files(folder: Path, out: Path) -> Iterator[Path]:
 
 
 def _of_file(path: Path, name: str) -> Iterator[Finding]:
-    try:
-        text = path.read_bytes()[:_MOST].decode("utf-8", "surrogateescape")
-    except OSError:
+    data = read_regular(path, _MOST)
+    if data is None:
         return  # what cannot be read is not a source; hipify says so of sources
+    text = data.decode("utf-8", "surrogateescape")
     kind = _kind(path.name)
     places: dict[str, tuple[int, int, str]] = {}
     for number, line in enumerate(text.split("\n"), 1):

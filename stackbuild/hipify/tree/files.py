@@ -93,7 +93,13 @@ def walk(selection: SourceSelection) -> Walk:
     if len(sources) == 1 and sources[0].is_file():
         return Walk([_single(sources[0], out, selection.is_folder)], (), out)
     skipped_files: dict[str, Finding] = {}
-    jobs = [job for source in sources for job in _below(source, selection, len(sources) > 1, skipped_files)]
+    roots = tuple(source if source.is_dir() else source.parent for source in sources)
+    jobs = [
+        job
+        for source in sources
+        for job in _below(source, selection, len(sources) > 1, skipped_files)
+        if not _leads_out(job, roots, skipped_files)
+    ]
     jobs_to_run = [job for job in jobs if not job.is_rest and selection.has(job.name)]
     findings = tuple(f for name, f in sorted(skipped_files.items()) if selection.has(name))
     if not jobs_to_run and not findings:
@@ -184,6 +190,19 @@ def _below(
             if below + name not in outputs:
                 relative = prefix + below + name
                 yield ConversionJob(here / name, relative, out / relative, source, below + name, is_rest=True)
+
+
+def _leads_out(job: ConversionJob, roots: tuple[Path, ...], skipped_files: dict[str, Finding]) -> bool:
+    """Whether a file below a source is a link out of every source: it could lead to anything on this machine."""
+    if not job.below or not job.source.is_symlink():
+        return False
+    place = job.source.resolve()
+    if any(place.is_relative_to(root) for root in roots):
+        return False
+    skipped_files[job.name] = not_converted(
+        job.name, "it is a link that leads out of SRC", "what lies there is not part of the source"
+    )
+    return True
 
 
 def _others(entries: list[os.DirEntry[str]], sources: list[str]) -> list[str]:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from stackbuild.core.plain_file import read_plain
 from stackbuild.hipify.cpp.edits import LineMap
 from stackbuild.hipify.model import FileReport
 from stackbuild.model.findings import Finding, Severity, SourceLocation
 
 STATE = ".stackbuild-hipify.json"
 FORMAT = 5
+MOST = 256 << 20
+"""Bytes of a state that are read: those of a run over a million files."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +61,14 @@ class State:
 def load(folder: Path) -> State:
     """The state of the runs into `folder`; an empty one where there is none that can be read."""
     try:
-        data = json.loads((folder / STATE).read_bytes())
+        data = json.loads(read_plain(folder, STATE, MOST) or b"")
         if data["format"] != FORMAT:
             return State()
         files = {path: _record(data["keys"], row) for path, row in data["files"].items()}
-        pending = {path: tuple(digests) for path, digests in data["pending"].items()}
-        return State(files, dict(data["support"]), pending)
+        pending = {path: _texts(digests) for path, digests in data["pending"].items()}
+        support = dict(data["support"])
+        _texts(support.values())
+        return State(files, support, pending)
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
         return State()
 
@@ -125,6 +130,30 @@ def _row(number: dict[str, int], record: OutputRecord) -> list[Any]:
     ]
 
 
+def _texts(values: Iterable[Any]) -> tuple[str, ...]:
+    """The values, if they are texts. Raises TypeError."""
+    texts = tuple(values)
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("not a text")
+    return texts
+
+
+def _numbers(values: Iterable[Any]) -> tuple[int, ...]:
+    """The values, if they are whole numbers. Raises TypeError."""
+    numbers = tuple(values)
+    if not all(type(number) is int for number in numbers):
+        raise TypeError("not a number")
+    return numbers
+
+
+def _counts(values: Any) -> dict[str, int]:
+    """A table of counts by name. Raises TypeError, ValueError."""
+    counts = dict(values)
+    _texts(counts)
+    _numbers(counts.values())
+    return counts
+
+
 def _record(keys: list[str], row: list[Any]) -> OutputRecord:
     (
         key,
@@ -144,20 +173,35 @@ def _record(keys: list[str], row: list[Any]) -> OutputRecord:
         declares,
         unless,
     ) = row
-    findings = tuple(
-        Finding(f[0], Severity(f[1]), name, f[2], f[3], f[4], f[5], SourceLocation(name, f[6], f[7]) if f[6] else None)
-        for f in rows
-    )
-    breaks = LineMap(tuple((a, b) for a, b in lines))
+    _texts((keys[key], origin, name, read, digest, source, output, state))
+    findings = tuple(_finding(name, *f) for f in rows)
+    breaks = LineMap(tuple((a, b) for a, b in map(_numbers, lines)))
     report = FileReport(
         source,
         output,
         state,
         findings,
-        substitutions,
-        rules,
+        _counts(substitutions),
+        _counts(rules),
         breaks,
-        tuple(declares),
-        tuple((a, b, c) for a, b, c in unless),
+        _texts(declares),
+        tuple(_exception(*row) for row in unless),
     )
-    return OutputRecord(keys[key], origin, name, read, digest, tuple(details), (stamp[0], stamp[1]), report)
+    size, time = _numbers(stamp)
+    return OutputRecord(keys[key], origin, name, read, digest, _numbers(details), (size, time), report)
+
+
+def _exception(line: Any, column: Any, name: Any) -> tuple[int, int, str]:
+    """Where a finding is left out if the tree declares a name. Raises TypeError."""
+    _numbers((line, column))
+    _texts((name,))
+    return line, column, name
+
+
+def _finding(name: str, *row: Any) -> Finding:
+    """A finding as it was kept. Raises TypeError, ValueError."""
+    rule, severity, message, why, fix, link, line, column = row
+    _texts((rule, message, why, fix, link))
+    _numbers((line, column))
+    place = SourceLocation(name, line, column) if line else None
+    return Finding(rule, Severity(severity), name, message, why, fix, link, place)

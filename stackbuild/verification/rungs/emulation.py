@@ -146,7 +146,8 @@ def _provider(context: RungContext, service: EmulatorService) -> RungOutcome:
 def _work(service: EmulatorService) -> str:
     """What ran, in a few words."""
     dispatches = service.of("dispatch")
-    return f"{len(dispatches)} dispatches of {count_of(len({each.get('kernel') for each in dispatches}), 'kernel')}"
+    count = len(dispatches) + service.omitted_dispatches
+    return f"{count} dispatches of {count_of(len({each.get('kernel') for each in dispatches}), 'kernel')}"
 
 
 def _idle(context: RungContext, service: EmulatorService) -> Iterator[Finding]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import os
 import sqlite3
+import struct
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -138,3 +140,82 @@ def test_history_that_is_not_there_or_is_not_one(tmp_path: Path) -> None:
     (tmp_path / "broken").write_bytes(b"this is no database at all, it is a text of some length" * 30)
     with pytest.raises(MachineLacks, match="cannot be used"):
         history.append(tmp_path / "broken", measured())
+
+
+USES: tuple[Callable[[Path], object], ...] = (*READERS, lambda file: history.append(file, measured()))
+ENDLESS = "with recursive t(x) as (select 'x' union all select x from t) select x as taken, x as suite, x as side, x as artifact"
+
+
+def _without(file: Path, *statements: str) -> None:
+    """A history with other things in it."""
+    history.append(file, measured())
+    with closing(sqlite3.connect(file)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ("drop table figures", f"create view figures as {ENDLESS} from t"),
+        ("create trigger t after insert on figures begin delete from figures; end",),
+        ("create table more (x)",),
+        ("create index more on figures (suite)",),
+        ("alter table figures add column more text",),
+        ("alter table figures add column more text generated always as (upper(how))",),
+        ("alter table figures drop column how",),
+        ("drop index by_series", "alter table figures rename column machine to card"),
+    ],
+)
+def test_what_a_history_has_not_is_not_run(tmp_path: Path, statements: tuple[str, ...], use: Callable[[Path], object]) -> None:
+    _without(tmp_path / "h.sqlite", *statements)
+    with pytest.raises(UsageError, match="than a history"):
+        use(tmp_path / "h.sqlite")
+
+
+@pytest.mark.parametrize("value", ["x'00'", "null", "'text'"])
+@pytest.mark.parametrize("column", ["value", "samples"])
+def test_a_value_of_another_type_is_no_measurement(tmp_path: Path, column: str, value: str) -> None:
+    file = tmp_path / "h.sqlite"
+    if value == "null":
+        value = "x'ff'"
+    _without(file, f"update figures set {column} = {value}")
+    with pytest.raises(UsageError, match="not a measurement"):
+        history.to_csv(file)
+
+
+def test_a_name_that_is_no_text_is_no_measurement(tmp_path: Path) -> None:
+    file = tmp_path / "h.sqlite"
+    _without(file, "update figures set machine = x'00ff'")
+    with pytest.raises(UsageError, match="not a measurement"):
+        history.find_series(file, history.SeriesQuery(measured().cases[0].name, "latency"))
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_journal_does_not_remove_the_file_that_it_names(tmp_path: Path, use: Callable[[Path], object]) -> None:
+    """SQLite removes the super-journal of a journal that it plays back: any file of this machine."""
+    file, victim = tmp_path / "h.sqlite", tmp_path / "victim"
+    history.append(file, measured())
+    victim.write_text("precious")
+    name, magic = os.fsencode(victim), bytes.fromhex("d9d505f920a163d7")
+    head = magic + struct.pack(">IIIII", 0, 0, file.stat().st_size // 4096, 512, 4096)
+    tail = struct.pack(">I", (1 << 30) // 4096 + 1) + name + struct.pack(">II", len(name), sum(name)) + magic
+    (tmp_path / "h.sqlite-journal").write_bytes(head.ljust(512, b"\0") + tail)
+    with pytest.raises(UsageError, match="SQLite would remove the file"):
+        use(file)
+    assert victim.read_text() == "precious"
+
+
+@pytest.mark.parametrize("ending", ["", "-journal", "-wal", "-shm"])
+def test_a_history_and_what_lies_beside_it_are_files(tmp_path: Path, ending: str) -> None:
+    file = tmp_path / "h.sqlite"
+    if ending:
+        history.append(file, measured())
+        (tmp_path / f"h.sqlite{ending}").symlink_to("elsewhere")
+    else:
+        os.mkfifo(file)
+    with pytest.raises(UsageError, match="not a file"):
+        history.append(file, measured())
+    assert not (tmp_path / "elsewhere").exists()

@@ -414,3 +414,23 @@ def test_a_long_log_is_read_in_time(src: Path, tmp_path: Path) -> None:
     start = time.process_time()
     relocate.relocate("a b " * 20_000 + ":1 " * 20_000 + "\n" + "x (1) " * 50_000, tmp_path / "out")
     assert time.process_time() - start < 5
+
+
+def test_a_link_out_of_the_source_is_left_out(src: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret.cu").write_text(CALL)
+    (src / "secret.cu").symlink_to("../secret.cu")
+    (src / "sub" / "inside.cu").symlink_to("../y.cu")
+    report = hipify_tree(SourceSelection((src,), tmp_path / "out", has_rest=True), ENGINE)
+    assert not (tmp_path / "out" / "secret.cu").exists() and (tmp_path / "out" / "sub" / "inside.cu").is_file()
+    assert [(f.rule, f.subject, f.severity) for f in report.findings] == [
+        ("HIPIFY-NOT-CONVERTED", "secret.cu", Severity.WARNING)
+    ]
+
+
+@pytest.mark.parametrize("kind", ["fifo", "/dev/zero"])
+def test_a_build_file_that_is_none_is_not_waited_for(src: Path, tmp_path: Path, kind: str) -> None:
+    if kind == "fifo":
+        os.mkfifo(src / "CMakeLists.txt")
+    else:
+        (src / "CMakeLists.txt").symlink_to(kind)
+    assert not run(src, tmp_path / "out").findings
