@@ -21,8 +21,8 @@ _SPECIAL = {
 _PAIRS = {104: "flat_scratch", 106: "vcc", 126: "exec"}
 _FLOATS = ("0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0")
 _INVERSE_TAU = {16: "0.1591", 32: "0.15915494", 64: "0.15915494309189532"}
-_SELECTS = ("BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD")
-_UNUSED_MODES = ("UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE")
+_SELECTS = ("BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD", "RESERVED")
+_UNUSED_MODES = ("UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE", "UNUSED_RESERVED")
 _DATA = ("data0", "data1", "data", "vdata", "vsrc")
 _NAMES = {
     "v_accvgpr_write": "v_accvgpr_write_b32", "v_accvgpr_read": "v_accvgpr_read_b32", "v_mad_mix_f32": "v_fma_mix_f32",

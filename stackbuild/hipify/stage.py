@@ -18,7 +18,7 @@ from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Report, Target
 from stackbuild.hipify.rules import rule_files
 from stackbuild.hipify.rules.rules import RuleSet, renamed_path
-from stackbuild.hipify.tree.files import SourceSelection, walk
+from stackbuild.hipify.tree.files import LEADS_OUT, SourceSelection, walk
 from stackbuild.hipify.tree.state import STATE
 from stackbuild.hipify.tree.tree import hipify_files
 from stackbuild.model.findings import Finding, Severity
@@ -80,9 +80,10 @@ def convert_source(source: Path, scratch: Path, engine: Engine, options: Convers
     files = walk(SourceSelection((source,), scratch, options.include, options.exclude))
     twins = _twins(source, [job.name for job in files.jobs], engine, options)
     jobs = [job for job in files.jobs if job.name not in twins and not job.source.is_symlink()]
-    if files.jobs and not jobs:
+    count = len(files.jobs) + sum(finding.found == LEADS_OUT for finding in files.skipped_files)
+    if count and not jobs:
         raise UsageError(
-            f"its {len(files.jobs)} C, C++ and CUDA files are links, or stay as they are",
+            f"its {count} C, C++ and CUDA files are links, or stay as they are",
             where=str(source),
             next="name the folder that the links lead to as the source",
         )

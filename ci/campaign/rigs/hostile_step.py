@@ -269,7 +269,7 @@ def attempt(attack: Attack, runner: str, folder: Path) -> str:
             return "; ".join(breaches[:5])
         if session.result.code == KILLED_BY_FILTER:
             return ""
-        if attack.ends and not session.output.endswith("END\n"):
+        if attack.ends and "END" not in session.output.splitlines():  # an engine sends stderr by a way of its own
             return f"the attack did not come to its end: {session.result}: {session.output[-300:]!r}"
         return attack.outside(session)
 

@@ -192,6 +192,9 @@ def _below(
                 yield ConversionJob(here / name, relative, out / relative, source, below + name, is_rest=True)
 
 
+LEADS_OUT = "it is a link that leads out of SRC"
+
+
 def _leads_out(job: ConversionJob, roots: tuple[Path, ...], skipped_files: dict[str, Finding]) -> bool:
     """Whether a file below a source is a link out of every source: it could lead to anything on this machine."""
     if not job.below or not job.source.is_symlink():
@@ -199,9 +202,7 @@ def _leads_out(job: ConversionJob, roots: tuple[Path, ...], skipped_files: dict[
     place = job.source.resolve()
     if any(place.is_relative_to(root) for root in roots):
         return False
-    skipped_files[job.name] = not_converted(
-        job.name, "it is a link that leads out of SRC", "what lies there is not part of the source"
-    )
+    skipped_files[job.name] = not_converted(job.name, LEADS_OUT, "what lies there is not part of the source")
     return True
 
 
