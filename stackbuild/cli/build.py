@@ -196,7 +196,7 @@ def build(recipe: RecipeName, arguments: BuildArguments, tls: TlsArguments) -> N
             release_report = release(loaded_recipe, order, (watching,), required_rungs, first_plan)
         except StepFailed as stop:
             raise (_steps_failed(watching.failed_steps) if watching.failed_steps else stop) from None
-    draw_release(release_report)
+    draw_release(release_report, order.choice.until)
 
 
 def _rehearse(loaded_recipe: LoadedRecipe, order: Order, json: bool) -> None:

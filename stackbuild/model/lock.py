@@ -77,7 +77,9 @@ def questions_digest(recipe: Recipe) -> str:
     """Digest of the questions a lock answers: the recipe's base, git refs, and the wheelhouse it verifies in."""
     questions: dict[str, object] = {
         "base": {
-            k: v for k, v in {**digest.plain(recipe.base), "debian": _debian(recipe)}.items() if k != "extend" or v
+            k: v
+            for k, v in {**digest.plain(recipe.base), "debian": _debian(recipe)}.items()
+            if k != "glibc" and (k != "extend" or v)
         },
         "git": {n: (s.git, s.ref, s.submodules) for n, s in recipe.sources.items() if s.git},
         "python": recipe.python,

@@ -15,6 +15,7 @@ from stackbuild.core.web_address import is_index_address
 from stackbuild.model.components import (
     REQUIREMENT,
     AnyComponent,
+    Kernels,
     Name,
     OptionName,
     Scalar,
@@ -156,6 +157,12 @@ class Base(Model):
         description="A container image, extended by `Dockerfile.base`; its digest stands here or in the lock.",
     )
     extend: Extend | None = Field(None, description="What is added to the image.")
+    glibc: str | None = Field(
+        None,
+        pattern=r"^2\.(2[5-9]|[3-9][0-9])$",
+        description="A release of the C library older than the base's, such as `2.28`, that `kernels` and `kernels-ep` are"
+        " linked for, with libstdc++ inside; the base's own where left out.",
+    )
 
     @model_validator(mode="after")
     def _one(self) -> Base:
@@ -438,6 +445,14 @@ class Recipe(Model):
             key = "index" if "{rocm}" in self.publish.index else "url"
             raise ValueError(
                 f"`publish.{key}` names {{rocm}}, and the recipe has no `rocm`; add `rocm: 7.2.4` beside `name:`, with its release"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _glibc_of_kernels(self) -> Recipe:
+        if self.base.glibc and not any(isinstance(c, Kernels) for c in self.components.values()):
+            raise ValueError(
+                "`base.glibc` is for components of the kinds `kernels` and `kernels-ep`, and the recipe has none; leave it out"
             )
         return self
 

@@ -12,7 +12,7 @@ from stackbuild.model.inputs import Inputs
 from stackbuild.model.lock import patches_of
 from stackbuild.model.plan import Plan, Resources, Step, sorted_items
 from stackbuild.model.recipe import Extend, Recipe, Source
-from stackbuild.plan.steps import REGISTRY, hipify
+from stackbuild.plan.steps import REGISTRY, hipify, older_libc
 from stackbuild.plan.steps.context import Context
 from stackbuild.plan.steps.stand_ins import PREFIX, stand_in, with_stand_ins
 from stackbuild.recipe.matrix import MatrixComponent, expand
@@ -45,8 +45,12 @@ def resolve(recipe: Recipe, inputs: Inputs, choice: Choice = Choice()) -> Plan:
     steps: dict[str, Step] = {}
     for step in (base_step(recipe, inputs), *_sources(recipe, inputs), *_wheelhouses(recipe, inputs, choice)):
         steps[step.name] = step
-    context = Context(matrix.gfx, steps, recipe.rocm or "", deps=dict(inputs.deps), trees=dict(inputs.trees))
     kinds: dict[str, str] = {}
+    if recipe.base.glibc:
+        libc = older_libc.step(recipe.base.glibc, steps["base"])
+        steps[libc.name] = libc
+        kinds[libc.name] = libc.name
+    context = Context(matrix.gfx, steps, recipe.rocm or "", deps=dict(inputs.deps), trees=dict(inputs.trees))
     for each in matrix.components:
         for step in _component_steps(each, context):
             steps[step.name] = step

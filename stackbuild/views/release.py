@@ -14,17 +14,23 @@ if TYPE_CHECKING:
     from stackbuild.pipeline.release import ReleaseReport
 
 
-def draw_release(report: ReleaseReport) -> None:
-    """What was verified, where the wheels are, and, last, how to install them."""
+def draw_release(report: ReleaseReport, until: str = "") -> None:
+    """What was verified, where the wheels are, and, last, how to install them. `until` is the step that ended the build, or
+    `configure`."""
     if report.claim:
         err().print(Text(report.claim))
     took = format_duration(report.seconds)
     if report.fresh:
         err().print(Text(f"{report.recipe} done in {took}", "bold"))
         err().print(Text(f"report: stackbuild report {report.run}", "dim"))
+    elif until == "configure":
+        err().print(
+            Text(f"nothing to do: what of {report.recipe} can be configured now, is configured ({took})", "bold")
+        )
     else:
         headline = "built, proved and published" if report.receipt else "built and proved" if report.claim else "built"
-        err().print(Text(f"nothing to do: {report.recipe} is {headline} ({took})", "bold"))
+        goal = f"{until} of {report.recipe}" if until else report.recipe
+        err().print(Text(f"nothing to do: {goal} is {headline} ({took})", "bold"))
     if report.receipt is not None:
         if report.fresh:
             draw_usages(report.receipt)

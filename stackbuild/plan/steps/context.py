@@ -60,7 +60,7 @@ def session_step(
         action="run",
         needs=tuple(needs),
         commands=commands,
-        env=sorted_items({**_fixed_env(), **env, **component.env}),
+        env=sorted_items({**fixed_env(), **env, **component.env}),
         base="base",
         resources=Resources(memory=size_of(component.memory)),
         must_use=must_use,
@@ -76,7 +76,7 @@ def _source(source: str, component: Component, context: Context) -> Need:
     return context.need(f"source.{source}", f"/src/{source}")
 
 
-def _fixed_env() -> dict[str, str]:
+def fixed_env() -> dict[str, str]:
     """The environment of every session step: nothing of the caller's comes in."""
     return {
         "HOME": "/tmp",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from stackbuild.model.components import Kernels, Scalar
 from stackbuild.model.plan import Need, Step
+from stackbuild.plan.steps import older_libc
 from stackbuild.plan.steps.cmake import LAUNCHERS, cmake_commands
 from stackbuild.plan.steps.context import Context, session_step
 
@@ -25,11 +26,12 @@ def steps(name: str, component: Kernels, context: Context) -> tuple[Step, ...]:
         **LAUNCHERS,
         "GPU_TARGETS": ";".join(context.gfx),
         **objects(parts),
+        **older_libc.options(context),
         **headers(component),
         **component.options,
     }
     commands = cmake_commands(name, f"/src/{component.source}", options, GENERATOR)
-    more = (*headers_need(component, context), *part_needs(parts))
+    more = (*headers_need(component, context), *older_libc.needs(context), *part_needs(parts))
     return (*parts, session_step(name, component, context, commands, component.source, {}, more))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stackbuild.model.components import KernelsEp, Scalar
 from stackbuild.model.plan import Step
+from stackbuild.plan.steps import older_libc
 from stackbuild.plan.steps.cmake import LAUNCHERS, cmake_commands
 from stackbuild.plan.steps.context import Context, session_step
 from stackbuild.plan.steps.kernels import (
@@ -40,8 +41,9 @@ def steps(name: str, component: KernelsEp, context: Context) -> tuple[Step, ...]
         "GPU_TARGETS": ";".join(context.gfx),
         **of_provider,
         **objects(parts),
+        **older_libc.options(context),
         **component.options,
     }
     commands = cmake_commands(name, f"/src/{component.source}", options, GENERATOR, ("kernels-ep",))
-    more = (*header_needs, *part_needs(parts))
+    more = (*header_needs, *older_libc.needs(context), *part_needs(parts))
     return (*parts, session_step(name, component, context, commands, component.source, {}, more))

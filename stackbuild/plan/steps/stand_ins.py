@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from stackbuild.model.plan import Command, Need, Step
+from stackbuild.plan.steps import older_libc
 from stackbuild.plan.steps.kernels import PARTS
 from stackbuild.plan.steps.kernels_ep import EP_PARTS
 from stackbuild.plan.steps.migraphx_module import MODULE_LIBRARIES
@@ -50,6 +51,7 @@ FILES: Mapping[str, Mapping[str, str]] = {
         "lib/libprotobuf.a": "!<arch>\n",
         "bin/protoc": "#!/bin/sh\necho libprotoc 30.0\n",
     },
+    older_libc.STEP: {"libc.so": ""},
     **{part: {f"{part}/stand-in.o": ""} for part in (*PARTS, *EP_PARTS)},
 }
 """Kind of component, name of a requirement of MIGraphX, or part of the kernels, to the files that stand in for it: packages and targets by the names
