@@ -116,10 +116,13 @@ def code_blocks(page: Path) -> Iterator[CodeBlock]:
 
 
 def script(block: CodeBlock) -> str:
-    """The block's lines for bash; the exit code of each goes to descriptor 3 as `NUMBER CODE`."""
+    """The block's lines for bash; the exit code of each goes to descriptor 3 as `NUMBER CODE`.
+
+    A server's folders below /srv are folders of the test: only root may write there, and nobody's are to be changed.
+    """
     words = re.compile(rf"\b(?<!-)({'|'.join(PLACEHOLDERS)})\b(?!=)")
     lines = {
-        n: words.sub(lambda m: PLACEHOLDERS[m[1]], line).replace(".venv/bin/", "")
+        n: words.sub(lambda m: PLACEHOLDERS[m[1]], line).replace(".venv/bin/", "").replace("/srv/", "$PWD/srv/")
         for n, line in block.commands().items()
     }
     return "".join(f"{line}\necho {n} $? >&3\n" for n, line in lines.items())
@@ -140,6 +143,7 @@ def make_examples(folder: Path) -> None:
         (folder / name).write_text(CUDA)
     _make_model(folder / "model.onnx")
     (folder / "build.ninja").write_text("")
+    (folder / "srv/www").mkdir(parents=True)
     (folder / ".venv").symlink_to(sys.prefix)
     (folder / "lc0-own.yaml").write_text(RULES)
     public = (folder / "release.key.pub").read_text()

@@ -46,9 +46,3 @@ def test_how_code_is_drawn(data: bytes, said: str, tmp_path: Path, capsys: pytes
     app(["inspect", str(tmp_path / "x.co")], standalone_mode=False)
     (line,) = [line for line in capsys.readouterr().out.splitlines() if "GPU code" in line]
     assert line.rstrip().endswith(said)
-
-
-def test_summaries(tmp_path: Path):
-    first, second = inspect(GOOD.write(tmp_path)).targets
-    assert (first.target, first.kernels, first.working, first.objects, first.waves) == ("gfx90a", 5, 5, 2, (64,))
-    assert second.target == "gfx1100"

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import struct
 from pathlib import Path
 
-import msgpack
 import pytest
 
 from stackbuild.inspection import Facts, inspect, judge, limits, recognise
 from stackbuild.inspection.facts import ProblemKind
 from stackbuild.inspection.limits import BUDGETS, Cost
-from stackbuild.inspection.readers import imports, messagepack, wheel
+from stackbuild.inspection.readers import messagepack
 from stackbuild.inspection.readers.budget import BudgetError, ReadBudget
-from stackbuild.inspection.readers.byte_parser import LimitError, MalformedError
+from stackbuild.inspection.readers.byte_parser import MalformedError
 from stackbuild.inspection.readers.text_scan import TextScan
 from support.binaries import GOOD, bundle, ccob, code_object, kernel, library, record, section, zipped
+from support.inspected_files import looked
 
 ONE = bundle({"gfx90a": code_object("gfx90a")})
-
-
-@pytest.fixture
-def poor(monkeypatch: pytest.MonkeyPatch):
-    """Sets a budget to a small number."""
-    return lambda cost, amount: monkeypatch.setitem(BUDGETS, cost, (amount, 0))
-
-
-def looked(path: Path, data: bytes) -> Facts:
-    path.write_bytes(data)
-    return inspect(path)
 
 
 def limit(facts: Facts) -> list[str]:
@@ -92,25 +80,6 @@ def test_problems_are_listed_up_to_a_bound(tmp_path: Path, monkeypatch: pytest.M
     assert len(facts.problems) == 11 and "more than 10 problems" in facts.problems[-1].what
 
 
-def test_arrays_of_nothing_are_counted_before_they_are_made(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(messagepack, "FEW", 1_000)
-    monkeypatch.setattr(messagepack, "VALUES", 5_000)
-    nothing = msgpack.packb({"x": [[]] * 10_000})
-    with pytest.raises(LimitError, match="values"):
-        messagepack.unpack(nothing, "it", 100_000)
-    numbers = msgpack.packb({"x": [1] * 10_000})
-    assert messagepack.unpack(numbers, "it", 100_000) == {b"x": [1] * 10_000}
-
-
-def test_a_note_of_millions_of_arrays_is_refused(tmp_path: Path):
-    """One megabyte and a half under the real bounds: the count is looked at from one megabyte on."""
-    inner = b"\xdc" + struct.pack(">H", 65_535) + b"\x90" * 65_535
-    note = b"\x81\xa1x\xdc" + struct.pack(">H", 64) + inner * 64
-    assert limits.FEW < len(note) < limits.NOTE
-    with pytest.raises(LimitError):
-        messagepack.unpack(note, "it", limits.KERNELS)
-
-
 def test_symbols_that_share_a_name_without_an_end(tmp_path: Path, poor):
     poor(Cost.TEXT, 1 << 20)
     data = library(exports=["A" * 3_000 + str(n) for n in range(1_000)])
@@ -131,66 +100,10 @@ def test_sections_over_the_same_bytes_are_searched_once(tmp_path: Path):
     assert [(hit.kind, hit.count) for hit in facts.texts] == [("home-path", 1)]
 
 
-def test_rows_of_record_are_bounded(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(wheel, "ROWS", 100)
-    told: list[str] = []
-    texts = {"x-1.dist-info/RECORD": b"a\n" * 1_000}
-    made, _ = wheel.wheel("", list(texts), texts, lambda path, broken: told.append(f"{path} {broken}"))
-    assert len(made.record) == 100 and "more than 100 rows" in told[0]
-
-
-def test_metadata_is_no_mail():
-    """A thousand messages within messages were a RecursionError, a million parts a gigabyte."""
-    for data in (
-        b"Content-Type: message/rfc822\n\n" * 5_000,
-        b"Content-Type: multipart/mixed; boundary=x\n\n" + b"--x\n\n" * 50_000,
-    ):
-        texts = {"x-1.dist-info/METADATA": b"Name: x\n" + data}
-        made, _ = wheel.wheel("", list(texts), texts, lambda path, broken: None)
-        assert made.metadata_name == "x" and made.has_description
-
-
 def test_reads_of_many_libraries_are_bounded(tmp_path: Path, poor):
     poor(Cost.READS, 1_000)
     facts = looked(tmp_path / GOOD.filename, zipped({f"x/{n}.so": library() for n in range(100)}))
     assert 1 < len(facts.libraries) < 50 and len(limit(facts)) == len(facts.problems) == 1
-
-
-def test_a_row_that_is_no_csv_is_told():
-    told: list[str] = []
-    texts = {"x-1.dist-info/RECORD": b"a,b,1\n" + b"c" * 200_000}
-    made, _ = wheel.wheel("", list(texts), texts, lambda path, broken: told.append(str(broken)))
-    assert len(made.record) == 1 and "not CSV" in told[0]
-
-
-def missing(source: bytes, budget: ReadBudget | None = None) -> tuple[list[str], list[str]]:
-    told: list[str] = []
-    found = imports.missing(
-        {"p/__init__.py": source},
-        ("p",),
-        frozenset({"p"}),
-        budget or ReadBudget(),
-        lambda path, broken: told.append(str(broken)),
-    )
-    return [each.module for each in found], told
-
-
-def test_python_that_takes_gigabytes_to_parse_is_not_parsed():
-    found, told = missing(b"import numpy\n[" + b"a," * 400_000 + b"]")
-    assert found == [] and "tokens of Python" in told[0]
-    assert missing(b"import numpy\nx = '" + b"a" * 400_000 + b"'") == (["numpy"], [])
-
-
-@pytest.mark.parametrize("dot", [b".p", b" . p", b".\\\np"])
-def test_a_name_of_ten_thousand_dots_is_not_parsed(dot: bytes):
-    """Python's parser keeps every beginning of it: 100 kB would take gigabytes."""
-    assert missing(b"import p" + dot * 10_000) == ([], ["a name of more than 64 dots"])
-    assert missing(b"import numpy\nx = p" + dot * 30) == (["numpy"], [])
-
-
-def test_tokens_of_all_sources_are_bounded(poor):
-    poor(Cost.TOKENS, 10)
-    assert "in all" in missing(b"import numpy\nimport numpy.linalg")[1][0]
 
 
 def test_many_different_paths_are_counted_but_not_kept():
@@ -227,31 +140,6 @@ def test_a_bundle_without_code_is_passed_over(tmp_path: Path):
     """A valid one, of entries without bytes, between two others: an error once, and the rest of the section lost."""
     facts = looked(tmp_path / "x.co", section([ONE, bundle({}), ONE]))
     assert [len(b.objects) for b in facts.device[0].bundles] == [1, 0, 1] and facts.problems == ()
-
-
-def test_what_a_person_may_not_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    for name in ("a/x.so", "b/y.so", "c/z.py"):
-        (tmp_path / name).parent.mkdir()
-        (tmp_path / name).write_bytes(library())
-    scan, opened = os.scandir, os.open
-
-    def scandir(path: str):
-        if str(path).endswith("/a"):
-            raise PermissionError(13, "Permission denied", str(path))
-        return scan(path)
-
-    def opening(path: object, *words: int, **more: int) -> int:
-        if str(path).endswith("z.py"):
-            raise PermissionError(13, "Permission denied", str(path))
-        return opened(path, *words, **more)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(os, "scandir", scandir)
-    monkeypatch.setattr(os, "open", opening)
-    facts = inspect(tmp_path)
-    assert {(p.subject, p.what) for p in facts.problems} == {
-        ("a", "cannot be read: Permission denied"), ("c/z.py", "cannot be read: Permission denied"),
-    }  # fmt: skip
-    assert [lib.path for lib in facts.libraries] == ["b/y.so"]
 
 
 def test_numpy_itself_does_not_lack_numpy(tmp_path: Path):

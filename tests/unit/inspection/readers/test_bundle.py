@@ -5,41 +5,14 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-import msgpack
 import pytest
 
-from stackbuild.inspection import inspect, judge
-from stackbuild.inspection.facts import Bundle, Kind, ProblemKind
-from stackbuild.inspection.readers.budget import ReadBudget
-from stackbuild.inspection.readers.bundle import bundle as read_bundle
-from stackbuild.inspection.readers.bundle import bundles, target_of
-from stackbuild.inspection.readers.byte_parser import Feed, MalformedError, read_all
-from stackbuild.inspection.readers.ccob import header
+from stackbuild.inspection import inspect
+from stackbuild.inspection.facts import ProblemKind
+from stackbuild.inspection.readers.bundle import target_of
 from stackbuild.tables.targets import normal, of_e_flags
-from support.binaries import GOOD, bundle, ccob, code_object, fatbin, kernel, library, section
-
-ONE = bundle({"gfx90a": code_object("gfx90a"), "gfx1100": code_object("gfx1100", [kernel("big", 99)])})
-
-
-def walk(data: bytes) -> tuple[list[Bundle], list[MalformedError]]:
-    return read_all(bundles(0, len(data), ReadBudget(len(data)), lambda at: None), lambda at, size: data[at : at + size])
-
-
-def looked(path: Path, data: bytes) -> object:
-    path.write_bytes(data)
-    return inspect(path)
-
-
-@pytest.mark.parametrize("version", [1, 2, 3])
-@pytest.mark.parametrize("method", [0, 1])
-def test_every_compressed_form(version: int, method: int):
-    packed = ccob(ONE, version, method)
-    found, stopped = walk(section([packed, packed, packed]))
-    assert not stopped and len(found) == 3
-    for made in found:
-        assert (made.format, made.compression, made.hash_ok) == (version, ("zlib", "zstd")[method], True)
-        assert made.size == len(packed) and made.inflated == len(ONE)
-        assert [(o.target, len(o.kernels)) for o in made.objects] == [("gfx90a", 3), ("gfx1100", 1)]
+from support.binaries import GOOD, ccob, library, section
+from support.inspected_files import ONE, looked, walk
 
 
 def test_magic_inside_a_payload_is_not_a_bundle():
@@ -50,20 +23,6 @@ def test_magic_inside_a_payload_is_not_a_bundle():
     assert data.count(b"CCOB") == 6
     found, stopped = walk(data)
     assert len(found) == 3 and not stopped and all(made.hash_ok for made in found)
-
-
-def test_metadata_of_kernels():
-    spoken = [
-        kernel("f", 200, **{".agpr_count": 64, ".vgpr_spill_count": 7, ".private_segment_fixed_size": 128}),
-        kernel("e", 0, **{".sgpr_spill_count": 3, ".uses_dynamic_stack": True}),
-    ]
-    found, _ = walk(bundle({"gfx90a": code_object("gfx90a", spoken, abi=4)}))
-    (code,) = found[0].objects
-    assert (code.version, code.metadata) == (6, (1, 2))
-    full, empty = code.kernels
-    assert (full.name, full.vgprs, full.agprs, full.vgpr_spills, full.scratch, full.wave) == ("f", 200, 64, 7, 128, 64)
-    assert empty.empty and not full.empty
-    assert (full.sgpr_spills, full.dynamic_stack, empty.sgpr_spills, empty.dynamic_stack) == (0, False, 3, True)
 
 
 def test_target_ids():
@@ -78,65 +37,15 @@ def test_target_ids():
     assert of_e_flags(0xFE).startswith("unknown")
 
 
-@pytest.mark.parametrize("step", [1, 7, 64, 4096, 100_000])
-def test_streaming_and_random_access_agree(step: int):
-    data = fatbin()
-    anywhere = read_all(read_bundle(0, len(data), ReadBudget()), lambda at, size: data[at : at + size])
-    feed = Feed(read_bundle(0, len(data), ReadBudget()))
-    for at in range(0, len(data), step):
-        if not feed.is_complete:
-            feed.push(at, data[at : at + step])
-    assert feed.is_complete and feed.result == anywhere
-
-
 @pytest.mark.parametrize("lie", [{"total": 1 << 40}, {"inflated": 7}, {"inflated": 1 << 31}, {"total": 3}])
 def test_lying_headers_stop_the_walk(lie: dict[str, int]):
     found, stopped = walk(section([ONE, ccob(ONE, **lie)]))
     assert len(found) == 1 and len(stopped) == 1
 
 
-def test_unknown_ccob_versions_are_named():
-    with pytest.raises(MalformedError, match="version 9"):
-        header(b"CCOB" + struct.pack("<HH", 9, 1) + bytes(40))
-    with pytest.raises(MalformedError, match="method 5"):
-        header(b"CCOB" + struct.pack("<HH", 3, 5) + bytes(40))
-
-
 def test_garbage_between_bundles_is_said():
     _, stopped = walk(section([ONE, b"not a bundle", ONE]))
     assert "neither a code-object bundle nor padding" in str(stopped[0])
-
-
-def test_a_code_object_by_itself(tmp_path: Path):
-    facts = looked(tmp_path / "k.hsaco", code_object("gfx942:xnack-"))
-    assert facts.kind is Kind.FILE
-    assert [o.target for d in facts.device for o in d.objects] == ["gfx942:xnack-"]
-
-
-def test_tensile_file_that_is_a_compressed_bundle(tmp_path: Path):
-    facts = looked(tmp_path / "TensileLibrary_gfx90a.co", ccob(ONE))
-    assert len(facts.device[0].objects) == 2 and not facts.problems
-
-
-def test_a_tensile_library_and_its_lazy_index(tmp_path: Path):
-    """The layout is that of rocBLAS 6.4's files."""
-    leaf = {"type": "Matching", "table": [{"key": [64, 64], "value": 0, "index": 7}]}
-    lazy = {
-        "type": "Hardware",
-        "rows": [
-            {"predicate": {"type": "AMDGPU"}, "library": {"type": "Placeholder", "value": "TensileLibrary_SS_gfx90a"}}
-        ],
-    }
-    (tmp_path / "TensileLibrary_SS_gfx90a.dat").write_bytes(
-        msgpack.packb({"solutions": [{"name": "a"}, {"name": "b"}], "library": leaf})
-    )
-    (tmp_path / "TensileLibrary_lazy_gfx90a.dat").write_bytes(msgpack.packb({"solutions": [], "library": lazy}))
-    (tmp_path / "TensileLibrary_SS_gfx90a.co").write_bytes(ccob(ONE))
-    facts = inspect(tmp_path)
-    assert [(e.target, e.solutions, e.refers) for e in facts.extras] == [
-        ("gfx90a", 2, ()), ("gfx90a", 0, ("TensileLibrary_SS_gfx90a",)),
-    ]  # fmt: skip
-    assert not facts.problems and not [f for f in judge(facts) if "TENSILE" in f.rule]
 
 
 def test_the_wheel_the_folder_and_the_library_agree(tmp_path: Path):

@@ -25,35 +25,6 @@ def looked(tmp_path: Path, data: bytes, name: str = "libonnxruntime_providers_ro
     return inspect(path)
 
 
-@pytest.mark.parametrize(
-    ("name", "exports", "is_extension"),
-    [
-        ("a/_x.cpython-312-x86_64-linux-gnu.so", "PyInit__x", True),
-        ("cv2.abi3.so", "PyInit_cv2", True),
-        ("libonnxruntime_providers_rocm.so", "PyInit_decoy", False),
-    ],
-)
-def test_an_extension_module_has_the_name_of_its_initialiser(
-    name: str, exports: str, is_extension: bool, tmp_path: Path
-) -> None:
-    """A library that only exports some PyInit_ is loaded by `verify` as any other."""
-    (tmp_path / name).parent.mkdir(exist_ok=True)
-    (tmp_path / name).write_bytes(library(exports=[exports]))
-    assert inspect(tmp_path / name).libraries[0].is_extension is is_extension
-
-
-@pytest.mark.parametrize(("name", "is_program"), [("bin/driver", True), ("lib/libx.so.1", False), ("libx.so", False)])
-def test_a_position_independent_executable_is_a_program_unless_it_has_a_librarys_name(
-    name: str, is_program: bool, tmp_path: Path
-) -> None:
-    """A provider's library with that flag stays one: dlopen refuses it, and `verify` must find that."""
-    (tmp_path / name).parent.mkdir(exist_ok=True)
-    (tmp_path / name).write_bytes(library(tags=[(0x6FFFFFFB, 0x08000000)]))
-    assert inspect(tmp_path / name).libraries[0].is_program is is_program
-    (tmp_path / name).write_bytes(library())
-    assert not inspect(tmp_path / name).libraries[0].is_program
-
-
 def test_without_sections_the_same_is_known(tmp_path: Path):
     whole, bare = looked(tmp_path, PROVIDER), looked(tmp_path, without_sections(PROVIDER))
     (one,), (two,) = whole.libraries, bare.libraries

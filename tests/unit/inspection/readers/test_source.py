@@ -10,13 +10,9 @@ import pytest
 
 from stackbuild.inspection import inspect
 from stackbuild.inspection.readers.byte_parser import MalformedError
-from stackbuild.inspection.readers.source import DeflatedSource, FileRange, ahead
+from stackbuild.inspection.readers.source import DeflatedSource, ahead
 from support.binaries import GOOD, zipped
-
-
-def on_disk(path: Path, data: bytes) -> FileRange:
-    path.write_bytes(data)
-    return FileRange(os.open(path, os.O_RDONLY), path.name, 0, len(data))
+from support.inspected_files import on_disk
 
 
 def test_a_deflated_member_is_read_anywhere_after_one_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

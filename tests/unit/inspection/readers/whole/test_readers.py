@@ -2,92 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from stackbuild.core.errors import UsageError
 from stackbuild.inspection import Expectations, inspect, judge, judge_together
-from stackbuild.inspection.facts import ProviderLibrary
-from stackbuild.inspection.readers import imports, wheel
 from stackbuild.inspection.readers.budget import ReadBudget
 from stackbuild.inspection.readers.byte_parser import MalformedError
-from stackbuild.inspection.readers.elf import library as read_library
-from stackbuild.inspection.readers.policy import satisfied_policy
-from stackbuild.inspection.readers.providers import providers
-from stackbuild.inspection.readers.source import FileRange
 from support.binaries import GOOD, library, zipped
-
-
-def on_disk(path: Path, data: bytes) -> FileRange:
-    path.write_bytes(data)
-    return FileRange(os.open(path, os.O_RDONLY), path.name, 0, len(data))
-
-
-def test_host_library_facts(tmp_path: Path):
-    made = library(
-        exports=["OrtGetApiBase"], soname="libonnxruntime.so.1", runpath="$ORIGIN:/opt/x", isa=3, stack=7, symtab=5000,
-        needed=["libstdc++.so.6", "libc.so.6"], versions={"libstdc++.so.6": ["GLIBCXX_3.4.30"], "libc.so.6": ["GLIBC_2.14"]},
-    )  # fmt: skip
-    read, sections, _ = read_library(on_disk(tmp_path / "lib.so", made), ReadBudget())
-    assert (read.soname, read.needed, read.runpath) == (
-        "libonnxruntime.so.1",
-        ("libstdc++.so.6", "libc.so.6"),
-        ("$ORIGIN", "/opt/x"),
-    )
-    assert read.versions == (("libstdc++.so.6", ("GLIBCXX_3.4.30",)), ("libc.so.6", ("GLIBC_2.14",)))
-    assert (read.isa, read.exec_stack, read.symtab_bytes, read.exports) == (3, True, 5000, ("OrtGetApiBase",))
-    assert ".rodata" in sections
-    policy = satisfied_policy([read], ["manylinux_2_34_x86_64", "manylinux_2_35_x86_64", "not_a_policy"])
-    assert policy and policy.name == "manylinux_2_35_x86_64"
-    assert policy.deciding == ("lib.so", "GLIBCXX_3.4.30")
-    assert policy.too_new == (("manylinux_2_34_x86_64", "lib.so", "GLIBCXX_3.4.30"),)
-
-
-def test_providers_by_what_they_export():
-    def made(path: str, *exports: str) -> ProviderLibrary | None:
-        read, _, _ = read_library_of(path, *exports)
-        found = providers([read])
-        return found[0] if found else None
-
-    assert made("capi/libonnxruntime_providers_migraphx.so", "GetProvider") == ProviderLibrary(
-        "MIGraphXExecutionProvider", "bridge", "capi/libonnxruntime_providers_migraphx.so"
-    )
-    assert made("a/libx.so", "CreateEpFactories", "ReleaseEpFactory") == ProviderLibrary("x", "plugin", "a/libx.so")
-    assert made("a/libx.so", "RegisterCustomOps") == ProviderLibrary("x", "custom-ops", "a/libx.so")
-    assert (
-        made("capi/libonnxruntime_providers_cuda.so", "GetProvider", "CreateEpFactories", "ReleaseEpFactory").form
-        == "bridge"
-    )
-    assert made("a/libx.so", "CreateEpFactories") is None and made("a/libx.so", "f") is None
-
-
-def read_library_of(path: str, *exports: str):
-    import tempfile
-
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(library(exports=exports))
-        file.flush()
-        return read_library(FileRange(file.fileno(), path, 0, os.path.getsize(file.name)), ReadBudget())  # noqa: PTH202
-
-
-def test_imports_follow_only_what_runs_unconditionally():
-    sources = {
-        "p/__init__.py": b"from . import a\ntry:\n    import optional\nexcept ImportError:\n    pass\nimport json, numpy.linalg",
-        "p/a.py": b"from p.b import thing\ndef f():\n    import lazy\n",
-        "p/b.py": b"from google.protobuf import message\nif True:\n    import conditional",
-        "p/never.py": b"import unreachable",
-        "p/broken.py": b"def (",
-    }
-    found = imports.missing(sources, ("p",), frozenset({"p"}), ReadBudget(), lambda path, broken: None)
-    assert [(i.path, i.module) for i in found] == [("p/b.py", "google"), ("p/__init__.py", "numpy")]
-
-
-def test_wheel_names_and_versions():
-    assert wheel.local_of("1.27.1+rocm.7.2") == "rocm.7.2" and wheel.local_of("nonsense") == ""
-    assert wheel.release_of("1.22.2.post3+x") == (1, 22, 2)
-    assert wheel.required_names(("numpy>=1; python_version>'3'", "###", "Foo_Bar")) == ("numpy", "foo-bar")
+from support.inspected_files import on_disk
 
 
 def test_wheels_that_overwrite_each_other(tmp_path: Path):
