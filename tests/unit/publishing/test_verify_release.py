@@ -7,7 +7,6 @@ import io
 import json
 import os
 import re
-import shutil
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,23 +18,17 @@ import pytest
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
 from stackbuild.publishing.index import publish
-from stackbuild.publishing.index_numbers import IndexNumbers
 from stackbuild.publishing.maintenance import cosign, damages, rebuild, set_status, sign, yank
 from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.signing import envelope_text, load_trusted_keys, read_envelope, ssh_signature
 from stackbuild.publishing.snapshot import SNAPSHOT_TYPE
-from stackbuild.publishing.statements import STATEMENT_TYPE, read_statement, statement
+from stackbuild.publishing.statements import STATEMENT_TYPE, statement
 from stackbuild.publishing.transaction import commit, locked_catalog
-from stackbuild.publishing.verify_release import ReleaseProof, Trust, verify_release
-from support.wheels import SignedIndex, descriptor_of, new_key, put_statements, small_wheel
+from stackbuild.publishing.verify_release import Trust
+from support.signed_index_samples import ENVELOPE, LATER, WHEEL, flip, signed_again, verify
+from support.wheels import SignedIndex, descriptor_of, new_key, small_wheel
 
-WHEEL = "demo-pkg/demo_pkg-1.0-py3-none-any.whl"
 LOCK = f"{WHEEL}.lock.yaml"
-ENVELOPE = "snapshot.dsse.json"
-
-
-def verify(signed: SignedIndex, trust: Trust | None = None, now: datetime | None = None) -> ReleaseProof:
-    return verify_release(signed.folder, trust or Trust(load_trusted_keys([signed.public])), now)
 
 
 def test_an_index_as_it_was_signed_is_taken(signed: SignedIndex) -> None:
@@ -60,15 +53,6 @@ def append(path: str) -> Callable[[SignedIndex], None]:
     def tamper(signed: SignedIndex) -> None:
         with (signed.folder / path).open("ab") as file:
             file.write(b" ")
-
-    return tamper
-
-
-def flip(path: str, at: int = 60) -> Callable[[SignedIndex], None]:
-    def tamper(signed: SignedIndex) -> None:
-        data = bytearray((signed.folder / path).read_bytes())
-        data[at] ^= 1
-        (signed.folder / path).write_bytes(data)
 
     return tamper
 
@@ -99,19 +83,9 @@ def edit_envelope(change: Callable[[dict], None], path: str = ENVELOPE) -> Calla
     return tamper
 
 
-def signed_again(change: Callable[[dict], None]) -> Callable[[SignedIndex], None]:
-    """The holder of the key signs something that is no good."""
-
-    def tamper(signed: SignedIndex) -> None:
-        file = signed.folder / ENVELOPE
-        body = json.loads(bytes(read_envelope(file.read_bytes()).payload))
-        change(body)
-        file.write_bytes(envelope_text(json.dumps(body).encode(), SNAPSHOT_TYPE, [signed.key]))
-
-    return tamper
-
-
-def statement_of(kind: str, change: Callable[[dict], None], payload_type: str = STATEMENT_TYPE) -> Callable[[SignedIndex], None]:
+def statement_of(
+    kind: str, change: Callable[[dict], None], payload_type: str = STATEMENT_TYPE
+) -> Callable[[SignedIndex], None]:
     """The holder of the key signs another statement under the envelope's name."""
 
     def tamper(signed: SignedIndex) -> None:
@@ -188,7 +162,8 @@ def sign_payload(signed: SignedIndex, payload: bytes) -> None:
 
 
 PROVENANCE, VERIFICATION = f"{WHEEL}.provenance", f"{WHEEL}.verification"
-LATER = "2090-01-01T00:00:00Z"
+
+
 def sums_of_stranger(signed: SignedIndex) -> None:
     key, _ = new_key(signed.folder.parent / "stranger")
     (signed.folder / "SHA256SUMS.sig").write_bytes(ssh_signature((signed.folder / "SHA256SUMS").read_bytes(), key))
@@ -289,7 +264,9 @@ TAMPERING: list[tuple[str, Callable[[SignedIndex], None], str]] = [
 
 
 @pytest.mark.parametrize(("tamper", "words"), [row[1:] for row in TAMPERING], ids=[row[0] for row in TAMPERING])
-def test_tampering_is_refused_in_its_own_words(signed: SignedIndex, tamper: Callable[[SignedIndex], None], words: str) -> None:
+def test_tampering_is_refused_in_its_own_words(
+    signed: SignedIndex, tamper: Callable[[SignedIndex], None], words: str
+) -> None:
     for path in signed.folder.rglob("*"):
         if path.is_symlink() and ".current" in str(path.readlink()):  # a page is tampered with where it lies
             data = path.read_bytes()
@@ -327,7 +304,11 @@ def test_a_statement_about_another_wheel_is_refused(signed: SignedIndex, tmp_pat
 
 def test_a_statement_with_one_more_subject_is_refused(signed: SignedIndex, tmp_path: Path) -> None:
     new, more = small_wheel(tmp_path / "new", "2.0"), small_wheel(tmp_path / "more", "3.0")
-    publish_signed(signed, new, {"provenance": statement([descriptor_of(new), descriptor_of(more)], "https://slsa.dev/provenance/v1", {})})
+    publish_signed(
+        signed,
+        new,
+        {"provenance": statement([descriptor_of(new), descriptor_of(more)], "https://slsa.dev/provenance/v1", {})},
+    )
     assert any("it is about demo_pkg-2.0" in p and "demo_pkg-3.0" in p for p in verify(signed).problems)
 
 
@@ -335,14 +316,6 @@ def test_a_statement_of_another_kind_is_refused(signed: SignedIndex, tmp_path: P
     new = small_wheel(tmp_path / "new", "2.0")
     publish_signed(signed, new, {"provenance": statement([descriptor_of(new)], "https://example.invalid/other", {})})
     assert any("it states https://example.invalid/other" in p for p in verify(signed).problems)
-
-
-@pytest.mark.parametrize("field", ["predicateType", "predicate"])
-def test_a_statement_that_states_nothing_is_refused(field: str) -> None:
-    body = json.loads(statement([], "https://slsa.dev/provenance/v1", {}))
-    del body[field]
-    with pytest.raises(ValueError, match="no predicate with a type"):
-        read_statement(json.dumps(body).encode())
 
 
 SBOM = "demo_pkg-1.0.dist-info/sboms/stackbuild.cdx.json"
@@ -408,76 +381,6 @@ def test_a_wheel_with_other_bytes_than_were_signed_is_not_opened(
     assert re.search(r"\.whl has \d+ bytes, \d+ were signed", problem)
 
 
-def test_an_older_state_of_the_index_is_refused(signed: SignedIndex, tmp_path: Path) -> None:
-    trust = Trust(load_trusted_keys([signed.public]), numbers_file=tmp_path / "seen.json")
-    shutil.copytree(signed.folder, tmp_path / "old", symlinks=True)
-    publish((small_wheel(tmp_path / "new", "2.0"),), signed.folder, Publication(keys=(signed.key,)))
-    assert verify(signed, trust).problems == ()
-    shutil.rmtree(signed.folder)
-    (tmp_path / "old").rename(signed.folder)
-    assert any("it was rolled back" in p for p in verify(signed, trust).problems)
-    assert verify(signed).problems == (), "without a memory an old state is as good as it was"
-
-
-@pytest.mark.parametrize("how", ["copied elsewhere", "one more key"])
-def test_a_rollback_is_seen_wherever_the_index_lies_and_whoever_is_trusted(signed: SignedIndex, tmp_path: Path, how: str) -> None:
-    keys, seen = load_trusted_keys([signed.public]), tmp_path / "seen.json"
-    old = tmp_path / "old"
-    shutil.copytree(signed.folder, old, symlinks=True)
-    publish((small_wheel(tmp_path / "new", "2.0"),), signed.folder, Publication(keys=(signed.key,)))
-    assert verify(signed, Trust(keys, numbers_file=seen)).problems == ()
-    if how == "one more key":
-        shutil.rmtree(signed.folder)
-        old = old.rename(signed.folder)
-        keys = (*keys, *load_trusted_keys([new_key(tmp_path / "second")[1]]))
-    assert any("it was rolled back" in p for p in verify_release(old, Trust(keys, numbers_file=seen)).problems)
-
-
-def test_another_index_of_the_same_key_is_no_rollback(signed: SignedIndex, tmp_path: Path) -> None:
-    trust = Trust(load_trusted_keys([signed.public]), numbers_file=tmp_path / "seen.json")
-    publish((small_wheel(tmp_path / "new", "2.0"),), signed.folder, Publication(keys=(signed.key,)))
-    assert verify(signed, trust).problems == ()
-    publish((small_wheel(tmp_path / "new", "3.0"),), tmp_path / "other", Publication(keys=(signed.key,)))
-    assert verify_release(tmp_path / "other", trust).problems == ()
-
-
-def test_an_index_without_a_name_is_known_by_its_place(signed: SignedIndex, tmp_path: Path) -> None:
-    """As the versions before signed it."""
-    trust = Trust(load_trusted_keys([signed.public]), numbers_file=tmp_path / "seen.json")
-    signed_again(lambda body: body.update(number=2))(signed)
-    assert verify(signed, trust).problems == ()
-    signed_again(lambda body: (body.pop("index"), body.update(number=1)))(signed)
-    assert any("it was rolled back" in p for p in verify(signed, trust).problems)
-
-
-@pytest.mark.parametrize("text", ["[]", "[" * 200_000, "{"], ids=["list", "nested", "cut"])
-def test_a_damaged_memory_is_told(signed: SignedIndex, tmp_path: Path, text: str) -> None:
-    (tmp_path / "seen.json").write_text(text)
-    with pytest.raises(UsageError, match="numbers of indexes seen before cannot be read"):
-        verify(signed, Trust(load_trusted_keys([signed.public]), numbers_file=tmp_path / "seen.json"))
-
-
-def test_a_number_never_sinks_whoever_writes_last(tmp_path: Path) -> None:
-    """Two verifications at once: the one of the older state ends last."""
-    numbers = IndexNumbers(tmp_path / "seen.json")
-    numbers.remember(["one", "two"], 7, "a" * 64)
-    numbers.remember(["one"], 5, "b" * 64)
-    assert numbers.last("one") == 7 and not numbers.problem("one", 7, "a" * 64)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(IndexNumbers, "last", lambda self, name: 0)  # read before the other one wrote
-        numbers.remember(["one"], 6, "c" * 64)
-    assert numbers.last("one") == 7 and numbers.last("two") == 7
-    numbers.forget("one")
-    assert numbers.last("one") == 0 and numbers.last("two") == 7
-
-
-def test_a_memory_that_cannot_be_written_says_what_to_do(signed: SignedIndex, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match="the number of the index cannot be noted") as caught:
-        verify(signed, Trust(load_trusted_keys([signed.public]), numbers_file=tmp_path / "file" / "seen.json"))
-    assert "--no-seen" in caught.value.next and "XDG" not in caught.value.next
-
-
 def test_bytes_that_were_replaced_are_as_the_last_state_signed_them(signed: SignedIndex, tmp_path: Path) -> None:
     """Whoever has their digest in a lock may still ask for them; no page names them. They stay in every later state."""
     bytes_before = (signed.folder / WHEEL).read_bytes()
@@ -490,7 +393,7 @@ def test_bytes_that_were_replaced_are_as_the_last_state_signed_them(signed: Sign
     place = f"demo-pkg/{digest.of_file(other)[:16]}/{other.name}"
     assert (signed.folder / place).read_bytes() == other.read_bytes()
     page = (signed.folder / "demo-pkg" / "index.html").read_text()
-    assert page.count('.whl#sha256=') == 2 and digest.of_file(other) not in page
+    assert page.count(".whl#sha256=") == 2 and digest.of_file(other) not in page
     (signed.folder / ".current" / "catalog.json").unlink()
     assert rebuild(signed.folder, Publication(keys=(signed.key,))) == () and verify(signed).problems == ()
     flip(WHEEL)(signed)
@@ -510,20 +413,7 @@ def test_a_name_whose_last_bytes_were_lost_keeps_the_earlier_ones(signed: Signed
     assert (signed.folder / WHEEL).read_bytes() == bytes_before
     publish((signed.wheel,), signed.folder, how)
     page = (signed.folder / "demo-pkg" / "index.html").read_text()
-    assert page.count('.whl#sha256=') == 1 and digest.of_file(signed.wheel) in page
-
-
-def test_two_states_under_one_number_are_refused(signed: SignedIndex, tmp_path: Path) -> None:
-    trust = Trust(load_trusted_keys([signed.public]), numbers_file=tmp_path / "seen.json")
-    assert verify(signed, trust).problems == ()
-    signed_again(lambda body: body.update(expires=LATER))(signed)
-    assert any("two states under number 1" in p for p in verify(signed, trust).problems)
-
-
-def test_a_refused_index_is_not_remembered(signed: SignedIndex, tmp_path: Path) -> None:
-    trust = Trust(load_trusted_keys([signed.public]), numbers_file=tmp_path / "seen.json")
-    flip(WHEEL)(signed)
-    assert verify(signed, trust).problems and not (tmp_path / "seen.json").exists()
+    assert page.count(".whl#sha256=") == 1 and digest.of_file(signed.wheel) in page
 
 
 def test_a_frozen_index_expires(signed: SignedIndex) -> None:
@@ -546,7 +436,10 @@ def test_a_threshold_of_two_needs_two_people(signed: SignedIndex, tmp_path: Path
 def test_a_key_counts_only_while_it_is_valid(signed: SignedIndex, tmp_path: Path) -> None:
     line = " ".join(signed.public.read_text().split()[:2])
     allowed = tmp_path / "allowed_signers"
-    for option, words in (('valid-before="20200101"', "expired on 2020-01-01"), ('valid-after="20890101"', "not valid before 2089-01-01")):
+    for option, words in (
+        ('valid-before="20200101"', "expired on 2020-01-01"),
+        ('valid-after="20890101"', "not valid before 2089-01-01"),
+    ):
         allowed.write_text(f"release@example.invalid {option} {line}\n")
         problems = verify(signed, Trust(load_trusted_keys([allowed]))).problems
         assert any(words in p for p in problems), problems
@@ -579,7 +472,10 @@ def test_what_is_required_must_be_there(signed: SignedIndex, tmp_path: Path) -> 
     publish((small_wheel(tmp_path / "bare", "2.0"),), signed.folder, Publication(keys=(signed.key,)))
     trust = Trust(load_trusted_keys([signed.public]), require=("provenance", "sbom"))
     problems = verify(signed, trust).problems
-    assert [p.partition(" has no ")[2] for p in problems] == ["provenance, which is required", "sbom, which is required"]
+    assert [p.partition(" has no ")[2] for p in problems] == [
+        "provenance, which is required",
+        "sbom, which is required",
+    ]
 
 
 def test_a_signed_index_stays_signed(signed: SignedIndex, tmp_path: Path) -> None:
@@ -590,12 +486,6 @@ def test_a_signed_index_stays_signed(signed: SignedIndex, tmp_path: Path) -> Non
     set_status(signed.folder, "demo-pkg", "quarantined", "stolen key", Publication(keys=(signed.key,)))
     proof = verify(signed)
     assert proof.problems == () and proof.number == 3
-
-
-def test_statements_are_the_same_bytes_whenever_they_are_made(tmp_path: Path) -> None:
-    one, other = small_wheel(tmp_path / "a"), small_wheel(tmp_path / "b")
-    other.write_bytes(one.read_bytes())
-    assert [p.read_bytes() for p in put_statements(one)] == [p.read_bytes() for p in put_statements(other)]
 
 
 def test_a_page_of_the_state_before_is_not_taken_for_one_of_this(signed: SignedIndex) -> None:
@@ -627,24 +517,3 @@ def test_a_snapshot_with_times_of_no_zone_is_none(signed: SignedIndex) -> None:
         (signed.folder / ".current" / ENVELOPE).write_bytes(envelope_text(data, SNAPSHOT_TYPE, (signed.key,)))
         (problem,) = verify(signed).problems
         assert "it is not a snapshot" in problem
-
-
-
-@pytest.mark.parametrize("more", [0, 3], ids=["lower", "higher"])
-def test_another_index_of_the_same_key_does_not_take_a_seen_ones_place(signed: SignedIndex, tmp_path: Path, more: int) -> None:
-    """Neither with a lower number nor with a higher one; for who verifies it and for who signs its next state."""
-    settings = Publication(keys=(signed.key,), numbers=tmp_path / "signer.json")
-    trust = Trust(load_trusted_keys([signed.public]), numbers_file=tmp_path / "seen.json")
-    for version in ("2.0", "3.0"):
-        publish((small_wheel(tmp_path / version, version),), signed.folder, settings)
-    assert verify_release(signed.folder, trust).problems == ()
-    other = tmp_path / "other"
-    for number in range(1 + more):
-        publish((small_wheel(tmp_path / f"o{number}", f"1.{number}"),), other, Publication(keys=(signed.key,)))
-    shutil.rmtree(signed.folder)
-    other.rename(signed.folder)
-    assert any("put in its place; if you have put it there: `--no-seen`" in line for line in verify_release(signed.folder, trust).problems)
-    with pytest.raises(UsageError, match="was put in its place") as refusal:
-        publish((small_wheel(tmp_path / "9", "9.0"),), signed.folder, settings)
-    assert "--accept-changes" in refusal.value.next
-    assert verify_release(signed.folder, Trust(trust.keys)).problems == ()
