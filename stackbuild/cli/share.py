@@ -296,7 +296,8 @@ def trust_add(
     from stackbuild.views.console import out
 
     change = add_keys(url, keys, threshold)
-    out().print(f"{len(change.trusted_keys())} keys are trusted for {url} ({settings_path()})", markup=False)
+    count = len(change.trusted_keys())
+    out().print(f"{count} {'keys are' if count != 1 else 'key is'} trusted for {url} ({settings_path()})", markup=False)
 
 
 @trust.command("remove")
@@ -316,6 +317,6 @@ def trust_remove(
     from stackbuild.views.console import out
 
     remaining_remote = remove_keys(url, fingerprint)
-    out().print(
-        f"{url}: {f'{len(remaining_remote.trusted_keys())} keys left' if remaining_remote else 'removed'}", markup=False
-    )
+    count = len(remaining_remote.trusted_keys()) if remaining_remote else 0
+    answer = f"{count} key{'s' * (count != 1)} left" if remaining_remote else "removed"
+    out().print(f"{url}: {answer}", markup=False)

@@ -318,7 +318,11 @@ class DaskConnection:
             raise MachineLacks(
                 f"no scheduler answers at {address}: {_first_line(error)}",
                 next=f"start one: stackbuild scheduler {address}"
-                + ("; are all certificates of one authority?" if address.tls else ""),
+                + (
+                    "; are all certificates of one authority?"
+                    if address.tls
+                    else "; or is it one with TLS, tcp+tls://?"
+                ),
             ) from None
         self._refuse_other_settings()
 

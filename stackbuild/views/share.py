@@ -110,4 +110,4 @@ def draw_forgotten(rows: Sequence[TaintedRecord], dry_run: bool) -> None:
     for one in rows:
         why = "came by it" if one.is_pulled else "made from what came by it"
         out().print(Text(safe(f"{one.recipe} {one.step} {one.key[:12]}: {why}")))
-    out().print(f"{len(rows)} records {'would be removed' if dry_run else 'removed'}")
+    out().print(f"{len(rows)} record{'s' * (len(rows) != 1)} {'would be removed' if dry_run else 'removed'}")

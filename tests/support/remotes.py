@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -52,15 +54,18 @@ def trusted(*names: str) -> tuple[TrustedKey, ...]:
 
 
 def key_files(folder: Path, name: str = "builder") -> tuple[Path, Path]:
-    """The private and the public file of a key, as ssh-keygen would write them."""
+    """The private and the public file of a key, as ssh-keygen would write them. Others may read them meanwhile."""
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
     private, public = folder / f"{name}.key", folder / f"{name}.key.pub"
     key = a_key(name).private
-    private.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()))
-    private.chmod(0o600)
-    line = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
-    public.write_text(f"{line} {name}\n")
+    line = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
+    texts = {private: key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()), public: line + f" {name}\n".encode()}
+    for path, text in texts.items():
+        fd, scratch = tempfile.mkstemp(dir=folder)  # of mode 0600
+        with os.fdopen(fd, "wb") as file:
+            file.write(text)
+        Path(scratch).replace(path)
     return private, public
 
 

@@ -296,7 +296,7 @@ def test_two_machines(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) 
     assert told["url"] == remote and trusted()[0].fingerprint in told["signed_by"]
     assert f"from {remote}" in " ".join(stackbuild(user.store, "explain", *recipe, "two").split())
 
-    assert "1 keys are trusted" in stackbuild(user.store, "store", "trust", "add", remote, str(public))
+    assert "1 key is trusted" in stackbuild(user.store, "store", "trust", "add", remote, str(public))
     assert json.loads(stackbuild(user.store, "store", "pull", *recipe, "--all", "--json"))["taken"] == ["one"]
     assert "no conflict" in stackbuild(user.store, "store", "conflicts", remote)
     assert "2 records removed" in stackbuild(user.store, "store", "forget", "--from", remote)
