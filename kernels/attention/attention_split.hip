@@ -30,16 +30,24 @@ AttentionParams folded(const AttentionParams& p) {
   return q;
 }
 
-constexpr int64_t kLeastKeys = 256;  // of a block
+constexpr int64_t kLeastKeys = 256;  // of a block, where many are busy
+
 
 // Of the tiles of one multiprocessor: long heads leave room for one.
 int64_t blocks_of_unit(const AttentionParams& p) { return takes_hopper(p) && std::max(p.head_size, p.value_size) > 160 ? 1 : 2; }
 
 int64_t blocks_of(const AttentionParams& p) { return ceil_div(p.query_length, kTileQueries) * p.query_heads * p.batch; }
 
+// Keys of a block. Where tiles leave most of a device idle, as few as one tile: joining the parts costs less than the tiles that a block
+// would take one after the other. Those of long heads take longest. Hopper's form begins later.
+int64_t least_keys(const AttentionParams& p, const DeviceFacts& device) {
+  const int64_t idle = std::max(p.head_size, p.value_size) > 128 ? 2 : 8;
+  return idle * blocks_of(p) <= device.units && !takes_hopper(p) ? kTileQueries : kLeastKeys;
+}
+
 // Parts of the keys: enough blocks for a device, and enough keys for a block.
 int64_t parts_of(const AttentionParams& p, const DeviceFacts& device) {
-  return std::clamp<int64_t>(std::min(device.units * blocks_of_unit(p) / blocks_of(p), p.key_length / kLeastKeys), 1, kMostKeyParts);
+  return std::clamp<int64_t>(std::min(device.units * blocks_of_unit(p) / blocks_of(p), p.key_length / least_keys(p, device)), 1, kMostKeyParts);
 }
 
 template <class T, class Shape>
@@ -81,7 +89,8 @@ bool prefers_split(const AttentionParams& whole) {
   DeviceFacts device;
   if (!device_facts(&device).ok()) return false;
   const AttentionParams p = folded(whole);
-  if (is_general(p, p.scale) || p.key_length < 2 * kLeastKeys || !takes_tiles(p) || prefers_whole(whole)) return false;
+  const int64_t fewest = std::min(2 * kLeastKeys, 4 * least_keys(p, device));  // 256 where little of the device has a tile
+  if (is_general(p, p.scale) || p.key_length < fewest || !takes_tiles(p) || prefers_whole(whole)) return false;
   // Attention by rows multiplies without matrix units; whether that is slower on AMD has not been measured.
   if (prefers_rows(whole)) return SBK_NVIDIA && p.dtype == DataType::float16;
   return 2 * blocks_of(p) <= device.units;

@@ -290,6 +290,10 @@ def cases(rng: np.random.Generator, dtype: type) -> Iterator[OperatorCase]:
 
 # Enough heads to fill a device with the largest tiles.
 DEVICE_SHAPES = [
+    # few tiles and some hundred keys
+    AttentionShape(2, 4, 1, 4, 399, 24, 24),
+    AttentionShape(2, 4, 1, 4, 399, 176, 168),
+    AttentionShape(1, 2, 1, 70, 300, 32, 16, causal=True),
     AttentionShape(2, 12, 12, 777, 777, 64, 64),
     AttentionShape(2, 12, 6, 700, 513, 64, 48, causal=True),
     AttentionShape(2, 12, 12, 640, 300, 64, 64, mask="bool+"),

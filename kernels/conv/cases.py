@@ -228,6 +228,20 @@ DEVICE_SHAPES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, AttributeV
     ((2, 64, 12, 14, 13), (64, 64, 3, 3, 3), {"pads": [1, 1, 1, 1, 1, 1]}),
     ((2, 20, 18, 16, 17), (36, 20, 3, 3, 3), {"pads": [1, 0, 1, 0, 1, 0], "strides": [1, 2, 1]}),
     ((3, 32, 24, 25, 28), (4, 32, 1, 1, 1), {}),
+    ((6, 64, 40, 56), (136, 64, 3, 3), {"pads": [1, 1, 1, 1]}),
+    ((5, 72, 33, 80), (200, 72, 1, 1), {}),
+    ((4, 256, 16, 32), (264, 256, 3, 3), {"pads": [1, 1, 1, 1]}),
+    # few channels, which a line's taps may multiply: one to four, one to three axes, whole vectors then and not, filters wider than images
+    ((8, 3, 95, 190), (40, 3, 6, 6), {"pads": [2, 2, 2, 2], "strides": [2, 2]}),
+    ((1, 1, 40, 41, 42), (32, 1, 3, 3, 3), {"pads": [1, 1, 1, 1, 1, 1]}),
+    ((2, 1, 7, 6, 9), (20, 1, 3, 3, 3), {"pads": [1, 1, 1, 1, 1, 1]}),
+    ((1, 1, 4, 5, 11), (9, 1, 2, 3, 4), {"strides": [1, 2, 3], "dilations": [2, 1, 2], "pads": [0, 1, 2, 1, 0, 5]}),
+    ((3, 2, 13, 12), (4, 2, 5, 5), {"pads": [2, 2, 2, 2]}),
+    ((2, 3, 14, 15), (33, 3, 6, 6), {"strides": [2, 2], "pads": [2, 2, 2, 2]}),
+    ((2, 4, 9, 10), (24, 4, 1, 7), {"dilations": [1, 2], "pads": [0, 6, 0, 6]}),
+    ((2, 1, 37), (12, 1, 9), {"strides": [2], "pads": [4, 4]}),
+    ((1, 4, 6, 3), (8, 4, 3, 9), {"pads": [1, 4, 1, 4]}),
+    ((2, 1, 8, 9), (7, 1, 3, 3), {}),
     ((2, 4, 523, 521), (3, 4, 1, 1), {}),  # more pixels than a grid has threads
     ((65540, 9, 2, 1), (3, 9, 1, 1), {}),  # more images than a grid has blocks in z
 ]
@@ -236,6 +250,8 @@ DEVICE_SHAPES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, AttributeV
 def device_cases(rng: np.random.Generator, dtype: type) -> Iterator[OperatorCase]:
     for shape, filters, attributes in DEVICE_SHAPES:
         yield make(rng, shape, filters, attributes, dtype)
+    yield fused_case(make(rng, (2, 1, 9, 12), (20, 1, 3, 6), {"strides": [2, 2]}, dtype), rng, "relu", True)
+    yield one_odd_value(rng, (2, 1, 9, 9), (12, 1, 5, 5), {}, dtype, np.nan)
 
 
 def bench(rng: np.random.Generator, dtype: type) -> Iterator[OperatorCase]:

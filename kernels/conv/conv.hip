@@ -86,6 +86,7 @@ bool may_take(const ConvParams& p, ConvAlgorithm algorithm) {
 bool is_way(const ConvParams& p, const Choice& choice) {
   ConvParams q = as(p, choice);
   q.x = q.w = q.residual = q.y = nullptr;
+  q.choosing = ConvChoosing::rule;
   return choice.variant <= variants_of(q) && takes(q);
 }
 
@@ -113,7 +114,7 @@ size_t workspace_for(const ConvParams& p) {
   if (p.algorithm == ConvAlgorithm::winograd4) return winograd_workspace(p, 4);
   if (p.algorithm != ConvAlgorithm::implicit_gemm) return 0;
   const GemmNeeds needs = gemm_needs(p);
-  return needs.fits ? needs.input + needs.filter + 512 : 0;
+  return needs.fits ? needs.bytes() : 0;
 }
 
 Status run_as_told(const ConvParams& p, const Launch& launch) {
@@ -164,6 +165,20 @@ size_t conv_workspace_bytes(const ConvParams& p) {
   size_t most = workspace_for(as(p, ruled_choice(p)));
   for (int i = 0, count = conv_choices(p, choices); i < count; ++i) most = std::max(most, workspace_for(as(p, choices[i])));
   return most;
+}
+
+ConvFilterForm conv_filter_form(const ConvParams& given) {
+  if (!validate(given).ok() || output_count(given) == 0) return {};
+  const ConvParams p = decided(given);
+  if (p.algorithm != ConvAlgorithm::implicit_gemm) return {};
+  const GemmNeeds needs = gemm_needs(p);
+  return {needs.form, needs.packed_filter};
+}
+
+Status gpu::pack_conv_filter(const ConvParams& p, void* to, const Launch& launch) {
+  if (conv_filter_form(p).form == 0) return invalid("conv: this way reads its filters as they are");
+  if (p.w == nullptr || to == nullptr) return invalid("conv: a tensor is null");
+  return pack_filter(decided(p), to, static_cast<hipStream_t>(launch.stream));
 }
 
 Status gpu::conv(const ConvParams& p, const Launch& launch) {

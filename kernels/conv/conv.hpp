@@ -19,7 +19,8 @@ enum class ConvAlgorithm : int32_t {
 // How `automatic` is settled. `environment`: as STACKBUILD_KERNELS_CONV says, by rule unless it is set. `cached`: as a file of
 // choices says (gpu::conv_choices_file), by rule for shapes that it does not have. `no_winograd`: by rule, but so that an output
 // depends on its own window alone; of Winograd's, those of a tile share their rounding, and a NaN or an overflow of any.
-enum class ConvChoosing : int32_t { environment = 0, rule = 1, measure = 2, cached = 3, no_winograd = 4 };
+// `unfolded`: by rule, but few channels are padded and never folded (conv_gemm.hip), to measure what that brings.
+enum class ConvChoosing : int32_t { environment = 0, rule = 1, measure = 2, cached = 3, no_winograd = 4, unfolded = 5 };
 
 constexpr int kConvMaxSpatial = 3;
 
@@ -49,6 +50,15 @@ struct ConvParams {
   const void* bias = nullptr;      // [out_channels] or null
   const void* residual = nullptr;  // like y, or null; added before the activation
   void* y = nullptr;               // [batch, out_channels, out…] in `layout`, dense; not x
+  // The same filters as gpu::pack_conv_filter made them, or null, and the form that they have. What reads another form reads w.
+  const void* packed = nullptr;
+  int64_t packed_form = 0;
+};
+
+// How the way that `automatic` takes reads its filters: in a form of its own (not 0) of so many bytes, or as they are (0).
+struct ConvFilterForm {
+  int64_t form = 0;
+  size_t bytes = 0;
 };
 
 // One way to make a convolution.
@@ -60,6 +70,8 @@ constexpr int kConvMaxChoices = 32;
 // Every way that takes `params`, whatever its own algorithm: on the device, the current one. Returns how many.
 int conv_choices(const ConvParams& params, ConvChoice (&choices)[kConvMaxChoices]);
 
+ConvFilterForm conv_filter_form(const ConvParams& params);
+
 // Bytes the chosen algorithm needs: call it with the same params (pointers may still be null) as the launcher.
 size_t conv_workspace_bytes(const ConvParams& params);
 
@@ -69,6 +81,8 @@ namespace gpu {
 // is not there.
 Status conv_choices_file(const char* file, bool must_exist);
 Status conv(const ConvParams& params, const Launch& launch);
+// The filters in the form that conv_filter_form says, for any number of convolutions. `params`: as for conv; x and y are not read.
+Status pack_conv_filter(const ConvParams& params, void* to, const Launch& launch);
 }
 namespace cpu {
 Status conv(const ConvParams& params, const Launch& launch);

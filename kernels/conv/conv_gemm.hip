@@ -8,10 +8,6 @@
 namespace sbk::conv_detail {
 namespace {
 
-constexpr size_t kAlign = 256;
-
-size_t rounded(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
-
 constexpr int64_t kLimit = INT32_MAX / 2;  // places in the input are 32 bits, those of padding pixels included
 
 struct Sizes {
@@ -53,6 +49,27 @@ ConvParams without_axes(const ConvParams& p) {
   return q;
 }
 
+// Where channels are few, a line's taps may become channels: the same convolution of images that have, at each output column,
+// the channels of all that the window has in a line. What is packed then has no zeros beside each pixel's few channels.
+bool may_fold(const ConvParams& p) {
+  constexpr int64_t kFew = 4;
+  const ConvParams t = with_three_axes(p);
+  if (p.groups != 1 || p.in_channels > kFew || t.kernel[2] == 1) return false;
+  for (const int64_t taps : t.kernel) {
+    if (taps > kMaxTaps) return false;
+  }
+  return p.out_channels < kLimit / (t.kernel[0] * t.kernel[1] * (t.kernel[2] + 2) * kFew);  // packed filters
+}
+
+ConvParams folded(const ConvParams& p) {
+  ConvParams q = with_three_axes(p);
+  q.in_channels *= q.kernel[2];
+  q.in[2] = q.out[2];
+  q.kernel[2] = q.stride[2] = q.dilation[2] = 1;
+  q.pad_begin[2] = 0;
+  return q;
+}
+
 Sizes sizes_of(const ConvParams& given) {
   const ConvParams p = with_three_axes(without_axes(given));
   Sizes z{};
@@ -80,6 +97,34 @@ int64_t images_at_once(const ConvParams& p, const Sizes& z) {
   const int64_t image = std::max({z.rows / p.batch, z.area() * z.padded * z.groups, int64_t{1}});
   const int64_t most = (kLimit - 1) / image;
   return most >= p.batch ? p.batch : most > 8 ? most / 8 * 8 : std::min<int64_t>(most, 1);
+}
+
+// Values of K, zeros included.
+int64_t depth_of(const ConvParams& p) {
+  const Sizes z = sizes_of(p);
+  return z.taps() * z.padded;
+}
+
+// Half the products or fewer. What is packed may have more values then, as windows overlap: with three channels that cost more than it
+// brought on an H200 (docs/appendix/kernels-notes.md).
+bool prefers_fold(const ConvParams& p) { return 2 * depth_of(folded(p)) <= depth_of(p); }
+
+int variants_as(const ConvParams& p);
+
+// A convolution as it is multiplied.
+struct Shaped {
+  ConvParams p;
+  bool is_folded = false;
+};
+
+// The variants of the folded form come behind the others.
+Shaped shaped(const ConvParams& p) {
+  if (p.choosing == ConvChoosing::unfolded || !may_fold(p) || (p.variant == 0 && !prefers_fold(p))) return {p};
+  const int others = p.variant == 0 ? 0 : variants_as(p);
+  if (p.variant > 0 && p.variant <= others) return {p};
+  Shaped shape{folded(p), true};
+  shape.p.variant -= others;
+  return shape;
 }
 
 template <class T, int N>
@@ -153,28 +198,74 @@ Status pack_both(Pack x, Pack w, hipStream_t stream) {
   return launch_overlapped(kernel, dim3(static_cast<uint32_t>(blocks)), dim3(kPackThreads), 0, stream, x, w, filter, image);
 }
 
-// Packs what needs it into the workspace and returns where input and filters are.
+int64_t form_of(const Sizes& z, bool is_folded) { return z.padded << 16 | z.merged << 8 | (is_folded ? 2 : 0) | 1; }
+
+// An image's lines, or a filter's (which have one output column: all their taps).
+Fold fold_of(const void* from, void* to, const ConvParams& p, bool last, bool filter, int64_t padded, int64_t lanes) {
+  const ConvParams t = with_three_axes(p);
+  const auto i32 = [](int64_t v) { return static_cast<int32_t>(v); };
+  const int64_t width = filter ? t.kernel[2] : t.in[2], out = filter ? 1 : t.out[2];
+  const int64_t lines = filter ? t.kernel[0] * t.kernel[1] : t.in[0] * t.in[1], items = filter ? p.out_channels : p.batch;
+  Fold f{};
+  f.from = from, f.to = to;
+  f.vectors = i32(items * lines * out * (padded / lanes));
+  f.width = i32(width), f.channels = i32(p.in_channels), f.taps = i32(t.kernel[2]);
+  f.stride = i32(t.stride[2]), f.dilation = filter ? 1 : i32(t.dilation[2]), f.pad = filter ? 0 : i32(t.pad_begin[2]);
+  f.item = p.in_channels * lines * width, f.line = last ? width * p.in_channels : width;
+  f.pixel = last ? i32(p.in_channels) : 1, f.channel = last ? 1 : lines * width;
+  f.by_vector = FastDivisor(static_cast<uint32_t>(padded / lanes)), f.by_column = FastDivisor(static_cast<uint32_t>(out));
+  f.by_line = FastDivisor(static_cast<uint32_t>(lines)), f.by_channel = FastDivisor(static_cast<uint32_t>(p.in_channels));
+  return f;
+}
+
+// Folds what has vectors to make, an image and filters, in one launch.
+template <class T, int N>
+Status fold(const Fold& image, const Fold& filter, hipStream_t stream) {
+  const int64_t filter_blocks = ceil_div(filter.vectors, kPackThreads), blocks = filter_blocks + ceil_div(image.vectors, kPackThreads);
+  if (blocks > most_blocks(kPackThreads)) return unsupported("conv: more to pack than one launch takes");
+  return launch_overlapped(conv_fold<T, N>, dim3(static_cast<uint32_t>(blocks)), dim3(kPackThreads), 0, stream, image, filter,
+                           static_cast<uint32_t>(filter_blocks));
+}
+
 template <class T>
-Status prepare(const ConvParams& p, const Sizes& z, const Launch& launch, const void** x, const void** w) {
+Status fold_both(const ConvParams& p, const Sizes& z, void* to_x, void* to_w, hipStream_t stream) {
+  const int64_t lanes = z.vector / static_cast<int64_t>(sizeof(T));
+  Fold image{}, filter{};
+  if (to_x != nullptr) image = fold_of(p.x, to_x, p, p.layout == Layout::channels_last, false, z.padded, lanes);
+  if (to_w != nullptr) filter = fold_of(p.w, to_w, p, p.filter_layout == FilterLayout::channels_last, true, z.padded, lanes);
+  if constexpr (sizeof(T) == 2) {
+    if (z.vector < kVectorBytes) return fold<T, lanes_of<T>() / 2>(image, filter, stream);
+  }
+  return fold<T, lanes_of<T>()>(image, filter, stream);
+}
+
+Pack filter_pack(const ConvParams& p, const Sizes& z, void* to) {
+  const auto i32 = [](int64_t v) { return static_cast<int32_t>(v); };
+  return {p.w, to, p.out_channels, i32(z.taps()), 1, i32(z.own_c), i32(z.padded), i32(z.merged), i32(z.own_k), nullptr, 0, false};
+}
+
+// Packs what needs it into the workspace and returns where input and filters are. `z`: of `p` as it is multiplied.
+template <class T>
+Status prepare(const ConvParams& p, bool is_folded, const Sizes& z, const Launch& launch, const void** x, const void** w) {
   const auto stream = static_cast<hipStream_t>(launch.stream);
   const GemmNeeds needs = gemm_needs(p);
-  if (launch.workspace_bytes < rounded(needs.input) + rounded(needs.filter) ||
-      (launch.workspace == nullptr && needs.input + needs.filter > 0)) {
+  if (launch.workspace_bytes < needs.bytes() || (launch.workspace == nullptr && needs.bytes() > 0)) {
     return {Code::workspace_too_small, "conv: workspace is smaller than conv_workspace_bytes"};
   }
-  *x = p.x;
-  *w = p.w;
-  const auto i32 = [](int64_t v) { return static_cast<int32_t>(v); };
   void* const to_x = launch.workspace;
-  void* const to_w = static_cast<char*>(launch.workspace) + rounded(needs.input);
-  if (needs.input > 0) *x = to_x;
-  if (needs.filter > 0) *w = to_w;
-  const Pack image{p.x, to_x, p.batch, i32(z.area()), i32(z.groups), i32(z.c), i32(z.padded), 1, 1, nullptr, 0, false};
-  const Pack filter{p.w, to_w, p.out_channels, i32(z.taps()), 1, i32(z.own_c), i32(z.padded), i32(z.merged), i32(z.own_k), gemm_flag(p, launch), 0, false};
+  void* const to_w = static_cast<char*>(launch.workspace) + needs.filter_at();
+  const bool packs_x = needs.input > 0, packs_w = needs.filter > 0;
+  *x = packs_x ? to_x : p.x;
+  *w = packs_w ? to_w : needs.packed ? p.packed : p.w;
+  if (is_folded) return fold_both<T>(p, z, to_x, packs_w ? to_w : nullptr, stream);
+  const auto i32 = [](int64_t v) { return static_cast<int32_t>(v); };
+  Pack image{p.x, to_x, p.batch, i32(z.area()), i32(z.groups), i32(z.c), i32(z.padded), 1, 1, nullptr, 0, false};
+  Pack filter = filter_pack(p, z, to_w);
+  (packs_w ? filter : image).cleared = gemm_flag(p, launch);
   const bool image_last = p.layout == Layout::channels_last, filter_last = p.filter_layout == FilterLayout::channels_last;
-  if (needs.input > 0 && needs.filter > 0 && !image_last && !filter_last) return pack_both<T>(image, filter, stream);
-  if (needs.input > 0) SBK_TRY(pack<T>(image, image_last, stream));
-  return needs.filter > 0 ? pack<T>(filter, filter_last, stream) : Status{};
+  if (packs_x && packs_w && !image_last && !filter_last) return pack_both<T>(image, filter, stream);
+  if (packs_x) SBK_TRY(pack<T>(image, image_last, stream));
+  return packs_w ? pack<T>(filter, filter_last, stream) : Status{};
 }
 
 template <class T>
@@ -251,6 +342,16 @@ double cost(const GemmConv& g, int64_t groups, int64_t units, const GemmTile& ti
   return (turns < 1.0 ? 1.0 : turns) * static_cast<double>(tile.m * tile.n) / tile.rate;
 }
 
+// Waves that share a tile's sums gain nothing along a short K of which a device has tiles enough (float32 on an H200: 64×32 takes 0.67 to
+// 0.79 of the time of 32×32).
+template <class T>
+GemmTile with_rate(const GemmConv& g, int64_t groups, int64_t units, const GemmTile& tile) {
+  constexpr int32_t kShort = 64;  // vectors
+  constexpr double kShared = 0.5;
+  if (!SBK_NVIDIA || sizeof(T) != 4 || tile.m != 32 || g.k_vectors > kShort) return tile;
+  return ceil_div(g.rows, tile.m) * ceil_div(g.K, tile.n) * groups >= 16 * units ? GemmTile{tile.m, tile.n, kShared} : tile;
+}
+
 #if SBK_NVIDIA
 constexpr int kSlabs = 4, kStages = 3, kParts = 4;
 #else
@@ -323,6 +424,7 @@ int choose_tile(const GemmConv& g, int64_t groups, int variant, const DeviceFact
   constexpr int kGeneral = Tiles<T, false>::kCount;
   for (int i = count > kGeneral ? kGeneral : 0; i < count; ++i) {
     if (!has_room<T>(i, g, device)) continue;
+    if (i < kGeneral) tiles[i] = with_rate<T>(g, groups, device.units, tiles[i]);
     if (best < 0 || cost(g, groups, device.units, tiles[i]) < cost(g, groups, device.units, tiles[best])) best = i;
   }
   return best;
@@ -342,17 +444,18 @@ Status launch_gemm(const GemmConv& g, int64_t groups, int variant, hipStream_t s
 
 template <class T>
 Status run(const ConvParams& p, const Launch& launch) {
-  const Sizes z = sizes_of(p);
+  const Shaped shape = shaped(p);
+  const Sizes z = sizes_of(shape.p);
   const void* x = nullptr;
   const void* w = nullptr;
-  SBK_TRY(prepare<T>(p, z, launch, &x, &w));
-  GemmConv g = describe<T>(p, z, x, w);
+  SBK_TRY(prepare<T>(p, shape.is_folded, z, launch, &x, &w));
+  GemmConv g = describe<T>(shape.p, z, x, w);
   g.odd = gemm_flag(p, launch);
   const auto stream = static_cast<hipStream_t>(launch.stream);
   if constexpr (sizeof(T) == 2) {
     if (z.vector < kVectorBytes) return enqueue<NarrowShape>(g, z.groups, stream);
   }
-  return launch_gemm<T>(g, z.groups, p.variant, stream);
+  return launch_gemm<T>(g, z.groups, shape.p.variant, stream);
 }
 
 // Of the images [first, first + count).
@@ -370,29 +473,48 @@ ConvParams part_of(const ConvParams& p, int64_t first, int64_t count) {
   return part;
 }
 
+// Of `p` as it is multiplied; 0: not so.
+int64_t images_shaped(const ConvParams& p) {
+  const ConvParams q = shaped(p).p;
+  return images_at_once(q, sizes_of(q));
+}
+
 // As many images as are made at once.
-ConvParams first_part(const ConvParams& p) { return part_of(p, 0, images_at_once(p, sizes_of(p))); }
+ConvParams first_part(const ConvParams& p) { return part_of(p, 0, images_shaped(p)); }
 
-}  // namespace
+// Whether places, taps and groups are such as the kernels take. `p`: as it is multiplied.
+bool fits(const ConvParams& p) {
+  if (sums_nothing(p) || p.batch == 0) return false;  // and may have no taps to divide by
+  const Sizes z = sizes_of(p);
+  return images_at_once(p, z) > 0 && z.taps() * z.padded < kLimit && z.groups <= kMostBlocksAcross && z.q <= kMaxTaps && z.r <= kMaxTaps &&
+         z.s <= kMaxTaps;
+}
 
-int gemm_variants(const ConvParams& whole) {
-  if (sums_nothing(whole) || !gemm_needs(whole).fits) return 0;  // and may have no taps to divide by
-  const ConvParams p = first_part(whole);
+// The tiles of `p`, as it is.
+int variants_as(const ConvParams& p) {
+  if (!fits(p)) return 0;
   const Sizes z = sizes_of(p);
   if (z.vector < kVectorBytes) return 1;
   GemmTile tiles[kMaxGemmTiles];
-  return p.dtype == DataType::float32 ? tiles_of<float>(describe<float>(p, z, nullptr, nullptr), tiles)
-                                      : tiles_of<__half>(describe<__half>(p, z, nullptr, nullptr), tiles);
+  const ConvParams first = part_of(p, 0, images_at_once(p, z));
+  const Sizes of_first = sizes_of(first);
+  return p.dtype == DataType::float32 ? tiles_of<float>(describe<float>(first, of_first, nullptr, nullptr), tiles)
+                                      : tiles_of<__half>(describe<__half>(first, of_first, nullptr, nullptr), tiles);
+}
+
+}  // namespace
+
+int gemm_variants(const ConvParams& p) {
+  return variants_as(p) + (may_fold(p) && p.choosing != ConvChoosing::unfolded ? variants_as(folded(p)) : 0);
 }
 
 GemmNeeds gemm_needs(const ConvParams& p) {
   GemmNeeds needs;
-  if (sums_nothing(p) || p.batch == 0) return needs;
-  const Sizes z = sizes_of(p);
-  const int64_t images = images_at_once(p, z);
-  if (images == 0 || z.taps() * z.padded >= kLimit || z.groups > kMostBlocksAcross || z.q > kMaxTaps || z.r > kMaxTaps || z.s > kMaxTaps) {
-    return needs;
-  }
+  if (sums_nothing(p)) return needs;
+  const auto [q, is_folded] = shaped(p);
+  if (!fits(q)) return needs;
+  const Sizes z = sizes_of(q);
+  const int64_t images = images_at_once(q, z);
   const auto element = static_cast<int64_t>(size_of(p.dtype));
   // What merged groups spoil is made again from the residual, of all images.
   if (z.merged > 1 && (images < p.batch || (p.residual != nullptr && p.residual == p.y))) return needs;
@@ -401,28 +523,38 @@ GemmNeeds gemm_needs(const ConvParams& p) {
   // A tensor that does not start on a vector is copied as well; null stands for a pointer that will be aligned. So is one
   // whose later images do not.
   const bool apart = images < p.batch && images * z.area() * p.in_channels * element % kVectorBytes != 0;
-  if (padding || apart || (p.layout == Layout::channels_first && z.area() > 1) || !aligned_to(p.x, kVectorBytes)) {
+  if (is_folded || padding || apart || (p.layout == Layout::channels_first && z.area() > 1) || !aligned_to(p.x, kVectorBytes)) {
     needs.input = static_cast<size_t>(images * z.area() * z.padded * z.groups * element);
   }
-  if (padding || z.merged > 1 || (p.filter_layout == FilterLayout::channels_first && z.taps() > 1) || !aligned_to(p.w, kVectorBytes)) {
-    needs.filter = static_cast<size_t>(p.out_channels * z.taps() * z.padded * element);
+  if (is_folded || padding || z.merged > 1 || (p.filter_layout == FilterLayout::channels_first && z.taps() > 1) || !aligned_to(p.w, kVectorBytes)) {
+    // Where groups are merged, one of the kernels that pack clears the flag: filters alone are packed each time.
+    needs.form = z.merged > 1 && needs.input == 0 ? 0 : form_of(z, is_folded);
+    needs.packed = needs.form != 0 && p.packed != nullptr && p.packed_form == needs.form && aligned_to(p.packed, kVectorBytes);
+    needs.packed_filter = static_cast<size_t>(p.out_channels * z.taps() * z.padded * element);
+    needs.filter = needs.packed ? 0 : needs.packed_filter;
   }
-  if (z.merged > 1) {  // the flag lies behind the filters
-    needs.flag = rounded(needs.input) + rounded(needs.filter);
-    needs.filter = rounded(needs.filter) + kAlign;
-  }
+  if (z.merged > 1) needs.flag = sizeof(int32_t);
   return needs;
 }
 
 int32_t* gemm_flag(const ConvParams& p, const Launch& launch) {
-  const size_t at = gemm_needs(p).flag;
-  return at == 0 ? nullptr : reinterpret_cast<int32_t*>(static_cast<char*>(launch.workspace) + at);
+  const GemmNeeds needs = gemm_needs(p);
+  return needs.flag == 0 ? nullptr : reinterpret_cast<int32_t*>(static_cast<char*>(launch.workspace) + needs.flag_at());
+}
+
+Status pack_filter(const ConvParams& p, void* to, hipStream_t stream) {
+  const Shaped shape = shaped(p);
+  const Sizes z = sizes_of(shape.p);
+  if (shape.is_folded) return p.dtype == DataType::float32 ? fold_both<float>(p, z, nullptr, to, stream) : fold_both<__half>(p, z, nullptr, to, stream);
+  const bool last = p.filter_layout == FilterLayout::channels_last;
+  const Pack filter = filter_pack(p, z, to);
+  return p.dtype == DataType::float32 ? pack<float>(filter, last, stream) : pack<__half>(filter, last, stream);
 }
 
 bool takes_gemm(const ConvParams& whole) {
   DeviceFacts device;
   if (!gemm_needs(whole).fits || !device_facts(&device).ok()) return false;
-  const ConvParams p = first_part(whole);
+  const ConvParams p = shaped(first_part(whole)).p;
   const Sizes z = sizes_of(p);
   if (z.vector < kVectorBytes) return most_shared_bytes<NarrowShape>(device.wave) <= device.shared;
   const int tile = p.dtype == DataType::float32
@@ -432,8 +564,7 @@ bool takes_gemm(const ConvParams& whole) {
 }
 
 Status run_gemm(const ConvParams& p, const Launch& launch) {
-  const int64_t images = images_at_once(p, sizes_of(p));
-  return in_parts(p.batch, images, [&](int64_t first, int64_t count) {
+  return in_parts(p.batch, images_shaped(p), [&](int64_t first, int64_t count) {
     const ConvParams part = part_of(p, first, count);
     return p.dtype == DataType::float32 ? run<float>(part, launch) : run<__half>(part, launch);
   });

@@ -8,11 +8,19 @@
 
 namespace sbk::conv_detail {
 
-// Bytes of the packed copies; 0 for a tensor that is used as it is.
+// Bytes of the packed copies in the workspace, one behind the other; 0 for a tensor that is used as it is.
 struct GemmNeeds {
   bool fits = false;
   size_t input = 0, filter = 0;
-  size_t flag = 0;  // where in the workspace gemm_flag is; 0 where there is none
+  size_t flag = 0;           // bytes of gemm_flag
+  bool packed = false;       // the filters are there, packed, as ConvParams::packed
+  int64_t form = 0;          // of packed filters; 0 where they are used as they are
+  size_t packed_filter = 0;  // bytes of them
+
+  static size_t rounded(size_t bytes) { return (bytes + 255) / 256 * 256; }
+  size_t filter_at() const { return rounded(input); }
+  size_t flag_at() const { return filter_at() + rounded(filter); }
+  size_t bytes() const { return flag_at() + rounded(flag); }
 };
 
 GemmNeeds gemm_needs(const ConvParams& p);
@@ -24,6 +32,8 @@ bool takes_gemm(const ConvParams& p);
 // ConvParams::variant names one of the tiles, from 1; 0 leaves the choice to their cost.
 int gemm_variants(const ConvParams& p);
 Status run_gemm(const ConvParams& p, const Launch& launch);
+// The filters as run_gemm reads them, GemmNeeds::packed_filter bytes of the form that gemm_needs says.
+Status pack_filter(const ConvParams& p, void* to, hipStream_t stream);
 
 // Whether an image has three axes to gather over.
 inline bool is_deep(const GemmConv& g) { return g.D > 1 || g.Q > 1 || g.image.divisor() != g.plane.divisor(); }

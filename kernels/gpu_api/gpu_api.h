@@ -30,6 +30,9 @@ SBK_EXPORT int32_t sbk_gpu_attention(const void* params, const void* launch, con
 /* Every way to make a convolution on the current device, as pairs of ConvAlgorithm and variant; returns how many. `choices` has
  * room for kConvMaxChoices of them. */
 SBK_EXPORT int32_t sbk_gpu_conv_choices(const void* params, int32_t (*choices)[2]);
+/* The form in which this convolution reads its filters, and its bytes; 0 where it reads them as they are. Into `to` in that form. */
+SBK_EXPORT int64_t sbk_gpu_conv_filter_form(const void* params, size_t* bytes);
+SBK_EXPORT int32_t sbk_gpu_pack_conv_filter(const void* params, void* to, const void* launch, const char** what);
 SBK_EXPORT size_t sbk_gpu_group_norm_workspace(const void* params);
 SBK_EXPORT size_t sbk_gpu_conv_workspace(const void* params);
 SBK_EXPORT size_t sbk_gpu_attention_workspace(const void* params);

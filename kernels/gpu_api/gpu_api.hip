@@ -78,6 +78,14 @@ int32_t sbk_gpu_attention(const void* p, const void* l, const char** what) { ret
 size_t sbk_gpu_group_norm_workspace(const void* p) {
   return group_norm_workspace_bytes(*static_cast<const GroupNormParams*>(p));
 }
+int64_t sbk_gpu_conv_filter_form(const void* p, size_t* bytes) {
+  const ConvFilterForm form = conv_filter_form(*static_cast<const ConvParams*>(p));
+  *bytes = form.bytes;
+  return form.form;
+}
+int32_t sbk_gpu_pack_conv_filter(const void* p, void* to, const void* l, const char** what) {
+  return answer(gpu::pack_conv_filter(*static_cast<const ConvParams*>(p), to, *static_cast<const Launch*>(l)), what);
+}
 size_t sbk_gpu_conv_workspace(const void* p) { return conv_workspace_bytes(*static_cast<const ConvParams*>(p)); }
 size_t sbk_gpu_attention_workspace(const void* p) {
   return attention_workspace_bytes(*static_cast<const AttentionParams*>(p));

@@ -26,6 +26,7 @@ class MemoryPlacement:
     offset: frozenset[str] = frozenset()  # tensors that start one element behind their allocation
     in_place_of: str = ""  # the input whose memory y is
     other_filter_layout: bool = False  # channels first where x has them last, and the other way round
+    packed_filter: bool = False  # filters packed before, where the way that is taken packs them
 
 
 AS_ALLOCATED = MemoryPlacement()
@@ -43,6 +44,7 @@ class DeviceCase:
     workspace: d.Buffer
     output: d.Buffer
     placement: MemoryPlacement = AS_ALLOCATED
+    filters: d.Buffer | None = None  # in the form that the convolution reads
 
     def run(self, device: d.GpuDevice, stream: int = 0) -> None:
         device.launch(self.job.params, stream, self.workspace.pointer, self.workspace.bytes)
@@ -65,6 +67,8 @@ class DeviceCase:
     def overrun(self) -> list[str]:
         """The buffers, by their fields, whose guard is not as it was."""
         buffers = {**self.memory, "y": self.output, "workspace": self.workspace}
+        if self.filters is not None:
+            buffers["packed"] = self.filters
         return [field for field, buffer in buffers.items() if not buffer.guard_intact()]
 
 
@@ -96,6 +100,7 @@ def placements(device_case: DeviceCase) -> list[MemoryPlacement]:
         variants.append(MemoryPlacement(f"y is {in_place_of}", in_place_of=in_place_of))
     if device_case.case.op == "Conv":
         variants.append(MemoryPlacement("filters in the other layout", other_filter_layout=True))
+        variants += [MemoryPlacement("packed filters", packed_filter=True), MemoryPlacement("packed filters of the other layout", frozenset(), "", True, True)]
     return variants
 
 
@@ -111,10 +116,15 @@ def allocate(device: d.GpuDevice, case: OperatorCase, last: bool, placement: Mem
     room = int(np.prod(job.output_shape)) * case.dtype.itemsize
     output = memory[placement.in_place_of] if placement.in_place_of else d.Buffer(device, room, case.dtype.itemsize if "y" in placement.offset else 0)
     job.params.y = output.pointer
+    filters = pack_filter(device, job.params, placement)
     workspace = d.Buffer(device, device.workspace_bytes(job.params))
-    device_case = DeviceCase(case, "channels last" if last else "", job, memory, workspace, output, placement)
+    device_case = DeviceCase(case, "channels last" if last else "", job, memory, workspace, output, placement, filters)
     device_case.poison()
     return device_case
+
+
+def pack_filter(device: d.GpuDevice, params: d.Params, placement: MemoryPlacement) -> d.Buffer | None:
+    return device.pack_filter(params) if placement.packed_filter and isinstance(params, d.Conv) else None
 
 
 def swap_filter_layout(job: KernelArguments, case: OperatorCase, last: bool) -> None:
@@ -145,6 +155,7 @@ def check_algorithms(device: d.GpuDevice, device_case: DeviceCase, turn: int | N
         ways = [ways[turn % len(ways)]]
     for params.algorithm, params.variant in ways:
         device_case.poison()
+        device_case.filters = pack_filter(device, params, device_case.placement)
         device_case.workspace = d.Buffer(device, device.workspace_bytes(params))
         if why := check_one(device, device_case):
             wrong.append(f"algorithm {params.algorithm}, variant {params.variant}: {why}")

@@ -47,7 +47,7 @@ class Conv(c.Structure):
                 ("out_channels", c.c_int64), ("groups", c.c_int64), ("in_", c.c_int64 * 3), ("out", c.c_int64 * 3), ("kernel", c.c_int64 * 3),
                 ("stride", c.c_int64 * 3), ("dilation", c.c_int64 * 3), ("pad_begin", c.c_int64 * 3),
                 ("activation", Activation), ("choosing", c.c_int32), ("x", c.c_void_p), ("w", c.c_void_p), ("bias", c.c_void_p),
-                ("residual", c.c_void_p), ("y", c.c_void_p)]
+                ("residual", c.c_void_p), ("y", c.c_void_p), ("packed", c.c_void_p), ("packed_form", c.c_int64)]
 
 
 class Attention(c.Structure):
@@ -92,6 +92,7 @@ class GpuDevice:
         if list(sizes) != mine:
             raise DeviceError(f"structures differ from the library's: {mine} here, {list(sizes)} there")
         self.library.sbk_gpu_platform.restype = c.c_char_p
+        self.library.sbk_gpu_conv_filter_form.restype = c.c_int64
         for kind in HAS_WORKSPACE:
             getattr(self.library, f"sbk_gpu_{NAMES[kind]}_workspace").restype = c.c_size_t
         self.platform = self.library.sbk_gpu_platform().decode()
@@ -129,6 +130,19 @@ class GpuDevice:
         choices = (c.c_int32 * 2 * MAX_CHOICES)()
         count = self.library.sbk_gpu_conv_choices(c.byref(params), choices)
         return [(choices[i][0], choices[i][1]) for i in range(count)]
+
+    def pack_filter(self, params: Conv) -> Buffer | None:
+        """This convolution's filters in the form that it reads, and named in `params`; None where it reads them as they are."""
+        size = c.c_size_t()
+        params.packed, params.packed_form = None, 0
+        form = int(self.library.sbk_gpu_conv_filter_form(c.byref(params), c.byref(size)))
+        if form == 0:
+            return None
+        buffer = Buffer(self, size.value)
+        self.call("pack_conv_filter", c.byref(params), c.c_void_p(buffer.pointer), c.byref(LaunchStruct()))
+        self.synchronize()
+        params.packed, params.packed_form = buffer.pointer, form
+        return buffer
 
     def launch(self, params: Params, stream: int = 0, workspace: int = 0, workspace_bytes: int = 0) -> None:
         launch = LaunchStruct(stream, workspace, workspace_bytes)

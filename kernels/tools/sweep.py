@@ -3,8 +3,11 @@
 
     python3 kernels/tools/sweep.py --library build/libstackbuild_kernels_hip.so --out sweep.json [--random 60] [--seed N] [--limit 200]
 
-PyTorch's time is the least of channels first and channels last (Conv), or of its attention back ends. Answers are compared with
-PyTorch's of the same type. Exit status: 0 all timed, 1 a wrong answer or a shape that failed or was not reached in --limit seconds.
+PyTorch's time is the least of channels first and channels last (Conv), or of its attention back ends. Filters of a Conv are constants:
+PyTorch's lie in either order before, and ours are packed before where the way that is taken packs them, as the execution provider has
+them. Where a shape has other forms since 24 November 2026, or filters that are packed, "before" is without both (conv.hpp,
+ConvChoosing::unfolded): filters packed each time. It does not count. Answers are compared with PyTorch's of the same type.
+Exit status: 0 all timed, 1 a wrong answer or a shape that failed or was not reached in --limit seconds.
 """
 
 from __future__ import annotations
@@ -29,6 +32,9 @@ from tools import device as d
 from tools import timing
 
 SAMPLES = 5
+CHOOSING_BEFORE = 5  # ConvChoosing::unfolded
+BEFORE = "before"
+OURS = ("ours", BEFORE)
 TOLERANCE = {"float32": 1e-4, "float16": 1e-2}  # ours against PyTorch's: each has an error of its own
 
 
@@ -156,7 +162,13 @@ def conv_launches(torch: Any, at: timing.Launcher, s: ModelConv, dtype: Any, las
     for i in range(axes):
         params.in_[i], params.out[i], params.kernel[i], params.stride[i], params.dilation[i], params.pad_begin[i] = s.extent[i], out[i], s.kernel, s.stride, 1, s.kernel // 2
     params.x, params.w, params.y = x.data_ptr(), w.data_ptr(), y.data_ptr()
-    return {"ours": at.ours(params, [x, w, y]), **theirs}, y
+    before = d.Conv.from_buffer_copy(params)
+    before.choosing = CHOOSING_BEFORE
+    filters = at.device.pack_filter(params)
+    differs = filters is not None or at.device.workspace_bytes(params) != at.device.workspace_bytes(before)
+    launch = at.ours(params, [x, w, y])
+    ours = {"ours": lambda _=filters: launch(), **({BEFORE: at.ours(before, [x, w, y])} if differs else {})}
+    return {**ours, **theirs}, y
 
 
 def time_one(torch: Any, launches: dict[str, Callable[[], Any]], y: Any) -> dict[str, Any]:
@@ -168,13 +180,15 @@ def time_one(torch: Any, launches: dict[str, Callable[[], Any]], y: Any) -> dict
             actual = launch()
             torch.cuda.synchronize()
         except RuntimeError:
-            if name == "ours":
+            if name in OURS:
                 raise
             continue
         usable[name] = launch
-        answer = actual if name != "ours" and answer is None else answer
+        if name == "ours":
+            actual_y = y.clone()
+        answer = actual if name not in OURS and answer is None else answer
     samples = timing.measure(torch, usable, SAMPLES)
-    off = float((y.double() - answer.double()).norm() / answer.double().norm())
+    off = float((actual_y.double() - answer.double()).norm() / answer.double().norm())
     return {"ms": {name: statistics.median(times) for name, times in samples.items()}, "off": off}
 
 
@@ -196,27 +210,39 @@ def run(torch: Any, at: timing.Launcher, shapes: list[SweepShape], end: float) -
                     continue
                 finally:
                     torch.cuda.empty_cache()
-                row["ratio"] = min(ms for peer, ms in row["ms"].items() if peer != "ours") / row["ms"]["ours"]
+                best = min(ms for peer, ms in row["ms"].items() if peer not in OURS)
+                row["ratio"] = best / row["ms"]["ours"]
+                row["ratio before"] = best / row["ms"].get(BEFORE, row["ms"]["ours"])
                 rows.append(row)
                 if not row["off"] <= TOLERANCE[name]:
                     wrong.append(f"{text}: {row['off']:.1e} off PyTorch's answer")
     return rows, wrong
 
 
+def distribution(name: str, rows: list[dict[str, Any]], key: str) -> str:
+    ratios = sorted(r[key] for r in rows)
+    if not ratios or (key != "ratio" and ratios == sorted(r["ratio"] for r in rows)):
+        return ""
+    at = [ratios[math.floor(q * (len(ratios) - 1))] for q in (0, 0.1, 0.25, 0.5, 0.75, 1)]
+    return (f"{name}{key.removeprefix('ratio')}: {len(ratios)} shapes; times PyTorch's best: least {at[0]:.2f}, 10 % {at[1]:.2f}, quarter {at[2]:.2f}, "
+            f"median {at[3]:.2f}, three quarters {at[4]:.2f}, most {at[5]:.2f}; {sum(r >= 1.0 for r in ratios)} at 1.0 or above, "
+            f"{sum(r >= 0.8 for r in ratios)} at 0.8 or above")
+
+
 def summary(rows: list[dict[str, Any]]) -> str:
     lines = []
     for op in ("Attention", "Conv"):
         for dtype in ("float16", "float32"):
-            ratios = sorted(r["ratio"] for r in rows if r["shape"].startswith(op) and dtype in r["shape"])
-            if not ratios:
-                continue
-            at = [ratios[math.floor(q * (len(ratios) - 1))] for q in (0, 0.1, 0.25, 0.5, 0.75, 1)]
-            lines.append(f"{op} {dtype}: {len(ratios)} shapes; times PyTorch's best: least {at[0]:.2f}, 10 % {at[1]:.2f}, quarter {at[2]:.2f}, "
-                         f"median {at[3]:.2f}, three quarters {at[4]:.2f}, most {at[5]:.2f}")
+            rows_of_type = [r for r in rows if r["shape"].startswith(op) and dtype in r["shape"]]
+            for name, some in (("", rows_of_type), (" random", [r for r in rows_of_type if r["model"] == "random"])):
+                lines += [line for key in ("ratio", "ratio before") if (line := distribution(f"{op} {dtype}{name}", some, key))]
+            for last in (False, True) if op == "Conv" and rows_of_type else ():
+                layout = "last" if last else "first"
+                lines.append(distribution(f"{op} {dtype} channels {layout}", [r for r in rows_of_type if r["shape"].endswith("channels last") == last], "ratio"))
     lines.append("the slowest:")
     for r in sorted(rows, key=lambda r: float(r["ratio"]))[:10]:
-        best = min((ms, name) for name, ms in r["ms"].items() if name != "ours")
-        lines.append(f"  {r['ratio']:.2f}  {r['model']}: {r['shape']}: {r['ms']['ours']:.4f} ms; {best[1]} {best[0]:.4f}")
+        best = min((ms, name) for name, ms in r["ms"].items() if name not in OURS)
+        lines.append(f"  {r['ratio']:.2f}  {r['model']}: {r['shape']}: {r['ms']['ours']:.4f} ms (before {r['ms'].get(BEFORE, math.nan):.4f}); {best[1]} {best[0]:.4f}")
     return "\n".join(lines)
 
 

@@ -49,6 +49,29 @@ std::pair<const void*, sbk::FilterLayout> Filter::get(Stream& stream, const Tens
   return {packed_, sbk::FilterLayout::channels_last};
 }
 
+Filter::~Filter() {
+  device::release(packed_);
+  for (const auto& [form, memory] : forms_) device::release(memory);
+}
+
+void Filter::place_packed([[maybe_unused]] Stream& stream, [[maybe_unused]] sbk::ConvParams& p) {
+#if !RK_CPU  // which packs nothing
+  const sbk::ConvFilterForm form = sbk::conv_filter_form(p);
+  if (form.form == 0) return;
+  const std::lock_guard<std::mutex> hold(lock_);
+  auto found = forms_.find(form.form);
+  if (found == forms_.end()) {
+    void* packed = device::allocate(form.bytes);
+    if (packed == nullptr) return;
+    found = forms_.emplace(form.form, packed).first;
+    check(sbk::gpu::pack_conv_filter(p, packed, {stream.native(), nullptr, 0}));
+    stream.synchronize();  // another stream may use it next
+  }
+  p.packed = found->second;
+  p.packed_form = form.form;
+#endif
+}
+
 namespace {
 
 Window window_of(const WindowAttributes& attributes, const ConvCall& call) {
@@ -103,6 +126,7 @@ void run_conv(Context& context, const WindowAttributes& attributes, const ConvCa
   p.bias = call.bias.data;
   p.residual = call.residual.data;
   p.y = y.data;
+  if (call.constant_filter) filter.place_packed(context.stream(), p);
   check(backend::conv(p, context.launch(workspace_bytes(p))));
 }
 

@@ -1,6 +1,7 @@
 // How the provider calls the operators of the folders beside it (kernels/conv, kernels/attention, …).
 #pragma once
 
+#include <map>
 #include <mutex>
 #include <utility>
 
@@ -38,16 +39,20 @@ inline sbk::DataType data_type(Type type) {
 Shape channels_first(const Shape& shape, sbk::Layout layout);
 Shape in_layout(const Shape& channels_first, sbk::Layout layout);
 
-// A constant filter in the order the kernels read fastest (channels last), made when it is first needed.
+// A constant filter in the order the kernels read fastest (channels last), made when it is first needed, and in each form that a
+// convolution of it packs.
 class Filter {
  public:
-  ~Filter() { device::release(packed_); }
+  ~Filter();
   // The filter to read and its order. `w` is the node's input; it is copied once, if `constant`.
   std::pair<const void*, sbk::FilterLayout> get(Stream& stream, const Tensor& w, bool constant);
+  // Names in `p` the filter as this convolution packs it, which is done once for each form. The filter is constant.
+  void place_packed(Stream& stream, sbk::ConvParams& p);
 
  private:
   std::mutex lock_;
   void* packed_ = nullptr;
+  std::map<int64_t, void*> forms_;
 };
 
 // y = activation(conv(x, w) + bias + residual); false tensors are left out. A residual has y's shape.
