@@ -73,8 +73,13 @@ def _as_installed(version: str) -> str:
     try:
         normal = str(Version(version))
     except InvalidVersion:
+        if series := re.fullmatch(r"([0-9]+(?:\.[0-9]+)*)\.[xX*]", version):
+            raise ValueError(
+                f"{version!r} is a series, not a version; write one of it, such as `{series[1]}.0`"
+            ) from None
         head = re.match(r"[0-9]+(?:\.[0-9]+)*", version)
         tail = re.sub(r"[^a-z0-9]+", ".", version[len(head[0]) :].lower()).strip(".") if head else ""
+        tail = re.sub(r"^rocm(?=\d)", "rocm.", tail)
         advice = f"`{head[0]}+{tail}`: what follows `+` is yours" if head and tail else "it such as `1.2.3`"
         raise ValueError(f"{version!r} is not a version of PEP 440; write {advice}") from None
     if normal != version:
@@ -89,6 +94,11 @@ class Component(Model):
     env: dict[EnvName, str] = Field({}, description="Environment of its commands, beside the fixed one.")
     memory: str = Field("1G", pattern=r"^[1-9][0-9]*[MG]$", description="Memory it may use, such as `500M` or `8G`.")
 
+    @field_validator("env")
+    @classmethod
+    def _as_written(cls, values: dict[str, str]) -> dict[str, str]:
+        return refuse_expansion(values)
+
 
 def refuse_joined(item: str) -> None:
     """Raises ValueError for an item that is several: `cmake, g++`, or `cmake g++` without a comma between."""
@@ -97,13 +107,59 @@ def refuse_joined(item: str) -> None:
         raise ValueError(f"{item!r} is several in one item; write each as an item of its own: [{', '.join(parts)}]")
 
 
+_OPERATORS = {"=>": ">=", "=<": "<=", "=": "==", "@": "==", ":": "==", "": "==", "~>": "~="}
+_COMPARISON = re.compile(
+    r"(~=|~>|===?|!=|>=|=>|<=|=<|[<>=@:^~]|)\s*[vV]?(\d+(?:\.(?:\d+|\*))*[\w.]*)\s*(\+|or (?:newer|later|above|higher)|and up)?"
+)
+
+
+def comparisons_meant(text: str, bare: str = "==") -> str:
+    """`>=1.2,<2` of `^1.2`, `(>=1.2 <2)` and `>= v1.2 and <2`; "" for what is not comparisons of versions.
+
+    `bare` stands before a version that has no operator.
+    """
+    rest, parts = text.strip().strip("()").strip(), []
+    while rest:
+        match = _COMPARISON.match(rest)
+        if match is None:
+            return ""
+        sign, version, newer = match[1], match[2], match[3]
+        first = version.split(".")[0]
+        if sign == "^":
+            parts += [f">={version}", f"<{int(first) + 1}" if first.isdigit() else ""]
+        elif sign == "~":
+            parts.append(f"~={version}" if "." in version else f"=={version}.*")
+        else:
+            parts.append(f"{'>=' if newer else bare if not sign else _OPERATORS.get(sign, sign)}{version}")
+        rest = re.sub(r"^\s*(?:,|;|&&?|and\b)?\s*", "", rest[match.end() :])
+    return ",".join(part for part in parts if part)
+
+
+def pinned_requirement(text: str) -> str:
+    """`NAME==VERSION` of a text that names both in another way, such as `numpy@2.2.6` and `numpy>=2.2`; "" for any other."""
+    match = re.match(r"\s*([A-Za-z][A-Za-z0-9_]*(?:[.-][A-Za-z][A-Za-z0-9_]*)*)\s*[^\dA-Za-z]*v?(\d[\w.]*\w|\d)", text)
+    version = re.sub(r"\.(tar\.\w+|zip|tgz|whl|x)$", "", match[2]) if match else ""
+    return f"{match[1]}=={version}" if match and re.fullmatch(r"[0-9][A-Za-z0-9.]*", version) else ""
+
+
 def requirement_meant(entry: str) -> str:
     """What to write for a text that is not a requirement: the one that was probably meant, or an example."""
+    name = re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*(?:\[[\w,.-]+\])?)", entry)
+    if name and "://" not in entry and (comparisons := comparisons_meant(entry[name.end() :])):
+        return f"`{name[1]}{comparisons}`"
     requirement = entry.replace("=>", ">=").replace("=<", "<=")
     requirement = re.sub(r"(?<![=!~<>])=(?!=)", "==", re.sub(r"\s+", "", requirement)) if "@" not in requirement else ""
     if requirement != entry and REQUIREMENT.fullmatch(requirement):
         return f"`{requirement}`"
     return "a name and versions, such as `numpy>=2`: no options, no URLs"
+
+
+def refuse_expansion(values: dict[str, str]) -> dict[str, str]:
+    """The variables as they are. Raises ValueError for one that counts on a shell to fill it in."""
+    for name, value in values.items():
+        if _SHELL_EXPANSION.search(value):
+            raise ValueError(f"{value!r} is filled in by a shell, and none runs; write the value of `{name}` out")
+    return values
 
 
 class Hipify(Model):
@@ -169,6 +225,10 @@ class Convertible(Component):
 
 SHELL_WORDS = ("cd", "export", "source", "set", "if", "for", "pushd", "ulimit")
 """Commands that only a shell knows: no program has these names."""
+_SHELL_EXPANSION = re.compile(r"\$\([a-z]|`|\$\{?(?!ORIGIN\b|LIB\b|PLATFORM\b)[A-Z][A-Z_]+\b")
+"""What a shell fills in. `$ORIGIN` is the loader's, and `$(NAME)` is make's."""
+_READ_DOLLARS = ("sh", "bash", "dash", "perl", "awk", "gawk", "sed", "python3", "cmake")
+"""Programs that read a dollar in an argument themselves."""
 _SHELL = ("&&", "||", "|", ">", ">>", "<", "2>&1", "&")
 
 
@@ -191,6 +251,18 @@ class Script(Convertible):
             ):
                 raise ValueError(
                     f"{sign!r} is a sign of the shell, and none runs; write each command on a line of its own, or `[sh, -c, …]`"
+                )
+            if assignment := re.fullmatch(r"([A-Za-z_]\w*)=(.*)", command[0]):
+                rest = ", ".join(command[1:]) or "COMMAND"
+                raise ValueError(
+                    f"{command[0]!r} sets a variable, and the first word is a program; write `env: {{{assignment[1]}: {assignment[2]}}}`"
+                    f" in the component, or `[env, {command[0]}, {rest}]`"
+                )
+            if command[0] not in _READ_DOLLARS and (
+                word := next((w for w in command if _SHELL_EXPANSION.search(w)), "")
+            ):
+                raise ValueError(
+                    f"{word!r} is filled in by a shell, and none runs; write the value out, or `[sh, -c, '{' '.join(command)}']`"
                 )
             if command[0] in SHELL_WORDS:
                 raise ValueError(
@@ -465,7 +537,8 @@ class Wheel(Component):
         for name in names:
             file = PurePosixPath(name).name
             if file != name or not (".so" in file or "*" in file):
-                soname = file if ".so" in file else f"lib{file.removeprefix('lib')}.so.*"
+                bare = re.sub(r"^-l|\.a$", "", file)
+                soname = bare if ".so" in bare else f"lib{bare.removeprefix('lib')}.so.*"
                 raise ValueError(f"{name!r} is not the soname of a library; write `{soname}`")
         return names
 
@@ -485,15 +558,17 @@ class Wheel(Component):
     def _specifiers(cls, text: str) -> str:
         if not all(_SPECIFIER.fullmatch(part.strip()) for part in text.split(",")):
             number = re.search(r"3\.\d+", text)
-            raise ValueError(
-                f"{text!r} does not compare with versions of Python; write `>={number[0] if number else '3.9'}`"
-            )
+            specifiers = comparisons_meant(re.sub(r"(?i)^\s*(c?python|py)\s*3?(?=\W)", "", text), bare=">=")
+            step = specifiers or f">={number[0] if number else '3.9'}"
+            raise ValueError(f"{text!r} does not compare with versions of Python; write `{step}`")
         return text
 
     @field_validator("needs")
     @classmethod
     def _needs_one(cls, needs: tuple[str, ...]) -> tuple[str, ...]:
         if len(needs) != 1:
+            if len(set(needs)) == 1:
+                raise ValueError(f"{needs[0]!r} is listed twice; remove one of them")
             raise ValueError(
                 "a wheel needs exactly the one component that it packs; write one, and a wheel of its own for each other"
             )

@@ -140,6 +140,15 @@ class SelfCheck(Model):
 
     _quantities = field_validator("median", "spread", mode="before")(_share)
 
+    @field_validator("median", "spread")
+    @classmethod
+    def _narrow(cls, share: float) -> float:
+        if share > 0.5:
+            raise ValueError(
+                f"{share:g} is {share:.0%}, and no machine is that noisy; write `{share:g}%`, or a share below 0.5"
+            )
+        return share
+
 
 class _GateBase(Model):
     name: str = Field(default="", description="What messages call it; its kind when left out.")
@@ -162,7 +171,8 @@ class _PairedGateBase(_GateBase):
     @classmethod
     def _rising(cls, pairs: tuple[int, ...]) -> tuple[int, ...]:
         if list(pairs) != sorted(set(pairs)):
-            raise ValueError("pairs must rise; write for example [20, 40, 60]")
+            rising = ", ".join(map(str, sorted(set(pairs))))
+            raise ValueError(f"each number of pairs must be larger than the one before; write `pairs: [{rising}]`")
         return pairs
 
     @model_validator(mode="after")
@@ -176,7 +186,7 @@ class _PairedGateBase(_GateBase):
         least = least_samples(self.confidence)
         if self.pairs[0] < least:
             raise ValueError(
-                f"{self.pairs[0]} pairs are too few for a {self.confidence:.1%} interval; start at {least} or more"
+                f"`pairs` begins with {self.pairs[0]}, too few for a {self.confidence:.1%} interval; start at {least} or more"
             )
         return self
 
@@ -224,7 +234,7 @@ class LimitGate(_GateBase):
             raise ValueError(
                 "a limit gate has either `at_most` or `at_least`; add one, such as `at_most: 20 ms`"
                 if self.at_most is None
-                else "a limit gate has either `at_most` or `at_least`, and this one has both; remove one"
+                else "`at_most` and `at_least` cannot both be in a limit gate; remove one, or make a second gate of it"
             )
         return self
 
@@ -248,6 +258,12 @@ class MemoryGate(_GateBase):
         if self.at_most is None and self.grows_at_most is None:
             raise ValueError(
                 "a memory gate has `at_most`, `grows_at_most` or both; add one, such as `grows_at_most: 10%`"
+            )
+        if self.grows_at_most is not None and self.grows_at_most > 1:
+            growth = self.grows_at_most
+            share = growth if growth >= 2 else 100 * (growth - 1)
+            raise ValueError(
+                f"`grows_at_most` {growth:g} is a growth of {growth:.0%}; write `grows_at_most: {share:.3g}%`"
             )
         if self.grows_at_most is not None:
             _refuse_one_side(self.side, self.versus)

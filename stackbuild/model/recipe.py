@@ -20,6 +20,7 @@ from stackbuild.model.components import (
     OptionName,
     Scalar,
     Wheel,
+    pinned_requirement,
     refuse_joined,
     requirement_meant,
 )
@@ -49,13 +50,16 @@ def _twice(names: tuple[str, ...]) -> str:
     return next((name for i, name in enumerate(names) if name in names[:i]), "")
 
 
-def _python_meant(version: str) -> str:
+def python_meant(version: str) -> str:
     """The next step for what is not a Python version: `3.12.4`, `cp312`, `“3.12”`, `>=3.11` and `2.7` were seen."""
     version = version.strip("“”‘’'\"")
     if match := re.fullmatch(
         r"(?:cp|py|python)?-?3\.?([0-9]{1,2})(?:\.[0-9a-z]+)*(?:t|-?(?:dev|rc|a|b)[0-9]*)?", version.lower()
     ):
         return f'write "3.{match[1]}"'
+    minors = {*re.findall(r"(?<![\d.])3\.?([0-9]{1,2})(?![\d])", version)}
+    if len(minors) == 1 and not re.search(r"[<>=~^!*]", version):
+        return f'write "3.{minors.pop()}"'
     if version[:1] in "<>=~^!" or any(c in version for c in " ,-*"):
         return 'list each version: ["3.11", "3.12"]'
     return 'write one of Python 3, such as "3.11"'
@@ -143,7 +147,9 @@ class Extend(Model):
                 refuse_joined(name)
                 parts = re.match(r"([A-Za-z0-9._-]+)(?:=([A-Za-z0-9.]+)$)?", name)
                 requirement = f"{parts[1]}=={parts[2] or 'VERSION'}" if parts else "NAME==VERSION"
-                raise ValueError(f"{name!r} is not pinned to a version; write `{requirement}`")
+                raise ValueError(
+                    f"{name!r} is not pinned to a version; write `{pinned_requirement(name) or requirement}`"
+                )
         return names
 
 
@@ -245,6 +251,8 @@ class Source(Model):
             ("archive", "sha256", "…"),
         ):
             if (getattr(self, one) is None) != (getattr(self, other) is None):
+                if getattr(self, one) is None and (kind := next((n for n in named_kinds if n != one), "")):
+                    raise ValueError(f"`{other}` belongs to `{one}`, and this source is of `{kind}`; remove `{other}`")
                 has, lacks = (one, other) if getattr(self, other) is None else (other, one)
                 how = "`sha256sum FILE` prints it" if lacks == "sha256" else f"such as `{other}: {example}`"
                 raise ValueError(
@@ -258,6 +266,11 @@ class Source(Model):
                 bare = next(iter(re.findall(r"[^\s,;<>\"'{}|\\^`\[\]]+", url)), "")
                 what = f"write `{bare}`" if bare else "write the address alone"
                 raise ValueError(f"`{key}` {url!r} has a {sign[0][0]!r} that no URL has there; {what}")
+        if self.git and (
+            at := re.search(r"(?:#|\?(?:ref|rev|tag|branch)=|(?<=[\w.])@(?=[\w.-]+$))(.*)$", self.git[8:])
+        ):
+            address, name = self.git[: 8 + at.start()], at[1] or self.ref
+            raise ValueError(f"`git` {self.git!r} names a version too; write `git: {address}`, and `ref: {name}`")
         if (self.git or "").count("://") > 1 or (self.archive or "").count("://") > 1:
             key, url = ("git", self.git or "") if self.git else ("archive", self.archive or "")
             raise ValueError(f"`{key}` {url!r} is two addresses; write `{url[url.rindex('https://') :]}`")
@@ -339,7 +352,7 @@ class Verify(Model):
     def _check_emulated_targets(cls, targets: tuple[str, ...]) -> tuple[str, ...]:
         for target in targets:
             if target not in emulated_targets():
-                near = question(target, list(emulated_targets()))
+                near = question(target, [name for name in emulated_targets() if name[:5] == target[:5]])
                 raise ValueError(
                     f"{target!r} cannot be emulated; {near}those that can are {', '.join(emulated_targets())}"
                 )
@@ -381,6 +394,10 @@ class Publish(Model):
     @classmethod
     def _web_address(cls, url: str) -> str:
         if url and not is_index_address(url.replace("{rocm}", "0")):
+            if names := [name for name in re.findall(r"\{\w*\}", url) if name != "{rocm}"]:
+                raise ValueError(
+                    f"{url!r} has {names[0]}, and `{{rocm}}` alone is filled in; write {{rocm}} or the value"
+                )
             scheme = "" if "://" in url or not re.match(r"[\w.-]+(:\d+)?(/|$)", url) else f"`https://{url}`"
             raise ValueError(
                 f"{url!r} is not an address that pip can read; write {scheme or 'it such as `https://example.org/simple`'}"
@@ -434,7 +451,7 @@ class Recipe(Model):
     def _python_form(cls, versions: tuple[str, ...]) -> tuple[str, ...]:
         for version in versions:
             if not re.fullmatch(r"3\.[0-9]+", version):
-                raise ValueError(f'{version!r} is not a Python version such as "3.11"; {_python_meant(version)}')
+                raise ValueError(f'{version!r} is not a Python version such as "3.11"; {python_meant(version)}')
         if twice := _twice(versions):
             raise ValueError(f"the Python version {twice!r} is listed twice; remove one of them")
         return versions

@@ -21,6 +21,7 @@ from stackbuild.model.components import (
     MIGraphXEp,
     MIGraphXPackage,
     OnnxRuntime,
+    OnnxRuntimeRelease,
     Rocm,
     RocMLIR,
     Script,
@@ -100,8 +101,9 @@ def _migraphx(recipe: Recipe) -> Iterator[Finding]:
             not component.needs and not builders and (in_image or in_packages)
         ):
             continue
+        other_needs = [need for need in component.needs if not isinstance(recipe.components[need], Wheel)]
         fix = (
-            f"write `needs: [{builders[0]}]`"
+            f"write `needs: [{', '.join((*other_needs, builders[0]))}]`"
             if builders
             else "add a component of kind `migraphx` and name it in `needs`, or say where the base has it: `migraphx_home: /opt/rocm`"
         )
@@ -165,11 +167,30 @@ def _wheel_python(recipe: Recipe) -> Iterator[Finding]:
             yield recipe_rules.WHEEL_ABI.finding(
                 subject, f"`{name}` packs ONNX Runtime, which has an extension module, and has no `abi: cpython`", fix="write `abi: cpython`",
             )  # fmt: skip
+        elif isinstance(content, MIGraphXPackage) and content.source and wheel.abi != "cpython":
+            yield recipe_rules.WHEEL_ABI.finding(
+                subject, f"`{name}` packs MIGraphX's Python module, which is compiled for each Python, and has no `abi: cpython`",
+                fix="write `abi: cpython`",
+            )  # fmt: skip
+        elif isinstance(content, MIGraphX | RocMLIR | OnnxRuntimeRelease):
+            packs = [each for each, c in recipe.components.items() if isinstance(c, MIGraphXPackage)]
+            packed_fix = f"write `needs: [{packs[0]}]`" if packs and isinstance(content, MIGraphX) else ""
+            yield recipe_rules.WHEEL_EMPTY.finding(
+                f"components.{name}.needs.0", f"`{name}` packs `{wheel.needs[0]}`, and the kind {content.kind} installs no Python package",
+                fix=packed_fix or _PACKABLE[isinstance(content, MIGraphX)],
+            )  # fmt: skip
         elif isinstance(content, Kernels | MIGraphXEp | HipdnnEp) and wheel.abi == "cpython":
             yield recipe_rules.WHEEL_ABI.finding(
                 subject, f"`{name}` has `abi: cpython`, and nothing in it depends on a Python",
                 why="the same files go into a wheel for each Python", fix="remove `abi`, or write `abi: none`", severity=Severity.WARNING,
             )  # fmt: skip
+
+
+_PACKABLE = {
+    True: "add a component of kind `migraphx-package` that needs it, and pack that",
+    False: "name a component that installs one, such as of kind `onnxruntime`, `kernels` or `script`",
+}
+"""What to pack in place of a component without a Python package, by whether it is MIGraphX."""
 
 
 def module_of(component: Component) -> str:

@@ -130,7 +130,8 @@ def _release(recipe: Recipe, _: Table) -> Iterator[Finding]:
         elif isinstance(component, OnnxRuntimeRelease) and url and component.version not in url:
             yield recipe_rules.ORT_VERSION.finding(
                 f"components.{name}.version", f"ONNX Runtime {component.version}, but its archive is {url}",
-                why="the archive says which version it is, and the step ends there", fix="write the version of that archive",
+                why="the archive says which version it is, and the step ends there",
+                fix=f"write `version: {own[0]}`" if (own := re.findall(r"[0-9]+\.[0-9]+\.[0-9]+", url)) else "write the version of that archive",
             )  # fmt: skip
 
 
@@ -139,9 +140,13 @@ def _image_rocm(recipe: Recipe, _: Table) -> Iterator[Finding]:
     if not match or not recipe.rocm or numbers(match[1])[: len(numbers(recipe.rocm))] == numbers(recipe.rocm):
         return
     same_line = series(match[1]) == series(recipe.rocm)
+    others = {series(local[1]) for w in recipe.wheels.values() if (local := _LOCAL_ROCM.search(w.version))}
+    by_recipe = f"write `rocm: {match[1]}`"
+    alone = others == {series(match[1])} and not same_line
     yield recipe_rules.IMAGE_ROCM.finding(
-        "base.image", f"the image has ROCm {match[1]}, the recipe says {recipe.rocm}",
-        fix=f"take the image of ROCm {recipe.rocm}, or write `rocm: {match[1]}`", severity=Severity.WARNING if same_line else Severity.ERROR,
+        "rocm" if alone else "base.image",
+        f"the image {'and the wheels have' if alone else 'has'} ROCm {match[1]}, the recipe says {recipe.rocm}",
+        fix=f"{by_recipe}, or change image and wheels" if alone else f"take the image of ROCm {recipe.rocm}, or {by_recipe}", severity=Severity.WARNING if same_line else Severity.ERROR,
     )  # fmt: skip
 
 

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
+from stackbuild.model.components import pinned_requirement
+
 
 @dataclass(frozen=True)
 class TextForm:
@@ -88,6 +90,18 @@ _SIZE = re.compile(r"\s*(\d{1,9}(?:[.,]\d{1,9})?)\s*([kmgt])?i?(?:b|bytes?)?\s*"
 _POWERS = "KMGT"
 
 
+_NAMES = (
+    *list(FORMS)[:3],
+    OPTION,
+    r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$",
+    r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
+    r"^[A-Za-z0-9]+$",
+    r"^/[A-Za-z0-9._/+-]*$",
+    r"^/[A-Za-z0-9._/+-]+$",
+)
+"""Patterns of names that the recipe gives: the words of such a text belong together."""
+
+
 def words_of(pattern: str) -> str:
     """What a text of that pattern is made of."""
     return FORMS[pattern].words
@@ -107,13 +121,26 @@ def advice(pattern: str, value: object, is_meant: bool = True) -> str:
         return "write all 64 hexadecimal digits after `@sha256:`, or a tag in place of the digest"
     if str(value).startswith("-D") and len(str(value)) < 4:
         return "write the option's name as the key and its value behind it: `NAME: VALUE`, without `-D`"
+    if str(value).startswith("-") and pattern == r"^[A-Za-z_][A-Za-z0-9_]*$":
+        return "write the variable's name as the key and its value behind it, such as `CXXFLAGS: -O2`"
     candidates = _versions(str(value)) if pattern == WHEEL_VERSION else _candidates(str(value))
+    if pattern == r"^[A-Za-z0-9]+$":
+        candidates = chain((re.sub(r"\s+", "", str(value)),), candidates)
     if pattern == OPTION:
         candidates = chain((re.sub(r"\s+", "_", str(value).strip()),), candidates)
     if pattern.startswith("^[a-z0-9][a-z0-9._-]*(/"):
         candidates = chain((re.sub(r"^(?:\./)?(?:patches/)?", "", str(value).strip()),), candidates)
     if pattern == r"^[A-Za-z0-9][A-Za-z0-9._-]*$":
         candidates = chain((str(value).strip().rpartition("/")[2],), candidates)
+    if pattern == r"^[A-Za-z0-9._-]+==[A-Za-z0-9.]+$":
+        candidates = chain((pinned_requirement(str(value)), f"{str(value).strip()}==VERSION"), candidates)
+    if (
+        pattern not in _NAMES
+        and not re.search(r"\S\s+[:@]\S|^[A-Za-z]+\s+\d", str(value))
+        and len(words := str(value).strip(" ,;").split()) > 1
+        and not _SIZE.fullmatch(str(value))
+    ):
+        candidates = chain(sorted(words, key=lambda word: not re.search(r"[/\d]", word)), candidates)
     suggestion = next((text for text in candidates if re.search(pattern, text) and text != value), "")
     if suggestion and is_meant:
         return f"write `{suggestion}`"
@@ -126,7 +153,8 @@ def _versions(value: str) -> Iterator[str]:
     from stackbuild.core.packaging import InvalidVersion, Version
 
     bare = value.strip(" ,;“”‘’\"'").removeprefix("v").removeprefix("V")
-    for text in (bare, re.sub(r"^(\d{4})-(\d\d)-(\d\d)$", r"\1.\2.\3", bare), re.sub(r"^([0-9.]+)[-_ ]", r"\1+", bare)):
+    local = re.sub(r"\+rocm(?=\d)", "+rocm.", re.sub(r"^([0-9.]+)[-_ ]", r"\1+", bare))
+    for text in (bare, re.sub(r"^(\d{4})-(\d\d)-(\d\d)$", r"\1.\2.\3", bare), local):
         with contextlib.suppress(InvalidVersion):
             yield str(Version(text))
 
@@ -137,8 +165,13 @@ def _candidates(value: str) -> Iterator[str]:
     yield from _sizes(bare)
     if len(bare.split()) > 2 and re.search(r"[\d/]", first := bare.split()[0].rstrip(",;")):
         yield first  # a comment without its `#`
-    if image := re.fullmatch(r"(?:docker|oci|https)://(?:hub\.docker\.com/r/|docker\.io/)?([^/].*:.+)", bare):
-        yield image[1]
+    if image := re.fullmatch(
+        r"(?:docker|oci|https?)://(?:hub\.docker\.com/(?:r|_)/|docker\.io/)?([^/]\S*?)(?:/tags\S*|/)?", bare
+    ):
+        yield image[1] if ":" in image[1].rpartition("/")[2] else f"{image[1]}:TAG"
+    if re.search(r"\S\s+[:@]\S", bare):
+        yield re.sub(r"\s+(?=[:@])", "", bare)
+    yield from _git_names(bare)
     yield bare
     yield re.sub(r"@(?=[0-9a-f]{64}$)", "@sha256:", bare)
     if bare.startswith(("sources.", "components.")):
@@ -148,6 +181,8 @@ def _candidates(value: str) -> Iterator[str]:
     yield re.sub(r"[\s_]+", "-", bare.lower())
     if bare[:1] in "vV":
         yield bare[1:]
+    if digest := re.search(r"(?i)(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])", bare):
+        yield digest[0].lower()
     if bare.startswith("-D"):
         yield bare[2:].partition("=")[0]
     if bare.startswith("http://"):
@@ -163,10 +198,23 @@ def _candidates(value: str) -> Iterator[str]:
         yield f"ssh://{scp[1]}/{scp[2]}"
     if "://" not in bare:
         yield re.sub(r"[^a-z0-9._-]+", "-", bare.lower()).strip("-._")
+        yield re.sub(r"[^a-z0-9._-]+", "-", re.sub(r"^[^a-z]+", "", bare.lower())).strip("-._")
     yield re.sub(r"[^A-Za-z0-9_]+", "_", bare)
     if number := re.search(r"\d+(?:\.\d+)*", bare.replace(",", ".")):
         yield number[0]
         yield ".".join(number[0].split(".")[:3])
+
+
+def _git_names(bare: str) -> Iterator[str]:
+    """What git's own ways to write a branch, a tag or an address come to."""
+    if name := re.fullmatch(r"(?:refs/(?:heads|tags|remotes/\w+)/|origin/|tags/|=)?([\w./-]*[\w-])(?:[~^]\S*)", bare):
+        yield name[1]
+    if name := re.fullmatch(r"git\+(https://\S+|ssh://\S+)", bare):
+        yield name[1].removesuffix(".git")
+    if name := re.fullmatch(r"(?:gh:|github:)?([\w.-]+/[\w.-]+)", bare):
+        yield f"https://github.com/{name[1]}"
+    if re.fullmatch(r"\d+\.\d+", bare):
+        yield f"{bare}.0"
 
 
 def _sizes(value: str) -> Iterator[str]:

@@ -16,7 +16,7 @@ from stackbuild.core.errors import Mistake, RecipeError, UsageError, with_lines
 from stackbuild.core.model import ValidationError
 from stackbuild.core.resources import folder
 from stackbuild.core.yaml import Places
-from stackbuild.model.components import Component, Convertible
+from stackbuild.model.components import Archive, Component, Convertible, Script, Wheel
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.recipe import Recipe
 from stackbuild.recipe.validation import mistakes, short
@@ -111,7 +111,13 @@ def _validate(data: Json, places: Places, text: str) -> Recipe:
             )
         )
     templates = [
-        Mistake(places.of_value(path), f"`{template[:60]}` is a variable or a template", yaml.NO_TEMPLATES)
+        Mistake(
+            places.of_value(path),
+            f"`{template[:60]}` is a variable or a template",
+            "write `{rocm}`, which is the recipe's `rocm:`, or the value: nothing else is filled in"
+            if path[0] == "publish"
+            else yaml.NO_TEMPLATES,
+        )
         for path, template in _templates(data, ())
     ]
     try:
@@ -174,6 +180,8 @@ def _wrong_references(recipe: Recipe, places: Places) -> list[Mistake]:
     ]
     wrong += _missing_components(recipe, places)
     wrong += _missing_sources(recipe, places)
+    wrong += _needs_of_files(recipe, places)
+    wrong += _tools(recipe, places)
     for variant, changes in recipe.matrix.variants.items():
         for name in changes:
             if not hasattr(recipe.components.get(name), "options"):
@@ -195,6 +203,49 @@ def _missing_components(recipe: Recipe, places: Places) -> list[Mistake]:
         for i, need in enumerate(component.needs)
     ]
     return _missing_names(needs, "components", sorted(recipe.components), places)
+
+
+def _needs_of_files(recipe: Recipe, places: Places) -> list[Mistake]:
+    """`needs` that name a wheel or an archive: those are files for users, and hold nothing to compile or link with."""
+    wrong = []
+    for name, component in recipe.components.items():
+        for i, need in enumerate(component.needs if not isinstance(component, Script) else ()):
+            wheel = recipe.components.get(need)
+            if isinstance(wheel, Wheel | Archive) and name not in (need, wheel.needs[0]):
+                at = places.of_value(("components", name, "needs", i))
+                what = f"`{name}` needs `{need}`, which is a file for users: nothing is built with it"
+                wrong.append(Mistake(at, what, f"write what it packs, `{wheel.needs[0]}`, or remove it"))
+    return wrong
+
+
+def _tools(recipe: Recipe, places: Places) -> list[Mistake]:
+    """`tool` of a conversion that names a source of another kind, and keys of `hipify` that its engine does not read."""
+    wrong = []
+    source_names = {str(getattr(c, "source", "")) for c in recipe.components.values()}
+    tools = [n for n, s in recipe.sources.items() if (s.debian or "").startswith("hipify")]
+    for name, component in recipe.components.items():
+        conversion = component.hipify if isinstance(component, Convertible) else None
+        if conversion is None:
+            continue
+        source = recipe.sources.get(conversion.tool or "")
+        if (
+            source
+            and (conversion.tool in source_names or source.bundled or source.pypi)
+            and not (source.debian or "").startswith("hipify")
+        ):
+            at = places.of_value(("components", name, "hipify", "tool"))
+            step = (
+                f"write `tool: {tools[0]}`"
+                if tools
+                else "add a source `debian: hipify-perl` and name that, or remove `tool`"
+            )
+            wrong.append(Mistake(at, f"the source `{conversion.tool}` has no hipify-perl", step))
+        for key in ("clang_flags", "cuda"):
+            if getattr(conversion, key) and conversion.engine != "clang":
+                at = places.of_key(("components", name, "hipify", key))
+                what = f"`{key}` is read by `engine: clang` alone, and the engine here is {conversion.engine}"
+                wrong.append(Mistake(at, what, "write `engine: clang`, or remove it"))
+    return wrong
 
 
 def _missing_sources(recipe: Recipe, places: Places) -> list[Mistake]:

@@ -163,7 +163,14 @@ def _gate(gate: Gate, path: KeyPath, recipe: Recipe, suite: Suite, places: Place
         named_fields["provider"] = gate.provider
     for key, name in named_fields.items():
         names = [s for s in sides if s.endswith("Provider") or s == HIPDNN.provider] if key == "provider" else sides
-        if name not in names and not (name.endswith("ExecutionProvider") and not nearest(name, names)):
+        if _OTHER_MAKERS.match(name):
+            what = f"`{name}` is for another maker's hardware: no recipe builds or measures it"
+            yield Mistake(
+                places.of_value((*path, key)),
+                what,
+                "write `CPUExecutionProvider`, or a provider that the recipe builds",
+            )
+        elif name not in names and not (name.endswith("ExecutionProvider") and not nearest(name, names)):
             what = "provider" if key == "provider" else "side of this measurement"
             yield Mistake(places.of_value((*path, key)), f"`{name}` is not a {what}", close_to(name, names))
     waiver_cases = [(("waivers", i, "case"), waiver.case) for i, waiver in enumerate(gate.waivers)]
@@ -179,6 +186,11 @@ def _gate(gate: Gate, path: KeyPath, recipe: Recipe, suite: Suite, places: Place
     if isinstance(gate, BaselineGate) and gate.wheel and not Path(gate.wheel).is_file():
         next = "write its path from where stackbuild runs, or leave `wheel` out and give --baseline"
         yield Mistake(places.of_value((*path, "wheel")), f"there is no file `{gate.wheel}` in {Path.cwd()}", next)
+
+
+_OTHER_MAKERS = re.compile(
+    r"(CUDA|Tensorrt|NvTensorRT\w*|Dml|CoreML|QNN|CANN|OpenVINO|Nnapi|WebGpu)ExecutionProvider$", re.IGNORECASE
+)
 
 
 def _sides(recipe: Recipe, suite: Suite) -> list[str]:

@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from typing import Any, get_args
 
@@ -18,6 +19,7 @@ from stackbuild.core.text_lines import lines_of
 from stackbuild.core.yaml import Places
 from stackbuild.model.components import SHELL_WORDS, AnyComponent
 from stackbuild.model.gates import Gate
+from stackbuild.model.recipe import python_meant
 from stackbuild.recipe.forms import advice, example_of, words_of
 from stackbuild.recipe.schema_nodes import (
     components_by_kind,
@@ -29,9 +31,10 @@ from stackbuild.recipe.schema_nodes import (
     resolve_node,
     schema,
 )
-from stackbuild.recipe.unknown_keys import KINDS, key_meant, next_for_unknown_key
+from stackbuild.recipe.unknown_keys import key_meant, next_for_unknown_key
 from stackbuild.recipe.value_mistakes import keys_off, null_mistake, nulls
 from stackbuild.tables.debian import DEBIAN_RELEASES
+from stackbuild.tables.key_words import kinds_of_word
 from stackbuild.tables.near_words import close_to, nearest
 from stackbuild.tables.targets import BUILDABLE
 
@@ -217,6 +220,12 @@ _PLAIN = re.compile(r"[^\s,\[\]{}#'\"]+")
 def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
     path = _path(detail, places)
     where = ".".join(map(str, path)) or "the recipe"
+    if step := _step_for_wrapped_value(path, detail):
+        kind = "list" if isinstance(detail["input"], list) else "mapping"
+        return Mistake(places.of_value(path), f"`{where}` is one value, not a {kind}", step)
+    if parts := _parts_of_item(path, detail):
+        what = f"`{where}`: {short(detail['input'])} is several in one item"
+        return Mistake(places.of_value(path), what, f"write each as an item of its own: [{', '.join(parts)}]")
     match detail["type"]:
         case "extra_forbidden":
             return Mistake(
@@ -244,6 +253,13 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
                 return Mistake(
                     places.of_key((*path, alike[0])), f"unknown key `{alike[0]}` in `{where}`", "did you mean `kind`?"
                 )
+            kinds = (
+                [key for key in detail["input"] if key in _tags(detail)] if isinstance(detail["input"], dict) else []
+            )
+            if len(kinds) == 1 and (*path, kinds[0]) in places.keys:
+                what = f"`{where}` has no `kind`, and a key `{kinds[0]}`"
+                step = f"write `kind: {kinds[0]}`, and its keys beside it"
+                return Mistake(places.of_key((*path, kinds[0])), what, step)
             if _is_key_of_component(path) and not isinstance(detail["input"], dict):
                 return Mistake(
                     places.of_key(path), f"`{path[-1]}` is not a component", _as_tagged(path, detail["input"])
@@ -251,18 +267,27 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
             return Mistake(places.of_value(path), f"`{where}` has no `kind`", f"add `kind: KIND`, one of: {tags}")
         case "union_tag_invalid":
             tag = str(detail["ctx"]["tag"])
-            if not isinstance(value := detail["input"]["kind"], str):
+            value = detail["input"]["kind"]
+            inner = _only_value(value)
+            if isinstance(value, list | dict) and inner in _tags(detail):
+                what = f"`{where}.kind` is one value, not a {'list' if isinstance(value, list) else 'mapping'}"
+                return Mistake(places.of_value((*path, "kind")), what, f"write it without brackets: `kind: {inner}`")
+            if not isinstance(value, str):
                 what = f"`{where}.kind` must be text, not {short(value)}"
                 return Mistake(places.of_value((*path, "kind")), what, f"write one of: {', '.join(_tags(detail))}")
-            synonym = KINDS.get(tag.lower(), "")
-            next = f"did you mean `{synonym}`?" if synonym in _tags(detail) else close_to(tag, _tags(detail))
-            return Mistake(places.of_value((*path, "kind")), f"unknown kind {tag!r}", next)
+            synonyms = [kind for kind in kinds_of_word(tag) if kind in _tags(detail)]
+            step = f"did you mean `{synonyms[0]}`?" if synonyms else close_to(tag, _tags(detail))
+            step = step if tag.strip() else f"write one of: {', '.join(_tags(detail))}"
+            return Mistake(places.of_value((*path, "kind")), f"unknown kind {tag!r}", step)
         case "split_command":
             what = f"`{where}` is a list of commands, and each of them a list of words"
             return Mistake(places.of_value(path), what, f"write `run: {detail['input']}`")
         case "value_error":
-            what, _, hint = str(detail["ctx"]["error"]).partition("; ")
+            what, hint = _cause_and_step(str(detail["ctx"]["error"]), detail["input"])
             path = _named_item(path, detail["input"], what)
+            if parts := _parts_of(_item_at(detail["input"], path)):
+                what = f"{short(_item_at(detail['input'], path))} is several in one item"
+                hint = f"write each as an item of its own: [{', '.join(parts)}]"
             if (key := re.match(r"`([\w.]+)`", what)) and (at := (*path, *key[1].split("."))) in places.keys:
                 return Mistake(places.of_key(at), f"`{where}`: {what}", hint or _reference(path))
             return Mistake(places.of_value(path), f"`{where}`: {what}", hint or _reference(path))
@@ -298,10 +323,98 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
             return Mistake(places.of_value(path), what, f"write it out in words: `{path[-1]}: …`")
         case kind if kind.startswith(("date_", "datetime_")):
             what = f"`{where}` must be a date, not {short(detail['input'])}"
-            return Mistake(places.of_value(path), what, "write year, month and day, such as `2027-01-31`")
+            day = _date_meant(detail["input"])
+            step = f"write `{path[-1]}: {day}`" if day else "write year, month and day, such as `2027-01-31`"
+            return Mistake(places.of_value(path), what, step)
+        case "literal_error":
+            words = _words(detail)
+            what = f"`{where}` must be {' or '.join(filter(None, (', '.join(words[:-1]), words[-1])))}"
+            return Mistake(places.of_value(path), f"{what}, not {short(detail['input'])}", _form(detail))
         case _:
             reason = detail["msg"][:1].lower() + detail["msg"][1:]
             return Mistake(places.of_value(path), f"`{where}`: {reason}, not {short(detail['input'])}", _form(detail))
+
+
+def _step_for_wrapped_value(path: yaml.KeyPath, detail: Any) -> str:
+    """What to write where one value stands in brackets, in braces or as an item of a list; "" for anything else."""
+    value, kind = detail["input"], detail["type"]
+    if not path or isinstance(path[-1], int) or not isinstance(value, list | dict) or len(value) != 1:
+        return ""
+    scalar = kind.startswith(("string_", "int_", "float_", "bool_", "date_", "datetime_", "literal_")) or (
+        kind == "value_error" and repr(value) in str(detail["ctx"]["error"])
+    )
+    inner = _only_value(value)
+    if not scalar or not isinstance(inner, str | int | float) or (isinstance(value, dict) and path[-1] in _SOURCE_KEYS):
+        return ""
+    if detail["loc"][-1] in _SCALARS and path[-1:] != detail["loc"][-1:]:
+        return ""
+    text = str(inner).lower() if isinstance(inner, bool) else str(inner)
+    text = _item(text) if isinstance(inner, str) else text
+    where = "without brackets" if isinstance(value, list) else f"behind `{path[-1]}:`, without a key of its own"
+    return f"write it {where}: `{path[-1]}: {text}`"
+
+
+def _cause_and_step(text: str, value: object) -> tuple[str, str]:
+    """Cause and next step of a message, which `; ` separates where it is not part of the value."""
+    items = [value, *(value if isinstance(value, list | tuple) else value.values() if isinstance(value, dict) else ())]
+    for item in [item for item in items if isinstance(item, str) and "; " in item]:
+        text = text.replace(repr(item), repr(item.replace("; ", ";\x01")))
+    what, _, hint = text.partition("; ")
+    return what.replace("\\x01", " "), hint.replace("\\x01", " ")
+
+
+def _only_value(value: object) -> object:
+    """The value of a list or a mapping with one; any other value as it is."""
+    values = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    return values[0] if len(values) == 1 and isinstance(values[0], str | int | float) else value
+
+
+def _parts_of_item(path: yaml.KeyPath, detail: Any) -> list[str]:
+    """The parts of an item of a list that is several, such as `gfx90a;gfx942`; none for anything else."""
+    is_item = path and isinstance(path[-1], int) and detail["type"] in ("string_pattern_mismatch", "literal_error")
+    return _parts_of(detail["input"]) if is_item and "run" not in path else []
+
+
+def _parts_of(item: object) -> list[str]:
+    parts = re.split(r"\s*[;,|]\s*|\s+and\s+", item.strip(" ;,|")) if isinstance(item, str) else []
+    parts = [part.strip("'\"") for part in parts]
+    return (
+        parts if len(parts) > 1 and all(re.fullmatch(r"[A-Za-z0-9_][\w.:+*/@=<>~!-]*", part) for part in parts) else []
+    )
+
+
+def _item_at(value: object, path: yaml.KeyPath) -> object:
+    """The item of a list that a path ends at, None where it is not one."""
+    last = path[-1] if path else ""
+    return value[last] if isinstance(last, int) and isinstance(value, list | tuple) and last < len(value) else None
+
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+
+
+def _date_meant(value: object) -> str:
+    """`2027-03-31` of `31.03.2027`, `2027/3/31`, `20270331` and `31 March 2027`; "" where day and month may be either."""
+    words = re.findall(r"[a-z]+|\d+", str(value).lower())
+    if len(words) == 1 and re.fullmatch(r"20\d{6}", words[0]):
+        words = [words[0][:4], words[0][4:6], words[0][6:]]
+    months = [_MONTHS.index(word[:3]) + 1 for word in words if word[:3] in _MONTHS]
+    numbers = [int(re.sub(r"\D", "", word)) for word in words if word.isdigit()]
+    years = [n for n in numbers if n >= 2000]
+    rest = [n for n in numbers if n < 2000]
+    if len(years) != 1 or len(months) + len(rest) != 2:
+        return ""
+    if not months:
+        if numbers[0] == years[0] or rest[1] > 12 or "." in str(value):
+            months = [rest[0] if numbers[0] == years[0] or rest[1] > 12 else rest[1]]
+            rest.remove(months[0])
+        elif rest[0] > 12:
+            months = [rest.pop()]
+        else:
+            return ""
+    try:
+        return date(years[0], months[0], rest[0]).isoformat()
+    except ValueError:
+        return ""
 
 
 def _bound(detail: Any) -> float:
@@ -361,7 +474,7 @@ def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str, places: Plac
         ((name, text),) = value.items()
         if kind == "tuple_type":
             return f"write `- [{', '.join(str(text).split())}]`" if key == "run" and isinstance(text, str) else ""
-        return f"write `- {text if name in ('name', 'package') and text else name}`"
+        return f"write `- {_item(str(text if name in ('name', 'package') and text else name))}`"
     if kind == "string_type" and isinstance(value, list) and len(value) == 1 and isinstance(path[-1], int):
         return f"write it as one item: `{value[0]}`, with one `- ` or within the brackets"
     if kind == "string_type" and isinstance(value, list) and len(value) == 1 and isinstance(value[0], str | int):
@@ -374,6 +487,12 @@ def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str, places: Plac
         )
     if kind.startswith(("int_", "float_", "bool_")) and isinstance(value, list) and len(value) == 1:
         return f"write it without brackets: `{key}: {value[0]}`"
+    if (
+        isinstance(value, dict)
+        and isinstance(path[-1], int)
+        and re.fullmatch(r"[\d.]+", only := str(_only_value(value)))
+    ):
+        return f"write `- {only}`"
     if kind.startswith("int_") and isinstance(value, str):
         number = re.match(r"\s*(\d+)\W*$", value)
         return f"write `{number[1]}`" if number else _within(detail["loc"])
@@ -399,11 +518,18 @@ def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str, places: Plac
             return f"write `gfx{text}`"
         if key == "suite" and path[0] != "bench":
             return f"write the suite's name: {DEBIAN_RELEASES.get(text, 'trixie')}"
+        if key == "python" and isinstance(value, int | float) and not isinstance(value, bool):
+            return python_meant(text)
+        if key in _EXAMPLES and not pattern and not isinstance(path[-1], int):
+            return f"write a text, such as `{key}: {_EXAMPLES[key]}`"
         if key == "requires_python":
             return f'write `">={text}"`'
         if pattern and text and (isinstance(value, bool) or not re.search(pattern, text)):
             return _with_example(advice(pattern, text, is_meant=not isinstance(value, bool)), detail["loc"])
         return f'put it in quotes: `"{text}"`' if text else ""
+    if kind == "tuple_type" and isinstance(value, bool | int | float) and not isinstance(path[-1], int):
+        example = _example_line(path, detail["loc"], places)
+        return f"write it as a list, such as `{example if '[' in example else f'{key}: [gfx1100]'}`"
     if kind == "tuple_type" and isinstance(value, str):
         return _as_list(key, value, is_item=isinstance(path[-1], int))
     if kind == "tuple_type" and key == "gates" and isinstance(value, dict):
@@ -456,13 +582,21 @@ def _as_list(key: str, value: str, is_item: bool = False) -> str:
             return f"write a list of words: `[{', '.join(commands[0])}]`"
         lists = ", ".join(f"[{', '.join(words)}]" for words in commands)
         return f"write a list of commands, each of them a list of words: `run: [{lists}]`"
-    quoted = key in ("python", "requires")
     if value.strip().lower() in ("none", "null", "nil", "empty"):
         return f"write `{key}: []` for none, or leave the key out"
+    if key != "clang_flags" and re.match(r"-[A-Za-z0-9]", value):
+        value = value[1:]  # an item whose `- ` lacks its blank
     parts = [bare for part in re.split(r"[\s,;]+", value) if (bare := part.strip("[](){}\"'“”‘’")) and bare not in "-|"]
     if not parts:
         return f"write it as a list: `{key}: [one, two]`"
-    return f"write it as a list: `{key}: [{', '.join(json.dumps(p) if quoted else p for p in parts)}]`"
+    return f"write it as a list: `{key}: [{', '.join(json.dumps(p) if key in ('python', 'requires') else _item(p) for p in parts)}]`"
+
+
+def _item(text: str) -> str:
+    """A text as YAML has it in a list: in quotes where it would be read as something else."""
+    plain = re.fullmatch(r"[A-Za-z0-9_./][^\[\]{},#\"'`]*", text) and ": " not in text and not text.endswith(":")
+    word = re.fullmatch(r"[-+]?[\d.]+(?:e\d+)?|true|false|null|yes|no|on|off|~", text.lower())
+    return text if plain and not word else json.dumps(text, ensure_ascii=False)
 
 
 def _as_mapping(key: str, value: object) -> str:
@@ -486,7 +620,10 @@ _EXAMPLES = {
     "gfx": "[gfx1100]", "components": "{NAME: {kind: KIND, …}}", "packages": "[NAME]", "run": "[[make, install]]",
     "case": '"*"', "reason": "why it may fail", "by": "NAME", "until": "2027-01-31", "versus": "baseline", "at_least": "2",
     "metric": "latency", "provider": "MIGraphXExecutionProvider", "python": '["3.12"]', "runtime": "[onnxruntime, numpy]",
-    "areas": "[main]", "cases": '["*"]', "pairs": "[20, 40, 60]",
+    "areas": "[main]", "side": "candidate", "emulate": "[gfx1100]", "providers": "[migraphx]", "external": '["libamdhip64.so.*"]',
+    "headers": "[/usr/include]", "exclude": '["docs/*"]', "include": '["*.cu"]', "requires": "[numpy]", "extract": "[NAME]",
+    "pip": "[numpy==2.2.6]", "runpaths": "[/opt/rocm/lib]", "grafts": '["libhipdnn_ep.so"]', "license_files": "[PACKAGE/LICENSE]",
+    "rules": "[generic]", "unused_ok": "[NAME]", "from_base": "[json]", "needs": "[NAME]", "cases": '["*"]', "pairs": "[20, 40, 60]",
 }  # fmt: skip
 """Values of keys whose pattern, if they have one, says too little."""
 _SOURCE_KEYS = ("source", "headers", "tool", "onnxruntime")
@@ -552,12 +689,17 @@ def short(value: object) -> str:
 def _form(detail: Any) -> str:
     """The next step for a value that is none of a few words, or out of bounds."""
     if detail["type"] == "literal_error":
-        words = re.findall(r"'([^']*)'", detail["ctx"]["expected"])
+        words = _words(detail)
         near = nearest(str(detail["input"]), words)
         suggestion = near or next((w for w in words if w and str(detail["input"]).lower().startswith(w)), "")
-        choices = f"one of: {detail['ctx']['expected']}"
-        return f"did you mean `{suggestion}`? It is {choices}" if suggestion else choices
+        choices = f"one of: {', '.join(f'`{word}`' for word in words)}"
+        return f"did you mean `{suggestion}`? It is {choices}" if suggestion else f"write {choices}"
     return "the reference is docs/recipes.md"
+
+
+def _words(detail: Any) -> list[str]:
+    """The words that a literal may be."""
+    return re.findall(r"'([^']*)'", detail["ctx"]["expected"]) or [str(detail["ctx"]["expected"])]
 
 
 def _tags(detail: Any) -> list[str]:

@@ -119,6 +119,9 @@ def _scalars(data: Json, path: KeyPath, value: Any, places: Places) -> Iterator[
             if isinstance(raw, bool):
                 what = f"`{_spelling(deeper)}` must be a number, not {str(raw).lower()}"
                 yield Mistake(places.of_value(deeper), what, "write a number, or remove the key")
+            elif isinstance(raw, float) and isinstance(member, int):
+                what = f"`{_spelling(deeper)}` is {raw}, and a whole number is wanted"
+                yield Mistake(places.of_value(deeper), what, f"write `{_line(key, str(member))}`")
             elif isinstance(raw, str) and _is_plain_number(raw):
                 what = f"`{_spelling(deeper)}` is the text {raw!r}, and a number is wanted"
                 next = f"write `{_line(key, raw.strip().replace('_', ''))}`, without quotes"

@@ -117,6 +117,11 @@ def buildable_like(target_id: str) -> str:
         near = [difflib.get_close_matches(one, _FEATURE_NAMES, n=1, cutoff=0.4) for one in features.split(":")]
         suggestion = f"; did you mean {':'.join([gfx, *(names[0] for names in near)])}?" if all(near) else ""
         return f"; its features are {', '.join(_FEATURE_NAMES)}{suggestion}"
+    if (match := re.fullmatch(r"(gfx[0-9a-f]+)[-_ .]*(xnack|sramecc)([+-]?)", target_id.lower())) and match[
+        1
+    ] in BUILDABLE:
+        signs = match[3] or "+-"
+        return f"; did you mean {' or '.join(f'{match[1]}:{match[2]}{sign}' for sign in signs)}?"
     if len(parts) > 1 and all(map(is_buildable, parts)):
         return f"; write each as an item of its own: [{', '.join(parts)}]"
     if (target := target_named(target_id)) and plain_name(target_id) == target.gfx:
