@@ -172,7 +172,7 @@ class _PairedGateBase(_GateBase):
     def _rising(cls, pairs: tuple[int, ...]) -> tuple[int, ...]:
         if list(pairs) != sorted(set(pairs)):
             rising = ", ".join(map(str, sorted(set(pairs))))
-            raise ValueError(f"each number of pairs must be larger than the one before; write `pairs: [{rising}]`")
+            raise ValueError(f"pairs must rise, each number above the one before; write `pairs: [{rising}]`")
         return pairs
 
     @model_validator(mode="after")

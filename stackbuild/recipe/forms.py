@@ -56,6 +56,7 @@ FORMS = {
         "is a folder below `patches/`: lower-case letters, digits, `.`, `-` and `_`", "migraphx/2.15.0"
     ),
     r"^2\.[0-9]+(\.[0-9]+)?$": TextForm("is a version of MIGraphX: it begins with `2.`", "2.15.0"),
+    r"^2\.(2[5-9]|[3-9][0-9])$": TextForm("is a version of the C library from 2.25 on", "2.28"),
     r"^HAS_[A-Z0-9_]+$": TextForm("is the name of a probe", "HAS_FIND_2_API"),
     r"^1\.[0-9]+\.[0-9]+$": TextForm("is a version of ONNX Runtime: `1.`, and two more numbers", "1.22.1"),
     r"^[A-Za-z0-9][A-Za-z0-9_-]*$": TextForm("is the name of a CMake package", "half"),

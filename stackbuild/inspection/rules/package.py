@@ -51,7 +51,7 @@ def record_hash(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvi
 
 @rule(
     "SB-RECORD-MISMATCH", ERROR, "RECORD is not what the wheel holds",
-    why="Installers remove and check by RECORD. Files outside it stay behind for ever, rows without a file break uninstalling, and"
+    why="Installers remove and check by RECORD. Files outside it stay behind forever, rows without a file break uninstalling, and"
     " a wrong hash means a file was changed after packing.",
     fix="Pack the wheel in one go, after the last strip or patchelf.",
     link=_RECORD_SPEC,
