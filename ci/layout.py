@@ -541,6 +541,7 @@ LINT_LEVELS: dict[str, Layer] = {
     "alias_uses": Layer(4, "uses of type aliases that have a finding"),
     "votes": Layer(4, "checks that build on those of ballots and lanes"),
     **{name: Layer(4, "checks by the types of arguments, as overloads reads them") for name in ("devices", "half_types")},
+    "spaces": Layer(4, "names of CUB and Thrust that the headers of ROCm do not spell"),
 }  # fmt: skip
 INSPECTION_LEVELS: dict[str, Layer] = {
     "facts": Layer(1, "what is known of a file: frozen values", pure=True),

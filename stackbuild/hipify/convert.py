@@ -22,6 +22,7 @@ from stackbuild.hipify.passes import (
     launch,
     own_names,
     own_overloads,
+    pasted_names,
     register_words,
     rename,
     signatures,
@@ -33,6 +34,7 @@ from stackbuild.hipify.passes import (
 from stackbuild.hipify.passes.argument_list import NewList, compose
 from stackbuild.hipify.rules.lookups import Lookups, prepare
 from stackbuild.hipify.rules.rules import RuleSet
+from stackbuild.hipify.tables import spaces
 from stackbuild.hipify.tables.tables import Tables
 from stackbuild.model.findings import Finding, Severity
 
@@ -64,6 +66,7 @@ def convert(text: str, tables: Tables, rules: RuleSet, target: Target, name: str
     if target.lint:
         findings += lint(view, lookups, mentions.includes)
     findings += [*macro_uses.notes(view, findings), *alias_uses.notes(view, findings)]
+    findings += alias_uses.variable_notes(view, findings)
     eased_edits = in_order(branches.ease_excluded(view, findings))
     return ConvertedText(
         text=apply(text, changes) if changes else text,
@@ -104,6 +107,8 @@ def _edits(
         edits += thread_positions.fix(view, fix)
     if fix := fixes.get("standard-names"):
         edits += standard_names.fix(view, fix)
+    if fix := fixes.get("pasted-names"):
+        edits += pasted_names.fix(view, lookups, fix)
     if fix := fixes.get("register"):
         edits += register_words.fix(view, fix)
     if fix := fixes.get("sync-masks"):
@@ -130,6 +135,7 @@ def _edits(
     added_lines = [e for e in headers.edits if e.start == e.end]  # lines of their own: before what else begins there
     changed_lines = [e for e in headers.edits if e.start < e.end]
     declares = own | own_names.namespaces(view) | own_names.supplied_names(view, lookups.issues.keys())
+    declares |= own_names.space_members(view) | own_names.supplied_names(view, spaces.macros())
     declares |= own_names.common(view) | own_names.defined_types(view, lookups.issues.keys())
     return added_lines + edits + changed_lines, call_edits.lists, findings, headers.needs, declares
 

@@ -24,6 +24,7 @@ _CLASS = re.compile(
     re.S,
 )
 _SCOPED_ENUM = re.compile(r"\benum\s+(?:class|struct)\b")
+_ENUM = re.compile(r"\benum\b[^;{}()=]*\Z")
 _USING_NAME = re.compile(r"using\s[\w:\s]*::\s*(\w+)\s*;")
 _USING = re.compile(r"\busing\s+(?:typename\s+)?[\w:\s]*\Z")
 # What ends a declarator, by the sign before its name.
@@ -163,11 +164,19 @@ class Scopes:
         inner = self._braces.span(number)
         if kind == "enumeration":
             return Declaration(at, "an enumeration", (inner,))
+        if not kind and _ENUM.search(self._braces.head(number)):
+            return self._enumerator(at, number)
         if not kind or self._code[back_token(self._code, at) - 1] in "{,":
             return None
         if kind == "namespace":
             return Declaration(at, f"namespace {name}", space=name.rpartition("::")[2])
         return Declaration(at, f"class {name}".strip(), (inner, *self._bodies.get(name, ())))
+
+    def _enumerator(self, at: int, number: int) -> Declaration | None:
+        """A name in an enumeration without a scope of its own is the namespace's around it."""
+        outer = next((one for one in self._braces.around(at) if one != number), -1)
+        kind, name = _kind(self._braces.head(outer)) if outer >= 0 else ("", "")
+        return Declaration(at, f"namespace {name}", space=name.rpartition("::")[2]) if kind == "namespace" else None
 
     def in_space(self, at: int) -> bool:
         """Whether a named namespace is around an offset."""

@@ -28,6 +28,8 @@ _ALIAS = re.compile(
     r"\busing\s+(\w+)\s*=\s*(?:enum\s+|::\s*)*(\w+)\s*;|\btypedef\s+(?:enum\s+|::\s*)*(\w+)\s+(\w+)\s*;"
 )
 
+_CALL = re.compile(r"\s*\(")
+
 
 @dataclass(frozen=True, eq=False)
 class View:
@@ -105,6 +107,19 @@ class View:
             return True
         types = complex_operators.operand_types(self.code) if "operator" in self.words else set()
         return any(complex_operators.is_complex(name, self.code, self.tree.type_of) for name in types)
+
+    def meets(self, condition: str) -> bool:
+        """Whether the text is one that a rule with this `where:` is for."""
+        if condition == "extremes":
+            return self._calls_extremes
+        return not condition or self.has_complex_operators
+
+    @cached_property
+    def _calls_extremes(self) -> bool:
+        """Whether a CUDA file with device code calls min or max by themselves: `std::min` is another one."""
+        if not self.is_cuda or self.words.isdisjoint(("min", "max")) or self.words.isdisjoint(("__global__", "__device__")):
+            return False
+        return any(_CALL.match(self.code, at + 3) for name in ("min", "max") for at in self.own(name))
 
     @cached_property
     def _bodies(self) -> list[int]:

@@ -18,6 +18,7 @@ from stackbuild.hipify.lint import (
     members,
     overloads,
     ptx,
+    spaces,
     strings,
     version_guards,
     votes,
@@ -26,15 +27,16 @@ from stackbuild.hipify.lint import (
 from stackbuild.hipify.lint.catalogue import WARNINGS
 from stackbuild.hipify.passes.includes import is_in_tree
 from stackbuild.hipify.rules.lookups import Lookups
+from stackbuild.hipify.rules.rules import version
 from stackbuild.hipify.tables import declarations
 from stackbuild.model.findings import Finding, Severity
 
 _CHECKS = (
     lanes.shuffle_ladders, warp_sizes.warp_sizes, lanes.lane_arithmetic, ballots.ballots, ballots.lane_masks,
     ballots.partial_masks, lanes.tiles,
-    ptx.ptx, libraries.matrices, libraries.asynchronous, libraries.graphs, libraries.cub_names, devices.textures,
+    ptx.ptx, libraries.matrices, libraries.asynchronous, libraries.graphs, devices.textures,
     devices.names, devices.launch_bounds, devices.arch_guards, devices.device_launches, devices.device_calls,
-    version_guards.versions, version_guards.capabilities, votes.votes, votes.last_lanes,
+    spaces.macros, version_guards.versions, version_guards.capabilities, votes.votes, votes.last_lanes,
     hip_forms.defaults, hip_forms.groups, hip_forms.brain_floats, hip_forms.half_atomics, hip_forms.vector_operators, hip_forms.brain_float_types, hip_forms.device_pointers, hip_forms.half_braces, members.handles, overloads.overloads, overloads.no_overloads, half_types.host_assignments, clang_forms.member_templates, clang_forms.dimensions, clang_forms.single_values, clang_forms.positions, clang_forms.transposes, strings.run_time_names, strings.device_code,
 )  # fmt: skip
 
@@ -68,7 +70,7 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
     findings: list[Finding] = []
     used: set[tuple[str, ...]] = set()
     guards: set[int] = set()  # of several versions in one condition one is reported: they ask one question
-    has_cub = is_in_tree("cub/cub.cuh", lookups.target.own_headers)
+    has_cub = any(is_in_tree(f"cub/{name}.cuh", lookups.target.own_headers) for name in ("cub", "util_type"))
     for at, rule, words in chain(
         libraries.headers(includes, lookups.ruled_headers),
         libraries.libcuxx(view, "standard-names" in lookups.fixes(view.name)),
@@ -78,6 +80,7 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
         half_types.conversions(view, major),
         half_types.host_operators(view, major),
         devices.host_calls(view, declarations.for_device(major)),
+        spaces.names(view, version(lookups.target.rocm) if lookups.target.rocm else ()),
         *(check(view) for check in _CHECKS),
     ):
         if _ONLY_WITH.get(rule, lanes_of[0]) not in lanes_of or (
@@ -98,8 +101,10 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
             continue
         if rule == "LINT-CUDA-VERSION" and (words[0] in lookups.names or _is_ruled(view, lookups, words[0])):
             continue
-        if rule in ("LINT-CUB-NAME", "LINT-WARP-TRANSPOSE") and has_cub:
+        if rule in ("LINT-CUB-NAME", "LINT-WARP-TRANSPOSE", "LINT-CUB-MACRO") and has_cub:
             continue  # the tree's own copy of CUB is meant
+        if rule == "LINT-THRUST-NAME" and is_in_tree("thrust/version.h", lookups.target.own_headers):
+            continue
         if rule == "LINT-CUDA-VERSION" and at in guards:
             continue
         if rule == "LINT-VECTOR-OPERATOR" and words[0] and lookups.fixes(view.name).get("own-overloads"):

@@ -1,4 +1,7 @@
-"""Uses of a type alias that names what HIP lacks: the compiler refuses the alias, and then each line that uses it."""
+"""Uses of what is declared with a type that HIP lacks: the compiler refuses the declaration, and then each line that uses it.
+
+That is a type alias, a variable, a member or a parameter.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from dataclasses import dataclass
 
 from stackbuild.hipify.cpp.scan import NAME
 from stackbuild.hipify.cpp.source_text import View
-from stackbuild.hipify.lint.macro_uses import COMPILE_ERRORS
+from stackbuild.hipify.lint.macro_uses import error_lines
 from stackbuild.model.findings import Finding, Severity
 
 _USING = re.compile(r"using(?<!\wusing)\s+(\w+)\s*=([^;{}]*);")
@@ -27,7 +30,7 @@ class _Alias:
 
 def notes(view: View, findings: Sequence[Finding]) -> Iterator[Finding]:
     """A note at each line that uses an alias whose type has a finding, or is such an alias itself."""
-    lines = {f.place.line: f for f in findings if f.rule in COMPILE_ERRORS and f.place}
+    lines = error_lines(findings)
     if not lines or view.words.isdisjoint(("using", "typedef")):
         return
     aliases = list(_aliases(view.code))
@@ -46,6 +49,39 @@ def notes(view: View, findings: Sequence[Finding]) -> Iterator[Finding]:
                 known_lines.add(line)
                 text = f"{name} is another name of what has a finding: {cause.found}"
                 yield view.finding(at, cause.rule, Severity.NOTE, text, cause.why, cause.fix)
+
+
+_DECLARATION = re.compile(r"[A-Za-z_][\w:]*(?:<[^<>;{}()]*>)?(?:\s*[*&]+\s*|\s+)(?:const\s+)?([A-Za-z_]\w*)\s*[;=,)({\[]")
+_NO_NAME = frozenset(("const", "operator", "return", "if", "while", "for", "else", "in", "and", "or", "not"))
+
+
+def variable_notes(view: View, findings: Sequence[Finding]) -> Iterator[Finding]:
+    """A note at each line of a scope that uses a name declared there with a type that has a finding."""
+    known_lines = set(error_lines(findings))
+    for cause in error_lines([f for f in findings if f.severity is Severity.ERROR]).values():
+        if cause.place is None:
+            continue
+        at = view.lines.starts[cause.place.line - 1] + cause.place.column - 1
+        declaration = _DECLARATION.match(view.code, at)
+        if declaration is None or declaration[1] in _NO_NAME or view.code[at : at + 1] == "#":
+            continue
+        end = _scope_end(view, at, declaration.group()[-1] in ",)")
+        for use in view.places(declaration[1]):
+            if declaration.end(1) < use < end and (line := view.lines.at(use)[0]) not in known_lines:
+                known_lines.add(line)
+                text = f"{declaration[1]} is declared with what has a finding: {cause.found}"
+                yield view.finding(use, cause.rule, Severity.NOTE, text, cause.why, cause.fix)
+
+
+def _scope_end(view: View, at: int, is_parameter: bool) -> int:
+    """The end of the braces around an offset, or of those that follow a parameter; else of the text."""
+    body_at = view.code.find("{", at, at + _HEAD) if is_parameter else -1
+    number = view.braces.innermost(body_at + 1 if body_at >= 0 else at)
+    return view.braces.span(number)[1] if number >= 0 else len(view.code)
+
+
+_HEAD = 600
+"""So many characters after a parameter its function's body may begin."""
 
 
 def _aliases(code: str) -> Iterator[_Alias]:

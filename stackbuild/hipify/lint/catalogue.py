@@ -250,6 +250,18 @@ WARNINGS: dict[str, LintRule] = {
         "hipCUB (5.7, 6.4) has nothing of that name: it does not compile",
         "{1}",
     ),
+    "LINT-THRUST-NAME": LintRule(
+        Severity.ERROR,
+        "{0} in Thrust's namespace",
+        "the target's rocThrust has nothing of that name: it does not compile",
+        "{1}",
+    ),
+    "LINT-CUB-MACRO": LintRule(
+        Severity.ERROR,
+        "{0} is a macro of CUB, Thrust or libcu++",
+        "no header of ROCm's defines it",
+        "write what it stands for, or define it for HIP",
+    ),
     "LINT-ASYNC-COPY": LintRule(
         Severity.ERROR,
         "asynchronous copies to shared memory: {0}",

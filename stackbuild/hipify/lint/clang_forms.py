@@ -65,6 +65,9 @@ def positions(view: View) -> Iterator[LintMatch]:
 _ONE_COMPONENT = frozenset(name for name in VECTORS if name.endswith("1"))
 _SINGLE = re.compile(r"[{(,]\s*(\{)\s*(?:[^{}(),;]|\([^{}();]*\))+\}\s*[,})]")
 
+_JINJA = re.compile(r"\{\{\s*\w+\s*\}\}\s*[\w(<>+*]")
+"""A value that a program that makes C++ puts in: `{{ type }} a = …`."""
+
 
 def single_values(view: View) -> Iterator[LintMatch]:
     """Braces of one value among other values, in a text with vectors of one component.
@@ -72,7 +75,7 @@ def single_values(view: View) -> Iterator[LintMatch]:
     The values of an array of them get their type by the fix `vector-values`.
     """
     kinds = sorted(view.words & _ONE_COMPONENT)
-    if not kinds:
+    if not kinds or _JINJA.search(view.code):
         return
     arrays = [ARRAY.match(view.code, at + len(kind)) for kind in kinds for at in view.places(kind)]
     typed_spans = [array.span(1) for array in arrays if array]

@@ -61,9 +61,6 @@ LIBCUXX = {
     "experimental": "it is in no ROCm library",
     "is_floating_point": _HIPCXX,
 }  # fmt: skip
-_UNMISTAKABLE = frozenset(
-    ("std", "ptx", "atomic_ref", "annotated_ptr", "access_property", "proclaim_return_type", "aligned_size_t")
-)
 
 
 def headers(includes: Iterable[Include], ruled_names: Collection[str]) -> Iterator[LintMatch]:
@@ -114,7 +111,7 @@ def libcuxx(view: View, has_standard_names: bool) -> Iterator[LintMatch]:
             "::",
         ):
             continue
-        if name not in _UNMISTAKABLE and not name.startswith("thread_scope"):
+        if not own_names.UNMISTAKABLE.match(view.code, at):
             own = _OWN.search(view.code) is not None if own is None else own
             if own:
                 continue
@@ -140,8 +137,8 @@ def graphs(view: View) -> Iterator[LintMatch]:
 
 
 # What CUB 12.6 has in its namespace and hipCUB 6.4 has not, by `cuda_forms.py --forms members`, and what stands for it.
-_CUB_INTERNAL = "call the device-wide or block-wide function itself: hipCUB's insides are rocPRIM's"
-_CUB = {
+CUB_INTERNAL = "call the device-wide or block-wide function itself: hipCUB's insides are rocPRIM's"
+CUB = {
     "DeviceFor": "use thrust::for_each, or a kernel",
     "DeviceTransform": "use thrust::transform",
     "DeviceMerge": "use thrust::merge",
@@ -176,20 +173,8 @@ _CUB = {
             *("Nominal8BItemsToItems", "NormalizeReductionOutput", "RadixSortScanBinsKernel", "UnrolledThreadLoad"),
             *("ThreadLoadVolatilePointer", "ThreadStoreVolatilePtr"),
         ),
-        _CUB_INTERNAL,
+        CUB_INTERNAL,
     ),
 }  # fmt: skip
-_CUB_NAME = re.compile(r"cub\s*::\s*([A-Z]\w+)")
-_CUB_INSIDE = re.compile(r"(?:Agent|Dispatch)[A-Z]\w+|Device\w+(?:Policy|Kernel(?:Large|Small)?)")
-
-
-def cub_names(view: View) -> Iterator[LintMatch]:
-    """Names of CUB that hipCUB has not, as `cub::…`."""
-    if "cub" not in view.words:
-        return
-    for match in _CUB_NAME.finditer(view.code):  # begins with a literal: the search skips to it
-        at, name = match.start(), match[1]
-        if at and (view.code[at - 1].isalnum() or view.code[at - 1] == "_"):
-            continue
-        if name in _CUB or _CUB_INSIDE.fullmatch(name):
-            yield at, "LINT-CUB-NAME", (name, _CUB.get(name, _CUB_INTERNAL))
+CUB_INSIDE = re.compile(r"(?:Agent|Dispatch)[A-Z]\w+|Device\w+(?:Policy|Kernel(?:Large|Small)?)")
+"""Names of CUB's insides, which hipCUB never has."""

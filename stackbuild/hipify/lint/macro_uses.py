@@ -14,13 +14,25 @@ COMPILE_ERRORS = frozenset(
     (
         "HIPIFY-UNSUPPORTED", "HIPIFY-UNSUPPORTED-DEVICE", "HIPIFY-UNSUPPORTED-TYPE", "HIPIFY-GONE-FROM-ROCM", "HIPIFY-NEEDS-ROCM", "HIPIFY-NOT-IN-TARGET", "HIPIFY-ARGUMENTS", "HIPIFY-UNKNOWN", "LINT-DEVICE-NAME", "LINT-DEFAULTS",
         "LINT-TEXTURE-FETCH", "LINT-TEXTURE-REFERENCE", "LINT-CUDA-STD", "LINT-WMMA", "LINT-ASYNC-COPY", "LINT-PTX", "LINT-GROUPS", "LINT-MEMBER", "HIPIFY-NO-TABLE",
+        "HIPIFY-PASTED-NAME", "HIPIFY-UNKNOWN-DEVICE", "LINT-CUB-NAME", "LINT-THRUST-NAME", "LINT-CUB-MACRO",
     )
 )  # fmt: skip
 
 
+def error_lines(findings: Sequence[Finding]) -> dict[int, Finding]:
+    """The findings that say that a line does not compile, by line: of names that were put together those that are CUDA's still."""
+    return {
+        f.place.line: f
+        for f in findings
+        if f.rule in COMPILE_ERRORS
+        and f.place
+        and (f.rule != "HIPIFY-PASTED-NAME" or f.severity is not Severity.NOTE)
+    }
+
+
 def notes(view: View, findings: Sequence[Finding]) -> Iterator[Finding]:
     """A note at each use of a macro for the first finding in its body that says that it does not compile."""
-    lines = {f.place.line: f for f in findings if f.rule in COMPILE_ERRORS and f.place}
+    lines = error_lines(findings)
     if not lines or "define" not in view.words:
         return
     for macro in macros.read(view.code):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from stackbuild.hipify.cpp.scan import call_arguments, in_include, line_start, skip_space
 from stackbuild.hipify.cpp.source_text import View
-from stackbuild.hipify.passes import own_names
+from stackbuild.hipify.passes import own_names, pasted_names
 from stackbuild.hipify.rules.lookups import ApiIssue, Lookups
 from stackbuild.hipify.tables import unknown_libraries
 from stackbuild.model.findings import Finding, Severity
@@ -126,7 +126,7 @@ def report(view: View, lookups: Lookups, present: Iterable[str], ruled_names: fr
         for issue in lookups.issues.get(name, ()):
             issue_findings = list(_issue_findings(view, lookups, name, issue))
             findings += [_lower_severity(f) for f in issue_findings] if name in ruled_names else issue_findings
-    findings += _generated_names(view)
+    findings += _generated_names(view, lookups)
     findings += _headers(view, lookups)
     return findings
 
@@ -204,10 +204,13 @@ def _of_host(view: View, word: str) -> Iterator[Finding]:
         called = view.code.startswith("(", skip_space(view.code, at + len(word)))
         if _CONDITION.match(view.code, line_start(view.code, at)) or in_include(view.code, at):
             continue  # not defined is 0 there: LINT-CUDA-VERSION is about such questions
+        if called and _CALL_WITHIN.match(view.code, at + len(word)):
+            continue  # `cudaErrchk(cudaMalloc(…))`: no function of CUDA's takes another one's result alone
         if api or called is not bool(constant):  # CUBLAS_CHECK(…) is a project's macro
             yield _leftover(view, at, word)
 
 
+_CALL_WITHIN = re.compile(r"\s*\(\s*(?:::)?cu(?:da|blas|fft|rand|sparse|solver|dnn)?[A-Z]\w+\s*\(")
 _COMPILER = re.compile(
     r"__(?:builtin|sync|atomic|has|is|attribute|declspec|asm|typeof|alignof|alignas|extension|cpuid|rdtsc|popcnt|lzcnt|get_cpuid|pragma|assume"
     r"|debugbreak|assert|gnu|glibc|cxa|INT|SIZE|FLT|DBL|LDBL|CHAR|c11|opencl|ocml|ockl|llvm|hip|HIP|amd|AMD|cilk|emutls|mm|m\d|ia32|x86|thread"
@@ -238,18 +241,30 @@ def _of_device(view: View, word: str) -> Iterator[Finding]:
             )
 
 
-def _generated_names(view: View) -> Iterator[Finding]:
+def _generated_names(view: View, lookups: Lookups) -> Iterator[Finding]:
     """Names that the preprocessor puts together: `cuda##name`."""
     if "##" not in view.code:
         return
+    by = lookups.fixes(view.name).get("pasted-names")
+    converted_starts = {edit.start for edit in pasted_names.fix(view, lookups, by)} if by else set()
     for match in _PASTED_PREFIX.finditer(view.code):
+        is_converted = match.start() in converted_starts
         yield view.finding(
             match.start(),
             "HIPIFY-PASTED-NAME",
-            Severity.WARNING,
+            Severity.NOTE if is_converted else Severity.WARNING,
             f"the preprocessor makes a name of {match[1]}{match[2]} ## …",
-            _NOT_WHOLE,
-            "write the names out, or add a rule for the macro",
+            "the beginning became HIP's" if is_converted else _NOT_WHOLE,
+            "see the uses in other files" if is_converted else "write the names out, or add a rule for the macro",
+        )
+    for at, name, hip_name in pasted_names.other_names(view, lookups):
+        yield view.finding(
+            at,
+            "HIPIFY-PASTED-NAME",
+            Severity.WARNING,
+            f"the preprocessor makes {name} here",
+            f"HIP calls it {hip_name}: the beginning alone does not make that" if hip_name else "HIP has nothing for it",
+            "write the name out",
         )
     if not view.words.isdisjoint(_STEMS):
         yield from _joined_names(view)

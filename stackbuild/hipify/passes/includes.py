@@ -224,7 +224,7 @@ def _shims(view: View, lookups: Lookups) -> list[tuple[str, str]]:
     """The support headers that names of the text need, each with the rule that says so."""
     shims: dict[str, str] = {}
     for rule in lookups.of_kind("shim", view.name):
-        if rule.where and not view.has_complex_operators:
+        if not view.meets(rule.where):
             continue
         is_named = any(view.own(name) for name in lookups.names_by_shim[rule.id] & view.words)
         if is_named or (not view.tree.support.isdisjoint(rule.match) and _includes(view, rule.before)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 
 from stackbuild.hipify.cpp.scan import NAME, arguments, back_space, back_token, qualifier, skip_space
 from stackbuild.hipify.cpp.source_text import View
@@ -37,16 +37,17 @@ _ENUM = re.compile(r"\benum\b[^;(){}]*\Z")
 # Begins with letters: the search skips to them.
 _NAMESPACES = re.compile(r"namespace(?<!\wnamespace)\s+((?:\w+\s*::\s*)*\w+)\s*\{")
 _LIBCUXX = re.compile(r"cuda\s*::")
-_UNMISTAKABLE = re.compile(
-    r"cuda\s*::\s*(?:std|ptx|atomic_ref|annotated_ptr|access_property|proclaim_return_type|aligned_size_t|thread_scope\w*)\b"
+UNMISTAKABLE = re.compile(
+    r"cuda\s*::\s*(?:std|ptx(?=\s*::)|atomic_ref|annotated_ptr|access_property|proclaim_return_type|aligned_size_t|thread_scope\w*)\b"
 )
+"""Names of libcu++'s that no project's own namespace `cuda` has."""
 COMMON = frozenset(("memcpy_async", "make_pipeline"))
 """Names of CUDA's that a project may well have for something of its own."""
 _PATH = re.compile(r'[^>"\n]+')
 _BEFORE = 120
 CONDITIONAL = frozenset(
-    ("HIPIFY-UNSUPPORTED", "HIPIFY-UNKNOWN", "LINT-ASYNC-COPY", "HIPIFY-UNKNOWN-DEVICE", "HIPIFY-UNKNOWN-HEADER", "HIPIFY-NO-TABLE", "LINT-CUDA-STD", "LINT-HEADER",
-     "LINT-COOPERATIVE")
+    ("HIPIFY-UNSUPPORTED", "HIPIFY-UNSUPPORTED-DEVICE", "HIPIFY-UNKNOWN", "LINT-ASYNC-COPY", "HIPIFY-UNKNOWN-DEVICE", "HIPIFY-UNKNOWN-HEADER", "HIPIFY-NO-TABLE", "LINT-CUDA-STD", "LINT-HEADER",
+     "LINT-COOPERATIVE", "LINT-CUB-NAME", "LINT-THRUST-NAME", "LINT-CUB-MACRO")
 )  # fmt: skip
 """The rules whose findings are none where the tree declares the name, or has the header."""
 
@@ -152,15 +153,46 @@ def namespaces(view: View) -> frozenset[str]:
     return frozenset(f"namespace {part}" for part in parts if part == "cuda")
 
 
-def conditions(view: View, findings: Iterable[Finding]) -> tuple[tuple[int, int, str], ...]:
-    """The findings that another file of the tree may take back: their line and column, and the name or header that does."""
+def conditions(view: View, findings: Sequence[Finding]) -> tuple[tuple[int, int, str], ...]:
+    """The findings that another file of the tree may take back: their line and column, and the name or header that does.
+
+    What is a note about something that follows from a finding goes with it.
+    """
     distinct: dict[tuple[int, int, str], None] = {}
-    for one in findings:
-        if one.rule in CONDITIONAL and one.place is not None:
+    names: dict[tuple[str, str], str] = {}
+    conditional_findings = [one for one in findings if one.rule in CONDITIONAL and one.place is not None]
+    for one in conditional_findings:
+        if one.place and not _FOLLOWS.search(one.found):
             at = view.lines.starts[one.place.line - 1] + one.place.column - 1
-            if name := _condition(view, at):
+            if name := _member(one) if one.rule in _OF_SPACE else _condition(view, at):
                 distinct[one.place.line, one.place.column, name] = None
+                names[one.rule, one.found] = name
+    for one in conditional_findings:
+        follows = _FOLLOWS.search(one.found)
+        name = names.get((one.rule, one.found[follows.end() :]), "") if follows else ""
+        if one.place and name:
+            distinct[one.place.line, one.place.column, name] = None
     return tuple(distinct)
+
+
+_FOLLOWS = re.compile(r" (?:has in its body|has a finding): ")
+_OF_SPACE = {"LINT-CUB-NAME": "cub", "LINT-THRUST-NAME": "thrust"}
+_OPENS = re.compile(r"namespace(?<!\wnamespace)\s+(cub|thrust)\b[^;{}()]*\{")
+_MEMBER = re.compile(r"(?:struct|class|using|enum|union|concept|namespace)\s+(\w+)|([A-Za-z_]\w*)\s*[(;={]")
+
+
+def space_members(view: View) -> frozenset[str]:
+    """What a text may declare in a namespace of CUB's or Thrust's that it opens itself, as `cub::NAME`."""
+    if view.words.isdisjoint(_OF_SPACE.values()):
+        return frozenset()
+    space_names = set(_OPENS.findall(view.code))
+    member_names = {one or other for one, other in _MEMBER.findall(view.code)} if space_names else ()
+    return frozenset(f"{space}::{name}" for space in space_names for name in member_names)
+
+
+def _member(finding: Finding) -> str:
+    """The name of a namespace's that a finding is about, as `space_members` has it."""
+    return f"{_OF_SPACE[finding.rule]}::{finding.found.removeprefix('cub::').partition(' ')[0]}"
 
 
 def _condition(view: View, at: int) -> str:
@@ -170,6 +202,6 @@ def _condition(view: View, at: int) -> str:
         path = _PATH.match(line, start + 1)
         return f"header {path.group()}" if path else ""
     if _LIBCUXX.match(view.code, at):
-        return "" if _UNMISTAKABLE.match(view.code, at) else "namespace cuda"
+        return "" if UNMISTAKABLE.match(view.code, at) else "namespace cuda"
     name = NAME.match(view.code, at)
     return name.group() if name else ""

@@ -32,7 +32,7 @@ def by_rules(view: View, lookups: Lookups) -> Iterator[Edit]:
     """
     present = view.words & lookups.matches.get("identifier", _NONE)
     for rule in lookups.of_kind("identifier", view.name) if present else ():
-        if not view.words.isdisjoint(rule.unless) or (rule.where and not view.has_complex_operators):
+        if not view.words.isdisjoint(rule.unless) or not view.meets(rule.where):
             continue
         for name in rule.match:
             if name in present and rule.to:

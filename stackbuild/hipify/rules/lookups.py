@@ -85,8 +85,9 @@ class Lookups:
 
     @cached_property
     def supplied_names(self) -> frozenset[str]:
-        """The names that any support header is for, and that HIP spells alike."""
-        return frozenset().union(*self.names_by_shim.values()) - self.names.keys()
+        """The names that any support header is for, and that HIP spells alike, without min and max."""
+        free_names = {name for rule in self.rules.get("shim", ()) if rule.where == "extremes" for name in rule.when}
+        return frozenset().union(*self.names_by_shim.values()) - self.names.keys() - free_names
 
     @cached_property
     def unchecked_rules(self) -> frozenset[str]:

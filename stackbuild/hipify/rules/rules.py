@@ -61,9 +61,9 @@ TAKES = {
 """The fields of each kind beside the kind itself."""
 FIXES = (
     "sync-masks", "cub-warps", "register", "own-overloads", "standard-names", "thread-positions", "thrust-headers",
-    "vector-values",
+    "vector-values", "pasted-names",
 )  # fmt: skip
-WHERE = ("complex-operators",)
+WHERE = ("complex-operators", "extremes")
 """What a source may define for a rule to be for it."""
 SUPPORT_PREFIX = "support:"
 """What the `to:` of a header rule begins with where it names a support header."""
@@ -86,7 +86,7 @@ class ConversionRule:
     removes what only CUDA's name may carry: a call's explicit template arguments, the `struct` or `enum` before an
     identifier. `members` are names in a namespace `a::b` that identify it where the source omits `a::`.
     A file that has one of the names `unless` is not for the rule. With `where: complex-operators` it is for sources that
-    define operators for CUDA's complex numbers. A support header that a header of the tree needs is included by each file
+    define operators for CUDA's complex numbers, with `where: extremes` for CUDA files that call min or max. A support header that a header of the tree needs is included by each file
     that includes one of the headers `before`.
     """
 

@@ -33,6 +33,7 @@ _MAY_DECLARE = (
     re.compile(rb"cu[a-z]*[A-Z]\w*\s*\([^;{}()]*\)\s*\{"),
     re.compile(rb"typedef\s[^;{}]*[\s*]cu[a-z]*[A-Z]\w*\s*;"),
     re.compile(rb"using\s+cu[a-z]*[A-Z]\w*\s*="),
+    re.compile(rb"enum\b[^;{}()]*\{[^{}]*[\s,{]cu[a-z]*[A-Z]\w*\s*[=,}]"),
 )
 _MAY_OPERATE = (re.compile(rb"operator\s*(?:[*/]|[-+*/]=)\s*\("),)
 _ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*([\w: ]+?)\s*;|\btypedef\s+([\w: ]+?)\s+(\w+)\s*;")

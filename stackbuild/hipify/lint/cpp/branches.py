@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from stackbuild.hipify.cpp.scan import NAME, line_end, line_start, skip_space
 from stackbuild.hipify.cpp.source_text import View
@@ -12,7 +12,15 @@ from stackbuild.model.findings import Finding, Severity
 
 # Parts of macros' names, between underscores, that say HIP: USE_AMD_ROCM, GGML_USE_HIP, __HIP_DEVICE_COMPILE__, __AMDGCN__.
 _PARTS = re.compile(r"(?<![A-Z0-9])(?:HIP(?:CC|BLAS|CL|RTC)?|ROCM|AMD(?:GPU|GCN)?|[RC]DNA\d?|GFX\w+)(?![A-Z0-9])", re.I)
+# The same for CUDA: SPFFT_CUDA, USE_CUDNN, __NVCC__. Beside a branch for HIP, such a branch is the other one.
+_CUDA_PARTS = re.compile(r"(?<![A-Z0-9])(?:CUDA(?:CC|RT)?|NV(?:CC|IDIA|COMPILER)?|CU(?:BLAS|DNN))(?![A-Z0-9])", re.I)
 _IN_TEXT = ("HIP", "ROCM", "AMD", "DNA", "GFX", "hip", "rocm", "amd", "gfx")
+# What HIP's headers never define: versions of CUDA, and include guards of NVIDIA's headers that nothing stands for.
+_FOREIGN_MACROS = frozenset(
+    ("CUDART_VERSION", "CUDA_VERSION", "__CUDACC_VER_MAJOR__", "__CUDACC_VER_MINOR__", "CUB_VERSION", "CCCL_VERSION", "CCCL_MAJOR_VERSION",
+     "NV_NPPIDEFS_H", "NVJPEGAPI", "NVML_API_VERSION")
+)  # fmt: skip
+_TERM = re.compile(r"[\s(]*(?:defined\s*\(?\s*(\w+)|(\w+)\s*(>=|>|==|<=|<)\s*\(?\s*[1-9]\w*)[\s)]*")
 _CONDITIONAL = re.compile(r"[ \t]*#[ \t]*(ifdef|ifndef|if|elifdef|elifndef|elif|else|endif)\b((?:\\\r?\n|[^\n])*)")
 _NEGATION = re.compile(r"!\s*(?:defined\s*)?\(?\s*\Z")
 
@@ -23,25 +31,54 @@ Span = tuple[int, int]
 
 def left_out(view: View) -> list[Span]:
     """The spans that are not compiled for HIP: `#ifndef USE_ROCM …`, and what stands beside a branch for HIP."""
-    if not any(part in view.word_lines for part in _IN_TEXT) and view.words.isdisjoint(view.hip_macros):
+    names = (part for part in _IN_TEXT if part in view.word_lines)
+    if next(names, None) is None and view.words.isdisjoint(view.hip_macros) and view.words.isdisjoint(_FOREIGN_MACROS):
         return []
     spans: list[Span] = []
-    stack: list[tuple[bool, int]] = []  # whether a branch before was HIP's; where one left out began, or -1
+    stack: list[_Chain] = []
     for directive in _conditionals(view.code):
         word, text = directive[1], directive[2]
         if word in ("if", "ifdef", "ifndef"):
-            yes, no = _for_hip(view, word, text)
-            stack.append((yes, directive.end() if no else -1))
+            stack.append(_Chain(*_branch(view, word, text, directive.end())))
             continue
         if not stack:
             continue
-        has_branch, began = stack.pop()
-        if began >= 0:
-            spans.append((began, directive.start()))
-        if word != "endif":
-            yes, no = _for_hip(view, word.removeprefix("el"), text)
-            stack.append((has_branch or yes, directive.end() if has_branch or no else -1))
+        chain = stack.pop()
+        if chain.began >= 0:
+            spans.append((chain.began, directive.start()))
+        elif chain.cuda_began >= 0:
+            chain.cuda_spans.append((chain.cuda_began, directive.start()))
+        if word == "endif":
+            if chain.has_branch:
+                spans += chain.cuda_spans
+            continue
+        yes, began, cuda_began = _branch(view, word.removeprefix("el"), text, directive.end())
+        if chain.has_branch:
+            began, cuda_began = directive.end(), -1
+        stack.append(_Chain(chain.has_branch or yes, began, cuda_began, chain.cuda_spans))
     return spans
+
+
+@dataclass
+class _Chain:
+    """An `#if` with what follows to its `#endif`: whether a branch is HIP's; where one that is left out began, or -1.
+
+    `cuda_spans` are the branches for CUDA, and `cuda_began` is where one began: they are left out where a branch is HIP's.
+    """
+
+    has_branch: bool
+    began: int
+    cuda_began: int = -1
+    cuda_spans: list[Span] = field(default_factory=list)
+
+
+def _branch(view: View, word: str, text: str, end: int) -> tuple[bool, int, int]:
+    """Whether a branch is surely HIP's, and where it begins if HIP leaves it out, or if it is for CUDA; else -1."""
+    yes, no = _for_hip(view, word, text)
+    if not yes and not no:
+        yes, no = _by_undefined(view, word, text)
+    is_cuda = word in ("if", "ifdef") and "!" not in text and _CUDA_PARTS.search(text) is not None
+    return yes, end if no else -1, end if is_cuda and not yes and not no else -1
 
 
 def _conditionals(code: str) -> Iterator[re.Match[str]]:
@@ -90,6 +127,26 @@ def _for_hip(view: View, word: str, text: str) -> tuple[bool, bool]:
     negations = [word == "ifndef" or _NEGATION.search(text, 0, m.start()) is not None for m in macros]
     alternatives, conjunction = "||" in text, "&&" in text
     return not all(negations) and not conjunction, any(negations) and not alternatives
+
+
+def _by_undefined(view: View, word: str, text: str) -> tuple[bool, bool]:
+    """The same by macros that HIP does not define, so that they are 0: `#if CUDA_VERSION >= 12000` is not taken."""
+    if word not in ("if", "ifdef") or "||" in text or "!" in text:
+        return False, False
+    if word == "ifdef":
+        return False, _is_undefined(view, text.strip())
+    terms = [_TERM.fullmatch(term) for term in text.split("&&")]
+    signs = [(m[3] or "defined") if m and _is_undefined(view, m[1] or m[2]) else "" for m in terms]
+    return all(sign in ("<", "<=") for sign in signs), any(sign in ("defined", ">=", ">", "==") for sign in signs)
+
+
+def _is_undefined(view: View, name: str) -> bool:
+    return (
+        name in _FOREIGN_MACROS
+        and name not in view.ruled_names
+        and name not in view.renamed_names
+        and all(macro.name != name for macro in view.macros)
+    )
 
 
 def guard(view: View, at: int) -> tuple[int | None, int]:

@@ -25,3 +25,19 @@ def test_an_alias_of_what_hip_has_gets_none() -> None:
     assert notes("using T = float4;\nT a;\n") == []
     assert notes("cuda::std::tuple<int> a;\nusing T = int;\nT b;\n") == []
     assert notes("using T = cuda::std::tuple<int>;\nx.T = 1; other::T y;\n") == []
+
+
+def test_lines_that_use_a_variable_of_a_type_that_hip_lacks_have_a_note() -> None:
+    text = (
+        "void f(cuNothing p,\n"
+        "       int q) {\n"
+        "  p.a = q;\n"
+        "  cuNothing *v = make();\n"
+        "  v->a = 1; v->b = 2;\n"
+        "}\n"
+        "void g(int p, int v) {\n"
+        "  p = v;\n"
+        "}\n"
+    )
+    assert sorted(notes(text)) == [3, 5]
+    assert notes(text.replace("cuNothing", "float4")) == []

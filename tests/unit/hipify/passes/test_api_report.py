@@ -93,3 +93,8 @@ def test_findings_are_in_order_and_each_once() -> None:
 )  # fmt: skip
 def test_what_no_table_has_is_told(text: str, expected: list[str]) -> None:
     assert [rule for rule, _, _ in told(text)] == expected
+
+
+def test_what_takes_a_call_of_cudas_for_its_argument_is_the_projects() -> None:
+    assert [f.rule for f in hip("void f() { cudaMineChk(cudaMalloc(&p, 4)); }").findings] == []
+    assert [f.rule for f in hip("void f() { cudaMineChk(p); }").findings] == ["HIPIFY-UNKNOWN"]

@@ -163,3 +163,9 @@ def test_a_support_header_that_another_includes_is_written_too(tmp_path: Path) -
     assert '#include "stackbuild_hip_groups.h"' in text
     written = {path.name for path in (tmp_path / "out").iterdir()}
     assert {"stackbuild_hip_groups.h", "stackbuild_hip_compat.h"} <= written
+
+
+def test_an_enumerator_of_a_namespace_is_followed_in_other_files(tmp_path: Path) -> None:
+    header = "namespace own { enum E { good = 0, cudaSuccess = 1 }; }\n"
+    text, _ = convert(tmp_path, header, "own::E f() { return own::cudaSuccess; }\nint g() { return other::cudaSuccess; }\n")
+    assert "own::hipSuccess" in text and "other::cudaSuccess" in text

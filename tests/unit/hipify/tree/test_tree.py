@@ -265,13 +265,13 @@ def test_what_another_file_of_the_tree_declares_is_not_cudas(tmp_path: Path) -> 
     source = tmp_path / "src"
     (source / "cuda").mkdir(parents=True)
     (source / "a.cu").write_text(
-        '#include "cuda/cuda_helpers.h"\n#include <cuda/std/atomic>\ncudaMine(1);\nCU_MINE;\ncudaNobodys(1);\ncuda::barrier b;\n'
+        '#include "cuda/cuda_helpers.h"\n#include <cuda/std/atomic>\ncudaMine(1);\nCU_MINE;\ncudaNobodys(1);\ncuda::barrier b;\nf<cuda::ptx>();\ncuda::ptx::f();\n'
     )
     (source / "cuda" / "cuda_helpers.h").write_text(
-        "int cudaMine(int x) { return x; }\nenum E { CU_MINE, CU_OTHER };\nnamespace cuda { struct barrier {}; }\n"
+        "int cudaMine(int x) { return x; }\nenum E { CU_MINE, CU_OTHER };\nnamespace cuda { struct barrier {}; enum { ptx }; }\n"
     )
     whole = [(f.rule, f.place.line if f.place else 0) for f in run(source, tmp_path / "out").findings]
-    assert whole == [("LINT-CUDA-STD", 2), ("HIPIFY-UNKNOWN", 5)]
+    assert whole == [("LINT-CUDA-STD", 2), ("HIPIFY-UNKNOWN", 5), ("LINT-CUDA-STD", 8)]
     again = [(f.rule, f.place.line if f.place else 0) for f in run(source, tmp_path / "out").findings]
     assert again == whole  # also from what the first run kept
     (source / "cuda" / "cuda_helpers.h").write_text("\n")
@@ -287,6 +287,27 @@ def test_a_class_that_the_tree_defines_is_not_cudas(tmp_path: Path) -> None:
     (source / "own.h").write_text("template <class T, int n> struct cuNothing;\n")
     assert [f.rule for f in run(source, tmp_path / "out").findings if "a.cu" in f.subject] == ["HIPIFY-UNSUPPORTED"]
     (source / "own.h").write_text("template <class T> struct cuNothing<T, 1> : base { T x; };\n")
+    assert not run(source, tmp_path / "out").findings
+
+
+def test_a_macro_of_the_tree_is_no_device_function_of_cudas(tmp_path: Path) -> None:
+    source = tmp_path / "src"
+    source.mkdir()
+    (source / "a.cu").write_text("__device__ int f() { return umin(1, 2); }\n")
+    assert "HIPIFY-UNSUPPORTED-DEVICE" in [f.rule for f in run(source, tmp_path / "out").findings]
+    (source / "a.cu").write_text("#define umin min\n__device__ int f() { return umin(1, 2); }\n")
+    assert "HIPIFY-UNSUPPORTED-DEVICE" not in [f.rule for f in run(source, tmp_path / "out").findings]
+
+
+def test_what_the_tree_puts_into_cubs_namespace_is_no_gap_of_hipcub(tmp_path: Path) -> None:
+    source = tmp_path / "src"
+    source.mkdir()
+    (source / "a.cu").write_text("cub::MyThing<int> x;\nthrust::my_call(y);\nint n = CUB_NS_PREFIX;\n")
+    rules = ["LINT-CUB-NAME", "LINT-THRUST-NAME", "LINT-CUB-MACRO"]
+    assert [f.rule for f in run(source, tmp_path / "out").findings] == rules
+    (source / "own.h").write_text(
+        "#define CUB_NS_PREFIX 1\nnamespace cub { struct MyThing; }\nnamespace thrust {\nint my_call(int);\n}\n"
+    )
     assert not run(source, tmp_path / "out").findings
 
 

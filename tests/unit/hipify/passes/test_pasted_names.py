@@ -1,0 +1,34 @@
+"""Macros that put CUDA's names together."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.hipify import hip
+
+MACRO = "#define GPU(name) cuda##name\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "hip_text"),
+    [
+        (MACRO + "GPU(Error_t) e = GPU(Malloc)(p, n);\n", "#define GPU(name) hip##name\n"),
+        ("#define BLAS(f) cublas ## f\n", "#define BLAS(f) hipblas ## f\n"),
+        (MACRO + "GPU(MyOwnThing)();\n", MACRO),
+        (
+            "#ifdef A\n" + MACRO + "#else\n#define GPU(name) hip##name\n#endif\nGPU(Free)(p);\n",
+            "#ifdef A\n#define GPU(name) hip##name\n#else\n#define GPU(name) hip##name\n#endif\n",
+        ),
+        ("#define GPU(a, b) cuda##a\n", "#define GPU(a, b) hip##a\n"),
+        ("#define GPU(a) cuda##other\n", "#define GPU(a) cuda##other\n"),
+        ("#define GPU(a) my_cuda##a\n", "#define GPU(a) my_cuda##a\n"),
+    ],
+)
+def test_the_beginning_of_the_names_becomes_hips(text: str, hip_text: str) -> None:
+    assert hip_text in hip(text).text
+    assert hip(hip(text).text).text == hip(text).text
+
+
+def test_uses_that_hip_calls_otherwise_are_reported() -> None:
+    told = [(f.place.line, f.severity.value) for f in hip(MACRO + "GPU(NoSuchInHip)();\n").findings if f.place]
+    assert told == [(1, "note"), (2, "warning")]
