@@ -240,7 +240,8 @@ NIGHTLY = (
     ),
     Mutation("wmma's rows", "gfx1100", "common/mma.hpp", "return 2 * s + lane_id() / 16;", "return 8 * (lane_id() / 16) + s;", "T63 D64"),
     Mutation(
-        "a width of 32", "gfx942", "common/platform.hpp", "kWaveSize = __AMDGCN_WAVEFRONT_SIZE__;", "kWaveSize = 32;", "T63 D32"
+        "a width of 32", "gfx942", "common/platform.hpp", "kWaveSize = __AMDGCN_WAVEFRONT_SIZE__;", "kWaveSize = 32;", "T63 D32",
+        killed=True,
     ),
     Mutation("subnormal weights", "gfx90a", TILES, "kLift = 14.0f", "kLift = 0.0f", "sink"),
     Mutation("a copy that never began", "gfx942", TILES, "if (tiles > first) finish_tile();", "finish_tile();", "lengths", killed=True),
