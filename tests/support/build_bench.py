@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -110,13 +111,16 @@ def ensure_base(scratch: Path, recipe: str = BASE, timeout: float = 280) -> Path
     question = questions_digest(parse(text, "t.yaml"))
     folder = CACHE / digest.of_text(f"{question} {records.SCHEMA} {FORMAT} {BASE_MAKER} {plan.FORMAT}")[:16]
     with locks.hold(folder.with_name(f"{folder.name}.lock"), lambda pid: None, lambda: None):
-        if not (folder / "t.lock.yaml").exists():
+        stamp = folder / "stamp"
+        if not stamp.exists() or stamp.read_text() != _stamp(folder / "store"):
+            shutil.rmtree(folder, ignore_errors=True)
             bench = BuildBench(scratch, folder / "store")
             bench.recipe.write_text(text)
             (scratch / "t.lock.yaml").write_text(EMPTY_LOCK.format(asked=question, packages="{}"))
             bench.build("--until", "base", timeout=timeout)
             packages = _installed(folder / "store")
             folder.joinpath("t.lock.yaml").write_text(EMPTY_LOCK.format(asked=question, packages=json.dumps(packages)))
+            stamp.write_text(_stamp(folder / "store"))
     return folder
 
 
@@ -128,8 +132,14 @@ def _installed(store: Path) -> dict[str, str]:
     raise AssertionError("no record of the base")
 
 
-def copy_store(source: Path, target: Path) -> None:
-    """A copy without hard links: what a test does to its store must not reach the base of all others."""
+def link_store(source: Path, target: Path) -> None:
     target.mkdir(parents=True)
     names = ["records", "trees", "manifests", "latest", "format"]
-    subprocess.run(["cp", "-a", "--reflink=auto", *(str(source / name) for name in names), str(target)], check=True)
+    subprocess.run(["cp", "-al", *(str(source / name) for name in names), str(target)], check=True)
+
+
+def _stamp(store: Path) -> str:
+    """The digest of the path, mode, size and time of each file: tests link to them, and one may change what all have."""
+    status_of = {str(path): path.lstat() for path in sorted((store / "trees").rglob("*"))}
+    rows = (f"{path} {status.st_mode} {status.st_size} {status.st_mtime_ns}" for path, status in status_of.items())
+    return digest.of_text("\n".join(rows))

@@ -12,7 +12,7 @@ import pytest
 
 from stackbuild.runners.cgroup import limits
 from stackbuild.store import atomic as files
-from support.build_bench import BuildBench, copy_store, ensure_base
+from support.build_bench import BuildBench, ensure_base, link_store
 from support.other_user import OtherUser
 
 
@@ -41,7 +41,7 @@ def bench(small_base: Path, tmp_path: Path) -> BuildBench:
 
 def bench_in(folder: Path, small_base: Path) -> BuildBench:
     made = BuildBench(folder, folder / "store")
-    copy_store(small_base / "store", made.store)
+    link_store(small_base / "store", made.store)
     shutil.copy(small_base / "t.lock.yaml", folder / "t.lock.yaml")
     return made
 

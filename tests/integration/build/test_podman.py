@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from stackbuild.store import atomic as files
-from support.build_bench import BuildBench, copy_store
+from support.build_bench import BuildBench, link_store
 
 SCRIPT = """\
   hello:
@@ -54,7 +54,7 @@ def test_podman_builds_the_same_bytes_as_the_sandbox(
 ) -> None:
     bench.write(SCRIPT)
     other = BuildBench(bench.root, tmp_path / "other-store", env={"DOCKER_HOST": socket})
-    copy_store(small_base / "store", other.store)
+    link_store(small_base / "store", other.store)
     bench.build()
     done = other.build("--runner", "docker", "--json")
     assert "hello" in [e["step"] for e in other.events(done, "StepFinished") if e["how"] == "run"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.build_bench import BuildBench, copy_store
+from support.build_bench import BuildBench, link_store
 
 COMPONENTS = r"""
   tool:
@@ -36,7 +36,7 @@ def test_wheel_sbom_and_statements_have_the_same_bytes(bench: BuildBench, small_
     folder = tmp_path / "another folder, with a longer name"
     other = BuildBench(folder, folder / "store", {"LC_ALL": "de_DE.UTF-8", "TZ": "Pacific/Kiritimati", "HOME": str(tmp_path / "home")})
     folder.mkdir()
-    copy_store(small_base / "store", other.store)
+    link_store(small_base / "store", other.store)
     (folder / "t.lock.yaml").write_bytes((bench.root / "t.lock.yaml").read_bytes())
     other.write(COMPONENTS)
     other.build("-j", "4", before=("sh", "-c", 'umask 077; sleep 1.1; exec "$@"', "sh"))

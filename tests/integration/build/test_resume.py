@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from support.build_bench import BASE, BuildBench, copy_store, ensure_base
+from support.build_bench import BASE, BuildBench, ensure_base, link_store
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(400)]
 RECIPE = BASE.replace("[ccache, gcc, libc6-dev, make]", "[ccache, cmake, gcc, libc6-dev, ninja-build]")
@@ -54,7 +54,7 @@ def works(base_with_ninja: Path, tmp_path: Path) -> BuildBench:
 
 def bench_in(folder: Path, base: Path) -> BuildBench:
     made = BuildBench(folder, folder / "store")
-    copy_store(base / "store", made.store)
+    link_store(base / "store", made.store)
     shutil.copy(base / "t.lock.yaml", folder / "t.lock.yaml")
     code = folder / "code"
     code.mkdir()

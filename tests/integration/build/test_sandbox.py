@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.build_bench import BuildBench, copy_store
+from support.build_bench import BuildBench, link_store
 
 RUNNERS = [
     pytest.param("sandbox", marks=pytest.mark.sandbox),
@@ -85,7 +85,7 @@ def test_what_a_step_sees_and_may(bench: BuildBench, runner: str) -> None:
 @pytest.mark.docker
 def test_keys_and_bytes_are_the_same_on_both_runners(small_base: Path, bench: BuildBench, tmp_path: Path) -> None:
     other = BuildBench(bench.root, tmp_path / "other-store")
-    copy_store(small_base / "store", other.store)
+    link_store(small_base / "store", other.store)
     with_code(bench).write(PROGRAM, SOURCES)
     for where, runner in ((bench, "sandbox"), (other, "docker")):
         done = where.build("--runner", runner, "--json")

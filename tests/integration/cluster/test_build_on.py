@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from support.build_bench import BuildBench, copy_store, ensure_base
+from support.build_bench import BuildBench, ensure_base, link_store
 from support.cluster_recipes import SMALL_BASE, STEPS
 from support.clusters import Cluster, cluster, eventually
 from support.remotes import FakeRegistry
@@ -19,7 +19,7 @@ def client(made: Cluster, folder: Path, base: Path, steps: str = STEPS, name: st
     """A folder to build in, whose store has the base."""
     folder.mkdir()
     bench = BuildBench(folder, folder / "store", made.environment(name, folder / "store"))
-    copy_store(base / "store", bench.store)
+    link_store(base / "store", bench.store)
     shutil.copy(base / "t.lock.yaml", folder / "t.lock.yaml")
     bench.recipe.write_text(SMALL_BASE.replace("NAME", "t") + "components:\n" + steps)
     return bench

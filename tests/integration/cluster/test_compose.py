@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from support.build_bench import BuildBench, copy_store, ensure_base
+from support.build_bench import BuildBench, ensure_base, link_store
 from support.cluster_recipes import SMALL_BASE, STEPS
 from support.clusters import eventually, free_port
 from support.paths import ROOT
@@ -68,7 +68,7 @@ def test_the_compose_file(compose: dict[str, str], tmp_path: Path, tmp_path_fact
     def bench(name: str, env: dict[str, str]) -> BuildBench:
         made = BuildBench(tmp_path / name, tmp_path / name / "store", env)
         made.root.mkdir()
-        copy_store(base / "store", made.store)
+        link_store(base / "store", made.store)
         shutil.copy(base / "t.lock.yaml", made.root / "t.lock.yaml")
         made.recipe.write_text(SMALL_BASE.replace("NAME", "t") + "components:\n" + STEPS)
         return made

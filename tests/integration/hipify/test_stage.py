@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from support.build_bench import BASE, BuildBench, copy_store, ensure_base
+from support.build_bench import BASE, BuildBench, ensure_base, link_store
 from support.hipify import script
 
 pytestmark = pytest.mark.sandbox
@@ -73,7 +73,7 @@ def write(bench: BuildBench, more: str = "") -> None:
 
 def with_base(folder: Path, base: Path) -> BuildBench:
     made = BuildBench(folder, folder / "store")
-    copy_store(base / "store", made.store)
+    link_store(base / "store", made.store)
     shutil.copy(base / "t.lock.yaml", folder / "t.lock.yaml")
     return made
 

@@ -25,7 +25,7 @@ from stackbuild.remote import registry as registry_module
 from stackbuild.remote.files import WebFolder
 from stackbuild.remote.http import HttpClient
 from stackbuild.remote.registry import OciRegistry
-from support.build_bench import BuildBench, copy_store, ensure_base
+from support.build_bench import BuildBench, ensure_base, link_store
 from support.paths import ROOT
 from support.remotes import (
     QUICK,
@@ -263,7 +263,7 @@ def test_two_machines(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) 
     for name in ("builder", "user"):
         bench = BuildBench(tmp_path / name, tmp_path / name / "store")
         bench.root.mkdir()
-        copy_store(base / "store", bench.store)
+        link_store(base / "store", bench.store)
         shutil.copy(base / "t.lock.yaml", bench.root / "t.lock.yaml")
         bench.write(steps)
         benches.append(bench)
