@@ -65,6 +65,7 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / f"xdg-{name.lower()}"))
     for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "CCACHE_DIR", "MAKEFLAGS", "PYTHONPATH", "PYTHONUNBUFFERED"):
         monkeypatch.delenv(name, raising=False)
+        os.unsetenv(name)  # readline, which pytest imports, sets COLUMNS for child processes past os.environ
 
 
 @cache

@@ -92,7 +92,6 @@ class GpuDevice:
         if list(sizes) != mine:
             raise DeviceError(f"structures differ from the library's: {mine} here, {list(sizes)} there")
         self.library.sbk_gpu_platform.restype = c.c_char_p
-        self.library.sbk_gpu_conv_filter_form.restype = c.c_int64
         for kind in HAS_WORKSPACE:
             getattr(self.library, f"sbk_gpu_{NAMES[kind]}_workspace").restype = c.c_size_t
         self.platform = self.library.sbk_gpu_platform().decode()
@@ -135,7 +134,9 @@ class GpuDevice:
         """This convolution's filters in the form that it reads, and named in `params`; None where it reads them as they are."""
         size = c.c_size_t()
         params.packed, params.packed_form = None, 0
-        form = int(self.library.sbk_gpu_conv_filter_form(c.byref(params), c.byref(size)))
+        form_of = self.library.sbk_gpu_conv_filter_form
+        form_of.restype = c.c_int64
+        form = int(form_of(c.byref(params), c.byref(size)))
         if form == 0:
             return None
         buffer = Buffer(self, size.value)
