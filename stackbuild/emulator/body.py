@@ -284,15 +284,17 @@ class _BodyWriter:
             scalars += [(call.buffer.descriptor, 4), (call.buffer.scalar_offset, 1)]
         before += [*address_checks(pc, *scalars), f"w->shadow->coherent = {int(is_coherent(inst))};"]
         behind = []
-        if access.verb == "load" or access.returns:
+        is_load = access.verb == "load" or access.returns
+        if is_load:
             count = access.words * (2 if access.pair else 1)
             behind.append(f"note_written(w, {call.target}, {count});")
-        for counter in {"vm": ("COUNTER_VECTOR",), "lgkm": ("COUNTER_LDS",)}.items():
-            if counter[0] not in call.waits:
+        stores = {"vs": "COUNTER_VECTOR"} if inst.format.family == "cdna" else {}  # RDNA counts stores apart
+        for wait, counter in ({"vm": "COUNTER_VECTOR", "lgkm": "COUNTER_LDS"} | stores).items():
+            if wait not in call.waits:
                 continue
-            behind.append(f"ISSUE({counter[1][0]});")
-            if access.verb == "load" or access.returns:
-                behind.append(f"note_load(w, {call.target}, {count}, {counter[1][0]});")
+            behind.append(f"ISSUE({counter});")
+            if is_load:
+                behind.append(f"note_load(w, {call.target}, {count}, {counter});")
         return [*before, *lines, *behind]
 
     def lane_move(self, inst: Instruction) -> list[str]:

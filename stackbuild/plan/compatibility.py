@@ -78,12 +78,22 @@ def _gfx(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
     targets = compatibility.targets(rocm) if rocm else {}
     for gfx in recipe.gfx if targets else ():
         row = targets.get(gfx.partition(":")[0])
-        if row is None:
+        if row is None and not _calls_libraries(recipe):
+            yield recipe_rules.GFX_UNOFFICIAL.finding(
+                "gfx", f"{gfx} with ROCm {rocm}: not a target of its libraries",
+                why="the recipe's kernels are compiled for it and call none of them; whether the runtime knows the GPU is not said", fix="test it on that GPU",
+            )  # fmt: skip
+        elif row is None:
             yield recipe_rules.GFX.finding("gfx", f"ROCm {rocm} has no {gfx}", fix=f"it has {', '.join(targets)}")
         elif row.status != "supported":
             yield _unofficial(
                 f"{gfx} with ROCm {rocm}: {row.status}", row, any(r.status == "supported" for r in targets.values())
             )
+
+
+def _calls_libraries(recipe: Recipe) -> bool:
+    """Whether something of a recipe runs code objects that ROCm's libraries bring along: all but the bundled kernels."""
+    return any(component.kind not in ("kernels", "wheel") for component in recipe.components.values())
 
 
 def _unofficial(what: str, row: GfxRow, listed: bool) -> Finding:

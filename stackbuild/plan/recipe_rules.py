@@ -17,13 +17,13 @@ ROCM = clause_rule(
 )  # fmt: skip
 GFX = clause_rule(
     "SB-STACK-GFX", ERROR, "That ROCm has no code objects for the GPU target",
-    when="`gfx:` names a target for which the libraries of `rocm:` were not built.",
+    when="`gfx:` names a target for which the libraries of `rocm:` were not built, and a component calls them: any but `kernels`.",
     why="its libraries have no code object for it: the first kernel launch fails, or crashes the process",
     fix="remove the target, or build for a ROCm that has it. The finding lists the targets of this one",
 )  # fmt: skip
 GFX_UNOFFICIAL = clause_rule(
     "SB-STACK-GFX-UNOFFICIAL", NOTE, "AMD does not list the GPU target for that ROCm",
-    when="Binaries of that ROCm have the target, and AMD's list of supported GPUs does not, or is not in the table.",
+    when="Binaries of that ROCm have the target, and AMD's list of supported GPUs does not, or is not in the table. Or the recipe compiles `kernels` for it alone, and its ROCm's libraries lack it.",
     why="binaries for it exist; the vendor does not promise that they work",
     fix="test the wheel on that GPU",
 )  # fmt: skip

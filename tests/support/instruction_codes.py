@@ -54,11 +54,14 @@ def assembled(tool: list[str], target: str, texts: list[str]) -> dict[str, str]:
 
 def main() -> None:
     texts = list(dict.fromkeys([*(row.text for row in (*ROWS, *BUFFERS)), *(layout.text for layout in LAYOUTS)]))
-    kernels = list(dict.fromkeys([*(text for defect in DEFECTS for text in (defect.wrong, defect.right)), *KERNELS]))
+    kernels = {"gfx1100": [*KERNELS]}
+    for defect in DEFECTS:
+        kernels.setdefault(defect.target, []).extend((defect.wrong, defect.right))
     rows = [(target, code, text) for target in TARGETS for text, code in assembled(sys.argv[1:], target, texts).items()]
     rows += [
-        ("gfx1100", code, text)
-        for text, code in assembled(sys.argv[1:], "gfx1100", kernels).items()
+        (target, code, text)
+        for target, of_target in kernels.items()
+        for text, code in assembled(sys.argv[1:], target, list(dict.fromkeys(of_target))).items()
         if text not in texts
     ]
     CODES.write_text("".join("\t".join(row) + "\n" for row in rows))

@@ -1,6 +1,6 @@
-"""Kernels for gfx1100 that each do one thing that no kernel may do, beside the same kernel done right: the check of the sanitizer.
+"""Kernels that each do one thing that no kernel may do, beside the same kernel done right: the check of the sanitizer.
 
-A kernel has the address of 512 bytes as its argument, and v0 holds the work-item. It is assembled with the rows of
+They are for gfx1100, those of loads into LDS for gfx942. A kernel has the address of 512 bytes as its argument, and v0 holds the work-item. It is assembled with the rows of
 `instruction_rows.py`.
 """
 
@@ -24,6 +24,14 @@ _GROUP = f"v_mov_b32 v3, s2; {_ARGUMENT}"
 """The number of the workgroup in v3, where a dispatch has several."""
 _OFFSET = "s_add_u32 s4, s2, s9; s_addc_u32 s5, s3, 0; v_mov_b32 v1, 0; global_load_b32 v2, v1, s[4:5]"
 _SWIZZLED = "s_or_b32 s5, s5, 0x40000000; "
+_CDNA = "s_load_dwordx2 s[2:3], s[0:1], 0x0; s_waitcnt lgkmcnt(0); v_lshlrev_b32 v1, 2, v0; "
+_INTO_LDS = f"{_CDNA}v_readfirstlane_b32 s5, v1; s_mov_b32 m0, s5; global_load_lds_dword v1, s[2:3]; "
+"""Each lane's word of the memory into its word of LDS, a wave's from its first lane's place on."""
+_INTO_LDS_BY_BUFFER = (
+    f"{_CDNA}s_mov_b32 s4, s2; s_mov_b32 s5, s3; s_mov_b32 s6, 0x200; s_mov_b32 s7, 0x20000; s_mov_b32 m0, 0; "
+    "buffer_load_dword v1, s[4:7], 0 offen lds; "
+)
+_STORED_BEHIND = f"{_CDNA}global_load_dword v2, v1, s[2:3]; global_store_dword v1, v1, s[2:3]; "
 
 
 class SeededDefect(NamedTuple):
@@ -41,6 +49,7 @@ class SeededDefect(NamedTuple):
     items: int = 32
     flushes: bool = False
     groups: int = 1
+    target: str = "gfx1100"
 
 
 DEFECTS = (
@@ -107,6 +116,16 @@ DEFECTS = (
            f"v_mov_b32 v1, 0; ds_store_b32 v1, v1; ds_load_b32 v2, v1; s_waitcnt lgkmcnt(0); v_add_f32 v3, v2, v2{_END}", group=64),
     SeededDefect("a scalar load that is not waited for", "missing wait", f"{_ARGUMENT}s_load_b32 s4, s[2:3], 0x0; s_add_u32 s5, s4, s4{_END}",
            f"{_ARGUMENT}s_load_b32 s4, s[2:3], 0x0; s_waitcnt lgkmcnt(0); s_add_u32 s5, s4, s4{_END}"),
+    SeededDefect("a load into LDS that is not waited for", "missing wait", f"{_INTO_LDS}ds_read_b32 v2, v1{_END}",
+           f"{_INTO_LDS}s_waitcnt vmcnt(0); ds_read_b32 v2, v1{_END}", group=256, items=64, target="gfx942"),
+    SeededDefect("a buffer's load into LDS that is not waited for", "missing wait", f"{_INTO_LDS_BY_BUFFER}s_waitcnt lgkmcnt(0); ds_read_b32 v2, v1{_END}",
+           f"{_INTO_LDS_BY_BUFFER}s_waitcnt vmcnt(0); ds_read_b32 v2, v1{_END}", group=256, items=64, target="gfx942"),
+    SeededDefect("a barrier before a load into LDS has arrived", "missing wait", f"{_INTO_LDS}s_barrier; v_xor_b32 v2, 0x100, v1; ds_read_b32 v3, v2{_END}",
+           f"{_INTO_LDS}s_waitcnt vmcnt(0); s_barrier; v_xor_b32 v2, 0x100, v1; ds_read_b32 v3, v2{_END}", group=512, items=128, target="gfx942"),
+    SeededDefect("a word that a load into LDS still writes", "missing wait", f"{_INTO_LDS}ds_write_b32 v1, v0{_END}",
+           f"{_INTO_LDS}s_waitcnt vmcnt(0); ds_write_b32 v1, v0{_END}", group=256, items=64, target="gfx942"),
+    SeededDefect("CDNA's count of a load before a store", "missing wait", f"{_STORED_BEHIND}s_waitcnt vmcnt(2); v_add_f32 v3, v2, v2{_END}",
+           f"{_STORED_BEHIND}s_waitcnt vmcnt(1); v_add_f32 v3, v2, v2{_END}", items=64, target="gfx942"),
     SeededDefect("waves at two barriers", "divergent barrier", f"v_cmp_gt_u32 VCC, 32, v0; s_cbranch_vccz 2; s_barrier; s_branch 1; s_barrier{_END}",
            f"v_cmp_gt_u32 VCC, 32, v0; s_cbranch_vccz 1; s_nop 0; s_barrier{_END}", items=64),
     SeededDefect("a lane that is not active", "inactive lane", f"v_mov_b32 v1, 4; s_mov_b32 exec_lo, 1; ds_bpermute_b32 v2, v1, v0{_END}",

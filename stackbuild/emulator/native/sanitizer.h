@@ -1,7 +1,8 @@
 /* What the sanitizer keeps beside a wave's registers and a workgroup's LDS. Included by executor.c.
  *
  * A byte of LDS knows its last writer and its readers between two barriers. A wave runs alone up to its next barrier, so
- * that two accesses of one interval by two waves, one of them a write, are a race whatever the order was.
+ * that two accesses of one interval by two waves, one of them a write, are a race whatever the order was. A load into LDS
+ * arrives when its own wave has waited for it; until then nobody may use the byte, behind a barrier neither.
  */
 #ifndef STACKBUILD_SANITIZER_H
 #define STACKBUILD_SANITIZER_H
@@ -32,6 +33,10 @@ static void note_access(struct wave *w, uint32_t lane, int space, uint64_t addre
             b->atomic = 0;
         }
         char text[96];
+        if (use != USE_ARRIVE && b->loader && b->load > h->group[b->loader - 1]->done[COUNTER_VECTOR]) {
+            snprintf(text, sizeof text, "LDS byte %llu: a load into it by wave %u is under way", (unsigned long long)at, b->loader - 1u);
+            report(w, EMULATOR_MISSING_WAIT, (int)lane, at, text);
+        }
         if (use == USE_READ || use == USE_ATOMIC) {
             if (!b->set && !(bytes >= 4 && word_is_set(h, at))) {
                 snprintf(text, sizeof text, "LDS byte %llu is read and was never written", (unsigned long long)at);
@@ -44,13 +49,15 @@ static void note_access(struct wave *w, uint32_t lane, int space, uint64_t addre
         }
         if (use != USE_READ) {
             uint64_t others = b->readers & ~(1ull << (w->index & 63));
-            if (use == USE_WRITE && (others || (b->writer && b->writer != w->index + 1))) {
+            if (use != USE_ATOMIC && (others || (b->writer && b->writer != w->index + 1))) {
                 snprintf(text, sizeof text, "LDS byte %llu was %s by another wave", (unsigned long long)at, others ? "read" : "written");
                 report(w, EMULATOR_RACE, (int)lane, at, text);
             }
             b->writer = (uint16_t)(w->index + 1);
             b->atomic = use == USE_ATOMIC;
             b->set = 1;
+            b->loader = use == USE_ARRIVE ? b->writer : 0;
+            b->load = h->issued[COUNTER_VECTOR] + 1;
         }
         if (use == USE_READ) b->readers |= 1ull << (w->index & 63);
     }
@@ -62,16 +69,18 @@ static void sanitizer_open(const struct kernel *k, struct wave **waves, uint32_t
 {
     if (!is_sanitized(k)) return;
     struct lds_byte *lds = calloc((size_t)lds_bytes + 4, sizeof *lds);
+    struct shadow **group = calloc(count, sizeof *group);
     for (uint32_t i = 0; i < count; i++) {
-        waves[i]->shadow = calloc(1, sizeof *waves[i]->shadow);
+        group[i] = waves[i]->shadow = calloc(1, sizeof *waves[i]->shadow);
         waves[i]->shadow->lds = lds;
+        waves[i]->shadow->group = group;
     }
 }
 static void sanitizer_close(struct wave **waves, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         if (!waves[i]->shadow) continue;
-        if (i == 0) free(waves[i]->shadow->lds);
+        if (i == 0) free(waves[i]->shadow->lds), free(waves[i]->shadow->group);
         free(waves[i]->shadow);
     }
 }
@@ -81,8 +90,10 @@ static void sanitizer_start(struct wave *w, uint32_t lds_bytes)
     struct shadow *h = w->shadow;
     if (!h) return;
     struct lds_byte *lds = h->lds;
+    struct shadow **group = h->group;
     memset(h, 0, sizeof *h);
     h->lds = lds;
+    h->group = group;
     h->written[0] = 1;
     memset(h->scalar_written, 1, w->given);
     memset(h->scalar_written + 102, 1, 26); /* VCC, M0, EXEC and what the hardware keeps */

@@ -16,7 +16,7 @@
 
 enum wave_stop { WAVE_END, WAVE_BARRIER, WAVE_ERROR };
 enum wave_space { SPACE_GLOBAL, SPACE_LDS, SPACE_SCRATCH, SPACE_FLAT };
-enum wave_use { USE_READ, USE_WRITE, USE_ATOMIC };
+enum wave_use { USE_READ, USE_WRITE, USE_ATOMIC, USE_ARRIVE }; /* arrive: a load into LDS writes */
 
 struct wave;
 struct wave_counts {
@@ -37,7 +37,9 @@ struct shadow {
     uint8_t written[512], scalar_written[128];
     uint8_t coherent; /* whether the access that runs is one by which workgroups wait for each other */
     uint32_t said_pc;
-    struct lds_byte { uint32_t interval; uint16_t writer; uint64_t readers; uint8_t atomic, set; } *lds; /* of the workgroup */
+    /* Of the workgroup. `load` is the number of the load into LDS that wrote the byte last, by the wave `loader` - 1. */
+    struct lds_byte { uint32_t interval; uint16_t writer, loader; uint64_t readers; uint32_t load; uint8_t atomic, set; } *lds;
+    struct shadow **group; /* of the workgroup's waves */
     uint32_t interval;
 };
 enum wave_counter { COUNTER_VECTOR, COUNTER_LDS, COUNTER_SCALAR };
@@ -273,7 +275,7 @@ API void words_into_lds(struct wave *w, uint64_t m, const uint32_t *x, uint32_t 
 #endif
     for (uint32_t l = 0; l < LANES; l++) {
         if (!(m >> l & 1)) continue;
-        uint8_t *at = place(w, SPACE_LDS, l, offset + 4 * words * l, 4 * words, USE_WRITE);
+        uint8_t *at = place(w, SPACE_LDS, l, offset + 4 * words * l, 4 * words, USE_ARRIVE);
         for (uint32_t i = 0; i < words; i++) store32(at + 4 * i, x[i * LANES + l]);
     }
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import sysconfig
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from zipfile import ZipFile
@@ -19,7 +20,7 @@ from stackbuild.verification.rungs.emulation import Emulation, check_emulated
 from stackbuild.verification.subject import subject_of
 from stackbuild.verification.workspace import workspace
 from support.kernel_wheels import HIP_LIBRARY, kernels_wheel
-from support.kernels import small_stack
+from support.kernels import every_target_stack, small_stack
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,23 @@ def amd() -> Path:
 
 @pytest.fixture(scope="session")
 def kernels(amd: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatedKernels]:
+    with _emulated(amd, tmp_path_factory.mktemp("emulator")) as kernels:
+        yield kernels
+
+
+@pytest.fixture(scope="session")
+def every_target_kernels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatedKernels]:
+    """The same for eight AMD targets, by Debian sid's clang: an hour of one core the first time."""
+    package = every_target_stack().built("amd") / "stackbuild_kernels"
+    with _emulated(package, tmp_path_factory.mktemp("emulator")) as kernels:
+        yield kernels
+
+
+@contextmanager
+def _emulated(package: Path, kept: Path) -> Iterator[EmulatedKernels]:
     pytest.importorskip("onnxruntime")
     with workspace() as work:
-        wheel = kernels_wheel(amd, work / "wheels")
+        wheel = kernels_wheel(package, work / "wheels")
         site = work / "clean" / "env" / "lib" / f"python{sysconfig.get_python_version()}" / "site-packages"
         with ZipFile(wheel) as archive:
             archive.extractall(site)
@@ -55,4 +70,4 @@ def kernels(amd: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emu
             work / "clean", Path(sys.executable), readable=(Path(sys.prefix), folder("kernels").resolve()), env=(("PYTHONPATH", str(site)),)
         )  # fmt: skip
         context = RungContext(subject_of((inspect(wheel),)), (), sandbox, folder("kernels"), work)
-        yield EmulatedKernels(wheel, context, (site / HIP_LIBRARY).read_bytes(), tmp_path_factory.mktemp("emulator"))
+        yield EmulatedKernels(wheel, context, (site / HIP_LIBRARY).read_bytes(), kept)

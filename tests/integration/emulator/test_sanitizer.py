@@ -28,7 +28,7 @@ def findings(defect: SeededDefect, text: str, folder: Path, monkeypatch: pytest.
     """The kinds that a run of the kernel reports."""
     monkeypatch.setattr(translation, "load", lambda data: code_object(defect, text, "made"))
     unique = f"{defect} {text}".encode()
-    out = translation.translate(unique, "gfx1100", folder, sanitize=True, counters=False, kernels=["made"])
+    out = translation.translate(unique, defect.target, folder, sanitize=True, counters=False, kernels=["made"])
     memory = (ctypes.c_uint8 * 512)()
     start = ctypes.addressof(memory)
     kinds = set[str]()

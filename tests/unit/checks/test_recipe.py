@@ -1,5 +1,7 @@
 """What `recipe check` finds: combinations that cannot work, contradictions, what is unusual."""
 
+import re
+
 import pytest
 
 from stackbuild.checks.recipe import CheckInput, check_recipe
@@ -109,6 +111,17 @@ def test_a_target_is_said_to_be_off_amds_list_only_where_that_list_is_known() ->
     assert unofficial(text, table()) == ["gfx900 with ROCm 6.4.4: built, not on AMD's list"]
     unknown = unofficial(text, without_lists())
     assert "gfx90a with ROCm 6.4.4: built" in unknown and not [line for line in unknown if "AMD" in line]
+
+
+def test_kernels_alone_may_have_a_target_that_the_libraries_of_their_rocm_lack() -> None:
+    """Debian sid's HIP 6.4 compiles for gfx950; hipBLAS, which the provider calls, has nothing for it."""
+    text = changed("debian-sid", ("gfx1100, gfx1201]", "gfx1100, gfx950]"))
+    alone = re.sub(r"(?ms)^  kernels-ep:.*?(?=^  kernels-wheel:)|^  kernels-ep-wheel:.*?(?=^verify:)|^  wheels:.*", "", text)
+    assert unofficial(text, table()) == []
+    assert unofficial(alone, table()) == ["gfx950 with ROCm 6.4: not a target of its libraries"]
+    for recipe, refused in ((text, True), (alone, False)):
+        found = check_recipe(CheckInput(parse(recipe, "t.yaml"), NOTHING, recipe, "t.yaml", table()))
+        assert any(f.rule == "SB-STACK-GFX" for f in found) is refused
 
 
 def test_advice_that_several_findings_share_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
