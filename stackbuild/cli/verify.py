@@ -98,6 +98,8 @@ class VerifyArguments:
             )
         if self.machine and not self.statements:
             raise UsageError("--machine is a word of the statement", next="add --statements DIR")
+        if self.emulate is not None and not _targets(self.emulate):
+            raise UsageError("--emulate names no target", where=repr(self.emulate), next="add --emulate gfx1100")
         if (self.emulate_all or self.sanitize) and not self.emulate:
             raise UsageError("--emulate-all and --sanitize are about --emulate", next="add --emulate gfx1100")
 
@@ -168,6 +170,11 @@ def _write_statements(results: Sequence[Verification], folder: Path, machine: st
         write_proof(folder, wheel, "verification", verification(wheel, result, machine))
 
 
+def _targets(text: str) -> tuple[str, ...]:
+    """The targets of --emulate, each once."""
+    return tuple(dict.fromkeys(filter(None, map(str.strip, text.split(",")))))
+
+
 def _migraphx_wheel(recipe: str | None, wheels: Sequence[Path]) -> Path | None:
     """The wheel that packs the MIGraphX which the recipe builds, the first of several: others are proved beside it."""
     from stackbuild.core.packaging import canonicalize_name, distribution_of
@@ -204,7 +211,7 @@ def _options(wheels: Sequence[Path], arguments: VerifyArguments, stopper: Stoppe
         python=python.absolute() if python else None,
         rocm=not arguments.hide_rocm,
         root=root.resolve() if root else None,
-        emulate=tuple(dict.fromkeys(filter(None, (arguments.emulate or "").split(",")))),
+        emulate=_targets(arguments.emulate or ""),
         emulator_folder=default_root() / EMULATOR,
         emulate_whole=arguments.emulate_all,
         sanitize=arguments.sanitize,

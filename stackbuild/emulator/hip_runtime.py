@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackbuild.core.errors import UsageError
+from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.emulator.native_library import NATIVE, compile_library
 from stackbuild.inspection.readers.budget import ReadBudget
 from stackbuild.inspection.readers.loader import NEEDED_TAG, ElfImage
@@ -88,8 +88,13 @@ def lacking(imports: HostImports) -> tuple[str, ...]:
 def runtime_folder(imports: HostImports, cache: Path) -> Path:
     """A folder for LD_LIBRARY_PATH with the stand-ins of the HIP runtime and of hipBLAS.
 
-    They are compiled at the first use. Raises MachineLacks where there is no C compiler.
+    They are compiled at the first use. Raises MachineLacks where there is no C compiler, or the path divides that variable.
     """
+    if set(str(cache)) & set(":;"):
+        raise MachineLacks(
+            "the loader divides paths at a colon and a semicolon, and the store has one in its path",
+            where=str(cache), next="set STACKBUILD_STORE to another path", topic="emulator",
+        )  # fmt: skip
     sources = [*sorted(NATIVE.glob("*.c")), *(p for p in sorted((NATIVE / "hip").glob("*.c")) if p.name != "blas.c")]
     library = compile_library(
         sources, imports.soname, cache, defines=(f"HIP_MAJOR={imports.major}",), generated_code=_stubs(lacking(imports)),

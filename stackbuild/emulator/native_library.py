@@ -41,7 +41,7 @@ def compile_library(
 
     `generated_code` is one more C source, `versions` a version script. Raises MachineLacks with what the compiler said.
     """  # fmt: skip
-    command = [compiler(), *_FLAGS, *(f"-D{define}" for define in defines), f"-Wl,-soname,{name}"]
+    command = [compiler(), *_FLAGS, *(f"-D{define}" for define in defines), "-Xlinker", f"-soname={name}"]
     texts = [
         path.read_text("utf-8") for path in (*sources, *sorted({h for s in sources for h in s.parent.glob("*.h")}))
     ]
@@ -56,7 +56,7 @@ def compile_library(
         script.write_text(versions, "utf-8")
         parts = [*map(str, sources), str(more), "-o", str(library), *libraries]
         process = subprocess.run(
-            [*command, *([f"-Wl,--version-script,{script}"] if versions else []), *parts],
+            [*command, *(["-Xlinker", f"--version-script={script}"] if versions else []), *parts],
             capture_output=True, text=True, check=False, timeout=_SECONDS, stdin=subprocess.DEVNULL,
         )  # fmt: skip
         if process.returncode:

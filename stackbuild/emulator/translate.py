@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from stackbuild.core.errors import Stop
 from stackbuild.emulator.body import KernelBody, kernel_body
@@ -96,12 +97,20 @@ def translate(
 
 @cache
 def _sources() -> bytes:
-    """A digest of what the emulator itself consists of: another version translates anew.
+    """A digest of what the emulator itself consists of, and of what this processor has: either translates anew.
 
-    Taken once: a stand-in goes on reading the folder that it was given first.
+    Compilers use all that the processor has (-march=native), and a store may move to a machine that has less. Taken once: a
+    stand-in goes on reading the folder that it was given first.
     """
     files = sorted([*Path(__file__).parent.glob("*.py"), *NATIVE.glob("*.h")])
-    return sha256(b"".join(file.read_bytes() for file in files)).digest()
+    return sha256(b"".join([*(file.read_bytes() for file in files), _processor(Path("/proc/cpuinfo"))])).digest()
+
+
+def _processor(file: Path) -> bytes:
+    """The line of Linux that names a processor's features, or b"" where there is none."""
+    with suppress(OSError), file.open("rb") as lines:
+        return next((line for line in lines if line.startswith((b"flags", b"Features"))), b"")
+    return b""
 
 
 @contextmanager
@@ -130,9 +139,8 @@ class _Translation:
         )
         self.check = check
         self.rows: dict[str, dict[str, object]] = {}
-        state = out / "kernels.json"
-        if state.exists():
-            self.rows = {row["name"]: row for row in json.loads(state.read_text())["kernels"]}
+        rows = _read_json(out / "kernels.json").get("kernels", [])
+        self.rows = {row["name"]: row for row in rows if (out / (row["library"] or IMAGE)).is_file()}
 
     def run(self, names: Sequence[str] | None) -> None:
         """Translate what is asked for and not there, then write the lists."""
@@ -166,7 +174,8 @@ class _Translation:
         operations = _Operations(self.folder / f"operations-{variant}", variant, self.check)
         libraries = operations.provide(table)
         jobs = [self._source(kernel, body, symbol, table) for kernel, body, symbol in bodies]
-        _compile_all([(source, library, "-Og", libraries) for source, library in jobs], variant, self.check)
+        flags = f"-Og -Xlinker -rpath=$ORIGIN/../{operations.folder.name}"  # the folder may be moved
+        _compile_all([(source, library, flags, libraries) for source, library in jobs], variant, self.check)
         for (kernel, body, symbol), (_, library) in zip(bodies, jobs, strict=True):
             self.rows[kernel.name] = {
                 "library": library.name, "function": symbol, "problem": "", "rows": body.rows, "blocks": body.blocks,
@@ -197,7 +206,9 @@ class _Translation:
 
     def _write(self) -> None:
         rows = [self._row(kernel) for kernel in self.loaded_object.kernels]
-        (self.out / IMAGE).write_bytes(self.loaded_object.image)
+        image = self.out / IMAGE
+        if not image.is_file() or image.stat().st_size != len(self.loaded_object.image):  # others read it without the lock
+            _replace(image, self.loaded_object.image)
         text = json.dumps({"target": self.loaded_object.target, "kernels": rows}, indent=1)
         _replace(self.out / "kernels.json", text)
         _replace(self.out / "kernels.txt", "".join(self._records(rows)))
@@ -242,7 +253,7 @@ class _Operations:
         self.folder, self.variant, self.check = folder, variant, check
         folder.mkdir(parents=True, exist_ok=True)
         self.index = folder / "index.json"
-        self.where: dict[str, str] = json.loads(self.index.read_text()) if self.index.exists() else {}
+        self.where: dict[str, str] = {n: file for n, file in _read_json(self.index).items() if (folder / file).is_file()}
 
     def provide(self, table: FunctionTable) -> list[Path]:
         """Compile the functions that are not there yet; the libraries that hold those of the table."""
@@ -253,7 +264,7 @@ class _Operations:
             library = self.folder / f"{sha256(' '.join(names).encode()).hexdigest()[:16]}.so"
             source = library.with_suffix(".c")
             source.write_text('#include "wave.h"\n' + "\n".join(table.definitions[name] for name in names) + "\n")
-            jobs.append((source, library, "-O2 -ftree-vectorize", list[Path]()))
+            jobs.append((source, library, f"-O2 -ftree-vectorize -Xlinker -soname={library.name}", list[Path]()))
             self.where.update(dict.fromkeys(names, library.name))
         _compile_all(jobs, self.variant, self.check)
         if missing:
@@ -261,10 +272,19 @@ class _Operations:
         return sorted({self.folder / self.where[name] for name in table.definitions})
 
 
-def _replace(path: Path, text: str) -> None:
+def _replace(path: Path, data: str | bytes) -> None:
     fresh = path.with_suffix(".new")
-    fresh.write_text(text)
+    fresh.write_bytes(data.encode() if isinstance(data, str) else data)
     fresh.replace(path)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    """A list that was written here; empty where there is none, or where a full disk or a crash left a part of one."""
+    try:
+        parsed = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return parsed if isinstance(parsed, dict) else {}
 
 
 CompilerProcess = tuple[Path, Path, "subprocess.Popen[bytes]"]
@@ -298,7 +318,7 @@ def _compile_all(
                     str(source),
                     "-o",
                     str(fresh),
-                    *map(str, libraries),  # they stand by their whole paths in the result
+                    *map(str, libraries),
                     "-lm",
                 ]
                 process = subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -19,7 +20,7 @@ from stackbuild.tables.gpu_limits import limits_of
 from stackbuild.verification.probe_sandbox import ProbeSandbox
 from stackbuild.verification.rung import RungContext
 from stackbuild.verification.rungs import providers
-from stackbuild.verification.rungs.emulation import SAMPLE, SECONDS
+from stackbuild.verification.rungs.emulation import NO_TABLES, SAMPLE, SECONDS
 from stackbuild.verification.rungs.operators import ON_GPU, PACKAGE, CustomOpProbes, check_numerics, check_operators
 from stackbuild.verification.subject import Form, subject_of
 from stackbuild.verification.workspace import workspace
@@ -42,6 +43,8 @@ def count(request: CounterRequest, check: Callable[[], None] = lambda: None) -> 
     operator fails or is wrong: counters of wrong work are worth nothing.
     """
     limits = limits_of(request.target)
+    if find_spec("tinygrad") is None:
+        raise MachineLacks(NO_TABLES, next="pip install 'stackbuild[emulator]'", topic="emulator")
     if not request.wheel.exists():
         raise UsageError("there is no such wheel", where=str(request.wheel), next="give the path of a .whl file")
     if request.wheel.suffix != ".whl" or not request.wheel.is_file():

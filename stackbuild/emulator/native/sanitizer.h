@@ -63,7 +63,12 @@ static void note_access(struct wave *w, uint32_t lane, int space, uint64_t addre
     }
 }
 
-static int is_sanitized(const struct kernel *k) { return strstr(k->object->folder, "sanitized") != NULL; }
+/* The translation's folder says it in its own name, behind the digest. */
+static int is_sanitized(const struct kernel *k)
+{
+    const char *name = strrchr(k->object->folder, '/');
+    return strstr(name ? name : k->object->folder, "sanitized") != NULL;
+}
 
 static void sanitizer_open(const struct kernel *k, struct wave **waves, uint32_t count, uint32_t lds_bytes)
 {

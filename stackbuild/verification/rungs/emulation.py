@@ -26,6 +26,7 @@ from stackbuild.verification.rungs import operators, providers
 from stackbuild.verification.subject import Form, installed_path
 
 SECONDS = 1800.0
+NO_TABLES = "the emulator's tables are not installed here"
 #: Where a machine has the libraries that an in-tree provider loads beside the wheel: MIGraphX, rocBLAS, MIOpen.
 MACHINE_LIBRARIES = (
     "usr/lib/x86_64-linux-gnu/lib*.so.*", "usr/lib/x86_64-linux-gnu/migraphx/lib/lib*.so.*", "usr/lib64/lib*.so.*",
@@ -59,7 +60,7 @@ class Emulation:
 def check_emulated(context: RungContext, emulation: Emulation) -> RungOutcome:
     """Run the wheel's operators on an emulated GPU and compare their answers with float64 references."""
     if find_spec("tinygrad") is None:
-        return RungOutcome(skip="the emulator's tables are not installed here: pip install 'stackbuild[emulator]'")
+        return RungOutcome(skip=f"{NO_TABLES}: pip install 'stackbuild[emulator]'")
     libraries = [context.sandbox.site / installed_path(lib.path) for lib in context.subject.libraries]
     try:
         libraries = [path for path in libraries if path.is_file()]

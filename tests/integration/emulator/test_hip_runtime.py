@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from stackbuild.core.errors import MachineLacks
 from stackbuild.emulator.hip_runtime import HostImports, lacking, runtime_folder
 from stackbuild.emulator.native_library import NATIVE, compiler
 from stackbuild.emulator.service import CHANNEL, EmulatorReport, EmulatorService
@@ -109,6 +110,18 @@ def test_symbols_have_the_soname_and_the_versions_that_are_asked_for(five: Stand
         assert f" {name}@@{version}" in said
     assert " hipMemcpy@@stackbuild_emulator" in said
     assert " emulator_dispatch" not in said
+
+
+def test_a_path_that_the_loader_would_divide_is_an_error_before_anything_is_compiled(tmp_path: Path) -> None:
+    with pytest.raises(MachineLacks, match="divides paths at a colon"):
+        runtime_folder(IMPORTS, tmp_path / "of: mine")
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_path_with_spaces_and_commas_is_one(tmp_path: Path) -> None:
+    folder = tmp_path / "my store, the second"
+    done = StandIn(runtime_folder(IMPORTS, folder), folder, IMPORTS).run("print(hip.hipDeviceSynchronize())")
+    assert (done.code, done.output) == (0, "0\n"), done.errors
 
 
 def test_a_second_use_compiles_nothing(five: StandIn) -> None:
