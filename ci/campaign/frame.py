@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+from support.build_bench import changed_base
+
 
 class NotRun(Exception):
     """A case cannot run on this machine; its text says what is missing."""
@@ -90,6 +92,7 @@ def run(
                 continue
             except Exception as error:
                 loss = f"{type(error).__name__}: {error}"
+        loss = loss or changed_base()
         count.tried += 1
         if loss:
             count.lost.append((case.name, loss))

@@ -62,8 +62,10 @@ class Job:
 
     def call_in(self, sandbox: Bwrap, *argv: str) -> None:
         """Run a command in a sandbox, its output into the log. Raises StepFailed."""
-        with self._open_log(list(argv)) as log:
-            process = sandbox.start(argv, log, cwd=self.scratch, stopper=self.stopper)
+        with (
+            self._open_log(list(argv)) as log,
+            sandbox.start(argv, log, cwd=self.scratch, stopper=self.stopper) as process,
+        ):
             code = self.stopper.wait(process)
         self._check(list(argv), code)
 

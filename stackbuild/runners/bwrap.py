@@ -5,8 +5,8 @@ an empty environment. It has no network unless it is asked for, no capability bu
 `runners/seccomp` allows. It ends with the process that started it.
 
 bubblewrap binds a sandbox to its parent's life (`--die-with-parent`) only while it sets it up: a parent killed in those
-milliseconds would leave it running. So the sandbox's first process asks before it begins the command, and `start`
-answers. Nobody answers for the dead: the sandbox ends.
+milliseconds would leave it running. So bubblewrap begins once the guard knows of it (`runners/guard`), and the
+sandbox's first process asks before it begins the command. Nobody answers for the dead: the sandbox ends.
 """
 
 from __future__ import annotations
@@ -17,18 +17,23 @@ import select
 import shutil
 import socket
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import MachineLacks
-from stackbuild.runners import seccomp
+from stackbuild.runners import guard, seccomp
 from stackbuild.runners.protocol import MOST_PROCESSES
 
 INSTALL = "apt-get install bubblewrap"
 _NAMESPACES = ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--hostname", "stackbuild")
+GO = """\
+read -r go || exit 1
+exec "$@"
+"""
+"""Run by sh outside of the sandbox: bubblewrap, once it is let go."""
 BEGIN = """\
 echo >&0 && read -r go || exit 1
 ulimit -u "$1" 2>/dev/null || ulimit -p "$1" 2>/dev/null
@@ -77,42 +82,47 @@ class Bwrap:
         """
         return self._words(filter_file, argv)
 
+    @contextlib.contextmanager
     def start(
         self,
         argv: Sequence[str],
         output: IO[bytes] | int,
         *,
-        inside: Callable[[list[str]], list[str]] = lambda command: command,
+        inside: Callable[[list[str]], list[str]] = lambda command: ["/bin/sh", "-c", GO, "sh", *command],
         pass_fds: tuple[int, ...] = (),
         cwd: str | Path | None = None,
         preexec: Callable[[], None] | None = None,
         stopper: Stopper | None = None,
         seconds: float | None = None,
-    ) -> subprocess.Popen[bytes]:
+    ) -> Iterator[subprocess.Popen[bytes]]:
         """Start `argv` in the sandbox, in a session of its own, with what it prints going to `output`.
 
-        `inside` wraps the command line into another one that ends in it; `pass_fds` are handed on. The thread that calls
-        this must live as long as the sandbox: the kernel takes its end for the parent's. Returns once the command begins,
-        the sandbox could not be opened, the run is being stopped, or after `seconds`. Raises MachineLacks.
+        `inside` wraps the command line into another one that reads a line from its input and then becomes it; `pass_fds`
+        are handed on. The thread that calls this must live as long as the sandbox: the kernel takes its end for the
+        parent's. Begins once the command does, the sandbox could not be opened, the run is being stopped, or after
+        `seconds`. Whoever calls this waits for the process or ends it within. Raises MachineLacks.
         """
         first = ("/bin/sh", "-c", BEGIN, "sh", str(self.processes))
         ours, theirs = socket.socketpair()
-        with ours, seccomp.filter_file() as filter_file:
-            with theirs:
-                words = self._words(filter_file, (*first, *argv), ("--as-pid-1", "--new-session"))
-                process = subprocess.Popen(
-                    inside(words),
-                    stdin=theirs.fileno(),
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                    pass_fds=(*pass_fds, filter_file),
-                    cwd=cwd,
-                    preexec_fn=preexec,
-                    env={},
-                )
-            _answer(ours, stopper, seconds)
-        return process
+        with contextlib.ExitStack() as guards:
+            with ours, seccomp.filter_file() as filter_file:
+                with theirs:
+                    words = self._words(filter_file, (*first, *argv), ("--as-pid-1", "--new-session"))
+                    process = subprocess.Popen(
+                        inside(words),
+                        stdin=theirs.fileno(),
+                        stdout=output,
+                        stderr=subprocess.STDOUT,
+                        start_new_session=True,
+                        pass_fds=(*pass_fds, filter_file),
+                        cwd=cwd,
+                        preexec_fn=preexec,
+                        env={},
+                    )
+                guards.enter_context(guard.guard_group(process.pid))
+                _let_go(ours)
+                _answer(ours, stopper, seconds)
+            yield process
 
     def run(self, *argv: str) -> tuple[int, str]:
         """Run `argv` in the sandbox: its exit code, and what it printed."""
@@ -143,13 +153,18 @@ class Bwrap:
         ]
 
 
+def _let_go(ours: socket.socket) -> None:
+    with contextlib.suppress(ConnectionError):
+        ours.send(b"\n")
+
+
 def _answer(ours: socket.socket, stopper: Stopper | None, seconds: float | None) -> None:
     """Answer a sandbox when it asks; end of file where it could not be opened."""
     connection, stop_fds = ours.fileno(), [stopper.fileno()] if stopper else []
     ready, _, _ = select.select([connection, *stop_fds], [], [], seconds)
     with contextlib.suppress(ConnectionError):
         if connection in ready and ours.recv(1):
-            ours.send(b"\n")
+            _let_go(ours)
 
 
 def _read_only_settings() -> list[str]:

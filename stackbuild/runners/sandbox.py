@@ -30,15 +30,15 @@ from stackbuild.store.disk import is_full
 
 LAUNCH = """\
 set -e
-[ "$1" = "$PPID" ]
+if [ "$1" ]; then [ "$1" = "$PPID" ]; else read -r go; fi
 for group in $2; do echo 0 > "$group"; done
 mount -t overlay overlay -o "lowerdir=$3,upperdir=$4,workdir=$5$6" "$7"
 shift 7
 exec "$@"
 """
-"""Run by sh inside the new mount namespace: our pid (gone when we were killed meanwhile), the control group's files, then
-lower, upper, work, more options, mount point, and bwrap's command. The overlay's paths are relative: mount(8) has no way
-to write a colon or a comma in them."""
+"""Run by sh inside the new mount namespace, once it is let go or, on a terminal, while our pid is its parent's: that pid or
+nothing, the control group's files, then lower, upper, work, more options, mount point, and bwrap's command. The overlay's
+paths are relative: mount(8) has no way to write a colon or a comma in them."""
 _CHILD = re.compile(rb'"child-pid": *([0-9]+)')
 LOG_END = 4096
 """Bytes at the end of a log that a sandbox's own failure is read from."""
@@ -129,15 +129,15 @@ class _SandboxSession:
             _status_file() as status,
             cgroup.PeakMemory(group) as peak,
         ):
-            process = self._bwrap(exec.env, exec.cwd, ("--json-status-fd", str(status))).start(
+            with self._bwrap(exec.env, exec.cwd, ("--json-status-fd", str(status))).start(
                 exec.argv,
                 log,
                 inside=partial(self._launch, group.entry_files),
                 pass_fds=(status,),
                 cwd=self._layers_folder,
                 stopper=stopper,
-            )
-            code = stopper.wait(process)
+            ) as process:
+                code = stopper.wait(process)
             report = os.pread(
                 status, 1 << 16, 0
             )  # `exit-code` is there when the sandbox stood and the command was begun
@@ -152,7 +152,7 @@ class _SandboxSession:
 
     def exec_interactive(self, argv: tuple[str, ...], env: tuple[tuple[str, str], ...], cwd: str) -> int:
         with seccomp.filter_file() as filter_file:
-            command = self._launch((), self._bwrap(env, cwd).on_terminal(filter_file, *argv))
+            command = self._launch((), self._bwrap(env, cwd).on_terminal(filter_file, *argv), str(os.getpid()))
             passed_files = (filter_file,)
             return subprocess.run(command, check=False, cwd=self._layers_folder, pass_fds=passed_files).returncode
 
@@ -185,8 +185,11 @@ class _SandboxSession:
         """Where the overlay is mounted."""
         return str(self.spec.work.with_name("root"))
 
-    def _launch(self, entry_files: tuple[str, ...], command: list[str]) -> list[str]:
-        """Bwrap's command, begun in a mount namespace with the overlay and in the control groups."""
+    def _launch(self, entry_files: tuple[str, ...], command: list[str], parent: str = "") -> list[str]:
+        """Bwrap's command, begun in a mount namespace with the overlay and in the control groups.
+
+        It waits for a line, or begins at once where that process is its `parent`.
+        """
         root = os.geteuid() == 0
         spec = self.spec
         layers = [os.path.relpath(layer, self._layers_folder) for layer in (spec.base, spec.upper, spec.work)]
@@ -194,7 +197,7 @@ class _SandboxSession:
         return [
             *(_tools()[0], "--mount", *user, "--propagation", "private", "--"),
             *("/bin/sh", "-c", LAUNCH, "sh"),
-            *(str(os.getpid()), " ".join(entry_files), *layers, "" if root else ",userxattr", self._mount_point),
+            *(parent, " ".join(entry_files), *layers, "" if root else ",userxattr", self._mount_point),
             *command,
         ]
 

@@ -147,11 +147,14 @@ def extract(
     with contextlib.suppress(OSError):  # a user's pipes together have a bound
         fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, CHUNK)
     with tempfile.TemporaryFile() as output:
-        with os.fdopen(writing, "wb", buffering=0) as pipe, open_plain(archive) as plain:
-            with os.fdopen(
-                reading, "rb", buffering=0
-            ):  # closed here once tar has it, so that a write fails when tar ends
-                process = sandbox.start(_words(reading, exclude, keeps_modes), output, pass_fds=(reading,))
+        with (
+            contextlib.ExitStack() as sandboxes,
+            os.fdopen(writing, "wb", buffering=0) as pipe,
+            open_plain(archive) as plain,
+        ):
+            with os.fdopen(reading, "rb", buffering=0):  # closed here once tar has it: a write fails when tar ends
+                words = _words(reading, exclude, keeps_modes)
+                process = sandboxes.enter_context(sandbox.start(words, output, pass_fds=(reading,)))
             try:
                 with _damage_named(archive_name):
                     sha256 = _feed(plain, pipe)

@@ -166,15 +166,15 @@ class ProbeSandbox:
         self.out.mkdir(exist_ok=True)
         start_time = time.monotonic()
         with self._file("output") as output, cgroup.limits("verify", _memory(), MOST_PROCESSES) as group:
-            process = self._bwrap(env, writable).start(
+            with self._bwrap(env, writable).start(
                 argv, output, pass_fds=descriptors, preexec=lambda: _limit(group.entry_files), seconds=seconds
-            )
-            try:
-                code, timed_out = self._wait(process, seconds)
-            finally:
-                if process.poll() is None:
-                    os.killpg(process.pid, signal.SIGKILL)  # bwrap's end is the end of its pid namespace
-                    process.wait()
+            ) as process:
+                try:
+                    code, timed_out = self._wait(process, seconds)
+                finally:
+                    if process.poll() is None:
+                        os.killpg(process.pid, signal.SIGKILL)  # bwrap's end is the end of its pid namespace
+                        process.wait()
             return ProbeResult(code, timed_out, time.monotonic() - start_time, {}, _tail(output))
 
     def _wait(self, process: subprocess.Popen[bytes], seconds: float) -> tuple[int, bool]:

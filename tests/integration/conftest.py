@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from stackbuild.store import atomic
+from support.build_bench import changed_base
 from support.other_user import VERSION, OtherUser, copy_for_others
 
 
@@ -30,3 +31,10 @@ def other_user() -> Iterator[OtherUser]:
         yield user
     finally:
         atomic.remove(copies)
+
+
+@pytest.fixture(autouse=True)
+def whole_base() -> Iterator[None]:
+    """No test changes the base that all share, and that their stores have as hard links."""
+    yield
+    assert not (changes := changed_base()), changes

@@ -121,7 +121,22 @@ def ensure_base(scratch: Path, recipe: str = BASE, timeout: float = 280) -> Path
             packages = _installed(folder / "store")
             folder.joinpath("t.lock.yaml").write_text(EMPTY_LOCK.format(asked=question, packages=json.dumps(packages)))
             stamp.write_text(_stamp(folder / "store"))
+    _bases.setdefault(folder, _file_states(folder / "store" / "trees"))
     return folder
+
+
+_bases: dict[Path, set[str]] = {}
+"""The state of every file of the bases that this process has asked for."""
+
+
+def changed_base() -> str:
+    """Files of a shared base that are not as this process found them, in words; "" where all are. Each change is told once."""
+    for folder, states in _bases.items():
+        now = _file_states(folder / "store" / "trees")
+        if changes := sorted(now ^ states):
+            _bases[folder] = now
+            return f"the tests' shared base was changed meanwhile: {'; '.join(changes[:4])}"
+    return ""
 
 
 def _installed(store: Path) -> dict[str, str]:
@@ -140,6 +155,14 @@ def link_store(source: Path, target: Path) -> None:
 
 def _stamp(store: Path) -> str:
     """The digest of the path, mode, size and time of each file: tests link to them, and one may change what all have."""
-    status_of = {str(path): path.lstat() for path in sorted((store / "trees").rglob("*"))}
-    rows = (f"{path} {status.st_mode} {status.st_size} {status.st_mtime_ns}" for path, status in status_of.items())
-    return digest.of_text("\n".join(rows))
+    paths = sorted((store / "trees").rglob("*"))
+    return digest.of_text("\n".join(_state(str(path)) for path in paths))
+
+
+def _file_states(folder: Path) -> set[str]:
+    return {_state(f"{above}/{name}") for above, *names in os.walk(folder) for name in (*names[0], *names[1])}
+
+
+def _state(path: str) -> str:
+    status = os.lstat(path)
+    return f"{path} {status.st_mode} {status.st_size} {status.st_mtime_ns}"

@@ -6,6 +6,7 @@ Nothing may run on: no process of the sandbox is there shortly afterwards, witho
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,8 +19,9 @@ from campaign.frame import CampaignCase, NotRun, Rig
 from campaign.sessions import lacking
 from stackbuild.runners import cgroup
 
-ROUNDS, LATEST = 60, 0.06
+ROUNDS, LATEST = 250, 0.06
 """Rounds for each user; seconds after the start of a command in which the kill falls."""
+CELL_ROUNDS = 30
 END_SECONDS = 5.0
 NOBODY = 65534
 VICTIM = """
@@ -48,6 +50,28 @@ with Sandbox().open(spec) as session:
 """Opens a sandbox on this machine's /usr and runs a script in it; `{more}` is more to do before."""
 
 
+CELL = """
+import os, sys
+from pathlib import Path
+from stackbuild.verification.probe_sandbox import ProbeSandbox
+{more}
+folder, uid = Path(sys.argv[1]), int(sys.argv[2])
+if uid != os.geteuid():
+    os.setgroups([]), os.setgid(uid), os.setuid(uid)
+(folder / "out").mkdir()
+cell = ProbeSandbox(folder, Path("/usr/bin/env"))
+print("ready", flush=True)
+cell.furnish(["/bin/sh", "-c", sys.argv[3].replace("/out/", str(folder / "out") + "/")], 60)
+"""
+"""The same in the cell where `verify` runs wheels."""
+SHIM_PATH = "os.environ['PATH'] = str(Path(sys.argv[1]).parent / 'held') + ':' + os.environ['PATH']\n"
+HOLD = """\
+#!/bin/sh
+exec strace -DDD -qq -o /dev/null -e trace=write -e inject=write:delay_enter={microseconds} {bwrap} "$@"
+"""
+"""In bwrap's place: it has made the sandbox's first process, and is held before it lets that one go."""
+
+
 def running(*words: str) -> list[str]:
     """Command lines of processes with one of these words in them."""
     lines = []
@@ -61,12 +85,12 @@ def running(*words: str) -> list[str]:
     return lines
 
 
-def victim_command(place: Path, uid: int, more: str = "") -> list[str]:
+def victim_command(place: Path, uid: int, more: str = "", program: str = VICTIM) -> list[str]:
     """What opens a sandbox in that folder as that user; the script comes last."""
     place.mkdir()
     if uid != os.geteuid():
         os.chown(place, uid, uid)
-    return [sys.executable, "-c", VICTIM.replace("{more}", more), str(place), str(uid)]
+    return [sys.executable, "-c", program.replace("{more}", more), str(place), str(uid)]
 
 
 def processes_are_limited(folder: Path) -> str:
@@ -81,7 +105,7 @@ def processes_are_limited(folder: Path) -> str:
     return "" if count.isdigit() and 10 < int(count) < 60 else f"{count} processes where 60 are allowed"
 
 
-def kill_early(uid: int, after: float, folder: Path) -> str:
+def kill_early(uid: int, after: float, folder: Path, more: str = "", program: str = VICTIM) -> str:
     if why := lacking("sandbox"):
         raise NotRun(why)
     if uid != os.geteuid() and os.geteuid() != 0:
@@ -89,7 +113,7 @@ def kill_early(uid: int, after: float, folder: Path) -> str:
     place = folder / "place"
     mark = str(int(after * 1e9) + 10**9)
     victim = subprocess.Popen(
-        [*victim_command(place, uid), f"touch /out/begun; sleep {mark}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*victim_command(place, uid, more, program), f"touch /out/begun; sleep {mark}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     try:
         assert victim.stdout is not None
@@ -105,6 +129,20 @@ def kill_early(uid: int, after: float, folder: Path) -> str:
             return f"{len(remains)} processes stay{' with the command' if (place / 'out/begun').exists() else ''}: {remains[0][:200]}"
         time.sleep(0.02)
     return ""
+
+
+def kill_while_held(uid: int, program: str, after: float, folder: Path) -> str:
+    """The kill falls between bubblewrap's two first steps, which are a tenth of a millisecond apart otherwise."""
+    if not shutil.which("strace"):
+        raise NotRun("strace is not installed")
+    shim = folder / "held" / "bwrap"
+    shim.parent.mkdir()
+    shim.write_text(HOLD.format(microseconds=3_000_000, bwrap=shutil.which("bwrap")))
+    shim.chmod(0o755)
+    loss = kill_early(uid, after, folder, SHIM_PATH, program)
+    if not loss and (folder / "place/out/begun").exists():
+        return "the command began though bubblewrap was to be held"
+    return loss
 
 
 def group_is_reaped(folder: Path) -> str:
@@ -145,6 +183,12 @@ def cases(random: Random) -> list[CampaignCase]:
         for i in range(ROUNDS):
             after = random.uniform(0, LATEST)
             rows.append(CampaignCase(f"{user}: killed after {after * 1000:.1f} ms, round {i}", partial(kill_early, uid, after)))
+        for i in range(CELL_ROUNDS):
+            after = random.uniform(0, LATEST)
+            attempt = partial(kill_early, uid, after, program=CELL)
+            rows.append(CampaignCase(f"{user}: cell killed after {after * 1000:.1f} ms, round {i}", attempt))
+        for name, program in (("sandbox", VICTIM), ("cell", CELL)):
+            rows.append(CampaignCase(f"{user}: {name} killed while bubblewrap is held", partial(kill_while_held, uid, program, random.uniform(1, 1.5))))
     return [
         *rows,
         CampaignCase("control group of a killed owner", group_is_reaped),
@@ -152,4 +196,4 @@ def cases(random: Random) -> list[CampaignCase]:
     ]
 
 
-RIG = Rig("sandbox-kill", "stackbuild killed while a sandbox opens: nothing runs on", cases, minimum=122)
+RIG = Rig("sandbox-kill", "stackbuild killed while a sandbox opens: nothing runs on", cases, minimum=566)
