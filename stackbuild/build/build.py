@@ -22,7 +22,7 @@ from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.compatibility import doubts, refuse_impossible
 from stackbuild.plan.estimates import Estimate, TimedBuild, hours_in_words, step_hours
 from stackbuild.plan.inputs import drift, observe, refuse_unlocked
-from stackbuild.plan.resolve import CONFIGURE, base_step, resolve, within_reach
+from stackbuild.plan.resolve import CONFIGURE, Reach, base_step, resolve, within_reach
 from stackbuild.plan.status import steps_to_run
 from stackbuild.recipe.lock_file import read_lock
 from stackbuild.store.durations import step_seconds
@@ -65,7 +65,8 @@ def plan_build(loaded_recipe: LoadedRecipe, order: Order, store: Store) -> Build
 def build(
     loaded_recipe: LoadedRecipe, order: Order, context: BuildContext, first_plan: BuildPlan | None = None
 ) -> Outputs:
-    """Make everything the recipe wants. Raises LockError, PlanError, StepFailed, MachineLacks, Stopped.
+    """Make everything the recipe wants. Raises LockError, PlanError, StepFailed, MachineLacks, Stopped. PlanError, too, where
+    `--until configure` could not reach a component: what it could is configured by then.
 
     `first_plan` is the plan where there is one. Another is made only where Debian's archive gave the base other packages.
     """
@@ -74,11 +75,15 @@ def build(
         context.emit(Note("warning", line))
     recover(context)
     before = first_plan or plan_build(loaded_recipe, order, context.store)
+    _refuse_unreachable(before.plan, order, context)
     _guess(before.plan, loaded_recipe, order, context)
-    inputs = _with_base(before, loaded_recipe, order, context)
+    inputs, base_names = _with_base(before, loaded_recipe, order, context)
     unchanged = inputs == before.inputs
     plan = before.plan if unchanged else resolve(loaded_recipe.recipe, inputs, order.choice)
-    plan = _in_reach(plan, order, context)
+    reach = _reach(plan, order, context)
+    plan = reach.plan
+    for line in reach.notes:
+        context.emit(Note("warning", line))
     stored_records = _stored_records(plan, order, context)
     refuse_unlocked(steps_to_run(plan, stored_records), loaded_recipe)
     stored_records = _without_damaged(plan, stored_records, context)
@@ -86,7 +91,7 @@ def build(
     _announce(plan, todo, order, context)
     outputs, failures = schedule(plan, context, order.limits, stored_records)
     _push_made(outputs, context)
-    cached_count = sum(b.how == "cached" for b in outputs.values())
+    cached_count = sum(b.how == "cached" and name not in base_names for name, b in outputs.items())
     context.emit(
         RunFinished(
             context.run, time.monotonic() - start_time, len(outputs) - cached_count, cached_count, len(failures)
@@ -94,6 +99,8 @@ def build(
     )
     if failures:
         raise _failure(failures)
+    if reach.blockers:
+        raise _configure_error(reach, context)
     return Outputs(plan, tuple(outputs[name] for name in plan.goals), len(outputs) - cached_count)
 
 
@@ -133,14 +140,25 @@ def long_build(first_plan: BuildPlan, loaded_recipe: LoadedRecipe, order: Order,
     return f"Never built here: {hours_in_words(new)}. So {hours / jobs:.0f} hours or more with {jobs} jobs. `--until configure` tries the options in minutes."
 
 
-def _in_reach(plan: Plan, order: Order, context: BuildContext) -> Plan:
-    """The plan; with `--until configure`, what of it can be done without compiling anything."""
+def _reach(plan: Plan, order: Order, context: BuildContext) -> Reach:
+    """The whole plan; with `--until configure`, what of it can be done without compiling anything."""
     if order.choice.until != CONFIGURE:
-        return plan
-    plan, lines = within_reach(plan, lambda step: context.store.find(step.key) is not None)
-    for line in lines:
-        context.emit(Note("warning", line))
-    return plan
+        return Reach(plan, (), ())
+    return within_reach(plan, lambda step: context.store.find(step.key) is not None)
+
+
+def _refuse_unreachable(plan: Plan, order: Order, context: BuildContext) -> None:
+    """A base takes minutes: none is made where not one component can be configured on it. Raises PlanError."""
+    reach = _reach(plan, order, context)
+    if reach.blockers and not reach.plan.goals:
+        raise _configure_error(reach, context)
+
+
+def _configure_error(reach: Reach, context: BuildContext) -> PlanError:
+    lines = [note for note in reach.notes if "cannot be configured" in note]
+    count = f"{len(lines)} of {len(lines) + len(reach.plan.goals)} steps are not configured"
+    commands = ", ".join(f"`stackbuild build -r {context.given_name} --until {name}`" for name in reach.blockers)
+    return PlanError(f"{count}: {'; '.join(lines)}", next=f"run {commands}, then this once more")
 
 
 def _announce(plan: Plan, todo: tuple[Step, ...], order: Order, context: BuildContext) -> None:
@@ -185,20 +203,25 @@ def _without_damaged(plan: Plan, stored_records: dict[str, Record], context: Bui
     return {key: record for key, record in stored_records.items() if key not in damaged_steps}
 
 
-def _with_base(before: BuildPlan, loaded_recipe: LoadedRecipe, order: Order, context: BuildContext) -> Inputs:
-    """What the plan depends on, once the base is there: what the archive really gave decides every later key."""
+def _with_base(
+    before: BuildPlan, loaded_recipe: LoadedRecipe, order: Order, context: BuildContext
+) -> tuple[Inputs, tuple[str, ...]]:
+    """What the plan depends on, once the base is there: what the archive really gave decides every later key. And the name
+    of the base where it was made here."""
     lock, inputs, plan = before.lock, before.inputs, before.plan
+    base_names: tuple[str, ...] = ()
     asked_for = base_step(loaded_recipe.recipe, Inputs.of(lock, dict(inputs.trees)))
     if context.find_made(asked_for.key) is None and loaded_recipe.recipe.base.debian is not None:
         # A choice that is not in the recipe, and an open question of the lock, are refused before any work.
         if asked_for.name not in plan.by_name:
-            return inputs
+            return inputs, base_names
         todo = steps_to_run(plan, _stored_records(plan, order, context))
         refuse_unlocked(todo, loaded_recipe)
         if not _asks_remotes(context) or asked_for.name in {
             step.name for step in todo
         }:  # remotes may have had all that is made on it, or the base itself
             _make_base(asked_for, loaded_recipe, order, context)
+            base_names = (asked_for.name,)
         inputs = observe(loaded_recipe, lock, context.store)
     moved_inputs = drift(lock, inputs)
     if moved_inputs and order.locked:
@@ -213,7 +236,7 @@ def _with_base(before: BuildPlan, loaded_recipe: LoadedRecipe, order: Order, con
             Note("warning", f"Debian's archive has moved on since the lock: {listing}. Built with what it has.")
         )
         _adopt(asked_for.key, base_step(loaded_recipe.recipe, inputs), context)
-    return inputs
+    return inputs, base_names
 
 
 def _stored_records(plan: Plan, order: Order, context: BuildContext) -> dict[str, Record]:

@@ -79,13 +79,22 @@ def _configure_only(recipe: Recipe, steps: dict[str, Step], kinds: dict[str, str
     return Plan(plan.recipe, (*plan.closure(plan.goals), *(s for s in stands if s)), plan.goals)
 
 
-def within_reach(plan: Plan, is_built: Callable[[Step], bool]) -> tuple[Plan, tuple[str, ...]]:
-    """Of a configure-only plan, the steps that can be done without compiling anything, and a line each of what is
-    configured against stand-ins, and of what cannot be configured.
+@dataclass(frozen=True)
+class Reach:
+    """Of a configure-only plan, what can be done without compiling anything.
 
-    A needed component that is built is taken as it is; for one that is not, its stand-in is.
+    `notes` has a line each of what is configured against stand-ins, and of what cannot be configured. `blockers` names what
+    has to be built before that can be.
     """
-    steps, names, lines = dict(plan.by_name), [], []
+
+    plan: Plan
+    notes: tuple[str, ...]
+    blockers: tuple[str, ...]
+
+
+def within_reach(plan: Plan, is_built: Callable[[Step], bool]) -> Reach:
+    """A needed component that is built is taken as it is; for one that is not, its stand-in is."""
+    steps, names, lines, blockers = dict(plan.by_name), [], [], []
     for name in plan.goals:
         bare = name.removeprefix(f"{CONFIGURE}.")
         needs = [plan.by_name[n.step] for n in plan.by_name[name].needs]
@@ -93,6 +102,7 @@ def within_reach(plan: Plan, is_built: Callable[[Step], bool]) -> tuple[Plan, tu
         stands = {n: plan.by_name[f"{PREFIX}.{n}"] for n in absent if f"{PREFIX}.{n}" in plan.by_name}
         if lacking := [n for n in absent if n not in stands]:
             lines.append(f"{bare} cannot be configured before {', '.join(lacking)} is built: nothing stands in for it")
+            blockers += lacking
             continue
         names.append(name)
         if stands:
@@ -101,7 +111,8 @@ def within_reach(plan: Plan, is_built: Callable[[Step], bool]) -> tuple[Plan, tu
     # What stands in comes first: a plan's order is that of its needs.
     ordered_steps = sorted(steps.values(), key=lambda step: step.name.startswith(f"{CONFIGURE}."))
     reach = Plan(plan.recipe, tuple(ordered_steps), tuple(names))
-    return Plan(plan.recipe, reach.closure(tuple(names)), tuple(names)), tuple(lines)
+    whole = Plan(plan.recipe, reach.closure(tuple(names)), tuple(names))
+    return Reach(whole, tuple(lines), tuple(dict.fromkeys(blockers)))
 
 
 def _component_steps(each: MatrixComponent, context: Context) -> tuple[Step, ...]:

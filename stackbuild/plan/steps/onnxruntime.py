@@ -64,7 +64,9 @@ def steps(name: str, component: OnnxRuntime, context: Context) -> tuple[Step, ..
             "ORT_BUILD_WITH_CACHE": "0",
         },
         (with_deps.need(deps.name, f"/src/{component.source}-deps"),),
-        demanded_entries(_entries(name, component, with_deps), component.unused_ok),
+        demanded_entries(
+            _entries(name, component, with_deps), (*component.unused_ok, *_empty_packages(name, component))
+        ),
     )
     return (deps, build)
 
@@ -174,11 +176,15 @@ def _entries(name: str, component: OnnxRuntime, context: Context) -> dict[str, S
         "FETCHCONTENT_TRY_FIND_PACKAGE_MODE": "NEVER",
         "onnxruntime_BUILD_UNIT_TESTS": False,
     }
-    if component.empty_packages:
-        entries["CMAKE_PREFIX_PATH"] = f"{entries['CMAKE_PREFIX_PATH']};/build/{name}/empty"
+    entries.update(_empty_packages(name, component))
     if "rocm" in component.providers:
         entries["CMAKE_HIP_ARCHITECTURES"] = ";".join(context.gfx)
     return {**entries, **component.options}
+
+
+def _empty_packages(name: str, component: OnnxRuntime) -> dict[str, Scalar]:
+    """CMake's own way to say where a package is: it is taken also where the base has a real one, which may be whole or not."""
+    return {f"{package}_DIR": f"/build/{name}/empty/lib/cmake/{package}" for package in component.empty_packages}
 
 
 def migraphx_home(component: OnnxRuntime) -> str:

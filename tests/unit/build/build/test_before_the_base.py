@@ -10,11 +10,15 @@ from types import SimpleNamespace
 import pytest
 
 from stackbuild.build.build import BuildPlan, build, long_build, plan_build
+from stackbuild.build.context import StepOutput
 from stackbuild.build.order import Order
 from stackbuild.cli.build import _agrees
-from stackbuild.core.errors import LockError, MachineLacks
+from stackbuild.core.errors import LockError, MachineLacks, PlanError
 from stackbuild.core.resources import folder
-from stackbuild.model.events import Note
+from stackbuild.model.events import Event, Note, RunFinished
+from stackbuild.model.lock import questions_digest
+from stackbuild.model.plan import Plan
+from stackbuild.plan.resolve import CONFIGURE, Choice
 from stackbuild.recipe.load import load
 from stackbuild.recipe.lock_file import parse_lock, write_lock
 
@@ -34,7 +38,9 @@ def empty_store(folder: Path) -> SimpleNamespace:
     return SimpleNamespace(find=lambda key: None, find_all=lambda keys: {}, root=folder / "store")
 
 
-def begin(path: Path, monkeypatch: pytest.MonkeyPatch, first_plan: BuildPlan | None = None) -> list[object]:
+def begin(
+    path: Path, monkeypatch: pytest.MonkeyPatch, first_plan: BuildPlan | None = None, order: Order = Order()
+) -> list[object]:
     """What a build of that recipe emits until it wants its base; the schedule stops it there."""
 
     def schedule(*asked: object) -> None:
@@ -45,7 +51,7 @@ def begin(path: Path, monkeypatch: pytest.MonkeyPatch, first_plan: BuildPlan | N
     monkeypatch.setattr(MODULE, "recover", lambda context: None)
     store = empty_store(path.parent)
     with pytest.raises(StopIteration):
-        build(load(str(path)), Order(), SimpleNamespace(store=store, emit=said.append, find_made=store.find, sharing=None, placement=None), first_plan)  # type: ignore[arg-type]
+        build(load(str(path)), order, SimpleNamespace(store=store, emit=said.append, find_made=store.find, sharing=None, placement=None, given_name=str(path)), first_plan)  # type: ignore[arg-type]
     return said
 
 
@@ -77,6 +83,43 @@ def test_an_open_question_is_refused_before_the_base_is_made(mine: Path, monkeyp
     write_lock(lock.model_copy(update={"deps": {"migraphx": lock.deps["migraphx"]}}), loaded)
     with pytest.raises(LockError, match=r"does not answer for source\.onnxruntime\.deps"):
         begin(mine, monkeypatch)
+
+
+def test_a_base_is_not_made_where_nothing_can_be_configured_on_it(
+    mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, _, after = mine.read_text().partition("  wheel:\n")[0].partition("components:\n")
+    after = after.replace("    kind: migraphx\n", "    kind: migraphx\n    needs: [tool]\n")
+    mine.write_text(f"{before}components:\n  tool: {{kind: script, run: [[make]]}}\n{after}")
+    shorter = load(str(mine))
+    write_lock(parse_lock(shorter).model_copy(update={"asked": questions_digest(shorter.recipe)}), shorter)
+    order = Order(Choice(until=CONFIGURE))
+    begin(mine, monkeypatch, order=order)  # ONNX Runtime is configured against a stand-in for MIGraphX
+    mine.write_text(mine.read_text().replace("    needs: [migraphx]\n", "    needs: [migraphx, tool]\n"))
+    with pytest.raises(PlanError, match=r"2 of 2 steps are not configured: migraphx cannot be configured") as stopped:
+        begin(mine, monkeypatch, order=order)
+    assert stopped.value.next == f"run `stackbuild build -r {mine} --until tool`, then this once more"
+
+
+def test_a_base_that_was_made_first_counts_as_made(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan finds it in the store by then; `--until base` said "nothing to do" after it had made one."""
+
+    def schedule(plan: Plan, context: object, limits: object, records: object = None) -> tuple[object, tuple[()]]:
+        how = "run" if records is None else "cached"
+        return {s.name: StepOutput(s.name, s.key, "tree", how, 1.0) for s in plan.steps}, ()  # type: ignore[arg-type]
+
+    monkeypatch.setattr(MODULE, "schedule", schedule)
+    monkeypatch.setattr(MODULE, "recover", lambda context: None)
+    monkeypatch.setattr(MODULE, "_announce", lambda *words: None)
+    said: list[Event] = []
+    store = empty_store(mine.parent)
+    context = SimpleNamespace(
+        store=store, emit=said.append, find_made=store.find, sharing=None, placement=None, run="run"
+    )
+    outputs = build(load(str(mine)), Order(Choice(until="base")), context)  # type: ignore[arg-type]
+    assert outputs.ran == 1
+    (finished,) = (event for event in said if isinstance(event, RunFinished))
+    assert (finished.ran, finished.cached) == (1, 0)
 
 
 def question(recipe: str, order: Order, folder: Path) -> str:

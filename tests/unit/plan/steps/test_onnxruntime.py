@@ -4,7 +4,7 @@ import pytest
 
 from stackbuild.core.errors import PlanError
 from support.recipe_plans import plan_of, words
-from support.recipes import changed
+from support.recipes import changed, text_of
 
 
 def test_the_rocm_ep_is_refused_from_onnxruntime_1_23_with_the_reason() -> None:
@@ -17,6 +17,15 @@ def test_the_rocm_ep_is_refused_from_onnxruntime_1_23_with_the_reason() -> None:
 def test_the_rocm_ep_is_refused_from_rocm_7_1() -> None:
     with pytest.raises(PlanError, match=r"7\.0 is the last"):
         plan_of(changed("rocm-6.4", ("rocm: 6.4.4", "rocm: 7.1.0")))
+
+
+def test_an_empty_package_is_taken_also_where_the_base_has_a_real_one() -> None:
+    step = plan_of(text_of("debian-sid-onnxruntime")).by_name["onnxruntime.cp314"]
+    makes, empty = words(step), "/build/onnxruntime.cp314/empty"
+    assert any(f"mkdir -p {empty}/lib/cmake/$p" in word for word in makes)
+    for package in ("MIOpen", "hipblaslt", "rocblas"):
+        assert f"{package}_DIR={empty}/lib/cmake/{package}" in makes
+        assert f"{package}_DIR" not in step.must_use
 
 
 @pytest.mark.parametrize(

@@ -19,14 +19,14 @@ def test_until_configure_reaches_every_component_and_says_what_stands_in() -> No
     assert set(plan.goals) == own | deps
     for name in plan.goals:
         assert plan.by_name[name].commands[-1].phase == "configure"
-    reach, lines = within_reach(plan, lambda step: False)
-    assert set(reach.goals) == own | deps
-    assert "onnxruntime.cp312 is configured against empty stand-ins for migraphx" in lines
-    step = reach.by_name["configure.migraphx"]
+    reach = within_reach(plan, lambda step: False)
+    assert set(reach.plan.goals) == own | deps
+    assert "onnxruntime.cp312 is configured against empty stand-ins for migraphx" in reach.notes
+    step = reach.plan.by_name["configure.migraphx"]
     seen = {need.at: need.step for need in step.needs}
     assert seen["/deps/rocmlir"] == "stand-in.rocmlir" and seen["/deps/protobuf"] == "stand-in.migraphx.protobuf"
-    assert not [s for s in reach.steps if s.name in ("rocmlir", "migraphx", "migraphx.protobuf")]
-    order = [s.name for s in reach.steps]
+    assert not [s for s in reach.plan.steps if s.name in ("rocmlir", "migraphx", "migraphx.protobuf")]
+    order = [s.name for s in reach.plan.steps]
     assert order.index("stand-in.rocmlir") < order.index("configure.migraphx")
 
 
@@ -44,16 +44,17 @@ def test_migraphxs_python_module_is_configured_against_a_stand_in_with_every_lib
 def test_until_configure_takes_what_is_built_and_names_what_nothing_stands_in_for() -> None:
     lock = read_lock(load("rocm-7.2"))
     plan = plan_of(text_of("rocm-7.2"), Choice(until=CONFIGURE), lock)
-    reach, lines = within_reach(plan, lambda step: step.name == "rocmlir")
-    seen = {need.at: need.step for need in reach.by_name["configure.migraphx"].needs}
+    reach = within_reach(plan, lambda step: step.name == "rocmlir")
+    seen = {need.at: need.step for need in reach.plan.by_name["configure.migraphx"].needs}
     assert seen["/deps/rocmlir"] == "rocmlir"
-    assert [line for line in lines if line.startswith("migraphx is")] and not [x for x in lines if "rocmlir" in x]
+    assert [line for line in reach.notes if line.startswith("migraphx is")] and not [x for x in reach.notes if "rocmlir" in x]
     mine = (
         text_of("debian-13")
         .replace("    kind: kernels\n", "    kind: kernels\n    needs: [tool]\n")
         .replace("components:\n", "components:\n  tool: {kind: script, source: kernels, run: [[make]]}\n")
     )
     assert "needs: [tool]" in mine
-    reach, lines = within_reach(plan_of(mine, Choice(until=CONFIGURE)), lambda step: False)
+    reach = within_reach(plan_of(mine, Choice(until=CONFIGURE)), lambda step: False)
     says = "cannot be configured before tool is built: nothing stands in for it"
-    assert lines == tuple(f"{name} {says}" for name in ("kernels.conv", "kernels.others", "kernels"))
+    assert reach.blockers == ("tool",)
+    assert reach.notes == tuple(f"{name} {says}" for name in ("kernels.conv", "kernels.others", "kernels"))
