@@ -406,7 +406,7 @@ class OnnxRuntime(Rocm):
     empty_packages: tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")], ...] = Field(
         (),
         description="CMake packages that MIGraphX's own package asks for and its C API does not use, where the base has MIGraphX "
-        "without them: each is found, and empty, also where the base has one of that name.",
+        "without them. Each is found, and empty, even where the base has it.",
     )
 
 
