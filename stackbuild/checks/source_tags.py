@@ -38,13 +38,15 @@ class SourceTags:
 
 
 def newer_tags(recipe: Recipe, mirror: Mirror | None) -> tuple[SourceTags, ...]:
-    """Each git source of a recipe. A server that cannot be asked is a `problem`, not an error: the others are returned."""
+    """Each git source of a recipe. A server that cannot be asked is a `problem`, not an error: the others are returned. None
+    is asked about a commit, which has no place among its tags."""
     rows = []
     for name, source in sorted(recipe.sources.items()):
         if source.git is None or source.ref is None:
             continue
         try:
-            rows.append(compare_tags(name, source.git, source.ref, git.tags(source.git, mirror)))
+            tags = git.tags(source.git, mirror) if _TAG.fullmatch(source.ref) else ()
+            rows.append(compare_tags(name, source.git, source.ref, tags))
         except (MachineLacks, StepFailed) as failure:
             rows.append(SourceTags(name, source.git, source.ref, problem=failure.what, unreachable=True))
     return tuple(rows)

@@ -119,8 +119,12 @@ def lock(
         return
     with err().status("asking the archives …"):
         answer = update(loaded_recipe, source_mirror)
-    write_lock(answer.lock, loaded_recipe)
-    err().print(f"wrote {loaded_recipe.lock_path}: {len(answer.lock.packages)} packages", markup=False)
+    if answer.unchanged:
+        err().print(f"{loaded_recipe.lock_path} stays as it is", markup=False)
+    else:
+        write_lock(answer.lock, loaded_recipe)
+        packages = f": {len(answer.lock.packages)} packages" if answer.lock.packages else ""
+        err().print(f"wrote {loaded_recipe.lock_path}{packages}", markup=False)
     open_ = missing_entries(loaded_recipe.recipe, answer.lock)
     if json:
         body = {
@@ -135,5 +139,9 @@ def lock(
     for title, lines in ((was, answer.moves), ("could not be asked:", answer.unreachable), ("still open:", open_)):
         if lines:
             err().print("\n".join((title, *lines)), markup=False)
+    if answer.unreachable:
+        err().print(
+            "next: check the network and run this again; `--mirror DIR` takes sources from a folder", markup=False
+        )
     if answer.unreachable or open_:
         leave(3)

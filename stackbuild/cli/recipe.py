@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -147,6 +148,7 @@ def new(
     """Write a recipe for a ROCm version from the compatibility table. Example: stackbuild recipe new --rocm 7.1 -o my.yaml"""
     from stackbuild.checks.new_recipe import new_recipe
     from stackbuild.core.errors import UsageError
+    from stackbuild.views.console import err
     from stackbuild.views.recipe import draw_text
 
     text = new_recipe(rocm)
@@ -158,3 +160,4 @@ def new(
             file.write(text)
     except OSError as error:
         raise UsageError(f"cannot write it: {error.strerror}", where=str(out), next="name a new file") from None
+    err().print(f"wrote {out}; then `stackbuild lock --recipe {shlex.quote(str(out))}`", markup=False)

@@ -40,6 +40,8 @@ class LockUpdate:
     lock: Lock
     unreachable: tuple[str, ...]
     moves: tuple[str, ...] = ()
+    unchanged: bool = False
+    """It says what the lock beside the recipe says: there is nothing to write."""
 
 
 def update(loaded_recipe: LoadedRecipe, mirror: Mirror | None = None) -> LockUpdate:
@@ -68,7 +70,7 @@ def update(loaded_recipe: LoadedRecipe, mirror: Mirror | None = None) -> LockUpd
         versions=_versions(recipe, commits, resolver),
         wheelhouse=_wheelhouse(recipe, resolver),
     )
-    return LockUpdate(lock, tuple(resolver.unreachable), _moved_inputs(before, lock, resolver.same))
+    return LockUpdate(lock, tuple(resolver.unreachable), _moved_inputs(before, lock, resolver.same), lock == before)
 
 
 ResponseT = TypeVar("ResponseT")

@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import posixpath
+import re
 import socket
 import tarfile
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ from stackbuild.core.errors import MachineLacks, StepFailed
 ANSWER_SECONDS = 600
 PLATFORM = "linux/amd64"
 PULL_ENDINGS = ("Pull complete", "Already exists")
+_OFFLINE = re.compile(r"no such host|dial tcp|i/o timeout|TLS handshake timeout|Temporary failure in name resolution")
 
 
 def connect() -> Any:
@@ -122,11 +124,22 @@ def _image_errors(image: str) -> Iterator[None]:
         try:
             yield
         except APIError as error:
+            message = f"the Docker engine cannot have {image}: {error.explanation or error}"
+            _refuse_offline(message)
             raise StepFailed(
-                f"the Docker engine cannot have {image}: {error.explanation or error}",
-                where="base.image",
-                next="check the name, the digest and `docker login`",
+                message, where="base.image", next="check the name, the digest and `docker login`"
             ) from None
+
+
+def _refuse_offline(message: str) -> None:
+    """Raises MachineLacks where an engine says that it did not reach the registry."""
+    if _OFFLINE.search(message):
+        raise MachineLacks(
+            message,
+            where="base.image",
+            next="check the network of this machine and of the engine, or give a mirror: --mirror DIR",
+            topic="network",
+        ) from None
 
 
 def digest_in_registry(client: Any, image: str) -> str:
@@ -168,8 +181,10 @@ class EngineImage:
         """Raises StepFailed with what the engine says: its answer is 200 before it begins."""
         for line in self.client.api.pull(self.name, tag=self.digest, stream=True, decode=True, platform=PLATFORM):
             if "error" in line:
+                message = f"the Docker engine cannot pull {self.reference}: {line['error']}"
+                _refuse_offline(message)
                 raise StepFailed(
-                    f"the Docker engine cannot pull {self.reference}: {line['error']}",
+                    message,
                     where="base.image",
                     next="check the network and `docker login`; the lock's digest may be gone from the registry",
                 )

@@ -21,6 +21,7 @@ MOST_SAID = 64 << 20
 """Bytes that a tool may print."""
 _OFFLINE = re.compile(
     r"Temporary failure|Could not resolve|Could not connect|Failed to establish|Network is unreachable"
+    r"|apt-get update --error-on=any"  # all that `mmdebstrap --quiet` says of it
 )
 
 

@@ -26,13 +26,21 @@ def draw_list(recipes: tuple[Recipe, ...], ran: dict[str, Proof]) -> None:
 
 
 def draw_outdated(rows: tuple[SourceTags, ...]) -> None:
-    """Each source with what is newer upstream."""
+    """Each source with what is newer upstream, and what to do where a server could not be asked."""
+    if not rows:
+        out().print("no source of this recipe comes from a git repository: there is nothing to compare")
+        return
     drawing = table("source", "builds", "newest of its line", "newest", "")
     for row in rows:
         current = "-" if row.problem else "this one"
         newest, line = row.newest or current, row.in_line or current
         drawing.add_row(*map(Text, (row.source, row.ref, line, newest, row.problem)))
     out().print(drawing)
+    if names := [row.source for row in rows if row.unreachable]:
+        err().print(
+            f"nothing is known of {', '.join(names)}\n  next: check the network, or name a folder with clones of these "
+            "repositories: --mirror DIR"
+        )
 
 
 def draw_text(text: str) -> None:

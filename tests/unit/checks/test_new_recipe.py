@@ -1,7 +1,10 @@
 """`recipe new`: a recipe for each ROCm of the table."""
 
+from pathlib import Path
+
 import pytest
 
+from stackbuild.__main__ import main
 from stackbuild.checks.new_recipe import new_recipe
 from stackbuild.checks.recipe import CheckInput, check_recipe
 from stackbuild.core.errors import UsageError
@@ -53,3 +56,14 @@ def test_an_unknown_rocm_is_named_with_what_is_known() -> None:
     with pytest.raises(UsageError, match="nothing is known") as stopped:
         new_recipe("8.1")
     assert "7.2" in stopped.value.next
+
+
+def test_the_command_says_what_it_wrote_and_what_comes_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["stackbuild", "recipe", "new", "--rocm", "7.1", "-o", "my own.yaml"])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert not left.value.code and (tmp_path / "my own.yaml").is_file()
+    assert "wrote my own.yaml; then `stackbuild lock --recipe 'my own.yaml'`" in capsys.readouterr().err

@@ -59,10 +59,36 @@ def test_a_server_that_cannot_be_asked_is_named_and_the_others_are_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def tags(url: str, mirror: object) -> tuple[str, ...]:
-        if "rocMLIR" in url:
+        if "onnxruntime" in url:
             raise MachineLacks("a git server cannot be reached")
         return ()
 
     monkeypatch.setattr(git, "tags", tags)
     code, rows = run(monkeypatch, capsys)
-    assert code == 7 and rows["rocmlir"]["unreachable"] and not rows["migraphx"]["unreachable"]  # type: ignore[index]
+    assert code == 7 and rows["onnxruntime"]["unreachable"] and not rows["migraphx"]["unreachable"]  # type: ignore[index]
+
+
+def test_what_can_be_done_is_said_where_no_server_is_reached(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A commit has no place among tags: its server is not asked, and is none of those that could not be."""
+
+    def tags(url: str, mirror: object) -> tuple[str, ...]:
+        raise MachineLacks("a git server cannot be reached")
+
+    monkeypatch.setattr(git, "tags", tags)
+    monkeypatch.setattr("sys.argv", ["stackbuild", "recipe", "outdated", "-r", "rocm-6.4"])
+    with pytest.raises(SystemExit) as left:
+        main()
+    said = capsys.readouterr().err
+    assert left.value.code == 7
+    assert "nothing is known of migraphx, onnxruntime\n" in said and "--mirror DIR" in said
+
+
+def test_a_recipe_without_a_git_source_says_that_there_is_nothing_to_compare(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["stackbuild", "recipe", "outdated", "-r", "debian-13"])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert not left.value.code and "there is nothing to compare" in capsys.readouterr().out

@@ -128,7 +128,21 @@ def test_the_command_names_them_and_exits_3(
     with pytest.raises(SystemExit) as left:
         main()
     assert left.value.code == 3
-    assert "could not be asked:" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "could not be asked:" in said and "next: check the network" in said
+
+
+def test_a_lock_that_says_the_same_is_not_written(
+    mine: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An older form of the same answers stays, too: nobody wants to commit what no answer moved."""
+    path = load(str(mine)).lock_path
+    path.write_text("# an older form\n" + path.read_text())
+    was = path.read_text()
+    monkeypatch.setattr("sys.argv", ["stackbuild", "lock", "--recipe", str(mine)])
+    with pytest.raises(SystemExit):
+        main()
+    assert path.read_text() == was and f"{path} stays as it is" in capsys.readouterr().err.replace("\n", " ")
 
 
 def test_downloads_are_kept_for_the_same_commit_and_digests_for_the_same_url(

@@ -103,6 +103,24 @@ def test_what_the_engine_says_of_a_failed_pull_is_the_error(tmp_path: Path) -> N
         EngineImage(client, NAME, WANTED).layers(tmp_path, lambda line: None)
 
 
+OFFLINE = 'Get "https://registry.example/v2/": dial tcp: lookup registry.example on 10.0.0.1:53: no such host'
+
+
+def test_a_registry_that_is_not_reached_is_the_machines_fault_and_not_the_names(tmp_path: Path) -> None:
+    pulling = Engine(b"", ({"error": OFFLINE},))
+    with pytest.raises(MachineLacks, match="no such host") as stopped:
+        EngineImage(pulling, NAME, WANTED).layers(tmp_path, lambda line: None)
+    assert "check the network" in stopped.value.next and stopped.value.topic == "network"
+
+    def refuse(name: str) -> object:
+        raise APIError("500 Server Error", explanation=OFFLINE)
+
+    asking = Engine(b"")
+    asking.images = SimpleNamespace(get_registry_data=refuse)
+    with pytest.raises(MachineLacks, match="no such host"):
+        digest_in_registry(asking, NAME)
+
+
 def test_an_image_of_another_digest_is_refused_and_removed(tmp_path: Path) -> None:
     client = Engine(saved(LAYERS, listed(*LAYERS)), digest=f"sha256:{'6' * 64}")
     with pytest.raises(StepFailed, match="for rocm/dev-ubuntu"):
