@@ -32,7 +32,7 @@ def do(job: Job) -> dict[str, str]:
     """Make the root file system in `job.out`. Notes: `packages`, canonical JSON of name to installed version."""
     if (notes := unpack_object(job.mirror, job.step.key, job.out)) is not None:
         return notes
-    refuse_packages(job.mirror, f"the base of {job.step.name}, objects/{job.step.key}.tar")
+    refuse_packages(job.mirror, f"the root file system of the step {job.step.name}, objects/{job.step.key}.tar")
     params = job.params
     pins = {name.removeprefix("package "): v for name, v in params.items() if name.startswith("package ")}
     preferences = job.scratch / "pins"

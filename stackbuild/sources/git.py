@@ -75,7 +75,8 @@ def _origin(url: str, mirror: Mirror | None) -> str:
         return url
     place = in_mirror(url, mirror)
     if place is None:
-        raise mirror.lacks(url)
+        inside = f"{urlsplit(url).hostname or ''}/{urlsplit(url).path.strip('/').removesuffix('.git')}.git"
+        raise mirror.lacks(url, f"put a clone there: git clone --mirror {url} {mirror.folder / inside}")
     return str(place)
 
 

@@ -127,7 +127,7 @@ def _copy(place: Path, partial: Path, url: str, mirror: Mirror, most: int) -> No
         raise MachineLacks(
             f"the mirror lacks {without_secret(url)}",
             where=where,
-            next=f"put it there, in {mirror.folder}",
+            next=f"put it there: {place}",
             topic="network",
         )
     try:

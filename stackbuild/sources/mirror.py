@@ -32,11 +32,11 @@ class Mirror:
     index_digest: str = ""
 
     def lacks(self, what: str, next: str = "") -> MachineLacks:
-        """The error for what the mirror does not have: no network is asked in its place."""
+        """The error for what the mirror does not have, a path in it where no `next` is said. No network is asked in its place."""
         return MachineLacks(
             f"the mirror lacks {what}",
             where=str(self.folder),
-            next=next or f"put it there, in {self.folder}",
+            next=next or f"put it there: {self.folder / what}",
             topic="network",
         )
 

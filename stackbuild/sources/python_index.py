@@ -55,7 +55,9 @@ def ask(requirements: tuple[str, ...], python: str, mirror: Mirror | None) -> di
         words += ["--target", nowhere, "--python-version", python, "--report", "-", *requirements]
         process = run_tool(words)
     if process.returncode != 0 and mirror is not None and mirror.has_packages:
-        raise mirror.lacks(f"wheels of {', '.join(requirements)} for Python {python}")
+        raise mirror.lacks(
+            f"wheels of {', '.join(requirements)} for Python {python}", f"put them into {mirror.folder / 'wheels'}"
+        )
     if process.returncode != 0 and OFFLINE.search(process.stderr):
         raise MachineLacks(
             "the package index cannot be reached", where="verify.runtime", next="check the network", topic="network"

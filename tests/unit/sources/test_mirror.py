@@ -65,8 +65,10 @@ def test_what_the_mirror_lacks_is_refused_and_no_process_asks_a_network(
 
 
 def test_a_checkout_from_a_mirror_without_the_repository_is_refused(tmp_path: Path, given: Mirror) -> None:
-    with pytest.raises(MachineLacks, match=f"the mirror lacks {URL}"):
+    with pytest.raises(MachineLacks, match=f"the mirror lacks {URL}") as stopped:
         git.checkout(git.Revision(URL, "v1", COMMIT, given), tmp_path, submodules=True)
+    place = given.folder / URL.removeprefix("https://").removesuffix(".git")
+    assert f"git clone --mirror {URL} {place}.git" in stopped.value.next
 
 
 def test_a_mirror_of_sources_leaves_packages_to_apt_and_pip(empty_mirror: Path) -> None:
