@@ -17,14 +17,13 @@ from stackbuild.core.errors import LockError, PlanError, StepFailed
 from stackbuild.model.events import Note, RunFinished, RunStarted, StepBroke
 from stackbuild.model.inputs import Inputs
 from stackbuild.model.loaded_recipe import LoadedRecipe
-from stackbuild.model.lock import Lock
 from stackbuild.model.plan import Plan, Step
-from stackbuild.plan.compatibility import doubts, refuse_impossible
+from stackbuild.plan.compatibility import doubts
+from stackbuild.plan.current import CurrentPlan, plan_now
 from stackbuild.plan.estimates import Estimate, TimedBuild, hours_in_words, step_hours
 from stackbuild.plan.inputs import drift, observe, refuse_unlocked
 from stackbuild.plan.resolve import CONFIGURE, Reach, base_step, resolve, within_reach
 from stackbuild.plan.status import steps_to_run
-from stackbuild.recipe.lock_file import read_lock
 from stackbuild.store.durations import step_seconds
 from stackbuild.store.records import Record
 from stackbuild.store.store import Store, unusable
@@ -44,26 +43,8 @@ class Outputs:
     ran: int
 
 
-@dataclass(frozen=True)
-class BuildPlan:
-    """A plan, and what it was made of: the lock, and this machine's files."""
-
-    lock: Lock
-    inputs: Inputs
-    plan: Plan
-
-
-def plan_build(loaded_recipe: LoadedRecipe, order: Order, store: Store) -> BuildPlan:
-    """The plan as things are now. Raises LockError, PlanError, MachineLacks."""
-    refuse_impossible(loaded_recipe)
-    lock = read_lock(loaded_recipe)
-    refuse_impossible(loaded_recipe, lock)
-    inputs = observe(loaded_recipe, lock, store)
-    return BuildPlan(lock, inputs, resolve(loaded_recipe.recipe, inputs, order.choice))
-
-
 def build(
-    loaded_recipe: LoadedRecipe, order: Order, context: BuildContext, first_plan: BuildPlan | None = None
+    loaded_recipe: LoadedRecipe, order: Order, context: BuildContext, first_plan: CurrentPlan | None = None
 ) -> Outputs:
     """Make everything the recipe wants. Raises LockError, PlanError, StepFailed, MachineLacks, Stopped. PlanError, too, where
     `--until configure` could not reach a component: what it could is configured by then.
@@ -74,7 +55,7 @@ def build(
     for line in doubts(loaded_recipe):
         context.emit(Note("warning", line))
     recover(context)
-    before = first_plan or plan_build(loaded_recipe, order, context.store)
+    before = first_plan or plan_now(loaded_recipe, order.choice, context.store)
     _refuse_unreachable(before.plan, order, context)
     _guess(before.plan, loaded_recipe, order, context)
     inputs, base_names = _with_base(before, loaded_recipe, order, context)
@@ -129,7 +110,7 @@ def _never_built(todo: tuple[Step, ...], loaded_recipe: LoadedRecipe, store: Sto
     return {s.name: estimates[s.name] for s in todo if s.name in estimates and s.name not in took}
 
 
-def long_build(first_plan: BuildPlan, loaded_recipe: LoadedRecipe, order: Order, store: Store) -> str:
+def long_build(first_plan: CurrentPlan, loaded_recipe: LoadedRecipe, order: Order, store: Store) -> str:
     """What a person should be asked before a build of many hours begins, "" for a shorter one."""
     todo = steps_to_run(first_plan.plan, store.find_all(step.key for step in first_plan.plan.steps))
     new = _never_built(todo, loaded_recipe, store)
@@ -204,7 +185,7 @@ def _without_damaged(plan: Plan, stored_records: dict[str, Record], context: Bui
 
 
 def _with_base(
-    before: BuildPlan, loaded_recipe: LoadedRecipe, order: Order, context: BuildContext
+    before: CurrentPlan, loaded_recipe: LoadedRecipe, order: Order, context: BuildContext
 ) -> tuple[Inputs, tuple[str, ...]]:
     """What the plan depends on, once the base is there: what the archive really gave decides every later key. And the name
     of the base where it was made here."""

@@ -23,9 +23,8 @@ from stackbuild.core.errors import StepFailed, UsageError
 from stackbuild.model.events import Emit, Note
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.plan import Plan, Step
-from stackbuild.plan.inputs import observe, refuse_unlocked
-from stackbuild.plan.resolve import resolve
-from stackbuild.recipe.lock_file import read_lock
+from stackbuild.plan.current import plan_now
+from stackbuild.plan.inputs import refuse_unlocked
 from stackbuild.sources import git
 from stackbuild.sources.bundle import seal, verify
 from stackbuild.sources.http import DownloadRequest, fetch, named_digest, place_in
@@ -59,12 +58,10 @@ def fetch_all(
     start_time = time.monotonic()
     mirror = order.mirror
     checked_count = verify(mirror.folder, mirror.index_digest) if mirror else 0
-    lock = read_lock(loaded_recipe)
     if bundle is not None and bundle.exists() and any(bundle.iterdir()):
         raise UsageError("the bundle's folder is not empty", where=str(bundle), next="name a new one")
     with open_context(loaded_recipe, order, listeners) as context:
-        inputs = observe(loaded_recipe, lock, context.store)
-        plan = resolve(loaded_recipe.recipe, inputs, order.choice)
+        plan = plan_now(loaded_recipe, order.choice, context.store).plan
         steps = tuple(s for s in plan.steps if s.resources.network)
         refuse_unlocked(steps, loaded_recipe)
         sources = Plan(plan.recipe, plan.closure(tuple(s.name for s in steps)), tuple(s.name for s in steps))

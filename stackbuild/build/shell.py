@@ -14,9 +14,7 @@ from stackbuild.core.errors import UsageError
 from stackbuild.model.events import Emit, Note
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.plan import Step, sorted_items
-from stackbuild.plan.inputs import observe
-from stackbuild.plan.resolve import resolve
-from stackbuild.recipe.lock_file import read_lock
+from stackbuild.plan.current import plan_now
 from stackbuild.runners.protocol import Mount
 from stackbuild.store.resume_mark import UnfinishedMark
 
@@ -29,9 +27,7 @@ def open_shell(
     Raises UsageError for a step without a session, or one whose inputs are not built.
     """
     with open_context(loaded_recipe, order, listeners) as context:
-        plan = resolve(
-            loaded_recipe.recipe, observe(loaded_recipe, read_lock(loaded_recipe), context.store), order.choice
-        )
+        plan = plan_now(loaded_recipe, order.choice, context.store).plan
         step = plan.by_name.get(name)
         if step is None or step.action != "run":
             there = ", ".join(s.name for s in plan.steps if s.action == "run")

@@ -16,11 +16,11 @@ from stackbuild.cli.recipe_options import Gfx, Jobs, MirrorOption, Pythons, Runn
 from stackbuild.cli.shared_options import TlsArguments, sharing
 
 if TYPE_CHECKING:
-    from stackbuild.build.build import BuildPlan
     from stackbuild.build.context import BuildContext, StepPlacement
     from stackbuild.build.order import Order
     from stackbuild.core.errors import StepFailed
     from stackbuild.model.loaded_recipe import LoadedRecipe
+    from stackbuild.plan.current import CurrentPlan
     from stackbuild.verification.requirement import RequiredRungs
 
 
@@ -208,14 +208,15 @@ def _rehearse(loaded_recipe: LoadedRecipe, order: Order, json: bool) -> None:
     draw_dry_run(dry(loaded_recipe, order), json)
 
 
-def _confirm_plan(loaded_recipe: LoadedRecipe, order: Order) -> BuildPlan:
+def _confirm_plan(loaded_recipe: LoadedRecipe, order: Order) -> CurrentPlan:
     """The plan of a build, that of many hours once the person at the terminal agrees. Raises UsageError."""
-    from stackbuild.build.build import long_build, plan_build
+    from stackbuild.build.build import long_build
     from stackbuild.core.errors import UsageError
+    from stackbuild.plan.current import plan_now
     from stackbuild.store.store import open_store
 
     with open_store() as store:
-        first_plan = plan_build(loaded_recipe, order, store)
+        first_plan = plan_now(loaded_recipe, order.choice, store)
         question = long_build(first_plan, loaded_recipe, order, store)
     if question and not _agrees(question):
         raise UsageError("the build was not begun", next="--yes begins without asking")

@@ -32,15 +32,13 @@ def plan(
     from stackbuild.plan.estimates import step_times
     from stackbuild.plan.status import status
     from stackbuild.recipe.load import load
-    from stackbuild.recipe.references import refuse_mistakes
     from stackbuild.store.durations import step_seconds
     from stackbuild.views.console import print_json
     from stackbuild.views.plan import draw_plan
 
     loaded_recipe = load(recipe, allow_path or ())
-    refuse_mistakes(loaded_recipe)
-    tell_doubts(loaded_recipe)
     with current_plan(loaded_recipe, choice_of(gfx, until, python)) as (current, store):
+        tell_doubts(loaded_recipe)
         rows = status(current, store)
         took = step_seconds(store, current.recipe)
     times = step_times((row.step for row in rows if row.state == "run"), current, took)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stackbuild.build.build import BuildPlan, Outputs, build, wheels
+from stackbuild.build.build import Outputs, build, wheels
 from stackbuild.build.context import BuildContext
 from stackbuild.build.order import Order, open_context
 from stackbuild.core.interpreter import this_python
@@ -22,6 +22,7 @@ from stackbuild.pipeline.stages import (
     publish_stage,
     verify_stage,
 )
+from stackbuild.plan.current import CurrentPlan
 from stackbuild.recipe.references import refuse_mistakes
 from stackbuild.recipe.wheels import narrow
 from stackbuild.sources.local import refuse_outside
@@ -55,7 +56,7 @@ def release(
     order: Order,
     listeners: Iterable[Emit],
     required_rungs: Sequence[RequiredRungs] = (),
-    first_plan: BuildPlan | None = None,
+    first_plan: CurrentPlan | None = None,
 ) -> ReleaseReport:
     """Build, prove, measure, judge, publish. Raises every Stop but Defect. A wheel on which a required rung did not pass is not published.
 

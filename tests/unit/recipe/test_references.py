@@ -17,7 +17,9 @@ FOLDER = TESTS / "seeded-recipes"
 
 
 @pytest.mark.parametrize(
-    "words", [["recipe", "check"], ["plan"], ["build"], ["build", "--dry-run"]], ids=lambda words: " ".join(words)
+    "words",
+    [["recipe", "check"], ["plan"], ["explain", "kernels"], ["build"], ["build", "--dry-run"]],
+    ids=lambda words: " ".join(words),
 )
 def test_an_unknown_suite_stops_every_verb_before_it_begins(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from stackbuild.build.build import BuildPlan, build, long_build, plan_build
+from stackbuild.build.build import build, long_build
 from stackbuild.build.context import StepOutput
 from stackbuild.build.order import Order
 from stackbuild.cli.build import _agrees
@@ -18,6 +18,7 @@ from stackbuild.core.resources import folder
 from stackbuild.model.events import Event, Note, RunFinished
 from stackbuild.model.lock import questions_digest
 from stackbuild.model.plan import Plan
+from stackbuild.plan.current import CurrentPlan, plan_now
 from stackbuild.plan.resolve import CONFIGURE, Choice
 from stackbuild.recipe.load import load
 from stackbuild.recipe.lock_file import parse_lock, write_lock
@@ -39,7 +40,7 @@ def empty_store(folder: Path) -> SimpleNamespace:
 
 
 def begin(
-    path: Path, monkeypatch: pytest.MonkeyPatch, first_plan: BuildPlan | None = None, order: Order = Order()
+    path: Path, monkeypatch: pytest.MonkeyPatch, first_plan: CurrentPlan | None = None, order: Order = Order()
 ) -> list[object]:
     """What a build of that recipe emits until it wants its base; the schedule stops it there."""
 
@@ -124,15 +125,16 @@ def test_a_base_that_was_made_first_counts_as_made(mine: Path, monkeypatch: pyte
 
 def question(recipe: str, order: Order, folder: Path) -> str:
     loaded_recipe, store = load(recipe), empty_store(folder)
-    return long_build(plan_build(loaded_recipe, order, store), loaded_recipe, order, store)  # type: ignore[arg-type]
+    return long_build(plan_now(loaded_recipe, order.choice, store), loaded_recipe, order, store)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("is_asked", [True, False])
 def test_a_build_plans_once(is_asked: bool, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    whole = MODULE.resolve
-    monkeypatch.setattr(MODULE, "resolve", lambda *words: calls.append(words) or whole(*words))
-    first_plan = plan_build(load(str(mine)), Order(), empty_store(mine.parent)) if is_asked else None  # type: ignore[arg-type]
+    for module in (MODULE, importlib.import_module("stackbuild.plan.current")):
+        whole = module.resolve
+        monkeypatch.setattr(module, "resolve", lambda *words, whole=whole: calls.append(words) or whole(*words))
+    first_plan = plan_now(load(str(mine)), Order().choice, empty_store(mine.parent)) if is_asked else None  # type: ignore[arg-type]
     begin(mine, monkeypatch, first_plan)
     assert len(calls) == 1
 
