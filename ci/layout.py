@@ -61,7 +61,8 @@ SHELLS = frozenset(("os.system", "os.popen", "subprocess.getoutput", "subprocess
 
 @dataclass(frozen=True)
 class Layer:
-    """A package or module of a tree: its level, what it is for, and whether it may touch the world outside."""
+    """A package or module of a tree: its level and what it is for. A `pure` one starts no process, opens no connection
+    and makes no temporary file; it may read and write files that it is given."""
 
     level: int
     summary: str
@@ -118,8 +119,12 @@ class Tree:
         return {name: frozenset(scan.imports | scan.named_modules) for name, scan in self.scans.items()}
 
     def own(self, module: str) -> frozenset[str]:
-        """The modules of this tree that one imports: a package where a name is taken from its own `__init__`."""
+        """The modules of this tree that one imports or reaches as an attribute of what it imported: a package where a name
+        is taken from its own `__init__`."""
         modules = {self._module_of(source, name) for source, name in self.references[module]}
+        inside = sorted(name for name in self.scans[module].uses if f"{name}.".startswith(f"{self.name}."))
+        whole = (name for name, after in zip(inside, [*inside, ""][1:], strict=True) if not after.startswith(f"{name}."))
+        modules |= {self._module_in(name) for name in whole}
         return frozenset(modules & self.modules.keys()) - {module}
 
     def part(self, module: str) -> str:
@@ -139,6 +144,12 @@ class Tree:
 
     def _module_of(self, source: str, name: str) -> str:
         return full if name and (full := f"{source}.{name}") in self.modules else source
+
+    def _module_in(self, name: str) -> str:
+        """The longest module that a dotted name begins with, "" for none."""
+        while name and name not in self.modules:
+            name = name.rpartition(".")[0]
+        return name
 
     def module_name(self, path: Path) -> str:
         parts = path.relative_to(self.folder).with_suffix("").parts

@@ -153,6 +153,7 @@ AT_RUN_TIME = "t.low.module imports a name that is known only at run time: "
         "from typing import TYPE_CHECKING\nTYPE_CHECKING = True\nif TYPE_CHECKING:\n    import t.high.module",
         "if TYPE_CHECKING:\n    import t.high.module",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import t.high.module",
+        "import t.low.other\nt.high.module.name()",
     ],
 )
 def test_an_upward_import_is_found_however_it_is_written(text: str, tmp_path: Path) -> None:
