@@ -281,10 +281,10 @@ def _replace(path: Path, data: str | bytes) -> None:
 def _read_json(path: Path) -> dict[str, Any]:
     """A list that was written here; empty where there is none, or where a full disk or a crash left a part of one."""
     try:
-        parsed = json.loads(path.read_bytes())
+        record = json.loads(path.read_bytes())
     except (OSError, ValueError):
         return {}
-    return parsed if isinstance(parsed, dict) else {}
+    return record if isinstance(record, dict) else {}
 
 
 CompilerProcess = tuple[Path, Path, "subprocess.Popen[bytes]"]
