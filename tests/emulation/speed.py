@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How many lane-operations a CPU second the emulator does: tests/emulation/speed.py LIBRARY.so TARGET.
+"""How many lane-operations a CPU second the emulator does: tests/emulation/speed.py LIBRARY.so TARGET [OPERATOR]….
 
 Of each operator and element type the largest correctness case of at most 2·10⁷ multiplications is launched once, which
 translates it, and then for a second of one thread's CPU time. Lane-operations are vector instructions × active lanes. They
@@ -72,7 +72,7 @@ def main() -> int:
         return 0
     library, target = Path(sys.argv[1]).resolve(), sys.argv[2]
     with tempfile.TemporaryDirectory() as folder:
-        for operator in OPERATORS:
+        for operator in sys.argv[3:] or OPERATORS:
             for dtype in ("float32", "float16"):
                 _, counted, _, lane_operations = run(library, target, Path(folder), [operator, dtype], counters=True)
                 of_launch = lane_operations // (counted + 1)

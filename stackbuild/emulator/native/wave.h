@@ -76,6 +76,7 @@ struct wave {
 #define V(n) (w->v + (n) * LANES)
 #define S(n) (w->s[n])
 #define API static inline __attribute__((always_inline, unused))
+#define CHECK static __attribute__((noinline, unused)) /* called before and behind each instruction: inlined, a kernel compiles for a minute */
 #if defined(__clang__)
 #define EACH_LANE _Pragma("clang loop vectorize(assume_safety)") for (uint32_t l = 0; l < LANES; l++)
 #else
@@ -120,7 +121,7 @@ API uint8_t *scratch_place(struct wave *w, uint32_t lane, uint32_t address, uint
 #if SANITIZE
 #define ISSUE(counter) (++w->shadow->issued[counter])
 /* Registers whose load is under way are not read and not written. */
-API void check_vectors(struct wave *w, uint32_t pc, uint32_t first, uint32_t count)
+CHECK void check_vectors(struct wave *w, uint32_t pc, uint32_t first, uint32_t count)
 {
     const struct shadow *h = w->shadow;
     for (uint32_t r = first; r < first + count; r++)
@@ -129,7 +130,7 @@ API void check_vectors(struct wave *w, uint32_t pc, uint32_t first, uint32_t cou
             w->calls->report(w, 22, -1, 0, "a vector register whose load is under way");
         }
 }
-API void check_scalars(struct wave *w, uint32_t pc, uint32_t first, uint32_t count)
+CHECK void check_scalars(struct wave *w, uint32_t pc, uint32_t first, uint32_t count)
 {
     for (uint32_t r = first; r < first + count; r++)
         if (w->shadow->scalar[r] > w->shadow->done[2]) {
@@ -137,7 +138,7 @@ API void check_scalars(struct wave *w, uint32_t pc, uint32_t first, uint32_t cou
             w->calls->report(w, 22, -1, 0, "a scalar register whose load is under way");
         }
 }
-API void check_written(struct wave *w, uint32_t pc, uint32_t first, uint32_t count, const char *what)
+CHECK void check_written(struct wave *w, uint32_t pc, uint32_t first, uint32_t count, const char *what)
 {
     for (uint32_t r = first; r < first + count; r++)
         if (!w->shadow->written[r]) {
@@ -145,26 +146,26 @@ API void check_written(struct wave *w, uint32_t pc, uint32_t first, uint32_t cou
             w->calls->report(w, 20, -1, 0, what);
         }
 }
-API int are_scalars_written(const struct wave *w, uint32_t first, uint32_t count)
+CHECK int are_scalars_written(const struct wave *w, uint32_t first, uint32_t count)
 {
     int all = 1;
     for (uint32_t r = first; r < first + count; r++) all &= w->shadow->scalar_written[r];
     return all;
 }
-API void check_scalar_address(struct wave *w, uint32_t pc, uint32_t first, uint32_t count)
+CHECK void check_scalar_address(struct wave *w, uint32_t pc, uint32_t first, uint32_t count)
 {
     if (are_scalars_written(w, first, count)) return;
     w->pc = pc;
     w->calls->report(w, 20, -1, 0, "the address is in a scalar register that was never written");
 }
-API void note_scalars(struct wave *w, uint32_t first, uint32_t count, int written) { memset(w->shadow->scalar_written + first, written, count); }
-API void note_written(struct wave *w, uint32_t first, uint32_t count) { memset(w->shadow->written + first, 1, count); }
-API void note_load(struct wave *w, uint32_t first, uint32_t count, int counter)
+CHECK void note_scalars(struct wave *w, uint32_t first, uint32_t count, int written) { memset(w->shadow->scalar_written + first, written, count); }
+CHECK void note_written(struct wave *w, uint32_t first, uint32_t count) { memset(w->shadow->written + first, 1, count); }
+CHECK void note_load(struct wave *w, uint32_t first, uint32_t count, int counter)
 {
     for (uint32_t r = first; r < first + count; r++) w->shadow->vector[counter][r] = w->shadow->issued[counter];
 }
 /* A counter waits until at most `left` accesses are under way. Scalar loads end in any order: only 0 says something of them. */
-API void wait_for(struct wave *w, int counter, uint32_t left)
+CHECK void wait_for(struct wave *w, int counter, uint32_t left)
 {
     struct shadow *h = w->shadow;
     if (counter == COUNTER_SCALAR && left) return;

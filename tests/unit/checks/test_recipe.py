@@ -122,6 +122,7 @@ def test_kernels_alone_may_have_a_target_that_the_libraries_of_their_rocm_lack()
     for recipe, refused in ((text, True), (alone, False)):
         found = check_recipe(CheckInput(parse(recipe, "t.yaml"), NOTHING, recipe, "t.yaml", table()))
         assert any(f.rule == "SB-STACK-GFX" for f in found) is refused
+        assert any(f.rule == "SB-STACK-GFX" for f in impossible(parse(recipe, "t.yaml"), table())) is refused
 
 
 def test_advice_that_several_findings_share_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
