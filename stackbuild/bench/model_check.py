@@ -19,9 +19,12 @@ from typing import Any
 from stackbuild.bench.environment import WorkerEnvironment
 from stackbuild.core.digest import Json
 from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.core.plain_file import read_plain
 
 SCRIPT = Path(__file__).with_name("placement_worker.py")
 CPU = "CPUExecutionProvider"
+MOST_OUTPUT, MOST_ANSWER = 64 << 20, 256 << 20
+"""Bytes that are read of what the session printed, and of its answer: both grow with the model."""
 USUAL = frozenset(("float", "float16"))
 """Element types that every provider for GPUs has kernels for."""
 CONTROL = frozenset(("If", "Loop", "Scan"))
@@ -127,28 +130,34 @@ def _run(request: ModelRequest) -> tuple[dict[str, Any], str]:
         }  # fmt: skip
         file.write_text(json.dumps(job))
         try:
-            ran = subprocess.run(
-                [request.environment.python, "-s", SCRIPT, file], env=request.environment.variables(), cwd=folder, timeout=request.timeout,
-                stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False,
-            )  # fmt: skip
+            with (Path(folder) / "stderr").open("wb") as log:
+                ran = subprocess.run(
+                    [request.environment.python, "-s", SCRIPT, file], env=request.environment.variables(), cwd=folder, timeout=request.timeout,
+                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log, check=False,
+                )  # fmt: skip
         except OSError as error:
             raise MachineLacks(
                 f"there is no interpreter {request.environment.python}: {error.strerror}", next="give another --venv"
             ) from error
         except subprocess.TimeoutExpired:
             return {"problem": f"it took longer than {request.timeout:g} s and was stopped"}, ""
-        if not answer.exists():
-            return {"problem": _death(ran, request)}, ran.stderr
-        document: dict[str, Any] = json.loads(answer.read_text())
-    return document, ran.stderr
+        output = (read_plain(Path(folder), "stderr", MOST_OUTPUT) or b"").decode("utf-8", "replace")
+        text = read_plain(Path(folder), answer.name, MOST_ANSWER)
+        if text is None:
+            return {"problem": _death(ran.returncode, output, request)}, output
+        try:
+            document: dict[str, Any] = json.loads(text)
+        except ValueError:
+            return {"problem": f"what it answered cannot be read, or has more than {MOST_ANSWER >> 20} MiB"}, output
+    return document, output
 
 
-def _death(ran: subprocess.CompletedProcess[str], request: ModelRequest) -> str:
-    last = (ran.stderr.strip() or "it said nothing").splitlines()[-1][:300]
+def _death(code: int, output: str, request: ModelRequest) -> str:
+    last = (output.strip() or "it said nothing").splitlines()[-1][:300]
     if "ModuleNotFoundError" in last:
         python = request.environment.python
         raise MachineLacks(f"{python}: {last}", next=f"{python} -m pip install onnxruntime numpy, or another --venv")
-    ending = f"signal {-ran.returncode}" if ran.returncode < 0 else f"exit {ran.returncode}"
+    ending = f"signal {-code}" if code < 0 else f"exit {code}"
     return f"the process ended with {ending}: {last}"
 
 

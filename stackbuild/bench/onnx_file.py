@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from stackbuild.core.errors import UsageError
 from stackbuild.model.results import Case
 
 Shapes = dict[str, tuple[int, ...]]
+MOST_INPUT_BYTES = 16 << 30
+"""All inputs of one run: they are made and held in memory."""
+MOST_DIMENSIONS = 32
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,7 @@ def user_case(user: UserModel) -> tuple[Case, Work]:
     for name in user.shapes.keys() - inputs.keys():
         raise UsageError(f"it has no input {name!r}", where=where, next=f"its inputs are {', '.join(inputs)}")
     shapes = {name: _shape(name, declared_shape, user, where) for name, (_, declared_shape) in inputs.items()}
+    _refuse_large(shapes, inputs, where)
     feeds: dict[str, Json] = {
         name: {"shape": list(shapes[name]), "dtype": dtype, "high": 2} for name, (dtype, _) in inputs.items()
     }
@@ -105,13 +110,37 @@ def input_parts(path: Path, shapes: Sequence[str]) -> tuple[dict[str, Json], ...
     parts: list[dict[str, Json]] = []
     for number in range(2 if two else 1):
         feeds: dict[str, Json] = {}
+        part_shapes: Shapes = {}
         for name, (dtype, declared_shape) in inputs.items():
             mine = given_shapes.get(name, [])
             size = mine[min(number, len(mine) - 1)] if mine else _concrete_shape(declared_shape, number + 1)
             model = UserModel(path, {name: size})
-            feeds[name] = {"shape": list(_shape(name, declared_shape, model, str(path))), "dtype": dtype, "high": 2}
+            part_shapes[name] = _shape(name, declared_shape, model, str(path))
+            feeds[name] = {"shape": list(part_shapes[name]), "dtype": dtype, "high": 2}
         parts.append({"inputs": feeds})
+        _refuse_large(part_shapes, inputs, str(path))
     return tuple(parts)
+
+
+def _refuse_large(shapes: Shapes, inputs: Mapping[str, tuple[str, tuple[int | str, ...]]], where: str) -> None:
+    """Raises UsageError for shapes that no array has, and for more inputs than there may be."""
+    size = 0
+    for name, shape in shapes.items():
+        if len(shape) > MOST_DIMENSIONS or min(shape, default=0) < 0:
+            raise UsageError(
+                f"the input {name!r} has {len(shape)} dimensions, the least {min(shape, default=0)}: no array has that shape",
+                where=where, next="export it again",
+            )  # fmt: skip
+        size += math.prod(shape) * ITEM_BYTES.get(inputs[name][0], 4)
+    if size > MOST_INPUT_BYTES:
+        raise UsageError(
+            f"its inputs take {min(size, 1 << 90) >> 30} GiB, more than {MOST_INPUT_BYTES >> 30}", where=where,
+            next="export it with open dimensions, and give smaller ones by --shape",
+        )  # fmt: skip
+
+
+ITEM_BYTES = {"bool": 1, "int8": 1, "uint8": 1, "float16": 2, "int16": 2, "uint16": 2, "int64": 8, "uint64": 8, "float64": 8}
+"""Bytes of an element; of every other type, 4."""
 
 
 def _concrete_shape(declared_shape: tuple[int | str, ...], size: int) -> tuple[int, ...]:

@@ -8,13 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from stackbuild.model.events import Emit, Note, StepStarted
+from stackbuild.runners.log import HEAD, TAIL
 
 COMPLETE_SECONDS = 2.0
 """How long the last pieces are waited for once the outcome is there."""
+MOST_BYTES = HEAD + TAIL + (1 << 20)
+"""What a log of one command has at most, and a step has few that print so much. What is beyond is counted, not kept."""
+MOST_NOTES = 1000
+MOST_NOTE = 4000
 
 
 class LogCopy:
-    """Hears the messages of one task. `started` is the event when the step begins to run, without its machine."""
+    """Hears the messages of one task. `started` is the event when the step begins to run, without its machine.
+
+    They are from another machine, and are kept within bounds whatever it sends. What is not a message is passed over.
+    """
 
     def __init__(self, path: Path, emit: Emit, start_event: StepStarted) -> None:
         self.path = path
@@ -23,35 +31,44 @@ class LogCopy:
         self._start_event = start_event
         self._machine = ""
         self._size = 0
+        self._kept = 0
+        self._left_out = 0
+        self._notes = 0
         self._growth = threading.Condition()
 
     def __call__(self, message: dict[str, Any]) -> None:
         """A piece of the log, or an event. Another machine's first message begins the log anew: the step runs again."""
-        machine = str(message["machine"])
-        if "log" in message:
-            self._write(machine, int(message["at"]), bytes(message["log"]))
-            return
-        event = message["event"]
-        if event["event"] == "StepStarted":
-            self._begin(machine)
-        elif event["event"] == "Note":
-            self._emit(Note("warning" if event["level"] == "warning" else "info", f"{machine}: {event['text']}"))
+        match message:
+            case {"machine": str(machine), "at": int(at), "log": bytes(piece)}:
+                self._write(machine, at, piece)
+            case {"machine": str(machine), "event": {"event": "StepStarted"}}:
+                self._begin(machine)
+            case {"machine": str(machine), "event": {"event": "Note", "level": level, "text": str(text)}}:
+                self._tell(Note("warning" if level == "warning" else "info", f"{machine}: {text[:MOST_NOTE]}"))
+
+    def _tell(self, note: Note) -> None:
+        self._notes += 1
+        if self._notes == MOST_NOTES:
+            note = Note("warning", f"{self._start_event.step}: no more than {MOST_NOTES} notes of a step are shown")
+        if self._notes <= MOST_NOTES:
+            self._emit(note)
 
     def complete(self, size: int) -> None:
         """Wait until so many bytes have come; where some were sent before this client listened, the log says so."""
         with self._growth:
             self._growth.wait_for(lambda: self._size >= size, COMPLETE_SECONDS)
-            if self._size < size:
-                with self.path.open("ab") as file:
-                    file.write(f"\n[{size - self._size} more bytes of this log did not come]\n".encode())
+            for count, what in ((size - self._size, "more bytes of this log did not come"), (self._left_out, "bytes left out")):
+                if count > 0:
+                    with self.path.open("ab") as file:
+                        file.write(f"\n[{count} {what}]\n".encode())
 
     def _begin(self, machine: str) -> None:
         if self._machine:
-            self._emit(Note("warning", f"{self._start_event.step}: runs again, on {machine}; {self._machine} was lost"))
+            self._tell(Note("warning", f"{self._start_event.step}: runs again, on {machine}; {self._machine} was lost"))
         self._machine, self.has_begun = machine, True
         with self._growth:
             self.path.write_bytes(b"")
-            self._size = 0
+            self._size = self._left_out = self._kept = 0
         self._emit(replace(self._start_event, machine=machine))
 
     def _write(self, machine: str, at: int, piece: bytes) -> None:
@@ -64,6 +81,9 @@ class LogCopy:
                     file.seek(0, 2)
                     file.write(f"[{at - self._size} bytes of this log went to another client]\n".encode())
                 file.seek(0, 2)
-                file.write(piece)
+                room = max(0, MOST_BYTES - self._kept)
+                file.write(piece[:room])
+                self._kept += len(piece[:room])
+                self._left_out += len(piece[room:])
             self._size = max(self._size, at + len(piece))
             self._growth.notify_all()

@@ -17,6 +17,7 @@ from stackbuild.core.copy_file import copy_file
 from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import distribution_of
 from stackbuild.core.plain_file import read_regular
+from stackbuild.core.zip_member import read_member
 from stackbuild.model.materials import Role
 from stackbuild.publishing.catalog import AttachedFile, CatalogFile, CoreMetadata, VariantMetadata, core_metadata
 from stackbuild.publishing.generation import STAGING_ENDING, WHEELS_ELSEWHERE
@@ -96,7 +97,7 @@ def read_metadata(wheel: Path) -> bytes:
             names = [n for n in archive.namelist() if n.endswith(".dist-info/METADATA") and n.count("/") == 1]
             names = list(dict.fromkeys(names))  # one that is there twice is refused by its name
             if len(names) == 1 and archive.getinfo(names[0]).file_size <= METADATA_LIMIT:
-                return archive.read(names[0])
+                return read_member(archive, archive.getinfo(names[0]), METADATA_LIMIT)
             reason = f"it has {len(names) or 'no'} METADATA" if len(names) != 1 else "its METADATA is too large"
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:  # the last: encrypted
         reason = str(error)
@@ -229,7 +230,8 @@ def _sbom(wheel: Path) -> bytes:
     with zipfile.ZipFile(wheel) as archive:
         names = [n for n in archive.namelist() if ".dist-info/sboms/" in n and n.endswith("stackbuild.cdx.json")]
         try:
-            sboms = [archive.read(n) for n in names if archive.getinfo(n).file_size <= METADATA_LIMIT]
+            infos = [info for info in map(archive.getinfo, names) if info.file_size <= METADATA_LIMIT]
+            sboms = [read_member(archive, info, METADATA_LIMIT) for info in infos]
         except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
             raise UsageError(
                 f"its SBOM cannot be unpacked: {error}", where=str(wheel), next="build the wheel again"

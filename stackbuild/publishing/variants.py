@@ -19,6 +19,7 @@ from stackbuild.core.digest import Json
 from stackbuild.core.errors import UsageError
 from stackbuild.core.model import Field, TypeAdapter, ValidationError
 from stackbuild.core.packaging import is_same_wheel, split_label
+from stackbuild.core.zip_member import read_member
 from stackbuild.model.wheel_variant import is_gpu_target, static_values
 from stackbuild.publishing.catalog import CatalogFile, Project, VariantMetadata
 
@@ -64,7 +65,7 @@ def _variant_json(wheel: Path) -> bytes | None:
                             where=str(wheel),
                             next="make it again with variantlib",
                         )
-                    return archive.read(name)
+                    return read_member(archive, archive.getinfo(name), LIMIT)
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
         raise UsageError(f"not a wheel: {error}", where=str(wheel), next="`stackbuild inspect` says more") from None
     return None

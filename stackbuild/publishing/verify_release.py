@@ -19,6 +19,7 @@ from stackbuild.core import digest
 from stackbuild.core.cancel import worker_threads
 from stackbuild.core.errors import UsageError
 from stackbuild.core.folder_walk import walk_folders
+from stackbuild.core.zip_member import read_member
 from stackbuild.publishing.generation import CURRENT, GENERATIONS, LOCK_FILE, generation_numbers
 from stackbuild.publishing.index_file import THREADS, difference, no_folder, open_file, read_file
 from stackbuild.publishing.index_numbers import IndexNumbers, below
@@ -371,7 +372,7 @@ def _sbom(index: Path, path: str, snapshot: Snapshot) -> tuple[bool, str]:
             inside = [
                 one for one in archive.infolist() if one.filename.endswith(".dist-info/sboms/stackbuild.cdx.json")
             ]
-            data = _content(archive, inside[0]) if inside else b""
+            data = read_member(archive, inside[0], METADATA_LIMIT) if inside else b""
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError, NotImplementedError) as error:
         return False, f"{Path(path).name}: its SBOM cannot be read out of it: {error}"
     if not inside and beside not in snapshot.files:
@@ -381,13 +382,3 @@ def _sbom(index: Path, path: str, snapshot: Snapshot) -> tuple[bool, str]:
     if not is_sbom(data):
         return False, f"{beside}: it is not a CycloneDX document"
     return True, ""
-
-
-def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    """The bytes of an entry. Raises ValueError where they are too many, or packed in a way that cannot be bounded."""
-    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise ValueError(f"it is packed by method {entry.compress_type}, which no wheel is")
-    if entry.file_size > METADATA_LIMIT:
-        raise ValueError(f"it has more than {METADATA_LIMIT >> 20} MiB")
-    with archive.open(entry) as file:
-        return file.read(METADATA_LIMIT)

@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
 from stackbuild.core.errors import StepFailed
+from stackbuild.core.zip_member import open_member, read_member
 from stackbuild.sources.tar_stream import CHUNK, DAMAGE, OF_DAMAGE, ForwardReader, TarStream, is_header, open_tar
 from stackbuild.store import atomic
 from stackbuild.store.tree import BOUNDS
@@ -119,7 +120,7 @@ def _unzip(archive: Path, out: Path, archive_name: str) -> None:
         members = [_of_zip(i, file, archive_name) for i in infos]
         writing = _ArchiveWriter(out, _vet(members, archive_name))
         for info, member in zip(infos, members, strict=True):
-            writing.write(member, lambda info=info: file.open(info))  # type: ignore[misc]
+            writing.write(member, lambda info=info: open_member(file, info))  # type: ignore[misc]
 
 
 def _of_zip(info: zipfile.ZipInfo, file: zipfile.ZipFile, archive: str) -> _ArchiveMember:
@@ -129,7 +130,7 @@ def _of_zip(info: zipfile.ZipInfo, file: zipfile.ZipFile, archive: str) -> _Arch
     if stat.S_ISLNK(mode):
         if info.file_size > MOST_NAME:
             raise StepFailed(f"{info.filename!r} is a link of {info.file_size} bytes", where=archive)
-        return _ArchiveMember(info.filename, "l", 0, file.read(info).decode("utf-8", "strict"))
+        return _ArchiveMember(info.filename, "l", 0, read_member(file, info, MOST_NAME).decode("utf-8", "strict"))
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG) or info.flag_bits & 1:
         raise StepFailed(f"{info.filename!r} is neither file, folder nor symbolic link, or encrypted", where=archive)
     return _ArchiveMember(info.filename, "f", info.file_size, executable=bool(mode & 0o100))

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from zipfile import ZipFile
 
 from stackbuild.core.errors import MachineLacks, UsageError, VerificationFailed
 from stackbuild.core.resources import folder
@@ -16,6 +15,7 @@ from stackbuild.emulator.hip_runtime import imports_of, runtime_folder
 from stackbuild.emulator.service import CHANNEL, EmulatorService
 from stackbuild.inspection import inspect
 from stackbuild.model.findings import Finding
+from stackbuild.sources.archive import unpack
 from stackbuild.tables.gpu_limits import limits_of
 from stackbuild.verification.probe_sandbox import ProbeSandbox
 from stackbuild.verification.rung import RungContext
@@ -69,8 +69,8 @@ def count(request: CounterRequest, check: Callable[[], None] = lambda: None) -> 
     service.folder.mkdir(parents=True, exist_ok=True)
     with workspace() as work:
         wheel_folder = work / "wheel"
-        with ZipFile(request.wheel) as archive:
-            archive.extractall(wheel_folder)
+        wheel_folder.mkdir()
+        unpack(request.wheel, wheel_folder)
         imports = imports_of(sorted(wheel_folder.rglob("*.so")))
         if imports is None:
             raise UsageError("none of its libraries needs the HIP runtime", where=request.wheel.name)

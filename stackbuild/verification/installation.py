@@ -16,7 +16,7 @@ import zipfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from io import TextIOWrapper
+from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +28,7 @@ from stackbuild.core.packaging import (
     canonicalize_name,
     parse_wheel_filename,
 )
+from stackbuild.core.zip_member import open_member, read_member
 from stackbuild.inspection.rules.rule import count_of, some
 from stackbuild.model.findings import Finding
 from stackbuild.store.tree import Bounds, OutOfBounds, open_folder, walk
@@ -35,6 +36,7 @@ from stackbuild.verification.catalogue import OVERWRITTEN_FILE
 from stackbuild.verification.subject import installed_path
 
 _FILES = 200_000
+_RECORD_BYTES = 32 << 20
 _BOUNDS = Bounds()
 _HASH = re.compile(r"sha256=[A-Za-z0-9_-]{43}")
 _BY_PIP = frozenset(("RECORD", "INSTALLER", "REQUESTED", "direct_url.json"))
@@ -144,12 +146,12 @@ def _record_hashes(archive: zipfile.ZipFile, names: Iterable[str]) -> dict[str, 
     record = next((name for name in names if re.fullmatch(r"[^/]+\.dist-info/RECORD", name)), "")
     if not record:
         return {}
-    with archive.open(record) as file:
-        rows = csv.reader(TextIOWrapper(file, "utf-8", errors="replace", newline=""))
-        try:
-            return {row[0]: _hex(row[1]) for row in rows if len(row) > 1 and _HASH.fullmatch(row[1])}
-        except csv.Error:  # `inspect` says what is wrong with it; the files themselves are read
-            return {}
+    try:
+        text = read_member(archive, archive.getinfo(record), _RECORD_BYTES).decode("utf-8", "replace")
+        rows = csv.reader(StringIO(text, newline=""))
+        return {row[0]: _hex(row[1]) for row in rows if len(row) > 1 and _HASH.fullmatch(row[1])}
+    except (csv.Error, zipfile.BadZipFile):  # `inspect` says what is wrong with it; the files themselves are read
+        return {}
 
 
 def _hex(encoded_digest: str) -> str:
@@ -158,8 +160,12 @@ def _hex(encoded_digest: str) -> str:
 
 
 def _sha256_of(archive: zipfile.ZipFile, name: str) -> str:
-    with archive.open(name) as file:
-        return digest.of_stream(file)
+    """The digest, "" where it cannot be read within bounds: the installed file is then not the wheel's."""
+    try:
+        with open_member(archive, archive.getinfo(name)) as file:
+            return digest.of_stream(file)
+    except zipfile.BadZipFile:
+        return ""
 
 
 def _sizes(site: Path) -> dict[str, int | None]:

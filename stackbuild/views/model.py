@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stackbuild.bench.model_check import ModelCheck
 from stackbuild.bench.model_compile import CompiledModel
+from stackbuild.core.errors import bar_lines, safe
 from stackbuild.views.console import Text, err, out, table
 
 MAX_ROWS = 20
@@ -13,7 +14,7 @@ MAX_ROWS = 20
 def draw_check(result: ModelCheck, floors: tuple[float, float]) -> None:
     """Shares, the nodes that fell back with the reason, the times of each shape, and the verdict."""
     if result.problem:
-        out().print(Text(f"{result.provider} did not take part: {result.problem}", "red"))
+        out().print(Text(f"{result.provider} did not take part: {bar_lines(result.problem)}", "red"))
         err().print(Text(f"  next: {result.next}"))
     if result.shares:
         rows = table("provider", "nodes", "of all", "kernel time, all runs", "of all")
@@ -29,7 +30,8 @@ def draw_check(result: ModelCheck, floors: tuple[float, float]) -> None:
         out().print(rows)
     for node in result.fallback[:MAX_ROWS]:
         name = f"{node.op} {node.name!r}" if node.name else node.op
-        out().print(Text(f"{name} on {node.provider}, {node.seconds * 1e3:.2f} ms: {node.why}"))
+        row = f"{name} on {node.provider}, {node.seconds * 1e3:.2f} ms: {node.why}"
+        out().print(Text(safe(row, keep="")))
     if (more := len(result.fallback) - MAX_ROWS) > 0:
         out().print(Text(f"and {more} nodes more: --json lists them", "dim"))
     _draw_times(result)
@@ -44,7 +46,7 @@ def _draw_times(result: ModelCheck) -> None:
     for name, shape in zip(names, result.shapes, strict=False):
         sizes = ", ".join(f"{key}={'x'.join(map(str, size))}" for key, size in shape.sizes.items())
         later = f", then {shape.later * 1e3:.2f} ms" if shape.later else ""
-        out().print(Text(f"{name} ({sizes}): first run {shape.first * 1e3:.2f} ms{later}"))
+        out().print(Text(f"{name} ({safe(sizes, keep='')}): first run {shape.first * 1e3:.2f} ms{later}"))
     if len(result.shapes) == 1:
         out().print(Text("no second shape: the inputs have fixed shapes, or --shape names one only", "dim"))
 

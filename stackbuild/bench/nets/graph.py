@@ -128,11 +128,17 @@ class Graph:
         path.write_bytes(model.SerializeToString(deterministic=True))
 
 
+MOST_MODEL_BYTES = (2 << 30) - 1
+"""What protobuf reads at most."""
+
+
 def describe_inputs(path: Path) -> tuple[int, dict[str, tuple[str, tuple[Dim, ...]]]]:
     """A model file's opset, and its inputs as name to (dtype, shape); a dimension without a size keeps its name.
 
     Raises ValueError for a file that is not an ONNX model.
     """
+    if path.stat().st_size > MOST_MODEL_BYTES:
+        raise ValueError("not an ONNX model: it is larger than 2 GiB, where weights lie in files of their own")
     try:
         model = onnx.load(str(path), load_external_data=False)
     except Exception as error:  # protobuf's DecodeError, and what else a broken file brings
@@ -141,9 +147,12 @@ def describe_inputs(path: Path) -> tuple[int, dict[str, tuple[str, tuple[Dim, ..
         raise ValueError("not an ONNX model: it has no nodes")
     opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=0)
     constants = {w.name for w in model.graph.initializer}
-    return opset, {i.name: _input(i.type.tensor_type) for i in model.graph.input if i.name not in constants}
+    return opset, {i.name: _input(i.name, i.type.tensor_type) for i in model.graph.input if i.name not in constants}
 
 
-def _input(tensor: onnx.TypeProto.Tensor) -> tuple[str, tuple[Dim, ...]]:
-    dtype = np.dtype(helper.tensor_dtype_to_np_dtype(tensor.elem_type)).name
+def _input(name: str, tensor: onnx.TypeProto.Tensor) -> tuple[str, tuple[Dim, ...]]:
+    try:
+        dtype = np.dtype(helper.tensor_dtype_to_np_dtype(tensor.elem_type)).name
+    except (KeyError, TypeError, ValueError):
+        raise ValueError(f"the input {name!r} is not a tensor of a known type: values cannot be made for it") from None
     return dtype, tuple(d.dim_value if d.HasField("dim_value") else d.dim_param or "?" for d in tensor.shape.dim)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from stackbuild.core import resources
 from stackbuild.core.errors import Mistake, RecipeError, UsageError
+from stackbuild.core.plain_file import read_plain, read_regular
 from stackbuild.hipify.rules.rules import SUPPORT_PREFIX, ConversionRule, RuleSet, join, read
 from stackbuild.tables.near_words import question
 
@@ -34,7 +35,8 @@ def load_compat() -> RuleSet:
 
 def _one(name: str) -> RuleSet:
     path = Path(name)
-    if path.suffix not in (".yaml", ".yml"):
+    is_bundled = path.suffix not in (".yaml", ".yml")
+    if is_bundled:
         path = resources.folder("hipify") / f"{name}.yaml"
         if not path.is_file():
             listing = ", ".join(names())
@@ -42,7 +44,7 @@ def _one(name: str) -> RuleSet:
                 f"no rule set is called {name!r}",
                 next=f"{question(name, names())}bundled are {listing}; a path ends with .yaml",
             )
-    return _with_support(read(_text(path), str(path)), path.parent / SUPPORT)
+    return _with_support(read(_text(path), str(path)), path.parent / SUPPORT, is_bundled)
 
 
 def _text(path: Path) -> str:
@@ -66,16 +68,27 @@ def _support_of(rule: ConversionRule) -> tuple[str, ...]:
     return tuple(to.removeprefix(SUPPORT_PREFIX) for to in rule.to or () if to.startswith(SUPPORT_PREFIX))
 
 
-def _with_support(rules: RuleSet, folder: Path) -> RuleSet:
-    """The set with the text of each support header that its shim rules name. Raises RecipeError for a missing one."""
+def _with_support(rules: RuleSet, folder: Path, is_bundled: bool) -> RuleSet:
+    """The set with the text of each support header that its shim rules name. Raises RecipeError for a missing one.
+
+    No link is followed but those of an installation: what it leads to would get into what is converted.
+    """
     shims: dict[str, str] = {}
     missing = []
     for rule in rules.rules:
         for name in _support_of(rule):
-            try:
-                shims[name] = (folder / name).read_text(encoding="utf-8")
-            except OSError:
+            limit = MAX_BYTES + 1
+            data = read_regular(folder / name, limit) if is_bundled else read_plain(folder, name, limit)
+            if data is None:
                 missing.append(Mistake(rule.place, f"no support header {name!r}", f"put it at {folder / name}"))
+                continue
+            try:
+                shims[name] = data.decode("utf-8")
+            except ValueError:
+                missing.append(Mistake(rule.place, f"the support header {name!r} is not UTF-8", "convert it"))
+            if len(data) > MAX_BYTES:
+                what = f"the support header {name!r} is larger than {MAX_BYTES >> 20} MiB"
+                missing.append(Mistake(rule.place, what, "make it smaller"))
     if missing:
         raise RecipeError(tuple(missing))
     return replace(rules, shims=shims)

@@ -69,10 +69,15 @@ SUPPORT_PREFIX = "support:"
 """What the `to:` of a header rule begins with where it names a support header."""
 PLACE = re.compile(r"\{(\d{1,3})\}")
 """Where an argument goes in the `arguments:` of a call rule."""
-_NESTED_REPEAT = re.compile(r"\((?:[^()\\]|\\.)*?(?<![\\*+?}])[*+](?!\+)(?:[^()\\]|\\.)*\)(?:[*+](?!\+)|\{\d*,\d*\})")
-"""A repeat of a group that repeats inside: on a name that does not match, it may be tried in more ways than there is time for."""
+_LONGEST_PATTERN = 1000
+_PATTERN_PART = re.compile(
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?:[*+?]|\{\d*,\d*\})\+|(\(\?>|[()|*+]|\{\d*,\d*\})", re.DOTALL
+)
+"""Parts of a pattern. Groups, alternatives and repeats count; escapes, sets and possessive repeats are passed over."""
 _SUPPORT_NAME = re.compile(r"\w[\w.+-]*")
-_BOUND = re.compile(r"(>=|<=|==|<|>)\s*(\d+(?:\.\d+)*)$")
+_BOUND = re.compile(r"(>=|<=|==|<|>)\s*([0-9]{1,9}(?:\.[0-9]{1,9}){0,9})$")
+_GROUP_NAME = re.compile(r"^\?(?::|P<\w+>)")
+_ARGUMENT = re.compile("[0-9]{1,3}")
 
 
 @dataclass(frozen=True)
@@ -374,18 +379,20 @@ class _RuleReader:
 
     def check_patterns(self, rule: ConversionRule, path: KeyPath) -> None:
         for pattern in rule.match:
-            if _NESTED_REPEAT.search(pattern):
-                what = f"{pattern!r} repeats a group that repeats inside, which may take for ever"
-                self.blame(
-                    (*path, rule.kind), what, "write it with one repeat, or make the inner one possessive: `a++`"
-                )
+            if len(pattern) > _LONGEST_PATTERN:
+                what = f"a pattern of {len(pattern)} characters"
+                self.blame((*path, rule.kind), what, f"write several rules: {_LONGEST_PATTERN} is the most")
+                continue
+            if _is_endless(pattern):
+                what = f"{pattern!r} repeats a group that repeats or has like alternatives inside, which may take for ever"
+                self.blame((*path, rule.kind), what, "write it with one repeat, or make the inner one possessive: `a++`")
                 continue
             try:
                 regex = re.compile(pattern)
                 if rule.to:
                     re.sub(pattern, rule.to[0], "")
                     _check_template(regex, rule.to[0])
-            except (re.error, IndexError) as error:
+            except (re.error, IndexError, OverflowError, RecursionError, ValueError) as error:
                 self.blame((*path, rule.kind), f"{pattern!r}: {error}", "fix the regular expression or its `to:`")
 
     def text(self, item: dict[str, Json], path: KeyPath, key: str, required: bool = False) -> str:
@@ -420,13 +427,47 @@ class _RuleReader:
 
     def indexed_texts(self, item: dict[str, Json], path: KeyPath, key: str) -> tuple[tuple[int, str], ...]:
         value = item.get(key, {})
-        if not isinstance(value, dict) or not all(k.isdigit() and isinstance(v, str) for k, v in value.items()):
+        if not isinstance(value, dict) or not all(_ARGUMENT.fullmatch(k) and isinstance(v, str) for k, v in value.items()):
             self.blame((*path, key), f"{key} is not a mapping of argument numbers to text", f"write `{key}: {{0: …}}`")
             return ()
         return tuple((int(k), str(v)) for k, v in value.items())
 
 
+def _is_endless(pattern: str) -> bool:
+    """Whether a repeated group repeats inside, or has alternatives that may begin alike: on a name that does not match, it
+    may be tried in more ways than there is time for."""
+    groups, is_atomic, starts = [False], [False], [0]
+    for part in _PATTERN_PART.finditer(pattern):
+        match part[1]:
+            case None:
+                pass
+            case "(" | "(?>":
+                groups.append(False)
+                is_atomic.append(part[1] == "(?>")
+                starts.append(part.end())
+            case ")":
+                if len(groups) > 1:  # else it is not a pattern, and is refused
+                    alternatives = _GROUP_NAME.sub("", pattern[starts.pop() : part.start()]).split("|")
+                    inner = groups.pop() or _begin_alike(alternatives)
+                    inner &= not is_atomic.pop()
+                    again = _PATTERN_PART.match(pattern, part.end())
+                    if inner and again and again[1] and again[1][0] in "*+{":
+                        return True
+                    groups[-1] |= inner
+            case "|":
+                pass
+            case _:
+                groups[-1] = True
+    return False
+
+
+def _begin_alike(alternatives: list[str]) -> bool:
+    """Whether two alternatives of a pattern may match one beginning, as far as their first characters tell."""
+    firsts = [alternative[:1] for alternative in alternatives]
+    return len(firsts) > 1 and (len(set(firsts)) < len(firsts) or not all(re.match(r"\w", first) for first in firsts))
+
+
 def _check_template(regex: re.Pattern[str], template: str) -> None:
-    for number in re.findall(r"\\g?<?(\d+)", template):
+    for number in re.findall(r"\\g?<?(\d{1,9})", template):
         if int(number) > regex.groups:
             raise IndexError(f"`to` names group {number} of {regex.groups}")

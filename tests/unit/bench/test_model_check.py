@@ -119,3 +119,29 @@ def test_wrong_shapes_are_refused(tmp_path: Path) -> None:
     for given, words in ((["z=1x3"], "no input 'z'"), (["x=1x4"], "does not fit"), (["x=ax3"], "is not NAME")):
         with pytest.raises(UsageError, match=words):
             input_parts(path, given)
+
+
+@pytest.mark.parametrize(
+    ("dims", "what"),
+    [((1 << 40,), "4096 GiB"), ((1 << 62,) * 30, "more than 16"), ((1 << 20, 1 << 20, 1 << 20), "GiB, more than 16"), ((-5,), "the least -5"), ((1,) * 100, "100 dimensions")],
+)  # fmt: skip
+def test_inputs_that_no_machine_holds_are_refused(tmp_path: Path, dims: tuple[int, ...], what: str) -> None:
+    with pytest.raises(UsageError, match=what):
+        input_parts(model(tmp_path / "m.onnx", *dims), [])
+
+
+def test_a_file_of_holes_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "m.onnx").open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(UsageError, match="larger than 2 GiB"):
+        input_parts(tmp_path / "m.onnx", [])
+
+
+def test_an_input_that_is_no_tensor_is_named(tmp_path: Path) -> None:
+    path = model(tmp_path / "m.onnx", 3)
+    proto = onnx.load(path)
+    for number in (0, 999):
+        proto.graph.input[0].type.tensor_type.elem_type = number
+        path.write_bytes(proto.SerializeToString())
+        with pytest.raises(UsageError, match="the input 'x' is not a tensor of a known type"):
+            input_parts(path, [])

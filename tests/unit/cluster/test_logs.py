@@ -54,3 +54,30 @@ def test_an_end_that_does_not_come(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     copy({"machine": "w1", "at": 0, "log": b"one"})
     copy.complete(10)
     assert (tmp_path / "s.log").read_text() == "one\n[7 more bytes of this log did not come]\n"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {}, {"machine": 5, "at": 0, "log": b"x"}, {"machine": "w1", "at": 0, "log": 1 << 40}, {"machine": "w1", "at": "0", "log": b"x"},
+        {"machine": "w1", "event": None}, {"machine": "w1", "event": {"event": "Note"}}, {"machine": "w1", "event": {"event": "Exit"}},
+    ],
+)  # fmt: skip
+def test_what_is_no_message_is_passed_over(tmp_path: Path, message: dict[str, object]) -> None:
+    copy, events = begin(tmp_path / "s.log")
+    copy(message)
+    assert not events and not (tmp_path / "s.log").exists()
+
+
+def test_a_flood_is_bounded_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "MOST_BYTES", 10)
+    monkeypatch.setattr(logs, "MOST_NOTES", 3)
+    copy, events = begin(tmp_path / "s.log")
+    copy(started("w1"))
+    for number in range(5):
+        copy({"machine": "w1", "at": 4 * number, "log": b"abc\n"})
+        copy({"machine": "w1", "event": {"event": "Note", "level": "info", "text": "x" * 5000}})
+    copy.complete(20)
+    assert (tmp_path / "s.log").read_text() == "abc\nabc\nab\n[10 bytes left out]\n"
+    assert [len(event.text) for event in events if isinstance(event, Note)][:2] == [4004, 4004]
+    assert events[-1] == Note("warning", "s: no more than 3 notes of a step are shown") and len(events) == 4

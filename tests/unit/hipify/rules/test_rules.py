@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -172,6 +173,13 @@ def test_a_rule_set_that_is_no_file_is_refused(tmp_path: Path) -> None:
         ("schema: 1\nname: n\nrules: [{id: i, why: w, identifier: a, to: b, drop: 1}]", "m.yaml:3:47: a identifier rule has no `drop`"),
         ("schema: 1\nname: n\nrules: [{id: i, why: w, path: a, to: b, files: c}]", "m.yaml:3:41: a path rule has no `files`"),
         ("schema: 1\nname: n\nrules: [{id: i, why: w, pattern: '(a+)+$', to: b}]", "m.yaml:3:34: '(a+)+$' repeats a group"),
+        ("schema: 1\nname: n\nrules: [{id: i, why: w, pattern: '(a|aa)+$', to: b}]", "m.yaml:3:34: '(a|aa)+$' repeats a group"),
+        ("schema: 1\nname: n\nrules: [{id: i, why: w, pattern: '((a+))+$', to: b}]", "m.yaml:3:34: '((a+))+$' repeats a group"),
+        ("schema: 1\nname: n\nrules: [{id: i, why: w, pattern: 'a{99999999999999}', to: b}]", "m.yaml:3:34: 'a{99999999999999}': the repetition number is too large"),
+        (f"schema: 1\nname: n\nrules: [{{id: i, why: w, pattern: '{'(' * 900}', to: b}}]", "m.yaml:3:34: '((((("),
+        (f"schema: 1\nname: n\nrules: [{{id: i, why: w, pattern: '{'a' * 2000}', to: b}}]", "m.yaml:3:34: a pattern of 2000 characters"),
+        (f"schema: 1\nname: n\nrules: [{{id: i, why: w, identifier: x, to: y, rocm: '>={'9' * 5000}'}}]", "m.yaml:3:53: '>=99999"),
+        ("schema: 1\nname: n\nrules: [{id: i, why: w, call: x, insert: {'²': a}}]", "m.yaml:3:42: insert is not a mapping of argument numbers"),
         ("schema: 1\nname: n\nrules: [{id: i, why: w, path: 'x(?:a|b*c){2,}', to: b}]", "m.yaml:3:31: 'x(?:a|b*c){2,}' repeats a group"),
         ("schema: 1\nname: n\nrules: [{id: i, why: w, identifier: a, to: b, rocm: '>=7,<6'}]", "m.yaml:3:53: no version is in '>=7,<6'"),
         ("schema: 1\nname: n\nrules: [{id: i, why: w, shim: ../x.h, when: a}]", "m.yaml:3:9: '../x.h' is not the name of a support header"),
@@ -203,6 +211,23 @@ def test_an_unknown_set_names_the_bundled_ones() -> None:
     with pytest.raises(UsageError, match="no rule set is called 'generik'") as caught:
         rule_files.load(["generik"])
     assert "generic" in caught.value.next
+
+
+def test_a_support_header_is_a_file_of_the_set(tmp_path: Path) -> None:
+    (tmp_path / "support").mkdir()
+    path = tmp_path / "m.yaml"
+    path.write_text("schema: 1\nname: n\nrules: [{id: i, why: w, shim: s.h, when: a}]")
+    header = tmp_path / "support" / "s.h"
+    (tmp_path / "elsewhere").write_text("secret")
+    makers: list[Callable[[], object]] = [
+        lambda: os.mkfifo(header), lambda: header.symlink_to(tmp_path / "elsewhere"), lambda: header.symlink_to("/dev/zero"),
+        lambda: header.write_bytes(b"\xff"), lambda: header.write_bytes(bytes((4 << 20) + 1)),
+    ]  # fmt: skip
+    for make in makers:
+        make()
+        with pytest.raises(RecipeError, match=r"support header 's\.h'"):
+            rule_files.load([str(path)])
+        header.unlink()
 
 
 def test_a_missing_support_header_is_a_mistake(tmp_path: Path) -> None:
