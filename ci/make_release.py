@@ -13,6 +13,7 @@ from pathlib import Path
 
 from stackbuild.actions.sbom import FILE_NAME, sbom
 from stackbuild.core import digest
+from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import Requirement
 from stackbuild.model.materials import Material
 from stackbuild.publishing.index import publish
@@ -25,6 +26,9 @@ from stackbuild.version import __version__
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "dist" / "release"
+REQUIREMENTS = "stackbuild.txt"
+EXTRAS = "bench,emulator,publish,sigstore"
+"""What the runners of `ci render` use: ci/requirements.txt has the packages of these extras."""
 SUITE, PYTHON = "trixie", "3.13"
 CHECKS = (("--version",), ("recipe", "list"), ("plan", "--recipe", "debian-13"), ("rules",))
 """What the installed command must do in the empty root file system."""
@@ -96,6 +100,13 @@ def assert_equal(one: dict[str, Path], other: dict[str, Path]) -> None:
         print(f"reproduced: {name} sha256 {sha256}")
 
 
+def requirements(wheel: Path) -> str:
+    """A file for `ci render --install-from tools/stackbuild.txt`: the wheel and every other package, each by its hash."""
+    others = (ROOT / "ci" / "requirements.txt").read_text("utf-8")
+    head = f"# Put this file and {wheel.name} into the folder tools/ of your repository: see docs/ci.md of stackbuild.\n"
+    return f"{head}{others}./tools/{wheel.name}[{EXTRAS}] --hash=sha256:{digest.of_file(wheel)}\n"
+
+
 def check_in_empty_root(wheel: Path, work: Path) -> None:
     """Install the wheel without network in a Debian root file system with nothing but Python, and use it."""
     root, house = work / "root", work / "house"
@@ -150,7 +161,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sign", type=Path, metavar="KEY", help="OpenSSH ed25519 private key")
     options = parser.parse_args()
-    keys = (load_signing_key(options.sign),) if options.sign else ()
+    try:
+        keys = (load_signing_key(options.sign),) if options.sign else ()
+    except UsageError as error:
+        sys.exit(str(error))
     if run(["git", "status", "--porcelain", "--untracked-files=no"], cwd=ROOT):
         sys.exit("there are changes that are not committed: a release is made of a commit")
     commit = run(["git", "rev-parse", "HEAD"], cwd=ROOT).strip()
@@ -166,6 +180,7 @@ def main() -> None:
         OUT.mkdir(parents=True)
         for path in one.values():
             shutil.copy(path, OUT)
+        (OUT / REQUIREMENTS).write_text(requirements(wheel), "utf-8")
         statement_file = work / statement_name(wheel.name, "provenance")
         subject = ResourceDescriptor(wheel.name, digest.of_file(wheel))
         origin = StepOrigin("ci/release", commit, subject.sha256, "ran")

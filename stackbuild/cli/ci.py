@@ -73,7 +73,13 @@ class PipelineArguments:
         ),
     ] = ""
     url: Annotated[
-        str, option("--url", metavar="URL", help="Where the index of the releases is served: for the install lines.")
+        str,
+        option(
+            "--url",
+            metavar="URL",
+            help="Where the index of the releases is served: for the install lines. `{root}` in it stands for the folder of"
+            " each index, as `rocm-7.2/simple`.",
+        ),
     ] = ""
     out: Annotated[Path | None, option("--out", "-o", help="The file to write; stdout where left out.")] = None
 
@@ -132,6 +138,12 @@ def render(
         err().print(f"not proved by this pipeline: {line}", markup=False)
     for line in ungated_recipes(recipes, request):
         err().print(f"not gated by this pipeline: {line}", markup=False)
+    if not install_from.endswith(".txt"):
+        err().print(
+            "not pinned: what stackbuild itself requires is installed by name and version; --install-from FILE.txt has"
+            " each package by its hash",
+            markup=False,
+        )
     _write(text, arguments.out)
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from stackbuild.core.errors import UsageError
 from stackbuild.core.templates import render
-from stackbuild.core.web_address import is_index_address
 from stackbuild.model.gates import needs_baseline
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.recipe import Recipe
+from stackbuild.pipeline.index_roots import IndexRoot, index_roots, root_of
 from stackbuild.pipeline.stackbuild_source import URL, pip_words
 from stackbuild.recipe.load import bundled_recipes
 from stackbuild.recipe.wheels import CPU, PackedWheel, providers_of, wheels_of
@@ -56,6 +56,12 @@ RELEASES = {
     "jenkins": 'index="${STACKBUILD_RELEASES:-$HOME/.local/share/stackbuild/releases}/${JOB_NAME%/*}"',
 }
 """The folder of the index. On Jenkins a tag is a job of its own, with a workspace of its own; the folder is that of all tags."""
+BUILT = {"github": "dist/wheels-{id}/", "gitlab": "wheels/{id}/", "jenkins": "wheels/{id}/dist/"}
+"""The folder of a build job's `dist/` where the wheels of all are published."""
+PROOF = {"github": "proof/proof-{id}", "gitlab": "proof/{id}", "jenkins": "proof/{id}"}
+"""The folder of what a machine with a GPU proved, there."""
+LAST = {"github": "baseline/last", "gitlab": "public", "jenkins": "last"}
+"""The folder with the indexes of the last release, on a machine with a GPU."""
 TAG = {
     "github": 'case "$GITHUB_REF" in refs/tags/*) tag=${GITHUB_REF#refs/tags/} ;; *) tag= ;; esac',
     "gitlab": "tag=${CI_COMMIT_TAG:-}",
@@ -75,7 +81,7 @@ class PipelineRequest:
     `build_on`, `pull_requests_on` and `publish_on` the labels of the machines for that. `split` are axes of `SPLITS`: a build
     job for each value. `attest` adds the provider's own attestation, `index_url` an upload by trusted publishing. Artifacts of
     a release are kept for `retention_days`; `release_assets` keeps them with GitHub's releases, too. `release_key` is the
-    Jenkins credential that signs. `url` is where the index of the releases is served.
+    Jenkins credential that signs. `url` is where the indexes of the releases are served, with `{root}` for each one's folder.
     """
 
     install_from: str
@@ -100,13 +106,14 @@ class PipelineRequest:
 class BuildJob:
     """A recipe to build, whole or for one Python or GPU target; "" for all.
 
-    `recipe` is what `--recipe` is given: a name or a path below the repository's root. `require` are the options that name
-    the rungs which its wheels can pass without a GPU.
+    `recipe` is what `--recipe` is given: a name or a path below the repository's root. `root` is its index below `dist/`.
+    `require` are the options that name the rungs which its wheels can pass without a GPU.
     """
 
     id: str
     recipe: str
     image: bool
+    root: str
     python: str = ""
     gfx: str = ""
     require: str = ""
@@ -174,9 +181,11 @@ def pipeline(provider: str, recipes: tuple[LoadedRecipe, ...], request: Pipeline
             _required_rungs(loaded_recipe.recipe, ON_GPU),
         )
         for loaded_recipe, build in builds
+        if any(wheels_of(loaded_recipe.recipe))
         for target in dict.fromkeys(request.gfx)
         if target in ((build.gfx,) if build.gfx else loaded_recipe.recipe.gfx)
     )
+    roots = _roots(builds, jobs, provider, request.url)
     return render(
         TEMPLATES[provider],
         builds=tuple(build for _, build in builds),
@@ -188,14 +197,14 @@ def pipeline(provider: str, recipes: tuple[LoadedRecipe, ...], request: Pipeline
         local="://" not in request.install_from,
         unproved=unproved_recipes(recipes, request),
         ungated=ungated_recipes(recipes, request),
-        proofs=f"{'--proof proof ' if jobs else ''}{f'--url {request.url} ' if request.url else ''}",
+        roots=roots,
         gated=any(job.gate for job in jobs),
-        last_index=_last_index(request, "public", must=True),
-        last_baseline=_last_index(request, "baseline/last", must=False),
+        last_index=_last_index(request, "public", roots),
+        last_baseline=_last_index(request, "baseline/last"),
         release_folder=RELEASES.get(provider, ""),
-        releases=_releases(provider),
+        releases=_releases(provider, roots),
         keep=render("ci/keep.sh.j2"),
-        collect=render("ci/collect.sh.j2", folder="dist" if provider == "github" else "wheels"),
+        collect=render("ci/collect.sh.j2", roots=roots),
         build_on=request.label("build_on", BUILD_ON, provider),
         publish_on=request.label("publish_on", PUBLISH_ON, provider),
         pull_requests_on=request.label("pull_requests_on", PULL_REQUESTS_ON, provider),
@@ -209,17 +218,33 @@ def pipeline(provider: str, recipes: tuple[LoadedRecipe, ...], request: Pipeline
     )
 
 
-def _last_index(request: PipelineRequest, folder: str, must: bool) -> str:
-    """GitHub: the script that puts the index of the last release into a folder; with `must` it fails where there is none."""
-    return render("ci/last_index.sh.j2", folder=folder, must=must, release_assets=request.release_assets)
+def _roots(
+    builds: Sequence[tuple[LoadedRecipe, BuildJob]], jobs: Sequence[GpuJob], provider: str, url: str
+) -> tuple[IndexRoot, ...]:
+    """The indexes of a release: that of each recipe which has wheels."""
+    recipes: dict[str, list[Recipe]] = {}
+    folders: dict[str, list[str]] = {}
+    proofs: dict[str, list[str]] = {}
+    for loaded_recipe, build in builds:
+        if any(wheels_of(loaded_recipe.recipe)):
+            recipes.setdefault(build.root, []).append(loaded_recipe.recipe)
+            folders.setdefault(build.root, []).append(BUILT[provider].format(id=build.id) + build.root)
+    for job in jobs:
+        proofs.setdefault(job.build.root, []).append(PROOF[provider].format(id=job.id))
+    return index_roots(recipes, folders, proofs, url)
 
 
-def _releases(provider: str) -> str:
-    """GitLab, Jenkins: the script that names the folder of the index, and fails where there is none."""
+def _last_index(request: PipelineRequest, folder: str, roots: Sequence[IndexRoot] = ()) -> str:
+    """GitHub: the script that puts the indexes of the last release into a folder; it fails where one of `roots` is missing."""
+    return render("ci/last_index.sh.j2", folder=folder, roots=roots, release_assets=request.release_assets)
+
+
+def _releases(provider: str, roots: Sequence[IndexRoot]) -> str:
+    """GitLab, Jenkins: the script that names the folder of the indexes, and fails where one is missing."""
     if provider not in RELEASES:
         return ""
     tag = {"gitlab": "CI_COMMIT_TAG", "jenkins": "TAG_NAME"}[provider]
-    return render("ci/releases.sh.j2", folder=RELEASES[provider], tag=tag)
+    return render("ci/releases.sh.j2", folder=RELEASES[provider], tag=tag, roots=roots)
 
 
 def ungated_recipes(recipes: Sequence[LoadedRecipe], request: PipelineRequest) -> tuple[str, ...]:
@@ -302,12 +327,6 @@ def _check(provider: str, request: PipelineRequest) -> None:
         raise UsageError(
             f"{request.index_url!r} is not an upload URL", where="--trusted-publishing", next="give the https:// URL"
         )
-    if request.url and not is_index_address(request.url):
-        raise UsageError(
-            f"{request.url!r} is not an address that an index is served at",
-            where="--url",
-            next="give the http or https URL that installers use, as https://example.org/simple",
-        )
     if provider == "jenkins" and (request.attest or request.index_url):
         raise UsageError(
             "Jenkins gives a job no identity that an index or Sigstore knows",
@@ -364,7 +383,13 @@ def _builds(recipes: tuple[LoadedRecipe, ...]) -> tuple[tuple[LoadedRecipe, Buil
         require = _required_rungs(loaded_recipe.recipe, WITHOUT_GPU)
         jobs[plain] = (
             loaded_recipe,
-            BuildJob(plain, argument, loaded_recipe.recipe.base.image is not None, require=require),
+            BuildJob(
+                plain,
+                argument,
+                loaded_recipe.recipe.base.image is not None,
+                root_of(loaded_recipe.recipe),
+                require=require,
+            ),
         )
     return tuple(jobs.values())
 
@@ -414,7 +439,7 @@ def _gate(recipe: Recipe, build: BuildJob, target: str, provider: str) -> str:
         alone=bool(recipe.gates) and not any(map(needs_baseline, recipe.gates)),
         tag=TAG[provider],
         folder=folder,
-        older={"github": "baseline", "gitlab": "baseline public", "jenkins": "baseline last"}[provider],
+        last=f"{LAST[provider]}/{build.root}",
         proof=f"--statements {statements} --machine {_id(target)}",
     )
 

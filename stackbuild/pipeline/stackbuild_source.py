@@ -49,4 +49,4 @@ def _refuse_loose(file: Path) -> None:
     loose_lines = [line for line in lines if not re.search(r"(--hash=sha256:|#sha256=)[0-9a-f]{64}", line)]
     if loose_lines or not any(re.match(r"(\./\S*/)?stackbuild\b", line) for line in lines):
         what = f"{loose_lines[0][:60]!r} has no hash" if loose_lines else "stackbuild is not among the requirements"
-        raise UsageError(what, where=str(file), next="make it with `uv pip compile --universal --generate-hashes`")
+        raise UsageError(what, where=str(file), next="make it with `uv pip compile --universal --generate-hashes --no-strip-extras`")

@@ -11,13 +11,14 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 STUB = '''#!{python} -I
 """A stackbuild that leaves what a build or a proof would, and writes down how it was called."""
-import os, shutil, subprocess, sys
+import json, os, shutil, subprocess, sys
 from pathlib import Path
 words, seen = sys.argv[1:], Path(os.environ["CI_CALLS"])
 with seen.open("a") as file:
@@ -43,8 +44,8 @@ if words[0] == "build":
     runs = Path(os.environ.get("STACKBUILD_STORE") or Path.home() / ".cache/stackbuild/store") / "runs"
     runs.mkdir(parents=True, exist_ok=True)
     (runs / "log").touch()
-    simple = Path("dist/simple")
-    shutil.copytree(os.environ["CI_WHEELS"], simple / "stackbuild-kernels", dirs_exist_ok=True)
+    index, wheels = json.loads(os.environ["CI_BUILDS"]).get(words[words.index("--recipe") + 1], ("dist/simple", os.environ["CI_WHEELS"]))
+    shutil.copytree(wheels, Path(index) / "stackbuild-kernels", dirs_exist_ok=True)
 if words[:2] == ["store", "copy"]:
     Path(words[-1]).mkdir(parents=True)
     (Path(words[-1]) / "numpy-1.0-py3-none-any.whl").touch()
@@ -122,7 +123,7 @@ class PipelineTrigger:
     """What a pipeline is started by. `ref` is as GitHub has it, `refs/tags/v1` or `refs/heads/main`.
 
     `secret` is the release key, `at_least` the variable STACKBUILD_INDEX_AT_LEAST, `first` STACKBUILD_FIRST_RELEASE,
-    `releases` STACKBUILD_RELEASES, each "" where nobody set it.
+    `releases` STACKBUILD_RELEASES, each "" where nobody set it. `variables` are more of them.
     """
 
     ref: str
@@ -132,15 +133,20 @@ class PipelineTrigger:
     at_least: str = ""
     first: str = ""
     releases: str = ""
+    variables: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
 class JobMachine:
-    """The folder of all jobs. `wheels` is what a build leaves. `calls` are the commands that ran, by job."""
+    """The folder of all jobs. `wheels` is what a build leaves. `calls` are the commands that ran, by job.
+
+    `builds` has recipes that publish elsewhere than to `dist/simple`: the index that each names, and the folder of its wheels.
+    """
 
     folder: Path
     wheels: Path
     root: Path
+    builds: dict[str, tuple[str, Path]] = field(default_factory=dict)
     calls: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -177,6 +183,7 @@ class JobMachine:
             "CI_BIN": str(self.bin),
             "CI_CALLS": str(home / "calls"),
             "CI_WHEELS": str(self.wheels),
+            "CI_BUILDS": json.dumps({name: (index, str(wheels)) for name, (index, wheels) in self.builds.items()}),
             "CI_ARTIFACTS": str(self.artifacts),
             "CI_FAILS": event.fails,
             "CI_ROOT": str(self.root),
@@ -200,7 +207,7 @@ class JobMachine:
 def value_of(expression: str, names: dict[str, Any]) -> Any:
     """A GitHub expression of the kind that the templates have: ==, !=, &&, ||, !, always(), startsWith() and fields."""
     text = re.sub(r"(?<![=!])!(?!=)", " not ", expression.replace("&&", " and ").replace("||", " or "))
-    text = re.sub(r"'[^']*'|[a-z_]+(\.[A-Za-z_-]+)+", lambda m: m[0] if m[0][0] == "'" else f"at({m[0]!r})", text)
+    text = re.sub(r"'[^']*'|[a-z_]+(\.[A-Za-z0-9_-]+)+", lambda m: m[0] if m[0][0] == "'" else f"at({m[0]!r})", text)
 
     def at(path: str) -> Any:
         value: Any = names
@@ -223,7 +230,8 @@ def run_github(machine: JobMachine, workflow: dict[str, Any], event: PipelineTri
     github["ref_type"] = "tag" if event.ref.startswith("refs/tags/") else "branch"
     for name, job in workflow["jobs"].items():
         names: dict[str, Any] = {"github": github, "secrets": {"STACKBUILD_RELEASE_KEY": event.secret}}
-        names["vars"] = {"STACKBUILD_INDEX_AT_LEAST": event.at_least, "STACKBUILD_OLDER": "", "STACKBUILD_FIRST_RELEASE": event.first}
+        known = {"STACKBUILD_INDEX_AT_LEAST": event.at_least, "STACKBUILD_FIRST_RELEASE": event.first}
+        names["vars"] = defaultdict(str, known | event.variables)  # a variable that nobody set is empty
         needs = [job["needs"]] if isinstance(job.get("needs"), str) else job.get("needs", [])
         if any(outcomes[one] != "success" for one in needs) or not value_of(job.get("if", "always()"), names):
             outcomes[name] = "skipped"
@@ -325,7 +333,7 @@ def _gitlab_job(machine: JobMachine, name: str, job: dict[str, Any], row: dict[s
     variables = {**job.get("variables", {}), **tagged.get("variables", {})}
     environment |= {key: value.replace("$CI_PROJECT_DIR", str(work)) for key, value in variables.items()}
     environment |= {"CI_COMMIT_TAG": event.ref.removeprefix("refs/tags/"), "CI_PROJECT_PATH": "acme/wheels"}
-    environment |= {"STACKBUILD_FIRST_RELEASE": event.first, "STACKBUILD_RELEASES": event.releases}
+    environment |= {"STACKBUILD_FIRST_RELEASE": event.first, "STACKBUILD_RELEASES": event.releases, **event.variables}
     if event.secret:
         key = machine.folder / "home" / name / "release.key"
         key.write_text(event.secret)

@@ -11,10 +11,13 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from stackbuild.core import yaml as yamlread
 from stackbuild.pipeline.ci_render import ACTIONS, PipelineRequest, pipeline
@@ -102,6 +105,62 @@ def test_the_action_passes_githubs_schema_and_pins_what_the_workflows_pin() -> N
     assert len(used) == 3 and set(used) <= set(ACTIONS.values())
 
 
+def pinned() -> dict[str, tuple[Requirement, int]]:
+    """What `ci/requirements.txt` names, and with how many hashes."""
+    text = (ROOT / "ci" / "requirements.txt").read_text().replace("\\\n", " ")
+    rows = [line.split(" --hash=sha256:") for line in text.splitlines() if line and not line.startswith("#")]
+    assert all(re.fullmatch(r"[0-9a-f]{64} *", one) for row in rows for one in row[1:])
+    return {canonicalize_name((one := Requirement(row[0])).name): (one, len(row) - 1) for row in rows}
+
+
+def test_the_action_installs_nothing_that_has_no_hash() -> None:
+    """Else a package that is taken over would run with the pipeline's rights."""
+    action = (ROOT / "action.yml").read_text()
+    installs = [line.strip() for line in action.splitlines() if " install --quiet" in line]
+    assert len(installs) == 2
+    assert '--only-binary :all: --require-hashes -r "$SOURCE/ci/requirements.txt"' in installs[0]
+    assert '--no-index --no-deps --no-build-isolation "$SOURCE"' in installs[1], "stackbuild itself is the action's own commit"
+
+
+def test_every_package_that_a_runner_needs_is_pinned_by_hash_in_the_version_of_the_tests() -> None:
+    known = pinned()
+    assert all(count for _, count in known.values()) and len(known) > 50
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    extras = [text for name in ("bench", "emulator", "publish", "sigstore") for text in project["project"]["optional-dependencies"][name]]
+    for text in (*project["project"]["dependencies"], *extras, *project["build-system"]["requires"]):
+        wanted = Requirement(text)
+        (version,) = (one.version for one in known[canonicalize_name(wanted.name)][0].specifier)
+        assert wanted.specifier.contains(version), f"{text}: run ci/hashes"
+    for line in (ROOT / "ci" / "constraints.txt").read_text().splitlines():
+        name, _, version = line.partition("==")
+        if (row := known.get(canonicalize_name(name))) is not None:
+            assert str(row[0].specifier) == f"=={version}", f"{name}: run ci/hashes"
+
+
+@pytest.mark.network
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_the_actions_install_works_and_refuses_other_bytes(tmp_path: Path) -> None:
+    """Its two lines in an empty environment, and then with another hash of one package."""
+    text = (ROOT / "action.yml").read_text()
+    lines = "\n".join(line.strip() for line in text.splitlines() if line.strip().startswith(('python3 -m venv', 'pip="', '"$pip" ')))
+    copy = tmp_path / "source"
+    words = ["git", "clone", "--quiet", str(ROOT), str(copy)]
+    subprocess.run(words, check=True)
+    shutil.copy(ROOT / "ci" / "requirements.txt", copy / "ci")
+    env = {**os.environ, "RUNNER_TEMP": str(tmp_path), "SOURCE": str(copy)}
+    done = subprocess.run(["bash", "-e", "-c", lines], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    command = tmp_path / "stackbuild" / "bin" / "stackbuild"
+    assert subprocess.run([command, "--version"], check=True, capture_output=True, text=True).stdout.startswith("stackbuild ")
+    requirements = copy / "ci" / "requirements.txt"
+    sound = requirements.read_text()
+    requirements.write_text(re.sub(r"(typer==\S+ ).*?(?=^[a-z])", rf"\1 --hash=sha256:{'0' * 64}\n", sound, flags=re.DOTALL | re.MULTILINE))
+    assert requirements.read_text() != sound
+    done = subprocess.run(["bash", "-e", "-c", lines], env=env, capture_output=True, text=True)
+    assert done.returncode != 0 and "THESE PACKAGES DO NOT MATCH THE HASHES" in done.stderr
+
+
 def test_the_gitlab_component_with_its_inputs_filled_passes_the_schema(tmp_path: Path) -> None:
     head, body = (ROOT / "templates" / "wheels.yml").read_text().split("\n---\n")
     spec: Any = yamlread.compose(head, "component")[0]
@@ -145,20 +204,22 @@ def test_wheels_of_several_jobs_are_taken_once_and_must_agree(provider: str, tmp
     """The script itself, in a shell."""
     folder = tmp_path / ("dist" if provider == "github" else "wheels")
     (script,) = (s for s in scripts(provider, pipeline(provider, (load("debian-13"),), PipelineRequest(FROM))) if "wheels.txt" in s)
-    script = script[script.index("mkdir -p release") : script.index("done < wheels.txt") + len("done < wheels.txt")]
-    for part in ("one", "two"):
-        built = small_wheel(folder / part / "simple" / "demo-pkg")
+    last = next(line for line in script.splitlines() if line.startswith("collect "))
+    folders = {part: folder / (f"wheels-{part}" if provider == "github" else part) for part in ("debian-13", "two")}
+    script = script[script.index("mkdir -p release") : script.index(last)] + "\n".join((last, last.replace("debian-13", "two")))
+    for part in folders.values():
+        built = small_wheel(part / "simple" / "demo-pkg")
         put_statements(built)
         built.with_name(f"{built.name}.lock.yaml").write_text("schema: 1\n")
-    small_wheel(folder / "two" / "simple" / "other", name="other")
-    small_wheel(folder / "two" / "wheelhouse", name="numpy")
+    small_wheel(folders["two"] / "simple" / "other", name="other")
+    small_wheel(folders["two"] / "wheelhouse", name="numpy")
     done = subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     found = sorted(path.name for path in (tmp_path / "release").iterdir())
     wheel = "demo_pkg-1.0-py3-none-any.whl"
     beside = ("benchmarks.json", "lock.yaml", "provenance.json", "verification.json")
     assert found == [wheel, *(f"{wheel}.{kind}" for kind in beside), "other-1.0-py3-none-any.whl"]
-    small_wheel(folder / "two" / "simple" / "demo-pkg", content="other")
+    small_wheel(folders["two"] / "simple" / "demo-pkg", content="other")
     done = subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 1 and "other bytes under one name" in done.stdout
 
@@ -186,13 +247,13 @@ def test_a_first_release_is_said_and_a_later_one_is_compared(tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
     assert f"--baseline baseline/onnxruntime_migraphx-1.0-{tags}" in (tmp_path / "called").read_text()
     assert (tmp_path / "first-release.txt").read_text() == ""
-    released = tmp_path / "baseline" / "last" / "simple" / "onnxruntime-migraphx"
+    released = tmp_path / "baseline" / "last" / "rocm-7.2" / "simple" / "onnxruntime-migraphx"
     released.mkdir(parents=True)
     for version, content in (("1.10", "older"), ("2.0", "")):  # the last one is the candidate itself, published before
         (released / f"onnxruntime_migraphx-{version}-{tags}").write_text(content)
     done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True)
     last = (tmp_path / "called").read_text().splitlines()[-1]
-    assert f"--baseline baseline/last/simple/onnxruntime-migraphx/onnxruntime_migraphx-1.10-{tags}" in last
+    assert f"--baseline baseline/last/rocm-7.2/simple/onnxruntime-migraphx/onnxruntime_migraphx-1.10-{tags}" in last
     assert "--statements statements --machine gfx90a" in last
 
 

@@ -107,7 +107,7 @@ def test_a_skipped_rung_stops_the_release(machine: JobMachine) -> None:
 def test_a_failed_publish_leaves_no_key(machine: JobMachine) -> None:
     outcomes = run_github(machine, workflow(), replace(TAG, fails="publish", secret="-----BEGIN OPENSSH PRIVATE KEY-----"))
     assert outcomes["publish"] == "failure" and private_keys(machine) == []
-    assert any("publish release/stackbuild_kernels" in line and "--sign" in line for line in machine.calls["publish-0"])
+    assert any("publish roots/simple/stackbuild_kernels" in line and "--sign" in line for line in machine.calls["publish-0"])
 
 
 def test_a_build_that_failed_keeps_its_logs_and_its_cache(machine: JobMachine) -> None:
@@ -200,6 +200,82 @@ def test_gitlab_a_tag_is_built_proved_signed_and_published(machine: JobMachine, 
     assert proof.problems == () and len(proof.wheels) == 1
     assert "on gfx1100: verified (GPU at work)" in proof.wheels[0].claim
     assert "first-release.txt" in {p.name for p in (machine.artifacts / "gitlab").iterdir()}
+
+
+def two_indexes(machine: JobMachine, provider: str, release: str = "1.0") -> dict[str, Any]:
+    """A pipeline of two recipes, whose wheels go onto `simple` and onto `rocm-7.2/simple`."""
+    wheels = machine.folder / f"built-rocm-{release}"
+    put_statements(small_wheel(wheels, f"{release}+rocm.7.2.4", name="stackbuild-kernels"))
+    machine.builds["rocm-7.2"] = ("dist/rocm-7.2/simple", wheels)
+    request = PipelineRequest(FROM, ("gfx1100",), url="https://wheels.example.invalid/{root}")
+    data: Any = yamlread.compose(pipeline(provider, (load("debian-13"), load("rocm-7.2")), request), provider)[0]
+    return dict(data)
+
+
+def assert_two_indexes(public: Path, key: Path) -> None:
+    for root, version in (("simple", "1.0"), ("rocm-7.2/simple", "1.0+rocm.7.2.4")):
+        proof = verify_release(public / root, Trust(load_trusted_keys([key])))
+        file = f"stackbuild-kernels/stackbuild_kernels-{version}-py3-none-any.whl"
+        assert proof.problems == () and [one.file for one in proof.wheels] == [file] and proof.number == 1
+        assert "on gfx1100: verified (GPU at work)" in proof.wheels[0].claim
+        page = (public / root / "stackbuild-kernels" / "index.html").read_text()
+        assert f"https://wheels.example.invalid/{root}/stackbuild-kernels/stackbuild_kernels-1.0" in page
+
+
+@needs_jq
+def test_each_rocm_has_a_signed_index_of_its_own(machine: JobMachine, tmp_path: Path) -> None:
+    _, public = new_key(tmp_path / "keys")
+    secret = (tmp_path / "keys" / "release").read_text().rstrip("\n")
+    outcomes = run_github(machine, two_indexes(machine, "github"), replace(TAG, secret=secret))
+    assert set(outcomes.values()) == {"success"}, log(machine)
+    (tmp_path / "public").mkdir()
+    subprocess.run(["tar", "-xf", machine.artifacts / "index" / "index.tar", "-C", tmp_path / "public"], check=True)
+    assert_two_indexes(tmp_path / "public", public)
+    names = {path.name for path in (machine.artifacts / "release").glob("*.whl")}
+    assert names == {"stackbuild_kernels-1.0-py3-none-any.whl", "stackbuild_kernels-1.0+rocm.7.2.4-py3-none-any.whl"}
+    for variable in ("STACKBUILD_INDEX_AT_LEAST", "STACKBUILD_INDEX_AT_LEAST_ROCM_7_2"):
+        assert f"repository's variable {variable} to the index number above" in log(machine)
+    (machine.artifacts / "run-7").mkdir()
+    shutil.copyfile(machine.artifacts / "index" / "index.tar", machine.artifacts / "run-7" / "index.tar")
+    put_answers(machine, [(7, 1, "v1.0", False)], {"7": "push"}, {"v1.0": "c7"})
+    small_wheel(machine.wheels, "2.0", name="stackbuild-kernels")
+    outcomes = []
+    for number in ("2", "1"):
+        for folder in ("work", "home", "artifacts/wheels-debian-13", "artifacts/wheels-rocm-7-2"):
+            shutil.rmtree(machine.folder / folder)
+        (machine.folder / "log").unlink()
+        event = PipelineTrigger("refs/tags/v2.0", secret=secret, at_least="1", variables={"STACKBUILD_INDEX_AT_LEAST_ROCM_7_2": number})
+        outcome = run_github(machine, two_indexes(machine, "github", "2.0"), event)["publish"]
+        outcomes.append((outcome, log(machine)))
+    assert [outcome for outcome, _ in outcomes] == ["failure", "success"], outcomes[-1][1]
+    assert "the index has number 1, and 2 is the lowest that is accepted" in outcomes[0][1]
+
+
+@needs_jq
+def test_an_index_that_no_release_had_is_a_choice(machine: JobMachine) -> None:
+    """A recipe of another ROCm joins the pipeline; an index that is lost looks like that, too."""
+    assert run_github(machine, workflow(), TAG)["publish"] == "success", log(machine)
+    (machine.artifacts / "run-7").mkdir()
+    shutil.copyfile(machine.artifacts / "index" / "index.tar", machine.artifacts / "run-7" / "index.tar")
+    put_answers(machine, [(7, 1, "v1.0", False)], {"7": "push"}, {"v1.0": "c7"})
+    small_wheel(machine.wheels, "2.0", name="stackbuild-kernels")
+    for first, expected in (("v1.0", "failure"), ("v2.0", "success")):
+        for folder in ("work", "home", "artifacts/wheels-debian-13"):
+            shutil.rmtree(machine.folder / folder)
+        outcome = run_github(machine, two_indexes(machine, "github"), PipelineTrigger("refs/tags/v2.0", first=first))
+        assert outcome["publish"] == expected, log(machine)
+        assert "there is no public/rocm-7.2/simple" in log(machine)
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_gitlab_each_rocm_has_a_signed_index_of_its_own(machine: JobMachine, tmp_path: Path, kept: bool) -> None:
+    _, public = new_key(tmp_path / "keys")
+    event = replace(TAG, secret=(tmp_path / "keys" / "release").read_text(), releases=str(tmp_path / "kept") if kept else "")
+    outcomes = run_gitlab(machine, two_indexes(machine, "gitlab"), event)
+    assert set(outcomes.values()) == {"success"} and len(outcomes) == 4, log(machine)
+    assert_two_indexes(machine.artifacts / "gitlab" / "public", public)
+    if kept:
+        assert_two_indexes(tmp_path / "kept" / "acme" / "wheels", public)
 
 
 def test_gitlab_a_skipped_rung_stops_the_release(machine: JobMachine) -> None:

@@ -20,6 +20,7 @@ from support.wheels import put_statements, small_wheel
 ROOT = Path(__file__).parents[3]
 HOSTILE = ("v1;touch owned", "v$(touch owned)", "v`touch owned`", "v'1", 'v"1', "v1&touch owned", "v#1%2", "v/1", "v 1", "v1|id", "v-e", "v*")
 """Names of tags and branches; git allows most of them."""
+ROOTS = ({"path": "simple"},)
 needs_jq = pytest.mark.skipif(not shutil.which("jq"), reason="not installed: jq")
 
 pytestmark = pytest.mark.parametrize("shell", ["bash", "dash"])
@@ -71,7 +72,7 @@ def served(machine: JobMachine, answers: dict[str, Any], *places: str) -> None:
 
 
 def last_index(machine: JobMachine, shell: str, must: bool = True, assets: bool = False, **variables: str) -> tuple[int, list[str], str]:
-    script = render("ci/last_index.sh.j2", folder="public", must=must, release_assets=assets)
+    script = render("ci/last_index.sh.j2", folder="public", roots=ROOTS if must else (), release_assets=assets)
     defaults = {"GITHUB_REPOSITORY": "acme/wheels", "GITHUB_REF_NAME": "v2", "STACKBUILD_FIRST_RELEASE": ""}
     done = ran(machine, shell, script, **(defaults | variables))
     found = sorted(path.name for path in (machine.folder / "work" / "public").glob("simple/*"))
@@ -194,7 +195,7 @@ def test_assets_are_put_to_the_release_of_the_tag(machine: JobMachine, shell: st
 @pytest.mark.parametrize("name", ["v1", *HOSTILE])
 def test_a_folder_without_an_index_stops_the_release(machine: JobMachine, shell: str, provider: str, name: str) -> None:
     variable = {"gitlab": "CI_COMMIT_TAG", "jenkins": "TAG_NAME"}[provider]
-    script = render("ci/releases.sh.j2", folder=RELEASES[provider], tag=variable) + 'printf %s "$index" > chosen\n'
+    script = render("ci/releases.sh.j2", folder=RELEASES[provider], tag=variable, roots=ROOTS) + 'printf %s "$index" > chosen\n'
     where = {variable: name, "CI_PROJECT_PATH": "team/wheels", "JOB_NAME": f"team/wheels/{name.replace('/', '%2F')}"}
     done = ran(machine, shell, script, **where)
     assert done.returncode == 1 and "there is no index of an earlier release" in done.stdout
@@ -216,7 +217,7 @@ def test_a_folder_without_an_index_stops_the_release(machine: JobMachine, shell:
 
 def gate_script(provider: str = "github", gates: bool = True, alone: bool = False, names: tuple[str, ...] = ("demo",)) -> str:
     wheels = tuple({"stem": name, "options": "--provider CPUExecutionProvider"} for name in names)
-    places = {"folder": "dist", "older": "baseline", "proof": "--statements statements --machine gfx1100"}
+    places = {"folder": "dist", "last": "baseline/last/simple", "proof": "--statements statements --machine gfx1100"}
     script = render("ci/gate.sh.j2", wheels=wheels, runtime="", gates=gates, alone=alone, tag=TAG[provider], **places)
     return f"find dist baseline > /dev/null 2>&1 || true\n{script}"
 
@@ -263,6 +264,16 @@ def test_a_recipes_comparison_without_an_earlier_release_is_a_choice(machine: Jo
     assert code == 0 and "--baseline baseline/demo-0.9-py3-none-any.whl" in calls[0] and "beside demo-0.9-py3-none-any.whl" in summary
 
 
+def test_the_baseline_is_of_the_same_index(machine: JobMachine, shell: str) -> None:
+    """A wheel for another ROCm has another version, which may be the highest."""
+    wheel, old = "dist/demo-3+rocm7.2-py3-none-any.whl", "demo-2+rocm7.2-py3-none-any.whl"
+    rows = (f"baseline/last/simple/demo/{old}", "baseline/last/rocm-6.4/simple/demo/demo-2.9+rocm6.4-py3-none-any.whl")
+    code, _, calls = gated(machine, shell, gate_script(), wheel, *rows)
+    assert code == 0 and f"--baseline {rows[0]}" in calls[0]
+    code, _, calls = gated(machine, shell, gate_script(gates=False), wheel, rows[1])
+    assert code == 0 and "--without-baseline" in calls[0]
+
+
 def test_every_wheel_is_judged_and_one_that_fails_fails_the_job(machine: JobMachine, shell: str) -> None:
     script = gate_script(names=("demo", "more"), alone=True)
     wheels = ("dist/demo-1-py3-none-any.whl", "dist/more-1-py3-none-any.whl")
@@ -293,7 +304,26 @@ def test_wheels_of_hostile_names_are_collected_as_they_are(machine: JobMachine, 
         put_statements(built)
         for one in list(built.parent.glob(f"{built.name}*")):
             one.rename(one.with_name(one.name.replace(built.stem, name)))
-    done = again(machine, shell, render("ci/collect.sh.j2", folder="dist"))
+    root = {"path": "rocm-7.2/simple", "folders": ("dist/part/simple",)}
+    done = again(machine, shell, render("ci/collect.sh.j2", roots=(root,)))
     assert done.returncode == 0, done.stderr
-    found = {path.name for path in (machine.folder / "work" / "release").iterdir()}
-    assert {f"{name}.whl" for name in names} <= found and {f"{name}.whl.provenance.json" for name in names} <= found
+    for folder in ("release", "roots/rocm-7.2/simple"):
+        found = {path.name for path in (machine.folder / "work" / folder).iterdir()}
+        assert {f"{name}.whl" for name in names} <= found and {f"{name}.whl.provenance.json" for name in names} <= found, folder
+
+
+def test_a_name_with_two_contents_stops_a_release_also_for_two_indexes(machine: JobMachine, shell: str) -> None:
+    work = machine.folder / "work"
+    for part in ("one", "two"):
+        small_wheel(work / "dist" / part / "simple" / "demo-pkg")
+    script = render("ci/collect.sh.j2", roots=tuple({"path": f"{part}/simple", "folders": (f"dist/{part}/simple",)} for part in ("one", "two")))
+    assert again(machine, shell, script).returncode == 0
+    wheel = "demo_pkg-1.0-py3-none-any.whl"
+    assert all((work / place / wheel).is_file() for place in ("release", "roots/one/simple", "roots/two/simple"))
+    small_wheel(work / "dist" / "two" / "simple" / "demo-pkg", content="other")
+    for left in ("release", "roots"):
+        shutil.rmtree(work / left)
+    done = again(machine, shell, script)
+    assert done.returncode == 1 and "two builds made other bytes under one name" in done.stdout
+    shutil.rmtree(work / "dist" / "two")
+    assert again(machine, shell, script).returncode != 0, "a build whose index is missing"

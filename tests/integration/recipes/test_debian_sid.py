@@ -38,7 +38,7 @@ class Sid:
 
     @property
     def index(self) -> Path:
-        return self.folder / "dist" / "simple"
+        return self.folder / "dist" / "debian-sid" / "simple"
 
 
 @pytest.fixture(scope="module")

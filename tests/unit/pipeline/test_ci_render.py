@@ -237,7 +237,8 @@ def test_a_release_knows_where_its_index_is_served(provider: str) -> None:
     """Its pages have install lines only then."""
     request = PipelineRequest(FROM, ("gfx90a",), url="https://wheels.example.invalid/simple")
     text = pipeline(provider, (load("debian-13"),), request)
-    assert '--proof proof --url https://wheels.example.invalid/simple "$@"' in text
+    proof = "proof/proof-debian-13-gfx90a" if provider == "github" else "proof/debian-13-gfx90a"
+    assert f'--proof {proof} --url https://wheels.example.invalid/simple "$@"' in text
     assert "--url" not in pipeline(provider, (load("debian-13"),), PipelineRequest(FROM))
     for bad in ("https://u:p@x/simple", "https://x/$(id)", "x", "https://x/ y"):
         with pytest.raises(UsageError, match="not an address"):
@@ -304,7 +305,7 @@ def test_every_gpu_job_keeps_what_it_proved_and_gated_also_where_it_failed() -> 
 def test_a_pipeline_starts_from_the_index_of_the_last_release() -> None:
     """Older versions stay: what is published is joined to it."""
     script = "\n".join(step.get("run", "") for step in jobs_of("github", "debian-13")["publish"]["steps"])
-    assert script.index("gh run download") < script.index("stackbuild publish release/*.whl --to public/simple")
+    assert script.index("gh run download") < script.index("stackbuild publish roots/simple/*.whl --to public/simple")
     publish = jobs_of("gitlab", "debian-13")["publish"]
     assert publish["cache"] == {"key": "index", "paths": ["public"]} and any(
         '--to "$index/simple"' in line for line in publish["script"]
@@ -428,7 +429,7 @@ def test_releases_of_two_tags_come_one_after_the_other() -> None:
     assert data["concurrency"]["group"].endswith("github.ref }}"), "builds of two tags do not wait for each other"
     assert jobs_of("gitlab", "debian-13")["publish"]["resource_group"] == "release"
     text = pipeline("jenkins", (load("debian-13"),), PipelineRequest(FROM))
-    assert 'publish release/*.whl --to "$index/simple"' in text and "${JOB_NAME%/*}" in text
+    assert 'publish roots/simple/*.whl --to "$index/simple"' in text and "${JOB_NAME%/*}" in text
 
 
 @pytest.mark.parametrize("provider", ["github", "gitlab", "jenkins"])
@@ -436,10 +437,11 @@ def test_what_a_gpu_proved_is_published_and_the_last_release_is_the_baseline(pro
     text = pipeline(provider, (load("debian-13"),), PipelineRequest(FROM, ("gfx1100",)))
     own = "proof/debian-13-gfx1100" if provider == "gitlab" else "statements"
     assert text.count(f"--statements {own} --machine gfx1100") == 2, "of the verification and of the gate"
-    publish = text[text.index("stackbuild publish release/*.whl") :].partition("\n")[0]
-    assert '--proof proof "$@"' in publish
-    older = {"github": "baseline", "gitlab": "baseline public", "jenkins": "baseline last"}[provider]
-    assert f"find {older} -name" in text
+    publish = text[text.index("stackbuild publish roots/simple/*.whl") :].partition("\n")[0]
+    proof = "proof/proof-debian-13-gfx1100" if provider == "github" else "proof/debian-13-gfx1100"
+    assert f'--proof {proof} "$@"' in publish
+    last = {"github": "baseline/last", "gitlab": "public", "jenkins": "last"}[provider]
+    assert f"find {last}/simple -name" in text
     prove = text[text.index("prove-debian-13-gfx1100") :]
     got = {"github": "tar -C baseline/last -xf index.tar", "gitlab": "policy: pull", "jenkins": "unstash 'last'"}[provider]
     assert prove.index(got) < prove.index("stackbuild gate ") if provider != "gitlab" else got in prove
@@ -537,3 +539,35 @@ def test_what_is_gated_nowhere_is_said_at_the_head_and_in_the_log() -> None:
         assert ungated_recipes((load("debian-13"),), PipelineRequest(FROM)) == (
             "debian-13, beside an earlier release: no runner with a GPU was named by --gpu",
         )
+
+
+@pytest.mark.parametrize("provider", ["github", "gitlab", "jenkins"])
+def test_each_rocm_has_an_index_of_its_own(provider: str) -> None:
+    """Its wheels, its proofs, its address, its number, and the last release that its new wheels are gated against."""
+    request = PipelineRequest(FROM, ("gfx1100",), url="https://wheels.example.invalid/{root}")
+    text = pipeline(provider, tuple(map(load, ("rocm-6.4", "debian-13", "rocm-7.2"))), request)
+    lines = [line.strip().removeprefix("- ") for line in text.splitlines() if "stackbuild publish " in line]
+    proof = "proof/proof-" if provider == "github" else "proof/"
+    to = "public" if provider == "github" else '"$index'
+    for line, (root, build) in zip(lines, {"rocm-6.4/simple": "rocm-6-4", "rocm-7.2/simple": "rocm-7-2", "simple": "debian-13"}.items(), strict=True):
+        assert f"publish roots/{root}/*.whl --to {to}/{root}" in line
+        assert re.findall(r"--proof (\S+)", line) == [f"{proof}{build}-gfx1100"]
+        assert f" --url https://wheels.example.invalid/{root} " in line
+        last = {"github": "baseline/last", "gitlab": "public", "jenkins": "last"}[provider]
+        built = {"github": "dist", "gitlab": f"wheels/{build}", "jenkins": "dist"}[provider]
+        prove = text[text.index(f"prove-{build}-gfx1100") :]
+        assert f"find {built}/{root} -name '*.whl' -print0" in prove and f"find {last}/{root} -name" in prove
+    assert lines[0].startswith('STACKBUILD_INDEX_AT_LEAST="${STACKBUILD_INDEX_AT_LEAST_ROCM_6_4:-}" ')
+    assert not lines[2].startswith("STACKBUILD_INDEX_AT_LEAST")
+
+
+@pytest.mark.parametrize("provider", ["github", "gitlab", "jenkins"])
+def test_a_recipe_without_wheels_is_built_and_nothing_of_it_is_proved_or_published(provider: str) -> None:
+    text = pipeline(provider, (load("lc0"),), PipelineRequest(FROM, ("gfx1100",)))
+    assert "Nothing is published by this pipeline" in text
+    assert "stackbuild publish" not in text and "prove-lc0" not in text and "stackbuild build --recipe" in text
+    both = pipeline(provider, (load("lc0"), load("debian-13")), PipelineRequest(FROM, ("gfx90a",)))
+    assert "prove-debian-13" in both and "prove-lc0" not in both
+    assert [line.split()[1] for line in both.splitlines() if line.strip().startswith("collect ")] == [
+        {"github": "dist/wheels-debian-13/simple", "gitlab": "wheels/debian-13/simple", "jenkins": "wheels/debian-13/dist/simple"}[provider]
+    ]

@@ -20,11 +20,10 @@ def test_mistakes_of_one_place_have_one_order() -> None:
 
 
 def test_an_index_for_each_rocm() -> None:
-    text = (
-        text_of("rocm-7.2")
-        + '\npublish: {index: "dist/rocm-{rocm}/simple", url: "https://w.example.invalid/rocm-{rocm}/simple"}\n'
-    )
-    recipe = parse(text, "r.yaml")
+    text, publish = text_of("rocm-7.2"), "publish:\n  index: "
+    assert text.count(f"{publish}dist/rocm-7.2/simple") == 1
+    text = text.replace(publish, 'publish:\n  url: "https://w.example.invalid/rocm-{rocm}/simple"\n  index: ')
+    recipe = parse(text.replace("dist/rocm-7.2/simple", "dist/rocm-{rocm}/simple"), "r.yaml")
     assert recipe.rocm is not None
     assert recipe.destination.index == f"dist/rocm-{recipe.rocm}/simple"
     assert recipe.destination.url == f"https://w.example.invalid/rocm-{recipe.rocm}/simple"
