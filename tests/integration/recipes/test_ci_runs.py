@@ -241,8 +241,8 @@ def test_each_rocm_has_a_signed_index_of_its_own(machine: JobMachine, tmp_path: 
     small_wheel(machine.wheels, "2.0", name="stackbuild-kernels")
     outcomes = []
     for number in ("2", "1"):
-        for folder in ("work", "home", "artifacts/wheels-debian-13", "artifacts/wheels-rocm-7-2"):
-            shutil.rmtree(machine.folder / folder)
+        for folder in (machine.folder / "work", machine.folder / "home", *machine.artifacts.glob("wheels-*"), *machine.artifacts.glob("proof-*")):
+            shutil.rmtree(folder)
         (machine.folder / "log").unlink()
         event = PipelineTrigger("refs/tags/v2.0", secret=secret, at_least="1", variables={"STACKBUILD_INDEX_AT_LEAST_ROCM_7_2": number})
         outcome = run_github(machine, two_indexes(machine, "github", "2.0"), event)["publish"]
