@@ -238,6 +238,8 @@ def test_each_rocm_has_a_signed_index_of_its_own(machine: JobMachine, tmp_path: 
     (machine.artifacts / "run-7").mkdir()
     shutil.copyfile(machine.artifacts / "index" / "index.tar", machine.artifacts / "run-7" / "index.tar")
     put_answers(machine, [(7, 1, "v1.0", False)], {"7": "push"}, {"v1.0": "c7"})
+    for one in machine.wheels.iterdir():
+        one.unlink()
     small_wheel(machine.wheels, "2.0", name="stackbuild-kernels")
     outcomes = []
     for number in ("2", "1"):
@@ -258,10 +260,12 @@ def test_an_index_that_no_release_had_is_a_choice(machine: JobMachine) -> None:
     (machine.artifacts / "run-7").mkdir()
     shutil.copyfile(machine.artifacts / "index" / "index.tar", machine.artifacts / "run-7" / "index.tar")
     put_answers(machine, [(7, 1, "v1.0", False)], {"7": "push"}, {"v1.0": "c7"})
+    for one in machine.wheels.iterdir():
+        one.unlink()
     small_wheel(machine.wheels, "2.0", name="stackbuild-kernels")
     for first, expected in (("v1.0", "failure"), ("v2.0", "success")):
-        for folder in ("work", "home", "artifacts/wheels-debian-13"):
-            shutil.rmtree(machine.folder / folder)
+        for folder in (machine.folder / "work", machine.folder / "home", *machine.artifacts.glob("wheels-*"), *machine.artifacts.glob("proof-*")):
+            shutil.rmtree(folder)
         outcome = run_github(machine, two_indexes(machine, "github"), PipelineTrigger("refs/tags/v2.0", first=first))
         assert outcome["publish"] == expected, log(machine)
         assert "there is no public/rocm-7.2/simple" in log(machine)
