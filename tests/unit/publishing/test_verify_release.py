@@ -340,7 +340,7 @@ HOSTILE_WHEELS = {
     "encrypted": (patched(zip_with(SBOM), 6, 8, 1), "encrypted|password"),
     "unknown method": (patched(zip_with(SBOM), 8, 10, 99), "packed by method 99"),
     "method without a bound": (zip_with(SBOM, zipfile.ZIP_LZMA), "packed by method 14"),
-    "bomb": (zip_with(SBOM, size=(16 << 20) + 1), "more than 16 MiB"),
+    "bomb": (zip_with(SBOM, size=(16 << 20) + 1), "bytes, more than 16777216"),
     "no zip": (b"PK", "not a zip file"),
 }
 
