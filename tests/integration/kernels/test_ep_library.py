@@ -191,3 +191,42 @@ def test_coverage_of_quantized_nodes_names_the_form_and_the_type_that_have_no_ke
     assert left.keys() == {"indexed", "narrow"}
     assert left["indexed"].startswith("its form is not taken")
     assert left["narrow"] == "input 0 (narrow) is int4; kernels take int16, int32, int8, uint16, uint8"
+
+
+SLOW = """
+import sys, onnxruntime as ort
+ort.set_default_logger_severity(1)
+ort.register_execution_provider_library("rk", sys.argv[1])
+options = ort.SessionOptions()
+options.log_severity_level = 1
+options.add_provider_for_devices([device for device in ort.get_ep_devices() if device.ep_name.startswith("RocKernels")][:1], {})
+ort.InferenceSession(sys.argv[2], options)
+"""
+
+
+def test_the_log_names_the_nodes_of_a_slow_kind_once_and_says_why(cpu_ep: Path, tmp_path: Path) -> None:
+    """A window of three axes and groups of several channels; not a plain Conv, a depthwise one or heads of 64."""
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["a"], "plain"),
+        helper.make_node("Conv", ["a", "depth"], ["b"], "depthwise", group=4),
+        helper.make_node("Conv", ["b", "pairs"], ["c"], "grouped", group=2),
+        helper.make_node("Conv", ["volume", "cube"], ["d"], "three_axes"),
+        helper.make_node("Attention", ["q", "q", "q"], ["e"], "", q_num_heads=1, kv_num_heads=1),
+        helper.make_node("Attention", ["q", "q", "q"], ["f"], "short_heads", q_num_heads=3, kv_num_heads=3),
+    ]
+    weights = {"w": (4, 3, 3, 3), "depth": (4, 1, 3, 3), "pairs": (4, 2, 3, 3), "cube": (2, 2, 3, 3, 3)}
+    shapes = {"x": ["n", 3, 12, 12], "volume": ["n", 2, 6, 6, 6], "q": ["n", 4, 192]}
+    given = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name, shape in shapes.items()]
+    made = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in "cdef"]
+    values = [numpy_helper.from_array(np.ones(shape, np.float32), name) for name, shape in weights.items()]
+    graph = helper.make_graph(nodes, "g", given, made, values)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10), tmp_path / "m.onnx")
+    library = cpu_ep / "checks" / "librockernels_ep_cpu_test.so"
+    done = subprocess.run([sys.executable, "-c", SLOW, library, tmp_path / "m.onnx"], capture_output=True, text=True, check=True)
+    log = re.sub(r"_token_[0-9]+ ", " ", done.stdout + done.stderr)  # which ONNX Runtime puts behind a name for other layouts
+    told = sorted(re.findall(r"RocKernels may be slow at the node (.*)", log))
+    assert told == [
+        "grouped (Conv): its groups have several channels each",
+        "of e (Attention): its heads have more than 128 values",
+        "three_axes (Conv): its window has three axes",
+    ]

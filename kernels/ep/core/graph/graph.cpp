@@ -86,6 +86,12 @@ size_t NodeView::id() const {
   return id;
 }
 
+std::string NodeView::name() const {
+  const char* text = nullptr;
+  check(api().ort->Node_GetName(node_, &text));
+  return text;
+}
+
 std::string NodeView::op() const {
   const char* text = nullptr;
   check(api().ort->Node_GetOperatorType(node_, &text));

@@ -35,6 +35,7 @@ class NodeView {
   explicit NodeView(const OrtNode* node) : node_(node) {}
   const OrtNode* raw() const { return node_; }
   size_t id() const;
+  std::string name() const;  // may be empty
   std::string op() const;
   std::string domain() const;
   int since_version() const;

@@ -1,6 +1,8 @@
 // What the provider asks about a node's operator before it claims nodes. Defined by the folder ops/, as entries() is.
 #pragma once
 
+#include <string>
+
 #include "core/graph/graph.hpp"
 
 namespace rk {
@@ -13,5 +15,9 @@ bool computes_shapes(const NodeView& node);
 
 // An output holds positions that are counted with the channels first, whatever the layout.
 bool counts_channels_first(const NodeView& node);
+
+// Why the node is of a kind whose kernels were measured to be slow; empty where it is of none. `channels_first`: the node
+// keeps that layout.
+std::string slow_form(const NodeView& node, bool channels_first);
 
 }  // namespace rk

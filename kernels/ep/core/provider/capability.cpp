@@ -73,7 +73,7 @@ std::set<std::string> channels_first_ops(const OrtGraph* graph) {
   return ops;
 }
 
-void claim_nodes(const OrtGraph* graph, OrtEpGraphSupportInfo* info, bool fuse) {
+std::vector<NodeView> claim_nodes(const OrtGraph* graph, OrtEpGraphSupportInfo* info, bool fuse) {
   const std::vector<NodeView> nodes = nodes_of(graph);
   ShapeNodes shapes;
   std::vector<NodeView> ours;
@@ -90,6 +90,7 @@ void claim_nodes(const OrtGraph* graph, OrtEpGraphSupportInfo* info, bool fuse) 
   }
   for (const NodeView& node : ours)
     if (fused.count(node.id()) == 0) check(api().ep->EpGraphSupportInfo_AddSingleNode(info, node.raw()));
+  return ours;
 }
 
 }  // namespace rk

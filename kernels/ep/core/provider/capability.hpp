@@ -3,6 +3,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "core/graph/graph.hpp"
 
@@ -15,6 +16,7 @@ std::set<std::string> channels_first_ops(const OrtGraph* graph);
 // Claims every node that has a kernel, except arithmetic on shapes, which is left to the CPU: such a node's every
 // input comes from Shape or Size (through other such nodes) or is a constant, so its data is already on the host, and
 // on the device each use would cost a copy and a wait. `fuse` also claims groups of nodes that run as one step.
-void claim_nodes(const OrtGraph* graph, OrtEpGraphSupportInfo* info, bool fuse);
+// Returns the claimed nodes.
+std::vector<NodeView> claim_nodes(const OrtGraph* graph, OrtEpGraphSupportInfo* info, bool fuse);
 
 }  // namespace rk

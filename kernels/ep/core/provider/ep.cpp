@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/graph/operator_traits.hpp"
 #include "core/kernel/kernel.hpp"
 #include "core/memory/allocator.hpp"
 #include "core/memory/sync.hpp"
@@ -81,11 +82,25 @@ const Options& Ep::options_of(const OrtKernelInfo* info) {
 
 OrtStatus* Ep::capability(OrtEp* base, const OrtGraph* graph, OrtEpGraphSupportInfo* info) noexcept {
   return guarded([&] {
-    self(base)->channels_first_.merge(channels_first_ops(graph));
+    Ep& ep = *self(base);
+    ep.channels_first_.merge(channels_first_ops(graph));
     // ONNX Runtime 1.24 gives the fused nodes of two graphs of a model one name, and refuses the second.
     const bool names_clash = api().version < 25 && is_subgraph(graph);
-    claim_nodes(graph, info, self(base)->options_.fusion && !names_clash);
+    ep.report_slow(claim_nodes(graph, info, ep.options_.fusion && !names_clash));
   });
+}
+
+void Ep::report_slow(const std::vector<NodeView>& nodes) {
+  for (const NodeView& node : nodes) {
+    const std::string domain = node.domain(), op = node.op();
+    // It comes again with the channels last, and under another name where it has none.
+    if (options_.channels_last && channels_first_.count(op) == 0 && converts_to_channels_last(domain.c_str(), op.c_str())) continue;
+    const std::string reason = slow_form(node, domain != kChannelsLast);
+    if (reason.empty()) continue;
+    const std::string name = node.name().empty() ? "of " + node.output(0).name() : node.name();
+    const std::string message = "RocKernels may be slow at the node " + name + " (" + op + "): " + reason;
+    if (slow_.insert(message).second) report(logger_, ORT_LOGGING_LEVEL_INFO, message);
+  }
 }
 
 OrtStatus* Ep::compile(OrtEp* base, const OrtGraph** graphs, const OrtNode** fused, size_t count, OrtNodeComputeInfo** out,

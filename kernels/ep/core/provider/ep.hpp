@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "core/graph/fusion.hpp"
 #include "core/memory/stream.hpp"
@@ -37,6 +38,7 @@ class Ep : public OrtEp {
   static OrtStatus* ORT_API_CALL synchronize(OrtEp* base) noexcept;
 
   void enable_graphs();
+  void report_slow(const std::vector<NodeView>& nodes);  // each node once a session
   void finish_capture();
   void abandon_capture();  // one that a failed run left open
 
@@ -55,6 +57,7 @@ class Ep : public OrtEp {
   std::map<int, Recording> recordings_;
   int capturing_ = -1;
   std::set<std::string> channels_first_;  // the operators of the model that keep that layout
+  std::set<std::string> slow_;            // the messages on slow nodes so far
 };
 
 }  // namespace rk
