@@ -56,7 +56,7 @@ RELEASES = {
     "jenkins": 'index="${STACKBUILD_RELEASES:-$HOME/.local/share/stackbuild/releases}/${JOB_NAME%/*}"',
 }
 """The folder of the index. On Jenkins a tag is a job of its own, with a workspace of its own; the folder is that of all tags."""
-BUILT = {"github": "dist/wheels-{id}/", "gitlab": "wheels/{id}/", "jenkins": "wheels/{id}/dist/"}
+BUILD_OUTPUT = {"github": "dist/wheels-{id}/", "gitlab": "wheels/{id}/", "jenkins": "wheels/{id}/dist/"}
 """The folder of a build job's `dist/` where the wheels of all are published."""
 PROOF = {"github": "proof/proof-{id}", "gitlab": "proof/{id}", "jenkins": "proof/{id}"}
 """The folder of what a machine with a GPU proved, there."""
@@ -228,7 +228,7 @@ def _roots(
     for loaded_recipe, build in builds:
         if any(wheels_of(loaded_recipe.recipe)):
             recipes.setdefault(build.root, []).append(loaded_recipe.recipe)
-            folders.setdefault(build.root, []).append(BUILT[provider].format(id=build.id) + build.root)
+            folders.setdefault(build.root, []).append(BUILD_OUTPUT[provider].format(id=build.id) + build.root)
     for job in jobs:
         proofs.setdefault(job.build.root, []).append(PROOF[provider].format(id=job.id))
     return index_roots(recipes, folders, proofs, url)

@@ -11,7 +11,7 @@ from stackbuild.core.errors import UsageError
 from stackbuild.core.web_address import is_index_address
 from stackbuild.model.recipe import Recipe
 
-KEPT = "dist"
+BUILD_FOLDER = "dist"
 """The folder that a build job keeps: a recipe's index lies in it."""
 NUMBER = "STACKBUILD_INDEX_AT_LEAST"
 """The variable with the lowest number of the index `simple`; that of another root has the root's name behind it."""
@@ -40,12 +40,12 @@ class IndexRoot:
 def root_of(recipe: Recipe) -> str:
     """The recipe's index below `dist/`: `rocm-7.2/simple` for `publish: {index: dist/rocm-7.2/simple}`. Raises UsageError."""
     index = PurePosixPath(recipe.destination.index)
-    root = index.relative_to(KEPT).as_posix() if index.is_relative_to(KEPT) else ""
+    root = index.relative_to(BUILD_FOLDER).as_posix() if index.is_relative_to(BUILD_FOLDER) else ""
     if not _PLAIN.fullmatch(root) or ".." in index.parts:
         raise UsageError(
-            f"a build job keeps what lies below {KEPT}/, and the recipe publishes to {recipe.destination.index}",
+            f"a build job keeps what lies below {BUILD_FOLDER}/, and the recipe publishes to {recipe.destination.index}",
             where=f"recipe {recipe.name}, publish.index",
-            next=f"name a folder below {KEPT}/ by letters, digits, . _ -, as `index: {KEPT}/rocm-7.2/simple`",
+            next=f"name a folder below {BUILD_FOLDER}/ by letters, digits, . _ -, as `index: {BUILD_FOLDER}/rocm-7.2/simple`",
         )
     return root
 
@@ -91,7 +91,7 @@ def _refuse_nested(roots: Sequence[str]) -> None:
                 raise UsageError(
                     f"the index {other} would lie in the index {root}",
                     where="publish.index",
-                    next=f"give each index a folder of its own, as `{KEPT}/rocm-7.2/simple` and `{KEPT}/rocm-6.4/simple`",
+                    next=f"give each index a folder of its own, as `{BUILD_FOLDER}/rocm-7.2/simple` and `{BUILD_FOLDER}/rocm-6.4/simple`",
                 )
 
 
