@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import cast
 
 import yaml
@@ -67,6 +68,14 @@ class Places:
     def of_key(self, path: KeyPath) -> str:
         """`file:line:column` of the key at `path`, or of the nearest thing around it that the text has."""
         return self._spell(path, (self.keys, self.values))
+
+    @cached_property
+    def keys_of(self) -> dict[KeyPath, frozenset[str]]:
+        """The keys of each mapping, by its path, once the whole text is read."""
+        names: dict[KeyPath, list[str]] = {}
+        for path in self.keys:
+            names.setdefault(path[:-1], []).append(str(path[-1]))
+        return {path: frozenset(keys) for path, keys in names.items()}
 
     def _spell(self, path: KeyPath, order: tuple[dict[KeyPath, LineColumn], ...]) -> str:
         for end in range(len(path), -1, -1):

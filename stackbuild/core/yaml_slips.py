@@ -67,6 +67,22 @@ def _tab(error: ParserError) -> Slip | None:
     return error.line + 1, 1, "the line is indented with a tab", "indent with spaces, not tabs"
 
 
+def _deeper_than_item(error: ParserError) -> Slip | None:
+    """A `key: value` below an item of a list, one or more blanks off its mapping."""
+    above = error.above(error.line)
+    item = re.fullmatch(r"( *)- +([^:#]+?)\s*(?:#.*)?", error.rows[above]) if above >= 0 else None
+    pair = _PAIR.match(error.row) or _HEADER.fullmatch(error.row)
+    if not item or not pair or "mapping values are not allowed" not in error.problem or indent(error.row) <= len(item[1]):
+        return None
+    at = error.above(above)
+    while at >= 0 and (error.rows[at].lstrip().startswith("- ") or indent(error.rows[at]) > len(item[1])):
+        at = error.above(at)
+    level = indent(error.rows[at]) if at >= 0 else len(item[1])
+    what = f"this line is indented by {indent(error.row)} spaces, below an item of a list that has no keys"
+    key = pair[0].strip().split(":")[0]
+    return error.line + 1, indent(error.row) + 1, what, f"indent `{key}:` by {level} spaces, as the keys above the list"
+
+
 def _reserved_sign(error: ParserError) -> Slip | None:
     if "cannot start any token" not in error.problem or not error.sign.strip():
         return None
@@ -493,14 +509,17 @@ def _indentation(error: ParserError) -> Slip | None:
 
 
 def _escape(error: ParserError) -> Slip | None:
-    if "unknown escape character" not in error.problem:
+    if not any(words in error.problem for words in ("unknown escape character", "hexdecimal number", "hexadecimal")):
         return None
+    at = max(error.row.rfind("\\", 0, error.column + 1), 0)
     what = 'a `\\` in a text in `"` begins an escape'
-    return error.line + 1, error.column + 1, what, "put the text into `'` quotes, or write `\\\\`"
+    is_path = re.search(r'"\.{0,2}(?:[A-Za-z]:)?\\', error.row)
+    how = "write `/` in place of each `\\`, without quotes" if is_path else "put the text into `'` quotes, or write `\\\\`"
+    return error.line + 1, at + 1, what, how
 
 
 _FINDERS: tuple[Callable[[ParserError], Slip | None], ...] = (
-    _tab, _reserved_sign, _escape, _misplaced_sign, _empty_item, _first_line_indented, _open_quote, _no_space_after_dash, _no_dash,
+    _tab, _reserved_sign, _deeper_than_item, _escape, _misplaced_sign, _empty_item, _first_line_indented, _open_quote, _no_space_after_dash, _no_dash,
     _whole_line_quoted, _value_below, _no_space, _semicolon, _header_not_indented, _no_colon, _key_among_items, _too_deep, _colon_in_value, _open_bracket, _extra_bracket, _text_after,
     _first_key_as_item, _indentation,
 )  # fmt: skip

@@ -528,7 +528,8 @@ class Wheel(Component):
     def _importable(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         for name in names:
             if "-" in name:
-                raise ValueError(f"no Python can import {name!r}; write `{name.replace('-', '_')}`")
+                meant = "onnxruntime" if re.fullmatch(r"onnxruntime-(?!ep)\w+", name) else name.replace("-", "_")
+                raise ValueError(f"no Python can import {name!r}; write `{meant}`")
         return names
 
     @field_validator("external")
@@ -537,7 +538,7 @@ class Wheel(Component):
         for name in names:
             file = PurePosixPath(name).name
             if file != name or not (".so" in file or "*" in file):
-                bare = re.sub(r"^-l|\.a$", "", file)
+                bare = re.sub(r"^-l|\.(?:a|dll|dylib|lib)$", "", file)
                 soname = bare if ".so" in bare else f"lib{bare.removeprefix('lib')}.so.*"
                 raise ValueError(f"{name!r} is not the soname of a library; write `{soname}`")
         return names

@@ -66,8 +66,33 @@ def quantity(text: object, kind: str) -> object:
     if match and match[2] == "%" and kind == "ratio":
         raise ValueError(f"{text!r} is not a ratio; write {float(match[1]) / 100:g}: the same speed is 1")
     if match is None or match[2].lower() not in units:
-        raise ValueError(f"{text!r} is not a {kind}; write {_EXAMPLES[kind]}")
+        raise ValueError(f"{text!r} is not a {kind}; write {_quantity_meant(text, kind) or _EXAMPLES[kind]}")
     return _with_unit(float(match[1]), kind) if not match[2] else float(match[1]) * units[match[2].lower()]
+
+
+_UNIT_WORDS = {
+    "time": {"msec": "ms", "millisecond": "ms", "milli": "ms", "sec": "s", "second": "s", "usec": "us", "microsecond": "us", "μs": "us"},
+    "size": {"k": "KiB", "m": "MiB", "g": "GiB", "kilobyte": "kB", "megabyte": "MB", "gigabyte": "GB", "gi": "GiB", "mi": "MiB", "byte": "B"},
+    "share": {"percent": "%", "pct": "%", "per cent": "%", "prozent": "%"},
+    "ratio": {"time": "x", "times": "x", "fold": "x", "-fold": "x"}, "level": {"decibel": "dB"},
+    "rate": {"hz": "/s", "fps": "/s", "qps": "/s", "per second": "/s", "inferences/s": "/s", "ips": "/s", "per s": "/s"},
+}  # fmt: skip
+"""Other words for the units, in the singular."""
+_MINUTES = {"min": 60, "minute": 60, "m": 60, "h": 3600, "hour": 3600}
+
+
+def _quantity_meant(text: str, kind: str) -> str:
+    """`9 ms` of `9 milliseconds`, `< 9ms` and `9,0 ms`; "" where that is not plain."""
+    match = re.fullmatch(r"\s*(?:<=?|>=?|≤|≥|~|\+|up to|at most|at least)?\s*(\d+(?:[.,]\d+)?)\s*([^\d\s].*?)?\s*", text)
+    if match is None:
+        return ""
+    number, unit = match[1].replace(",", "."), (match[2] or "").lower().strip(". ")
+    units = {each.lower(): each for each in ("", *_UNITS[kind], "kB", "MB", "GB", "KiB", "MiB", "GiB", "dB")}
+    singular = unit if unit in _UNIT_WORDS[kind] or unit in units else unit.removesuffix("s")
+    if kind == "time" and singular in _MINUTES:
+        return f"`{float(number) * _MINUTES[singular]:g} s`"
+    meant = _UNIT_WORDS[kind].get(singular) or (units[singular] if singular in {"", *_UNITS[kind]} else None)
+    return "" if meant is None else f"`{number}{'' if meant in ('%', 'x', '') else ' '}{meant}`"
 
 
 _PLAIN = {"time": (2.0, math.inf, "s", "ms"), "size": (0.0, 1e6, "bytes", "GiB")}

@@ -347,6 +347,15 @@ class Verify(Model):
         {}, description="What single wheels must have, by the name of their component."
     )
 
+    @field_validator("runpaths")
+    @classmethod
+    def _absolute(cls, paths: tuple[str, ...]) -> tuple[str, ...]:
+        for path in paths:
+            if not path.startswith("/"):
+                bare = path.removeprefix("./").lstrip("~/")
+                raise ValueError(f"{path!r} is not an absolute path; write `/{bare}`")
+        return paths
+
     @field_validator("emulate")
     @classmethod
     def _check_emulated_targets(cls, targets: tuple[str, ...]) -> tuple[str, ...]:

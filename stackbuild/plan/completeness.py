@@ -30,15 +30,18 @@ from stackbuild.model.components import (
 from stackbuild.model.findings import Finding, Severity
 from stackbuild.model.recipe import Recipe
 from stackbuild.plan import recipe_rules
+from stackbuild.plan.foreign_names import foreign_names
+from stackbuild.plan.step_commands import commands
 from stackbuild.tables import providers
 from stackbuild.tables.compatibility import Table
+from stackbuild.tables.foreign_names import meanings
 from stackbuild.tables.packages import AMD
 
 _IMAGE_ROCM = re.compile(r"([0-9]+\.[0-9]+(?:\.[0-9]+)?)")
 _PLAIN_IMAGE = re.compile(r"(?:docker\.io/)?(?:library/)?(ubuntu|debian|python|gcc|buildpack-deps)(?::|@|$)")
 _NVIDIA_IMAGE = re.compile(r"(?:^|/)nvidia/")
 _ROCM_PACKAGE = re.compile(r"(rocm|hip|libamdhip|amdrocm)")
-_VERSION_WORDS = ("latest", "newest", "stable", "none", "null", "yes", "no", "tbd", "todo")
+_VERSION_WORDS = ("head", "latest", "newest", "stable", "none", "null", "yes", "no", "tbd", "todo")
 REPOSITORIES = {
     "onnxruntime": "https://github.com/microsoft/onnxruntime",
     "migraphx": "https://github.com/ROCm/AMDMIGraphX",
@@ -73,7 +76,7 @@ def omissions(recipe: Recipe, _: Table) -> Iterator[Finding]:
     """Everything this module looks for."""
     checks: tuple[Callable[[Recipe], Iterator[Finding]], ...] = (
         *(_migraphx, _image, _unsaid_rocm, _wheel_python, _wheel_packages, _externals),
-        *(_sources, _refs, _from_base, _debian_python, _debian_tools),
+        *(_sources, _refs, _from_base, _debian_python, _debian_tools, foreign_names, commands, _areas, _requires_python, _excludes, _archives),
     )
     for check in checks:
         yield from check(recipe)
@@ -240,6 +243,15 @@ def _externals(recipe: Recipe) -> Iterator[Finding]:
     for name, wheel in recipe.wheels.items():
         for i, pattern in enumerate(wheel.external):
             stem, _, tail = pattern.partition(".so")
+            if pattern.strip("*") in ("", ".so", "lib", ".so."):
+                yield recipe_rules.EXTERNAL.finding(
+                    f"components.{name}.external.{i}", f"`{pattern}` matches every library: none would be packed",
+                    fix="name those of ROCm, such as `libamdhip64.so.*`",
+                )  # fmt: skip
+            if stem in _SONAMES and pattern == f"{stem}.so":
+                yield recipe_rules.EXTERNAL.finding(
+                    f"components.{name}.external.{i}", f"`{pattern}` is no soname: those of ROCm have a number", fix=f"write `{pattern}.*`",
+                )  # fmt: skip
             near = difflib.get_close_matches(stem, _SONAMES, 1, 0.88)
             if near and stem not in _SONAMES and "*" not in stem:
                 yield recipe_rules.EXTERNAL.finding(
@@ -317,11 +329,76 @@ def _from_base(recipe: Recipe) -> Iterator[Finding]:
     for name, component in recipe.components.items():
         for i, line in enumerate(component.from_base if isinstance(component, MIGraphX) else ()):
             near = difflib.get_close_matches(line.lower(), _REQUIREMENTS, 1, 0.7)
-            if near and line not in _REQUIREMENTS:
+            if near and line not in _REQUIREMENTS and line not in meanings("from_base"):
                 yield recipe_rules.FROM_BASE.finding(
                     f"components.{name}.from_base.{i}", f"`{line}` is not a known line of MIGraphX's requirements.txt",
                     fix=f"did you mean `{near[0]}`?",
                 )  # fmt: skip
+
+
+_AREAS = ("main", "contrib", "non-free", "non-free-firmware")
+_UBUNTU_AREAS = {"universe": "main", "multiverse": "non-free", "restricted": "non-free"}
+
+
+def _areas(recipe: Recipe) -> Iterator[Finding]:
+    for i, area in enumerate(recipe.base.debian.areas if recipe.base.debian else ()):
+        if area not in _AREAS:
+            near = _UBUNTU_AREAS.get(area) or next(iter(difflib.get_close_matches(area, _AREAS, 1, 0.6)), "")
+            yield recipe_rules.AREA.finding(
+                f"base.debian.areas.{i}", f"`{area}` is {'an area of Ubuntu' if area in _UBUNTU_AREAS else 'not an area of Debian'}",
+                fix=f"write `{near}`" if near else f"write one of {', '.join(_AREAS)}",
+            )  # fmt: skip
+
+
+def _requires_python(recipe: Recipe) -> Iterator[Finding]:
+    for name, wheel in recipe.wheels.items():
+        from stackbuild.core.packaging import SpecifierSet  # takes a while to load
+
+        if wheel.requires_python == ">=3.9":
+            continue
+        refused = [python for python in recipe.python if f"{python}.99" not in SpecifierSet(wheel.requires_python)]
+        if refused and (wheel.abi == "cpython" or len(refused) == len(recipe.python)):
+            yield recipe_rules.REQUIRES_PYTHON.finding(
+                f"components.{name}.requires_python", f"`{wheel.requires_python}` refuses Python {refused[0]}, which the recipe builds for",
+                fix=f"write `requires_python: \">={min(recipe.python, key=lambda each: int(each[2:]))}\"`",
+            )  # fmt: skip
+
+
+def _excludes(recipe: Recipe) -> Iterator[Finding]:
+    for name, source in recipe.sources.items():
+        for i, pattern in enumerate(source.exclude):
+            bare = re.sub(r"^(?:\./|/)+", "", pattern)
+            if pattern in ("*", "**", "**/*", ".", "./"):
+                yield recipe_rules.EXCLUDE.finding(
+                    f"sources.{name}.exclude.{i}", f"`{pattern}` leaves out the whole source", fix="write the folders to leave out, such as `docs/*`",
+                )  # fmt: skip
+            elif bare != pattern:
+                yield recipe_rules.EXCLUDE.finding(
+                    f"sources.{name}.exclude.{i}", f"no path of a source begins as `{pattern}`", fix=f"write `{bare}`",
+                )  # fmt: skip
+
+
+_ARCHIVE = re.compile(r"\.(?:tar(?:\.\w+)?|t[gbx]z2?|zip|crate|whl|gem)(?:[?#].*)?$|/(?:tarball|zipball|archive)/", re.IGNORECASE)
+
+
+_OF_NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+"""The SHA-256 of no bytes."""
+
+
+def _archives(recipe: Recipe) -> Iterator[Finding]:
+    for name, source in recipe.sources.items():
+        if source.sha256 and (source.sha256 == _OF_NOTHING or source.sha256 == "0" * 64):
+            what = "an empty file" if source.sha256 == _OF_NOTHING else "no file"
+            yield recipe_rules.ARCHIVE.finding(
+                f"sources.{name}.sha256", f"it is the digest of {what}", why="the fetched file has another: the build stops there",
+                fix="write what `sha256sum FILE` prints",
+            )  # fmt: skip
+        if source.archive and not _ARCHIVE.search(source.archive):
+            page = re.fullmatch(r"(https://[^/]+/[^/]+/[^/]+)/releases/tag/([^/]+)/?", source.archive)
+            fix = f"write `{page[1]}/archive/refs/tags/{page[2]}.tar.gz`" if page else "write the address of the file, such as `….tar.gz`"
+            yield recipe_rules.ARCHIVE.finding(
+                f"sources.{name}.archive", f"`{source.archive.rpartition('/')[2]}` has no ending of an archive", fix=fix,
+            )  # fmt: skip
 
 
 def _debian_python(recipe: Recipe) -> Iterator[Finding]:

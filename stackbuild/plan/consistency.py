@@ -152,10 +152,19 @@ def _image_rocm(recipe: Recipe, _: Table) -> Iterator[Finding]:
 
 def _image_tag(recipe: Recipe, _: Table) -> Iterator[Finding]:
     image = recipe.base.image or ""
-    if image and "@" not in image and ":" not in image.rpartition("/")[2]:
-        yield recipe_rules.IMAGE_TAG.finding(
-            "base.image", f"{image} has no tag: it is `latest` of the day it is locked", fix=f"write one, such as `image: {image}:TAG`",
-        )  # fmt: skip
+    name, _, tag = image.rpartition("/")[2].partition(":")
+    if not image or "@" in image or (tag and (re.search(r"\d\.\d", tag) or not _MOVING_TAG.fullmatch(tag))):
+        return
+    path = f"{image.rpartition('/')[0]}/{name}".lstrip("/")
+    release = f"{recipe.rocm}-complete" if recipe.rocm and path.startswith("rocm/dev-") else "TAG"
+    what = f"the tag of {image} moves" if tag else f"{image} has no tag"
+    yield recipe_rules.IMAGE_TAG.finding(
+        "base.image", f"{what}: it is `{tag or 'latest'}` of the day it is locked", fix=f"write a release, such as `image: {path}:{release}`",
+    )  # fmt: skip
+
+
+_MOVING_TAG = re.compile(r"(?:.*[-_.])?(?:latest|nightly|edge|main|master|devel?|develop|stable|rolling|complete)", re.IGNORECASE)
+"""Tags that name no release of ROCm or of a distribution: what they stand for changes."""
 
 
 def _image_apt(recipe: Recipe, _: Table) -> Iterator[Finding]:

@@ -121,8 +121,8 @@ IMAGE_ROCM = clause_rule(
     fix="take the image of that ROCm, or write the image's release as `rocm:`",
 )  # fmt: skip
 IMAGE_TAG = clause_rule(
-    "SB-STACK-IMAGE-TAG", WARNING, "The image has no tag",
-    when="`base.image` has neither a tag nor a digest.",
+    "SB-STACK-IMAGE-TAG", WARNING, "The image has no tag, or one that moves",
+    when="`base.image` has neither a digest nor a tag, or a tag such as `latest` that names no release.",
     why="the next `stackbuild lock` takes another image, with another ROCm",
     fix="write a tag, such as `image: rocm/dev-ubuntu-24.04:7.2.4-complete`",
 )  # fmt: skip
@@ -223,6 +223,74 @@ FROM_BASE = clause_rule(
     when="An item of `from_base` is not a line of MIGraphX's requirements.txt, by the lock or by those that are known.",
     why="what it stands for would be fetched and built",
     fix="write the line that the finding names, or remove the item",
+)  # fmt: skip
+OPTION_KEY = clause_rule(
+    "SB-STACK-OPTION-KEY", WARNING, "An option sets what a key of the recipe, or stackbuild itself, sets",
+    when="`options:` has a CMake cache entry such as `GPU_TARGETS`, `onnxruntime_USE_CUDA` or `CMAKE_INSTALL_PREFIX`, with another value"
+    " than the recipe's. An error for `CMAKE_INSTALL_PREFIX`.",
+    why="options win over stackbuild's own, and what is checked is the recipe's key",
+    fix="write the key that the finding names, and remove the option",
+)  # fmt: skip
+OPTION_NAME = clause_rule(
+    "SB-STACK-OPTION-NAME", WARNING, "An option is almost one that is known",
+    when="A CMake cache entry differs from one that is often written by a letter, or `CMAKE_BUILD_TYPE` is not a build type.",
+    why="CMake sets any name and reads none that it does not know",
+    fix="write the name that the finding has",
+)  # fmt: skip
+ENV_NAME = clause_rule(
+    "SB-STACK-ENV", WARNING, "A variable does nothing in a component's environment, or works against stackbuild",
+    when="`env:` of a component has a variable such as `HSA_OVERRIDE_GFX_VERSION`, `PYTORCH_ROCM_ARCH` or `MAKEFLAGS`.",
+    why="a step has no GPU and no network, and stackbuild chooses its jobs and folders",
+    fix="remove it; the finding says what does that here",
+)  # fmt: skip
+PACKAGE_NAME = clause_rule(
+    "SB-STACK-PACKAGE", WARNING, "A package has another name in Debian",
+    when="A package of the base is named as Fedora, Arch, Alpine or AMD's repositories name it, such as `gcc-c++` or `zlib-devel`.",
+    why="the archive has no such package: the base cannot be made",
+    fix="write the name that the finding has",
+)  # fmt: skip
+REQUIREMENT_NAME = clause_rule(
+    "SB-STACK-REQUIREMENT", WARNING, "A requirement has another name on the package index",
+    when="An item of `verify.runtime` or of a wheel's `requires` is a module's name, or almost a distribution that is often named.",
+    why="pip finds no such distribution, or somebody else's",
+    fix="write the name that the finding has",
+)  # fmt: skip
+RUNTIME_TWICE = clause_rule(
+    "SB-STACK-RUNTIME-TWICE", WARNING, "A requirement overwrites the wheel's own files",
+    when="`verify.runtime` or a wheel's `requires` names a second distribution of ONNX Runtime, or the wheel itself.",
+    why="both install the same folder, and the one that is installed last wins",
+    fix="remove it, or write `onnxruntime`",
+)  # fmt: skip
+COMMAND = clause_rule(
+    "SB-STACK-COMMAND", WARNING, "A command cannot do in a step what it does on a person's machine",
+    when="A command of `run:` needs a network, another user or a file that is not in its folder, installs outside `/out`, or `PATH` has"
+    " no `/usr/bin`.",
+    why="a step starts in an empty folder, without a network and without root, and `/out` alone is kept",
+    fix="write what the finding names",
+)  # fmt: skip
+AREA = clause_rule(
+    "SB-STACK-AREA", WARNING, "Debian's archive has no such area",
+    when="`base.debian.areas` names an area that is not Debian's, such as Ubuntu's `universe`.",
+    why="the archive has no list of packages for it: the base cannot be made",
+    fix="write `main`, `contrib`, `non-free` or `non-free-firmware`",
+)  # fmt: skip
+REQUIRES_PYTHON = clause_rule(
+    "SB-STACK-REQUIRES-PYTHON", ERROR, "A wheel refuses a Python that it is built for",
+    when="`requires_python` of a wheel excludes one of the recipe's `python:`.",
+    why="pip does not install that wheel",
+    fix="write a `requires_python` that has it, or remove that Python",
+)  # fmt: skip
+EXCLUDE = clause_rule(
+    "SB-STACK-EXCLUDE", WARNING, "A pattern of `exclude` leaves out everything, or nothing",
+    when="`exclude:` of a source has `*` or `**`, or a path that begins with `/` or `./`.",
+    why="patterns are paths from the source's top",
+    fix="write the pattern that the finding names",
+)  # fmt: skip
+ARCHIVE = clause_rule(
+    "SB-STACK-ARCHIVE", WARNING, "An archive's address or digest is of something else",
+    when="`archive:` of a source ends with none of `.tar`, `.tar.gz`, `.tgz`, `.zip` and their like, or its `sha256:` is of an empty file.",
+    why="an address of a page is fetched as a page, and its digest differs each day",
+    fix="write the address of the file itself",
 )  # fmt: skip
 DEBIAN_PYTHON = clause_rule(
     "SB-STACK-DEBIAN-PYTHON", ERROR, "That release of Debian has another Python",

@@ -128,7 +128,8 @@ def advice(pattern: str, value: object, is_meant: bool = True) -> str:
     if pattern == r"^[A-Za-z0-9]+$":
         candidates = chain((re.sub(r"\s+", "", str(value)),), candidates)
     if pattern == OPTION:
-        candidates = chain((re.sub(r"\s+", "_", str(value).strip()),), candidates)
+        bare = re.sub(r"^-D\s*", "", str(value).strip()).partition("=")[0]
+        candidates = chain((re.sub(r"\s+", "_", bare.strip()),), candidates)
     if pattern.startswith("^[a-z0-9][a-z0-9._-]*(/"):
         candidates = chain((re.sub(r"^(?:\./)?(?:patches/)?", "", str(value).strip()),), candidates)
     if pattern == r"^[A-Za-z0-9][A-Za-z0-9._-]*$":

@@ -16,7 +16,7 @@ from stackbuild.core.errors import Mistake, RecipeError, UsageError, with_lines
 from stackbuild.core.model import ValidationError
 from stackbuild.core.resources import folder
 from stackbuild.core.yaml import Places
-from stackbuild.model.components import Archive, Component, Convertible, Script, Wheel
+from stackbuild.model.components import Archive, Component, Convertible, OnnxRuntime, Script, Wheel
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.recipe import Recipe
 from stackbuild.recipe.validation import mistakes, short
@@ -114,9 +114,7 @@ def _validate(data: Json, places: Places, text: str) -> Recipe:
         Mistake(
             places.of_value(path),
             f"`{template[:60]}` is a variable or a template",
-            "write `{rocm}`, which is the recipe's `rocm:`, or the value: nothing else is filled in"
-            if path[0] == "publish"
-            else yaml.NO_TEMPLATES,
+            _without_template(path, template),
         )
         for path, template in _templates(data, ())
     ]
@@ -137,6 +135,16 @@ def _validate(data: Json, places: Places, text: str) -> Recipe:
     if wrong:
         raise RecipeError(with_lines(sorted(wrong, key=_line), text))
     return recipe
+
+
+def _without_template(path: yaml.KeyPath, template: str) -> str:
+    if path[0] == "publish":
+        return "write `{rocm}`, which is the recipe's `rocm:`, or the value: nothing else is filled in"
+    if "runpaths" in path and template.strip("${}") == "ORIGIN":
+        return "remove it: a RUNPATH from `$ORIGIN` is always allowed, and `runpaths` names absolute ones"
+    if path[-1] == "path":
+        return "write the path from the recipe's folder, such as `path: src`: no variable is filled in"
+    return yaml.NO_TEMPLATES
 
 
 def _line(mistake: Mistake) -> int:
@@ -326,8 +334,20 @@ def _idle_demands(recipe: Recipe, places: Places) -> list[Mistake]:
         if short_names := [short for short, full in NAMES.items() if full == name]:
             which = f"add `{short_names[0]}` to the `providers` of the `onnxruntime` component, or remove it here"
         next = f"did you mean `{near}`?" if near else which
+        if name == NAMES["migraphx"] and (owner := _only_rocm_provider(recipe)):
+            what = f"ROCm {recipe.rocm} has no `rocm` provider, and `{owner}` builds no other"
+            at_providers = places.of_value(("components", owner, "providers"))
+            wrong.append(Mistake(at_providers, what, "write `providers: [migraphx]`"))
+            continue
         wrong.append(Mistake(places.of_value(path), f"`verify.{key.partition('.')[0]}`: {what}", next))
     return wrong
+
+
+def _only_rocm_provider(recipe: Recipe) -> str:
+    """The component that builds the ROCm provider alone, for a ROCm that no longer has it (7.1); "" for none."""
+    release = [int(part) for part in (recipe.rocm or "0").split(".")[:2]]
+    owners = [n for n, c in recipe.components.items() if isinstance(c, OnnxRuntime) and c.providers == ("rocm",)]
+    return owners[0] if owners and release >= [7, 1] else ""
 
 
 def _ships(name: str) -> bool:

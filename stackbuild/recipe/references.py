@@ -14,9 +14,9 @@ from pathlib import Path
 from stackbuild.core.errors import Mistake, RecipeError, UsageError, with_lines
 from stackbuild.core.resources import folder
 from stackbuild.core.yaml import KeyPath, Places
-from stackbuild.model.components import CMake
+from stackbuild.model.components import CMake, Kernels
 from stackbuild.model.findings import Finding, SourceLocation
-from stackbuild.model.gates import BaselineGate, Gate, MemoryGate, ShareGate, SpeedupGate
+from stackbuild.model.gates import BaselineGate, Gate, LimitGate, MemoryGate, ShareGate, SpeedupGate
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.recipe import Recipe
 from stackbuild.model.suite import Suite
@@ -99,10 +99,21 @@ def _subfolders(loaded_recipe: LoadedRecipe, places: Places) -> Iterator[Mistake
 def _folder(path: str, loaded_recipe: LoadedRecipe, at: str) -> Iterator[Mistake]:
     """Whether a source's folder is there, and in a place that recipes may read."""
     target = (loaded_recipe.folder / path).resolve()
+    name = re.split(r"[/\\]+", path.rstrip("/\\"))[-1]
+    if not target.is_dir() and (path.startswith("~") or "\\" in path or re.match(r"[A-Za-z]:", path)):
+        what = "`~` is filled in by a shell, and none runs" if path.startswith("~") else "it is a path as Windows has it"
+        next = f"write the path from the recipe's folder, with `/`, such as `path: {name}`; another folder needs --allow-path"
+        yield Mistake(at, f"there is no folder `{path}` beside the recipe: {what}", next)
+        return
     beside = sorted(p.name for p in loaded_recipe.folder.iterdir() if p.is_dir() and not p.name.startswith("."))
     if not any(target.is_relative_to(each.resolve()) for each in (loaded_recipe.folder, *loaded_recipe.allowed)):
         next = f"give a path below it, relative to the recipe, or allow that folder: --allow-path {target}"
         yield Mistake(at, f"`{path}` does not lie beside the recipe, in {loaded_recipe.folder.resolve()}", next)
+    elif target.is_file():
+        parent = Path(path).parent.as_posix()
+        is_archive = re.search(r"\.(tar\.\w+|tgz|zip)$", path)
+        how = "unpack it, and name the folder" if is_archive else f"write `path: {parent}`" if parent != "." else "name a folder"
+        yield Mistake(at, f"`{path}` is a file, and `path` is a folder", how)
     elif not target.is_dir():
         near = nearest(Path(path).name, beside) or (beside[0] if len(beside) == 1 else "")
         suggestion = f"did you mean `{near}`? Paths" if near else "paths"
@@ -147,6 +158,11 @@ def _gates(loaded_recipe: LoadedRecipe, places: Places) -> Iterator[Mistake]:
     except UsageError as error:
         yield Mistake(at, f"the suite cannot be read: {error.what}", error.next)
         return
+    if suite.kind == "kernels" and not (recipe.verify and recipe.verify.providers):
+        if not any(isinstance(component, Kernels) for component in recipe.components.values()):
+            next = "add a component of kind `kernels` or `kernels-ep`, take the suite `models-quick`, or remove `bench:`"
+            yield Mistake(at, f"the suite {recipe.bench.suite} measures kernels, and no component of the recipe builds any", next)
+            return
     for i, gate in enumerate(recipe.gates):
         yield from _gate(gate, ("gates", i), recipe, suite, places)
 
@@ -183,6 +199,12 @@ def _gate(gate: Gate, path: KeyPath, recipe: Recipe, suite: Suite, places: Place
                 places.of_value((*path, *at)), f"no case of the suite {recipe.bench.suite if recipe.bench else ''} matches {pattern!r}",
                 f"{suggestion}its cases begin with {', '.join(names)}; a type that it measures follows: {', '.join(_dtypes(suite))}",
             )  # fmt: skip
+    if isinstance(gate, LimitGate):
+        is_rate = gate.metric == "throughput"
+        unused, meant = ("at_most", "at_least") if is_rate else ("at_least", "at_most")
+        if getattr(gate, unused) is not None and getattr(gate, meant) is None:
+            what = f"`{unused}` of {gate.metric} fails where the wheel gets better, and passes where it gets worse"
+            yield Mistake(places.of_key((*path, unused)), what, f"write `{meant}:` in place of `{unused}:`")
     if isinstance(gate, BaselineGate) and gate.wheel and not Path(gate.wheel).is_file():
         next = "write its path from where stackbuild runs, or leave `wheel` out and give --baseline"
         yield Mistake(places.of_value((*path, "wheel")), f"there is no file `{gate.wheel}` in {Path.cwd()}", next)

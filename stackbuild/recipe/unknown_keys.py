@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Set as AbstractSet
 from typing import Any, get_args
 
 from stackbuild.core import yaml
@@ -13,14 +14,22 @@ from stackbuild.tables.key_words import keys_of_word, plain_word, step_for_secti
 from stackbuild.tables.near_words import nearest
 
 
-def next_for_unknown_key(detail: Any, path: yaml.KeyPath) -> str:
-    """The next step for an unknown key: one of that mapping, who else takes it, or what to do without it."""
-    word, keys, value = str(path[-1]), keys_at(detail["loc"][:-1]), detail["input"]
+def next_for_unknown_key(detail: Any, path: yaml.KeyPath, present: AbstractSet[str] = frozenset()) -> str:
+    """The next step for an unknown key: one of that mapping, who else takes it, or what to do without it.
+
+    `present` are the keys that the mapping has: one of them is meant only where no other is.
+    """
+    word, value = str(path[-1]), detail["input"]
+    keys = sorted(keys_at(detail["loc"][:-1]), key=lambda key: key in present)
     if step := _of_another_level(word, path, value):
         return step
-    if synonym := _synonym(word, keys):
+    if synonym := _synonym(word, keys, present):
         if synonym == "git" and "archive" in keys and re.search(r"\.(tar\.\w+|tgz|zip)$", str(value)):
             synonym = "archive"
+        if path[0] == "publish" and synonym in ("url", "index") and isinstance(value, str):
+            synonym = "url" if "://" in value else "index"
+        if synonym in present:
+            return f"`{synonym}` says it, and is there already: write it there, or remove this one"
         return f"did you mean `{synonym}`?"
     takers = sorted({kind for kind, model in components_by_kind().items() if word in model.model_fields})
     if path[:1] == ("components",) and len(path) == 3 and takers:
@@ -35,7 +44,7 @@ def next_for_unknown_key(detail: Any, path: yaml.KeyPath) -> str:
     if not alike and path[0] != "publish" and (owner := _owner_of(word, path, value)):
         return f"{owner}; here known are: {', '.join(keys)}"
     if near and spelt_alike(word, near):
-        return f"did you mean `{near}`?"
+        return f"`{near}` is there already: write it there, or remove this one" if near in present else f"did you mean `{near}`?"
     if step := step_without_key(word):
         return step
     if part := _by_parts(word, keys):
@@ -45,7 +54,7 @@ def next_for_unknown_key(detail: Any, path: yaml.KeyPath) -> str:
     for key in keys_of_word(word):
         if owner := _owner_of(key, path):
             return f"did you mean `{key}`? {owner[:1].upper()}{owner[1:]}"
-    return f"known are: {', '.join(keys)}"
+    return f"remove it: nothing here is called so; known are: {', '.join(sorted(keys))}"
 
 
 def _of_another_level(word: str, path: yaml.KeyPath, value: object) -> str:
@@ -130,9 +139,10 @@ def _owner_of(word: str, path: yaml.KeyPath, value: object = None) -> str:
     return f"`{word}` is a key of gates ({', '.join(gates)})" if gates else ""
 
 
-def _synonym(word: str, keys: list[str]) -> str:
-    """The first of those keys that another tool's word may stand for, "" for none."""
-    return next((key for key in keys_of_word(word) if key in keys), "")
+def _synonym(word: str, keys: list[str], present: AbstractSet[str] = frozenset()) -> str:
+    """The first of those keys that another tool's word may stand for, one that is not there yet before others; "" for none."""
+    meant = [key for key in keys_of_word(word) if key in keys]
+    return next((key for key in meant if key not in present), meant[0] if meant else "")
 
 
 def key_meant(word: str, keys: list[str]) -> str:

@@ -229,7 +229,7 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
     match detail["type"]:
         case "extra_forbidden":
             return Mistake(
-                places.of_key(path), f"unknown key `{path[-1]}`{_in(path)}", next_for_unknown_key(detail, path)
+                places.of_key(path), f"unknown key `{path[-1]}`{_in(path)}", next_for_unknown_key(detail, path, places.keys_of.get(path[:-1], frozenset()))
             )
         case "missing":
             return Mistake(
@@ -295,9 +295,8 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
             of = places.of_key if detail["loc"][-1] == "[key]" else places.of_value
             pattern, value = detail["ctx"]["pattern"], detail["input"]
             what = f"`{where}` cannot be {short(value)}: it {words_of(pattern)}"
-            if path[-1] in _SOURCE_KEYS and not str(value).strip():
-                example = _example_line(path, detail["loc"], places)
-                return Mistake(of(path), what, f"write the name of one of `sources:`, such as `{example}`")
+            if step := _name_of_entry(path, str(value), detail, places):
+                return Mistake(of(path), what, step)
             return Mistake(of(path), what, _with_example(advice(pattern, value), detail["loc"]))
         case "literal_error" if detail["loc"] == ("schema",):
             return _schema_mistake(places.of_value(path), detail["input"])
@@ -308,6 +307,9 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
             place = places.of_value(path)
             hint = _rewrite(kind, path, detail, source.scalar(place), places) or hint
             return Mistake(place, f"`{where}` must be {expectation}, not {short(detail['input'])}", hint)
+        case "less_than_equal" | "less_than" if _bound(detail) == 1 and path[-1] == "cosine":
+            what = f"`{where}` is a cosine, at most 1, not {detail['input']:g}"
+            return Mistake(places.of_value(path), what, "write a number below 1, such as `0.999`")
         case "less_than_equal" | "less_than" if _bound(detail) == 1 and 1 < detail["input"] <= 100:
             limit = "below 1" if detail["type"] == "less_than" else "at most 1"
             share = min(detail["input"], 99) if detail["type"] == "less_than" else detail["input"]
@@ -333,6 +335,21 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
         case _:
             reason = detail["msg"][:1].lower() + detail["msg"][1:]
             return Mistake(places.of_value(path), f"`{where}`: {reason}, not {short(detail['input'])}", _form(detail))
+
+
+def _name_of_entry(path: yaml.KeyPath, value: str, detail: Any, places: Places) -> str:
+    """The next step for a path, an address or nothing where the name of a source or a component stands; "" for other values."""
+    key = next((part for part in reversed(path) if isinstance(part, str)), "")
+    is_list = "hipify" in path and key == "headers"
+    section = "" if is_list else "sources" if key in _SOURCE_KEYS else "components" if key == "needs" else ""
+    if not section or (value.strip() and not re.search(r"[/\\:]", value)):
+        return ""
+    names = [str(each[1]) for each in places.keys if len(each) == 2 and each[0] == section]
+    near = nearest(re.split(r"[/\\:]+", value.strip("/\\ ").removesuffix(".git"))[-1], names)
+    known = near or next(iter(names), "NAME")
+    example = f"`{known}`" if isinstance(path[-1], int) else f"`{key}: {known}`"
+    how = " A folder or an address is written there, as `path:` or `git:`" if section == "sources" and value.strip() else ""
+    return f"write the name of one of `{section}:`, such as {example}{'.' if how else ''}{how}"
 
 
 def _step_for_wrapped_value(path: yaml.KeyPath, detail: Any) -> str:
@@ -478,7 +495,7 @@ def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str, places: Plac
     if kind == "string_type" and isinstance(value, list) and len(value) == 1 and isinstance(path[-1], int):
         return f"write it as one item: `{value[0]}`, with one `- ` or within the brackets"
     if kind == "string_type" and isinstance(value, list) and len(value) == 1 and isinstance(value[0], str | int):
-        return f"write it without brackets: `{key}: {value[0]}`"
+        return f"write it without brackets: `{key}: {_plain(value[0])}`"
     if kind == "string_type" and isinstance(value, list) and len(value) > 1 and "MG]" in pattern_at(detail["loc"]):
         return advice(pattern_at(detail["loc"]), "".join(map(str, value)))
     if kind == "string_type" and isinstance(value, list | dict) and detail["loc"][-1] not in _SCALARS:
@@ -486,7 +503,7 @@ def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str, places: Plac
             ": the name of one of `sources:`" if key in ("source", "headers") else ""
         )
     if kind.startswith(("int_", "float_", "bool_")) and isinstance(value, list) and len(value) == 1:
-        return f"write it without brackets: `{key}: {value[0]}`"
+        return f"write it without brackets: `{key}: {_plain(value[0])}`"
     if (
         isinstance(value, dict)
         and isinstance(path[-1], int)
@@ -506,6 +523,8 @@ def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str, places: Plac
         return _as_list(key, " ".join(map(str, value)))
     if kind == "string_type" and key in _SOURCE_KEYS and isinstance(value, bool | int | float):
         return f"write the name of one of `sources:`, such as `{_example_line(path, detail['loc'], places)}`"
+    if key == "sha256" and isinstance(value, int | float):
+        return "write the digest of the file, as `sha256sum FILE` prints it"
     if kind == "string_type" and isinstance(value, bool | int | float):
         pattern = pattern_at(detail["loc"])
         if "MG]" in pattern:
@@ -548,8 +567,27 @@ def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str, places: Plac
                 _as_mapping(key, value)
                 or f"write each name as a key with lines of its own below it, such as `{value[0]}:`"
             )
+        if step := _names_as_keys(key, value):
+            return step
         lines = f"write it as lines of `key: value`; its keys are {', '.join(keys)}" if keys else ""
         return _as_mapping(key, value) or lines
+    return ""
+
+
+def _plain(value: object) -> str:
+    """A value as YAML has it: `false` of False."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _names_as_keys(key: str, value: object) -> str:
+    """The next step for entries that stand as items with a name: `- name: lc0`; "" for anything else."""
+    rows = value if isinstance(value, list) else []
+    for word in ("name", "id", "key"):
+        if rows and all(isinstance(row, dict) and isinstance(row.get(word), str) for row in rows):
+            return f"write `{rows[0][word]}:` in place of `- {word}: {rows[0][word]}`, with its other keys indented below it"
+    if rows and all(isinstance(row, dict) and len(row) == 1 for row in rows):
+        first = next(iter(rows[0]))
+        return f"remove the `- `: write `{first}:` as a key below `{key}:`"
     return ""
 
 
@@ -609,6 +647,8 @@ def _as_mapping(key: str, value: object) -> str:
             )
         return f"write `base: {{image: {value}}}`, or `debian:` with a suite and packages"
     rows = value if isinstance(value, list) else [value]
+    if isinstance(value, str) and len(words := value.replace("-D ", "-D").split()) > 1 and all(map(_CACHE_ENTRY.fullmatch, words)):
+        rows = list(words)
     pairs = [_CACHE_ENTRY.fullmatch(row) if isinstance(row, str) else None for row in rows]
     if rows and all(pairs):
         return f"write lines of `NAME: VALUE`: `{', '.join(f'{pair[1]}: {pair[2]}' for pair in pairs if pair)}`"

@@ -6,6 +6,7 @@ gpu_names.toml has the names and their sources.
 from __future__ import annotations
 
 import difflib
+import fnmatch
 import re
 import tomllib
 from collections.abc import Iterator
@@ -115,7 +116,10 @@ def buildable_like(target_id: str) -> str:
     parts = [part for part in re.split(r"[\s,;]+", target_id) if part]
     if gfx in BUILDABLE and features:
         near = [difflib.get_close_matches(one, _FEATURE_NAMES, n=1, cutoff=0.4) for one in features.split(":")]
-        suggestion = f"; did you mean {':'.join([gfx, *(names[0] for names in near)])}?" if all(near) else ""
+        found = sorted({one[0] for one in near if one})
+        if all(near) and [*features.split(":")] == [one[0] for one in near] and len({one[:3] for one in found}) == len(near):
+            return f", whose features are not in the order of the alphabet; write {':'.join([gfx, *found])}"
+        suggestion = f"; did you mean {':'.join([gfx, *found])}?" if all(near) and found else ""
         return f"; its features are {', '.join(_FEATURE_NAMES)}{suggestion}"
     if (match := re.fullmatch(r"(gfx[0-9a-f]+)[-_ .]*(xnack|sramecc)([+-]?)", target_id.lower())) and match[
         1
@@ -133,12 +137,34 @@ def buildable_like(target_id: str) -> str:
         )
     if re.match(r"sm_?\d|compute_", target_id):
         return "; it is one of NVIDIA's; AMD's begin with gfx: gfx942 is the MI300X, gfx1100 the RX 7900 XTX"
+    if covered := _covered(target_id.strip().lower()):
+        return f"; a recipe names each target: write {', '.join(covered)}"
     if target_id in ("native", "auto", "all", "default"):
         return "; a recipe names its targets, as `rocminfo` prints them: gfx1100 for an RX 7900 XTX"
     digits = f"gfx{gfx.lower().removeprefix('gfx').strip('-_ ').translate(_MISREAD)}"
     if digits in BUILDABLE:
         return f"; did you mean {digits}?"
     if digits in TARGETS:
-        return f"; LLVM knows it, no product of the table has it; known are {', '.join(BUILDABLE)}"
+        return f"; LLVM knows it, and no product of the table has it: remove it, or write one of {', '.join(BUILDABLE)}"
     close = difflib.get_close_matches(digits, BUILDABLE, n=3, cutoff=0.7) or names_near(target_id)
-    return f"; did you mean {' or '.join(close)}?" if close else f"; known are {', '.join(BUILDABLE)}"
+    return f"; did you mean {' or '.join(close)}?" if close else f"; write what `rocminfo` prints as gfx…; known are {', '.join(BUILDABLE)}"
+
+
+_GENERIC = {
+    "gfx9-generic": "gfx900 gfx906", "gfx9-4-generic": "gfx942 gfx950", "gfx10-1-generic": "gfx1010",
+    "gfx10-3-generic": "gfx1030 gfx1031 gfx1032 gfx1034 gfx1035",
+    "gfx11-generic": "gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 gfx1152 gfx1153", "gfx12-generic": "gfx1200 gfx1201",
+}  # fmt: skip
+"""LLVM's generic targets and the processors of the table that each covers (AMDGPUUsage, "Generic Processors")."""
+
+
+def _covered(name: str) -> list[str]:
+    """The targets that a generic target, a pattern such as `gfx11*` or a range such as `gfx1100-gfx1103` covers."""
+    if name in _GENERIC:
+        return _GENERIC[name].split()
+    if name.startswith("gfx") and set("*?[") & {*name}:
+        return fnmatch.filter(BUILDABLE, name)
+    if ends := re.fullmatch(r"gfx([0-9a-f]+)\s*(?:-|\.\.\.?|to|:)\s*(?:gfx)?([0-9a-f]+)", name):
+        first, last = (int(end, 16) for end in ends.groups())
+        return [gfx for gfx in BUILDABLE if first <= int(gfx[3:], 16) <= last and len(gfx) == len(ends[1]) + 3]
+    return []

@@ -90,7 +90,8 @@ TARGETS = {
 BUILDABLE = {gfx: TARGETS[gfx] for gfx in _PRODUCTS}
 """The processors that a recipe may name."""
 _BY_MACH = {target.mach: target.gfx for target in TARGETS.values()}
-FEATURES = re.compile(r"(:(xnack|sramecc)[+-]){0,2}")
+FEATURES = re.compile(r"(:sramecc[+-])?(:xnack[+-])?")
+"""In LLVM's own order: the compiler writes a target ID so, and what it built is looked for by that name."""
 _NAMED_TARGET = re.compile(r"gfx[0-9]+[0-9a-f]*(?:-[0-9]+)?(?:-generic)?")
 _SETTINGS = {0: "", 1: "", 2: "-", 3: "+"}  # unsupported, any, off, on
 
