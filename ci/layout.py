@@ -599,6 +599,8 @@ PLAN_LEVELS: dict[str, Layer] = {
     "recipe_rules": Layer(1, "the rules of recipe check: severity, text, advice"),
     **{name: Layer(2, "what is known of a recipe or a plan") for name in ("consistency", "estimates", "explain", "status")},
     "completeness": Layer(3, "what components need, and a recipe leaves out"),
+    "foreign_names": Layer(2, "values that name the right thing in another tool's words"),
+    "step_commands": Layer(2, "commands that cannot do in a step what they do elsewhere"),
     **{name: Layer(4, "what fits together, and the plan") for name in ("compatibility", "resolve")},
     "inputs": Layer(5, "what lies on this machine that a plan depends on"),
     "current": Layer(6, "the plan of now, with the store"),

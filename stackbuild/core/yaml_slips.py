@@ -213,11 +213,11 @@ def _key_among_items(error: ParserError) -> Slip | None:
     if error.problem != "did not find expected '-' indicator" or not error.start_position:
         return None
     line, column = error.start_position
-    item = re.match(r" *- +name: +([\w-]+)\s*(?:#.*)?$", error.rows[line])
+    item = re.match(r" *- +(?:name: +)?([\w-]+):?\s*(?:#.*)?$", error.rows[line])
     if not item or indent(error.row) != column or not _HEADER.fullmatch(error.row):
         return None
     what = f"this entry is an item of a list, and `{error.row.strip()[:40]}` below it is a key"
-    return line + 1, column + 1, what, f"write `{item[1]}:` in place of `- name: {item[1]}`, as the entries beside it"
+    return line + 1, column + 1, what, f"write `{item[1]}:` in place of `{item[0].split('#')[0].strip()}`, as the entries beside it"
 
 
 def _too_deep(error: ParserError) -> Slip | None:

@@ -157,7 +157,7 @@ def requirement_meant(entry: str) -> str:
 def refuse_expansion(values: dict[str, str]) -> dict[str, str]:
     """The variables as they are. Raises ValueError for one that counts on a shell to fill it in."""
     for name, value in values.items():
-        if _SHELL_EXPANSION.search(value):
+        if _SHELL_EXPANSION.search(value) or re.match(r"~(?:/|$)", value):
             raise ValueError(f"{value!r} is filled in by a shell, and none runs; write the value of `{name}` out")
     return values
 
@@ -292,6 +292,15 @@ class CMake(Convertible):
         None, description="The option that takes the recipe's gfx targets, such as `GPU_TARGETS`."
     )
     components: tuple[str, ...] = Field((), description="Install components to install; all where empty.")
+
+    @field_validator("uses_gfx")
+    @classmethod
+    def _option_for_targets(cls, option: str | None) -> str | None:
+        if option and re.match(r"gfx\d", option):
+            raise ValueError(
+                f"{option!r} is a target, and `uses_gfx` names the option that takes the recipe's `gfx`; write `GPU_TARGETS`"
+            )
+        return option
 
     @field_validator("subfolder")
     @classmethod
@@ -505,7 +514,8 @@ class Wheel(Component):
     def _sorts(cls, version: str) -> str:
         local = version.partition("+")[2]
         if re.match(r"rocm[0-9]", local):
-            raise ValueError(f"`+{local}` does not sort: +rocm10.0 is less than +rocm7.0; write `+rocm.{local[4:]}`")
+            digits = ".".join(local[4:]) if re.fullmatch(r"\d{2,3}", local[4:]) else local[4:]
+            raise ValueError(f"`+{local}` does not sort: +rocm10.0 is less than +rocm7.0; write `+rocm.{digits}`")
         return _as_installed(version)
 
     @field_validator("license")
@@ -528,8 +538,8 @@ class Wheel(Component):
     def _importable(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         for name in names:
             if "-" in name:
-                meant = "onnxruntime" if re.fullmatch(r"onnxruntime-(?!ep)\w+", name) else name.replace("-", "_")
-                raise ValueError(f"no Python can import {name!r}; write `{meant}`")
+                module = "onnxruntime" if re.fullmatch(r"onnxruntime-(?!ep)\w+", name) else name.replace("-", "_")
+                raise ValueError(f"no Python can import {name!r}; write `{module}`")
         return names
 
     @field_validator("external")

@@ -91,8 +91,8 @@ def _quantity_meant(text: str, kind: str) -> str:
     singular = unit if unit in _UNIT_WORDS[kind] or unit in units else unit.removesuffix("s")
     if kind == "time" and singular in _MINUTES:
         return f"`{float(number) * _MINUTES[singular]:g} s`"
-    meant = _UNIT_WORDS[kind].get(singular) or (units[singular] if singular in {"", *_UNITS[kind]} else None)
-    return "" if meant is None else f"`{number}{'' if meant in ('%', 'x', '') else ' '}{meant}`"
+    unit_name = _UNIT_WORDS[kind].get(singular) or (units[singular] if singular in {"", *_UNITS[kind]} else None)
+    return "" if unit_name is None else f"`{number}{'' if unit_name in ('%', 'x', '') else ' '}{unit_name}`"
 
 
 _PLAIN = {"time": (2.0, math.inf, "s", "ms"), "size": (0.0, 1e6, "bytes", "GiB")}

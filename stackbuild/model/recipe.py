@@ -27,7 +27,7 @@ from stackbuild.model.components import (
 from stackbuild.model.gates import Gate
 from stackbuild.tables.debian import refused_suite
 from stackbuild.tables.gpu_limits import emulated_targets
-from stackbuild.tables.gpu_names import buildable_like
+from stackbuild.tables.gpu_names import buildable_like, targets_named
 from stackbuild.tables.near_words import question
 from stackbuild.tables.targets import is_buildable, processor
 
@@ -41,6 +41,8 @@ def _packages(names: tuple[str, ...], otherwise: str) -> tuple[str, ...]:
             refuse_joined(name)
             bare = re.match(r"[a-z0-9][a-z0-9+.-]+", name.lower().replace("_", "-"))
             hint = f": write `{bare[0]}`" if bare and bare[0] != name else ""
+            if re.match(r"ppa:|deb(?:-src)? |https?:|.*\.(?:deb|list)$", name):
+                hint, otherwise = "", "Debian's archive alone is read: take an `image:` that has it, or a source with `archive:`"
             raise ValueError(f"{name!r} is not the name of a Debian package; {otherwise}{hint}")
     return names
 
@@ -361,7 +363,12 @@ class Verify(Model):
     def _check_emulated_targets(cls, targets: tuple[str, ...]) -> tuple[str, ...]:
         for target in targets:
             if target not in emulated_targets():
-                near = question(target, [name for name in emulated_targets() if name[:5] == target[:5]])
+                near_targets = [each.gfx for each in targets_named(target) if each.gfx in emulated_targets()]
+                near = (
+                    f"did you mean `{near_targets[0]}`? "
+                    if len(near_targets) == 1
+                    else question(target, [name for name in emulated_targets() if name[:5] == target[:5]])
+                )
                 raise ValueError(
                     f"{target!r} cannot be emulated; {near}those that can are {', '.join(emulated_targets())}"
                 )

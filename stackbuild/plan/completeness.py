@@ -227,14 +227,11 @@ def _wheel_packages(recipe: Recipe) -> Iterator[Finding]:
                     f"components.{name}.packages.{i}", f"`{wheel.needs[0]}` installs no package `{package}`", fix=f"write `{module}`",
                 )  # fmt: skip
         for i, path in enumerate(wheel.license_files):
-            if (
-                module
-                and (top := path.split("/")[0]) not in modules
-                and difflib.get_close_matches(top.lower(), [module], 1, 0.8)
-            ):
+            top = path.split("/")[0]
+            if module and top not in modules:
                 yield recipe_rules.WHEEL_LICENSE.finding(
                     f"components.{name}.license_files.{i}", f"`{wheel.needs[0]}` installs no folder `{top}`",
-                    fix=f"write `{module}/{path.partition('/')[2]}`",
+                    fix=f"write `{module}/{path.partition('/')[2] or path}`",
                 )  # fmt: skip
 
 
@@ -243,6 +240,10 @@ def _externals(recipe: Recipe) -> Iterator[Finding]:
     for name, wheel in recipe.wheels.items():
         for i, pattern in enumerate(wheel.external):
             stem, _, tail = pattern.partition(".so")
+            if re.match(r"lib(cu[a-z]|nv[a-z]|nccl)", stem):
+                yield recipe_rules.EXTERNAL.finding(
+                    f"components.{name}.external.{i}", f"`{pattern}` is a library of CUDA", fix="remove it, or write ROCm's, such as `libamdhip64.so.*`",
+                )  # fmt: skip
             if pattern.strip("*") in ("", ".so", "lib", ".so."):
                 yield recipe_rules.EXTERNAL.finding(
                     f"components.{name}.external.{i}", f"`{pattern}` matches every library: none would be packed",
@@ -308,10 +309,26 @@ def _refs(recipe: Recipe) -> Iterator[Finding]:
             )
             fix = f"write `ref: {tag}`" if tag else "write a tag, such as `ref: v1.0.0`, or all 40 digits of a commit"
             yield recipe_rules.REF.finding(f"sources.{name}.ref", what, fix=fix)
-        elif tag and ref != tag and ref.lower() != "main" and _is_almost(ref, tag):
+        elif tag and ref != tag and ref.lower() != "main" and (_is_almost(ref, tag) or _has_other_word(ref, tag)):
             yield recipe_rules.REF.finding(
                 f"sources.{name}.ref", f"`{ref}` is almost the tag `{tag}`", fix=f"did you mean `{tag}`?",
             )  # fmt: skip
+        elif tag and _of_other_rocm(ref, tag):
+            yield recipe_rules.REF.finding(
+                f"sources.{name}.ref", f"`{ref}` is not the tag of ROCm {recipe.rocm}", fix=f"write `ref: {tag}`",
+            )  # fmt: skip
+
+
+def _of_other_rocm(ref: str, tag: str) -> bool:
+    """Whether a tag of MIGraphX is of another release line than the recipe's ROCm, or lacks the third number that AMD's tags have."""
+    ours, theirs = re.fullmatch(r"rocm-(\d+\.\d+)(\.\d+)?", tag), re.fullmatch(r"rocm-(\d+\.\d+)(\.\d+)?", ref)
+    return ours is not None and theirs is not None and (ours[1] != theirs[1] or theirs[2] is None)
+
+
+def _has_other_word(ref: str, tag: str) -> bool:
+    """Whether a text has the tag's numbers behind another word: `onnxruntime-1.21.1`. Branches `rel-…` and `release/…` are real."""
+    numbers = re.findall(r"\d+", tag)
+    return re.findall(r"\d+", ref) == numbers and bool(re.fullmatch(r"[a-z]*[-_/]?v?[\d._]+", ref, re.IGNORECASE)) and "rel" not in ref
 
 
 def _is_almost(ref: str, tag: str) -> bool:
@@ -328,6 +345,11 @@ def _from_base(recipe: Recipe) -> Iterator[Finding]:
     """A line of MIGraphX's requirements that is almost one that it has had; the lock says which ones it has."""
     for name, component in recipe.components.items():
         for i, line in enumerate(component.from_base if isinstance(component, MIGraphX) else ()):
+            if line.lower() == "rocmlir":
+                yield recipe_rules.FROM_BASE.finding(
+                    f"components.{name}.from_base.{i}", f"`{line}` comes from the component's `needs`", fix="remove it, and name the `rocmlir` component in `needs`",
+                )  # fmt: skip
+                continue
             near = difflib.get_close_matches(line.lower(), _REQUIREMENTS, 1, 0.7)
             if near and line not in _REQUIREMENTS and line not in meanings("from_base"):
                 yield recipe_rules.FROM_BASE.finding(
@@ -356,10 +378,10 @@ def _requires_python(recipe: Recipe) -> Iterator[Finding]:
 
         if wheel.requires_python == ">=3.9":
             continue
-        refused = [python for python in recipe.python if f"{python}.99" not in SpecifierSet(wheel.requires_python)]
-        if refused and (wheel.abi == "cpython" or len(refused) == len(recipe.python)):
+        missing_pythons = [python for python in recipe.python if f"{python}.99" not in SpecifierSet(wheel.requires_python)]
+        if missing_pythons and (wheel.abi == "cpython" or len(missing_pythons) == len(recipe.python)):
             yield recipe_rules.REQUIRES_PYTHON.finding(
-                f"components.{name}.requires_python", f"`{wheel.requires_python}` refuses Python {refused[0]}, which the recipe builds for",
+                f"components.{name}.requires_python", f"`{wheel.requires_python}` refuses Python {missing_pythons[0]}, which the recipe builds for",
                 fix=f"write `requires_python: \">={min(recipe.python, key=lambda each: int(each[2:]))}\"`",
             )  # fmt: skip
 

@@ -152,7 +152,7 @@ def _image_rocm(recipe: Recipe, _: Table) -> Iterator[Finding]:
 
 def _image_tag(recipe: Recipe, _: Table) -> Iterator[Finding]:
     image = recipe.base.image or ""
-    name, _, tag = image.rpartition("/")[2].partition(":")
+    name, tag = f"{image.rpartition('/')[2]}:".split(":")[:2]
     if not image or "@" in image or (tag and (re.search(r"\d\.\d", tag) or not _MOVING_TAG.fullmatch(tag))):
         return
     path = f"{image.rpartition('/')[0]}/{name}".lstrip("/")

@@ -10,7 +10,7 @@ import difflib
 import re
 from collections.abc import Iterator
 
-from stackbuild.model.components import CMake, Component, Kernels, Lc0, MIGraphX, OnnxRuntime, Rocm, Wheel
+from stackbuild.model.components import CMake, Component, Kernels, Lc0, MIGraphX, OnnxRuntime, Rocm, Scalar, Wheel
 from stackbuild.model.findings import Finding, Severity
 from stackbuild.model.recipe import Recipe
 from stackbuild.plan import recipe_rules
@@ -46,9 +46,9 @@ def _options(recipe: Recipe) -> Iterator[Finding]:
 
 
 def _options_at(
-    where: str, name: str, component: CMake | Kernels | Rocm, options: object, recipe: Recipe
+    where: str, name: str, component: CMake | Kernels | Rocm, options: dict[str, Scalar], recipe: Recipe
 ) -> Iterator[Finding]:
-    for option, value in options.items() if isinstance(options, dict) else ():
+    for option, value in options.items():
         bare = option.partition(":")[0]
         at, is_on = f"{where}.{option}", str(value).lower() not in ("false", "off", "0", "no", "")
         if key := meanings("option_keys").get(bare):
@@ -69,11 +69,11 @@ def _options_at(
 
 
 def _uses_gfx(recipe: Recipe) -> Iterator[Finding]:
-    known = [option for option, key in meanings("option_keys").items() if key == "gfx"]
+    gfx_options = [option for option, key in meanings("option_keys").items() if key == "gfx"]
     for name, component in recipe.components.items():
         option = component.uses_gfx if isinstance(component, CMake) else None
-        near = difflib.get_close_matches((option or "").upper(), known, 1, 0.9)
-        if option and near and option not in known:
+        near = difflib.get_close_matches((option or "").upper(), gfx_options, 1, 0.9)
+        if option and near and option not in gfx_options:
             yield recipe_rules.OPTION_NAME.finding(
                 f"components.{name}.uses_gfx", f"`{option}` is almost `{near[0]}`, and CMake takes any name", fix=f"did you mean `{near[0]}`?",
             )  # fmt: skip
@@ -103,10 +103,10 @@ def _provider_option(at: str, option: str, is_on: bool, component: OnnxRuntime) 
         )  # fmt: skip
     elif provider and is_on != listed:
         others = [each for each in component.providers if each != provider]
-        wanted = ", ".join([*others, provider] if is_on else others)
+        providers = ", ".join([*others, provider] if is_on else others)
         yield recipe_rules.OPTION_KEY.finding(
             at, f"`{option}` is {'on' if is_on else 'off'}, and `providers` has {', '.join(component.providers)}",
-            fix=f"remove it, and write `providers: [{wanted}]`",
+            fix=f"remove it, and write `providers: [{providers}]`",
         )  # fmt: skip
 
 
@@ -114,15 +114,15 @@ def _build_type(at: str, value: str) -> Iterator[Finding]:
     types = names("build_types", "names")
     if value.lower() not in [each.lower() for each in types]:
         near = difflib.get_close_matches(value.lower(), [each.lower() for each in types], 1, 0.6)
-        meant = next((each for each in types if near and each.lower() == near[0]), "")
-        step = f"did you mean `{meant}`?" if meant else f"write one of: {', '.join(types)}"
+        replacement = next((each for each in types if near and each.lower() == near[0]), "")
+        step = f"did you mean `{replacement}`?" if replacement else f"write one of: {', '.join(types)}"
         yield recipe_rules.OPTION_NAME.finding(at, f"`{value}` is not a build type of CMake", fix=step)
 
 
 def _near_option(option: str) -> str:
     if option in known_options():
         return ""
-    plain = {known.lower(): known for known in known_options()}
+    plain = {gfx_options.lower(): gfx_options for gfx_options in known_options()}
     near = difflib.get_close_matches(option.lower(), plain, 1, 0.92)
     return plain[near[0]] if near else ""
 
@@ -143,21 +143,21 @@ def _packages(recipe: Recipe) -> Iterator[Finding]:
     for where, packages in lists:
         amd = () if base.debian else names("image", "without")
         for i, package in enumerate(packages):
-            meant = "" if package in amd else meanings("debian").get(package, "")
-            if not meant and package.endswith("-devel"):
-                meant = f"{package.removesuffix('-devel')}-dev"
-            if meant:
+            replacement = "" if package in amd else meanings("debian").get(package, "")
+            if not replacement and package.endswith("-devel"):
+                replacement = f"{package.removesuffix('-devel')}-dev"
+            if replacement:
                 yield recipe_rules.PACKAGE_NAME.finding(
-                    f"{where}.{i}", f"`{package}` is not a package of Debian by that name", fix=f"write `{meant}`",
+                    f"{where}.{i}", f"`{package}` is not a package of Debian by that name", fix=f"write `{replacement}`",
                 )  # fmt: skip
 
 
 def _from_base(recipe: Recipe) -> Iterator[Finding]:
     for name, component in recipe.components.items():
         for i, line in enumerate(component.from_base if isinstance(component, MIGraphX) else ()):
-            if meant := meanings("from_base").get(line, ""):
+            if replacement := meanings("from_base").get(line, ""):
                 yield recipe_rules.FROM_BASE.finding(
-                    f"components.{name}.from_base.{i}", f"`{line}` is not a line of MIGraphX's requirements.txt", fix=f"write `{meant}`",
+                    f"components.{name}.from_base.{i}", f"`{line}` is not a line of MIGraphX's requirements.txt", fix=f"write `{replacement}`",
                 )  # fmt: skip
 
 
@@ -166,31 +166,31 @@ def _requirements(recipe: Recipe) -> Iterator[Finding]:
     if recipe.verify:
         yield from _requirements_at("verify.runtime", recipe.verify.runtime, "")
     for name, wheel in recipe.wheels.items():
-        packed = "onnxruntime" if "onnxruntime" in wheel.packages else ""
-        yield from _requirements_at(f"components.{name}.requires", wheel.requires, packed)
+        module = "onnxruntime" if "onnxruntime" in wheel.packages else ""
+        yield from _requirements_at(f"components.{name}.requires", wheel.requires, module)
         yield from _requirement_of_itself(name, wheel)
 
 
-def _requirements_at(where: str, requirements: tuple[str, ...], packed: str) -> Iterator[Finding]:
+def _requirements_at(where: str, requirements: tuple[str, ...], module: str) -> Iterator[Finding]:
     for i, requirement in enumerate(requirements):
         match = _REQUIREMENT_NAME.match(requirement)
         name = match[0] if match else ""
         plain = re.sub(r"[-_.]+", "-", name.lower())
         if plain in names("onnxruntime", "others"):
             yield recipe_rules.RUNTIME_TWICE.finding(
-                f"{where}.{i}", f"`{name}` installs the folder `onnxruntime/`, as the wheel{' itself' if packed else ' and `onnxruntime`'} may",
-                fix="remove it" if packed else "write `onnxruntime`: where the recipe builds one, its wheel takes that place",
+                f"{where}.{i}", f"`{name}` installs the folder `onnxruntime/`, as the wheel{' itself' if module else ' and `onnxruntime`'} may",
+                fix="remove it" if module else "write `onnxruntime`: where the recipe builds one, its wheel takes that place",
             )  # fmt: skip
-        elif packed and plain == packed:
+        elif module and plain == module:
             yield recipe_rules.RUNTIME_TWICE.finding(
                 f"{where}.{i}", "`onnxruntime` installs the folder that this wheel has itself", fix="remove it",
             )  # fmt: skip
-        elif meant := meanings("index").get(name, ""):
+        elif replacement := meanings("index").get(name, ""):
             yield recipe_rules.REQUIREMENT_NAME.finding(
-                f"{where}.{i}", f"`{name}` is not the name of the distribution", fix=f"write `{requirement.replace(name, meant, 1)}`",
+                f"{where}.{i}", f"`{name}` is not the name of the distribution", fix=f"write `{requirement.replace(name, replacement, 1)}`",
             )  # fmt: skip
         elif plain not in _COMMON_REQUIREMENTS and (
-            near := difflib.get_close_matches(plain, _COMMON_REQUIREMENTS, 1, 0.84)
+            near := difflib.get_close_matches(plain, _COMMON_REQUIREMENTS, 1, 0.8)
         ):
             yield recipe_rules.REQUIREMENT_NAME.finding(
                 f"{where}.{i}", f"`{name}` is almost `{near[0]}`", fix=f"did you mean `{near[0]}`?",

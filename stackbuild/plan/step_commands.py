@@ -27,13 +27,13 @@ def commands(recipe: Recipe) -> Iterator[Finding]:
     for name, component in recipe.components.items():
         for i, command in enumerate(component.run if isinstance(component, Script) else ()):
             source = component.source if isinstance(component, Script) else None
-            if found := _why(command, source, is_first=i == 0):
-                what, fix = found
+            if reason := _why(command, source, is_first=i == 0):
+                what, fix = reason
                 yield recipe_rules.COMMAND.finding(f"components.{name}.run.{i}", what, fix=fix)
         path = component.env.get("PATH", "")
         if path and "/usr/bin" not in path.split(":"):
             yield recipe_rules.COMMAND.finding(
-                f"components.{name}.env.PATH", f"`PATH` of `{name}` has no `/usr/bin`: the base's own programs are not found",
+                f"components.{name}.env.PATH", f"`PATH` of `{name}` has no `/usr/bin`: the base's own programs are not reason",
                 fix=f"write `PATH: {path}:/usr/local/bin:/usr/bin:/bin`",
             )  # fmt: skip
 
@@ -53,6 +53,8 @@ def _why(command: tuple[str, ...], source: str | None, is_first: bool) -> tuple[
     if _installs_from_index(command):
         step = "name it in `base.extend.pip` of an image, or as a package of Debian in `base.debian.packages`"
         return f"`{' '.join(command)[:60]}` asks the package index, and a step has no network", step
+    if argument := next((word for word in command[1:] if re.fullmatch(r"--?[A-Za-z][\w-]* \S+", word)), ""):
+        return f"{argument!r} is one argument, with a blank in it", f"write `{', '.join(argument.split())}`: an item for each word"
     if place := next((match for word in command if (match := _PLACE.fullmatch(word))), None):
         return f"`{place[0]}` installs where nothing is kept: the output is `/out`", f"write `{place[1]}/out`"
     return None

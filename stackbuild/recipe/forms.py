@@ -87,7 +87,11 @@ def tidy(text: str) -> str:
     return bare or text
 
 
-_SIZE = re.compile(r"\s*(\d{1,9}(?:[.,]\d{1,9})?)\s*([kmgt])?i?(?:b|bytes?)?\s*", re.IGNORECASE)
+_SIZE = re.compile(
+    r"\s*(?:<=?|≤|~|max\.?|up to)?\s*(\d{1,9}(?:[.,]\d{1,9})?)\s*([kmgt])?(?:i?(?:b|bytes?)?|ilo(?:byte)?s?|ega(?:byte)?s?|iga(?:byte)?s?|era(?:byte)?s?)"
+    r"(?:\s+(?:of\s+)?(?:ram|memory|max|free|each|per job))?\s*",
+    re.IGNORECASE,
+)
 _POWERS = "KMGT"
 
 
@@ -122,11 +126,19 @@ def advice(pattern: str, value: object, is_meant: bool = True) -> str:
         return "write all 64 hexadecimal digits after `@sha256:`, or a tag in place of the digest"
     if str(value).startswith("-D") and len(str(value)) < 4:
         return "write the option's name as the key and its value behind it: `NAME: VALUE`, without `-D`"
+    if pattern in (OPTION, r"^[A-Za-z_][A-Za-z0-9_]*$") and (
+        pair := re.fullmatch(r"\s*(?:-D\s*)?([A-Za-z_]\w*)(?::[A-Z]+)?\s*=\s*(.+)", str(value))
+    ):
+        return f"write `{pair[1]}: {pair[2]}`, with a colon and a blank"
     if str(value).startswith("-") and pattern == r"^[A-Za-z_][A-Za-z0-9_]*$":
         return "write the variable's name as the key and its value behind it, such as `CXXFLAGS: -O2`"
     candidates = _versions(str(value)) if pattern == WHEEL_VERSION else _candidates(str(value))
     if pattern == r"^[A-Za-z0-9]+$":
         candidates = chain((re.sub(r"\s+", "", str(value)),), candidates)
+    if pattern == r"^[^\x00-\x1f\x7f\u0085\u2028\u2029]*$":
+        candidates = chain((" ".join(re.sub(r"[\x00-\x1f\x7f\u0085\u2028\u2029]", " ", str(value)).split()),), candidates)
+    if name := re.match(r"([A-Za-z0-9][\w.-]*?)\s*(?:==|>=|<=|~=|<|>)\s*\d", str(value)):
+        candidates = chain((name[1],), candidates)
     if pattern == OPTION:
         bare = re.sub(r"^-D\s*", "", str(value).strip()).partition("=")[0]
         candidates = chain((re.sub(r"\s+", "_", bare.strip()),), candidates)
@@ -138,6 +150,7 @@ def advice(pattern: str, value: object, is_meant: bool = True) -> str:
         candidates = chain((pinned_requirement(str(value)), f"{str(value).strip()}==VERSION"), candidates)
     if (
         pattern not in _NAMES
+        and not pattern.startswith("^[^")
         and not re.search(r"\S\s+[:@]\S|^[A-Za-z]+\s+\d", str(value))
         and len(words := str(value).strip(" ,;").split()) > 1
         and not _SIZE.fullmatch(str(value))
@@ -171,6 +184,10 @@ def _candidates(value: str) -> Iterator[str]:
         r"(?:docker|oci|https?)://(?:hub\.docker\.com/(?:r|_)/|docker\.io/)?([^/]\S*?)(?:/tags\S*|/)?", bare
     ):
         yield image[1] if ":" in image[1].rpartition("/")[2] else f"{image[1]}:TAG"
+    if image := re.fullmatch(r"(?!.*@sha256:)((?:[\w.-]+/)+[\w.-]+)[@:]([\w.-]*\d[\w.-]*)(?:[@:][\w.-]+)*", bare):
+        yield f"{image[1]}:{image[2]}"
+    if re.match(r"(?:git|ftp|svn|file|ssl|www)://[\w.-]+\.[a-z]+/", bare):
+        yield f"https://{bare.partition('://')[2]}"
     if re.search(r"\S\s+[:@]\S", bare):
         yield re.sub(r"\s+(?=[:@])", "", bare)
     yield from _git_names(bare)
@@ -198,7 +215,7 @@ def _candidates(value: str) -> Iterator[str]:
         yield f"https://{bare}"
     if scp := re.fullmatch(r"([\w.-]+@[\w.-]+):([\w./~-]+)", bare):
         yield f"ssh://{scp[1]}/{scp[2]}"
-    if "://" not in bare:
+    if "://" not in bare and not ("/" in bare and re.search(r"[:@]", bare)):
         yield re.sub(r"[^a-z0-9._-]+", "-", bare.lower()).strip("-._")
         yield re.sub(r"[^a-z0-9._-]+", "-", re.sub(r"^[^a-z]+", "", bare.lower())).strip("-._")
     yield re.sub(r"[^A-Za-z0-9_]+", "_", bare)

@@ -71,9 +71,13 @@ def _paths(loaded_recipe: LoadedRecipe, places: Places) -> Iterator[Mistake]:
             yield from _folder(source.path, loaded_recipe, at)
         if source.patches is not None and not loaded_recipe.patch_folder(source.patches).is_dir():
             at, folders = places.of_value(("sources", name, "patches")), _patch_folders(loaded_recipe)
+            if re.search(r"\.(patch|diff)$", source.patches):
+                next = "write the folder that has it, `COMPONENT/VERSION` below `patches/` beside the recipe"
+                yield Mistake(at, f"`{source.patches}` is a patch, and `patches` is a folder of them", next)
+                continue
             near = nearest(source.patches, folders)
             suggestion = f"did you mean `{near}`?" if near else f"there are {', '.join(folders) or 'none'}"
-            next = f"{suggestion} Make it below `patches/` beside the recipe, or leave `patches` out"
+            next = f"{suggestion}{'' if near else '.'} Make it below `patches/` beside the recipe, or leave `patches` out"
             yield Mistake(at, f"there is no folder of patches `{source.patches}`", next)
 
 
@@ -100,6 +104,13 @@ def _folder(path: str, loaded_recipe: LoadedRecipe, at: str) -> Iterator[Mistake
     """Whether a source's folder is there, and in a place that recipes may read."""
     target = (loaded_recipe.folder / path).resolve()
     name = re.split(r"[/\\]+", path.rstrip("/\\"))[-1]
+    if "://" in path:
+        key = "archive" if re.search(r"\.(tar\.\w+|tgz|zip)$", path) else "git"
+        other = {"git": "with its tag as `ref:`", "archive": "with its `sha256:`"}[key]
+        bare = path.removeprefix("file://")
+        next = f"write `path: {name}`, from the recipe's folder" if bare != path else f"write `{key}: {path}`, {other}, in place of `path`"
+        yield Mistake(at, f"`{path}` is an address, and `path` is a folder beside the recipe", next)
+        return
     if not target.is_dir() and (path.startswith("~") or "\\" in path or re.match(r"[A-Za-z]:", path)):
         what = "`~` is filled in by a shell, and none runs" if path.startswith("~") else "it is a path as Windows has it"
         next = f"write the path from the recipe's folder, with `/`, such as `path: {name}`; another folder needs --allow-path"
@@ -158,11 +169,11 @@ def _gates(loaded_recipe: LoadedRecipe, places: Places) -> Iterator[Mistake]:
     except UsageError as error:
         yield Mistake(at, f"the suite cannot be read: {error.what}", error.next)
         return
-    if suite.kind == "kernels" and not (recipe.verify and recipe.verify.providers):
-        if not any(isinstance(component, Kernels) for component in recipe.components.values()):
-            next = "add a component of kind `kernels` or `kernels-ep`, take the suite `models-quick`, or remove `bench:`"
-            yield Mistake(at, f"the suite {recipe.bench.suite} measures kernels, and no component of the recipe builds any", next)
-            return
+    has_kernels = any(isinstance(component, Kernels) for component in recipe.components.values())
+    if suite.kind == "kernels" and not has_kernels and not (recipe.verify and recipe.verify.providers):
+        next = "add a component of kind `kernels` or `kernels-ep`, take the suite `models-quick`, or remove `bench:`"
+        yield Mistake(at, f"the suite {recipe.bench.suite} measures kernels, and no component of the recipe builds any", next)
+        return
     for i, gate in enumerate(recipe.gates):
         yield from _gate(gate, ("gates", i), recipe, suite, places)
 
@@ -190,8 +201,20 @@ def _gate(gate: Gate, path: KeyPath, recipe: Recipe, suite: Suite, places: Place
             what = "provider" if key == "provider" else "side of this measurement"
             yield Mistake(places.of_value((*path, key)), f"`{name}` is not a {what}", close_to(name, names))
     waiver_cases = [(("waivers", i, "case"), waiver.case) for i, waiver in enumerate(gate.waivers)]
+    for i, pattern in enumerate(gate.cases):
+        if re.search(r"\.[*+]|^\^|\$$|\\|\(.*\)", pattern):
+            glob = re.sub(r"\.[*+]", "*", pattern.strip("^$").replace("\\", "")).replace("(", "").replace(")", "")
+            what = f"{pattern!r} is a regular expression, and cases are matched as file names are"
+            yield Mistake(places.of_value((*path, "cases", i)), what, f"write `{glob.replace('**', '*')}`")
+            return
     for at, pattern in [*((("cases", i), pattern) for i, pattern in enumerate(gate.cases)), *waiver_cases]:
         if not may_match(pattern, suite):
+            elsewhere = [name for name in sorted(bundled_suites()) if _has_case(name, pattern)]
+            elsewhere = [name for name in elsewhere if name.partition("-")[0] in ("models", "kernels")] or elsewhere
+            if elsewhere and recipe.bench:
+                what = f"no case of the suite {recipe.bench.suite} matches {pattern!r}, and {' and '.join(elsewhere)} {'have' if len(elsewhere) > 1 else 'has'} such"
+                yield Mistake(places.of_value((*path, *at)), what, f"write `suite: {elsewhere[0]}` in `bench:`, or other cases here: {', '.join(_case_heads(suite))}")
+                continue
             names = _case_heads(suite)
             near = nearest(re.split(r"[/*?\[]", pattern)[0], names)
             suggestion = f"did you mean `{near}/*`? " if near else ""
@@ -201,13 +224,20 @@ def _gate(gate: Gate, path: KeyPath, recipe: Recipe, suite: Suite, places: Place
             )  # fmt: skip
     if isinstance(gate, LimitGate):
         is_rate = gate.metric == "throughput"
-        unused, meant = ("at_most", "at_least") if is_rate else ("at_least", "at_most")
-        if getattr(gate, unused) is not None and getattr(gate, meant) is None:
-            what = f"`{unused}` of {gate.metric} fails where the wheel gets better, and passes where it gets worse"
-            yield Mistake(places.of_key((*path, unused)), what, f"write `{meant}:` in place of `{unused}:`")
+        worse, better = ("at_most", "at_least") if is_rate else ("at_least", "at_most")
+        if getattr(gate, worse) is not None and getattr(gate, better) is None:
+            what = f"`{worse}` of {gate.metric} fails where the wheel gets better, and passes where it gets worse"
+            yield Mistake(places.of_key((*path, worse)), what, f"write `{better}:` in place of `{worse}:`")
     if isinstance(gate, BaselineGate) and gate.wheel and not Path(gate.wheel).is_file():
         next = "write its path from where stackbuild runs, or leave `wheel` out and give --baseline"
         yield Mistake(places.of_value((*path, "wheel")), f"there is no file `{gate.wheel}` in {Path.cwd()}", next)
+
+
+def _has_case(suite: str, pattern: str) -> bool:
+    """Whether a bundled suite may have a case of that pattern that names its head."""
+    literal = re.split(r"[*?\[/]", pattern)[0]
+    content = load_suite(suite)
+    return literal in _case_heads(content) and may_match(pattern, content)
 
 
 _OTHER_MAKERS = re.compile(

@@ -23,6 +23,8 @@ def next_for_unknown_key(detail: Any, path: yaml.KeyPath, present: AbstractSet[s
     keys = sorted(keys_at(detail["loc"][:-1]), key=lambda key: key in present)
     if step := _of_another_level(word, path, value):
         return step
+    if isinstance(value, str) and (word_meant := _BY_VALUE.get(value.lower(), "")):
+        return step_without_key(word_meant)
     if synonym := _synonym(word, keys, present):
         if synonym == "git" and "archive" in keys and re.search(r"\.(tar\.\w+|tgz|zip)$", str(value)):
             synonym = "archive"
@@ -55,6 +57,13 @@ def next_for_unknown_key(detail: Any, path: yaml.KeyPath, present: AbstractSet[s
         if owner := _owner_of(key, path):
             return f"did you mean `{key}`? {owner[:1].upper()}{owner[1:]}"
     return f"remove it: nothing here is called so; known are: {', '.join(sorted(keys))}"
+
+
+_BY_VALUE = {
+    **dict.fromkeys(("release", "debug", "relwithdebinfo", "minsizerel"), "build_type"),
+    **dict.fromkeys(("linux", "linux/amd64", "amd64", "x86_64", "linux-x86_64", "linux_x86_64", "windows", "win32", "aarch64"), "target_platform"),
+}  # fmt: skip
+"""Values that say what a key of any name was to choose, and the word of the table that has the answer."""
 
 
 def _of_another_level(word: str, path: yaml.KeyPath, value: object) -> str:
@@ -141,10 +150,10 @@ def _owner_of(word: str, path: yaml.KeyPath, value: object = None) -> str:
 
 def _synonym(word: str, keys: list[str], present: AbstractSet[str] = frozenset()) -> str:
     """The first of those keys that another tool's word may stand for, one that is not there yet before others; "" for none."""
-    meant = [key for key in keys_of_word(word) if key in keys]
-    return next((key for key in meant if key not in present), meant[0] if meant else "")
+    candidates = [key for key in keys_of_word(word) if key in keys]
+    return next((key for key in candidates if key not in present), candidates[0] if candidates else "")
 
 
 def key_meant(word: str, keys: list[str]) -> str:
-    """The key that was probably meant: one that is spelt like it, or another tool's word for it; "" for none."""
+    """The key that was probably candidates: one that is spelt like it, or another tool's word for it; "" for none."""
     return _synonym(word, keys) or nearest(word, keys) or _by_parts(word, keys)

@@ -346,10 +346,10 @@ def _name_of_entry(path: yaml.KeyPath, value: str, detail: Any, places: Places) 
         return ""
     names = [str(each[1]) for each in places.keys if len(each) == 2 and each[0] == section]
     near = nearest(re.split(r"[/\\:]+", value.strip("/\\ ").removesuffix(".git"))[-1], names)
-    known = near or next(iter(names), "NAME")
-    example = f"`{known}`" if isinstance(path[-1], int) else f"`{key}: {known}`"
+    spelling = f"`{near}`" if isinstance(path[-1], int) else f"`{key}: {near}`"
+    example = f"such as {spelling}" if near else f"here {', '.join(names)}" if names else "and define one there"
     how = " A folder or an address is written there, as `path:` or `git:`" if section == "sources" and value.strip() else ""
-    return f"write the name of one of `{section}:`, such as {example}{'.' if how else ''}{how}"
+    return f"write the name of one of `{section}:`, {example}{'.' if how else ''}{how}"
 
 
 def _step_for_wrapped_value(path: yaml.KeyPath, detail: Any) -> str:
@@ -363,8 +363,12 @@ def _step_for_wrapped_value(path: yaml.KeyPath, detail: Any) -> str:
     inner = _only_value(value)
     if not scalar or not isinstance(inner, str | int | float) or (isinstance(value, dict) and path[-1] in _SOURCE_KEYS):
         return ""
-    if detail["loc"][-1] in _SCALARS and path[-1:] != detail["loc"][-1:]:
+    if (detail["loc"][-1] in _SCALARS and path[-1:] != detail["loc"][-1:]) or (path[-1] == "uses_gfx" and "gfx" in str(inner)):
         return ""
+    if kind.startswith("bool_") and isinstance(inner, str) and inner.lower() not in ("true", "false", "yes", "no", "on", "off"):
+        return f"write `{path[-1]}: true`, for all of them" if path[-1] == "submodules" else "write `true` or `false`, without brackets"
+    if path[-1] == "patches" and re.search(r"\.(patch|diff)$", str(inner)):
+        return "write the folder that has them, `COMPONENT/VERSION` below `patches/`, such as `patches: migraphx/2.15.0`"
     text = str(inner).lower() if isinstance(inner, bool) else str(inner)
     text = _item(text) if isinstance(inner, str) else text
     where = "without brackets" if isinstance(value, list) else f"behind `{path[-1]}:`, without a key of its own"
@@ -498,6 +502,8 @@ def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str, places: Plac
         return f"write it without brackets: `{key}: {_plain(value[0])}`"
     if kind == "string_type" and isinstance(value, list) and len(value) > 1 and "MG]" in pattern_at(detail["loc"]):
         return advice(pattern_at(detail["loc"]), "".join(map(str, value)))
+    if key == "uses_gfx" and isinstance(value, list):
+        return "write the name of the CMake option that takes the targets, such as `uses_gfx: GPU_TARGETS`"
     if kind == "string_type" and isinstance(value, list | dict) and detail["loc"][-1] not in _SCALARS:
         return f"write one text behind `{key}:`, without brackets and braces" + (
             ": the name of one of `sources:`" if key in ("source", "headers") else ""
@@ -511,7 +517,7 @@ def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str, places: Plac
     ):
         return f"write `- {only}`"
     if kind.startswith("int_") and isinstance(value, str):
-        number = re.match(r"\s*(\d+)\W*$", value)
+        number = re.match(r"\s*(\d+)(?:\W*$|\s*[A-Za-z]+\s*$)", value)
         return f"write `{number[1]}`" if number else _within(detail["loc"])
     if (
         kind == "tuple_type"
@@ -620,6 +626,8 @@ def _as_list(key: str, value: str, is_item: bool = False) -> str:
             return f"write a list of words: `[{', '.join(commands[0])}]`"
         lists = ", ".join(f"[{', '.join(words)}]" for words in commands)
         return f"write a list of commands, each of them a list of words: `run: [{lists}]`"
+    if key in ("python", "gfx") and value.strip().lower() in ("all", "any", "system", "auto", "native", "latest", "default", "host"):
+        return f"list each: `{key}: {_EXAMPLES[key]}`" + (" for an RX 7900 XTX; `rocminfo` prints yours" if key == "gfx" else "")
     if value.strip().lower() in ("none", "null", "nil", "empty"):
         return f"write `{key}: []` for none, or leave the key out"
     if key != "clang_flags" and re.match(r"-[A-Za-z0-9]", value):
@@ -627,6 +635,8 @@ def _as_list(key: str, value: str, is_item: bool = False) -> str:
     parts = [bare for part in re.split(r"[\s,;]+", value) if (bare := part.strip("[](){}\"'“”‘’")) and bare not in "-|"]
     if not parts:
         return f"write it as a list: `{key}: [one, two]`"
+    if key == "python" and (ends := re.fullmatch(r"3\.(\d+)\s*(?:-|\.\.+|to|–)\s*3\.(\d+)", value.strip())):
+        parts = [f"3.{minor}" for minor in range(int(ends[1]), min(int(ends[2]), int(ends[1]) + 9) + 1)]
     return f"write it as a list: `{key}: [{', '.join(json.dumps(p) if key in ('python', 'requires') else _item(p) for p in parts)}]`"
 
 
@@ -646,6 +656,16 @@ def _as_mapping(key: str, value: object) -> str:
                 f"write `base: {{debian: {{suite: {value}, packages: [cmake, g++]}}}}` with the packages that it needs"
             )
         return f"write `base: {{image: {value}}}`, or `debian:` with a suite and packages"
+    if isinstance(value, bool) and key in ("verify", "hipify", "extend", "matrix"):
+        return f"write `{key}: {{}}` for the defaults" if value else "remove the key"
+    if isinstance(value, str) and key in _MAIN_KEYS and value.strip():
+        first, *others = _MAIN_KEYS[key].split()
+        beside = f", with {' and '.join(f'`{other}`' for other in others)} beside it" if others else ""
+        return f"write `{first}: {value}` below `{key}:`{beside}"
+    if isinstance(value, str) and "://" in value:
+        is_archive = re.search(r"\.(tar\.\w+|tgz|zip)$", value)
+        first, other = ("archive", "sha256") if is_archive else ("git", "ref")
+        return f"write `{first}: {value}` on a line of its own below `{key}:`, and `{other}:` beside it"
     rows = value if isinstance(value, list) else [value]
     if isinstance(value, str) and len(words := value.replace("-D ", "-D").split()) > 1 and all(map(_CACHE_ENTRY.fullmatch, words)):
         rows = list(words)
@@ -655,6 +675,11 @@ def _as_mapping(key: str, value: object) -> str:
     return ""
 
 
+_MAIN_KEYS = {
+    "bench": "suite", "publish": "index", "waivers": "case reason by until", "hipify": "engine", "verify": "runtime", "debian": "suite packages",
+    "extend": "packages",
+}  # fmt: skip
+"""The key that a text in place of a section most likely is, and those that must be beside it."""
 _EXAMPLES = {
     "schema": "1", "summary": "what it builds, in one line", "base": "{debian: {suite: trixie, packages: [cmake, g++]}}",
     "gfx": "[gfx1100]", "components": "{NAME: {kind: KIND, …}}", "packages": "[NAME]", "run": "[[make, install]]",
@@ -730,7 +755,8 @@ def _form(detail: Any) -> str:
     """The next step for a value that is none of a few words, or out of bounds."""
     if detail["type"] == "literal_error":
         words = _words(detail)
-        near = nearest(str(detail["input"]), words)
+        is_python = words == ["none", "cpython"] and re.match(r"(?:cp|py)?3|abi3|true|c", str(detail["input"]).lower())
+        near = "cpython" if is_python else nearest(str(detail["input"]), words)
         suggestion = near or next((w for w in words if w and str(detail["input"]).lower().startswith(w)), "")
         choices = f"one of: {', '.join(f'`{word}`' for word in words)}"
         return f"did you mean `{suggestion}`? It is {choices}" if suggestion else f"write {choices}"

@@ -116,10 +116,10 @@ def buildable_like(target_id: str) -> str:
     parts = [part for part in re.split(r"[\s,;]+", target_id) if part]
     if gfx in BUILDABLE and features:
         near = [difflib.get_close_matches(one, _FEATURE_NAMES, n=1, cutoff=0.4) for one in features.split(":")]
-        found = sorted({one[0] for one in near if one})
-        if all(near) and [*features.split(":")] == [one[0] for one in near] and len({one[:3] for one in found}) == len(near):
-            return f", whose features are not in the order of the alphabet; write {':'.join([gfx, *found])}"
-        suggestion = f"; did you mean {':'.join([gfx, *found])}?" if all(near) and found else ""
+        features_near = sorted({one[0] for one in near if one})
+        if all(near) and [*features.split(":")] == [one[0] for one in near] and len({one[:3] for one in features_near}) == len(near):
+            return f", whose features are not in the order of the alphabet; write {':'.join([gfx, *features_near])}"
+        suggestion = f"; did you mean {':'.join([gfx, *features_near])}?" if all(near) and features_near else ""
         return f"; its features are {', '.join(_FEATURE_NAMES)}{suggestion}"
     if (match := re.fullmatch(r"(gfx[0-9a-f]+)[-_ .]*(xnack|sramecc)([+-]?)", target_id.lower())) and match[
         1
@@ -137,10 +137,14 @@ def buildable_like(target_id: str) -> str:
         )
     if re.match(r"sm_?\d|compute_", target_id):
         return "; it is one of NVIDIA's; AMD's begin with gfx: gfx942 is the MI300X, gfx1100 the RX 7900 XTX"
-    if covered := _covered(target_id.strip().lower()):
-        return f"; a recipe names each target: write {', '.join(covered)}"
+    if members := _members(target_id.strip().lower()):
+        return f"; a recipe names each target: write {', '.join(members)}"
     if target_id in ("native", "auto", "all", "default"):
         return "; a recipe names its targets, as `rocminfo` prints them: gfx1100 for an RX 7900 XTX"
+    if (version := re.search(r"(?<![\d.])(\d{1,2})\.(\d)\.(\d{1,2})(?![\d.])", target_id)) and (
+        gfx_of_version := f"gfx{version[1]}{version[2]}{int(version[3]):x}"
+    ) in BUILDABLE:
+        return f"; did you mean {gfx_of_version}?"
     digits = f"gfx{gfx.lower().removeprefix('gfx').strip('-_ ').translate(_MISREAD)}"
     if digits in BUILDABLE:
         return f"; did you mean {digits}?"
@@ -158,7 +162,7 @@ _GENERIC = {
 """LLVM's generic targets and the processors of the table that each covers (AMDGPUUsage, "Generic Processors")."""
 
 
-def _covered(name: str) -> list[str]:
+def _members(name: str) -> list[str]:
     """The targets that a generic target, a pattern such as `gfx11*` or a range such as `gfx1100-gfx1103` covers."""
     if name in _GENERIC:
         return _GENERIC[name].split()
