@@ -134,9 +134,9 @@ def test_draws_whose_words_were_frozen_hold_them(
         lines = {n for n, line in enumerate(text.split("\n"), 1) if any(at in line for at in row["at"].split("|"))}
         for block in re.split(r"(?m)^(?=(?:\w+:? +)?recipe\.yaml:\d+)", said):
             at, step = re.match(r"(?:\w+:? +)?recipe\.yaml:(\d+)", block), block.partition("next:")[2]
-            if at and int(at[1]) in lines and re.search(row["next"], step, re.DOTALL):
-                if all(re.search(word, block, re.IGNORECASE) for word in row["cause"]):
-                    break
+            has_place_and_step = at and int(at[1]) in lines and re.search(row["next"], step, re.DOTALL)
+            if has_place_and_step and all(re.search(word, block, re.IGNORECASE) for word in row["cause"]):
+                break
         else:
             lacking.add(row["id"])
     assert lacking == missed
