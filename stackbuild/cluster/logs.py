@@ -31,7 +31,7 @@ class LogCopy:
         self._start_event = start_event
         self._machine = ""
         self._size = 0
-        self._kept = 0
+        self._file_size = 0
         self._left_out = 0
         self._notes = 0
         self._growth = threading.Condition()
@@ -68,7 +68,7 @@ class LogCopy:
         self._machine, self.has_begun = machine, True
         with self._growth:
             self.path.write_bytes(b"")
-            self._size = self._left_out = self._kept = 0
+            self._size = self._left_out = self._file_size = 0
         self._emit(replace(self._start_event, machine=machine))
 
     def _write(self, machine: str, at: int, piece: bytes) -> None:
@@ -81,9 +81,9 @@ class LogCopy:
                     file.seek(0, 2)
                     file.write(f"[{at - self._size} bytes of this log went to another client]\n".encode())
                 file.seek(0, 2)
-                room = max(0, MOST_BYTES - self._kept)
+                room = max(0, MOST_BYTES - self._file_size)
                 file.write(piece[:room])
-                self._kept += len(piece[:room])
+                self._file_size += len(piece[:room])
                 self._left_out += len(piece[room:])
             self._size = max(self._size, at + len(piece))
             self._growth.notify_all()
