@@ -11,6 +11,10 @@ The fields of models, and of classes in the modules `DOCUMENTS`, are left out: t
 class and no alias is called by a participle. None has two meanings in the three trees and tests/support, and an
 underscore before a name makes no other one. A function or method, private or not, is called by what it does or returns:
 `merge_spans`, not `merged`. A property that is true or false, such as `closed` of Python's files, may be a participle.
+The last word of a name states a type, and the annotation beside it agrees: `file_names` are of `str`, a `lock_path` is a
+`Path` or its text, `missed_rungs` are of rungs (`NOUNS`). A name that says a wrong type misleads more than one that says
+nothing.
+
 `python ci/names.py` prints every violation and exits 1 if there is one.
 """
 
@@ -58,6 +62,19 @@ DOCUMENTS = frozenset(
     )
 ) | {Path(__file__).resolve().parent / "campaign/frame.py"}
 """Packages and modules of values whose fields are keys: `--json` prints them, or a file or a digest has them."""
+NOUNS = {
+    "names": "Name|Text|str",
+    "path": "Path|str",
+    "paths": "Path|str",
+    "rungs": "Rung|str",
+    "findings": "Finding",
+    "texts": "Text|str|bytes",
+    "seconds": "float|int|str|Counter",
+    "urls": "Url|str",
+    "url": "Url|str",
+    "sha256": "str",
+}
+"""Last words of names, and the types of which an annotation of such a name has one. Names of one word are left out."""
 SUPPORT = Path(__file__).resolve().parent.parent / "tests" / "support"
 """What tests share: its types have names of their own, too."""
 _CAMEL_CASE = re.compile(r"_?[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*")
@@ -127,6 +144,21 @@ def _scope_bindings(scope: ast.AST, truths: frozenset[str]) -> Iterator[Binding]
             yield Binding(node.lineno, name, is_truth or (value is not None and _is_truth(value, truths)))
 
 
+def false_nouns(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
+    """Line, name and annotation of every parameter, variable and field whose last word states another type."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg) and node.annotation:
+            name, annotation = node.arg, ast.unparse(node.annotation)
+        elif isinstance(node, ast.AnnAssign):
+            name, annotation = ast.unparse(node.target).rpartition(".")[2], ast.unparse(node.annotation)
+        else:
+            continue
+        first, _, noun = name.strip("_").lower().rpartition("_")
+        is_truth = first.startswith(("is", "has")) or bool(_BOOL.match(annotation))
+        if first and not is_truth and noun in NOUNS and not re.search(NOUNS[noun], annotation):
+            yield node.lineno, name, annotation
+
+
 def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
     """Everything below a node, down to the functions and classes in it."""
     for child in ast.iter_child_nodes(node):
@@ -194,7 +226,7 @@ def types(path: Path, tree: ast.Module) -> Iterator[tuple[int, str, str]]:
 
 
 def violations(paths: Iterable[Path]) -> Iterator[str]:
-    """A sentence for each name of these modules that is a participle."""
+    """A sentence for each name of these modules that is a participle or states a wrong type."""
     for path in sorted(paths):
         module = path.parent.name if path.stem == "__init__" else path.stem
         if is_participle(module):
@@ -203,6 +235,8 @@ def violations(paths: Iterable[Path]) -> Iterator[str]:
         for place in bindings(path, tree):
             if is_participle(place.name) and not place.is_truth and not _CAMEL_CASE.fullmatch(place.name):
                 yield f"{path}:{place.line}: `{place.name}` says how the value came about: name what it is"
+        for line, name, annotation in false_nouns(tree):
+            yield f"{path}:{line}: `{name}` is annotated `{annotation}`: its last word states another type"
         for line, name in functions(tree):
             if is_participle(name):
                 yield f"{path}:{line}: the function `{name}` is called by a participle: name what it does"

@@ -86,12 +86,12 @@ def _members(root: Path, packages: list[str], step: str) -> list[str]:
 def _libraries(root: Path, members: list[str], facts: Facts) -> list[Material]:
     """The libraries that lie in the wheel, and the sonames that it needs from outside."""
     paths = {library.path for library in facts.libraries} & set(members)
-    bundled_names = [
+    bundled_libraries = [
         Material("bundled-library", path, "", f"file:{path}", "", (("sha256", digest.of_file(root / path)),))
         for path in sorted(paths)
     ]
     outside = facts.policy.external if facts.policy else ()
-    return [*bundled_names, *(Material("external-library", soname, "", f"soname:{soname}") for soname in outside)]
+    return [*bundled_libraries, *(Material("external-library", soname, "", f"soname:{soname}") for soname in outside)]
 
 
 def _platform(policy: Policy | None, external: tuple[str, ...], step: str) -> str:

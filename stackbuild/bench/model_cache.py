@@ -23,7 +23,7 @@ class ModelFile:
     path: Path
     sha256: str
     opset: int
-    fused_layers: str = ""
+    fusions: str = ""
 
 
 def net_file(net: Net, dtype: str, cache: Path) -> ModelFile:
@@ -81,9 +81,9 @@ def _transform(
             raise UsageError(
                 f"ONNX Runtime could not {do} {source.path.name}: {problem}", next=lacks or "leave this form out"
             )
-        fused_layers = row.get("fused")
+        fusions = row.get("fused")
         return (
-            ", ".join(f"{op} {count}" for op, count in fused_layers.items()) if isinstance(fused_layers, dict) else ""
+            ", ".join(f"{op} {count}" for op, count in fusions.items()) if isinstance(fusions, dict) else ""
         )
 
     return _cache_file(source.path.with_name(f"{source.path.stem}-{do}d-{by}.onnx"), change)
@@ -108,10 +108,10 @@ def _cache_file(path: Path, make: Callable[[Path], str]) -> ModelFile:
     path.parent.mkdir(parents=True, exist_ok=True)
     staged_model, staged_facts = (path.with_name(f".{os.getpid()}-{end.name}") for end in (path, facts))
     try:
-        fused_layers = make(staged_model)
+        fusions = make(staged_model)
         opset, _ = describe_inputs(staged_model)
-        model_file = ModelFile(path, digest.of_file(staged_model), opset, fused_layers)
-        staged_facts.write_text(json.dumps({"sha256": model_file.sha256, "opset": opset, "fused": fused_layers}))
+        model_file = ModelFile(path, digest.of_file(staged_model), opset, fusions)
+        staged_facts.write_text(json.dumps({"sha256": model_file.sha256, "opset": opset, "fused": fusions}))
         staged_model.rename(path)
         staged_facts.rename(facts)
     finally:

@@ -121,7 +121,7 @@ def verify(
     from stackbuild.views.console import print_json
     from stackbuild.views.verify import draw_unmet
 
-    required_names = required_rungs_of(arguments.require or ())
+    requirements = required_rungs_of(arguments.require or ())
     arguments.refuse_contradictions(wheels)
     results = _results(wheels, arguments)
     if arguments.json:
@@ -130,7 +130,7 @@ def verify(
     write_reports(results, arguments.sarif, arguments.junit, arguments.markdown)
     if arguments.statements:
         _write_statements(results, arguments.statements, arguments.machine)
-    missed_rungs = unmet_by(results, required_names)
+    missed_rungs = unmet_by(results, requirements)
     for line in missed_rungs:
         draw_unmet(line)
     if missed_rungs or any(result.failed for result in results):

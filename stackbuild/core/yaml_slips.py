@@ -128,10 +128,10 @@ def _no_space_after_dash(error: ParserError) -> Slip | None:
 
 def _no_space(error: ParserError) -> Slip | None:
     for at in (error.line, error.above(error.line)):
-        joined_keys = _JOINED_KEYS.fullmatch(error.rows[at]) if 0 <= at < len(error.rows) else None
-        if joined_keys:
-            what = f"`{joined_keys[1]}:` and `{joined_keys[2]}:` on one line"
-            next = f"write `{joined_keys[2]}: {joined_keys[3].strip()[:60]}` on a line of its own, indented below `{joined_keys[1]}:`"
+        match = _JOINED_KEYS.fullmatch(error.rows[at]) if 0 <= at < len(error.rows) else None
+        if match:
+            what = f"`{match[1]}:` and `{match[2]}:` on one line"
+            next = f"write `{match[2]}: {match[3].strip()[:60]}` on a line of its own, indented below `{match[1]}:`"
             return at + 1, indent(error.rows[at]) + 1, what, next
         sign = (
             re.fullmatch(r"\s*(?:- )?([A-Za-z_][\w-]*):([,;])\s*(?:#.*)?", error.rows[at])

@@ -61,12 +61,12 @@ def open_engine(
 
 
 def staged_engine(
-    name: str, hipify: Path, rules: RuleSet, target: Target, resolve: bool, parsed_texts: Path | None = None
+    name: str, hipify: Path, rules: RuleSet, target: Target, resolve: bool, parsed_folder: Path | None = None
 ) -> Engine:
     """An engine with the HIPIFY of a recipe's base: `hipify` is what the recipe's tables step left.
 
     That is `hipify-perl`, `csv/` where the base has hipify-clang, and `headers`, a list of the headers that are there.
-    `parsed_texts` has what hipify-clang made in the base, for `clang`.
+    `parsed_folder` has what hipify-clang made in the base, for `clang`.
     """
     script = hipify / "hipify-perl"
     tables = hipify_tools.read_tables(script, hipify / "csv")
@@ -74,4 +74,4 @@ def staged_engine(
         headers = frozenset((hipify / "headers").read_text(encoding="utf-8", errors="surrogateescape").split("\n"))
         target = target_headers.with_existing_headers(target, headers.__contains__, tables, rules)
     target = target_headers.with_declarations(target, (), tables, rules)
-    return Engine(name, tables, rules, target, hipify_tools.Tools(script, None), parsed_texts)
+    return Engine(name, tables, rules, target, hipify_tools.Tools(script, None), parsed_folder)

@@ -132,12 +132,12 @@ def _edits(
         *headers.findings,
         *api_report.report(view, lookups, present, taken_care_of),
     ]
-    added_lines = [e for e in headers.edits if e.start == e.end]  # lines of their own: before what else begins there
-    changed_lines = [e for e in headers.edits if e.start < e.end]
+    insertions = [e for e in headers.edits if e.start == e.end]  # lines of their own: before what else begins there
+    replacements = [e for e in headers.edits if e.start < e.end]
     declares = own | own_names.namespaces(view) | own_names.supplied_names(view, lookups.issues.keys())
     declares |= own_names.space_members(view) | own_names.supplied_names(view, spaces.macros())
     declares |= own_names.common(view) | own_names.defined_types(view, lookups.issues.keys())
-    return added_lines + edits + changed_lines, call_edits.lists, findings, headers.needs, declares
+    return insertions + edits + replacements, call_edits.lists, findings, headers.needs, declares
 
 
 def _not_renamed(view: View, lookups: Lookups, present: Iterable[str]) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ NAMES = ("fast", "perl", "clang")
 class Engine:
     """Which engine, with everything it needs: also picklable, for the workers of a parallel run.
 
-    `parsed_texts` is a folder of texts by name that hipify-clang made before: of the `.cu` files of a recipe's source, in its base.
+    `parsed_folder` is a folder of texts by name that hipify-clang made before: of the `.cu` files of a recipe's source, in its base.
     """
 
     name: str
@@ -30,12 +30,12 @@ class Engine:
     rules: RuleSet
     target: Target
     tools: hipify_tools.Tools
-    parsed_texts: Path | None = None
+    parsed_folder: Path | None = None
 
     def run(self, text: str, name: str) -> ConvertedText:
         """The HIP text of a file called `name`. Findings are those of `fast`, whichever engine makes the text."""
         converted_text = convert(text, self.tables, self.rules, self.target, name)
-        if self.name == "fast" or (self.parsed_texts is not None and not name.endswith(".cu")):
+        if self.name == "fast" or (self.parsed_folder is not None and not name.endswith(".cu")):
             return converted_text
         other = _ENGINES[self.name](self, text, name)
         return replace(converted_text, text=other, rules={}, lines=_same_lines(text, other), needs=(), edits=())
@@ -69,8 +69,8 @@ def _perl(engine: Engine, text: str, name: str) -> str:
 
 
 def _clang(engine: Engine, text: str, name: str) -> str:
-    if engine.parsed_texts is not None:
-        return _read_output(engine.parsed_texts, name)
+    if engine.parsed_folder is not None:
+        return _read_output(engine.parsed_folder, name)
     with tempfile.TemporaryDirectory(prefix="stackbuild-hipify-") as folder:
         source = Path(folder) / (Path(name).name or "in.cu")
         source.write_bytes(text.encode("utf-8", "surrogateescape"))

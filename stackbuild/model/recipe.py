@@ -297,7 +297,7 @@ class Source(Model):
         return self
 
 
-class WheelDemands(Model):
+class WheelRequirements(Model):
     """What one wheel must have, where that does not follow from the component it packs. A key left out: what follows."""
 
     gfx: tuple[str, ...] | None = Field(
@@ -345,7 +345,7 @@ class Verify(Model):
         description="Targets whose device code is run on the CPU (docs/emulator.md), each a rung of its own. `build` asks for no GPU"
         " for it, but for a C compiler and `pip install 'stackbuild[emulator]'`; without them the rung is skipped with the reason.",
     )
-    wheels: dict[Name, WheelDemands] = Field(
+    wheels: dict[Name, WheelRequirements] = Field(
         {}, description="What single wheels must have, by the name of their component."
     )
 

@@ -120,8 +120,8 @@ def bench_targets(recipe: Recipe, lock: Path, context: BuildContext) -> tuple[st
 def _needs_gpu(recipe: Recipe) -> bool:
     """Whether the suite runs on another provider than the CPU's, or a gate names one."""
     sides = {str(getattr(gate, field, "")) for gate in recipe.gates for field in ("side", "versus")}
-    named_providers = {provider_of(recipe), *(side for side in sides if side.endswith("ExecutionProvider"))}
-    return recipe.bench is not None and bool(recipe.gfx) and named_providers != {CPU}
+    providers = {provider_of(recipe), *(side for side in sides if side.endswith("ExecutionProvider"))}
+    return recipe.bench is not None and bool(recipe.gfx) and providers != {CPU}
 
 
 def _has_files(recipe: Recipe, lock: Path) -> bool:
@@ -200,9 +200,9 @@ def _copy_files(recipe: Recipe, lock: Path, folder: Path) -> None:
     if baseline := _baseline(recipe):
         sent_wheel = folder / BASELINE / baseline.name
         _copy(baseline, sent_wheel)
-        named_providers = next((Path(g.lock) for g in recipe.gates if isinstance(g, BaselineGate) and g.lock), None)
-        if named_providers or lock_beside(baseline).is_file():
-            _copy(named_providers or lock_beside(baseline), lock_beside(sent_wheel))
+        gate_lock = next((Path(g.lock) for g in recipe.gates if isinstance(g, BaselineGate) and g.lock), None)
+        if gate_lock or lock_beside(baseline).is_file():
+            _copy(gate_lock or lock_beside(baseline), lock_beside(sent_wheel))
 
 
 def _copy(source: Path, target: Path) -> None:

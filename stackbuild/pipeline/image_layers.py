@@ -73,8 +73,8 @@ def layers_of(
 
 def _settings_files(base: DpkgRoot) -> Iterable[tuple[str, Path]]:
     etc, *folders = (path_inside(base.root, name) for name in ("etc", "etc/alternatives", "etc/ssl/certs"))
-    listed_files = [etc / name for name in SETTINGS] if etc else []
-    for path in (*listed_files, *(path for folder in folders if folder for path in sorted(folder.glob("*")))):
+    listed_path = [etc / name for name in SETTINGS] if etc else []
+    for path in (*listed_path, *(path for folder in folders if folder for path in sorted(folder.glob("*")))):
         if path.is_symlink() or path.is_file():
             yield str(path.relative_to(base.root)), path
 
@@ -83,8 +83,8 @@ def _files(base: DpkgRoot, names: Iterable[str], targets: TargetFilter) -> dict[
     """The files and links of these packages, by where they really lie. dpkg's lists name some that it left out."""
     files: dict[str, Path | bytes] = {}
     for name in sorted(names):
-        for listed_files in base.package_paths(name):
-            path = base.place(listed_files)
+        for listed_path in base.package_paths(name):
+            path = base.place(listed_path)
             file = base.root / path
             if not (file.is_symlink() or file.is_file()):
                 continue

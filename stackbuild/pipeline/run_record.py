@@ -130,8 +130,8 @@ def find_run(name: str, verdict: Path | None = None) -> RunRecord:
     if path.is_dir():
         return read_run(path)
     runs = sorted(p.name for p in (default_root() / "runs").glob("[!.]*") if p.is_dir())
-    planned_lines = planned_runs(default_root())
-    matches = list(planned_lines[-1:]) if name == "last" else [run for run in runs if run.startswith(name)]
+    with_plan = planned_runs(default_root())
+    matches = list(with_plan[-1:]) if name == "last" else [run for run in runs if run.startswith(name)]
     if name == "last" and not matches:
         raise UsageError(
             "no build was begun here yet",
@@ -140,7 +140,7 @@ def find_run(name: str, verdict: Path | None = None) -> RunRecord:
         )
     if len(matches) != 1:
         what = f"{len(matches)} runs begin with {name!r}" if matches else f"no file, folder or run is called {name!r}"
-        hint = f"the latest runs are {', '.join(planned_lines[-3:])}" if planned_lines else "no run is in the store"
+        hint = f"the latest runs are {', '.join(with_plan[-3:])}" if with_plan else "no run is in the store"
         raise UsageError(what, next=f"{hint}; or give a results file that stackbuild bench wrote")
     return read_run(default_root() / "runs" / matches[0])
 

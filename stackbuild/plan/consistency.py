@@ -203,22 +203,22 @@ def _wheels(recipe: Recipe) -> Iterator[tuple[str, Wheel, Component]]:
 
 
 def _wheel_version(recipe: Recipe, _: Table) -> Iterator[Finding]:
-    for name, wheel, packed_wheel in _wheels(recipe):
+    for name, wheel, content in _wheels(recipe):
         public = wheel.version.partition("+")[0]
         what = "ONNX Runtime"
-        if isinstance(packed_wheel, MIGraphXPackage):
-            what, packed_wheel = "MIGraphX", recipe.components[packed_wheel.needs[0]]
-        if isinstance(packed_wheel, OnnxRuntime | MIGraphX) and not re.fullmatch(
-            rf"{re.escape(packed_wheel.version)}(\.post[0-9]+)?", public
+        if isinstance(content, MIGraphXPackage):
+            what, content = "MIGraphX", recipe.components[content.needs[0]]
+        if isinstance(content, OnnxRuntime | MIGraphX) and not re.fullmatch(
+            rf"{re.escape(content.version)}(\.post[0-9]+)?", public
         ):
             yield recipe_rules.WHEEL_VERSION.finding(
-                f"components.{name}.version", f"the wheel is {wheel.version}, what it packs is {what} {packed_wheel.version}",
-                fix=f"write {packed_wheel.version}+rocm.{recipe.rocm or '…'}",
+                f"components.{name}.version", f"the wheel is {wheel.version}, what it packs is {what} {content.version}",
+                fix=f"write {content.version}+rocm.{recipe.rocm or '…'}",
             )  # fmt: skip
 
 
 def _wheel_rocm(recipe: Recipe, _: Table) -> Iterator[Finding]:
-    for name, wheel, _packed_wheel in _wheels(recipe):
+    for name, wheel, _ in _wheels(recipe):
         match = _LOCAL_ROCM.fullmatch(wheel.version.partition("+")[2])
         least = numbers(recipe.rocm or "")
         if match and least and numbers(match[1])[: len(least)] != least[: len(numbers(match[1]))]:

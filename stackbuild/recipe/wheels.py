@@ -22,7 +22,7 @@ from stackbuild.model.components import (
     Script,
     Wheel,
 )
-from stackbuild.model.recipe import Recipe, Verify, WheelDemands
+from stackbuild.model.recipe import Recipe, Verify, WheelRequirements
 from stackbuild.recipe.matrix import expand, selected_values
 from stackbuild.tables import providers
 
@@ -33,7 +33,7 @@ KERNELS_EP = "RocKernelsExecutionProvider"
 CPU = "CPUExecutionProvider"
 """The provider that every ONNX Runtime has."""
 NO_DEMANDS = Verify.model_validate({})
-_NO_WHEEL_DEMANDS = WheelDemands.model_validate({})
+_NO_REQUIREMENTS = WheelRequirements.model_validate({})
 
 
 @dataclass(frozen=True)
@@ -50,15 +50,14 @@ def wheels_of(recipe: Recipe) -> Iterator[PackedWheel]:
     """Every wheel that the recipe makes, one for each name that its matrix gives it."""
     for each in expand(recipe).components:
         if isinstance(each.component, Wheel):
-            packed_wheel = recipe.components[each.component.needs[0]]
-            yield PackedWheel(
-                each.point.component, each.component, packed_wheel, (each.point.gfx,) if each.point.gfx else recipe.gfx
-            )
+            content = recipe.components[each.component.needs[0]]
+            gfx = (each.point.gfx,) if each.point.gfx else recipe.gfx
+            yield PackedWheel(each.point.component, each.component, content, gfx)
 
 
 def gfx_of(packed_wheel: PackedWheel, recipe: Recipe) -> tuple[str, ...]:
     """The GPU targets that a wheel must have code objects for, exactly these; none where it need not hold GPU code."""
-    targets = demands_of(packed_wheel.name, recipe).gfx
+    targets = requirements_of(packed_wheel.name, recipe).gfx
     if targets is not None:
         return tuple(target for target in targets if target in packed_wheel.gfx)
     return packed_wheel.gfx if has_device_code(packed_wheel.component) else ()
@@ -79,7 +78,7 @@ def narrow(recipe: Recipe, gfx: tuple[str, ...]) -> tuple[Recipe, tuple[str, ...
 
 def providers_of(packed_wheel: PackedWheel, recipe: Recipe) -> tuple[str, ...]:
     """The execution providers that a wheel must bring."""
-    demanded_providers = demands_of(packed_wheel.name, recipe).providers
+    demanded_providers = requirements_of(packed_wheel.name, recipe).providers
     if demanded_providers is not None:
         return demanded_providers
     match packed_wheel.component:
@@ -115,20 +114,20 @@ def has_device_code(component: Component) -> bool:
 
 def migraphx_distributions(recipe: Recipe) -> frozenset[str]:
     """The distributions that pack MIGraphX itself."""
-    packed_wheel = (each.wheel for each in wheels_of(recipe) if isinstance(each.component, MIGraphXPackage))
-    return frozenset(wheel.distribution for wheel in packed_wheel)
+    wheels = (each.wheel for each in wheels_of(recipe) if isinstance(each.component, MIGraphXPackage))
+    return frozenset(wheel.distribution for wheel in wheels)
 
 
 def unmatched_demands(recipe: Recipe) -> tuple[str, ...]:
     """The keys of `verify` whose demand no wheel of the recipe would be held to."""
-    demands, packed_wheel = recipe.verify or NO_DEMANDS, tuple(wheels_of(recipe))
-    providers = {CPU, *(name for each in packed_wheel for name in providers_of(each, recipe))}
+    demands, packed_wheels = recipe.verify or NO_DEMANDS, tuple(wheels_of(recipe))
+    providers = {CPU, *(name for each in packed_wheels for name in providers_of(each, recipe))}
     lost_places = [f"providers.{n}" for n, name in enumerate(demands.providers) if name not in providers]
-    if demands.kernels_floor and not any(gfx_of(each, recipe) for each in packed_wheel):
+    if demands.kernels_floor and not any(gfx_of(each, recipe) for each in packed_wheels):
         lost_places.append("kernels_floor")
-    return tuple(lost_places) if packed_wheel else ()
+    return tuple(lost_places) if packed_wheels else ()
 
 
-def demands_of(name: str, recipe: Recipe) -> WheelDemands:
+def requirements_of(name: str, recipe: Recipe) -> WheelRequirements:
     """What the recipe says of the wheel of that component."""
-    return (recipe.verify or NO_DEMANDS).wheels.get(name, _NO_WHEEL_DEMANDS)
+    return (recipe.verify or NO_DEMANDS).wheels.get(name, _NO_REQUIREMENTS)

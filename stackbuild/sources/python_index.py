@@ -114,8 +114,8 @@ def download_sdist(requirement: str, folder: Path, stopper: Stopper) -> Path:
 def _index() -> str:
     """The simple index that pip would ask, without its last slash: of its environment, its settings, or its own."""
     words = [sys.executable, "-m", "pip", "config", "get", "global.index-url"]
-    problem = (
+    index_url = (
         os.environ.get("PIP_INDEX_URL")
         or subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
     )
-    return (problem or tool_output([sys.executable, "-c", _DEFAULT], "python3-pip", Path("/"))).strip().rstrip("/")
+    return (index_url or tool_output([sys.executable, "-c", _DEFAULT], "python3-pip", Path("/"))).strip().rstrip("/")

@@ -36,11 +36,11 @@ def unpack_object(mirror: Mirror | None, key: str, out: Path) -> dict[str, str] 
     if mirror is None or card_path is None or not card_path.is_file():
         return None
     archive = card_path.with_suffix(".tar")
-    notes, bundled_names = _card(card_path)
+    notes, card_sha256 = _card(card_path)
     sha256 = digest.of_file(archive) if archive.is_file() else "none: it is not there"
-    if sha256 != bundled_names:
+    if sha256 != card_sha256:
         raise LockError(
-            f"the mirror is damaged: {archive.name} has sha256 {sha256}, it was bundled with {bundled_names}",
+            f"the mirror is damaged: {archive.name} has sha256 {sha256}, it was bundled with {card_sha256}",
             where=str(archive),
             next="copy the bundle again",
         )

@@ -15,7 +15,7 @@ from stackbuild.model.components import Kernels, KernelsEp, OnnxRuntime
 from stackbuild.model.recipe import Recipe
 from stackbuild.plan.steps import hipdnn_ep, migraphx_ep
 from stackbuild.plan.steps.rocm import NEVER_ASKED
-from stackbuild.recipe.wheels import NO_DEMANDS, PackedWheel, demands_of, gfx_of, providers_of, wheels_of
+from stackbuild.recipe.wheels import NO_DEMANDS, PackedWheel, gfx_of, providers_of, requirements_of, wheels_of
 
 _OF_THE_STEPS = (
     *NEVER_ASKED,
@@ -55,10 +55,10 @@ def _of_any(recipe: Recipe) -> Expectations:
 
 
 def _of_wheel(packed_wheel: PackedWheel, recipe: Recipe, commits: Mapping[str, str]) -> Expectations:
-    demands, required_rungs = recipe.verify or NO_DEMANDS, demands_of(packed_wheel.name, recipe)
+    demands, of_wheel = recipe.verify or NO_DEMANDS, requirements_of(packed_wheel.name, recipe)
     gfx = gfx_of(packed_wheel, recipe)
-    floor = demands.kernels_floor if required_rungs.kernels_floor is None else required_rungs.kernels_floor
-    budget = required_rungs.size_budget or demands.size_budget
+    floor = demands.kernels_floor if of_wheel.kernels_floor is None else of_wheel.kernels_floor
+    budget = of_wheel.size_budget or demands.size_budget
     from_source = packed_wheel.component.source if isinstance(packed_wheel.component, OnnxRuntime) else ""
     every = _of_any(recipe)
     return Expectations(

@@ -44,13 +44,13 @@ class RequiredRungs:
 def required_rungs_of(texts: Sequence[str]) -> tuple[RequiredRungs, ...]:
     """The values of `--require`: `operators,gpu`, or `DISTRIBUTION:operators,gpu`. Raises UsageError."""
     parts = (text.rpartition(":") for text in texts)
-    required_names = (
+    requirements = (
         RequiredRungs(required_rungs(words), str(canonicalize_name(name.strip()))) for name, _, words in parts
     )
-    return tuple(one for one in required_names if one.words)
+    return tuple(one for one in requirements if one.words)
 
 
-def unmet_by(verifications: Sequence[Verification], required_names: Sequence[RequiredRungs]) -> tuple[str, ...]:
+def unmet_by(verifications: Sequence[Verification], requirements: Sequence[RequiredRungs]) -> tuple[str, ...]:
     """Why each required rung does not count as passed, in a line; none where all passed.
 
     A rung passed where it did on one of the machines that verified the same bytes. Of several subjects a line begins with
@@ -60,7 +60,7 @@ def unmet_by(verifications: Sequence[Verification], required_names: Sequence[Req
     for each in verifications:
         by_subject.setdefault((each.subject, each.sha256), []).append(each)
     lines = []
-    for one in required_names:
+    for one in requirements:
         groups = [group for group in by_subject.values() if one.distribution in ("", *_distributions(group[0]))]
         if not groups:
             lines.append(f"{one.distribution}: {', '.join(one.words)} required, and no wheel of it was verified")
@@ -76,18 +76,18 @@ def _distributions(verification: Verification) -> list[str]:
     return [distribution_of(file)[0] for file in verification.subject.split(" + ")]
 
 
-def unmet_rungs(rungs: Sequence[Rung], required_names: Sequence[str]) -> tuple[str, ...]:
+def unmet_rungs(rungs: Sequence[Rung], words: Sequence[str]) -> tuple[str, ...]:
     """Why each required rung does not count as passed, in a line; none where all passed."""
     lines = []
-    for word in required_names:
-        distributions = [
+    for word in words:
+        matching_rungs = [
             rung for rung in rungs if rung.name.startswith(RUNGS[word]) and (word != "load" or rung.name == "load")
         ]
-        if not distributions:
+        if not matching_rungs:
             lines.append(f"{RUNGS[word]} is required, and was not asked for")
         lines += [
             f"{rung.name} is required, and {'failed' if rung.status is Status.FAILED else 'was not run here'}: {rung.reason}"
-            for rung in distributions
+            for rung in matching_rungs
             if rung.status is not Status.PASSED
         ]
     return tuple(lines)

@@ -50,6 +50,10 @@ def test_no_type_has_two_meanings() -> None:
         ("class Row:\n    left: int\ndef rows(right):\n    pass", "left"),
         ("def rows(changed: str = ''):\n    pass", "changed"),
         ("changed = closed or rows", "changed"),
+        ("def rows(passed_names: set[int]):\n    return 1", "passed_names"),
+        ("lock_path: int = 1", "lock_path"),
+        ("class Row:\n    missed_rungs: list[float]", "missed_rungs"),
+        ("class Row:\n    def __init__(self):\n        self.payload_sha256: Path = Path()", "payload_sha256"),
     ],
 )
 def test_a_seeded_name_of_each_kind_is_found(text: str, name: str, tmp_path: Path) -> None:

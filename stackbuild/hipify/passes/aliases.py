@@ -29,8 +29,8 @@ _DEEP = 6
 class Use:
     """A call of a function: the span of the name that is called, the bracket around the arguments, and their spans.
 
-    The function's argument number `first` is the one at `gives` among the spans. `names` is where the function itself
-    is named, None where a macro does that; `means` are the functions that the called name stands for in this text, ""
+    The function's argument number `first` is the one at `gives` among the spans. `name_of_function` is where the function
+    itself is named, None where a macro does that; `means` are the functions that the called name stands for in this text, ""
     for anything else. `has_hip_form`: another definition of the macro names a function of HIP.
     """
 
@@ -41,7 +41,7 @@ class Use:
     spans: list[Span]
     first: int
     gives: int
-    names: Span | None
+    name_of_function: Span | None
     means: frozenset[str]
     has_hip_form: bool = False
 
@@ -112,12 +112,12 @@ def _uses_of_route(
     means: frozenset[str],
 ) -> Iterator[Use]:
     spans, close_at = argument_list
-    function, names = route.function, name if route.bare else None
+    function, name_of_function = route.function, name if route.bare else None
     if max(route.name_argument, route.gives - (not route.packed)) >= len(spans):
         return
     if route.name_argument >= 0:
-        names = spans[route.name_argument]
-        function = view.code[slice(*names)].removeprefix("::").strip()
+        name_of_function = spans[route.name_argument]
+        function = view.code[slice(*name_of_function)].removeprefix("::").strip()
         means = frozenset((function,))
         if function not in functions:
             return
@@ -126,9 +126,9 @@ def _uses_of_route(
         inner = arguments(view.code, open_at) if view.code.startswith("(", open_at) else None
         if inner is None or inner[1] + 1 != last:
             return
-        yield Use(function, name, open_at, inner[1], inner[0], 0, 0, names, means)
+        yield Use(function, name, open_at, inner[1], inner[0], 0, 0, name_of_function, means)
     else:
-        yield Use(function, name, open_at, close_at, spans, route.first, route.gives, names, means)
+        yield Use(function, name, open_at, close_at, spans, route.first, route.gives, name_of_function, means)
 
 
 def _routes(macros: list[Macro], functions: frozenset[str]) -> dict[str, set[_Route]]:

@@ -45,14 +45,14 @@ def by_rules(view: View, lookups: Lookups) -> Calls:
     by_alias: dict[str, list[Use]] = {}
     for use in aliases.uses(view, present):
         by_alias.setdefault(use.function, []).append(use)
-    passed_names = {use.names[0] for uses in by_alias.values() for use in uses if use.names}
+    alias_starts = {use.name_of_function[0] for uses in by_alias.values() for use in uses if use.name_of_function}
     rules = lookups.of_kind("call", view.name)
     calls.moved_arguments = frozenset((name, rule.count) for rule in rules if rule.arguments for name in rule.match)
     for rule in rules:
         asked_at: set[int] = set()
         for name in rule.match:
             for at in view.own(name) if name in present else ():
-                _check_names(view, rule, (at, at + len(name)), calls, bool(by_alias.get(name)), passed_names)
+                _check_names(view, rule, (at, at + len(name)), calls, bool(by_alias.get(name)), alias_starts)
             for use in by_alias.get(name, ()):
                 if use.open_at not in asked_at:  # one name for several functions of a rule
                     asked_at.add(use.open_at)
@@ -64,7 +64,7 @@ _NONE: frozenset[str] = frozenset()
 
 
 def _check_names(
-    view: View, rule: ConversionRule, name: Span, calls: Calls, has_alias: bool, passed_names: set[int]
+    view: View, rule: ConversionRule, name: Span, calls: Calls, has_alias: bool, alias_starts: set[int]
 ) -> None:
     """What one rule asks where its function is named: nothing where it is declared or has another number of arguments."""
     open_at = after_template(view.code, name[1])
@@ -73,7 +73,7 @@ def _check_names(
         macro = view.macro_at(name[0])
         stands_for = macro is not None and macro.bare == function
         has_alias = has_alias or (macro is not None and macro.name in view.tree.macro_names)
-        if (rule.moves or rule.by_hand) and name[0] not in passed_names and (not stands_for or not has_alias):
+        if (rule.moves or rule.by_hand) and name[0] not in alias_starts and (not stands_for or not has_alias):
             calls.findings.append(_uncalled_finding(view, function, name[0]))
         return
     argument_list = arguments(view.code, open_at)
@@ -112,8 +112,8 @@ def _one(view: View, rule: ConversionRule, use: Use, calls: Calls, has_alias: bo
     if rule.moves and (not use.means <= set(rule.match) or _is_hidden(rule, use)):
         calls.findings.append(_unsure(view, use))
         return
-    if rule.to and use.names:
-        calls.edits.append(Edit(*use.names, rule.to[0], rule.id))
+    if rule.to and use.name_of_function:
+        calls.edits.append(Edit(*use.name_of_function, rule.to[0], rule.id))
     if rule.bare and view.code.startswith("<", skip_space(view.code, use.name[1])):
         calls.edits.append(Edit(use.name[1], use.open_at, "", rule.id))
     calls.edits += _wraps(view, rule, use, spans)
@@ -127,7 +127,7 @@ def _is_hidden(rule: ConversionRule, use: Use) -> bool:
     """Whether a rule moves what a macro's body gives: the function's name, or one of its first arguments."""
     numbers = [index for index, _ in rule.insert] + list(rule.drop)
     return bool(
-        (rule.to and not use.names)
+        (rule.to and not use.name_of_function)
         or (rule.arguments and not use.is_plain)
         or any(use.place(number) is None for number in numbers)
     )

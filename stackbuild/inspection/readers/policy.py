@@ -33,9 +33,9 @@ def satisfied_policy(libraries: Iterable[Library], claimed_tags: Iterable[str]) 
     versions_by_path = {lib.path: {version for _, versions in lib.versions for version in versions} for lib in hosts}
     policy = policies.versioned_symbols_policy(versions_by_path)
     own = {lib.soname for lib in hosts} | {lib.path.rsplit("/", 1)[-1] for lib in hosts}
-    needed_versions = {name for lib in hosts for name in lib.needed}
+    needed_sonames = {name for lib in hosts for name in lib.needed}
     listed_libraries = policies.highest.whitelist | policies.lowest.whitelist
-    external = sorted(n for n in needed_versions - own - listed_libraries if _LINKER not in n)
+    external = sorted(n for n in needed_sonames - own - listed_libraries if _LINKER not in n)
     too_new = tuple((tag, *pair) for tag in sorted(set(claimed_tags)) for pair in _beyond(versions_by_path, tag))
     unjudged_libraries = tuple(
         tag for tag in sorted(set(claimed_tags)) if tag.startswith("manylinux") and _promised_versions(tag) is None
@@ -43,15 +43,15 @@ def satisfied_policy(libraries: Iterable[Library], claimed_tags: Iterable[str]) 
     return Policy(policy.name, _deciding(versions_by_path, policy.name), too_new, tuple(external), unjudged_libraries)
 
 
-def _beyond(needed_versions: dict[str, set[str]], tag: str) -> list[tuple[str, str]]:
+def _beyond(versions_by_path: dict[str, set[str]], tag: str) -> list[tuple[str, str]]:
     """(library, symbol version) pairs that the policy of that platform tag does not promise."""
-    lacking = _lacking(needed_versions, _promised_versions(tag) or {})
+    lacking = _lacking(versions_by_path, _promised_versions(tag) or {})
     perennial = _PERENNIAL.fullmatch(tag)
     if perennial is None:
         return lacking
     newer = [
         (path, version)
-        for path, versions in sorted(needed_versions.items())
+        for path, versions in sorted(versions_by_path.items())
         for version in sorted(versions)
         if (glibc := re.fullmatch(r"GLIBC_2\.([0-9]{1,4})(\.[0-9]+)?", version)) and int(glibc[1]) > int(perennial[1])
     ]
@@ -76,23 +76,23 @@ def _promised_versions(tag: str) -> Mapping[str, frozenset[str]] | None:
 
 
 def _lacking(
-    needed_versions: dict[str, set[str]], promised_versions: Mapping[str, frozenset[str]]
+    versions_by_path: dict[str, set[str]], promised_versions: Mapping[str, frozenset[str]]
 ) -> list[tuple[str, str]]:
     allowed_versions = {f"{kind}_{version}" for kind, versions in promised_versions.items() for version in versions}
     return [
         (path, version)
-        for path, versions in sorted(needed_versions.items())
+        for path, versions in sorted(versions_by_path.items())
         for version in sorted(versions)
         if version.partition("_")[0] in promised_versions and version not in allowed_versions
     ]
 
 
-def _deciding(versions: dict[str, set[str]], name: str) -> tuple[str, str] | None:
+def _deciding(versions_by_path: dict[str, set[str]], name: str) -> tuple[str, str] | None:
     """What rules out the policy just older than `name`: the first (library, symbol version) it lacks."""
     policy_order = list(_policies())  # linux first, then newest to oldest
     names = [policy.name for policy in policy_order]
     older = names.index(name) + 1
     if older >= len(policy_order):
         return None
-    missing = _lacking(versions, policy_order[older].symbol_versions)
+    missing = _lacking(versions_by_path, policy_order[older].symbol_versions)
     return missing[0] if missing else None

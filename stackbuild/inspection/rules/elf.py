@@ -184,7 +184,7 @@ def undeclared_libraries(facts: Facts, expectations: Expectations) -> Iterator[S
 
 
 def _has(lib: Library, stem: str) -> bool:
-    return any(needed_names.startswith((stem, *ALSO.get(stem, ()))) for needed_names in lib.needed)
+    return any(soname.startswith((stem, *ALSO.get(stem, ()))) for soname in lib.needed)
 
 
 @rule(

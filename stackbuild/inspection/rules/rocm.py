@@ -47,11 +47,11 @@ def sonames() -> dict[int, dict[str, int]]:
 def rocm_majors(lib: Library) -> dict[str, tuple[int, ...]]:
     """Needed soname → the ROCm majors it can belong to (a row for each that says something)."""
     majors = {}
-    for needed_names in lib.needed:
-        stem, _, number = needed_names.partition(".so.")
+    for soname in lib.needed:
+        stem, _, number = soname.partition(".so.")
         by_major = [(major, libraries.get(stem + ".so")) for major, libraries in sonames().items()]
         if number.isdigit() and any(n is not None for _, n in by_major):
-            majors[needed_names] = tuple(major for major, n in by_major if n == int(number))
+            majors[soname] = tuple(major for major, n in by_major if n == int(number))
     return majors
 
 
