@@ -91,7 +91,7 @@ def _extract_hook(packages: list[str]) -> str:
 
 
 def _clean_hook() -> str:
-    """What differs between two builds of the same packages goes; mount points come."""
+    """A hook that removes what differs between two builds of the same packages, and makes the mount points."""
     points = " ".join(f'"$1/{p}"' for p in POINTS)
     return (
         'rm -rf "$1/etc/apt/preferences.d/stackbuild" "$1"/var/log/* "$1"/var/cache/ldconfig "$1"/var/cache/apt/*.bin '

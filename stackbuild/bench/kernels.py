@@ -72,7 +72,7 @@ def measure_kernels(
 ) -> Measurement:
     """Measure a custom-op wheel against ONNX Runtime's own operators (and a baseline wheel), paired and interleaved.
 
-    With `gates`, pairs are added while one is undecided. Raises UsageError for a wheel or suite that is none,
+    With `gates`, pairs are added while one is undecided. Raises UsageError for what is not a wheel or a suite,
     MachineLacks for what is not installed.
     """
     if suite.kind != "kernels":

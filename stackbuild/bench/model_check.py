@@ -111,7 +111,7 @@ class ModelCheck:
 
 
 def check_model(request: ModelRequest) -> ModelCheck:
-    """Run it. Raises UsageError for a missing model, MachineLacks for an interpreter that is none or has no onnxruntime."""
+    """Run it. Raises UsageError for a missing model, MachineLacks for an interpreter that does not run or has no onnxruntime."""
     if not request.model.is_file():
         raise UsageError("there is no such model", where=str(request.model), next="give the path of an .onnx file")
     answer, output = _run(request)

@@ -10,9 +10,9 @@ _WARNING = re.compile(r"Manually-specified variables were not used by the projec
 
 
 def unused_entries(log: str, must_use: tuple[str, ...]) -> tuple[str, ...]:
-    """The entries that CMake's output names as unused although they must be used, sorted.
+    """The cache entries that must be used and that CMake's output lists as unused, sorted.
 
-    Entries that a project's own driver adds are its own affair (onnxruntime#11719).
+    Entries that a project's own build script adds may stay unused (onnxruntime#11719).
     """
     named_options = {name for block in _WARNING.findall(log) for name in block.split()}
     return tuple(sorted(named_options & set(must_use)))

@@ -85,7 +85,7 @@ class VenvReport:
 
 
 def examine_venv(folder: Path, loader: LoaderPaths) -> VenvReport:
-    """Everything there is to say of the environment in that folder. Raises UsageError where it is none."""
+    """Everything there is to say of the environment in that folder. Raises UsageError where it is not one."""
     environment = read_contents(folder)
     here = environment.here
     libraries = {path: library for path in here if ".so" in path if (library := _library(environment.site / path))}
@@ -106,7 +106,7 @@ def examine_venv(folder: Path, loader: LoaderPaths) -> VenvReport:
 
 
 def _library(path: Path) -> Library | None:
-    """The library as the loader reads it; None for what is none, such as a linker script."""
+    """The library as the loader reads it; None for what is not a library, such as a linker script."""
     try:
         libraries = inspect(path).libraries
     except UsageError:

@@ -97,7 +97,7 @@ def shell_quoted(path: Path) -> str:
 
 
 def read_contents(folder: Path) -> VenvContents:
-    """What the environment in that folder has. Raises UsageError where it is none, or larger than any installation."""
+    """What the environment in that folder has. Raises UsageError where it is not one, or is too large."""
     site = _site_packages(folder)
     places = [place for place in site.iterdir() if place.suffix in (".dist-info", ".egg-info")]
     environments = tuple(sorted(map(_read_distribution, places), key=lambda e: e.title))

@@ -126,7 +126,7 @@ class BuildArguments:
 
     @property
     def required_rungs(self) -> tuple[RequiredRungs, ...]:
-        """Raises UsageError for a rung that there is none of."""
+        """Raises UsageError for an unknown rung."""
         if not self.require:
             return ()
         from stackbuild.verification.requirement import required_rungs_of
@@ -158,7 +158,7 @@ class BuildArguments:
     def _placement(
         self, loaded_recipe: LoadedRecipe, tls: TlsArguments
     ) -> Callable[[BuildContext], AbstractContextManager[StepPlacement]]:
-        """Opens the connection to a scheduler. Raises UsageError for an address that is none or is not safe."""
+        """Opens the connection to a scheduler. Raises UsageError for what is not an address, or not safe."""
         from stackbuild.cluster.address import TlsFiles, parse_address
         from stackbuild.cluster.open import placement
 
@@ -224,14 +224,14 @@ def _confirm_plan(loaded_recipe: LoadedRecipe, order: Order) -> CurrentPlan:
 
 
 def _steps_failed(steps: list[str]) -> StepFailed:
-    """The end of a run whose failures are on the screen already: no cause, log or next step is said twice."""
+    """The end of a run whose failures are on the screen already. It does not repeat a cause, a log or a next step."""
     from stackbuild.core.errors import StepFailed
 
     return StepFailed(f"the build failed: {', '.join(steps)}")
 
 
 def _agrees(question: str) -> bool:
-    """Ask on the terminal; Enter alone is yes, the end of input no."""
+    """The answer to a question on the terminal. Enter alone means yes, the end of the input means no."""
     from stackbuild.views.console import err
 
     err().print(question, markup=False, highlight=False)

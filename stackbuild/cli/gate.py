@@ -106,7 +106,7 @@ def gate(
 
 
 def _request(candidate: Path, arguments: GateArguments, session: SessionArguments) -> GateRequest:
-    """What is measured. Raises UsageError for a provider, an option or a clock that is none."""
+    """What is measured. Raises UsageError for an unknown provider, option or clock."""
     from stackbuild.bench.gate import GateRequest
     from stackbuild.bench.providers import clock_name, provider_name, provider_options
 

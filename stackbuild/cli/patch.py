@@ -27,7 +27,7 @@ def new(
 ) -> None:
     """Write a patch from an edited copy of a source.
 
-    It has the header that every patch must have; which files it changes is said.
+    It has the header that every patch must have. The command prints which files it changes.
 
     Example: stackbuild patch new fetched edited --series patches/onnxruntime/1.22.0 --what "find hip" --why "…"
     --upstream none --remove-when "1.23"

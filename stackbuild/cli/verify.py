@@ -186,7 +186,7 @@ def _migraphx_wheel(recipe: str | None, wheels: Sequence[Path]) -> Path | None:
 
 
 def _options(wheels: Sequence[Path], arguments: VerifyArguments, stopper: Stopper) -> VerifyOptions:
-    """Raises UsageError for a folder, a root file system or an interpreter that is none."""
+    """Raises UsageError for what is not a folder, a root file system or an interpreter."""
     from stackbuild.core.errors import UsageError
     from stackbuild.recipe.load import load
     from stackbuild.store.store import EMULATOR, default_root

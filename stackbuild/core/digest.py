@@ -50,7 +50,7 @@ def canonical(value: Any) -> str:
 
 
 def json_of(text: str) -> Any:
-    """The value of a JSON text. Raises ValueError where it is none, also where it is nested too deep to be read."""
+    """The value of a JSON text. Raises ValueError where it is not JSON, also where it is nested too deep to be read."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -60,7 +60,7 @@ def json_of(text: str) -> Any:
 def unique_json_of(text: str) -> Any:
     """The value of a JSON text in which no object has a key twice: readers differ in which of the two they take.
 
-    Raises ValueError where it is none.
+    Raises ValueError where it is not one.
     """
     try:
         return json.loads(text, object_pairs_hook=_unique_keys)

@@ -87,7 +87,7 @@ def applies(requirement: Requirement, environment: dict[str, str]) -> bool:
     """Whether a requirement counts without extras, in this Python's environment with those changes.
 
     Raises InvalidRequirement where its marker compares what has no such comparison (`os_name ~= "posix"`). A version of
-    this machine that is none (`platform_release`) is not the requirement's fault: it counts then.
+    this machine that PEP 440 does not allow (`platform_release`) is not the requirement's fault: it counts then.
     """
     try:
         return not requirement.marker or requirement.marker.evaluate({"extra": "", **environment})

@@ -10,7 +10,7 @@ _MAD = re.compile(r"v_mad_([iu])32_([iu])24$")
 
 
 def saturated_code(name: str, code: str) -> str:
-    """The pseudocode with a clamp, "" where an operation is none of integers that is known. `code` is that without."""
+    """The pseudocode with a clamp, "" where an operation is not a known one of integers. `code` is that without."""
     if match := _DOT.match(name):
         sign = match[1]
         wide = re.sub(rf"^tmp = (\S+\.{sign}32)", r"tmp = 64'I(\1)", code, flags=re.MULTILINE)

@@ -225,7 +225,7 @@ def _payload(file: int) -> bytes:
 
 
 def _reply(descriptor: int, answer: str) -> None:
-    """Send an answer, unless its socket is none or is full: nobody is waited for."""
+    """Send an answer, unless its socket is gone or full: nobody is waited for."""
     with contextlib.suppress(OSError):
         reply = socket.socket(fileno=descriptor)
         try:

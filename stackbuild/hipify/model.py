@@ -53,7 +53,7 @@ class ConvertedText:
     `substitutions` counts by API group, `rules` by rule id (how often each matched, also of those that only move
     things). `needs` are support headers of the rules that the text includes now. `edits` are what was done, settled, by
     offset of the original. `declares` are names that look like CUDA's and that the text declares itself; `unless` are findings
-    that are none where another file of the tree declares a name or has a header: (line, column, name).
+    that do not apply where another file of the tree declares a name or has a header: (line, column, name).
     """
 
     text: str

@@ -79,7 +79,7 @@ class CodeObject:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """One code-object bundle. `compression` is none, zlib or zstd; `format` 0 is plain, 1 to 3 the CCOB version.
+    """One code-object bundle. `compression` is `none`, `zlib` or `zstd`; `format` 0 is plain, 1 to 3 the CCOB version.
 
     `size` is what it takes in the file, `inflated` what it holds; `hash_ok` is None for plain bundles. `vacant` are the
     entries of device code that have no bytes.

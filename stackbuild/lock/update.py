@@ -31,7 +31,7 @@ from stackbuild.sources.mirror import Mirror
 
 @dataclass(frozen=True)
 class LockUpdate:
-    """A lock, and what could not be asked for it, a line each: that stands as the lock before had it, or is open.
+    """A lock, and the questions that nobody could answer for it, a line each. For those it has the previous answer, or none.
 
     `moves` has the answers that changed though the question did not and should always have the same answer: the commit
     of a tag or branch, the digest of an image, of a package version, of a URL.
@@ -91,7 +91,7 @@ class _Resolver:
         self._then = self.now if fresh else self.before.questions
 
     def __call__(self, name: str, previous: ResponseT | None, ask: Callable[[], ResponseT]) -> ResponseT | None:
-        """The answer now, else the one before to the same question, else None: open.
+        """The answer now, else the previous answer to the same question, else None: the question stays open.
 
         A question that has no answer (a tag that is gone) is as open as one that cannot be asked: the others' answers are
         of use without it.
@@ -103,7 +103,7 @@ class _Resolver:
             return None
 
     def require(self, name: str, previous: ResponseT | None, ask: Callable[[], ResponseT]) -> ResponseT:
-        """As a call, for what a lock cannot leave open. Raises MachineLacks."""
+        """The same for a question that a lock must answer. Raises MachineLacks."""
         return self._answer(name, previous, ask)
 
     def same(self, name: str) -> bool:
@@ -197,8 +197,8 @@ def _versions(recipe: Recipe, commits: Mapping[str, str], resolver: _Resolver) -
 
 
 def _moved_inputs(before: Lock, after: Lock, same: Callable[[str], bool]) -> tuple[str, ...]:
-    """What means something else now than in the lock before, a line each. An abbreviated commit that got longer has not
-    moved."""
+    """Each input whose meaning differs from the previous lock's, a line each. An abbreviated commit that is longer
+    now is the same input."""
     changes = [(f"sources.{n}", before.commits.get(n, ""), now) for n, now in after.commits.items()]
     changes.append(("base.image", before.image, after.image))
     for name, now in after.files.items():

@@ -65,7 +65,7 @@ def _license(expression: str) -> str:
 
 
 def _as_installed(version: str) -> str:
-    """The version as it is. Raises ValueError for one that is none of PEP 440, or that installers write in another way."""
+    """The version as it is. Raises ValueError for one that PEP 440 does not allow, or that installers write otherwise."""
     if _NORMAL.fullmatch(version):
         return version
     from stackbuild.core.packaging import InvalidVersion, Version

@@ -93,7 +93,7 @@ def _step(recipe: Recipe, plan: Plan, wheels: Sequence[Path], target: str, conte
 
 
 def read_report(folder: Path) -> tuple[Verification, ...]:
-    """The verifications in a report. Raises StepFailed where it is none."""
+    """The verifications in a report. Raises StepFailed where it is not a report."""
     data = read_plain(folder, REPORT, REPORT_MOST)
     try:
         return TypeAdapter(tuple[Verification, ...]).validate_python(json.loads(data or b"null"))

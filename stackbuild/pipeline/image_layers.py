@@ -44,7 +44,7 @@ class TargetFilter:
 
 def _processor(token: str, image_target: str) -> str:
     """The known target that a file name's token begins with: MIOpen puts the number of compute units behind it, as
-    `gfx90a68`. "" where it is none."""
+    `gfx90a68`. "" where it is not one."""
     fits = [target for target in (image_target, *TARGETS) if token.startswith(target)]
     return max(fits, key=len) if fits else ""
 

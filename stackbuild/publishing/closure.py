@@ -196,7 +196,7 @@ def _needed_requirement(text: str, file: CatalogFile, extras: Iterable[str]) -> 
 
 @lru_cache(1 << 14)  # the versions of a project mostly require the same
 def _parse(text: str) -> Requirement | None:
-    """The requirement in a text, None where it is none."""
+    """The requirement in a text, None where it is not a requirement."""
     try:
         return Requirement(text)
     except InvalidRequirement:

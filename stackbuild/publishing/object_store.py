@@ -53,7 +53,7 @@ def is_object_url(text: str) -> bool:
 
 @contextmanager
 def open_objects(url: str) -> Iterator[ObjectStore]:
-    """The objects below a URL. Raises UsageError for one that is none, MachineLacks where the library is not there."""
+    """The objects below a URL. Raises UsageError for text that is not a URL, MachineLacks where the library is missing."""
     connect(url)
     objects = WorkerObjects(url)
     try:

@@ -226,7 +226,7 @@ def refuse_misstated(wheel: ResourceDescriptor, name: str, data: bytes) -> str:
 
 
 def _sbom(wheel: Path) -> bytes:
-    """The SBOM of ours in a wheel, empty for none. Raises UsageError where it cannot be unpacked, and where it is none."""
+    """The SBOM of ours in a wheel, empty for none. Raises UsageError where it is not an SBOM or cannot be unpacked."""
     with zipfile.ZipFile(wheel) as archive:
         names = [n for n in archive.namelist() if ".dist-info/sboms/" in n and n.endswith("stackbuild.cdx.json")]
         try:

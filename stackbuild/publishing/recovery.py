@@ -61,7 +61,7 @@ def _json_page(page: Path) -> dict[str, Any]:
     try:
         value = digest.json_of((read_regular(page, STATE_LIMIT) or b"").decode("utf-8"))
     except ValueError:
-        return {}  # its bytes are none that a catalog makes: a loss
+        return {}  # no catalog makes these bytes: a loss
     return value if isinstance(value, dict) else {}
 
 

@@ -291,7 +291,7 @@ def envelope_text(payload: bytes, payload_type: str, keys: Sequence[SigningKey],
 
 
 def read_envelope(data: bytes) -> Envelope:
-    """The envelope in those bytes, unverified. Raises SignatureRefused where they are none."""
+    """The envelope in those bytes, unverified. Raises SignatureRefused where they are not one."""
 
     def load() -> Any:
         from securesystemslib import dsse, exceptions

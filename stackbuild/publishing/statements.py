@@ -163,7 +163,7 @@ def claim_about(wheel: ResourceDescriptor, name: str, data: bytes) -> str:
 
 
 def read_statement(data: bytes) -> dict[str, Any]:
-    """The statement in those bytes. Raises ValueError where they are none."""
+    """The statement in those bytes. Raises ValueError where they are not a statement."""
     value = digest.unique_json_of(data.decode("utf-8"))
     if not isinstance(value, dict) or value.get("_type") != STATEMENT:
         raise ValueError("it is not an in-toto statement")

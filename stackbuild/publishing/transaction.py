@@ -193,7 +193,7 @@ def commit(
 
 @contextmanager
 def _restored_on_failure(index: Path, paths: Iterable[Path]) -> Iterator[None]:
-    """What lies under these paths and their envelopes is there again where the index was not switched.
+    """Put the files at these paths and their envelopes back where the index was not switched.
 
     A second link keeps the old bytes meanwhile: on a full disk they could not be written again. Where the file system
     has no links, what was overwritten stays so.

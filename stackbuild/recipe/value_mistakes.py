@@ -142,7 +142,7 @@ def _line(key: int | str, text: str) -> str:
 
 
 def _is_plain_number(text: str) -> bool:
-    """Whether the text is a number in quotes. `12 ms` and `60 dB` are none: a unit belongs to what they say."""
+    """Whether the text is a number in quotes. `12 ms` and `60 dB` are not: a unit belongs to what they say."""
     try:
         float(text)
     except ValueError:

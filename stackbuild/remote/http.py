@@ -330,17 +330,17 @@ def _error_text(error: Exception) -> str:
 
 
 def _join(base: str, url: str) -> str:
-    """The URL that a server names, absolute. Raises RemoteFault where it is none."""
+    """The URL that a server names, absolute. Raises RemoteFault where it is not a URL."""
     try:
         joined_url = urljoin(base, url)
         _origin(joined_url)
     except ValueError as error:
-        raise RemoteFault(f"a URL that is none: {error}", actual=url) from None
+        raise RemoteFault(f"not a URL: {error}", actual=url) from None
     return joined_url
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None]:
-    """Scheme, host and port. Raises ValueError where the URL is none."""
+    """Scheme, host and port. Raises ValueError where the text is not a URL."""
     parts = urlsplit(url)
     return parts.scheme, parts.hostname, parts.port or PORTS.get(parts.scheme)
 

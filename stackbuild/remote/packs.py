@@ -97,7 +97,7 @@ def _entry(line: str) -> Entry:
     try:
         return Entry.read(line)
     except (ValueError, TypeError, IndexError, RecursionError) as error:
-        raise _refusal(f"a line that is none: {error}", line) from None
+        raise _refusal(f"not a line of an index: {error}", line) from None
 
 
 def _folder(path: str) -> str:

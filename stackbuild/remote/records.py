@@ -77,7 +77,7 @@ class RemoteRecord:
                 raise ValueError("another schema")
             record = cls(**data)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise RemoteFault(f"a signed record that is none: {error}") from None
+            raise RemoteFault(f"not a signed record: {error}") from None
         try:
             refuse_form(record.seconds, record.notes)
             patch_list = patches_in(record.notes) or ()

@@ -212,7 +212,7 @@ def _received_bytes(range_header: str, size: int) -> int:
 
 
 def _number(text: str) -> int | None:
-    """A number of bytes in a header, None where it is none that bytes have."""
+    """The number of bytes that a header states, None where it cannot be a size."""
     return int(text) if re.fullmatch(r"[0-9]{1,18}", text) else None
 
 

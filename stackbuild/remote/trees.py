@@ -91,7 +91,7 @@ def _parse(manifest: bytes) -> Any:
 
 
 def layer_in(value: Any) -> StoredBlob:
-    """The blob that a descriptor of a manifest names. Raises ValueError, KeyError, TypeError where it is none."""
+    """The blob that a descriptor of a manifest names. Raises ValueError, KeyError, TypeError where it is not one."""
     name, size = _NAME.fullmatch(value["digest"]), value["size"]
     if name is None or type(size) is not int or size < 0:
         raise ValueError("no descriptor")

@@ -86,7 +86,7 @@ class Runner(Protocol):
         """Raises MachineLacks where the runner's tool is missing or refuses."""
 
     def reopen(self, spec: SessionSpec, snapshot: str) -> AbstractContextManager[Session]:
-        """A session on what `keep` kept."""
+        """A session with the file system that `Session.snapshot` kept."""
 
     def reap(self) -> tuple[str, ...]:
         """Remove what killed runs left behind (containers, images); what it was, in words."""

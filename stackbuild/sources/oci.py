@@ -57,7 +57,7 @@ class Layout:
         return path
 
     def document(self, name: str) -> dict[str, Any]:
-        """A blob that is a JSON object. Raises StepFailed where it is none."""
+        """A blob that is a JSON object. Raises StepFailed where it is not."""
         path = self.blob(name)
         try:
             if path.stat().st_size > MOST_JSON:

@@ -50,7 +50,7 @@ def unpack_object(mirror: Mirror | None, key: str, out: Path) -> dict[str, str] 
 
 
 def _card(path: Path) -> tuple[dict[str, str], str]:
-    """The notes and the digest of an object. Raises LockError where its card is none."""
+    """The notes and the digest of an object. Raises LockError where its card is damaged."""
     try:
         card = digest.json_of((read_regular(path, MOST_CARD) or b"").decode("utf-8"))
         return {str(name): str(value) for name, value in card["notes"].items()}, str(card["sha256"])

@@ -79,7 +79,7 @@ def open_plain(archive: Path) -> IO[bytes]:
 
 
 def open_tar(archive: Path) -> TarStream | None:
-    """The archive as a tar, None where it is none: its first bytes decide, as a zip may lie at a tar's end.
+    """The archive as a tar, None where it is not one: its first bytes decide, as a zip may lie at a tar's end.
 
     Raises OSError, and one of `DAMAGE` where it is compressed and what is in it is not a tar.
     """

@@ -175,7 +175,7 @@ def _shrink(sweep: _Sweep, max_size: int) -> None:
             total += row.size
             if total > max_size:
                 removed_names.add(row.tree)
-    for record in tuple(records(sweep.store)):  # before their trees: a record without its tree is none
+    for record in tuple(records(sweep.store)):  # before their trees: a record without its tree does not count
         if record.tree in removed_names:
             sweep.drop_record(record.key)
     for name in sorted(removed_names):

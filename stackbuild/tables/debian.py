@@ -1,4 +1,4 @@
-"""The suites of Debian's archive, and Ubuntu's releases, which are none of them.
+"""The suites of Debian's archive, and Ubuntu's releases, which are not suites of Debian.
 
 Source: https://www.debian.org/releases/ and https://releases.ubuntu.com/.
 """

@@ -1,4 +1,4 @@
-"""Whether an environment holds what the wheels installed into it hold: no file is another's, changed or nobody's.
+"""Whether an environment has exactly the files of the wheels installed into it, unchanged.
 
 A wheel can carry a file of another distribution (`onnxruntime/…`) or run code while others are installed (a .pth file).
 What is then tested is not what its name says. The environment was writable for the wheel's code: nothing in it is

@@ -54,7 +54,7 @@ def unmet_by(verifications: Sequence[Verification], requirements: Sequence[Requi
     """Why each required rung does not count as passed, in a line; none where all passed.
 
     A rung passed where it did on one of the machines that verified the same bytes. Of several subjects a line begins with
-    the subject. A distribution that none of them is of is a line, too.
+    the subject. A distribution without a wheel among them is a line, too.
     """
     by_subject: dict[tuple[str, str], list[Verification]] = {}
     for each in verifications:

@@ -33,7 +33,7 @@ def _deviation(what: str, *releases: str) -> dict[str, str]:
 
 
 def _older_deviation(what: str) -> dict[str, str]:
-    """What 1.32 no longer does."""
+    """A deviation of 1.30 and 1.31 that 1.32 does not have."""
     return _deviation(what, "1.30", "1.31")
 
 
@@ -101,7 +101,7 @@ def _slices() -> Iterator[Edge]:
 
 
 def _pools() -> Iterator[Edge]:
-    """SAME cuts off what a stride passes over, and reaches as far as a kernel that is spread out."""
+    """SAME padding where the last stride ends before the input does, and where a kernel is dilated."""
     x = np.arange(9, dtype=np.float32).reshape(1, 1, 9)
     reference = [np.array([[[1, 4, 7]]], np.float32)]
     ruling = Ruling(reference, POOL_PADS, _deviation("refuses"))

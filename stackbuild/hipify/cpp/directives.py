@@ -55,7 +55,7 @@ class Directives:
 
 
 def read(view: View) -> Directives:
-    """The includes of a text in order. Those in comments and literals are none."""
+    """The includes of a text in order. Those in comments and literals do not count."""
     code = view.code
     words = [(m[1], start, m.end()) for m in _DIRECTIVE.finditer(code) if (start := _begins(view, m.start())) >= 0]
     guard, head = _guard(view, words)

@@ -64,7 +64,8 @@ LIBCUXX = {
 
 
 def headers(includes: Iterable[Include], ruled_names: Collection[str]) -> Iterator[LintMatch]:
-    """Includes of what HIP does not have, but libcu++'s that a header rule converts; of CUTLASS the first."""
+    """Includes of libraries that HIP does not have. libcu++ headers that a header rule converts are left out. Of
+    CUTLASS's includes only the first counts."""
     is_reported = False
     for include in includes:
         if include.path.startswith("cuda/std/") and include.path in ruled_names:

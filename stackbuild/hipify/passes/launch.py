@@ -15,7 +15,7 @@ BY = "launch"
 
 
 def offsets(code: str) -> Iterator[int]:
-    """Where `<<<` opens a launch: exactly three signs, so that a conflict marker is none, and not `operator<<<`."""
+    """Where `<<<` opens a launch: exactly three signs, so neither a conflict marker nor `operator<<<` is one."""
     at = code.find("<<<")
     while at >= 0:
         end = at + 3

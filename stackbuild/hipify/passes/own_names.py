@@ -49,7 +49,7 @@ CONDITIONAL = frozenset(
     ("HIPIFY-UNSUPPORTED", "HIPIFY-UNSUPPORTED-DEVICE", "HIPIFY-UNKNOWN", "LINT-ASYNC-COPY", "HIPIFY-UNKNOWN-DEVICE", "HIPIFY-UNKNOWN-HEADER", "HIPIFY-NO-TABLE", "LINT-CUDA-STD", "LINT-HEADER",
      "LINT-COOPERATIVE", "LINT-CUB-NAME", "LINT-THRUST-NAME", "LINT-CUB-MACRO")
 )  # fmt: skip
-"""The rules whose findings are none where the tree declares the name, or has the header."""
+"""The rules whose findings do not apply where the tree declares the name, or has the header."""
 
 
 def declared_names(view: View, names: Iterable[str]) -> frozenset[str]:

@@ -41,7 +41,7 @@ def version_of(script: str) -> str:
 
 
 def parse(script: str, digest: str) -> Tables:
-    """The tables of a hipify-perl script. Raises UsageError where the text is none."""
+    """The tables of a hipify-perl script. Raises UsageError where the text is not one."""
     bodies = _functions(script)
     simple = _substs(bodies.get("simpleSubstitutions", ""))
     if not simple:

@@ -89,7 +89,7 @@ def _row_against(row: RecordRow, member: Member) -> Iterator[SubjectEvidence]:
 
 
 def _hex(text: str) -> str:
-    """The hex of an unpadded urlsafe base64 digest; '' where it is none."""
+    """The hex of an unpadded urlsafe base64 digest; '' where it is not one."""
     try:
         return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).hex()
     except (binascii.Error, ValueError):

@@ -268,7 +268,7 @@ def recipe_size(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvi
     needs="excludes",
 )  # fmt: skip
 def recipe_exclude(facts: Facts, expectations: Expectations) -> Iterator[SubjectEvidence]:
-    """A pattern of the repair step that no soname matches that the wheel's libraries need."""
+    """A pattern of the repair step that matches none of the sonames which the wheel's libraries need."""
     if facts.wheel is None:
         return
     needed_names = {name for lib in facts.libraries for name in lib.needed}

@@ -60,7 +60,7 @@ def _tokens(text: str) -> list[Token] | None:
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Expression | None:
-    """The tree of an expression, or None where it is none that can be read."""
+    """The tree of an expression, or None where it cannot be read."""
     tokens = _tokens(text)
     if not tokens:
         return None
@@ -224,7 +224,7 @@ def walk(node: Expression) -> list[Expression]:
 
 @lru_cache(maxsize=4096)
 def names(text: str) -> frozenset[str] | None:
-    """The names in an expression, or None where it is none."""
+    """The names in an expression, or None where it is not one."""
     node = parse(text)
     return None if node is None else frozenset(read_names(node))
 

@@ -163,7 +163,7 @@ _ON_PURPOSE = UntracedLoop(-1, "")
 
 
 def _follow(view: View, scope: Scope, call: Shuffle, loop: Loop, step: str, width: str) -> Ladder | UntracedLoop | None:
-    """The ladder that a loop is for a shuffle by `step`, which the loop changes; None where it is none."""
+    """The ladder that a loop is for a shuffle by `step`, which the loop changes; None where it is not one."""
     runner = Interpreter(view.code, loop, call.at, call.end, step, width)
     scales = runner.scales()
     names = runner.free()

@@ -45,7 +45,7 @@ def is_shuffle(word: str) -> bool:
 
 
 def shuffles(view: View) -> list[Shuffle]:
-    """The shuffle calls of a text in order; declarations of shuffles are none.
+    """The shuffle calls of a text in order; declarations of shuffles are left out.
 
     A call of a macro or function that shuffles by what it is given counts as the shuffle.
     """
