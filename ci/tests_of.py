@@ -1,6 +1,7 @@
 """Where the tests of a module lie: at its own path, or else at that of the modules which use it.
 
     .venv/bin/python ci/tests_of.py sources/git.py    # its test files
+    .venv/bin/python ci/tests_of.py --summary         # how many modules have tests at their own path, and how many none nearer than a command
     .venv/bin/python ci/tests_of.py                   # every module without tests at its own path, and through which it is tested
 
 A module's own tests are `test_MODULE.py` where the module lies, or files in a folder called as the module, in tests/unit
@@ -70,7 +71,18 @@ def untested_paths() -> Iterator[tuple[str, list[str], list[str]]]:
             yield module, nearest_tested(module, users, owners), files
 
 
+def summary() -> str:
+    """The modules without tests at their own path, and those of them that no test and no tested module imports."""
+    rows = list(untested_paths())
+    count = sum(path.name != "__init__.py" for path in STACKBUILD.modules.values())
+    by_name = sum(not (through or files) for _, through, files in rows)
+    return f"{len(rows)} of {count} modules have no tests at their own path; {by_name} of them run by their name only"
+
+
 def main() -> None:
+    if sys.argv[1:] == ["--summary"]:
+        print(summary())
+        return
     if words := sys.argv[1:]:
         module = STACKBUILD.module_name(STACKBUILD.folder / words[0].removeprefix("stackbuild/"))
         if module not in STACKBUILD.modules:

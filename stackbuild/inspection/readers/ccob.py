@@ -34,7 +34,7 @@ class Header:
     method: str
     header: int
     total: int | None
-    payload: int
+    inflated_size: int
     hash: int
 
 
@@ -60,9 +60,9 @@ def header(data: bytes) -> Header:
 def check_size(head: Header, payload: int) -> None:
     """Refuse what would take too much time to inflate; `payload` is the most bytes it may have. Raises LimitError."""
     ceiling = min(INFLATED_BYTES, INFLATED_FREE + RATIO * payload)
-    if head.payload > ceiling:
+    if head.inflated_size > ceiling:
         raise LimitError(
-            f"compressed bundle claims {head.payload} bytes from {payload}; at most {ceiling} are believed"
+            f"compressed bundle claims {head.inflated_size} bytes from {payload}; at most {ceiling} are believed"
         )
 
 
@@ -76,7 +76,7 @@ class Inflater:
     def __init__(self, head: Header) -> None:
         self._head = head
         self._digest = hashlib.md5(usedforsecurity=False)
-        self._remaining = head.payload
+        self._remaining = head.inflated_size
         self._machine = _machine(head.method)
         self.ended = False
         self.spare = 0
@@ -86,7 +86,7 @@ class Inflater:
         for chunk in self._zlib(piece) if self._head.method == "zlib" else self._zstd(piece):
             if len(chunk) > self._remaining:
                 raise MalformedError(
-                    f"compressed bundle inflates to more than the {self._head.payload} bytes it claims"
+                    f"compressed bundle inflates to more than the {self._head.inflated_size} bytes it claims"
                 )
             self._remaining -= len(chunk)
             self._digest.update(chunk)
@@ -96,7 +96,7 @@ class Inflater:
         """Whether the hash agrees. Raises MalformedError where the payload ended early."""
         if self._remaining:
             raise MalformedError(
-                f"compressed bundle inflates to {self._remaining} bytes fewer than the {self._head.payload} it claims"
+                f"compressed bundle inflates to {self._remaining} bytes fewer than the {self._head.inflated_size} it claims"
             )
         return int.from_bytes(self._digest.digest()[:8], "little") == self._head.hash
 
