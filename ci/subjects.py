@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-SINCE = "2ca657ba"
+SINCE = "ec5aca58"
 """The check is younger than this commit and all before it."""
 MOST = 72
 LAST = 20

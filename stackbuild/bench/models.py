@@ -142,8 +142,8 @@ def _task(
 ) -> tuple[Task, Work]:
     """One case, and the reference's job for it: float32, unoptimised, the same seeds. May add to the notes."""
     file = model_file(case.net, case.dtype, case.optimised, lambda: _reference(request)[1], request.cache)
-    if file.fused_layers:
-        notes.append(f"{case.name}: the optimiser fused {file.fused_layers}")
+    if file.fusions:
+        notes.append(f"{case.name}: the optimiser fused {file.fusions}")
     element = "float16" if case.dtype == "float16" else "float32"  # int8 is the weights' type only
     whole = case.work(file.path, element)
     by_side = {c.side.label: whole for c in contenders}

@@ -218,7 +218,7 @@ def _wheel_version(recipe: Recipe, _: Table) -> Iterator[Finding]:
 
 
 def _wheel_rocm(recipe: Recipe, _: Table) -> Iterator[Finding]:
-    for name, wheel, _ in _wheels(recipe):
+    for name, wheel, _content in _wheels(recipe):
         match = _LOCAL_ROCM.fullmatch(wheel.version.partition("+")[2])
         least = numbers(recipe.rocm or "")
         if match and least and numbers(match[1])[: len(least)] != least[: len(numbers(match[1]))]:
