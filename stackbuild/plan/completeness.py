@@ -251,7 +251,7 @@ def _externals(recipe: Recipe) -> Iterator[Finding]:
                 )  # fmt: skip
             if stem in _SONAMES and pattern == f"{stem}.so":
                 yield recipe_rules.EXTERNAL.finding(
-                    f"components.{name}.external.{i}", f"`{pattern}` is no soname: those of ROCm have a number", fix=f"write `{pattern}.*`",
+                    f"components.{name}.external.{i}", f"`{pattern}` is not a soname: those of ROCm have a number", fix=f"write `{pattern}.*`",
                 )  # fmt: skip
             near = difflib.get_close_matches(stem, _SONAMES, 1, 0.88)
             if near and stem not in _SONAMES and "*" not in stem:
