@@ -19,6 +19,7 @@ import threading
 import time
 from collections.abc import Iterator
 from functools import cached_property
+from http import HTTPStatus
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,8 @@ RAN_OUT = ("cat", "/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.
 commands that were begun by exec."""
 OUTPUT_MOST, OUTPUT_SECONDS = 1 << 16, 10.0
 """Bytes and seconds of what a container is asked for."""
+KILLED = 137
+"""What a shell says of a command that SIGKILL ended."""
 KEEP_DAYS = {"stackbuild-failed": 7, "stackbuild-base": 30}
 """Images that are removed when older; a base is imported again when it is needed."""
 
@@ -217,9 +220,9 @@ class _DockerSession:
     def _run(self, exec: Exec, stopper: Stopper) -> ExecResult:
         start_time = time.monotonic()
         failures: list[Exception] = []
-        execution = self.client.api.exec_create(
-            self.container.id, list(exec.argv), environment=dict(exec.env), workdir=exec.cwd, stdin=False
-        )
+        execution = self._create(exec.argv, environment=dict(exec.env), workdir=exec.cwd, stdin=False)
+        if execution is None:
+            return ExecResult(KILLED, time.monotonic() - start_time, False)
         reader = threading.Thread(target=self._copy, args=(execution["Id"], exec.log, failures), daemon=True)
         reader.start()
         while reader.is_alive():
@@ -232,8 +235,19 @@ class _DockerSession:
             raise failures[0]
         code = self.client.api.exec_inspect(execution["Id"])["ExitCode"]
         return ExecResult(
-            137 if code is None else code, time.monotonic() - start_time, self._ran_out() if code else False
+            KILLED if code is None else code, time.monotonic() - start_time, self._ran_out() if code else False
         )
+
+    def _create(self, argv: tuple[str, ...], **settings: Any) -> Any | None:
+        """A command of the container; None where the container has ended, as a step can kill its first process."""
+        from docker.errors import APIError
+
+        try:
+            return self.client.api.exec_create(self.container.id, list(argv), **settings)
+        except APIError as error:
+            if error.status_code != HTTPStatus.CONFLICT:
+                raise
+            return None
 
     def _ran_out(self) -> bool | None:
         """Whether the kernel killed something in the container for memory; None where it does not count that."""
@@ -247,7 +261,9 @@ class _DockerSession:
     def _output(self, argv: tuple[str, ...]) -> bytes:
         """What a short command in the container says. The program may be the step's: no more is read than a little, and
         it is waited for no longer than a moment."""
-        execution = self.client.api.exec_create(self.container.id, list(argv))
+        execution = self._create(argv)
+        if execution is None:
+            return b""
         output = bytearray()
 
         def read() -> None:

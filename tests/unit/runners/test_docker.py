@@ -8,9 +8,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from docker.errors import NotFound
+import pytest
+from docker.errors import APIError, NotFound
+from requests import Response
 
-from stackbuild.runners.docker import LABEL, STORE, Docker
+from stackbuild.core.cancel import Stopper
+from stackbuild.core.errors import MachineLacks
+from stackbuild.runners.docker import LABEL, STORE, Docker, _DockerSession
+from stackbuild.runners.protocol import Exec
 from stackbuild.store.identity import identity
 from stackbuild.store.store import Store
 
@@ -103,3 +108,26 @@ def test_a_store_keeps_its_name_and_a_copy_of_it_has_another(tmp_path: Path) -> 
     renamed = identity(tmp_path / "a")
     assert renamed != first and identity(tmp_path / "a") == renamed
     assert not list((tmp_path / "a" / "tmp").iterdir())
+
+
+def refusing(status: int) -> Any:
+    """A session whose engine refuses each command with that HTTP status."""
+
+    def refuse(container: str, argv: list[str], **settings: object) -> None:
+        response = Response()
+        response.status_code = status
+        raise APIError("refused", response=response, explanation="Container c is not running")
+
+    return _DockerSession(SimpleNamespace(api=SimpleNamespace(exec_create=refuse)), SimpleNamespace(id="c"))
+
+
+def test_a_container_that_the_step_ended_is_the_steps_end(tmp_path: Path) -> None:
+    """A step can kill the container's first process; that was called a fault of the machine."""
+    done = refusing(409).run(Exec(("true",), (), "/", tmp_path / "log"), Stopper())
+    assert (done.code, done.out_of_memory) == (137, False)
+    assert refusing(409)._output(("true",)) == b""
+
+
+def test_an_engine_that_refuses_for_another_reason_is_the_machines_fault(tmp_path: Path) -> None:
+    with pytest.raises(MachineLacks, match="the Docker engine refused: Container c"):
+        refusing(500).run(Exec(("true",), (), "/", tmp_path / "log"), Stopper())
