@@ -45,7 +45,7 @@ RAN_OUT = ("cat", "/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.
 commands that were begun by exec."""
 OUTPUT_MOST, OUTPUT_SECONDS = 1 << 16, 10.0
 """Bytes and seconds of what a container is asked for."""
-KILLED = 137
+SIGKILL_EXIT_CODE = 137
 """What a shell says of a command that SIGKILL ended."""
 KEEP_DAYS = {"stackbuild-failed": 7, "stackbuild-base": 30}
 """Images that are removed when older; a base is imported again when it is needed."""
@@ -222,7 +222,7 @@ class _DockerSession:
         failures: list[Exception] = []
         execution = self._create(exec.argv, environment=dict(exec.env), workdir=exec.cwd, stdin=False)
         if execution is None:
-            return ExecResult(KILLED, time.monotonic() - start_time, False)
+            return ExecResult(SIGKILL_EXIT_CODE, time.monotonic() - start_time, False)
         reader = threading.Thread(target=self._copy, args=(execution["Id"], exec.log, failures), daemon=True)
         reader.start()
         while reader.is_alive():
@@ -235,7 +235,7 @@ class _DockerSession:
             raise failures[0]
         code = self.client.api.exec_inspect(execution["Id"])["ExitCode"]
         return ExecResult(
-            KILLED if code is None else code, time.monotonic() - start_time, self._ran_out() if code else False
+            SIGKILL_EXIT_CODE if code is None else code, time.monotonic() - start_time, self._ran_out() if code else False
         )
 
     def _create(self, argv: tuple[str, ...], **settings: Any) -> Any | None:
