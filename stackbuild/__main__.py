@@ -95,7 +95,7 @@ def run() -> int:
     from stackbuild.cli import load_commands, run_words
     from stackbuild.cli.settings import apply_settings
     from stackbuild.core.errors import OutputWriteError, Stop, safe
-    from stackbuild.core.manner import MANNER
+    from stackbuild.core.output_style import OUTPUT_STYLE
 
     for stream in (sys.stdout, sys.stderr):  # of a locale without UTF-8: what it lacks is an escape
         if isinstance(stream, io.TextIOWrapper):
@@ -104,13 +104,13 @@ def run() -> int:
     load_commands(words)
     try:
         apply_settings(os.environ)
-        MANNER.color, MANNER.verbosity = os.environ.get("STACKBUILD_COLOR", "auto"), 0
+        OUTPUT_STYLE.color, OUTPUT_STYLE.verbosity = os.environ.get("STACKBUILD_COLOR", "auto"), 0
         return run_words(words, load_commands)
     except SystemExit as exit_request:  # typer meets a reader that has gone by pacifying the streams and leaving with 1
         is_closed = type(sys.stdout).__name__ == "PacifyFlushWrapper"
         return 128 + signal.SIGPIPE if is_closed else exit_request.code if isinstance(exit_request.code, int) else 0
     except Stop as stop:
-        if MANNER.verbosity > 0 and stop.exit_code in (1, 2, 3, 7):  # others are about a step, a wheel or a gate
+        if OUTPUT_STYLE.verbosity > 0 and stop.exit_code in (1, 2, 3, 7):  # others are about a step, a wheel or a gate
             import traceback
 
             print(safe(traceback.format_exc()), file=sys.stderr)
@@ -127,7 +127,7 @@ def run() -> int:
 
 def _say(stop: Stop) -> int:
     """The message on stderr, the topic that explains it, and the exit code."""
-    from stackbuild.core.manner import wraps
+    from stackbuild.core.output_style import wraps
 
     text = f"stackbuild: {stop}\n  help: stackbuild help {stop.topic}"
     with contextlib.suppress(OSError):  # only the exit code can say it

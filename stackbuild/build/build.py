@@ -192,7 +192,7 @@ def _with_base(
     lock, inputs, plan = before.lock, before.inputs, before.plan
     base_names: tuple[str, ...] = ()
     asked_for = base_step(loaded_recipe.recipe, Inputs.of(lock, dict(inputs.trees)))
-    if context.find_made(asked_for.key) is None and loaded_recipe.recipe.base.debian is not None:
+    if context.find_record(asked_for.key) is None and loaded_recipe.recipe.base.debian is not None:
         # A choice that is not in the recipe, and an open question of the lock, are refused before any work.
         if asked_for.name not in plan.by_name:
             return inputs, base_names
@@ -227,7 +227,7 @@ def _stored_records(plan: Plan, order: Order, context: BuildContext) -> dict[str
     try:
         stored_records = context.store.find_all(step.key for step in plan.steps)
         if context.placement is not None:
-            return context.placement.find_stored(plan, stored_records)
+            return context.placement.find_records(plan, stored_records)
         return context.sharing.with_remotes(plan, stored_records) if context.sharing else stored_records
     except OSError as error:
         raise unusable(error, context.store.root) from None
@@ -239,7 +239,7 @@ def _asks_remotes(context: BuildContext) -> bool:
 
 def _push_made(outputs: Mapping[str, StepOutput], context: BuildContext) -> None:
     if context.sharing is not None:
-        context.sharing.push_made({one.key for one in outputs.values() if one.how == "run"})
+        context.sharing.push_outputs({one.key for one in outputs.values() if one.how == "run"})
 
 
 def _make_base(base: Step, loaded_recipe: LoadedRecipe, order: Order, context: BuildContext) -> None:
@@ -255,7 +255,7 @@ def _make_base(base: Step, loaded_recipe: LoadedRecipe, order: Order, context: B
 def _adopt(key: str, really: Step, context: BuildContext) -> None:
     """Record the base under the key of what was really installed, too."""
     record = context.store.find(key)
-    if record is not None and context.find_made(really.key) is None:
+    if record is not None and context.find_record(really.key) is None:
         context.store.record(replace(record, key=really.key, key_text=really.key_text, like=key))
 
 

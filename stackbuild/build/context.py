@@ -51,7 +51,7 @@ class StepPlacement(Protocol):
         """Raises MachineLacks where no machine has what one of these steps needs."""
         ...
 
-    def find_stored(self, plan: Plan, stored_records: Mapping[str, Record]) -> dict[str, Record]:
+    def find_records(self, plan: Plan, stored_records: Mapping[str, Record]) -> dict[str, Record]:
         """The records of the plan's steps that need not run: those of this store, and those of the machines' remote."""
         ...
 
@@ -97,7 +97,7 @@ class BuildContext:
     """Every step runs, with no compiler cache, no build tree of an earlier run and no stored output taken over."""
 
     @property
-    def find_made(self) -> Callable[[str], Record | None]:
+    def find_record(self) -> Callable[[str], Record | None]:
         """What tells whether a step need not run: the store; from scratch, what this run made."""
         return self._made_here if self.from_scratch else self.store.find
 

@@ -55,7 +55,7 @@ def perform(step: Step, trees: Mapping[str, str], context: BuildContext) -> Step
         context.emit(Note("info", f"{step.name}: another stackbuild (pid {pid}) is at it; waiting"))
 
     with context.jobserver.token(context.stopper), context.store.lock(step.key, waiting, context.stopper.check):
-        if record := context.find_made(step.key):
+        if record := context.find_record(step.key):
             return finish(step, record.tree, "cached", 0.0, context)
         if staging_tree := _taken_over(step, step.key_text, "r", context):
             return finish(step, staging_tree.tree, "cached", 0.0, context)
@@ -68,7 +68,7 @@ def perform(step: Step, trees: Mapping[str, str], context: BuildContext) -> Step
             if not is_sound(name, tree, context):
                 raise BadInput(name)
         content = step.content_text(trees)
-        if twin := context.find_made(step.content_key(trees)) or _taken_over(step, content, "c", context):
+        if twin := context.find_record(step.content_key(trees)) or _taken_over(step, content, "c", context):
             context.store.record(replace(twin, key=step.key, key_text=step.key_text, like=twin.key))
             return finish(step, twin.tree, "reused", 0.0, context)
         return _make(step, trees, context)

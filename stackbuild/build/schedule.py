@@ -51,7 +51,7 @@ def schedule(
     progress = _ScheduleState(plan)
     if context.placement is not None:  # each machine has its own memory, and says how many steps it takes
         limits = replace(limits, jobs=context.placement.at_once, memory=sys.maxsize)
-    _demand(set(plan.goals), progress, context, context.find_made if stored_records is None else stored_records.get)
+    _demand(set(plan.goals), progress, context, context.find_record if stored_records is None else stored_records.get)
     with ThreadPoolExecutor(max_workers=limits.jobs) as pool:
         while progress.todo or progress.running:
             _start_what_can(progress, context, limits, pool)
@@ -135,7 +135,7 @@ def _settle(future: Future[StepOutput], progress: _ScheduleState, context: Build
         progress.outputs.pop(bad.step, None)  # another step may have found it bad before
         progress.todo[step.name] = step
         placed = context.placement is not None  # then this store's copy does not help the machine that lacks it
-        _demand({bad.step}, progress, context, (lambda key: None) if placed else context.find_made)
+        _demand({bad.step}, progress, context, (lambda key: None) if placed else context.find_record)
     except MachineLacks as lacks:
         if limits.keep_going:
             progress.lacking[step.name] = lacks

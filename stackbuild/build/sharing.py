@@ -117,7 +117,7 @@ class RemoteSharing:
                     demanded_steps.update(need.step for need in step.needs)
         return records
 
-    def push_made(self, keys: Collection[str]) -> None:
+    def push_outputs(self, keys: Collection[str]) -> None:
         """Put what this run made on the remotes that are written to. What fails is a warning."""
         if not keys or not self.pushers:
             return

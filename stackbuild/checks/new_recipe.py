@@ -55,7 +55,7 @@ def new_recipe(rocm: str) -> str:
     )
 
 
-def newest_written(lines: Iterable[str]) -> str:
+def newest_version(lines: Iterable[str]) -> str:
     """The newest of those ROCm lines that `new_recipe` writes a recipe for, "" where it writes none."""
     for line in sorted(lines, key=numbers, reverse=True):
         with contextlib.suppress(UsageError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stackbuild.checks.needs import disk_wanted
-from stackbuild.checks.new_recipe import newest_written
+from stackbuild.checks.new_recipe import newest_version
 from stackbuild.core.errors import UsageError
 from stackbuild.core.versions import numbers
 from stackbuild.machine.env import target_of
@@ -133,7 +133,7 @@ def _notes(gfx: str, recipes: tuple[RecipeChoice, ...], table: Table) -> list[st
     elif not any(gfx in row.targets and row.status == "supported" for row in table.gfx):
         notes.append(f"{gfx} is on no list of AMD's; binaries for it were made with ROCm {', '.join(lines)}")
     if not recipes:
-        line = newest_written(lines or [r.version for r in table.rocm])
+        line = newest_version(lines or [r.version for r in table.rocm])
         way = (
             f"`stackbuild recipe new --rocm {line} -o my.yaml`, then add it to `gfx:`"
             if line

@@ -23,19 +23,19 @@ from typer.core import TyperCommand, TyperGroup
 from stackbuild.cli.completion import recipes, words
 from stackbuild.cli.usage import usage_mistake
 from stackbuild.core.errors import UsageError
-from stackbuild.core.manner import MANNER
+from stackbuild.core.output_style import OUTPUT_STYLE
 
 argument = typer.Argument
 option = typer.Option
 Exit = typer.Exit
 
 
-def _set_manner(param: typer.CallbackParam, value: Any) -> Any:
+def _set_output_style(param: typer.CallbackParam, value: Any) -> Any:
     """How much is said, and in which colours, from here on."""
     if param.name == "color":
-        MANNER.color = value or MANNER.color
+        OUTPUT_STYLE.color = value or OUTPUT_STYLE.color
     elif value:
-        MANNER.verbosity = 1 if param.name == "verbose" else -1
+        OUTPUT_STYLE.verbosity = 1 if param.name == "verbose" else -1
     return value
 
 
@@ -46,7 +46,7 @@ def _color_word(text: str) -> str:
     return text
 
 
-def _manners(hidden: bool) -> list[inspect.Parameter]:
+def _output_style_parameters(hidden: bool) -> list[inspect.Parameter]:
     """`--verbose`, `--quiet` and `--color`: every command takes them, before its name or behind it, and lists none of them."""
     rows: list[tuple[str, Any, object, tuple[str, ...], dict[str, Any]]] = [
         ("verbose", bool, False, ("--verbose", "-v"), {"help": "Show what steps print, and where an error comes from."}),
@@ -60,28 +60,28 @@ def _manners(hidden: bool) -> list[inspect.Parameter]:
     return [
         inspect.Parameter(
             name, inspect.Parameter.KEYWORD_ONLY, default=default,
-            annotation=Annotated[kind, typer.Option(*names, callback=_set_manner, hidden=hidden, **more)],
+            annotation=Annotated[kind, typer.Option(*names, callback=_set_output_style, hidden=hidden, **more)],
         )
         for name, kind, default, names, more in rows
     ]  # fmt: skip
 
 
-def _with_manners(command: Callable[..., Any], hidden: bool = True) -> Callable[..., Any]:
+def _with_output_style(command: Callable[..., Any], hidden: bool = True) -> Callable[..., Any]:
     """The command with those three options, which it is not given itself."""
     hints = get_type_hints(command, include_extras=True)
     own = [
         p.replace(annotation=hints.get(p.name, p.annotation), kind=p.KEYWORD_ONLY)
         for p in inspect.signature(command).parameters.values()
     ]
-    manners = _manners(hidden)
+    style_parameters = _output_style_parameters(hidden)
 
     @wraps(command)
     def wrapper(**arguments: Any) -> Any:
-        for parameter in manners:
+        for parameter in style_parameters:
             arguments.pop(parameter.name, None)
         return command(**arguments)
 
-    whole = [*own, *manners]
+    whole = [*own, *style_parameters]
     wrapper.__signature__ = inspect.Signature(whole)  # type: ignore[attr-defined]
     wrapper.__annotations__ = {p.name: p.annotation for p in whole}
     return wrapper
@@ -181,7 +181,7 @@ class App(typer.Typer):
         added_command = super().command(name, cls=RecipeCommand, **settings)
 
         def add(verb: Verb) -> Verb:
-            added_command(_with_manners(verb))
+            added_command(_with_output_style(verb))
             return verb
 
         return add
@@ -217,7 +217,7 @@ def _root(
     pass
 
 
-app.callback()(_with_manners(_root, hidden=False))
+app.callback()(_with_output_style(_root, hidden=False))
 
 
 def group(name: str, help: str) -> App:

@@ -29,7 +29,7 @@ OptionalRecipe = Annotated[
         autocompletion=recipes,
     ),
 ]
-OwedGfx = Annotated[
+RequiredGfx = Annotated[
     list[str] | None,
     option("--gfx", help="With --recipe: the wheel was built for these of its GPU targets only; may be repeated."),
 ]
@@ -42,7 +42,7 @@ def inspect(
         argument(metavar="FILE…", help="Wheels, unpacked folders, shared libraries, code objects, build logs."),
     ],
     recipe: OptionalRecipe = None,
-    gfx: OwedGfx = None,
+    gfx: RequiredGfx = None,
     diff: Annotated[
         bool, option("--diff", help="Compare two files, OLD and NEW: what the release gained and lost.")
     ] = False,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from stackbuild.cli.app import JsonOption, app, argument, leave, option
-from stackbuild.cli.inspect import Junit, Markdown, OptionalRecipe, OwedGfx, Sarif, expectations_for, write_reports
+from stackbuild.cli.inspect import Junit, Markdown, OptionalRecipe, RequiredGfx, Sarif, expectations_for, write_reports
 from stackbuild.cli.shared_options import sharing
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class VerifyArguments:
     """What wheels are proved with, which rungs must not be skipped, and where the results go."""
 
     recipe: OptionalRecipe = None
-    gfx: OwedGfx = None
+    gfx: RequiredGfx = None
     wheelhouse: Annotated[
         Path | None, option("--wheelhouse", "-w", metavar="DIR", help="Folder of wheels that dependencies come from.")
     ] = None

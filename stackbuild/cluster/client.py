@@ -83,7 +83,7 @@ class MessageReader(Protocol):
 
 
 @dataclass(frozen=True)
-class _Truth:
+class _TreeSource:
     """What a remote has of a step: the tree, and by which of its texts it was found."""
 
     tree: str
@@ -102,7 +102,7 @@ class ClusterPlacement:
     runner: str
     patience: float = PATIENCE_SECONDS
     at_once: int = AT_ONCE
-    _truths: dict[str, _Truth] = field(default_factory=dict)
+    _remote_trees: dict[str, _TreeSource] = field(default_factory=dict)
     """By step key, what is known to be on a remote."""
     _bad: dict[str, int] = field(default_factory=dict)
     """By step key, how often a worker did not get that output."""
@@ -165,7 +165,7 @@ class ClusterPlacement:
             next="start it and run the same command again: finished steps are in the remote store",
         )  # fmt: skip
 
-    def find_stored(self, plan: Plan, stored_records: Mapping[str, Record]) -> dict[str, Record]:
+    def find_records(self, plan: Plan, stored_records: Mapping[str, Record]) -> dict[str, Record]:
         """The records of outputs that need not be made. A wanted one is taken into this store, of others the record alone."""
         records, demanded_steps = dict(stored_records), set(plan.goals)
         for step in reversed(plan.steps):
@@ -177,7 +177,7 @@ class ClusterPlacement:
                 records[step.key] = record
         return records
 
-    def _record(self, plan: Plan, step: Step, there: _Truth) -> Record | None:
+    def _record(self, plan: Plan, step: Step, there: _TreeSource) -> Record | None:
         if step.name in plan.goals:
             return self._take(step, there)
         return Record(step.key, step.name, plan.recipe, there.tree, step.key_text, there.seconds, "", "", {})
@@ -231,7 +231,7 @@ class ClusterPlacement:
             self.context.emit(Note("warning", f"{message}. The remote's is used"))
         return self._finish(plan, step, there, outcome)
 
-    def _finish(self, plan: Plan, step: Step, there: _Truth, outcome: StepOutcome) -> StepOutput:
+    def _finish(self, plan: Plan, step: Step, there: _TreeSource, outcome: StepOutcome) -> StepOutput:
         if (step.name in plan.goals or step.action == "hipify") and self._bring(step) is None:
             self.sharing.require_room(step.name, there.text, there.kind)
             raise self._again(step.name, step.key, "this machine")
@@ -247,24 +247,24 @@ class ClusterPlacement:
             outcome.machine,
         )
 
-    def _look_up(self, step: Step, trees: Mapping[str, str], *, is_new: bool = True) -> _Truth | None:
+    def _look_up(self, step: Step, trees: Mapping[str, str], *, is_new: bool = True) -> _TreeSource | None:
         """What a remote has of a step, by its key or, where the inputs are known, by its content key."""
         texts: list[tuple[str, Literal["r", "c"]]] = [(step.key_text, "r")]
         if trees or not step.needs:
             texts.append((step.content_text(trees), "c"))
         for text, kind in texts:
             if signed_record := self.sharing.look_up(step.name, text, kind, is_new=is_new):
-                there = _Truth(signed_record.record.tree, text, kind, signed_record.record.seconds)
-                self._truths[step.key] = there
+                there = _TreeSource(signed_record.record.tree, text, kind, signed_record.record.seconds)
+                self._remote_trees[step.key] = there
                 return there
         return None
 
     def _bring(self, step: Step) -> Record | None:
         """Take an output of a remote into this store, unless it is there."""
-        there = self._truths.get(step.key)
+        there = self._remote_trees.get(step.key)
         return self.context.store.find(step.key) or (self._take(step, there) if there else None)
 
-    def _take(self, step: Step, there: _Truth) -> Record | None:
+    def _take(self, step: Step, there: _TreeSource) -> Record | None:
         store = self.context.store
         with store.lock(step.key, lambda pid: None, self.context.stopper.check):
             record = self.sharing.take_over(step.name, there.text, there.kind)
@@ -275,13 +275,13 @@ class ClusterPlacement:
 
     def _input(self, step: Step, tree: str) -> StepInput:
         """An output that a worker is to take from the remote. What only this store has is pushed now. Raises MachineLacks."""
-        there = self._truths.get(step.key)
+        there = self._remote_trees.get(step.key)
         if there is None or there.tree != tree:
             with self._pushing:
                 there = self._look_up(step, {}) or self._look_up_twin(step, tree) or self._push(step)
         return StepInput(step.name, step.key, tree, there.text, there.kind)
 
-    def _look_up_twin(self, step: Step, tree: str) -> _Truth | None:
+    def _look_up_twin(self, step: Step, tree: str) -> _TreeSource | None:
         """What a remote has of an output under the key that it was made under, where it has another one in this store.
 
         That is so for a base whose packages are newer than the lock: it is known by what was installed, too.
@@ -291,11 +291,11 @@ class ClusterPlacement:
         signed_record = self.sharing.look_up(step.name, twin.key_text, "r") if twin else None
         if twin is None or signed_record is None or signed_record.record.tree != tree:
             return None
-        self._truths[step.key] = _Truth(tree, twin.key_text, "r", signed_record.record.seconds)
-        return self._truths[step.key]
+        self._remote_trees[step.key] = _TreeSource(tree, twin.key_text, "r", signed_record.record.seconds)
+        return self._remote_trees[step.key]
 
-    def _push(self, step: Step) -> _Truth:
-        self.sharing.push_made({step.key})
+    def _push(self, step: Step) -> _TreeSource:
+        self.sharing.push_outputs({step.key})
         if there := self._look_up(step, {}):
             return there
         raise MachineLacks(
@@ -359,7 +359,7 @@ class ClusterPlacement:
         """An output has to be made again, unless that was tried: then the remote loses what it is given."""
         with self._lock:
             self._bad[key] = self._bad.get(key, 0) + 1
-            self._truths.pop(key, None)
+            self._remote_trees.pop(key, None)
             tries = self._bad[key]
         if tries > REPAIRS:
             return MachineLacks(

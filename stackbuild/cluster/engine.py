@@ -32,7 +32,7 @@ from stackbuild.cluster.host import Message, StepHost
 from stackbuild.cluster.offers import Amounts, Offer
 from stackbuild.cluster.tasks import StepOutcome, StepTask
 from stackbuild.core.errors import MachineLacks
-from stackbuild.core.manner import MANNER
+from stackbuild.core.output_style import OUTPUT_STYLE
 from stackbuild.version import __version__
 
 ATTEMPTS = 3
@@ -70,7 +70,7 @@ def _configure() -> None:
     """Set Dask up. Of versions only that of stackbuild matters, which is an offer of its own."""
     dask.config.set(SETTINGS)
     warnings.filterwarnings("ignore", category=VersionMismatchWarning)
-    level = logging.WARNING if MANNER.verbosity > 0 else logging.CRITICAL
+    level = logging.WARNING if OUTPUT_STYLE.verbosity > 0 else logging.CRITICAL
     for name in LOGGERS:
         logging.getLogger(name).setLevel(level)
 

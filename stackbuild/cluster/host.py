@@ -88,7 +88,7 @@ class QuietLock:
 
 
 @dataclass
-class _Running:
+class RunningTask:
     """A task under way: what stops it, and what it has said so far."""
 
     machine: str
@@ -177,7 +177,7 @@ class StepHost:
     report: Callable[[str], None]
     runner_of: ChooseRunner = choose
     actions: Mapping[str, Callable[[Job], dict[str, str]]] = field(default_factory=lambda: ALL_ACTIONS)
-    _running: dict[str, _Running] = field(default_factory=dict)
+    _running: dict[str, RunningTask] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _verified_trees: set[str] = field(default_factory=set)
     _quiet: QuietLock = field(default_factory=QuietLock)
@@ -219,7 +219,7 @@ class StepHost:
 
     def do(self, task_key: str, task: StepTask, send: Send) -> StepOutcome:
         """Do a task; its outcome. What goes wrong is in the outcome, too."""
-        running = _Running(self.name, task_key, send)
+        running = RunningTask(self.name, task_key, send)
         with self._lock:
             if not self._running:
                 self.jobserver.refill()
@@ -244,7 +244,7 @@ class StepHost:
             with self._lock:
                 del self._running[task_key]
 
-    def _perform(self, task: StepTask, running: _Running) -> StepOutcome:
+    def _perform(self, task: StepTask, running: RunningTask) -> StepOutcome:
         store = Store(self.root, new_run_id(), self._verified_trees)
         with contextlib.ExitStack() as stack:
             stack.callback(store.close)
@@ -266,14 +266,14 @@ class StepHost:
             running.is_done = True
         return running.outcome("made", output)
 
-    def _sharing(self, recipe: str, store: Store, running: _Running) -> RemoteSharing:
+    def _sharing(self, recipe: str, store: Store, running: RunningTask) -> RemoteSharing:
         """The remotes of a task, over the connections of one that has ended where there is one: one set a slot."""
         fresh = RemoteSharing(recipe, store, running.emit, running.stopper.check)
         with self._lock:
             used = self._idle.pop() if self._idle else None
         return fresh.with_connections_of(used) if used else fresh.open_remotes(self.settings, False)
 
-    def _put_back(self, sharing: RemoteSharing, running: _Running) -> None:
+    def _put_back(self, sharing: RemoteSharing, running: RunningTask) -> None:
         """Keep the connections of a task for the next one; those of a task that broke may be half read."""
         running.leave_writers()
         if running.is_done and sharing.is_sound:
@@ -283,7 +283,7 @@ class StepHost:
             sharing.close()
 
     def _context(
-        self, task: StepTask, store: Store, sharing: RemoteSharing, running: _Running, logs: Path
+        self, task: StepTask, store: Store, sharing: RemoteSharing, running: RunningTask, logs: Path
     ) -> BuildContext:
         return BuildContext(
             recipe=task.recipe,

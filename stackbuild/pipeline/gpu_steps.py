@@ -79,7 +79,7 @@ def report_of(step: Step, inputs: Sequence[Step], plan: Plan, context: BuildCont
     planned_steps = plan.closure(tuple(need.step for need in step.needs if need.step in plan.by_name))
     whole = Plan(plan.recipe, (*planned_steps, *inputs, step), (step.name,))
     assert context.placement is not None
-    stored_records = context.placement.find_stored(whole, context.store.find_all(one.key for one in whole.steps))
+    stored_records = context.placement.find_records(whole, context.store.find_all(one.key for one in whole.steps))
     outputs, failures = schedule(whole, context, Limits(1, machine_memory()), stored_records)
     if failures:
         raise StepFailed(f"`{step.name}` has no report: {failures[0].what}", where=failures[0].log)

@@ -18,7 +18,7 @@ from stackbuild.core.errors import MachineLacks, UsageError
 INSTALL = 'pip install "stackbuild[object-store]"'
 RETRIES, RETRY_SECONDS = 3, 60.0
 """A request is tried again so often and for so long. One try takes 30 s at most ($AWS_TIMEOUT), its body included."""
-MOST_SAID = 300
+MESSAGE_LIMIT = 300
 """Characters of a store's own words in a message."""
 PIECE = 1 << 20
 _TYPES = {".html": "text/html; charset=utf-8", ".json": "application/json", ".whl": "application/zip"}
@@ -153,4 +153,4 @@ def _ask(request: Callable[[], _Result]) -> _Result:
 
 def _first_words(error: Exception) -> str:
     """What a library says of an error, without its own data structures."""
-    return str(error).split("\n\nDebug source")[0].strip()[:MOST_SAID]
+    return str(error).split("\n\nDebug source")[0].strip()[:MESSAGE_LIMIT]

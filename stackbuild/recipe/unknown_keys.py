@@ -154,6 +154,6 @@ def _synonym(word: str, keys: list[str], present: AbstractSet[str] = frozenset()
     return next((key for key in candidates if key not in present), candidates[0] if candidates else "")
 
 
-def key_meant(word: str, keys: list[str]) -> str:
-    """The key that was probably candidates: one that is spelt like it, or another tool's word for it; "" for none."""
+def intended_key(word: str, keys: list[str]) -> str:
+    """The key that was probably intended: one that is spelt like it, or another tool's word for it; "" for none."""
     return _synonym(word, keys) or nearest(word, keys) or _by_parts(word, keys)

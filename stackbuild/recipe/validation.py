@@ -31,7 +31,7 @@ from stackbuild.recipe.schema_nodes import (
     resolve_node,
     schema,
 )
-from stackbuild.recipe.unknown_keys import key_meant, next_for_unknown_key
+from stackbuild.recipe.unknown_keys import intended_key, next_for_unknown_key
 from stackbuild.recipe.value_mistakes import keys_off, null_mistake, nulls
 from stackbuild.tables.debian import DEBIAN_RELEASES
 from stackbuild.tables.key_words import kinds_of_word
@@ -57,7 +57,7 @@ def mistakes(error: ValidationError, places: Places, text: str, data: Json) -> t
     misspelt = {
         (*_path(d, places)[:-1], near)
         for d in details
-        if d["type"] == "extra_forbidden" and (near := key_meant(str(d["loc"][-1]), keys_at(d["loc"][:-1])))
+        if d["type"] == "extra_forbidden" and (near := intended_key(str(d["loc"][-1]), keys_at(d["loc"][:-1])))
     }
     words = [d for d in details if _is_word_of_command(d) and not _has_lists(d, places)]
     details = [*_split_commands(words), *(d for d in details if d not in words)]
@@ -245,7 +245,7 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
         case "union_tag_not_found":
             tags = ", ".join(_tags(detail))
             alike = (
-                [key for key in detail["input"] if key_meant(key, ["kind"])]
+                [key for key in detail["input"] if intended_key(key, ["kind"])]
                 if isinstance(detail["input"], dict)
                 else []
             )

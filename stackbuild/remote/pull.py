@@ -27,7 +27,7 @@ from stackbuild.remote.origin import Origin
 from stackbuild.remote.protocol import ByteCounter, RemoteReader
 from stackbuild.remote.records import NOTES_HERE, SignedRecord, agreed, verified_records
 from stackbuild.remote.trees import MOST_MANIFEST, RemoteTree, listing_in, read_tree, write_tree
-from stackbuild.remote.watch import PATIENCE, Patience, Progress, Watch
+from stackbuild.remote.watch import DEFAULT_RATE, MinimumRate, Progress, Watch
 from stackbuild.store.records import Record
 from stackbuild.store.store import StagingFolder, Store
 from stackbuild.store.tree import BOUNDS
@@ -140,7 +140,7 @@ class Puller:
     remotes: Sequence[TrustedRemote]
     say: Callable[[Literal["info", "warning"], str], None]
     check: Callable[[], None]
-    patience: Patience = PATIENCE
+    minimum_rate: MinimumRate = DEFAULT_RATE
     missing: set[str] = field(default_factory=set)
     """Tags that no remote had: they are not asked for again in this run."""
     no_room: set[str] = field(default_factory=set)
@@ -264,7 +264,7 @@ class Puller:
         """The work's result. Data that nobody foresaw is a fault of the remote's, not of the build's."""
         progress = Progress()
         try:
-            return Watch(partial(work, progress.count), progress, remote.reader.abort).run(self.check, self.patience)
+            return Watch(partial(work, progress.count), progress, remote.reader.abort).run(self.check, self.minimum_rate)
         except (ValueError, KeyError, TypeError, IndexError, RecursionError, OverflowError, MemoryError) as error:
             raise RemoteFault(f"an answer that is not understood: {type(error).__name__}: {error}"[:300]) from None
 

@@ -15,14 +15,14 @@ _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
-class Patience:
+class MinimumRate:
     """A transfer may go on while at least `rate` bytes a second come over each `window` of seconds."""
 
     window: float = 30.0
     rate: float = 2000.0
 
 
-PATIENCE = Patience()
+DEFAULT_RATE = MinimumRate()
 
 
 class Progress:
@@ -48,12 +48,12 @@ class Watch(Generic[_Result]):
     result: _Result | None = None
     error: BaseException | None = None
 
-    def run(self, check: Callable[[], None], patience: Patience = PATIENCE) -> _Result:
+    def run(self, check: Callable[[], None], minimum_rate: MinimumRate = DEFAULT_RATE) -> _Result:
         """The work's result, or what it raised. Raises RemoteFault where it is too slow, and what `check` raises."""
         thread = threading.Thread(target=self._work, name="remote", daemon=True)
         thread.start()
         try:
-            self._wait(thread, check, patience)
+            self._wait(thread, check, minimum_rate)
         except BaseException:
             self.progress.is_given_up = True
             self.abort()
@@ -63,15 +63,15 @@ class Watch(Generic[_Result]):
             raise self.error
         return self.result  # type: ignore[return-value]
 
-    def _wait(self, thread: threading.Thread, check: Callable[[], None], patience: Patience) -> None:
+    def _wait(self, thread: threading.Thread, check: Callable[[], None], minimum_rate: MinimumRate) -> None:
         since, before = time.monotonic(), self.progress.bytes
         while thread.is_alive():
             thread.join(POLL_SECONDS)
             check()
             seconds = time.monotonic() - since
-            if seconds > patience.window:
+            if seconds > minimum_rate.window:
                 came = self.progress.bytes - before
-                if came < patience.rate * patience.window:
+                if came < minimum_rate.rate * minimum_rate.window:
                     raise RemoteFault("too slow", actual=f"{came} bytes in {seconds:.0f} s")
                 since, before = time.monotonic(), self.progress.bytes
 

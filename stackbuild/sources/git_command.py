@@ -39,7 +39,7 @@ GIT_VARIABLES = ("PATH", "HOME", "SSH_AUTH_SOCK", "https_proxy", "HTTPS_PROXY", 
 OF_A_MIRROR = Path(__file__).with_name("mirror.gitconfig")
 SECONDS = 3600.0
 """A whole call of git. A server that sends less than http.lowSpeedLimit bytes a second is given up long before."""
-MOST_SAID = 64 << 20
+OUTPUT_LIMIT = 64 << 20
 """Bytes that git may say: names of refs, or one file."""
 _OFFLINE = re.compile(
     r"Could not resolve host|Failed to connect|Connection refused|Network is unreachable|timed out|Operation too slow"
@@ -65,7 +65,7 @@ def run_git(folder: Path, *words: str, mirror: Mirror | None = None) -> str:
     try:
         running = runner.execute(command, as_process=True, start_new_session=True)  # it ends the process when forgotten
         process = running.proc
-        out, err = collect_output(process, SECONDS, MOST_SAID)
+        out, err = collect_output(process, SECONDS, OUTPUT_LIMIT)
     except (TimeoutError, OverflowError) as error:
         raise StepFailed(
             f"git {words[0]}: {error}", next="look at the server, or give a mirror: --mirror DIR"

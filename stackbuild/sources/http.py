@@ -35,7 +35,7 @@ CHUNK = 1 << 16
 HOPELESS = (400, 401, 403, 404, 410, 451)
 """Answers that another try will not change."""
 POLL_SECONDS = 0.05
-MOST_SAID = 200
+MESSAGE_LIMIT = 200
 """Characters of a server's own words in a message."""
 
 
@@ -157,7 +157,7 @@ def _digest(path: Path, kind: str) -> str:
 def _download(url: str, partial: Path, stopper: Stopper, limits: TransferLimits) -> None:
     if not url.startswith(("https://", "http://")):
         raise StepFailed(
-            f"the URL {without_secret(url)[:MOST_SAID]!r} is refused: https, or http of an index that is set up so"
+            f"the URL {without_secret(url)[:MESSAGE_LIMIT]!r} is refused: https, or http of an index that is set up so"
         )
     partial.unlink(missing_ok=True)
     mark, problem, attempt = "", "", 0
@@ -179,7 +179,7 @@ def _download(url: str, partial: Path, stopper: Stopper, limits: TransferLimits)
             break
         mark = transfer.mark
     raise MachineLacks(
-        f"{without_secret(url)} cannot be fetched: {without_secret(problem)[:MOST_SAID]}",
+        f"{without_secret(url)} cannot be fetched: {without_secret(problem)[:MESSAGE_LIMIT]}",
         where=f"tried {attempt + 1} time{'s' * (attempt > 0)}",
         next="check the address and the network, or give a mirror: --mirror DIR",
         topic="network",

@@ -17,7 +17,7 @@ from stackbuild.core.errors import MachineLacks, StepFailed
 
 SECONDS = 3600.0
 """A whole call of a tool."""
-MOST_SAID = 64 << 20
+OUTPUT_LIMIT = 64 << 20
 """Bytes that a tool may print."""
 _OFFLINE = re.compile(
     r"Temporary failure|Could not resolve|Could not connect|Failed to establish|Network is unreachable"
@@ -25,7 +25,7 @@ _OFFLINE = re.compile(
 )
 
 
-def run_tool(words: list[str], seconds: float = SECONDS, most: int = MOST_SAID) -> subprocess.CompletedProcess[str]:
+def run_tool(words: list[str], seconds: float = SECONDS, most: int = OUTPUT_LIMIT) -> subprocess.CompletedProcess[str]:
     """A tool's exit code and what it printed. Its whole process group ends with it, and by a Ctrl-C at once.
 
     Raises StepFailed where it takes longer or prints more than that, FileNotFoundError where it is not there.

@@ -12,7 +12,7 @@ from pathlib import Path
 from stackbuild.core.digest import document_text
 from stackbuild.core.errors import bar_lines
 from stackbuild.core.log_excerpt import clean
-from stackbuild.core.manner import MANNER
+from stackbuild.core.output_style import OUTPUT_STYLE
 from stackbuild.model.events import (
     Event,
     Note,
@@ -301,6 +301,6 @@ FOLLOW_SECONDS, FOLLOW_BYTES = 0.2, 1 << 20
 
 def view() -> PlainView | LiveView:
     """The view that fits: live on a terminal that can, plain elsewhere; what --quiet and --verbose ask for."""
-    if MANNER.verbosity:
-        return QuietView() if MANNER.verbosity < 0 else VerboseView()
+    if OUTPUT_STYLE.verbosity:
+        return QuietView() if OUTPUT_STYLE.verbosity < 0 else VerboseView()
     return LiveView() if sys.stderr.isatty() and not err().is_dumb_terminal else PlainView()

@@ -28,7 +28,7 @@ from rich.text import Span, Text
 
 from stackbuild.core.digest import document_text, plain
 from stackbuild.core.errors import OutputWriteError, inert, safe
-from stackbuild.core.manner import MANNER, columns, wraps
+from stackbuild.core.output_style import OUTPUT_STYLE, columns, wraps
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -134,17 +134,17 @@ class _StrictConsole(SafeConsole):
 
 def out() -> Console:
     """The console on stdout. In a pipe lines are as long as they need to be: `grep` and `less -S` want them whole."""
-    return _stdout(MANNER.color)
+    return _stdout(OUTPUT_STYLE.color)
 
 
 def err() -> Console:
     """The console on stderr: progress and hints. It is silent under --quiet."""
-    return _stderr(MANNER.color, MANNER.verbosity < 0)
+    return _stderr(OUTPUT_STYLE.color, OUTPUT_STYLE.verbosity < 0)
 
 
 def alarm() -> Console:
     """The console on stderr for failures and warnings, which --quiet does not silence."""
-    return _stderr(MANNER.color, False)
+    return _stderr(OUTPUT_STYLE.color, False)
 
 
 @cache

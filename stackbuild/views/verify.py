@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stackbuild.core.log_excerpt import clean
-from stackbuild.core.manner import MANNER
+from stackbuild.core.output_style import OUTPUT_STYLE
 from stackbuild.model.findings import Rung, Severity, Status, Verification
 from stackbuild.views.console import Text, alarm, err, out, same_place
 from stackbuild.views.inspect import draw_findings
@@ -19,7 +19,7 @@ def draw_rung(rung: Rung) -> None:
 def draw_verification(verification: Verification) -> None:
     """The report: rungs, findings, and the claim."""
     console = out()
-    if not same_place() or MANNER.verbosity < 0:  # in one place the rungs were seen as they ended
+    if not same_place() or OUTPUT_STYLE.verbosity < 0:  # in one place the rungs were seen as they ended
         console.print(Text(clean(verification.subject), style="bold"))
         for rung in verification.rungs:
             console.print(_line(rung))

@@ -129,7 +129,7 @@ def build(context: BuildContext, made: Plan | None = None) -> dict[str, str]:
     wanted = made or plan()
     assert context.placement is not None
     context.placement.refuse_lacking(wanted.steps)
-    stored = context.placement.find_stored(wanted, {})
+    stored = context.placement.find_records(wanted, {})
     built, broken = schedule(wanted, context, Limits(2, 1 << 40), stored)
     if broken:
         raise AssertionError(f"{broken[0].step}: {broken[0].what}")

@@ -25,13 +25,13 @@ from stackbuild.remote.http import HttpClient, HttpLimits
 from stackbuild.remote.pull import Puller, PullRequest, TrustedRemote
 from stackbuild.remote.push import Push, Pusher, made_here
 from stackbuild.remote.registry import OciRegistry
-from stackbuild.remote.watch import Patience
+from stackbuild.remote.watch import MinimumRate
 from stackbuild.store.maintenance import records
 from stackbuild.store.records import Record
 from stackbuild.store.store import Store, new_run_id
 
 QUICK = HttpLimits(timeout=8.0, reads=2, writes=3, pause=0.01)
-PATIENT = Patience(window=6.0, rate=2000.0)
+PATIENT = MinimumRate(window=6.0, rate=2000.0)
 TEXT = "step: s\n"
 CONTENT_TEXT = "content\nstep: s\n"
 

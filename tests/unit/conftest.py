@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.core.manner import MANNER
+from stackbuild.core.output_style import OUTPUT_STYLE
 
 
 @pytest.fixture(autouse=True)
-def usual_manner(monkeypatch: pytest.MonkeyPatch) -> None:
+def default_output_style(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test is quiet or coloured since another one was."""
-    monkeypatch.setattr(MANNER, "verbosity", 0)
-    monkeypatch.setattr(MANNER, "color", "auto")
+    monkeypatch.setattr(OUTPUT_STYLE, "verbosity", 0)
+    monkeypatch.setattr(OUTPUT_STYLE, "color", "auto")
 
 
 @pytest.fixture

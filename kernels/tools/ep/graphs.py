@@ -275,11 +275,11 @@ class Steps:
     groups: int
     alone: int = 0
 
-    def mismatch(self, groups_found: list[list[str]]) -> str:
+    def mismatch(self, actual_groups: list[list[str]]) -> str:
         """What is not so, or ""."""
-        groups = [part for part in groups_found if len(part) > 1]
-        alone = len(groups_found) - len(groups)
-        return "" if len(groups) == self.groups and alone == self.alone else f"not {self}: {groups_found}"
+        groups = [part for part in actual_groups if len(part) > 1]
+        alone = len(actual_groups) - len(groups)
+        return "" if len(groups) == self.groups and alone == self.alone else f"not {self}: {actual_groups}"
 
 
 GraphOutcome = tuple[str, float, str]  # graph and options, worst relative error, what is wrong or ""

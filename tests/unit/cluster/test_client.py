@@ -104,7 +104,7 @@ def placed(root: Path, connection: FakeConnection) -> Iterator[tuple[BuildContex
 
 def build(context: BuildContext, wanted: Plan) -> tuple[dict[str, str], tuple[StepBroke, ...]]:
     assert context.placement is not None
-    built, broken = schedule(wanted, context, Limits(2, 1), context.placement.find_stored(wanted, {}))
+    built, broken = schedule(wanted, context, Limits(2, 1), context.placement.find_records(wanted, {}))
     return {name: one.tree for name, one in built.items()}, broken
 
 

@@ -52,7 +52,7 @@ def begin(
     monkeypatch.setattr(MODULE, "recover", lambda context: None)
     store = empty_store(path.parent)
     with pytest.raises(StopIteration):
-        build(load(str(path)), order, SimpleNamespace(store=store, emit=said.append, find_made=store.find, sharing=None, placement=None, given_name=str(path)), first_plan)  # type: ignore[arg-type]
+        build(load(str(path)), order, SimpleNamespace(store=store, emit=said.append, find_record=store.find, sharing=None, placement=None, given_name=str(path)), first_plan)  # type: ignore[arg-type]
     return said
 
 
@@ -115,7 +115,7 @@ def test_a_base_that_was_made_first_counts_as_made(mine: Path, monkeypatch: pyte
     said: list[Event] = []
     store = empty_store(mine.parent)
     context = SimpleNamespace(
-        store=store, emit=said.append, find_made=store.find, sharing=None, placement=None, run="run"
+        store=store, emit=said.append, find_record=store.find, sharing=None, placement=None, run="run"
     )
     outputs = build(load(str(mine)), Order(Choice(until="base")), context)  # type: ignore[arg-type]
     assert outputs.ran == 1

@@ -16,7 +16,7 @@ from stackbuild.remote.faults import RemoteFault
 from stackbuild.remote.files import ExportFolder
 from stackbuild.remote.protocol import ByteCounter
 from stackbuild.remote.pull import Puller, TrustedRemote
-from stackbuild.remote.watch import Patience, Progress, Watch
+from stackbuild.remote.watch import MinimumRate, Progress, Watch
 from support.fake_build import fast_folder
 from support.remotes import Said, asked, exported, open_at, puller, put, trusted
 
@@ -63,7 +63,7 @@ def test_a_slow_remote_is_given_up_and_another_is_asked(folder: Path) -> None:
     slow, sound = Tarpit(folder / "export"), ExportFolder("file:///sound", folder / "export")
     remotes = tuple(TrustedRemote(one, trusted()) for one in (slow, sound))
     began = time.monotonic()
-    pulled = Puller(store, remotes, said, lambda: None, Patience(window=0.4, rate=2000)).pull(asked())
+    pulled = Puller(store, remotes, said, lambda: None, MinimumRate(window=0.4, rate=2000)).pull(asked())
     assert time.monotonic() - began < 20
     assert pulled is not None and pulled.origin.url == "file:///sound"
     assert len(said.warnings) == 1 and "too slow" in said.warnings[0]

@@ -43,7 +43,7 @@ class Machine:
             built: dict[str, StepOutput] = {}
             built, broken = schedule(plan, context, Limits(2, 1 << 34), stored)
             assert not broken
-            context.sharing.push_made({one.key for one in built.values() if one.how == "run"})
+            context.sharing.push_outputs({one.key for one in built.values() if one.how == "run"})
             context.sharing.close()
         return done
 

@@ -8,14 +8,14 @@ from typing import TextIO
 
 
 @dataclass
-class Manner:
+class OutputStyle:
     """`verbosity` is -1 under --quiet, 1 under --verbose; `color` is auto, always or never."""
 
     verbosity: int = 0
     color: str = "auto"
 
 
-MANNER = Manner()
+OUTPUT_STYLE = OutputStyle()
 
 
 def columns() -> int:
