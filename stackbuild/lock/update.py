@@ -118,7 +118,7 @@ class _Resolver:
                 raise
             self.unreachable.append(f"{name} stays as it was: {lacks.what}")
             return previous
-        except StepFailed as failure:
+        except (StepFailed, LockError) as failure:
             if not previous or not self.same(name):
                 raise
             self.unreachable.append(f"{name} stays as it was, and has no answer now: {failure.what}")

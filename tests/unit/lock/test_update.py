@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stackbuild.__main__ import main
-from stackbuild.core.errors import MachineLacks, PlanError, StepFailed
+from stackbuild.core.errors import LockError, MachineLacks, PlanError, StepFailed
 from stackbuild.core.resources import folder
 from stackbuild.lock import dependencies
 from stackbuild.lock.update import LockUpdate, update
@@ -158,6 +158,23 @@ def test_downloads_are_kept_for_the_same_commit_and_digests_for_the_same_url(
     made = update(loaded, mirror_of(None, os.environ))
     assert made.lock.deps["onnxruntime"] == (known,)
     assert any("https://x/a.zip stays as it was" in line for line in made.unreachable)
+
+
+def test_a_commit_that_is_gone_keeps_the_downloads_that_were_read_in_it(
+    mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mirror's repository without the commit, or one that upstream deleted: the same question has its old answer."""
+    loaded = load(str(mine))
+    known = Dep(name="a", url="https://x/a.zip", digest=f"sha256:{'a' * 64}")
+    write_lock(parse_lock(loaded).model_copy(update={"deps": {"onnxruntime": (known,)}}), loaded)
+
+    def gone(recipe: object, name: str, commit: str, mirror: object) -> tuple[Dep, ...]:
+        raise LockError(f"commit {commit} of {name} cannot be fetched", next="find it elsewhere")
+
+    monkeypatch.setattr(dependencies, "ask", gone)
+    made = update(loaded, mirror_of(None, os.environ))
+    assert made.lock.deps["onnxruntime"] == (known,)
+    assert any("deps.onnxruntime stays as it was" in line for line in made.unreachable)
 
 
 def test_an_archive_that_cannot_be_read_keeps_what_it_named(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
