@@ -194,7 +194,9 @@ def _on_host(run: StepRun, log: Path, context: BuildContext) -> tuple[dict[str, 
         raise
     except Stop as stop:
         text = log_end(log) if log.exists() else ""
-        event = StepBroke(step.name, stop.what, f"({step.action})", excerpt(text), str(log), stop.next)
+        what = stop.what if not stop.where or stop.where in stop.what else f"{stop.where}: {stop.what}"
+        where = str(log) if log.exists() else ""
+        event = StepBroke(step.name, what, f"({step.action})", excerpt(text), where, stop.next)
         context.emit(event)
         raise BrokenStep(event) from None
 

@@ -19,7 +19,6 @@ import threading
 import time
 from collections.abc import Iterator
 from functools import cached_property
-from http import HTTPStatus
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from typing import Any
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import MachineLacks
 from stackbuild.runners import seccomp
-from stackbuild.runners.engine import bind, connect, engine_errors, gone_allowed, has_image
+from stackbuild.runners.engine import bind, connect, create_exec, engine_errors, gone_allowed, has_image
 from stackbuild.runners.log import LogWriter
 from stackbuild.runners.protocol import Exec, ExecResult, Session, SessionSpec
 from stackbuild.store.identity import identity
@@ -220,7 +219,7 @@ class _DockerSession:
     def _run(self, exec: Exec, stopper: Stopper) -> ExecResult:
         start_time = time.monotonic()
         failures: list[Exception] = []
-        execution = self._create(exec.argv, environment=dict(exec.env), workdir=exec.cwd, stdin=False)
+        execution = create_exec(self.client, self.container.id, exec.argv, environment=dict(exec.env), workdir=exec.cwd, stdin=False)
         if execution is None:
             return ExecResult(SIGKILL_EXIT_CODE, time.monotonic() - start_time, False)
         reader = threading.Thread(target=self._copy, args=(execution["Id"], exec.log, failures), daemon=True)
@@ -238,17 +237,6 @@ class _DockerSession:
             SIGKILL_EXIT_CODE if code is None else code, time.monotonic() - start_time, self._ran_out() if code else False
         )
 
-    def _create(self, argv: tuple[str, ...], **settings: Any) -> Any | None:
-        """A command of the container; None where the container has ended, as a step can kill its first process."""
-        from docker.errors import APIError
-
-        try:
-            return self.client.api.exec_create(self.container.id, list(argv), **settings)
-        except APIError as error:
-            if error.status_code != HTTPStatus.CONFLICT:
-                raise
-            return None
-
     def _ran_out(self) -> bool | None:
         """Whether the kernel killed something in the container for memory; None where it does not count that."""
         self.container.reload()
@@ -261,7 +249,7 @@ class _DockerSession:
     def _output(self, argv: tuple[str, ...]) -> bytes:
         """What a short command in the container says. The program may be the step's: no more is read than a little, and
         it is waited for no longer than a moment."""
-        execution = self._create(argv)
+        execution = create_exec(self.client, self.container.id, argv)
         if execution is None:
             return b""
         output = bytearray()

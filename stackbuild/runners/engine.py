@@ -16,6 +16,7 @@ import socket
 import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,18 @@ def gone_allowed() -> Iterator[None]:
 
     with contextlib.suppress(NotFound):
         yield
+
+
+def create_exec(client: Any, container: str, argv: tuple[str, ...], **settings: Any) -> Any | None:
+    """A command of the container; None where the container has ended, as a step can kill its first process."""
+    from docker.errors import APIError
+
+    try:
+        return client.api.exec_create(container, list(argv), **settings)
+    except APIError as error:
+        if error.status_code != HTTPStatus.CONFLICT:
+            raise
+        return None
 
 
 def bind(at: str, source: Path, *, writable: bool) -> Any:

@@ -84,7 +84,8 @@ def _failure_rows(event: StepBroke) -> list[Text]:
         Text(f"  $ {event.command}", "dim"),
     ]
     rows += [Text(f"  │ {line}") for line in event.lines]
-    rows.append(Text(f"  log:  {event.log}"))
+    if event.log:  # a step of the host that fails early writes none
+        rows.append(Text(f"  log:  {event.log}"))
     if event.look:
         rows.append(Text(f"  look: {event.look}"))
     return rows
