@@ -337,7 +337,7 @@ def test_a_limit_wants_enough_samples_too() -> None:
         ({"kind": "speedup", "versus": "baseline", "at_least": "5 ms"}, "twice as fast is 2"),
         ({"kind": "accuracy", "snr_db": "100%"}, "60 dB"),
         ({"kind": "limit", "metric": "latency", "at_most": "20%"}, "12 ms"),
-        ({"kind": "limit", "metric": "host_memory", "at_most": "20 ms"}, "1.5 GiB"),
+        ({"kind": "limit", "metric": "host_memory", "at_most": "20 ms"}, "20 MiB"),
         ({"kind": "memory", "grows_at_most": "1 GiB"}, "5%"),
         ({"kind": "baseline", "delta": "5 ms"}, "5%"),
     ],
