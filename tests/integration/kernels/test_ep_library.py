@@ -16,6 +16,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
+from support.cpu import saturates
 from support.kernels import KERNELS, devices_with, run
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(1500)]
@@ -106,6 +107,7 @@ def test_no_function_that_sets_errno_is_asked_for(loader: Path, cpu_ep: Path, am
         assert not re.search(r"UND sqrtf?@", wanted), library
 
 
+@pytest.mark.skipif(saturates(), reason="needs VNNI: ONNX Runtime's CPU provider, the peer, saturates here")
 def test_the_cpu_platform_passes_every_check(cpu_ep: Path) -> None:
     library = cpu_ep / "checks" / "librockernels_ep_cpu_test.so"
     said = run(sys.executable, KERNELS / "ep" / "gpu-check", "--cpu-test-library", library, "--cases", "8", "--quick")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import platform
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from stackbuild.verification.probe_sandbox import PROBES
+from support.cpu import saturates
 
 np = pytest.importorskip("numpy")
 ort = pytest.importorskip("onnxruntime")
@@ -26,14 +25,6 @@ def quantization() -> Any:
     finally:
         sys.path.remove(str(PROBES))
         sys.modules.pop("quantization", None)
-
-
-def saturates() -> bool:
-    """Whether this CPU adds pairs of uint8 × int8 products in 16 bits, which saturate: AVX2 and AVX-512 without VNNI.
-
-    Source: ONNX Runtime's documentation, "Quantize ONNX models", when to use reduce-range.
-    """
-    return platform.machine() == "x86_64" and "vnni" not in Path("/proc/cpuinfo").read_text()
 
 
 def test_every_answer_is_the_one_of_the_cpu_provider(quantization: Any) -> None:
