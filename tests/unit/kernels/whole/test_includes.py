@@ -111,7 +111,7 @@ def test_a_violation_is_found(tmp_path: Path, source: str, includes: str, says: 
 
 DECLARED = re.compile(r"(?m)^[A-Za-z][\w:<>&*, ]*[\s&*](\w+)\([^;{}]*\);")
 DEFINED = re.compile(r"(?m)^[A-Za-z][\w:<>&*, ]*[\s&*](\w+)\([^;{}]*\) \{")
-SUPPLIED = {"entries", "fusion_rules", "operator_options", "computes_shapes", "counts_channels_first", "reads_shape"}
+SUPPLIED = {"entries", "fusion_rules", "operator_options", "computes_shapes", "counts_channels_first", "reads_shape", "slow_form"}
 """What core/ declares and ops/ defines: how the operators come to a provider that names none."""
 
 
