@@ -374,10 +374,10 @@ def _areas(recipe: Recipe) -> Iterator[Finding]:
 
 def _requires_python(recipe: Recipe) -> Iterator[Finding]:
     for name, wheel in recipe.wheels.items():
-        from stackbuild.core.packaging import SpecifierSet  # takes a while to load
-
         if wheel.requires_python == ">=3.9":
             continue
+        from stackbuild.core.packaging import SpecifierSet  # takes a while to load
+
         missing_pythons = [python for python in recipe.python if f"{python}.99" not in SpecifierSet(wheel.requires_python)]
         if missing_pythons and (wheel.abi == "cpython" or len(missing_pythons) == len(recipe.python)):
             yield recipe_rules.REQUIRES_PYTHON.finding(

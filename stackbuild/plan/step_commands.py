@@ -33,7 +33,7 @@ def commands(recipe: Recipe) -> Iterator[Finding]:
         path = component.env.get("PATH", "")
         if path and "/usr/bin" not in path.split(":"):
             yield recipe_rules.COMMAND.finding(
-                f"components.{name}.env.PATH", f"`PATH` of `{name}` has no `/usr/bin`: the base's own programs are not reason",
+                f"components.{name}.env.PATH", f"`PATH` of `{name}` has no `/usr/bin`: the base's own programs are not found",
                 fix=f"write `PATH: {path}:/usr/local/bin:/usr/bin:/bin`",
             )  # fmt: skip
 
