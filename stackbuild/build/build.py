@@ -124,7 +124,7 @@ def long_build(first_plan: CurrentPlan, loaded_recipe: LoadedRecipe, order: Orde
 def _reach(plan: Plan, order: Order, context: BuildContext) -> Reach:
     """The whole plan; with `--until configure`, what of it can be done without compiling anything."""
     if order.choice.until != CONFIGURE:
-        return Reach(plan, (), ())
+        return Reach(plan)
     return within_reach(plan, lambda step: context.store.find(step.key) is not None)
 
 
@@ -136,7 +136,7 @@ def _refuse_unreachable(plan: Plan, order: Order, context: BuildContext) -> None
 
 
 def _configure_error(reach: Reach, context: BuildContext) -> PlanError:
-    lines = [note for note in reach.notes if "cannot be configured" in note]
+    lines = reach.unreachable
     count = f"{len(lines)} of {len(lines) + len(reach.plan.goals)} steps are not configured"
     commands = ", ".join(f"`stackbuild build -r {context.given_name} --until {name}`" for name in reach.blockers)
     return PlanError(f"{count}: {'; '.join(lines)}", next=f"run {commands}, then this once more")

@@ -73,8 +73,8 @@ def layers_of(
 
 def _settings_files(base: DpkgRoot) -> Iterable[tuple[str, Path]]:
     etc, *folders = (path_inside(base.root, name) for name in ("etc", "etc/alternatives", "etc/ssl/certs"))
-    listed_path = [etc / name for name in SETTINGS] if etc else []
-    for path in (*listed_path, *(path for folder in folders if folder for path in sorted(folder.glob("*")))):
+    settings = [etc / name for name in SETTINGS] if etc else []
+    for path in (*settings, *(path for folder in folders if folder for path in sorted(folder.glob("*")))):
         if path.is_symlink() or path.is_file():
             yield str(path.relative_to(base.root)), path
 

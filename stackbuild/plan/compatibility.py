@@ -38,10 +38,19 @@ def refuse_impossible(loaded_recipe: LoadedRecipe, lock: Lock | None = None) -> 
 
     Raises PlanError with all of it.
     """
-    findings = (
-        *impossible(loaded_recipe.recipe, table()),
-        *(tree_versions(loaded_recipe.recipe, lock) if lock else ()),
-    )
+    _refuse((*impossible(loaded_recipe.recipe, table()), *_of_other_trees(loaded_recipe, lock)), loaded_recipe)
+
+
+def refuse_other_trees(loaded_recipe: LoadedRecipe, lock: Lock) -> None:
+    """What the lock read in the sources alone. Raises PlanError with all of it."""
+    _refuse(_of_other_trees(loaded_recipe, lock), loaded_recipe)
+
+
+def _of_other_trees(loaded_recipe: LoadedRecipe, lock: Lock | None) -> tuple[Finding, ...]:
+    return tuple(tree_versions(loaded_recipe.recipe, lock)) if lock else ()
+
+
+def _refuse(findings: tuple[Finding, ...], loaded_recipe: LoadedRecipe) -> None:
     if findings:
         raise PlanError(
             "; ".join(f"{f.found}: {f.why}" for f in findings),

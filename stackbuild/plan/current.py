@@ -10,7 +10,7 @@ from stackbuild.model.inputs import Inputs
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import Lock
 from stackbuild.model.plan import Plan
-from stackbuild.plan.compatibility import refuse_impossible
+from stackbuild.plan.compatibility import refuse_impossible, refuse_other_trees
 from stackbuild.plan.inputs import observe
 from stackbuild.plan.resolve import Choice, resolve
 from stackbuild.recipe.lock_file import read_lock
@@ -49,7 +49,7 @@ def _checked_lock(loaded_recipe: LoadedRecipe) -> Lock:
     refuse_mistakes(loaded_recipe)
     refuse_impossible(loaded_recipe)  # before the lock is read: a recipe that cannot work needs none
     lock = read_lock(loaded_recipe)
-    refuse_impossible(loaded_recipe, lock)
+    refuse_other_trees(loaded_recipe, lock)
     return lock
 
 

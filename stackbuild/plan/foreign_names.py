@@ -122,9 +122,9 @@ def _build_type(at: str, value: str) -> Iterator[Finding]:
 def _near_option(option: str) -> str:
     if option in known_options():
         return ""
-    plain = {gfx_options.lower(): gfx_options for gfx_options in known_options()}
-    near = difflib.get_close_matches(option.lower(), plain, 1, 0.92)
-    return plain[near[0]] if near else ""
+    by_lower_case = {option_name.lower(): option_name for option_name in known_options()}
+    near = difflib.get_close_matches(option.lower(), by_lower_case, 1, 0.92)
+    return by_lower_case[near[0]] if near else ""
 
 
 def _variables(recipe: Recipe) -> Iterator[Finding]:
@@ -175,7 +175,7 @@ def _requirements_at(where: str, requirements: tuple[str, ...], module: str) -> 
     for i, requirement in enumerate(requirements):
         match = _REQUIREMENT_NAME.match(requirement)
         name = match[0] if match else ""
-        plain = re.sub(r"[-_.]+", "-", name.lower())
+        plain = _plain_name(name)
         if plain in names("onnxruntime", "others"):
             yield recipe_rules.RUNTIME_TWICE.finding(
                 f"{where}.{i}", f"`{name}` installs the folder `onnxruntime/`, as the wheel{' itself' if module else ' and `onnxruntime`'} may",
@@ -197,10 +197,15 @@ def _requirements_at(where: str, requirements: tuple[str, ...], module: str) -> 
             )  # fmt: skip
 
 
+def _plain_name(name: str) -> str:
+    """PEP 503's form of a name. Not by `packaging`, which takes a tenth of a second to load: each plan would wait for it."""
+    return re.sub(r"[-_.]+", "-", name.lower())
+
+
 def _requirement_of_itself(name: str, wheel: Wheel) -> Iterator[Finding]:
     for i, requirement in enumerate(wheel.requires):
         match = _REQUIREMENT_NAME.match(requirement)
-        if match and re.sub(r"[-_.]+", "-", match[0].lower()) == re.sub(r"[-_.]+", "-", wheel.distribution.lower()):
+        if match and _plain_name(match[0]) == _plain_name(wheel.distribution):
             yield recipe_rules.RUNTIME_TWICE.finding(
                 f"components.{name}.requires.{i}", f"`{match[0]}` is the wheel's own distribution", fix="remove it",
             )  # fmt: skip

@@ -83,25 +83,28 @@ def _configure_only(recipe: Recipe, steps: dict[str, Step], kinds: dict[str, str
 class Reach:
     """Of a configure-only plan, what can be done without compiling anything.
 
-    `notes` has a line each of what is configured against stand-ins, and of what cannot be configured. `blockers` names what
-    has to be built before that can be.
+    `notes` has a line each of what is configured against stand-ins, and of what cannot be configured. `unreachable` are the
+    latter alone. `blockers` names what has to be built before that can be.
     """
 
     plan: Plan
-    notes: tuple[str, ...]
-    blockers: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    unreachable: tuple[str, ...] = ()
+    blockers: tuple[str, ...] = ()
 
 
 def within_reach(plan: Plan, is_built: Callable[[Step], bool]) -> Reach:
     """A needed component that is built is taken as it is; for one that is not, its stand-in is."""
-    steps, names, lines, blockers = dict(plan.by_name), [], [], []
+    steps, names, lines, unreachable, blockers = dict(plan.by_name), [], [], [], []
     for name in plan.goals:
         bare = name.removeprefix(f"{CONFIGURE}.")
         needs = [plan.by_name[n.step] for n in plan.by_name[name].needs]
         absent = [n.name for n in needs if n.action == "run" and not is_built(n)]
         stands = {n: plan.by_name[f"{PREFIX}.{n}"] for n in absent if f"{PREFIX}.{n}" in plan.by_name}
         if lacking := [n for n in absent if n not in stands]:
-            lines.append(f"{bare} cannot be configured before {', '.join(lacking)} is built: nothing stands in for it")
+            line = f"{bare} cannot be configured before {', '.join(lacking)} is built: nothing stands in for it"
+            lines.append(line)
+            unreachable.append(line)
             blockers += lacking
             continue
         names.append(name)
@@ -112,7 +115,7 @@ def within_reach(plan: Plan, is_built: Callable[[Step], bool]) -> Reach:
     ordered_steps = sorted(steps.values(), key=lambda step: step.name.startswith(f"{CONFIGURE}."))
     reach = Plan(plan.recipe, tuple(ordered_steps), tuple(names))
     whole = Plan(plan.recipe, reach.closure(tuple(names)), tuple(names))
-    return Reach(whole, tuple(lines), tuple(dict.fromkeys(blockers)))
+    return Reach(whole, tuple(lines), tuple(unreachable), tuple(dict.fromkeys(blockers)))
 
 
 def _component_steps(each: MatrixComponent, context: Context) -> tuple[Step, ...]:

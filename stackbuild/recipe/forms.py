@@ -87,6 +87,11 @@ def tidy(text: str) -> str:
     return bare or text
 
 
+def is_archive_name(path: str) -> bool:
+    """Whether a path or an address ends as an archive does that a source may name."""
+    return re.search(r"\.(tar\.\w+|tgz|zip)$", path) is not None
+
+
 _SIZE = re.compile(
     r"\s*(?:<=?|≤|~|max\.?|up to)?\s*(\d{1,9}(?:[.,]\d{1,9})?)\s*([kmgt])?(?:i?(?:b|bytes?)?|ilo(?:byte)?s?|ega(?:byte)?s?|iga(?:byte)?s?|era(?:byte)?s?)"
     r"(?:\s+(?:of\s+)?(?:ram|memory|max|free|each|per job))?\s*",

@@ -15,6 +15,7 @@ from stackbuild.core.digest import Json
 from stackbuild.core.errors import Mistake, RecipeError, UsageError, with_lines
 from stackbuild.core.model import ValidationError
 from stackbuild.core.resources import folder
+from stackbuild.core.versions import numbers
 from stackbuild.core.yaml import Places
 from stackbuild.model.components import Archive, Component, Convertible, OnnxRuntime, Script, Wheel
 from stackbuild.model.loaded_recipe import LoadedRecipe
@@ -345,9 +346,8 @@ def _idle_demands(recipe: Recipe, places: Places) -> list[Mistake]:
 
 def _only_rocm_provider(recipe: Recipe) -> str:
     """The component that builds the ROCm provider alone, for a ROCm that no longer has it (7.1); "" for none."""
-    release = [int(part) for part in (recipe.rocm or "0").split(".")[:2]]
     owners = [n for n, c in recipe.components.items() if isinstance(c, OnnxRuntime) and c.providers == ("rocm",)]
-    return owners[0] if owners and release >= [7, 1] else ""
+    return owners[0] if owners and numbers(recipe.rocm or "0") >= (7, 1) else ""
 
 
 def _ships(name: str) -> bool:

@@ -20,6 +20,7 @@ from stackbuild.model.gates import BaselineGate, Gate, LimitGate, MemoryGate, Sh
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.recipe import Recipe
 from stackbuild.model.suite import Suite
+from stackbuild.recipe.forms import is_archive_name
 from stackbuild.recipe.suites import bundled_suites, load_suite
 from stackbuild.recipe.wheels import KERNELS_EP
 from stackbuild.tables.near_words import close_to, nearest
@@ -105,7 +106,7 @@ def _folder(path: str, loaded_recipe: LoadedRecipe, at: str) -> Iterator[Mistake
     target = (loaded_recipe.folder / path).resolve()
     name = re.split(r"[/\\]+", path.rstrip("/\\"))[-1]
     if "://" in path:
-        key = "archive" if re.search(r"\.(tar\.\w+|tgz|zip)$", path) else "git"
+        key = "archive" if is_archive_name(path) else "git"
         other = {"git": "with its tag as `ref:`", "archive": "with its `sha256:`"}[key]
         bare = path.removeprefix("file://")
         next = f"write `path: {name}`, from the recipe's folder" if bare != path else f"write `{key}: {path}`, {other}, in place of `path`"
@@ -122,8 +123,7 @@ def _folder(path: str, loaded_recipe: LoadedRecipe, at: str) -> Iterator[Mistake
         yield Mistake(at, f"`{path}` does not lie beside the recipe, in {loaded_recipe.folder.resolve()}", next)
     elif target.is_file():
         parent = Path(path).parent.as_posix()
-        is_archive = re.search(r"\.(tar\.\w+|tgz|zip)$", path)
-        how = "unpack it, and name the folder" if is_archive else f"write `path: {parent}`" if parent != "." else "name a folder"
+        how = "unpack it, and name the folder" if is_archive_name(path) else f"write `path: {parent}`" if parent != "." else "name a folder"
         yield Mistake(at, f"`{path}` is a file, and `path` is a folder", how)
     elif not target.is_dir():
         near = nearest(Path(path).name, beside) or (beside[0] if len(beside) == 1 else "")

@@ -20,7 +20,7 @@ from stackbuild.core.yaml import Places
 from stackbuild.model.components import SHELL_WORDS, AnyComponent
 from stackbuild.model.gates import Gate
 from stackbuild.model.recipe import python_meant
-from stackbuild.recipe.forms import advice, example_of, words_of
+from stackbuild.recipe.forms import advice, example_of, is_archive_name, words_of
 from stackbuild.recipe.schema_nodes import (
     components_by_kind,
     default_at,
@@ -663,8 +663,7 @@ def _as_mapping(key: str, value: object) -> str:
         beside = f", with {' and '.join(f'`{other}`' for other in others)} beside it" if others else ""
         return f"write `{first}: {value}` below `{key}:`{beside}"
     if isinstance(value, str) and "://" in value:
-        is_archive = re.search(r"\.(tar\.\w+|tgz|zip)$", value)
-        first, other = ("archive", "sha256") if is_archive else ("git", "ref")
+        first, other = ("archive", "sha256") if is_archive_name(value) else ("git", "ref")
         return f"write `{first}: {value}` on a line of its own below `{key}:`, and `{other}:` beside it"
     rows = value if isinstance(value, list) else [value]
     if isinstance(value, str) and len(words := value.replace("-D ", "-D").split()) > 1 and all(map(_CACHE_ENTRY.fullmatch, words)):
