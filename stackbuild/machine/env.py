@@ -17,6 +17,7 @@ from stackbuild.core.model import Field, Model
 from stackbuild.core.versions import numbers
 from stackbuild.tables import compatibility
 from stackbuild.tables.gpu_names import names_near, products_of, targets_named
+from stackbuild.tables.other_gpus import other_gpus_of
 from stackbuild.tables.targets import GpuTarget, is_buildable
 
 Workload = Literal["onnxruntime", "migraphx", "lc0", "pytorch"]
@@ -84,6 +85,12 @@ def target_of(gpu: str) -> GpuTarget:
             f"{gpu!r} is {len(choices)} targets: {listing}",
             where="--gpu",
             next=f"name the one that is in the machine, such as {choices[0].gfx}; `rocminfo` prints it",
+        )
+    if other := other_gpus_of(gpu):
+        raise UsageError(
+            f"no ROCm has binaries for {gpu!r} ({other.maker})",
+            where="--gpu",
+            next=other.next,
         )
     close = names_near(gpu)
     raise UsageError(

@@ -41,7 +41,7 @@ def test_an_unknown_gpu_gets_a_suggestion() -> None:
     assert "RX 7900 XTX" in stopped.value.next
 
 
-@pytest.mark.parametrize("name", ["", "rx", "RX 580", "RTX 4090", "banana", "gfx9999", "radeon"])
+@pytest.mark.parametrize("name", ["", "rx", "RX 99", "banana", "gfx9999", "radeon"])
 def test_a_gpu_like_none_gets_no_wrong_suggestion(name: str) -> None:
     with pytest.raises(UsageError) as stopped:
         target_of(name)
