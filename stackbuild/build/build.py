@@ -12,6 +12,7 @@ from stackbuild.build.context import BuildContext, StepOutput
 from stackbuild.build.order import Order
 from stackbuild.build.perform import is_sound, recover, report_removed
 from stackbuild.build.schedule import schedule
+from stackbuild.checks.mirror import lacking, refuse_lacking
 from stackbuild.checks.needs import disk_warning, refuse_missing_tools
 from stackbuild.core.errors import LockError, PlanError, StepFailed
 from stackbuild.model.events import Note, RunFinished, RunStarted, StepBroke
@@ -24,6 +25,7 @@ from stackbuild.plan.estimates import Estimate, TimedBuild, hours_in_words, step
 from stackbuild.plan.inputs import drift, observe, refuse_unlocked
 from stackbuild.plan.resolve import CONFIGURE, Reach, base_step, resolve, within_reach
 from stackbuild.plan.status import steps_to_run
+from stackbuild.sources.mirror import lacking_words
 from stackbuild.store.durations import step_seconds
 from stackbuild.store.records import Record
 from stackbuild.store.store import Store, unusable
@@ -94,12 +96,26 @@ def _guess(plan: Plan, loaded_recipe: LoadedRecipe, order: Order, context: Build
         place.refuse_lacking(todo)
     if order.mirror is None:
         refuse_missing_tools(step.action for step in todo if place is None or place.is_here(step))
+    _say_lacking(plan, order, context)
     new = _never_built(todo, loaded_recipe, context.store)
     hours = sum(row.cpu_hours for row in new.values())
     if hours >= WORTH_SAYING and (warning := disk_warning(loaded_recipe)):
         context.emit(Note("warning", warning))
     if hours >= WORTH_SAYING:
         context.emit(Note("info", f"never built here: {hours_in_words(new)}"))
+
+
+def _say_lacking(plan: Plan, order: Order, context: BuildContext) -> None:
+    """What the mirror lacks, all at once: remotes and workers may have it, and `--keep-going` goes on without. Raises
+    MachineLacks."""
+    if order.mirror is None or context.placement is not None or _asks_remotes(context):
+        return
+    plan = _reach(plan, order, context).plan
+    todo = steps_to_run(plan, _stored_records(plan, order, context))
+    if not order.limits.keep_going:
+        refuse_lacking(todo, order.mirror)
+    elif places := lacking(todo, order.mirror):
+        context.emit(Note("warning", lacking_words(places)))
 
 
 def _never_built(todo: tuple[Step, ...], loaded_recipe: LoadedRecipe, store: Store) -> dict[str, TimedBuild | Estimate]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from stackbuild.build.context import BuildContext, StepOutput
 from stackbuild.build.order import Order, open_context
 from stackbuild.build.schedule import schedule
+from stackbuild.checks.mirror import refuse_lacking
 from stackbuild.core.copy_file import copy_file, copy_with_status
 from stackbuild.core.errors import StepFailed, UsageError
 from stackbuild.model.events import Emit, Note
@@ -25,6 +26,7 @@ from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.current import plan_now
 from stackbuild.plan.inputs import refuse_unlocked
+from stackbuild.plan.status import steps_to_run
 from stackbuild.sources import git
 from stackbuild.sources.bundle import seal, verify
 from stackbuild.sources.http import DownloadRequest, fetch, named_digest, place_in
@@ -65,6 +67,10 @@ def fetch_all(
         steps = tuple(s for s in plan.steps if s.resources.network)
         refuse_unlocked(steps, loaded_recipe)
         sources = Plan(plan.recipe, plan.closure(tuple(s.name for s in steps)), tuple(s.name for s in steps))
+        if mirror is not None:
+            refuse_lacking(
+                steps_to_run(sources, context.store.find_all(step.key for step in sources.steps)), mirror
+            )
         outputs, failures = schedule(sources, context, replace(order.limits, keep_going=True))
         if failures:
             raise StepFailed(

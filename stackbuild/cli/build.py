@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Annotated
 
 from stackbuild.cli.app import AllowPath, RecipeName, app, option
 from stackbuild.cli.completion import steps
-from stackbuild.cli.recipe_options import Gfx, Jobs, MirrorOption, Pythons, RunnerName, Until, choice_of, tell_doubts
+from stackbuild.cli.recipe_options import (
+    Gfx,
+    Jobs,
+    MirrorOption,
+    Pythons,
+    RunnerName,
+    Until,
+    choice_of,
+    tell_doubts,
+    tell_open,
+)
 from stackbuild.cli.shared_options import TlsArguments, sharing
 
 if TYPE_CHECKING:
@@ -203,9 +213,12 @@ def _rehearse(loaded_recipe: LoadedRecipe, order: Order, json: bool) -> None:
     """Show the commands of every step that would run."""
     tell_doubts(loaded_recipe)
     from stackbuild.build.dry_run import dry
+    from stackbuild.plan.inputs import unlocked_steps
     from stackbuild.views.release import draw_dry_run
 
-    draw_dry_run(dry(loaded_recipe, order), json)
+    steps = dry(loaded_recipe, order)
+    tell_open(unlocked_steps((row.step, row.params) for row in steps), loaded_recipe)
+    draw_dry_run(steps, json)
 
 
 def _confirm_plan(loaded_recipe: LoadedRecipe, order: Order) -> CurrentPlan:

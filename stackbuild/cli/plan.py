@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Annotated
 
 from stackbuild.cli.app import AllowPath, JsonOption, RecipeName, app, argument, leave, option
 from stackbuild.cli.completion import steps
-from stackbuild.cli.recipe_options import Gfx, MirrorOption, Pythons, Until, choice_of, tell_doubts
+from stackbuild.cli.recipe_options import (
+    Gfx,
+    MirrorOption,
+    Pythons,
+    Until,
+    choice_of,
+    tell_doubts,
+    tell_lacking,
+    tell_open,
+)
 
 
 @app.command()
@@ -16,6 +26,10 @@ def plan(
     until: Until = "",
     gfx: Gfx = None,
     python: Pythons = None,
+    mirror: Annotated[
+        Path | None,
+        option("--mirror", metavar="DIR", help="Say what this folder lacks of what the steps to run take from a mirror."),
+    ] = None,
     detailed_exitcode: Annotated[
         bool, option("--detailed-exitcode", help="Exit 0: nothing to do; 10: steps to run.")
     ] = False,
@@ -24,14 +38,17 @@ def plan(
 ) -> None:
     """Show a recipe's steps and why each would run. Runs nothing.
 
-    A step whose key is in the store is not run again. The hours of steps that never ran here are guesses.
+    A step whose key is in the store is not run again. The hours of steps that never ran here are guesses. A lock that is open,
+    and a mirror that lacks something, are warnings here; a build would stop at them.
 
     Example: stackbuild plan --recipe debian-13 --detailed-exitcode
     """
     from stackbuild.plan.current import current_plan
     from stackbuild.plan.estimates import step_times
+    from stackbuild.plan.inputs import unlocked_steps
     from stackbuild.plan.status import status
     from stackbuild.recipe.load import load
+    from stackbuild.sources.mirror import VARIABLE, mirror_of
     from stackbuild.store.durations import step_seconds
     from stackbuild.views.console import print_json
     from stackbuild.views.plan import draw_plan
@@ -41,9 +58,14 @@ def plan(
         tell_doubts(loaded_recipe)
         rows = status(current, store)
         took = step_seconds(store, current.recipe)
+    todo = [current.by_name[row.step] for row in rows if row.state == "run"]
+    open_steps = unlocked_steps((step.name, step.params) for step in todo)
+    tell_open(open_steps, loaded_recipe)
+    if mirror or Path(os.environ.get(VARIABLE, "/nowhere")).is_dir():  # a plan takes nothing from it: it may be gone
+        tell_lacking(todo, mirror_of(mirror, os.environ))
     times = step_times((row.step for row in rows if row.state == "run"), current, took)
     if json:
-        print_json({"recipe": current.recipe, "steps": rows, "times": times}, "stackbuild.plan/1")
+        print_json({"recipe": current.recipe, "steps": rows, "times": times, "open": open_steps}, "stackbuild.plan/1")
     else:
         draw_plan(rows, times)
     if detailed_exitcode and any(row.state == "run" for row in rows):

@@ -112,8 +112,9 @@ def outdated_sources(
 ) -> None:
     """Name newer upstream tags than those that a recipe builds.
 
-    Release tags that are written as the recipe's are compared; a commit has no place among them. Exit 10 where one is newer, 7
-    where a server could not be asked and none is.
+    Release tags that are written as the recipe's are compared; a commit counts as the release that it was tagged with. One that
+    was not has no place among them, and the highest tag is shown. Exit 10 where one is newer, 7 where a server could not be
+    asked and none is.
 
     Example: stackbuild recipe outdated --recipe rocm-7.2
     """

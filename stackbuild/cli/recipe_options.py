@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,9 @@ from stackbuild.tables.runners import RUNNERS
 
 if TYPE_CHECKING:
     from stackbuild.model.loaded_recipe import LoadedRecipe
+    from stackbuild.model.plan import Step
     from stackbuild.plan.resolve import Choice
+    from stackbuild.sources.mirror import Mirror
 
 Gfx = Annotated[
     list[str] | None,
@@ -66,6 +69,24 @@ def tell_doubts(loaded_recipe: LoadedRecipe) -> None:
 
     for line in doubts(loaded_recipe):
         err().print(f"warning: {line}", markup=False)
+
+
+def tell_open(names: list[str], loaded_recipe: LoadedRecipe) -> None:
+    """Warn, in the words of the build that would stop at it, of steps that the lock does not answer for."""
+    if names:
+        from stackbuild.plan.inputs import open_lock
+        from stackbuild.views.console import err
+
+        err().print(f"warning: {open_lock(names, loaded_recipe)}", markup=False)
+
+
+def tell_lacking(steps: Iterable[Step], mirror: Mirror | None) -> None:
+    """Warn of what the mirror lacks of what these steps fetch, all of it."""
+    from stackbuild.checks.mirror import lacking
+    from stackbuild.views.console import err
+
+    if mirror is not None and (places := lacking(steps, mirror)):
+        err().print(f"warning: {mirror.lacks_all(places)}", markup=False)
 
 
 def choice_of(gfx: list[str] | None, until: str, python: list[str] | None = None) -> Choice:

@@ -19,7 +19,7 @@ from stackbuild.build.order import Order, open_context
 from stackbuild.core.errors import UsageError
 from stackbuild.model.events import Emit, Note
 from stackbuild.model.loaded_recipe import LoadedRecipe
-from stackbuild.pipeline.image_contents import ImageContents, contents_of, install_wheels
+from stackbuild.pipeline.image_contents import ImageContents, contents_of, install_wheels, refuse_unsuited
 from stackbuild.pipeline.image_layers import TargetFilter, layers_of
 from stackbuild.pipeline.image_root import runtime_root
 from stackbuild.pipeline.image_sandbox import PATH, loaded_packages
@@ -59,6 +59,7 @@ def image(loaded_recipe: LoadedRecipe, order: Order, gfx: str, folder: Path, lis
         )
     if os.path.lexists(folder):
         raise UsageError("the image's folder is there already", where=str(folder), next="name a new one with --to")
+    refuse_unsuited(loaded_recipe)
     narrow = replace(order, choice=replace(order.choice, gfx=(gfx,)))
     with open_context(loaded_recipe, narrow, listeners) as context:
         contents = contents_of(loaded_recipe, narrow, context)

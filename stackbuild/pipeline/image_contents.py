@@ -16,7 +16,8 @@ from stackbuild.core.versions import series
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.plan import Step
 from stackbuild.pipeline.image_sandbox import sandbox_of
-from stackbuild.recipe.wheels import narrow
+from stackbuild.recipe.lock_file import read_lock
+from stackbuild.recipe.wheels import narrow, wheels_of
 from stackbuild.sources.dpkg import DpkgRoot
 
 
@@ -36,6 +37,25 @@ class ImageContents:
     packages: tuple[str, ...]
 
 
+def refuse_unsuited(loaded_recipe: LoadedRecipe) -> None:
+    """Before hours of a build: the recipe makes wheels, and the lock's packages have a Python that they are for. Raises
+    UsageError, LockError, MachineLacks. Of a base that is an image the lock knows no packages."""
+    recipe = loaded_recipe.recipe
+    packed_wheels = tuple(wheels_of(recipe))
+    if not packed_wheels:
+        raise UsageError(
+            "the recipe makes no wheel, and an image is made of wheels",
+            where=loaded_recipe.given_name,
+            next="add a component of kind `wheel` to the recipe",
+        )
+    packages = read_lock(loaded_recipe).packages
+    if packages:
+        python = _series(packages.get("python3"))
+        if not any(each.wheel.abi != "cpython" or python in recipe.python for each in packed_wheels):
+            raise _no_wheel_for(python)
+        _refuse_unlisted(python, loaded_recipe)
+
+
 def contents_of(loaded_recipe: LoadedRecipe, order: Order, context: BuildContext) -> ImageContents:
     """Build the wheels, and fetch those that they run with for the base's Python."""
     outputs = build(loaded_recipe, order, context)
@@ -49,15 +69,10 @@ def contents_of(loaded_recipe: LoadedRecipe, order: Order, context: BuildContext
     python = _python(base)
     own = tuple(w for w in wheels(outputs, context.store) if fits_python(w, python))
     if not own:
-        raise UsageError("the recipe makes no wheel for its base's Python", where=f"Python {python}")
+        raise _no_wheel_for(python)
     runtime: tuple[Path, ...] = ()
     if loaded_recipe.recipe.verify and loaded_recipe.recipe.verify.runtime:
-        if python not in loaded_recipe.recipe.python:
-            raise LockError(
-                f"the recipe does not list Python {python}, which its base has",
-                where="python",
-                next=f"add it and run `stackbuild lock -r {loaded_recipe.given_name}`",
-            )
+        _refuse_unlisted(python, loaded_recipe)
         house = f"wheelhouse.{python}"
         choice = replace(order.choice, python=(python,), until=house)
         fetched_outputs = build(loaded_recipe, replace(order, choice=choice), context)
@@ -65,13 +80,33 @@ def contents_of(loaded_recipe: LoadedRecipe, order: Order, context: BuildContext
     return ImageContents(base, step, python, own, without_replaced(runtime, own), _packages(loaded_recipe, order))
 
 
+def _no_wheel_for(python: str) -> UsageError:
+    return UsageError("the recipe makes no wheel for its base's Python", where=f"Python {python}")
+
+
+def _refuse_unlisted(python: str, loaded_recipe: LoadedRecipe) -> None:
+    """The wheels that the recipe's own run with are locked for the Pythons that it lists. Raises LockError."""
+    recipe = loaded_recipe.recipe
+    if recipe.verify and recipe.verify.runtime and python not in recipe.python:
+        raise LockError(
+            f"the recipe does not list Python {python}, which its base has",
+            where="python",
+            next=f"add it and run `stackbuild lock -r {loaded_recipe.given_name}`",
+        )
+
+
 def _python(base: Path) -> str:
     """The Python of the base, such as `3.13`."""
     status = DpkgRoot(base).packages.get("python3")
     version = re.search(r"^Version: (\S+)", status.stanza, re.MULTILINE) if status else None
+    return _series(version[1] if version else None)
+
+
+def _series(version: str | None) -> str:
+    """The Python of that version of Debian's package python3. Raises MachineLacks where there is none."""
     if version is None:
         raise MachineLacks("the base has no package python3", next="add python3 to the recipe's base")
-    return series(version[1])
+    return series(version)
 
 
 def fits_python(wheel: Path, python: str) -> bool:

@@ -5,6 +5,8 @@ The one module of this package that reads files of the machine, through `stackbu
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from stackbuild.core import digest
 from stackbuild.core.errors import LockError
 from stackbuild.core.resources import folder
@@ -50,12 +52,26 @@ def drift(lock: Lock, inputs: Inputs) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def refuse_unlocked(steps: tuple[Step, ...], loaded_recipe: LoadedRecipe) -> None:
+def is_unlocked(params: Iterable[tuple[str, str]]) -> bool:
+    """Whether the lock leaves open what a step with these parameters depends on."""
+    return any("unlocked" in row for row in params)
+
+
+def unlocked_steps(params_by_step: Iterable[tuple[str, Iterable[tuple[str, str]]]]) -> list[str]:
+    """The steps, given with their parameters, that the lock does not answer for."""
+    return [name for name, params in params_by_step if is_unlocked(params)]
+
+
+def open_lock(names: list[str], loaded_recipe: LoadedRecipe) -> LockError:
+    """The error for steps that the lock does not answer for."""
+    return LockError(
+        f"the lock does not answer for {', '.join(names)}",
+        where=str(loaded_recipe.lock_path),
+        next=f"run `stackbuild lock --recipe {loaded_recipe.given_name}` where the network or a mirror is",
+    )
+
+
+def refuse_unlocked(steps: Iterable[Step], loaded_recipe: LoadedRecipe) -> None:
     """Before any of them begins: what the lock does not answer would fail in the middle. Raises LockError."""
-    open_ = [step.name for step in steps if any("unlocked" in row for row in step.params)]
-    if open_:
-        raise LockError(
-            f"the lock does not answer for {', '.join(open_)}",
-            where=str(loaded_recipe.lock_path),
-            next=f"run `stackbuild lock --recipe {loaded_recipe.given_name}` where the network or a mirror is",
-        )
+    if names := unlocked_steps((step.name, step.params) for step in steps):
+        raise open_lock(names, loaded_recipe)

@@ -75,9 +75,26 @@ def _origin(url: str, mirror: Mirror | None) -> str:
         return url
     place = in_mirror(url, mirror)
     if place is None:
-        inside = f"{urlsplit(url).hostname or ''}/{urlsplit(url).path.strip('/').removesuffix('.git')}.git"
-        raise mirror.lacks(url, f"put a clone there: git clone --mirror {url} {mirror.folder / inside}")
+        raise mirror.lacks(url, f"put a clone there: git clone --mirror {url} {mirror.folder / usual_place(url)}")
     return str(place)
+
+
+def usual_place(url: str) -> str:
+    """Where a mirror has the repository of that URL: `HOST/PATH.git`."""
+    return f"{urlsplit(url).hostname or ''}/{urlsplit(url).path.strip('/').removesuffix('.git')}.git"
+
+
+def has_commit(place: Path, commit: str) -> bool:
+    """Whether a repository of this machine has that commit, which may be abbreviated. Its objects are looked at from an empty
+    repository: git run in the repository itself would heed what is set there."""
+    with tempfile.TemporaryDirectory(prefix="stackbuild-git-") as folder:
+        run_git(Path(folder), "init", "--quiet", ".")
+        (Path(folder) / ".git" / "objects" / "info" / "alternates").write_text(f"{_objects(place.absolute())}\n")
+        try:
+            run_git(Path(folder), "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}")
+        except StepFailed:
+            return False
+        return True
 
 
 def ask(url: str, ref: str, mirror: Mirror | None = None) -> str:
@@ -94,6 +111,11 @@ def ask(url: str, ref: str, mirror: Mirror | None = None) -> str:
     raise StepFailed(f"{url} has no tag or branch {ref!r}", next="check the name; a deleted one must be replaced")
 
 
+def is_commit(ref: str) -> bool:
+    """Whether a ref is a commit or its first digits, and not a name."""
+    return bool(_FULL.fullmatch(ref) or _SHORT.fullmatch(ref))
+
+
 def _resolve_name(url: str, ref: str, mirror: Mirror | None) -> tuple[str, str] | None:
     """What a name is, "tag" or "branch", and the commit it means now; None where there is none of that name."""
     names = {f"refs/tags/{ref}^{{}}": "tag", f"refs/tags/{ref}": "tag", f"refs/heads/{ref}": "branch"}
@@ -102,17 +124,19 @@ def _resolve_name(url: str, ref: str, mirror: Mirror | None) -> tuple[str, str] 
     return next(((kind, commits[name]) for name, kind in names.items() if name in commits), None)
 
 
-def tags(url: str, mirror: Mirror | None = None) -> tuple[str, ...]:
-    """The names of a server's tags, in no order. Raises StepFailed, MachineLacks."""
-    listing = run_git(Path("/"), "ls-remote", "--tags", "--refs", "--", _origin(url, mirror), mirror=mirror)
-    return tuple(line.partition("\trefs/tags/")[2] for line in listing.splitlines())
+def tags(url: str, mirror: Mirror | None = None) -> dict[str, str]:
+    """A server's tags, in no order, each with the commit that it means. Raises StepFailed, MachineLacks."""
+    listing = run_git(Path("/"), "ls-remote", "--tags", "--", _origin(url, mirror), mirror=mirror)
+    rows = [(commit, name) for commit, _, name in (line.partition("\trefs/tags/") for line in listing.splitlines())]
+    commits = {name: commit for commit, name in rows if not name.endswith("^{}")}
+    return commits | {name.removesuffix("^{}"): commit for commit, name in rows if name.endswith("^{}")}
 
 
 def moved_tag(revision: Revision) -> str:
     """A line where the tag means another commit than the locked one now, or is gone, or that it cannot be asked; else
     "". A branch may move."""
     url, ref, commit = revision.url, revision.ref, revision.commit
-    if _FULL.fullmatch(ref) or _SHORT.fullmatch(ref):
+    if is_commit(ref):
         return ""
     try:
         current = _resolve_name(url, ref, revision.mirror)

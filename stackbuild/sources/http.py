@@ -92,6 +92,11 @@ def place_in(mirror: Path, url: str) -> Path:
     return mirror / parts.hostname / inside
 
 
+def place_inside(url: str, mirror: Mirror) -> str:
+    """The same within the mirror."""
+    return str(place_in(mirror.folder, url).relative_to(mirror.folder))
+
+
 def fetch(
     download: DownloadRequest, target: Path, mirror: Mirror | None, stopper: Stopper, limits: TransferLimits = LIMITS
 ) -> str:
@@ -103,7 +108,7 @@ def fetch(
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         if mirror is not None:
-            _copy(_found_in(mirror.folder, download.url), partial, download.url, mirror, limits.most)
+            _copy(download.url, partial, mirror, limits.most)
         else:
             _download(download.url, partial, stopper, limits)
         _check(download, partial)
@@ -113,21 +118,21 @@ def fetch(
     return _digest(target, "sha256")
 
 
-def _found_in(mirror: Path, url: str) -> Path:
+def in_mirror(url: str, mirror: Mirror) -> Path | None:
     """Where the mirror has it: at `HOST/PATH`, else `PATH`, else under its last name; the digest tells the right one."""
-    usual = place_in(mirror, url)
-    inside = usual.relative_to(mirror)
-    others = (mirror.joinpath(*inside.parts[1:]), mirror / inside.name)
-    return next((p for p in (usual, *others) if p.is_file()), usual)
+    usual = place_in(mirror.folder, url)
+    inside = usual.relative_to(mirror.folder)
+    others = (mirror.folder.joinpath(*inside.parts[1:]), mirror.folder / inside.name)
+    return next((p for p in (usual, *others) if p.is_file()), None)
 
 
-def _copy(place: Path, partial: Path, url: str, mirror: Mirror, most: int) -> None:
-    if not place.is_file():
-        where = str(place.relative_to(mirror.folder))
+def _copy(url: str, partial: Path, mirror: Mirror, most: int) -> None:
+    place = in_mirror(url, mirror)
+    if place is None:
         raise MachineLacks(
             f"the mirror lacks {without_secret(url)}",
-            where=where,
-            next=f"put it there: {place}",
+            where=place_inside(url, mirror),
+            next=f"put it there: {place_in(mirror.folder, url)}",
             topic="network",
         )
     try:

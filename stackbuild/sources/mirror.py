@@ -41,6 +41,24 @@ class Mirror:
         )
 
 
+    def lacks_all(self, places: tuple[str, ...]) -> MachineLacks:
+        """The error for all places in the mirror that a build would look for and not find."""
+        packages = f"; {SCOPE}={SOURCES} asks for packages instead" if self.has_packages else ""
+        return MachineLacks(lacking_words(places), where=str(self.folder), next=FILLING + packages, topic="network")
+
+
+FILLING = (
+    "put each there (its path is its URL without https://, and `git clone --mirror` makes one that ends in .git), or let "
+    "`stackbuild fetch --bundle DIR` make a mirror where the network is"
+)
+
+
+def lacking_words(places: tuple[str, ...]) -> str:
+    """What is missing, a line each below the first."""
+    count = f"{len(places)} things" if len(places) > 1 else "one thing"
+    return "\n".join((f"the mirror lacks {count} that would be taken from it:", *places))
+
+
 def mirror_of(folder: Path | None, environ: Mapping[str, str], index_digest: str = "") -> Mirror | None:
     """The mirror that a command's options name, else the one that the environment names, else None.
 

@@ -34,7 +34,8 @@ def draw_outdated(rows: tuple[SourceTags, ...]) -> None:
     for row in rows:
         current = "-" if row.problem else "this one"
         newest, line = row.newest or current, row.in_line or current
-        drawing.add_row(*map(Text, (row.source, row.ref, line, newest, row.problem)))
+        builds = f"{row.ref[:12]} ({row.tag})" if row.tag else row.ref
+        drawing.add_row(*map(Text, (row.source, builds, line, newest, row.problem)))
     out().print(drawing)
     if names := [row.source for row in rows if row.unreachable]:
         err().print(

@@ -35,3 +35,9 @@ def test_what_cannot_be_is_said_before_anything_is_built(tmp_path: Path) -> None
         image.image(load("debian-13"), Order(), "gfx906", tmp_path / "new", ())
     with pytest.raises(UsageError, match="there already"):
         image.image(load("debian-13"), Order(), "gfx1100", tmp_path, ())
+
+
+def test_a_recipe_without_wheels_is_refused_before_it_is_built(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="makes no wheel, and an image is made of wheels") as stopped:
+        image.image(load("lc0"), Order(), "gfx1100", tmp_path / "new", ())
+    assert stopped.value.where == "lc0"

@@ -4,6 +4,7 @@ import importlib
 import io
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -22,6 +23,7 @@ from stackbuild.plan.current import CurrentPlan, plan_now
 from stackbuild.plan.resolve import CONFIGURE, Choice
 from stackbuild.recipe.load import load
 from stackbuild.recipe.lock_file import parse_lock, write_lock
+from stackbuild.sources.mirror import Mirror
 
 MODULE = importlib.import_module("stackbuild.build.build")
 
@@ -84,6 +86,24 @@ def test_an_open_question_is_refused_before_the_base_is_made(mine: Path, monkeyp
     write_lock(lock.model_copy(update={"deps": {"migraphx": lock.deps["migraphx"]}}), loaded)
     with pytest.raises(LockError, match=r"does not answer for source\.onnxruntime\.deps"):
         begin(mine, monkeypatch)
+
+
+ORDER_OF_SOURCES = Order(mirror=Mirror(Path("/nowhere"), has_packages=False))
+
+
+def test_all_that_a_mirror_lacks_is_refused_before_the_base_is_made(
+    mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(MachineLacks, match="the mirror lacks 17 things") as stopped:
+        begin(mine, monkeypatch, order=ORDER_OF_SOURCES)
+    lines = stopped.value.what.splitlines()
+    assert {f"github.com/{name}.git" for name in ("ROCm/AMDMIGraphX", "microsoft/onnxruntime", "pybind/pybind11")} <= set(lines)
+    assert "github.com/onnx/onnx/archive/refs/tags/v1.17.0.zip" in lines and len(lines) == 18
+
+
+def test_with_keep_going_what_a_mirror_lacks_is_a_warning(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = begin(mine, monkeypatch, order=replace(ORDER_OF_SOURCES, keep_going=True))
+    assert any(isinstance(note, Note) and note.level == "warning" and "v1.17.0.zip" in note.text for note in said)
 
 
 def test_a_base_is_not_made_where_nothing_can_be_configured_on_it(
