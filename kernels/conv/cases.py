@@ -244,6 +244,10 @@ DEVICE_SHAPES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, AttributeV
     ((2, 1, 8, 9), (7, 1, 3, 3), {}),
     ((2, 4, 523, 521), (3, 4, 1, 1), {}),  # more pixels than a grid has threads
     ((65540, 9, 2, 1), (3, 9, 1, 1), {}),  # more images than a grid has blocks in z
+    # no window and at most four outputs: few channels in whole vectors, and so many that four threads share a pixel, in whole vectors and not
+    ((2, 12, 7, 9), (4, 12, 1, 1), {}),
+    ((2, 136, 5, 7), (4, 136, 1, 1), {}),
+    ((1, 131, 6, 5), (3, 131, 1, 1), {}),
 ]
 
 

@@ -14,7 +14,7 @@ from stackbuild.emulator.hardware_registers import hardware_register
 from stackbuild.emulator.matrices import matrix_call
 from stackbuild.emulator.memory import MemoryCall, is_coherent, is_load_into_lds, memory_call
 from stackbuild.emulator.operands import SourceOperand, UnknownInstruction, source
-from stackbuild.emulator.registers import address_checks, register_checks, waits, written_notes
+from stackbuild.emulator.registers import BlockRegisters, address_checks, register_checks, waits, written_notes
 from stackbuild.emulator.relative_moves import RELATIVE_MOVES, scalar_relative_move, vector_relative_move
 from stackbuild.emulator.scalars import c_scalar, c_scalar_float, scalar_text
 from stackbuild.emulator.vectors import LANE_MASKS, SUPPORTED_ENCODINGS, VectorCall, vector_calls
@@ -43,6 +43,8 @@ class _BodyWriter:
         self.base = 0
         self.index_mode: int | None = None
         """Between s_set_gpr_idx_on and _off: which operands the index is added to (1: src0, 8: the destination)."""
+        self.block_registers = BlockRegisters()
+        """Of the basic block that is written."""
 
     def write(self, inst: Instruction) -> list[str]:
         """C statements of one instruction. Raises UnknownInstruction."""
@@ -52,9 +54,9 @@ class _BodyWriter:
             return self.relative_move(inst)
         if self.sanitize:
             return [
-                *register_checks(inst, self.lanes, inst.offset - self.base),
+                *register_checks(inst, self.lanes, inst.offset - self.base, self.block_registers),
                 *self.plain(inst),
-                *written_notes(inst, self.lanes),
+                *written_notes(inst, self.lanes, self.block_registers),
             ]
         return self.plain(inst)
 
@@ -121,6 +123,7 @@ class _BodyWriter:
             registers = [(f["sbase"] * 2, 4 if is_buffer else 2)]
             registers += [(int(part[2:-1]), 1) for part in parts if part.startswith("S(")]
             lines = [*address_checks(inst.offset - self.base, *registers), *lines]
+            self.block_registers.scalars.difference_update(range(f["sdata"], f["sdata"] + words))
             lines.append(
                 f"ISSUE(COUNTER_SCALAR); for (uint32_t r = 0; r < {words}; r++) w->shadow->scalar[{f['sdata']} + r] = w->shadow->issued[2];"
             )
@@ -294,6 +297,7 @@ class _BodyWriter:
                 continue
             behind.append(f"ISSUE({counter});")
             if is_load:
+                self.block_registers.vectors.difference_update(range(call.target, call.target + count))
                 behind.append(f"note_load(w, {call.target}, {count}, {counter});")
         return [*before, *lines, *behind]
 
@@ -315,6 +319,7 @@ class _BodyWriter:
             f"{symbol}(w, {mask}, V({target}), V({address}), V({data}), {offset});",
         ]
         if self.sanitize:
+            self.block_registers.vectors.discard(target)
             lines += [
                 "ISSUE(COUNTER_LDS);",
                 f"note_written(w, {target}, 1);",
@@ -423,6 +428,7 @@ def kernel_body(
             if writer.index_mode is not None:
                 raise UnknownInstruction(f"a jump into s_set_gpr_idx_on is not known (at {at - entry:#x})")
             lines.append(f"L{at}:;")
+            writer.block_registers = BlockRegisters()
             if counters:
                 lines.append(f"w->blocks[{numbers[at]}]++;")
         try:

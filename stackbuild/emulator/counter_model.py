@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from stackbuild.emulator.counts import CLASSES
 from stackbuild.emulator.service import EmulatorReport
@@ -27,13 +28,17 @@ SEGMENT = 64
 _MATRIX_FLOPS = 2 * 16 * 16 * 16
 """Operations of v_wmma_f32_16x16x16_f16 and v_mfma_f32_16x16x16_f16; a float32 one of CDNA has a quarter of them at an eighth
 of the rate, so that its clocks are counted too low."""
+_DIGITS = re.compile("[0-9a-f]*")
 SLACK = 0.05
 """The share by which a kernel may exceed its budget of instructions."""
 
 
 @dataclass(frozen=True)
 class EmulatedCounters:
-    """The sums of one kernel: `counters` as emulator.h names them; registers are counts per lane, `lds` bytes of a workgroup."""
+    """The sums of one kernel: `counters` as emulator.h names them; registers are counts per lane, `lds` bytes of a workgroup.
+
+    `blocks` has an entry for each basic block of the kernel, in the order of the code: whether it ran in any dispatch.
+    """
 
     kernel: str
     dispatches: int
@@ -44,6 +49,7 @@ class EmulatedCounters:
     scratch: int
     workgroup: int
     counters: Mapping[str, int]
+    blocks: tuple[bool, ...] = ()
 
     @property
     def short(self) -> str:
@@ -76,12 +82,16 @@ class KernelModel:
 def sum_by_kernel(reports: Iterable[EmulatorReport]) -> tuple[EmulatedCounters, ...]:
     """The reported dispatches, one row a kernel, those with the most instructions first. What cannot be read is left out."""
     rows: dict[str, list[tuple[list[int], list[int], list[int]]]] = {}
+    blocks: dict[str, tuple[bool, ...]] = {}
     for report in reports:
         fields = report.fields
         numbers = [_numbers(fields.get(name, "")) for name in ("counters", "resources", "shape")]
         if report.kind == "dispatch" and list(map(len, numbers)) == [len(COUNTERS), 5, 7]:
-            rows.setdefault(fields.get("kernel", ""), []).append((numbers[0], numbers[1], numbers[2]))
-    totals = (_sum(kernel, dispatches) for kernel, dispatches in rows.items())
+            kernel = fields.get("kernel", "")
+            rows.setdefault(kernel, []).append((numbers[0], numbers[1], numbers[2]))
+            ran = _blocks(fields.get("blocks", ""))
+            blocks[kernel] = tuple(a or b for a, b in zip_longest(ran, blocks.get(kernel, ()), fillvalue=False))
+    totals = (replace(_sum(kernel, dispatches), blocks=blocks[kernel]) for kernel, dispatches in rows.items())
     return tuple(sorted(totals, key=lambda row: (-row.counters["instructions"], row.kernel)))
 
 
@@ -92,6 +102,14 @@ def _sum(kernel: str, dispatches: list[tuple[list[int], list[int], list[int]]]) 
     workgroup = max(shape[3] * shape[4] * shape[5] for _, _, shape in dispatches)
     counters = dict(zip(COUNTERS, totals, strict=True))
     return EmulatedCounters(kernel, len(dispatches), wave, vgprs, sgprs, lds, scratch, workgroup, counters)
+
+
+def _blocks(text: str) -> tuple[bool, ...]:
+    """Which blocks ran, of their number and of hexadecimal digits, the first block in the highest bit: "6,fc"."""
+    count, _, digits = text.partition(",")
+    if not count.isdigit() or not _DIGITS.fullmatch(digits):
+        return ()
+    return tuple(bit == "1" for bit in "".join(f"{int(digit, 16):04b}" for digit in digits)[: int(count)])
 
 
 def _numbers(text: str) -> list[int]:

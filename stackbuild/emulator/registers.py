@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+
 from stackbuild.emulator.decoder import Instruction
 from stackbuild.emulator.memory import is_load_into_lds, memory_call
 
@@ -15,6 +19,28 @@ _PASSED_ON = frozenset((
 _GFX12 = {
     "s_wait_loadcnt": ("COUNTER_VECTOR",), "s_wait_dscnt": ("COUNTER_LDS",), "s_wait_kmcnt": ("COUNTER_SCALAR",),
 }  # fmt: skip
+
+
+@dataclass
+class BlockRegisters:
+    """What earlier instructions of a basic block say of registers: it is not checked and not noted again.
+
+    `vectors` and `scalars` have no load under way, or that was reported. The others hold values that instructions wrote.
+    """
+
+    vectors: set[int] = field(default_factory=set)
+    scalars: set[int] = field(default_factory=set)
+    written_vectors: set[int] = field(default_factory=set)
+    written_scalars: set[int] = field(default_factory=set)
+
+
+def _fresh(registers: set[int], ranges: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The parts of ranges that are not among `registers`, which they are then: (first, count)."""
+    fresh = sorted({register for first, count in ranges for register in range(first, first + count)} - registers)
+    registers.update(fresh)
+    for _, run in groupby(enumerate(fresh), lambda row: row[1] - row[0]):
+        numbers = [number for _, number in run]
+        yield numbers[0], len(numbers)
 
 
 def _vectors(inst: Instruction) -> list[tuple[int, int]]:
@@ -91,13 +117,14 @@ def _scalars(inst: Instruction, lanes: int) -> list[tuple[int, int]]:
     return ranges
 
 
-def register_checks(inst: Instruction, lanes: int, pc: int) -> list[str]:
+def register_checks(inst: Instruction, lanes: int, pc: int, block: BlockRegisters) -> list[str]:
     """Checks that no register of an instruction has a load under way."""
-    checks = [f"check_vectors(w, {pc}, {first}, {count});" for first, count in _vectors(inst)]
-    return checks + [f"check_scalars(w, {pc}, {first}, {count});" for first, count in _scalars(inst, lanes)]
+    vectors, scalars = _fresh(block.vectors, _vectors(inst)), _fresh(block.scalars, _scalars(inst, lanes))
+    checks = [f"check_vectors(w, {pc}, {first}, {count});" for first, count in vectors]
+    return checks + [f"check_scalars(w, {pc}, {first}, {count});" for first, count in scalars]
 
 
-def scalar_notes(inst: Instruction, lanes: int) -> list[str]:
+def scalar_notes(inst: Instruction, lanes: int, block: BlockRegisters) -> list[str]:
     """Notes that scalar registers have values, behind an instruction. A move or a sum has one where its sources have."""
     f, kinds = inst.fields, inst.operation.operands
     if inst.name.startswith("s_movrel"):
@@ -119,6 +146,9 @@ def scalar_notes(inst: Instruction, lanes: int) -> list[str]:
             if n in f and n in kinds and f[n] < _NO_SCALARS
         ]
         state = " & ".join(f"are_scalars_written(w, {first}, {count})" for first, count in sources) or "1"
+    if state == "1":
+        return [f"note_scalars(w, {first}, {count}, 1);" for first, count in _fresh(block.written_scalars, targets)]
+    block.written_scalars.difference_update(*(range(first, first + count) for first, count in targets))
     return [f"note_scalars(w, {first}, {count}, {state});" for first, count in targets]
 
 
@@ -127,22 +157,24 @@ def address_checks(pc: int, *ranges: tuple[int, int]) -> list[str]:
     return [f"check_scalar_address(w, {pc}, {first}, {count});" for first, count in ranges if first < _NO_SCALARS]
 
 
-def written_notes(inst: Instruction, lanes: int) -> list[str]:
+def written_notes(inst: Instruction, lanes: int, block: BlockRegisters) -> list[str]:
     """Notes that registers have values, behind an instruction of the ALU."""
-    return [*scalar_notes(inst, lanes), *_vector_notes(inst)]
+    vectors = _fresh(block.written_vectors, _written_vectors(inst))
+    notes = [f"note_written(w, {first}, {count});" for first, count in vectors]
+    return [*scalar_notes(inst, lanes, block), *notes]
 
 
-def _vector_notes(inst: Instruction) -> list[str]:
+def _written_vectors(inst: Instruction) -> list[tuple[int, int]]:
+    """Vector registers that an instruction of the ALU writes: (first, count)."""
     if not inst.name.startswith("v_"):
         return []
     if inst.format.name == "VOPD":
         f = inst.fields
-        rows = [f["vdstx"], f["vdsty"] << 1 | ((f["vdstx"] & 1) ^ 1)]
-        return [f"note_written(w, {row}, 1);" for row in rows]
+        return [(f["vdstx"], 1), (f["vdsty"] << 1 | ((f["vdstx"] & 1) ^ 1), 1)]
     operand = inst.operation.operands.get("vdst")
     if operand is None or operand.place in _SCALAR_PLACES:
         return []
-    return [f"note_written(w, {inst.fields['vdst'] + _accumulates(inst, 'vdst')}, {max(1, operand.bits // 32)});"]
+    return [(inst.fields["vdst"] + _accumulates(inst, "vdst"), max(1, operand.bits // 32))]
 
 
 def waits(inst: Instruction) -> list[str]:

@@ -16,7 +16,7 @@ def draw_counters(rows: Sequence[EmulatedCounters], limits: GpuLimits) -> None:
     """The counters of each kernel, and which limit of the GPU binds it."""
     console = out()
     console.print(Text(f"emulated {limits.target} on a CPU: counts, not times", style="bold"))
-    counts = table("kernel", "dispatches", "instructions", *_CLASSES, "bytes/segment", "LDS conflicts")
+    counts = table("kernel", "dispatches", "blocks run", "instructions", *_CLASSES, "bytes/segment", "LDS conflicts")
     bounds = table("kernel", "registers", "LDS", "waves/SIMD", "binds", "clocks of a compute unit by limit")
     for row in rows:
         name, kernel_model = Text(safe(row.short, keep="")), model(row, limits)
@@ -24,7 +24,8 @@ def draw_counters(rows: Sequence[EmulatedCounters], limits: GpuLimits) -> None:
         segments = f"{c['global_bytes'] / c['global_segments']:.1f}" if c["global_segments"] else ""
         conflicts = f"{c['lds_conflicts'] / c['lds_cycles']:.0%}" if c["lds_cycles"] else ""
         numbers = (f"{c[each]:,}" if c[each] else "" for each in _CLASSES)
-        counts.add_row(name, str(row.dispatches), f"{c['instructions']:,}", *numbers, segments, conflicts)
+        blocks = f"{sum(row.blocks)} of {len(row.blocks)}" if row.blocks else ""
+        counts.add_row(name, str(row.dispatches), blocks, f"{c['instructions']:,}", *numbers, segments, conflicts)
         clocks = ", ".join(
             f"{key} {value:,.0f}" for key, value in sorted(kernel_model.clocks.items(), key=lambda kv: -kv[1]) if value
         )

@@ -31,6 +31,11 @@ _INTO_LDS_BY_BUFFER = (
     f"{_CDNA}s_mov_b32 s4, s2; s_mov_b32 s5, s3; s_mov_b32 s6, 0x200; s_mov_b32 s7, 0x20000; s_mov_b32 m0, 0; "
     "buffer_load_dword v1, s[4:7], 0 offen lds; "
 )
+_EXCHANGED = "v_lshlrev_b32 v1, 2, v0; ds_store_b32 v1, v0; "
+_OTHERS = "v_xor_b32 v2, 0x80, v1; ds_load_b32 v3, v2; "
+"""Two waves: each has words of its own in LDS, and reads the other's."""
+_LOADED = f"{_ARGUMENT}v_mov_b32 v1, 0; global_load_b32 v2, v1, s[2:3]; "
+_ROUND = "s_sub_u32 s4, s4, 1; s_cmp_lg_u32 s4, 0; "
 _STORED_BEHIND = f"{_CDNA}global_load_dword v2, v1, s[2:3]; global_store_dword v1, v1, s[2:3]; "
 
 
@@ -109,6 +114,15 @@ DEFECTS = (
     SeededDefect("a wait for the first of two loads", "missing wait",
            f"{_ARGUMENT}v_mov_b32 v1, 0; global_load_b32 v2, v1, s[2:3]; global_load_b32 v4, v1, s[2:3]; s_waitcnt vmcnt(1); v_add_f32 v3, v4, v4{_END}",
            f"{_ARGUMENT}v_mov_b32 v1, 0; global_load_b32 v2, v1, s[2:3]; global_load_b32 v4, v1, s[2:3]; s_waitcnt vmcnt(1); v_add_f32 v3, v2, v2{_END}"),
+    SeededDefect("a second load into a register that is not waited for", "missing wait",
+           f"{_LOADED}s_waitcnt vmcnt(0); v_add_f32 v3, v2, v2; global_load_b32 v2, v1, s[2:3]; v_add_f32 v4, v2, v2{_END}",
+           f"{_LOADED}s_waitcnt vmcnt(0); v_add_f32 v3, v2, v2; global_load_b32 v2, v1, s[2:3]; s_waitcnt vmcnt(0); v_add_f32 v4, v2, v2{_END}"),
+    SeededDefect("a load that the next round of a loop does not wait for", "missing wait",
+           f"{_ARGUMENT}v_mov_b32 v1, 0; s_mov_b32 s4, 2; v_add_f32 v3, v2, v2; global_load_b32 v2, v1, s[2:3]; {_ROUND}s_cbranch_scc1 65530{_END}",
+           f"{_ARGUMENT}v_mov_b32 v1, 0; s_mov_b32 s4, 2; v_add_f32 v3, v2, v2; global_load_b32 v2, v1, s[2:3]; s_waitcnt vmcnt(0); {_ROUND}s_cbranch_scc1 65529{_END}"),
+    SeededDefect("a second scalar load that is not waited for", "missing wait",
+           f"{_ARGUMENT}s_add_u32 s5, s2, s2; s_load_b32 s2, s[2:3], 0x0; s_add_u32 s6, s2, s2{_END}",
+           f"{_ARGUMENT}s_add_u32 s5, s2, s2; s_load_b32 s2, s[2:3], 0x0; s_waitcnt lgkmcnt(0); s_add_u32 s6, s2, s2{_END}"),
     SeededDefect("a half that is not waited for",  "missing wait",
            f"{_ARGUMENT}v_mov_b32 v1, 0; global_load_d16_b16 v2, v1, s[2:3]; global_load_d16_hi_b16 v2, v1, s[2:3]; v_add_f32 v3, v2, v2{_END}",
            f"{_ARGUMENT}v_mov_b32 v1, 0; global_load_d16_b16 v2, v1, s[2:3]; global_load_d16_hi_b16 v2, v1, s[2:3]; s_waitcnt vmcnt(0); v_add_f32 v3, v2, v2{_END}"),
@@ -126,10 +140,20 @@ DEFECTS = (
            f"{_INTO_LDS}s_waitcnt vmcnt(0); ds_write_b32 v1, v0{_END}", group=256, items=64, target="gfx942"),
     SeededDefect("CDNA's count of a load before a store", "missing wait", f"{_STORED_BEHIND}s_waitcnt vmcnt(2); v_add_f32 v3, v2, v2{_END}",
            f"{_STORED_BEHIND}s_waitcnt vmcnt(1); v_add_f32 v3, v2, v2{_END}", items=64, target="gfx942"),
+    SeededDefect("a barrier before a store into LDS is done", "missing wait", f"{_EXCHANGED}s_barrier; v_xor_b32 v2, 0x80, v1; ds_load_b32 v3, v2{_END}",
+           f"{_EXCHANGED}s_waitcnt lgkmcnt(0); s_barrier; v_xor_b32 v2, 0x80, v1; ds_load_b32 v3, v2{_END}", group=256, items=64),
+    SeededDefect("a wait behind the barrier for a store before it", "missing wait",
+           f"{_EXCHANGED}s_barrier; s_waitcnt lgkmcnt(0); v_xor_b32 v2, 0x80, v1; ds_load_b32 v3, v2{_END}",
+           f"{_EXCHANGED}s_barrier; ds_load_b32 v3, v1{_END}", group=256, items=64),  # a wave's own are in order
+    SeededDefect("a barrier before a load of what is overwritten is done", "missing wait",
+           f"{_EXCHANGED}s_waitcnt lgkmcnt(0); s_barrier; {_OTHERS}s_barrier; ds_store_b32 v1, v0{_END}",
+           f"{_EXCHANGED}s_waitcnt lgkmcnt(0); s_barrier; {_OTHERS}s_waitcnt lgkmcnt(0); s_barrier; ds_store_b32 v1, v0{_END}", group=256, items=64),
     SeededDefect("waves at two barriers", "divergent barrier", f"v_cmp_gt_u32 VCC, 32, v0; s_cbranch_vccz 2; s_barrier; s_branch 1; s_barrier{_END}",
            f"v_cmp_gt_u32 VCC, 32, v0; s_cbranch_vccz 1; s_nop 0; s_barrier{_END}", items=64),
     SeededDefect("a lane that is not active", "inactive lane", f"v_mov_b32 v1, 4; s_mov_b32 exec_lo, 1; ds_bpermute_b32 v2, v1, v0{_END}",
            f"v_mov_b32 v1, 4; s_mov_b32 exec_lo, 3; ds_bpermute_b32 v2, v1, v0{_END}"),
+    SeededDefect("a swizzle from a lane that is not active", "inactive lane", f"s_mov_b32 exec_lo, 5; ds_swizzle_b32 v2, v0 offset:0x041f{_END}",
+           f"s_mov_b32 exec_lo, 3; ds_swizzle_b32 v2, v0 offset:0x041f{_END}"),  # each with its neighbour's value
     SeededDefect("a descriptor that flushes denormals", "denormal mode", "s_endpgm", "s_endpgm", flushes=True),
     SeededDefect("another rounding", "trap", f"s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 15{_END}", f"s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 0{_END}"),
     SeededDefect("no end", "end of code", "s_nop 0; s_nop 0", "s_nop 0; s_endpgm"),

@@ -135,6 +135,10 @@ const struct emulator_kernel *emulator_find(const struct emulator_object *object
 /* A variable of the code object (hipGetSymbolAddress): its address in the loaded image, NULL where there is none. */
 void *emulator_variable(struct emulator_object *object, const char *name, size_t *bytes);
 
+/* Which basic blocks of a kernel ran so far in this process, where it was translated with counters: four a hexadecimal digit, the
+ * first block the highest bit of the first. As many as fit; how many blocks there are. */
+uint32_t emulator_coverage(const struct emulator_kernel *kernel, char *digits, size_t room);
+
 /* Runs a dispatch to its end. EMULATOR_OK, or the kind of the first error; findings go to `report` and do not end the run. */
 int emulator_dispatch(const struct emulator_dispatch *dispatch);
 

@@ -678,6 +678,19 @@ static void fill_packet(uint8_t *packet, const struct emulator_dispatch *d, cons
 
 static void count_blocks(struct kernel *k, const uint64_t *before, struct emulator_counters *to);
 
+uint32_t emulator_coverage(const struct emulator_kernel *kernel, char *digits, size_t room)
+{
+    struct kernel *k = (struct kernel *)(uintptr_t)kernel;
+    size_t length = 0;
+    for (uint32_t b = 0; k->counts && b < k->blocks && length + 1 < room; b += 4) {
+        int digit = 0;
+        for (uint32_t i = 0; i < 4; i++) digit = digit << 1 | (b + i < k->blocks && atomic_load(&k->counts[b + i]) != 0);
+        digits[length++] = "0123456789abcdef"[digit];
+    }
+    if (room) digits[length] = 0;
+    return k->blocks;
+}
+
 int emulator_dispatch(const struct emulator_dispatch *d)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -2,7 +2,9 @@
  *
  * A byte of LDS knows its last writer and its readers between two barriers. A wave runs alone up to its next barrier, so
  * that two accesses of one interval by two waves, one of them a write, are a race whatever the order was. A load into LDS
- * arrives when its own wave has waited for it; until then nobody may use the byte, behind a barrier neither.
+ * arrives when its own wave has waited for it; until then nobody may use the byte, behind a barrier neither. Nor may a wave use
+ * what another one stored, or overwrite what it read, behind a barrier before which that one did not wait for its LDS instruction:
+ * those of one wave are done in order, those of two are not.
  */
 #ifndef STACKBUILD_SANITIZER_H
 #define STACKBUILD_SANITIZER_H
@@ -12,6 +14,15 @@ static int word_is_set(const struct shadow *h, uint64_t at)
 {
     const struct lds_byte *word = &h->lds[at & ~3ull];
     return word[0].set || word[1].set || word[2].set || word[3].set;
+}
+
+enum { LAST_WRITE, LAST_READ };
+/* Whether another wave's last LDS instruction of a kind on this byte, of an earlier interval, was not waited for before the barrier. */
+static int is_under_way(const struct wave *w, const struct lds_byte *b, int kind)
+{
+    const struct shadow *h = w->shadow;
+    uint32_t wave = b->last[kind].wave;
+    return wave && wave != w->index + 1 && b->last[kind].interval != h->interval && b->last[kind].number > h->group[wave - 1]->at_barrier;
 }
 
 static void note_access(struct wave *w, uint32_t lane, int space, uint64_t address, uint32_t bytes, int use)
@@ -36,6 +47,18 @@ static void note_access(struct wave *w, uint32_t lane, int space, uint64_t addre
         if (use != USE_ARRIVE && b->loader && b->load > h->group[b->loader - 1]->done[COUNTER_VECTOR]) {
             snprintf(text, sizeof text, "LDS byte %llu: a load into it by wave %u is under way", (unsigned long long)at, b->loader - 1u);
             report(w, EMULATOR_MISSING_WAIT, (int)lane, at, text);
+        }
+        for (int kind = LAST_WRITE; kind <= (use == USE_READ ? LAST_WRITE : LAST_READ); kind++) {
+            if (!is_under_way(w, b, kind)) continue;
+            snprintf(text, sizeof text, "LDS byte %llu: a %s by wave %u from before the barrier is under way", (unsigned long long)at,
+                     kind == LAST_WRITE ? "store" : "load", b->last[kind].wave - 1u);
+            report(w, EMULATOR_MISSING_WAIT, (int)lane, at, text);
+        }
+        if (use != USE_ARRIVE) {
+            int kind = use == USE_READ ? LAST_READ : LAST_WRITE;
+            b->last[kind].wave = (uint16_t)(w->index + 1);
+            b->last[kind].number = h->issued[COUNTER_LDS] + 1;
+            b->last[kind].interval = h->interval;
         }
         if (use == USE_READ || use == USE_ATOMIC) {
             if (!b->set && !(bytes >= 4 && word_is_set(h, at))) {
@@ -107,6 +130,6 @@ static void sanitizer_start(struct wave *w, uint32_t lds_bytes)
 static void sanitizer_interval(struct wave **waves, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (waves[i]->shadow) waves[i]->shadow->interval++;
+        if (waves[i]->shadow) waves[i]->shadow->interval++, waves[i]->shadow->at_barrier = waves[i]->shadow->done[COUNTER_LDS];
 }
 #endif

@@ -37,10 +37,15 @@ struct shadow {
     uint8_t written[512], scalar_written[128];
     uint8_t coherent; /* whether the access that runs is one by which workgroups wait for each other */
     uint32_t said_pc;
-    /* Of the workgroup. `load` is the number of the load into LDS that wrote the byte last, by the wave `loader` - 1. */
-    struct lds_byte { uint32_t interval; uint16_t writer, loader; uint64_t readers; uint32_t load; uint8_t atomic, set; } *lds;
+    /* Of the workgroup. `load` is the number of the load into LDS that wrote the byte last, by the wave `loader` - 1. `last` are the
+     * LDS instructions that wrote and read it last: their waves plus 1, their numbers, and their intervals. */
+    struct lds_byte {
+        uint32_t interval; uint16_t writer, loader; uint64_t readers; uint32_t load; uint8_t atomic, set;
+        struct { uint16_t wave; uint32_t number, interval; } last[2];
+    } *lds;
     struct shadow **group; /* of the workgroup's waves */
     uint32_t interval;
+    uint32_t at_barrier; /* done[COUNTER_LDS] at the last barrier */
 };
 enum wave_counter { COUNTER_VECTOR, COUNTER_LDS, COUNTER_SCALAR };
 
@@ -437,6 +442,7 @@ API void swizzle(struct wave *w, uint64_t m, uint32_t *d, const uint32_t *x, uin
         if (pattern & 0x8000) at = (l & ~3u) | (pattern >> (l & 3) * 2 & 3);
         else at = (l & 32) | ((((l & 31) & (pattern & 31)) | (pattern >> 5 & 31)) ^ (pattern >> 10 & 31));
         t[l] = m >> at & 1 ? x[at] : 0;
+        if (SANITIZE && (m >> l & 1) && !(m >> at & 1)) w->calls->report(w, 24, (int)l, at, "");
     }
     for (uint32_t l = 0; l < LANES; l++) if (m >> l & 1) d[l] = t[l];
     (void)w;

@@ -29,10 +29,13 @@ def row(**counters: int) -> EmulatedCounters:
     return EmulatedCounters(NAME, 2, 32, 24, 16, 0, 0, 256, dict.fromkeys(COUNTERS, 0) | counters)
 
 
-def report(kind: str = "dispatch", *, numbers: str = "", resources: str = "32,24,16,512,0") -> EmulatorReport:
+def report(
+    kind: str = "dispatch", *, numbers: str = "", resources: str = "32,24,16,512,0", blocks: str = ""
+) -> EmulatorReport:
     counters = numbers or ",".join(str(number) for number in range(len(COUNTERS)))
+    shape = "2,1,1,256,1,1,0"
     return EmulatorReport(
-        kind, {"kernel": NAME, "shape": "2,1,1,256,1,1,0", "resources": resources, "counters": counters}
+        kind, {"kernel": NAME, "shape": shape, "resources": resources, "counters": counters, "blocks": blocks}
     )
 
 
@@ -42,6 +45,13 @@ def test_dispatches_of_a_kernel_are_summed_and_what_cannot_be_read_is_left_out()
     assert made.dispatches == 2 and made.workgroup == 256 and made.lds == 1024 and made.wave == 32
     assert made.counters[COUNTERS[3]] == 6
     assert made.short == "leaky_relu_vectors<fLi4>"
+
+
+def test_a_block_ran_where_it_did_in_any_dispatch() -> None:
+    (made,) = sum_by_kernel((report(blocks="6,84"), report(blocks="6,90"), report(blocks="x"), report(blocks="6,zz")))
+    assert made.blocks == (True, False, False, True, False, True)
+    (unknown,) = sum_by_kernel((report(),))
+    assert unknown.blocks == ()
 
 
 def test_clocks_are_those_of_one_compute_unit() -> None:

@@ -54,7 +54,7 @@ static void on_finding(void *context, const struct emulator_finding *f) {
 }
 
 static void report_counters(const struct launch *l, const struct emulator_counters *c) {
-  char numbers[1024], shape[128], resources[128];
+  char numbers[1024], shape[128], resources[128], blocks[4096];
   const struct emulator_kernel *k = l->function->kernel;
   size_t length = 0;
   const uint64_t *values = (const uint64_t *)c;
@@ -62,7 +62,10 @@ static void report_counters(const struct launch *l, const struct emulator_counte
     length += snprintf(numbers + length, sizeof numbers - length, "%s%llu", i ? "," : "", (unsigned long long)values[i]);
   snprintf(shape, sizeof shape, "%u,%u,%u,%u,%u,%u,%u", l->grid.x, l->grid.y, l->grid.z, l->workgroup.x, l->workgroup.y, l->workgroup.z, l->dynamic_lds);
   snprintf(resources, sizeof resources, "%u,%u,%u,%u,%u", k->wavefront, k->vgprs, k->sgprs, k->group_bytes + l->dynamic_lds, k->private_bytes);
-  channel_report("dispatch", "kernel", k->name, "shape", shape, "resources", resources, "counters", numbers, NULL);
+  char digits[4000];
+  uint32_t block_count = emulator_coverage(k, digits, sizeof digits);
+  snprintf(blocks, sizeof blocks, "%u,%s", block_count, digits);
+  channel_report("dispatch", "kernel", k->name, "shape", shape, "resources", resources, "counters", numbers, "blocks", blocks, NULL);
 }
 
 static uint64_t number_in(const char *variable) {
