@@ -594,16 +594,26 @@ BENCH_LEVELS: dict[str, Layer] = {
     **{name: Layer(6, "suites of models and of kernels") for name in ("kernels", "models")},
     **{name: Layer(7, "which suite, and what a gate asks of it") for name in ("gate", "selection")},
 }  # fmt: skip
+RECIPE_LEVELS: dict[str, Layer] = {
+    **{name: Layer(1, "what values look like, and the schema") for name in ("forms", "schema_nodes")},
+    **{name: Layer(1, "one value out of a recipe") for name in ("lock_file", "matrix", "suites")},
+    "recipe_rules": Layer(1, "the rules of recipe check: severity, text, advice"),
+    **{name: Layer(2, "slips in keys and values") for name in ("unknown_keys", "value_mistakes")},
+    **{name: Layer(2, "what fits together") for name in ("consistency", "foreign_names", "step_commands")},
+    "wheels": Layer(2, "what wheels promise"),
+    "validation": Layer(3, "the schema's errors in words"),
+    "references": Layer(3, "what a recipe names outside of itself"),
+    "completeness": Layer(3, "what components need, and a recipe leaves out"),
+    "compatibility": Layer(4, "what no build can get past, by the table"),
+    "load": Layer(4, "text → Recipe"),
+    "prepare": Layer(5, "all that a plan needs of a recipe, in one value"),
+}
 PLAN_LEVELS: dict[str, Layer] = {
     "steps": Layer(1, "the steps of each kind of component"),
-    "recipe_rules": Layer(1, "the rules of recipe check: severity, text, advice"),
-    **{name: Layer(2, "what is known of a recipe or a plan") for name in ("consistency", "estimates", "explain", "status")},
-    "completeness": Layer(3, "what components need, and a recipe leaves out"),
-    "foreign_names": Layer(2, "values that name the right thing in another tool's words"),
-    "step_commands": Layer(2, "commands that cannot do in a step what they do elsewhere"),
-    **{name: Layer(4, "what fits together, and the plan") for name in ("compatibility", "resolve")},
-    "inputs": Layer(5, "what lies on this machine that a plan depends on"),
-    "current": Layer(6, "the plan of now, with the store"),
+    **{name: Layer(2, "what is known of a plan") for name in ("estimates", "explain", "status")},
+    "resolve": Layer(2, "the plan"),
+    "inputs": Layer(3, "what lies on this machine that a plan depends on"),
+    "current": Layer(4, "the plan of now, with the store"),
 }
 VERIFICATION_LEVELS: dict[str, Layer] = {
     "probes": Layer(1, "scripts that run in the environment of a wheel"),
@@ -660,11 +670,12 @@ LINT = Tree(REPOSITORY / "stackbuild/hipify/lint", "stackbuild.hipify.lint", LIN
 INSPECTION = Tree(REPOSITORY / "stackbuild/inspection", "stackbuild.inspection", INSPECTION_LEVELS)
 READERS = Tree(REPOSITORY / "stackbuild/inspection/readers", "stackbuild.inspection.readers", READER_LEVELS)
 BENCH = Tree(REPOSITORY / "stackbuild/bench", "stackbuild.bench", BENCH_LEVELS, WORKER_SCRIPTS, STACKBUILD.loaders)
+RECIPE = Tree(REPOSITORY / "stackbuild/recipe", "stackbuild.recipe", RECIPE_LEVELS)
 PLAN = Tree(REPOSITORY / "stackbuild/plan", "stackbuild.plan", PLAN_LEVELS)
 VERIFICATION = Tree(REPOSITORY / "stackbuild/verification", "stackbuild.verification", VERIFICATION_LEVELS, frozenset(("probes",)), STACKBUILD.loaders)
 CAMPAIGN = Tree(REPOSITORY / "ci/campaign", "campaign", CAMPAIGN_LEVELS)
 TREES = (
-    *(STACKBUILD, HIPIFY, LINT, INSPECTION, READERS, BENCH, PLAN, VERIFICATION, KERNELS, KERNEL_TOOLS, KERNEL_EP_TOOLS),
+    *(STACKBUILD, HIPIFY, LINT, INSPECTION, READERS, BENCH, RECIPE, PLAN, VERIFICATION, KERNELS, KERNEL_TOOLS, KERNEL_EP_TOOLS),
     *(CI, CAMPAIGN),
 )
 ROOTS = (STACKBUILD, KERNELS, CI)

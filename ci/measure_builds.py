@@ -41,9 +41,9 @@ from stackbuild.build.build import build  # noqa: E402
 from stackbuild.build.order import Order, open_context  # noqa: E402
 from stackbuild.cluster.address import TlsFiles, parse_address  # noqa: E402
 from stackbuild.cluster.open import placement  # noqa: E402
+from stackbuild.model.choice import Choice  # noqa: E402
 from stackbuild.model.events import Event, document  # noqa: E402
 from stackbuild.model.lock import questions_digest  # noqa: E402
-from stackbuild.plan.resolve import Choice  # noqa: E402
 from stackbuild.recipe.load import load  # noqa: E402
 from stackbuild.remote.settings import read_settings  # noqa: E402
 from support.clusters import cluster  # noqa: E402

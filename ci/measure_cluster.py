@@ -31,11 +31,11 @@ from measure_remote import registry  # noqa: E402
 from stackbuild.build.build import _push_made  # noqa: E402
 from stackbuild.build.schedule import Limits, schedule  # noqa: E402
 from stackbuild.cluster.weights import weigh  # noqa: E402
+from stackbuild.model.choice import Choice  # noqa: E402
 from stackbuild.model.plan import Plan, Step  # noqa: E402
 from stackbuild.plan.current import current_plan  # noqa: E402
 from stackbuild.plan.estimates import guesses  # noqa: E402
-from stackbuild.plan.resolve import Choice  # noqa: E402
-from stackbuild.recipe.load import load  # noqa: E402
+from stackbuild.recipe.prepare import prepare  # noqa: E402
 from support.cluster_steps import actions, build, client, step  # noqa: E402
 from support.clusters import Cluster, ClusterProcess, cluster  # noqa: E402
 
@@ -105,10 +105,10 @@ def overhead(folder: Path, url: str, steps: int, rounds: int) -> None:
 
 def sleeping(recipe: str, hour: float) -> tuple[Plan, dict[str, float]]:
     """The graph of a bundled recipe, each step asleep for its seconds, and those by step."""
-    source = load(recipe)
-    with current_plan(source, Choice()) as (plan, _):
+    prepared_recipe = prepare(recipe, Choice())
+    with current_plan(prepared_recipe) as (plan, _):
         steps: dict[str, Step] = {}
-        hours = guesses(source.recipe)
+        hours = guesses(prepared_recipe.loaded_recipe.recipe)
         seconds = {one.name: hours[one.name] * hour if one.name in hours else 0.5 for one in plan.steps}
         for one in plan.steps:
             needs = [steps[need.step] for need in one.needs]

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from stackbuild.core.errors import Stop
     from stackbuild.inspection import inspect
     from stackbuild.judgement import judge
+    from stackbuild.model.choice import Choice
     from stackbuild.pipeline.release import release
-    from stackbuild.plan.resolve import Choice, resolve
+    from stackbuild.plan.resolve import resolve
     from stackbuild.publishing.index import publish
     from stackbuild.recipe.load import load
     from stackbuild.verification import verify
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Choice", "Order", "Stop", "inspect", "judge", "load", "publish", "release", "resolve", "verify"]
 
 _MODULES = {
-    "Choice": "plan.resolve",
+    "Choice": "model.choice",
     "Order": "build.order",
     "Stop": "core.errors",
     "inspect": "inspection",

@@ -19,12 +19,12 @@ from stackbuild.model.events import Note, RunFinished, RunStarted, StepBroke
 from stackbuild.model.inputs import Inputs
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.plan import Plan, Step
-from stackbuild.plan.compatibility import doubts
 from stackbuild.plan.current import CurrentPlan, plan_now
 from stackbuild.plan.estimates import Estimate, TimedBuild, hours_in_words, step_hours
 from stackbuild.plan.inputs import drift, observe, refuse_unlocked
-from stackbuild.plan.resolve import CONFIGURE, Reach, base_step, resolve, within_reach
+from stackbuild.plan.resolve import CONFIGURE, Reach, base_step, resolve_prepared, within_reach
 from stackbuild.plan.status import steps_to_run
+from stackbuild.recipe.prepare import PreparedRecipe
 from stackbuild.sources.mirror import lacking_words
 from stackbuild.store.durations import step_seconds
 from stackbuild.store.records import Record
@@ -46,7 +46,7 @@ class Outputs:
 
 
 def build(
-    loaded_recipe: LoadedRecipe, order: Order, context: BuildContext, first_plan: CurrentPlan | None = None
+    prepared_recipe: PreparedRecipe, order: Order, context: BuildContext, first_plan: CurrentPlan | None = None
 ) -> Outputs:
     """Make everything the recipe wants. Raises LockError, PlanError, StepFailed, MachineLacks, Stopped. PlanError, too, where
     `--until configure` could not reach a component: what it could is configured by then.
@@ -54,15 +54,16 @@ def build(
     `first_plan` is the plan where there is one. Another is made only where Debian's archive gave the base other packages.
     """
     start_time = time.monotonic()
-    for line in doubts(loaded_recipe):
+    loaded_recipe = prepared_recipe.loaded_recipe
+    for line in prepared_recipe.doubts:
         context.emit(Note("warning", line))
     recover(context)
-    before = first_plan or plan_now(loaded_recipe, order.choice, context.store)
+    before = first_plan or plan_now(prepared_recipe, context.store)
     _refuse_unreachable(before.plan, order, context)
     _guess(before.plan, loaded_recipe, order, context)
-    inputs, base_names = _with_base(before, loaded_recipe, order, context)
+    inputs, base_names = _with_base(before, order, context)
     unchanged = inputs == before.inputs
-    plan = before.plan if unchanged else resolve(loaded_recipe.recipe, inputs, order.choice)
+    plan = before.plan if unchanged else resolve_prepared(prepared_recipe, inputs)
     reach = _reach(plan, order, context)
     plan = reach.plan
     for line in reach.notes:
@@ -126,10 +127,10 @@ def _never_built(todo: tuple[Step, ...], loaded_recipe: LoadedRecipe, store: Sto
     return {s.name: estimates[s.name] for s in todo if s.name in estimates and s.name not in took}
 
 
-def long_build(first_plan: CurrentPlan, loaded_recipe: LoadedRecipe, order: Order, store: Store) -> str:
+def long_build(first_plan: CurrentPlan, order: Order, store: Store) -> str:
     """What a person should be asked before a build of many hours begins, "" for a shorter one."""
     todo = steps_to_run(first_plan.plan, store.find_all(step.key for step in first_plan.plan.steps))
-    new = _never_built(todo, loaded_recipe, store)
+    new = _never_built(todo, first_plan.prepared_recipe.loaded_recipe, store)
     hours = sum(row.cpu_hours for row in new.values())
     if hours < WORTH_ASKING:
         return ""
@@ -200,12 +201,11 @@ def _without_damaged(plan: Plan, stored_records: dict[str, Record], context: Bui
     return {key: record for key, record in stored_records.items() if key not in damaged_steps}
 
 
-def _with_base(
-    before: CurrentPlan, loaded_recipe: LoadedRecipe, order: Order, context: BuildContext
-) -> tuple[Inputs, tuple[str, ...]]:
+def _with_base(before: CurrentPlan, order: Order, context: BuildContext) -> tuple[Inputs, tuple[str, ...]]:
     """What the plan depends on, once the base is there: what the archive really gave decides every later key. And the name
     of the base where it was made here."""
-    lock, inputs, plan = before.lock, before.inputs, before.plan
+    loaded_recipe, lock = before.prepared_recipe.loaded_recipe, before.prepared_recipe.lock
+    inputs, plan = before.inputs, before.plan
     base_names: tuple[str, ...] = ()
     asked_for = base_step(loaded_recipe.recipe, Inputs.of(lock, dict(inputs.trees)))
     if context.find_record(asked_for.key) is None and loaded_recipe.recipe.base.debian is not None:

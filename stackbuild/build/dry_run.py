@@ -16,10 +16,9 @@ from stackbuild.build.order import Order
 from stackbuild.build.schedule import Limits, schedule
 from stackbuild.core.cancel import Stopper
 from stackbuild.model.events import Event, StepStarted
-from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.plan import Plan, Step
-from stackbuild.plan.current import current_plan
-from stackbuild.plan.status import status
+from stackbuild.plan.current import plan_status
+from stackbuild.recipe.prepare import PreparedRecipe
 from stackbuild.runners.fake import Fake
 from stackbuild.store.records import Record
 from stackbuild.store.store import Store, new_run_id
@@ -36,13 +35,22 @@ class DryStep:
     params: tuple[tuple[str, str], ...]
 
 
-def dry(loaded_recipe: LoadedRecipe, order: Order) -> tuple[DryStep, ...]:
+@dataclass(frozen=True)
+class DryRun:
+    """The steps of a rehearsal, and what to say of those that the lock does not answer for, "" where it answers for all."""
+
+    steps: tuple[DryStep, ...]
+    open_warning: str
+
+
+def dry(prepared_recipe: PreparedRecipe, order: Order) -> DryRun:
     """The steps that a build would run now, in the order they would start, with the commands they would run."""
-    with current_plan(loaded_recipe, order.choice) as (plan, store):
-        why = {row.step: row.why for row in status(plan, store) if row.state == "run"}
+    now = plan_status(prepared_recipe)
+    plan, why = now.plan, {row.step: row.why for row in now.rows if row.state == "run"}
     started_steps, fake = _rehearse(plan, frozenset(why), order)
     commands = {name: tuple(e.argv for _, e in fake.ran if e.cwd == f"/build/{name}") for name in started_steps}
-    return tuple(DryStep(n, plan.by_name[n].action, why[n], commands[n], plan.by_name[n].params) for n in started_steps)
+    steps = tuple(DryStep(n, plan.by_name[n].action, why[n], commands[n], plan.by_name[n].params) for n in started_steps)
+    return DryRun(steps, now.open_warning)
 
 
 def _rehearse(plan: Plan, todo: frozenset[str], order: Order) -> tuple[list[str], Fake]:

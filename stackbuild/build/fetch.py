@@ -27,6 +27,7 @@ from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.current import plan_now
 from stackbuild.plan.inputs import refuse_unlocked
 from stackbuild.plan.status import steps_to_run
+from stackbuild.recipe.prepare import prepare_loaded
 from stackbuild.sources import git
 from stackbuild.sources.bundle import seal, verify
 from stackbuild.sources.http import DownloadRequest, fetch, named_digest, place_in
@@ -58,12 +59,13 @@ def fetch_all(
     damaged, StepFailed with everything that failed, MachineLacks.
     """
     start_time = time.monotonic()
+    prepared_recipe = prepare_loaded(loaded_recipe, order.choice)
     mirror = order.mirror
     checked_count = verify(mirror.folder, mirror.index_digest) if mirror else 0
     if bundle is not None and bundle.exists() and any(bundle.iterdir()):
         raise UsageError("the bundle's folder is not empty", where=str(bundle), next="name a new one")
     with open_context(loaded_recipe, order, listeners) as context:
-        plan = plan_now(loaded_recipe, order.choice, context.store).plan
+        plan = plan_now(prepared_recipe, context.store).plan
         steps = tuple(s for s in plan.steps if s.resources.network)
         refuse_unlocked(steps, loaded_recipe)
         sources = Plan(plan.recipe, plan.closure(tuple(s.name for s in steps)), tuple(s.name for s in steps))

@@ -19,10 +19,11 @@ from stackbuild.core.cancel import Stopper
 from stackbuild.core.digest import of_file
 from stackbuild.core.errors import Stop
 from stackbuild.machine.host import machine_memory
+from stackbuild.model.choice import Choice
 from stackbuild.model.events import Emit, RunStopped
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.plan.estimates import guesses
-from stackbuild.plan.resolve import CONFIGURE, Choice
+from stackbuild.plan.resolve import CONFIGURE
 from stackbuild.publishing.signing import SigningKey
 from stackbuild.runners import choose
 from stackbuild.sources.local import places

@@ -19,13 +19,13 @@ from stackbuild.core.digest import of_value
 from stackbuild.core.errors import Interruption, MachineLacks, Stop
 from stackbuild.core.log_excerpt import excerpt
 from stackbuild.core.plain_file import read_plain
+from stackbuild.core.tree_walk import OutOfBounds
 from stackbuild.model.events import Compiles, How, Note, StepBroke, StepFinished, StepStarted
 from stackbuild.model.plan import CONVERSION, Step
 from stackbuild.runners.protocol import Exec, ExecResult, Mount, SessionSpec
 from stackbuild.store.atomic import write_hint
 from stackbuild.store.records import PEAK_MEMORY, Record
 from stackbuild.store.store import StagingFolder
-from stackbuild.store.tree import OutOfBounds
 
 STATISTICS, STATISTICS_MOST = ".ccache-stats", 64 << 20
 """ccache's log of hits and misses in `/build`, and how many of its bytes are read: some 60 a compile."""

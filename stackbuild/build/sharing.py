@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Literal
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks
 from stackbuild.model.events import Emit, Note
-from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.plan import Plan, Step
 from stackbuild.plan.current import current_plan
-from stackbuild.plan.resolve import Choice
 from stackbuild.plan.status import steps_to_run
+from stackbuild.recipe.prepare import PreparedRecipe
 from stackbuild.store.records import Record
 from stackbuild.store.store import Store
 
@@ -200,9 +199,7 @@ class PullReport:
     remaining_steps: tuple[str, ...]
 
 
-def pull_plan(
-    loaded_recipe: LoadedRecipe, choice: Choice, settings: Settings, everything: bool, emit: Emit
-) -> PullReport:
+def pull_plan(prepared_recipe: PreparedRecipe, settings: Settings, everything: bool, emit: Emit) -> PullReport:
     """Take what a recipe's plan needs from remotes into the store; with `everything` each of its steps.
 
     What the base really has decides the keys of the steps on it, so the plan is made again once something came.
@@ -211,7 +208,7 @@ def pull_plan(
     names: list[str] = []
     remaining_steps: tuple[str, ...] = ()
     for _ in range(2):
-        with current_plan(loaded_recipe, choice) as (plan, store):
+        with current_plan(prepared_recipe) as (plan, store):
             sharing = RemoteSharing(plan.recipe, store, emit, lambda: None).open_remotes(settings, from_scratch=False)
             target = replace(plan, goals=tuple(plan.by_name)) if everything else plan
             before = store.find_all(step.key for step in plan.steps)

@@ -15,6 +15,7 @@ from stackbuild.model.events import Emit, Note
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.plan import Step, sorted_items
 from stackbuild.plan.current import plan_now
+from stackbuild.recipe.prepare import prepare_loaded
 from stackbuild.runners.protocol import Mount
 from stackbuild.store.resume_mark import UnfinishedMark
 
@@ -26,8 +27,9 @@ def open_shell(
 
     Raises UsageError for a step without a session, or one whose inputs are not built.
     """
+    prepared_recipe = prepare_loaded(loaded_recipe, order.choice)
     with open_context(loaded_recipe, order, listeners) as context:
-        plan = plan_now(loaded_recipe, order.choice, context.store).plan
+        plan = plan_now(prepared_recipe, context.store).plan
         step = plan.by_name.get(name)
         if step is None or step.action != "run":
             there = ", ".join(s.name for s in plan.steps if s.action == "run")

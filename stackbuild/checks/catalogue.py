@@ -6,7 +6,7 @@ from stackbuild.checks import venv_rules
 from stackbuild.inspection import diff
 from stackbuild.inspection.rules import GROUPS, JOINT
 from stackbuild.model.findings import RuleDescription
-from stackbuild.plan import recipe_rules
+from stackbuild.recipe import recipe_rules
 from stackbuild.verification.catalogue import EMULATION_RULES, RUNNING
 
 

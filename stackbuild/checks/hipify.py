@@ -12,15 +12,14 @@ from stackbuild.hipify.stage import rules_of
 from stackbuild.model.components import Hipify
 from stackbuild.model.findings import Finding
 from stackbuild.model.loaded_recipe import LoadedRecipe
-from stackbuild.plan import recipe_rules
-from stackbuild.sources.local import conversions
+from stackbuild.recipe import recipe_rules
 from stackbuild.sources.patches import series
 
 
 def hipify_findings(loaded_recipe: LoadedRecipe) -> tuple[Finding, ...]:
     """Every mistake in rule sets, in their support headers and in patches after the conversion."""
     findings: list[Finding] = []
-    for name, conversion in conversions(loaded_recipe.recipe).items():
+    for name, conversion in loaded_recipe.recipe.conversions.items():
         subject = f"components.{name}.hipify"
         findings += [*_rules(loaded_recipe, subject, conversion), *_patches(loaded_recipe, subject, conversion)]
         findings += _globs(loaded_recipe, name, conversion)

@@ -14,8 +14,8 @@ from stackbuild.model.findings import Rung, Status
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import missing_entries
 from stackbuild.model.recipe import Recipe
-from stackbuild.plan.compatibility import refuse_impossible
 from stackbuild.plan.estimates import hours_in_words, step_hours
+from stackbuild.recipe.compatibility import refuse_impossible
 from stackbuild.recipe.lock_file import read_lock
 from stackbuild.recipe.references import refuse_mistakes
 from stackbuild.runners.engine import find_engine

@@ -15,7 +15,7 @@ from stackbuild.model.findings import Finding, RuleDescription, Severity, Source
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import Lock
 from stackbuild.model.recipe import Source
-from stackbuild.plan import recipe_rules
+from stackbuild.recipe import recipe_rules
 from stackbuild.sources import git
 from stackbuild.sources.archive import unpack
 from stackbuild.sources.http import DownloadRequest, fetch

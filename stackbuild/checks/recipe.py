@@ -16,10 +16,10 @@ from stackbuild.model.components import Convertible, MIGraphX, RocMLIR
 from stackbuild.model.findings import Finding, Severity, SourceLocation
 from stackbuild.model.lock import ROCMLIR, Dep, Lock, missing_entries
 from stackbuild.model.recipe import Recipe
-from stackbuild.plan import compatibility, recipe_rules
-from stackbuild.plan.consistency import tree_versions
 from stackbuild.plan.estimates import estimates
 from stackbuild.plan.steps.rocmlir import OPTIONS
+from stackbuild.recipe import compatibility, recipe_rules
+from stackbuild.recipe.consistency import tree_versions
 from stackbuild.recipe.load import sources_of
 from stackbuild.tables.compatibility import Table
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from stackbuild.build.context import BuildContext, StepPlacement
     from stackbuild.build.order import Order
     from stackbuild.core.errors import StepFailed
+    from stackbuild.model.choice import Choice
     from stackbuild.model.loaded_recipe import LoadedRecipe
     from stackbuild.plan.current import CurrentPlan
     from stackbuild.verification.requirement import RequiredRungs
@@ -143,6 +144,10 @@ class BuildArguments:
 
         return required_rungs_of(self.require)
 
+    @property
+    def choice(self) -> Choice:
+        return choice_of(self.gfx, self.until or self.only, self.python)
+
     def order(self, loaded_recipe: LoadedRecipe, tls: TlsArguments) -> Order:
         """Raises a Stop for a key, a mirror, a remote or an address that cannot be used."""
         from stackbuild.build.order import Order
@@ -151,7 +156,7 @@ class BuildArguments:
         from stackbuild.sources.mirror import mirror_of
 
         return Order(
-            choice_of(self.gfx, self.until or self.only, self.python),
+            self.choice,
             self.runner,
             self.jobs,
             self.keep_going,
@@ -192,11 +197,11 @@ def build(recipe: RecipeName, arguments: BuildArguments, tls: TlsArguments) -> N
 
     arguments.refuse_contradictions()
     required_rungs = arguments.required_rungs
+    if arguments.is_rehearsal:
+        _rehearse(recipe, arguments, tls)
+        return
     loaded_recipe = load(recipe, arguments.allow_path or ())
     order = arguments.order(loaded_recipe, tls)
-    if arguments.is_rehearsal:
-        _rehearse(loaded_recipe, order, arguments.json)
-        return
     if arguments.json:
         release(loaded_recipe, order, (print_event,), required_rungs)
         return
@@ -209,16 +214,17 @@ def build(recipe: RecipeName, arguments: BuildArguments, tls: TlsArguments) -> N
     draw_release(release_report, order.choice.until)
 
 
-def _rehearse(loaded_recipe: LoadedRecipe, order: Order, json: bool) -> None:
+def _rehearse(recipe: str, arguments: BuildArguments, tls: TlsArguments) -> None:
     """Show the commands of every step that would run."""
-    tell_doubts(loaded_recipe)
     from stackbuild.build.dry_run import dry
-    from stackbuild.plan.inputs import unlocked_steps
+    from stackbuild.recipe.prepare import prepare
     from stackbuild.views.release import draw_dry_run
 
-    steps = dry(loaded_recipe, order)
-    tell_open(unlocked_steps((row.step, row.params) for row in steps), loaded_recipe)
-    draw_dry_run(steps, json)
+    prepared_recipe = prepare(recipe, arguments.choice, arguments.allow_path or ())
+    tell_doubts(prepared_recipe)
+    rehearsal = dry(prepared_recipe, arguments.order(prepared_recipe.loaded_recipe, tls))
+    tell_open(rehearsal.open_warning)
+    draw_dry_run(rehearsal.steps, arguments.json)
 
 
 def _confirm_plan(loaded_recipe: LoadedRecipe, order: Order) -> CurrentPlan:
@@ -226,11 +232,13 @@ def _confirm_plan(loaded_recipe: LoadedRecipe, order: Order) -> CurrentPlan:
     from stackbuild.build.build import long_build
     from stackbuild.core.errors import UsageError
     from stackbuild.plan.current import plan_now
+    from stackbuild.recipe.prepare import prepare_loaded
     from stackbuild.store.store import open_store
 
+    prepared_recipe = prepare_loaded(loaded_recipe, order.choice)
     with open_store() as store:
-        first_plan = plan_now(loaded_recipe, order.choice, store)
-        question = long_build(first_plan, loaded_recipe, order, store)
+        first_plan = plan_now(prepared_recipe, store)
+        question = long_build(first_plan, order, store)
     if question and not _agrees(question):
         raise UsageError("the build was not begun", next="--yes begins without asking")
     return first_plan

@@ -41,7 +41,7 @@ def fetch(
     from stackbuild.build.order import Order
     from stackbuild.core.errors import UsageError
     from stackbuild.core.interpreter import this_glibc, this_python
-    from stackbuild.plan.resolve import Choice
+    from stackbuild.model.choice import Choice
     from stackbuild.recipe.load import load
     from stackbuild.sources.mirror import mirror_of
     from stackbuild.views.build import view

@@ -43,32 +43,25 @@ def plan(
 
     Example: stackbuild plan --recipe debian-13 --detailed-exitcode
     """
-    from stackbuild.plan.current import current_plan
-    from stackbuild.plan.estimates import step_times
-    from stackbuild.plan.inputs import unlocked_steps
-    from stackbuild.plan.status import status
-    from stackbuild.recipe.load import load
+    from stackbuild.plan.current import timed_plan
+    from stackbuild.recipe.prepare import prepare
     from stackbuild.sources.mirror import VARIABLE, mirror_of
-    from stackbuild.store.durations import step_seconds
     from stackbuild.views.console import print_json
     from stackbuild.views.plan import draw_plan
 
-    loaded_recipe = load(recipe, allow_path or ())
-    with current_plan(loaded_recipe, choice_of(gfx, until, python)) as (current, store):
-        tell_doubts(loaded_recipe)
-        rows = status(current, store)
-        took = step_seconds(store, current.recipe)
-    todo = [current.by_name[row.step] for row in rows if row.state == "run"]
-    open_steps = unlocked_steps((step.name, step.params) for step in todo)
-    tell_open(open_steps, loaded_recipe)
+    prepared_recipe = prepare(recipe, choice_of(gfx, until, python), allow_path or ())
+    current = timed_plan(prepared_recipe)
+    tell_doubts(prepared_recipe)
+    tell_open(current.status.open_warning)
     if mirror or Path(os.environ.get(VARIABLE, "/nowhere")).is_dir():  # a plan takes nothing from it: it may be gone
-        tell_lacking(todo, mirror_of(mirror, os.environ))
-    times = step_times((row.step for row in rows if row.state == "run"), current, took)
+        tell_lacking(current.status.to_run, mirror_of(mirror, os.environ))
     if json:
-        print_json({"recipe": current.recipe, "steps": rows, "times": times, "open": open_steps}, "stackbuild.plan/1")
+        now = current.status
+        body = {"recipe": now.plan.recipe, "steps": now.rows, "times": current.times, "open": now.open_steps}
+        print_json(body, "stackbuild.plan/1")
     else:
-        draw_plan(rows, times)
-    if detailed_exitcode and any(row.state == "run" for row in rows):
+        draw_plan(current)
+    if detailed_exitcode and any(row.state == "run" for row in current.status.rows):
         leave(10)
 
 
@@ -89,14 +82,14 @@ def explain(
     """
     from stackbuild.plan.current import current_plan
     from stackbuild.plan.explain import explain_step
-    from stackbuild.recipe.load import load
+    from stackbuild.recipe.prepare import prepare
     from stackbuild.sources.local import local_sources
     from stackbuild.views.console import print_json
     from stackbuild.views.plan import draw_explanation
 
-    loaded_recipe = load(recipe, allow_path or ())
-    with current_plan(loaded_recipe, choice_of(gfx, "")) as (current, store):
-        explanation = explain_step(current, step, store, local_sources(loaded_recipe))
+    prepared_recipe = prepare(recipe, choice_of(gfx, ""), allow_path or ())
+    with current_plan(prepared_recipe) as (current, store):
+        explanation = explain_step(current, step, store, local_sources(prepared_recipe.loaded_recipe))
     print_json(explanation, "stackbuild.explanation/1") if json else draw_explanation(explanation)
 
 

@@ -11,9 +11,9 @@ from stackbuild.cli.completion import recipe_gfx, recipe_pythons, steps, words
 from stackbuild.tables.runners import RUNNERS
 
 if TYPE_CHECKING:
-    from stackbuild.model.loaded_recipe import LoadedRecipe
+    from stackbuild.model.choice import Choice
     from stackbuild.model.plan import Step
-    from stackbuild.plan.resolve import Choice
+    from stackbuild.recipe.prepare import PreparedRecipe
     from stackbuild.sources.mirror import Mirror
 
 Gfx = Annotated[
@@ -62,22 +62,20 @@ Jobs = Annotated[
 ]
 
 
-def tell_doubts(loaded_recipe: LoadedRecipe) -> None:
+def tell_doubts(prepared_recipe: PreparedRecipe) -> None:
     """Warn of what the compatibility table does not know, as a real build does."""
-    from stackbuild.plan.compatibility import doubts
     from stackbuild.views.console import err
 
-    for line in doubts(loaded_recipe):
+    for line in prepared_recipe.doubts:
         err().print(f"warning: {line}", markup=False)
 
 
-def tell_open(names: list[str], loaded_recipe: LoadedRecipe) -> None:
+def tell_open(warning: str) -> None:
     """Warn, in the words of the build that would stop at it, of steps that the lock does not answer for."""
-    if names:
-        from stackbuild.plan.inputs import open_lock
-        from stackbuild.views.console import err
+    from stackbuild.views.console import err
 
-        err().print(f"warning: {open_lock(names, loaded_recipe)}", markup=False)
+    if warning:
+        err().print(f"warning: {warning}", markup=False)
 
 
 def tell_lacking(steps: Iterable[Step], mirror: Mirror | None) -> None:
@@ -91,6 +89,6 @@ def tell_lacking(steps: Iterable[Step], mirror: Mirror | None) -> None:
 
 def choice_of(gfx: list[str] | None, until: str, python: list[str] | None = None) -> Choice:
     from stackbuild.core.interpreter import this_glibc, this_python
-    from stackbuild.plan.resolve import Choice
+    from stackbuild.model.choice import Choice
 
     return Choice(tuple(gfx or ()), (this_python(),), until, tuple(python or ()), this_glibc())

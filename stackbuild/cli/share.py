@@ -155,13 +155,13 @@ def pull(
     from stackbuild.cli.recipe_options import choice_of
     from stackbuild.cli.shared_options import chosen_remotes
     from stackbuild.core.errors import UsageError
-    from stackbuild.recipe.load import load
+    from stackbuild.recipe.prepare import prepare
     from stackbuild.remote.settings import settings_path
     from stackbuild.views.build import PlainView
     from stackbuild.views.console import err, print_json
     from stackbuild.views.share import draw_pulled
 
-    loaded_recipe = load(recipe, allow_path or ())
+    prepared_recipe = prepare(recipe, choice_of(None, ""), allow_path or ())
     settings = chosen_remotes(remote, trust_files or [], no_remote=False)
     if not any(one.read for one in settings.remotes):
         raise UsageError(
@@ -170,7 +170,7 @@ def pull(
             next="stackbuild store trust add URL KEY.pub",
         )
     with err().status("asking the remotes …"):
-        report = pull_plan(loaded_recipe, choice_of(None, ""), settings, everything, PlainView())
+        report = pull_plan(prepared_recipe, settings, everything, PlainView())
     if json:
         print_json({"taken": report.steps, "left": report.remaining_steps}, "stackbuild.store-pull/1")
     else:

@@ -15,6 +15,8 @@ from stackbuild.core.web_address import is_index_address
 from stackbuild.model.components import (
     REQUIREMENT,
     AnyComponent,
+    Convertible,
+    Hipify,
     Kernels,
     Name,
     OptionName,
@@ -494,6 +496,11 @@ class Recipe(Model):
         """`publish` with the recipe's ROCm in place of `{rocm}`."""
         filled_fields = {key: getattr(self.publish, key).replace("{rocm}", self.rocm or "") for key in ("index", "url")}
         return self.publish.model_copy(update=filled_fields)
+
+    @property
+    def conversions(self) -> dict[str, Hipify]:
+        """What is to be converted to HIP, by component."""
+        return {n: c.hipify for n, c in self.components.items() if isinstance(c, Convertible) and c.hipify}
 
     @property
     def targets_to_emulate(self) -> tuple[str, ...]:

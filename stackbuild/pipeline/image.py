@@ -23,6 +23,7 @@ from stackbuild.pipeline.image_contents import ImageContents, contents_of, insta
 from stackbuild.pipeline.image_layers import TargetFilter, layers_of
 from stackbuild.pipeline.image_root import runtime_root
 from stackbuild.pipeline.image_sandbox import PATH, loaded_packages
+from stackbuild.recipe.prepare import prepare_loaded
 from stackbuild.sources.local import refuse_outside
 from stackbuild.sources.oci import Layout
 from stackbuild.sources.oci_writer import ImageSettings, WrittenLayer, write_layout
@@ -59,10 +60,11 @@ def image(loaded_recipe: LoadedRecipe, order: Order, gfx: str, folder: Path, lis
         )
     if os.path.lexists(folder):
         raise UsageError("the image's folder is there already", where=str(folder), next="name a new one with --to")
-    refuse_unsuited(loaded_recipe)
     narrow = replace(order, choice=replace(order.choice, gfx=(gfx,)))
+    prepared_recipe = prepare_loaded(loaded_recipe, narrow.choice)
+    refuse_unsuited(prepared_recipe)
     with open_context(loaded_recipe, narrow, listeners) as context:
-        contents = contents_of(loaded_recipe, narrow, context)
+        contents = contents_of(prepared_recipe, narrow, context)
         context.emit(Note("info", "reading which libraries the wheels need"))
         root, outside = runtime_root(contents, loaded_recipe, narrow.limits, context)
         left_out: dict[str, int] = {}

@@ -16,7 +16,7 @@ from stackbuild.core.versions import series
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.plan import Step
 from stackbuild.pipeline.image_sandbox import sandbox_of
-from stackbuild.recipe.lock_file import read_lock
+from stackbuild.recipe.prepare import PreparedRecipe
 from stackbuild.recipe.wheels import narrow, wheels_of
 from stackbuild.sources.dpkg import DpkgRoot
 
@@ -37,9 +37,10 @@ class ImageContents:
     packages: tuple[str, ...]
 
 
-def refuse_unsuited(loaded_recipe: LoadedRecipe) -> None:
+def refuse_unsuited(prepared_recipe: PreparedRecipe) -> None:
     """Before hours of a build: the recipe makes wheels, and the lock's packages have a Python that they are for. Raises
     UsageError, LockError, MachineLacks. Of a base that is an image the lock knows no packages."""
+    loaded_recipe = prepared_recipe.loaded_recipe
     recipe = loaded_recipe.recipe
     packed_wheels = tuple(wheels_of(recipe))
     if not packed_wheels:
@@ -48,7 +49,7 @@ def refuse_unsuited(loaded_recipe: LoadedRecipe) -> None:
             where=loaded_recipe.given_name,
             next="add a component of kind `wheel` to the recipe",
         )
-    packages = read_lock(loaded_recipe).packages
+    packages = prepared_recipe.lock.packages
     if packages:
         python = _series(packages.get("python3"))
         if not any(each.wheel.abi != "cpython" or python in recipe.python for each in packed_wheels):
@@ -56,9 +57,10 @@ def refuse_unsuited(loaded_recipe: LoadedRecipe) -> None:
         _refuse_unlisted(python, loaded_recipe)
 
 
-def contents_of(loaded_recipe: LoadedRecipe, order: Order, context: BuildContext) -> ImageContents:
+def contents_of(prepared_recipe: PreparedRecipe, order: Order, context: BuildContext) -> ImageContents:
     """Build the wheels, and fetch those that they run with for the base's Python."""
-    outputs = build(loaded_recipe, order, context)
+    loaded_recipe = prepared_recipe.loaded_recipe
+    outputs = build(prepared_recipe, order, context)
     step = next((s for s in outputs.plan.steps if s.action in ("debian", "image")), None)
     record = context.store.find(step.key) if step else None
     if step is None or record is None:
@@ -75,9 +77,10 @@ def contents_of(loaded_recipe: LoadedRecipe, order: Order, context: BuildContext
         _refuse_unlisted(python, loaded_recipe)
         house = f"wheelhouse.{python}"
         choice = replace(order.choice, python=(python,), until=house)
-        fetched_outputs = build(loaded_recipe, replace(order, choice=choice), context)
+        house_order = replace(order, choice=choice)
+        fetched_outputs = build(replace(prepared_recipe, choice=choice), house_order, context)
         runtime = tuple(p for b in fetched_outputs.outputs for p in sorted(context.store.tree(b.tree).glob("*.whl")))
-    return ImageContents(base, step, python, own, without_replaced(runtime, own), _packages(loaded_recipe, order))
+    return ImageContents(base, step, python, own, without_replaced(runtime, own), _packages(prepared_recipe))
 
 
 def _no_wheel_for(python: str) -> UsageError:
@@ -124,9 +127,9 @@ def without_replaced(runtime: tuple[Path, ...], own: tuple[Path, ...]) -> tuple[
     return tuple(w for w in runtime if w.name.partition("-")[0].lower() not in mine | replacement)
 
 
-def _packages(loaded_recipe: LoadedRecipe, order: Order) -> tuple[str, ...]:
+def _packages(prepared_recipe: PreparedRecipe) -> tuple[str, ...]:
     """The import packages of the recipe's wheels, those that are loaded to prove the image."""
-    recipe, _ = narrow(loaded_recipe.recipe, order.choice.gfx)
+    recipe, _ = narrow(prepared_recipe.loaded_recipe.recipe, prepared_recipe.choice.gfx)
     return tuple(
         dict.fromkeys(p for c in recipe.components.values() for p in getattr(c, "packages", ()) if "/" not in p)
     )

@@ -23,7 +23,7 @@ from stackbuild.pipeline.stages import (
     verify_stage,
 )
 from stackbuild.plan.current import CurrentPlan
-from stackbuild.recipe.references import refuse_mistakes
+from stackbuild.recipe.prepare import prepare_loaded
 from stackbuild.recipe.wheels import narrow
 from stackbuild.sources.local import refuse_outside
 
@@ -66,7 +66,7 @@ def release(
     was made already.
     """
     start_time = time.monotonic()
-    refuse_mistakes(loaded_recipe)
+    prepared_recipe = first_plan.prepared_recipe if first_plan else prepare_loaded(loaded_recipe, order.choice)
     refuse_outside(loaded_recipe)
     recipe, partial = narrow(loaded_recipe.recipe, order.choice.gfx)
     if order.place is None and not order.choice.until:
@@ -74,7 +74,7 @@ def release(
     with open_context(loaded_recipe, order, listeners) as context:
         if order.place and not order.choice.until and not bench_targets(recipe, loaded_recipe.lock_path, context):
             require_bench_packages(recipe)
-        outputs = build(loaded_recipe, order, context, first_plan)
+        outputs = build(prepared_recipe, order, context, first_plan)
         built_wheels = _built_wheels(recipe, loaded_recipe, outputs, order.choice.until, context)
         fresh, claim, receipt = outputs.ran > 0, "", None
         if built_wheels.wheels:

@@ -15,15 +15,15 @@ from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import Lock
 from stackbuild.model.plan import Step
 from stackbuild.plan.resolve import base_step
-from stackbuild.sources.local import content, conversions, local_sources
-from stackbuild.store.records import packages_in
+from stackbuild.sources.local import local_digests
+from stackbuild.store.history import base_packages
 from stackbuild.store.store import Store
 
 
 def _trees(loaded_recipe: LoadedRecipe) -> dict[str, str]:
     """Digests of what lies on this machine and decides: local sources, patches, hipify rules with the code they steer."""
-    trees = {name: content(local) for name, local in local_sources(loaded_recipe).items()}
-    for name, asked_for in conversions(loaded_recipe.recipe).items():
+    trees = local_digests(loaded_recipe)
+    for name, asked_for in loaded_recipe.recipe.conversions.items():
         from stackbuild.hipify.stage import code_and_rules, rules_of  # recipes without `hipify:` need none of it
 
         trees[f"hipify.{name}"] = code_and_rules(rules_of(asked_for.rules, loaded_recipe.folder))
@@ -36,8 +36,7 @@ def observe(loaded_recipe: LoadedRecipe, lock: Lock, store: Store) -> Inputs:
     if loaded_recipe.recipe.base.image is not None:
         return Inputs.of(lock, trees, dockerfile=digest.of_file(folder("Dockerfile.base")))
     inputs = Inputs.of(lock, trees)
-    record = store.find(base_step(loaded_recipe.recipe, inputs).key)
-    packages = packages_in(record.notes) if record else None
+    packages = base_packages(store, base_step(loaded_recipe.recipe, inputs).key)
     return inputs if packages is None else Inputs.of(lock, trees, packages)
 
 

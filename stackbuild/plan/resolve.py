@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
 from stackbuild.core.versions import numbers, series
+from stackbuild.model.choice import Choice
 from stackbuild.model.inputs import Inputs
 from stackbuild.model.lock import patches_of
 from stackbuild.model.plan import Plan, Resources, Step, sorted_items
@@ -15,7 +16,8 @@ from stackbuild.model.recipe import Extend, Recipe, Source
 from stackbuild.plan.steps import REGISTRY, hipify, older_libc
 from stackbuild.plan.steps.context import Context
 from stackbuild.plan.steps.stand_ins import PREFIX, stand_in, with_stand_ins
-from stackbuild.recipe.matrix import MatrixComponent, expand
+from stackbuild.recipe.matrix import MatrixComponent, MatrixComponents, expand
+from stackbuild.recipe.prepare import PreparedRecipe
 from stackbuild.tables.near_words import question
 
 CONFIGURE = "configure"
@@ -26,22 +28,17 @@ BASE_MAKER = "1"
 """Version of how `actions/debian.py` makes a root file system: raised when the same packages give another tree."""
 
 
-@dataclass(frozen=True)
-class Choice:
-    """What the command line narrows: gfx targets, Python versions, the last step; empty means all."""
-
-    gfx: tuple[str, ...] = ()
-    python: tuple[str, ...] = ()
-    """Python versions to prove wheels with; "which Pythons to build for" is `build_python`."""
-    until: str = ""
-    build_python: tuple[str, ...] = ()
-    glibc: str = ""
-    """This machine's, where wheels are to be proved: what a newer base links loads in that base only, with its own Python."""
-
-
 def resolve(recipe: Recipe, inputs: Inputs, choice: Choice = Choice()) -> Plan:
     """The plan. Raises PlanError where the recipe cannot be planned, UsageError where the choice is not in it."""
-    matrix = expand(recipe, choice.gfx, choice.build_python)
+    return _resolve(recipe, expand(recipe, choice.gfx, choice.build_python), inputs, choice)
+
+
+def resolve_prepared(prepared_recipe: PreparedRecipe, inputs: Inputs) -> Plan:
+    """As `resolve`, of a recipe that is expanded already."""
+    return _resolve(prepared_recipe.loaded_recipe.recipe, prepared_recipe.matrix, inputs, prepared_recipe.choice)
+
+
+def _resolve(recipe: Recipe, matrix: MatrixComponents, inputs: Inputs, choice: Choice) -> Plan:
     steps: dict[str, Step] = {}
     for step in (base_step(recipe, inputs), *_sources(recipe, inputs), *_wheelhouses(recipe, inputs, choice)):
         steps[step.name] = step

@@ -8,8 +8,8 @@ from typing import Literal
 
 from stackbuild.core import digest
 from stackbuild.model.plan import Plan, Step, rows_of
+from stackbuild.store.history import StepHistory
 from stackbuild.store.records import Record
-from stackbuild.store.store import Store
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,11 @@ class StepStatus:
     fields: dict[str, str]
 
 
-def status(plan: Plan, store: Store) -> tuple[StepStatus, ...]:
+def status(plan: Plan, history: StepHistory) -> tuple[StepStatus, ...]:
     """The plan's steps with whether and why each runs, in order."""
-    stored_records = store.find_all(step.key for step in plan.steps)
-    todo = {step.name for step in steps_to_run(plan, stored_records)}
-    last = {record.step: record for record in store.latest(plan.recipe)} if todo else {}
+    todo = {step.name for step in steps_to_run(plan, history.records)}
     return tuple(
-        _status(step, step.name in todo, last.get(step.name), step.key in stored_records) for step in plan.steps
+        _status(step, step.name in todo, history.last.get(step.name), step.key in history.records) for step in plan.steps
     )
 
 

@@ -12,8 +12,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from stackbuild.core.tree_walk import BOUNDS
 from stackbuild.remote.faults import RemoteFault
-from stackbuild.store.tree import BOUNDS, Entry
+from stackbuild.store.tree import Entry
 
 ALONE = 1 << 20
 """Bytes from which on a file is a pack by itself."""

@@ -21,6 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from stackbuild.core.tree_walk import BOUNDS
 from stackbuild.publishing.signing import TrustedKey
 from stackbuild.remote.faults import NoRoom, RemoteFault, RemoteUnreachable, excerpt
 from stackbuild.remote.origin import Origin
@@ -30,7 +31,6 @@ from stackbuild.remote.trees import MOST_MANIFEST, RemoteTree, listing_in, read_
 from stackbuild.remote.watch import DEFAULT_RATE, MinimumRate, Progress, Watch
 from stackbuild.store.records import Record
 from stackbuild.store.store import StagingFolder, Store
-from stackbuild.store.tree import BOUNDS
 
 STRIKES = 3
 """Wrong answers of a remote after which it is not asked again in this run."""

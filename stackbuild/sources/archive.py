@@ -17,10 +17,10 @@ from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
 from stackbuild.core.errors import StepFailed
+from stackbuild.core.tree_walk import BOUNDS
 from stackbuild.core.zip_member import open_member, read_member
 from stackbuild.sources.tar_stream import CHUNK, DAMAGE, OF_DAMAGE, ForwardReader, TarStream, is_header, open_tar
 from stackbuild.store import atomic
-from stackbuild.store.tree import BOUNDS
 
 MOST_MEMBERS = 400_000
 MOST_BYTES = 16 << 30

@@ -13,7 +13,7 @@ from pathlib import Path
 from stackbuild.core import digest
 from stackbuild.core.errors import LockError, UsageError
 from stackbuild.core.plain_file import read_regular
-from stackbuild.store.tree import open_folder, walk
+from stackbuild.core.tree_walk import open_folder, walk
 
 INDEX = "bundle.json"
 MOST_INDEX = 256 << 20

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackbuild.core.errors import Defect, MachineLacks, UsageError
+from stackbuild.core.tree_walk import open_folder, walk
 from stackbuild.sources.patches import Patch, check, parse
-from stackbuild.store.tree import open_folder, walk
 
 
 @dataclass(frozen=True)

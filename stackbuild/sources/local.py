@@ -11,11 +11,9 @@ from pathlib import Path
 
 from stackbuild.core import digest, resources
 from stackbuild.core.errors import UsageError
-from stackbuild.model.components import Convertible, Hipify
+from stackbuild.core.tree_walk import OutOfBounds, open_folder, walk
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import patches_of
-from stackbuild.model.recipe import Recipe
-from stackbuild.store.tree import OutOfBounds, open_folder, walk
 
 ALWAYS_OUT = ("__pycache__", ".git", ".pytest_cache", ".mypy_cache", ".ruff_cache", "*.pyc")
 
@@ -59,7 +57,7 @@ def _named_paths(loaded_recipe: LoadedRecipe) -> Iterator[tuple[str, str, Path]]
             yield f"sources.{name}.path", source.path, folder
         if source.patches is not None:
             yield f"sources.{name}.patches", f"patches/{source.patches}", folder
-    for name, asked_for in conversions(recipe).items():
+    for name, asked_for in recipe.conversions.items():
         if asked_for.patches is not None:
             yield f"components.{name}.hipify.patches", f"patches/{asked_for.patches}", folder
         for rules in asked_for.rules:
@@ -81,21 +79,21 @@ def local_sources(loaded_recipe: LoadedRecipe) -> dict[str, LocalSource]:
             sources[name] = LocalSource((loaded_recipe.folder / source.path).resolve(), source.exclude)
         if source.patches is not None:
             sources[patches_of(name)] = LocalSource(loaded_recipe.patch_folder(source.patches))
-    for name, asked_for in conversions(loaded_recipe.recipe).items():
+    for name, asked_for in loaded_recipe.recipe.conversions.items():
         if asked_for.patches is not None:
             sources[patches_of(f"hipify.{name}")] = LocalSource(loaded_recipe.patch_folder(asked_for.patches))
     return sources
 
 
-def conversions(recipe: Recipe) -> dict[str, Hipify]:
-    """What is to be converted to HIP, by component."""
-    return {n: c.hipify for n, c in recipe.components.items() if isinstance(c, Convertible) and c.hipify}
+def local_digests(loaded_recipe: LoadedRecipe) -> dict[str, str]:
+    """Digests of the content of the local sources now, by name. Raises UsageError."""
+    return {name: content(local) for name, local in local_sources(loaded_recipe).items()}
 
 
 def places(loaded_recipe: LoadedRecipe) -> dict[str, LocalSource]:
     """Where everything lies that steps take from this machine: local sources, and the recipe's folder for hipify rules."""
     conversions_by_name = {
-        f"hipify.{name}": LocalSource(loaded_recipe.folder) for name in conversions(loaded_recipe.recipe)
+        f"hipify.{name}": LocalSource(loaded_recipe.folder) for name in loaded_recipe.recipe.conversions
     }
     return {**local_sources(loaded_recipe), **conversions_by_name}
 

@@ -22,6 +22,7 @@ from typing import IO, cast
 
 from stackbuild.core.cancel import POLL_SECONDS, check_signals
 from stackbuild.core.errors import StepFailed
+from stackbuild.core.tree_walk import BOUNDS, Bounds
 from stackbuild.runners import bwrap
 from stackbuild.sources.tar_stream import (
     CHUNK,
@@ -34,7 +35,6 @@ from stackbuild.sources.tar_stream import (
     open_tar,
 )
 from stackbuild.store import atomic
-from stackbuild.store.tree import BOUNDS, Bounds
 
 DEVICES = ("dev/*", "./dev/*")
 """What is left out of root file systems: a sandbox has a /dev of its own."""

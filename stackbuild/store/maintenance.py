@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stackbuild.core.errors import MachineLacks
+from stackbuild.core.tree_walk import open_folder, walk
 from stackbuild.store import atomic, tree
 from stackbuild.store.records import Record
 from stackbuild.store.resume_mark import UnfinishedMark
@@ -91,8 +92,8 @@ def _on_disk(folder: Path) -> int:
     """Bytes that the files of a folder take. What goes meanwhile, is closed to us (overlay's work folders) or lies deeper
     than any output may counts nothing."""
     size = 0
-    with contextlib.suppress(OSError), tree.open_folder(folder) as top:
-        for entry in tree.walk(top, lenient=True):
+    with contextlib.suppress(OSError), open_folder(folder) as top:
+        for entry in walk(top, lenient=True):
             size += 0 if entry.kind == "d" else entry.status.st_blocks * 512
     return size
 

@@ -28,10 +28,10 @@ from stackbuild.core.packaging import (
     canonicalize_name,
     parse_wheel_filename,
 )
+from stackbuild.core.tree_walk import Bounds, OutOfBounds, open_folder, walk
 from stackbuild.core.zip_member import open_member, read_member
 from stackbuild.inspection.rules.rule import count_of, some
 from stackbuild.model.findings import Finding
-from stackbuild.store.tree import Bounds, OutOfBounds, open_folder, walk
 from stackbuild.verification.catalogue import OVERWRITTEN_FILE
 from stackbuild.verification.subject import installed_path
 

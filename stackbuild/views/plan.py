@@ -7,9 +7,8 @@ import sys
 from collections.abc import Iterable
 
 from stackbuild.core.errors import safe
-from stackbuild.plan.estimates import StepTime, hours_in_words
+from stackbuild.plan.current import TimedPlan
 from stackbuild.plan.explain import Explanation
-from stackbuild.plan.status import StepStatus
 from stackbuild.views.console import Text, out, wraps
 from stackbuild.views.text import format_duration
 
@@ -19,8 +18,9 @@ FILES = 40
 SIGNS = {"cached": ("✓", "green"), "run": ("▸", "cyan")}
 
 
-def draw_plan(rows: tuple[StepStatus, ...], times: tuple[StepTime, ...]) -> None:
+def draw_plan(timed_plan: TimedPlan) -> None:
     """One line a step: cached or to run, its key, and why it runs. Then what the steps to run may take."""
+    rows = timed_plan.status.rows
     name = max((len(row.step) for row in rows), default=0)
     does = max((len(row.action) for row in rows), default=0)
     column = 3 + name + 2 + does + 2 + 12 + 2
@@ -37,9 +37,9 @@ def draw_plan(rows: tuple[StepStatus, ...], times: tuple[StepTime, ...]) -> None
     out().print(
         f"{todo} of {len(rows)} steps to run" if todo else f"nothing to do: all {len(rows)} steps are in the store"
     )
-    if hours := {t.step: t.row for t in times if t.row is not None}:
-        out().print(Text(safe(f"never built here: {hours_in_words(hours)}")))
-    if took := {t.step: t.last_seconds for t in times if t.last_seconds is not None}:
+    if timed_plan.guessed_hours:
+        out().print(Text(safe(f"never built here: {timed_plan.guessed_hours}")))
+    if took := {t.step: t.last_seconds for t in timed_plan.times if t.last_seconds is not None}:
         each = ", ".join(f"{step} {format_duration(seconds)}" for step, seconds in took.items())
         out().print(Text(safe(f"took when they last ran here: {each}")))
 

@@ -1,9 +1,10 @@
 """Plans of recipes that a test changes."""
 
+from stackbuild.model.choice import Choice
 from stackbuild.model.inputs import Inputs
 from stackbuild.model.lock import Lock
 from stackbuild.model.plan import Plan, Step
-from stackbuild.plan.resolve import Choice, resolve
+from stackbuild.plan.resolve import resolve
 from stackbuild.recipe.load import parse
 
 NOTHING = Lock(schema=1, asked="0" * 64)

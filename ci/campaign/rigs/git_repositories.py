@@ -14,6 +14,7 @@ from pathlib import Path
 from random import Random
 
 from campaign.frame import CampaignCase, Rig
+from stackbuild.core import tree_walk
 from stackbuild.core.errors import Stop
 from stackbuild.sources import git, git_command
 from stackbuild.sources.local import settle
@@ -346,8 +347,8 @@ def _bomb_is_bounded(commit: str, mirror: Mirror, target: Path) -> str:
 
 def _outside(target: Path) -> str:
     """A part of git's own that is left in a tree: what any later git there would obey."""
-    with tree.open_folder(target) as top:
-        names = [entry.path for entry in tree.walk(top, lenient=True)]
+    with tree_walk.open_folder(target) as top:
+        names = [entry.path for entry in tree_walk.walk(top, lenient=True)]
     bad = [name for name in names if any(part.lower().rstrip(" .") == ".git" for part in name.split("/"))]
     return f"left in the tree: {bad[:3]}" if bad else ""
 

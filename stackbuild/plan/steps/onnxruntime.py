@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stackbuild.core.errors import PlanError
 from stackbuild.model.components import OnnxRuntime, Scalar
 from stackbuild.model.plan import Command, Step
 from stackbuild.plan.steps.cmake import spell
 from stackbuild.plan.steps.context import Context, session_step
 from stackbuild.plan.steps.rocm import common, demanded_entries, deps_step
+from stackbuild.recipe.compatibility import check_rocm_ep
 from stackbuild.sources.upstream import REGENERATED_ARCHIVES
 
 LINUX_DEPS = (
@@ -32,7 +32,6 @@ OWN_PROTOC = (1, 21)
 exist (nsync up to 1.19, neural_speed in 1.17 to 1.19)."""
 
 ROCM_DEPS = ("composable_kernel",)
-LAST_ROCM_EP = (1, 22)
 MIRROR_OPTION = (1, 24)
 """The first version whose `build.py` takes `--cmake_deps_mirror_dir`; an earlier one stops at an argument it does not
 know."""
@@ -69,25 +68,6 @@ def steps(name: str, component: OnnxRuntime, context: Context) -> tuple[Step, ..
         ),
     )
     return (deps, build)
-
-
-def check_rocm_ep(name: str, component: OnnxRuntime, rocm: str) -> None:
-    """Refuse before an hour is spent what fails after one. Raises PlanError."""
-    if "rocm" not in component.providers:
-        return
-    if _version(component) > LAST_ROCM_EP:
-        raise PlanError(
-            f"ONNX Runtime {component.version} has no ROCm EP: it was removed in 1.23 (microsoft/onnxruntime#25181), and "
-            "its build.py fails only at the very end (onnxruntime#26205)",
-            where=f"components.{name}.providers",
-            next="use `providers: [migraphx]`, or ONNX Runtime 1.22",
-        )
-    if rocm and tuple(map(int, rocm.split(".")[:2])) > (7, 0):
-        raise PlanError(
-            f"ROCm {rocm} does not support the ROCm EP: 7.0 is the last that does (onnxruntime#26211)",
-            where=f"components.{name}.providers",
-            next="use `providers: [migraphx]`",
-        )
 
 
 def _parts(component: OnnxRuntime) -> tuple[int, ...]:

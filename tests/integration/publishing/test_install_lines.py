@@ -23,12 +23,13 @@ from stackbuild.actions import wheel as wheel_action
 from stackbuild.actions.job import Job
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.packaging import Requirement, distribution_of, tags_of
+from stackbuild.model.choice import Choice
 from stackbuild.model.plan import Step
 from stackbuild.plan.current import current_plan
-from stackbuild.plan.resolve import Choice
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.placement import read_wheel
-from stackbuild.recipe.load import bundled_recipes, load
+from stackbuild.recipe.load import bundled_recipes
+from stackbuild.recipe.prepare import prepare
 from support.binaries import library
 from support.wheels import small_wheel
 
@@ -39,7 +40,7 @@ WITHOUT_WHEELS = {"lc0"}
 
 
 def planned_wheels(recipe: str) -> tuple[Step, ...]:
-    with current_plan(load(recipe), Choice()) as (plan, _):
+    with current_plan(prepare(recipe, Choice())) as (plan, _):
         return tuple(step for step in plan.steps if step.action == "wheel")
 
 

@@ -15,9 +15,10 @@ from stackbuild.build.schedule import Limits, schedule
 from stackbuild.core.errors import Interruption, MachineLacks
 from stackbuild.model.events import StepBroke
 from stackbuild.model.plan import Plan, Step
-from stackbuild.plan.status import status, steps_to_run
+from stackbuild.plan.status import StepStatus, status, steps_to_run
 from stackbuild.runners.protocol import Exec, ExecResult, SessionSpec
 from stackbuild.store import atomic as files
+from stackbuild.store.history import read_history
 from support.fake_build import BASE, MEMORY, FakeCommands, fake_context, fast_folder, output, plan_of, step
 from support.stores import deep
 
@@ -41,6 +42,11 @@ def downstream(plan: Plan, names: set[str]) -> set[str]:
     return reached - names
 
 
+def status_of(plan: Plan, context: BuildContext) -> tuple[StepStatus, ...]:
+    """The plan with what its store has."""
+    return status(plan, read_history(context.store, plan.recipe, [one.key for one in plan.steps]))
+
+
 def missing(plan: Plan, context: BuildContext) -> tuple[Step, ...]:
     """The steps of a plan that its store lacks."""
     return steps_to_run(plan, context.store.find_all(one.key for one in plan.steps))
@@ -60,7 +66,7 @@ def test_what_the_plan_says_is_what_runs(plan: Plan, data: st.DataObject) -> Non
             schedule(Plan("t", plan.steps, (built_before,)), context, Limits(2, MEMORY * 100))
         commands = FakeCommands(failing=failing, memory=memory)
         with fake_context(commands, root, jobs) as context:
-            announced = {row.step for row in status(plan, context.store) if row.state == "run"}
+            announced = {row.step for row in status_of(plan, context) if row.state == "run"}
             assert announced == {s.name for s in missing(plan, context)}
             built, broken = schedule(plan, context, Limits(jobs, MEMORY * 5, keep_going))
         assert len(commands.started) == len(set(commands.started)), "a step ran twice"
@@ -146,10 +152,10 @@ def test_a_plan_says_what_changed_by_the_names_that_people_know(tmp_path: Path) 
     with fake_context(FakeCommands(), tmp_path) as context:
         schedule(plan_of(a := step("a"), step("b", (a,))), context, Limits(1, MEMORY))
         other = step("a", word="x")
-        told = {row.step: row.why for row in status(plan_of(other, step("b", (other,))), context.store)}
+        told = {row.step: row.why for row in status_of(plan_of(other, step("b", (other,))), context)}
         assert (told["a"], told["b"]) == ("changed: command build", "changed: a")
         sources = replace(a, params=(("tree", "0" * 64), ("wheel numpy", "2.4")))
-        assert {row.step: row.why for row in status(plan_of(sources), context.store)}["a"] == "changed: its files, wheel numpy"
+        assert {row.step: row.why for row in status_of(plan_of(sources), context)}["a"] == "changed: its files, wheel numpy"
 
 
 def test_a_stored_output_that_is_gone_is_made_again(tmp_path: Path) -> None:
@@ -159,7 +165,7 @@ def test_a_stored_output_that_is_gone_is_made_again(tmp_path: Path) -> None:
         files.remove(context.store.tree(built["a"].tree))
     commands = FakeCommands()
     with fake_context(commands, tmp_path) as context:
-        assert [(r.step, r.state, r.why) for r in status(plan, context.store)][1] == ("a", "run", "never built here")
+        assert [(r.step, r.state, r.why) for r in status_of(plan, context)][1] == ("a", "run", "never built here")
         schedule(plan, context, Limits(1, MEMORY))
     assert commands.began == ["a"]
 

@@ -9,7 +9,7 @@ import pytest
 from stackbuild.checks import venv_rules
 from stackbuild.checks.catalogue import catalogue, rules_by_id, rules_called
 from stackbuild.model.findings import ClauseRule, Severity
-from stackbuild.plan import recipe_rules
+from stackbuild.recipe import recipe_rules
 from support.paths import ROOT
 
 MODULES = {path: path.read_text("utf-8") for path in sorted((ROOT / "stackbuild").rglob("*.py"))}

@@ -7,7 +7,7 @@ import pytest
 from stackbuild.checks.recipe import CheckInput, check_recipe
 from stackbuild.model.findings import Severity
 from stackbuild.model.lock import Lock
-from stackbuild.plan.compatibility import impossible
+from stackbuild.recipe.compatibility import impossible
 from stackbuild.recipe.load import bundled_recipes, load, parse
 from stackbuild.recipe.lock_file import read_lock
 from stackbuild.tables.compatibility import Table, table

@@ -14,8 +14,8 @@ from stackbuild.lock import dependencies
 from stackbuild.lock.update import LockUpdate, update
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import Dep, Lock, questions
-from stackbuild.plan.compatibility import refuse_impossible
-from stackbuild.plan.consistency import tree_versions
+from stackbuild.recipe.compatibility import refuse_impossible
+from stackbuild.recipe.consistency import tree_versions
 from stackbuild.recipe.load import load
 from stackbuild.recipe.lock_file import parse_lock, read_lock, write_lock
 from stackbuild.sources import git, image_registry, mirror

@@ -10,11 +10,13 @@ import pytest
 
 from stackbuild.core.errors import LockError, MachineLacks, Stop, UsageError
 from stackbuild.core.resources import folder
+from stackbuild.model.choice import Choice
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import questions_digest
 from stackbuild.pipeline.image_contents import fits_python, refuse_unsuited, without_replaced
 from stackbuild.recipe.load import load
 from stackbuild.recipe.lock_file import parse_lock, write_lock
+from stackbuild.recipe.prepare import prepare, prepare_loaded
 
 
 def test_one_onnxruntime_is_enough() -> None:
@@ -54,9 +56,9 @@ def test_a_base_whose_python_the_wheels_are_not_for_is_refused_by_its_lock(
     version: str, recipe: str, error: type[Stop], what: str, tmp_path: Path
 ) -> None:
     with pytest.raises(error, match=re.escape(what)):
-        refuse_unsuited(with_python(version, recipe, tmp_path))
+        refuse_unsuited(prepare_loaded(with_python(version, recipe, tmp_path), Choice()))
 
 
 @pytest.mark.parametrize("recipe", ["debian-13", "debian-sid", "debian-sid-onnxruntime", "debian-rocm-7.2", "rocm-7.2"])
 def test_bundled_recipes_with_wheels_suit(recipe: str) -> None:
-    refuse_unsuited(load(recipe))
+    refuse_unsuited(prepare(recipe, Choice()))

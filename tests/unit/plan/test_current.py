@@ -10,6 +10,7 @@ import pytest
 
 from stackbuild.__main__ import run
 from stackbuild.core.resources import folder
+from stackbuild.recipe import prepare
 
 
 @pytest.fixture
@@ -33,6 +34,11 @@ def stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_tree_of_another_version_is_refused_by_every_command(
     words: list[str], stale: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    checked_recipes = []
+    whole = prepare.refuse_mistakes
+    monkeypatch.setattr(prepare, "refuse_mistakes", lambda recipe: checked_recipes.append(recipe) or whole(recipe))
     monkeypatch.setattr(sys, "argv", ["stackbuild", *words, "-r", str(stale)])
     assert run() != 0
+    assert len(checked_recipes) == 1
+    assert not (stale.parent / "store").exists(), "the store was opened for a recipe that is refused"
     assert "SB-STACK-TREE-VERSION" in capsys.readouterr().err

@@ -3,8 +3,9 @@
 import pytest
 
 from stackbuild.core.errors import RecipeError
+from stackbuild.model.choice import Choice
 from stackbuild.model.inputs import Inputs
-from stackbuild.plan.resolve import Choice, resolve
+from stackbuild.plan.resolve import resolve
 from stackbuild.recipe.load import load, parse
 from stackbuild.recipe.lock_file import read_lock
 from support.recipe_plans import plan_of, words

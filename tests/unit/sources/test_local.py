@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from stackbuild.core.errors import UsageError
+from stackbuild.core.tree_walk import OutOfBounds
 from stackbuild.recipe.load import load
 from stackbuild.sources.local import LocalSource, files, local_sources, refuse_outside, settle
-from stackbuild.store.tree import OutOfBounds
 from support.stores import deep
 
 RECIPE = """\

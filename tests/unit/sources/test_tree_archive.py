@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from stackbuild.core.errors import StepFailed
+from stackbuild.core.tree_walk import Bounds
 from stackbuild.sources import tree_archive
-from stackbuild.store.tree import Bounds
 from support.hostile_archives import BLOCK, END, HUGE, NEGATIVE, block, header, octal, tar_of
 
 

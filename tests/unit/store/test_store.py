@@ -9,7 +9,7 @@ import pytest
 
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks
-from stackbuild.store import tree
+from stackbuild.core.tree_walk import open_folder, walk
 from stackbuild.store.maintenance import check_store
 from stackbuild.store.store import ReapReport, Store, default_root, new_run_id
 from support.stores import KEY, again, put
@@ -19,8 +19,8 @@ def test_what_is_kept_is_found_again(store: Store) -> None:
     record = put(store)
     assert again(store).find(KEY) == record
     assert store.check(record.tree) == ""
-    with tree.open_folder(store.tree(record.tree)) as top:
-        found = {one.path for one in tree.walk(top)}
+    with open_folder(store.tree(record.tree)) as top:
+        found = {one.path for one in walk(top)}
     assert found == {"sub", "sub/code", "tool", "link", "empty", "nothing"}
     assert not (store.tree(record.tree) / "tool").stat().st_mode & 0o222
     assert not list(store.tmp.iterdir())

@@ -16,13 +16,15 @@ from stackbuild.build.order import Order
 from stackbuild.cli.build import _agrees
 from stackbuild.core.errors import LockError, MachineLacks, PlanError
 from stackbuild.core.resources import folder
+from stackbuild.model.choice import Choice
 from stackbuild.model.events import Event, Note, RunFinished
 from stackbuild.model.lock import questions_digest
 from stackbuild.model.plan import Plan
 from stackbuild.plan.current import CurrentPlan, plan_now
-from stackbuild.plan.resolve import CONFIGURE, Choice
+from stackbuild.plan.resolve import CONFIGURE
 from stackbuild.recipe.load import load
 from stackbuild.recipe.lock_file import parse_lock, write_lock
+from stackbuild.recipe.prepare import prepare
 from stackbuild.sources.mirror import Mirror
 
 MODULE = importlib.import_module("stackbuild.build.build")
@@ -54,7 +56,7 @@ def begin(
     monkeypatch.setattr(MODULE, "recover", lambda context: None)
     store = empty_store(path.parent)
     with pytest.raises(StopIteration):
-        build(load(str(path)), order, SimpleNamespace(store=store, emit=said.append, find_record=store.find, sharing=None, placement=None, given_name=str(path)), first_plan)  # type: ignore[arg-type]
+        build(prepare(str(path), order.choice), order, SimpleNamespace(store=store, emit=said.append, find_record=store.find, sharing=None, placement=None, given_name=str(path)), first_plan)  # type: ignore[arg-type]
     return said
 
 
@@ -137,24 +139,25 @@ def test_a_base_that_was_made_first_counts_as_made(mine: Path, monkeypatch: pyte
     context = SimpleNamespace(
         store=store, emit=said.append, find_record=store.find, sharing=None, placement=None, run="run"
     )
-    outputs = build(load(str(mine)), Order(Choice(until="base")), context)  # type: ignore[arg-type]
+    order = Order(Choice(until="base"))
+    outputs = build(prepare(str(mine), order.choice), order, context)  # type: ignore[arg-type]
     assert outputs.ran == 1
     (finished,) = (event for event in said if isinstance(event, RunFinished))
     assert (finished.ran, finished.cached) == (1, 0)
 
 
 def question(recipe: str, order: Order, folder: Path) -> str:
-    loaded_recipe, store = load(recipe), empty_store(folder)
-    return long_build(plan_now(loaded_recipe, order.choice, store), loaded_recipe, order, store)  # type: ignore[arg-type]
+    store = empty_store(folder)
+    return long_build(plan_now(prepare(recipe, order.choice), store), order, store)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("is_asked", [True, False])
 def test_a_build_plans_once(is_asked: bool, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     for module in (MODULE, importlib.import_module("stackbuild.plan.current")):
-        whole = module.resolve
-        monkeypatch.setattr(module, "resolve", lambda *words, whole=whole: calls.append(words) or whole(*words))
-    first_plan = plan_now(load(str(mine)), Order().choice, empty_store(mine.parent)) if is_asked else None  # type: ignore[arg-type]
+        whole = module.resolve_prepared
+        monkeypatch.setattr(module, "resolve_prepared", lambda *words, whole=whole: calls.append(words) or whole(*words))
+    first_plan = plan_now(prepare(str(mine), Order().choice), empty_store(mine.parent)) if is_asked else None  # type: ignore[arg-type]
     begin(mine, monkeypatch, first_plan)
     assert len(calls) == 1
 

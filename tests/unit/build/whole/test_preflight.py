@@ -13,13 +13,14 @@ from stackbuild.build.fetch import fetch_all
 from stackbuild.build.order import Order, open_context
 from stackbuild.core.errors import LockError, PlanError
 from stackbuild.core.resources import folder
+from stackbuild.model.choice import Choice
 from stackbuild.model.events import Emit, Event, StepStarted
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import questions_digest
-from stackbuild.plan.compatibility import doubts
 from stackbuild.plan.current import current_plan
-from stackbuild.plan.resolve import Choice
+from stackbuild.recipe.compatibility import doubts
 from stackbuild.recipe.load import load
+from stackbuild.recipe.prepare import prepare_loaded
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def impossible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LoadedRecipe:
 def test_plan_refuses_what_cannot_work(impossible: LoadedRecipe) -> None:
     with (
         pytest.raises(PlanError, match=r"ROCm 6\.4\.4 has no gfx950"),
-        current_plan(impossible, Choice(python=("3.12",))),
+        current_plan(prepare_loaded(impossible, Choice(python=("3.12",)))),
     ):
         pass
 
@@ -71,14 +72,14 @@ def test_a_source_alone_needs_no_base(tmp_path: Path, monkeypatch: pytest.Monkey
             began.append(event.step)
 
     with open_context(loaded, order, (listen,)) as context:
-        build(loaded, order, context)
+        build(prepare_loaded(loaded, order.choice), order, context)
     assert began == ["source.kernels"]
 
 
 def built(loaded: LoadedRecipe, listen: Emit) -> None:
     order = Order(runner="fake")
     with open_context(loaded, order, (listen,)) as context:
-        build(loaded, order, context)
+        build(prepare_loaded(loaded, order.choice), order, context)
 
 
 def fetched(loaded: LoadedRecipe, listen: Emit) -> None:
@@ -104,5 +105,5 @@ def test_what_the_lock_does_not_answer_is_refused_before_anything_begins(
 
 def test_a_dry_run_refuses_what_cannot_work(impossible: LoadedRecipe) -> None:
     with pytest.raises(PlanError, match=r"ROCm 6\.4\.4 has no gfx950") as stopped:
-        dry(impossible, Order(Choice(python=("3.12",))))
+        dry(prepare_loaded(impossible, Choice(python=("3.12",))), Order())
     assert f"recipe check --recipe {impossible.given_name}" in stopped.value.next

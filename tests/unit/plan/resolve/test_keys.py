@@ -18,11 +18,12 @@ import pytest
 from stackbuild.build.order import Order
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
+from stackbuild.model.choice import Choice
 from stackbuild.model.inputs import Inputs
 from stackbuild.model.lock import questions_digest
 from stackbuild.model.plan import Command, Need, Plan, Resources, Step
 from stackbuild.model.recipe import Recipe
-from stackbuild.plan.resolve import Choice, resolve
+from stackbuild.plan.resolve import resolve
 from stackbuild.recipe.load import parse
 from support.paths import ROOT
 

@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 from packaging.version import Version
 
+from stackbuild.model.choice import Choice
 from stackbuild.model.components import OnnxRuntime
 from stackbuild.model.inputs import Inputs
 from stackbuild.model.lock import Lock
 from stackbuild.model.plan import Plan, Step
-from stackbuild.plan.resolve import Choice, resolve
+from stackbuild.plan.resolve import resolve
 from stackbuild.recipe.load import bundled_recipes, load, parse
 from stackbuild.recipe.lock_file import read_lock
 from stackbuild.sources.upstream import REGENERATED_ARCHIVES, deps_txt

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from stackbuild.model.choice import Choice
 from stackbuild.model.inputs import Inputs
 from stackbuild.model.plan import Plan
-from stackbuild.plan.resolve import CONFIGURE, Choice, resolve, within_reach
+from stackbuild.plan.resolve import CONFIGURE, resolve, within_reach
 from stackbuild.recipe.load import parse
 
 RECIPE = """\

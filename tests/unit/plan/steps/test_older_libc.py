@@ -1,8 +1,9 @@
 """`base.glibc`: who links with the libraries of an older release, and whose keys that changes."""
 
+from stackbuild.model.choice import Choice
 from stackbuild.model.inputs import Inputs
 from stackbuild.model.plan import Plan
-from stackbuild.plan.resolve import CONFIGURE, Choice, resolve, within_reach
+from stackbuild.plan.resolve import CONFIGURE, resolve, within_reach
 from stackbuild.recipe.load import parse
 
 RECIPE = """\

@@ -1,6 +1,7 @@
 """What stands in for a component that is not built, where others are only configured."""
 
-from stackbuild.plan.resolve import CONFIGURE, Choice, within_reach
+from stackbuild.model.choice import Choice
+from stackbuild.plan.resolve import CONFIGURE, within_reach
 from stackbuild.plan.steps.stand_ins import FILES
 from stackbuild.recipe.load import load
 from stackbuild.recipe.lock_file import read_lock

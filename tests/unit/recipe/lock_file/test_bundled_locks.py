@@ -3,7 +3,7 @@
 import pytest
 
 from stackbuild.model.lock import missing_entries
-from stackbuild.plan.consistency import tree_versions
+from stackbuild.recipe.consistency import tree_versions
 from stackbuild.recipe.load import bundled_recipes, load
 from stackbuild.recipe.lock_file import read_lock
 from stackbuild.tables.providers import MIGRAPHX_PACKAGE

@@ -11,9 +11,9 @@ import pytest
 
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import Interruption
+from stackbuild.core.tree_walk import Bounds, OutOfBounds
 from stackbuild.store import tree
 from stackbuild.store.store import StagingFolder, Store
-from stackbuild.store.tree import Bounds, OutOfBounds
 from support.stores import deep
 
 BOUNDS = Bounds(depth=4, path=40, entries=10, bytes=1000, sparse=100)

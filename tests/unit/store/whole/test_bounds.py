@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from stackbuild.core.tree_walk import OutOfBounds
 from stackbuild.store import atomic
 from stackbuild.store.maintenance import collect, unfinished_steps
 from stackbuild.store.store import StagingFolder, Store
-from stackbuild.store.tree import OutOfBounds
 from support.stores import again, deep
 
 

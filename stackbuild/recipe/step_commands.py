@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from stackbuild.model.components import Script
 from stackbuild.model.findings import Finding
 from stackbuild.model.recipe import Recipe
-from stackbuild.plan import recipe_rules
+from stackbuild.recipe import recipe_rules
 
 _PACKAGES = "name packages in `base.debian.packages`, or `base.extend.packages` of an image"
 _SOURCES = "name what is fetched in `sources:`: a component sees its source at `/src/NAME`"

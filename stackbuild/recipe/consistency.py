@@ -23,7 +23,7 @@ from stackbuild.model.components import (
 from stackbuild.model.findings import Finding, Severity
 from stackbuild.model.lock import Lock
 from stackbuild.model.recipe import Recipe
-from stackbuild.plan import recipe_rules
+from stackbuild.recipe import recipe_rules
 from stackbuild.tables.compatibility import UBUNTU_PYTHON, MIGraphXRow, Table
 
 _ORT_TAG = re.compile(r"(?:v|rel-)([0-9]+\.[0-9]+\.[0-9]+)(?![0-9])")

@@ -13,12 +13,13 @@ from stackbuild.model.findings import Finding, Severity
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import Lock
 from stackbuild.model.recipe import Recipe
-from stackbuild.plan import recipe_rules
-from stackbuild.plan.completeness import omissions
-from stackbuild.plan.consistency import disagreements, tree_versions
-from stackbuild.plan.steps.onnxruntime import check_rocm_ep
+from stackbuild.recipe import recipe_rules
+from stackbuild.recipe.completeness import omissions
+from stackbuild.recipe.consistency import disagreements, tree_versions
 from stackbuild.tables.compatibility import GfxRow, Table, table
 
+LAST_ROCM_EP = (1, 22)
+"""The last ONNX Runtime with the ROCm execution provider."""
 _RUNTIME = re.compile(r"libamdhip64\.so\.([0-9]+)")
 
 
@@ -130,6 +131,25 @@ def _pythons(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
                     "python", f"ONNX Runtime {component.version} is not built for Python {python}",
                     why=f"{name} would compile for an hour and then fail", fix=f"it has {', '.join(row.versions)}", link=row.source,
                 )  # fmt: skip
+
+
+def check_rocm_ep(name: str, component: OnnxRuntime, rocm: str) -> None:
+    """Refuse before an hour is spent what fails after one. Raises PlanError."""
+    if "rocm" not in component.providers:
+        return
+    if numbers(component.version)[:2] > LAST_ROCM_EP:
+        raise PlanError(
+            f"ONNX Runtime {component.version} has no ROCm EP: it was removed in 1.23 (microsoft/onnxruntime#25181), and "
+            "its build.py fails only at the very end (onnxruntime#26205)",
+            where=f"components.{name}.providers",
+            next="use `providers: [migraphx]`, or ONNX Runtime 1.22",
+        )
+    if rocm and numbers(rocm)[:2] > (7, 0):
+        raise PlanError(
+            f"ROCm {rocm} does not support the ROCm EP: 7.0 is the last that does (onnxruntime#26211)",
+            where=f"components.{name}.providers",
+            next="use `providers: [migraphx]`",
+        )
 
 
 def _rocm_ep(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:

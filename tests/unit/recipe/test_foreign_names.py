@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stackbuild.plan.foreign_names import foreign_names
+from stackbuild.recipe.foreign_names import foreign_names
 from stackbuild.recipe.load import parse
 from stackbuild.tables.foreign_names import known_options, meanings
 from support.paths import TESTS

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from stackbuild.plan.step_commands import commands
 from stackbuild.recipe.load import parse
+from stackbuild.recipe.step_commands import commands
 from support.paths import TESTS
 
 RECIPE = (TESTS / "seeded-recipes/edits/debian.yaml").read_text()

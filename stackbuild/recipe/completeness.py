@@ -29,9 +29,9 @@ from stackbuild.model.components import (
 )
 from stackbuild.model.findings import Finding, Severity
 from stackbuild.model.recipe import Recipe
-from stackbuild.plan import recipe_rules
-from stackbuild.plan.foreign_names import foreign_names
-from stackbuild.plan.step_commands import commands
+from stackbuild.recipe import recipe_rules
+from stackbuild.recipe.foreign_names import foreign_names
+from stackbuild.recipe.step_commands import commands
 from stackbuild.tables import providers
 from stackbuild.tables.compatibility import Table
 from stackbuild.tables.foreign_names import meanings

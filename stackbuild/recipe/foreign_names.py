@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from stackbuild.model.components import CMake, Component, Kernels, Lc0, MIGraphX, OnnxRuntime, Rocm, Scalar, Wheel
 from stackbuild.model.findings import Finding, Severity
 from stackbuild.model.recipe import Recipe
-from stackbuild.plan import recipe_rules
+from stackbuild.recipe import recipe_rules
 from stackbuild.tables.foreign_names import known_options, meanings, names
 
 _REQUIREMENT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
