@@ -269,5 +269,5 @@ def _read(answer: BinaryIO) -> dict[str, Json]:
 def _tail(output: BinaryIO) -> str:
     """The last lines a command printed, to be shown to a person."""
     output.seek(max(0, output.seek(0, os.SEEK_END) - 4096))
-    lines = output.read(4096).decode("utf-8", "replace").splitlines()
-    return " | ".join(clean(line.strip()) for line in lines[-3:] if line.strip())
+    lines = [line for line in output.read(4096).decode("utf-8", "replace").splitlines() if line.strip()]
+    return " | ".join(clean(line.strip()) for line in lines[-3:])

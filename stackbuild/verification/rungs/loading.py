@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from stackbuild.core.digest import Json
+from stackbuild.emulator.hip_runtime import RUNTIME
 from stackbuild.inspection.facts import Library
 from stackbuild.inspection.rules.rule import count_of
 from stackbuild.model.findings import Finding
@@ -14,10 +15,14 @@ from stackbuild.verification.catalogue import LOAD
 from stackbuild.verification.machine_libraries import is_machine_library
 from stackbuild.verification.probe_sandbox import ProbeResult
 from stackbuild.verification.rung import RungContext, RungOutcome, probe_finding
+from stackbuild.verification.rungs.gpu import GpuWatch
 from stackbuild.verification.subject import installed_path
 
 SECONDS = 60.0
 _MOST = 64
+NO_DEVICE = "no ROCm-capable device is detected"
+"""HIP's words for hipErrorNoDevice. An initialiser of ONNX Runtime's ROCm provider asks for a device and throws: where there is
+none the process ends before dlopen returns."""
 _BRIDGE = re.compile(r"libonnxruntime_providers_\w+\.so$")
 
 
@@ -64,8 +69,10 @@ class LoadProbes:
         return [str(name) for name in names] if isinstance(names, list) else []
 
     def missing_here(self, path: str) -> str:
-        """What this machine is without that the library may rightly ask for, '' for nothing: ROCm, a driver's library, or
-        a newer system."""
+        """What this machine is without that the library may rightly ask for, '' for nothing: ROCm, a driver's library, a
+        newer system, or a GPU."""
+        if self.asks_for_gpu(path):
+            return f"AMD GPU (an initialiser of {path.rpartition('/')[2]} asks HIP for one)"
         if path in self.needs_rocm:
             return self.needs_rocm[path]
         names = self.missing(path)
@@ -73,6 +80,15 @@ class LoadProbes:
             return ", ".join(names)
         newer = re.search(r"version `(\w+_[\d.]+)' not found", str(self.results[path].answer.get("why", "")))
         return newer[1] if newer else ""
+
+    def asks_for_gpu(self, path: str) -> bool:
+        """Whether the library needs HIP, and did not load because that found no device where none is."""
+        result = self.results.get(path)
+        if result is None or result.answer.get("loaded") or GpuWatch().is_here():
+            return False
+        words = f"{result.tail} {result.answer.get('why', '')}"
+        sonames = next(lib.needed for lib in self.context.subject.libraries if lib.path == path)
+        return NO_DEVICE in words and any(RUNTIME.fullmatch(name) for name in sonames)
 
     def _waits(self, lib: Library) -> bool:
         """Whether it is an extension module that no import can open where the machine has no ROCm."""
@@ -169,7 +185,7 @@ def _reason(probes: LoadProbes) -> str:
 
 
 def _judge(probes: LoadProbes, path: str, result: ProbeResult) -> list[Finding]:
-    if result.problem:
+    if result.problem and not probes.asks_for_gpu(path):
         return [probe_finding(LOAD, path, result)]
     if result.answer.get("loaded") or probes.missing_here(path):
         return []

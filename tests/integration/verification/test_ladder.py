@@ -27,15 +27,16 @@ FLAGS = ("-s", "-Wl,-z,noexecstack", "-Wl,-soname,libforge.so")
 
 
 def wheel(
-    folder: Path, *, c: str = C, flags: tuple[str, ...] = (), init: str = "", metadata: str = "", tag: str = ""
-) -> Path:
-    """A wheel of one package, `forge`, with one library."""
+    folder: Path, *, c: str = C, flags: tuple[str, ...] = (), init: str = "", metadata: str = "", tag: str = "",
+    beside: dict[str, bytes] | None = None,
+) -> Path:  # fmt: skip
+    """A wheel of one package, `forge`, with one library, and with what lies beside that."""
     source, made = folder / "forge.c", folder / "libforge.so"
     source.write_text(c)
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", made, source, *FLAGS, *flags], check=True)
     parts = WheelParts(
         name="forge", version="1.0", tag=tag or "py3-none-linux_x86_64", body="A library.\n",
-        metadata=f"Description-Content-Type: text/plain\n{metadata}", files={"forge/__init__.py": init.encode(), "forge/libforge.so": made.read_bytes()},
+        metadata=f"Description-Content-Type: text/plain\n{metadata}", files={"forge/__init__.py": init.encode(), "forge/libforge.so": made.read_bytes(), **(beside or {})},
         without=("onnxruntime_ep_forge/__init__.py", "libonnxruntime_ep_forge.so"),
     )  # fmt: skip
     return parts.write(folder)
@@ -55,6 +56,32 @@ def climbed(path: Path, expected: Expectations = NOTHING, **options: object) -> 
 
 def rules(rung: Rung) -> set[str]:
     return {finding.rule for finding in rung.findings if finding.severity == "error"}
+
+
+ASKING = """
+#include <stdio.h>
+#include <stdlib.h>
+int hipGetDeviceCount(int *);
+__attribute__((constructor)) static void ask(void) {
+  int n, code = hipGetDeviceCount(&n);
+  if (code) { fprintf(stderr, "  what():  HIP failure %d: no ROCm-capable device is detected\\n\\n\\n\\n", code); abort(); }
+}
+"""
+
+
+@pytest.mark.parametrize("code", [0, 100])
+def test_an_initialiser_that_finds_no_device_is_said_to_need_a_gpu(code: int, tmp_path: Path):
+    """As ONNX Runtime's ROCm provider does: its process ends before dlopen returns. The HIP runtime is a stand-in."""
+    hip = tmp_path / "libamdhip64.so.6"
+    text = f"int hipGetDeviceCount(int *n) {{ *n = 1; return {code}; }}"
+    words = ["gcc", "-shared", "-fPIC", "-xc", "-", "-o", hip, "-Wl,-soname,libamdhip64.so.6"]
+    subprocess.run(words, input=text, text=True, check=True)
+    flags = (str(hip), "-Wl,-rpath,$ORIGIN")
+    path = wheel(tmp_path, c=ASKING, flags=flags, beside={"forge/libamdhip64.so.6": hip.read_bytes()})
+    _, rungs = climbed(path)
+    said = "; the rest: this machine has no AMD GPU (an initialiser of libforge.so asks HIP for one)" if code else ""
+    assert rungs["load"].status is Status.PASSED, rungs["load"]
+    assert rungs["load"].reason == f"{1 if code else 2} of 2 libraries{said}"
 
 
 def test_a_good_wheel_climbs_as_far_as_there_is_something_to_climb(tmp_path: Path):

@@ -6,8 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from stackbuild.verification.probe_sandbox import ProbeResult
 from stackbuild.verification.rung import RungContext
+from stackbuild.verification.rungs.gpu import GpuWatch
 from stackbuild.verification.rungs.loading import LoadProbes, check_loading, check_loading_with_rocm, unloaded_libraries
 from support.rung_samples import SUBJECT, CannedAnswers, library, rules
 
@@ -53,3 +56,23 @@ def test_programs_are_not_opened_and_a_wheels_own_libraries_are_not_the_roots():
         "1 of 1 library; the rest: they need libamdhip64.so.7, which /base has where it cannot be hidden; 1 program not run"
     )
     assert [job["path"] for _, job in sandbox.asked] == [f"/nowhere/site-packages/{api}"]
+
+
+@pytest.mark.parametrize("says", ["HIP failure 100: no ROCm-capable device is detected ; GPU=0", "Segmentation fault"])
+@pytest.mark.parametrize("gpu", [False, True])
+@pytest.mark.parametrize("needed", ["libamdhip64.so.6", "libc.so.6"])
+def test_an_initialiser_that_asks_hip_for_a_device_is_no_crash_where_there_is_no_gpu(
+    says: str, gpu: bool, needed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ONNX Runtime's ROCm provider throws while it is loaded. Another crash, a GPU or a library without HIP is none of it."""
+    monkeypatch.setattr(GpuWatch, "is_here", lambda self: gpu)
+    path = "capi/libonnxruntime_providers_rocm.so"
+    subject = replace(SUBJECT, libraries=(library(path, needed),))
+    cell = CannedAnswers({"loading": ProbeResult(-6, False, 0.1, {}, f"terminate called …  what():  {says}")})
+    context = RungContext(subject, (), cell, Path("kernels"), Path("work"))  # type: ignore[arg-type]
+    outcome = check_loading_with_rocm(LoadProbes(context, frozenset((path,)), rocm=True))
+    if says.startswith("HIP") and needed.startswith("libamdhip64") and not gpu:
+        assert outcome.skip == "this machine has no AMD GPU (an initialiser of libonnxruntime_providers_rocm.so asks HIP for one)"
+        assert not outcome.findings
+    else:
+        assert rules(outcome) == ["SB-RUN-CRASH"]
