@@ -5,7 +5,7 @@ One row a case, with the CPU seconds and the memory of the command, and its wall
 - a small wheel onto an index of 1,000 wheels of 30 MB. They are sparse files: 30 GB by size, a few MB on the disk. Their
   digests are in the index's catalog, as they are after any publish. Each has an install line on its page, five
   requirements on others, and a description as stackbuild writes it;
-- `verify-release` of 20 signed wheels with an SBOM and three statements each.
+- `verify-release` of 20 signed wheels with an SBOM of 200 packages, the lock that has them, and three statements each.
 """
 
 from __future__ import annotations
@@ -25,21 +25,31 @@ from pathlib import Path
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from stackbuild.actions.sbom import sbom
 from stackbuild.bench.results_file import document
 from stackbuild.core import digest
+from stackbuild.core.digest import Json
 from stackbuild.model.findings import STATIC_RUNG, Rung, Status, Verification
+from stackbuild.model.materials import Material
 from stackbuild.model.results import Verdict
 from stackbuild.publishing.catalog import Catalog
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.placement import plan_placement, read_wheel, write_file
 from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.signing import SigningKey, load_signing_key
-from stackbuild.publishing.statements import ResourceDescriptor, benchmarks, provenance, statement_name, verification
+from stackbuild.publishing.statements import (
+    ResourceDescriptor,
+    benchmarks,
+    lock_name,
+    provenance,
+    statement_name,
+    verification,
+)
 from stackbuild.publishing.transaction import commit
 from stackbuild.publishing.wheel_readme import readme
 
 WHEELS, WHEEL_SIZE = 1000, 30 << 20
-VERIFIED_WHEELS, VERIFIED_SIZE = 20, 1 << 20
+VERIFIED_WHEELS, VERIFIED_SIZE, PACKAGES = 20, 1 << 20, 200
 ROUNDS = 5
 REQUIREMENTS = [f"Requires-Dist: {one}" for one in ("numpy>=1.21.6", "flatbuffers", "packaging", "protobuf", "sympy")]
 DESCRIPTION = readme("measured", "", "onnxruntime", "onnxruntime", ("gfx1100", "gfx942"), ("libamdhip64.so.7",))
@@ -92,16 +102,22 @@ def large_index(index: Path, work: Path) -> None:
 
 
 def signed_index(index: Path, work: Path, key: SigningKey) -> None:
-    """Wheels with an SBOM and all three statements, signed."""
+    """Wheels with an SBOM, a lock and all three statements, signed."""
     files_of_wheel = {}
-    sbom = json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.6", "components": []}).encode()
+    source = Material("source", "measured", "v1", "", "", (("gitCommit", "a" * 40),))
+    materials = (source, *(Material("build-package", f"package-{n}", f"1.{n}", "") for n in range(PACKAGES)))
+    packages = "".join(f'  package-{n}: "1.{n}"\n' for n in range(PACKAGES))
+    lock = f'schema: 1\nasked: "{"0" * 64}"\ncommits: {{measured: "{"a" * 40}"}}\npackages:\n{packages}'
+    document_of_parts = sbom("measured", "1.0", "MIT", materials, 0)
     for number in range(VERIFIED_WHEELS):
-        plain = wheel(work, f"verified-{number}", "1.0", sbom, VERIFIED_SIZE)
+        plain = wheel(work, f"verified-{number}", "1.0", document_of_parts, VERIFIED_SIZE)
         subject = ResourceDescriptor(plain.name, digest.of_file(plain))
-        beside = []
+        beside = [plain.with_name(lock_name(plain.name))]
+        beside[0].write_text(lock)
+        lock_digest: dict[str, Json] = {"lockDigest": digest.of_file(beside[0])}
         rungs = (Rung(STATIC_RUNG, Status.PASSED, "", 0.0),)
         contents = {
-            "provenance": provenance(subject, {}, (), (), "0"),
+            "provenance": provenance(subject, lock_digest, materials, (), "0"),
             "verification": verification(subject, Verification(plain.name, subject.sha256, rungs)),
             "benchmarks": benchmarks(subject, {}, document(Verdict(()))),
         }
@@ -167,7 +183,7 @@ def main() -> None:
         report(f"publish a small wheel onto {WHEELS} wheels of {WHEEL_SIZE >> 20} MiB", "publish", figures)
         signed_index(work / "signed", work / "signed-wheels", load_signing_key(key_file))
         words = ("verify-release", str(work / "signed"), "--key", str(work / "release.pub"), "--no-seen")
-        words += ("--require", "provenance,verification,benchmarks,sbom")
+        words += ("--require", "provenance,verification,benchmarks,sbom,lock")
         report(
             f"verify-release of {VERIFIED_WHEELS} wheels with SBOM and three statements",
             "verify-release",

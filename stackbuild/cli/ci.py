@@ -72,6 +72,22 @@ class PipelineArguments:
             help="Upload the wheels of a tag to this index by trusted publishing: the job has no secret.",
         ),
     ] = ""
+    upload_root: Annotated[
+        str,
+        option(
+            "--upload-root",
+            metavar="ROOT",
+            help="The index whose wheels --trusted-publishing uploads, where there are several, as `rocm-7.2/simple`.",
+        ),
+    ] = ""
+    public_key: Annotated[
+        Path | None,
+        option(
+            "--public-key",
+            metavar="FILE",
+            help="Public key (.pub) that each release must be signed by: one without a signature fails, and each is verified by it.",
+        ),
+    ] = None
     url: Annotated[
         str,
         option(
@@ -99,6 +115,8 @@ class PipelineArguments:
             self.release_assets,
             self.release_key,
             self.url,
+            self.upload_root,
+            self.public_key,
         )
 
 
@@ -125,9 +143,10 @@ def render(
 
     Actions are pinned, privileges least. Runners install stackbuild by its bytes.
 
-    Example: stackbuild ci render --provider github --recipe debian-13 --gpu gfx1100 --install-from tools/stackbuild-0.1.0-py3-none-any.whl
+    Example: stackbuild ci render --provider github --recipe debian-13 --gpu gfx1100 --install-from tools/stackbuild.txt
     """
-    from stackbuild.pipeline.ci_render import pipeline, ungated_recipes, unproved_recipes
+    from stackbuild.pipeline.ci_render import pipeline, ungated_recipes, unproved_recipes, unsigned_releases
+    from stackbuild.pipeline.stackbuild_source import NOT_PINNED
     from stackbuild.recipe.load import load
     from stackbuild.views.console import err
 
@@ -139,11 +158,9 @@ def render(
     for line in ungated_recipes(recipes, request):
         err().print(f"not gated by this pipeline: {line}", markup=False)
     if not install_from.endswith(".txt"):
-        err().print(
-            "not pinned: what stackbuild itself requires is installed by name and version; --install-from FILE.txt has"
-            " each package by its hash",
-            markup=False,
-        )
+        err().print(f"not pinned: {NOT_PINNED}", markup=False)
+    if line := unsigned_releases(provider, request):
+        err().print(f"not signed by this pipeline: {line}", markup=False)
     _write(text, arguments.out)
 
 

@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from stackbuild.cli.app import JsonOption, app, argument, group, leave, option
-from stackbuild.cli.index_options import Days, LowestNumber, SignIndexOption, SigningOptions, UnsignedOption, open_index
+from stackbuild.cli.index_options import (
+    Days,
+    LowestNumber,
+    RootOption,
+    SignIndexOption,
+    SigningOptions,
+    UnsignedOption,
+    open_index,
+)
 
 if TYPE_CHECKING:
     from stackbuild.publishing.catalog import Catalog, ProjectStatus
@@ -137,6 +145,7 @@ def sign_index(
     ] = False,
     days: Days = 90.0,
     at_least: LowestNumber = 0,
+    root: RootOption = "",
     json: JsonOption = False,
 ) -> None:
     """Sign an index as it stands.
@@ -161,14 +170,14 @@ def sign_index(
             next="leave out --add: the index is signed anew, and the others add their signatures again",
         )
     settings = replace(
-        SigningOptions(sign, False, days, at_least).publication(),
+        SigningOptions(sign, False, days, at_least, root).publication(),
         trusted_keys=load_trusted_keys(key) if key else (),
         accept_changes=accept_changes,
     )
     with open_index(place, bool(sign)) as folder:
         change = (
             maintenance.cosign(
-                folder, settings.keys, settings.trusted_keys, IndexNumbers(default_numbers_file()), at_least
+                folder, settings.keys, settings.trusted_keys, IndexNumbers(default_numbers_file()), at_least, root
             )
             if add
             else maintenance.sign(folder, settings)
@@ -257,6 +266,13 @@ def check_release(
         bool, option("--no-seen", help="Neither read nor write that file: a rollback is not seen.")
     ] = False,
     at_least: LowestNumber = 0,
+    root: Annotated[
+        str,
+        option("--root", metavar="NAME", help="The name that the index must have been signed as: `rocm-7.2/simple`."),
+    ] = "",
+    url: Annotated[
+        str, option("--url", metavar="URL", help="The address that the index must have been signed for.")
+    ] = "",
     json: JsonOption = False,
 ) -> None:
     """Check a signed index against keys that you trust.
@@ -279,7 +295,7 @@ def check_release(
         raise UsageError(f"no kind {unknown_kinds[0]!r}", next=f"kinds are {', '.join(NAMES)}, sbom, lock")
     state = None if no_seen else numbers_file or default_numbers_file()
     with err().status("reading the index …"):
-        proof = verify_release(folder, Trust(load_trusted_keys(key), threshold, state, kinds, at_least))
+        proof = verify_release(folder, Trust(load_trusted_keys(key), threshold, state, kinds, at_least, root, url))
     print_json(proof, "stackbuild.release-proof/1") if json else draw_release_proof(proof)
     if proof.problems:
         leave(5)

@@ -39,17 +39,27 @@ LowestNumber = Annotated[
         " $STACKBUILD_INDEX_AT_LEAST.",
     ),
 ]
+RootOption = Annotated[
+    str,
+    option(
+        "--root",
+        metavar="NAME",
+        help="The name that the signature binds the index to, as `rocm-7.2/simple`; default: the one it has, or its folder's.",
+    ),
+]
 Days = Annotated[float, option("--days", metavar="N", help="How long the signature of the index holds.")]
 
 
 @dataclass(frozen=True)
 class SigningOptions:
-    """How the next state of an index is signed: OpenSSH private keys, or none on purpose; so many days; the least number."""
+    """How the next state of an index is signed: OpenSSH private keys, or none on purpose; so many days; the least number; the
+    index's name."""
 
     sign: Sequence[Path] | None
     unsigned: bool = False
     days: float = 90.0
     at_least: int = 0
+    root: str = ""
 
     def publication(self) -> Publication:
         """The publication that these options alone ask for. Raises UsageError for a key that cannot be read."""
@@ -63,6 +73,7 @@ class SigningOptions:
             unsigned=self.unsigned,
             days=self.days,
             at_least=self.at_least,
+            root=self.root,
         )
 
 

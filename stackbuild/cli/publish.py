@@ -17,6 +17,7 @@ from stackbuild.cli.index_options import (
     UPLOAD_SCHEMES,
     Days,
     LowestNumber,
+    RootOption,
     SignIndexOption,
     SigningOptions,
     UnsignedOption,
@@ -69,6 +70,7 @@ class PublishArguments:
     unsigned: UnsignedOption = False
     days: Days = 90.0
     at_least: LowestNumber = 0
+    root: RootOption = ""
     attest: Annotated[
         bool,
         option("--attest", help="Sign an upload's wheels by Sigstore, as this job's identity (PEP 740)."),
@@ -94,6 +96,7 @@ class PublishArguments:
             )
         others = {"--replace": self.replace, "--variants": self.variants, "--unsigned": self.unsigned}
         others |= {"--days": self.days != 90.0, "--older": self.older, "--at-least": self.at_least > 0}
+        others |= {"--root": bool(self.root)}
         _refuse_options("an upload", others, "the index that it goes to decides that")
 
     def refuse_for_index(self, place: str) -> None:
@@ -117,10 +120,11 @@ class PublishArguments:
                 next="publish to a folder with them",
             )
         others = {"--older": self.older, "--at-least": self.at_least > 0, "--days": self.days != 90.0}
+        others |= {"--root": bool(self.root)}
         _refuse_options("a registry", others, "it has no highest version, no number that rises and no expiry")
 
     def signing(self, is_registry: bool) -> SigningOptions:
-        return SigningOptions(self.sign, self.unsigned, self.days, 0 if is_registry else self.at_least)
+        return SigningOptions(self.sign, self.unsigned, self.days, 0 if is_registry else self.at_least, self.root)
 
 
 @app.command()
@@ -258,12 +262,13 @@ def _publish_to_index(wheels: tuple[Path, ...], place: str, settings: Publicatio
 
 def _publish_artifacts(wheels: tuple[Path, ...], url: str, settings: Publication, json: bool) -> None:
     from stackbuild.core.errors import MachineLacks, UsageError
+    from stackbuild.publishing.publication import NOT_SIGNED
     from stackbuild.remote.connection import open_writer
     from stackbuild.remote.faults import RemoteFault
     from stackbuild.remote.release import push_release
     from stackbuild.runners.engine import registry_login
     from stackbuild.views.console import err, print_json
-    from stackbuild.views.publishing import draw_artifacts
+    from stackbuild.views.publishing import draw_artifacts, draw_not_signed
 
     if ":" in url.partition("://")[2].partition("/")[2] or "@" in url:
         raise UsageError(
@@ -280,4 +285,8 @@ def _publish_artifacts(wheels: tuple[Path, ...], url: str, settings: Publication
             where=url,
             next="check the URL and `docker login HOST`; what was sent stays there, and the same command ends it",
         ) from None
-    print_json(artifacts, "stackbuild.release-artifacts/1") if json else draw_artifacts(artifacts)
+    if json:
+        print_json(artifacts, "stackbuild.release-artifacts/1")
+        return
+    draw_not_signed("" if settings.keys else NOT_SIGNED)
+    draw_artifacts(artifacts)

@@ -21,6 +21,7 @@ from stackbuild.core.errors import UsageError
 __all__ = [
     "Claim", "InvalidLicenseExpression", "InvalidRequirement", "InvalidSpecifier", "InvalidVersion", "InvalidWheelFilename", "Requirement", "SpecifierSet", "Version",
     "applies", "canonicalize_license_expression", "canonicalize_name", "distribution_of", "is_requirement", "parse_email", "parse_tag", "parse_wheel_filename",
+    "version_of",
 ]  # fmt: skip
 
 
@@ -39,6 +40,12 @@ class Version(version.Version):
     def __init__(self, version: str) -> None:
         _refuse_long_numbers(version, "a version", InvalidVersion)
         super().__init__(version)
+
+
+@lru_cache(1 << 14)  # the versions of an index are sorted for each of its pages
+def version_of(text: str) -> Version:
+    """The version of that text. Raises InvalidVersion."""
+    return Version(text)
 
 
 class SpecifierSet(specifiers.SpecifierSet):
@@ -98,6 +105,7 @@ def applies(requirement: Requirement, environment: dict[str, str]) -> bool:
 
 
 @lru_cache(1 << 14)  # an index asks it of each of its files, several times
+@lru_cache(1 << 14)  # asked of each file of an index, several times
 def distribution_of(file_name: str) -> tuple[str, str]:
     """Normalised project name and version of a wheel's file name, also of a variant's. Raises UsageError on another file."""
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +14,8 @@ from stackbuild.model.gates import needs_baseline
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.recipe import Recipe
 from stackbuild.pipeline.index_roots import IndexRoot, index_roots, root_of
-from stackbuild.pipeline.stackbuild_source import URL, pip_words
+from stackbuild.pipeline.stackbuild_source import NOT_PINNED, URL, read_source
+from stackbuild.publishing.signing import KEY_TYPE, load_trusted_keys
 from stackbuild.recipe.load import bundled_recipes
 from stackbuild.recipe.wheels import CPU, PackedWheel, providers_of, wheels_of
 
@@ -69,6 +71,13 @@ TAG = {
 }
 """The name of the tag that is built, "" for a branch."""
 
+NOT_SIGNED = {
+    "github": "Whoever serves this index can change it unseen. Put an OpenSSH ed25519 key into the secret STACKBUILD_RELEASE_KEY of the environment release",
+    "gitlab": "Whoever serves this index can change it unseen. Put an OpenSSH ed25519 key into the protected variable RELEASE_KEY, of the type File",
+    "jenkins": "Whoever serves this index can change it unseen. Render the pipeline with --release-key ID, a credential with an OpenSSH ed25519 key",
+}
+"""What an unsigned release says, and what to do."""
+
 SPLITS = ("python", "gfx")
 """The axes of the build matrix of a pipeline."""
 
@@ -77,11 +86,13 @@ SPLITS = ("python", "gfx")
 class PipelineRequest:
     """What a pipeline is to have.
 
-    `install_from` is where runners get stackbuild: see `pip_words`. `gfx` names the GPUs that there are runners for,
+    `install_from` is where runners get stackbuild: see `read_source`. `gfx` names the GPUs that there are runners for,
     `build_on`, `pull_requests_on` and `publish_on` the labels of the machines for that. `split` are axes of `SPLITS`: a build
     job for each value. `attest` adds the provider's own attestation, `index_url` an upload by trusted publishing. Artifacts of
     a release are kept for `retention_days`; `release_assets` keeps them with GitHub's releases, too. `release_key` is the
     Jenkins credential that signs. `url` is where the indexes of the releases are served, with `{root}` for each one's folder.
+    Of several indexes the wheels of `upload_root` are uploaded. `public_key` is a file with the key that each release must be
+    signed by; without one a release may be unsigned.
     """
 
     install_from: str
@@ -96,6 +107,8 @@ class PipelineRequest:
     release_assets: bool = False
     release_key: str = ""
     url: str = ""
+    upload_root: str = ""
+    public_key: Path | None = None
 
     def label(self, option: str, labels: Mapping[str, str], provider: str) -> str:
         """The label of that option, as it was given or as `labels` has it for the provider."""
@@ -158,6 +171,7 @@ def pipeline(provider: str, recipes: tuple[LoadedRecipe, ...], request: Pipeline
     if provider not in TEMPLATES:
         raise UsageError(f"no provider {provider!r}", where="--provider", next=f"one of: {', '.join(TEMPLATES)}")
     _check(provider, request)
+    source = read_source(request.install_from)
     builds = [
         (loaded_recipe, part)
         for loaded_recipe, build in _builds(recipes)
@@ -186,15 +200,17 @@ def pipeline(provider: str, recipes: tuple[LoadedRecipe, ...], request: Pipeline
         if target in ((build.gfx,) if build.gfx else loaded_recipe.recipe.gfx)
     )
     roots = _roots(builds, jobs, provider, request.url)
+    public_keys = _public_keys(request.public_key) if request.public_key else ()
     return render(
         TEMPLATES[provider],
         builds=tuple(build for _, build in builds),
         gpu_jobs=jobs,
         actions=ACTIONS,
-        install=pip_words(request.install_from, "bench,emulator"),
-        publish_install=pip_words(request.install_from, "publish"),
-        upload_install=pip_words(request.install_from, "publish,sigstore"),
-        local="://" not in request.install_from,
+        install=source.pip_words("bench,emulator"),
+        publish_install=source.pip_words("publish"),
+        upload_install=source.pip_words("publish,sigstore"),
+        source_check=source.check,
+        unpinned="" if source.is_pinned else NOT_PINNED,
         unproved=unproved_recipes(recipes, request),
         ungated=ungated_recipes(recipes, request),
         roots=roots,
@@ -212,6 +228,10 @@ def pipeline(provider: str, recipes: tuple[LoadedRecipe, ...], request: Pipeline
         main_or_tag=MAIN_OR_TAG,
         attest=request.attest,
         index_url=request.index_url,
+        upload_root=_upload_root(request, roots),
+        public_keys=public_keys,
+        public_key_file=_public_key_file(provider, public_keys),
+        not_signed=NOT_SIGNED[provider],
         retention_days=request.retention_days,
         release_assets=request.release_assets,
         release_key=request.release_key,
@@ -245,6 +265,53 @@ def _releases(provider: str, roots: Sequence[IndexRoot]) -> str:
         return ""
     tag = {"gitlab": "CI_COMMIT_TAG", "jenkins": "TAG_NAME"}[provider]
     return render("ci/releases.sh.j2", folder=RELEASES[provider], tag=tag, roots=roots)
+
+
+def _upload_root(request: PipelineRequest, roots: Sequence[IndexRoot]) -> str:
+    """The index whose wheels are uploaded, where there are several. Raises UsageError where that is left open."""
+    paths = [root.path for root in roots]
+    if not request.index_url:
+        if request.upload_root:
+            raise UsageError(
+                "nothing is uploaded", where="--upload-root", next="add `--trusted-publishing URL`, or leave it out"
+            )
+        return ""
+    if len(paths) > 1 and not request.upload_root:
+        raise UsageError(
+            f"wheels of {len(paths)} indexes ({', '.join(paths)}) would be mixed at {request.index_url}, and an installer would"
+            " take that of another ROCm for its higher version",
+            where="--trusted-publishing",
+            next=f"choose one of them: `--upload-root {paths[0]}`",
+        )
+    if request.upload_root and request.upload_root not in paths:
+        raise UsageError(
+            f"no recipe publishes onto {request.upload_root}", where="--upload-root", next=f"one of: {', '.join(paths)}"
+        )
+    return request.upload_root if len(paths) > 1 else ""
+
+
+def _public_keys(file: Path) -> tuple[str, ...]:
+    """The public keys in a file as lines that need no quoting. Raises UsageError."""
+    keys = load_trusted_keys([file])
+    if any(key.valid_after or key.valid_before for key in keys):
+        raise UsageError(
+            "a key in it counts for a time only", where=str(file), next="give the .pub file of the release key"
+        )
+    return tuple(f"{KEY_TYPE} {base64.b64encode(key.blob).decode()}" for key in keys)
+
+
+def _public_key_file(provider: str, public_keys: Sequence[str]) -> str:
+    """The shell script that writes the keys which a release is verified by: those that were given, or the release key's own half."""
+    file = '"$RUNNER_TEMP/release.pub"' if provider == "github" else "release.pub"
+    if public_keys:
+        return f"printf '%s\\n' {' '.join(f'{chr(34)}{key}{chr(34)}' for key in public_keys)} > {file}"
+    private = '"$key"' if provider == "github" else '"$RELEASE_KEY"'
+    return f"ssh-keygen -y -P '' -f {private} > {file}"
+
+
+def unsigned_releases(provider: str, request: PipelineRequest) -> str:
+    """Why the releases of the pipeline are not signed, "" where that is open until a key is there."""
+    return NOT_SIGNED[provider] if provider == "jenkins" and not request.release_key else ""
 
 
 def ungated_recipes(recipes: Sequence[LoadedRecipe], request: PipelineRequest) -> tuple[str, ...]:
@@ -319,6 +386,12 @@ def _check(provider: str, request: PipelineRequest) -> None:
             f"{request.release_key!r} is not the id of a credential",
             where="--release-key",
             next="letters, digits, . _ -",
+        )
+    if request.public_key and provider == "jenkins" and not request.release_key:
+        raise UsageError(
+            "each release is to be signed, and no credential is named that signs",
+            where="--public-key",
+            next="add `--release-key ID`",
         )
     for axis in request.split:
         if axis not in SPLITS:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from stackbuild.core.model import Field, Model
-from stackbuild.core.packaging import Version, canonicalize_name, distribution_of, parse_email
+from stackbuild.core.packaging import canonicalize_name, distribution_of, parse_email, version_of
 from stackbuild.publishing.wheel_readme import WheelUsage, read_usage
 
 SHA256 = r"^[0-9a-f]{64}$"
@@ -102,16 +102,15 @@ class Project(Model):
     @property
     def versions(self) -> tuple[str, ...]:
         """The versions that have a file, lowest first."""
-        return tuple(sorted({file.version for file in self.files.values()}, key=Version))
+        return tuple(sorted({file.version for file in self.files.values()}, key=version_of))
 
     @property
     def current_files(self) -> tuple[CatalogFile, ...]:
         """The files that the project's page lists, of the newest version first: none of a quarantined project (PEP 792)."""
         if self.status == "quarantined":
             return ()
-        versions = {version: Version(version) for version in self.versions}
         by_name = sorted(self.files.values(), key=lambda file: file.name)
-        return tuple(sorted(by_name, key=lambda file: versions[file.version], reverse=True))
+        return tuple(sorted(by_name, key=lambda file: version_of(file.version), reverse=True))
 
 
 class Catalog(Model):

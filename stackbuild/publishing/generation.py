@@ -142,7 +142,7 @@ def switch(index: Path, catalog: Catalog, contents: Mapping[str, bytes]) -> None
 def add_page(index: Path, name: str, data: bytes) -> None:
     """Add one file to the state that stands: its content is whole before its name is there. Raises OSError."""
     folder = (index / CURRENT).resolve()
-    atomic.write_whole(folder / name, data.decode(), folder)
+    atomic.write_whole(folder / name, data.decode(), index / GENERATIONS)
     _link(index / name, Path(CURRENT, name))
 
 
@@ -167,9 +167,18 @@ def _remove_dangling(index: Path) -> None:
 
 
 def _remove_old(index: Path, number: int) -> None:
-    for folder in (index / GENERATIONS).iterdir():
-        if not _NUMBER.fullmatch(folder.name) or int(folder.name) <= number - MAX_GENERATIONS:
+    remove_unnumbered(index)
+    for old_number, folder in generation_numbers(index).items():
+        if old_number <= number - MAX_GENERATIONS:
             atomic.remove(folder)
+
+
+def remove_unnumbered(index: Path) -> None:
+    """Remove what a change that was killed has left beside the states."""
+    if (index / GENERATIONS).is_dir():
+        for entry in (index / GENERATIONS).iterdir():
+            if not _NUMBER.fullmatch(entry.name):
+                atomic.remove(entry)
 
 
 def adopt(index: Path) -> None:

@@ -28,7 +28,7 @@ from stackbuild.publishing.placement import (
     read_wheel,
     write_file,
 )
-from stackbuild.publishing.publication import Publication, PublishedWheel, Receipt
+from stackbuild.publishing.publication import NOT_SIGNED, Publication, PublishedWheel, Receipt
 from stackbuild.publishing.refusals import (
     refuse_later,
     refuse_linked,
@@ -40,7 +40,14 @@ from stackbuild.publishing.refusals import (
 )
 from stackbuild.publishing.signed_state import refuse_changed
 from stackbuild.publishing.signing import SigningKey
-from stackbuild.publishing.transaction import commit, is_signed_by, locked_catalog, refuse_unsigned
+from stackbuild.publishing.transaction import (
+    commit,
+    is_named,
+    is_signed_by,
+    locked_catalog,
+    refuse_unsigned,
+    remove_unsigned_states,
+)
 from stackbuild.publishing.variants import refuse_variant
 
 
@@ -78,12 +85,13 @@ def publish(wheels: tuple[Path, ...], index: Path, publication: Publication = Pu
             refuse_variant(catalog.projects[plan.wheel.project], plan.row, plan.wheel.path)
         installs = check_installs(index, catalog, plans, publication.pythons)
         before = read_catalog(index) or Catalog()
-        if catalog != before or not is_signed_by(index, publication.keys):
+        if catalog != before or not is_signed_by(index, publication.keys) or not is_named(index, publication):
             refuse_unsigned(index, publication)
             catalog = _place(index, catalog, plans, publication)
         else:
             for path, data in (item for plan in plans for item in plan.beside.items()):
                 write_file(path, data)  # the published bytes: what was lost or damaged is there again
+            remove_unsigned_states(index, catalog.number, publication.keys)
     return replace(_receipt(wheels, index, catalog, fresh, publication.keys), installs=installs)
 
 
@@ -149,7 +157,7 @@ def _receipt(
     unpublished_wheels = _unpublished_wheels(index, catalog)
     return Receipt(
         str(index), tuple(rows), catalog.number, signed_by, unpublished_wheels, words.requirements, reason,
-        words.from_default_index,
+        words.from_default_index, not_signed="" if signed_by else NOT_SIGNED,
     )  # fmt: skip
 
 

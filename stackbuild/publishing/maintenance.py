@@ -87,6 +87,7 @@ def cosign(
     trusted_keys: tuple[TrustedKey, ...] = (),
     numbers: IndexNumbers | None = None,
     at_least: int = 0,
+    root: str = "",
 ) -> Catalog:
     """Add signatures of more keys to those of a signed index; its number and its time stay.
 
@@ -98,7 +99,8 @@ def cosign(
         envelope = folder / ENVELOPE
         if not envelope.is_file():
             raise UsageError("the index is not signed", where=str(index), next="`stackbuild index sign` signs it")
-        snapshot = signed_snapshot(index, (*trusted_keys, *(TrustedKey(key.blob) for key in keys)), numbers, at_least)
+        all_keys = (*trusted_keys, *(TrustedKey(key.blob) for key in keys))
+        snapshot = signed_snapshot(index, all_keys, numbers, at_least, root)
         if datetime.now(UTC) >= snapshot.expires:
             raise UsageError(
                 f"the signature of the index expired on {snapshot.expires:%Y-%m-%d %H:%M} UTC",

@@ -24,7 +24,9 @@ _STYLE = (
 
 def _text(text: str) -> str:
     """A text of others, without what a terminal or the direction of writing obeys, as it stands in a page."""
-    return html.escape("".join(char if char.isprintable() or char in "\n\t" else " " for char in text))
+    if not text.isprintable():
+        text = "".join(char if char.isprintable() or char in "\n\t" else " " for char in text)
+    return html.escape(text)
 
 
 def pages(catalog: Catalog) -> dict[str, bytes]:

@@ -21,6 +21,7 @@ from stackbuild.core.zip_member import read_member
 from stackbuild.model.materials import Role
 from stackbuild.publishing.catalog import AttachedFile, CatalogFile, CoreMetadata, VariantMetadata, core_metadata
 from stackbuild.publishing.generation import STAGING_ENDING, WHEELS_ELSEWHERE
+from stackbuild.publishing.sbom_agreement import sbom_problem
 from stackbuild.publishing.statements import (
     ResourceDescriptor,
     claim_about,
@@ -186,6 +187,7 @@ def travelling(wheel: WheelFile, attached_files: tuple[Path, ...]) -> tuple[dict
     contents = {path.name: path.read_bytes() for path in attached_files}
     if sbom := _sbom(wheel.path):
         contents[f"{wheel.path.name}.cdx.json"] = sbom
+        _refuse_sbom(wheel.path, sbom, contents)
     subject = ResourceDescriptor(wheel.path.name, wheel.sha256)
     claims = [refuse_misstated(subject, name, data) for name, data in contents.items()]
     return contents, next((claim for claim in claims if claim), "")
@@ -205,6 +207,21 @@ def _refuse_other_lock(target: Path, contents: Mapping[str, bytes], rows: Mappin
             f"this lock has sha256 {lock.sha256}, and the wheel's provenance names {named_lock}",
             where=lock.name,
             next="put the lock beside the wheel that it was built under, or take the file away",
+        )
+
+
+def _refuse_sbom(wheel: Path, sbom: bytes, contents: Mapping[str, bytes]) -> None:
+    """The SBOM says what the lock and the provenance that travel with the wheel say. Raises UsageError."""
+    statement = contents.get(statement_name(wheel.name, "provenance"))
+    try:
+        origin = read_statement(statement) if statement is not None else None
+    except (ValueError, RecursionError):
+        return  # refused as a statement
+    if problem := sbom_problem(sbom, contents.get(lock_name(wheel.name)), origin):
+        raise UsageError(
+            f"its SBOM cannot be published: {problem}",
+            where=str(wheel),
+            next="build the wheel again, or take away what lies beside it and is of another build",
         )
 
 

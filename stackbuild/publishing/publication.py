@@ -10,10 +10,12 @@ from stackbuild.core.errors import UsageError
 from stackbuild.core.web_address import is_index_address
 from stackbuild.publishing.install_check import InstallCheck
 from stackbuild.publishing.signing import SigningKey, TrustedKey
-from stackbuild.publishing.snapshot import DAYS
+from stackbuild.publishing.snapshot import DAYS, is_root_name
 from stackbuild.publishing.wheel_readme import WheelUsage
 from stackbuild.tables.packages import packages_of
 
+NOT_SIGNED = "whoever serves this index can change it unseen. `ssh-keygen -t ed25519 -f release.key` makes a key, and `--sign release.key` signs"
+"""What is said of an index that nobody signed."""
 MOST_DAYS = 36500
 """The longest that a signature of an index may hold: a hundred years."""
 
@@ -29,6 +31,7 @@ class Publication:
     signed, unless `accept_changes`. `numbers` is the file with the numbers of indexes seen before, None for none. The number
     of the signed state must be `at_least` so high: what a machine knows that has no such file. `digests` has the sha256 of
     wheels that were hashed before; the others are hashed. Each of `pythons` (`3.11`) must get a file, or nothing is published.
+    `root` is the name that the signature binds the index to, as `rocm-7.2/simple`; "" for the one that it has, or its folder's.
     """
 
     replace: bool = False
@@ -45,6 +48,7 @@ class Publication:
     at_least: int = 0
     variants: bool = False
     pythons: tuple[str, ...] = ()
+    root: str = ""
 
     def __post_init__(self) -> None:
         if self.at_least and not self.keys:
@@ -57,6 +61,12 @@ class Publication:
                 f"{self.url!r} is not an address that an index is served at",
                 next="give `--url` an http, https or file URL without a login, quotes, spaces and signs of a shell, as"
                 " https://example.org/simple; other characters of a path are percent-encoded",
+            )
+        if self.root and not is_root_name(self.root):
+            raise UsageError(
+                f"{self.root!r} is not a name of an index",
+                where="--root",
+                next="give letters, digits, . _ + - with a slash between, as `rocm-7.2/simple`",
             )
         if not 0 < self.days <= MOST_DAYS:  # nan is neither
             raise UsageError(
@@ -96,6 +106,7 @@ class Receipt:
     """What was published where. `number` is the index's new number; `signed_by` are fingerprints of keys.
 
     `requirements` are the words of the command that installs them; `no_install` is why there is none, "" where there is one.
+    `not_signed` says that nobody signed the index and what to do, "" where somebody did.
     `from_default_index` are the projects that this command leaves to the installer's default index. `installs` are the
     files that each Python gets, where that was asked. `unpublished` are wheels in the index's folder that no page names: left by a publish that was killed, or put there by
     somebody else.
@@ -110,6 +121,7 @@ class Receipt:
     no_install: str = ""
     from_default_index: tuple[str, ...] = ()
     installs: tuple[InstallCheck, ...] = ()
+    not_signed: str = ""
 
     @property
     def usages(self) -> tuple[WheelUsage, ...]:

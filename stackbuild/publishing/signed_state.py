@@ -28,6 +28,7 @@ from stackbuild.publishing.snapshot import (
     SnapshotFile,
     index_name,
     read_snapshot,
+    root_problem,
 )
 from stackbuild.publishing.statements import is_statement
 
@@ -53,7 +54,7 @@ def refuse_changed(index: Path, publication: Publication, catalog: bool = True) 
             _refuse_stripped(index, numbers)
         return
     keys = (*(TrustedKey(key.blob) for key in publication.keys), *publication.trusted_keys)
-    snapshot = signed_snapshot(index, keys, numbers, publication.at_least)
+    snapshot = signed_snapshot(index, keys, numbers, publication.at_least, publication.root)
     refuse_differences(index, snapshot, catalog, _attached_files(publication))
 
 
@@ -108,12 +109,12 @@ def _refuse_stripped(index: Path, numbers: IndexNumbers) -> None:
 
 
 def signed_snapshot(
-    index: Path, keys: Sequence[TrustedKey], numbers: IndexNumbers | None = None, at_least: int = 0
+    index: Path, keys: Sequence[TrustedKey], numbers: IndexNumbers | None = None, at_least: int = 0, root: str = ""
 ) -> Snapshot:
     """The snapshot that stands.
 
-    Raises UsageError where none of the keys has signed it, its number is below `at_least`, or a later one is among
-    `numbers`.
+    Raises UsageError where none of the keys has signed it, its number is below `at_least`, a later one is among
+    `numbers`, or it is that of another index than `root`.
     """
     try:
         data = read_file(index, f"{CURRENT}/{ENVELOPE}", ENVELOPE_LIMIT)
@@ -122,6 +123,8 @@ def signed_snapshot(
             raise SignatureRefused("; ".join(why) or "it has no signature")
         snapshot = read_snapshot(payload)
         if problem := below(snapshot.number, at_least):
+            raise SignatureRefused(problem)
+        if problem := root_problem(snapshot, root if snapshot.root else "", place_of(index)):
             raise SignatureRefused(problem)
         if numbers:
             if problem := numbers.place_problem(place_of(index), snapshot.index, snapshot.number):

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 NAMESPACE = "stackbuild"
 PASSPHRASE = "STACKBUILD_KEY_PASSPHRASE"
 KEY_TYPE = "ssh-ed25519"
+_KEY_BYTES = 51
+"""Of a public key in SSH's wire format: its type and 32 bytes, each with its length."""
 INSTALL = 'pip install "stackbuild[publish]"'
 _LINE_WIDTH = 70
 _SIGNATURE_BYTES = 64
@@ -226,7 +228,7 @@ def _trusted_key(line: str, where: str) -> TrustedKey:
         blob = base64.b64decode(words[at + 1], validate=True)
     except ValueError as error:
         raise UsageError(f"not a public key: {error}", where=where, next="give a .pub file") from None
-    if len(blob) != 51 or not blob.startswith(_string(KEY_TYPE.encode()) + struct.pack(">I", 32)):
+    if len(blob) != _KEY_BYTES or not blob.startswith(_string(KEY_TYPE.encode()) + struct.pack(">I", 32)):
         raise UsageError("not an ed25519 public key", where=where, next="make one with `ssh-keygen -t ed25519`")
     options = _options(words[1], where) if at == 2 else {}
     if "namespaces" in options and NAMESPACE not in options["namespaces"].split(","):
@@ -405,6 +407,21 @@ def is_ssh_signature(message: bytes, text: bytes, keys: Sequence[TrustedKey]) ->
             continue
         return True
     return False
+
+
+def ssh_signer(message: bytes, text: bytes) -> TrustedKey | None:
+    """The key that a file of `ssh_signature` says it is by, where it is a signature of the message by that key.
+
+    Nobody trusts the key for that.
+    """
+    lines = text.decode("ascii", "replace").splitlines()
+    try:
+        blob = base64.b64decode("".join(lines[1:-1]), validate=True)
+    except ValueError:
+        return None
+    at = len(b"SSHSIG") + 8  # behind the version and the length of the key
+    key = TrustedKey(blob[at : at + _KEY_BYTES])
+    return key if len(key.blob) == _KEY_BYTES and is_ssh_signature(message, text, (key,)) else None
 
 
 def _string(data: bytes) -> bytes:

@@ -7,6 +7,7 @@ Update Framework's snapshot and timestamp roles (https://theupdateframework.io),
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -17,7 +18,7 @@ from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
 from stackbuild.core.model import AwareDatetime, Field, Model, ValidationError
 from stackbuild.publishing.catalog import SHA256, Catalog
-from stackbuild.publishing.generation import catalog_text, read_state
+from stackbuild.publishing.generation import STAGING_ENDING, catalog_text, read_state
 from stackbuild.publishing.signing import SigningKey, envelope_text, ssh_signature
 
 ENVELOPE, SUMS, SUMS_SIGNATURE = "snapshot.dsse.json", "SHA256SUMS", "SHA256SUMS.sig"
@@ -26,6 +27,14 @@ ENVELOPE_LIMIT = 32 << 20
 """Bytes of an envelope that are read at most: the snapshot of some 100,000 files."""
 CLOCK_SKEW = timedelta(minutes=10)
 """So far the clocks of two machines may differ."""
+OWN_STAGED = re.compile(
+    rf"\.(index\.(html|json)|current|{re.escape(ENVELOPE)}|SHA256SUMS[.a-z0-9]*|.+-variants\.json|.+\.whl(\.[a-z.0-9]+)?){re.escape(STAGING_ENDING)}"
+)
+"""The names of files that a change of an index, or its placement, stages."""
+ROOT = r"[A-Za-z0-9_][A-Za-z0-9._+-]*(/[A-Za-z0-9_][A-Za-z0-9._+-]*)*"
+"""What a name of an index looks like."""
+OUTPUT_FOLDERS = ("dist", "public")
+"""Folders that indexes are made in: what lies below is an index's name."""
 DAYS = 90.0
 """How long a signature of an index holds unless another time is asked for."""
 
@@ -42,10 +51,14 @@ class Snapshot(Model):
 
     `catalog` is the sha256 of the catalog that the pages were made of, "" in a snapshot of an older version.
     `index` names the index wherever it lies: drawn at its first signature and kept, "" in a snapshot of an older version.
+    `root` is the name that people know it by, as `rocm-7.2/simple`, and `url` where it is served: another index of the same
+    key is not taken for it. Both are "" in a snapshot of an older version.
     """
 
     type: Literal["stackbuild.snapshot/1"] = "stackbuild.snapshot/1"
     index: str = Field(default="", pattern=r"^([0-9a-f]{32})?$")
+    root: str = Field(default="", pattern=rf"^({ROOT})?$")
+    url: str = ""
     number: int = Field(ge=1)
     issued: AwareDatetime
     expires: AwareDatetime
@@ -60,8 +73,9 @@ def signed_files(
     keys: Sequence[SigningKey],
     holds: timedelta,
     accept_changes: bool = False,
+    root: str = "",
 ) -> dict[str, bytes]:
-    """The files that make an index signed: the envelope, SHA256SUMS, and its signature by each key.
+    """The files that make an index signed: the envelope, SHA256SUMS, and its signature by each key. `root` names the index.
 
     Raises UsageError where this machine's clock is behind the last snapshot's, unless `accept_changes`.
     """
@@ -87,6 +101,8 @@ def signed_files(
                 files[f"{name}/{row.beside(one.name)}"] = SnapshotFile(sha256=one.sha256, size=one.size)
     snapshot = Snapshot(
         index=(last and last.index) or secrets.token_hex(16),
+        root=root,
+        url=catalog.url,
         number=catalog.number,
         issued=now,
         expires=now + holds,
@@ -116,6 +132,45 @@ def read_snapshot(payload: bytes) -> Snapshot:
         return Snapshot.model_validate_json(payload)
     except ValidationError as error:
         raise ValueError(f"it is not a snapshot: {error.errors()[0]['msg']}") from None
+
+
+def is_root_name(text: str) -> bool:
+    """Whether an index may have that name."""
+    return re.fullmatch(ROOT, text) is not None
+
+
+def root_of_place(place: str) -> str:
+    """The name of an index at a path or URL that nobody named: the path below `dist/` or `public/`, or that with
+    its ROCm, else the last part; "" where that cannot be a name."""
+    parts = [part for part in place.split("/") if part]
+    made_in = max((number for number, part in enumerate(parts[:-1]) if part in OUTPUT_FOLDERS), default=-1)
+    if made_in >= 0:
+        name = "/".join(parts[made_in + 1 :])
+    else:
+        name = "/".join(parts[-2:] if _rocm_of(place) and parts[-1] == "simple" else parts[-1:])
+    return name if is_root_name(name) else ""
+
+
+def root_problem(snapshot: Snapshot, root: str, place: str) -> str:
+    """What speaks against that index at a place, or under the name that is expected; "" where nothing does.
+
+    Without an expected name the path says which ROCm it is for. An index of an older version has no name: it is taken then.
+    """
+    if root:
+        if snapshot.root == root:
+            return ""
+        own = f"was signed as {snapshot.root}" if snapshot.root else "was signed without a name, by an older stackbuild"
+        return f"the index {own}, and {root} is expected"
+    rocm = _rocm_of(place)
+    if rocm and snapshot.root and _rocm_of(snapshot.root) != rocm:
+        return f"the index was signed as {snapshot.root}, and it lies where that of {rocm} belongs"
+    return ""
+
+
+def _rocm_of(place: str) -> str:
+    """The part of a path that names a ROCm, as `rocm-7.2` of `…/rocm-7.2/simple`; "" for none."""
+    match = re.search(r"(?:^|/)(rocm-[0-9][^/]*)(?:/simple)?/*$", place)
+    return match[1] if match else ""
 
 
 def index_name(snapshot: Snapshot) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
@@ -16,14 +15,17 @@ from stackbuild.publishing.catalog import Catalog
 from stackbuild.publishing.generation import (
     CATALOG,
     CURRENT,
+    GENERATIONS,
     LOCK_FILE,
     STAGING_ENDING,
     WHEELS_ELSEWHERE,
     adopt,
+    generation_numbers,
     has_lost_catalog,
     read_catalog,
     read_state,
     refuse_foreign,
+    remove_unnumbered,
     state_name,
     switch,
 )
@@ -34,15 +36,12 @@ from stackbuild.publishing.pages import pages
 from stackbuild.publishing.placement import is_unchanged, read_metadata, write_file
 from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.signed_state import place_name, place_of, remember_signed
-from stackbuild.publishing.signing import SigningKey, envelope_text, read_envelope, signers
-from stackbuild.publishing.snapshot import ENVELOPE, index_name, last_snapshot, signed_files
+from stackbuild.publishing.signing import SigningKey, TrustedKey, envelope_text, read_envelope, signers
+from stackbuild.publishing.snapshot import ENVELOPE, OWN_STAGED, index_name, last_snapshot, root_of_place, signed_files
 from stackbuild.publishing.statements import STATEMENT_TYPE, envelope_name, is_statement
+from stackbuild.publishing.unsigned_files import state_problem
 from stackbuild.store import atomic, locks
 
-OWN_STAGED = re.compile(
-    rf"\.(index\.(html|json)|current|{re.escape(ENVELOPE)}|SHA256SUMS[.a-z0-9]*|.+-variants\.json|.+\.whl(\.[a-z.0-9]+)?){re.escape(STAGING_ENDING)}"
-)
-"""The names of files that a change of an index, or its placement, stages."""
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EMLINK)
 """Errors of a file system that makes no second link to a file."""
 STATEMENT_LIMIT = 64 << 20
@@ -96,7 +95,8 @@ def locked_catalog(index: Path, read: bool = True, new: bool = False) -> Iterato
 
 def _remove_staged(index: Path) -> None:
     """Remove what a change that was killed has staged; other files stay, whatever they are called."""
-    for pattern in (".*", "[!.]*/.*", "[!.]*/[0-9a-f]*/.*"):
+    remove_unnumbered(index)
+    for pattern in (".*", "[!.]*/.*", "[!.]*/[0-9a-f]*/.*", f"{GENERATIONS}/[0-9]*/.*"):
         for staging_file in index.glob(f"{pattern}{STAGING_ENDING}"):
             is_linked = any(
                 folder.is_symlink() for folder in staging_file.parents[: len(staging_file.relative_to(index).parts) - 1]
@@ -176,13 +176,15 @@ def commit(
     contents = pages(catalog)
     if publication.keys:
         holds = timedelta(days=publication.days)
-        contents |= signed_files(index, catalog, contents, publication.keys, holds, publication.accept_changes)
+        root = publication.root or _root(index)
+        contents |= signed_files(index, catalog, contents, publication.keys, holds, publication.accept_changes, root)
     with _restored_on_failure(index, (beside or {}).keys()):
         for path, data in (beside or {}).items():
             write_file(path, data)
         if publication.keys:
             sign_statements(index, catalog, publication.keys)
         switch(index, catalog, contents)
+    remove_unsigned_states(index, catalog.number, publication.keys)
     if numbers and publication.unsigned:
         numbers.forget(place_name(index))
         numbers.forget_place(place_of(index))
@@ -225,6 +227,27 @@ def _restored_on_failure(index: Path, paths: Iterable[Path]) -> Iterator[None]:
     finally:
         for link in links.values():
             link.unlink(missing_ok=True)
+
+
+def remove_unsigned_states(index: Path, number: int, keys: tuple[SigningKey, ...]) -> None:
+    """Remove the states before that number that are not as one of the keys signed them: who verifies a signed index takes no
+    other."""
+    trusted_keys = [TrustedKey(key.blob) for key in keys]
+    for old_number, folder in generation_numbers(index).items():
+        if keys and old_number < number and state_problem(index, folder, trusted_keys):
+            atomic.remove(folder)
+
+
+def _root(index: Path) -> str:
+    """The name that the index has; that of its place where it has none."""
+    last = last_snapshot(index)
+    return (last.root if last else "") or root_of_place(place_of(index))
+
+
+def is_named(index: Path, publication: Publication) -> bool:
+    """Whether the signature of the index binds it to the name that is asked for."""
+    last = last_snapshot(index) if publication.keys and publication.root else None
+    return last is None or last.root == publication.root
 
 
 def _last_number(index: Path, numbers: IndexNumbers) -> int:

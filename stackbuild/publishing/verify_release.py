@@ -6,7 +6,6 @@ Nothing of the index is parsed before its signatures are good. It needs no netwo
 from __future__ import annotations
 
 import os
-import re
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -14,17 +13,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from stackbuild.core import digest
 from stackbuild.core.cancel import worker_threads
 from stackbuild.core.errors import UsageError
-from stackbuild.core.folder_walk import walk_folders
 from stackbuild.core.zip_member import read_member
-from stackbuild.publishing.generation import CURRENT, GENERATIONS, LOCK_FILE, generation_numbers
 from stackbuild.publishing.index_file import THREADS, difference, no_folder, open_file, read_file
 from stackbuild.publishing.index_numbers import IndexNumbers, below
 from stackbuild.publishing.placement import METADATA_LIMIT
 from stackbuild.publishing.predicates import predicate_claim
+from stackbuild.publishing.sbom_agreement import sbom_problem
 from stackbuild.publishing.signed_state import place_of
 from stackbuild.publishing.signing import SignatureRefused, TrustedKey, good_signatures, is_ssh_signature
 from stackbuild.publishing.snapshot import (
@@ -37,6 +36,7 @@ from stackbuild.publishing.snapshot import (
     Snapshot,
     index_name,
     read_snapshot,
+    root_problem,
     sums_text,
 )
 from stackbuild.publishing.statements import (
@@ -44,28 +44,18 @@ from stackbuild.publishing.statements import (
     STATEMENT_TYPE,
     envelope_name,
     is_sbom,
-    is_statement,
     lock_name,
     locked_by,
     read_statement,
     statement_name,
 )
-from stackbuild.publishing.transaction import OWN_STAGED
-from stackbuild.publishing.variants import is_variants_list
+from stackbuild.publishing.unsigned_files import MAX_SIGNATURES, SSHSIG_LIMIT, SUMS_LIMIT, unsigned_files
 
-SUMS_LIMIT = 64 << 20
-"""Bytes of SHA256SUMS that are read at most."""
-SSHSIG_LIMIT = 1 << 20
-OWN_FILES = frozenset((ENVELOPE, SUMS, LOCK_FILE, CURRENT, ".catalog.json", ".publishing"))
-"""Files at the top of an index, or of a copy of one in an object store, that no snapshot lists."""
-_SIGNATURE_NAME = re.compile(rf"{re.escape(SUMS_SIGNATURE)}(\.[0-9]+)?")
+LOCK_LIMIT = 16 << 20
+"""Bytes of a lock beside a wheel that are read at most."""
 NEXT_WITHOUT_NUMBERS = (
     "give `--seen FILE` in a folder that can be written, or `--no-seen`: the index itself was found as it was signed"
 )
-UNLISTED_SHOWN = 20
-"""So many files that nobody signed are named."""
-MAX_SIGNATURES = 100
-"""So many files with an SSHSIG, and states before this one, are read: who serves the index could put millions there."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +75,10 @@ class WheelProof:
 
 @dataclass(frozen=True)
 class ReleaseProof:
-    """What a verification of an index came to. `problems` is empty where nothing speaks against it."""
+    """What a verification of an index came to. `problems` is empty where nothing speaks against it.
+
+    `root` is the name that it was signed under and `url` the address that it was signed for, "" for none.
+    """
 
     index: str
     number: int
@@ -95,6 +88,8 @@ class ReleaseProof:
     bytes: int
     wheels: tuple[WheelProof, ...]
     problems: tuple[str, ...]
+    root: str = ""
+    url: str = ""
 
 
 @dataclass(frozen=True)
@@ -102,7 +97,7 @@ class Trust:
     """Whom to believe: at least `threshold` of the keys. `numbers_file` is the file with the numbers seen before, None for none.
 
     `require` are kinds of statements, `sbom` or `lock`, that each wheel must have. A state of the index with a number below
-    `at_least` is refused.
+    `at_least` is refused, and so is an index that was signed under another name than `root` or for another address than `url`.
     """
 
     keys: tuple[TrustedKey, ...]
@@ -110,6 +105,8 @@ class Trust:
     numbers_file: Path | None = None
     require: tuple[str, ...] = ()
     at_least: int = 0
+    root: str = ""
+    url: str = ""
 
 
 def verify_release(index: Path, trust: Trust, now: datetime | None = None) -> ReleaseProof:
@@ -129,12 +126,16 @@ def verify_release(index: Path, trust: Trust, now: datetime | None = None) -> Re
         return _refusal(index, f"{ENVELOPE}: {refusal}")
     except ValueError as error:
         return _refusal(index, f"{ENVELOPE}: {error}")
-    problems = [*_untimely(snapshot, moment), *_seen_before(index, snapshot, payload, trust)]
+    problems = [
+        *_place_problems(index, snapshot, trust),
+        *_untimely(snapshot, moment),
+        *_seen_before(index, snapshot, payload, trust),
+    ]
     changed_files = _changed_files(index, snapshot)
     problems += [
         *changed_files.values(),
         *_sums(index, snapshot, trust),
-        *_unlisted_files(index, snapshot, trust, moment),
+        *unsigned_files(index, snapshot, trust.keys, trust.threshold, moment),
     ]
     proofs = [
         _wheel(index, path, snapshot, path not in changed_files, trust, moment)
@@ -153,6 +154,8 @@ def verify_release(index: Path, trust: Trust, now: datetime | None = None) -> Re
         sum(file.size for file in snapshot.files.values()),
         tuple(wheel for wheel, _ in proofs),
         tuple(problems),
+        snapshot.root,
+        snapshot.url,
     )
 
 
@@ -171,6 +174,17 @@ def _verify_payload(index: Path, path: str, payload_type: str, trust: Trust, now
     except OSError as error:
         raise SignatureRefused(f"it cannot be read: {error.strerror}") from None
     return good_signatures(data, payload_type, trust.keys, now).payload_of(trust.threshold)
+
+
+def _place_problems(index: Path, snapshot: Snapshot, trust: Trust) -> Iterator[str]:
+    """Another index of the same key, in the place of the one that is asked for."""
+    if problem := root_problem(snapshot, trust.root, str(index.resolve())):
+        yield f"{problem}: another index of this key lies in its place"
+    if trust.url and snapshot.url != trust.url.rstrip("/"):
+        yield (
+            f"the index was signed for {snapshot.url or 'no address'}, and {trust.url} is expected: another index of this"
+            " key lies in its place"
+        )
 
 
 def _untimely(snapshot: Snapshot, now: datetime) -> Iterator[str]:
@@ -230,10 +244,7 @@ def _sums(index: Path, snapshot: Snapshot, trust: Trust) -> Iterator[str]:
         yield f"{SUMS} {_reason(error)}"
     try:
         signature = read_file(index, SUMS_SIGNATURE, SSHSIG_LIMIT)
-        links = (
-            path for path in index.glob(f"{SUMS_SIGNATURE}.*") if path.exists()
-        )  # the next state's lead nowhere yet
-        paths = sorted(path.name for path in links)[:MAX_SIGNATURES]
+        paths = sorted(path.name for path in index.glob(f"{SUMS_SIGNATURE}.*") if path.exists())[:MAX_SIGNATURES]
         others = (read_file(index, path, SSHSIG_LIMIT) for path in paths)
         is_signed = any(is_ssh_signature(sums_text(snapshot), one, trust.keys) for one in chain([signature], others))
     except (OSError, ValueError) as error:
@@ -252,74 +263,6 @@ def _reason(error: OSError | ValueError) -> str:
     return f"cannot be read: {error}"
 
 
-def _unlisted_files(index: Path, snapshot: Snapshot, trust: Trust, now: datetime) -> Iterator[str]:
-    """Files in the index that nobody signed. A page among them is read by installers, a wheel by who looks into folders.
-
-    Files of the state before may stay, as they were signed: the bytes of a wheel that was replaced. A page may not.
-    """
-    paths = set(snapshot.files) | {envelope_name(path) for path in snapshot.files if is_statement(path)}
-    closed_folders: list[str] = []
-    more = [path for path in _files(index, closed_folders) if path not in paths and not _is_own(path)]
-    yield from (f"{path} cannot be looked into" for path in closed_folders[:UNLISTED_SHOWN])
-    before = _snapshots_before(index, trust, now) if more else ()
-    more = [
-        path
-        for path in more
-        if _is_page(path)
-        or not any(
-            (path in old.files and not difference(index, path, old.files[path]))
-            or path in {envelope_name(one) for one in old.files if is_statement(one)}
-            for old in before
-        )
-    ]
-    for path in more[:UNLISTED_SHOWN]:
-        what = "is a page that" if _is_page(path) else "lies in the index and"
-        yield f"{path} {what} was not signed"
-    if len(more) > UNLISTED_SHOWN:
-        yield f"{len(more) - UNLISTED_SHOWN} more files lie in the index and were not signed"
-
-
-def _is_page(path: str) -> bool:
-    """Whether installers read a file of that path as a page or as a list of variants."""
-    return Path(path).name.startswith("index.") or is_variants_list(path)
-
-
-def _files(index: Path, closed_folders: list[str]) -> list[str]:
-    """The paths of all files and links below the index but its generations. No link is followed.
-
-    Folders that cannot be listed are added to `closed_folders`.
-    """
-    paths = []
-    for folder, names, files in walk_folders(index, lambda error: closed_folders.append(str(error.filename))):
-        place = Path(folder)
-        paths += [place / name for name in files]
-        paths += [place / name for name in names if (place / name).is_symlink()]
-        if place == index:
-            names[:] = [name for name in names if name != GENERATIONS]
-    return sorted(str(path.relative_to(index)) for path in paths)
-
-
-def _is_own(path: str) -> bool:
-    """Whether stackbuild itself writes a file of that path, which no snapshot lists."""
-    name = Path(path).name
-    at_top = name == path
-    return (at_top and (path in OWN_FILES or _SIGNATURE_NAME.fullmatch(path) is not None)) or OWN_STAGED.fullmatch(
-        name
-    ) is not None
-
-
-def _snapshots_before(index: Path, trust: Trust, now: datetime) -> tuple[Snapshot, ...]:
-    """The states before this one that lie in the folder, signed as this one must be."""
-    snapshots = []
-    for folder in [*generation_numbers(index).values()][-MAX_SIGNATURES:]:
-        try:
-            payload = _verify_payload(index, f"{GENERATIONS}/{folder.name}/{ENVELOPE}", SNAPSHOT_TYPE, trust, now)
-            snapshots.append(read_snapshot(payload))
-        except (SignatureRefused, ValueError):
-            continue
-    return tuple(snapshots)
-
-
 def _wheel(
     index: Path, path: str, snapshot: Snapshot, intact: bool, trust: Trust, now: datetime
 ) -> tuple[WheelProof, list[str]]:
@@ -328,6 +271,7 @@ def _wheel(
     problems: list[str] = []
     kinds: list[str] = []
     claim, own_lock = "", ""
+    origin: dict[str, Any] | None = None
     for kind, predicate_type in NAMES.items():
         beside = statement_name(path, kind)
         if beside not in snapshot.files:
@@ -346,13 +290,14 @@ def _wheel(
                 raise SignatureRefused(f"it states {statement['predicateType']}, not {predicate_type}")
             claim = predicate_claim(kind, statement["predicate"]) or claim
             own_lock = locked_by(statement) or own_lock
+            origin = statement if kind == "provenance" else origin
         except (SignatureRefused, ValueError) as refusal:
             problems.append(f"{envelope_name(beside)}: {refusal}")
             continue
         kinds.append(kind)
-    has_sbom, problem = _sbom(index, path, snapshot) if intact else (False, "")
-    problems += [problem] if problem else []
     lock = snapshot.files.get(lock_name(path))
+    has_sbom, problem = _sbom(index, path, snapshot, origin) if intact else (False, "")
+    problems += [problem] if problem else []
     if lock and own_lock not in ("", lock.sha256):
         problems.append(f"{lock_name(path)}: it is not the lock that the wheel's provenance names")
     there = {*kinds, *(["sbom"] if has_sbom else []), *(["lock"] if lock else [])}
@@ -364,8 +309,9 @@ def _wheel(
     return WheelProof(path, sha256, tuple(kinds), has_sbom, claim, lock is not None), problems
 
 
-def _sbom(index: Path, path: str, snapshot: Snapshot) -> tuple[bool, str]:
-    """Whether the wheel has an SBOM, and what is wrong where the one inside is not the one beside it."""
+def _sbom(index: Path, path: str, snapshot: Snapshot, origin: dict[str, Any] | None) -> tuple[bool, str]:
+    """Whether the wheel has an SBOM, and what is wrong where the one inside is not the one beside it, or contradicts the lock
+    beside the wheel or its provenance, `origin`."""
     beside = f"{path}.cdx.json"
     try:
         with os.fdopen(open_file(index, path), "rb") as file, zipfile.ZipFile(file) as archive:
@@ -381,4 +327,15 @@ def _sbom(index: Path, path: str, snapshot: Snapshot) -> tuple[bool, str]:
         return False, f"{beside}: the SBOM beside the wheel is not the one inside"
     if not is_sbom(data):
         return False, f"{beside}: it is not a CycloneDX document"
-    return True, ""
+    lock = _signed_lock(index, path, snapshot) if lock_name(path) in snapshot.files else None
+    problem = sbom_problem(data, lock, origin)
+    return not problem, f"{beside}: {problem}" if problem else ""
+
+
+def _signed_lock(index: Path, path: str, snapshot: Snapshot) -> bytes | None:
+    """The lock beside a wheel; None where it is not as it was signed, which is a problem of its own."""
+    try:
+        data = read_file(index, lock_name(path), LOCK_LIMIT)
+    except (OSError, ValueError):
+        return None
+    return data if digest.of_bytes(data) == snapshot.files[lock_name(path)].sha256 else None

@@ -35,8 +35,9 @@ def draw_published(receipt: Receipt) -> None:
 
 
 def draw_install_line(receipt: Receipt) -> None:
-    """The command that installs these bytes, on one line of stdout: it is there to be copied. What pip cannot bring is printed
-    before it, and what it brings from elsewhere."""
+    """The command that installs these bytes, on one line of stdout: it is there to be copied. That the index is not signed is
+    printed before it, what pip cannot bring, and what it brings from elsewhere."""
+    draw_not_signed(receipt.not_signed)
     for line in receipt.packages_needed:
         err().print(Text(f"needs of the machine: {line}", "dim"))
     if receipt.no_install:
@@ -48,6 +49,12 @@ def draw_install_line(receipt: Receipt) -> None:
         )
     if receipt.install_line:
         out().print(Text(receipt.install_line), soft_wrap=True)
+
+
+def draw_not_signed(why: str) -> None:
+    """That nobody signed what was published, on stdout: a log of a pipeline may have nothing else."""
+    if why:
+        out().print(Text(f"not signed: {_line(why)}", "yellow"), soft_wrap=True)
 
 
 def draw_usages(receipt: Receipt) -> None:
@@ -92,7 +99,8 @@ def draw_release_proof(proof: ReleaseProof) -> None:
     megabytes = proof.bytes / 1e6
     draw_problems(
         proof.problems,
-        f"index number {proof.number}, {proof.files} files, {megabytes:.1f} MB, signed, holds until {proof.expires}",
+        f"index number {proof.number}{f' of {_line(proof.root)}' if proof.root else ', signed without a name'},"
+        f" {proof.files} files, {megabytes:.1f} MB, signed, holds until {proof.expires}",
     )
 
 

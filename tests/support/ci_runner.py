@@ -140,6 +140,7 @@ class PipelineTrigger:
 class JobMachine:
     """The folder of all jobs. `wheels` is what a build leaves. `calls` are the commands that ran, by job.
 
+    `checkout` is a folder of the repository that each job has.
     `builds` has recipes that publish elsewhere than to `dist/simple`: the index that each names, and the folder of its wheels.
     """
 
@@ -148,6 +149,7 @@ class JobMachine:
     root: Path
     builds: dict[str, tuple[str, Path]] = field(default_factory=dict)
     calls: dict[str, list[str]] = field(default_factory=dict)
+    checkout: Path | None = None
 
     def __post_init__(self) -> None:
         commands = {
@@ -195,6 +197,11 @@ class JobMachine:
         with (self.folder / "log").open("a") as log:
             log.write(f"$ {script}\n{done.stdout}{done.stderr}→ {done.returncode}\n")
         return done.returncode
+
+    def check_out(self, work: Path) -> None:
+        """What a job finds of the repository."""
+        if self.checkout:
+            shutil.copytree(self.checkout, work / self.checkout.name, dirs_exist_ok=True)
 
     def note_calls(self, job: str, environment: dict[str, str]) -> None:
         file = Path(environment["CI_CALLS"])
@@ -291,6 +298,8 @@ def _action(machine: JobMachine, step: dict[str, Any], work: Path, names: dict[s
         for one in wanted:
             shutil.copytree(machine.artifacts / one, work / inputs.get("path", ".") / ("" if "name" in inputs else one), dirs_exist_ok=True)
         return bool(wanted)
+    if name == "actions/checkout":
+        machine.check_out(work)
     with (home / "calls").open("a") as calls:
         calls.write(f"{name} {json.dumps(inputs, sort_keys=True)}\n")
     return True
@@ -325,6 +334,7 @@ def run_gitlab(machine: JobMachine, pipeline: dict[str, Any], event: PipelineTri
 def _gitlab_job(machine: JobMachine, name: str, job: dict[str, Any], row: dict[str, str], event: PipelineTrigger) -> bool:
     work = machine.folder / "work" / name
     work.mkdir(parents=True)
+    machine.check_out(work)
     shared = machine.artifacts / "gitlab"
     if shared.exists():
         shutil.copytree(shared, work, dirs_exist_ok=True, symlinks=True)

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from stackbuild.bench import results_file
 from stackbuild.bench.nets.graph import Graph
+from stackbuild.core import digest
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.publication import Publication
 from stackbuild.recipe.load import load
@@ -148,6 +149,8 @@ def make_examples(folder: Path) -> None:
     (folder / "lc0-own.yaml").write_text(RULES)
     public = (folder / "release.key.pub").read_text()
     (folder / "allowed_signers").write_text(f'release@example.org namespaces="stackbuild" {public}')
+    stackbuild = small_wheel(folder / "tools", "0.1.0", name="stackbuild")
+    (folder / "tools/stackbuild.txt").write_text(f"./tools/{stackbuild.name}[bench] --hash=sha256:{digest.of_file(stackbuild)}\n")
     for name in ("ci", "tests", "kernels", "recipes"):
         (folder / name).symlink_to(ROOT / name)
     (folder / "my.yaml").write_text(load("debian-13").text)

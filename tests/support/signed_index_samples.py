@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 
 from stackbuild.publishing.signing import envelope_text, load_trusted_keys, read_envelope
 from stackbuild.publishing.snapshot import SNAPSHOT_TYPE
@@ -38,8 +39,19 @@ def signed_again(change: Callable[[dict], None]) -> Callable[[SignedIndex], None
         body = json.loads(bytes(read_envelope(file.read_bytes()).payload))
         change(body)
         file.write_bytes(envelope_text(json.dumps(body).encode(), SNAPSHOT_TYPE, [signed.key]))
+        renumber(signed, body["number"])
 
     return tamper
+
+
+def renumber(signed: SignedIndex, number: int) -> None:
+    """The folder of the state is named by its number."""
+    current = signed.folder / ".current"
+    state, folder = current.resolve(), signed.folder / ".generations" / f"{number:08d}"
+    if state != folder.resolve():
+        state.rename(folder)
+        current.unlink()
+        current.symlink_to(Path(".generations", folder.name))
 
 
 LATER = "2090-01-01T00:00:00Z"

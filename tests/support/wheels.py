@@ -19,6 +19,23 @@ from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.signing import SigningKey, load_signing_key
 from stackbuild.publishing.statements import NAMES, ResourceDescriptor, lock_name, statement, statement_name
 
+SMALL_LOCK = f'schema: 1\nasked: "{"0" * 64}"\npackages: {{g++: "1"}}\ncommits: {{demo: "{"a" * 40}"}}\n'
+"""A lock of one package and one source."""
+
+
+def small_sbom(*more: dict[str, object]) -> str:
+    """An SBOM that agrees with `SMALL_LOCK`, and has more components."""
+    rows = [("build-package", "g++", "1", ()), ("source", "demo", "v1", (("stackbuild:gitCommit", "a" * 40),))]
+    components = [
+        {
+            "name": name,
+            "version": version,
+            "properties": [{"name": n, "value": v} for n, v in (("stackbuild:role", role), *properties)],
+        }
+        for role, name, version, properties in rows
+    ]
+    return json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.6", "components": [*components, *more]})
+
 
 def small_wheel(
     folder: Path,
@@ -138,9 +155,9 @@ class SignedIndex:
 def signed_index(folder: Path) -> SignedIndex:
     """An index with one signed wheel that has an SBOM, its lock and all statements."""
     key, public = new_key(folder / "keys")
-    wheel = small_wheel(folder / "wheels", sbom=json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.6"}))
+    wheel = small_wheel(folder / "wheels", sbom=small_sbom())
     lock = wheel.with_name(lock_name(wheel.name))
-    lock.write_text("lock: 1\n")
+    lock.write_text(SMALL_LOCK)
     attached = {wheel: (lock, *put_statements(wheel))}
     publish((wheel,), folder / "simple", Publication(attachments=attached, keys=(key,)))
     return SignedIndex(folder / "simple", wheel, key, public)

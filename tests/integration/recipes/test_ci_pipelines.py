@@ -36,6 +36,13 @@ LABELS = 'self-hosted-runner: {labels: [gpu, "gfx*", mine, safe]}'
 """What actionlint cannot know: the labels of one's own runners."""
 
 
+@pytest.fixture(autouse=True)
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The root of a repository that holds the wheel of stackbuild."""
+    monkeypatch.chdir(tmp_path)
+    small_wheel(tmp_path / "tools", name="stackbuild")
+
+
 def written(provider: str, folder: Path) -> list[Path]:
     """Each bundled recipe alone, without a GPU and with each that it builds for; and all recipes together."""
     recipes = [load(name) for name in sorted(bundled_recipes())]
@@ -44,7 +51,7 @@ def written(provider: str, folder: Path) -> list[Path]:
     requests = [(some, PipelineRequest(FROM, gfx)) for some, gfx in wanted]
     identity = provider != "jenkins"
     url = "https://upload.example.invalid/legacy/" if identity else ""
-    requests.append((tuple(recipes), PipelineRequest(FROM, ("gfx90a",), split=("python",), attest=identity, index_url=url)))
+    requests.append((tuple(recipes), PipelineRequest(FROM, ("gfx90a",), split=("python",), attest=identity, index_url=url, upload_root="rocm-7.2/simple" if identity else "")))
     more = {"github": {"release_assets": True}, "gitlab": {}, "jenkins": {"release_key": "release-key"}}[provider]
     requests.append((tuple(recipes), PipelineRequest(FROM, ("gfx90a",), "mine", publish_on="safe", pull_requests_on="ubuntu-24.04", **more)))
     paths = []
@@ -177,6 +184,37 @@ def test_the_gitlab_component_with_its_inputs_filled_passes_the_schema(tmp_path:
     path.write_text(body)
     done = checked("gitlab", [path])
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "stops"),
+    [
+        ("numpy==2.0 --hash=sha256:" + "a" * 64, False),
+        ("numpy==2.0 \\\n    --hash=sha256:" + "a" * 64 + " \\\n    --hash=sha256:" + "b" * 64, False),
+        ("# a comment", False),
+        ("--extra-index-url https://evil.example.invalid/simple", True),
+        ("  --trusted-host evil.example.invalid", True),
+        ("-r other.txt", True),
+        ("numpy==2.0 \\\n--index-url https://evil.example.invalid/simple", True),
+        ("${EVIL}", True),
+        ("# -*- coding: utf-7 -*-", True),
+    ],
+)
+def test_the_gitlab_component_installs_from_no_file_with_options(tmp_path: Path, line: str, stops: bool) -> None:
+    """Its script, with a pip that writes down how it was called."""
+    body: Any = yamlread.compose((ROOT / "templates" / "wheels.yml").read_text().split("\n---\n")[1], "component")[0]
+    script = next(one for one in body["$[[ inputs.job ]]"]["script"] if one.startswith("case "))
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "pip").write_text('#!/bin/sh\necho "$@" >> called\n')
+    (tmp_path / "bin" / "pip").chmod(0o755)
+    (tmp_path / "lock.txt").write_text(f"{line}\n")
+    env = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
+    for source in ("./lock.txt", f"./{FROM}"):
+        done = subprocess.run(["bash", "-e", "-c", f'FROM="{source}"\n{script}'], cwd=tmp_path, env=env, capture_output=True, text=True)
+        assert (done.returncode != 0) == (stops and source == "./lock.txt"), done.stdout + done.stderr
+        assert ("Not pinned: " in done.stdout) == (source != "./lock.txt")
+    calls = (tmp_path / "called").read_text().splitlines()
+    assert calls == [*([] if stops else ["install --quiet --only-binary :all: --require-hashes -r ./lock.txt"]), f"install --quiet --only-binary :all: ./{FROM}[bench,emulator]"]
 
 
 def scripts(provider: str, text: str) -> list[str]:

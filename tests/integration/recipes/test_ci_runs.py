@@ -32,11 +32,18 @@ def workflow(provider: str = "github", **more: Any) -> dict[str, Any]:
     return data
 
 
+@pytest.fixture(autouse=True)
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The root of a repository that holds the wheel of stackbuild: what each job checks out."""
+    monkeypatch.chdir(tmp_path)
+    return small_wheel(tmp_path / "tools", name="stackbuild").parent
+
+
 @pytest.fixture
 def machine(tmp_path: Path) -> JobMachine:
     wheel = small_wheel(tmp_path / "built", name="stackbuild-kernels")
     put_statements(wheel)
-    return JobMachine(tmp_path / "ci", wheel.parent, ROOT)
+    return JobMachine(tmp_path / "ci", wheel.parent, ROOT, checkout=tmp_path / "tools")
 
 
 def put_answers(machine: JobMachine, rows: list[tuple[int, int, str | None, bool]], events: dict[str, str], tags: dict[str, str]) -> None:
@@ -75,7 +82,10 @@ def test_a_tag_is_built_from_scratch_proved_signed_and_published(machine: JobMac
     assert any("build --recipe debian-13" in line and "--from-scratch" in line for line in build)
     assert any("--require stackbuild-kernels:import,load,operators,numerics,emulated" in line for line in build)
     assert not any("actions/cache" in line or line.startswith("store gc") for line in build)
-    assert f"pip install --quiet ./{FROM}[bench,emulator]" in build
+    assert f"pip install --quiet --only-binary :all: ./{FROM}[bench,emulator]" in build
+    (verified,) = [line for line in machine.calls["publish-0"] if line.startswith("verify-release ")]
+    assert verified.startswith("verify-release public/simple --key ") and verified.endswith(" --root simple")
+    assert "✓ index number 1 of simple, " in log(machine) and "\n::warning title=Not signed" not in log(machine)
     (verify,) = [line for line in machine.calls["prove-debian-13-gfx1100-0"] if line.startswith("verify ")]
     assert "--require stackbuild-kernels:import,load,operators,numerics,gpu" in verify and "stackbuild_kernels-1.0-py3-none-any.whl" in verify
     (tmp_path / "public").mkdir()
@@ -88,6 +98,35 @@ def test_a_tag_is_built_from_scratch_proved_signed_and_published(machine: JobMac
     assert private_keys(machine) == []
     assert any("subject-path" in line and "release/*.whl" in line for line in machine.calls["attest-0"])
     assert (machine.artifacts / "logs-debian-13" / "log").exists()
+
+
+@needs_jq
+def test_an_unsigned_release_says_so_and_one_that_must_be_signed_fails(machine: JobMachine, tmp_path: Path) -> None:
+    assert run_github(machine, workflow(), TAG)["publish"] == "success", log(machine)
+    assert "\n::warning title=Not signed::Whoever serves this index can change it unseen." in log(machine)
+    assert "\nnot signed: whoever serves this index can change it unseen." in log(machine), "of publish itself"
+    assert "**This release is not signed.**" in (machine.folder / "publish-0-GITHUB_STEP_SUMMARY").read_text()
+    assert not [line for line in machine.calls["publish-0"] if line.startswith("verify-release ")]
+    (_, other), (mine, public) = new_key(tmp_path, "other"), new_key(tmp_path, "mine")
+    assert mine
+    outcomes = []
+    for key, secret in ((public, ""), (other, "mine"), (public, "mine")):
+        for folder in (machine.folder / "work", machine.folder / "home", machine.artifacts / "wheels-debian-13", machine.artifacts / "proof-debian-13-gfx1100"):
+            shutil.rmtree(folder)
+        (machine.folder / "log").unlink()
+        text = (tmp_path / secret).read_text().rstrip("\n") if secret else ""
+        outcomes.append(run_github(machine, workflow(public_key=key), replace(TAG, secret=text))["publish"])
+        words = "is not trusted" if key == other else "✓ index number 1" if secret else "\n::error title=Not signed::each release is to be signed"
+        assert words in log(machine), log(machine)
+    assert outcomes == ["failure", "failure", "success"]
+
+
+def test_another_file_than_was_read_is_not_installed(machine: JobMachine, repository: Path) -> None:
+    data = workflow()
+    (repository / Path(FROM).name).write_bytes(b"other bytes")
+    assert run_github(machine, data, TAG)["build"] == "failure"
+    assert "is not the file that ci render has read. Render the pipeline again" in log(machine)
+    assert not any(line.startswith("pip ") for line in machine.calls["build-0"])
 
 
 def test_a_pull_request_reaches_no_gpu_and_publishes_nothing(machine: JobMachine) -> None:

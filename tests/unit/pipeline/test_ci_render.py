@@ -7,14 +7,33 @@ from typing import Any
 
 import pytest
 
+from stackbuild.core import digest
 from stackbuild.core import yaml as yamlread
 from stackbuild.core.errors import UsageError
-from stackbuild.pipeline.ci_render import ACTIONS, PipelineRequest, pipeline, ungated_recipes, unproved_recipes
+from stackbuild.pipeline.ci_render import (
+    ACTIONS,
+    NOT_SIGNED,
+    PipelineRequest,
+    pipeline,
+    ungated_recipes,
+    unproved_recipes,
+    unsigned_releases,
+)
+from stackbuild.pipeline.stackbuild_source import NOT_PINNED
 from stackbuild.recipe.load import load
 from support.recipes import text_of
+from support.wheels import new_key, small_wheel
 
 FROM = "tools/stackbuild-1.0-py3-none-any.whl"
 RECIPES = ("debian-13", "rocm-7.2")
+
+
+@pytest.fixture(autouse=True)
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The root of a repository that holds the wheel of stackbuild."""
+    monkeypatch.chdir(tmp_path)
+    return small_wheel(tmp_path / "tools", name="stackbuild").parents[1]
+
 
 
 @pytest.mark.parametrize("provider", ["github", "gitlab"])
@@ -89,7 +108,7 @@ def test_a_pipeline_builds_the_file_that_was_given(
 
 
 def test_a_file_that_a_checkout_would_not_have_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "here").mkdir()
+    small_wheel(tmp_path / "here" / "tools", name="stackbuild")
     monkeypatch.chdir(tmp_path / "here")
     for name in ("ours.yaml", "here/a b.yaml", 'here/"; id.yaml'):
         with pytest.raises(UsageError, match="cannot get the recipe"):
@@ -212,7 +231,10 @@ def test_runners_install_what_stackbuild_needs_by_its_bytes_too(provider: str, t
     (tmp_path / "lock.txt").write_text(f"# made\nstackbuild[bench] @ https://example.invalid/s.whl#sha256={'a' * 64}\nnumpy==2.0 \\\n    {HASH}\n")
     text = pipeline(provider, (load("debian-13"),), PipelineRequest("lock.txt", ("gfx90a",)))
     installs = [line for line in text.splitlines() if "install --quiet" in line and "no-index" not in line]
-    assert len(installs) == (2 if provider == "gitlab" else 3) and all('install --quiet --require-hashes -r "./lock.txt"' in line for line in installs)
+    assert len(installs) == (2 if provider == "gitlab" else 3) and all('install --quiet --only-binary :all: --require-hashes -r "./lock.txt"' in line for line in installs)
+    sha256 = digest.of_file(tmp_path / "lock.txt")
+    assert text.count(f'echo "{sha256}  ./lock.txt" | sha256sum --check --quiet - ||') == len(installs), "another file than was read stops the job"
+    assert "not pinned" not in text.lower()
 
 
 @pytest.mark.parametrize(
@@ -221,6 +243,28 @@ def test_runners_install_what_stackbuild_needs_by_its_bytes_too(provider: str, t
         (f"./tools/stackbuild-1.0-py3-none-any.whl[bench] {HASH}\nnumpy==2.0\n", "'numpy==2.0' has no hash"),
         (f"numpy==2.0 {HASH}\n", "stackbuild is not among"),
         (f"stackbuild-evil==2.0 {HASH}\nstackbuild==1\n", "'stackbuild==1' has no hash"),
+        (f"stackbuild-evil==2.0 {HASH}\n", "stackbuild is not among"),
+        (f"stackbuild==1 # {HASH}\n", "'stackbuild==1' has no hash"),
+        (f"stackbuild==1 \\\n# {HASH}\n", "'stackbuild==1' has no hash"),
+        (f"stackbuild==1 {HASH}\nnumpy==2.0 ; python_version > '3' # {HASH}\n", "has no hash"),
+        (f"--extra-index-url https://evil.example.invalid/simple\nstackbuild==1 {HASH}\n", "'--extra-index-url https://evil.example.invalid/simple' has an option"),
+        (f"--index-url=https://evil.example.invalid/simple\nstackbuild==1 {HASH}\n", "'--index-url=https://evil.example.invalid/simple' has an option"),
+        (f"-i https://evil.example.invalid/simple\nstackbuild==1 {HASH}\n", "has an option of pip"),
+        (f"stackbuild==1 {HASH}\n  --trusted-host evil.example.invalid\n", "'--trusted-host evil.example.invalid' has an option"),
+        (f"stackbuild==1 {HASH} \\\n--extra-index-url x\n", "has an option of pip"),
+        (f"-r other.txt\nstackbuild==1 {HASH}\n", "'-r other.txt' has an option"),
+        (f"-e .\nstackbuild==1 {HASH}\n", "'-e .' has an option"),
+        (f"--no-binary :all:\nstackbuild==1 {HASH}\n", "has an option"),
+        (f"stackbuild==1 --global-option=x {HASH}\n", "has an option"),
+        ("stackbuild==1 --hash=md5:" + "a" * 32 + "\n", "has an option"),
+        (f"stackbuild==1 {HASH}\n${{X}} {HASH}\n", "has a variable"),
+        (f"# coding: utf-7\nstackbuild==1 {HASH}\n", "in the encoding that its head names"),
+        (f"stackbuild==1 {HASH}\nnumpy @ https://example.invalid/numpy-2.0.tar.gz {HASH}\n", "is not a wheel at an https address"),
+        (f"stackbuild==1 {HASH}\nnumpy @ http://example.invalid/numpy-2.0-py3-none-any.whl {HASH}\n", "is not a wheel at an https address"),
+        (f"stackbuild==1 {HASH}\nnumpy @ git+https://example.invalid/numpy@{'b' * 40}\n", "is not a wheel at an https address"),
+        (f"stackbuild==1 {HASH}\n./numpy-2.0.tar.gz {HASH}\n", "is not a requirement"),
+        (f"./tools/stackbuild-9.9-py3-none-any.whl {HASH}\n", "is not there"),
+        ("", "stackbuild is not among"),
         (None, "cannot be read: No such file"),
     ],
 )
@@ -230,6 +274,80 @@ def test_requirements_without_a_hash_are_refused(lines: str | None, words: str, 
         (tmp_path / "lock.txt").write_text(lines)
     with pytest.raises(UsageError, match=words):
         pipeline("github", (load("debian-13"),), PipelineRequest("./lock.txt"))
+
+
+@pytest.mark.parametrize("provider", ["github", "gitlab", "jenkins"])
+def test_a_pipeline_that_is_not_pinned_says_so_at_its_head_and_in_each_release(provider: str) -> None:
+    text = pipeline(provider, (load("debian-13"),), PipelineRequest(FROM, ("gfx90a",)))
+    assert text.count(NOT_PINNED) == 2
+    head, release = text.partition(NOT_PINNED)[0], text[text.rindex(NOT_PINNED) - 200 :]
+    assert head.endswith("Not pinned: ") and "pip install" not in head and "Not pinned" in release
+    installs = [line for line in text.splitlines() if "install --quiet" in line and "no-index" not in line]
+    assert installs and all("--only-binary :all: " in line for line in installs), "an sdist runs code of its own"
+    assert text.count(f"  ./{FROM}\" | sha256sum --check") == len(installs)
+
+
+def test_a_wheel_that_is_not_there_is_refused(repository: Path) -> None:
+    with pytest.raises(UsageError, match="no such wheel in the repository"):
+        pipeline("github", (load("debian-13"),), PipelineRequest("tools/stackbuild-9.9-py3-none-any.whl"))
+    small_wheel(repository / "tools", name="stackbuild-evil")
+    with pytest.raises(UsageError, match="not a wheel of stackbuild"):
+        pipeline("github", (load("debian-13"),), PipelineRequest("tools/stackbuild_evil-1.0-py3-none-any.whl"))
+
+
+@pytest.mark.parametrize("provider", ["github", "gitlab", "jenkins"])
+def test_a_signed_release_is_verified_and_an_unsigned_one_says_so(provider: str, tmp_path: Path) -> None:
+    _, public = new_key(tmp_path / "keys")
+    key = {"release_key": "key"} if provider == "jenkins" else {}
+    recipes = (load("debian-13"), load("rocm-7.2"))
+    text = pipeline(provider, recipes, PipelineRequest(FROM, **key))
+    assert "ssh-keygen -y -P " in text, "the release key's own half"
+    place = "public/" if provider == "github" else '"$index/'
+    for root in ("simple", "rocm-7.2/simple"):
+        lines = [line for line in text.splitlines() if f"{place}{root}" in line and f"--root {root}" in line]
+        assert ["publish " in line for line in lines] == [True, False] and "verify-release " in lines[1], lines
+        assert ("STACKBUILD_INDEX_AT_LEAST=" in lines[1]) == (root != "simple"), "each with its own number"
+    unsigned = pipeline(provider, recipes, PipelineRequest(FROM))
+    assert NOT_SIGNED[provider] in unsigned and "Not signed" in unsigned
+    if provider == "github":
+        assert f'echo "::warning title=Not signed::{NOT_SIGNED[provider]}"' in unsigned
+        assert f'echo "**This release is not signed.** {NOT_SIGNED[provider]}" >> "$GITHUB_STEP_SUMMARY"' in unsigned
+    required = pipeline(provider, recipes, PipelineRequest(FROM, public_key=public, **key))
+    assert " ".join(public.read_text().split()[:2]) in required and "ssh-keygen" not in required
+    if provider != "jenkins":  # there the credential is bound, or the build fails
+        assert "each release is to be signed, and there is no key." in required
+        assert "each release is to be signed" not in unsigned
+
+
+def test_a_public_key_that_signs_nothing_is_refused(tmp_path: Path) -> None:
+    _, public = new_key(tmp_path / "keys")
+    with pytest.raises(UsageError, match="no credential is named that signs"):
+        pipeline("jenkins", (load("debian-13"),), PipelineRequest(FROM, public_key=public))
+    public.write_text(f'x valid-before="20300101" {public.read_text()}')
+    with pytest.raises(UsageError, match="counts for a time only"):
+        pipeline("github", (load("debian-13"),), PipelineRequest(FROM, public_key=public))
+    assert unsigned_releases("jenkins", PipelineRequest(FROM)) and not unsigned_releases("github", PipelineRequest(FROM))
+
+
+@pytest.mark.parametrize("provider", ["github", "gitlab"])
+def test_wheels_of_several_roots_are_not_uploaded_onto_one_index(provider: str) -> None:
+    recipes, url = (load("rocm-6.4"), load("rocm-7.2")), "https://upload.example.invalid/legacy/"
+    with pytest.raises(UsageError, match=r"wheels of 2 indexes \(rocm-6.4/simple, rocm-7.2/simple\) would be mixed") as caught:
+        pipeline(provider, recipes, PipelineRequest(FROM, index_url=url))
+    assert "--upload-root rocm-6.4/simple" in str(caught.value.next)
+    for more, words in (({"index_url": url, "upload_root": "simple"}, "no recipe publishes onto simple"), ({"upload_root": "simple"}, "nothing is uploaded")):
+        with pytest.raises(UsageError, match=words):
+            pipeline(provider, recipes, PipelineRequest(FROM, **more))
+    jobs = jobs_of(provider, "rocm-6.4", "rocm-7.2", index_url=url, upload_root="rocm-7.2/simple")
+    upload = json.dumps(jobs["upload"])
+    if provider == "github":
+        (kept,) = (step["with"] for step in jobs["publish"]["steps"] if step.get("with", {}).get("name") == "upload")
+        assert kept["path"] == "roots/rocm-7.2/simple/*.whl" and '"name": "upload", "path": "release"' in upload
+    else:
+        assert "publish roots/rocm-7.2/simple/*.whl --to" in upload and "release/" not in upload
+        assert jobs["publish"]["artifacts"]["paths"] == ["public", "roots/rocm-7.2/simple"]
+    one = json.dumps(jobs_of(provider, "rocm-7.2", index_url=url))
+    assert "release/*.whl" in one and "roots/rocm-7.2/simple/*.whl --to" in one
 
 
 @pytest.mark.parametrize("provider", ["github", "gitlab", "jenkins"])
@@ -482,7 +600,7 @@ def test_no_code_that_nobody_merged_runs_where_releases_are_built_and_signed(pro
         assert "label 'rocm-publish'" in stages[name] and "beforeAgent true" in stages[name], "no checkout of a pull request there"
     assert "beforeInput true" in stages["publish"] and "buildingTag()" in stages["publish"]
     _, bound = stages["publish"].split("withCredentials([file(credentialsId: 'key', variable: 'RELEASE_KEY')]) {")
-    assert text.count("withCredentials") == 1 and text.count("RELEASE_KEY") == 2
+    assert text.count("withCredentials") == 1 and text.count("RELEASE_KEY") == bound.count("RELEASE_KEY") + 1 == 3
     assert "stackbuild publish" in bound and "pip" not in bound.partition("\n        }\n")[0] and "unstash" not in bound
     assert "The index is not signed" in pipeline(provider, (load("debian-13"),), PipelineRequest(FROM))
 

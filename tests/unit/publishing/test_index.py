@@ -201,7 +201,7 @@ def test_what_is_no_wheel_is_refused_and_nothing_is_published(tmp_path: Path, na
 
 
 def test_the_install_line_comes_with_the_packages_that_pip_cannot_bring(tmp_path: Path) -> None:
-    """From the wheel's SBOM; a library that is none of ROCm's has no known package, and a broken SBOM tells nothing."""
+    """From the wheel's SBOM; a library that is none of ROCm's has no known package, and an SBOM without roles tells nothing."""
     made, broken = wheel(tmp_path / "a"), wheel(tmp_path / "a", "2.0")
     rows = [
         {"name": name, "properties": [{"name": "stackbuild:role", "value": role}]}
@@ -209,7 +209,7 @@ def test_the_install_line_comes_with_the_packages_that_pip_cannot_bring(tmp_path
             ("libmigraphx_c.so.3", "external-library"), ("libx.so.1", "external-library"), ("a", "source"), ("m/lib/liby.so.2", "bundled-library"),
         )
     ]
-    for path, components in ((made, rows), (broken, [1])):
+    for path, components in ((made, rows), (broken, [{"name": "a"}])):
         text = json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.6", "components": components})
         with zipfile.ZipFile(path, "a") as archive:
             archive.writestr(f"{path.name.removesuffix('-py3-none-any.whl')}.dist-info/sboms/stackbuild.cdx.json", text)
@@ -270,6 +270,11 @@ def test_an_sbom_that_is_none_is_not_published(tmp_path: Path) -> None:
     for number, sbom in enumerate(("not json", "[]", '{"bomFormat": "SPDX", "specVersion": "2.3"}', "[" * 100_000)):
         with pytest.raises(UsageError, match="its SBOM is not a CycloneDX document"):
             publish((small_wheel(tmp_path / str(number), sbom=sbom),), tmp_path / "simple")
+    for number, (components, words) in enumerate((([], "lists nothing"), ([1], "cannot be read")), 10):
+        text = json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.6", "components": components})
+        with pytest.raises(UsageError, match=f"its SBOM cannot be published: it.* {words}"):
+            publish((small_wheel(tmp_path / str(number), sbom=text),), tmp_path / "simple")
+    assert not list((tmp_path / "simple").rglob("*.whl"))
 
 
 def test_a_wheel_is_what_its_name_says(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from stackbuild.publishing.objects import ObstoreObjects
 from stackbuild.publishing.publication import Publication, Receipt
 from stackbuild.publishing.signing import load_trusted_keys
 from stackbuild.publishing.verify_release import Trust, verify_release
-from support.wheels import new_key, put_statements, small_wheel
+from support.wheels import new_key, put_statements, small_sbom, small_wheel
 
 URL = "https://wheels.example.invalid/simple"
 
@@ -77,7 +77,7 @@ def test_a_signed_index_and_a_yank_verify_after_a_download(tmp_path: Path) -> No
     store = MemoryStore()
     key, public = new_key(tmp_path / "keys")
     other, other_public = new_key(tmp_path / "keys", "second")
-    wheel = small_wheel(tmp_path / "a", sbom='{"bomFormat": "CycloneDX", "specVersion": "1.6"}')
+    wheel = small_wheel(tmp_path / "a", sbom=small_sbom())
     put(store, wheel, attachments={wheel: put_statements(wheel)}, keys=(key,))
     put(store, small_wheel(tmp_path / "a", "2.0"), keys=(key,))
     with pytest.raises(UsageError, match="no key is given"):

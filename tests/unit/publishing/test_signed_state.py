@@ -410,6 +410,9 @@ def test_after_a_second_person_signed_the_first_one_publishes_again(signed: Sign
     (signed.folder / "SHA256SUMS.sig.2").symlink_to(
         ".current/SHA256SUMS.sig.2"
     )  # a publisher was killed before the switch
+    killed = "SHA256SUMS.sig.2 leads nowhere: a publisher was killed or is at work"
+    assert verify_release(signed.folder, Trust(load_trusted_keys([signed.public]))).problems == (killed, *proof.problems)
+    publish((small_wheel(tmp_path / "w", "3.0"),), signed.folder, Publication(keys=(signed.key,)))
     assert verify_release(signed.folder, Trust(load_trusted_keys([signed.public]))).problems == proof.problems
 
 

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shutil
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,9 +25,9 @@ from stackbuild.publishing.signing import envelope_text, load_trusted_keys, read
 from stackbuild.publishing.snapshot import SNAPSHOT_TYPE
 from stackbuild.publishing.statements import STATEMENT_TYPE, statement
 from stackbuild.publishing.transaction import commit, locked_catalog
-from stackbuild.publishing.verify_release import Trust
+from stackbuild.publishing.verify_release import Trust, verify_release
 from support.signed_index_samples import ENVELOPE, LATER, WHEEL, flip, signed_again, verify
-from support.wheels import SignedIndex, descriptor_of, new_key, small_wheel
+from support.wheels import SMALL_LOCK, SignedIndex, descriptor_of, new_key, small_sbom, small_wheel
 
 LOCK = f"{WHEEL}.lock.yaml"
 
@@ -161,6 +162,7 @@ def sign_payload(signed: SignedIndex, payload: bytes) -> None:
     (signed.folder / ENVELOPE).write_bytes(envelope_text(payload, SNAPSHOT_TYPE, [signed.key]))
 
 
+STATE = ".generations/00000001"
 PROVENANCE, VERIFICATION = f"{WHEEL}.provenance", f"{WHEEL}.verification"
 
 
@@ -178,8 +180,30 @@ def sums_flipped(signed: SignedIndex) -> None:
     (signed.folder / "SHA256SUMS.sig").write_text("\n".join(lines) + "\n")
 
 
+def state_copied(number: int) -> Callable[[SignedIndex], None]:
+    """The state that is served, once more under another number."""
+    return lambda signed: shutil.copytree(signed.folder / STATE, signed.folder / ".generations" / f"{number:08d}")
+
+
+def signed_by_another_too(signed: SignedIndex) -> None:
+    """A second key has signed; the second signature of the list is a stranger's."""
+    cosign(signed.folder, (new_key(signed.folder.parent, "second")[0],), load_trusted_keys([signed.public]))
+    shutil.copy(signed.folder / STATE / ENVELOPE, signed.folder / ENVELOPE)
+    stranger, _ = new_key(signed.folder.parent / "stranger")
+    (signed.folder / "SHA256SUMS.sig.2").unlink()
+    (signed.folder / "SHA256SUMS.sig.2").write_bytes(ssh_signature((signed.folder / "SHA256SUMS").read_bytes(), stranger))
+
+
+def link(path: str, target: str) -> Callable[[SignedIndex], None]:
+    def tamper(signed: SignedIndex) -> None:
+        (signed.folder / path).unlink(missing_ok=True)
+        (signed.folder / path).symlink_to(target)
+
+    return tamper
+
+
 def another_lock(signed: SignedIndex) -> None:
-    data = b"lock: 2\n"
+    data = SMALL_LOCK.encode() + b"# another\n"
     (signed.folder / LOCK).write_bytes(data)
     signed_again(lambda body: body["files"][LOCK].update(sha256=digest.of_bytes(data), size=len(data)))(signed)
 
@@ -230,7 +254,7 @@ TAMPERING: list[tuple[str, Callable[[SignedIndex], None], str]] = [
     ("a stranger's provenance under the trusted name", own_keyid(f"{PROVENANCE}.dsse.json", STATEMENT_TYPE), r"provenance\.dsse\.json: .* is wrong"),
     ("claim changed", edit_payload(lambda b: b["predicate"].update(claim="all rungs"), f"{VERIFICATION}.dsse.json"), r"verification\.dsse\.json: .* is wrong"),
     ("claim changed, signed", statement_of("verification", lambda b: b["predicate"].update(claim="all")), r"not the one that lies beside"),
-    ("lock changed", write(LOCK, "lock: 2\n"), r"lock\.yaml has sha256 .* was signed"),
+    ("lock changed", flip(LOCK, 20), r"lock\.yaml has sha256 .* was signed"),
     ("lock gone", remove(LOCK), r"lock\.yaml is missing"),
     ("another lock, signed", another_lock, r"lock\.yaml: it is not the lock that the wheel's provenance names"),
     ("statements swapped", swap(f"{PROVENANCE}.dsse.json", f"{VERIFICATION}.dsse.json"), r"not the one that lies beside"),
@@ -260,6 +284,37 @@ TAMPERING: list[tuple[str, Callable[[SignedIndex], None], str]] = [
     ("signature of the sums is none", write("SHA256SUMS.sig", "x"), r"SHA256SUMS\.sig is not a signature of that list"),
     ("signature of the sums by a stranger", sums_of_stranger, r"SHA256SUMS\.sig is not a signature of that list by a trusted key"),
     ("signature of the sums changed", sums_flipped, r"SHA256SUMS\.sig is not a signature of that list by a trusted key"),
+    ("a seventh signature of the sums", write("SHA256SUMS.sig.7", "x"), r"SHA256SUMS\.sig\.7 is a signature more than there are keys"),
+    ("a signature of the sums twice", lambda s: shutil.copy(s.folder / "SHA256SUMS.sig", s.folder / "SHA256SUMS.sig.2"), r"SHA256SUMS\.sig\.2 is a signature more"),
+    ("a stranger's signature in the place of the second", signed_by_another_too, r"SHA256SUMS\.sig\.2 is not a signature of that list by a key that signed"),
+    ("a signature of the sums that leads nowhere", link("SHA256SUMS.sig.2", ".current/SHA256SUMS.sig.2"), r"SHA256SUMS\.sig\.2 leads nowhere"),
+    ("a catalog added as in an object store", write(".catalog.json", "{}"), r"^\.catalog\.json is not the catalog that was signed"),
+    ("the sign of a publisher in an object store", write(".publishing", "me"), r"^\.publishing says that somebody published"),
+    ("the lock has a text", write(".lock", "evil"), r"^\.lock is not what stackbuild makes of that name"),
+    ("the lock is a link", link(".lock", WHEEL), r"^\.lock is not what stackbuild makes of that name"),
+    ("the lock is a FIFO", into_fifo(".lock"), r"^\.lock is not what stackbuild makes of that name"),
+    ("the link to the state leads elsewhere", link(".current", "demo-pkg"), r"^\.current is not the link to \.generations/00000001"),
+    ("the link to the state is a file", lambda s: [(s.folder / ".current").unlink(), (s.folder / ".current").touch()], r"^\.current is not the link"),
+    ("the states are a link", lambda s: [(s.folder / ".generations").rename(s.folder.parent / "g"), (s.folder / ".generations").symlink_to("../g")], r"^\.generations lies in the index and was not signed"),
+    ("a file among the states", write(".generations/evil.html", "x"), r"^\.generations/evil\.html lies in the index, and was not signed"),
+    ("a link among the states", link(".generations/00000009", "/"), r"^\.generations/00000009 lies in the index, and was not signed"),
+    ("a state that nobody signed", write(".generations/00000000/index.html", "x"), r"00000000 is a state that no trusted key has signed"),
+    ("a state under a lower number", state_copied(0), r"00000000 is the state with number 1"),
+    ("a state under a higher number", state_copied(2), r"00000002 is a later state than the one that is served, 1"),
+    ("two hundred states", lambda s: [(s.folder / ".generations" / f"{n:08d}").mkdir() for n in range(2, 202)], r"^\.generations has 201 entries"),
+    ("a page in a state changed", replace_text(f"{STATE}/demo-pkg/index.html", "demo", "damo"), r"00000001/demo-pkg/index\.html has sha256"),
+    ("a file in a state added", write(f"{STATE}/evil/index.html", "x"), r"00000001/evil/index\.html lies in the index and was not signed"),
+    ("a link in a state added", link(f"{STATE}/demo-pkg/x.whl", "/etc/passwd"), r"00000001/demo-pkg/x\.whl lies in the index and was not signed"),
+    ("a wheel in a state added", lambda s: shutil.copy(s.folder / WHEEL, s.folder / STATE / "demo-pkg"), r"00000001/demo-pkg/.*\.whl lies in the index and was not signed"),
+    ("the catalog of a state changed", append(f"{STATE}/catalog.json"), r"00000001/catalog\.json is not the catalog that was signed"),
+    ("the sums of a state changed", append(f"{STATE}/SHA256SUMS"), r"00000001/SHA256SUMS is not the list"),
+    ("the sums' signature of a state changed", write(f"{STATE}/SHA256SUMS.sig", "x"), r"00000001/SHA256SUMS\.sig is not a signature of that list"),
+    ("a staged page", write(".index.html.staged", "x"), r"^\.index\.html\.staged was staged by a publisher"),
+    ("a staged wheel", write(f"demo-pkg/.{Path(WHEEL).name}.staged", "x"), r"whl\.staged was staged by a publisher"),
+    ("a staged state", write(".generations/00000002.staged/index.html", "x"), r"00000002\.staged was staged by a publisher"),
+    ("a folder with nothing in it", lambda s: (s.folder / "evil").mkdir(), r"^evil lies in the index and was not signed"),
+    ("a folder with nothing in it beside the wheel", lambda s: (s.folder / "demo-pkg" / "0" ).mkdir(), r"^demo-pkg/0 lies in the index and was not signed"),
+    ("named as another index, signed", signed_again(lambda b: b.update(root="../x")), r"it is not a snapshot"),
 ]  # fmt: skip
 
 
@@ -316,6 +371,85 @@ def test_a_statement_of_another_kind_is_refused(signed: SignedIndex, tmp_path: P
     new = small_wheel(tmp_path / "new", "2.0")
     publish_signed(signed, new, {"provenance": statement([descriptor_of(new)], "https://example.invalid/other", {})})
     assert any("it states https://example.invalid/other" in p for p in verify(signed).problems)
+
+
+def test_an_sbom_that_lists_nothing_is_refused_though_it_is_signed(signed: SignedIndex, tmp_path: Path) -> None:
+    """`--require sbom` asks for one that agrees with the lock beside the wheel."""
+    for number, (text, words) in enumerate(
+        (
+            (json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.6", "components": []}), "it lists nothing"),
+            (small_sbom().replace("g++", "gcc"), "the lock beside it: 1 of 1 are left out, as g++"),
+            (small_sbom().replace("a" * 40, "b" * 40), "the source demo is at the commit bbbbbbbbbbbb, which is not in it"),
+        )
+    ):
+        new = small_wheel(tmp_path / str(number), f"2.{number}", sbom=text)
+        lock = new.with_name(f"{new.name}.lock.yaml")
+        lock.write_text(SMALL_LOCK)
+        how = Publication(attachments={new: (lock,)}, keys=(signed.key,))
+        with pytest.raises(UsageError, match="its SBOM cannot be published"):
+            publish((new,), signed.folder, how)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("stackbuild.publishing.placement.sbom_problem", lambda *_: "")  # a publisher that does not look
+            publish((new,), signed.folder, how)
+        problems = verify(signed, Trust(load_trusted_keys([signed.public]), require=("sbom",))).problems
+        mine = [problem for problem in problems if f"2.{number}-" in problem]
+        assert len(mine) == 2 and words in mine[0] and mine[1].endswith("has no sbom, which is required"), mine
+
+
+def test_a_signed_index_is_bound_to_its_name_and_its_address(tmp_path: Path) -> None:
+    """One key signs the indexes of two ROCm: the one is not taken in the place of the other."""
+    key, public = new_key(tmp_path / "keys")
+    keys, at = load_trusted_keys([public]), "https://wheels.example.invalid"
+    for root in ("rocm-6.4/simple", "rocm-7.2/simple", "simple"):
+        how = Publication(keys=(key,), url=f"{at}/{root}")
+        publish((small_wheel(tmp_path / root),), tmp_path / "dist" / root, how)
+        proof = verify_release(tmp_path / "dist" / root, Trust(keys, root=root, url=f"{at}/{root}/"))
+        assert (proof.problems, proof.root, proof.url) == ((), root, f"{at}/{root}")
+    stranger = tmp_path / "mirror" / "rocm-7.2" / "simple"
+    for other in ("rocm-6.4/simple", "simple"):
+        shutil.rmtree(tmp_path / "mirror", ignore_errors=True)
+        shutil.copytree(tmp_path / "dist" / other, stranger, symlinks=True)
+        (problem,) = verify_release(stranger, Trust(keys)).problems
+        assert problem.startswith(f"the index was signed as {other}, and it lies where that of rocm-7.2 belongs: another index")
+        with pytest.raises(UsageError, match=f"signed as {other}, and it lies where that of rocm-7.2 belongs"):
+            publish((small_wheel(tmp_path / "new", "2.0"),), stranger, Publication(keys=(key,)))
+    copy = tmp_path / "copy"
+    stranger.rename(copy)
+    assert verify_release(copy, Trust(keys)).problems == (), "nothing says which index this is to be"
+    (problem,) = verify_release(copy, Trust(keys, root="rocm-7.2/simple")).problems
+    assert problem.startswith("the index was signed as simple, and rocm-7.2/simple is expected")
+    (problem,) = verify_release(copy, Trust(keys, url=f"{at}/rocm-7.2/simple")).problems
+    assert problem.startswith(f"the index was signed for {at}/simple, and {at}/rocm-7.2/simple is expected")
+    with pytest.raises(UsageError, match=r"was signed as simple, and rocm-7\.2/simple is expected"):
+        sign(copy, Publication(keys=(key,), root="rocm-7.2/simple"))
+    sign(copy, Publication(keys=(key,), root="rocm-7.2/simple", accept_changes=True))
+    assert verify_release(copy, Trust(keys, root="rocm-7.2/simple")).problems == ()
+
+
+def test_an_index_of_an_older_version_has_no_name_and_gets_one(signed: SignedIndex) -> None:
+    keys = load_trusted_keys([signed.public])
+    signed_again(lambda body: [body.pop("root"), body.pop("url")])(signed)
+    assert verify(signed).problems == () and verify(signed).root == ""
+    (problem,) = verify(signed, Trust(keys, root="simple")).problems
+    assert "was signed without a name, by an older stackbuild" in problem
+    publish((signed.wheel,), signed.folder, Publication(keys=(signed.key,), root="simple"))
+    assert verify(signed, Trust(keys, root="simple")).problems == ()
+    with pytest.raises(UsageError, match="is not a name of an index"):
+        Publication(root="../x")
+
+
+def test_a_state_that_no_key_signed_goes_with_the_first_signature(tmp_path: Path) -> None:
+    """And so does one of a key that signs no more: who trusts the new key alone takes the index."""
+    folder = tmp_path / "simple"
+    publish((small_wheel(tmp_path / "a"),), folder)
+    (one, first), (two, second) = new_key(tmp_path, "one"), new_key(tmp_path, "two")
+    sign(folder, Publication(keys=(one,)))
+    assert verify_release(folder, Trust(load_trusted_keys([first]))).problems == ()
+    publish((small_wheel(tmp_path / "a", "2.0"),), folder, Publication(keys=(one,)))
+    assert [path.name for path in sorted((folder / ".generations").iterdir())] == ["00000002", "00000003"]
+    sign(folder, Publication(keys=(two,), trusted_keys=load_trusted_keys([first])))
+    assert [path.name for path in (folder / ".generations").iterdir()] == ["00000004"]
+    assert verify_release(folder, Trust(load_trusted_keys([second]))).problems == ()
 
 
 SBOM = "demo_pkg-1.0.dist-info/sboms/stackbuild.cdx.json"

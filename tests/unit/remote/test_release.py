@@ -15,9 +15,9 @@ from stackbuild.remote.faults import RemoteFault
 from stackbuild.remote.release import ReleaseArtifact, push_release
 from support.registry_in_memory import RegistryInMemory
 from support.remotes import a_key
-from support.wheels import put_statements, small_wheel
+from support.wheels import put_statements, small_sbom, small_wheel
 
-SBOM = json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.6"})
+SBOM = small_sbom()
 
 
 def settings(*wheels: Path, key: str = "builder", **more: bool) -> Publication:

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from stackbuild.publishing.publication import PublishedWheel, Receipt
+from stackbuild.publishing.publication import NOT_SIGNED, PublishedWheel, Receipt
 from stackbuild.publishing.verify_release import ReleaseProof, WheelProof
 from stackbuild.views.publishing import draw_problems, draw_published, draw_release_proof
 
 CLAIM = "verified\x1b[2J\n✓ index number 9\u202e\r"
 SHOWN = r"verified\x1b[2J\n✓ index number 9\u202e\r"
+
+
+def test_an_index_that_nobody_signed_is_said_on_stdout_before_the_install_line(capsys: pytest.CaptureFixture[str]) -> None:
+    draw_published(Receipt("simple", (), 1, requirements=("demo @ x",), not_signed=NOT_SIGNED))
+    first, last = capsys.readouterr().out.splitlines()
+    assert first.startswith("not signed: ") and "--sign release.key" in first and last == "pip install demo @ x"
+    draw_published(Receipt("simple", (), 1, signed_by=("SHA256:x",), requirements=("demo @ x",)))
+    assert "not signed" not in "".join(capsys.readouterr())
 
 
 def test_a_claim_is_one_line_without_escape_sequences(capsys: pytest.CaptureFixture[str]) -> None:

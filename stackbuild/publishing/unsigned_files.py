@@ -1,0 +1,261 @@
+"""What lies in a signed index and its signature does not name: each file and folder of it with a line.
+
+stackbuild itself writes a few files that no snapshot lists: signatures, the lock, the catalog, the states below
+`.generations`. Each of them is looked into as well: what is not as stackbuild makes it is named, too.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from stackbuild.core import digest
+from stackbuild.core.folder_walk import walk_folders
+from stackbuild.publishing.generation import (
+    CATALOG,
+    CURRENT,
+    GENERATIONS,
+    LOCK_FILE,
+    STAGING_ENDING,
+    STATE_LIMIT,
+    generation_numbers,
+)
+from stackbuild.publishing.index_file import difference, read_file
+from stackbuild.publishing.signing import SignatureRefused, TrustedKey, good_signatures, signers, ssh_signer
+from stackbuild.publishing.snapshot import (
+    ENVELOPE,
+    ENVELOPE_LIMIT,
+    OWN_STAGED,
+    SNAPSHOT_TYPE,
+    SUMS,
+    SUMS_SIGNATURE,
+    Snapshot,
+    read_snapshot,
+    sums_text,
+)
+from stackbuild.publishing.statements import envelope_name, is_statement
+from stackbuild.publishing.variants import is_variants_list
+
+SUMS_LIMIT = 64 << 20
+"""Bytes of SHA256SUMS that are read at most."""
+SSHSIG_LIMIT = 1 << 20
+REMOTE_CATALOG, REMOTE_LOCK = ".catalog.json", ".publishing"
+"""Objects of an index in an object store, which a copy of it has."""
+UNLISTED_SHOWN = 20
+"""So many files that nobody signed are named."""
+MAX_SIGNATURES = 100
+"""So many files with an SSHSIG, and states before this one, are read: who serves the index could put millions there."""
+_SIGNATURE_NAME = re.compile(rf"{re.escape(SUMS_SIGNATURE)}(\.([0-9]{{1,6}}))?")
+_LOCK_TEXT = re.compile(rb"([0-9]{1,20}\n)?")
+
+
+def unsigned_files(
+    index: Path, snapshot: Snapshot, keys: Sequence[TrustedKey], threshold: int, now: datetime
+) -> Iterator[str]:
+    """A line for each file and folder in the index that nobody signed, and for each of stackbuild's own that is not as it makes it.
+
+    A page among them is read by installers, a wheel by who looks into folders. Files of the state before may stay, as they
+    were signed: the bytes of a wheel that was replaced. A page may not.
+    """
+    signed_paths = set(snapshot.files) | {envelope_name(path) for path in snapshot.files if is_statement(path)}
+    closed_folders: list[str] = []
+    lines: list[str] = []
+    more = []
+    for path in _files(index, signed_paths, closed_folders):
+        if path in signed_paths:
+            continue
+        line = _own_problem(index, path, snapshot)
+        if line is None:
+            more.append(path)
+        elif line:
+            lines.append(line)
+    yield from (f"{path} cannot be looked into" for path in closed_folders[:UNLISTED_SHOWN])
+    yield from lines[:UNLISTED_SHOWN]
+    before = _snapshots_before(index, keys, threshold, now) if more else ()
+    more = [path for path in more if _is_page(path) or not any(_was_signed(index, path, old) for old in before)]
+    for path in more[:UNLISTED_SHOWN]:
+        what = "is a page that" if _is_page(path) else "lies in the index and"
+        yield f"{path} {what} was not signed"
+    if len(more) > UNLISTED_SHOWN:
+        yield f"{len(more) - UNLISTED_SHOWN} more files lie in the index and were not signed"
+    yield from _state_problems(index, snapshot, keys, now)
+
+
+def _is_page(path: str) -> bool:
+    """Whether installers read a file of that path as a page or as a list of variants."""
+    return Path(path).name.startswith("index.") or is_variants_list(path)
+
+
+def _was_signed(index: Path, path: str, old: Snapshot) -> bool:
+    is_listed = path in old.files and not difference(index, path, old.files[path])
+    return is_listed or path in {envelope_name(one) for one in old.files if is_statement(one)}
+
+
+def _files(index: Path, signed_paths: set[str], closed_folders: list[str]) -> list[str]:
+    """The paths of all files and links below the index but its states, and of folders with nothing in them. No link is followed.
+
+    Folders that cannot be listed are added to `closed_folders`.
+    """
+    signed_folders = {str(parent) for path in signed_paths for parent in Path(path).parents}
+    paths = []
+    for folder, names, files in walk_folders(index, lambda error: closed_folders.append(str(error.filename))):
+        place = Path(folder)
+        paths += [place / name for name in files]
+        paths += [place / name for name in names if (place / name).is_symlink()]
+        if not names and not files and str(place.relative_to(index)) not in signed_folders:
+            paths.append(place)
+        if place == index:
+            names[:] = [name for name in names if name != GENERATIONS]
+    return sorted(str(path.relative_to(index)) for path in paths)
+
+
+def _own_problem(index: Path, path: str, snapshot: Snapshot) -> str | None:
+    """What is wrong with a file that stackbuild itself writes; "" for nothing, None where the path is not of such a file."""
+    name = Path(path).name
+    if OWN_STAGED.fullmatch(name):
+        return f"{path} was staged by a publisher that was killed or is at work, and was not signed"
+    if name != path:
+        return None
+    if path in (ENVELOPE, SUMS):
+        return ""  # both are checked by themselves
+    if match := _SIGNATURE_NAME.fullmatch(path):
+        return _signature_problem(index, path, int(match[2] or 1), snapshot)
+    match path:
+        case ".lock":
+            return _plain_problem(index, LOCK_FILE)
+        case ".current":
+            return _link_problem(index, snapshot)
+        case ".catalog.json":
+            return _catalog_problem(index, REMOTE_CATALOG, snapshot)
+        case ".publishing":
+            return f"{REMOTE_LOCK} says that somebody published while this copy was made: copy the index again"
+    return None
+
+
+def _plain_problem(index: Path, path: str) -> str:
+    """The lock is a file with the number of a process, or nothing."""
+    try:
+        is_file = stat.S_ISREG((index / path).lstat().st_mode)
+        if is_file and _LOCK_TEXT.fullmatch(read_file(index, path, SSHSIG_LIMIT)):
+            return ""
+    except (OSError, ValueError):
+        pass  # said below
+    return f"{path} is not what stackbuild makes of that name"
+
+
+def _link_problem(index: Path, snapshot: Snapshot) -> str:
+    link = index / CURRENT
+    state = Path(GENERATIONS, f"{snapshot.number:08d}")
+    if link.is_symlink() and link.readlink() == state:
+        return ""
+    return f"{CURRENT} is not the link to {state} that stackbuild makes"
+
+
+def _catalog_problem(index: Path, path: str, snapshot: Snapshot) -> str:
+    """The catalog is the one that the pages were made of; a snapshot of an older version does not name it."""
+    try:
+        data = read_file(index, path, STATE_LIMIT)
+    except (OSError, ValueError) as error:
+        return f"{path} cannot be read: {getattr(error, 'strerror', None) or error}"
+    return "" if snapshot.catalog in ("", digest.of_bytes(data)) else f"{path} is not the catalog that was signed"
+
+
+def _signature_problem(folder: Path, path: str, place: int, snapshot: Snapshot) -> str:
+    """A signature of the list is one by a key that signed the snapshot, too; there are no more of them than such keys."""
+    try:
+        envelope = read_file(folder, ENVELOPE, ENVELOPE_LIMIT)
+        key = ssh_signer(sums_text(snapshot), read_file(folder, path, SSHSIG_LIMIT))
+        if place > len(signers(envelope)):
+            return f"{path} is a signature more than there are keys that signed the index"
+        if key and good_signatures(envelope, SNAPSHOT_TYPE, (key,), datetime.now(UTC)).good:
+            return ""
+    except FileNotFoundError:
+        return f"{path} leads nowhere: a publisher was killed or is at work"
+    except (OSError, ValueError, SignatureRefused) as error:
+        return f"{path} cannot be read: {getattr(error, 'strerror', None) or error}"
+    return f"{path} is not a signature of that list by a key that signed the index"
+
+
+def _snapshots_before(index: Path, keys: Sequence[TrustedKey], threshold: int, now: datetime) -> tuple[Snapshot, ...]:
+    """The states before this one that lie in the folder, signed as this one must be."""
+    folders = [*generation_numbers(index).values()][-MAX_SIGNATURES:]
+    states = (_signed_state(folder, keys, threshold, now) for folder in folders)
+    return tuple(state for state in states if state)
+
+
+def _signed_state(folder: Path, keys: Sequence[TrustedKey], threshold: int, now: datetime) -> Snapshot | None:
+    """The snapshot in a state's folder; None where too few of the keys signed it."""
+    try:
+        data = read_file(folder, ENVELOPE, ENVELOPE_LIMIT)
+        return read_snapshot(good_signatures(data, SNAPSHOT_TYPE, keys, now).payload_of(threshold))
+    except (SignatureRefused, ValueError, OSError):
+        return None
+
+
+def _state_problems(index: Path, snapshot: Snapshot, keys: Sequence[TrustedKey], now: datetime) -> Iterator[str]:
+    """What is wrong with the states below `.generations`: this one, and one before it that one of the keys has signed."""
+    top = index / GENERATIONS
+    if top.is_symlink() or not top.is_dir():
+        return  # none in a copy of an object store; another thing of that name was named with the files
+    states = set(generation_numbers(index).values())
+    entries = sorted(top.iterdir())
+    if len(entries) > MAX_SIGNATURES:
+        yield f"{GENERATIONS} has {len(entries)} entries; stackbuild keeps two"
+    for folder in entries[:MAX_SIGNATURES]:
+        path = str(folder.relative_to(index))
+        if folder not in states or folder.is_symlink() or not folder.is_dir():
+            staged = folder.name.endswith(STAGING_ENDING)
+            why = "was staged by a publisher that was killed or is at work" if staged else "lies in the index"
+            yield f"{path} {why}, and was not signed"
+            continue
+        number = int(folder.name)
+        state = _signed_state(folder, keys, 1, now)
+        if number > snapshot.number:
+            yield (
+                f"{path} is a later state than the one that is served, {snapshot.number}: the index was rolled back, or a"
+                " publisher was killed before the switch"
+            )
+        elif number == snapshot.number and state not in (None, snapshot):
+            yield f"{path} is another state under the number that is served"
+        elif problem := state_problem(index, folder, keys, now):
+            yield problem
+
+
+def state_problem(index: Path, folder: Path, keys: Sequence[TrustedKey], now: datetime | None = None) -> str:
+    """What is wrong with the folder of a state that one of the keys must have signed, the first of it; "" for nothing."""
+    state = _signed_state(folder, keys, 1, now or datetime.now(UTC))
+    path = folder.relative_to(index)
+    if state is None:
+        return f"{path} is a state that no trusted key has signed; the next signature of the index takes it away"
+    if state.number != int(folder.name):
+        return f"{path} is the state with number {state.number}"
+    return next(_state_files(index, folder, state), "")
+
+
+def _state_files(index: Path, folder: Path, state: Snapshot) -> Iterator[str]:
+    """What of a state's folder is not one of its pages as they were signed, nor a file that makes it signed."""
+    for path in _files(folder, set(state.files), []):
+        if path == CATALOG:
+            problem = _catalog_problem(folder, path, state)
+        elif path == SUMS:
+            problem = _sums_problem(folder, state)
+        elif match := _SIGNATURE_NAME.fullmatch(path):
+            problem = _signature_problem(folder, path, int(match[2] or 1), state)
+        elif (folder / path).is_symlink() or not (path == ENVELOPE or (path in state.files and _is_page(path))):
+            problem = f"{path} lies in the index and was not signed"
+        else:
+            problem = "" if path == ENVELOPE else difference(folder, path, state.files[path])
+        if problem:
+            yield f"{folder.relative_to(index)}/{problem}"
+
+
+def _sums_problem(folder: Path, state: Snapshot) -> str:
+    try:
+        if read_file(folder, SUMS, SUMS_LIMIT) == sums_text(state):
+            return ""
+    except (OSError, ValueError):
+        pass  # said below
+    return f"{SUMS} is not the list of the files that were signed"
