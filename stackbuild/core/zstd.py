@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from zstandard import ZstdCompressor, ZstdDecompressor, ZstdError
+from zstandard import COMPRESSOBJ_FLUSH_BLOCK, ZstdCompressor, ZstdDecompressor, ZstdError
 
-__all__ = ["ZstdCompressor", "ZstdDecompressor", "ZstdError"]
+__all__ = ["COMPRESSOBJ_FLUSH_BLOCK", "ZstdCompressor", "ZstdDecompressor", "ZstdError"]

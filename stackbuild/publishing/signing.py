@@ -268,11 +268,8 @@ def _time(text: str, where: str) -> datetime:
 # --- DSSE
 
 
-def envelope_text(payload: bytes, payload_type: str, keys: Sequence[SigningKey], before: bytes = b"") -> bytes:
-    """A DSSE envelope of the payload with a signature of each key, as JSON.
-
-    Signatures of an envelope `before` with the same payload are kept: several people sign one after the other.
-    """
+def load_signing_types() -> tuple[Any, Any, Any]:
+    """Envelope, signer and key of securesystemslib, whose import takes a tenth of a second. Raises MachineLacks."""
 
     def load() -> tuple[Any, Any, Any]:
         from securesystemslib.dsse import Envelope
@@ -280,7 +277,15 @@ def envelope_text(payload: bytes, payload_type: str, keys: Sequence[SigningKey],
 
         return Envelope, CryptoSigner, SSlibKey
 
-    envelope_type, signer_type, key_type = _library(load)
+    return _library(load)
+
+
+def envelope_text(payload: bytes, payload_type: str, keys: Sequence[SigningKey], before: bytes = b"") -> bytes:
+    """A DSSE envelope of the payload with a signature of each key, as JSON.
+
+    Signatures of an envelope `before` with the same payload are kept: several people sign one after the other.
+    """
+    envelope_type, signer_type, key_type = load_signing_types()
     envelope = envelope_type(payload, payload_type, {})
     if before:
         earlier = read_envelope(before)

@@ -1,7 +1,8 @@
 """Files of a tree compressed into a pack, and the bytes of that pack until they are sent.
 
-Each byte of a file is read once: its sha256 and the compressor get the same buffer. Each compressed byte is kept as the
-piece that it came in, and goes to the connection from there.
+Each byte of a file is read once: its sha256 and the compressor get the same buffer. Small files gather in it: after each
+call to the compressor a thread waits for the interpreter's lock, which all who compress and send share, so calls are few.
+Each compressed byte is kept as the piece that it came in, and goes to the connection from there.
 """
 
 from __future__ import annotations
@@ -20,18 +21,23 @@ from types import TracebackType
 from typing import IO
 
 from stackbuild.core.cancel import check_signals
-from stackbuild.core.zstd import ZstdCompressor
+from stackbuild.core.zstd import COMPRESSOBJ_FLUSH_BLOCK, ZstdCompressor
 from stackbuild.remote.packs import Pack
 from stackbuild.remote.protocol import PARALLEL
 from stackbuild.remote.trees import CHUNK, StoredBlob
-from stackbuild.store.tree import Entry
 
 IN_MEMORY = 20 << 20
 """Bytes of a compressed pack that are held in memory; of a longer one the rest lies on the disk."""
 LARGE_PACK = 32 << 20
 """Bytes of a pack from which on zstd compresses it in threads of its own, while this one reads and hashes. The blob is the
 same for any number of threads, and another one than without threads. So this number is a part of the format."""
-THREADS = max(2, min(4, PARALLEL // 4))
+THREADS = max(2, min(3, PARALLEL // 5))
+SECTION = 2 << 20
+"""A divisor of what zstd gives a thread at a time, at each level. Where a pack ends with such a section, zstd marks it as
+the last one if all threads were busy when its last byte came, or else adds an empty block. A flush before the end leaves
+nothing to chance: there is always the empty block."""
+AT_ONCE = 1 << 20
+"""Bytes that the compressor gets at once."""
 NO_FILE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO)
 """Errors of a path at which something else lies than a file: a folder, a link, a socket, nothing."""
 
@@ -126,45 +132,51 @@ def _unnamed_file(folder: Path) -> IO[bytes]:
 
 def compress(root: Path, pack: Pack, level: int, spool: BlobSpool) -> StoredBlob:
     """Write a pack of files below `root` into `spool`; its blob. Raises FileDiffers, OSError."""
-    hasher, size = hashlib.sha256(), 0
+    blob_hasher, size = hashlib.sha256(), 0
     pack_size = pack.size
     machine = ZstdCompressor(level=level, threads=THREADS if pack_size >= LARGE_PACK else 0).compressobj(size=pack_size)
 
     def keep(piece: bytes) -> None:
         nonlocal size
-        hasher.update(piece)
+        blob_hasher.update(piece)
         size += len(piece)
         spool.write(piece)
 
-    buffer = memoryview(bytearray(min(CHUNK, pack_size + 1)))
+    buffer, place = memoryview(bytearray(min(AT_ONCE, pack_size))), 0
     for entry in pack.files:
-        for content in _content(root / entry.path, entry, buffer):
-            keep(machine.compress(content))
-    keep(machine.flush())
-    return StoredBlob(hasher.hexdigest(), size)
-
-
-def _open_file(path: str, flags: int) -> int:
-    """A descriptor of a path: no link is followed at its end, and a FIFO is not waited for."""
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
-
-
-def _content(path: Path, entry: Entry, buffer: memoryview) -> Iterator[memoryview]:
-    """The bytes of a file, compared with its entry: each piece is good until the next one. Raises FileDiffers."""
-    hasher, size = hashlib.sha256(), 0
-    try:
-        with open(path, "rb", 0, opener=_open_file) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise FileDiffers
-            while count := file.readinto(buffer):
-                size += count
-                if size > entry.size:
+        hasher, remaining_bytes = hashlib.sha256(), entry.size
+        with _open_file(f"{root}/{entry.path}", entry.size) as file:
+            while remaining_bytes:
+                if place == len(buffer):
+                    keep(machine.compress(buffer))
+                    place = 0
+                count = os.readv(file, (buffer[place : place + remaining_bytes],))
+                if not count:
                     raise FileDiffers
-                hasher.update(buffer[:count])
-                yield buffer[:count]
+                hasher.update(buffer[place : place + count])
+                place, remaining_bytes = place + count, remaining_bytes - count
+        if hasher.hexdigest() != entry.what:
+            raise FileDiffers
+    keep(machine.compress(buffer[:place]))
+    if pack_size >= LARGE_PACK and not pack_size % SECTION:
+        keep(machine.flush(COMPRESSOBJ_FLUSH_BLOCK))
+    keep(machine.flush())
+    return StoredBlob(blob_hasher.hexdigest(), size)
+
+
+@contextlib.contextmanager
+def _open_file(path: str, size: int) -> Iterator[int]:
+    """A descriptor of a file of that size: no link is followed at its end, no FIFO waited for. Raises FileDiffers, OSError."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
         if error.errno in NO_FILE:
             raise FileDiffers from None
         raise
-    if hasher.hexdigest() != entry.what:
-        raise FileDiffers
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size != size:
+            raise FileDiffers
+        yield descriptor
+    finally:
+        os.close(descriptor)

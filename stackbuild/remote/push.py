@@ -16,7 +16,7 @@ from typing import Literal
 
 from stackbuild.core import digest
 from stackbuild.core.cancel import worker_threads
-from stackbuild.publishing.signing import SigningKey, TrustedKey
+from stackbuild.publishing.signing import SigningKey, TrustedKey, load_signing_types
 from stackbuild.remote.faults import RemoteFault
 from stackbuild.remote.packing import BlobSpool, CoreBudget, FileDiffers, compress
 from stackbuild.remote.packs import Pack, entries_of, packs_of
@@ -157,6 +157,7 @@ class Pusher:
         order = sorted(range(len(packs)), key=lambda at: -packs[at].size)  # the one that takes longest is not the last
         try:
             with worker_threads(PARALLEL, self.writer.abort) as pool:
+                pool.submit(load_signing_types)  # the record waits for it otherwise; what it raises, `sign` raises again
                 blobs = dict(
                     zip(order, pool.map(lambda at: self._pack(root, packs[at], layers_there[at]), order), strict=True)
                 )
