@@ -103,8 +103,8 @@ class RowsBlock {
   __device__ __forceinline__ static int group() { return static_cast<int>(threadIdx.x) / kRowLanes; }
   __device__ __forceinline__ static int column(int c) { return (c * kRowLanes + static_cast<int>(threadIdx.x) % kRowLanes) * L; }
   __device__ __forceinline__ static States& states() {
-    __shared__ RowState held[kGroups][R];
-    return held;
+    __shared__ RowState row_states[kGroups][R];
+    return row_states;
   }
 
   // Columns from `size` on are the last ones before it: who multiplies them takes zeros instead. (A load that may be left

@@ -121,10 +121,10 @@ batch_norm_rows(BatchNormParams p, int64_t rows, int lanes) {
   const auto* x = reinterpret_cast<const Vec<T, N>*>(p.x) + first;
   auto* y = reinterpret_cast<Vec<T, N>*>(p.y) + first;
   const int64_t left = active ? rows - row0 : 0;  // of this thread's first row on
-  Vec<T, N> held[kRows];
+  Vec<T, N> values[kRows];
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
-    if (i * row_step < left) held[i] = x[i * step];
+    if (i * row_step < left) values[i] = x[i * step];
   }
   Affine affine[N];
   share_affine<N>(p, static_cast<int64_t>(blockIdx.y) * lanes * N, lanes, lane, affine);
@@ -133,10 +133,10 @@ batch_norm_rows(BatchNormParams p, int64_t rows, int lanes) {
     if (i * row_step >= left) continue;
 #pragma unroll
     for (int j = 0; j < N; ++j) {
-      const float value = affine[j](to_float(held[i].v[j]));
-      held[i].v[j] = from_float<T>(Plain ? value : activate(p.activation, value));
+      const float value = affine[j](to_float(values[i].v[j]));
+      values[i].v[j] = from_float<T>(Plain ? value : activate(p.activation, value));
     }
-    y[i * step] = held[i];
+    y[i * step] = values[i];
   }
 }
 

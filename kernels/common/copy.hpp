@@ -32,7 +32,7 @@ class Copies {
     to_[i] = in_lds(to);
     Held value = {};  // a vector type, not a structure: a structure's copy would live in scratch memory
     if (valid) value = *static_cast<const Held*>(from);
-    held_[i] = value;
+    packs_[i] = value;
 #endif
   }
 
@@ -45,7 +45,7 @@ class Copies {
   __device__ __forceinline__ void finish() {
 #if !SBK_NVIDIA
 #pragma unroll
-    for (int i = 0; i < N; ++i) *to_[i] = held_[i];
+    for (int i = 0; i < N; ++i) *to_[i] = packs_[i];
 #endif
   }
 
@@ -62,7 +62,7 @@ class Copies {
   template <class T>
   __device__ __forceinline__ Vec<T, Bytes / static_cast<int>(sizeof(T))> held(int i) const {
     Vec<T, Bytes / static_cast<int>(sizeof(T))> values;
-    __builtin_memcpy(&values, &held_[i], sizeof values);
+    __builtin_memcpy(&values, &packs_[i], sizeof values);
     return values;
   }
 #endif
@@ -79,7 +79,7 @@ class Copies {
 #endif
   __device__ __forceinline__ static LdsHeld* in_lds(void* to) { return (LdsHeld*)to; }
 
-  Held held_[N];
+  Held packs_[N];
   LdsHeld* to_[N];
 #endif
 };

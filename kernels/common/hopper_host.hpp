@@ -34,10 +34,10 @@ struct TensorMapMakers {
 
  private:
   static void* find(const char* name) {
-    void* found = nullptr;
+    void* entry_point = nullptr;
     cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
-    const cudaError_t error = cudaGetDriverEntryPointByVersion(name, &found, 12000, cudaEnableDefault, &result);
-    return error == cudaSuccess && result == cudaDriverEntryPointSuccess ? found : nullptr;
+    const cudaError_t error = cudaGetDriverEntryPointByVersion(name, &entry_point, 12000, cudaEnableDefault, &result);
+    return error == cudaSuccess && result == cudaDriverEntryPointSuccess ? entry_point : nullptr;
   }
 };
 

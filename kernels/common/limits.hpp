@@ -44,17 +44,17 @@ inline Status ask_all(int device, DeviceFacts* facts) {
 // Of the current device. Every device is asked once, by whichever thread comes first.
 inline Status device_facts(DeviceFacts* facts) {
   static std::mutex lock;
-  static std::map<int, DeviceFacts> known;
+  static std::map<int, DeviceFacts> facts_by_device;
   int device = 0;
   SBK_TRY(check(hipGetDevice(&device)));
   const std::lock_guard<std::mutex> hold(lock);
-  auto found = known.find(device);
-  if (found == known.end()) {
-    DeviceFacts asked;
-    SBK_TRY(limits_detail::ask_all(device, &asked));
-    found = known.emplace(device, asked).first;
+  auto row = facts_by_device.find(device);
+  if (row == facts_by_device.end()) {
+    DeviceFacts answer;
+    SBK_TRY(limits_detail::ask_all(device, &answer));
+    row = facts_by_device.emplace(device, answer).first;
   }
-  *facts = found->second;
+  *facts = row->second;
   return {};
 }
 

@@ -48,9 +48,9 @@ __device__ __forceinline__ uint32_t pick_bytes(uint32_t low, uint32_t high) {
   return __builtin_amdgcn_perm(high, low, kBytes);
 #else
   const uint64_t both = static_cast<uint64_t>(high) << 32 | low;
-  uint32_t picked = 0;
-  for (int i = 0; i < 4; ++i) picked |= static_cast<uint32_t>(both >> 8 * (kBytes >> 8 * i & 7) & 0xff) << 8 * i;
-  return picked;
+  uint32_t bytes = 0;
+  for (int i = 0; i < 4; ++i) bytes |= static_cast<uint32_t>(both >> 8 * (kBytes >> 8 * i & 7) & 0xff) << 8 * i;
+  return bytes;
 #endif
 #endif
 }

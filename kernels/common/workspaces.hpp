@@ -80,13 +80,13 @@ class Workspaces {
   Status settle(Block& block) {
     block.busy = false;
     bool capturing = true;
-    Status told = runtime_.capturing(block.stream, &capturing);
-    if (told.ok() && !capturing) {
-      told = runtime_.record(block.event, block.stream);
-      block.pending = told.ok();
+    Status status = runtime_.capturing(block.stream, &capturing);
+    if (status.ok() && !capturing) {
+      status = runtime_.record(block.event, block.stream);
+      block.pending = status.ok();
     }
-    block.stays = block.stays || !told.ok();
-    return told;
+    block.stays = block.stays || !status.ok();
+    return status;
   }
 
   // Whether work on `stream` may use it now. While a graph is captured nothing can be asked of an event.
@@ -109,27 +109,27 @@ class Workspaces {
     return best;
   }
 
-  Status grow(int device, size_t bytes, Block** made) {
+  Status grow(int device, size_t bytes, Block** out) {
     size_t room = kLeast;  // powers of two: what is outgrown adds up to no more than what is used
     while (room < bytes && room <= SIZE_MAX / 2) room *= 2;
     if (room < bytes) room = bytes;
     Block block;
     block.device = device;
     block.bytes = room;
-    Status told = runtime_.allocate(&block.memory, block.bytes);
-    if (!told.ok()) {
+    Status status = runtime_.allocate(&block.memory, block.bytes);
+    if (!status.ok()) {
       shrink(device);
       block.bytes = bytes;
-      told = runtime_.allocate(&block.memory, block.bytes);
+      status = runtime_.allocate(&block.memory, block.bytes);
     }
-    SBK_TRY(told);
-    told = runtime_.create(&block.event);
-    if (!told.ok()) {
+    SBK_TRY(status);
+    status = runtime_.create(&block.event);
+    if (!status.ok()) {
       (void)runtime_.release(block.memory);  // the event's error is the one to tell
-      return told;
+      return status;
     }
     blocks_.push_back(block);
-    *made = &blocks_.back();
+    *out = &blocks_.back();
     return {};
   }
 

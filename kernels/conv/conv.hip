@@ -157,8 +157,8 @@ int conv_choices(const ConvParams& p, ConvChoice (&choices)[kConvMaxChoices]) {
 
 size_t conv_workspace_bytes(const ConvParams& p) {
   if (!validate(p).ok() || output_count(p) == 0) return 0;
-  Choice ignored;
-  if (p.algorithm != ConvAlgorithm::automatic || known_choice(p, &ignored) != Known::must_measure) {
+  Choice choice;
+  if (p.algorithm != ConvAlgorithm::automatic || known_choice(p, &choice) != Known::must_measure) {
     return workspace_for(decided(p));
   }
   ConvChoice choices[kConvMaxChoices];
@@ -167,9 +167,9 @@ size_t conv_workspace_bytes(const ConvParams& p) {
   return most;
 }
 
-ConvFilterForm conv_filter_form(const ConvParams& given) {
-  if (!validate(given).ok() || output_count(given) == 0) return {};
-  const ConvParams p = decided(given);
+ConvFilterForm conv_filter_form(const ConvParams& params) {
+  if (!validate(params).ok() || output_count(params) == 0) return {};
+  const ConvParams p = decided(params);
   if (p.algorithm != ConvAlgorithm::implicit_gemm) return {};
   const GemmNeeds needs = gemm_needs(p);
   return {needs.form, needs.packed_filter};
@@ -189,9 +189,9 @@ Status gpu::conv(const ConvParams& p, const Launch& launch) {
     SBK_TRY(choosing_status());
     Choice choice;
     bool done = false;
-    const Known known = known_choice(p, &choice);
-    if (known == Known::yes && !is_way(p, choice)) return invalid("conv: the file of choices has a way that does not take its shape: delete the file");
-    if (known == Known::must_measure) SBK_TRY(measure_choice(p, launch, &choice, &done));
+    const Known answer = known_choice(p, &choice);
+    if (answer == Known::yes && !is_way(p, choice)) return invalid("conv: the file of choices has a way that does not take its shape: delete the file");
+    if (answer == Known::must_measure) SBK_TRY(measure_choice(p, launch, &choice, &done));
     if (done) return run_as_told(as(p, choice), launch);
   }
   return run_as_told(decided(p), launch);

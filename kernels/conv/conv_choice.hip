@@ -35,9 +35,9 @@ class Book {
 
   bool find(const ShapeKey& key, Choice* choice) const {
     const std::shared_lock<std::shared_mutex> hold(lock_);
-    const auto found = choices_.find(key);
-    if (found == choices_.end()) return false;
-    *choice = found->second;
+    const auto row = choices_.find(key);
+    if (row == choices_.end()) return false;
+    *choice = row->second;
     return true;
   }
 
@@ -107,9 +107,9 @@ class Book {
 
   // One that need not exist is to be filled, and begun here: that it cannot be is said before anything is measured.
   Status read(const std::string& file, bool must_exist) {
-    std::error_code unused;
-    const std::filesystem::file_status found = std::filesystem::status(file, unused);
-    if (std::filesystem::exists(found) && !std::filesystem::is_regular_file(found)) return invalid("conv: the file of choices is no file");
+    std::error_code error;
+    const std::filesystem::file_status status = std::filesystem::status(file, error);
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) return invalid("conv: the file of choices is no file");
     if (!must_exist && !std::ofstream(file, std::ios::app)) return invalid("conv: the file of choices cannot be written");
     std::ifstream in(file);
     if (!in) return invalid("conv: the file of choices cannot be read");

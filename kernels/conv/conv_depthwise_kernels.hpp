@@ -144,14 +144,14 @@ __global__ void __launch_bounds__(kDepthwiseThreads, 2) depthwise_last(const Dep
     for (int r = 0; r < kLines; ++r) {
       if (static_cast<uint32_t>(h0 + r) >= static_cast<uint32_t>(d.H)) continue;
       const T* const line = image + static_cast<int64_t>(h0 + r) * d.W * d.channels;
-      V loaded[kColumns];  // all on their way before the first is used
+      V vectors[kColumns];  // all on their way before the first is used
 #pragma unroll
-      for (int c = 0; c < kColumns; ++c) loaded[c] = *reinterpret_cast<const V*>(line + offsets[c]);
+      for (int c = 0; c < kColumns; ++c) vectors[c] = *reinterpret_cast<const V*>(line + offsets[c]);
       float values[kColumns][kLanes];
 #pragma unroll
       for (int c = 0; c < kColumns; ++c) {
 #pragma unroll
-        for (int j = 0; j < kLanes; ++j) values[c][j] = inside[c] ? to_float(loaded[c].v[j]) : 0.0f;
+        for (int j = 0; j < kLanes; ++j) values[c][j] = inside[c] ? to_float(vectors[c].v[j]) : 0.0f;
       }
 #pragma unroll
       for (int o = 0; o < Down; ++o) {

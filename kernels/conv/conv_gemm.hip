@@ -28,12 +28,12 @@ int64_t merged_groups(const ConvParams& p, int64_t taps) {
   const int64_t c = p.in_channels / p.groups, k = p.out_channels / p.groups;
   if (p.groups == 1 || !(c < 8 || k < 16 || (taps > 1 && c < kTile && k < kTile))) return 1;
   // Hopper's copy engine takes float16 in stages of 64 channels.
-  const int64_t wanted = SBK_NVIDIA && p.dtype == DataType::float16 ? 2 * kTile : kTile;
+  const int64_t least_rows = SBK_NVIDIA && p.dtype == DataType::float16 ? 2 * kTile : kTile;
   int64_t best = 1;
   for (int64_t m = 1; m <= std::min(p.groups, kMost); ++m) {
     if (p.groups % m != 0) continue;
     best = m;
-    if (m * k >= wanted && m * c >= wanted) break;
+    if (m * k >= least_rows && m * c >= least_rows) break;
   }
   return best;
 }
@@ -70,8 +70,8 @@ ConvParams folded(const ConvParams& p) {
   return q;
 }
 
-Sizes sizes_of(const ConvParams& given) {
-  const ConvParams p = with_three_axes(without_axes(given));
+Sizes sizes_of(const ConvParams& params) {
+  const ConvParams p = with_three_axes(without_axes(params));
   Sizes z{};
   z.d = p.in[0], z.h = p.in[1], z.w = p.in[2];
   z.od = p.out[0], z.oh = p.out[1], z.ow = p.out[2];
@@ -269,8 +269,8 @@ Status prepare(const ConvParams& p, bool is_folded, const Sizes& z, const Launch
 }
 
 template <class T>
-GemmConv describe(const ConvParams& given, const Sizes& z, const void* x, const void* w) {
-  const ConvParams p = with_three_axes(without_axes(given));
+GemmConv describe(const ConvParams& params, const Sizes& z, const void* x, const void* w) {
+  const ConvParams p = with_three_axes(without_axes(params));
   const int64_t lanes = z.vector / static_cast<int64_t>(sizeof(T));
   const auto i32 = [](int64_t v) { return static_cast<int32_t>(v); };
   const auto u32 = [](int64_t v) { return static_cast<uint32_t>(v); };

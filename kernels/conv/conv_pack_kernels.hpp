@@ -113,7 +113,7 @@ __device__ __forceinline__ void pack_planes(const Pack& p, const PackBlock& at, 
   for (int64_t item = at.z; item < p.items; item += at.deep) {
     const PackChannels channels(p, item);
     const T* const planes = from + item * p.groups * p.channels * p.area;
-    V held[kLoads][kWide];
+    V values[kLoads][kWide];
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
       const int e = thread + i * kPackThreads, vector = e % 8 + e / (8 * Words) * 8, word = e / 8 % Words;
@@ -124,18 +124,18 @@ __device__ __forceinline__ void pack_planes(const Pack& p, const PackBlock& at, 
         const T* const plane = planes + static_cast<int64_t>(max(source, 0)) * p.area;
         // Beyond the area its last values are read, and not stored.
         if (whole) {
-          held[i][k] = *reinterpret_cast<const V*>(plane + min(s, p.area - L));
+          values[i][k] = *reinterpret_cast<const V*>(plane + min(s, p.area - L));
         } else if (halves) {
           const H first = *reinterpret_cast<const H*>(plane + min(s, p.area - kHalf));
           const H second = *reinterpret_cast<const H*>(plane + min(s + kHalf, p.area - kHalf));
 #pragma unroll
-          for (int j = 0; j < kHalf; ++j) held[i][k].v[j] = first.v[j], held[i][k].v[kHalf + j] = second.v[j];
+          for (int j = 0; j < kHalf; ++j) values[i][k].v[j] = first.v[j], values[i][k].v[kHalf + j] = second.v[j];
         } else {
 #pragma unroll
-          for (int j = 0; j < L; ++j) held[i][k].v[j] = plane[min(s + j, p.area - 1)];
+          for (int j = 0; j < L; ++j) values[i][k].v[j] = plane[min(s + j, p.area - 1)];
         }
 #pragma unroll
-        for (int j = 0; j < L; ++j) held[i][k].v[j] = source < 0 ? from_float<T>(0.0f) : held[i][k].v[j];
+        for (int j = 0; j < L; ++j) values[i][k].v[j] = source < 0 ? from_float<T>(0.0f) : values[i][k].v[j];
       }
     }
     __syncthreads();
@@ -146,7 +146,7 @@ __device__ __forceinline__ void pack_planes(const Pack& p, const PackBlock& at, 
       for (int j = 0; j < L; ++j) {
         Vec<T, kWide> both;
 #pragma unroll
-        for (int k = 0; k < kWide; ++k) both.v[k] = held[i][k].v[j];
+        for (int k = 0; k < kWide; ++k) both.v[k] = values[i][k].v[j];
         uint32_t bits;
         memcpy(&bits, &both, sizeof bits);
         tile[(vector * L + j) * Words + (word + 4 * vector) % Words] = bits;
@@ -169,7 +169,7 @@ template <class T>
 __device__ __forceinline__ void pack_few(const Pack& p, const PackBlock& at, PackShared<T>& run) {
   constexpr int L = lanes_of<T>();
   using V = Vec<T, L>;
-  T* const held = run[0].v;
+  T* const run_values = run[0].v;
   const int total = p.groups * p.padded, thread = static_cast<int>(threadIdx.x);
   const int c0 = static_cast<int>(at.x) * p.chunk, chunk = min(p.chunk, total - c0);
   const T* const from = static_cast<const T*>(p.from);
@@ -182,7 +182,7 @@ __device__ __forceinline__ void pack_few(const Pack& p, const PackBlock& at, Pac
     for (int i = thread; i < whole; i += kPackThreads) {
       run[i] = reinterpret_cast<const V*>(from + start)[i];
     }
-    for (int i = whole * L + thread; i < count; i += kPackThreads) held[i] = from[start + i];
+    for (int i = whole * L + thread; i < count; i += kPackThreads) run_values[i] = from[start + i];
     __syncthreads();
     let_next_start();
     const int vectors = chunk / L;
@@ -192,7 +192,7 @@ __device__ __forceinline__ void pack_few(const Pack& p, const PackBlock& at, Pac
       V values;
 #pragma unroll
       for (int j = 0; j < L; ++j) {
-        values.v[j] = source.has(j) ? held[(source.first + j - first) * p.area + s] : from_float<T>(0.0f);
+        values.v[j] = source.has(j) ? run_values[(source.first + j - first) * p.area + s] : from_float<T>(0.0f);
       }
       *reinterpret_cast<V*>(to + (item * p.area + s) * total + c) = values;
     }

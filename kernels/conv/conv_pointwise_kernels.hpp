@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(kPointwiseThreads) pointwise_planes([[maybe_un
   using V = Vec<T, N>;
   extern __shared__ __align__(16) char shared[];
   auto* const filters = reinterpret_cast<float*>(shared);  // [channels][K]
-  float* const sent = filters + p.channels * K;            // [K * N][half of the threads]
+  float* const exchange = filters + p.channels * K;        // [K * N][half of the threads]
   const T* const w = static_cast<const T*>(p.w);
   wait_for_previous();
   for (int i = static_cast<int>(threadIdx.x); i < p.channels * K; i += kPointwiseThreads) {
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(kPointwiseThreads) pointwise_planes([[maybe_un
 #pragma unroll
         for (int k = 0; k < K; ++k) {
 #pragma unroll
-          for (int j = 0; j < N; ++j) sent[(k * N + j) * kHalf + place] = sums[k][j];
+          for (int j = 0; j < N; ++j) exchange[(k * N + j) * kHalf + place] = sums[k][j];
         }
       }
       __syncthreads();
@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(kPointwiseThreads) pointwise_planes([[maybe_un
 #pragma unroll
         for (int k = 0; k < K; ++k) {
 #pragma unroll
-          for (int j = 0; j < N; ++j) sums[k][j] += sent[(k * N + j) * kHalf + place];
+          for (int j = 0; j < N; ++j) sums[k][j] += exchange[(k * N + j) * kHalf + place];
         }
       }
       __syncthreads();
@@ -180,8 +180,8 @@ __global__ void __launch_bounds__(kPointwiseThreads) pointwise_last([[maybe_unus
       for (int i = 0; i < half; ++i) {
 #pragma unroll
         for (int k = 0; k < K; ++k) {
-          const float kept = keeps_first ? sums[i][k] : sums[i + half][k], given = keeps_first ? sums[i + half][k] : sums[i][k];
-          sums[i][k] = kept + shuffle_xor(given, mask);
+          const float own = keeps_first ? sums[i][k] : sums[i + half][k], other = keeps_first ? sums[i + half][k] : sums[i][k];
+          sums[i][k] = own + shuffle_xor(other, mask);
         }
       }
     }

@@ -49,7 +49,7 @@ bool takes_tma(const GemmConv& g) {
   return true;
 }
 
-Status made(CUresult result) {
+Status status_of(CUresult result) {
   return result == CUDA_SUCCESS ? Status{} : Status{Code::device_error, "conv: the driver makes no tensor map for this shape"};
 }
 
@@ -71,7 +71,7 @@ Status map_input(const GemmConv& g, uint32_t pixels, CUtensorMap* map) {
   }
   extents[1 + walk.axes] = images, steps[1 + walk.axes] = 1, strides[walk.axes] = bytes;
   const int depth = stage_channels(g);
-  return made(TensorMapMakers::get().im2col(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, static_cast<uint32_t>(walk.axes + 2), const_cast<void*>(g.x),
+  return status_of(TensorMapMakers::get().im2col(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, static_cast<uint32_t>(walk.axes + 2), const_cast<void*>(g.x),
                                    extents, strides, lower, upper, static_cast<uint32_t>(depth), pixels, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
                                    swizzle_of(depth), CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
 }
@@ -81,7 +81,7 @@ Status map_filter(const GemmConv& g, uint32_t channels, CUtensorMap* map) {
   const int stage = stage_channels(g);
   const cuuint64_t extents[3] = {depth, taps, static_cast<uint64_t>(g.y_channels)}, strides[2] = {depth * 2, taps * depth * 2};
   const cuuint32_t box[3] = {static_cast<uint32_t>(stage), 1, channels}, steps[3] = {1, 1, 1};
-  return made(TensorMapMakers::get().tiled(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 3, const_cast<void*>(g.w), extents, strides, box,
+  return status_of(TensorMapMakers::get().tiled(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 3, const_cast<void*>(g.w), extents, strides, box,
                                   steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(stage),
                                   CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
 }

@@ -135,9 +135,9 @@ bool takes_winograd(const ConvParams& p, int outputs) {
 }
 
 Status run_winograd(const ConvParams& p, int outputs, const Launch& launch) {
-  const size_t needed = winograd_workspace(p, outputs);
-  if (needed == 0) return unsupported("conv: Winograd's algorithm does not take this shape");
-  if (launch.workspace == nullptr || launch.workspace_bytes < needed) {
+  const size_t workspace_bytes = winograd_workspace(p, outputs);
+  if (workspace_bytes == 0) return unsupported("conv: Winograd's algorithm does not take this shape");
+  if (launch.workspace == nullptr || launch.workspace_bytes < workspace_bytes) {
     return {Code::workspace_too_small, "conv: workspace is smaller than conv_workspace_bytes"};
   }
   const Sizes z = sizes_of(p, outputs);

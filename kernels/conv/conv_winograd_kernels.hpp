@@ -131,12 +131,12 @@ __device__ inline void load_strip(const Winograd& g, const Strip<M>& s, float* s
   constexpr int kLoads = 9;  // under way at once
   static_assert(kAll % (kLoads * kThreads) == 0);
   for (int i = static_cast<int>(threadIdx.x); i < kAll; i += kLoads * kThreads) {
-    float held[kLoads];
+    float values[kLoads];
     int places[kLoads];
 #pragma unroll
-    for (int load = 0; load < kLoads; ++load) held[load] = strip_value<M>(g, s, i + load * kThreads, &places[load]);
+    for (int load = 0; load < kLoads; ++load) values[load] = strip_value<M>(g, s, i + load * kThreads, &places[load]);
 #pragma unroll
-    for (int load = 0; load < kLoads; ++load) shared[places[load]] = held[load];
+    for (int load = 0; load < kLoads; ++load) shared[places[load]] = values[load];
   }
 }
 

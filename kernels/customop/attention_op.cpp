@@ -30,7 +30,7 @@ const int32_t* key_lengths(Memory& memory, const Tensor& lengths, int64_t batch)
   const auto* from = static_cast<const int64_t*>(lengths.data);
   std::transform(from, from + batch, narrow.begin(),
                  [](int64_t n) { return static_cast<int32_t>(std::clamp<int64_t>(n, 0, INT32_MAX)); });
-  return static_cast<const int32_t*>(memory.placed(narrow));
+  return static_cast<const int32_t*>(memory.place(narrow));
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ class Memory {
 
   // Numbers of the host's.
   template <class T>
-  void* placed(const std::vector<T>& numbers) {
+  void* place(const std::vector<T>& numbers) {
     void* to = get(numbers.size() * sizeof(T));
     copy(to, numbers.data(), numbers.size() * sizeof(T));
     return to;

@@ -67,8 +67,8 @@ bool Attributes::given(const char* name) const {
   return scalar(name) || list(name) || found(g_ort->KernelInfoGetAttributeArray_int64(info_, name, nullptr, &count));
 }
 
-void Attributes::is_missing(const char* name, const char* wanted, bool mistyped) const {
-  if (mistyped) throw std::runtime_error(std::string("attribute ") + name + " must be " + wanted);
+void Attributes::is_missing(const char* name, const char* type_name, bool mistyped) const {
+  if (mistyped) throw std::runtime_error(std::string("attribute ") + name + " must be " + type_name);
   const std::string similar = singular_or_plural(name);
   if (given(similar.c_str())) throw std::runtime_error("unknown attribute " + similar + "; it is " + name);
 }

@@ -21,7 +21,7 @@ class Attributes {
   bool given(const char* name) const;  // of whatever type
 
  private:
-  void is_missing(const char* name, const char* wanted, bool mistyped) const;  // throws where it is not, or one of a similar name is there
+  void is_missing(const char* name, const char* type_name, bool mistyped) const;  // throws where it is not, or one of a similar name is there
   bool scalar(const char* name) const;
   bool list(const char* name) const;
 

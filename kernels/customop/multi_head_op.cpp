@@ -88,8 +88,8 @@ class Adder {
 
   template <class T>
   void place(const std::vector<T>& zeros, const std::vector<T>& ones) {
-    zeros_ = memory_.placed(zeros);
-    ones_ = memory_.placed(ones);
+    zeros_ = memory_.place(zeros);
+    ones_ = memory_.place(ones);
   }
 
   Memory& memory_;
@@ -175,7 +175,7 @@ const void* numbers_of(Memory& memory, const PaddedKeys& padded, const std::vect
       }
     }
   }
-  return memory.placed(numbers);
+  return memory.place(numbers);
 }
 
 Tensor mask_of(Memory& memory, const AttentionParams& p, const Tensor& padding, float filter) {

@@ -99,9 +99,9 @@ void copy_in_order(Where where, const Call& call, const Rows& rows) {
 }
 
 bool gpu_asked_for() {
-  const char* asked = std::getenv("STACKBUILD_KERNELS_DEVICE");
-  if (asked == nullptr || std::strcmp(asked, "cpu") == 0 || *asked == '\0') return false;
-  if (std::strcmp(asked, "gpu") == 0) return true;
+  const char* device_name = std::getenv("STACKBUILD_KERNELS_DEVICE");
+  if (device_name == nullptr || std::strcmp(device_name, "cpu") == 0 || *device_name == '\0') return false;
+  if (std::strcmp(device_name, "gpu") == 0) return true;
   throw std::runtime_error("STACKBUILD_KERNELS_DEVICE must be cpu or gpu");
 }
 

@@ -92,19 +92,19 @@ size_t sbk_gpu_attention_workspace(const void* p) {
 }
 
 int32_t sbk_gpu_conv_choices(const void* p, int32_t (*choices)[2]) {
-  ConvChoice found[kConvMaxChoices];
-  const int count = conv_choices(*static_cast<const ConvParams*>(p), found);
+  ConvChoice ways[kConvMaxChoices];
+  const int count = conv_choices(*static_cast<const ConvParams*>(p), ways);
   for (int i = 0; i < count; ++i) {
-    choices[i][0] = static_cast<int32_t>(found[i].algorithm);
-    choices[i][1] = found[i].variant;
+    choices[i][0] = static_cast<int32_t>(ways[i].algorithm);
+    choices[i][1] = ways[i].variant;
   }
   return count;
 }
 
 int32_t sbk_gpu_device_count(int32_t* count, const char** what) {
-  int found = 0;
-  const hipError_t error = hipGetDeviceCount(&found);
-  *count = found;
+  int devices = 0;
+  const hipError_t error = hipGetDeviceCount(&devices);
+  *count = devices;
   return answer(error, what);
 }
 
@@ -114,11 +114,11 @@ int32_t sbk_gpu_device_name(int32_t device, char* name, size_t bytes, const char
   const hipError_t error = hipGetDeviceProperties(&properties, device);
   if (error != hipSuccess) return answer(error, what);
 #if SBK_AMD
-  const char* found = properties.gcnArchName;
+  const char* text = properties.gcnArchName;
 #else
-  const char* found = properties.name;
+  const char* text = properties.name;
 #endif
-  std::strncpy(name, found, bytes - 1);
+  std::strncpy(name, text, bytes - 1);
   name[bytes - 1] = '\0';
   return 0;
 }
@@ -138,9 +138,9 @@ int32_t sbk_gpu_fill(void* to, int32_t byte, size_t bytes, void* stream, const c
   return answer(hipMemsetAsync(to, byte, bytes, stream_of(stream)), what);
 }
 int32_t sbk_gpu_stream_create(void** stream, const char** what) {
-  hipStream_t made = nullptr;
-  const hipError_t error = hipStreamCreateWithFlags(&made, hipStreamNonBlocking);
-  *stream = made;
+  hipStream_t handle = nullptr;
+  const hipError_t error = hipStreamCreateWithFlags(&handle, hipStreamNonBlocking);
+  *stream = handle;
   return answer(error, what);
 }
 int32_t sbk_gpu_stream_destroy(void* stream, const char** what) {
@@ -151,9 +151,9 @@ int32_t sbk_gpu_stream_synchronize(void* stream, const char** what) {
 }
 int32_t sbk_gpu_device_use(int32_t device, int32_t* before, const char** what) {
   int current = 0;
-  const Status asked = check(hipGetDevice(&current));
+  const Status status = check(hipGetDevice(&current));
   if (before != nullptr) *before = current;
-  if (!asked.ok() || current == device) return answer(asked, what);
+  if (!status.ok() || current == device) return answer(status, what);
   return answer(hipSetDevice(device), what);
 }
 int32_t sbk_gpu_workspace_take(void* stream, size_t bytes, void** memory, const char** what) {
@@ -161,9 +161,9 @@ int32_t sbk_gpu_workspace_take(void* stream, size_t bytes, void** memory, const 
 }
 int32_t sbk_gpu_workspace_give(void* memory, const char** what) { return answer(workspaces().give(memory), what); }
 int32_t sbk_gpu_event_create(void** event, const char** what) {
-  hipEvent_t made = nullptr;
-  const hipError_t error = hipEventCreate(&made);
-  *event = made;
+  hipEvent_t handle = nullptr;
+  const hipError_t error = hipEventCreate(&handle);
+  *event = handle;
   return answer(error, what);
 }
 int32_t sbk_gpu_event_destroy(void* event, const char** what) { return answer(hipEventDestroy(event_of(event)), what); }

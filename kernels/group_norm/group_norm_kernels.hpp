@@ -125,11 +125,11 @@ __global__ void __launch_bounds__(kMostThreads)
 group_norm_held(GroupNormParams p, FastDivisor spatial, int64_t count) {
   __shared__ float scratch[kMaxWavesPerBlock];
   const int64_t start = static_cast<int64_t>(blockIdx.x) * count;
-  Held<T, N, R> held;
-  held.load(static_cast<const T*>(p.x) + start, static_cast<int>(count));
-  const Moments moments = held.moments(static_cast<const T*>(p.x) + start, static_cast<int>(count), scratch);
+  Held<T, N, R> values;
+  values.load(static_cast<const T*>(p.x) + start, static_cast<int>(count));
+  const Moments moments = values.moments(static_cast<const T*>(p.x) + start, static_cast<int>(count), scratch);
   const float inverse = 1.0f / sqrtf(moments.m2 / static_cast<float>(count) + p.epsilon);
-  held.template store<Plain>(p, static_cast<T*>(p.y) + start, static_cast<int>(count), 0, blockIdx.x % p.groups,
+  values.template store<Plain>(p, static_cast<T*>(p.y) + start, static_cast<int>(count), 0, blockIdx.x % p.groups,
                              spatial, moments, inverse);
 }
 
@@ -143,10 +143,10 @@ group_norm_partial(GroupNormParams p, int64_t count, int chunks, Moments* partia
   constexpr int chunk = kChunkThreads * R * N;
   const int offset = static_cast<int>(blockIdx.x % chunks) * chunk;
   const int length = count - offset < chunk ? static_cast<int>(count) - offset : chunk;
-  Held<T, N, R> held;
+  Held<T, N, R> values;
   const T* x = static_cast<const T*>(p.x) + (blockIdx.x / chunks) * count + offset;
-  held.load(x, length);
-  const Moments moments = held.moments(x, length, scratch);
+  values.load(x, length);
+  const Moments moments = values.moments(x, length, scratch);
   if (threadIdx.x == 0) partial[blockIdx.x] = moments;
 }
 
@@ -177,11 +177,11 @@ group_norm_apply(GroupNormParams p, FastDivisor spatial, int64_t count, int chun
   const int offset = static_cast<int>(blockIdx.x % chunks) * chunk;
   const int length = count - offset < chunk ? static_cast<int>(count) - offset : chunk;
   const int64_t start = group * count + offset;
-  Held<T, N, R> held;
-  held.load(static_cast<const T*>(p.x) + start, length);
+  Held<T, N, R> values;
+  values.load(static_cast<const T*>(p.x) + start, length);
   const Moments moments = merge(partial + group * chunks, chunks, chunk, count, scratch);
   const float inverse = 1.0f / sqrtf(moments.m2 / static_cast<float>(count) + p.epsilon);
-  held.template store<false>(p, static_cast<T*>(p.y) + start, length, offset, group % p.groups, spatial, moments,
+  values.template store<false>(p, static_cast<T*>(p.y) + start, length, offset, group % p.groups, spatial, moments,
                              inverse);
 }
 

@@ -71,7 +71,7 @@ group_norm_last_partial(GroupNormParams p, LastPlan plan, Moments* partial) {
   const bool active = vector < vectors && row < plan.row_threads;
   const int64_t row0 = blockIdx.z * p.spatial + static_cast<int64_t>(blockIdx.x) * plan.rows;
   const auto* x = reinterpret_cast<const Vec<T, N>*>(p.x);
-  Vec<T, N> held[kLastRows];
+  Vec<T, N> values[kLastRows];
   const int mine = active ? thread_rows(rows, row, plan.row_threads) : 0;
   const T* first = static_cast<const T*>(p.x) + row0 * p.channels + static_cast<int64_t>(blockIdx.y) * plan.lanes * N;
   float origin[N];
@@ -79,13 +79,13 @@ group_norm_last_partial(GroupNormParams p, LastPlan plan, Moments* partial) {
   for (int j = 0; j < N; ++j) origin[j] = active ? origin_of(first + lane * N + j) : 0.0f;
 #pragma unroll
   for (int i = 0; i < kLastRows; ++i) {
-    if (i < mine) held[i] = x[(row0 + row + i * plan.row_threads) * vectors + vector];
+    if (i < mine) values[i] = x[(row0 + row + i * plan.row_threads) * vectors + vector];
   }
 #pragma unroll
   for (int j = 0; j < N; ++j) {
     float sum = 0.0f;
 #pragma unroll
-    for (int i = 0; i < kLastRows; ++i) sum += i < mine ? to_float(held[i].v[j]) - origin[j] : 0.0f;
+    for (int i = 0; i < kLastRows; ++i) sum += i < mine ? to_float(values[i].v[j]) - origin[j] : 0.0f;
     sums.put(j, sum);
   }
   __syncthreads();
@@ -102,7 +102,7 @@ group_norm_last_partial(GroupNormParams p, LastPlan plan, Moments* partial) {
     m2[j] = 0.0f;
 #pragma unroll
     for (int i = 0; i < kLastRows; ++i) {
-      const float deviation = i < mine ? to_float(held[i].v[j]) - origin[j] - mean : 0.0f;
+      const float deviation = i < mine ? to_float(values[i].v[j]) - origin[j] - mean : 0.0f;
       rest += deviation;
       m2[j] += deviation * deviation;
     }
@@ -182,11 +182,11 @@ group_norm_last_apply(GroupNormParams p, LastPlan plan, const Moments* merged) {
   const int64_t row0 = image * p.spatial + chunk * plan.rows;
   const auto* x = reinterpret_cast<const Vec<T, N>*>(p.x);
   auto* y = reinterpret_cast<Vec<T, N>*>(p.y);
-  Vec<T, N> held[kLastRows];
+  Vec<T, N> values[kLastRows];
 #pragma unroll
   for (int i = 0; i < kLastRows; ++i) {
     const int r = row + i * plan.row_threads;
-    if (r < rows) held[i] = x[(row0 + r) * vectors + vector];
+    if (r < rows) values[i] = x[(row0 + r) * vectors + vector];
   }
   float mean[N], factor[N], bias[N];
 #pragma unroll
@@ -205,10 +205,10 @@ group_norm_last_apply(GroupNormParams p, LastPlan plan, const Moments* merged) {
     if (r >= rows) continue;
 #pragma unroll
     for (int j = 0; j < N; ++j) {
-      const float value = (to_float(held[i].v[j]) - mean[j]) * factor[j] + bias[j];
-      held[i].v[j] = from_float<T>(Plain ? value : activate(p.activation, value));
+      const float value = (to_float(values[i].v[j]) - mean[j]) * factor[j] + bias[j];
+      values[i].v[j] = from_float<T>(Plain ? value : activate(p.activation, value));
     }
-    y[(row0 + r) * vectors + vector] = held[i];
+    y[(row0 + r) * vectors + vector] = values[i];
   }
 }
 

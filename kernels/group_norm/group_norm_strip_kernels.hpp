@@ -38,8 +38,8 @@ StripPlan strip_plan(const GroupNormParams& p, int64_t units) {
   if (!takes_strips<N>(p)) return plan;
   const int64_t group_lanes = per_group / N;
   const int64_t line = kStripWantedBytes / kVectorBytes, least = kStripBytes / kVectorBytes;
-  const int64_t wanted = group_lanes > line ? group_lanes : line;
-  for (int64_t lanes = vectors < wanted ? vectors : wanted; lanes >= 1; --lanes) {
+  const int64_t most_lanes = group_lanes > line ? group_lanes : line;
+  for (int64_t lanes = vectors < most_lanes ? vectors : most_lanes; lanes >= 1; --lanes) {
     if (vectors % lanes != 0 || (group_lanes > 0 && lanes % group_lanes != 0)) continue;
     if (lanes > kStripThreads || lanes * p.spatial > kStripThreads * kStripRows || (lanes < least && lanes < vectors)) continue;
     const bool fills = p.batch * (vectors / lanes) * 4 >= units;  // else chunks of an image use more of the device
@@ -134,31 +134,31 @@ class StripRows {
   __device__ __forceinline__ StripRows(const V* x, int count, int64_t step, char*) : count_(count) {
 #pragma unroll
     for (int i = 0; i < R; ++i) {
-      held_[i] = {};
-      if (i < count) held_[i] = x[i * step];
+      values_[i] = {};
+      if (i < count) values_[i] = x[i * step];
     }
   }
   template <class F>
   __device__ __forceinline__ void each(F f) {
 #pragma unroll
     for (int i = 0; i < R; ++i) {
-      if (i < count_) f(i, held_[i]);
+      if (i < count_) f(i, values_[i]);
     }
   }
 
  private:
   const int count_;
-  V held_[R];
+  V values_[R];
 };
 
 template <class V>
 class StripRows<V, 0> {
  public:
   __device__ __forceinline__ StripRows(const V* x, int count, int64_t step, char* shared)
-      : count_(count), held_(reinterpret_cast<V*>(shared) + threadIdx.x) {
+      : count_(count), values_(reinterpret_cast<V*>(shared) + threadIdx.x) {
     Copies<1> copies;
     for (int i = 0; i < count; ++i) {
-      copies.begin(0, held_ + i * static_cast<int>(blockDim.x), x + i * step, true);
+      copies.begin(0, values_ + i * static_cast<int>(blockDim.x), x + i * step, true);
       copies.finish();
     }
     copies.commit();
@@ -168,14 +168,14 @@ class StripRows<V, 0> {
   __device__ __forceinline__ void each(F f) {
 #pragma unroll 4
     for (int i = 0; i < count_; ++i) {
-      V value = held_[i * static_cast<int>(blockDim.x)];
+      V value = values_[i * static_cast<int>(blockDim.x)];
       f(i, value);
     }
   }
 
  private:
   const int count_;
-  V* held_;
+  V* values_;
 };
 #endif
 
@@ -198,7 +198,7 @@ group_norm_strip([[maybe_unused]] GroupNormParams p, [[maybe_unused]] StripPlan 
   using V = Vec<T, N>;
   extern __shared__ __align__(16) char dynamic[];
   const int count = row < rows ? (rows - row + step - 1) / step : 0;
-  StripRows<V, R> held(x, count, static_cast<int64_t>(step) * vectors, dynamic);
+  StripRows<V, R> strip_rows(x, count, static_cast<int64_t>(step) * vectors, dynamic);
   const int group0 = Parts > 1 ? lane * Parts : lane / plan.group_lanes;
   const float count_in_group = static_cast<float>(p.channels / p.groups) * static_cast<float>(p.spatial);
   const float share = 1.0f / count_in_group;
@@ -208,7 +208,7 @@ group_norm_strip([[maybe_unused]] GroupNormParams p, [[maybe_unused]] StripPlan 
   // Of the image's first pixel: a cluster's blocks add up what is relative to the same.
 #pragma unroll
   for (int k = 0; k < Parts; ++k) origin[k] = origin_of(static_cast<const T*>(p.x) + blockIdx.y * p.spatial * p.channels + (first_group + k) * per_group);
-  held.each([&](int, const V& value) {
+  strip_rows.each([&](int, const V& value) {
 #pragma unroll
     for (int j = 0; j < N; ++j) mine[j / kShare] += to_float(value.v[j]) - origin[j / kShare];
   });
@@ -221,7 +221,7 @@ group_norm_strip([[maybe_unused]] GroupNormParams p, [[maybe_unused]] StripPlan 
     rest[k] = kSumsRest<T> ? 0.0f : moments.rest;
     mine[k] = 0.0f;
   }
-  held.each([&](int, const V& value) {
+  strip_rows.each([&](int, const V& value) {
 #pragma unroll
     for (int j = 0; j < N; ++j) {
       const float deviation = to_float(value.v[j]) - mean[j / kShare];
@@ -253,7 +253,7 @@ group_norm_strip([[maybe_unused]] GroupNormParams p, [[maybe_unused]] StripPlan 
     bias[j] = load_any(p.bias, p.scale_dtype, which);
     bias[j] -= rest[k] * factor[j];
   }
-  held.each([&](int i, V& value) {
+  strip_rows.each([&](int i, V& value) {
 #pragma unroll
     for (int j = 0; j < N; ++j) {
       const float normal = (to_float(value.v[j]) - mean[j / kShare]) * factor[j] + bias[j];

@@ -57,14 +57,14 @@ DeviceLibrary open_device_library() {
     const std::filesystem::path path = folder() / name;
     std::error_code unreadable;  // a link to itself, a folder of a server that is gone: dlopen says what
     if (!std::filesystem::exists(path, unreadable) && !unreadable) continue;
-    void* opened = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (opened == nullptr) {
+    void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) {
       reason() += std::string(reason().empty() ? "" : "; ") + dlerror();
       continue;
     }
     DeviceLibrary library;
-    library.create = reinterpret_cast<Create>(dlsym(opened, "CreateEpFactories"));
-    library.release = reinterpret_cast<Release>(dlsym(opened, "ReleaseEpFactory"));
+    library.create = reinterpret_cast<Create>(dlsym(handle, "CreateEpFactories"));
+    library.release = reinterpret_cast<Release>(dlsym(handle, "ReleaseEpFactory"));
     if (library.create != nullptr && library.release != nullptr) return opened_before = library;
     reason() += std::string(name) + " exports no CreateEpFactories";
   }
@@ -149,10 +149,10 @@ RK_EXPORT OrtStatus* CreateEpFactories(const char* name, const OrtApiBase* base,
 
 RK_EXPORT OrtStatus* ReleaseEpFactory(OrtEpFactory* factory) {
   const std::lock_guard<std::mutex> hold(rk::lock);
-  const auto found = rk::owners().find(factory);
-  if (found == rk::owners().end()) return nullptr;
-  const rk::Release release = found->second;
-  rk::owners().erase(found);
+  const auto row = rk::owners().find(factory);
+  if (row == rk::owners().end()) return nullptr;
+  const rk::Release release = row->second;
+  rk::owners().erase(row);
   return release(factory);
 }
 
@@ -167,7 +167,7 @@ RK_EXPORT const char* RocKernelsReason() {
       rk::reason() = error.what();
     }
   }
-  thread_local std::string said;  // the caller's copy: another thread may register meanwhile
-  said = rk::reason();
-  return said.c_str();
+  thread_local std::string text;  // the caller's copy: another thread may register meanwhile
+  text = rk::reason();
+  return text.c_str();
 }

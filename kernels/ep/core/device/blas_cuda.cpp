@@ -28,21 +28,21 @@ struct Library {
                        int, const void*, void* const*, int, int, int, int, int) = nullptr;
 
   Library() {
-    void* opened = nullptr;
+    void* handle = nullptr;
     for (const char* name : {"libcublas.so.13", "libcublas.so.12"})
-      if (opened == nullptr) opened = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (opened == nullptr) fail(std::string("MatMul needs cuBLAS: ") + dlerror(), ORT_EP_FAIL);
-    find(opened, "cublasCreate_v2", create);
-    find(opened, "cublasDestroy_v2", destroy);
-    find(opened, "cublasSetStream_v2", set_stream);
-    find(opened, "cublasSetWorkspace_v2", set_workspace);
-    find(opened, "cublasGemmStridedBatchedEx", gemm);
-    find(opened, "cublasGemmBatchedEx", gemm_pointers);
+      if (handle == nullptr) handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) fail(std::string("MatMul needs cuBLAS: ") + dlerror(), ORT_EP_FAIL);
+    find(handle, "cublasCreate_v2", create);
+    find(handle, "cublasDestroy_v2", destroy);
+    find(handle, "cublasSetStream_v2", set_stream);
+    find(handle, "cublasSetWorkspace_v2", set_workspace);
+    find(handle, "cublasGemmStridedBatchedEx", gemm);
+    find(handle, "cublasGemmBatchedEx", gemm_pointers);
   }
 
   template <class F>
-  static void find(void* opened, const char* name, F& function) {
-    function = reinterpret_cast<F>(dlsym(opened, name));
+  static void find(void* handle, const char* name, F& function) {
+    function = reinterpret_cast<F>(dlsym(handle, name));
     if (function == nullptr) fail(std::string("cuBLAS has no ") + name, ORT_EP_FAIL);
   }
 };

@@ -22,18 +22,18 @@ struct Library {
 
   Library() {
     constexpr const char* soname = "libhipblas.so." RK_NAME(hipblasVersionMajor);
-    void* opened = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
-    if (opened == nullptr) fail(std::string("MatMul needs hipBLAS: ") + dlerror(), ORT_EP_FAIL);
-    find(opened, RK_NAME(hipblasCreate), create);
-    find(opened, RK_NAME(hipblasDestroy), destroy);
-    find(opened, RK_NAME(hipblasSetStream), set_stream);
-    find(opened, RK_NAME(hipblasGemmStridedBatchedEx), gemm);
-    find(opened, RK_NAME(hipblasGemmBatchedEx), gemm_pointers);
+    void* handle = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) fail(std::string("MatMul needs hipBLAS: ") + dlerror(), ORT_EP_FAIL);
+    find(handle, RK_NAME(hipblasCreate), create);
+    find(handle, RK_NAME(hipblasDestroy), destroy);
+    find(handle, RK_NAME(hipblasSetStream), set_stream);
+    find(handle, RK_NAME(hipblasGemmStridedBatchedEx), gemm);
+    find(handle, RK_NAME(hipblasGemmBatchedEx), gemm_pointers);
   }
 
   template <class F>
-  static void find(void* opened, const char* name, F& function) {
-    function = reinterpret_cast<F>(dlsym(opened, name));
+  static void find(void* handle, const char* name, F& function) {
+    function = reinterpret_cast<F>(dlsym(handle, name));
     if (function == nullptr) fail(std::string("hipBLAS has no ") + name, ORT_EP_FAIL);
   }
 };

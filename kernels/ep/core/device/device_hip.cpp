@@ -43,8 +43,8 @@ uint32_t pci_device_id(const std::string& bus) {
 }
 
 Properties describe(int ordinal) {
-  hipDeviceProp_t found{};
-  ok(hipGetDeviceProperties(&found, ordinal), "hipGetDeviceProperties");
+  hipDeviceProp_t facts{};
+  ok(hipGetDeviceProperties(&facts, ordinal), "hipGetDeviceProperties");
   char bus[32] = {};
   if (hipDeviceGetPCIBusId(bus, sizeof bus, ordinal) != hipSuccess) {  // some virtual machines have none; it serves for matching alone
     (void)hipGetLastError();
@@ -60,14 +60,14 @@ Properties describe(int ordinal) {
   result.vendor_name = SBK_NVIDIA ? "NVIDIA" : "AMD";
   result.pci_bus = bus;
   result.pci_device = pci_device_id(result.pci_bus);
-  result.name = found.name;
-  result.target = target_of(found);
+  result.name = facts.name;
+  result.target = target_of(facts);
   result.has_code = has_code;
   return result;
 }
 
 // One that fails does not hide the others.
-Properties described(int ordinal) {
+Properties properties_of(int ordinal) {
   try {
     return describe(ordinal);
   } catch (const Failure& error) {
@@ -88,7 +88,7 @@ std::vector<Properties> list() {
   int before = 0;
   if (count > 0) ok(hipGetDevice(&before), "hipGetDevice");
   std::vector<Properties> all;
-  for (int i = 0; i < count; ++i) all.push_back(described(i));
+  for (int i = 0; i < count; ++i) all.push_back(properties_of(i));
   if (count > 0) ok(hipSetDevice(before), "hipSetDevice");
   return all;
 }

@@ -25,15 +25,15 @@ std::optional<NodeView> Scope::only_maker(const ValueView& value) const {
   return NodeView(maker);
 }
 
-Slots::Slots(const NodeView& fused, const Options& options) : options_(options) {
-  for (size_t i = 0; i < fused.inputs().size(); ++i)
-    if (fused.inputs()[i]) inputs_.emplace(fused.inputs()[i].name(), i);
+Slots::Slots(const NodeView& node, const Options& options) : options_(options) {
+  for (size_t i = 0; i < node.inputs().size(); ++i)
+    if (node.inputs()[i]) inputs_.emplace(node.inputs()[i].name(), i);
 }
 
 size_t Slots::of(const ValueView& value) const {
-  const auto found = inputs_.find(value.name());
-  if (found == inputs_.end()) fail("the fused node does not have the input " + value.name(), ORT_EP_FAIL);
-  return found->second;
+  const auto place = inputs_.find(value.name());
+  if (place == inputs_.end()) fail("the fused node does not have the input " + value.name(), ORT_EP_FAIL);
+  return place->second;
 }
 
 bool is_op(const std::optional<NodeView>& node, const char* op) { return node && node->op() == op && node->domain().empty(); }
@@ -127,13 +127,13 @@ std::vector<Group> find_groups(const std::vector<NodeView>& nodes) {
   return groups;
 }
 
-OrtNodeComputeInfo* compile_fused(const OrtGraph* graph, const OrtNode* fused, const Options& options) {
+OrtNodeComputeInfo* compile_fused(const OrtGraph* graph, const OrtNode* node, const Options& options) {
   const std::vector<NodeView> nodes = nodes_of(graph);
   const Scope scope(nodes);
-  const Slots slots(NodeView(fused), options);
+  const Slots slots(NodeView(node), options);
   for (const FusionRule& rule : fusion_rules())
-    for (const NodeView& node : nodes)
-      if (const auto match = match_any(node, rule, scope); match && match->nodes.size() == nodes.size())
+    for (const NodeView& first : nodes)
+      if (const auto match = match_any(first, rule, scope); match && match->nodes.size() == nodes.size())
         return new Fused(match->make(slots));
   fail("a fused group of " + std::to_string(nodes.size()) + " nodes is not one that was claimed", ORT_EP_FAIL);
 }

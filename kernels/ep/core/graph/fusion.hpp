@@ -21,7 +21,7 @@ using Group = std::vector<const OrtNode*>;
 // Disjoint groups among `nodes` (all of them ours, in topological order).
 std::vector<Group> find_groups(const std::vector<NodeView>& nodes);
 
-OrtNodeComputeInfo* compile_fused(const OrtGraph* graph, const OrtNode* fused, const Options& options);
+OrtNodeComputeInfo* compile_fused(const OrtGraph* graph, const OrtNode* node, const Options& options);
 void release_fused(OrtNodeComputeInfo* info);
 
 // What a matcher may still take, and how to walk from there.
@@ -49,7 +49,7 @@ class Scope {
 // session asks for.
 class Slots {
  public:
-  Slots(const NodeView& fused, const Options& options);
+  Slots(const NodeView& node, const Options& options);
   size_t of(const ValueView& value) const;
   const Options& options() const { return options_; }
 

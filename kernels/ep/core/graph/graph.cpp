@@ -143,42 +143,42 @@ const OrtOpAttr* NodeView::attribute(const char* name) const {
 }
 
 std::optional<int64_t> NodeView::integer(const char* name) const {
-  const OrtOpAttr* found = attribute(name);
-  if (found == nullptr) return std::nullopt;
+  const OrtOpAttr* handle = attribute(name);
+  if (handle == nullptr) return std::nullopt;
   int64_t value = 0;
   size_t size = 0;
-  check(api().ort->ReadOpAttr(found, ORT_OP_ATTR_INT, &value, sizeof value, &size));
+  check(api().ort->ReadOpAttr(handle, ORT_OP_ATTR_INT, &value, sizeof value, &size));
   return value;
 }
 
 float NodeView::real(const char* name, float otherwise) const {
-  const OrtOpAttr* found = attribute(name);
-  if (found == nullptr) return otherwise;
+  const OrtOpAttr* handle = attribute(name);
+  if (handle == nullptr) return otherwise;
   float value = 0;
   size_t size = 0;
-  check(api().ort->ReadOpAttr(found, ORT_OP_ATTR_FLOAT, &value, sizeof value, &size));
+  check(api().ort->ReadOpAttr(handle, ORT_OP_ATTR_FLOAT, &value, sizeof value, &size));
   return value;
 }
 
 std::optional<std::vector<int64_t>> NodeView::integers(const char* name) const {
-  const OrtOpAttr* found = attribute(name);
-  if (found == nullptr) return std::nullopt;
+  const OrtOpAttr* handle = attribute(name);
+  if (handle == nullptr) return std::nullopt;
   size_t bytes = 0;
-  OrtStatus* status = api().ort->ReadOpAttr(found, ORT_OP_ATTR_INTS, nullptr, 0, &bytes);
+  OrtStatus* status = api().ort->ReadOpAttr(handle, ORT_OP_ATTR_INTS, nullptr, 0, &bytes);
   if (status != nullptr) api().ort->ReleaseStatus(status);  // the call that asks for the size answers an error too
   std::vector<int64_t> values(bytes / sizeof(int64_t));
-  if (bytes != 0) check(api().ort->ReadOpAttr(found, ORT_OP_ATTR_INTS, values.data(), bytes, &bytes));
+  if (bytes != 0) check(api().ort->ReadOpAttr(handle, ORT_OP_ATTR_INTS, values.data(), bytes, &bytes));
   return values;
 }
 
 std::string NodeView::text(const char* name, const std::string& otherwise) const {
-  const OrtOpAttr* found = attribute(name);
-  if (found == nullptr) return otherwise;
+  const OrtOpAttr* handle = attribute(name);
+  if (handle == nullptr) return otherwise;
   size_t bytes = 0;
-  OrtStatus* status = api().ort->ReadOpAttr(found, ORT_OP_ATTR_STRING, nullptr, 0, &bytes);
+  OrtStatus* status = api().ort->ReadOpAttr(handle, ORT_OP_ATTR_STRING, nullptr, 0, &bytes);
   if (status != nullptr) api().ort->ReleaseStatus(status);
   std::string value(bytes, '\0');
-  if (bytes != 0) check(api().ort->ReadOpAttr(found, ORT_OP_ATTR_STRING, value.data(), bytes, &bytes));
+  if (bytes != 0) check(api().ort->ReadOpAttr(handle, ORT_OP_ATTR_STRING, value.data(), bytes, &bytes));
   while (!value.empty() && value.back() == '\0') value.pop_back();
   return value;
 }

@@ -89,9 +89,9 @@ constexpr int kThreads = 256;
 static_assert(kMostThreads == sbk::kMostThreads);
 
 // Blocks of a grid-stride loop: enough for any device, and no more than one launch takes.
-inline uint32_t blocks_for(int64_t wanted, int threads) {
+inline uint32_t blocks_for(int64_t blocks, int threads) {
   constexpr int64_t kEnough = int64_t{1} << 20;
-  return static_cast<uint32_t>(std::min({wanted, kEnough, sbk::most_blocks(threads)}));
+  return static_cast<uint32_t>(std::min({blocks, kEnough, sbk::most_blocks(threads)}));
 }
 
 // The threads of one block.

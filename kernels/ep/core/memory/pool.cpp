@@ -65,10 +65,10 @@ void* Pool::allocate(size_t bytes, void* stream) {
 void Pool::release(void* pointer) noexcept {
   if (pointer == nullptr) return;
   const std::lock_guard<std::mutex> hold(lock_);
-  const auto found = used_.find(pointer);
-  if (found == used_.end()) return;
-  Free::node_type node = std::move(found->second);
-  used_.erase(found);
+  const auto entry = used_.find(pointer);
+  if (entry == used_.end()) return;
+  Free::node_type node = std::move(entry->second);
+  used_.erase(entry);
   Block* block = node.value();
   stats_.in_use -= block->size;
   block->free = true;
@@ -76,7 +76,7 @@ void Pool::release(void* pointer) noexcept {
   if (block->stream == nullptr) {
     block->stream = kAny;
     if (settled(block)) block->stream = nullptr;
-  } else if (const auto known = known_.find(block->stream); known != known_.end() && !known->second.busy->load()) {
+  } else if (const auto row = streams_.find(block->stream); row != streams_.end() && !row->second.busy->load()) {
     block->stream = nullptr;
   }
   node.value() = settle(block);
@@ -85,20 +85,20 @@ void Pool::release(void* pointer) noexcept {
 
 void Pool::know(void* stream, Busy busy) {
   const std::lock_guard<std::mutex> hold(lock_);
-  known_[stream] = Known{std::move(busy), ++clock_};
+  streams_[stream] = StreamState{std::move(busy), ++clock_};
 }
 
 void Pool::idle(void* stream) noexcept {
   const std::lock_guard<std::mutex> hold(lock_);
-  if (const auto found = known_.find(stream); found != known_.end()) found->second.idle = ++clock_;
+  if (const auto row = streams_.find(stream); row != streams_.end()) row->second.idle = ++clock_;
   for (Block* block : free_)
     if (block->stream == stream) block->stream = nullptr;
   clear_settled();
 }
 
-void Pool::gone(void* stream) noexcept {
+void Pool::forget(void* stream) noexcept {
   const std::lock_guard<std::mutex> hold(lock_);
-  known_.erase(stream);
+  streams_.erase(stream);
   for (auto& [pointer, node] : used_)
     if (node.value()->stream == stream) node.value()->stream = nullptr;
   for (Block* block : free_)
@@ -117,8 +117,8 @@ void Pool::shrink() noexcept {
 }
 
 bool Pool::settled(const Block* block) const noexcept {
-  for (const auto& [stream, known] : known_)
-    if (known.idle < block->freed && known.busy->load()) return false;
+  for (const auto& [stream, state] : streams_)
+    if (state.idle < block->freed && state.busy->load()) return false;
   return true;
 }
 
@@ -141,8 +141,8 @@ void Pool::wait() {
   {
     const std::lock_guard<std::mutex> hold(lock_);
     device::use(device_);  // an event belongs to the device that is current when it is made
-    for (const auto& [stream, known] : known_) {
-      if (!known.busy->load() || device::stream_capturing(stream)) continue;
+    for (const auto& [stream, state] : streams_) {
+      if (!state.busy->load() || device::stream_capturing(stream)) continue;
       ends.emplace_back(device::event_create(), device::event_destroy);
       device::event_record(ends.back().get(), stream);
     }
@@ -159,15 +159,15 @@ bool Pool::too_much_waits(void* stream) const {
   for (const Block* block : free_)
     if (block->stream != nullptr && block->stream != stream) waiting += block->size;
   if (waiting < std::max(stats_.most_in_use, kLeastHeldBack)) return false;
-  return std::none_of(known_.begin(), known_.end(), [](const auto& one) { return device::stream_capturing(one.first); });
+  return std::none_of(streams_.begin(), streams_.end(), [](const auto& one) { return device::stream_capturing(one.first); });
 }
 
 // What waits for streams can be used once they have done what they have been given by now.
 void Pool::wait_for_streams() {
-  for (auto& [stream, known] : known_) {
-    if (!known.busy->load() || device::stream_capturing(stream)) continue;
+  for (auto& [stream, state] : streams_) {
+    if (!state.busy->load() || device::stream_capturing(stream)) continue;
     device::stream_wait(stream);
-    known.idle = ++clock_;
+    state.idle = ++clock_;
     for (Block* block : free_)
       if (block->stream == stream) block->stream = nullptr;
   }
@@ -176,9 +176,9 @@ void Pool::wait_for_streams() {
 
 void Pool::give_back_unused() noexcept {
   if (keeps_all_) return;
-  const auto unused = [](const Block* block) { return block->free && block->after == nullptr && block->stream == nullptr; };
+  const auto is_unused = [](const Block* block) { return block->free && block->after == nullptr && block->stream == nullptr; };
   for (Block*& block : slabs_) {
-    if (!unused(block)) continue;
+    if (!is_unused(block)) continue;
     free_.erase(block);
     stats_.reserved -= block->size;
     --stats_.slabs;
@@ -195,9 +195,9 @@ PoolStats Pool::stats() const {
 }
 
 Pool::Block* Pool::fitting(size_t bytes, void* stream) {
-  Block wanted;
-  wanted.size = bytes;
-  for (auto it = free_.lower_bound(&wanted); it != free_.end(); ++it)
+  Block key;
+  key.size = bytes;
+  for (auto it = free_.lower_bound(&key); it != free_.end(); ++it)
     if ((*it)->stream == nullptr || (*it)->stream == stream) return *it;
   return nullptr;
 }

@@ -2,7 +2,7 @@
 //
 // A block freed while work may still read it can be handed on at once to the stream of that work (which orders what follows
 // after it), and to others only when that stream has been waited for: a free block is marked with what it waits for.
-//   - Taken for a stream, it waits for that stream's `idle`. It keeps the mark while in use, until the stream is `gone`.
+//   - Taken for a stream, it waits for that stream's `idle`. It keeps the mark while in use, until the pool is told to `forget` the stream.
 //   - Taken for none that is named (ONNX Runtime before 1.29 asks so for the memory of a whole run, and gives it back before it
 //     waits for the run), any stream may work on it: it waits until every stream that was busy when it was freed has been idle
 //     since. Which streams there are, the pool is told by `know`, before they are first used.
@@ -44,7 +44,7 @@ class Pool {
   void release(void* pointer) noexcept;
   void know(void* stream, Busy busy);  // work of this stream may use what is taken here
   void idle(void* stream) noexcept;  // the stream has been waited for
-  void gone(void* stream) noexcept;  // and will not be used again
+  void forget(void* stream) noexcept;  // and will not be used again
   void wait();  // until every stream has done what it was given by now, but for one that records a graph
   void keep_all() noexcept;  // from now on gives nothing back: recorded graphs hold addresses
   void shrink() noexcept;  // gives wholly free slabs back to the device
@@ -66,7 +66,7 @@ class Pool {
     }
   };
   using Free = std::set<Block*, BySize>;
-  struct Known {
+  struct StreamState {
     Busy busy;
     uint64_t idle = 0;  // when it was last, by clock_
   };
@@ -86,7 +86,7 @@ class Pool {
   int device_;
   bool keeps_all_ = false;
   uint64_t clock_ = 0;
-  std::map<void*, Known> known_;
+  std::map<void*, StreamState> streams_;
   std::vector<Block*> slabs_;  // the first block of each
   Free free_;
   // Blocks in use, by address, each with the node of `free_` that it will go back with: freeing takes no memory.

@@ -41,7 +41,7 @@ Stream::~Stream() {
       device::stream_wait(native_);
     } catch (const Failure&) {  // the device is gone, and with it what the blocks were kept for
     }
-    pool_->gone(native_);
+    pool_->forget(native_);
   }
   if (native_ != nullptr) device::stream_destroy(native_);
   for (void* pointer : retired_) device::release(pointer);
@@ -84,8 +84,8 @@ void Stream::rewind() { used_ = 0; }
 
 void Stream::begin_on(void* native) {
   const std::lock_guard<std::mutex> hold(registry_lock);
-  const auto found = registry().find(native);
-  if (found != registry().end()) found->second->begin();
+  const auto row = registry().find(native);
+  if (row != registry().end()) row->second->begin();
 }
 
 Stream& Stream::of(void* native) {
@@ -95,9 +95,9 @@ Stream& Stream::of(void* native) {
     return own;
   }
   const std::lock_guard<std::mutex> hold(registry_lock);
-  const auto found = registry().find(native);
-  if (found == registry().end()) fail("a kernel was given a stream that rockernels did not make", ORT_EP_FAIL);
-  return *found->second;
+  const auto row = registry().find(native);
+  if (row == registry().end()) fail("a kernel was given a stream that rockernels did not make", ORT_EP_FAIL);
+  return *row->second;
 }
 
 }  // namespace rk

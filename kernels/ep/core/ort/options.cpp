@@ -10,9 +10,9 @@ namespace {
 
 // Nothing where the option is not given.
 std::optional<std::string> entry(const OrtSessionOptions* options, const std::string& key) {
-  int given = 0;
-  check(api().ort->HasSessionConfigEntry(options, key.c_str(), &given));
-  if (given == 0) return std::nullopt;
+  int is_there = 0;
+  check(api().ort->HasSessionConfigEntry(options, key.c_str(), &is_there));
+  if (is_there == 0) return std::nullopt;
   size_t size = 0;
   check(api().ort->GetSessionConfigEntry(options, key.c_str(), nullptr, &size));
   std::string value(size, '\0');
@@ -29,7 +29,7 @@ bool flag(const std::optional<std::string>& value, bool otherwise, const char* n
 }
 
 // "a, b and c".
-std::string listed(const std::vector<std::string>& words) {
+std::string joined_words(const std::vector<std::string>& words) {
   std::string text = words[0];
   for (size_t i = 1; i < words.size(); ++i) text += (i + 1 == words.size() ? " and " : ", ") + words[i];
   return text;
@@ -37,9 +37,9 @@ std::string listed(const std::vector<std::string>& words) {
 
 // A misspelt option would be left out in silence.
 void refuse_unknown(const OrtSessionOptions* options, const std::string& prefix) {
-  std::vector<std::string> known = {"enable_hip_graph", "channels_last", "fuse"};
+  std::vector<std::string> option_names = {"enable_hip_graph", "channels_last", "fuse"};
   const std::vector<std::string>& more = operator_options().names;
-  known.insert(known.end(), more.begin(), more.end());
+  option_names.insert(option_names.end(), more.begin(), more.end());
   OrtKeyValuePairs* raw = nullptr;
   check(api().ort->GetSessionOptionsConfigEntries(options, &raw));
   const std::unique_ptr<OrtKeyValuePairs, decltype(api().ort->ReleaseKeyValuePairs)> pairs(raw, api().ort->ReleaseKeyValuePairs);
@@ -51,7 +51,7 @@ void refuse_unknown(const OrtSessionOptions* options, const std::string& prefix)
     const std::string key = keys[i];
     if (key.compare(0, prefix.size(), prefix) != 0) continue;
     const std::string name = key.substr(prefix.size());
-    if (std::find(known.begin(), known.end(), name) == known.end()) fail("RocKernels has no provider option " + name + "; it has " + listed(known));
+    if (std::find(option_names.begin(), option_names.end(), name) == option_names.end()) fail("RocKernels has no provider option " + name + "; it has " + joined_words(option_names));
   }
 }
 

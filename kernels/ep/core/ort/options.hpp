@@ -11,8 +11,8 @@ namespace rk {
 
 struct Options {
   bool graph_capture = false;  // enable_hip_graph: record a run once, replay it afterwards (ONNX Runtime 1.26 or newer)
-  bool channels_last = true;   // channels_last: let ONNX Runtime give convolutions and pools NHWC data
-  bool fusion = true;          // fuse: run Conv+activation, MatMul+bias+Gelu, attention, … as one step each
+  bool channels_last = true;   // channels_last: let ONNX Runtime give NHWC data to the operators that have images
+  bool fusion = true;          // fuse: run groups of nodes that the rules in ops/ know as one step each
   std::map<std::string, std::string> of_operators;  // those of operator_options() that are given, as text
 
   // Throws Failure where an option has a value that it cannot have.

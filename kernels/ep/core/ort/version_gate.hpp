@@ -17,15 +17,15 @@ constexpr const char* kName = "RocKernelsExecutionProvider";
 #endif
 constexpr const char* kVersion = RK_VERSION;
 
-inline std::string too_old(const std::string& found) {
+inline std::string too_old(const std::string& version_text) {
   return std::string("RocKernels ") + kVersion + " needs ONNX Runtime 1." + std::to_string(kLeastApi) +
-         " or newer (its kernel-registry plugin API); this is " + found +
+         " or newer (its kernel-registry plugin API); this is " + version_text +
          ". Next: pip install --upgrade 'onnxruntime>=1." + std::to_string(kLeastApi) + "'";
 }
 
-inline std::string lost_api(const std::string& found, uint32_t version) {
+inline std::string lost_api(const std::string& version_text, uint32_t version) {
   return std::string("RocKernels ") + kVersion + " was built for version " + std::to_string(version) +
-         " of ONNX Runtime's API, which ONNX Runtime " + found + " no longer has. Next: install a newer onnxruntime-ep-rockernels";
+         " of ONNX Runtime's API, which ONNX Runtime " + version_text + " no longer has. Next: install a newer onnxruntime-ep-rockernels";
 }
 
 // The newest API version that a release has: 1.x has x; a later major release more than any header known here.
@@ -38,20 +38,20 @@ inline uint32_t api_of(const std::string& release) {
 // Fills `table` at the first registration, or answers the refusal. The refusal is made with the oldest API that plugins ever had, 22, which every
 // ONNX Runtime that can call CreateEpFactories has.
 inline OrtStatus* open_api(const OrtApiBase* base, Api& table) {
-  const std::string found = base->GetVersionString();
-  const uint32_t version = api_of(found);
-  if (version < kLeastApi) return base->GetApi(22)->CreateStatus(ORT_NOT_IMPLEMENTED, too_old(found).c_str());
-  Api opened;
-  opened.version = version < ORT_API_VERSION ? version : ORT_API_VERSION;
-  opened.ort = base->GetApi(opened.version);
-  if (opened.ort == nullptr) return base->GetApi(22)->CreateStatus(ORT_NOT_IMPLEMENTED, lost_api(found, opened.version).c_str());
-  opened.ep = opened.ort->GetEpApi();
+  const std::string version_text = base->GetVersionString();
+  const uint32_t version = api_of(version_text);
+  if (version < kLeastApi) return base->GetApi(22)->CreateStatus(ORT_NOT_IMPLEMENTED, too_old(version_text).c_str());
+  Api candidate;
+  candidate.version = version < ORT_API_VERSION ? version : ORT_API_VERSION;
+  candidate.ort = base->GetApi(candidate.version);
+  if (candidate.ort == nullptr) return base->GetApi(22)->CreateStatus(ORT_NOT_IMPLEMENTED, lost_api(version_text, candidate.version).c_str());
+  candidate.ep = candidate.ort->GetEpApi();
   static std::mutex lock;  // registrations may come from several threads
   const std::lock_guard<std::mutex> hold(lock);
-  if (table.ort != nullptr && table.ort != opened.ort)
-    return opened.ort->CreateStatus(ORT_NOT_IMPLEMENTED, "RocKernels serves another ONNX Runtime of this process already, and one is all it "
+  if (table.ort != nullptr && table.ort != candidate.ort)
+    return candidate.ort->CreateStatus(ORT_NOT_IMPLEMENTED, "RocKernels serves another ONNX Runtime of this process already, and one is all it "
                                                          "takes. Next: register it in one of the two");
-  if (table.ort == nullptr) table = opened;
+  if (table.ort == nullptr) table = candidate;
   return nullptr;
 }
 

@@ -12,12 +12,12 @@ namespace {
 // Names of the values that hold shapes, and ids of the nodes that compute them from other shapes.
 struct ShapeNodes {
   std::set<std::string> values;
-  std::set<size_t> computed;
+  std::set<size_t> shape_nodes;
 
   void visit(const NodeView& node) {
     if (!reads_shape(node)) {
       if (!computes_shapes(node) || !small(node) || !of_shapes(node)) return;
-      computed.insert(node.id());
+      shape_nodes.insert(node.id());
     }
     for (const ValueView& output : node.outputs())
       if (output) values.insert(output.name());
@@ -79,17 +79,17 @@ std::vector<NodeView> claim_nodes(const OrtGraph* graph, OrtEpGraphSupportInfo* 
   std::vector<NodeView> ours;
   for (const NodeView& node : nodes) {
     shapes.visit(node);
-    if (shapes.computed.count(node.id()) == 0 && has_kernel(node, info)) ours.push_back(node);
+    if (shapes.shape_nodes.count(node.id()) == 0 && has_kernel(node, info)) ours.push_back(node);
   }
-  std::set<size_t> fused;
+  std::set<size_t> claimed_nodes;
   if (fuse) {
     for (const Group& group : find_groups(ours)) {
       check(api().ep->EpGraphSupportInfo_AddNodesToFuse(info, group.data(), group.size(), nullptr));
-      for (const OrtNode* node : group) fused.insert(NodeView(node).id());
+      for (const OrtNode* node : group) claimed_nodes.insert(NodeView(node).id());
     }
   }
   for (const NodeView& node : ours)
-    if (fused.count(node.id()) == 0) check(api().ep->EpGraphSupportInfo_AddSingleNode(info, node.raw()));
+    if (claimed_nodes.count(node.id()) == 0) check(api().ep->EpGraphSupportInfo_AddSingleNode(info, node.raw()));
   return ours;
 }
 

@@ -103,10 +103,10 @@ void Ep::report_slow(const std::vector<NodeView>& nodes) {
   }
 }
 
-OrtStatus* Ep::compile(OrtEp* base, const OrtGraph** graphs, const OrtNode** fused, size_t count, OrtNodeComputeInfo** out,
+OrtStatus* Ep::compile(OrtEp* base, const OrtGraph** graphs, const OrtNode** nodes, size_t count, OrtNodeComputeInfo** out,
                        OrtNode**) noexcept {
   return guarded([&] {
-    for (size_t i = 0; i < count; ++i) out[i] = compile_fused(graphs[i], fused[i], self(base)->options_);
+    for (size_t i = 0; i < count; ++i) out[i] = compile_fused(graphs[i], nodes[i], self(base)->options_);
   });
 }
 
@@ -145,8 +145,8 @@ void Ep::enable_graphs() {
   OnRunEnd = run_ended;
   IsGraphCaptureEnabled = [](const OrtEp*) noexcept { return true; };
   IsGraphCaptured = [](const OrtEp* base, int id) noexcept {
-    const auto found = self(base)->recordings_.find(id);
-    return found != self(base)->recordings_.end() && found->second.graph != nullptr;
+    const auto row = self(base)->recordings_.find(id);
+    return row != self(base)->recordings_.end() && row->second.graph != nullptr;
   };
   ReplayGraph = replay;
   GetGraphCaptureNodeAssignmentPolicy = [](const OrtEp*) noexcept {
@@ -206,10 +206,10 @@ OrtStatus* Ep::replay(OrtEp* base, int id) noexcept {
 OrtStatus* Ep::release_graph(OrtEp* base, int id) noexcept {
   return guarded([&] {
     Ep& ep = *self(base);
-    const auto found = ep.recordings_.find(id);
-    if (found == ep.recordings_.end()) return;
-    if (found->second.graph != nullptr) device::graph_destroy(found->second.graph);
-    ep.recordings_.erase(found);
+    const auto row = ep.recordings_.find(id);
+    if (row == ep.recordings_.end()) return;
+    if (row->second.graph != nullptr) device::graph_destroy(row->second.graph);
+    ep.recordings_.erase(row);
   });
 }
 

@@ -26,7 +26,7 @@ class Ep : public OrtEp {
   static Ep* self(OrtEp* base) { return static_cast<Ep*>(base); }
   static const Ep* self(const OrtEp* base) { return static_cast<const Ep*>(base); }
   static OrtStatus* ORT_API_CALL capability(OrtEp* base, const OrtGraph* graph, OrtEpGraphSupportInfo* info) noexcept;
-  static OrtStatus* ORT_API_CALL compile(OrtEp* base, const OrtGraph** graphs, const OrtNode** fused, size_t count,
+  static OrtStatus* ORT_API_CALL compile(OrtEp* base, const OrtGraph** graphs, const OrtNode** nodes, size_t count,
                                          OrtNodeComputeInfo** out, OrtNode** context_nodes) noexcept;
   static OrtStatus* ORT_API_CALL create_allocator(OrtEp* base, const OrtMemoryInfo* info, OrtAllocator** out) noexcept;
   static OrtStatus* ORT_API_CALL create_stream(OrtEp* base, const OrtMemoryDevice* device,

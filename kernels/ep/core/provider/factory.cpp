@@ -45,7 +45,7 @@ Factory::Factory(std::string name, const OrtLogger* logger)
   GetVendor = [](const OrtEpFactory*) noexcept { return "stackbuild"; };
   GetVendorId = [](const OrtEpFactory*) noexcept -> uint32_t { return device::kIsCpu ? 0 : 0x1002; };
   GetVersion = [](const OrtEpFactory*) noexcept { return kVersion; };
-  GetSupportedDevices = supported;
+  GetSupportedDevices = offer_devices;
   CreateEp = create_ep;
   ReleaseEp = [](OrtEpFactory* base, OrtEp* ep) noexcept {
     delete static_cast<Ep*>(ep);
@@ -61,7 +61,7 @@ Factory::Factory(std::string name, const OrtLogger* logger)
 }
 
 Factory::~Factory() {
-  for (OrtHardwareDevice* made : made_) api().ep->ReleaseHardwareDevice(made);
+  for (OrtHardwareDevice* entry : own_devices_) api().ep->ReleaseHardwareDevice(entry);
   for (Offer& offer : offers_) api().ort->ReleaseMemoryInfo(offer.memory);
   if (registry_ != nullptr) api().ep->ReleaseKernelRegistry(registry_);
 }
@@ -82,10 +82,10 @@ const OrtKernelRegistry* Factory::registry() {
 // its discovery found none (a container without /sys/class/drm), an entry is made: that the device is a real GPU was
 // established from the runtime (hipGetDeviceProperties, and a kernel of ours loads on it), not from the entry.
 const OrtHardwareDevice* Factory::hardware_for(const device::Properties& properties,
-                                               const std::vector<const OrtHardwareDevice*>& found) {
+                                               const std::vector<const OrtHardwareDevice*>& devices) {
   const OrtHardwareDeviceType type = device::kIsCpu ? OrtHardwareDeviceType_CPU : OrtHardwareDeviceType_GPU;
   std::vector<const OrtHardwareDevice*> alike;
-  for (const OrtHardwareDevice* hardware : found) {
+  for (const OrtHardwareDevice* hardware : devices) {
     if (api().ort->HardwareDevice_Type(hardware) != type) continue;
     if (!device::kIsCpu && api().ort->HardwareDevice_VendorId(hardware) != properties.vendor) continue;
     const char* bus = api().ort->GetKeyValue(api().ort->HardwareDevice_Metadata(hardware), "pci_bus_id");
@@ -98,16 +98,16 @@ const OrtHardwareDevice* Factory::hardware_for(const device::Properties& propert
   metadata.add("name", properties.name);
   if (!properties.pci_bus.empty()) metadata.add("pci_bus_id", properties.pci_bus);
   metadata.add("Discovered by", "HIP runtime");
-  OrtHardwareDevice* made = nullptr;
+  OrtHardwareDevice* entry = nullptr;
   check(api().ep->CreateHardwareDevice(type, properties.vendor, properties.pci_device, properties.vendor_name.c_str(),
-                                       metadata.get(), &made));
-  made_.push_back(made);
-  return made;
+                                       metadata.get(), &entry));
+  own_devices_.push_back(entry);
+  return entry;
 }
 
 OrtEpDevice* Factory::offer_device(const device::Properties& properties,
-                                   const std::vector<const OrtHardwareDevice*>& found) {
-  const OrtHardwareDevice* hardware = hardware_for(properties, found);
+                                   const std::vector<const OrtHardwareDevice*>& devices) {
+  const OrtHardwareDevice* hardware = hardware_for(properties, devices);
   Offer offer;
   offer.properties = properties;
   offer.shared_pool = std::make_shared<Pool>(properties.ordinal);
@@ -126,9 +126,9 @@ OrtEpDevice* Factory::offer_device(const device::Properties& properties,
   return ep_device;
 }
 
-OrtStatus* Factory::supported(OrtEpFactory* base, const OrtHardwareDevice* const* found, size_t count,
-                              OrtEpDevice** out, size_t room, size_t* filled) noexcept {
-  *filled = 0;
+OrtStatus* Factory::offer_devices(OrtEpFactory* base, const OrtHardwareDevice* const* devices, size_t count,
+                                  OrtEpDevice** out, size_t room, size_t* offers) noexcept {
+  *offers = 0;
   return guarded([&] {
     Factory& factory = *self(base);
     std::vector<device::Properties> all;
@@ -139,7 +139,7 @@ OrtStatus* Factory::supported(OrtEpFactory* base, const OrtHardwareDevice* const
                  std::string("RocKernels offers no device: the runtime does not answer: ") + error.what());
     }
     if (all.empty()) report(factory.logger_, ORT_LOGGING_LEVEL_WARNING, "RocKernels offers no device: the runtime sees none");
-    const std::vector<const OrtHardwareDevice*> hardware(found, found + count);
+    const std::vector<const OrtHardwareDevice*> hardware(devices, devices + count);
     size_t beyond = 0;
     for (const device::Properties& properties : all) {
       if (!properties.trouble.empty()) {
@@ -153,8 +153,8 @@ OrtStatus* Factory::supported(OrtEpFactory* base, const OrtHardwareDevice* const
                 properties.target + "): this build has code objects for " + device::compiled_for());
         continue;
       }
-      if (*filled == room) ++beyond;
-      else out[(*filled)++] = factory.offer_device(properties, hardware);
+      if (*offers == room) ++beyond;
+      else out[(*offers)++] = factory.offer_device(properties, hardware);
     }
     if (beyond > 0) {
       report(factory.logger_, ORT_LOGGING_LEVEL_WARNING,
@@ -180,18 +180,18 @@ OrtStatus* Factory::create_ep(OrtEpFactory* base, const OrtHardwareDevice* const
 OrtStatus* Factory::create_allocator(OrtEpFactory* base, const OrtMemoryInfo* info, const OrtKeyValuePairs*,
                                      OrtAllocator** out) noexcept {
   return guarded([&] {
-    const OrtMemoryDevice* wanted = api().ep->MemoryInfo_GetMemoryDevice(info);
-    const Offer& offer = self(base)->offer(static_cast<int>(api().ep->MemoryDevice_GetDeviceId(wanted)));
+    const OrtMemoryDevice* memory_device = api().ep->MemoryInfo_GetMemoryDevice(info);
+    const Offer& offer = self(base)->offer(static_cast<int>(api().ep->MemoryDevice_GetDeviceId(memory_device)));
     *out = new Allocator(offer.shared_pool, offer.memory);
   });
 }
 
-OrtStatus* Factory::create_stream(OrtEpFactory* base, const OrtMemoryDevice* wanted, const OrtKeyValuePairs*,
+OrtStatus* Factory::create_stream(OrtEpFactory* base, const OrtMemoryDevice* memory_device, const OrtKeyValuePairs*,
                                   OrtSyncStreamImpl** out) noexcept {
   return guarded([&] {
     *out = nullptr;
     if (device::kIsCpu) return;
-    const Offer& offer = self(base)->offer(static_cast<int>(api().ep->MemoryDevice_GetDeviceId(wanted)));
+    const Offer& offer = self(base)->offer(static_cast<int>(api().ep->MemoryDevice_GetDeviceId(memory_device)));
     *out = new SyncStream(std::make_shared<Stream>(offer.properties.ordinal, offer.shared_pool));
   });
 }

@@ -35,8 +35,8 @@ class Factory : public OrtEpFactory {
  private:
   static Factory* self(OrtEpFactory* base) { return static_cast<Factory*>(base); }
   static const Factory* self(const OrtEpFactory* base) { return static_cast<const Factory*>(base); }
-  static OrtStatus* ORT_API_CALL supported(OrtEpFactory* base, const OrtHardwareDevice* const* found, size_t count,
-                                           OrtEpDevice** out, size_t room, size_t* filled) noexcept;
+  static OrtStatus* ORT_API_CALL offer_devices(OrtEpFactory* base, const OrtHardwareDevice* const* devices, size_t count,
+                                               OrtEpDevice** out, size_t room, size_t* offers) noexcept;
   static OrtStatus* ORT_API_CALL create_ep(OrtEpFactory* base, const OrtHardwareDevice* const* devices,
                                            const OrtKeyValuePairs* const* metadata, size_t count,
                                            const OrtSessionOptions* options, const OrtLogger* logger,
@@ -46,14 +46,14 @@ class Factory : public OrtEpFactory {
   static OrtStatus* ORT_API_CALL create_stream(OrtEpFactory* base, const OrtMemoryDevice* device,
                                                const OrtKeyValuePairs* options, OrtSyncStreamImpl** out) noexcept;
 
-  OrtEpDevice* offer_device(const device::Properties& properties, const std::vector<const OrtHardwareDevice*>& found);
+  OrtEpDevice* offer_device(const device::Properties& properties, const std::vector<const OrtHardwareDevice*>& devices);
   const OrtHardwareDevice* hardware_for(const device::Properties& properties,
-                                        const std::vector<const OrtHardwareDevice*>& found);
+                                        const std::vector<const OrtHardwareDevice*>& devices);
 
   std::string name_;
   const OrtLogger* logger_;
   std::deque<Offer> offers_;  // sessions keep references to its elements
-  std::vector<OrtHardwareDevice*> made_;
+  std::vector<OrtHardwareDevice*> own_devices_;
   std::atomic<int> sessions_{0};
   std::mutex lock_;  // over registry_
   OrtKernelRegistry* registry_ = nullptr;

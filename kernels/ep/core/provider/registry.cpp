@@ -63,7 +63,7 @@ void add(OrtKernelRegistry* registry, const char* provider, const Entry& entry) 
   if (entry.in_place) check(ep.KernelDefBuilder_AddInputOutputMutableAliases(raw, &zero, &zero, 1));
   OrtKernelDef* definition = nullptr;
   check(ep.KernelDefBuilder_Build(raw, &definition));
-  const std::unique_ptr<OrtKernelDef, DefRelease> owned(definition);
+  const std::unique_ptr<OrtKernelDef, DefRelease> owner(definition);
   check(ep.KernelRegistry_AddKernel(registry, definition, create_kernel, const_cast<Entry*>(&entry)));
 }
 

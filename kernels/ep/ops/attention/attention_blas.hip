@@ -78,46 +78,46 @@ struct ScorePacks {
   bool whole_mask;  // the mask's rows can be read in packs
   sbk::AttentionParams p;
 
-  RK_D void mask(float (&kept)[kVector], int64_t at) const {
+  RK_D void mask(float (&values)[kVector], int64_t at) const {
     if (p.mask_kind == sbk::MaskKind::boolean) {
       for (int k = 0; k < kVector; ++k)
-        if (!static_cast<const bool*>(p.mask)[at + k]) kept[k] = -INFINITY;
+        if (!static_cast<const bool*>(p.mask)[at + k]) values[k] = -INFINITY;
     } else if (whole_mask) {
       const P pack = *reinterpret_cast<const P*>(static_cast<const half_t*>(p.mask) + at);
-      for (int k = 0; k < kVector; ++k) kept[k] += load(pack.v[k]);
+      for (int k = 0; k < kVector; ++k) values[k] += load(pack.v[k]);
     } else {
-      for (int k = 0; k < kVector; ++k) kept[k] += load(static_cast<const half_t*>(p.mask)[at + k]);
+      for (int k = 0; k < kVector; ++k) values[k] += load(static_cast<const half_t*>(p.mask)[at + k]);
     }
   }
   RK_D void operator()(int64_t row, const Team& team) const {
     P* data = reinterpret_cast<P*>(scores + row * p.key_length);
     const bool active = team.rank < packs;
-    float kept[kVector];
-    for (int k = 0; k < kVector; ++k) kept[k] = -INFINITY;
+    float values[kVector];
+    for (int k = 0; k < kVector; ++k) values[k] = -INFINITY;
     if (active) {
       const P pack = data[team.rank];
-      for (int k = 0; k < kVector; ++k) kept[k] = load(pack.v[k]);
+      for (int k = 0; k < kVector; ++k) values[k] = load(pack.v[k]);
       if (p.mask_kind != sbk::MaskKind::none) {
         const auto line = static_cast<uint32_t>(row), queries = static_cast<uint32_t>(p.query_length);
         const uint32_t head = line / queries, batch = head / static_cast<uint32_t>(p.query_heads);
-        mask(kept, batch * p.mask_batch_stride + (head - batch * p.query_heads) * p.mask_head_stride +
+        mask(values, batch * p.mask_batch_stride + (head - batch * p.query_heads) * p.mask_head_stride +
                        (line - head * queries) * p.mask_query_stride + team.rank * kVector);
       }
     }
-    float most = kept[0];
-    for (int k = 1; k < kVector; ++k) most = fmaxf(most, kept[k]);
+    float most = values[0];
+    for (int k = 1; k < kVector; ++k) most = fmaxf(most, values[k]);
     most = team.max(most);
     const bool answered = most > -INFINITY;
     float sum = 0;
     for (int k = 0; k < kVector; ++k) {
-      kept[k] = weight(kept[k], most, answered);
-      sum += kept[k];
+      values[k] = weight(values[k], most, answered);
+      sum += values[k];
     }
     sum = team.sum(sum);
     if (!active) return;
     const float factor = share(sum, answered, p.empty_row);
     P out;
-    for (int k = 0; k < kVector; ++k) out.v[k] = static_cast<half_t>(kept[k] * factor);
+    for (int k = 0; k < kVector; ++k) out.v[k] = static_cast<half_t>(values[k] * factor);
     data[team.rank] = out;
   }
 };

@@ -77,9 +77,9 @@ void attention_scores(Context& context, const sbk::AttentionParams& p, ScoreMode
 }
 
 const int32_t* narrow_lengths(Context& context, const Tensor& lengths) {
-  auto* found = static_cast<int32_t*>(context.scratch(static_cast<size_t>(lengths.size()) * sizeof(int32_t)));
-  for_each(context.stream(), lengths.size(), Narrow{lengths.as<int64_t>(), found});
-  return found;
+  auto* narrow = static_cast<int32_t*>(context.scratch(static_cast<size_t>(lengths.size()) * sizeof(int32_t)));
+  for_each(context.stream(), lengths.size(), Narrow{lengths.as<int64_t>(), narrow});
+  return narrow;
 }
 
 }  // namespace rk

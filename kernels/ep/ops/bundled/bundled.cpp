@@ -59,15 +59,15 @@ void Filter::place_packed([[maybe_unused]] Stream& stream, [[maybe_unused]] sbk:
   const sbk::ConvFilterForm form = sbk::conv_filter_form(p);
   if (form.form == 0) return;
   const std::lock_guard<std::mutex> hold(lock_);
-  auto found = forms_.find(form.form);
-  if (found == forms_.end()) {
+  auto row = forms_.find(form.form);
+  if (row == forms_.end()) {
     void* packed = device::allocate(form.bytes);
     if (packed == nullptr) return;
-    found = forms_.emplace(form.form, packed).first;
+    row = forms_.emplace(form.form, packed).first;
     check(sbk::gpu::pack_conv_filter(p, packed, {stream.native(), nullptr, 0}));
     stream.synchronize();  // another stream may use it next
   }
-  p.packed = found->second;
+  p.packed = row->second;
   p.packed_form = form.form;
 #endif
 }

@@ -8,9 +8,9 @@
 namespace rk {
 namespace {
 
-std::optional<std::string> given(const Options& options, const char* name) {
-  const auto found = options.of_operators.find(name);
-  return found == options.of_operators.end() ? std::nullopt : std::optional(found->second);
+std::optional<std::string> value_of(const Options& options, const char* name) {
+  const auto row = options.of_operators.find(name);
+  return row == options.of_operators.end() ? std::nullopt : std::optional(row->second);
 }
 
 sbk::ConvChoosing choice_of(const std::optional<std::string>& value) {
@@ -42,14 +42,14 @@ void open_cache(sbk::ConvChoosing choice, const std::string& file) {
 
 void check_options(const Options& options) {
   const sbk::ConvChoosing choice = conv_choice(options);
-  const std::optional<std::string> cache = given(options, "conv_cache");
+  const std::optional<std::string> cache = value_of(options, "conv_cache");
   require(!cache || !cache->empty(), "provider option conv_cache is the name of a file, not empty");
   open_cache(choice, cache.value_or(""));
 }
 
 }  // namespace
 
-sbk::ConvChoosing conv_choice(const Options& options) { return choice_of(given(options, "conv_choice")); }
+sbk::ConvChoosing conv_choice(const Options& options) { return choice_of(value_of(options, "conv_choice")); }
 
 const OperatorOptions& operator_options() {
   static const OperatorOptions options = {{"conv_choice", "conv_cache"}, check_options};

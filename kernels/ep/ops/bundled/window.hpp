@@ -52,8 +52,8 @@ struct WindowAttributes {
     const int spatial = x.rank() - 2;
     require(spatial >= 1 && spatial <= 3, "the operator needs 1 to 3 spatial axes");
     require(extents.size() == static_cast<size_t>(spatial), "kernel_shape does not have the input's spatial axes");
-    for (const std::vector<int64_t>* given : {&stride, &dilation})
-      require(given->empty() || given->size() == extents.size(), "strides or dilations do not have the input's spatial axes");
+    for (const std::vector<int64_t>* numbers : {&stride, &dilation})
+      require(numbers->empty() || numbers->size() == extents.size(), "strides or dilations do not have the input's spatial axes");
     require(pads.empty() || pads.size() == 2 * extents.size(), "pads do not have two values for each spatial axis");
     require(auto_pad == "NOTSET" || auto_pad == "VALID" || auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER" || auto_pad.empty(),
             "auto_pad has a value that ONNX does not know");

@@ -224,9 +224,9 @@ struct MixedPower {
     const acc_t<T> x = load(a[at[0]]);
     if constexpr (std::is_integral_v<T> && !std::is_integral_v<E>) {
       // A device's pow is off by a unit or two in the last place, and a cast cuts: 2.9999999999999996 is 3.
-      const double found = pow(static_cast<double>(x), static_cast<double>(load(b[at[1]])));
-      const double whole = rint(found);
-      y[i] = static_cast<T>(fabs(found - whole) <= 1e-15 * fabs(whole) ? whole : found);
+      const double result = pow(static_cast<double>(x), static_cast<double>(load(b[at[1]])));
+      const double whole = rint(result);
+      y[i] = static_cast<T>(fabs(result - whole) <= 1e-15 * fabs(whole) ? whole : result);
     } else
       y[i] = static_cast<T>(power(x, static_cast<acc_t<T>>(load(b[at[1]]))));
   }

@@ -14,8 +14,8 @@
 namespace rk {
 namespace {
 
-bool permutes(const NodeView& node, std::initializer_list<int64_t> wanted) {
-  return node.op() == "Transpose" && node.integers("perm") == std::vector<int64_t>(wanted);
+bool permutes(const NodeView& node, std::initializer_list<int64_t> axes) {
+  return node.op() == "Transpose" && node.integers("perm") == std::vector<int64_t>(axes);
 }
 
 // One of q, k, v as the step reads it: [B, S, H, D] when `sequence_first`, else [B, H, S, D], to be multiplied by `factor`.
@@ -236,11 +236,11 @@ std::optional<Projection> projection(const Operand& operand, const Scope& scope)
   auto linear = parting ? linear_making(reshape->input(0), scope) : std::nullopt;
   if (!linear) return std::nullopt;
   const auto w = linear->w.dims();
-  Projection found{*linear, *parting, (*w)[0], (*w)[1]};
-  if (linear->form.transposed) std::swap(found.in, found.out);
-  if (found.in <= 0 || found.out != (*dims)[2] * (*dims)[3]) return std::nullopt;
-  found.linear.nodes.push_back(reshape->raw());
-  return found;
+  Projection projection{*linear, *parting, (*w)[0], (*w)[1]};
+  if (linear->form.transposed) std::swap(projection.in, projection.out);
+  if (projection.in <= 0 || projection.out != (*dims)[2] * (*dims)[3]) return std::nullopt;
+  projection.linear.nodes.push_back(reshape->raw());
+  return projection;
 }
 
 // Three weights side by side, [in, 3 · out], and their biases: one product makes q, k and v.
@@ -298,17 +298,17 @@ class SelfAttentionStep : public Kernel {
 
   void compute(Context& context) override {
     const Tensor x = context.input(x_);
-    std::array<PackedProjections::Part, 3> given;
+    std::array<PackedProjections::Part, 3> weights;
     for (size_t i = 0; i < 3; ++i)
-      given[i] = {context.input(sources_[i].weight), context.input(sources_[i].bias), sources_[i].form.transposed};
-    packed_.prepare(context.stream(), given, in_, out_);
+      weights[i] = {context.input(sources_[i].weight), context.input(sources_[i].bias), sources_[i].form.transposed};
+    packed_.prepare(context.stream(), weights, in_, out_);
     const int64_t rows = x.size() / in_;
     Tensor all{nullptr, Shape{rows, 3 * out_}, x.type};
     all.data = context.scratch(static_cast<size_t>(all.bytes()));
     run_linear(context.stream(), {}, x, Tensor{packed_.weight, Shape{in_, 3 * out_}, x.type}, all);
     if (all.size() != 0) bias_curve(context.stream(), x.type, all.data, packed_.bias, rows, 3 * out_, Curve::none);
     Heads parts[3];
-    for (size_t i = 0; i < 3; ++i) parts[i] = heads_of_part(sources_[i], x, given[i].weight, all, i);
+    for (size_t i = 0; i < 3; ++i) parts[i] = heads_of_part(sources_[i], x, weights[i].weight, all, i);
     attend(context, core_, x.type, parts[0], parts[1], parts[2]);
   }
 

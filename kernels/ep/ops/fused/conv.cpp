@@ -40,13 +40,13 @@ class ConvStep : public Kernel {
     if (!call.residual || call.residual.shape == shape)
       return run_conv(context, attributes, call, filter_, context.output(0, shape));
     // What is added broadcasts: nothing known before the run said that it would not.
-    const Tensor added = std::exchange(call.residual, Tensor{});
+    const Tensor addend = std::exchange(call.residual, Tensor{});
     call.activation = {};
     Tensor alone{nullptr, shape, call.x.type};
     alone.data = context.scratch(static_cast<size_t>(alone.bytes()));
     run_conv(context, attributes, call, filter_, alone);
-    const Tensor y = context.output(0, broadcast(shape, added.shape));
-    broadcast_add(context.stream(), alone, added, y);
+    const Tensor y = context.output(0, broadcast(shape, addend.shape));
+    broadcast_add(context.stream(), alone, addend, y);
     activate(context.stream(), y, activation);
   }
 
@@ -72,8 +72,8 @@ std::optional<Match> match_conv(const NodeView& conv, const Scope& scope) {
   }
   const auto next = scope.only_reader(y);
   if (next) {
-    if (const auto found = activation_of(*next)) {
-      activation = *found;
+    if (const auto step = activation_of(*next)) {
+      activation = *step;
       match.nodes.push_back(next->raw());
     }
   } else if (const auto silu = find_silu(y, scope)) {

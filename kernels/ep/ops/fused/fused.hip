@@ -77,18 +77,18 @@ struct AddNormPacks {
   RK_D void operator()(int64_t row, const Team& team) const {
     const bool active = team.rank < packs;
     const int64_t at = row * packs + team.rank;
-    float kept[N] = {};
+    float values[N] = {};
     if (active) {
-      add(kept, x[at]);
-      if (bias != nullptr) add(kept, bias[team.rank]);
-      if (residual != nullptr) add(kept, residual[at]);
+      add(values, x[at]);
+      if (bias != nullptr) add(values, bias[team.rank]);
+      if (residual != nullptr) add(values, residual[at]);
     }
     float sum = 0;
-    for (int k = 0; k < N; ++k) sum += kept[k];
+    for (int k = 0; k < N; ++k) sum += values[k];
     const float n = static_cast<float>(packs) * N;
     const float mean = team.sum(sum) / n;
     float squares = 0;
-    for (int k = 0; k < N; ++k) squares += active ? (kept[k] - mean) * (kept[k] - mean) : 0.0f;
+    for (int k = 0; k < N; ++k) squares += active ? (values[k] - mean) * (values[k] - mean) : 0.0f;
     const float inverse = 1.0f / sqrtf(team.sum(squares) / n + epsilon);
     if (!active) return;
     Pack<T, N> out;
@@ -96,7 +96,7 @@ struct AddNormPacks {
     Pack<T, N> offset{};
     if (shift != nullptr) offset = shift[team.rank];
     for (int k = 0; k < N; ++k)
-      out.v[k] = static_cast<T>((kept[k] - mean) * inverse * load(factor.v[k]) + (shift != nullptr ? load(offset.v[k]) : 0.0f));
+      out.v[k] = static_cast<T>((values[k] - mean) * inverse * load(factor.v[k]) + (shift != nullptr ? load(offset.v[k]) : 0.0f));
     y[at] = out;
   }
 };
@@ -125,13 +125,13 @@ struct AddNormRow {
     y[row * n + i] = static_cast<T>(result);
   }
   RK_D void operator()(int64_t row, const Team& team) const {
-    float kept[Kept > 0 ? Kept : 1];
+    float values[Kept > 0 ? Kept : 1];
     float sum = 0;
     if (Kept > 0) {
       for (int k = 0; k < Kept; ++k) {
         const int64_t i = team.rank + static_cast<int64_t>(k) * team.size;
-        kept[k] = i < n ? value(row, i) : 0.0f;
-        sum += kept[k];
+        values[k] = i < n ? value(row, i) : 0.0f;
+        sum += values[k];
       }
     } else {
       for (int64_t i = team.rank; i < n; i += team.size) sum += value(row, i);
@@ -140,7 +140,7 @@ struct AddNormRow {
     float squares = 0;
     if (Kept > 0) {
       for (int k = 0; k < Kept; ++k) {
-        if (team.rank + static_cast<int64_t>(k) * team.size < n) squares += (kept[k] - mean) * (kept[k] - mean);
+        if (team.rank + static_cast<int64_t>(k) * team.size < n) squares += (values[k] - mean) * (values[k] - mean);
       }
     } else {
       for (int64_t i = team.rank; i < n; i += team.size) squares += (value(row, i) - mean) * (value(row, i) - mean);
@@ -149,7 +149,7 @@ struct AddNormRow {
     if (Kept > 0) {
       for (int k = 0; k < Kept; ++k) {
         const int64_t i = team.rank + static_cast<int64_t>(k) * team.size;
-        if (i < n) store(row, i, kept[k] - mean, inverse);
+        if (i < n) store(row, i, values[k] - mean, inverse);
       }
     } else {
       for (int64_t i = team.rank; i < n; i += team.size) store(row, i, value(row, i) - mean, inverse);

@@ -12,9 +12,9 @@ namespace rk {
 namespace {
 
 // As the constant's type rounds it; float32 with the five digits that some exporters write.
-bool near(const ValueView& value, double wanted) {
-  const auto found = scalar(value);
-  return found && std::fabs(*found - wanted) <= (value.type() == kHalf ? 5e-4 : 1e-5) * std::fabs(wanted);
+bool near(const ValueView& value, double number) {
+  const auto constant = scalar(value);
+  return constant && std::fabs(*constant - number) <= (value.type() == kHalf ? 5e-4 : 1e-5) * std::fabs(number);
 }
 
 // Nodes of y ↦ y/2 (1 + erf(y/√2)) spelled out, and its result; nothing when `y` is not read so.
@@ -256,10 +256,10 @@ std::optional<Match> match_add_norm(const NodeView& norm, const Scope& scope) {
   if (!plain_norm(norm)) return std::nullopt;
   const auto add = scope.only_maker(norm.input(0));
   if (!is_op(add, "Add") || !add_to_norm(add->input(0), add->input(1))) return std::nullopt;
-  const Norm found{*add, norm, add->input(1)};
+  const Norm addition{*add, norm, add->input(1)};
   const ValueView x = add->input(0);
   return Match{{add->raw(), norm.raw()}, [=](const Slots& slots) -> std::unique_ptr<Kernel> {
-                 return std::make_unique<AddNormStep>(slots.of(x), norm_slots(found, slots));
+                 return std::make_unique<AddNormStep>(slots.of(x), norm_slots(addition, slots));
                }};
 }
 

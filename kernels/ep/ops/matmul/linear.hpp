@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/graph/fusion.hpp"
-#include "core/tensor/reshape.hpp"
+#include "ops/shape/reshape.hpp"
 
 namespace rk {
 

@@ -72,9 +72,9 @@ class MatMulNBits : public Kernel {
 
   // [N, blocks, bytes of a block]; an extent of 0 in place of one: no product is asked for.
   void check_codes(const Shape& shape) const {
-    const int64_t wanted[] = {n_, blocks(), block_ * bits_ / 8};
+    const int64_t extents[] = {n_, blocks(), block_ * bits_ / 8};
     bool fits = shape.rank() == 3;
-    for (int i = 0; fits && i < 3; ++i) fits = shape[i] == wanted[i] || shape[i] == 0;
+    for (int i = 0; fits && i < 3; ++i) fits = shape[i] == extents[i] || shape[i] == 0;
     require(fits, "MatMulNBits: B is not [N, blocks of K, bytes of a block]");
   }
 

@@ -38,11 +38,11 @@ ScalePlaces places_of(const Shape& x, const Tensor& scale, const Tensor& zero, i
     places.axis_stride = 1;
     return places;
   }
-  Shape wanted = x;
-  wanted[axis] = (places.extent + block - 1) / block;
-  require(scale.shape == wanted, "the scale is not of the input's shape with a place for each block of the axis");
+  Shape shape_of_scale = x;
+  shape_of_scale[axis] = (places.extent + block - 1) / block;
+  require(scale.shape == shape_of_scale, "the scale is not of the input's shape with a place for each block of the axis");
   places.block = block;
-  places.outer_stride = wanted[axis] * places.inner;
+  places.outer_stride = shape_of_scale[axis] * places.inner;
   places.axis_stride = places.inner;
   places.inner_stride = 1;
   return places;

@@ -110,24 +110,24 @@ struct Factors {
 };
 
 // It broadcasts to x. One with a value for each place of the normalized axes, or fewer, is one row; another is written out for all.
-Factors factors(Context& context, const Tensor& given, const Shape& x, int axis, const char* op) {
-  if (!given) return {};
+Factors factors(Context& context, const Tensor& factor, const Shape& x, int axis, const char* op) {
+  if (!factor) return {};
   const Shape axes(x.begin() + axis, static_cast<size_t>(x.rank() - axis));
-  Shape own = given.shape;
+  Shape own = factor.shape;
   while (own.rank() > axes.rank() && own[0] == 1) own = Shape(own.begin() + 1, static_cast<size_t>(own.rank() - 1));
-  const bool row = broadcasts_to(own, axes) && given.shape.rank() <= x.rank();
-  if (row && own.size() == axes.size()) return {given};
-  if (!row && !broadcasts_to(given.shape, x)) fail(std::string(op) + "'s scale or bias does not broadcast to its input");
+  const bool row = broadcasts_to(own, axes) && factor.shape.rank() <= x.rank();
+  if (row && own.size() == axes.size()) return {factor};
+  if (!row && !broadcasts_to(factor.shape, x)) fail(std::string(op) + "'s scale or bias does not broadcast to its input");
   const Shape& shape = row ? axes : x;
-  Tensor whole{nullptr, shape, given.type};
+  Tensor whole{nullptr, shape, factor.type};
   whole.data = context.scratch(static_cast<size_t>(whole.bytes()));
   StridedCopy copy;
   copy.shape = shape;
-  copy.from = given.data;
+  copy.from = factor.data;
   copy.to = whole.data;
-  copy.from_strides = broadcast_strides(row ? own : given.shape, shape);
+  copy.from_strides = broadcast_strides(row ? own : factor.shape, shape);
   copy.to_strides = dense_strides(shape);
-  copy.element_bytes = bytes_of(given.type);
+  copy.element_bytes = bytes_of(factor.type);
   strided_copy(context.stream(), copy);
   return {whole, row ? 0 : axes.size()};
 }

@@ -12,8 +12,8 @@ template <class T, Kind kind>
 struct ReduceRow {
   const T* x;
   T* y;
-  Walk<1> kept;
-  Walk<1> reduced;
+  Walk<1> rows;
+  Walk<1> columns;
 
   RK_D float before(float value, float most) const {
     if (kind == Kind::squares || kind == Kind::root_squares) return value * value;
@@ -22,7 +22,7 @@ struct ReduceRow {
     return value;
   }
   RK_D float after(float sum, float most) const {
-    if (kind == Kind::mean) return sum / static_cast<float>(reduced.count());
+    if (kind == Kind::mean) return sum / static_cast<float>(columns.count());
     if (kind == Kind::root_squares) return sqrtf(sum);
     if (kind == Kind::log_sum_exp) return logf(sum) + most;
     if (kind == Kind::log_sum) return logf(sum);
@@ -31,9 +31,9 @@ struct ReduceRow {
   // The largest of sign · x; `nans` counts what is not a number, which the maximum passes over.
   RK_D float extreme(int64_t base, const Team& team, float sign, float& nans) const {
     float most = -INFINITY;
-    for (int64_t i = team.rank; i < reduced.count(); i += team.size) {
+    for (int64_t i = team.rank; i < columns.count(); i += team.size) {
       int64_t at[1];
-      reduced.offsets(i, at);
+      columns.offsets(i, at);
       const float value = load(x[base + at[0]]);
       if (value != value) nans += 1.0f;
       most = fmaxf(most, sign * value);
@@ -43,7 +43,7 @@ struct ReduceRow {
 
   RK_D void operator()(int64_t row, const Team& team) const {
     int64_t base[1];
-    kept.offsets(row, base);
+    rows.offsets(row, base);
     float result, nans = 0;
     if (kind == Kind::most || kind == Kind::least) {
       const float sign = kind == Kind::most ? 1.0f : -1.0f;
@@ -53,9 +53,9 @@ struct ReduceRow {
       float most = kind == Kind::log_sum_exp ? extreme(base[0], team, 1.0f, nans) : 0.0f;  // the sum keeps a NaN
       if (most == -INFINITY || most == INFINITY) most = 0.0f;
       float sum = 0;
-      for (int64_t i = team.rank; i < reduced.count(); i += team.size) {
+      for (int64_t i = team.rank; i < columns.count(); i += team.size) {
         int64_t at[1];
-        reduced.offsets(i, at);
+        columns.offsets(i, at);
         sum += before(load(x[base[0] + at[0]]), most);
       }
       result = after(team.sum(sum), most);
@@ -65,8 +65,8 @@ struct ReduceRow {
 };
 
 struct Axes {
-  Shape kept, reduced, out;
-  Strides kept_strides{}, reduced_strides{};
+  Shape rows, columns, out;
+  Strides row_strides{}, column_strides{};
 };
 
 Axes split_axes(const Shape& x, const std::vector<int64_t>& axes, bool keep) {
@@ -76,12 +76,12 @@ Axes split_axes(const Shape& x, const std::vector<int64_t>& axes, bool keep) {
   Axes result;
   for (int i = 0; i < x.rank(); ++i) {
     if (chosen[i]) {
-      result.reduced_strides[result.reduced.rank()] = dense[i];
-      result.reduced.push(x[i]);
+      result.column_strides[result.columns.rank()] = dense[i];
+      result.columns.push(x[i]);
       if (keep) result.out.push(1);
     } else {
-      result.kept_strides[result.kept.rank()] = dense[i];
-      result.kept.push(x[i]);
+      result.row_strides[result.rows.rank()] = dense[i];
+      result.rows.push(x[i]);
       result.out.push(x[i]);
     }
   }
@@ -91,11 +91,11 @@ Axes split_axes(const Shape& x, const std::vector<int64_t>& axes, bool keep) {
 template <Kind kind>
 void reduce(Stream& stream, const Tensor& x, const Tensor& y, const Axes& axes) {
   if (y.size() == 0) return;
-  const Walk<1> kept(axes.kept, {axes.kept_strides});
-  const Walk<1> reduced(axes.reduced, {axes.reduced_strides});
+  const Walk<1> rows(axes.rows, {axes.row_strides});
+  const Walk<1> columns(axes.columns, {axes.column_strides});
   with_float(x.type, [&](auto zero) {
     using T = decltype(zero);
-    for_rows(stream, kept.count(), reduced.count(), ReduceRow<T, kind>{x.as<T>(), y.as<T>(), kept, reduced});
+    for_rows(stream, rows.count(), columns.count(), ReduceRow<T, kind>{x.as<T>(), y.as<T>(), rows, columns});
   });
 }
 
@@ -108,8 +108,8 @@ class Reduce : public Kernel {
 
   void compute(Context& context) override {
     const Tensor x = context.input(0);
-    const Tensor given = context.input(1);  // axes, since opset 13 or 18; in host memory
-    std::vector<int64_t> axes = given ? integers(given) : axes_;
+    const Tensor axes_input = context.input(1);  // axes, since opset 13 or 18; in host memory
+    std::vector<int64_t> axes = axes_input ? integers(axes_input) : axes_;
     if (axes.empty() && nothing_without_axes_) {
       const Tensor y = context.output(0, x.shape);
       return reduce<kind == Kind::mean ? Kind::sum : kind>(context.stream(), x, y, split_axes(x.shape, {}, true));

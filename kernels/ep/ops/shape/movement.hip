@@ -87,8 +87,8 @@ class Split : public Kernel {
   void compute(Context& context) override {
     const Tensor x = context.input(0);
     const int axis = axis_in(axis_, x.shape.rank());
-    const Tensor given = context.input(1);
-    const std::vector<int64_t> sizes = sizes_ ? *sizes_ : (given ? integers(given) : even(x.shape[axis]));
+    const Tensor splits = context.input(1);
+    const std::vector<int64_t> sizes = sizes_ ? *sizes_ : (splits ? integers(splits) : even(x.shape[axis]));
     require(sizes.size() == outputs_, "Split names another number of parts than it has outputs");
     int64_t at = 0;
     for (size_t i = 0; i < outputs_; ++i) {
@@ -166,8 +166,8 @@ class Slice : public Kernel {
     int64_t count;
   };
   static std::vector<int64_t> optional(const Context& context, size_t index) {
-    const Tensor given = context.input(index);
-    return given ? integers(given) : std::vector<int64_t>{};
+    const Tensor input = context.input(index);
+    return input ? integers(input) : std::vector<int64_t>{};
   }
   static Range clamp(int64_t start, int64_t end, int64_t step, int64_t extent) {
     if (start < 0) start += extent;
@@ -322,10 +322,10 @@ class Pad : public Kernel {
     const Tensor x = context.input(0);
     const std::vector<int64_t> pads = integers(context.input(1));
     const Tensor value = context.input(2);
-    const Tensor given = context.input(3);
-    std::vector<int64_t> axes = given ? integers(given) : std::vector<int64_t>{};
+    const Tensor axes_input = context.input(3);
+    std::vector<int64_t> axes = axes_input ? integers(axes_input) : std::vector<int64_t>{};
     const int rank = x.shape.rank();
-    if (!given)
+    if (!axes_input)
       for (int i = 0; i < rank; ++i) axes.push_back(i);
     require(pads.size() == 2 * axes.size(), "Pad's pads do not match its axes");
     Shape in = x.shape, shape = x.shape;

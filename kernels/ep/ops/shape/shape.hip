@@ -4,8 +4,8 @@
 #include "core/graph/graph.hpp"
 #include "core/kernel/kernel.hpp"
 #include "core/kernel/parallel_for.hpp"
-#include "core/tensor/reshape.hpp"
 #include "core/tensor/types.hpp"
+#include "ops/shape/reshape.hpp"
 #include "ops/shape/zero_fill.hpp"
 
 namespace rk {
@@ -77,8 +77,8 @@ class Dropout : public Kernel {
 // Axes from the attribute (before opset 13) or the second input.
 std::vector<int64_t> axes_of(const Context& context, const std::optional<std::vector<int64_t>>& attribute) {
   if (attribute) return *attribute;
-  const Tensor given = context.input(1);
-  return given ? integers(given) : std::vector<int64_t>{};
+  const Tensor input = context.input(1);
+  return input ? integers(input) : std::vector<int64_t>{};
 }
 
 class Squeeze : public Kernel {
