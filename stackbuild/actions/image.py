@@ -16,6 +16,7 @@ from stackbuild.runners.engine import EngineImage, find_engine
 from stackbuild.sources import image_registry, oci
 from stackbuild.sources.mirror import refuse_packages
 from stackbuild.sources.oci_layers import unpack_layers
+from stackbuild.sources.python_index import index_variables
 from stackbuild.sources.stored_outputs import unpack_object
 
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
@@ -120,9 +121,10 @@ def _run_lines(dockerfile: str) -> tuple[str, ...]:
 
 def _environment(job: Job) -> dict[str, str]:
     params = job.params
-    variables = {n: v for n, v in os.environ.items() if n in ("PIP_INDEX_URL", "https_proxy", "http_proxy", "no_proxy")}
+    proxies = {n: v for n, v in os.environ.items() if n in ("https_proxy", "http_proxy", "no_proxy")}
     return {
-        **variables,
+        **index_variables(),
+        **proxies,
         "PIP_CERT": "/tmp/certificates",
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "LC_ALL": "C.UTF-8",

@@ -10,8 +10,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from stackbuild.core import digest
-from stackbuild.core.cache_home import cache_home
 from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.core.offline_pip import install_words
+from stackbuild.core.user_folders import cache_home
 
 #: What a worker may see of the caller's environment. Everything else is scrubbed: variables such as ORT_MIGRAPHX_*
 #: override session options (ONNX Runtime's documentation of the MIGraphX execution provider), and a gate would judge
@@ -74,10 +75,8 @@ def _install(wheel: Path, python: Path, overlay: Path) -> None:
     own = [sys.executable, "-m", "pip", "--python", str(python)]
     pip = own if find_spec("pip") else [str(python), "-m", "pip"]
     staging_file = overlay.with_name(f"{overlay.name}.{os.getpid()}")
-    flags = ["--no-deps", "--no-index", "--no-compile", "--disable-pip-version-check", "--quiet"]
-    ran = subprocess.run(
-        [*pip, "install", *flags, "--target", staging_file, wheel], capture_output=True, text=True, check=False
-    )
+    words = install_words(["--no-deps", "--target", staging_file, wheel])
+    ran = subprocess.run([*pip, *words], capture_output=True, text=True, check=False)
     if ran.returncode:
         last = (ran.stderr.strip() or "pip said nothing").splitlines()[-1]
         raise UsageError(

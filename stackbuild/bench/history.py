@@ -21,6 +21,7 @@ from statistics import median
 
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.core.user_folders import user_folder
 from stackbuild.model.history import Figure
 from stackbuild.model.results import CONTROL, Benchmarks, Case, Series, Side
 
@@ -48,7 +49,7 @@ _FIRST = ("taken", "suite", "side", "artifact")
 
 def default_file() -> Path:
     """~/.local/share/stackbuild/history.sqlite, or below XDG_DATA_HOME: a history is data, not a cache."""
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "stackbuild" / "history.sqlite"
+    return user_folder("XDG_DATA_HOME") / "stackbuild" / "history.sqlite"
 
 
 def require_usable(file: Path) -> None:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 from stackbuild.cli.app import JsonOption, app, argument, group, leave, option
 from stackbuild.cli.index_options import (
     Days,
+    IndexChange,
     LowestNumber,
     RootOption,
     SignIndexOption,
     SigningOptions,
-    UnsignedOption,
     open_index,
 )
+from stackbuild.cli.shared_options import sharing
 
 if TYPE_CHECKING:
     from stackbuild.publishing.catalog import Catalog, ProjectStatus
@@ -34,16 +35,13 @@ Keys = Annotated[
 
 
 @index.command("yank")
+@sharing(IndexChange)
 def yank(
     place: Index,
     project: ProjectName,
     version: Annotated[str, argument(help="The version to yank: all its files.")],
     reason: Annotated[str, option("--reason", metavar="TEXT", help="Why; installers print it.")] = "",
-    sign: SignIndexOption = None,
-    unsigned: UnsignedOption = False,
-    days: Days = 90.0,
-    at_least: LowestNumber = 0,
-    json: JsonOption = False,
+    how: IndexChange = IndexChange(),
 ) -> None:
     """Take a version back.
 
@@ -53,21 +51,17 @@ def yank(
     """
     from stackbuild.publishing import maintenance
 
-    signing = SigningOptions(sign, unsigned, days, at_least)
-    change = _change(place, signing, lambda folder, how: maintenance.yank(folder, project, version, reason, how))
-    _print_change(change, f"yanked: {project} {version}", json)
+    change = _change(place, how.signing, lambda folder, by: maintenance.yank(folder, project, version, reason, by))
+    _print_change(change, f"yanked: {project} {version}", how.json)
 
 
 @index.command("unyank")
+@sharing(IndexChange)
 def unyank(
     place: Index,
     project: ProjectName,
     version: Annotated[str, argument(help="The version that was yanked.")],
-    sign: SignIndexOption = None,
-    unsigned: UnsignedOption = False,
-    days: Days = 90.0,
-    at_least: LowestNumber = 0,
-    json: JsonOption = False,
+    how: IndexChange = IndexChange(),
 ) -> None:
     """Offer a yanked version again.
 
@@ -75,22 +69,18 @@ def unyank(
     """
     from stackbuild.publishing import maintenance
 
-    signing = SigningOptions(sign, unsigned, days, at_least)
-    change = _change(place, signing, lambda folder, how: maintenance.yank(folder, project, version, None, how))
-    _print_change(change, f"offered again: {project} {version}", json)
+    change = _change(place, how.signing, lambda folder, by: maintenance.yank(folder, project, version, None, by))
+    _print_change(change, f"offered again: {project} {version}", how.json)
 
 
 @index.command("status")
+@sharing(IndexChange)
 def status(
     place: Index,
     project: ProjectName,
     value: Annotated[str, argument(metavar="STATUS", help="active, archived, deprecated or quarantined (PEP 792).")],
     reason: Annotated[str, option("--reason", metavar="TEXT", help="Why; the page shows it.")] = "",
-    sign: SignIndexOption = None,
-    unsigned: UnsignedOption = False,
-    days: Days = 90.0,
-    at_least: LowestNumber = 0,
-    json: JsonOption = False,
+    how: IndexChange = IndexChange(),
 ) -> None:
     """Set a project's status. The page of a quarantined project offers no file.
 
@@ -103,21 +93,17 @@ def status(
 
     if value not in get_args(ProjectStatus):
         raise UsageError(f"no status {value!r}", next=f"statuses are {', '.join(get_args(ProjectStatus))}")
-    signing = SigningOptions(sign, unsigned, days, at_least)
-    change = _set_status(place, signing, project, value, reason)  # type: ignore[arg-type]
-    _print_change(change, f"{value}: {project}", json)
+    change = _set_status(place, how.signing, project, value, reason)  # type: ignore[arg-type]
+    _print_change(change, f"{value}: {project}", how.json)
 
 
 @index.command("quarantine")
+@sharing(IndexChange)
 def quarantine(
     place: Index,
     project: ProjectName,
     reason: Annotated[str, option("--reason", metavar="TEXT", help="Why; the page shows it.")] = "",
-    sign: SignIndexOption = None,
-    unsigned: UnsignedOption = False,
-    days: Days = 90.0,
-    at_least: LowestNumber = 0,
-    json: JsonOption = False,
+    how: IndexChange = IndexChange(),
 ) -> None:
     """Offer no file of a project.
 
@@ -125,8 +111,8 @@ def quarantine(
 
     Example: stackbuild index quarantine dist/simple onnxruntime-rocm --reason "the key was stolen"
     """
-    change = _set_status(place, SigningOptions(sign, unsigned, days, at_least), project, "quarantined", reason)
-    _print_change(change, f"quarantined: {project}", json)
+    change = _set_status(place, how.signing, project, "quarantined", reason)
+    _print_change(change, f"quarantined: {project}", how.json)
 
 
 @index.command("sign")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from stackbuild.cli.app import option
+from stackbuild.cli.app import JsonOption, option
 
 if TYPE_CHECKING:
     from stackbuild.publishing.publication import Publication
@@ -75,6 +75,21 @@ class SigningOptions:
             at_least=self.at_least,
             root=self.root,
         )
+
+
+@dataclass(frozen=True)
+class IndexChange:
+    """How a change of an index is signed, and how the command answers."""
+
+    sign: SignIndexOption = None
+    unsigned: UnsignedOption = False
+    days: Days = 90.0
+    at_least: LowestNumber = 0
+    json: JsonOption = False
+
+    @property
+    def signing(self) -> SigningOptions:
+        return SigningOptions(self.sign, self.unsigned, self.days, self.at_least)
 
 
 def refuse_scheme(place: str, others: Sequence[str] = ()) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from stackbuild.core.errors import UsageError
 from stackbuild.core.plain_file import read_regular
+from stackbuild.core.user_folders import folder_of
 from stackbuild.tables.near_words import close_to
 from stackbuild.tables.runners import RUNNERS
 
@@ -89,8 +90,8 @@ def _is_there(file: Path) -> bool:
 
 
 def _users(environ: MutableMapping[str, str]) -> Path | None:
-    home = environ.get("XDG_CONFIG_HOME") or (f"{environ['HOME']}/.config" if environ.get("HOME") else "")
-    return Path(home) / "stackbuild" / FILE if home else None
+    home = folder_of("XDG_CONFIG_HOME", environ)
+    return home / "stackbuild" / FILE if home else None
 
 
 def _values(file: Path) -> dict[str, object]:

@@ -12,6 +12,7 @@ from stackbuild.build.build import build, wheels
 from stackbuild.build.context import BuildContext
 from stackbuild.build.order import Order
 from stackbuild.core.errors import LockError, MachineLacks, StepFailed, UsageError
+from stackbuild.core.offline_pip import install_words, pip_folder
 from stackbuild.core.versions import series
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.plan import Step
@@ -151,18 +152,16 @@ def install_wheels(contents: ImageContents, scratch: Path) -> Mapping[str, Path]
 
 
 def _pip(root: Path, target: Path, wheels_folder: Path) -> None:
-    import pip
-
     names = [f"/tmp/wheels/{p.name}" for p in sorted(wheels_folder.iterdir())]
     sandbox = sandbox_of(
         root,
         (
-            *("--dir", "/tmp/pip", "--ro-bind", str(Path(pip.__file__).parent), "/tmp/pip/pip"),
+            *("--dir", "/tmp/pip", "--ro-bind", str(pip_folder()), "/tmp/pip/pip"),
             *("--ro-bind", str(wheels_folder), "/tmp/wheels", "--bind", str(target), "/tmp/target"),
         ),
         (("PYTHONPATH", "/tmp/pip"), ("PIP_CONFIG_FILE", "/dev/null"), ("PIP_ROOT_USER_ACTION", "ignore")),
     )
-    words = ("--no-index", "--no-deps", "--no-compile", "--no-cache-dir", "--disable-pip-version-check")
-    code, output = sandbox.run("python3", "-m", "pip", "install", "--quiet", *words, "--target", "/tmp/target", *names)
+    words = install_words(["--no-deps", "--no-cache-dir", "--target", "/tmp/target", *names])
+    code, output = sandbox.run("python3", "-m", "pip", *words)
     if code:
         raise StepFailed(f"pip cannot install the wheels in the base: {output.strip()[-800:]}", where=str(root))

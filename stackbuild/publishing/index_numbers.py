@@ -7,13 +7,13 @@ not built on.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
+from stackbuild.core.user_folders import user_folder
 from stackbuild.store import atomic, locks
 
 
@@ -117,7 +117,7 @@ class IndexNumbers:
 
 def default_numbers_file() -> Path:
     """Where the numbers of this user's machine are."""
-    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "stackbuild" / "indexes.json"
+    return user_folder("XDG_STATE_HOME") / "stackbuild" / "indexes.json"
 
 
 def _seen_at(place: str) -> str:

@@ -21,6 +21,7 @@ from pathlib import Path
 from stackbuild.core import yaml
 from stackbuild.core.errors import RecipeError, UsageError
 from stackbuild.core.model import Field, Model, ValidationError, field_validator
+from stackbuild.core.user_folders import user_folder
 from stackbuild.publishing.signing import TrustedKey, load_trusted_keys, trusted_keys_of
 from stackbuild.remote.url import kind_and_root
 from stackbuild.store import atomic
@@ -76,7 +77,7 @@ def settings_path() -> Path:
     """`$STACKBUILD_REMOTES`, else `stackbuild/remotes.yaml` in `$XDG_CONFIG_HOME` or `~/.config`."""
     if text := os.environ.get(VARIABLE):
         return Path(text).absolute()
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "stackbuild" / "remotes.yaml"
+    return user_folder("XDG_CONFIG_HOME") / "stackbuild" / "remotes.yaml"
 
 
 def read_settings(*, may_lack: bool = False) -> Settings:

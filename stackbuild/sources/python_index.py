@@ -111,11 +111,16 @@ def download_sdist(requirement: str, folder: Path, stopper: Stopper) -> Path:
     raise StepFailed(f"the index has no source distribution of {requirement}", next="check the name and the version")
 
 
+def index_variables() -> dict[str, str]:
+    """The variable of the environment that says to pip which index to ask, where it is set."""
+    return {name: value for name, value in os.environ.items() if name == "PIP_INDEX_URL"}
+
+
 def _index() -> str:
     """The simple index that pip would ask, without its last slash: of its environment, its settings, or its own."""
     words = [sys.executable, "-m", "pip", "config", "get", "global.index-url"]
     index_url = (
-        os.environ.get("PIP_INDEX_URL")
+        index_variables().get("PIP_INDEX_URL")
         or subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
     )
     return (index_url or tool_output([sys.executable, "-c", _DEFAULT], "python3-pip", Path("/"))).strip().rstrip("/")

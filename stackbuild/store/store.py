@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 
 from stackbuild.core import digest
-from stackbuild.core.cache_home import cache_home
 from stackbuild.core.errors import MachineLacks
+from stackbuild.core.user_folders import cache_home
 from stackbuild.store import atomic, locks, resume_mark, tree
 from stackbuild.store.records import Record
 from stackbuild.store.resume_mark import UnfinishedMark

@@ -15,10 +15,10 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from importlib.metadata import metadata
-from importlib.util import find_spec
 from pathlib import Path
 
 from stackbuild.core.errors import MachineLacks
+from stackbuild.core.offline_pip import install_words, pip_folder
 from stackbuild.core.packaging import Claim
 from stackbuild.inspection.facts import Library
 from stackbuild.store import atomic
@@ -130,7 +130,7 @@ def install(sandbox: ProbeSandbox, wheelhouse: Path | None, requirements: tuple[
 
     Raises MachineLacks where stackbuild has no pip.
     """
-    pip = _own_pip()
+    pip = pip_folder()
     links = ["--find-links", str(wheelhouse)] if wheelhouse else []
     command = _install_command(sandbox.python, pip, [*links, *requirements])
     return replace(sandbox, readable=(*sandbox.readable, pip)).furnish(command, _SECONDS)
@@ -160,7 +160,7 @@ def make_wheelhouse_venv(wheelhouse: Path, home: Path) -> Path:
     _run(_venv_command(Path(sys.executable), home), "no virtual environment", next="apt-get install python3-venv")
     wheels = sorted(str(path) for path in wheelhouse.glob("*.whl"))
     _run(
-        _install_command(python, _own_pip(), ["--no-deps", *wheels]),
+        _install_command(python, pip_folder(), ["--no-deps", *wheels]),
         f"pip does not install the wheelhouse for Python {_version_text(sys.version_info[:2])}",
         where=str(wheelhouse),
         next="run `stackbuild lock` with a Python the recipe lists",
@@ -185,13 +185,4 @@ def _venv_command(python: Path, env: Path) -> list[str]:
 
 def _install_command(python: Path, pip: Path, arguments: list[str]) -> list[str]:
     """Has an environment's interpreter run stackbuild's own pip: without an index, and without building anything."""
-    flags = ["--no-index", "--no-compile", "--quiet", "--only-binary", ":all:"]
-    return [str(python), str(pip / "__pip-runner__.py"), "install", *flags, *arguments]
-
-
-def _own_pip() -> Path:
-    """The folder of the pip beside stackbuild. Raises MachineLacks where there is none."""
-    spec = find_spec("pip")
-    if spec is None or spec.origin is None:
-        raise MachineLacks("the Python that runs stackbuild has no pip", next=f"{sys.executable} -m ensurepip")
-    return Path(spec.origin).parent
+    return [str(python), str(pip / "__pip-runner__.py"), *install_words(arguments)]

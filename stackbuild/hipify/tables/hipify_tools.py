@@ -15,8 +15,8 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stackbuild.core.cache_home import cache_home
 from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.core.user_folders import cache_home
 from stackbuild.hipify.tables import bundled_tables, csv_table, perl_table
 from stackbuild.hipify.tables.tables import FORMAT, Tables, from_json, to_json
 
