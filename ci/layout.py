@@ -127,6 +127,11 @@ class Tree:
         modules |= {self._module_in(name) for name in whole}
         return frozenset(modules & self.modules.keys()) - {module}
 
+    def packages(self, module: str) -> frozenset[str]:
+        """The packages whose `__init__` one runs to take a module from them, but for the tree's own."""
+        sources = {source for source, name in self.references[module] if self._module_of(source, name) != source}
+        return frozenset(sources & self.modules.keys()) - {module, self.name}
+
     def part(self, module: str) -> str:
         """The part that a module is in; `__init__` for the tree's own."""
         inside = module.removeprefix(self.name).removeprefix(".")
@@ -362,7 +367,7 @@ def violations(tree: Tree, roots: Iterable[Tree] = ()) -> Iterator[str]:
             if f"{source}.".startswith(f"{tree.name}."):
                 yield f"{tree.name} imports {'.'.join(filter(None, (source, name)))} before it is used"
     try:
-        TopologicalSorter({module: tree.own(module) for module in tree.modules}).prepare()
+        TopologicalSorter({module: tree.own(module) | tree.packages(module) for module in tree.modules}).prepare()
     except CycleError as error:
         yield "cycle: " + " → ".join(reversed(error.args[1]))
 

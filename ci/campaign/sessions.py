@@ -17,8 +17,9 @@ from pathlib import Path
 from campaign.frame import NotRun
 from stackbuild.actions.image import PACKAGE_MANAGER
 from stackbuild.core.cancel import Stopper
-from stackbuild.runners import bwrap, choose
+from stackbuild.runners import bwrap
 from stackbuild.runners.cgroup import limits
+from stackbuild.runners.choice import choose
 from stackbuild.runners.protocol import Exec, ExecResult, Mount, SessionSpec
 from stackbuild.store.store import Store, new_run_id
 from stackbuild.verification.probe_sandbox import ProbeSandbox

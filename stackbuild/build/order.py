@@ -25,7 +25,7 @@ from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.plan.estimates import guesses
 from stackbuild.plan.resolve import CONFIGURE
 from stackbuild.publishing.signing import SigningKey
-from stackbuild.runners import choose
+from stackbuild.runners.choice import choose
 from stackbuild.sources.local import places
 from stackbuild.sources.mirror import Mirror
 from stackbuild.store.durations import step_seconds

@@ -27,7 +27,7 @@ from stackbuild.core.errors import Interruption, MachineLacks, Stop
 from stackbuild.model.events import Compiles, Event, Note, StepFinished, StepStarted, document
 from stackbuild.pipeline import gpu_benchmarks, gpu_verification
 from stackbuild.remote.settings import Settings
-from stackbuild.runners import choose, usable_runners
+from stackbuild.runners.choice import choose, usable_runners
 from stackbuild.runners.protocol import Runner
 from stackbuild.sources.mirror import mirror_of
 from stackbuild.store.store import Store, new_run_id, unusable

@@ -23,7 +23,7 @@ from stackbuild.machine.gpu import gpus
 from stackbuild.machine.host import machine_memory
 from stackbuild.publishing.signing import load_signing_key
 from stackbuild.remote.settings import Settings
-from stackbuild.runners import usable_runners
+from stackbuild.runners.choice import usable_runners
 from stackbuild.store.store import default_root
 from stackbuild.version import __version__
 

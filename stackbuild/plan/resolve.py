@@ -13,8 +13,9 @@ from stackbuild.model.inputs import Inputs
 from stackbuild.model.lock import patches_of
 from stackbuild.model.plan import Plan, Resources, Step, sorted_items
 from stackbuild.model.recipe import Extend, Recipe, Source
-from stackbuild.plan.steps import REGISTRY, hipify, older_libc
+from stackbuild.plan.steps import hipify, older_libc
 from stackbuild.plan.steps.context import Context
+from stackbuild.plan.steps.registry import REGISTRY
 from stackbuild.plan.steps.stand_ins import PREFIX, stand_in, with_stand_ins
 from stackbuild.recipe.matrix import MatrixComponent, MatrixComponents, expand
 from stackbuild.recipe.prepare import PreparedRecipe

@@ -67,7 +67,7 @@ def seeded(folder: Path, **files: str) -> list[str]:
         (folder / name / "module.py").touch()
     (folder / "__init__.py").touch()
     for name, text in files.items():
-        path = folder / f"{name.replace('__', '/') or '__init__'}.py"
+        path = folder / f"{name.replace('__', '/')}{'' if name[-1:].isalpha() else '__init__'}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     other = Tree(folder / "other", "other", {})
@@ -112,6 +112,10 @@ def seeded(folder: Path, **files: str) -> list[str]:
         (
             {"low__a": "from t.low import b", "low__b": "from t.low import a"},
             ["cycle: t.low.b → t.low.a → t.low.b", "cycle: t.low.a → t.low.b → t.low.a"],
+        ),
+        (
+            {"low__": "def f():\n    from t.low import a", "low__a": "from t.low import b", "low__b": ""},
+            ["cycle: t.low → t.low.a → t.low", "cycle: t.low.a → t.low → t.low.a"],
         ),
     ],
 )  # fmt: skip

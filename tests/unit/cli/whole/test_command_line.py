@@ -167,7 +167,7 @@ def test_json_is_one_document_that_names_its_shape(
 
 def test_a_defect_keeps_its_traceback_in_a_file(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr(importlib.import_module("stackbuild.recipe.load"), "load", lambda *given: 1 / 0)
+    monkeypatch.setattr(importlib.import_module("stackbuild.recipe.prepare"), "prepare", lambda *given: 1 / 0)
     assert call(monkeypatch, "plan", "--recipe", "debian-13") == 1
     said = capsys.readouterr().err
     assert "defect" in said and "Traceback" not in said

@@ -1,0 +1,38 @@
+"""The runners, and the choice among them."""
+
+from __future__ import annotations
+
+import shutil
+
+from stackbuild.core.errors import UsageError
+from stackbuild.runners.protocol import Runner
+from stackbuild.store.store import Store
+from stackbuild.tables.runners import RUNNERS
+
+
+def usable_runners() -> tuple[str, ...]:
+    """The runners that this machine has the tools for: bubblewrap, and the Docker engine that answers."""
+    from stackbuild.runners.engine import find_engine
+
+    names = ["sandbox"] if shutil.which("bwrap") else []
+    return (*names, "docker") if find_engine() else tuple(names)
+
+
+def choose(name: str, *, store: Store, base_is_image: bool) -> Runner:
+    """The runner of that name for the run that has opened `store`; `auto` is the sandbox for a Debian base and docker for
+    an image."""
+    if name == "auto":
+        name = "docker" if base_is_image or not shutil.which("bwrap") else "sandbox"
+    if name == "sandbox":
+        from stackbuild.runners.sandbox import Sandbox
+
+        return Sandbox()
+    if name == "docker":
+        from stackbuild.runners.docker import Docker
+
+        return Docker(store)
+    if name == "fake":
+        from stackbuild.runners.fake import Fake
+
+        return Fake()
+    raise UsageError(f"no runner {name!r}", next=f"one of: {', '.join(RUNNERS)}")
