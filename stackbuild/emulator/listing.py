@@ -20,6 +20,13 @@ _SPECIAL = {
 }  # fmt: skip
 _PAIRS = {104: "flat_scratch", 106: "vcc", 126: "exec"}
 _FLOATS = ("0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0")
+_WORDS = {
+    16: (0x3800, 0xB800, 0x3C00, 0xBC00, 0x4000, 0xC000, 0x4400, 0xC400, 0x3118),
+    32: (0x3F000000, 0xBF000000, 0x3F800000, 0xBF800000, 0x40000000, 0xC0000000, 0x40800000, 0xC0800000, 0x3E22F983),
+    64: (),
+}
+_HIGH_WORDS = (0x3FE00000, 0xBFE00000, 0x3FF00000, 0xBFF00000, 0x40000000, 0xC0000000, 0x40100000, 0xC0100000)
+"""Those of _FLOATS and of 1/2π in each width, and the high halves of doubles."""
 _INVERSE_TAU = {16: "0.1591", 32: "0.15915494", 64: "0.15915494309189532"}
 _SELECTS = ("BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD", "RESERVED")
 _UNUSED_MODES = ("UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE", "UNUSED_RESERVED")
@@ -103,7 +110,7 @@ def _source(inst: Instruction, code: int, operand: OperandType | None, *, acc: b
     if code >= 256:
         return register("a" if acc else "v", code - 256, bits)
     if code == LITERAL:
-        return f"{inst.literal:#x}"
+        return _literal(inst.literal, bits, form)
     if 128 <= code <= 192:
         return str(code - 128)
     if 193 <= code <= 208:
@@ -115,6 +122,20 @@ def _source(inst: Instruction, code: int, operand: OperandType | None, *, acc: b
             16 if form in ("F16", "PK2_F16") or bits == 16 else 64 if bits == 64 and form == "F64" else 32
         ]
     return scalar(inst, code, bits)
+
+
+def _literal(value: int, bits: int, form: str) -> str:
+    """A constant behind the instruction. One that has a code of its own as a source is written as that one is."""
+    width = 16 if form == "F16" else 64 if bits == 64 else 32
+    if width == 16:
+        value &= 0xFFFF
+    words = _HIGH_WORDS if form == "F64" else _WORDS[width]  # a literal is the high half of a double
+    if value in words:
+        return (*_FLOATS, _INVERSE_TAU[32])[words.index(value)]
+    number = value if width == 64 or not value >> width - 1 else value - (1 << width)
+    if -16 <= number <= (0 if form == "F64" else 64):
+        return str(number)
+    return f"{value:#x}"
 
 
 # --- scalar

@@ -4,8 +4,8 @@
     tests/emulation/each_kernel.py OUT.so --kernels FILE [--op OP]... [--times N] [--work N] [--seed N] [--verbose]
 
 FILE has the names of the kernels that are to run, a line each. Cases are taken from the smallest to the largest, and each is first
-launched dry (launches.c). A case, a form or a way of a convolution is run where it launches a kernel that has not run yet, or fewer than
-N times, and in smaller cases alone: a quarter of this one at most. Prints a line for each run that is wrong and one with the counts. Exit status: as check.py.
+launched dry (launches.c). A case, a form or a way of a convolution is run where it launches a kernel that has not run yet. It is too
+where it launches one that ran fewer than N times and not yet in a case of its kind, or in cases of a quarter of its size alone. Prints a line for each run that is wrong and one with the counts. Exit status: as check.py.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from itertools import takewhile
 from pathlib import Path
 
 import check
+import numpy as np
 from tools import correctness as c
 from tools import device as d
 from tools import selection
 from tools.case import OperatorCase
 
 _GROWTH, _ENOUGH = 4, 1e5
-"""A kernel runs again in a case of so many times the size, up to this one."""
+"""A kernel runs again in a case of so many times the size, or of another kind, up to this size."""
 
 
 class LaunchLog:
@@ -80,26 +81,37 @@ def by_size(args: argparse.Namespace) -> list[tuple[float, OperatorCase, bool]]:
     return sorted((row for row in found if row[0] <= args.work), key=lambda row: row[0])
 
 
+def kind_of(case: OperatorCase) -> str:
+    """What a kernel may have a branch for: which inputs there are, words among the attributes, numbers above 1."""
+    given = [name for name, array in case.inputs.items() if array is not None]
+    words = [f"{key} {value if isinstance(value, str) else np.max(value) > 1}" for key, value in case.attributes.items()]
+    return " ".join([*given, *sorted(words)])
+
+
 @dataclass
 class KernelTally:
-    """How often each wanted kernel ran, and the largest case that it ran in."""
+    """How often each wanted kernel ran, in cases of which kinds, and the largest case that it ran in."""
 
     wanted: frozenset[str]
     times: int
     counts: Counter[str] = field(default_factory=Counter)
     largest: dict[str, float] = field(default_factory=dict)
+    kinds: dict[str, set[str]] = field(default_factory=dict)
 
-    def lacks(self, kernel: str, work: float) -> bool:
-        """Whether a kernel is to run in a case of this size."""
+    def lacks(self, kernel: str, work: float, kind: str) -> bool:
+        """Whether a kernel is to run in a case of this size and kind."""
         if kernel not in self.wanted or self.counts[kernel] >= self.times:
             return False
-        return kernel not in self.largest or _GROWTH * self.largest[kernel] <= work <= _ENOUGH
+        if kernel not in self.largest:
+            return True
+        return work <= _ENOUGH and (kind not in self.kinds[kernel] or _GROWTH * self.largest[kernel] <= work)
 
-    def note(self, kernels: Collection[str], work: float) -> None:
+    def note(self, kernels: Collection[str], work: float, kind: str) -> None:
         """They ran."""
         for kernel in self.wanted.intersection(kernels):
             self.counts[kernel] += 1
             self.largest[kernel] = max(work, self.largest.get(kernel, 0))
+            self.kinds.setdefault(kernel, set()).add(kind)
 
     def is_full(self, work: float) -> bool:
         """Whether no case of this size or more lacks a kernel."""
@@ -148,14 +160,15 @@ def main() -> int:
     for work, case, last in by_size(args):
         if tally.is_full(work):
             break
+        kind = kind_of(case)
         for run in every_run(device, case, last):
-            lacking = sorted(k for k in log.of_dry(partial(run.check, device)) if tally.lacks(k, work))
+            lacking = sorted(k for k in log.of_dry(partial(run.check, device)) if tally.lacks(k, work, kind))
             if not lacking:
                 continue
             if args.verbose:
                 print(f"{time.monotonic() - start:.0f} s {run.label}:", *lacking, flush=True)
             why = run.check(device)
-            tally.note(log.take(), work)
+            tally.note(log.take(), work, kind)
             runs[case.op] += 1
             if why:
                 wrong += 1

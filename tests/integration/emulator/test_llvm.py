@@ -44,6 +44,24 @@ def test_another_operand_is_a_difference() -> None:
     assert difference("gfx942", "7E080503", "v_readfirstlane_b32 s4, v2")
 
 
+@pytest.mark.parametrize(
+    ("target", "words", "text"),
+    [
+        ("gfx942", "8245FF45 FFFFFFFF", "s_addc_u32 s69, s69, -1"),  # the linker wrote it
+        ("gfx942", "BE8001FF 00000040", "s_mov_b64 s[0:1], 64"),
+        ("gfx942", "020202FF 3F000000", "v_add_f32_e32 v1, 0.5, v1"),
+        ("gfx942", "3E0202FF 0000B800", "v_add_f16_e32 v1, -0.5, v1"),
+        ("gfx942", "3E0202FF 00005678", "v_add_f16_e32 v1, 0x5678, v1"),
+        ("gfx942", "7E044AFF 3FF00000", "v_rcp_f64_e32 v[2:3], 1.0"),
+        ("gfx1100", "7E0202FF 3E22F983", "v_mov_b32_e32 v1, 0.15915494"),
+        ("gfx1100", "7E0202FF 00000041", "v_mov_b32_e32 v1, 0x41"),
+    ],
+)
+def test_a_literal_of_a_constant_is_written_as_the_constant(target: str, words: str, text: str) -> None:
+    """LLVM 21 does so, whatever the encoding."""
+    assert difference(target, words, text) is None
+
+
 def test_the_only_target_without_tables_is_rdna2() -> None:
     assert set(EVERY_TARGET) - set(TARGETS) == {"gfx1030"}
 
