@@ -195,7 +195,7 @@ def test_killed_at_system_calls_a_signed_index_is_whole_after_the_same_command(t
             assert assert_consistent(index, releases) == 1
             proof = verified(index, "provenance", "verification", "benchmarks")
             assert (proof.problems, proof.number) == ((), number)
-    assert accepted > 0
+    assert accepted > 0 or shares, "before the first file is staged nothing is left"
     print(f"the state that stood was taken at {accepted} points before the same command ended it")
 
 
