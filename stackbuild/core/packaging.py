@@ -13,7 +13,7 @@ from packaging.metadata import parse_email
 from packaging.requirements import InvalidRequirement
 from packaging.specifiers import InvalidSpecifier
 from packaging.tags import compatible_tags, cpython_tags, parse_tag
-from packaging.utils import InvalidWheelFilename, canonicalize_name
+from packaging.utils import InvalidWheelFilename, NormalizedName
 from packaging.version import InvalidVersion
 
 from stackbuild.core.errors import UsageError
@@ -40,6 +40,12 @@ class Version(version.Version):
     def __init__(self, version: str) -> None:
         _refuse_long_numbers(version, "a version", InvalidVersion)
         super().__init__(version)
+
+
+@lru_cache(1 << 14)  # of the same few names, for each file of an index
+def canonicalize_name(name: str) -> NormalizedName:
+    """A project's name as PEP 503 normalises it."""
+    return utils.canonicalize_name(name)
 
 
 @lru_cache(1 << 14)  # the versions of an index are sorted for each of its pages

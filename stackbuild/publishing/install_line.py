@@ -20,6 +20,8 @@ def markers_of(files: Sequence[str]) -> dict[str, str]:
     Of wheels for the same environment the one with the highest build number is in it, else the first by name. A Python that no wheel is for takes the wheel of its
     neighbour, which installers refuse: a command that installs nothing would look like one that worked.
     """
+    if len(files) == 1:  # most files of an index: nothing of their names is parsed
+        return {files[0]: ""}
     by_build = sorted(sorted(files), key=build_number_of, reverse=True)
     machines_by_file = {file: machine_of(file) for file in by_build}
     anywhere = [file for file, machine in machines_by_file.items() if not machine]
