@@ -17,6 +17,8 @@ void add_pool(Entries& entries);
 void add_shape(Entries& entries);
 void add_movement(Entries& entries);
 void add_gather(Entries& entries);
+void add_resize(Entries& entries);
+void add_trilu(Entries& entries);
 void add_bundled(Entries& entries);  // the operators of kernels/*
 void add_attention(Entries& entries);
 void add_multi_head(Entries& entries);
@@ -37,6 +39,8 @@ const Entries& entries() {
     add_shape(list);
     add_movement(list);
     add_gather(list);
+    add_resize(list);
+    add_trilu(list);
     add_bundled(list);
     add_attention(list);
     add_multi_head(list);

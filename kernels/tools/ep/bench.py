@@ -7,13 +7,13 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
 
 import numpy as np
 import onnxruntime as ort
 
 from tools.ep import models
 from tools.ep.session import open_session
+from tools.ep.torch_nets import PICTURES, torch_call
 
 Array = np.ndarray
 ELEMENT_TYPES = {"float": np.float32, "float16": np.float16, "int8": np.int8, "uint8": np.uint8, "int32": np.int32}
@@ -75,42 +75,7 @@ def bind(device: ort.OrtEpDevice, name: str, dtype: str, graph: bool, fuse: bool
         options["fuse"] = "0"
     session = open_session(models.model(name, dtype), device, options=options)
     feeds = models.feeds(name, dtype, **sizes)
-    wide = {"last_hidden_state": (sizes["batch"], sizes.get("sequence", 1), 768), "pooler_output": (sizes["batch"], 768), "logits": (sizes["batch"], 1000)}
-    return BoundSession(session, feeds, wide, device.device.vendor_id, number)
-
-
-def torch_lacks(name: str) -> str:
-    """Why `name` cannot be timed by PyTorch on this GPU; "" where it can."""
-    own = {"resnet50": {"torchvision": find_spec("torchvision")}, "bert-base": {"transformers": find_spec("transformers")}}
-    for module, spec in {"torch": find_spec("torch"), **own[name]}.items():
-        if spec is None:
-            return f"{module} is not installed"
-    import torch
-
-    return "" if torch.cuda.is_available() else f"torch {torch.__version__} sees no GPU"
-
-
-def torch_call(name: str, dtype: str, last: bool, compiled: bool, **sizes: int) -> Callable[[], object]:
-    """One inference by PyTorch; `last`: images and filters channels last; `compiled`: by torch.compile at its most thorough."""
-    import torch
-
-    kind = {"float32": torch.float32, "float16": torch.float16}[dtype]
-    if name == "resnet50":
-        import torchvision
-
-        layout = torch.channels_last if last else torch.contiguous_format
-        net = torchvision.models.resnet50(weights=None).eval().cuda().to(kind).to(memory_format=layout)
-        x = torch.randn(sizes["batch"], 3, 224, 224, device="cuda", dtype=kind).to(memory_format=layout)
-        module = torch.compile(net, mode="max-autotune") if compiled else net
-        return lambda: module(x)
-    from transformers import BertConfig, BertModel
-
-    net = BertModel(BertConfig()).eval().cuda().to(kind)
-    module = torch.compile(net, mode="max-autotune") if compiled else net
-    ids = torch.randint(0, 30522, (sizes["batch"], sizes["sequence"]), device="cuda")
-    mask = torch.ones_like(ids)
-    mask[:, -max(1, sizes["sequence"] // 4) :] = 0
-    return lambda: module(input_ids=ids, attention_mask=mask)
+    return BoundSession(session, feeds, models.output_shapes(name, dtype, **sizes), device.device.vendor_id, number)
 
 
 def waited_for(call: Callable[[], object]) -> Callable[[], None]:
@@ -157,12 +122,12 @@ def torch_times(name: str, dtype: str, compiled: bool, **sizes: int) -> tuple[di
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()
     with torch.inference_mode():
-        call = torch_call(name, dtype, False, False, **sizes)
+        call = torch_call(name, dtype, False, False, sizes)
         times = {"torch eager": time_call(waited_for(call))}
         peak = torch.cuda.max_memory_allocated() - before
         times["torch graph"] = torch_graph_time(call)
-        if name == "resnet50":
-            times["torch last"] = torch_graph_time(torch_call(name, dtype, True, False, **sizes))
+        if name in PICTURES:
+            times["torch last"] = torch_graph_time(torch_call(name, dtype, True, False, sizes))
     if compiled:
         import torch._dynamo
         import torch._inductor.config
@@ -170,7 +135,7 @@ def torch_times(name: str, dtype: str, compiled: bool, **sizes: int) -> tuple[di
         torch._dynamo.reset()
         torch._inductor.config.freezing = True
         with torch.no_grad():  # inference_mode would keep it from freezing the weights
-            times["torch compiled"] = time_call(waited_for(torch_call(name, dtype, True, True, **sizes)))
+            times["torch compiled"] = time_call(waited_for(torch_call(name, dtype, True, True, sizes)))
     return times, peak
 
 

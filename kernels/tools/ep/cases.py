@@ -295,6 +295,64 @@ def _expand(rng: np.random.Generator, dtype: str) -> RandomCase:
     return RandomCase("Expand", dtype, [x, np.array(whole, np.int64)], [np.broadcast_to(x, whole).copy()], constants=(1,))
 
 
+RESIZE_FORMS = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "asymmetric", "align_corners")
+
+
+def _places(extent: int, new: int, scale: np.float32, form: str) -> Array:
+    """Where in an axis each place of the resized one lies, in float32 and ONNX's order of operations."""
+    at = np.arange(new, dtype=np.float32)
+    if form == "asymmetric":
+        return at / scale
+    if form == "align_corners":
+        return at * np.float32(extent - 1) / np.float32(new - 1) if new > 1 else at * np.float32(0)
+    middle = (at + np.float32(0.5)) / scale - np.float32(0.5)
+    if form == "half_pixel_symmetric":
+        adjustment = np.float32(new) / (scale * np.float32(extent))
+        return np.float32(extent) / np.float32(2) * (np.float32(1) - adjustment) + middle
+    return at * np.float32(0) if form == "pytorch_half_pixel" and new == 1 else middle
+
+
+def _nearest_place(at: Array, mode: str) -> Array:
+    if mode == "floor":
+        return np.floor(at)
+    if mode == "ceil":
+        return np.ceil(at)
+    tie = at - np.floor(at) == 0.5
+    return np.where(tie, np.floor(at) + (mode == "round_prefer_ceil"), np.floor(at + 0.5))
+
+
+def _resize(rng: np.random.Generator, dtype: str) -> RandomCase:
+    x = _values(rng, _shape(rng, 1, 5, 3000), dtype)
+    linear, form = bool(rng.integers(2)), str(rng.choice(RESIZE_FORMS))
+    rounding = str(rng.choice(["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]))
+    axes = rng.permutation(x.ndim)[: int(rng.integers(1, min(3, x.ndim) + 1))]
+    y, scales, sizes = x.astype(np.float64) if linear else x, [], []
+    by_size = bool(rng.integers(2))
+    for axis in axes:
+        extent = x.shape[axis]
+        scale = np.float32(rng.choice([2, 3, 0.5, 1, 1.5, 0.7, 2.3]))
+        new = int(rng.integers(1, 2 * extent + 2)) if by_size else int(np.floor(np.float32(extent) * scale))
+        scale = np.float32(new) / np.float32(extent) if by_size else scale
+        scales.append(scale)
+        sizes.append(new)
+        at = np.arange(new, dtype=np.float32) if scale == 1 else _places(extent, new, scale, form)
+        if not linear:
+            y = np.take(y, np.clip(_nearest_place(at, rounding), 0, extent - 1).astype(int), axis)
+            continue
+        at = np.clip(at, 0, extent - 1)
+        low = at.astype(int)
+        share = (at - low.astype(np.float32)).astype(np.float64).reshape([-1 if i == axis else 1 for i in range(x.ndim)])
+        y = np.take(y, low, axis) * (1 - share) + np.take(y, np.minimum(low + 1, extent - 1), axis) * share
+    extents = [None, None, np.array(sizes, np.int64)] if by_size else [None, np.array(scales, np.float32)]
+    attributes = {"axes": axes.tolist(), "mode": "linear" if linear else "nearest", "coordinate_transformation_mode": form, "nearest_mode": rounding}
+    return RandomCase("Resize", dtype, [x, *extents], [np.ascontiguousarray(y.astype(dtype))], attributes, tuple(range(1, 1 + len(extents))))
+
+
+def _trilu(rng: np.random.Generator, dtype: str) -> RandomCase:
+    x, upper, k = _values(rng, _shape(rng, 2), dtype), int(rng.integers(2)), int(rng.integers(-5, 6))
+    return RandomCase("Trilu", dtype, [x, np.array(k, np.int64)], [(np.triu if upper else np.tril)(x, k)], {"upper": upper})
+
+
 def _cast(rng: np.random.Generator, dtype: str) -> RandomCase:
     to = str(rng.choice([t for t in ("float32", "float16", "int64", "int32", "bool", "float64") if t != dtype]))
     x = _values(rng, _shape(rng), dtype, 20)
@@ -330,6 +388,7 @@ MAKERS: dict[str, CaseMaker] = {
     "MaxPool": _max_pool, "AveragePool": _average_pool, "GlobalAveragePool": _global_pool, "Conv": _conv,
     "BatchNormalization": _batch_norm, "GroupNormalization": _group_norm, "LeakyRelu": _leaky, "Transpose": _transpose,
     "Concat": _concat, "Slice": _slice, "Split": _split, "Gather": _gather, "Expand": _expand, "Cast": _cast,
+    "Resize": _resize, "Trilu": _trilu,
     "Clip": _clip, "Pow": _pow, "empty tensors": _empty,
 }  # fmt: skip
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +61,17 @@ def _movement() -> Iterator[Edge]:
         yield _one("Expand", _x(3, 1), _i(*shape))
     for indices in (np.zeros((5, 2), np.int64), np.zeros((2,), np.int64), np.ones((2, 2), np.int64)):
         yield _one("GatherElements", _x(2, 4), indices, axis=1)
+    for scales in ((1, 1, 2, 2), (1, 1, 0.5, 1), (1, 1, 0.1, 1), (1, 1, 0, 1), (1, 1, -1, 1), (1, 2)):
+        edge = _one("Resize", _x(1, 2, 3, 4), np.zeros(0, np.float32), np.array(scales, np.float32))
+        yield replace(edge, name=f"Resize by {scales}")
+    for sizes in ((1, 2, 6, 7), (1, 2, 0, 4), (1, 2, 6)):
+        yield _one("Resize", _x(1, 2, 3, 4), np.zeros(0, np.float32), np.zeros(0, np.float32), _i(*sizes), mode="linear")
+    yield _one("Resize", _x(0, 2, 3), np.zeros(0, np.float32), np.array((1, 2, 2), np.float32))
+    for k in (far, -far - 1, 0, 2, -2):
+        yield _one("Trilu", _x(2, 3, 5), np.array(k), upper=0)
+        yield _one("Trilu", _x(2, 3, 5), np.array(k))
+        yield _one("Trilu", _x(0, 3), np.array(k))
+    yield _one("Trilu", _x(3), np.array(0))
     yield _one("DepthToSpace", _x(1, 6, 2, 2), blocksize=2)
     yield _one("SpaceToDepth", _x(1, 2, 3, 2), blocksize=2)
 

@@ -245,7 +245,8 @@ _MAKERS: dict[str, Callable[[Kinds, Schema], Example]] = {
     "Reshape": _with((2, 3, 4), 4, -1), "Expand": _with((3, 1), 2, 3, 4), "Tile": _with((2, 3), 2, 3),
     "Squeeze": lambda kinds, schema: _axes(draw(kinds["T"], 1, 3, 1), [0], schema),
     "Unsqueeze": lambda kinds, schema: _axes(draw(kinds["T"], 2, 3), [1], schema),
-    "DepthToSpace": _of((1, 8, 2, 3), blocksize=2), "SpaceToDepth": _of((1, 2, 4, 6), blocksize=2),
+    "Resize": lambda kinds, schema: Example([draw(kinds["T1"], 1, 2, 3, 4), np.zeros(0, kinds.get("T2", np.float32)), np.array([1, 1, 2, 1.5], np.float32)]),
+    "Trilu": _of((2, 3, 4)), "DepthToSpace": _of((1, 8, 2, 3), blocksize=2), "SpaceToDepth": _of((1, 2, 4, 6), blocksize=2),
 }  # fmt: skip
 
 

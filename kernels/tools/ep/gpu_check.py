@@ -34,6 +34,13 @@ KERNELS = Path(__file__).resolve().parents[2]
 
 CHECKS = ("nodes", "cases", "types", "graphs", "edges", "models", "threads", "devices")
 TIMES = "times"
+MODEL_SIZES = {
+    "resnet50": ["1", "3"], "bert-base": ["2x16", "1x37"], "yolov5s": ["1", "2"], "vit-b16": ["1", "3"],
+    "whisper-tiny-encoder": ["1", "2"], "whisper-tiny-decoder": ["2x7", "1x32"],
+}  # fmt: skip
+"""The models that are checked, each at two sizes."""
+RUN_ON_CPU = ("resnet50", "bert-base")
+"""Those that the CPU test platform runs; of the others it shows where the nodes are placed."""
 MODEL_TOLERANCE = {"float32": 1e-4, "float16": 2e-2}
 
 
@@ -158,17 +165,20 @@ def check_graphs(device: object) -> int:
 
 
 def check_models(device: object, cpu: bool, fewer: bool) -> int:
-    """Both models, fused and plain, two sizes one after the other in one session; no compute node may be elsewhere."""
+    """The models, fused and plain, two sizes one after the other in one session; no compute node may be elsewhere."""
     from tools.ep import bench, models, session
 
     bad = 0
-    sizes = {"resnet50": [{"batch": 1}, {"batch": 3}], "bert-base": [{"batch": 2, "sequence": 16}, {"batch": 1, "sequence": 37}]}
-    for name, dtypes in (("resnet50", ["float32", "float16"]), ("bert-base", ["float32", "float16"])):
-        for dtype in dtypes[: 1 if cpu else 2]:
+    for name, texts in MODEL_SIZES.items():
+        for dtype in ["float32", "float16"][: 1 if cpu else 2]:
             for fuse in ("1",) if fewer else ("1", "0"):
                 open_case = session.open_session(models.model(name, dtype), device, options={"fuse": fuse})
                 elsewhere = session.compute_nodes_elsewhere(open_case, device.ep_name)
-                for size in sizes[name][: 1 if cpu or fewer else 2]:
+                if cpu and name not in RUN_ON_CPU:
+                    bad += bool(elsewhere)
+                    print(f"{'  FAILED' if elsewhere else ''} {name} {dtype} not run, compute nodes elsewhere: {dict(elsewhere) or 'none'}")
+                    continue
+                for size in [models.sizes_of(name, text) for text in texts[: 1 if cpu or fewer else 2]]:
                     outputs = dict(zip([o.name for o in open_case.get_outputs()], open_case.run(None, models.feeds(name, dtype, **size)), strict=True))
                     reference = bench.cpu_result(name, dtype, **size)
                     error = max(session.relative_error(outputs[k], reference[k]) for k in reference)
@@ -239,7 +249,10 @@ DEFAULT_MODELS = (
     "resnet50:float16:1,resnet50:float16:8,resnet50:float16:16,resnet50:float16:32,resnet50:float16:64,"
     "bert-base:float32:1x128,bert-base:float32:1x384,bert-base:float32:1x512,bert-base:float32:8x128,bert-base:float32:8x384,"
     "bert-base:float32:8x512,bert-base:float16:1x128,bert-base:float16:1x384,bert-base:float16:1x512,bert-base:float16:8x128,"
-    "bert-base:float16:8x384,bert-base:float16:8x512"
+    "bert-base:float16:8x384,bert-base:float16:8x512,"
+    "yolov5s:float32:1,yolov5s:float32:8,yolov5s:float16:1,yolov5s:float16:8,vit-b16:float32:1,vit-b16:float32:8,vit-b16:float16:1,vit-b16:float16:8,"
+    "whisper-tiny-encoder:float32:1,whisper-tiny-encoder:float16:1,whisper-tiny-encoder:float16:8,"
+    "whisper-tiny-decoder:float32:1x32,whisper-tiny-decoder:float16:1x32,whisper-tiny-decoder:float16:8x32"
 )
 
 
@@ -257,10 +270,10 @@ def device_memory_used() -> int | None:
 
 def time_one(device: object, which: str, compiled: bool) -> dict[str, object]:
     """One row of the table: the provider eager and replayed, PyTorch in each of its forms, and the CPU provider."""
-    from tools.ep import bench, session
+    from tools.ep import bench, models, session, torch_nets
 
     name, dtype, text = which.split(":")
-    size = dict(zip(("batch", "sequence"), (int(n) for n in text.split("x")), strict=False))
+    size = models.sizes_of(name, text)
     reference = bench.cpu_result(name, dtype, **size)
     row: dict[str, object] = {"model": name, "dtype": dtype, "size": text}
     for key, graph in (("eager", False), ("graph", True)):
@@ -272,7 +285,7 @@ def time_one(device: object, which: str, compiled: bool) -> dict[str, object]:
         outputs = bound.results()
         row[f"{key} error"] = max(session.relative_error(outputs[k], reference[k]) for k in reference)
         del bound
-    if not bench.torch_lacks(name):
+    if not torch_nets.torch_lacks(name):
         times, peak = bench.torch_times(name, dtype, compiled, **size)
         row |= {form: vars(timing) for form, timing in times.items()} | {"torch bytes": peak}
     if text in ("1", "8", "1x128", "8x128") and dtype == "float32":
@@ -291,11 +304,11 @@ def times_best(row: dict[str, object]) -> str:
 
 def time_models(device: object, which: str, compiled: bool) -> tuple[list[dict[str, object]], int]:
     """The table, and how many rows were wrong."""
-    from tools.ep import bench
+    from tools.ep import torch_nets
 
     rows, bad = [], 0
     for name in sorted({item.partition(":")[0] for item in which.split(",")}):
-        if why := bench.torch_lacks(name):
+        if why := torch_nets.torch_lacks(name):
             print(f"{name} without PyTorch beside it: {why}")
     print(f"{'model':28} {'eager':>8} {'graph':>8} {'torch':>8} {'t.graph':>8} {'t.last':>8} {'t.comp.':>8} {'CPU EP':>8} {'best/ours':>9}  error")
     for item in which.split(","):

@@ -15,8 +15,11 @@ from stackbuild.core import digest
 
 @pytest.mark.parametrize(
     ("name", "parameters"),
-    [("resnet50", 25_557_032), ("bert-base", 109_482_240), ("yolov5s", 7_225_885), ("gpt2-decode", 124_439_808)],
-)
+    [
+        ("resnet50", 25_557_032), ("bert-base", 109_482_240), ("yolov5s", 7_225_885), ("gpt2-decode", 124_439_808),
+        ("vit-b16", 86_567_656), ("whisper-tiny-encoder", 7_632_384), ("whisper-tiny-decoder", 29_552_256),
+    ],
+)  # fmt: skip
 def test_parameters_are_as_published(name: str, parameters: int) -> None:
     graph = Graph(name)
     NETS[name].write(graph)
