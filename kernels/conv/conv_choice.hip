@@ -109,13 +109,13 @@ class Book {
   Status read(const std::string& file, bool must_exist) {
     std::error_code error;
     const std::filesystem::file_status status = std::filesystem::status(file, error);
-    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) return invalid("conv: the file of choices is no file");
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) return invalid("conv: the file of choices is not a regular file");
     if (!must_exist && !std::ofstream(file, std::ios::app)) return invalid("conv: the file of choices cannot be written");
     std::ifstream in(file);
     if (!in) return invalid("conv: the file of choices cannot be read");
     std::string line;
     if (!std::getline(in, line)) return must_exist ? invalid("conv: the file of choices is empty") : Status{};
-    if (line != kChoicesHeader) return invalid("conv: the file of choices is none, or of another version");
+    if (line != kChoicesHeader) return invalid("conv: the file of choices has another first line: it is of another version");
     while (std::getline(in, line)) {
       if (line == kChoicesHeader && !in.eof()) continue;  // two processes began the file at once
       std::string device;

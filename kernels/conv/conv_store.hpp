@@ -17,7 +17,7 @@ struct GemmConv {
   void* y;
   int32_t H, W, C, K, R, S;  // C: input channels of a group, a multiple of a vector; K: output channels of a group
   int32_t D, Q;              // the outermost axis of three and its taps; else 1
-  int32_t* odd;              // becomes 1 where a sum is no number or infinite; null where nobody asks
+  int32_t* odd;              // becomes 1 where a sum is infinite or not a number; null where nobody asks
   int32_t x_channels;        // groups * C
   int32_t y_channels;        // groups * K
   int32_t stride[2], dilation[2], pad[2];

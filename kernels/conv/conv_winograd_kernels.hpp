@@ -2,7 +2,7 @@
 // (M + 2) x (M + 2) inputs (Lavin & Gray, CVPR 2016). The middle product over the channels is (M + 2)² matrix products,
 // made by the implicit GEMM as one grouped 1 x 1 convolution (conv_winograd.hip); the kernels here go in and out of that
 // domain. float32 only: the transforms' own rounding is the error, 1.1e-7 of the result for M = 2 and 4.8e-7 for M = 4.
-// An output that is no finite number is made again by its definition: an input that is none shows in the whole tile, and
+// An output that is not finite is made again by its definition: an input that is not finite shows in the whole tile, and
 // numbers of 10^37 and more overflow in the transforms.
 #pragma once
 

@@ -43,7 +43,7 @@ class FileSetting:
         return f"STACKBUILD_{self.key.upper()}"
 
     def refuse_wrong(self, text: str, name: str, where: str) -> None:
-        """Raises UsageError for a value that is none of the words, or no number; `name` is what it is called at `where`."""
+        """Raises UsageError for a value that is not one of the words, or not a number; `name` is what it is called at `where`."""
         if self.choices and text not in self.choices:
             raise UsageError(f"`{name}` cannot be {text!r}", where=where, next=f"one of: {', '.join(self.choices)}")
         if self.is_number and not (text.isdecimal() and text.isascii()):

@@ -11,7 +11,7 @@ from pathlib import Path
 def read_plain(folder: Path, name: str, limit: int) -> bytes | None:
     """The first `limit` bytes of the regular file `name` below `folder`; None where there is no such file.
 
-    No part of `name` is followed when it is a link, and nothing is waited for: a FIFO or a device is no such file.
+    No part of `name` is followed when it is a link, and nothing is waited for: a FIFO or a device is not such a file.
     """
     parts = name.split("/")
     if "" in parts or ".." in parts:
@@ -39,7 +39,7 @@ def read_plain(folder: Path, name: str, limit: int) -> bytes | None:
 def read_regular(path: Path, limit: int) -> bytes | None:
     """The first `limit` bytes of the regular file that `path` leads to, links followed; None where it leads to none.
 
-    Nothing is waited for: a FIFO or a device is no such file.
+    Nothing is waited for: a FIFO or a device is not such a file.
     """
     try:
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -16,7 +16,7 @@ THREADS = 4
 
 
 def no_folder(index: Path) -> UsageError:
-    """There is no folder to read; a URL is named as one."""
+    """The error for a folder that is not there; a URL is named as one."""
     if re.match(r"[a-z][a-z0-9+]+:/", str(index)):
         return UsageError(
             "this command reads a folder, and a URL was given",

@@ -89,7 +89,7 @@ def signed_files(
             " `stackbuild index sign INDEX --sign KEY --accept-changes` puts another in its place, and `--unsigned` ends it",
         )
     if holds <= timedelta(0):
-        raise UsageError("a signature that holds for no time is none", next="give `--days` above 0")
+        raise UsageError("a signature must hold for some time", next="give `--days` above 0")
     files = {path: SnapshotFile(sha256=digest.of_bytes(data), size=len(data)) for path, data in contents.items()}
     for name, project in catalog.projects.items():
         for row in project.all_files:

@@ -751,7 +751,7 @@ def short(value: object) -> str:
 
 
 def _form(detail: Any) -> str:
-    """The next step for a value that is none of a few words, or out of bounds."""
+    """The next step for a value that is not one of a few words, or out of bounds."""
     if detail["type"] == "literal_error":
         words = _words(detail)
         is_python = words == ["none", "cpython"] and re.match(r"(?:cp|py)?3|abi3|true|c", str(detail["input"]).lower())

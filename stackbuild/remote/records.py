@@ -148,7 +148,7 @@ def verified_records(
 ) -> tuple[tuple[SignedRecord, ...], tuple[str, ...]]:
     """The records of a blob that trusted keys have signed, oldest first, and why others do not count.
 
-    Raises RemoteFault where it is no such blob.
+    Raises RemoteFault where it is not such a blob.
     """
     valid, why = list[SignedRecord](), list[str]()
     for envelope in envelopes_of(listing):

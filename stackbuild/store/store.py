@@ -451,7 +451,7 @@ def disk_full(path: Path) -> MachineLacks:
 
 
 def new_run_id() -> str:
-    """An id that sorts by time and is no other run's, also where two process namespaces share one store."""
+    """An id that sorts by time and that no other run has, also where two process namespaces share one store."""
     return f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}-{secrets.token_hex(3)}"
 
 

@@ -147,7 +147,7 @@ def manifest(entries: tuple[Entry, ...]) -> str:
 
 
 def size_of(text: str) -> int:
-    """Bytes of the files of a manifest. Raises ValueError for what is none."""
+    """Bytes of the files of a manifest. Raises ValueError for a text that is not a manifest."""
     return sum(Entry.read(line).size for line in until_stopped(text.splitlines()))
 
 

@@ -23,7 +23,7 @@ _SONAME = re.compile(r"(lib[A-Za-z0-9_+.-]+?)\.so\.([0-9]+)")
 
 
 def packages_of(soname: str) -> tuple[str, str]:
-    """Debian's and AMD's package with that library; empty texts where it is none of ROCm's.
+    """Debian's and AMD's package with that library; empty texts for a library that is not ROCm's.
 
     Debian names the package after the soname: in lower case, `-` for `_`, and `-` before the version where the name ends in a
     digit (Debian Policy 8.1), so `libamdhip64.so.7` is in `libamdhip64-7` and `libmigraphx_c.so.3` in `libmigraphx-c3`.

@@ -148,7 +148,7 @@ def test_measured_choices_are_kept_and_read(convolutions: Path, tmp_path: Path) 
     [
         ("rule", lambda file: file.unlink(), "the file of choices cannot be read"),
         ("rule", lambda file: file.write_text(""), "the file of choices is empty"),
-        ("rule", lambda file: (file.unlink(), file.mkdir()), "the file of choices is no file"),
+        ("rule", lambda file: (file.unlink(), file.mkdir()), "the file of choices is not a regular file"),
         ("rule", lambda file: file.write_text(WAY.sub(" = implicit_gemm 999", file.read_text())), "has a damaged line"),
         ("rule", lambda file: file.write_text(WAY.sub(" = direct 0", file.read_text())), "has a damaged line"),
         ("rule", lambda file: file.write_text(WAY.sub(" = implicit_gemm 32", file.read_text())), "does not take its shape"),
