@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from stackbuild.__main__ import run
+from stackbuild.core.errors import LockError, PlanError, RecipeError, UsageError
 from stackbuild.core.resources import folder
+from stackbuild.model.choice import Choice
 from stackbuild.recipe import prepare
 
 
@@ -42,3 +44,26 @@ def test_a_tree_of_another_version_is_refused_by_every_command(
     assert len(checked_recipes) == 1
     assert not (stale.parent / "store").exists(), "the store was opened for a recipe that is refused"
     assert "SB-STACK-TREE-VERSION" in capsys.readouterr().err
+
+
+def test_a_wrong_word_comes_before_what_cannot_work_and_that_before_the_lock(tmp_path: Path) -> None:
+    text = (folder("recipes") / "rocm-6.4.yaml").read_text()
+    assert "gfx: [gfx908, gfx90a," in text and "\nbench:" not in text
+    recipe = tmp_path / "mine.yaml"
+    impossible = text.replace("gfx: [gfx908, gfx90a,", "gfx: [gfx908, gfx950, gfx90a,")
+    for wrong, error in (
+        (f"{impossible}\nbench: {{suite: no-such}}\n", RecipeError),
+        (impossible, PlanError),
+        (text, LockError),
+    ):
+        recipe.write_text(wrong)
+        with pytest.raises(error) as stopped:
+            prepare.prepare(str(recipe), Choice())
+        assert type(stopped.value) is error and ("no-such" in str(stopped.value)) == (error is RecipeError)
+
+
+def test_a_prepared_recipe_has_the_chosen_points_alone() -> None:
+    whole, narrow = (prepare.prepare("rocm-7.2", Choice(gfx=gfx)) for gfx in ((), ("gfx1100",)))
+    assert narrow.matrix.gfx == ("gfx1100",) and set(narrow.matrix.gfx) < set(whole.matrix.gfx)
+    with pytest.raises(UsageError, match="gfx target 'gfx906' is not in the recipe"):
+        prepare.prepare("rocm-7.2", Choice(gfx=("gfx906",)))

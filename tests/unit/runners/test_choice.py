@@ -1,0 +1,33 @@
+"""Which runner a name means: `auto` by the base and by what the machine has."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from stackbuild.core.errors import UsageError
+from stackbuild.runners import choice, docker
+from stackbuild.runners.fake import Fake
+from stackbuild.runners.sandbox import Sandbox
+
+
+@pytest.mark.parametrize(
+    ("bwrap", "base_is_image", "expected"),
+    [("/usr/bin/bwrap", False, "sandbox"), ("/usr/bin/bwrap", True, "docker"), (None, False, "docker")],
+)
+def test_auto_is_the_sandbox_but_for_an_image_and_without_bubblewrap(
+    bwrap: str | None, base_is_image: bool, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: bwrap)
+    monkeypatch.setattr(docker, "Docker", lambda store: "docker")
+    runner = choice.choose("auto", store=SimpleNamespace(), base_is_image=base_is_image)  # type: ignore[arg-type]
+    assert ("sandbox" if isinstance(runner, Sandbox) else runner) == expected
+
+
+def test_a_name_means_its_runner_and_another_is_an_error() -> None:
+    store = SimpleNamespace()
+    assert isinstance(choice.choose("fake", store=store, base_is_image=True), Fake)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="no runner 'podman'") as stopped:
+        choice.choose("podman", store=store, base_is_image=False)  # type: ignore[arg-type]
+    assert stopped.value.next == "one of: auto, sandbox, docker, fake"
