@@ -110,7 +110,7 @@ void a_stream_that_is_gone_is_not_waited_for() {
   void* x = pool.allocate(kSlab, nullptr);
   void* y = pool.allocate(kSlab, &gone);
   pool.release(x);
-  pool.gone(&gone);
+  pool.forget(&gone);
   HOLDS(pool.allocate(kSlab, nullptr) == x);
   pool.release(y);
   HOLDS(pool.allocate(kSlab, nullptr) == y);
