@@ -134,6 +134,18 @@ UNSIGNED_ZERO = ("gfx942",)
 """Targets whose floats of eight bits have one zero, one NaN (0x80) and no infinity, with a bias of one more ("fnuz"). Others have OCP's."""
 
 
+_NAN_TESTS = {
+    f"is{kind}NAN(64'F(S0.{t}))": f"(((S0.u32 & {digits}U) > {infinity}U) && ((S0.u32 & {quiet}U) {sign} 0U))"
+    for t, digits, infinity, quiet in (("f32", 0x7FFFFFFF, 0x7F800000, 0x400000), ("f16", 0x7FFF, 0x7C00, 0x200))
+    for kind, sign in (("Signal", "=="), ("Quiet", "!="))
+}
+"""Tests of a NaN after a conversion to float64, which makes each a quiet one; and the same of the bits that are converted."""
+
+
 def code_of(name: str, shipped_code: str) -> str:
     """The pseudocode by which an operation runs."""
-    return CODE.get(name, shipped_code)
+    code = CODE.get(name, shipped_code)
+    if "_class_" in name:
+        for test, bits in _NAN_TESTS.items():
+            code = code.replace(test, bits)
+    return code

@@ -139,7 +139,7 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
             mask_in, sources = _mask_register(name, sources[2]), sources[:2]
         elif "VCC" in code and "div_scale" not in name:
             mask_in = VCC
-    elif inst.format.name in ("VOP3_SDST",):
+    elif inst.format.name == "VOP3_SDST" or (inst.format.name == "VOP3" and name.startswith("v_cmpx")):
         mask_out = f["vdst"]
     elif inst.format.name == "VOPC":
         mask_out = f["sdst"] if f.get("sd") else VCC

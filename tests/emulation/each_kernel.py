@@ -5,7 +5,8 @@
 
 FILE has the names of the kernels that are to run, a line each. Cases are taken from the smallest to the largest, and each is first
 launched dry (launches.c). A case, a form or a way of a convolution is run where it launches a kernel that has not run yet. It is too
-where it launches one that ran fewer than N times and not yet in a case of its kind, or in cases of a quarter of its size alone. Prints a line for each run that is wrong and one with the counts. Exit status: as check.py.
+where it launches one that ran fewer than N times and not yet in a case of its kind, or in cases of a quarter of its size alone. Then each
+kernel runs once in another form of a case, such as pointers off a vector. Prints a line for each run that is wrong and one with the counts. Exit status: as check.py.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import takewhile
+from itertools import product, takewhile
 from pathlib import Path
 
 import check
@@ -144,9 +145,9 @@ class KernelRun:
         return c.check_one(device, placed)
 
 
-def every_run(device: d.GpuDevice, case: OperatorCase, last: bool) -> Iterator[KernelRun]:
-    """Each form of a case, a convolution by the way that the rule takes and by every other one."""
-    for placement in (c.AS_ALLOCATED, *c.placements(c.allocate(device, case, last))):
+def every_run(device: d.GpuDevice, case: OperatorCase, last: bool, *, formed: bool) -> Iterator[KernelRun]:
+    """A case as it is allocated or in each other form, a convolution by the way that the rule takes and by every other one."""
+    for placement in c.placements(c.allocate(device, case, last)) if formed else [c.AS_ALLOCATED]:
         params = c.allocate(device, case, last, placement).job.params
         for way in ((0, 0), *(device.conv_choices(params) if isinstance(params, d.Conv) else ())):
             yield KernelRun(case, last, placement, way)
@@ -155,13 +156,14 @@ def every_run(device: d.GpuDevice, case: OperatorCase, last: bool) -> Iterator[K
 def main() -> int:
     args = arguments()
     log, device = LaunchLog(), d.GpuDevice(args.library.resolve())
-    tally = KernelTally(frozenset(args.kernels.read_text().split()), args.times)
-    runs, wrong, start = Counter[str](), 0, time.monotonic()
-    for work, case, last in by_size(args):
+    wanted = frozenset(args.kernels.read_text().split())
+    plain, formed = KernelTally(wanted, args.times), KernelTally(wanted, 1)
+    runs, wrong, start, rows = Counter[str](), 0, time.monotonic(), by_size(args)
+    for tally, (work, case, last) in product((plain, formed), rows):
         if tally.is_full(work):
-            break
+            continue
         kind = kind_of(case)
-        for run in every_run(device, case, last):
+        for run in every_run(device, case, last, formed=tally is formed):
             lacking = sorted(k for k in log.of_dry(partial(run.check, device)) if tally.lacks(k, work, kind))
             if not lacking:
                 continue
@@ -174,9 +176,9 @@ def main() -> int:
                 wrong += 1
                 print("WRONG", run.label, why, flush=True)
     told = ", ".join(f"{op} {n}" for op, n in runs.items())
-    ran = sum(tally.counts[kernel] > 0 for kernel in tally.wanted)
+    ran = sum(plain.counts[kernel] + formed.counts[kernel] > 0 for kernel in wanted)
     print(
-        f"{device.name()}: {sum(runs.values())} runs ({told}), {wrong} wrong, {ran} of {len(tally.wanted)} kernels ran, {time.monotonic() - start:.0f} s"
+        f"{device.name()}: {sum(runs.values())} runs ({told}), {wrong} wrong, {ran} of {len(wanted)} kernels ran, {time.monotonic() - start:.0f} s"
     )
     return 1 if wrong or not runs else 0
 

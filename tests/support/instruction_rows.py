@@ -442,6 +442,17 @@ FLOAT = (
     _R("v_cmp_class_f32 VCC, v0, v1", f"v0={INF} v1=0x200", "vcc=ALL"),
     _R("v_cmp_class_f32 VCC, v0, v1", "v0=1.0 v1=0x2ff", "vcc=0"),
     _R("v_cmp_class_f32 VCC, v0, v1", "v0=0x80000000 v1=0x20", "vcc=ALL"),
+    # A signalling NaN is no quiet one, whatever the sign.
+    _R("v_cmp_class_f32 VCC, v0, v1", "v0=0x7f800001 v1=0x1", "vcc=ALL"),
+    _R("v_cmp_class_f32 VCC, v0, v1", "v0=0xff800001 v1=0x3fe", "vcc=0"),
+    _R("v_cmp_class_f32 VCC, v0, v1", "v0=0xffc00000 v1=0x2", "vcc=ALL"),
+    _R("v_cmp_class_f32 VCC, v0, v1", "v0=0x7fc00001 v1=0x3fd", "vcc=0"),
+    _R("v_cmp_class_f16 VCC, v0.l, v1.l", "v0=0xfc01 v1=0x1", "vcc=ALL"),
+    _R("v_cmp_class_f16 VCC, v0.l, v1.l", "v0=0x7c01 v1=0x3fe", "vcc=0"),
+    _R("v_cmp_class_f16 VCC, v0.l, v1.l", "v0=0x7e00 v1=0x2", "vcc=ALL"),
+    _R("v_cmp_class_f64 VCC, v[0:1], v2", "v0=0x1 v1=0x7ff00000 v2=0x1", "vcc=ALL"),
+    _R("v_cmp_class_f64 VCC, v[0:1], v2", "v0=0x0 v1=0xfff80000 v2=0x2", "vcc=ALL"),
+    _R("v_cmp_class_f64 VCC, v[0:1], v2", "v0=0x1 v1=0xfff00000 v2=0x3fe", "vcc=0"),
     _R("v_div_scale_f32 v2, VCC, v0, v1, v4", "v0=1.0 v1=1.0 v4=2.0", "v2=1.0 vcc=0"),
     # A numerator 2¹⁰⁰ above the denominator: the denominator is scaled by 2⁶⁴ and VCC asks div_fmas to undo it.
     _R("v_div_scale_f32 v2, VCC, v0, v1, v4", "v0=1.0 v1=1.0 v4=0x71800000", "v2=0x5f800000 vcc=ALL"),
@@ -619,6 +630,7 @@ def _comparison(name: str, kind: str, a: str, b: str, answer: str) -> list[Instr
         _R(f"v_cmp_{name}_{kind}_e64 M6, {operands}", given, f"M6={mask}"),
         _R(f"v_cmpx_{name}_{kind}_e64 {operands}", given, f"exec={mask}", "gfx1"),
         _R(f"v_cmpx_{name}_{kind} VCC, {operands}", given, f"exec={mask} vcc={mask}", "gfx9"),
+        _R(f"v_cmpx_{name}_{kind}_e64 M6, {operands}", given, f"exec={mask} M6={mask}", "gfx9"),
     ]
 
 

@@ -113,17 +113,17 @@ def _random_field(rng: random.Random, format: Format, name: str, high: int, low:
 
 
 def random_instruction(rng: random.Random, tables: EncodingFamily) -> tuple[bytes, Instruction]:
-    """One random instruction of the ALU, encoded and decoded again."""
-    formats = [f for (name, _), f in tables.variants.items() if name in _FORMATS and f.operations]
+    """One random instruction of the ALU, encoded and decoded again: the same one in every process that has drawn the same."""
+    formats = [f for (name, _), f in sorted(tables.variants.items()) if name in _FORMATS and f.operations]
     while True:
         format = rng.choice(formats)
         word = format.match
-        for name, field in format.fields.items():
+        for name, field in sorted(format.fields.items()):
             if field.kind == "FixedBit":
                 continue
             value = _random_field(rng, format, name, field.high, field.low, field.kind)
             if name in ("op", "opx", "opy"):
-                value = rng.choice(list(format.operations))
+                value = rng.choice(sorted(format.operations))
             if name == "src0" and format.variant:
                 value = {"DPP16": 250, "DPP8": 233, "LIT": 255}.get(format.variant, 249)
             word |= (value & (1 << field.high - field.low + 1) - 1) << field.low

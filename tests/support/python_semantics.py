@@ -256,10 +256,11 @@ def _permuted_byte(data: int, select: int) -> int:
 
 def _float_call(name: str, type: Type, first: Type, arguments: list[Any]) -> Number:
     x = arguments[0]
-    if name in ("isNAN", "isQuietNAN"):
+    if name == "isNAN":
         return int(x != x)
-    if name == "isSignalNAN":
-        return 0
+    if name in ("isQuietNAN", "isSignalNAN"):  # float64's alone are asked for: struct makes others quiet
+        is_quiet = struct.pack("<d", x)[6] & 8 != 0
+        return int(x != x and is_quiet == (name == "isQuietNAN"))
     if name == "sign":
         return int(math.copysign(1, x) < 0)
     if name == "exponent":

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import re
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,6 +81,25 @@ def test_random_sequences_agree_with_the_interpreter(target: str, tmp_path: Path
 def test_a_hundred_thousand_random_sequences_agree_with_the_interpreter(target: str, seed: int, tmp_path: Path) -> None:
     """10,000 in each of the twelve runs, each of 1,000 other instructions; about 20 s of one core each."""
     assert compare(target, tmp_path, sequences=10000, length=3, seed=seed).differences == ()
+
+
+def test_a_seed_draws_the_same_instructions_in_every_process() -> None:
+    """Sets have another order in each process: a difference that a seed found could not be found again."""
+    draw = (
+        "import random, sys; sys.path.insert(0, sys.argv[1])\n"
+        "from stackbuild.emulator.encodings import target_tables\n"
+        "from support.instruction_trial import random_instruction\n"
+        "rng, tables = random.Random(1), target_tables('gfx90a')\n"
+        "print(*(random_instruction(rng, tables)[0].hex() for _ in range(20)))"
+    )
+    drawn = {
+        subprocess.run(
+            [sys.executable, "-c", draw, str(Path(__file__).parents[2])],
+            env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }  # fmt: skip
+    assert len(drawn) == 1
 
 
 def test_a_difference_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
