@@ -27,7 +27,8 @@ from stackbuild.publishing.placement import WheelFile
 from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.snapshot import CLOCK_SKEW
 
-_DIGEST = re.compile(r"#sha256=[0-9a-f]{64}$")
+_WHEEL_ADDRESS = re.compile(r"https?://[^\s?#]+\.whl#sha256=[0-9a-f]{64}")
+"""Of which installers compare the digest. pip compares none of a repository (`git+…`) or a folder, and runs the code of an sdist."""
 _WHEEL_NAME = re.compile(r"[A-Za-z0-9_.!+-]+")
 LONGEST_NAME = 220
 """Characters of a wheel's file name: its longest statement is staged under 255 bytes."""
@@ -100,8 +101,14 @@ def _format_problem(wheel: WheelFile) -> str:
     if twice := [name for name, count in Counter(wheel.entries).items() if count > 1]:
         return f"it has {twice[0]!r} more than once"
     for entry in wheel.entries:
-        if entry.startswith("/") or "\\" in entry or ".." in entry.split("/"):
+        if entry.startswith("/") or "\\" in entry or re.match("[A-Za-z]:", entry) or ".." in entry.split("/"):
             return f"its entry {entry!r} leads out of the folder of the installation"
+        if {"", "."} & {*entry.removesuffix("/").split("/")}:
+            return f"its entry {entry!r} is not a plain path: installers differ in where they put it"
+    files = [_destination(entry) for entry in wheel.entries if not entry.endswith("/")]
+    if twice := [path for path, count in Counter(files).items() if count > 1]:
+        return f"two of its entries are installed as {twice[0]!r}"
+    for entry in wheel.entries:
         top = entry.partition("/")[0]
         if top.endswith(".dist-info") and not _is_named(top.removesuffix(".dist-info"), wheel):
             return f"its folder {top} is not named after {wheel.project} {wheel.version}"
@@ -110,6 +117,11 @@ def _format_problem(wheel: WheelFile) -> str:
     except InvalidSpecifier:
         return f"its Requires-Python {wheel.fields.requires_python!r} is not a set of versions"
     return ""
+
+
+def _destination(entry: str) -> str:
+    """Where in site-packages an entry is installed; scripts, headers and data keep the folder that names them."""
+    return re.sub(r"^[^/]+\.data/(?:purelib|platlib)/", "", entry)
 
 
 def _is_named(stem: str, wheel: WheelFile) -> bool:
@@ -190,11 +202,11 @@ def _refuse_unmet(file: CatalogFile, text: str, catalog: Catalog) -> None:
         raise UsageError(
             f"{file.name} requires {text!r}, which is not a requirement: {error}", next="build the wheel again"
         ) from None
-    if requirement.url and not _DIGEST.search(requirement.url):
+    if requirement.url and not _WHEEL_ADDRESS.fullmatch(requirement.url):
         raise UsageError(
             f"{file.name} requires {text!r}: installers take whatever lies at that address, and no index can check or replace it",
             next=f"build the wheel with a requirement by name and version, and publish {requirement.name} where users look;"
-            " or end the address in #sha256=…",
+            " or give the https address of a wheel, and end it in #sha256=…",
         )
     project = catalog.projects.get(str(canonicalize_name(requirement.name)))
     if project is None or requirement.url or not is_needed(requirement, file):

@@ -256,6 +256,34 @@ def test_a_requirement_at_an_address_has_its_digest(tmp_path: Path, marker: str)
     publish((small_wheel(tmp_path / "b", requires=(bound,)),), tmp_path / "simple")
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "git+https://example.invalid/dep@main", "git+file:///srv/dep", "hg+https://example.invalid/dep", "file:///srv/dep",
+        "https://example.invalid/dep-1.tar.gz", "https://example.invalid/dep-1-py3-none-any.whl?raw=1", "file:///dep-1-py3-none-any.whl",
+    ],
+)  # fmt: skip
+def test_a_digest_that_installers_do_not_compare_binds_nothing(tmp_path: Path, address: str) -> None:
+    """pip installs a repository or a folder whatever its fragment says, and runs the code of an sdist."""
+    wheel = small_wheel(tmp_path / "a", requires=(f"dep @ {address}#sha256={'0' * 64}",))
+    with pytest.raises(UsageError, match="whatever lies at that address"):
+        publish((wheel,), tmp_path / "simple")
+    assert not files_of(tmp_path / "simple")
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "demo_pkg//__init__.py", "demo_pkg/./__init__.py", "./demo_pkg/__init__.py", "C:/x.py",
+        "demo_pkg-1.0.data/purelib/demo_pkg/__init__.py", "demo_pkg-1.0.data/platlib/demo_pkg/__init__.py",
+    ],
+)  # fmt: skip
+def test_no_entry_has_two_spellings_or_two_destinations(tmp_path: Path, entry: str) -> None:
+    """pip and uv installed different files from one such wheel."""
+    with pytest.raises(UsageError, match="is not a plain path|are installed as|leads out of the folder"):
+        publish((small_wheel(tmp_path / "a", entries=((entry, "evil"),)),), tmp_path / "simple")
+
+
 def test_a_wheel_whose_inside_is_malformed_is_refused(tmp_path: Path) -> None:
     evil = tmp_path / "evil"
     made = [
