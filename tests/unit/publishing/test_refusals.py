@@ -280,7 +280,7 @@ def test_a_digest_that_installers_do_not_compare_binds_nothing(tmp_path: Path, a
 )  # fmt: skip
 def test_no_entry_has_two_spellings_or_two_destinations(tmp_path: Path, entry: str) -> None:
     """pip and uv installed different files from one such wheel."""
-    with pytest.raises(UsageError, match="is not a plain path|are installed as|leads out of the folder"):
+    with pytest.raises(UsageError, match=r"is not a plain path|are installed as|leads out of the folder"):
         publish((small_wheel(tmp_path / "a", entries=((entry, "evil"),)),), tmp_path / "simple")
 
 
