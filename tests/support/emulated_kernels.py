@@ -57,10 +57,10 @@ def each_kernel_check(
     source = ROOT / "tests" / "emulation" / "launches.c"
     subprocess.run([compiler(), "-shared", "-fPIC", "-O1", "-o", launches, source, "-ldl"], check=True)
     left, checks = set(kernels), list[EmulatedCheck]()
-    for limits in (limits_of(target), replace(limits_of(target), units=1)):
+    for limits, work in ((limits_of(target), "2e7"), (replace(limits_of(target), units=1), "1e8")):
         wanted.write_text("\n".join(sorted(left)))
         service = EmulatorService(limits, folder / "kernels", sanitize=True, counters=True)
-        every = ("--kernels", str(wanted), *words)
+        every = ("--kernels", str(wanted), "--work", work, *words)
         checks.append(_checked(service, library, folder, "each_kernel.py", *every, preloaded=launches))
         left -= checks[-1].kernels
         if not left:
