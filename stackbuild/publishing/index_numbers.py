@@ -7,7 +7,7 @@ not built on.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,22 +43,25 @@ class IndexNumbers:
                 return f"the index has two states under number {number}: this one is not the one that was seen before"
         return ""
 
-    def place_problem(self, place: str, index: str, number: int) -> str:
-        """What speaks against that index, by its own name, at a place where one was seen; "" where nothing does.
+    def place_problem(self, places: Iterable[str], index: str, number: int) -> str:
+        """What speaks against that index, by its own name, at places where one was seen; "" where nothing does.
 
         Raises UsageError for a damaged file.
         """
-        match self._read().get(_seen_at(place)):
-            case [int(last), str(other)] if other != index:
-                return (
-                    f"another index was seen here before, with number {last}: this one, with number {number}, was put in"
-                    " its place"
-                )
+        numbers = self._read()
+        for place in places:
+            match numbers.get(_seen_at(place)):
+                case [int(last), str(other)] if other != index:
+                    return (
+                        f"another index was seen here before, with number {last}: this one, with number {number}, was put in"
+                        " its place"
+                    )
         return ""
 
-    def remember_place(self, place: str, index: str, number: int) -> None:
-        """Note which index lies at a place, in the place of any other. Raises UsageError."""
-        self._write({_seen_at(place): [number, index]}, (_seen_at(place),))
+    def remember_places(self, places: Iterable[str], index: str, number: int) -> None:
+        """Note which index lies at these places, in the place of any other. Raises UsageError."""
+        names = [_seen_at(place) for place in places]
+        self._write({name: [number, index] for name in names}, names)
 
     def last(self, name: str) -> int:
         """The highest number that was seen of the index, 0 for none. Raises UsageError for a damaged file."""
@@ -75,16 +78,16 @@ class IndexNumbers:
         """Raises UsageError where no number can be noted: to be asked before an index is changed."""
         self._write({}, ())
 
-    def forget(self, name: str) -> None:
+    def forget(self, *names: str) -> None:
         """Raises UsageError."""
-        if name in self._read():
-            self._write({}, (name,))
+        if not self._read().keys().isdisjoint(names):
+            self._write({}, names)
 
-    def forget_place(self, place: str) -> None:
+    def forget_places(self, places: Iterable[str]) -> None:
         """Raises UsageError."""
-        self.forget(_seen_at(place))
+        self.forget(*map(_seen_at, places))
 
-    def _write(self, states: dict[str, list[object]], names: Iterable[str]) -> None:
+    def _write(self, states: dict[str, list[object]], names: Collection[str]) -> None:
         try:
             with locks.hold(self.file.with_name(f".{self.file.name}.lock"), lambda pid: None, lambda: None):
                 numbers = self._read()

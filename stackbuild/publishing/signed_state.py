@@ -5,6 +5,8 @@ Without this check a signature would take on whatever somebody put into the fold
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -66,24 +68,39 @@ def _attached_files(publication: Publication) -> AttachedFiles:
     }
 
 
-def place_name(index: Path) -> str:
+def place_names(index: Path) -> list[str]:
     """An index in a table of numbers, by where it is changed; an index in an object store by its URL."""
-    return f"changed at {place_of(index)}"
+    return [f"changed at {place}" for place in places_of(index)]
 
 
-def place_of(index: Path) -> str:
-    """Where an index lies: its folder, or the URL of one in an object store."""
+def places_of(index: Path) -> tuple[str, ...]:
+    """Where an index lies: its folder as it was named and with all links followed, or the URL of one in an object store.
+
+    A link can lead from the place of one index to another one.
+    """
     elsewhere = index / WHEELS_ELSEWHERE
-    return elsewhere.read_text("utf-8") if elsewhere.is_file() else str(index.resolve())
+    if elsewhere.is_file():
+        return (elsewhere.read_text("utf-8"),)
+    given = os.path.normpath(Path(_working_folder(), index))
+    return tuple(dict.fromkeys((given, str(index.resolve()))))
+
+
+def _working_folder() -> str:
+    """The working folder with the links that the shell came through, where it says them."""
+    folder = os.environ.get("PWD", "")
+    with contextlib.suppress(OSError):
+        if Path(folder).is_absolute() and Path(folder).samefile("."):
+            return folder
+    return str(Path.cwd())
 
 
 def remember_signed(index: Path, numbers: IndexNumbers) -> None:
     """Note the state that stands, which this machine has signed. Raises UsageError, OSError."""
     payload = bytes(read_envelope(read_file(index, f"{CURRENT}/{ENVELOPE}", ENVELOPE_LIMIT)).payload)
     snapshot = read_snapshot(payload)
-    names = [*index_name(snapshot), place_name(index)]
+    names = [*index_name(snapshot), *place_names(index)]
     numbers.remember(names, snapshot.number, digest.of_bytes(payload))
-    numbers.remember_place(place_of(index), snapshot.index, snapshot.number)
+    numbers.remember_places(places_of(index), snapshot.index, snapshot.number)
 
 
 def _refuse_missing(index: Path, at_least: int) -> None:
@@ -98,7 +115,7 @@ def _refuse_missing(index: Path, at_least: int) -> None:
 
 def _refuse_stripped(index: Path, numbers: IndexNumbers) -> None:
     """An index without a signature was not signed here before, or there is nothing in it."""
-    last = numbers.last(place_name(index))
+    last = max(map(numbers.last, place_names(index)))
     if last and (read_catalog(index) or Catalog()).projects:
         raise UsageError(
             f"this index was signed here with number {last}, and its signature is gone",
@@ -124,10 +141,10 @@ def signed_snapshot(
         snapshot = read_snapshot(payload)
         if problem := below(snapshot.number, at_least):
             raise SignatureRefused(problem)
-        if problem := root_problem(snapshot, root if snapshot.root else "", place_of(index)):
+        if problem := root_problem(snapshot, root if snapshot.root else "", places_of(index)):
             raise SignatureRefused(problem)
         if numbers:
-            if problem := numbers.place_problem(place_of(index), snapshot.index, snapshot.number):
+            if problem := numbers.place_problem(places_of(index), snapshot.index, snapshot.number):
                 raise SignatureRefused(problem)
             for name in index_name(snapshot):
                 if problem := numbers.problem(name, snapshot.number, digest.of_bytes(payload)):

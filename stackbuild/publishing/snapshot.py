@@ -33,6 +33,8 @@ OWN_STAGED = re.compile(
 """The names of files that a change of an index, or its placement, stages."""
 ROOT = r"[A-Za-z0-9_][A-Za-z0-9._+-]*(/[A-Za-z0-9_][A-Za-z0-9._+-]*)*"
 """What a name of an index looks like."""
+_ROCM = re.compile(r"rocm[-_. ]?([0-9].*)", re.IGNORECASE)
+"""A part of a path that names a ROCm."""
 OUTPUT_FOLDERS = ("dist", "public")
 """Folders that indexes are made in: what lies below is an index's name."""
 DAYS = 90.0
@@ -139,38 +141,55 @@ def is_root_name(text: str) -> bool:
     return re.fullmatch(ROOT, text) is not None
 
 
-def root_of_place(place: str) -> str:
-    """The name of an index at a path or URL that nobody named: the path below `dist/` or `public/`, or that with
-    its ROCm, else the last part; "" where that cannot be a name."""
-    parts = [part for part in place.split("/") if part]
-    made_in = max((number for number, part in enumerate(parts[:-1]) if part in OUTPUT_FOLDERS), default=-1)
-    if made_in >= 0:
-        name = "/".join(parts[made_in + 1 :])
-    else:
-        name = "/".join(parts[-2:] if _rocm_of(place) and parts[-1] == "simple" else parts[-1:])
+def root_of_places(places: Sequence[str]) -> str:
+    """The name of an index that nobody named, by the paths or the URL that lead to it; by one that names a ROCm, if any does.
+
+    It is what lies below `dist/` or `public/`, or from the part on that names the ROCm, else the last part; "" where that
+    cannot be a name.
+    """
+    all_parts = [_parts_of_name(place) for place in places]
+    parts, is_output = next((row for row in all_parts if _rocm_of(row[0])), all_parts[0])
+    first = max((number for number, part in enumerate(parts) if _ROCM.match(part)), default=len(parts) - 1)
+    name = "/".join(parts if is_output else parts[first:])
     return name if is_root_name(name) else ""
 
 
-def root_problem(snapshot: Snapshot, root: str, place: str) -> str:
-    """What speaks against that index at a place, or under the name that is expected; "" where nothing does.
+def _parts_of_name(place: str) -> tuple[list[str], bool]:
+    """The parts of a path that may name an index, and whether they are those below `dist/` or `public/`; all where it has
+    neither."""
+    parts = [part for part in place.split("/") if part]
+    first = max((number for number, part in enumerate(parts[:-1], 1) if part in OUTPUT_FOLDERS), default=0)
+    return parts[first:], first > 0
 
-    Without an expected name the path says which ROCm it is for. An index of an older version has no name: it is taken then.
+
+def root_problem(snapshot: Snapshot, root: str, places: Sequence[str]) -> str:
+    """What speaks against that index at its places, or under the name that is expected; "" where nothing does.
+
+    Without an expected name each path to it says which ROCm it is for. An index of an older version has no name: it is taken
+    then. The name of an index without a ROCm agrees with a ROCm above `dist/` or `public/`, as that of a checkout.
     """
     if root:
         if snapshot.root == root:
             return ""
         own = f"was signed as {snapshot.root}" if snapshot.root else "was signed without a name, by an older stackbuild"
         return f"the index {own}, and {root} is expected"
-    rocm = _rocm_of(place)
-    if rocm and snapshot.root and _rocm_of(snapshot.root) != rocm:
-        return f"the index was signed as {snapshot.root}, and it lies where that of {rocm} belongs"
+    own_rocm = _rocm_of(snapshot.root.split("/"))
+    for place in places if snapshot.root else ():
+        rocm = _rocm_of(place.split("/") if own_rocm else _parts_of_name(place)[0])
+        if rocm and _rocm_version(rocm) != _rocm_version(own_rocm):
+            return f"the index was signed as {snapshot.root}, and it lies where that of {rocm} belongs"
     return ""
 
 
-def _rocm_of(place: str) -> str:
-    """The part of a path that names a ROCm, as `rocm-7.2` of `…/rocm-7.2/simple`; "" for none."""
-    match = re.search(r"(?:^|/)(rocm-[0-9][^/]*)(?:/simple)?/*$", place)
-    return match[1] if match else ""
+def _rocm_of(parts: Sequence[str]) -> str:
+    """The last part of a path that names a ROCm, as `rocm-7.2` of `…/rocm-7.2/simple`; "" for none."""
+    return next((part for part in reversed(parts) if _ROCM.match(part)), "")
+
+
+def _rocm_version(part: str) -> str:
+    """What `rocm-7.2`, `ROCm_7_2` and `rocm7.2` have in common."""
+    match = _ROCM.match(part)
+    return re.sub(r"[-_.]+", ".", match[1].lower()) if match else ""
 
 
 def index_name(snapshot: Snapshot) -> list[str]:

@@ -35,9 +35,9 @@ from stackbuild.publishing.page_links import catalog_of_pages
 from stackbuild.publishing.pages import pages
 from stackbuild.publishing.placement import is_unchanged, read_metadata, write_file
 from stackbuild.publishing.publication import Publication
-from stackbuild.publishing.signed_state import place_name, place_of, remember_signed
+from stackbuild.publishing.signed_state import place_names, places_of, remember_signed
 from stackbuild.publishing.signing import SigningKey, TrustedKey, envelope_text, read_envelope, signers
-from stackbuild.publishing.snapshot import ENVELOPE, OWN_STAGED, index_name, last_snapshot, root_of_place, signed_files
+from stackbuild.publishing.snapshot import ENVELOPE, OWN_STAGED, index_name, last_snapshot, root_of_places, signed_files
 from stackbuild.publishing.statements import STATEMENT_TYPE, envelope_name, is_statement
 from stackbuild.publishing.unsigned_files import state_problem
 from stackbuild.store import atomic, locks
@@ -186,8 +186,8 @@ def commit(
         switch(index, catalog, contents)
     remove_unsigned_states(index, catalog.number, publication.keys)
     if numbers and publication.unsigned:
-        numbers.forget(place_name(index))
-        numbers.forget_place(place_of(index))
+        numbers.forget(*place_names(index))
+        numbers.forget_places(places_of(index))
     if numbers and publication.keys and not (index / WHEELS_ELSEWHERE).is_file():
         remember_signed(index, numbers)
     return catalog
@@ -230,18 +230,19 @@ def _restored_on_failure(index: Path, paths: Iterable[Path]) -> Iterator[None]:
 
 
 def remove_unsigned_states(index: Path, number: int, keys: tuple[SigningKey, ...]) -> None:
-    """Remove the states before that number that are not as one of the keys signed them: who verifies a signed index takes no
-    other."""
+    """Remove the states before that number that are not of this index, or not as one of the keys signed them: who verifies a
+    signed index takes no other."""
     trusted_keys = [TrustedKey(key.blob) for key in keys]
+    snapshot = last_snapshot(index) if keys else None
     for old_number, folder in generation_numbers(index).items():
-        if keys and old_number < number and state_problem(index, folder, trusted_keys):
+        if snapshot and old_number < number and state_problem(index, folder, snapshot, trusted_keys):
             atomic.remove(folder)
 
 
 def _root(index: Path) -> str:
-    """The name that the index has; that of its place where it has none."""
+    """The name that the index has; that of its place where it has none: of the path that names a ROCm, if one of them does."""
     last = last_snapshot(index)
-    return (last.root if last else "") or root_of_place(place_of(index))
+    return (last.root if last else "") or root_of_places(places_of(index))
 
 
 def is_named(index: Path, publication: Publication) -> bool:

@@ -36,7 +36,7 @@ from stackbuild.publishing.snapshot import (
     read_snapshot,
     sums_text,
 )
-from stackbuild.publishing.statements import envelope_name, is_statement
+from stackbuild.publishing.statements import STATEMENT_TYPE, envelope_name, is_statement
 from stackbuild.publishing.variants import is_variants_list
 
 SUMS_LIMIT = 64 << 20
@@ -74,8 +74,12 @@ def unsigned_files(
             lines.append(line)
     yield from (f"{path} cannot be looked into" for path in closed_folders[:UNLISTED_SHOWN])
     yield from lines[:UNLISTED_SHOWN]
-    before = _snapshots_before(index, keys, threshold, now) if more else ()
-    more = [path for path in more if _is_page(path) or not any(_was_signed(index, path, old) for old in before)]
+    before = _snapshots_before(index, snapshot, keys, threshold, now) if more else ()
+    more = [
+        path
+        for path in more
+        if _is_page(path) or not any(_was_signed(index, path, old, keys, threshold, now) for old in before)
+    ]
     for path in more[:UNLISTED_SHOWN]:
         what = "is a page that" if _is_page(path) else "lies in the index and"
         yield f"{path} {what} was not signed"
@@ -89,9 +93,21 @@ def _is_page(path: str) -> bool:
     return Path(path).name.startswith("index.") or is_variants_list(path)
 
 
-def _was_signed(index: Path, path: str, old: Snapshot) -> bool:
-    is_listed = path in old.files and not difference(index, path, old.files[path])
-    return is_listed or path in {envelope_name(one) for one in old.files if is_statement(one)}
+def _was_signed(
+    index: Path, path: str, old: Snapshot, keys: Sequence[TrustedKey], threshold: int, now: datetime
+) -> bool:
+    """Whether a file is as that state listed it, or is the envelope of a statement as that state listed it."""
+    if path in old.files:
+        return not difference(index, path, old.files[path])
+    statement = next((one for one in old.files if is_statement(one) and envelope_name(one) == path), None)
+    if statement is None:
+        return False
+    try:
+        data = read_file(index, path, ENVELOPE_LIMIT)
+        payload = good_signatures(data, STATEMENT_TYPE, keys, now).payload_of(threshold)
+    except (SignatureRefused, ValueError, OSError):
+        return False
+    return digest.of_bytes(payload) == old.files[statement].sha256
 
 
 def _files(index: Path, signed_paths: set[str], closed_folders: list[str]) -> list[str]:
@@ -179,11 +195,15 @@ def _signature_problem(folder: Path, path: str, place: int, snapshot: Snapshot) 
     return f"{path} is not a signature of that list by a key that signed the index"
 
 
-def _snapshots_before(index: Path, keys: Sequence[TrustedKey], threshold: int, now: datetime) -> tuple[Snapshot, ...]:
-    """The states before this one that lie in the folder, signed as this one must be."""
+def _snapshots_before(
+    index: Path, snapshot: Snapshot, keys: Sequence[TrustedKey], threshold: int, now: datetime
+) -> tuple[Snapshot, ...]:
+    """The states of this index before this one that lie in the folder, signed as this one must be."""
     folders = [*generation_numbers(index).values()][-MAX_SIGNATURES:]
     states = (_signed_state(folder, keys, threshold, now) for folder in folders)
-    return tuple(state for state in states if state)
+    return tuple(
+        state for state in states if state and state.index == snapshot.index and state.number < snapshot.number
+    )
 
 
 def _signed_state(folder: Path, keys: Sequence[TrustedKey], threshold: int, now: datetime) -> Snapshot | None:
@@ -220,18 +240,26 @@ def _state_problems(index: Path, snapshot: Snapshot, keys: Sequence[TrustedKey],
             )
         elif number == snapshot.number and state not in (None, snapshot):
             yield f"{path} is another state under the number that is served"
-        elif problem := state_problem(index, folder, keys, now):
+        elif problem := state_problem(index, folder, snapshot, keys, now):
             yield problem
 
 
-def state_problem(index: Path, folder: Path, keys: Sequence[TrustedKey], now: datetime | None = None) -> str:
-    """What is wrong with the folder of a state that one of the keys must have signed, the first of it; "" for nothing."""
+def state_problem(
+    index: Path, folder: Path, snapshot: Snapshot, keys: Sequence[TrustedKey], now: datetime | None = None
+) -> str:
+    """What is wrong with the folder of a state, the first of it; "" for nothing.
+
+    One of the keys must have signed it, and it must be of the index whose state `snapshot` is served.
+    """
     state = _signed_state(folder, keys, 1, now or datetime.now(UTC))
     path = folder.relative_to(index)
     if state is None:
         return f"{path} is a state that no trusted key has signed; the next signature of the index takes it away"
     if state.number != int(folder.name):
         return f"{path} is the state with number {state.number}"
+    if state.index != snapshot.index:
+        other_root = f", {state.root}" if state.root not in ("", snapshot.root) else ""
+        return f"{path} is a state of another index{other_root}"
     return next(_state_files(index, folder, state), "")
 
 

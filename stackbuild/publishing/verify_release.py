@@ -24,7 +24,7 @@ from stackbuild.publishing.index_numbers import IndexNumbers, below
 from stackbuild.publishing.placement import METADATA_LIMIT
 from stackbuild.publishing.predicates import predicate_claim
 from stackbuild.publishing.sbom_agreement import sbom_problem
-from stackbuild.publishing.signed_state import place_of
+from stackbuild.publishing.signed_state import places_of
 from stackbuild.publishing.signing import SignatureRefused, TrustedKey, good_signatures, is_ssh_signature
 from stackbuild.publishing.snapshot import (
     CLOCK_SKEW,
@@ -178,7 +178,7 @@ def _verify_payload(index: Path, path: str, payload_type: str, trust: Trust, now
 
 def _place_problems(index: Path, snapshot: Snapshot, trust: Trust) -> Iterator[str]:
     """Another index of the same key, in the place of the one that is asked for."""
-    if problem := root_problem(snapshot, trust.root, str(index.resolve())):
+    if problem := root_problem(snapshot, trust.root, places_of(index)):
         yield f"{problem}: another index of this key lies in its place"
     if trust.url and snapshot.url != trust.url.rstrip("/"):
         yield (
@@ -202,8 +202,8 @@ def _names(index: Path, snapshot: Snapshot, trust: Trust) -> list[str]:
 
     A snapshot of an older version has no name; such an index is known by its place and its keys.
     """
-    place = digest.of_value([str(index.resolve()), sorted(key.fingerprint for key in trust.keys)])
-    return [*index_name(snapshot), place]
+    keys = sorted(key.fingerprint for key in trust.keys)
+    return [*index_name(snapshot), *(digest.of_value([place, keys]) for place in places_of(index))]
 
 
 def _seen_before(index: Path, snapshot: Snapshot, payload: bytes, trust: Trust) -> Iterator[str]:
@@ -213,11 +213,12 @@ def _seen_before(index: Path, snapshot: Snapshot, payload: bytes, trust: Trust) 
     if trust.numbers_file is None:
         return
     numbers = IndexNumbers(trust.numbers_file)
-    if problem := numbers.place_problem(place_of(index), snapshot.index, snapshot.number):
+    if problem := numbers.place_problem(places_of(index), snapshot.index, snapshot.number):
         yield f"{problem}; if you have put it there: `--no-seen`, or `--seen FILE` with another file"
-    name = _names(index, snapshot, trust)[0]
-    if problem := numbers.problem(name, snapshot.number, digest.of_bytes(payload)):
-        yield problem
+    for name in index_name(snapshot) or _names(index, snapshot, trust):
+        if problem := numbers.problem(name, snapshot.number, digest.of_bytes(payload)):
+            yield problem
+            return
 
 
 def _remember(index: Path, snapshot: Snapshot, payload: bytes, trust: Trust) -> None:
@@ -225,7 +226,7 @@ def _remember(index: Path, snapshot: Snapshot, payload: bytes, trust: Trust) -> 
     names = _names(index, snapshot, trust)
     numbers = IndexNumbers(trust.numbers_file, NEXT_WITHOUT_NUMBERS)
     numbers.remember(names, snapshot.number, digest.of_bytes(payload))
-    numbers.remember_place(place_of(index), snapshot.index, snapshot.number)
+    numbers.remember_places(places_of(index), snapshot.index, snapshot.number)
 
 
 def _changed_files(index: Path, snapshot: Snapshot) -> dict[str, str]:

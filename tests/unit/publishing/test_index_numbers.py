@@ -125,3 +125,26 @@ def test_another_index_of_the_same_key_does_not_take_a_seen_ones_place(
         publish((small_wheel(tmp_path / "9", "9.0"),), signed.folder, settings)
     assert "--accept-changes" in refusal.value.next
     assert verify_release(signed.folder, Trust(trust.keys)).problems == ()
+
+
+def test_a_link_that_leads_to_another_index_than_before_is_seen(signed: SignedIndex, tmp_path: Path) -> None:
+    """The other one lies where it always did; by the link it is in the place of the first."""
+    settings = Publication(keys=(signed.key,), numbers=tmp_path / "signer.json")
+    trust = Trust(load_trusted_keys([signed.public]), numbers_file=tmp_path / "seen.json")
+    link, other = tmp_path / "served", tmp_path / "other"
+    link.symlink_to(signed.folder)
+    publish((small_wheel(tmp_path / "2", "2.0"),), link, settings)
+    publish((small_wheel(tmp_path / "o", "1.0"),), other, settings)
+    assert [verify_release(place, trust).problems for place in (link, signed.folder, other)] == [(), (), ()]
+    link.unlink()
+    link.symlink_to(other)
+    assert any("put in its place" in line for line in verify_release(link, trust).problems)
+    assert verify_release(other, trust).problems == ()
+    with pytest.raises(UsageError, match="was put in its place"):
+        publish((small_wheel(tmp_path / "9", "9.0"),), link, settings)
+    link.unlink()
+    (tmp_path / "bare").mkdir()
+    link.symlink_to(tmp_path / "bare")
+    publish((small_wheel(tmp_path / "9", "9.0"),), tmp_path / "bare")
+    with pytest.raises(UsageError, match=r"was signed here with number \d, and its signature is gone"):
+        publish((small_wheel(tmp_path / "8", "8.0"),), link, settings)

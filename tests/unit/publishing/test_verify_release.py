@@ -27,7 +27,7 @@ from stackbuild.publishing.statements import STATEMENT_TYPE, statement
 from stackbuild.publishing.transaction import commit, locked_catalog
 from stackbuild.publishing.verify_release import Trust, verify_release
 from support.signed_index_samples import ENVELOPE, LATER, WHEEL, flip, signed_again, verify
-from support.wheels import SMALL_LOCK, SignedIndex, descriptor_of, new_key, small_sbom, small_wheel
+from support.wheels import SMALL_LOCK, SignedIndex, descriptor_of, new_key, put_statements, small_sbom, small_wheel
 
 LOCK = f"{WHEEL}.lock.yaml"
 
@@ -208,6 +208,57 @@ def another_lock(signed: SignedIndex) -> None:
     signed_again(lambda body: body["files"][LOCK].update(sha256=digest.of_bytes(data), size=len(data)))(signed)
 
 
+def other_index(signed: SignedIndex) -> Path:
+    """An index of the same key, with a wheel and a number that the other one has not."""
+    folder = signed.folder.parent / "rocm-6.4" / "simple"
+    wheel = small_wheel(signed.folder.parent / "older", "0.9")
+    attached = {wheel: put_statements(wheel, "another machine")}
+    publish((wheel,), folder, Publication(keys=(signed.key,), attachments=attached))
+    return folder
+
+
+def second_state(signed: SignedIndex) -> None:
+    """The index as it stands is signed once more; the first state goes."""
+    sign(signed.folder, Publication(keys=(signed.key,)))
+    shutil.rmtree(signed.folder / STATE)
+    assert verify(signed).problems == ()
+
+
+def state_of_another_index(signed: SignedIndex) -> None:
+    """Its state as one before this, and its wheels, all signed by the trusted key."""
+    second_state(signed)
+    other = other_index(signed)
+    shutil.copytree(other / STATE, signed.folder / STATE, symlinks=True)
+    for path in (other / "demo-pkg").iterdir():
+        if not path.is_symlink():
+            shutil.copy(path, signed.folder / "demo-pkg" / path.name)
+
+
+def later_state_of_it(signed: SignedIndex) -> None:
+    """A later state of the same index, with its wheel: rolled back by the link."""
+    shutil.copytree(signed.folder, signed.folder.parent / "later", symlinks=True)
+    publish(
+        (small_wheel(signed.folder.parent / "new", "2.0"),),
+        signed.folder.parent / "later",
+        Publication(keys=(signed.key,)),
+    )
+    shutil.copytree(
+        signed.folder.parent / "later" / ".generations" / "00000002", signed.folder / ".generations" / "00000002"
+    )
+    for path in (signed.folder.parent / "later" / "demo-pkg").glob("*-2.0-*"):
+        shutil.copy(path, signed.folder / "demo-pkg")
+
+
+def another_envelope_of_before(signed: SignedIndex) -> None:
+    """The state before had a statement that this one has not: its envelope holds something else."""
+    with locked_catalog(signed.folder) as catalog:
+        commit(signed.folder, catalog.model_copy(update={"projects": {}}), Publication(keys=(signed.key,)))
+    for name in ("index.html", "index.json"):
+        (signed.folder / "demo-pkg" / name).unlink()
+    assert verify(signed).problems == ()
+    (signed.folder / f"{PROVENANCE}.dsse.json").write_text("evil")
+
+
 TAMPERING: list[tuple[str, Callable[[SignedIndex], None], str]] = [
     ("no signature", remove(ENVELOPE), r"snapshot.*is missing: the index is not signed"),
     ("empty envelope", write(ENVELOPE, ""), r"snapshot.*not a DSSE envelope"),
@@ -301,6 +352,11 @@ TAMPERING: list[tuple[str, Callable[[SignedIndex], None], str]] = [
     ("a state that nobody signed", write(".generations/00000000/index.html", "x"), r"00000000 is a state that no trusted key has signed"),
     ("a state under a lower number", state_copied(0), r"00000000 is the state with number 1"),
     ("a state under a higher number", state_copied(2), r"00000002 is a later state than the one that is served, 1"),
+    ("a state of another index of the key", state_of_another_index, r"00000001 is a state of another index, rocm-6\.4/simple"),
+    ("a wheel of another index of the key", state_of_another_index, r"demo_pkg-0\.9-py3-none-any\.whl lies in the index and was not signed"),
+    ("a statement of another index of the key", state_of_another_index, r"demo_pkg-0\.9-.*\.provenance\.dsse\.json lies in the index and was not signed"),
+    ("a wheel of a later state", later_state_of_it, r"demo_pkg-2\.0-py3-none-any\.whl lies in the index and was not signed"),
+    ("another envelope of a statement before", another_envelope_of_before, r"provenance\.dsse\.json lies in the index and was not signed"),
     ("two hundred states", lambda s: [(s.folder / ".generations" / f"{n:08d}").mkdir() for n in range(2, 202)], r"^\.generations has 201 entries"),
     ("a page in a state changed", replace_text(f"{STATE}/demo-pkg/index.html", "demo", "damo"), r"00000001/demo-pkg/index\.html has sha256"),
     ("a file in a state added", write(f"{STATE}/evil/index.html", "x"), r"00000001/evil/index\.html lies in the index and was not signed"),
@@ -424,6 +480,63 @@ def test_a_signed_index_is_bound_to_its_name_and_its_address(tmp_path: Path) -> 
         sign(copy, Publication(keys=(key,), root="rocm-7.2/simple"))
     sign(copy, Publication(keys=(key,), root="rocm-7.2/simple", accept_changes=True))
     assert verify_release(copy, Trust(keys, root="rocm-7.2/simple")).problems == ()
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["rocm-7.2/simple", "ROCm-7.2/simple", "rocm7.2/simple", "rocm_7_2/simple", "rocm-7.2/other", "rocm-7.2/x/simple", "rocm-6.4/rocm-7.2", "rocm-6.40/simple"],
+)  # fmt: skip
+@pytest.mark.parametrize("how", ["copied", "link", "folder is a link", "entered"])
+def test_the_index_of_another_rocm_is_refused_in_each_place_that_names_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, how: str
+) -> None:
+    """Also where a link leads to it, which says where it really lies."""
+    key, public = new_key(tmp_path / "keys")
+    keys, index, at = load_trusted_keys([public]), tmp_path / "rocm-6.4" / "simple", tmp_path / "served" / place
+    publish((small_wheel(tmp_path / "wheels"),), index, Publication(keys=(key,)))
+    assert verify_release(index, Trust(keys)).root == "rocm-6.4/simple"
+    at.parent.mkdir(parents=True)
+    match how:
+        case "copied":
+            shutil.copytree(index, at, symlinks=True)
+        case "link":
+            at.symlink_to(index)
+        case "folder is a link":
+            shutil.copytree(index, tmp_path / "plain" / at.name, symlinks=True)
+            at.parent.rmdir()
+            at.parent.symlink_to(tmp_path / "plain")
+        case "entered":
+            at.symlink_to(index)
+            monkeypatch.chdir(at)
+            monkeypatch.setenv("PWD", str(at))
+            at = Path()
+    (problem,) = verify_release(at, Trust(keys)).problems
+    assert re.search(r"signed as rocm-6\.4/simple, and it lies where that of (?i:rocm)\S+ belongs: another", problem)
+    with pytest.raises(UsageError, match=r"signed as rocm-6\.4/simple, and it lies where that of"):
+        publish((small_wheel(tmp_path / "new", "2.0"),), at, Publication(keys=(key,)))
+
+
+@pytest.mark.parametrize(
+    ("place", "root"),
+    [
+        ("rocm-7.2/simple", "rocm-7.2/simple"),
+        ("rocm-7.2/a/other", "rocm-7.2/a/other"),
+        ("rocm-6.4/rocm7.2", "rocm7.2"),
+        ("rocm-7.2/dist/simple", "simple"),
+        ("dist/rocm-7.2/simple", "rocm-7.2/simple"),
+        ("rocm-6.4/dist/rocm-7.2/simple", "rocm-7.2/simple"),
+    ],
+)
+def test_an_index_is_taken_where_it_was_made_and_through_links_to_it(tmp_path: Path, place: str, root: str) -> None:
+    key, public = new_key(tmp_path / "keys")
+    trust = Trust(load_trusted_keys([public]))
+    for number, version in enumerate(("1.0", "2.0"), 1):
+        publish((small_wheel(tmp_path / version, version),), tmp_path / place, Publication(keys=(key,)))
+        proof = verify_release(tmp_path / place, trust)
+        assert (proof.problems, proof.root, proof.number) == ((), root, number)
+    for link in ("latest", *(["ROCm_7_2"] if "7.2" in root else [])):
+        (tmp_path / link).symlink_to(tmp_path / place)
+        assert verify_release(tmp_path / link, trust).problems == ()
 
 
 def test_an_index_of_an_older_version_has_no_name_and_gets_one(signed: SignedIndex) -> None:
