@@ -58,23 +58,28 @@ def json_of(text: str) -> Any:
 
 
 def unique_json_of(text: str) -> Any:
-    """The value of a JSON text in which no object has a key twice: readers differ in which of the two they take.
+    """The value of a JSON text in which no object has a key twice: readers differ in which of the two they take. Nor has it
+    NaN or an infinity, which are no JSON.
 
     Raises ValueError where it is not one.
     """
     try:
-        return json.loads(text, object_pairs_hook=_unique_keys)
+        return json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
     except RecursionError:
         raise ValueError("nested too deep") from None
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    table: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in table:
-            raise ValueError(f"the key {key!r} stands there twice in one object")
-        table[key] = value
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        keys = [key for key, _ in pairs]
+        key = next(key for number, key in enumerate(keys) if key in keys[:number])
+        raise ValueError(f"the key {key!r} stands there twice in one object")
     return table
+
+
+def _refuse_constant(text: str) -> Any:
+    raise ValueError(f"{text} is not a number of JSON")
 
 
 def document_text(value: Any, indent: int | None) -> str:

@@ -60,6 +60,25 @@ def read_bounded(path: Path, limit: int) -> bytes:
     return data
 
 
+def read_named_file(path: Path, limit: int) -> bytes:
+    """All of a regular file that a person named; a FIFO or a device is not waited for. Raises ValueError where it is another
+    thing or longer than `limit`, OSError."""
+    with open(open_named_file(path), "rb") as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise ValueError(f"longer than {limit:,} bytes")
+    return data
+
+
+def open_named_file(path: Path) -> int:
+    """A descriptor of a regular file that a person named, links followed. Raises ValueError where it is another thing, OSError."""
+    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise ValueError("it is not a file")
+    return file
+
+
 def _read(file: int, limit: int) -> bytes:
     pieces = []
     while limit and (piece := os.read(file, min(limit, 1 << 20))):

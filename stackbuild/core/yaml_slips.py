@@ -72,7 +72,12 @@ def _deeper_than_item(error: ParserError) -> Slip | None:
     above = error.above(error.line)
     item = re.fullmatch(r"( *)- +([^:#]+?)\s*(?:#.*)?", error.rows[above]) if above >= 0 else None
     pair = _PAIR.match(error.row) or _HEADER.fullmatch(error.row)
-    if not item or not pair or "mapping values are not allowed" not in error.problem or indent(error.row) <= len(item[1]):
+    if (
+        not item
+        or not pair
+        or "mapping values are not allowed" not in error.problem
+        or indent(error.row) <= len(item[1])
+    ):
         return None
     at = error.above(above)
     while at >= 0 and (error.rows[at].lstrip().startswith("- ") or indent(error.rows[at]) > len(item[1])):
@@ -217,7 +222,12 @@ def _key_among_items(error: ParserError) -> Slip | None:
     if not item or indent(error.row) != column or not _HEADER.fullmatch(error.row):
         return None
     what = f"this entry is an item of a list, and `{error.row.strip()[:40]}` below it is a key"
-    return line + 1, column + 1, what, f"write `{item[1]}:` in place of `{item[0].split('#')[0].strip()}`, as the entries beside it"
+    return (
+        line + 1,
+        column + 1,
+        what,
+        f"write `{item[1]}:` in place of `{item[0].split('#')[0].strip()}`, as the entries beside it",
+    )
 
 
 def _too_deep(error: ParserError) -> Slip | None:
@@ -514,7 +524,11 @@ def _escape(error: ParserError) -> Slip | None:
     at = max(error.row.rfind("\\", 0, error.column + 1), 0)
     what = 'a `\\` in a text in `"` begins an escape'
     is_path = re.search(r'"\.{0,2}(?:[A-Za-z]:)?\\', error.row)
-    how = "write `/` in place of each `\\`, without quotes" if is_path else "put the text into `'` quotes, or write `\\\\`"
+    how = (
+        "write `/` in place of each `\\`, without quotes"
+        if is_path
+        else "put the text into `'` quotes, or write `\\\\`"
+    )
     return error.line + 1, at + 1, what, how
 
 

@@ -13,8 +13,12 @@ from pathlib import Path
 
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
+from stackbuild.core.plain_file import read_named_file
 from stackbuild.core.user_folders import user_folder
 from stackbuild.store import atomic, locks
+
+MOST_NUMBERS = 64 << 20
+"""Bytes of the file that are read."""
 
 
 def below(number: int, at_least: int) -> str:
@@ -103,7 +107,7 @@ class IndexNumbers:
 
     def _read(self) -> dict[str, list[object]]:
         try:
-            value = digest.json_of(self.file.read_text("utf-8"))
+            value = digest.json_of(read_named_file(self.file, MOST_NUMBERS).decode("utf-8"))
             if not isinstance(value, dict):
                 raise ValueError("it is not a table of numbers")
             return value

@@ -36,7 +36,7 @@ from stackbuild.publishing.pages import pages
 from stackbuild.publishing.signed_state import remember_signed
 from stackbuild.publishing.snapshot import ENVELOPE, ENVELOPE_LIMIT
 from stackbuild.publishing.statements import envelope_name, is_statement
-from stackbuild.publishing.transaction import STATEMENT_LIMIT
+from stackbuild.publishing.transaction import MOST_READ
 from stackbuild.publishing.variants import is_variants_list
 
 SCHEMES = ("s3://", "gs://", "az://")
@@ -178,7 +178,7 @@ def _beside(catalog: Catalog) -> list[str]:
 
 def _fetch(copy: WorkingCopy, path: str) -> tuple[str, str]:
     """Read a file into the working copy; its path and digest, "" where the store has none."""
-    answer = copy.store.get(path, STATEMENT_LIMIT)
+    answer = copy.store.get(path, MOST_READ)
     if answer is None:
         return path, ""
     target = copy.folder / path

@@ -25,7 +25,7 @@ from stackbuild.publishing.sbom_agreement import sbom_problem
 from stackbuild.publishing.statements import (
     ResourceDescriptor,
     claim_about,
-    is_sbom,
+    format_problem,
     is_statement,
     lock_name,
     locked_by,
@@ -253,8 +253,8 @@ def _sbom(wheel: Path) -> bytes:
             raise UsageError(
                 f"its SBOM cannot be unpacked: {error}", where=str(wheel), next="build the wheel again"
             ) from None
-    if not all(map(is_sbom, sboms)):
-        raise UsageError("its SBOM is not a CycloneDX document", where=str(wheel), next="build the wheel again")
+    if problem := next(filter(None, map(format_problem, sboms)), ""):
+        raise UsageError(f"its SBOM cannot be published: {problem}", where=str(wheel), next="build the wheel again")
     return sboms[0] if sboms else b""
 
 

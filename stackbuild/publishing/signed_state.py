@@ -81,8 +81,8 @@ def places_of(index: Path) -> tuple[str, ...]:
     elsewhere = index / WHEELS_ELSEWHERE
     if elsewhere.is_file():
         return (elsewhere.read_text("utf-8"),)
-    given = os.path.normpath(Path(_working_folder(), index))
-    return tuple(dict.fromkeys((given, str(index.resolve()))))
+    linked_path = os.path.normpath(Path(_working_folder(), index))
+    return tuple(dict.fromkeys((linked_path, str(index.resolve()))))
 
 
 def _working_folder() -> str:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, UsageError
-from stackbuild.core.plain_file import read_bounded
+from stackbuild.core.plain_file import open_named_file, read_named_file
 
 if TYPE_CHECKING:
     from securesystemslib.dsse import Envelope
@@ -109,10 +109,12 @@ def load_signing_key(path: Path) -> SigningKey:
 
     serialization = _library(load)
     try:
-        with path.open("rb") as file:
+        with os.fdopen(open_named_file(path), "rb") as file:
             mode, data = os.fstat(file.fileno()).st_mode, file.read(1 << 16)
     except OSError as error:
         raise UsageError(f"the key cannot be read: {error.strerror}", where=str(path), next="give the path of a private key") from None  # fmt: skip
+    except ValueError:  # a FIFO, a folder, a device
+        data, mode = b"", 0
     _refuse_public(path, data)
     if not data.lstrip().startswith(b"-----BEGIN "):
         raise UsageError(
@@ -189,7 +191,7 @@ def load_trusted_keys(paths: Sequence[Path]) -> tuple[TrustedKey, ...]:
     keys: dict[str, TrustedKey] = {}
     for path in paths:
         try:
-            lines = read_bounded(path, MOST_KEYS).decode("utf-8").splitlines()
+            lines = read_named_file(path, MOST_KEYS).decode("utf-8").splitlines()
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else error
             raise UsageError(f"the key cannot be read: {reason}", where=str(path), next="give a .pub file") from None
@@ -307,7 +309,7 @@ def read_envelope(data: bytes) -> Envelope:
 
     dsse, exceptions = _library(load)
     try:
-        envelope: Envelope = dsse.Envelope.from_dict(digest.json_of(data.decode("utf-8")))
+        envelope: Envelope = dsse.Envelope.from_dict(digest.unique_json_of(data.decode("utf-8")))
     except (ValueError, KeyError, TypeError, AttributeError, exceptions.FormatError) as error:
         reason = f"it has no {error}" if isinstance(error, KeyError) else error
         raise SignatureRefused(f"it is not a DSSE envelope: {reason}") from None

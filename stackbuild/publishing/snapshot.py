@@ -131,9 +131,11 @@ def sums_text(snapshot: Snapshot) -> bytes:
 def read_snapshot(payload: bytes) -> Snapshot:
     """Raises ValueError where the payload is not a snapshot."""
     try:
-        return Snapshot.model_validate_json(payload)
+        return Snapshot.model_validate(digest.unique_json_of(payload.decode("utf-8")))
     except ValidationError as error:
         raise ValueError(f"it is not a snapshot: {error.errors()[0]['msg']}") from None
+    except ValueError as error:
+        raise ValueError(f"it is not a snapshot: {error}") from None
 
 
 def is_root_name(text: str) -> bool:

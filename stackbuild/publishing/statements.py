@@ -24,7 +24,13 @@ PROVENANCE = "https://slsa.dev/provenance/v1"
 VERIFICATION = "https://stackbuild.dev/verification/v1"
 BENCHMARKS = "https://stackbuild.dev/benchmarks/v1"
 BUILD_TYPE = "https://stackbuild.dev/build/v1"
+STATEMENT_LIMIT = 16 << 20
+"""Bytes of a statement that is published: signed, in an envelope, it is still read by who verifies it."""
+SBOM_VERSION = "1.6"
+"""Of CycloneDX, as `actions.sbom` writes it."""
 STATEMENT_TYPE = "application/vnd.in-toto+json"
+SUBJECTS_SHOWN = 3
+"""So many subjects of a statement are printed."""
 NAMES = {"provenance": PROVENANCE, "verification": VERIFICATION, "benchmarks": BENCHMARKS}
 """The part of a statement's file name to the type of its predicate."""
 
@@ -70,15 +76,16 @@ def locked_by(statement: Mapping[str, Any]) -> str:
     return ""
 
 
-def is_sbom(data: bytes) -> bool:
-    """Whether bytes are a CycloneDX document in JSON."""
+def format_problem(sbom: bytes) -> str:
+    """Why bytes are not a CycloneDX document of the version that stackbuild writes, in JSON; "" where they are."""
     try:
-        value = digest.json_of(data.decode("utf-8"))
-    except ValueError:
-        return False
-    return (
-        isinstance(value, dict) and value.get("bomFormat") == "CycloneDX" and isinstance(value.get("specVersion"), str)
-    )
+        value = digest.unique_json_of(sbom.decode("utf-8"))
+    except ValueError as error:
+        return f"it is not a CycloneDX document: {error}"
+    if not isinstance(value, dict) or value.get("bomFormat") != "CycloneDX":
+        return "it is not a CycloneDX document"
+    version = value.get("specVersion")
+    return "" if version == SBOM_VERSION else f"it is CycloneDX {version!r}, not {SBOM_VERSION}"
 
 
 def is_statement(name: str) -> bool:
@@ -151,15 +158,24 @@ def claim_about(wheel: ResourceDescriptor, name: str, data: bytes) -> str:
     Raises ValueError where it is about another wheel or other bytes, of another kind than its name says, or says what
     nobody may publish: see `predicate_claim`.
     """
+    if len(data) > STATEMENT_LIMIT:
+        raise ValueError(f"it has more than {STATEMENT_LIMIT >> 20} MiB")
     statement = read_statement(data)
     kind = next(kind for kind in NAMES if name.endswith(f".whl.{kind}.json"))
     if statement.get("predicateType") != NAMES[kind]:
         raise ValueError(f"it states {statement.get('predicateType')!r}, not {NAMES[kind]}")
-    subjects = {(one["name"], one["digest"]["sha256"]) for one in statement["subject"]}
-    if subjects != {(wheel.name, wheel.sha256)}:
-        about = ", ".join(f"{subject} with sha256 {of}" for subject, of in sorted(subjects)) or "nothing"
-        raise ValueError(f"it is about {about}, and not about {wheel.name} with sha256 {wheel.sha256} alone")
+    refuse_subjects(wheel, statement)
     return predicate_claim(kind, statement["predicate"])
+
+
+def refuse_subjects(wheel: ResourceDescriptor, statement: Mapping[str, Any]) -> None:
+    """Raises ValueError where a statement has another subject than the wheel, more than one, or the wheel twice."""
+    subjects = [(one["name"], one["digest"]["sha256"]) for one in statement["subject"]]
+    if subjects != [(wheel.name, wheel.sha256)]:
+        subject_texts = [f"{subject} with sha256 {of}" for subject, of in sorted(subjects)[:SUBJECTS_SHOWN]]
+        more = f" and {len(subjects) - SUBJECTS_SHOWN} more" if len(subjects) > SUBJECTS_SHOWN else ""
+        about = ", ".join(subject_texts) + more or "nothing"
+        raise ValueError(f"it is about {about}, and not about {wheel.name} with sha256 {wheel.sha256} alone")
 
 
 def read_statement(data: bytes) -> dict[str, Any]:

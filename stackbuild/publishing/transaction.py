@@ -38,13 +38,13 @@ from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.signed_state import place_names, places_of, remember_signed
 from stackbuild.publishing.signing import SigningKey, TrustedKey, envelope_text, read_envelope, signers
 from stackbuild.publishing.snapshot import ENVELOPE, OWN_STAGED, index_name, last_snapshot, root_of_places, signed_files
-from stackbuild.publishing.statements import STATEMENT_TYPE, envelope_name, is_statement
+from stackbuild.publishing.statements import STATEMENT_LIMIT, STATEMENT_TYPE, envelope_name, is_statement
 from stackbuild.publishing.unsigned_files import state_problem
 from stackbuild.store import atomic, locks
 
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EMLINK)
 """Errors of a file system that makes no second link to a file."""
-STATEMENT_LIMIT = 64 << 20
+MOST_READ = 64 << 20
 """Bytes of a statement and of its envelope that are read at most."""
 
 
@@ -275,17 +275,17 @@ def sign_statements(index: Path, catalog: Catalog, keys: tuple[SigningKey, ...])
                     continue
                 plain = f"{name}/{row.beside(one.name)}"
                 envelope = index / envelope_name(plain)
-                before = _content(index, envelope_name(plain)) if os.path.lexists(envelope) else b""
-                payload = _content(index, plain)
+                before = _content(index, envelope_name(plain), MOST_READ) if os.path.lexists(envelope) else b""
+                payload = _content(index, plain, STATEMENT_LIMIT)
                 stale = not before or bytes(read_envelope(before).payload) != payload
                 if stale or not fingerprints <= signers(before):
                     write_file(envelope, envelope_text(payload, STATEMENT_TYPE, keys, before))
 
 
-def _content(index: Path, path: str) -> bytes:
+def _content(index: Path, path: str, limit: int) -> bytes:
     """The bytes of a file of the index. Raises UsageError for a link out of it, a FIFO and a file that is too long; OSError."""
     try:
-        return read_file(index, path, STATEMENT_LIMIT)
+        return read_file(index, path, limit)
     except ValueError as error:
         raise UsageError(
             f"the file cannot be signed: {error}", where=str(index / path), next="put the published file in its place"

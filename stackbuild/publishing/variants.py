@@ -45,7 +45,7 @@ def read_variant(wheel: Path) -> VariantMetadata | None:
     try:
         if data is None or not label:
             raise ValueError(f"the label {label} and no variant.json" if label else "a variant.json and no label")
-        return _variant_metadata(label, digest.json_of(data.decode("utf-8")))
+        return _variant_metadata(label, digest.unique_json_of(data.decode("utf-8")))
     except ValueError as error:
         raise UsageError(
             f"not a wheel variant that can be published: {error}",

@@ -42,11 +42,13 @@ from stackbuild.publishing.snapshot import (
 from stackbuild.publishing.statements import (
     NAMES,
     STATEMENT_TYPE,
+    ResourceDescriptor,
     envelope_name,
-    is_sbom,
+    format_problem,
     lock_name,
     locked_by,
     read_statement,
+    refuse_subjects,
     statement_name,
 )
 from stackbuild.publishing.unsigned_files import MAX_SIGNATURES, SSHSIG_LIMIT, SUMS_LIMIT, unsigned_files
@@ -282,11 +284,7 @@ def _wheel(
             if digest.of_bytes(payload) != snapshot.files[beside].sha256:
                 raise SignatureRefused("the signed statement is not the one that lies beside the wheel")
             statement = read_statement(payload)
-            subjects = {(one["name"], one["digest"]["sha256"]) for one in statement["subject"]}
-            if subjects != {(wheel.name, sha256)}:
-                raise SignatureRefused(
-                    f"it is about {', '.join(sorted(name for name, _ in subjects))} of other bytes, not about {wheel.name}"
-                )
+            refuse_subjects(ResourceDescriptor(wheel.name, sha256), statement)
             if statement["predicateType"] != predicate_type:
                 raise SignatureRefused(f"it states {statement['predicateType']}, not {predicate_type}")
             claim = predicate_claim(kind, statement["predicate"]) or claim
@@ -326,17 +324,19 @@ def _sbom(index: Path, path: str, snapshot: Snapshot, origin: dict[str, Any] | N
         return False, ""
     if not inside or beside not in snapshot.files or digest.of_bytes(data) != snapshot.files[beside].sha256:
         return False, f"{beside}: the SBOM beside the wheel is not the one inside"
-    if not is_sbom(data):
-        return False, f"{beside}: it is not a CycloneDX document"
+    if problem := format_problem(data):
+        return False, f"{beside}: {problem}"
     lock = _signed_lock(index, path, snapshot) if lock_name(path) in snapshot.files else None
     problem = sbom_problem(data, lock, origin)
     return not problem, f"{beside}: {problem}" if problem else ""
 
 
 def _signed_lock(index: Path, path: str, snapshot: Snapshot) -> bytes | None:
-    """The lock beside a wheel; None where it is not as it was signed, which is a problem of its own."""
+    """The lock beside a wheel, b"" for one that is too long; None where it is not as it was signed, a problem of its own."""
     try:
         data = read_file(index, lock_name(path), LOCK_LIMIT)
-    except (OSError, ValueError):
+    except OSError:
         return None
+    except ValueError:
+        return b""
     return data if digest.of_bytes(data) == snapshot.files[lock_name(path)].sha256 else None

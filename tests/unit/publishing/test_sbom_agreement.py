@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -72,6 +73,15 @@ EDITS: list[tuple[str, str, Callable[[Rows], Rows], str]] = [
     ("no source", "debian-13", without("source"), "names no source"),
     ("no image", "rocm-7.2", without("base-image"), "another base image"),
     ("another commit", "rocm-7.2", other_commit, "at the commit ffffffffffff, which is not in it"),
+    ("another name of a source", "rocm-7.2", lambda rows: tuple(replace(r, name="evil") if r.name == "onnxruntime" else r for r in rows), "the source evil is at the commit"),
+    ("a source without its commit", "rocm-7.2", lambda rows: tuple(replace(r, digests=()) if r.name == "onnxruntime" else r for r in rows), "the source onnxruntime has no commit"),
+    ("a source with two digests", "rocm-7.2", lambda rows: tuple(replace(r, digests=(*r.digests, ("sha256", "0" * 64))) if r.name == "onnxruntime" else r for r in rows), "the source onnxruntime has no commit, or more"),
+    ("a package of Debian as a source", "debian-sid", lambda rows: tuple(replace(r, version="9") if r.name == "libonnxruntime-dev" else r for r in rows), "the source libonnxruntime-dev 9 is not in it"),
+    ("a source without a digest", "debian-13", lambda rows: (*rows, Material("source", "evil", "", "")), "the source evil has no commit or digest"),
+    ("a package with a digest", "debian-13", lambda rows: tuple(replace(r, digests=(("sha256", "0" * 64),)) if r.name == "libc6" else r for r in rows), "1 of .* left out, as libc6"),
+    ("a download without a digest", "rocm-7.2", lambda rows: (*rows, Material("dependency", "x.zip", "", "")), "x.zip has another digest"),
+    ("another name of a download", "rocm-7.2", lambda rows: tuple(replace(r, name="evil.zip") if r.role == "dependency" else r for r in rows), "evil.zip has another digest"),
+    ("two images", "rocm-7.2", lambda rows: (*rows, Material("base-image", "evil", "", "")), "another base image"),
     ("another download", "rocm-7.2", lambda rows: (*rows, Material("dependency", "x.zip", "", "", "", (("sha1", "0" * 40),))), "x.zip has another digest"),
 ]  # fmt: skip
 
@@ -79,7 +89,8 @@ EDITS: list[tuple[str, str, Callable[[Rows], Rows], str]] = [
 @pytest.mark.parametrize(("recipe", "edit", "words"), [row[1:] for row in EDITS], ids=[row[0] for row in EDITS])
 def test_an_sbom_that_contradicts_the_lock_is_named(recipe: str, edit: Callable[[Rows], Rows], words: str) -> None:
     lock, wheels = locked(recipe)
-    rows = next(iter(wheels.values()))
+    rows = max(wheels.values(), key=len)
+    assert sbom_problem(sbom("demo", "1.0", "MIT", rows, TIME), lock, None) == ""
     problem = sbom_problem(sbom("demo", "1.0", "MIT", edit(rows), TIME), lock, None)
     assert re.search(words, problem), problem
 
@@ -87,10 +98,12 @@ def test_an_sbom_that_contradicts_the_lock_is_named(recipe: str, edit: Callable[
 def test_an_sbom_that_leaves_a_source_out_contradicts_the_provenance() -> None:
     """The lock may have sources that this wheel does not use; the provenance says which it used."""
     lock, wheels = locked("rocm-7.2")
-    rows = next(iter(wheels.values()))
-    first = next(row for row in rows if row.role == "source")
+    rows = max(wheels.values(), key=len)
+    first = next(row for row in rows if row.name == "onnxruntime")
     data = sbom("demo", "1.0", "MIT", tuple(row for row in rows if row != first), TIME)
-    assert sbom_problem(data, lock, None) == ""
+    part_of_lock = stated(tuple(row for row in rows if row != first))
+    assert sbom_problem(data, lock, part_of_lock) == ""
+    assert sbom_problem(data, lock, None).endswith(f"the source {first.name} is left out"), "nothing says that it was not used"
     assert "does not agree with the wheel's provenance: 1 of" in sbom_problem(data, lock, stated(rows))
     assert sbom_problem(data, None, {"predicate": {}}) == ""
 
@@ -101,6 +114,31 @@ def test_an_sbom_that_leaves_a_source_out_contradicts_the_provenance() -> None:
 def test_components_that_are_none_are_named(components: object) -> None:
     data = json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.6", "components": components}).encode()
     assert sbom_problem(data, None, None) == "its components cannot be read"
+
+
+ROLE = {"name": "stackbuild:role", "value": "build-package"}
+EVIL = {"name": "evil", "version": "6", "properties": [ROLE]}
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"components": [{"name": "evil"}]}, "the component evil has no role"),
+        ({"components": [EVIL | {"properties": [ROLE | {"value": "banana"}]}]}, "has the role 'banana'"),
+        ({"components": [EVIL | {"components": [EVIL]}]}, "the component evil has 'components'"),
+        ({"components": [EVIL | {"pedigree": {"ancestors": [EVIL]}}]}, "the component evil has 'pedigree'"),
+        ({"components": [EVIL | {"properties": [ROLE, ROLE]}]}, "a property or a hash of one name twice"),
+        ({"components": [EVIL | {"properties": [ROLE, {"name": "stackbuild:sha3", "value": ""}]}]}, "has 'stackbuild:sha3'"),
+        ({"components": [EVIL | {"hashes": [{"alg": "MD5", "content": "0"}]}]}, "has 'MD5'"),
+        ({"formulation": [{"components": [EVIL]}]}, "the document has 'formulation'"),
+        ({"metadata": {"component": {"components": [EVIL]}}}, "its subject has 'components'"),
+    ],
+)
+def test_what_stackbuild_does_not_write_is_refused(more: dict[str, object], words: str) -> None:
+    """What is not compared could say anything."""
+    document = {"bomFormat": "CycloneDX", "specVersion": "1.6", "components": [EVIL]}
+    assert sbom_problem(json.dumps(document).encode(), None, None) == ""
+    assert words in sbom_problem(json.dumps(document | more).encode(), None, None)
 
 
 @pytest.mark.parametrize("data", [b"lock: 1\n", b"\xff", b"[", b"a: " + b"[" * 2000])

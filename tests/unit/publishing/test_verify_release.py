@@ -21,9 +21,15 @@ from stackbuild.core.errors import UsageError
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.maintenance import cosign, damages, rebuild, set_status, sign, yank
 from stackbuild.publishing.publication import Publication
-from stackbuild.publishing.signing import envelope_text, load_trusted_keys, read_envelope, ssh_signature
+from stackbuild.publishing.signing import (
+    envelope_text,
+    load_signing_key,
+    load_trusted_keys,
+    read_envelope,
+    ssh_signature,
+)
 from stackbuild.publishing.snapshot import SNAPSHOT_TYPE
-from stackbuild.publishing.statements import STATEMENT_TYPE, statement
+from stackbuild.publishing.statements import STATEMENT_LIMIT, STATEMENT_TYPE, statement
 from stackbuild.publishing.transaction import commit, locked_catalog
 from stackbuild.publishing.verify_release import Trust, verify_release
 from support.signed_index_samples import ENVELOPE, LATER, WHEEL, flip, signed_again, verify
@@ -267,6 +273,9 @@ TAMPERING: list[tuple[str, Callable[[SignedIndex], None], str]] = [
     ("payload is no base64", edit_envelope(lambda e: e.update(payload="###")), r"snapshot.*not a DSSE envelope"),
     ("no signatures", edit_envelope(lambda e: e.update(signatures=[])), r"0 of 1 .*nobody has signed it"),
     ("one signature twice", edit_envelope(lambda e: e["signatures"].extend(e["signatures"])), r"Multiple signatures"),
+    ("the payload twice in the envelope", lambda s: (s.folder / ENVELOPE).write_text('{"payload": "e30=",' + (s.folder / ENVELOPE).read_text()[1:]), r"snapshot.*the key 'payload' stands there twice"),
+    ("NaN in the envelope", lambda s: (s.folder / ENVELOPE).write_text('{"x": NaN,' + (s.folder / ENVELOPE).read_text()[1:]), r"snapshot.*NaN is not a number of JSON"),
+    ("a key twice in the snapshot, signed", lambda s: sign_payload(s, b'{"number": 9,' + bytes(read_envelope((s.folder / ENVELOPE).read_bytes()).payload)[1:]), r"it is not a snapshot: the key 'number' stands there twice"),
     ("signature changed", edit_envelope(lambda e: e["signatures"][0].update(sig=base64.b64encode(bytes(64)).decode())), r"signature of key .* is wrong"),
     ("signature cut", edit_envelope(lambda e: e["signatures"][0].update(sig="AAAA")), r"signature of key .* is wrong"),
     ("key id changed", edit_envelope(lambda e: e["signatures"][0].update(keyid="SHA256:x")), r"key SHA256:x is not trusted"),
@@ -421,6 +430,45 @@ def test_a_statement_with_one_more_subject_is_refused(signed: SignedIndex, tmp_p
         {"provenance": statement([descriptor_of(new), descriptor_of(more)], "https://slsa.dev/provenance/v1", {})},
     )
     assert any("it is about demo_pkg-2.0" in p and "demo_pkg-3.0" in p for p in verify(signed).problems)
+
+
+@pytest.mark.parametrize("times", [0, 2, 1000])
+def test_a_statement_has_its_wheel_once(signed: SignedIndex, tmp_path: Path, times: int) -> None:
+    new = small_wheel(tmp_path / "new", "2.0")
+    text = statement([descriptor_of(new)] * times, "https://slsa.dev/provenance/v1", {})
+    beside = new.with_name(f"{new.name}.provenance.json")
+    beside.write_bytes(text)
+    with pytest.raises(UsageError, match="the statement cannot be published: it is about"):
+        publish((new,), signed.folder, Publication(attachments={new: (beside,)}, keys=(signed.key,)))
+    publish_signed(signed, new, {"provenance": text})
+    (problem,) = verify(signed).problems
+    assert "it is about" in problem and len(problem) < 1000
+
+
+def test_a_statement_that_nobody_would_verify_is_not_published(signed: SignedIndex, tmp_path: Path) -> None:
+    new = small_wheel(tmp_path / "new", "2.0")
+    beside = new.with_name(f"{new.name}.provenance.json")
+    text = statement([descriptor_of(new)], "https://slsa.dev/provenance/v1", {})
+    for size, words in ((STATEMENT_LIMIT, ""), (STATEMENT_LIMIT + 1, "it has more than 16 MiB")):
+        beside.write_bytes(text.ljust(size))
+        how = Publication(attachments={new: (beside,)}, keys=(signed.key,))
+        if words:
+            with pytest.raises(UsageError, match=words):
+                publish((new,), signed.folder, how)
+        else:
+            publish((new,), signed.folder, how)
+        assert verify(signed).problems == ()
+
+
+def test_a_fifo_that_a_person_names_is_not_waited_for(signed: SignedIndex, tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    with pytest.raises(UsageError, match="the key cannot be read: it is not a file"):
+        load_trusted_keys([fifo])
+    with pytest.raises(UsageError, match="this is not a private key"):
+        load_signing_key(fifo)
+    with pytest.raises(UsageError, match="cannot be read: it is not a file"):
+        verify(signed, Trust(load_trusted_keys([signed.public]), numbers_file=fifo))
 
 
 def test_a_statement_of_another_kind_is_refused(signed: SignedIndex, tmp_path: Path) -> None:
@@ -602,7 +650,7 @@ def test_a_signed_sbom_that_is_none_is_refused(signed: SignedIndex) -> None:
         body["files"][beside].update(sha256=digest.of_bytes(bytes(10)), size=10)
 
     signed_again(change)(signed)
-    assert [p for p in verify(signed).problems if p.endswith("cdx.json: it is not a CycloneDX document")]
+    assert [p for p in verify(signed).problems if "cdx.json: it is not a CycloneDX document" in p]
 
 
 @pytest.mark.parametrize(("data", "words"), HOSTILE_WHEELS.values(), ids=HOSTILE_WHEELS)
