@@ -82,9 +82,7 @@ def _transform(
                 f"ONNX Runtime could not {do} {source.path.name}: {problem}", next=lacks or "leave this form out"
             )
         fusions = row.get("fused")
-        return (
-            ", ".join(f"{op} {count}" for op, count in fusions.items()) if isinstance(fusions, dict) else ""
-        )
+        return ", ".join(f"{op} {count}" for op, count in fusions.items()) if isinstance(fusions, dict) else ""
 
     return _cache_file(source.path.with_name(f"{source.path.stem}-{do}d-{by}.onnx"), change)
 

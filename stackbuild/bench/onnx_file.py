@@ -139,7 +139,17 @@ def _refuse_large(shapes: Shapes, inputs: Mapping[str, tuple[str, tuple[int | st
         )  # fmt: skip
 
 
-ITEM_BYTES = {"bool": 1, "int8": 1, "uint8": 1, "float16": 2, "int16": 2, "uint16": 2, "int64": 8, "uint64": 8, "float64": 8}
+ITEM_BYTES = {
+    "bool": 1,
+    "int8": 1,
+    "uint8": 1,
+    "float16": 2,
+    "int16": 2,
+    "uint16": 2,
+    "int64": 8,
+    "uint64": 8,
+    "float64": 8,
+}
 """Bytes of an element; of every other type, 4."""
 
 

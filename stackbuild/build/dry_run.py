@@ -49,7 +49,9 @@ def dry(prepared_recipe: PreparedRecipe, order: Order) -> DryRun:
     plan, why = now.plan, {row.step: row.why for row in now.rows if row.state == "run"}
     started_steps, fake = _rehearse(plan, frozenset(why), order)
     commands = {name: tuple(e.argv for _, e in fake.ran if e.cwd == f"/build/{name}") for name in started_steps}
-    steps = tuple(DryStep(n, plan.by_name[n].action, why[n], commands[n], plan.by_name[n].params) for n in started_steps)
+    steps = tuple(
+        DryStep(n, plan.by_name[n].action, why[n], commands[n], plan.by_name[n].params) for n in started_steps
+    )
     return DryRun(steps, now.open_warning)
 
 

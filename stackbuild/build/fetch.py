@@ -70,9 +70,7 @@ def fetch_all(
         refuse_unlocked(steps, loaded_recipe)
         sources = Plan(plan.recipe, plan.closure(tuple(s.name for s in steps)), tuple(s.name for s in steps))
         if mirror is not None:
-            refuse_lacking(
-                steps_to_run(sources, context.store.find_all(step.key for step in sources.steps)), mirror
-            )
+            refuse_lacking(steps_to_run(sources, context.store.find_all(step.key for step in sources.steps)), mirror)
         outputs, failures = schedule(sources, context, replace(order.limits, keep_going=True))
         if failures:
             raise StepFailed(

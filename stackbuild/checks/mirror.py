@@ -67,4 +67,3 @@ def _has_output(step: Step, mirror: Mirror) -> bool:
 
 def _output(step: Step) -> Path:
     return Path("objects", f"{step.key}.json")
-

@@ -156,7 +156,12 @@ def _count(wheel: Path, target: str, whole: bool, files: BudgetFiles, json: bool
 @sharing(ProfileArguments)
 def models(
     model: Annotated[
-        TextsOption, option("--model", "-m", help="resnet50, bert-base, yolov5s, chess, gpt2-decode, vit-b16, whisper-tiny-encoder, whisper-tiny-decoder or an .onnx file.")
+        TextsOption,
+        option(
+            "--model",
+            "-m",
+            help="resnet50, bert-base, yolov5s, chess, gpt2-decode, vit-b16, whisper-tiny-encoder, whisper-tiny-decoder or an .onnx file.",
+        ),
     ] = None,
     suite: Annotated[str, option("--suite", help="A suite's name or file; --model replaces it.")] = "models-quick",
     batch: Annotated[

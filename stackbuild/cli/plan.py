@@ -28,7 +28,9 @@ def plan(
     python: Pythons = None,
     mirror: Annotated[
         Path | None,
-        option("--mirror", metavar="DIR", help="Say what this folder lacks of what the steps to run take from a mirror."),
+        option(
+            "--mirror", metavar="DIR", help="Say what this folder lacks of what the steps to run take from a mirror."
+        ),
     ] = None,
     detailed_exitcode: Annotated[
         bool, option("--detailed-exitcode", help="Exit 0: nothing to do; 10: steps to run.")

@@ -57,7 +57,10 @@ class LogCopy:
         """Wait until so many bytes have come; where some were sent before this client listened, the log says so."""
         with self._growth:
             self._growth.wait_for(lambda: self._size >= size, COMPLETE_SECONDS)
-            for count, what in ((size - self._size, "more bytes of this log did not come"), (self._left_out, "bytes left out")):
+            for count, what in (
+                (size - self._size, "more bytes of this log did not come"),
+                (self._left_out, "bytes left out"),
+            ):
                 if count > 0:
                     with self.path.open("ab") as file:
                         file.write(f"\n[{count} {what}]\n".encode())

@@ -58,8 +58,8 @@ def json_of(text: str) -> Any:
 
 
 def unique_json_of(text: str) -> Any:
-    """The value of a JSON text in which no object has a key twice: readers differ in which of the two they take. Nor has it
-    NaN or an infinity, which are no JSON.
+    """The value of a JSON text in which no object has a key twice: readers differ in which of the two they take. NaN
+    and infinities are refused too: JSON has none.
 
     Raises ValueError where it is not one.
     """

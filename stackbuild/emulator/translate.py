@@ -207,7 +207,9 @@ class _Translation:
     def _write(self) -> None:
         rows = [self._row(kernel) for kernel in self.loaded_object.kernels]
         image = self.out / IMAGE
-        if not image.is_file() or image.stat().st_size != len(self.loaded_object.image):  # others read it without the lock
+        if not image.is_file() or image.stat().st_size != len(
+            self.loaded_object.image
+        ):  # others read it without the lock
             _replace(image, self.loaded_object.image)
         text = json.dumps({"target": self.loaded_object.target, "kernels": rows}, indent=1)
         _replace(self.out / "kernels.json", text)
@@ -253,7 +255,9 @@ class _Operations:
         self.folder, self.variant, self.check = folder, variant, check
         folder.mkdir(parents=True, exist_ok=True)
         self.index = folder / "index.json"
-        self.where: dict[str, str] = {n: file for n, file in _read_json(self.index).items() if (folder / file).is_file()}
+        self.where: dict[str, str] = {
+            n: file for n, file in _read_json(self.index).items() if (folder / file).is_file()
+        }
 
     def provide(self, table: FunctionTable) -> list[Path]:
         """Compile the functions that are not there yet; the libraries that hold those of the table."""

@@ -83,7 +83,9 @@ _MINUTES = {"min": 60, "minute": 60, "m": 60, "h": 3600, "hour": 3600}
 
 def _quantity_meant(text: str, kind: str) -> str:
     """`9 ms` of `9 milliseconds`, `< 9ms` and `9,0 ms`; "" where that is not plain."""
-    match = re.fullmatch(r"\s*(?:<=?|>=?|≤|≥|~|\+|up to|at most|at least)?\s*(\d+(?:[.,]\d+)?)\s*([^\d\s].*?)?\s*", text)
+    match = re.fullmatch(
+        r"\s*(?:<=?|>=?|≤|≥|~|\+|up to|at most|at least)?\s*(\d+(?:[.,]\d+)?)\s*([^\d\s].*?)?\s*", text
+    )
     if match is None:
         return ""
     number, unit = match[1].replace(",", "."), (match[2] or "").lower().strip(". ")

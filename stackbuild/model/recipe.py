@@ -44,7 +44,10 @@ def _packages(names: tuple[str, ...], otherwise: str) -> tuple[str, ...]:
             bare = re.match(r"[a-z0-9][a-z0-9+.-]+", name.lower().replace("_", "-"))
             hint = f": write `{bare[0]}`" if bare and bare[0] != name else ""
             if re.match(r"ppa:|deb(?:-src)? |https?:|.*\.(?:deb|list)$", name):
-                hint, otherwise = "", "Debian's archive alone is read: take an `image:` that has it, or a source with `archive:`"
+                hint, otherwise = (
+                    "",
+                    "Debian's archive alone is read: take an `image:` that has it, or a source with `archive:`",
+                )
             raise ValueError(f"{name!r} is not the name of a Debian package; {otherwise}{hint}")
     return names
 

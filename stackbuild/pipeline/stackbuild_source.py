@@ -72,6 +72,13 @@ def read_source(install_from: str) -> StackbuildSource:
             " the hash of each requirement in the repository",
         )
     if "://" in install_from:
+        address = install_from.partition("#")[0]
+        if address.endswith(".whl") and not _is_stackbuild(address.rpartition("/")[2]):
+            raise UsageError(
+                "this is not a wheel of stackbuild",
+                where=f"--install-from {address}",
+                next="give `https://…/stackbuild-VERSION-py3-none-any.whl#sha256=…`",
+            )
         return StackbuildSource(install_from)
     path = install_from.removeprefix("./")
     file = Path(path)

@@ -29,7 +29,8 @@ def status(plan: Plan, history: StepHistory) -> tuple[StepStatus, ...]:
     """The plan's steps with whether and why each runs, in order."""
     todo = {step.name for step in steps_to_run(plan, history.records)}
     return tuple(
-        _status(step, step.name in todo, history.last.get(step.name), step.key in history.records) for step in plan.steps
+        _status(step, step.name in todo, history.last.get(step.name), step.key in history.records)
+        for step in plan.steps
     )
 
 

@@ -76,7 +76,19 @@ def omissions(recipe: Recipe, _: Table) -> Iterator[Finding]:
     """Everything this module looks for."""
     checks: tuple[Callable[[Recipe], Iterator[Finding]], ...] = (
         *(_migraphx, _image, _unsaid_rocm, _wheel_python, _wheel_packages, _externals),
-        *(_sources, _refs, _from_base, _debian_python, _debian_tools, foreign_names, commands, _areas, _requires_python, _excludes, _archives),
+        *(
+            _sources,
+            _refs,
+            _from_base,
+            _debian_python,
+            _debian_tools,
+            foreign_names,
+            commands,
+            _areas,
+            _requires_python,
+            _excludes,
+            _archives,
+        ),
     )
     for check in checks:
         yield from check(recipe)
@@ -328,7 +340,11 @@ def _of_other_rocm(ref: str, tag: str) -> bool:
 def _has_other_word(ref: str, tag: str) -> bool:
     """Whether a text has the tag's numbers behind another word: `onnxruntime-1.21.1`. Branches `rel-…` and `release/…` are real."""
     numbers = re.findall(r"\d+", tag)
-    return re.findall(r"\d+", ref) == numbers and bool(re.fullmatch(r"[a-z]*[-_/]?v?[\d._]+", ref, re.IGNORECASE)) and "rel" not in ref
+    return (
+        re.findall(r"\d+", ref) == numbers
+        and bool(re.fullmatch(r"[a-z]*[-_/]?v?[\d._]+", ref, re.IGNORECASE))
+        and "rel" not in ref
+    )
 
 
 def _is_almost(ref: str, tag: str) -> bool:
@@ -378,7 +394,9 @@ def _requires_python(recipe: Recipe) -> Iterator[Finding]:
             continue
         from stackbuild.core.packaging import SpecifierSet  # takes a while to load
 
-        missing_pythons = [python for python in recipe.python if f"{python}.99" not in SpecifierSet(wheel.requires_python)]
+        missing_pythons = [
+            python for python in recipe.python if f"{python}.99" not in SpecifierSet(wheel.requires_python)
+        ]
         if missing_pythons and (wheel.abi == "cpython" or len(missing_pythons) == len(recipe.python)):
             yield recipe_rules.REQUIRES_PYTHON.finding(
                 f"components.{name}.requires_python", f"`{wheel.requires_python}` refuses Python {missing_pythons[0]}, which the recipe builds for",
@@ -400,7 +418,9 @@ def _excludes(recipe: Recipe) -> Iterator[Finding]:
                 )  # fmt: skip
 
 
-_ARCHIVE = re.compile(r"\.(?:tar(?:\.\w+)?|t[gbx]z2?|zip|crate|whl|gem)(?:[?#].*)?$|/(?:tarball|zipball|archive)/", re.IGNORECASE)
+_ARCHIVE = re.compile(
+    r"\.(?:tar(?:\.\w+)?|t[gbx]z2?|zip|crate|whl|gem)(?:[?#].*)?$|/(?:tarball|zipball|archive)/", re.IGNORECASE
+)
 
 
 _OF_NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -417,7 +437,11 @@ def _archives(recipe: Recipe) -> Iterator[Finding]:
             )  # fmt: skip
         if source.archive and not _ARCHIVE.search(source.archive):
             page = re.fullmatch(r"(https://[^/]+/[^/]+/[^/]+)/releases/tag/([^/]+)/?", source.archive)
-            fix = f"write `{page[1]}/archive/refs/tags/{page[2]}.tar.gz`" if page else "write the address of the file, such as `….tar.gz`"
+            fix = (
+                f"write `{page[1]}/archive/refs/tags/{page[2]}.tar.gz`"
+                if page
+                else "write the address of the file, such as `….tar.gz`"
+            )
             yield recipe_rules.ARCHIVE.finding(
                 f"sources.{name}.archive", f"`{source.archive.rpartition('/')[2]}` has no ending of an archive", fix=fix,
             )  # fmt: skip

@@ -163,7 +163,9 @@ def _image_tag(recipe: Recipe, _: Table) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-_MOVING_TAG = re.compile(r"(?:.*[-_.])?(?:latest|nightly|edge|main|master|devel?|develop|stable|rolling|complete)", re.IGNORECASE)
+_MOVING_TAG = re.compile(
+    r"(?:.*[-_.])?(?:latest|nightly|edge|main|master|devel?|develop|stable|rolling|complete)", re.IGNORECASE
+)
 """Tags that name no release of ROCm or of a distribution: what they stand for changes."""
 
 

@@ -138,7 +138,11 @@ def _variables(recipe: Recipe) -> Iterator[Finding]:
 
 def _packages(recipe: Recipe) -> Iterator[Finding]:
     base = recipe.base
-    lists = [("base.debian.packages", base.debian.packages), ("base.debian.extract", base.debian.extract)] if base.debian else []
+    lists = (
+        [("base.debian.packages", base.debian.packages), ("base.debian.extract", base.debian.extract)]
+        if base.debian
+        else []
+    )
     lists += [("base.extend.packages", base.extend.packages)] if base.extend else []
     for where, packages in lists:
         amd = () if base.debian else names("image", "without")

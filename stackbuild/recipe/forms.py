@@ -141,7 +141,9 @@ def advice(pattern: str, value: object, is_meant: bool = True) -> str:
     if pattern == r"^[A-Za-z0-9]+$":
         candidates = chain((re.sub(r"\s+", "", str(value)),), candidates)
     if pattern == r"^[^\x00-\x1f\x7f\u0085\u2028\u2029]*$":
-        candidates = chain((" ".join(re.sub(r"[\x00-\x1f\x7f\u0085\u2028\u2029]", " ", str(value)).split()),), candidates)
+        candidates = chain(
+            (" ".join(re.sub(r"[\x00-\x1f\x7f\u0085\u2028\u2029]", " ", str(value)).split()),), candidates
+        )
     if name := re.match(r"([A-Za-z0-9][\w.-]*?)\s*(?:==|>=|<=|~=|<|>)\s*\d", str(value)):
         candidates = chain((name[1],), candidates)
     if pattern == OPTION:

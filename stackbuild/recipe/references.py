@@ -78,7 +78,9 @@ def _paths(loaded_recipe: LoadedRecipe, places: Places) -> Iterator[Mistake]:
                 continue
             near = nearest(source.patches, folders)
             suggestion = f"did you mean `{near}`?" if near else f"there are {', '.join(folders) or 'none'}"
-            next = f"{suggestion}{'' if near else '.'} Make it below `patches/` beside the recipe, or leave `patches` out"
+            next = (
+                f"{suggestion}{'' if near else '.'} Make it below `patches/` beside the recipe, or leave `patches` out"
+            )
             yield Mistake(at, f"there is no folder of patches `{source.patches}`", next)
 
 
@@ -109,11 +111,17 @@ def _folder(path: str, loaded_recipe: LoadedRecipe, at: str) -> Iterator[Mistake
         key = "archive" if is_archive_name(path) else "git"
         other = {"git": "with its tag as `ref:`", "archive": "with its `sha256:`"}[key]
         bare = path.removeprefix("file://")
-        next = f"write `path: {name}`, from the recipe's folder" if bare != path else f"write `{key}: {path}`, {other}, in place of `path`"
+        next = (
+            f"write `path: {name}`, from the recipe's folder"
+            if bare != path
+            else f"write `{key}: {path}`, {other}, in place of `path`"
+        )
         yield Mistake(at, f"`{path}` is an address, and `path` is a folder beside the recipe", next)
         return
     if not target.is_dir() and (path.startswith("~") or "\\" in path or re.match(r"[A-Za-z]:", path)):
-        what = "`~` is filled in by a shell, and none runs" if path.startswith("~") else "it is a path as Windows has it"
+        what = (
+            "`~` is filled in by a shell, and none runs" if path.startswith("~") else "it is a path as Windows has it"
+        )
         next = f"write the path from the recipe's folder, with `/`, such as `path: {name}`; another folder needs --allow-path"
         yield Mistake(at, f"there is no folder `{path}` beside the recipe: {what}", next)
         return
@@ -123,7 +131,13 @@ def _folder(path: str, loaded_recipe: LoadedRecipe, at: str) -> Iterator[Mistake
         yield Mistake(at, f"`{path}` does not lie beside the recipe, in {loaded_recipe.folder.resolve()}", next)
     elif target.is_file():
         parent = Path(path).parent.as_posix()
-        how = "unpack it, and name the folder" if is_archive_name(path) else f"write `path: {parent}`" if parent != "." else "name a folder"
+        how = (
+            "unpack it, and name the folder"
+            if is_archive_name(path)
+            else f"write `path: {parent}`"
+            if parent != "."
+            else "name a folder"
+        )
         yield Mistake(at, f"`{path}` is a file, and `path` is a folder", how)
     elif not target.is_dir():
         near = nearest(Path(path).name, beside) or (beside[0] if len(beside) == 1 else "")
@@ -172,7 +186,9 @@ def _gates(loaded_recipe: LoadedRecipe, places: Places) -> Iterator[Mistake]:
     has_kernels = any(isinstance(component, Kernels) for component in recipe.components.values())
     if suite.kind == "kernels" and not has_kernels and not (recipe.verify and recipe.verify.providers):
         next = "add a component of kind `kernels` or `kernels-ep`, take the suite `models-quick`, or remove `bench:`"
-        yield Mistake(at, f"the suite {recipe.bench.suite} measures kernels, and no component of the recipe builds any", next)
+        yield Mistake(
+            at, f"the suite {recipe.bench.suite} measures kernels, and no component of the recipe builds any", next
+        )
         return
     for i, gate in enumerate(recipe.gates):
         yield from _gate(gate, ("gates", i), recipe, suite, places)
@@ -213,7 +229,11 @@ def _gate(gate: Gate, path: KeyPath, recipe: Recipe, suite: Suite, places: Place
             elsewhere = [name for name in elsewhere if name.partition("-")[0] in ("models", "kernels")] or elsewhere
             if elsewhere and recipe.bench:
                 what = f"no case of the suite {recipe.bench.suite} matches {pattern!r}, and {' and '.join(elsewhere)} {'have' if len(elsewhere) > 1 else 'has'} such"
-                yield Mistake(places.of_value((*path, *at)), what, f"write `suite: {elsewhere[0]}` in `bench:`, or other cases here: {', '.join(_case_heads(suite))}")
+                yield Mistake(
+                    places.of_value((*path, *at)),
+                    what,
+                    f"write `suite: {elsewhere[0]}` in `bench:`, or other cases here: {', '.join(_case_heads(suite))}",
+                )
                 continue
             names = _case_heads(suite)
             near = nearest(re.split(r"[/*?\[]", pattern)[0], names)

@@ -46,7 +46,10 @@ def _why(command: tuple[str, ...], source: str | None, is_first: bool) -> tuple[
         return f"`{program}`: a step has no other user, and needs none", f"write `[{rest}]`"
     if program.startswith("./") and is_first and source:
         rest = ", ".join((f"/src/{source}/{program[2:]}", *command[1:]))
-        return f"`{program}` is not there: commands start in an empty `/build/…`, and the source is at `/src/{source}`", f"write `[{rest}]`"
+        return (
+            f"`{program}` is not there: commands start in an empty `/build/…`, and the source is at `/src/{source}`",
+            f"write `[{rest}]`",
+        )
     for words in (program, " ".join(command[:2])):
         if step := _WITHOUT_NETWORK.get(words, ""):
             return f"`{words}` cannot work in a step: it has neither a network nor root", step
@@ -54,7 +57,10 @@ def _why(command: tuple[str, ...], source: str | None, is_first: bool) -> tuple[
         step = "name it in `base.extend.pip` of an image, or as a package of Debian in `base.debian.packages`"
         return f"`{' '.join(command)[:60]}` asks the package index, and a step has no network", step
     if argument := next((word for word in command[1:] if re.fullmatch(r"--?[A-Za-z][\w-]* \S+", word)), ""):
-        return f"{argument!r} is one argument, with a blank in it", f"write `{', '.join(argument.split())}`: an item for each word"
+        return (
+            f"{argument!r} is one argument, with a blank in it",
+            f"write `{', '.join(argument.split())}`: an item for each word",
+        )
     if place := next((match for word in command if (match := _PLACE.fullmatch(word))), None):
         return f"`{place[0]}` installs where nothing is kept: the output is `/out`", f"write `{place[1]}/out`"
     return None
@@ -64,4 +70,6 @@ def _installs_from_index(command: tuple[str, ...]) -> bool:
     words = [word for word in command if not re.fullmatch(r"python[\d.]*|-m", word)]
     if len(words) < 3 or words[0] not in ("pip", "pip3") or words[1] != "install" or "--no-index" in words:
         return False
-    return any(re.fullmatch(r"[A-Za-z][\w.-]*(?:\[.*\])?(?:[=<>!~]=?.*)?", word) and "/" not in word for word in words[2:])
+    return any(
+        re.fullmatch(r"[A-Za-z][\w.-]*(?:\[.*\])?(?:[=<>!~]=?.*)?", word) and "/" not in word for word in words[2:]
+    )

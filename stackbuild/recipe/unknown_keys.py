@@ -46,7 +46,11 @@ def next_for_unknown_key(detail: Any, path: yaml.KeyPath, present: AbstractSet[s
     if not alike and path[0] != "publish" and (owner := _owner_of(word, path, value)):
         return f"{owner}; here known are: {', '.join(keys)}"
     if near and spelt_alike(word, near):
-        return f"`{near}` is there already: write it there, or remove this one" if near in present else f"did you mean `{near}`?"
+        return (
+            f"`{near}` is there already: write it there, or remove this one"
+            if near in present
+            else f"did you mean `{near}`?"
+        )
     if step := step_without_key(word):
         return step
     if part := _by_parts(word, keys):

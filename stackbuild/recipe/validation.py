@@ -229,7 +229,9 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
     match detail["type"]:
         case "extra_forbidden":
             return Mistake(
-                places.of_key(path), f"unknown key `{path[-1]}`{_in(path)}", next_for_unknown_key(detail, path, places.keys_of.get(path[:-1], frozenset()))
+                places.of_key(path),
+                f"unknown key `{path[-1]}`{_in(path)}",
+                next_for_unknown_key(detail, path, places.keys_of.get(path[:-1], frozenset())),
             )
         case "missing":
             return Mistake(
@@ -348,7 +350,11 @@ def _name_of_entry(path: yaml.KeyPath, value: str, detail: Any, places: Places) 
     near = nearest(re.split(r"[/\\:]+", value.strip("/\\ ").removesuffix(".git"))[-1], names)
     spelling = f"`{near}`" if isinstance(path[-1], int) else f"`{key}: {near}`"
     example = f"such as {spelling}" if near else f"here {', '.join(names)}" if names else "and define one there"
-    how = " A folder or an address is written there, as `path:` or `git:`" if section == "sources" and value.strip() else ""
+    how = (
+        " A folder or an address is written there, as `path:` or `git:`"
+        if section == "sources" and value.strip()
+        else ""
+    )
     return f"write the name of one of `{section}:`, {example}{'.' if how else ''}{how}"
 
 
@@ -363,12 +369,24 @@ def _step_for_wrapped_value(path: yaml.KeyPath, detail: Any) -> str:
     inner = _only_value(value)
     if not scalar or not isinstance(inner, str | int | float) or (isinstance(value, dict) and path[-1] in _SOURCE_KEYS):
         return ""
-    if (detail["loc"][-1] in _SCALARS and path[-1:] != detail["loc"][-1:]) or (path[-1] == "uses_gfx" and "gfx" in str(inner)):
+    if (detail["loc"][-1] in _SCALARS and path[-1:] != detail["loc"][-1:]) or (
+        path[-1] == "uses_gfx" and "gfx" in str(inner)
+    ):
         return ""
-    if kind.startswith("bool_") and isinstance(inner, str) and inner.lower() not in ("true", "false", "yes", "no", "on", "off"):
-        return f"write `{path[-1]}: true`, for all of them" if path[-1] == "submodules" else "write `true` or `false`, without brackets"
+    if (
+        kind.startswith("bool_")
+        and isinstance(inner, str)
+        and inner.lower() not in ("true", "false", "yes", "no", "on", "off")
+    ):
+        return (
+            f"write `{path[-1]}: true`, for all of them"
+            if path[-1] == "submodules"
+            else "write `true` or `false`, without brackets"
+        )
     if path[-1] == "patches" and re.search(r"\.(patch|diff)$", str(inner)):
-        return "write the folder that has them, `COMPONENT/VERSION` below `patches/`, such as `patches: migraphx/2.15.0`"
+        return (
+            "write the folder that has them, `COMPONENT/VERSION` below `patches/`, such as `patches: migraphx/2.15.0`"
+        )
     text = str(inner).lower() if isinstance(inner, bool) else str(inner)
     text = _item(text) if isinstance(inner, str) else text
     where = "without brackets" if isinstance(value, list) else f"behind `{path[-1]}:`, without a key of its own"
@@ -626,8 +644,19 @@ def _as_list(key: str, value: str, is_item: bool = False) -> str:
             return f"write a list of words: `[{', '.join(commands[0])}]`"
         lists = ", ".join(f"[{', '.join(words)}]" for words in commands)
         return f"write a list of commands, each of them a list of words: `run: [{lists}]`"
-    if key in ("python", "gfx") and value.strip().lower() in ("all", "any", "system", "auto", "native", "latest", "default", "host"):
-        return f"list each: `{key}: {_EXAMPLES[key]}`" + (" for an RX 7900 XTX; `rocminfo` prints yours" if key == "gfx" else "")
+    if key in ("python", "gfx") and value.strip().lower() in (
+        "all",
+        "any",
+        "system",
+        "auto",
+        "native",
+        "latest",
+        "default",
+        "host",
+    ):
+        return f"list each: `{key}: {_EXAMPLES[key]}`" + (
+            " for an RX 7900 XTX; `rocminfo` prints yours" if key == "gfx" else ""
+        )
     if value.strip().lower() in ("none", "null", "nil", "empty"):
         return f"write `{key}: []` for none, or leave the key out"
     if key != "clang_flags" and re.match(r"-[A-Za-z0-9]", value):
@@ -666,7 +695,11 @@ def _as_mapping(key: str, value: object) -> str:
         first, other = ("archive", "sha256") if is_archive_name(value) else ("git", "ref")
         return f"write `{first}: {value}` on a line of its own below `{key}:`, and `{other}:` beside it"
     rows = value if isinstance(value, list) else [value]
-    if isinstance(value, str) and len(words := value.replace("-D ", "-D").split()) > 1 and all(map(_CACHE_ENTRY.fullmatch, words)):
+    if (
+        isinstance(value, str)
+        and len(words := value.replace("-D ", "-D").split()) > 1
+        and all(map(_CACHE_ENTRY.fullmatch, words))
+    ):
         rows = list(words)
     pairs = [_CACHE_ENTRY.fullmatch(row) if isinstance(row, str) else None for row in rows]
     if rows and all(pairs):

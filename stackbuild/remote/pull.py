@@ -264,7 +264,9 @@ class Puller:
         """The work's result. Data that nobody foresaw is a fault of the remote's, not of the build's."""
         progress = Progress()
         try:
-            return Watch(partial(work, progress.count), progress, remote.reader.abort).run(self.check, self.minimum_rate)
+            return Watch(partial(work, progress.count), progress, remote.reader.abort).run(
+                self.check, self.minimum_rate
+            )
         except (ValueError, KeyError, TypeError, IndexError, RecursionError, OverflowError, MemoryError) as error:
             raise RemoteFault(f"an answer that is not understood: {type(error).__name__}: {error}"[:300]) from None
 

@@ -157,7 +157,9 @@ class Pusher:
         order = sorted(range(len(packs)), key=lambda at: -packs[at].size)  # the one that takes longest is not the last
         try:
             with worker_threads(PARALLEL, self.writer.abort) as pool:
-                pool.submit(load_signing_types)  # the record waits for it otherwise; what it raises, `sign` raises again
+                pool.submit(
+                    load_signing_types
+                )  # the record waits for it otherwise; what it raises, `sign` raises again
                 blobs = dict(
                     zip(order, pool.map(lambda at: self._pack(root, packs[at], layers_there[at]), order), strict=True)
                 )

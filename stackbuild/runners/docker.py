@@ -219,7 +219,9 @@ class _DockerSession:
     def _run(self, exec: Exec, stopper: Stopper) -> ExecResult:
         start_time = time.monotonic()
         failures: list[Exception] = []
-        execution = create_exec(self.client, self.container.id, exec.argv, environment=dict(exec.env), workdir=exec.cwd, stdin=False)
+        execution = create_exec(
+            self.client, self.container.id, exec.argv, environment=dict(exec.env), workdir=exec.cwd, stdin=False
+        )
         if execution is None:
             return ExecResult(SIGKILL_EXIT_CODE, time.monotonic() - start_time, False)
         reader = threading.Thread(target=self._copy, args=(execution["Id"], exec.log, failures), daemon=True)
@@ -234,7 +236,9 @@ class _DockerSession:
             raise failures[0]
         code = self.client.api.exec_inspect(execution["Id"])["ExitCode"]
         return ExecResult(
-            SIGKILL_EXIT_CODE if code is None else code, time.monotonic() - start_time, self._ran_out() if code else False
+            SIGKILL_EXIT_CODE if code is None else code,
+            time.monotonic() - start_time,
+            self._ran_out() if code else False,
         )
 
     def _ran_out(self) -> bool | None:

@@ -40,7 +40,6 @@ class Mirror:
             topic="network",
         )
 
-
     def lacks_all(self, places: tuple[str, ...]) -> MachineLacks:
         """The error for all places in the mirror that a build would look for and not find."""
         packages = f"; {SCOPE}={SOURCES} asks for packages instead" if self.has_packages else ""

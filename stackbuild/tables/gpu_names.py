@@ -117,7 +117,11 @@ def buildable_like(target_id: str) -> str:
     if gfx in BUILDABLE and features:
         near = [difflib.get_close_matches(one, _FEATURE_NAMES, n=1, cutoff=0.4) for one in features.split(":")]
         features_near = sorted({one[0] for one in near if one})
-        if all(near) and [*features.split(":")] == [one[0] for one in near] and len({one[:3] for one in features_near}) == len(near):
+        if (
+            all(near)
+            and [*features.split(":")] == [one[0] for one in near]
+            and len({one[:3] for one in features_near}) == len(near)
+        ):
             return f", whose features are not in the order of the alphabet; write {':'.join([gfx, *features_near])}"
         suggestion = f"; did you mean {':'.join([gfx, *features_near])}?" if all(near) and features_near else ""
         return f"; its features are {', '.join(_FEATURE_NAMES)}{suggestion}"
@@ -151,7 +155,11 @@ def buildable_like(target_id: str) -> str:
     if digits in TARGETS:
         return f"; LLVM knows it, and no product of the table has it: remove it, or write one of {', '.join(BUILDABLE)}"
     close = difflib.get_close_matches(digits, BUILDABLE, n=3, cutoff=0.7) or names_near(target_id)
-    return f"; did you mean {' or '.join(close)}?" if close else f"; write what `rocminfo` prints as gfx…; known are {', '.join(BUILDABLE)}"
+    return (
+        f"; did you mean {' or '.join(close)}?"
+        if close
+        else f"; write what `rocminfo` prints as gfx…; known are {', '.join(BUILDABLE)}"
+    )
 
 
 _GENERIC = {

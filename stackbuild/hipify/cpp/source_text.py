@@ -117,7 +117,11 @@ class View:
     @cached_property
     def _calls_extremes(self) -> bool:
         """Whether a CUDA file with device code calls min or max by themselves: `std::min` is another one."""
-        if not self.is_cuda or self.words.isdisjoint(("min", "max")) or self.words.isdisjoint(("__global__", "__device__")):
+        if (
+            not self.is_cuda
+            or self.words.isdisjoint(("min", "max"))
+            or self.words.isdisjoint(("__global__", "__device__"))
+        ):
             return False
         return any(_CALL.match(self.code, at + 3) for name in ("min", "max") for at in self.own(name))
 

@@ -51,7 +51,9 @@ def notes(view: View, findings: Sequence[Finding]) -> Iterator[Finding]:
                 yield view.finding(at, cause.rule, Severity.NOTE, text, cause.why, cause.fix)
 
 
-_DECLARATION = re.compile(r"[A-Za-z_][\w:]*(?:<[^<>;{}()]*>)?(?:\s*[*&]+\s*|\s+)(?:const\s+)?([A-Za-z_]\w*)\s*[;=,)({\[]")
+_DECLARATION = re.compile(
+    r"[A-Za-z_][\w:]*(?:<[^<>;{}()]*>)?(?:\s*[*&]+\s*|\s+)(?:const\s+)?([A-Za-z_]\w*)\s*[;=,)({\[]"
+)
 _NO_NAME = frozenset(("const", "operator", "return", "if", "while", "for", "else", "in", "and", "or", "not"))
 
 

@@ -24,9 +24,7 @@ def error_lines(findings: Sequence[Finding]) -> dict[int, Finding]:
     return {
         f.place.line: f
         for f in findings
-        if f.rule in COMPILE_ERRORS
-        and f.place
-        and (f.rule != "HIPIFY-PASTED-NAME" or f.severity is not Severity.NOTE)
+        if f.rule in COMPILE_ERRORS and f.place and (f.rule != "HIPIFY-PASTED-NAME" or f.severity is not Severity.NOTE)
     }
 
 

@@ -263,7 +263,9 @@ def _generated_names(view: View, lookups: Lookups) -> Iterator[Finding]:
             "HIPIFY-PASTED-NAME",
             Severity.WARNING,
             f"the preprocessor makes {name} here",
-            f"HIP calls it {hip_name}: the beginning alone does not make that" if hip_name else "HIP has nothing for it",
+            f"HIP calls it {hip_name}: the beginning alone does not make that"
+            if hip_name
+            else "HIP has nothing for it",
             "write the name out",
         )
     if not view.words.isdisjoint(_STEMS):

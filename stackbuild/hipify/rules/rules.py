@@ -384,8 +384,12 @@ class _RuleReader:
                 self.blame((*path, rule.kind), what, f"write several rules: {_LONGEST_PATTERN} is the most")
                 continue
             if _is_endless(pattern):
-                what = f"{pattern!r} repeats a group that repeats or has like alternatives inside, which may take for ever"
-                self.blame((*path, rule.kind), what, "write it with one repeat, or make the inner one possessive: `a++`")
+                what = (
+                    f"{pattern!r} repeats a group that repeats or has like alternatives inside, which may take for ever"
+                )
+                self.blame(
+                    (*path, rule.kind), what, "write it with one repeat, or make the inner one possessive: `a++`"
+                )
                 continue
             try:
                 regex = re.compile(pattern)
@@ -427,7 +431,9 @@ class _RuleReader:
 
     def indexed_texts(self, item: dict[str, Json], path: KeyPath, key: str) -> tuple[tuple[int, str], ...]:
         value = item.get(key, {})
-        if not isinstance(value, dict) or not all(_ARGUMENT.fullmatch(k) and isinstance(v, str) for k, v in value.items()):
+        if not isinstance(value, dict) or not all(
+            _ARGUMENT.fullmatch(k) and isinstance(v, str) for k, v in value.items()
+        ):
             self.blame((*path, key), f"{key} is not a mapping of argument numbers to text", f"write `{key}: {{0: …}}`")
             return ()
         return tuple((int(k), str(v)) for k, v in value.items())

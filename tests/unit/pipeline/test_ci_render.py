@@ -222,6 +222,12 @@ def test_what_names_no_bytes_is_refused(spec: str) -> None:
     assert "sha256" in str(caught.value.next)
 
 
+@pytest.mark.parametrize("file", ["evil-0.1.0-py3-none-any.whl", "stackbuild_evil-0.1.0-py3-none-any.whl", "stackbuild.whl", "stackbuild-1.0/x.whl"])
+def test_a_wheel_of_another_name_is_refused_at_an_address_too(file: str) -> None:
+    with pytest.raises(UsageError, match="this is not a wheel of stackbuild"):
+        pipeline("github", (load("debian-13"),), PipelineRequest(f"https://example.invalid/{file}#sha256={'a' * 64}"))
+
+
 HASH = "--hash=sha256:" + "a" * 64
 
 
