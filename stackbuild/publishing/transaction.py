@@ -39,7 +39,7 @@ from stackbuild.publishing.signed_state import place_names, places_of, remember_
 from stackbuild.publishing.signing import SigningKey, TrustedKey, envelope_text, read_envelope, signers
 from stackbuild.publishing.snapshot import ENVELOPE, OWN_STAGED, index_name, last_snapshot, root_of_places, signed_files
 from stackbuild.publishing.statements import STATEMENT_LIMIT, STATEMENT_TYPE, envelope_name, is_statement
-from stackbuild.publishing.unsigned_files import state_problem
+from stackbuild.publishing.unsigned_files import TrustedIndex, state_problem
 from stackbuild.store import atomic, locks
 
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EMLINK)
@@ -234,8 +234,11 @@ def remove_unsigned_states(index: Path, number: int, keys: tuple[SigningKey, ...
     signed index takes no other."""
     trusted_keys = [TrustedKey(key.blob) for key in keys]
     snapshot = last_snapshot(index) if keys else None
+    if not snapshot:
+        return
+    trusted_index = TrustedIndex(index, snapshot, trusted_keys)
     for old_number, folder in generation_numbers(index).items():
-        if snapshot and old_number < number and state_problem(index, folder, snapshot, trusted_keys):
+        if old_number < number and state_problem(trusted_index, folder):
             atomic.remove(folder)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import stat
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -52,14 +53,24 @@ _SIGNATURE_NAME = re.compile(rf"{re.escape(SUMS_SIGNATURE)}(\.([0-9]{{1,6}}))?")
 _LOCK_TEXT = re.compile(rb"([0-9]{1,20}\n)?")
 
 
-def unsigned_files(
-    index: Path, snapshot: Snapshot, keys: Sequence[TrustedKey], threshold: int, now: datetime
-) -> Iterator[str]:
+@dataclass(frozen=True)
+class TrustedIndex:
+    """The folder of an index, the snapshot that it serves, and whose signatures count at what time: `threshold` of the keys."""
+
+    folder: Path
+    snapshot: Snapshot
+    keys: Sequence[TrustedKey]
+    threshold: int = 1
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+
+def unsigned_files(trusted_index: TrustedIndex) -> Iterator[str]:
     """A line for each file and folder in the index that nobody signed, and for each of stackbuild's own that is not as it makes it.
 
     A page among them is read by installers, a wheel by who looks into folders. Files of the state before may stay, as they
     were signed: the bytes of a wheel that was replaced. A page may not.
     """
+    index, snapshot = trusted_index.folder, trusted_index.snapshot
     signed_paths = set(snapshot.files) | {envelope_name(path) for path in snapshot.files if is_statement(path)}
     closed_folders: list[str] = []
     lines: list[str] = []
@@ -74,18 +85,14 @@ def unsigned_files(
             lines.append(line)
     yield from (f"{path} cannot be looked into" for path in closed_folders[:UNLISTED_SHOWN])
     yield from lines[:UNLISTED_SHOWN]
-    before = _snapshots_before(index, snapshot, keys, threshold, now) if more else ()
-    more = [
-        path
-        for path in more
-        if _is_page(path) or not any(_was_signed(index, path, old, keys, threshold, now) for old in before)
-    ]
+    before = _snapshots_before(trusted_index) if more else ()
+    more = [path for path in more if _is_page(path) or not any(_was_signed(trusted_index, path, old) for old in before)]
     for path in more[:UNLISTED_SHOWN]:
         what = "is a page that" if _is_page(path) else "lies in the index and"
         yield f"{path} {what} was not signed"
     if len(more) > UNLISTED_SHOWN:
         yield f"{len(more) - UNLISTED_SHOWN} more files lie in the index and were not signed"
-    yield from _state_problems(index, snapshot, keys, now)
+    yield from _state_problems(trusted_index)
 
 
 def _is_page(path: str) -> bool:
@@ -93,18 +100,17 @@ def _is_page(path: str) -> bool:
     return Path(path).name.startswith("index.") or is_variants_list(path)
 
 
-def _was_signed(
-    index: Path, path: str, old: Snapshot, keys: Sequence[TrustedKey], threshold: int, now: datetime
-) -> bool:
+def _was_signed(trusted_index: TrustedIndex, path: str, old: Snapshot) -> bool:
     """Whether a file is as that state listed it, or is the envelope of a statement as that state listed it."""
     if path in old.files:
-        return not difference(index, path, old.files[path])
+        return not difference(trusted_index.folder, path, old.files[path])
     statement = next((one for one in old.files if is_statement(one) and envelope_name(one) == path), None)
     if statement is None:
         return False
     try:
-        data = read_file(index, path, ENVELOPE_LIMIT)
-        payload = good_signatures(data, STATEMENT_TYPE, keys, now).payload_of(threshold)
+        data = read_file(trusted_index.folder, path, ENVELOPE_LIMIT)
+        signatures = good_signatures(data, STATEMENT_TYPE, trusted_index.keys, trusted_index.now)
+        payload = signatures.payload_of(trusted_index.threshold)
     except (SignatureRefused, ValueError, OSError):
         return False
     return digest.of_bytes(payload) == old.files[statement].sha256
@@ -195,28 +201,27 @@ def _signature_problem(folder: Path, path: str, place: int, snapshot: Snapshot) 
     return f"{path} is not a signature of that list by a key that signed the index"
 
 
-def _snapshots_before(
-    index: Path, snapshot: Snapshot, keys: Sequence[TrustedKey], threshold: int, now: datetime
-) -> tuple[Snapshot, ...]:
+def _snapshots_before(trusted_index: TrustedIndex) -> tuple[Snapshot, ...]:
     """The states of this index before this one that lie in the folder, signed as this one must be."""
-    folders = [*generation_numbers(index).values()][-MAX_SIGNATURES:]
-    states = (_signed_state(folder, keys, threshold, now) for folder in folders)
-    return tuple(
-        state for state in states if state and state.index == snapshot.index and state.number < snapshot.number
-    )
+    snapshot = trusted_index.snapshot
+    folders = [*generation_numbers(trusted_index.folder).values()][-MAX_SIGNATURES:]
+    states = (_signed_state(trusted_index, folder, trusted_index.threshold) for folder in folders)
+    return tuple(state for state in states if state and state.index == snapshot.index and state.number < snapshot.number)
 
 
-def _signed_state(folder: Path, keys: Sequence[TrustedKey], threshold: int, now: datetime) -> Snapshot | None:
-    """The snapshot in a state's folder; None where too few of the keys signed it."""
+def _signed_state(trusted_index: TrustedIndex, folder: Path, threshold: int) -> Snapshot | None:
+    """The snapshot in a state's folder; None where fewer of the keys signed it."""
     try:
         data = read_file(folder, ENVELOPE, ENVELOPE_LIMIT)
-        return read_snapshot(good_signatures(data, SNAPSHOT_TYPE, keys, now).payload_of(threshold))
+        signatures = good_signatures(data, SNAPSHOT_TYPE, trusted_index.keys, trusted_index.now)
+        return read_snapshot(signatures.payload_of(threshold))
     except (SignatureRefused, ValueError, OSError):
         return None
 
 
-def _state_problems(index: Path, snapshot: Snapshot, keys: Sequence[TrustedKey], now: datetime) -> Iterator[str]:
+def _state_problems(trusted_index: TrustedIndex) -> Iterator[str]:
     """What is wrong with the states below `.generations`: this one, and one before it that one of the keys has signed."""
+    index, snapshot = trusted_index.folder, trusted_index.snapshot
     top = index / GENERATIONS
     if top.is_symlink() or not top.is_dir():
         return  # none in a copy of an object store; another thing of that name was named with the files
@@ -232,7 +237,7 @@ def _state_problems(index: Path, snapshot: Snapshot, keys: Sequence[TrustedKey],
             yield f"{path} {why}, and was not signed"
             continue
         number = int(folder.name)
-        state = _signed_state(folder, keys, 1, now)
+        state = _signed_state(trusted_index, folder, 1)
         if number > snapshot.number:
             yield (
                 f"{path} is a later state than the one that is served, {snapshot.number}: the index was rolled back, or a"
@@ -240,19 +245,18 @@ def _state_problems(index: Path, snapshot: Snapshot, keys: Sequence[TrustedKey],
             )
         elif number == snapshot.number and state not in (None, snapshot):
             yield f"{path} is another state under the number that is served"
-        elif problem := state_problem(index, folder, snapshot, keys, now):
+        elif problem := state_problem(trusted_index, folder):
             yield problem
 
 
-def state_problem(
-    index: Path, folder: Path, snapshot: Snapshot, keys: Sequence[TrustedKey], now: datetime | None = None
-) -> str:
+def state_problem(trusted_index: TrustedIndex, folder: Path) -> str:
     """What is wrong with the folder of a state, the first of it; "" for nothing.
 
-    One of the keys must have signed it, and it must be of the index whose state `snapshot` is served.
+    One of the keys must have signed it, and it must be of the same index as the state that is served.
     """
-    state = _signed_state(folder, keys, 1, now or datetime.now(UTC))
-    path = folder.relative_to(index)
+    state = _signed_state(trusted_index, folder, 1)
+    snapshot = trusted_index.snapshot
+    path = folder.relative_to(trusted_index.folder)
     if state is None:
         return f"{path} is a state that no trusted key has signed; the next signature of the index takes it away"
     if state.number != int(folder.name):
@@ -260,7 +264,7 @@ def state_problem(
     if state.index != snapshot.index:
         other_root = f", {state.root}" if state.root not in ("", snapshot.root) else ""
         return f"{path} is a state of another index{other_root}"
-    return next(_state_files(index, folder, state), "")
+    return next(_state_files(trusted_index.folder, folder, state), "")
 
 
 def _state_files(index: Path, folder: Path, state: Snapshot) -> Iterator[str]:

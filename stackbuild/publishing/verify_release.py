@@ -51,7 +51,7 @@ from stackbuild.publishing.statements import (
     refuse_subjects,
     statement_name,
 )
-from stackbuild.publishing.unsigned_files import MAX_SIGNATURES, SSHSIG_LIMIT, SUMS_LIMIT, unsigned_files
+from stackbuild.publishing.unsigned_files import MAX_SIGNATURES, SSHSIG_LIMIT, SUMS_LIMIT, TrustedIndex, unsigned_files
 
 LOCK_LIMIT = 16 << 20
 """Bytes of a lock beside a wheel that are read at most."""
@@ -137,7 +137,7 @@ def verify_release(index: Path, trust: Trust, now: datetime | None = None) -> Re
     problems += [
         *changed_files.values(),
         *_sums(index, snapshot, trust),
-        *unsigned_files(index, snapshot, trust.keys, trust.threshold, moment),
+        *unsigned_files(TrustedIndex(index, snapshot, trust.keys, trust.threshold, moment)),
     ]
     proofs = [
         _wheel(index, path, snapshot, path not in changed_files, trust, moment)
