@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -92,6 +92,8 @@ def _scalars(inst: Instruction, lanes: int) -> list[tuple[int, int]]:
         value = f.get(name)
         if value is None or name in ("simm16",):
             continue
+        if name == "soffset" and "soffset_en" in f:
+            continue  # below
         if name == "sbase":
             value *= 2
         if name == "srsrc":
@@ -114,7 +116,16 @@ def _scalars(inst: Instruction, lanes: int) -> list[tuple[int, int]]:
         scalar = scalar or (name == "vdst" and operand.place in ("OPR_SREG", "OPR_SDST", "OPR_SREG_NOVCC"))
         if scalar and value < _NO_SCALARS:
             ranges.append((value, max(1, bits // 32)))
-    return ranges
+    return ranges + [(register, 1) for register in _cdna_offsets(f) if register < _NO_SCALARS]
+
+
+def _cdna_offsets(f: Mapping[str, int]) -> list[int]:
+    """The scalar register that holds the offset of a scalar load of CDNA; without either bit the offset is a number."""
+    if "soffset_en" not in f:
+        return []
+    if f["soffset_en"]:
+        return [f["soffset"]]
+    return [] if f["imm"] else [f["offset"] & 127]
 
 
 def register_checks(inst: Instruction, lanes: int, pc: int, block: BlockRegisters) -> list[str]:

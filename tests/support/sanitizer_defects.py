@@ -130,6 +130,9 @@ DEFECTS = (
            f"v_mov_b32 v1, 0; ds_store_b32 v1, v1; ds_load_b32 v2, v1; s_waitcnt lgkmcnt(0); v_add_f32 v3, v2, v2{_END}", group=64),
     SeededDefect("a scalar load that is not waited for", "missing wait", f"{_ARGUMENT}s_load_b32 s4, s[2:3], 0x0; s_add_u32 s5, s4, s4{_END}",
            f"{_ARGUMENT}s_load_b32 s4, s[2:3], 0x0; s_waitcnt lgkmcnt(0); s_add_u32 s5, s4, s4{_END}"),
+    SeededDefect("CDNA's offset register that is not waited for", "missing wait",
+           f"{_CDNA}s_load_dword s4, s[2:3], 0x0; s_load_dword s6, s[2:3], s4{_END}",  # s0 is no offset where the field has a number
+           f"{_CDNA}s_load_dword s0, s[2:3], 0x0; s_load_dword s6, s[2:3], 0x4{_END}", items=64, target="gfx942"),
     SeededDefect("a load into LDS that is not waited for", "missing wait", f"{_INTO_LDS}ds_read_b32 v2, v1{_END}",
            f"{_INTO_LDS}s_waitcnt vmcnt(0); ds_read_b32 v2, v1{_END}", group=256, items=64, target="gfx942"),
     SeededDefect("a buffer's load into LDS that is not waited for", "missing wait", f"{_INTO_LDS_BY_BUFFER}s_waitcnt lgkmcnt(0); ds_read_b32 v2, v1{_END}",
