@@ -20,7 +20,7 @@ struct Api {
   uint32_t version = 0;  // min(of the running ONNX Runtime, of the headers built against)
 };
 
-Api& api();  // set once, by the first registration (gate.hpp); read without a lock after it
+Api& api();  // set once, by the first registration (version_gate.hpp); read without a lock after it
 
 struct Failure : std::runtime_error {
   OrtErrorCode code;
