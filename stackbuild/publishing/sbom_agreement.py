@@ -135,7 +135,7 @@ def _difference(parts: set[Part], reference: set[Part]) -> str:
 
 
 def _lock_problems(parts: set[Part], data: bytes, is_whole: bool) -> Iterator[str]:
-    """`is_whole`: each source of the lock is among the parts; else they may be some of them."""
+    """`is_whole`: each source of the lock is among the parts; else they may be some of them, or none: a script needs none."""
     lock = read_lock(data)
     if lock is None:
         yield "the lock cannot be read"
@@ -146,7 +146,7 @@ def _lock_problems(parts: set[Part], data: bytes, is_whole: bool) -> Iterator[st
     images = [part.digests for part in parts if part.role == "base-image"]
     if images != ([(("sha256", lock.image.removeprefix("sha256:")),)] if lock.image else []):
         yield "it names another base image"
-    if not any(part.role == "source" for part in parts):
+    if is_whole and not any(part.role == "source" for part in parts):
         yield "it names no source"
     downloads = {
         (dep.url.rpartition("/")[2], tuple(dep.digest.split(":")))

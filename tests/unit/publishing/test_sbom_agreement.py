@@ -53,6 +53,14 @@ def test_the_sbom_of_each_bundled_recipe_agrees_with_its_lock_and_its_provenance
         assert sbom_problem(sbom("demo", "1.0", "MIT", (*rows, *LIBRARIES), TIME), lock, stated(rows)) == ""
 
 
+def test_a_wheel_of_a_script_needs_no_source_where_its_provenance_says_so() -> None:
+    lock, wheels = locked("debian-13")
+    rows = without("source")(next(iter(wheels.values())))
+    text = sbom("demo", "1.0", "MIT", rows, TIME)
+    assert sbom_problem(text, lock, stated(rows)) == ""
+    assert "names no source" in sbom_problem(text, lock, None)
+
+
 def without(role: str) -> Callable[[Rows], Rows]:
     return lambda rows: tuple(row for row in rows if row.role != role)
 
