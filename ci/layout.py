@@ -574,7 +574,7 @@ INSPECTION_LEVELS: dict[str, Layer] = {
 }
 READER_LEVELS: dict[str, Layer] = {
     "byte_parser": Layer(1, "parsers that ask for the bytes they want"),
-    **{name: Layer(1, "tables and names, no bytes") for name in ("install_paths", "policy", "providers")},
+    **{name: Layer(1, "tables and names, no bytes") for name in ("policy", "providers")},
     "budget": Layer(2, "what reading one file may cost"),
     **{name: Layer(2, "formats in memory") for name in ("ccob", "descriptors", "messagepack", "wheel_variant")},
     "wheel": Layer(3, "the metadata of a wheel"),

@@ -6,6 +6,7 @@ import contextlib
 import os
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
 
 def read_plain(folder: Path, name: str, limit: int) -> bytes | None:
@@ -42,11 +43,11 @@ def read_regular(path: Path, limit: int) -> bytes | None:
     Nothing is waited for: a FIFO or a device is not such a file.
     """
     try:
-        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
+        file = open_named_file(path)
+    except (OSError, ValueError):
         return None
     try:
-        return _read(file, limit) if stat.S_ISREG(os.fstat(file).st_mode) else None
+        return _read(file, limit)
     finally:
         os.close(file)
 
@@ -54,20 +55,14 @@ def read_regular(path: Path, limit: int) -> bytes | None:
 def read_bounded(path: Path, limit: int) -> bytes:
     """All of a file that a person named, a pipe too. Raises ValueError where it is longer than `limit`, OSError."""
     with path.open("rb") as file:
-        data = file.read(limit + 1)
-    if len(data) > limit:
-        raise ValueError(f"longer than {limit:,} bytes")
-    return data
+        return _whole(file, limit)
 
 
 def read_named_file(path: Path, limit: int) -> bytes:
     """All of a regular file that a person named; a FIFO or a device is not waited for. Raises ValueError where it is another
     thing or longer than `limit`, OSError."""
     with open(open_named_file(path), "rb") as file:
-        data = file.read(limit + 1)
-    if len(data) > limit:
-        raise ValueError(f"longer than {limit:,} bytes")
-    return data
+        return _whole(file, limit)
 
 
 def open_named_file(path: Path) -> int:
@@ -77,6 +72,13 @@ def open_named_file(path: Path) -> int:
         os.close(file)
         raise ValueError("it is not a file")
     return file
+
+
+def _whole(file: BinaryIO, limit: int) -> bytes:
+    data = file.read(limit + 1)
+    if len(data) > limit:
+        raise ValueError(f"longer than {limit:,} bytes")
+    return data
 
 
 def _read(file: int, limit: int) -> bytes:

@@ -35,6 +35,8 @@ STATE_LIMIT = 256 << 20
 """Bytes of a file of an index's state that are read at most."""
 _NUMBER = re.compile(r"[0-9]{8,16}")
 LOCK_FILE = ".lock"
+REMOTE_CATALOG, REMOTE_LOCK = ".catalog.json", ".publishing"
+"""Objects of an index in an object store, which a copy of it has."""
 
 
 def refuse_foreign(index: Path) -> None:

@@ -28,7 +28,16 @@ from stackbuild.core.errors import UsageError
 from stackbuild.core.model import ValidationError
 from stackbuild.core.packaging import Requirement, canonicalize_name
 from stackbuild.publishing.catalog import Catalog, CatalogFile
-from stackbuild.publishing.generation import CATALOG, CURRENT, STATE_LIMIT, WHEELS_ELSEWHERE, read_catalog, switch
+from stackbuild.publishing.generation import (
+    CATALOG,
+    CURRENT,
+    REMOTE_CATALOG,
+    REMOTE_LOCK,
+    STATE_LIMIT,
+    WHEELS_ELSEWHERE,
+    read_catalog,
+    switch,
+)
 from stackbuild.publishing.index_numbers import IndexNumbers
 from stackbuild.publishing.object_worker import WorkerObjects
 from stackbuild.publishing.objects import ObjectFault, ObjectStore, connect, refusal
@@ -40,7 +49,6 @@ from stackbuild.publishing.transaction import MOST_READ
 from stackbuild.publishing.variants import is_variants_list
 
 SCHEMES = ("s3://", "gs://", "az://")
-REMOTE_CATALOG, LOCK = ".catalog.json", ".publishing"
 THREADS = 16
 MOST_LOCK = 1 << 10
 """Bytes of the object that says who publishes."""
@@ -115,8 +123,8 @@ def _lock(store: ObjectStore, url: str) -> Iterator[None]:
     """
     who = f"{getpass.getuser()}@{socket.gethostname()} since {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
     try:
-        is_ours = store.create(LOCK, who.encode())
-        holder = None if is_ours else store.get(LOCK, MOST_LOCK)
+        is_ours = store.create(REMOTE_LOCK, who.encode())
+        holder = None if is_ours else store.get(REMOTE_LOCK, MOST_LOCK)
     except ObjectFault as fault:
         raise refusal(url, str(fault)) from None
     if not is_ours:
@@ -124,21 +132,21 @@ def _lock(store: ObjectStore, url: str) -> Iterator[None]:
         raise UsageError(
             f"another one publishes there: {text[:200]}",
             where=url,
-            next=f"wait for it; if it was killed, remove the object {LOCK} and run this again",
+            next=f"wait for it; if it was killed, remove the object {REMOTE_LOCK} and run this again",
         )
     try:
         yield
     except BaseException:
         with suppress(ObjectFault):
-            store.delete(LOCK)
+            store.delete(REMOTE_LOCK)
         raise
     try:
-        store.delete(LOCK)
+        store.delete(REMOTE_LOCK)
     except ObjectFault as fault:
         raise UsageError(
-            f"the change is written, but the object {LOCK} cannot be removed: {fault}",
+            f"the change is written, but the object {REMOTE_LOCK} cannot be removed: {fault}",
             where=url,
-            next=f"remove {LOCK} there: until then nobody can publish",
+            next=f"remove {REMOTE_LOCK} there: until then nobody can publish",
         ) from None
 
 

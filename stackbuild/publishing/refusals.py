@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from stackbuild.core.errors import UsageError
+from stackbuild.core.install_paths import landing
 from stackbuild.core.packaging import (
     InvalidRequirement,
     InvalidSpecifier,
@@ -105,7 +106,7 @@ def _format_problem(wheel: WheelFile) -> str:
             return f"its entry {entry!r} leads out of the folder of the installation"
         if {"", "."} & {*entry.removesuffix("/").split("/")}:
             return f"its entry {entry!r} is not a plain path: installers differ in where they put it"
-    files = [_destination(entry) for entry in wheel.entries if not entry.endswith("/")]
+    files = [landing(entry) for entry in wheel.entries if not entry.endswith("/")]
     if twice := [path for path, count in Counter(files).items() if count > 1]:
         return f"two of its entries are installed as {twice[0]!r}"
     for entry in wheel.entries:
@@ -117,11 +118,6 @@ def _format_problem(wheel: WheelFile) -> str:
     except InvalidSpecifier:
         return f"its Requires-Python {wheel.fields.requires_python!r} is not a set of versions"
     return ""
-
-
-def _destination(entry: str) -> str:
-    """Where in site-packages an entry is installed; scripts, headers and data keep the folder that names them."""
-    return re.sub(r"^[^/]+\.data/(?:purelib|platlib)/", "", entry)
 
 
 def _is_named(stem: str, wheel: WheelFile) -> bool:

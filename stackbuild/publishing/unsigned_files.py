@@ -20,6 +20,8 @@ from stackbuild.publishing.generation import (
     CURRENT,
     GENERATIONS,
     LOCK_FILE,
+    REMOTE_CATALOG,
+    REMOTE_LOCK,
     STAGING_ENDING,
     STATE_LIMIT,
     generation_numbers,
@@ -43,8 +45,6 @@ from stackbuild.publishing.variants import is_variants_list
 SUMS_LIMIT = 64 << 20
 """Bytes of SHA256SUMS that are read at most."""
 SSHSIG_LIMIT = 1 << 20
-REMOTE_CATALOG, REMOTE_LOCK = ".catalog.json", ".publishing"
-"""Objects of an index in an object store, which a copy of it has."""
 UNLISTED_SHOWN = 20
 """So many files that nobody signed are named."""
 MAX_SIGNATURES = 100
@@ -145,15 +145,14 @@ def _own_problem(index: Path, path: str, snapshot: Snapshot) -> str | None:
         return ""  # both are checked by themselves
     if match := _SIGNATURE_NAME.fullmatch(path):
         return _signature_problem(index, path, int(match[2] or 1), snapshot)
-    match path:
-        case ".lock":
-            return _plain_problem(index, LOCK_FILE)
-        case ".current":
-            return _link_problem(index, snapshot)
-        case ".catalog.json":
-            return _catalog_problem(index, REMOTE_CATALOG, snapshot)
-        case ".publishing":
-            return f"{REMOTE_LOCK} says that somebody published while this copy was made: copy the index again"
+    if path == LOCK_FILE:
+        return _plain_problem(index, path)
+    if path == CURRENT:
+        return _link_problem(index, snapshot)
+    if path == REMOTE_CATALOG:
+        return _catalog_problem(index, path, snapshot)
+    if path == REMOTE_LOCK:
+        return f"{path} says that somebody published while this copy was made: copy the index again"
     return None
 
 
@@ -245,7 +244,7 @@ def _state_problems(trusted_index: TrustedIndex) -> Iterator[str]:
             )
         elif number == snapshot.number and state not in (None, snapshot):
             yield f"{path} is another state under the number that is served"
-        elif problem := state_problem(trusted_index, folder):
+        elif problem := _state_problem(trusted_index, folder, state):
             yield problem
 
 
@@ -254,7 +253,11 @@ def state_problem(trusted_index: TrustedIndex, folder: Path) -> str:
 
     One of the keys must have signed it, and it must be of the same index as the state that is served.
     """
-    state = _signed_state(trusted_index, folder, 1)
+    return _state_problem(trusted_index, folder, _signed_state(trusted_index, folder, 1))
+
+
+def _state_problem(trusted_index: TrustedIndex, folder: Path, state: Snapshot | None) -> str:
+    """What is wrong with the folder of that signed state, None where no key has signed it."""
     snapshot = trusted_index.snapshot
     path = folder.relative_to(trusted_index.folder)
     if state is None:

@@ -17,11 +17,11 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 
+from stackbuild.core.install_paths import landings
 from stackbuild.inspection.facts import Problem, ProblemKind
 from stackbuild.inspection.limits import ARCHIVE, ARCHIVE_FREE, ARCHIVE_RATIO, PROBLEMS
 from stackbuild.inspection.readers.budget import ReadBudget
 from stackbuild.inspection.readers.byte_parser import LimitError, MalformedError
-from stackbuild.inspection.readers.install_paths import landings
 from stackbuild.inspection.readers.source import ByteSource, DeflatedSource, FileEntry, FileRange
 from stackbuild.inspection.readers.zip_directory import Directory, DirectoryRow, directory, other_name
 

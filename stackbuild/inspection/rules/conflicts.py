@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from itertools import combinations
 
+from stackbuild.core.install_paths import landing
 from stackbuild.inspection.facts import Facts
-from stackbuild.inspection.readers.install_paths import landing
 from stackbuild.inspection.rules.rule import ERROR, JointRule, SubjectEvidence, count_of, some
 
 

@@ -6,9 +6,9 @@ import posixpath
 import re
 from collections.abc import Iterator
 
+from stackbuild.core.install_paths import landing
 from stackbuild.inspection.expectations import Expectations
 from stackbuild.inspection.facts import Facts, Library
-from stackbuild.inspection.readers.install_paths import landing
 from stackbuild.inspection.readers.providers import bridge_stem
 from stackbuild.inspection.rules.rule import ERROR, NOTE, WARNING, SubjectEvidence, count_of, rule, some
 

@@ -9,11 +9,11 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator
 
+from stackbuild.core.install_paths import landing
 from stackbuild.core.packaging import is_requirement
 from stackbuild.inspection.expectations import Expectations
 from stackbuild.inspection.facts import Facts, Member, RecordRow
 from stackbuild.inspection.limits import HASHES
-from stackbuild.inspection.readers.install_paths import landing
 from stackbuild.inspection.readers.wheel import (
     is_specifier,
     local_of,

@@ -14,9 +14,10 @@ import pytest
 from obstore.store import MemoryStore
 
 from stackbuild.core.errors import UsageError
+from stackbuild.publishing.generation import REMOTE_CATALOG, REMOTE_LOCK
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.maintenance import cosign, sign, yank
-from stackbuild.publishing.object_store import LOCK, REMOTE_CATALOG, working_copy
+from stackbuild.publishing.object_store import working_copy
 from stackbuild.publishing.objects import ObstoreObjects
 from stackbuild.publishing.publication import Publication, Receipt
 from stackbuild.publishing.signing import load_trusted_keys
@@ -65,12 +66,12 @@ def test_a_second_release_does_not_read_or_write_the_wheels_of_the_first(tmp_pat
     assert not [key for key in touched if first.name in key]
     assert [key for key in touched if key.endswith(".whl")] == [f"demo-pkg/{second.name}"]
     assert touched.index(f"demo-pkg/{second.name}") < touched.index(REMOTE_CATALOG, 2) < touched.index("demo-pkg/index.html")
-    assert offered(store) == {first.name, second.name} and LOCK not in keys(store)
+    assert offered(store) == {first.name, second.name} and REMOTE_LOCK not in keys(store)
     again = put(store, first)
     assert again.number == 2 and not again.wheels[0].fresh
     with pytest.raises(UsageError, match="with other bytes"):
         put(store, small_wheel(tmp_path / "b", content="other"))
-    assert offered(store) == {first.name, second.name} and LOCK not in keys(store)
+    assert offered(store) == {first.name, second.name} and REMOTE_LOCK not in keys(store)
 
 
 def test_a_signed_index_and_a_yank_verify_after_a_download(tmp_path: Path) -> None:
@@ -128,7 +129,7 @@ def test_a_fault_at_any_write_leaves_a_whole_index_and_the_next_publish_mends_it
             assert before <= seen <= after
             assert new[1].name not in seen or new[0].name in seen, "what it requires is offered before it"
             states.append(seen)
-            assert LOCK not in keys(store)
+            assert REMOTE_LOCK not in keys(store)
             put(store, *new)
             assert offered(store) == after
             continue
@@ -139,16 +140,16 @@ def test_a_fault_at_any_write_leaves_a_whole_index_and_the_next_publish_mends_it
 def test_one_publisher_at_a_time_and_none_over_a_state_it_has_not_read(tmp_path: Path) -> None:
     store = MemoryStore()
     put(store, small_wheel(tmp_path / "a"))
-    obstore.put(store, LOCK, b"somebody@there since 2026-01-01 00:00:00 UTC")
+    obstore.put(store, REMOTE_LOCK, b"somebody@there since 2026-01-01 00:00:00 UTC")
     with pytest.raises(UsageError, match=r"another one publishes there: somebody@there") as caught:
         put(store, small_wheel(tmp_path / "a", "2.0"))
-    assert LOCK in str(caught.value.next) and LOCK in keys(store)
-    obstore.delete(store, LOCK)
+    assert REMOTE_LOCK in str(caught.value.next) and REMOTE_LOCK in keys(store)
+    obstore.delete(store, REMOTE_LOCK)
 
     def overtaken() -> Iterator[None]:
         with working_copy(ObstoreObjects(store), "s3://wheels", lambda text: None) as copy:
             publish((small_wheel(tmp_path / "a", "2.0"),), copy.folder, Publication())
-            obstore.delete(store, LOCK)  # somebody took it for left behind
+            obstore.delete(store, REMOTE_LOCK)  # somebody took it for left behind
             put(store, small_wheel(tmp_path / "a", "3.0"))
             yield
 

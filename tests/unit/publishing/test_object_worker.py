@@ -11,7 +11,8 @@ import pytest
 from obstore.store import MemoryStore
 
 from stackbuild.core.errors import UsageError
-from stackbuild.publishing.object_store import LOCK, REMOTE_CATALOG, working_copy
+from stackbuild.publishing.generation import REMOTE_CATALOG, REMOTE_LOCK
+from stackbuild.publishing.object_store import working_copy
 from stackbuild.publishing.object_worker import WorkerMessage, _answer
 from stackbuild.publishing.objects import ObjectFault, ObstoreObjects, StoredObject
 
@@ -79,7 +80,7 @@ def test_a_lock_that_cannot_be_removed_is_said_and_hides_no_other_error() -> Non
 
 
 def test_the_words_of_another_publisher_are_one_short_line() -> None:
-    store = FaultyObjects(frozenset(), objects={LOCK: b"me\nnext: rm -rf\n" * 60})
+    store = FaultyObjects(frozenset(), objects={REMOTE_LOCK: b"me\nnext: rm -rf\n" * 60})
     with pytest.raises(UsageError) as caught:
         changed(store)
     assert "\n" not in caught.value.what and len(caught.value.what) < 260
@@ -89,7 +90,7 @@ def test_a_catalog_without_an_etag_is_not_one_to_build_on() -> None:
     store = FaultyObjects(frozenset(), "", {REMOTE_CATALOG: b"{}"})
     with pytest.raises(UsageError, match="names no ETag"):
         changed(store)
-    assert LOCK not in store.objects
+    assert REMOTE_LOCK not in store.objects
 
 
 def test_a_message_comes_through_a_pipe_and_half_of_one_is_none() -> None:
