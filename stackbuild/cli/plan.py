@@ -55,7 +55,8 @@ def plan(
     current = timed_plan(prepared_recipe)
     tell_doubts(prepared_recipe)
     tell_open(current.status.open_warning)
-    if mirror or Path(os.environ.get(VARIABLE, "/nowhere")).is_dir():  # a plan takes nothing from it: it may be gone
+    usual_mirror = os.environ.get(VARIABLE)
+    if mirror or (usual_mirror and Path(usual_mirror).is_dir()):  # a plan takes nothing from it: it may be gone
         tell_lacking(current.status.to_run, mirror_of(mirror, os.environ))
     if json:
         now = current.status
