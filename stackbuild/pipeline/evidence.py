@@ -37,7 +37,7 @@ def write_statements(
     subject = ResourceDescriptor(wheel.name, sha256)
     folder = context.store.tmp / "statements"
     folder.mkdir(exist_ok=True)
-    contents = {statements.lock_name(wheel.name): built_wheels.lock.read_bytes()}
+    contents = {statements.lock_name(wheel.name): built_wheels.lock_data}
     if step := _step_of(wheel, built_wheels.plan, context):
         contents[statements.statement_name(wheel.name, "provenance")] = _provenance(
             subject, step, built_wheels, context
@@ -74,7 +74,7 @@ def _provenance(wheel: ResourceDescriptor, step: Step, built_wheels: BuiltWheels
     parameters: dict[str, Json] = {
         "recipe": recipe.name,
         "recipeDigest": digest.of_value(recipe),
-        "lockDigest": digest.of_file(built_wheels.lock),
+        "lockDigest": digest.of_bytes(built_wheels.lock_data),
     }
     parameters["gfx"] = list(recipe.gfx)
     return statements.provenance(wheel, parameters, materials_of(steps), _origins(step, steps, context), __version__)

@@ -150,7 +150,7 @@ def measure_on_gpus(
 
     recipe, plan = built_wheels.recipe, built_wheels.plan
     with tempfile.TemporaryDirectory(prefix="stackbuild-bench-", dir=context.store.tmp) as folder:
-        files = _files_step(recipe, built_wheels.lock, Path(folder), context)
+        files = _files_step(built_wheels, Path(folder), context)
     packing, houses = packing_steps(plan, built_wheels.wheels, context), wheelhouse_steps(plan, context)
     params = {"wheels": " ".join(step.name for step in packing)}
     suite = suite_place(recipe.bench.suite, built_wheels.lock) if recipe.bench else ""
@@ -163,15 +163,16 @@ def measure_on_gpus(
     return tuple(results)
 
 
-def _files_step(recipe: Recipe, lock: Path, folder: Path, context: BuildContext) -> tuple[Step, ...]:
+def _files_step(built_wheels: BuiltWheels, folder: Path, context: BuildContext) -> tuple[Step, ...]:
     """The step, done, with the files of this machine that are measured with; none where there are no such files.
 
     Raises UsageError for a file that is not there.
     """
-    if not _has_files(recipe, lock):
+    recipe = built_wheels.recipe
+    if not _has_files(recipe, built_wheels.lock):
         return ()
     try:
-        _copy_files(recipe, lock, folder)
+        _copy_files(built_wheels, folder)
     except OSError as error:
         raise UsageError(
             f"a file of the benchmarks cannot be read: {error}", where=recipe.name,
@@ -183,9 +184,10 @@ def _files_step(recipe: Recipe, lock: Path, folder: Path, context: BuildContext)
     return (step,)
 
 
-def _copy_files(recipe: Recipe, lock: Path, folder: Path) -> None:
+def _copy_files(built_wheels: BuiltWheels, folder: Path) -> None:
     from stackbuild.bench.lock_diff import lock_beside
 
+    recipe, lock = built_wheels.recipe, built_wheels.lock
     if own := _own_suite(recipe, lock):
         suite = load_suite(str(own))
         models = []
@@ -196,7 +198,7 @@ def _copy_files(recipe: Recipe, lock: Path, folder: Path) -> None:
         sent_suite = suite.model_copy(update={"files": tuple(models)})
         (folder / SUITE).write_text(sent_suite.model_dump_json())
     if lock.is_file():
-        _copy(lock, folder / LOCK)
+        (folder / LOCK).write_bytes(built_wheels.lock_data)
     if baseline := _baseline(recipe):
         sent_wheel = folder / BASELINE / baseline.name
         _copy(baseline, sent_wheel)

@@ -271,10 +271,12 @@ def _measure(suite: str, built_wheels: BuiltWheels, context: BuildContext) -> Me
             next=f"run stackbuild with one of Python {', '.join(built_wheels.recipe.python)}",
         )
     house = _sound_wheelhouse(f"wheelhouse.{this_python()}", built_wheels.wheelhouse_digest, built_wheels, context)
+    lock_file = context.logs.parent / "lock.yaml"
+    lock_file.write_bytes(built_wheels.lock_data)
     request = GateRequest(
         wheel_for(suite, built_wheels.wheels),
         suite=suite,
-        candidate_lock=built_wheels.lock,
+        candidate_lock=lock_file,
         provider=provider_of(built_wheels.recipe),
         python=wheelhouse_python(house, built_wheels.wheelhouse_digest, context.store),
         cache=context.store.root / "bench",

@@ -21,10 +21,14 @@ HEADER = """\
 
 def write_lock(lock: Lock, loaded_recipe: LoadedRecipe) -> None:
     """Write the lock beside its recipe, whole or not at all. Raises OSError."""
-    text = HEADER.format(file=_recipe_file(loaded_recipe), recipe=loaded_recipe.given_name) + "".join(
-        _lines(lock.model_dump(mode="json", by_alias=True), 0)
-    )
+    header = HEADER.format(file=_recipe_file(loaded_recipe), recipe=loaded_recipe.given_name)
+    text = header + lock_text(lock)
     atomic.write_whole(loaded_recipe.lock_path, text, loaded_recipe.lock_path.parent)
+
+
+def lock_text(lock: Lock) -> str:
+    """A lock as YAML, without a header."""
+    return "".join(_lines(lock.model_dump(mode="json", by_alias=True), 0))
 
 
 def _recipe_file(loaded_recipe: LoadedRecipe) -> str:

@@ -58,7 +58,7 @@ def judged(
     def judge(gates: str, share: float) -> StageResult | None:
         wheel = wheels[share] = wheels.get(share) or slowed_wheel(share)
         recipe = parse(RECIPE.replace("GATES", gates), "gated.yaml")
-        made = BuiltWheels(recipe, Plan.__new__(Plan), (wheel,), tmp_path, "d" * 64, lock)
+        made = BuiltWheels(recipe, Plan("gated", (), ()), (wheel,), tmp_path, "d" * 64, lock)
         return bench_stage(made, context)  # type: ignore[arg-type]
 
     return judge
