@@ -11,8 +11,11 @@ from pathlib import Path
 
 from stackbuild.core.digest import of_text
 from stackbuild.core.errors import MachineLacks
+from stackbuild.emulator.cache_files import digest_of, lock, move_into_place, read_record, write_record
 
 NATIVE = Path(__file__).with_name("native")
+_RECORD = "digest.json"
+"""The file beside a library that has its digest."""
 _SECONDS = 300.0
 _FLAGS = ("-std=gnu11", "-O2", "-g1", "-fPIC", "-shared", "-fvisibility=hidden", "-pthread")
 
@@ -47,22 +50,27 @@ def compile_library(
     ]
     key = of_text("\0".join([*command[1:], generated_code, versions, *libraries, *texts]))
     home = folder / f"{name}-{key[:24]}"
-    if (home / name).is_file():
-        return home / name
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as work:
-        library, script, more = Path(work) / name, Path(work) / "versions.map", Path(work) / "generated.c"
-        more.write_text(generated_code, "utf-8")
-        script.write_text(versions, "utf-8")
-        parts = [*map(str, sources), str(more), "-o", str(library), *libraries]
-        process = subprocess.run(
-            [*command, *(["-Xlinker", f"--version-script={script}"] if versions else []), *parts],
-            capture_output=True, text=True, check=False, timeout=_SECONDS, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-        if process.returncode:
-            raise MachineLacks(
-                f"{name} does not compile: {(process.stderr or process.stdout).strip()[-600:]}", where=command[0]
-            )
-        home.mkdir(exist_ok=True)
-        library.replace(home / name)
+    home.mkdir(parents=True, exist_ok=True)
+    with lock(home):
+        record = read_record(home / _RECORD)
+        if not record or record["digest"] != digest_of(home / name):
+            with tempfile.TemporaryDirectory(dir=folder) as work:
+                library, script, more = Path(work) / name, Path(work) / "versions.map", Path(work) / "generated.c"
+                more.write_text(generated_code, "utf-8")
+                script.write_text(versions, "utf-8")
+                parts = [*map(str, sources), str(more), "-o", str(library), *libraries]
+                _run([*command, *(["-Xlinker", f"--version-script={script}"] if versions else []), *parts], name)
+                move_into_place(library, home / name)
+            write_record(home / _RECORD, {"digest": digest_of(home / name)})
     return home / name
+
+
+def _run(command: Sequence[str], name: str) -> None:
+    """Run a compiler that makes the library `name`. Raises MachineLacks with what it said."""
+    process = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=_SECONDS, stdin=subprocess.DEVNULL
+    )
+    if process.returncode:
+        raise MachineLacks(
+            f"{name} does not compile: {(process.stderr or process.stdout).strip()[-600:]}", where=command[0]
+        )

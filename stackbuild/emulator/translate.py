@@ -3,26 +3,27 @@
 FOLDER/<sha256 of the code object>-<options>/ has image.bin (the loaded segments), kernels.json and kernels.txt (the same for
 executor.c: a record a line, fields divided by tabs), a library and a listing for each translated kernel. Functions of
 instructions lie in FOLDER/operations-<options>/, shared by all code objects.
+
+Lists hold the digest of each of these files. A kernel is translated anew where a file of it, or a library of functions
+that it was linked with, is not what was written.
 """
 
 from __future__ import annotations
 
-import fcntl
-import json
 import os
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from stackbuild.core.errors import Stop
 from stackbuild.emulator.body import KernelBody, kernel_body
+from stackbuild.emulator.cache_files import digest_of, lock, move_into_place, read_record, write_file, write_record
 from stackbuild.emulator.code_object import KernelImage, LoadedObject, load
 from stackbuild.emulator.control_flow import KernelCode
 from stackbuild.emulator.counts import block_counts
@@ -90,7 +91,7 @@ def translate(
         raise TranslationError(f"the code object is for {loaded_object.target}, not for {target}")
     out = folder / f"{sha256(code_object + _sources()).hexdigest()}-{options.text(0).lstrip('0-') or 'plain'}"
     out.mkdir(parents=True, exist_ok=True)
-    with _lock(out), _lock(folder):
+    with lock(out), lock(folder):
         _Translation(loaded_object, tables, options, folder, out, check).run(kernels)
     return out
 
@@ -113,13 +114,6 @@ def _processor(file: Path) -> bytes:
     return b""
 
 
-@contextmanager
-def _lock(folder: Path) -> Iterator[None]:
-    with (folder / "lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
 class _Translation:
     def __init__(
         self,
@@ -139,8 +133,8 @@ class _Translation:
         )
         self.check = check
         self.rows: dict[str, dict[str, object]] = {}
-        rows = _read_json(out / "kernels.json").get("kernels", [])
-        self.rows = {row["name"]: row for row in rows if (out / (row["library"] or IMAGE)).is_file()}
+        self.record = read_record(out / "kernels.json")
+        self.rows = {row["name"]: row for row in self.record.get("kernels", []) if _is_whole(out, row["digests"])}
 
     def run(self, names: Sequence[str] | None) -> None:
         """Translate what is asked for and not there, then write the lists."""
@@ -176,10 +170,13 @@ class _Translation:
         jobs = [self._source(kernel, body, symbol, table) for kernel, body, symbol in bodies]
         flags = f"-Og -Xlinker -rpath=$ORIGIN/../{operations.folder.name}"  # the folder may be moved
         _compile_all([(source, library, flags, libraries) for source, library in jobs], variant, self.check)
+        shared_files = {f"../{path.parent.name}/{path.name}": digest_of(path) for path in libraries}
         for (kernel, body, symbol), (_, library) in zip(bodies, jobs, strict=True):
+            files = (library.name, f"{symbol}.txt", f"{symbol}.counts")
             self.rows[kernel.name] = {
                 "library": library.name, "function": symbol, "problem": "", "rows": body.rows, "blocks": body.blocks,
                 "instructions": len(body.instructions),
+                "digests": {**shared_files, **{name: digest_of(self.out / name) for name in files}},
             }  # fmt: skip
 
     def _body(self, kernel: KernelImage, lanes: int, table: FunctionTable, symbol: str) -> KernelBody:
@@ -206,14 +203,14 @@ class _Translation:
 
     def _write(self) -> None:
         rows = [self._row(kernel) for kernel in self.loaded_object.kernels]
-        image = self.out / IMAGE
-        if not image.is_file() or image.stat().st_size != len(
-            self.loaded_object.image
-        ):  # others read it without the lock
-            _replace(image, self.loaded_object.image)
-        text = json.dumps({"target": self.loaded_object.target, "kernels": rows}, indent=1)
-        _replace(self.out / "kernels.json", text)
-        _replace(self.out / "kernels.txt", "".join(self._records(rows)))
+        image, image_digest = self.out / IMAGE, self.record.get("image", "")
+        if not image_digest or digest_of(image) != image_digest:  # else it stays: others read it without the lock
+            write_file(image, self.loaded_object.image)
+            image_digest = digest_of(image)
+        record = {"target": self.loaded_object.target, "image": image_digest, "kernels": rows}
+        if record != {key: value for key, value in self.record.items() if key != "sha256"}:
+            write_record(self.out / "kernels.json", record)
+        write_file(self.out / "kernels.txt", "".join(self._records(rows)).encode())
 
     def _row(self, kernel: KernelImage) -> dict[str, object]:
         d = kernel.descriptor
@@ -225,6 +222,7 @@ class _Translation:
             "vgprs": kernel.registers[0], "sgprs": kernel.registers[1], "agprs": kernel.registers[2],
             "maximum_workgroup": kernel.maximum_workgroup, "rsrc1": d.rsrc1, "rsrc2": d.rsrc2, "properties": d.properties,
             "rows": outcome.get("rows", 0), "blocks": outcome.get("blocks", []), "instructions": outcome.get("instructions", 0), "entry": d.entry,
+            "digests": outcome.get("digests", {}),
             "arguments": [{"name": a.name, "kind": a.kind, "offset": a.offset, "bytes": a.bytes} for a in kernel.arguments],
         }  # fmt: skip
 
@@ -255,9 +253,11 @@ class _Operations:
         self.folder, self.variant, self.check = folder, variant, check
         folder.mkdir(parents=True, exist_ok=True)
         self.index = folder / "index.json"
-        self.where: dict[str, str] = {
-            n: file for n, file in _read_json(self.index).items() if (folder / file).is_file()
-        }
+        record = read_record(self.index)
+        digests = record.get("digests", {})
+        self.digests: dict[str, str] = {name: value for name, value in digests.items() if _is_whole(folder, {name: value})}
+        functions = record.get("functions", {})
+        self.where: dict[str, str] = {name: file for name, file in functions.items() if file in self.digests}
 
     def provide(self, table: FunctionTable) -> list[Path]:
         """Compile the functions that are not there yet; the libraries that hold those of the table."""
@@ -272,23 +272,14 @@ class _Operations:
             self.where.update(dict.fromkeys(names, library.name))
         _compile_all(jobs, self.variant, self.check)
         if missing:
-            _replace(self.index, json.dumps(self.where, indent=0))
+            self.digests.update({library.name: digest_of(library) for _, library, _, _ in jobs})
+            write_record(self.index, {"functions": self.where, "digests": self.digests})
         return sorted({self.folder / self.where[name] for name in table.definitions})
 
 
-def _replace(path: Path, data: str | bytes) -> None:
-    fresh = path.with_suffix(".new")
-    fresh.write_bytes(data.encode() if isinstance(data, str) else data)
-    fresh.replace(path)
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    """A list that was written here; empty where there is none, or where a full disk or a crash left a part of one."""
-    try:
-        record = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return record if isinstance(record, dict) else {}
+def _is_whole(folder: Path, digests: dict[str, str]) -> bool:
+    """Whether files below a folder are what was written. Digests are by path."""
+    return all(digest_of(folder / name) == value for name, value in digests.items())
 
 
 CompilerProcess = tuple[Path, Path, "subprocess.Popen[bytes]"]
@@ -352,4 +343,4 @@ def _finish(run: CompilerProcess, program: str, check: Callable[[], None]) -> No
         raise TranslationError(
             f"{program} failed on {library.with_suffix('.c')}: {errors.decode(errors='replace')[:400]}"
         )
-    fresh.replace(library)
+    move_into_place(fresh, library)

@@ -130,6 +130,19 @@ def test_a_second_use_compiles_nothing(five: StandIn) -> None:
     assert (five.folder / "libamdhip64.so.5").stat().st_mtime_ns == before
 
 
+@pytest.mark.parametrize("name", ["libamdhip64.so.5", "libhipblas.so", "digest.json"])
+def test_a_damaged_stand_in_is_compiled_anew(name: str, five: StandIn) -> None:
+    before = runtime_folder(IMPORTS, five.kept)
+    (file,) = five.kept.glob(f"lib{'hipblas' if 'blas' in name else 'amdhip64'}.so*-*/{name}")
+    data, damage = file.read_bytes(), b"\xff" * 32
+    half = len(data) // 2
+    file.write_bytes(data[:half] + damage + data[half + 32 :])
+    assert runtime_folder(IMPORTS, five.kept) == before
+    assert file.read_bytes()[half : half + 32] != damage
+    assert five.run("print(hip.hipDeviceSynchronize())").output == "0\n"
+    assert (five.folder / "libhipblas.so.2").is_file()
+
+
 def test_a_call_that_it_lacks_fails_by_its_name(five: StandIn) -> None:
     assert lacking(IMPORTS) == ("hipFancyNew",)
     ended = five.run("print(hip.hipFancyNew(1, 2), hip.hipGetLastError())")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -24,13 +25,22 @@ Translate = Callable[[Path], Path]
 def translate(monkeypatch: pytest.MonkeyPatch) -> Translate:
     plain = SeededDefect("", "", HOT_LOOP, HOT_LOOP)
     monkeypatch.setattr(translation, "load", lambda data: code_object(plain, HOT_LOOP, "hot_loop"))
+    return translate_hot_loop
 
-    def run(folder: Path) -> Path:
-        return translation.translate(
-            b"made", "gfx1100", folder, sanitize=False, counters=True, kernels=["hot_loop"]
-        )  # fmt: skip
 
-    return run
+def translate_hot_loop(folder: Path) -> Path:
+    return translation.translate(b"made", "gfx1100", folder, sanitize=False, counters=True, kernels=["hot_loop"])
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of translated kernels that nobody damaged."""
+    plain = SeededDefect("", "", HOT_LOOP, HOT_LOOP)
+    folder = tmp_path_factory.mktemp("translated")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(translation, "load", lambda data: code_object(plain, HOT_LOOP, "hot_loop"))
+        translate_hot_loop(folder)
+    return folder
 
 
 RUN = """
@@ -66,6 +76,51 @@ def test_what_a_crash_left_is_translated_anew(translate: Translate, tmp_path: Pa
     for library in (*out.glob("*.so"), *operations.glob("*.so")):
         library.unlink()
     assert instructions(translate(tmp_path / "store"), tmp_path) == 1707
+
+
+def cut(data: bytes) -> bytes:
+    return data[: len(data) // 2]
+
+
+def flip(data: bytes) -> bytes:
+    return data[: len(data) // 2] + bytes([data[len(data) // 2] ^ 4]) + data[len(data) // 2 + 1 :]
+
+
+def empty(data: bytes) -> bytes:
+    return b""
+
+
+@pytest.mark.parametrize("damage", [cut, flip, empty])
+@pytest.mark.parametrize(
+    "pattern",
+    ["*/kernel_*.so", "*/kernel_*.txt", "*/kernel_*.counts", "*/image.bin", "operations-*/*.so", "*/kernels.json"],
+)
+def test_a_damaged_file_is_made_anew(
+    pattern: str, damage: Callable[[bytes], bytes], store: Path, translate: Translate, tmp_path: Path
+) -> None:
+    shutil.copytree(store, tmp_path / "store")
+    (file,) = (tmp_path / "store").glob(pattern)
+    before = file.read_bytes()
+    file.write_bytes(damage(before))
+    out = translate(tmp_path / "store")
+    assert file.read_bytes() == before
+    assert instructions(out, store) == 1707
+
+
+@pytest.mark.parametrize("text", ["null", "[]", '{"kernels": 5}', '{"kernels": [{}]}', "[" * 100_000, "\0", "{}"])
+def test_a_list_of_another_form_counts_as_none(text: str, store: Path, translate: Translate, tmp_path: Path) -> None:
+    shutil.copytree(store, tmp_path / "store")
+    for file in (*(tmp_path / "store").glob("*/kernels.json"), *(tmp_path / "store").glob("*/index.json")):
+        file.write_text(text)
+    assert instructions(translate(tmp_path / "store"), store) == 1707
+
+
+def test_what_is_whole_is_not_translated_again(
+    store: Path, translate: Translate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(store, tmp_path / "store")
+    monkeypatch.setattr(translation, "compiler", lambda: "/nothing")
+    translate(tmp_path / "store")
 
 
 def test_the_image_is_whole_while_another_process_reads_it(translate: Translate, tmp_path: Path) -> None:
