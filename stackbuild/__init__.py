@@ -1,6 +1,6 @@
 """stackbuild: builds, verifies, benchmarks and publishes ROCm ONNX Runtime stacks from one recipe.
 
-The public names; each name is loaded when it is first used:
+The public names; each name is loaded when it is first used. Type checkers read `__init__.pyi`:
 
     import stackbuild
     loaded = stackbuild.load("debian-13")
@@ -8,23 +8,6 @@ The public names; each name is loaded when it is first used:
     facts = stackbuild.inspect(path)
     verification = stackbuild.verify((wheel,))
 """
-
-from __future__ import annotations
-
-from importlib import import_module
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from stackbuild.build.order import Order
-    from stackbuild.core.errors import Stop
-    from stackbuild.inspection import inspect
-    from stackbuild.judgement import judge
-    from stackbuild.model.choice import Choice
-    from stackbuild.pipeline.release import release
-    from stackbuild.plan.resolve import resolve
-    from stackbuild.publishing.index import publish
-    from stackbuild.recipe.load import load
-    from stackbuild.verification import verify
 
 __all__ = ["Choice", "Order", "Stop", "inspect", "judge", "load", "publish", "release", "resolve", "verify"]
 
@@ -47,6 +30,8 @@ def __getattr__(name: str) -> object:
     """Import the module of a public name when it is first used (PEP 562): `stackbuild --version` loads none."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
     value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     return value
 

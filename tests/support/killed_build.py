@@ -7,9 +7,9 @@ import os
 import sys
 from pathlib import Path
 
-from stackbuild.__main__ import _lacking
 from stackbuild.build.schedule import Limits, schedule
 from stackbuild.core.errors import Stop
+from stackbuild.machine.os_errors import machine_lack
 from stackbuild.model.events import Note
 from stackbuild.model.plan import Command, Need, Plan, Resources, Step
 from stackbuild.runners.protocol import Exec, ExecResult, SessionSpec
@@ -67,7 +67,7 @@ def main() -> int:
     try:
         build(Path(sys.argv[1]))
     except (Stop, OSError) as error:
-        stop = error if isinstance(error, Stop) else _lacking(error)
+        stop = error if isinstance(error, Stop) else machine_lack(error)
         with contextlib.suppress(OSError):  # the fault may be meant for this very write
             os.write(2, f"{stop}\n".encode())
         return stop.exit_code
