@@ -12,22 +12,26 @@ from stackbuild.inspection.readers.budget import ReadBudget
 from stackbuild.inspection.readers.byte_parser import MalformedError, read_all
 from stackbuild.inspection.readers.codeobject import code_object
 from stackbuild.inspection.readers.descriptors import is_same_lds
-from stackbuild.tables.targets import processor
+from stackbuild.tables.targets import device_id, is_loadable
 
 _WAVE32 = 10
 """The bit ENABLE_WAVEFRONT_SIZE32 of a descriptor's code properties (LLVM's AMDGPUUsage, "Kernel Descriptor")."""
 
 
 def code_object_for(target: str, data: bytes) -> bytes:
-    """The bytes of the code object for `target`. Raises MalformedError where there is none, or one for another target."""
+    """The bytes of the code object that a GPU of `target` loads, as HIP chooses it: by processor, xnack and sramecc.
+
+    Raises MalformedError where there is none, or one for another target.
+    """
     whole = inflate(data)
     if whole.startswith(b"\x7fELF"):
         return _check_target(whole, target, "")
     objects = dict(entries(whole))
-    names = [name for name in objects if processor(name) == processor(target)]
+    device = device_id(target)
+    names = [name for name in objects if is_loadable(name, device)]
     if not names:
         has = ", ".join(sorted(objects)) or "none"
-        raise MalformedError(f"no code object for {target}; it has {has}")
+        raise MalformedError(f"no code object for {device}; it has {has}")
     return _check_target(objects[names[0]], target, names[0])
 
 
@@ -88,12 +92,12 @@ def check_descriptor(code: bytes, name: str) -> None:
 
 
 def _check_target(code: bytes, target: str, claimed_target: str) -> bytes:
-    """Refuse a code object of another processor than the one it lies under."""
-    description = describe(code)
+    """Refuse a code object that a GPU of the target does not load, whatever the name it lies under."""
+    description, device = describe(code), device_id(target)
     for name_in_metadata in (description.target, description.noted or description.target):
-        if processor(name_in_metadata) != processor(target):
+        if not is_loadable(name_in_metadata, device):
             under = f" under the name {claimed_target}" if claimed_target else ""
-            raise MalformedError(f"the code object{under} is for {name_in_metadata}, not for {target}")
+            raise MalformedError(f"the code object{under} is for {name_in_metadata}, not for {device}")
     return code
 
 

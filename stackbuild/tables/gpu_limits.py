@@ -54,7 +54,7 @@ class GpuLimits:
         """The lines that the HIP stand-in reads (native/hip/device.c)."""
         major, minor = self.version
         rows = {
-            "target": self.target, "wave": self.wave, "units": self.units, "major": major, "minor": minor,
+            "target": self.target, "target_id": targets.device_id(self.target), "wave": self.wave, "units": self.units, "major": major, "minor": minor,
             "lds_bytes": self.lds_bytes, "l2_bytes": self.l2_bytes, "workgroups_per_unit": self.waves_per_simd * self.simds,
             "threads_per_unit": self.waves_per_simd * self.simds * self.wave,
         }  # fmt: skip
@@ -80,4 +80,7 @@ def limits_of(target: str) -> GpuLimits:
     if limits is None or not limits.emulated:
         reason = "is known, but not emulated" if targets.is_known(target) else "is not a target that is known"
         raise UsageError(f"{target} {reason}", next=f"emulated are {', '.join(emulated_targets())}")
+    device = targets.device_id(target)
+    if not targets.is_loadable(target, device):
+        raise UsageError(f"{target} is not emulated: {limits.target} is emulated as {device}", next=f"name {limits.target}")
     return limits

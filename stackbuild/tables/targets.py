@@ -40,6 +40,8 @@ INSTRUCTION_FAMILIES = {
     "gfx1201": "rdna4",
 }
 """Each target whose instructions the emulator knows, and the family whose tables decode them."""
+_DEVICE_FEATURES = dict.fromkeys(("gfx90a", "gfx942", "gfx950"), ":sramecc+:xnack-")
+"""How a GPU of a target is set without options: memory has ECC, and HSA_XNACK=1 was not asked for. Others have neither feature."""
 _WAVE64 = {
     0x20: "gfx600", 0x21: "gfx601", 0x3A: "gfx602", 0x22: "gfx700", 0x23: "gfx701", 0x24: "gfx702", 0x25: "gfx703",
     0x26: "gfx704", 0x3B: "gfx705", 0x28: "gfx801", 0x29: "gfx802", 0x2A: "gfx803", 0x3C: "gfx805", 0x2B: "gfx810",
@@ -99,6 +101,21 @@ _SETTINGS = {0: "", 1: "", 2: "-", 3: "+"}  # unsupported, any, off, on
 def processor(target_id: str) -> str:
     """The processor of a target ID: `gfx90a` of `gfx90a:xnack-`."""
     return target_id.partition(":")[0]
+
+
+def device_id(target_id: str) -> str:
+    """The target ID of a GPU as the HIP runtime reports it: `gfx90a:sramecc+:xnack-` of `gfx90a`."""
+    gfx = processor(target_id)
+    return gfx + _DEVICE_FEATURES.get(gfx, "")
+
+
+def is_loadable(code_target: str, device: str) -> bool:
+    """Whether a GPU loads a code object: the same processor, and each feature that the code states is set so on the GPU.
+
+    The rule is LLVM's AMDGPUUsage, "Target ID". A feature that the code leaves out fits either setting.
+    """
+    gfx, *features = code_target.split(":")
+    return gfx == processor(device) and set(features) <= set(device.split(":"))
 
 
 def is_known(target_id: str) -> bool:

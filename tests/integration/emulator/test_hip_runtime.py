@@ -15,6 +15,7 @@ from stackbuild.emulator.hip_runtime import HostImports, lacking, runtime_folder
 from stackbuild.emulator.native_library import NATIVE, compiler
 from stackbuild.emulator.service import CHANNEL, EmulatorReport, EmulatorService
 from stackbuild.tables.gpu_limits import emulated_targets, limits_of
+from stackbuild.tables.targets import device_id
 from support.line_table_object import CODE
 
 IMPORTS = HostImports(
@@ -172,7 +173,7 @@ print(data.value.decode())
     ended = replace(five, target=target).run(program)
     limits = limits_of(target)
     first, name = ended.output.splitlines()
-    assert first.split() == [target, str(limits.wave), str(limits.units), str(limits.lds_bytes), str(limits.version[0])]
+    assert first.split() == [device_id(target), str(limits.wave), str(limits.units), str(limits.lds_bytes), str(limits.version[0])]
     assert name == f"emulated {target} on a CPU"
 
 

@@ -40,3 +40,10 @@ def test_a_target_that_is_not_emulated_is_refused_by_its_name(target: str, said:
     with pytest.raises(UsageError, match=f"{target} is {said}") as refused:
         limits_of(target)
     assert "gfx1100" in refused.value.next
+
+
+def test_features_that_the_emulated_gpu_has_may_be_named_and_no_others() -> None:
+    assert limits_of("gfx950:xnack-") == limits_of("gfx950")
+    for target, device in (("gfx90a:xnack+", "gfx90a:sramecc\\+:xnack-"), ("gfx1100:xnack-", "gfx1100")):
+        with pytest.raises(UsageError, match=rf"{target.replace('+', '.')} is not emulated: .* is emulated as {device}"):
+            limits_of(target)

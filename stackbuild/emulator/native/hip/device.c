@@ -28,6 +28,7 @@ static void set(const char *key, const char *value) {
       {"lds_bytes", &described.lds_bytes}, {"l2_bytes", &described.l2_bytes},
       {"threads_per_unit", &described.threads_per_unit}, {"workgroups_per_unit", &described.workgroups_per_unit}};
   if (strcmp(key, "target") == 0) snprintf(described.target, sizeof described.target, "%s", value);
+  if (strcmp(key, "target_id") == 0) snprintf(described.target_id, sizeof described.target_id, "%s", value);
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i)
     if (strcmp(key, numbers[i].key) == 0) *numbers[i].place = atoi(value);
 }
@@ -94,7 +95,7 @@ static hipError_t fill_properties(const char *call, char *properties, int number
   CHECK_IN(call, d && properties, hipErrorInvalidDevice, "device %d of %d", number, device_count());
   memset(properties, 0, r0600 ? PROPERTIES_R0600 : PROPERTIES_R0000);
   snprintf(properties, NAME_BYTES, "%s", d->name);
-  snprintf(properties + (r0600 ? GCN_ARCH_R0600 : GCN_ARCH_R0000), NAME_BYTES, "%s", d->target);
+  snprintf(properties + (r0600 ? GCN_ARCH_R0600 : GCN_ARCH_R0000), NAME_BYTES, "%s", d->target_id);
 #define PUT(FIELD, OLD, NEW, BYTES, VALUE) put(properties, r0600 ? NEW : OLD, BYTES, (int64_t)(VALUE));
   HIP_PROPERTIES(PUT)
   for (int i = 0; i < 3; ++i) {

@@ -34,7 +34,7 @@ hipError_t unimplemented(const char *name);
 
 // device.c
 struct device {
-  char target[64], name[NAME_BYTES];
+  char target[64], target_id[64], name[NAME_BYTES];  // target_id: with features, as gcnArchName has them
   int wave, units, major, minor, lds_bytes, l2_bytes, threads_per_unit, workgroups_per_unit;
   uint64_t memory;
 };
