@@ -83,7 +83,7 @@ class _BodyWriter:
         if inst.name in ("s_getpc_b64",):
             return [f"set64(w->s + {inst.fields['sdst']}, w->image + {inst.end});"]
         if inst.name.startswith("s_movrel"):
-            return scalar_relative_move(inst, inst.offset - self.base)
+            return scalar_relative_move(inst, self.lanes, inst.offset - self.base)
         if inst.name.startswith(("s_getreg", "s_setreg")):
             return hardware_register(inst, inst.offset - self.base)
         if any(part in inst.name for part in ("setpc", "swappc", "rfe", "call_b64")):
@@ -176,7 +176,7 @@ class _BodyWriter:
     def relative_move(self, inst: Instruction) -> list[str]:
         """A move whose registers M0 counts from."""
         f = inst.fields
-        if inst.format.variant or (self.index_mode is not None and inst.name != "v_mov_b32"):
+        if inst.format.variant not in ("", "LIT") or (self.index_mode is not None and inst.name != "v_mov_b32"):
             raise UnknownInstruction(f"{inst.name} with a register index is not known")
         operand = None if f["src0"] >= 256 else scalar_text(source(inst, f["src0"], None, self.lanes))
         self.touch(range(max(f["vdst"], f["src0"] - 256) + 1))

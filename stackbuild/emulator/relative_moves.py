@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from stackbuild.emulator.decoder import Instruction
-from stackbuild.emulator.operands import M0_CDNA, M0_RDNA, UnknownInstruction
+from stackbuild.emulator.encodings import OperandType
+from stackbuild.emulator.operands import M0_CDNA, M0_RDNA, UnknownInstruction, source
+from stackbuild.emulator.scalars import scalar_text
 
 RELATIVE_MOVES = {"v_movrels_b32": 1, "v_movreld_b32": 8, "v_movrelsd_b32": 9, "v_movrelsd_2_b32": 9}
 """Which operands the index is added to: 1 the source, 8 the destination, as in s_set_gpr_idx_on."""
@@ -47,20 +49,21 @@ def vector_relative_move(
     return ["{", *lines, "}"]
 
 
-def scalar_relative_move(inst: Instruction, pc: int) -> list[str]:
-    """The C block of s_movrels or s_movreld. Raises UnknownInstruction for any but plain scalar registers."""
-    f, name = inst.fields, inst.name
-    if name not in ("s_movrels_b32", "s_movrels_b64", "s_movreld_b32", "s_movreld_b64") or f["ssrc0"] >= _SCALARS:
-        raise UnknownInstruction(f"{name} is not known")
+def scalar_relative_move(inst: Instruction, lanes: int, pc: int) -> list[str]:
+    """The C block of s_movrels or s_movreld. Raises UnknownInstruction for other forms.
+
+    The index of s_movrels is added to a plain register, s_movreld moves any source.
+    """
+    f, name, index = inst.fields, inst.name, _m0(inst)
     words = 2 if name.endswith("64") else 1
-    index = _m0(inst)
-    target, origin = (
-        (f"{f['sdst']}u", f"{f['ssrc0']}u + {index}")
-        if "rels" in name
-        else (f"{f['sdst']}u + {index}", f"{f['ssrc0']}u")
-    )
-    return [
-        "{", f"uint32_t target = {target}, from = {origin};",
-        f"if (target > {_SCALARS - words} || from > {_SCALARS - words}) {{ w->pc = {pc}; {_FAILURE} }}",
-        f"memmove(w->s + target, w->s + from, {4 * words});", "}",
-    ]  # fmt: skip
+    if name in ("s_movrels_b32", "s_movrels_b64") and f["ssrc0"] < _SCALARS:
+        lines = [f"uint32_t target = {f['sdst']}u, from = {f['ssrc0']}u + {index};"]
+        wrong, value = f"from > {_SCALARS - words}", "get64(w->s + from)" if words == 2 else "S(from)"
+    elif name in ("s_movreld_b32", "s_movreld_b64"):
+        lines = [f"uint32_t target = {f['sdst']}u + {index};"]
+        wrong, value = "0", scalar_text(source(inst, f["ssrc0"], OperandType(f"FMT_NUM_B{32 * words}", 32 * words, ""), lanes))
+    else:
+        raise UnknownInstruction(f"{name} is not known")
+    lines.append(f"if (target > {_SCALARS - words} || {wrong}) {{ w->pc = {pc}; {_FAILURE} }}")
+    lines.append(f"set64(w->s + target, {value});" if words == 2 else f"S(target) = {value};")
+    return ["{", *lines, "}"]

@@ -35,7 +35,10 @@ MACHINE_LIBRARIES = (
 )  # fmt: skip
 #: The most cases of an operator and element type, and the most values of one: enough to launch every family of kernels.
 SAMPLE = (6, 20_000)
-_NO_CODE = frozenset(("hipErrorNoBinaryForGpu", "hipErrorInvalidDeviceFunction", "hipErrorSharedObjectInitFailed"))
+#: Errors of a launch whose device code cannot run. A call that the stand-in lacks is a report of its own.
+_NO_CODE = frozenset(
+    ("hipErrorNoBinaryForGpu", "hipErrorInvalidDeviceFunction", "hipErrorSharedObjectInitFailed", "hipErrorNotSupported")
+)
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,22 @@ def test_each_report_becomes_one_finding_of_its_rule(tmp_path: Path) -> None:
     assert found[3].found == "out of bounds (global) at 0x10 global_load_b32: read"
 
 
+@pytest.mark.parametrize(
+    ("code", "rule"),
+    [
+        ("hipErrorNoBinaryForGpu", "SB-EMU-CODE"), ("hipErrorInvalidDeviceFunction", "SB-EMU-CODE"),
+        ("hipErrorSharedObjectInitFailed", "SB-EMU-CODE"), ("hipErrorNotSupported", "SB-EMU-CODE"),
+        ("hipErrorInvalidConfiguration", "SB-EMU-CALL"), ("hipErrorIllegalAddress", "SB-EMU-CALL"),
+    ],
+)  # fmt: skip
+def test_code_that_cannot_run_has_a_rule_of_its_own(code: str, rule: str, tmp_path: Path) -> None:
+    """A kernel with an unknown instruction or mode ends its launch with hipErrorNotSupported (native/hip/module.c)."""
+    service = EmulatorService(limits_of("gfx1100"), tmp_path)
+    error = {"call": "hipLaunchKernel", "code": code, "text": "k: v_foo is not known"}
+    service.reports.append(EmulatorReport("error", error))
+    assert [finding.rule for finding in emulation._findings(service)] == [rule]
+
+
 def test_the_claim_says_emulated_on_a_cpu_and_that_no_gpu_worked() -> None:
     name = VerifyOptions(emulate=("gfx1100",)).emulations[0].rung_name
     rungs = (Rung(name, Status.PASSED, "", 1.0), Rung("GPU at work", Status.SKIPPED, "no AMD GPU here", 0.0))
