@@ -58,6 +58,7 @@ class Descriptor:
     rsrc2: int
     rsrc3: int
     properties: int
+    """The code properties, and above bit 16 which arguments lie in scalar registers (KERNARG_PRELOAD)."""
 
     def bit(self, number: int) -> bool:
         """A bit of the kernel's code properties."""
@@ -167,7 +168,7 @@ class LoadedObject:
         if at + 64 > len(self.image):
             raise CodeObjectError(f"descriptor {symbol} lies outside of the code object")
         group, private, kernarg, _, offset = struct.unpack_from("<IIIIq", self.image, at)
-        rsrc3, rsrc1, rsrc2, properties = struct.unpack_from("<IIIH", self.image, at + 44)
+        rsrc3, rsrc1, rsrc2, properties = struct.unpack_from("<IIII", self.image, at + 44)
         return Descriptor(group, private, kernarg, at + offset, rsrc1, rsrc2, rsrc3, properties)
 
 

@@ -69,7 +69,7 @@ CODE: dict[str, str] = {
     "s_addk_co_i32": "tmp = D0.i32;\nD0.i32 = D0.i32 + 32'I(signext(SIMM16.i16));\n"
     "SCC = ((tmp.u32[31] == SIMM16.u16[15]) && (tmp.u32[31] != D0.u32[31]))",
     **{f"s_{m}_num_f32": f"D0.f32 = v_{m}_f32(S0.f32, S1.f32)" for m in ("max", "min")},
-    **{f"s_{m}_f32": f"D0.f32 = v_{m}_f32(S0.f32, S1.f32)" for m in ("max", "min")},
+    **{f"s_{m}_{t}": f"D0.{t} = v_{m}_{t}(S0.{t}, S1.{t})" for m in ("max", "min") for t in ("f16", "f32")},
     "s_mulk_i32": "D0.i32 = D0.i32 * 32'I(signext(SIMM16.i16))",
     "s_cmovk_i32": "D0.i32 = SCC ? 32'I(signext(SIMM16.i16)) : D0.i32",
     "s_bitset0_b32": "D0.u32 = D0.u32 & ~(1U << S0.u32[4 : 0].u32)",

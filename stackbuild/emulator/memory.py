@@ -351,8 +351,8 @@ _C_OPERATIONS = {
     "inc": "old >= v ? 0 : old + 1", "dec": "old == 0 || old > v ? v : old - 1", "cmpswap": "old == u ? v : old", "dscmp": "old == v ? u : old",
     "cmpswap2": "old == u ? v : old",
     "fadd32": "canonical_f32(f32_bits(bits_f32(old) + bits_f32(v)))", "fadd64": "canonical_f64(f64_bits(bits_f64(old) + bits_f64(v)))",
-    "fmin32": "f32_bits(minnum_f32(bits_f32(old), bits_f32(v)))", "fmax32": "f32_bits(maxnum_f32(bits_f32(old), bits_f32(v)))",
-    "fmin64": "f64_bits(minnum_f64(bits_f64(old), bits_f64(v)))", "fmax64": "f64_bits(maxnum_f64(bits_f64(old), bits_f64(v)))",
+    "fmin32": "f32_bits(atomic_min_f32(bits_f32(old), bits_f32(v)))", "fmax32": "f32_bits(atomic_max_f32(bits_f32(old), bits_f32(v)))",
+    "fmin64": "f64_bits(atomic_min_f64(bits_f64(old), bits_f64(v)))", "fmax64": "f64_bits(atomic_max_f64(bits_f64(old), bits_f64(v)))",
     "pkadd16": "f16_bits(bits_f16(old & 0xffff) + bits_f16(v & 0xffff)) | f16_bits(bits_f16(old >> 16) + bits_f16(v >> 16)) << 16",
 }  # fmt: skip
 

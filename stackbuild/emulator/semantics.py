@@ -124,7 +124,7 @@ class _OperationScope:
             type = view_type(node.text)
             return Value("float", type, (constant(SPECIAL_FLOATS[base.text, type.bits], Type("u", type.bits)),))
         if base.kind == "name" and base.text == "WAVE_MODE":
-            return constant(0, BOOL)  # IEEE: off in compute shaders of HIP
+            return constant(0, BOOL)  # IEEE: minimum and maximum, which ask for it, have text of their own
         if base.kind == "element" and base.parts[0].kind == "name" and base.parts[0].text == "S":
             return view(self.value(Node("name", (), f"S{int(self.value(base.parts[1]).data)}")), view_type(node.text))
         return view(self.value(base), view_type(node.text))

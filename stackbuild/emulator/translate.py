@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
+from itertools import product
 from pathlib import Path
 
 from stackbuild.core.errors import Stop
@@ -28,6 +29,7 @@ from stackbuild.emulator.code_object import KernelImage, LoadedObject, load
 from stackbuild.emulator.control_flow import KernelCode
 from stackbuild.emulator.counts import block_counts
 from stackbuild.emulator.decoder import DecodeError
+from stackbuild.emulator.descriptor_modes import has_ieee_mode, unknown_modes
 from stackbuild.emulator.encodings import EncodingFamily, family_name, target_tables
 from stackbuild.emulator.function_table import FunctionTable
 from stackbuild.emulator.listing import text_of
@@ -62,9 +64,11 @@ class Options:
     sanitize: bool
     counters: bool
 
-    def text(self, lanes: int) -> str:
-        """The name of a variant."""
-        parts = [str(lanes), "sanitized" if self.sanitize else "", "counted" if self.counters else ""]
+    def text(self, lanes: int, *, ieee: bool = False) -> str:
+        """The name of a variant. `ieee` is whether its kernels' descriptors set IEEE_MODE."""
+        parts = [
+            str(lanes), "sanitized" if self.sanitize else "", "counted" if self.counters else "", "ieee" if ieee else ""
+        ]  # fmt: skip
         return "-".join(part for part in parts if part)
 
 
@@ -132,6 +136,7 @@ class _Translation:
             out,
         )
         self.check = check
+        self.family = family_name(loaded_object.target)
         self.rows: dict[str, dict[str, object]] = {}
         self.record = read_record(out / "kernels.json")
         self.rows = {row["name"]: row for row in self.record.get("kernels", []) if _is_whole(out, row["digests"])}
@@ -143,18 +148,18 @@ class _Translation:
             if name not in kernels:
                 raise TranslationError(f"the code object has no kernel {name}")
         todo = [k for n, k in kernels.items() if (names is None or n in names) and not self._is_translated(n)]
-        for lanes in (32, 64):
-            some = [kernel for kernel in todo if kernel.lanes == lanes]
+        for lanes, ieee in product((32, 64), (False, True)):
+            some = [k for k in todo if k.lanes == lanes and has_ieee_mode(k.descriptor, self.family) is ieee]
             if some:
-                self._compile(some, lanes)
+                self._compile(some, lanes, ieee=ieee)
         self._write()
 
     def _is_translated(self, name: str) -> bool:
         row = self.rows.get(name)
         return bool(row and (row["library"] or row["problem"]))
 
-    def _compile(self, kernels: list[KernelImage], lanes: int) -> None:
-        variant = self.options.text(lanes)
+    def _compile(self, kernels: list[KernelImage], lanes: int, *, ieee: bool) -> None:
+        variant = self.options.text(lanes, ieee=ieee)
         table = FunctionTable(lanes, f"{variant} {_sources().hex()}")
         bodies: list[tuple[KernelImage, KernelBody, str]] = []
         for kernel in kernels:
@@ -182,6 +187,8 @@ class _Translation:
     def _body(self, kernel: KernelImage, lanes: int, table: FunctionTable, symbol: str) -> KernelBody:
         if kernel.descriptor.flushes_denormals and not self.options.sanitize:
             raise UnknownInstruction("a kernel that flushes float32 denormals is not known")
+        for problem in unknown_modes(kernel.descriptor, self.family):
+            raise UnknownInstruction(problem)
         pointers = dict(self.loaded_object.relocations)
         entry, end = kernel.descriptor.entry, kernel.code_end
         code = KernelCode(self.loaded_object.image, self.tables, entry, end, self.loaded_object.code, pointers)
@@ -227,7 +234,7 @@ class _Translation:
         }  # fmt: skip
 
     def _records(self, rows: list[dict[str, object]]) -> Iterator[str]:
-        yield f"emulator\t1\t{self.loaded_object.target.partition(':')[0]}\t{family_name(self.loaded_object.target)}\t{len(self.loaded_object.image)}\n"
+        yield f"emulator\t1\t{self.loaded_object.target.partition(':')[0]}\t{self.family}\t{len(self.loaded_object.image)}\n"
         for at, addend in self.loaded_object.relocations:
             yield f"relocation\t{at}\t{addend}\n"
         for name, (at, size) in self.loaded_object.symbols.items():
@@ -296,6 +303,7 @@ def _compile_all(
         f"-DLANES={lanes}",
         f"-DSANITIZE={int('sanitized' in features)}",
         f"-DCOUNTERS={int('counted' in features)}",
+        f"-DIEEE={int('ieee' in features)}",
     ]
     waiting, running = list(jobs), list[CompilerProcess]()
     try:

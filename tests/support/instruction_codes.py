@@ -1,4 +1,4 @@
-"""Assembles the rows of `instruction_rows.py`, `buffer_rows.py`, `matrix_layouts.py`, `sanitizer_defects.py` and `budget_kernels.py`: `python tests/support/instruction_codes.py LLVM-MC…` (a command) writes instruction_codes.txt.
+"""Assembles the rows of `instruction_rows.py`, `buffer_rows.py`, `matrix_layouts.py`, `sanitizer_defects.py`, `budget_kernels.py` and `mode_kernels.py`: `python tests/support/instruction_codes.py LLVM-MC…` (a command) writes instruction_codes.txt.
 
 A line is a target, the words' bytes in hexadecimal and a row's text, divided by tabs. A row that a target's assembler refuses
 has no line for it.
@@ -17,6 +17,7 @@ from support.budget_kernels import KERNELS
 from support.buffer_rows import BUFFERS
 from support.instruction_rows import ROWS
 from support.matrix_layouts import LAYOUTS
+from support.mode_kernels import MAXIMUM, PRELOADED
 from support.sanitizer_defects import DEFECTS
 
 CODES = Path(__file__).parent / "instruction_codes.txt"
@@ -57,6 +58,8 @@ def main() -> None:
     kernels = {"gfx1100": [*KERNELS]}
     for defect in DEFECTS:
         kernels.setdefault(defect.target, []).extend((defect.wrong, defect.right))
+    for target, text in (*MAXIMUM.items(), ("gfx942", PRELOADED)):
+        kernels.setdefault(target, []).append(text)
     rows = [(target, code, text) for target in TARGETS for text, code in assembled(sys.argv[1:], target, texts).items()]
     rows += [
         (target, code, text)

@@ -1,7 +1,7 @@
 """LLVM's disassembler on code objects, and what it says of each instruction.
 
 A line of `llvm_decoded.txt` is a target, an instruction's words and LLVM's text, divided by tabs. It is written by
-`STACKBUILD_SNAPSHOTS=write pytest --slow tests/integration/emulator/test_llvm.py` from the code objects of the bundled kernels.
+`STACKBUILD_SNAPSHOTS=write pytest -m slow tests/integration/emulator/test_llvm.py` from the code objects of the bundled kernels.
 """
 
 from __future__ import annotations

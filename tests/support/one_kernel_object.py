@@ -12,14 +12,23 @@ ENTRY = 256
 """Where the code begins in the image; the descriptor lies before it."""
 
 
-def code_object(defect: SeededDefect, text: str, name: str) -> LoadedObject:
-    """A loaded code object of one kernel: its descriptor, its code and its metadata."""
+MODES = 3 << 16 | 3 << 18 | 1 << 21 | 1 << 23
+"""What HIP's compiler writes for gfx9 and gfx11: denormals are kept, DX10_CLAMP and IEEE_MODE are set."""
+
+
+def code_object(
+    defect: SeededDefect, text: str, name: str, modes: tuple[int, int, int] = (MODES, 0, 0), preload: int = 0
+) -> LoadedObject:
+    """A loaded code object of one kernel: its descriptor, its code and its metadata.
+
+    `modes` are bits of the descriptor's three words, `preload` is its last field.
+    """
     code = bytes.fromhex(codes()[defect.target, text])
     lanes = 64 if defect.target.startswith("gfx9") else 32
-    rsrc1 = 0 if defect.flushes else 3 << 16
-    rsrc2 = 2 << 1 | (1 << 7 if defect.groups > 1 else 0)
+    rsrc1 = modes[0] & ~(3 << 16) if defect.flushes else modes[0]
+    rsrc2 = 2 << 1 | (1 << 7 if defect.groups > 1 else 0) | modes[1]
     descriptor = struct.pack(
-        "<IIIIq20xIIIHH4x", defect.group, defect.private, 8, 0, ENTRY, 0, rsrc1, rsrc2, 1 << 3 | (lanes == 32) << 10, 0
+        "<IIIIq20xIIIHH4x", defect.group, defect.private, 8, 0, ENTRY, modes[2], rsrc1, rsrc2, 1 << 3 | (lanes == 32) << 10, preload
     )
     image = descriptor.ljust(ENTRY, b"\0") + code
     symbols = {f"{name}.kd": (0, 64), name: (ENTRY, len(code))}

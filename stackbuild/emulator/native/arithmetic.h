@@ -140,6 +140,11 @@ PURE float fma_f16(float a, float b, float c)
     return round_f16_d(e != 0 && s - s == 0 ? bits_f64(odd) : s);
 }
 
+/* IEEE (0 or 1) is the mode in which minimum and maximum of a signalling NaN are that NaN, made quiet. */
+#ifndef IEEE
+#define IEEE 0
+#endif
+#define SIGNALS(S, x) (IEEE && isSignalNAN_##S(x))
 #define FLOATS(S, T, F, B, exponent_shift, exponent_mask, mantissa_bits, quiet) \
     PURE T floor_##S(T x) { return __builtin_floor##F(x); } \
     PURE T trunc_##S(T x) { return __builtin_trunc##F(x); } \
@@ -152,8 +157,10 @@ PURE float fma_f16(float a, float b, float c)
     PURE uint32_t isQuietNAN_##S(T x) { return x != x && (S##_bits(x) >> (mantissa_bits - 1) & 1); } \
     PURE T cvtToQuietNAN_##S(T x) { return bits_##S(S##_bits(x) | (B)1 << (mantissa_bits - 1)); } \
     PURE int32_t exponent_##S(T x) { return (int32_t)(S##_bits(x) >> exponent_shift & exponent_mask); } \
-    PURE T maxnum_##S(T a, T b) { return a != a ? b : b != b ? a : a > b ? a : b > a ? b : bits_##S(S##_bits(a) & S##_bits(b)); } \
-    PURE T minnum_##S(T a, T b) { return a != a ? b : b != b ? a : a < b ? a : b < a ? b : bits_##S(S##_bits(a) | S##_bits(b)); } \
+    PURE T atomic_max_##S(T a, T b) { return a != a ? b : b != b ? a : a > b ? a : b > a ? b : bits_##S(S##_bits(a) & S##_bits(b)); } \
+    PURE T atomic_min_##S(T a, T b) { return a != a ? b : b != b ? a : a < b ? a : b < a ? b : bits_##S(S##_bits(a) | S##_bits(b)); } \
+    PURE T maxnum_##S(T a, T b) { return SIGNALS(S, a) ? cvtToQuietNAN_##S(a) : SIGNALS(S, b) ? cvtToQuietNAN_##S(b) : atomic_max_##S(a, b); } \
+    PURE T minnum_##S(T a, T b) { return SIGNALS(S, a) ? cvtToQuietNAN_##S(a) : SIGNALS(S, b) ? cvtToQuietNAN_##S(b) : atomic_min_##S(a, b); } \
     PURE uint32_t isEven_##S(T x) { return __builtin_floor##F(x / 2) * 2 == x; }
 FLOATS(f32, float, f, uint32_t, 23, 0xff, 23, 0x400000u)
 FLOATS(f64, double, , uint64_t, 52, 0x7ff, 52, 0x8000000000000ull)

@@ -417,6 +417,9 @@ static void start_wave(struct wave *w, const struct run *run, const uint32_t *gr
             at += 2;
         }
     if (k->properties >> 6 & 1) w->s[at++] = k->facts.private_bytes;
+    /* Words of arguments that gfx90a and gfx94x put behind the others. A kernel may load them itself as well: from one place. */
+    uint32_t words = k->properties >> 16 & 127, first = k->properties >> 23 & 511;
+    for (uint32_t i = 0; i < words && at < user && (first + i + 1) * 4 <= run->kernarg_bytes; i++) memcpy(w->s + at++, run->kernarg + 4 * (first + i), 4);
     at = user;
     if (rdna4) { /* ttmp9 and ttmp7 */
         w->s[108 + 9] = group[0];
