@@ -27,6 +27,7 @@ examples:
   .venv/bin/python ci/campaign run                      every rig, whole (nightly)
   .venv/bin/python ci/campaign run --share 0.1          a tenth of each, drawn with today's date
   .venv/bin/python ci/campaign run hostile-step --only fifo --seed 20261123
+  .venv/bin/python ci/campaign run corruption --shard 2/4    the second quarter: four processes do all
 """
 PROGRESS_SECONDS = 30.0
 """So often a run without a terminal says how far a rig has come."""
@@ -61,7 +62,10 @@ def _main(words: list[str]) -> int:
     if unknown_rigs := [name for name in options.rig if name not in rigs]:
         print(f"campaign: no rig {', '.join(unknown_rigs)}; `list` names them", file=sys.stderr)
         return 2
-    cases = {name: frame.sample(rigs[name], options.seed, options.share, options.only) for name in options.rig or rigs}
+    cases = {
+        name: options.shard.of(frame.sample(rigs[name], options.seed, options.share, options.only))
+        for name in options.rig or rigs
+    }
     if options.only and not any(cases.values()):
         print(f"campaign: no case of {', '.join(cases)} has {options.only!r} in its name", file=sys.stderr)
         return 2
@@ -91,6 +95,9 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--share", type=float, default=1.0, help="which part of the cases (default: 1, all)")
     run.add_argument("--seed", type=int, default=today(), help="default: today's date, as 20261123")
     run.add_argument("--only", default="", help="only the cases with this in their name")
+    run.add_argument(
+        "--shard", type=frame.Shard.parse, default=frame.Shard(), metavar="K/N", help="every N-th case from the K-th on"
+    )
     run.add_argument("--strict", action="store_true", help="what cannot run on this machine counts as a failure")
     run.add_argument("--json", action="store_true", help="the counts as JSON on stdout")
     return parser

@@ -63,6 +63,26 @@ class RigReport:
         return f"{self.rig}: tried {self.tried} · survived {self.survived}{missing} · {self.seconds:.1f} s · seed {self.seed}"
 
 
+@dataclass(frozen=True)
+class Shard:
+    """One of `count` parts of a rig's cases: processes side by side take one each. `number` counts from 1."""
+
+    number: int = 1
+    count: int = 1
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """Such as `2/4`. Raises ValueError."""
+        number, _, count = text.partition("/")
+        shard = cls(int(number), int(count))
+        if not 1 <= shard.number <= shard.count:
+            raise ValueError(f"there is no shard {text}")
+        return shard
+
+    def of(self, cases: Sequence[CampaignCase]) -> list[CampaignCase]:
+        return list(cases[self.number - 1 :: self.count])
+
+
 def sample(rig: Rig, seed: int, share: float = 1.0, only: str = "") -> list[CampaignCase]:
     """The cases of a run: all, or that share of them (at least one) drawn with the seed, or those whose name has `only`."""
     random = Random(f"{rig.name} {seed}")

@@ -13,9 +13,10 @@ import signal
 import ssl
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import dask
 from dask.base import annotate
@@ -43,6 +44,8 @@ STOP_SECONDS = 8.0
 """How long a worker that is told to stop waits for its steps."""
 RETRY_SECONDS = 1.0
 """Between two tries of a worker to reach its scheduler."""
+LONG_SECONDS = 30.0
+"""A step that may take longer goes to a worker only once all steps there have begun."""
 NOWHERE = "127.0.0.1:0"
 """Where Dask's web server listens: it has no pages here."""
 SETTINGS = {
@@ -117,7 +120,15 @@ class StepScheduler(Scheduler):
 
     Dask's own gives each task to a worker at once, where it waits behind those that came before. None is taken away from it
     again: so one worker may have a queue while another one idles, whenever a step took longer than it was said to.
+
+    A worker with a free slot may still have no token of its jobserver left. Then what it gets waits there for one. So a long
+    task goes to a worker only once all tasks there have begun: at most one long task waits on each worker.
     """
+
+    def __init__(self, **options: Any) -> None:
+        self.beginnings: WeakKeyDictionary[TaskState, str] = WeakKeyDictionary()
+        """The address of the worker on which a task's step has begun."""
+        super().__init__(**options)
 
     def valid_workers(self, ts: TaskState) -> set[WorkerState] | None:
         workers = super().valid_workers(ts)
@@ -128,14 +139,39 @@ class StepScheduler(Scheduler):
             worker
             for worker in workers
             if all(worker.resources[name] - worker.used_resources[name] >= amount for name, amount in needs.items())
+            and (ts.prefix.duration_average <= LONG_SECONDS or self.all_begun(worker))
         }
+
+    def all_begun(self, worker: WorkerState) -> bool:
+        """Whether no task that the worker has still waits there."""
+        return all(self.beginnings.get(task) == worker.address for task in worker.processing)
+
+    def log_worker_event(self, worker: str, topic: str | Collection[str], msg: Any) -> None:
+        """Dask calls this for each message of a worker. One that a step has begun may let a long task go there."""
+        super().log_worker_event(worker, topic, msg)
+        task = self.tasks.get(step_that_begins(msg))
+        if task is not None:
+            self.beginnings[task] = worker
+            self.give_out_waiting(f"step-begins-{task.key}")
 
     def stimulus_queue_slots_maybe_opened(self, *, stimulus_id: str) -> None:
         """Dask calls this when a task has ended, in whatever way, or a worker has come."""
         super().stimulus_queue_slots_maybe_opened(stimulus_id=stimulus_id)
+        self.give_out_waiting(stimulus_id)
+
+    def give_out_waiting(self, stimulus_id: str) -> None:
+        """Give out each task that waits here and that a worker can take now."""
         for task in sorted(self.unrunnable, key=lambda one: one.priority or ()):
             if self.valid_workers(task):
                 self.transitions({task.key: "processing"}, stimulus_id)
+
+
+def step_that_begins(message: object) -> str:
+    """The key of the task whose step begins by that message of a worker, "" where it says something else."""
+    match message:
+        case {"task": str(key), "event": {"event": "StepStarted"}}:
+            return key
+    return ""
 
 
 class TaskSeconds(SchedulerPlugin):

@@ -92,7 +92,7 @@ def hours_in_words(hours: Mapping[str, TimedBuild | Estimate]) -> str:
         if isinstance(row, TimedBuild):
             rows.setdefault(f"measured on {row.on} [{row.source}]", []).append(f"{step} {row.cpu_hours:g}")
     words = "; ".join(f"{basis} ({', '.join(each)})" if each else basis for basis, each in rows.items())
-    return f"about {sum(row.cpu_hours for row in hours.values()):g} hours of one core, {words or 'small steps only'}"
+    return f"about {sum(row.cpu_hours for row in hours.values()):.3g} hours of one core, {words or 'small steps only'}"
 
 
 @dataclass(frozen=True)

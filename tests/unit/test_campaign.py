@@ -50,6 +50,18 @@ def test_the_line_that_tries_a_lost_case_again_can_be_typed(capsys: pytest.Captu
     assert "an archive's bomb" in capsys.readouterr().err
 
 
+def test_shards_have_each_case_once(capsys: pytest.CaptureFixture[str]) -> None:
+    cases = [frame.CampaignCase(str(number), lose) for number in range(7)]
+    shards = [frame.Shard.parse(f"{number}/3").of(cases) for number in (1, 2, 3)]
+    assert sorted(case.name for shard in shards for case in shard) == [case.name for case in cases]
+    for wrong in ("0/3", "4/3", "x"):
+        with pytest.raises(SystemExit) as end:
+            command.main(["run", "losing", "--shard", wrong])
+        assert end.value.code == 2
+    assert command.main(["run", "losing", "--shard", "2/2"]) == 0
+    assert "losing tried nothing" in capsys.readouterr().err
+
+
 def test_a_reader_that_has_gone_ends_the_list_quietly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     class Gone:
         def __init__(self) -> None:

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ import pytest
 from stackbuild.actions import REGISTRY
 from stackbuild.cluster.address import TlsFiles
 from stackbuild.cluster.client import ClusterPlacement
+from stackbuild.cluster.engine import LONG_SECONDS
 from stackbuild.core.digest import of_file
 from stackbuild.core.errors import MachineLacks
 from stackbuild.core.interpreter import this_python
@@ -72,6 +74,21 @@ def test_nothing_waits_behind_a_step_that_takes_longer_than_it_was_said_to(
             build(context, Plan("t", (long, short, *others, last), ("last",)))
         where = {one.name: (made.root / f"ran.{one.name}").read_text().split()[0] for one in (long, short, *others)}
         assert where["long"] not in {where[one.name] for one in (short, *others)}
+
+
+def test_no_long_step_is_given_to_a_worker_whose_steps_wait_for_its_cores(registry: FakeRegistry, tmp_path: Path) -> None:
+    """Each worker has four slots and two cores. One takes long for every step: it gets one more than it has cores."""
+    script = "case $STACKBUILD_STORE in *slow-store) sleep 4;; *) sleep 0.05;; esac"
+    long = [step(f"long{number}", script=script) for number in range(8)]
+    last = step("last", long)
+    with cluster(tmp_path / "cluster", registry.url) as made:
+        made.scheduler()
+        for name in ("slow", "fast"):
+            made.step_worker(name, amounts='{"step": 4}')
+        with client(made, guess_seconds={one.name: LONG_SECONDS * 2 for one in long}) as context:
+            build(context, Plan("t", (*long, last), ("last",)))
+        workers = [(made.root / f"ran.{one.name}").read_text().split()[0] for one in long]
+        assert min(Counter(workers).values()) == 3, workers
 
 
 def test_tls(registry: FakeRegistry, tmp_path: Path) -> None:

@@ -164,7 +164,7 @@ def test_a_build_plans_once(is_asked: bool, mine: Path, monkeypatch: pytest.Monk
 
 def test_a_person_is_asked_before_many_hours_and_not_before_few(tmp_path: Path) -> None:
     said = question("rocm-7.2", Order(jobs=2), tmp_path)
-    assert said.startswith("Never built here: about 15.8 hours of one core") and "8 hours or more with 2 jobs" in said
+    assert said.startswith("Never built here: about 15.9 hours of one core") and "8 hours or more with 2 jobs" in said
     assert question("debian-13", Order(), tmp_path) == ""
 
 
