@@ -45,6 +45,7 @@ from stackbuild.model.choice import Choice  # noqa: E402
 from stackbuild.model.events import Event, document  # noqa: E402
 from stackbuild.model.lock import questions_digest  # noqa: E402
 from stackbuild.recipe.load import load  # noqa: E402
+from stackbuild.recipe.prepare import prepare  # noqa: E402
 from stackbuild.remote.settings import read_settings  # noqa: E402
 from support.clusters import cluster  # noqa: E402
 
@@ -89,11 +90,11 @@ class BuildFigure:
 
 def build_recipe(path: str, gfx: list[str], address: str) -> None:
     """One client: build a recipe, by that scheduler's workers or here, and print its events as JSON lines."""
-    source = load(path)
+    prepared_recipe = prepare(path, Choice(gfx=tuple(gfx)))
     place = placement(parse_address(address, TlsFiles()), "sandbox") if address else None
     order = Order(Choice(gfx=tuple(gfx)), remotes=read_settings() if address else None, place=place)
-    with open_context(source, order, (print_event,)) as context:
-        build(source, order, context)
+    with open_context(prepared_recipe.loaded_recipe, order, (print_event,)) as context:
+        build(prepared_recipe, order, context)
 
 
 def print_event(event: Event) -> None:
