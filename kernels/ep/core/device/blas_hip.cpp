@@ -23,7 +23,7 @@ struct Library {
   Library() {
     constexpr const char* soname = "libhipblas.so." RK_NAME(hipblasVersionMajor);
     void* handle = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) fail(std::string("MatMul needs hipBLAS: ") + dlerror(), ORT_EP_FAIL);
+    if (handle == nullptr) fail(std::string("matrix products need hipBLAS: ") + dlerror(), ORT_EP_FAIL);
     find(handle, RK_NAME(hipblasCreate), create);
     find(handle, RK_NAME(hipblasDestroy), destroy);
     find(handle, RK_NAME(hipblasSetStream), set_stream);
