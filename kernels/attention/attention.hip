@@ -21,7 +21,7 @@ Status run_direct(const AttentionParams& p, hipStream_t stream) {
   constexpr int64_t kEnoughBlocks = 1 << 22;  // they take further rows in turn
   const int64_t blocks = std::min({rows, kEnoughBlocks, most_blocks(kDirectThreads)});
   const int64_t chunks = ceil_div(p.value_size, kDirectChunk);
-  if (chunks > kMostBlocksAcross) return unsupported("attention: value_size is too large");
+  if (chunks > kMostBlocksAcross) return unsupported_status("attention: value_size is too large");
   const dim3 grid(static_cast<uint32_t>(blocks), 1, static_cast<uint32_t>(chunks));
   attention_direct<T><<<grid, dim3(kDirectThreads), 0, stream>>>(p, rows);
   return check_launch();

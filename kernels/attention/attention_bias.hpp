@@ -9,7 +9,7 @@
 
 namespace sbk::attention_detail {
 
-constexpr float kExcluded = -std::numeric_limits<float>::infinity();
+constexpr float kExclusion = -std::numeric_limits<float>::infinity();
 
 // Of the last key that query 0 of batch `b` sees.
 SBK_HD inline int64_t causal_offset(const AttentionParams& p, int64_t b) {
@@ -19,10 +19,10 @@ SBK_HD inline int64_t causal_offset(const AttentionParams& p, int64_t b) {
 // A key for one query: excluded, whatever its score, or with a number that is added to that.
 struct Bias {
   bool excluded = false;
-  float added = 0.0f;
+  float addend = 0.0f;
 
-  SBK_HD float on(float score) const { return excluded ? kExcluded : score + added; }
-  SBK_HD bool open() const { return !excluded && added != kExcluded; }
+  SBK_HD float on(float score) const { return excluded ? kExclusion : score + addend; }
+  SBK_HD bool open() const { return !excluded && addend != kExclusion; }
 };
 
 // Of key j < p.key_length for query i of head h.

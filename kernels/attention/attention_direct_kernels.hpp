@@ -14,7 +14,7 @@ constexpr int kDirectChunk = 512;  // value columns a wave holds; grid.z counts 
 #if defined(__HIP_DEVICE_COMPILE__) || defined(__CUDA_ARCH__)
 template <class T>
 __device__ void direct_row(const AttentionParams& p, int64_t row, int64_t column0) {
-  constexpr int kHeld = kDirectChunk / kWaveSize;
+  constexpr int kLaneColumns = kDirectChunk / kWaveSize;
   const int lane = lane_id();
   const int64_t i = row % p.query_length;
   const int64_t h = row / p.query_length % p.query_heads;
@@ -24,7 +24,7 @@ __device__ void direct_row(const AttentionParams& p, int64_t row, int64_t column
   const T* k = static_cast<const T*>(p.k) + b * p.k_strides.batch + kv * p.k_strides.head;
   const T* v = static_cast<const T*>(p.v) + b * p.v_strides.batch + kv * p.v_strides.head + column0;
   const int64_t columns = p.value_size - column0 < kDirectChunk ? p.value_size - column0 : kDirectChunk;
-  float out[kHeld] = {};
+  float out[kLaneColumns] = {};
   float top = -INFINITY, sum = 0.0f;
   bool open = false;
   for (int64_t first = 0; first < p.key_length; first += kWaveSize) {
@@ -46,13 +46,13 @@ __device__ void direct_row(const AttentionParams& p, int64_t row, int64_t column
     top = new_top;
     sum = sum * fade + wave_sum(weight);
 #pragma unroll
-    for (int c = 0; c < kHeld; ++c) out[c] *= fade;
+    for (int c = 0; c < kLaneColumns; ++c) out[c] *= fade;
     const int64_t keys = p.key_length - first < kWaveSize ? p.key_length - first : kWaveSize;
     for (int j = 0; j < keys; ++j) {
       const float share = shuffle(weight, j);
       const T* value = v + (first + j) * p.v_strides.sequence;
 #pragma unroll
-      for (int c = 0; c < kHeld; ++c) {
+      for (int c = 0; c < kLaneColumns; ++c) {
         if (c * kWaveSize + lane < columns) out[c] += share * to_float(value[c * kWaveSize + lane]);
       }
     }
@@ -61,7 +61,7 @@ __device__ void direct_row(const AttentionParams& p, int64_t row, int64_t column
   const bool answered = wave_any(open) && sum != 0.0f;
   const float inverse = 1.0f / sum;
 #pragma unroll
-  for (int c = 0; c < kHeld; ++c) {
+  for (int c = 0; c < kLaneColumns; ++c) {
     if (c * kWaveSize + lane < columns) y[c * kWaveSize + lane] = from_float<T>(answered ? out[c] * inverse : p.empty_row);
   }
 }

@@ -61,7 +61,7 @@ inline void place_heads(AttentionParams& p, const Heads& q, const Heads& k, cons
 // lets the last see all and the others none beyond their number: right for nobody, and not repeated here.
 inline Status set_unidirectional(AttentionParams& p, int64_t past) {
   if (p.query_length > 1 && p.query_length < p.key_length - past) {
-    return unsupported("MultiHeadAttention's unidirectional takes no fewer queries than keys, but one");
+    return unsupported_status("MultiHeadAttention's unidirectional takes no fewer queries than keys, but one");
   }
   p.causal = p.query_length > 1;
   p.causal_offset = past;

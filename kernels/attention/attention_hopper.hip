@@ -30,7 +30,7 @@ Status map_rows(const void* data, const AttentionStrides& s, int64_t batch, int6
   cuuint64_t strides[3];
   for (int i = 0; i < 3; ++i) strides[i] = extents[i + 1] > 1 ? static_cast<cuuint64_t>(values[i]) * 2 : kVectorBytes;
   const cuuint32_t box[4] = {Tiles::kColumns, box_rows, 1, 1}, steps[4] = {1, 1, 1, 1};
-  const CUresult result = TensorMapMakers::get().tiled(
+  const CUresult result = TensorMapMakers::get().make_tiled(
       map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 4, const_cast<void*>(data), extents, strides, box, steps,
       CU_TENSOR_MAP_INTERLEAVE_NONE, kSwizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
       CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
@@ -91,7 +91,7 @@ bool takes_hopper(const AttentionParams& p) {
   return p.dtype == DataType::float16 && p.head_size <= kMostSize && p.value_size <= kMostSize && takes_strides(p.q_strides, p.batch, p.query_heads, p.query_length) &&
          takes_strides(p.k_strides, p.batch, p.key_heads, p.key_length) &&
          takes_strides(p.v_strides, p.batch, p.key_heads, p.key_length) && on_hopper() &&
-         TensorMapMakers::get().tiled != nullptr;
+         TensorMapMakers::get().make_tiled != nullptr;
 }
 
 Status run_hopper(const AttentionParams& p, float scale, hipStream_t stream) {

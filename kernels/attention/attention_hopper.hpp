@@ -15,8 +15,8 @@ Status run_hopper(const AttentionParams& p, float scale, hipStream_t stream);
 Status run_hopper_parts(const AttentionParams& p, const KeyParts& parts, hipStream_t stream);
 #else
 inline bool takes_hopper(const AttentionParams&) { return false; }
-inline Status run_hopper(const AttentionParams&, float, hipStream_t) { return unsupported("attention: no wgmma in this build"); }
-inline Status run_hopper_parts(const AttentionParams&, const KeyParts&, hipStream_t) { return unsupported("attention: no wgmma in this build"); }
+inline Status run_hopper(const AttentionParams&, float, hipStream_t) { return unsupported_status("attention: no wgmma in this build"); }
+inline Status run_hopper_parts(const AttentionParams&, const KeyParts&, hipStream_t) { return unsupported_status("attention: no wgmma in this build"); }
 #endif
 
 }  // namespace sbk::attention_detail

@@ -121,7 +121,7 @@ __device__ __forceinline__ void feed(const AttentionMaps& maps, const HopperPlac
 
 // cap * tanh(x / cap), 7e-7 of itself off at most, however small x / cap is: by exponentials alone the difference of two
 // numbers near cap would be left of it. The polynomial is tanh(t) / t to 1.5e-8 (fitted for |t| < 0.5 in t * t).
-__device__ __forceinline__ float capped(float x, float cap, float inverse_cap) {
+__device__ __forceinline__ float soft_cap(float x, float cap, float inverse_cap) {
   const float t = x * inverse_cap, square = t * t, size = fabsf(t);
   const float series = fmaf(fmaf(fmaf(0.01724149f, square, -0.053045494f), square, 0.13325879f), square, -0.33333144f);
   const float falling = fast_exp2(-2.0f * kLog2E * size);
@@ -279,8 +279,8 @@ class HopperQueries {
     const auto* const second = reinterpret_cast<const Pair*>(mask + mask_[1]);
     const bool one_row = p_.mask_query_stride == 0;
     SBK_EACH(i, kScores / 2) {
-      if (i % 2 == 0) fetched_[i] = first[i / 2 * 4];
-      else if (!one_row) fetched_[i] = second[i / 2 * 4];
+      if (i % 2 == 0) mask_words_[i] = first[i / 2 * 4];
+      else if (!one_row) mask_words_[i] = second[i / 2 * 4];
     }
   }
 
@@ -289,7 +289,7 @@ class HopperQueries {
     float scale = scale_;
     if (p_.softcap > 0.0f) {
       const float inverse = 1.0f / p_.softcap;
-      SBK_EACH(i, kScores) scores_[i] = capped(scores_[i] * scale_, p_.softcap, inverse);
+      SBK_EACH(i, kScores) scores_[i] = soft_cap(scores_[i] * scale_, p_.softcap, inverse);
       scale = 1.0f;
     }
     switch (p_.mask_kind) {
@@ -302,7 +302,7 @@ class HopperQueries {
   }
 
   template <class M>
-  __device__ __forceinline__ static float masked(float score, float scale, M value) {
+  __device__ __forceinline__ static float masked_score(float score, float scale, M value) {
     if constexpr (sizeof(M) == 2) return fmaf(score, scale, to_float(value));
     else if constexpr (sizeof(M) == 4) return fmaf(score, scale, static_cast<float>(value));
     else return value ? score * scale : -INFINITY;
@@ -312,11 +312,11 @@ class HopperQueries {
   __device__ __forceinline__ void use_fetched(float scale) {
     const bool one_row = p_.mask_query_stride == 0;
     SBK_EACH(i, kScores / 2) {
-      const uint32_t word = one_row ? fetched_[i - i % 2] : fetched_[i];
+      const uint32_t word = one_row ? mask_words_[i - i % 2] : mask_words_[i];
       Vec<M, 2> pair;
       memcpy(&pair, &word, sizeof pair);
-      scores_[2 * i] = masked(scores_[2 * i], scale, pair.v[0]);
-      scores_[2 * i + 1] = masked(scores_[2 * i + 1], scale, pair.v[1]);
+      scores_[2 * i] = masked_score(scores_[2 * i], scale, pair.v[0]);
+      scores_[2 * i + 1] = masked_score(scores_[2 * i + 1], scale, pair.v[1]);
     }
   }
 
@@ -324,7 +324,7 @@ class HopperQueries {
   __device__ __forceinline__ void mask_by(const M* mask, int key0, float scale) {
     const int last = at_.keys_end - 1 - key0;  // beyond it may lie no mask, and the scores do not count
     SBK_EACH(i, kScores) {
-      scores_[i] = masked(scores_[i], scale, mask[mask_[slot(i)] + key0 + min(column(i), last)]);
+      scores_[i] = masked_score(scores_[i], scale, mask[mask_[slot(i)] + key0 + min(column(i), last)]);
     }
   }
 
@@ -399,7 +399,7 @@ class HopperQueries {
   int group_, end_[2];
   int64_t mask_[2];
   bool paired_;  // the mask's rows begin where two values can be read at a time
-  uint32_t fetched_[kScores / 2];
+  uint32_t mask_words_[kScores / 2];
   float scores_[kScores], out_[kOut], top_[2], sum_[2], fade_[2];
   uint32_t shares_[kScores / 2];
 };

@@ -23,9 +23,9 @@ inline float soft_capped(const AttentionParams& p, float score) {
 // Scores become weights that sum to one; where no key is open, `empty` each, whatever the scores are. A NaN among the
 // scores makes all weights NaN.
 inline void softmax(std::vector<float>& scores, bool any_open, float empty) {
-  float top = kExcluded;
+  float top = kExclusion;
   for (const float s : scores) top = s > top ? s : top;
-  const float base = top == kExcluded ? 0.0f : top;
+  const float base = top == kExclusion ? 0.0f : top;
   double sum = 0.0;
   for (float& s : scores) sum += s = std::exp(s - base);
   const auto inverse = static_cast<float>(1.0 / sum);

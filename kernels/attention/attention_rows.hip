@@ -62,7 +62,7 @@ Status with_chunks(const AttentionParams& p, const KeyParts& plan, hipStream_t s
   if (chunks == 1) return with_rows<T, 1, Whole>(p, plan, stream);
   if (chunks == 2) return with_rows<T, 2, Whole>(p, plan, stream);
   if constexpr (sizeof(T) == 4) return with_rows<T, 4, Whole>(p, plan, stream);
-  return unsupported("attention: the heads are too long for the kernel by rows");  // takes_rows has refused them
+  return unsupported_status("attention: the heads are too long for the kernel by rows");  // takes_rows has refused them
 }
 
 template <class T>

@@ -187,7 +187,7 @@ class RowsBlock {
     for (int i = 0; i < kKeys; ++i) {
       const bool exists = key + i < end;
       Bias bias{!exists};
-      if (mask_ != nullptr && exists) bias = masked(mask_at_[r] + key + i);
+      if (mask_ != nullptr && exists) bias = masked_bias(mask_at_[r] + key + i);
       scores[i] = bias.on(scores[i]);
       state_[r].open = state_[r].open || bias.open();
       top = fmaxf(top, scores[i]);  // of those that are numbers
@@ -207,7 +207,7 @@ class RowsBlock {
     }
   }
 
-  __device__ __forceinline__ Bias masked(int64_t at) const {
+  __device__ __forceinline__ Bias masked_bias(int64_t at) const {
     if (p_.mask_kind == MaskKind::boolean) return {static_cast<const uint8_t*>(mask_)[at] == 0};
     if (p_.mask_kind == MaskKind::int32) return {false, static_cast<float>(static_cast<const int32_t*>(mask_)[at])};
     return {false, to_float(static_cast<const T*>(mask_)[at])};

@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kTileQueries = 64;  // of every shape but those for many queries
 
 // One query of each head: heads that share a key head become rows.
-AttentionParams folded(const AttentionParams& p) {
+AttentionParams folded_params(const AttentionParams& p) {
   const bool sees_all = !p.causal || p.causal_offset + 1 >= p.key_length;
   if (p.query_length != 1 || p.query_heads == p.key_heads || !sees_all || is_general(p, p.scale)) return p;
   AttentionParams q = p;
@@ -65,7 +65,7 @@ template <class T>
 Status run(const AttentionParams& p, const DeviceFacts& device, const KeyParts& parts, hipStream_t stream) {
   Status status;
   const auto enqueue_it = [&](auto shape) { status = enqueue<T, decltype(shape)>(p, device, parts, stream); };
-  if (!with_shape<T>(p, device, false, enqueue_it)) return unsupported("attention: the device has too little shared memory (LDS) for a tile");
+  if (!with_shape<T>(p, device, false, enqueue_it)) return unsupported_status("attention: the device has too little shared memory (LDS) for a tile");
   SBK_TRY(status);
   return merge_parts(p, parts, stream);
 }
@@ -76,19 +76,19 @@ bool prefers_whole(const AttentionParams& whole) {
   constexpr int64_t kFewKeys = 1024, kSomeKeys = 2048;
   DeviceFacts device;
   if (whole.key_length >= kSomeKeys || is_general(whole, whole.scale) || !device_facts(&device).ok()) return false;
-  const AttentionParams p = folded(whole);
+  const AttentionParams p = folded_params(whole);
   return takes_tiles(p) && takes_hopper(p) && (p.key_length < kFewKeys || 2 * blocks_of(p) > device.units);
 }
 
 Status run_whole(const AttentionParams& whole, hipStream_t stream) {
-  const AttentionParams p = folded(whole);
+  const AttentionParams p = folded_params(whole);
   return run_tiled(p, p.scale, stream);
 }
 
 bool prefers_split(const AttentionParams& whole) {
   DeviceFacts device;
   if (!device_facts(&device).ok()) return false;
-  const AttentionParams p = folded(whole);
+  const AttentionParams p = folded_params(whole);
   const int64_t fewest = std::min(2 * kLeastKeys, 4 * least_keys(p, device));  // 256 where little of the device has a tile
   if (is_general(p, p.scale) || p.key_length < fewest || !takes_tiles(p) || prefers_whole(whole)) return false;
   // Attention by rows multiplies without matrix units; whether that is slower on AMD has not been measured.
@@ -99,14 +99,14 @@ bool prefers_split(const AttentionParams& whole) {
 size_t split_workspace(const AttentionParams& whole) {
   DeviceFacts device;
   if (!prefers_split(whole) || !device_facts(&device).ok()) return 0;
-  const AttentionParams p = folded(whole);
+  const AttentionParams p = folded_params(whole);
   return partial_bytes(p, parts_of(p, device));
 }
 
 Status run_split(const AttentionParams& whole, const Launch& launch) {
   DeviceFacts device;
   SBK_TRY(device_facts(&device));
-  const AttentionParams p = folded(whole);
+  const AttentionParams p = folded_params(whole);
   KeyParts parts;
   parts.splits = static_cast<int32_t>(parts_of(p, device));
   parts.keys = ceil_div(ceil_div(p.key_length, parts.splits), kTileQueries) * kTileQueries;  // whole tiles of any shape

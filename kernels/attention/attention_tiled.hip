@@ -41,7 +41,7 @@ Status run(const AttentionParams& p, float scale, hipStream_t stream) {
   SBK_TRY(device_facts(&device));
   Status status;
   const auto enqueue_it = [&](auto shape) { status = choose_form<T, decltype(shape)>(p, scale, device, stream); };
-  if (!with_shape<T>(p, device, has_many_queries(p, device), enqueue_it)) return unsupported("attention: the device has too little shared memory (LDS) for a tile");
+  if (!with_shape<T>(p, device, has_many_queries(p, device), enqueue_it)) return unsupported_status("attention: the device has too little shared memory (LDS) for a tile");
   return status;
 }
 

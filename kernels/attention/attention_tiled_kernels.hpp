@@ -83,11 +83,11 @@ struct RowCopies {
   __device__ __forceinline__ static int column(int i) { return (kOneColumn ? static_cast<int>(threadIdx.x) : place(i)) % kPerRow * lanes_of<T>(); }
 
   __device__ __forceinline__ void begin(T* to, const T* from, int64_t stride, int64_t rows, int columns) {
-    const int left = static_cast<int>(min(rows, int64_t{Rows}));
+    const int rows_left = static_cast<int>(min(rows, int64_t{Rows}));
     const T* const first = from + row(0) * stride + column(0);
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      const bool valid = row(i) < left && column(i) < columns;
+      const bool valid = row(i) < rows_left && column(i) < columns;
       const T* const at = kOneColumn ? first + i * kStep * stride : from + row(i) * stride + column(i);
       copies.begin(i, to + row(i) * Shape::kLd + column(i), valid ? at : from, valid);
     }

@@ -47,12 +47,12 @@ Status launch_rows(BatchNormParams p, int64_t first, int64_t rows, hipStream_t s
   const int64_t rows_per_block = kThreads / lanes * int64_t{kRowsHeld<N>};
   const dim3 grid(static_cast<uint32_t>(ceil_div(rows, rows_per_block)),
                   static_cast<uint32_t>(ceil_div(channel_vectors, lanes)));
-  if (grid.y > kMostBlocksAcross) return unsupported("batch_norm: too many channels");
+  if (grid.y > kMostBlocksAcross) return unsupported_status("batch_norm: too many channels");
   const auto shared = static_cast<uint32_t>(lanes * N * sizeof(Affine));
   DeviceFacts device;
   SBK_TRY(device_facts(&device));
   if (shared > static_cast<uint32_t>(device.shared)) {
-    return unsupported("batch_norm: the device has too little shared memory (LDS) for channels_last");
+    return unsupported_status("batch_norm: the device has too little shared memory (LDS) for channels_last");
   }
   const bool plain = N > 1 && p.activation.kind == Activation::none;
   if (plain) batch_norm_rows<T, N, (N > 1)><<<grid, dim3(kThreads), shared, stream>>>(p, rows, lanes);
@@ -74,12 +74,12 @@ Status run(const BatchNormParams& p, hipStream_t stream) {
     return aligned && p.channels % N == 0 ? enqueue_rows<T, N>(p, stream) : enqueue_rows<T, 1>(p, stream);
   }
   const int64_t count = p.batch * p.channels * p.spatial;
-  int64_t done = 0;
+  int64_t in_vectors = 0;
   if (aligned) {
     SBK_TRY((enqueue_planes<T, N>(p, 0, count / N, stream)));
-    done = count / N * N;
+    in_vectors = count / N * N;
   }
-  return enqueue_planes<T, 1>(p, done, count, stream);
+  return enqueue_planes<T, 1>(p, in_vectors, count, stream);
 }
 
 }  // namespace

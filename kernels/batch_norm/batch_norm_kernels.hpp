@@ -120,17 +120,17 @@ batch_norm_rows(BatchNormParams p, int64_t rows, int lanes) {
   const int64_t first = row0 * channel_vectors + cv, step = row_step * channel_vectors;
   const auto* x = reinterpret_cast<const Vec<T, N>*>(p.x) + first;
   auto* y = reinterpret_cast<Vec<T, N>*>(p.y) + first;
-  const int64_t left = active ? rows - row0 : 0;  // of this thread's first row on
+  const int64_t rows_left = active ? rows - row0 : 0;  // of this thread's first row on
   Vec<T, N> values[kRows];
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
-    if (i * row_step < left) values[i] = x[i * step];
+    if (i * row_step < rows_left) values[i] = x[i * step];
   }
   Affine affine[N];
   share_affine<N>(p, static_cast<int64_t>(blockIdx.y) * lanes * N, lanes, lane, affine);
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
-    if (i * row_step >= left) continue;
+    if (i * row_step >= rows_left) continue;
 #pragma unroll
     for (int j = 0; j < N; ++j) {
       const float value = affine[j](to_float(values[i].v[j]));

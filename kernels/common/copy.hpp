@@ -30,8 +30,8 @@ class Copies {
     }
 #else
     to_[i] = in_lds(to);
-    Held value = {};  // a vector type, not a structure: a structure's copy would live in scratch memory
-    if (valid) value = *static_cast<const Held*>(from);
+    HeldWords value = {};  // a vector type, not a structure: a structure's copy would live in scratch memory
+    if (valid) value = *static_cast<const HeldWords*>(from);
     packs_[i] = value;
 #endif
   }
@@ -60,7 +60,7 @@ class Copies {
 #if !SBK_NVIDIA
   // What begin(i, …) loaded, for a store of one's own in place of finish().
   template <class T>
-  __device__ __forceinline__ Vec<T, Bytes / static_cast<int>(sizeof(T))> held(int i) const {
+  __device__ __forceinline__ Vec<T, Bytes / static_cast<int>(sizeof(T))> words_of(int i) const {
     Vec<T, Bytes / static_cast<int>(sizeof(T))> values;
     __builtin_memcpy(&values, &packs_[i], sizeof values);
     return values;
@@ -69,17 +69,17 @@ class Copies {
 
  private:
 #if !SBK_NVIDIA
-  typedef uint32_t Held __attribute__((ext_vector_type(Bytes / 4)));
+  typedef uint32_t HeldWords __attribute__((ext_vector_type(Bytes / 4)));
 #if defined(__AMDGCN__)
   // A pointer kept in a member loses its address space, and stores through it become FLAT instructions, which ask for every
   // address whether it is LDS and count as memory loads too.
-  typedef __attribute__((address_space(3))) Held LdsHeld;
+  typedef __attribute__((address_space(3))) HeldWords LdsHeld;
 #else
-  typedef Held LdsHeld;
+  typedef HeldWords LdsHeld;
 #endif
   __device__ __forceinline__ static LdsHeld* in_lds(void* to) { return (LdsHeld*)to; }
 
-  Held packs_[N];
+  HeldWords packs_[N];
   LdsHeld* to_[N];
 #endif
 };

@@ -20,13 +20,13 @@ inline bool on_hopper() {
 // The driver's makers of tensor maps; null where the driver has none.
 struct TensorMapMakers {
   decltype(&cuTensorMapEncodeIm2col) im2col = nullptr;
-  decltype(&cuTensorMapEncodeTiled) tiled = nullptr;
+  decltype(&cuTensorMapEncodeTiled) make_tiled = nullptr;
 
   static const TensorMapMakers& get() {
     static const TensorMapMakers makers = [] {
       TensorMapMakers m;
       m.im2col = reinterpret_cast<decltype(m.im2col)>(find("cuTensorMapEncodeIm2col"));
-      m.tiled = reinterpret_cast<decltype(m.tiled)>(find("cuTensorMapEncodeTiled"));
+      m.make_tiled = reinterpret_cast<decltype(m.make_tiled)>(find("cuTensorMapEncodeTiled"));
       return m;
     }();
     return makers;

@@ -18,7 +18,7 @@ template <class Body>
 Status by_type(DataType type, Body body) {
   if (type == DataType::float32) return body(float{});
   if (type == DataType::float16) return body(Half{});
-  return unsupported("element type is neither float32 nor float16");
+  return unsupported_status("element type is neither float32 nor float16");
 }
 
 }  // namespace sbk::cpu

@@ -35,7 +35,7 @@ inline Status ask_all(int device, DeviceFacts* facts) {
   SBK_TRY(ask(hipDeviceAttributeWarpSize, device, &facts->wave));
   SBK_TRY(ask(hipDeviceAttributeMultiprocessorCount, device, &facts->units));
   SBK_TRY(ask(kShared, device, &facts->shared));
-  if (facts->wave < kNarrowestWave) return unsupported("the device's waves are narrower than this library was built for");
+  if (facts->wave < kNarrowestWave) return unsupported_status("the device's waves are narrower than this library was built for");
   return {};
 }
 

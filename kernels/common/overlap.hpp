@@ -48,7 +48,7 @@ class LaunchConfig {
   }
   LaunchConfig(const LaunchConfig&) = delete;  // config_ points into it
 
-  const cudaLaunchConfig_t* overlapped() {
+  const cudaLaunchConfig_t* with_overlap() {
     cudaLaunchAttribute& attribute = attributes_[config_.numAttrs++];
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attribute.val.programmaticStreamSerializationAllowed = 1;
@@ -71,12 +71,12 @@ class LaunchConfig {
 template <class... Parameters, class... Arguments>
 Status launch_overlapped_cluster(void (*kernel)(Parameters...), dim3 grid, dim3 block, [[maybe_unused]] int cluster, size_t shared,
                                  hipStream_t stream, const Arguments&... arguments) {
-  if (grid.x > most_blocks(block.x)) return unsupported("a grid is larger than one launch takes");
+  if (grid.x > most_blocks(block.x)) return unsupported_status("a grid is larger than one launch takes");
 #if SBK_OVERLAP
   if constexpr (kOverlaps) {
     LaunchConfig config(grid, block, shared, stream);
     if (cluster > 1) config.clusters(cluster);
-    return check(cudaLaunchKernelEx(config.overlapped(), kernel, arguments...));
+    return check(cudaLaunchKernelEx(config.with_overlap(), kernel, arguments...));
   }
 #endif
   kernel<<<grid, block, static_cast<uint32_t>(shared), stream>>>(arguments...);

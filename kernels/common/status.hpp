@@ -21,7 +21,7 @@ struct Status {
 };
 
 inline Status invalid(const char* what) { return {Code::invalid_argument, what}; }
-inline Status unsupported(const char* what) { return {Code::unsupported, what}; }
+inline Status unsupported_status(const char* what) { return {Code::unsupported, what}; }
 
 // Returns from the calling function when `expression` is not ok.
 #define SBK_TRY(expression)                          \

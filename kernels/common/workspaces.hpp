@@ -92,7 +92,7 @@ class Workspaces {
   // Whether work on `stream` may use it now. While a graph is captured nothing can be asked of an event.
   bool open(Block& block, Stream stream, bool capturing) {
     if (block.stream == stream) return true;
-    if (block.stays || (block.pending && (capturing || !runtime_.reached(block.event)))) return false;
+    if (block.stays || (block.pending && (capturing || !runtime_.is_reached(block.event)))) return false;
     block.pending = false;
     return true;
   }
@@ -137,7 +137,7 @@ class Workspaces {
   void shrink(int device) {
     for (auto it = blocks_.begin(); it != blocks_.end();) {
       Block& block = *it;
-      const bool used = block.busy || block.stays || block.device != device || (block.pending && !runtime_.reached(block.event));
+      const bool used = block.busy || block.stays || block.device != device || (block.pending && !runtime_.is_reached(block.event));
       if (used || !runtime_.release(block.memory).ok()) {
         ++it;
         continue;

@@ -91,10 +91,10 @@ bool is_way(const ConvParams& p, const Choice& choice) {
 }
 
 // As asked for, where that takes the shape; else as known, else by rule.
-ConvParams decided(const ConvParams& p) {
+ConvParams with_choice(const ConvParams& p) {
   if (p.algorithm != ConvAlgorithm::automatic) return takes(p) ? p : as(p, {ConvAlgorithm::direct, 0});
   Choice choice;
-  if (known_choice(p, &choice) == Known::yes && may_take(p, choice.algorithm) && takes(as(p, choice))) return as(p, choice);
+  if (known_choice(p, &choice) == Knowledge::yes && may_take(p, choice.algorithm) && takes(as(p, choice))) return as(p, choice);
   return as(p, ruled_choice(p));
 }
 
@@ -158,8 +158,8 @@ int conv_choices(const ConvParams& p, ConvChoice (&choices)[kConvMaxChoices]) {
 size_t conv_workspace_bytes(const ConvParams& p) {
   if (!validate(p).ok() || output_count(p) == 0) return 0;
   Choice choice;
-  if (p.algorithm != ConvAlgorithm::automatic || known_choice(p, &choice) != Known::must_measure) {
-    return workspace_for(decided(p));
+  if (p.algorithm != ConvAlgorithm::automatic || known_choice(p, &choice) != Knowledge::must_measure) {
+    return workspace_for(with_choice(p));
   }
   ConvChoice choices[kConvMaxChoices];
   size_t most = workspace_for(as(p, ruled_choice(p)));
@@ -169,7 +169,7 @@ size_t conv_workspace_bytes(const ConvParams& p) {
 
 ConvFilterForm conv_filter_form(const ConvParams& params) {
   if (!validate(params).ok() || output_count(params) == 0) return {};
-  const ConvParams p = decided(params);
+  const ConvParams p = with_choice(params);
   if (p.algorithm != ConvAlgorithm::implicit_gemm) return {};
   const GemmNeeds needs = gemm_needs(p);
   return {needs.form, needs.packed_filter};
@@ -178,7 +178,7 @@ ConvFilterForm conv_filter_form(const ConvParams& params) {
 Status gpu::pack_conv_filter(const ConvParams& p, void* to, const Launch& launch) {
   if (conv_filter_form(p).form == 0) return invalid("conv: this way reads its filters as they are");
   if (p.w == nullptr || to == nullptr) return invalid("conv: a tensor is null");
-  return pack_filter(decided(p), to, static_cast<hipStream_t>(launch.stream));
+  return pack_filter(with_choice(p), to, static_cast<hipStream_t>(launch.stream));
 }
 
 Status gpu::conv(const ConvParams& p, const Launch& launch) {
@@ -189,12 +189,12 @@ Status gpu::conv(const ConvParams& p, const Launch& launch) {
     SBK_TRY(choosing_status());
     Choice choice;
     bool done = false;
-    const Known answer = known_choice(p, &choice);
-    if (answer == Known::yes && !is_way(p, choice)) return invalid("conv: the file of choices has a way that does not take its shape: delete the file");
-    if (answer == Known::must_measure) SBK_TRY(measure_choice(p, launch, &choice, &done));
+    const Knowledge answer = known_choice(p, &choice);
+    if (answer == Knowledge::yes && !is_way(p, choice)) return invalid("conv: the file of choices has a way that does not take its shape: delete the file");
+    if (answer == Knowledge::must_measure) SBK_TRY(measure_choice(p, launch, &choice, &done));
     if (done) return run_as_told(as(p, choice), launch);
   }
-  return run_as_told(decided(p), launch);
+  return run_as_told(with_choice(p), launch);
 }
 
 }  // namespace sbk

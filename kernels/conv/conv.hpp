@@ -51,7 +51,7 @@ struct ConvParams {
   const void* residual = nullptr;  // like y, or null; added before the activation
   void* y = nullptr;               // [batch, out_channels, out…] in `layout`, dense; not x
   // The same filters as gpu::pack_conv_filter made them, or null, and the form that they have. What reads another form reads w.
-  const void* packed = nullptr;
+  const void* packed_weights = nullptr;
   int64_t packed_form = 0;
 };
 

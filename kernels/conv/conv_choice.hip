@@ -220,11 +220,11 @@ bool capturing(hipStream_t stream) {
 
 }  // namespace
 
-Known known_choice(const ConvParams& p, Choice* choice) {
+Knowledge known_choice(const ConvParams& p, Choice* choice) {
   const Book& book = Book::get();
-  if (!book.reads_choices(p.choosing) || !book.status().ok()) return Known::no;
-  if (book.find(key_of(p), choice)) return Known::yes;
-  return book.measures(p.choosing) ? Known::must_measure : Known::no;
+  if (!book.reads_choices(p.choosing) || !book.status().ok()) return Knowledge::no;
+  if (book.find(key_of(p), choice)) return Knowledge::yes;
+  return book.measures(p.choosing) ? Knowledge::must_measure : Knowledge::no;
 }
 
 Status choosing_status() { return Book::get().status(); }

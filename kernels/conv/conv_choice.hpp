@@ -16,8 +16,8 @@ size_t workspace_for(const ConvParams& p);
 Status run_as_told(const ConvParams& p, const Launch& launch);
 
 // What was measured or read from a file (conv_choice.hip): thread-safe; nothing here allocates once a shape is known.
-enum class Known { no, yes, must_measure };
-Known known_choice(const ConvParams& p, Choice* choice);
+enum class Knowledge { no, yes, must_measure };
+Knowledge known_choice(const ConvParams& p, Choice* choice);
 // Measures every way on the launch's stream with p's own tensors, waits, and remembers the fastest. y holds the answer of
 // any of them afterwards. False where it cannot be done now: while the stream is being captured, with a y that is also the
 // residual, or with less workspace than the neediest way takes.

@@ -146,7 +146,7 @@ bool takes_depthwise(const ConvParams& p) {
 }
 
 Status run_depthwise(const ConvParams& p, const Launch& launch) {
-  if (!takes_depthwise(p)) return unsupported("conv: the depthwise kernels do not take this shape");
+  if (!takes_depthwise(p)) return unsupported_status("conv: the depthwise kernels do not take this shape");
   const auto stream = static_cast<hipStream_t>(launch.stream);
   return p.dtype == DataType::float32 ? run<float>(p, stream) : run<__half>(p, stream);
 }

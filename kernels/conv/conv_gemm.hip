@@ -11,8 +11,8 @@ namespace {
 constexpr int64_t kLimit = INT32_MAX / 2;  // places in the input are 32 bits, those of padding pixels included
 
 struct Sizes {
-  int64_t merged;                    // groups that become one
-  int64_t groups, c, k, padded;      // those that there are then, and channels of one
+  int64_t merged_groups;                  // groups that become one
+  int64_t groups, c, k, padded_channels;  // those that there are then, and channels of one
   int64_t own_c, own_k;              // channels of the convolution's own groups
   int64_t d, h, w, od, oh, ow, q, r, s, rows;  // absent axes are 1; the width is the last
   int32_t vector;                    // bytes of channels copied at a time
@@ -61,7 +61,7 @@ bool may_fold(const ConvParams& p) {
   return p.out_channels < kLimit / (t.kernel[0] * t.kernel[1] * (t.kernel[2] + 2) * kFew);  // packed filters
 }
 
-ConvParams folded(const ConvParams& p) {
+ConvParams folded_params(const ConvParams& p) {
   ConvParams q = with_three_axes(p);
   q.in_channels *= q.kernel[2];
   q.in[2] = q.out[2];
@@ -76,16 +76,16 @@ Sizes sizes_of(const ConvParams& params) {
   z.d = p.in[0], z.h = p.in[1], z.w = p.in[2];
   z.od = p.out[0], z.oh = p.out[1], z.ow = p.out[2];
   z.q = p.kernel[0], z.r = p.kernel[1], z.s = p.kernel[2];
-  z.merged = merged_groups(p, z.taps());
-  z.groups = p.groups / z.merged;
+  z.merged_groups = merged_groups(p, z.taps());
+  z.groups = p.groups / z.merged_groups;
   z.own_c = p.in_channels / p.groups;
   z.own_k = p.out_channels / p.groups;
-  z.c = z.own_c * z.merged;
-  z.k = z.own_k * z.merged;
+  z.c = z.own_c * z.merged_groups;
+  z.k = z.own_k * z.merged_groups;
   // Images have three channels: eight of float16 would multiply mostly zeros.
   z.vector = p.dtype == DataType::float16 && z.c <= 4 && z.groups == 1 && z.d == 1 && z.q == 1 ? kVectorBytes / 2 : kVectorBytes;
   const int64_t lanes = z.vector / static_cast<int64_t>(size_of(p.dtype));
-  z.padded = ceil_div(z.c, lanes) * lanes;
+  z.padded_channels = ceil_div(z.c, lanes) * lanes;
   z.rows = p.batch * z.od * z.oh * z.ow;
   return z;
 }
@@ -94,7 +94,7 @@ Sizes sizes_of(const ConvParams& params) {
 // is too many.
 int64_t images_at_once(const ConvParams& p, const Sizes& z) {
   if (p.batch == 0) return 0;
-  const int64_t image = std::max({z.rows / p.batch, z.area() * z.padded * z.groups, int64_t{1}});
+  const int64_t image = std::max({z.rows / p.batch, z.area() * z.padded_channels * z.groups, int64_t{1}});
   const int64_t most = (kLimit - 1) / image;
   return most >= p.batch ? p.batch : most > 8 ? most / 8 * 8 : std::min<int64_t>(most, 1);
 }
@@ -102,27 +102,27 @@ int64_t images_at_once(const ConvParams& p, const Sizes& z) {
 // Values of K, zeros included.
 int64_t depth_of(const ConvParams& p) {
   const Sizes z = sizes_of(p);
-  return z.taps() * z.padded;
+  return z.taps() * z.padded_channels;
 }
 
 // Half the products or fewer. What is packed may have more values then, as windows overlap: with three channels that cost more than it
 // brought on an H200 (docs/appendix/kernels-notes.md).
-bool prefers_fold(const ConvParams& p) { return 2 * depth_of(folded(p)) <= depth_of(p); }
+bool prefers_fold(const ConvParams& p) { return 2 * depth_of(folded_params(p)) <= depth_of(p); }
 
 int variants_as(const ConvParams& p);
 
 // A convolution as it is multiplied.
-struct Shaped {
+struct GemmForm {
   ConvParams p;
   bool is_folded = false;
 };
 
 // The variants of the folded form come behind the others.
-Shaped shaped(const ConvParams& p) {
+GemmForm gemm_form(const ConvParams& p) {
   if (p.choosing == ConvChoosing::unfolded || !may_fold(p) || (p.variant == 0 && !prefers_fold(p))) return {p};
   const int others = p.variant == 0 ? 0 : variants_as(p);
   if (p.variant > 0 && p.variant <= others) return {p};
-  Shaped shape{folded(p), true};
+  GemmForm shape{folded_params(p), true};
   shape.p.variant -= others;
   return shape;
 }
@@ -138,14 +138,14 @@ Status pack_narrow(const Pack& p, bool from_last, hipStream_t stream) {
 // Whether a thread makes a pixel's channels at once.
 template <class T>
 bool is_narrow(const Pack& p) {
-  const int64_t total = static_cast<int64_t>(p.groups) * p.padded;
+  const int64_t total = static_cast<int64_t>(p.groups) * p.padded_channels;
   return (total == 4 && sizeof(T) == 2) || ((total == 4 || total == 8) && p.area >= kPackThreads);
 }
 
 // Channels side by side in a tile: the width that leaves fewer of them empty. 0 where the area is less than a tile's.
 template <class T>
 int pack_words(const Pack& p) {
-  const int64_t total = static_cast<int64_t>(p.groups) * p.padded;
+  const int64_t total = static_cast<int64_t>(p.groups) * p.padded_channels;
   if (p.area < PackTile<T, 32>::kArea) return 0;
   return ceil_div(total, PackTile<T, 16>::kChannels) % 2 == 0 ? 32 : 16;
 }
@@ -154,7 +154,7 @@ int pack_words(const Pack& p) {
 template <class T>
 PackBlock pack_blocks(Pack* p, int words) {
   constexpr int64_t kLanes = lanes_of<T>();
-  const int64_t total = static_cast<int64_t>(p->groups) * p->padded;
+  const int64_t total = static_cast<int64_t>(p->groups) * p->padded_channels;
   const auto items = static_cast<uint32_t>(std::min<int64_t>(p->items, kMostBlocksAcross));
   const auto down = static_cast<uint32_t>(ceil_div(total, words == 16 ? PackTile<T, 16>::kChannels : PackTile<T, 32>::kChannels));
   if (words > 0) return {0, 0, 0, static_cast<uint32_t>(ceil_div(p->area, words == 16 ? PackTile<T, 16>::kArea : PackTile<T, 32>::kArea)), down, items};
@@ -169,7 +169,7 @@ constexpr const char* kManyChannels = "conv: more channels than one launch takes
 template <class T>
 Status pack(Pack p, bool from_last, hipStream_t stream) {
   constexpr int64_t kLanes = lanes_of<T>();
-  const int64_t total = static_cast<int64_t>(p.groups) * p.padded, items = std::min<int64_t>(p.items, kMostBlocksAcross);
+  const int64_t total = static_cast<int64_t>(p.groups) * p.padded_channels, items = std::min<int64_t>(p.items, kMostBlocksAcross);
   p.aligned = aligned_to(p.from, kVectorBytes);
   if (is_narrow<T>(p)) return total == 8 ? pack_narrow<T, 8>(p, from_last, stream) : pack_narrow<T, 4>(p, from_last, stream);
   if (from_last) {
@@ -178,7 +178,7 @@ Status pack(Pack p, bool from_last, hipStream_t stream) {
   }
   const int words = pack_words<T>(p);
   const PackBlock blocks = pack_blocks<T>(&p, words);
-  if (blocks.down > kMostBlocksAcross) return unsupported(kManyChannels);
+  if (blocks.down > kMostBlocksAcross) return unsupported_status(kManyChannels);
   const auto kernel = words == 32 ? conv_pack_first<T, 32> : words == 16 ? conv_pack_first<T, 16> : conv_pack_first<T, 0>;
   return launch_overlapped(kernel, dim3(blocks.across, blocks.down, blocks.deep), dim3(kPackThreads), 0, stream, p);
 }
@@ -198,22 +198,22 @@ Status pack_both(Pack x, Pack w, hipStream_t stream) {
   return launch_overlapped(kernel, dim3(static_cast<uint32_t>(blocks)), dim3(kPackThreads), 0, stream, x, w, filter, image);
 }
 
-int64_t form_of(const Sizes& z, bool is_folded) { return z.padded << 16 | z.merged << 8 | (is_folded ? 2 : 0) | 1; }
+int64_t form_of(const Sizes& z, bool is_folded) { return z.padded_channels << 16 | z.merged_groups << 8 | (is_folded ? 2 : 0) | 1; }
 
 // An image's lines, or a filter's (which have one output column: all their taps).
-Fold fold_of(const void* from, void* to, const ConvParams& p, bool last, bool filter, int64_t padded, int64_t lanes) {
+Fold fold_of(const void* from, void* to, const ConvParams& p, bool last, bool filter, int64_t padded_channels, int64_t lanes) {
   const ConvParams t = with_three_axes(p);
   const auto i32 = [](int64_t v) { return static_cast<int32_t>(v); };
   const int64_t width = filter ? t.kernel[2] : t.in[2], out = filter ? 1 : t.out[2];
   const int64_t lines = filter ? t.kernel[0] * t.kernel[1] : t.in[0] * t.in[1], items = filter ? p.out_channels : p.batch;
   Fold f{};
   f.from = from, f.to = to;
-  f.vectors = i32(items * lines * out * (padded / lanes));
+  f.vectors = i32(items * lines * out * (padded_channels / lanes));
   f.width = i32(width), f.channels = i32(p.in_channels), f.taps = i32(t.kernel[2]);
   f.stride = i32(t.stride[2]), f.dilation = filter ? 1 : i32(t.dilation[2]), f.pad = filter ? 0 : i32(t.pad_begin[2]);
   f.item = p.in_channels * lines * width, f.line = last ? width * p.in_channels : width;
   f.pixel = last ? i32(p.in_channels) : 1, f.channel = last ? 1 : lines * width;
-  f.by_vector = FastDivisor(static_cast<uint32_t>(padded / lanes)), f.by_column = FastDivisor(static_cast<uint32_t>(out));
+  f.by_vector = FastDivisor(static_cast<uint32_t>(padded_channels / lanes)), f.by_column = FastDivisor(static_cast<uint32_t>(out));
   f.by_line = FastDivisor(static_cast<uint32_t>(lines)), f.by_channel = FastDivisor(static_cast<uint32_t>(p.in_channels));
   return f;
 }
@@ -222,7 +222,7 @@ Fold fold_of(const void* from, void* to, const ConvParams& p, bool last, bool fi
 template <class T, int N>
 Status fold(const Fold& image, const Fold& filter, hipStream_t stream) {
   const int64_t filter_blocks = ceil_div(filter.vectors, kPackThreads), blocks = filter_blocks + ceil_div(image.vectors, kPackThreads);
-  if (blocks > most_blocks(kPackThreads)) return unsupported("conv: more to pack than one launch takes");
+  if (blocks > most_blocks(kPackThreads)) return unsupported_status("conv: more to pack than one launch takes");
   return launch_overlapped(conv_fold<T, N>, dim3(static_cast<uint32_t>(blocks)), dim3(kPackThreads), 0, stream, image, filter,
                            static_cast<uint32_t>(filter_blocks));
 }
@@ -231,8 +231,8 @@ template <class T>
 Status fold_both(const ConvParams& p, const Sizes& z, void* to_x, void* to_w, hipStream_t stream) {
   const int64_t lanes = z.vector / static_cast<int64_t>(sizeof(T));
   Fold image{}, filter{};
-  if (to_x != nullptr) image = fold_of(p.x, to_x, p, p.layout == Layout::channels_last, false, z.padded, lanes);
-  if (to_w != nullptr) filter = fold_of(p.w, to_w, p, p.filter_layout == FilterLayout::channels_last, true, z.padded, lanes);
+  if (to_x != nullptr) image = fold_of(p.x, to_x, p, p.layout == Layout::channels_last, false, z.padded_channels, lanes);
+  if (to_w != nullptr) filter = fold_of(p.w, to_w, p, p.filter_layout == FilterLayout::channels_last, true, z.padded_channels, lanes);
   if constexpr (sizeof(T) == 2) {
     if (z.vector < kVectorBytes) return fold<T, lanes_of<T>() / 2>(image, filter, stream);
   }
@@ -241,7 +241,7 @@ Status fold_both(const ConvParams& p, const Sizes& z, void* to_x, void* to_w, hi
 
 Pack filter_pack(const ConvParams& p, const Sizes& z, void* to) {
   const auto i32 = [](int64_t v) { return static_cast<int32_t>(v); };
-  return {p.w, to, p.out_channels, i32(z.taps()), 1, i32(z.own_c), i32(z.padded), i32(z.merged), i32(z.own_k), nullptr, 0, false};
+  return {p.w, to, p.out_channels, i32(z.taps()), 1, i32(z.own_c), i32(z.padded_channels), i32(z.merged_groups), i32(z.own_k), nullptr, 0, false};
 }
 
 // Packs what needs it into the workspace and returns where input and filters are. `z`: of `p` as it is multiplied.
@@ -256,12 +256,12 @@ Status prepare(const ConvParams& p, bool is_folded, const Sizes& z, const Launch
   void* const to_w = static_cast<char*>(launch.workspace) + needs.filter_at();
   const bool packs_x = needs.input > 0, packs_w = needs.filter > 0;
   *x = packs_x ? to_x : p.x;
-  *w = packs_w ? to_w : needs.packed ? p.packed : p.w;
+  *w = packs_w ? to_w : needs.packed_weights ? p.packed_weights : p.w;
   if (is_folded) return fold_both<T>(p, z, to_x, packs_w ? to_w : nullptr, stream);
   const auto i32 = [](int64_t v) { return static_cast<int32_t>(v); };
-  Pack image{p.x, to_x, p.batch, i32(z.area()), i32(z.groups), i32(z.c), i32(z.padded), 1, 1, nullptr, 0, false};
+  Pack image{p.x, to_x, p.batch, i32(z.area()), i32(z.groups), i32(z.c), i32(z.padded_channels), 1, 1, nullptr, 0, false};
   Pack filter = filter_pack(p, z, to_w);
-  (packs_w ? filter : image).cleared = gemm_flag(p, launch);
+  (packs_w ? filter : image).flag = gemm_flag(p, launch);
   const bool image_last = p.layout == Layout::channels_last, filter_last = p.filter_layout == FilterLayout::channels_last;
   if (packs_x && packs_w && !image_last && !filter_last) return pack_both<T>(image, filter, stream);
   if (packs_x) SBK_TRY(pack<T>(image, image_last, stream));
@@ -284,22 +284,22 @@ GemmConv describe(const ConvParams& params, const Sizes& z, const void* x, const
   g.Q = i32(z.q);
   g.H = i32(z.h);
   g.W = i32(z.w);
-  g.C = i32(z.padded);
+  g.C = i32(z.padded_channels);
   g.K = i32(z.k);
   g.R = i32(z.r);
   g.S = i32(z.s);
-  g.x_channels = i32(z.padded * z.groups);
+  g.x_channels = i32(z.padded_channels * z.groups);
   g.y_channels = i32(p.out_channels);
   for (int i = 0; i < 2; ++i) {
     g.stride[i] = i32(p.stride[i + 1]), g.dilation[i] = i32(p.dilation[i + 1]), g.pad[i] = i32(p.pad_begin[i + 1]);
   }
   g.deep_stride = i32(p.stride[0]), g.deep_dilation = i32(p.dilation[0]), g.deep_pad = i32(p.pad_begin[0]);
   g.rows = i32(z.rows);
-  g.k_vectors = i32(z.taps() * z.padded / lanes);
+  g.k_vectors = i32(z.taps() * z.padded_channels / lanes);
   g.image = FastDivisor(u32(z.od * z.oh * z.ow));
   g.plane = FastDivisor(u32(z.oh * z.ow));
   g.line = FastDivisor(u32(z.ow));
-  g.tap = FastDivisor(u32(z.padded / lanes));
+  g.tap = FastDivisor(u32(z.padded_channels / lanes));
   g.tap_line = FastDivisor(u32(z.s));
   g.tap_plane = FastDivisor(u32(z.r * z.s));
   g.channels_last = p.layout == Layout::channels_last;
@@ -435,7 +435,7 @@ Status launch_gemm(const GemmConv& g, int64_t groups, int variant, hipStream_t s
   DeviceFacts device;
   SBK_TRY(device_facts(&device));
   const int tile = choose_tile<T>(g, groups, variant, device);
-  if (tile < 0) return unsupported("conv: the device has too little shared memory (LDS) for a tile");
+  if (tile < 0) return unsupported_status("conv: the device has too little shared memory (LDS) for a tile");
   if (tile >= Tiles<T, false>::kCount) return launch_wgmma(g, groups, tile - Tiles<T, false>::kCount, stream);
   const auto use = [&](auto shape) { return enqueue<decltype(shape)>(g, groups, stream); };
   if (is_deep(g)) return Tiles<T, true>::with(tile, g.k_vectors, use);
@@ -444,7 +444,7 @@ Status launch_gemm(const GemmConv& g, int64_t groups, int variant, hipStream_t s
 
 template <class T>
 Status run(const ConvParams& p, const Launch& launch) {
-  const Shaped shape = shaped(p);
+  const GemmForm shape = gemm_form(p);
   const Sizes z = sizes_of(shape.p);
   const void* x = nullptr;
   const void* w = nullptr;
@@ -475,7 +475,7 @@ ConvParams part_of(const ConvParams& p, int64_t first, int64_t count) {
 
 // Of `p` as it is multiplied; 0: not so.
 int64_t images_shaped(const ConvParams& p) {
-  const ConvParams q = shaped(p).p;
+  const ConvParams q = gemm_form(p).p;
   return images_at_once(q, sizes_of(q));
 }
 
@@ -486,7 +486,7 @@ ConvParams first_part(const ConvParams& p) { return part_of(p, 0, images_shaped(
 bool fits(const ConvParams& p) {
   if (sums_nothing(p) || p.batch == 0) return false;  // and may have no taps to divide by
   const Sizes z = sizes_of(p);
-  return images_at_once(p, z) > 0 && z.taps() * z.padded < kLimit && z.groups <= kMostBlocksAcross && z.q <= kMaxTaps && z.r <= kMaxTaps &&
+  return images_at_once(p, z) > 0 && z.taps() * z.padded_channels < kLimit && z.groups <= kMostBlocksAcross && z.q <= kMaxTaps && z.r <= kMaxTaps &&
          z.s <= kMaxTaps;
 }
 
@@ -505,35 +505,35 @@ int variants_as(const ConvParams& p) {
 }  // namespace
 
 int gemm_variants(const ConvParams& p) {
-  return variants_as(p) + (may_fold(p) && p.choosing != ConvChoosing::unfolded ? variants_as(folded(p)) : 0);
+  return variants_as(p) + (may_fold(p) && p.choosing != ConvChoosing::unfolded ? variants_as(folded_params(p)) : 0);
 }
 
 GemmNeeds gemm_needs(const ConvParams& p) {
   GemmNeeds needs;
   if (sums_nothing(p)) return needs;
-  const auto [q, is_folded] = shaped(p);
+  const auto [q, is_folded] = gemm_form(p);
   if (!fits(q)) return needs;
   const Sizes z = sizes_of(q);
   const int64_t images = images_at_once(q, z);
   const auto element = static_cast<int64_t>(size_of(p.dtype));
   // What merged groups spoil is made again from the residual, of all images.
-  if (z.merged > 1 && (images < p.batch || (p.residual != nullptr && p.residual == p.y))) return needs;
+  if (z.merged_groups > 1 && (images < p.batch || (p.residual != nullptr && p.residual == p.y))) return needs;
   needs.fits = true;
-  const bool padding = z.padded != z.c;
+  const bool padding = z.padded_channels != z.c;
   // A tensor that does not start on a vector is copied as well; null stands for a pointer that will be aligned. So is one
   // whose later images do not.
   const bool apart = images < p.batch && images * z.area() * p.in_channels * element % kVectorBytes != 0;
   if (is_folded || padding || apart || (p.layout == Layout::channels_first && z.area() > 1) || !aligned_to(p.x, kVectorBytes)) {
-    needs.input = static_cast<size_t>(images * z.area() * z.padded * z.groups * element);
+    needs.input = static_cast<size_t>(images * z.area() * z.padded_channels * z.groups * element);
   }
-  if (is_folded || padding || z.merged > 1 || (p.filter_layout == FilterLayout::channels_first && z.taps() > 1) || !aligned_to(p.w, kVectorBytes)) {
+  if (is_folded || padding || z.merged_groups > 1 || (p.filter_layout == FilterLayout::channels_first && z.taps() > 1) || !aligned_to(p.w, kVectorBytes)) {
     // Where groups are merged, one of the kernels that pack clears the flag: filters alone are packed each time.
-    needs.form = z.merged > 1 && needs.input == 0 ? 0 : form_of(z, is_folded);
-    needs.packed = needs.form != 0 && p.packed != nullptr && p.packed_form == needs.form && aligned_to(p.packed, kVectorBytes);
-    needs.packed_filter = static_cast<size_t>(p.out_channels * z.taps() * z.padded * element);
-    needs.filter = needs.packed ? 0 : needs.packed_filter;
+    needs.form = z.merged_groups > 1 && needs.input == 0 ? 0 : form_of(z, is_folded);
+    needs.packed_weights = needs.form != 0 && p.packed_weights != nullptr && p.packed_form == needs.form && aligned_to(p.packed_weights, kVectorBytes);
+    needs.packed_filter = static_cast<size_t>(p.out_channels * z.taps() * z.padded_channels * element);
+    needs.filter = needs.packed_weights ? 0 : needs.packed_filter;
   }
-  if (z.merged > 1) needs.flag = sizeof(int32_t);
+  if (z.merged_groups > 1) needs.flag = sizeof(int32_t);
   return needs;
 }
 
@@ -543,7 +543,7 @@ int32_t* gemm_flag(const ConvParams& p, const Launch& launch) {
 }
 
 Status pack_filter(const ConvParams& p, void* to, hipStream_t stream) {
-  const Shaped shape = shaped(p);
+  const GemmForm shape = gemm_form(p);
   const Sizes z = sizes_of(shape.p);
   if (shape.is_folded) return p.dtype == DataType::float32 ? fold_both<float>(p, z, nullptr, to, stream) : fold_both<__half>(p, z, nullptr, to, stream);
   const bool last = p.filter_layout == FilterLayout::channels_last;
@@ -554,7 +554,7 @@ Status pack_filter(const ConvParams& p, void* to, hipStream_t stream) {
 bool takes_gemm(const ConvParams& whole) {
   DeviceFacts device;
   if (!gemm_needs(whole).fits || !device_facts(&device).ok()) return false;
-  const ConvParams p = shaped(first_part(whole)).p;
+  const ConvParams p = gemm_form(first_part(whole)).p;
   const Sizes z = sizes_of(p);
   if (z.vector < kVectorBytes) return most_shared_bytes<NarrowShape>(device.wave) <= device.shared;
   const int tile = p.dtype == DataType::float32

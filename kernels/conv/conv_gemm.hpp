@@ -13,14 +13,14 @@ struct GemmNeeds {
   bool fits = false;
   size_t input = 0, filter = 0;
   size_t flag = 0;           // bytes of gemm_flag
-  bool packed = false;       // the filters are there, packed, as ConvParams::packed
+  bool packed_weights = false;  // the filters are there, packed, as ConvParams::packed_weights
   int64_t form = 0;          // of packed filters; 0 where they are used as they are
   size_t packed_filter = 0;  // bytes of them
 
-  static size_t rounded(size_t bytes) { return (bytes + 255) / 256 * 256; }
-  size_t filter_at() const { return rounded(input); }
-  size_t flag_at() const { return filter_at() + rounded(filter); }
-  size_t bytes() const { return flag_at() + rounded(flag); }
+  static size_t round_up(size_t bytes) { return (bytes + 255) / 256 * 256; }
+  size_t filter_at() const { return round_up(input); }
+  size_t flag_at() const { return filter_at() + round_up(filter); }
+  size_t bytes() const { return flag_at() + round_up(flag); }
 };
 
 GemmNeeds gemm_needs(const ConvParams& p);
@@ -68,11 +68,11 @@ Status enqueue_tiles(Kernel kernel, int threads, int more, GemmConv g, int64_t g
                      const Arguments&... arguments) {
   const int64_t columns = ceil_div(g.K, Shape::kN);
   const int64_t blocks = ceil_div(g.rows, Shape::kM) * columns * splits;
-  if (blocks > most_blocks(threads)) return unsupported("conv: more tiles than one launch takes");
+  if (blocks > most_blocks(threads)) return unsupported_status("conv: more tiles than one launch takes");
   DeviceFacts device;
   SBK_TRY(device_facts(&device));
   const int most = most_shared_bytes<Shape>(device.wave) + more;
-  if (most > device.shared) return unsupported("conv: the device has too little shared memory (LDS) for this tile");
+  if (most > device.shared) return unsupported_status("conv: the device has too little shared memory (LDS) for this tile");
   g.column_tiles = static_cast<int32_t>(columns);
   g.columns = FastDivisor(static_cast<uint32_t>(columns));
   // The limit is always set to the most that the kernel can ask for: another thread may set it at the same time.

@@ -17,11 +17,11 @@ struct Pack {
   const void* from;
   void* to;
   int64_t items;
-  int32_t area, groups, channels, padded;  // channels: of a group, before and after padding
-  // Filters of `merged` groups that become one: `own` outputs each. A filter's channels come behind those of the groups before
+  int32_t area, groups, channels, padded_channels;  // channels: of a group, before and after padding
+  // Filters of `merged_groups` groups that become one: `own` outputs each. A filter's channels come behind those of the groups before
   // its own, and the others are zeros.
-  int32_t merged, own;
-  int32_t* cleared;  // becomes 0; or null
+  int32_t merged_groups, own;
+  int32_t* flag;  // becomes 0; or null
   int32_t chunk;     // padded channels of a block of pack_few, whole vectors
   bool aligned;      // `from` starts on a whole vector
 };
@@ -38,7 +38,7 @@ __device__ __forceinline__ PackBlock own_block() {
 }
 
 __device__ inline void clear_flag(const Pack& p, const PackBlock& at) {
-  if (p.cleared != nullptr && at.x + at.y + at.z + threadIdx.x == 0) *p.cleared = 0;
+  if (p.flag != nullptr && at.x + at.y + at.z + threadIdx.x == 0) *p.flag = 0;
 }
 
 // The channels of a vector that is written, all of one group: value j comes from the source's channel first + j, where `has` it.
@@ -51,26 +51,26 @@ struct PackRun {
 class PackChannels {
  public:
   __device__ __forceinline__ PackChannels(const Pack& p, int64_t item) : p_(p) {
-    behind_ = p.merged > 1 ? static_cast<int>(item / p.own % p.merged) * p.channels : 0;
+    behind_ = p.merged_groups > 1 ? static_cast<int>(item / p.own % p.merged_groups) * p.channels : 0;
   }
   // The source's channel, or -1 for padding.
   __device__ __forceinline__ int source(int c) const {
-    const int group = group_of(c), within = c - group * p_.padded - behind_;
+    const int group = group_of(c), within = c - group * p_.padded_channels - behind_;
     return group < p_.groups && within >= 0 && within < p_.channels ? group * p_.channels + within : -1;
   }
   // Of the vector from c on.
   __device__ __forceinline__ PackRun run(int c) const {
-    const int group = group_of(c), within = c - group * p_.padded - behind_;
+    const int group = group_of(c), within = c - group * p_.padded_channels - behind_;
     return {group * p_.channels + within, within, group < p_.groups ? p_.channels : 0};
   }
   // The source's channels that come before c.
   __device__ __forceinline__ int before(int c) const {
-    const int group = group_of(c), within = c - group * p_.padded - behind_;
+    const int group = group_of(c), within = c - group * p_.padded_channels - behind_;
     return group < p_.groups ? group * p_.channels + min(max(within, 0), p_.channels) : p_.groups * p_.channels;
   }
 
  private:
-  __device__ __forceinline__ int group_of(int c) const { return p_.groups == 1 ? 0 : c / p_.padded; }
+  __device__ __forceinline__ int group_of(int c) const { return p_.groups == 1 ? 0 : c / p_.padded_channels; }
   const Pack& p_;
   int behind_;
 };
@@ -105,7 +105,7 @@ __device__ __forceinline__ void pack_planes(const Pack& p, const PackBlock& at, 
   using Four = Vec<uint32_t, 4>;
   uint32_t* const tile = reinterpret_cast<uint32_t*>(shared);
   const int s0 = static_cast<int>(at.x) * Tile::kArea, c0 = static_cast<int>(at.y) * Tile::kChannels;
-  const int total = p.groups * p.padded, thread = static_cast<int>(threadIdx.x);
+  const int total = p.groups * p.padded_channels, thread = static_cast<int>(threadIdx.x);
   const bool whole = p.aligned && p.area % L == 0;
   const bool halves = SBK_NVIDIA && p.aligned && p.area % kHalf == 0;  // they cost CDNA two waves of seven
   const T* const from = static_cast<const T*>(p.from);
@@ -170,7 +170,7 @@ __device__ __forceinline__ void pack_few(const Pack& p, const PackBlock& at, Pac
   constexpr int L = lanes_of<T>();
   using V = Vec<T, L>;
   T* const run_values = run[0].v;
-  const int total = p.groups * p.padded, thread = static_cast<int>(threadIdx.x);
+  const int total = p.groups * p.padded_channels, thread = static_cast<int>(threadIdx.x);
   const int c0 = static_cast<int>(at.x) * p.chunk, chunk = min(p.chunk, total - c0);
   const T* const from = static_cast<const T*>(p.from);
   T* const to = static_cast<T*>(p.to);
@@ -245,7 +245,7 @@ template <class T>
 __global__ void __launch_bounds__(kPackThreads) conv_pack_last([[maybe_unused]] const Pack p) {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
   constexpr int L = lanes_of<T>(), kHalf = L / 2;
-  const int total = p.groups * p.padded, vectors = total / L;
+  const int total = p.groups * p.padded_channels, vectors = total / L;
   const int i = static_cast<int>(blockIdx.x) * kPackThreads + static_cast<int>(threadIdx.x);
   wait_for_previous();
   clear_flag(p, own_block());

@@ -26,7 +26,7 @@ inline ConvParams with_three_axes(const ConvParams& p) {
 }
 
 inline Status validate(const ConvParams& p) {
-  if (p.spatial < 1 || p.spatial > kConvMaxSpatial) return unsupported("conv: spatial axes must be 1 to 3");
+  if (p.spatial < 1 || p.spatial > kConvMaxSpatial) return unsupported_status("conv: spatial axes must be 1 to 3");
   if (p.batch < 0 || p.in_channels < 0 || p.out_channels < 0) return invalid("conv: a size is negative");
   if (p.groups <= 0 || p.in_channels % p.groups != 0 || p.out_channels % p.groups != 0) {
     return invalid("conv: groups does not divide the channels");
@@ -36,10 +36,10 @@ inline Status validate(const ConvParams& p) {
     if (p.kernel[i] <= 0 || p.stride[i] <= 0 || p.dilation[i] <= 0) {
       return invalid("conv: kernel, stride and dilation must be positive");
     }
-    if (p.pad_begin[i] < 0) return unsupported("conv: negative padding");
+    if (p.pad_begin[i] < 0) return unsupported_status("conv: negative padding");
     const int64_t reach = p.kernel[i] > 1 ? p.kernel[i] - 1 : 1;
     if (p.stride[i] > INT32_MAX || p.dilation[i] > INT32_MAX / reach || p.pad_begin[i] > INT32_MAX) {
-      return unsupported("conv: a stride, dilated filter or padding beyond 2147483647");  // so that no offset leaves int64
+      return unsupported_status("conv: a stride, dilated filter or padding beyond 2147483647");  // so that no offset leaves int64
     }
   }
   return {};

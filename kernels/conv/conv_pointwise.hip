@@ -131,7 +131,7 @@ bool prefers_pointwise(const ConvParams& p) {
 }
 
 Status run_pointwise(const ConvParams& p, const Launch& launch) {
-  if (!takes_pointwise(p)) return unsupported("conv: the pointwise kernels do not take this shape");
+  if (!takes_pointwise(p)) return unsupported_status("conv: the pointwise kernels do not take this shape");
   const auto stream = static_cast<hipStream_t>(launch.stream);
   return p.dtype == DataType::float32 ? run<float>(p, stream) : run<__half>(p, stream);
 }

@@ -126,7 +126,7 @@ template <class T, int K, int N, int Lanes>
 __global__ void __launch_bounds__(kPointwiseThreads) pointwise_last([[maybe_unused]] const Pointwise p) {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
   constexpr int kPixels = K < 16 ? 4 : 2, kRead = N < 4 ? N : 4;
-  constexpr int kStored = K < lanes_of<T>() ? K : lanes_of<T>();  // channels of y at a time
+  constexpr int kStoreChannels = K < lanes_of<T>() ? K : lanes_of<T>();  // channels of y at a time
   using V = Vec<T, N>;
   extern __shared__ __align__(16) char shared[];
   auto* const filters = reinterpret_cast<float*>(shared);  // [K][channels]
@@ -193,13 +193,13 @@ __global__ void __launch_bounds__(kPointwiseThreads) pointwise_last([[maybe_unus
       T* const y = static_cast<T*>(p.y) + at;
       if (p.whole) {
 #pragma unroll
-        for (int k = 0; k < K; k += kStored) {
-          Vec<T, kStored> out;
+        for (int k = 0; k < K; k += kStoreChannels) {
+          Vec<T, kStoreChannels> out;
 #pragma unroll
-          for (int j = 0; j < kStored; ++j) {
+          for (int j = 0; j < kStoreChannels; ++j) {
             out.v[j] = plain ? from_float<T>(sums[i][k + j]) : conv_value<T>(p, k + j, at + k + j, sums[i][k + j]);
           }
-          *reinterpret_cast<Vec<T, kStored>*>(y + k) = out;
+          *reinterpret_cast<Vec<T, kStoreChannels>*>(y + k) = out;
         }
       } else {
 #pragma unroll

@@ -39,7 +39,7 @@ int stage_channels(const GemmConv& g) {
 
 // The engine's limits: corners and offsets of taps in 8 bits, or in 5 where images are deep; strides up to 8.
 bool takes_tma(const GemmConv& g) {
-  if (stage_channels(g) == 0 || g.H == 0 || g.W == 0 || g.D == 0 || TensorMapMakers::get().im2col == nullptr || TensorMapMakers::get().tiled == nullptr) return false;
+  if (stage_channels(g) == 0 || g.H == 0 || g.W == 0 || g.D == 0 || TensorMapMakers::get().im2col == nullptr || TensorMapMakers::get().make_tiled == nullptr) return false;
   const Walk walk(g);
   const int corner = walk.axes == 3 ? 16 : 128;
   for (int i = 0; i < walk.axes; ++i) {
@@ -81,7 +81,7 @@ Status map_filter(const GemmConv& g, uint32_t channels, CUtensorMap* map) {
   const int stage = stage_channels(g);
   const cuuint64_t extents[3] = {depth, taps, static_cast<uint64_t>(g.y_channels)}, strides[2] = {depth * 2, taps * depth * 2};
   const cuuint32_t box[3] = {static_cast<uint32_t>(stage), 1, channels}, steps[3] = {1, 1, 1};
-  return status_of(TensorMapMakers::get().tiled(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 3, const_cast<void*>(g.w), extents, strides, box,
+  return status_of(TensorMapMakers::get().make_tiled(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 3, const_cast<void*>(g.w), extents, strides, box,
                                   steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(stage),
                                   CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
 }

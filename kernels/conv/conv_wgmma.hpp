@@ -11,7 +11,7 @@ int wgmma_tiles(const GemmConv& g, GemmTile* tiles);
 Status launch_wgmma(const GemmConv& g, int64_t groups, int index, hipStream_t stream);
 #else
 inline int wgmma_tiles(const GemmConv&, GemmTile*) { return 0; }
-inline Status launch_wgmma(const GemmConv&, int64_t, int, hipStream_t) { return unsupported("conv: no wgmma in this build"); }
+inline Status launch_wgmma(const GemmConv&, int64_t, int, hipStream_t) { return unsupported_status("conv: no wgmma in this build"); }
 #endif
 
 }  // namespace sbk::conv_detail

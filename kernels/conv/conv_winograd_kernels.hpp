@@ -20,7 +20,7 @@ struct Winograd {
   float* y;
   float *v, *u, *m;  // [tiles, P, C], [P, K, C], [tiles, P, K] with P = (M + 2)²
   int32_t H, W, C, K, OH, OW;
-  int32_t padded;  // C in whole vectors: the row of v and u
+  int32_t padded_channels;  // C in whole vectors: the row of v and u
   int32_t pad[2];
   int32_t tile_lines, tile_columns;  // of an image
   int32_t strips;                    // blocks along a line of tiles
@@ -147,7 +147,7 @@ __device__ inline void transform_strip(const Winograd& g, const Strip<M>& s, flo
   load_strip<M>(g, s, shared);
   __syncthreads();
   let_next_start();
-  if (s.first + t >= g.tile_columns || s.channel0 + c >= g.padded) return;
+  if (s.first + t >= g.tile_columns || s.channel0 + c >= g.padded_channels) return;
   const float* from = shared + c * Strip<M>::kIn + t * M;
   float d[kTaps][kTaps];  // [column][line], then [line][column]
 #pragma unroll
@@ -156,7 +156,7 @@ __device__ inline void transform_strip(const Winograd& g, const Strip<M>& s, flo
     for (int i = 0; i < kTaps; ++i) d[j][i] = from[i * Strip<M>::kWide + j];
     Transform<M>::input(d[j]);
   }
-  float* to = g.v + s.tile(g, t) * Strip<M>::kPoints * g.padded + s.channel0 + c;
+  float* to = g.v + s.tile(g, t) * Strip<M>::kPoints * g.padded_channels + s.channel0 + c;
 #pragma unroll
   for (int i = 0; i < kTaps; ++i) {
     float line[kTaps];
@@ -164,7 +164,7 @@ __device__ inline void transform_strip(const Winograd& g, const Strip<M>& s, flo
     for (int j = 0; j < kTaps; ++j) line[j] = d[j][i];
     Transform<M>::input(line);
 #pragma unroll
-    for (int j = 0; j < kTaps; ++j) to[(i * kTaps + j) * g.padded] = line[j];
+    for (int j = 0; j < kTaps; ++j) to[(i * kTaps + j) * g.padded_channels] = line[j];
   }
 }
 
@@ -172,9 +172,9 @@ __device__ inline void transform_strip(const Winograd& g, const Strip<M>& s, flo
 template <int M>
 __device__ inline void transform_filter(const Winograd& g, int64_t index) {
   constexpr int kTaps = Strip<M>::kTaps;
-  if (index >= static_cast<int64_t>(g.K) * g.padded) return;
+  if (index >= static_cast<int64_t>(g.K) * g.padded_channels) return;
   const int k = static_cast<int>(g.by_channels.divide(static_cast<uint32_t>(index)));
-  const int c = static_cast<int>(index - static_cast<int64_t>(k) * g.padded);
+  const int c = static_cast<int>(index - static_cast<int64_t>(k) * g.padded_channels);
   const float* from = g.w + (g.filter_last ? static_cast<int64_t>(k) * 9 * g.C + c : (static_cast<int64_t>(k) * g.C + c) * 9);
   const int step = g.filter_last ? g.C : 1;
   float columns[3][kTaps];
@@ -191,7 +191,7 @@ __device__ inline void transform_filter(const Winograd& g, int64_t index) {
     float u[kTaps];
     Transform<M>::filter(line, u);
 #pragma unroll
-    for (int j = 0; j < kTaps; ++j) g.u[(static_cast<int64_t>(i * kTaps + j) * g.K + k) * g.padded + c] = u[j];
+    for (int j = 0; j < kTaps; ++j) g.u[(static_cast<int64_t>(i * kTaps + j) * g.K + k) * g.padded_channels + c] = u[j];
   }
 }
 

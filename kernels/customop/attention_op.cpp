@@ -15,8 +15,8 @@ Tensor whole_rows(Memory& memory, const Tensor& mask, int64_t keys) {
   auto* to = static_cast<char*>(memory.get(rows * row));
   whole.data = to;
   memory.copy({to, row, mask.data, element, element, rows});
-  for (size_t done = element; done < row; done *= 2) {  // as much again as is there
-    memory.copy({to + done, row, to, row, std::min(done, row - done), rows});
+  for (size_t copied_bytes = element; copied_bytes < row; copied_bytes *= 2) {  // as much again as is there
+    memory.copy({to + copied_bytes, row, to, row, std::min(copied_bytes, row - copied_bytes), rows});
   }
   return whole;
 }
@@ -37,7 +37,7 @@ const int32_t* key_lengths(Memory& memory, const Tensor& lengths, int64_t batch)
 
 AttentionOp::AttentionOp(const Attributes& attributes)
     : query_heads_(attributes.integer("q_num_heads", 0)), key_heads_(attributes.integer("kv_num_heads", 0)),
-      has_scale_(attributes.given("scale")), scale_(attributes.number("scale", 0.0f)),
+      has_scale_(attributes.has_any("scale")), scale_(attributes.number("scale", 0.0f)),
       softcap_(attributes.number("softcap", 0.0f)), causal_(attributes.flag("is_causal")),
       mode_(attributes.integer("qk_matmul_output_mode", 0)) {
   if (mode_ < 0 || mode_ > 3) throw std::runtime_error("Attention: qk_matmul_output_mode must be 0, 1, 2 or 3");
@@ -48,7 +48,7 @@ AttentionOp::AttentionOp(const Attributes& attributes)
 }
 
 void AttentionOp::compute(const Call& call, Where where) const {
-  const Tensor qt = call.required(0, "Q"), kt = call.required(1, "K"), vt = call.required(2, "V");
+  const Tensor qt = call.required_input(0, "Q"), kt = call.required_input(1, "K"), vt = call.required_input(2, "V");
   Tensor mask = call.input(3);
   const Tensor past_key = call.input(4), past_value = call.input(5), lengths = call.input(6);
   if (kt.shape.size() != qt.shape.size() || vt.shape.size() != qt.shape.size()) {
@@ -64,7 +64,7 @@ void AttentionOp::compute(const Call& call, Where where) const {
   const auto whole = [&](const Heads& fresh, const Tensor& past, size_t output) {
     const int64_t before = past.present && past.shape.size() == 4 ? past.shape[2] : 0;
     void* present = call.output({fresh.batch, fresh.heads, before + fresh.length, fresh.size}, output);
-    return extended(memory, past, fresh, present, element);
+    return extended_heads(memory, past, fresh, present, element);
   };
   const Heads k = whole(heads_of(kt, key_heads_, "K"), past_key, 1), v = whole(heads_of(vt, key_heads_, "V"), past_value, 2);
   place(p, q, k, v);

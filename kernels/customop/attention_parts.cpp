@@ -109,7 +109,7 @@ void* Memory::get(size_t bytes) {
   return host_.emplace_back(bytes).data();
 }
 
-Heads extended(Memory& memory, const Tensor& past, const Heads& fresh, void* present, size_t element_bytes) {
+Heads extended_heads(Memory& memory, const Tensor& past, const Heads& fresh, void* present, size_t element_bytes) {
   if (!past.present && present == nullptr) return fresh;
   if (past.present && (past.shape.size() != 4 || past.shape[0] != fresh.batch || past.shape[1] != fresh.heads ||
                        past.shape[3] != fresh.size)) {
@@ -144,7 +144,7 @@ void run_attention(Where where, const Call& call, AttentionParams& p) {
   const size_t v = reach(p.v_strides, p.batch, p.key_heads, p.key_length, p.value_size) * size_of(p.dtype);
   const size_t m = reach(mask, p.batch, p.query_heads, p.query_length, p.key_length) * mask_element;
   const size_t lengths = p.key_lengths == nullptr ? 0 : static_cast<size_t>(p.batch) * sizeof(int32_t);
-  static constexpr Launchers launchers{untyped<AttentionParams, cpu::attention>, &GpuLibrary::attention,
+  static constexpr Launchers launchers{run_untyped<AttentionParams, cpu::attention>, &GpuLibrary::attention,
                                        &GpuLibrary::attention_workspace};
   run(where, launchers, &p,
       {{&p.q, q}, {&p.k, k}, {&p.v, v}, {&p.mask, p.mask == nullptr ? 0 : m},

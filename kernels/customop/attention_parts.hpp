@@ -44,7 +44,7 @@ class Memory {
 
 // `past` [B, H, P, D] and then `fresh`, along the sequence: in `present` [B, H, P + S, D] where that is not null. Without
 // either it is `fresh` as it lies.
-Heads extended(Memory& memory, const Tensor& past, const Heads& fresh, void* present, size_t element_bytes);
+Heads extended_heads(Memory& memory, const Tensor& past, const Heads& fresh, void* present, size_t element_bytes);
 
 // Runs what is placed, if there is anything to write.
 void run_attention(Where where, const Call& call, AttentionParams& params);

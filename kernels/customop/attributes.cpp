@@ -3,7 +3,7 @@
 namespace sbk::customop {
 namespace {
 
-bool found(OrtStatus* status) {
+bool is_ok(OrtStatus* status) {
   if (status == nullptr) return true;
   g_ort->ReleaseStatus(status);
   return false;
@@ -21,15 +21,15 @@ std::string singular_or_plural(std::string name) {
 
 float Attributes::number(const char* name, float otherwise) const {
   float value = 0.0f;
-  if (found(g_ort->KernelInfoGetAttribute_float(info_, name, &value))) return value;
-  is_missing(name, "a float", given(name));
+  if (is_ok(g_ort->KernelInfoGetAttribute_float(info_, name, &value))) return value;
+  is_missing(name, "a float", has_any(name));
   return otherwise;
 }
 
 int64_t Attributes::integer(const char* name, int64_t otherwise) const {
   int64_t value = 0;
-  if (found(g_ort->KernelInfoGetAttribute_int64(info_, name, &value))) return value;
-  is_missing(name, "an int", given(name));
+  if (is_ok(g_ort->KernelInfoGetAttribute_int64(info_, name, &value))) return value;
+  is_missing(name, "an int", has_any(name));
   return otherwise;
 }
 
@@ -41,7 +41,7 @@ bool Attributes::flag(const char* name) const {
 
 std::vector<int64_t> Attributes::integers(const char* name) const {
   size_t count = 0;
-  if (!found(g_ort->KernelInfoGetAttributeArray_int64(info_, name, nullptr, &count)) || count == 0) {
+  if (!is_ok(g_ort->KernelInfoGetAttributeArray_int64(info_, name, nullptr, &count)) || count == 0) {
     is_missing(name, "a list of ints", scalar(name) || list(name));  // an empty one may be of any type
     return {};
   }
@@ -52,8 +52,8 @@ std::vector<int64_t> Attributes::integers(const char* name) const {
 
 std::string Attributes::text(const char* name, const char* otherwise) const {
   size_t bytes = 0;
-  if (!found(g_ort->KernelInfoGetAttribute_string(info_, name, nullptr, &bytes))) {
-    is_missing(name, "a string", given(name));
+  if (!is_ok(g_ort->KernelInfoGetAttribute_string(info_, name, nullptr, &bytes))) {
+    is_missing(name, "a string", has_any(name));
     return otherwise;
   }
   std::string value(bytes, '\0');
@@ -62,38 +62,38 @@ std::string Attributes::text(const char* name, const char* otherwise) const {
   return value;
 }
 
-bool Attributes::given(const char* name) const {
+bool Attributes::has_any(const char* name) const {
   size_t count = 0;  // any attribute counts as a list, of no elements where it is none
-  return scalar(name) || list(name) || found(g_ort->KernelInfoGetAttributeArray_int64(info_, name, nullptr, &count));
+  return scalar(name) || list(name) || is_ok(g_ort->KernelInfoGetAttributeArray_int64(info_, name, nullptr, &count));
 }
 
 void Attributes::is_missing(const char* name, const char* type_name, bool mistyped) const {
   if (mistyped) throw std::runtime_error(std::string("attribute ") + name + " must be " + type_name);
   const std::string similar = singular_or_plural(name);
-  if (given(similar.c_str())) throw std::runtime_error("unknown attribute " + similar + "; it is " + name);
+  if (has_any(similar.c_str())) throw std::runtime_error("unknown attribute " + similar + "; it is " + name);
 }
 
 bool Attributes::scalar(const char* name) const {
   float number = 0.0f;
   int64_t integer = 0;
   size_t bytes = 0;
-  if (found(g_ort->KernelInfoGetAttribute_float(info_, name, &number)) ||
-      found(g_ort->KernelInfoGetAttribute_int64(info_, name, &integer)) ||
-      found(g_ort->KernelInfoGetAttribute_string(info_, name, nullptr, &bytes))) {
+  if (is_ok(g_ort->KernelInfoGetAttribute_float(info_, name, &number)) ||
+      is_ok(g_ort->KernelInfoGetAttribute_int64(info_, name, &integer)) ||
+      is_ok(g_ort->KernelInfoGetAttribute_string(info_, name, nullptr, &bytes))) {
     return true;
   }
   OrtAllocator* allocator = nullptr;
   check(g_ort->GetAllocatorWithDefaultOptions(&allocator));
   OrtValue* tensor = nullptr;
-  if (!found(g_ort->KernelInfoGetAttribute_tensor(info_, name, allocator, &tensor))) return false;
+  if (!is_ok(g_ort->KernelInfoGetAttribute_tensor(info_, name, allocator, &tensor))) return false;
   g_ort->ReleaseValue(tensor);
   return true;
 }
 
 bool Attributes::list(const char* name) const {
   size_t floats = 0, integers = 0;
-  return (found(g_ort->KernelInfoGetAttributeArray_float(info_, name, nullptr, &floats)) && floats > 0) ||
-         (found(g_ort->KernelInfoGetAttributeArray_int64(info_, name, nullptr, &integers)) && integers > 0);
+  return (is_ok(g_ort->KernelInfoGetAttributeArray_float(info_, name, nullptr, &floats)) && floats > 0) ||
+         (is_ok(g_ort->KernelInfoGetAttributeArray_int64(info_, name, nullptr, &integers)) && integers > 0);
 }
 
 }  // namespace sbk::customop

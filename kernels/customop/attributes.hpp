@@ -18,7 +18,7 @@ class Attributes {
   bool flag(const char* name) const;  // an integer that is 0, the default, or 1
   std::vector<int64_t> integers(const char* name) const;  // empty where missing
   std::string text(const char* name, const char* otherwise) const;
-  bool given(const char* name) const;  // of whatever type
+  bool has_any(const char* name) const;  // of whatever type
 
  private:
   void is_missing(const char* name, const char* type_name, bool mistyped) const;  // throws where it is not, or one of a similar name is there

@@ -97,7 +97,7 @@ ConvParams ConvOp::geometry(const Tensor& x, const Tensor& w) const {
 }
 
 void ConvOp::compute(const Call& call, Where where) const {
-  const Tensor x = call.required(0, "X", 3), w = call.required(1, "W", 3);
+  const Tensor x = call.required_input(0, "X", 3), w = call.required_input(1, "W", 3);
   const Tensor bias = call.input(2), residual = call.input(3);
   ConvParams p = geometry(x, w);
   p.dtype = floating(x, "X");
@@ -116,7 +116,7 @@ void ConvOp::compute(const Call& call, Where where) const {
   size_t out_bytes = size_of(p.dtype);
   for (const int64_t d : shape) out_bytes *= static_cast<size_t>(d);
   const auto bytes = [&](const Tensor& t) { return t.present ? static_cast<size_t>(t.count()) * size_of(p.dtype) : 0; };
-  static constexpr Launchers launchers{untyped<ConvParams, cpu::conv>, &GpuLibrary::conv, &GpuLibrary::conv_workspace};
+  static constexpr Launchers launchers{run_untyped<ConvParams, cpu::conv>, &GpuLibrary::conv, &GpuLibrary::conv_workspace};
   run(where, launchers, &p,
       {{&p.x, bytes(x)}, {&p.w, bytes(w)}, {&p.bias, bytes(bias)}, {&p.residual, bytes(residual)},
        {const_cast<const void**>(&p.y), out_bytes, true}},

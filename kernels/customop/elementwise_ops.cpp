@@ -38,14 +38,14 @@ size_t bytes_of(const Tensor& tensor) {
 LeakyReluOp::LeakyReluOp(const Attributes& attributes) : alpha_(attributes.number("alpha", 0.01f)) {}
 
 void LeakyReluOp::compute(const Call& call, Where where) const {
-  const Tensor x = call.required(0, "X");
+  const Tensor x = call.required_input(0, "X");
   LeakyReluParams p;
   p.dtype = floating(x, "X");
   p.count = x.count();
   p.alpha = alpha_;
   p.x = x.data;
   p.y = call.output(x.shape);
-  static constexpr Launchers launchers{untyped<LeakyReluParams, cpu::leaky_relu>, &GpuLibrary::leaky_relu, nullptr};
+  static constexpr Launchers launchers{run_untyped<LeakyReluParams, cpu::leaky_relu>, &GpuLibrary::leaky_relu, nullptr};
   run(where, launchers, &p, {{&p.x, bytes_of(x)}, {const_cast<const void**>(&p.y), bytes_of(x), true}}, call);
 }
 
@@ -55,9 +55,9 @@ BatchNormalizationOp::BatchNormalizationOp(const Attributes& attributes)
 }
 
 void BatchNormalizationOp::compute(const Call& call, Where where) const {
-  const Tensor x = call.required(0, "X", 1);
-  const Tensor scale = call.required(1, "scale"), bias = call.required(2, "B");
-  const Tensor mean = call.required(3, "input_mean"), variance = call.required(4, "input_var");
+  const Tensor x = call.required_input(0, "X", 1);
+  const Tensor scale = call.required_input(1, "scale"), bias = call.required_input(2, "B");
+  const Tensor mean = call.required_input(3, "input_mean"), variance = call.required_input(4, "input_var");
   BatchNormParams p;
   p.dtype = floating(x, "X");
   p.batch = x.shape[0];
@@ -76,7 +76,7 @@ void BatchNormalizationOp::compute(const Call& call, Where where) const {
   p.mean = mean.data;
   p.variance = variance.data;
   p.y = call.output(x.shape);
-  static constexpr Launchers launchers{untyped<BatchNormParams, cpu::batch_norm>, &GpuLibrary::batch_norm, nullptr};
+  static constexpr Launchers launchers{run_untyped<BatchNormParams, cpu::batch_norm>, &GpuLibrary::batch_norm, nullptr};
   run(where, launchers, &p,
       {{&p.x, bytes_of(x)}, {&p.scale, bytes_of(scale)}, {&p.bias, bytes_of(bias)}, {&p.mean, bytes_of(mean)},
        {&p.variance, bytes_of(variance)}, {const_cast<const void**>(&p.y), bytes_of(x), true}},
@@ -90,8 +90,8 @@ GroupNormalizationOp::GroupNormalizationOp(const Attributes& attributes)
 }
 
 void GroupNormalizationOp::compute(const Call& call, Where where) const {
-  const Tensor x = call.required(0, "X", 2);
-  const Tensor scale = call.required(1, "scale"), bias = call.required(2, "bias");
+  const Tensor x = call.required_input(0, "X", 2);
+  const Tensor scale = call.required_input(1, "scale"), bias = call.required_input(2, "bias");
   GroupNormParams p;
   p.dtype = floating(x, "X");
   p.batch = x.shape[0];
@@ -108,7 +108,7 @@ void GroupNormalizationOp::compute(const Call& call, Where where) const {
   p.scale = scale.data;
   p.bias = bias.data;
   p.y = call.output(x.shape);
-  static constexpr Launchers launchers{untyped<GroupNormParams, cpu::group_norm>, &GpuLibrary::group_norm,
+  static constexpr Launchers launchers{run_untyped<GroupNormParams, cpu::group_norm>, &GpuLibrary::group_norm,
                                        &GpuLibrary::group_norm_workspace};
   run(where, launchers, &p,
       {{&p.x, bytes_of(x)}, {&p.scale, bytes_of(scale)}, {&p.bias, bytes_of(bias)},

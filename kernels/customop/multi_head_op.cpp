@@ -12,7 +12,7 @@ namespace {
 [[noreturn]] void refuse(const std::string& why) { throw std::runtime_error("MultiHeadAttention: " + why); }
 
 struct Inputs {
-  Tensor query, key, value, bias, padding, added, past_key, past_value;
+  Tensor query, key, value, bias, padding, addend, past_key, past_value;
 
   bool packed_qkv() const { return query.shape.size() == 5; }
   bool packed_kv() const { return key.present && key.shape.size() == 5; }
@@ -24,7 +24,7 @@ Inputs inputs_of(const Call& call) {
   for (const size_t i : {size_t{8}, size_t{9}}) {
     if (call.input(i).present) refuse("past_sequence_length and cache_indirection are not supported");
   }
-  Inputs in{call.required(0, "query"), call.input(1), call.input(2), call.input(3), call.input(4), call.input(5), call.input(6),
+  Inputs in{call.required_input(0, "query"), call.input(1), call.input(2), call.input(3), call.input(4), call.input(5), call.input(6),
             call.input(7)};
   const auto axes = [](const Tensor& t) { return t.present ? t.shape.size() : 0; };
   const size_t ranks[3] = {axes(in.query), axes(in.key), axes(in.value)};
@@ -71,7 +71,7 @@ class Adder {
     p.mean = zeros_;
     p.variance = p.scale = ones_;
     p.y = to;
-    static constexpr Launchers launchers{untyped<BatchNormParams, cpu::batch_norm>, &GpuLibrary::batch_norm, nullptr};
+    static constexpr Launchers launchers{run_untyped<BatchNormParams, cpu::batch_norm>, &GpuLibrary::batch_norm, nullptr};
     const size_t each = row * size_of(type_);
     run(where_, launchers, &p,
         {{&p.x, bytes}, {&p.scale, each}, {&p.bias, each}, {&p.mean, each}, {&p.variance, each}, {const_cast<const void**>(&p.y), bytes, true}},
@@ -116,9 +116,9 @@ void add_bias(Memory& memory, Adder& adder, Inputs& in, int64_t heads) {
   if (!in.bias.present) return;
   if (in.packed_kv() || in.keys_apart()) refuse("bias goes with query, key and value of 3 axes each, or with a packed query");
   const size_t element = element_bytes(in.query.type);
-  const int64_t hidden = in.packed_qkv() ? heads * in.query.shape[4] : in.query.shape[2];
-  const int64_t key = in.packed_qkv() ? hidden : in.key.shape[2], value = in.packed_qkv() ? hidden : in.value.shape[2];
-  if (in.bias.shape != std::vector<int64_t>{hidden + key + value}) {
+  const int64_t hidden_size = in.packed_qkv() ? heads * in.query.shape[4] : in.query.shape[2];
+  const int64_t key = in.packed_qkv() ? hidden_size : in.key.shape[2], value = in.packed_qkv() ? hidden_size : in.value.shape[2];
+  if (in.bias.shape != std::vector<int64_t>{hidden_size + key + value}) {
     refuse("bias must have one axis, of a value for each of query's, key's and value's last extents");
   }
   const auto with = [&](Tensor& x, const void* bias, int64_t channels) {
@@ -126,11 +126,11 @@ void add_bias(Memory& memory, Adder& adder, Inputs& in, int64_t heads) {
     adder.add(x.data, bias, x.shape[0] * x.shape[1], channels, sum);
     x.data = sum;
   };
-  if (in.packed_qkv()) return with(in.query, bias_by_head(memory, in.bias, heads, in.query.shape[4], element), 3 * hidden);
+  if (in.packed_qkv()) return with(in.query, bias_by_head(memory, in.bias, heads, in.query.shape[4], element), 3 * hidden_size);
   const auto* from = static_cast<const char*>(in.bias.data);
-  with(in.query, from, hidden);
-  with(in.key, from + static_cast<size_t>(hidden) * element, key);
-  with(in.value, from + static_cast<size_t>(hidden + key) * element, value);
+  with(in.query, from, hidden_size);
+  with(in.key, from + static_cast<size_t>(hidden_size) * element, key);
+  with(in.value, from + static_cast<size_t>(hidden_size + key) * element, value);
 }
 
 struct Parts {
@@ -163,15 +163,15 @@ Parts parts_of(const Inputs& in, int64_t heads) {
 
 // What key_padding_mask, which is on the host, adds: [B, 1, S or 1, T].
 template <class T>
-const void* numbers_of(Memory& memory, const PaddedKeys& padded, const std::vector<int64_t>& shape) {
+const void* numbers_of(Memory& memory, const PaddedKeys& padded_keys, const std::vector<int64_t>& shape) {
   std::vector<T> numbers(static_cast<size_t>(shape[0] * shape[2] * shape[3]), from_float<T>(0.0f));
   T* row = numbers.data();
-  const T filter = from_float<T>(padded.filter);
+  const T filter = from_float<T>(padded_keys.filter);
   for (int64_t b = 0; b < shape[0]; ++b) {
     for (int64_t i = 0; i < shape[2]; ++i, row += shape[3]) {
-      const bool any = padded.any(b, i);
+      const bool any = padded_keys.any(b, i);
       for (int64_t j = 0; j < shape[3]; ++j) {
-        if (any && !padded.counts(b, i, j)) row[j] = filter;
+        if (any && !padded_keys.counts(b, i, j)) row[j] = filter;
       }
     }
   }
@@ -184,28 +184,28 @@ Tensor mask_of(Memory& memory, const AttentionParams& p, const Tensor& padding, 
   if (!key_padding_of(padding.shape.data(), padding.shape.size(), p.batch, p.query_length, p.key_length, &form)) {
     refuse("key_padding_mask must be [B], [3*B+2], [B, T] or [B, S, T], with T the keys of the past and the new ones");
   }
-  const PaddedKeys padded{static_cast<const int32_t*>(padding.data), form, p.query_length, p.key_length, p.causal, p.causal_offset, filter};
+  const PaddedKeys padded_keys{static_cast<const int32_t*>(padding.data), form, p.query_length, p.key_length, p.causal, p.causal_offset, filter};
   Tensor mask;
   mask.present = true;
   mask.type = type_of(p.dtype);
-  mask.shape = {p.batch, 1, padded.rows(), p.key_length};
-  mask.data = p.dtype == DataType::float32 ? numbers_of<float>(memory, padded, mask.shape) : numbers_of<Half>(memory, padded, mask.shape);
+  mask.shape = {p.batch, 1, padded_keys.rows(), p.key_length};
+  mask.data = p.dtype == DataType::float32 ? numbers_of<float>(memory, padded_keys, mask.shape) : numbers_of<Half>(memory, padded_keys, mask.shape);
   return mask;
 }
 
 // Both, as the kernels add one mask: [B, N or 1, S, T].
-Tensor sum_of(Memory& memory, Adder& adder, const Tensor& added, const Tensor& numbers) {
+Tensor sum_of(Memory& memory, Adder& adder, const Tensor& addend, const Tensor& numbers) {
   const int64_t batch = numbers.shape[0], each = numbers.shape[2] * numbers.shape[3];
-  Tensor sum = added;
+  Tensor sum = addend;
   sum.shape[0] = batch;
-  const size_t element = element_bytes(added.type), image = static_cast<size_t>(sum.count()) * element;
+  const size_t element = element_bytes(addend.type), image = static_cast<size_t>(sum.count()) * element;
   auto* to = static_cast<char*>(memory.get(image));
   sum.data = to;
   if (image == 0) return sum;
   const size_t step = image / static_cast<size_t>(batch);
   for (int64_t b = 0; b < batch; ++b) {
     const auto at = static_cast<size_t>(b);
-    adder.add(static_cast<const char*>(added.data) + (added.shape[0] == 1 ? 0 : at * step),
+    adder.add(static_cast<const char*>(addend.data) + (addend.shape[0] == 1 ? 0 : at * step),
               static_cast<const char*>(numbers.data) + at * static_cast<size_t>(each) * element,
               sum.count() / batch / each, each, to + at * step);
   }
@@ -232,7 +232,7 @@ void MultiHeadAttentionOp::compute(const Call& call, Where where) const {
   const auto whole = [&](const Heads& fresh, const Tensor& past, size_t output) {
     const int64_t before = past.present && past.shape.size() == 4 ? past.shape[2] : 0;
     void* present = call.output({fresh.batch, fresh.heads, before + fresh.length, fresh.size}, output);
-    return extended(memory, past, fresh, present, size_of(p.dtype));
+    return extended_heads(memory, past, fresh, present, size_of(p.dtype));
   };
   const Heads& q = parts.q;
   const Heads k = whole(parts.k, in.past_key, 1), v = whole(parts.v, in.past_value, 2);
@@ -241,14 +241,14 @@ void MultiHeadAttentionOp::compute(const Call& call, Where where) const {
   if (unidirectional_) check(set_unidirectional(p, k.length - parts.k.length));
   p.y = call.output({q.batch, q.length, q.heads * v.size});
   p.y_strides = heads_within(p.y, q.batch, q.length, q.heads, v.size).strides;
-  if (in.added.present) {
-    const std::vector<int64_t>& a = in.added.shape;
+  if (in.addend.present) {
+    const std::vector<int64_t>& a = in.addend.shape;
     const bool fits = a.size() == 4 && (a[0] == q.batch || a[0] == 1) && (a[1] == q.heads || a[1] == 1) && a[2] == q.length && a[3] == k.length;
     if (!fits) refuse("attention_bias must be [B or 1, N or 1, S, T], with T the keys of the past and the new ones");
   }
-  Tensor mask = in.added;
+  Tensor mask = in.addend;
   if (in.padding.present) mask = mask_of(memory, p, in.padding, filter_);
-  if (in.padding.present && in.added.present) mask = sum_of(memory, adder, in.added, mask);
+  if (in.padding.present && in.addend.present) mask = sum_of(memory, adder, in.addend, mask);
   if (mask.present) place_mask(p, mask);
   run_attention(where, call, p);
 }

@@ -27,18 +27,18 @@ class InputSet {
   uint32_t bits_ = 0;
 };
 
-// Inputs from `required` on are optional, outputs but the first too. The setters stand for C++20's designated initialisers: a
+// Inputs from `required_count` on are optional, outputs but the first too. The setters stand for C++20's designated initialisers: a
 // library compiled as C++20 needs a newer libstdc++ (GLIBCXX_3.4.31) where it is loaded.
 struct Arity {
-  size_t required = 0;
+  size_t required_count = 0;
   size_t inputs = 0;
   InputSet any_type;  // may have another element type than the operator's own (float32 or float16)
   size_t outputs = 1;
   InputSet on_host;   // are read on the host
 
-  static constexpr Arity of(size_t required, size_t inputs) {
+  static constexpr Arity of(size_t required_count, size_t inputs) {
     Arity arity;
-    arity.required = required;
+    arity.required_count = required_count;
     arity.inputs = inputs;
     return arity;
   }
@@ -66,7 +66,7 @@ struct Kernel {
 };
 
 template <class F>
-OrtStatus* guarded(F body) noexcept {
+OrtStatus* guard(F body) noexcept {
   try {
     body();
     return nullptr;
@@ -92,7 +92,7 @@ class CustomOp : public OrtCustomOp {
     GetOutputTypeCount = [](const OrtCustomOp*) { return Op::arity.outputs; };
     GetOutputType = [](const OrtCustomOp* self, size_t) { return cast(self)->type_; };
     GetInputCharacteristic = [](const OrtCustomOp*, size_t i) {
-      return i < Op::arity.required ? INPUT_OUTPUT_REQUIRED : INPUT_OUTPUT_OPTIONAL;
+      return i < Op::arity.required_count ? INPUT_OUTPUT_REQUIRED : INPUT_OUTPUT_OPTIONAL;
     };
     GetOutputCharacteristic = [](const OrtCustomOp*, size_t i) {
       return i == 0 ? INPUT_OUTPUT_REQUIRED : INPUT_OUTPUT_OPTIONAL;
@@ -107,10 +107,10 @@ class CustomOp : public OrtCustomOp {
     GetStartVersion = [](const OrtCustomOp*) { return 1; };
     GetEndVersion = [](const OrtCustomOp*) { return INT32_MAX; };
     CreateKernelV2 = [](const OrtCustomOp* self, const OrtApi*, const OrtKernelInfo* info, void** kernel) {
-      return guarded([&] { *kernel = create(cast(self)->provider_, info); });
+      return guard([&] { *kernel = create(cast(self)->provider_, info); });
     };
     KernelComputeV2 = [](void* kernel, OrtKernelContext* context) {
-      return guarded([&] {
+      return guard([&] {
         const auto* k = static_cast<const Kernel<Op>*>(kernel);
         const Call call(context);
         const OnDeviceOf device(call, k->where);

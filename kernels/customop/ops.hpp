@@ -101,7 +101,7 @@ ActivationParams activation_of(const Attributes& attributes);
 
 // A launcher of the CPU behind the untyped pointer of Launchers.
 template <class P, Status (*Launcher)(const P&, const Launch&)>
-Status untyped(const void* params, const Launch& launch) {
+Status run_untyped(const void* params, const Launch& launch) {
   return Launcher(*static_cast<const P*>(params), launch);
 }
 

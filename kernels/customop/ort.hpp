@@ -96,7 +96,7 @@ class Call {
     return tensor;
   }
 
-  Tensor required(size_t index, const char* name, size_t rank_least = 0) const {
+  Tensor required_input(size_t index, const char* name, size_t rank_least = 0) const {
     Tensor tensor = input(index);
     if (!tensor.present) throw std::runtime_error(std::string("input ") + name + " is missing");
     if (tensor.shape.size() < rank_least) throw std::runtime_error(std::string("input ") + name + " has too few axes");

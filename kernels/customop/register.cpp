@@ -43,7 +43,7 @@ RegisterCustomOps(OrtSessionOptions* options, const OrtApiBase* base) {
     return first->CreateStatus(ORT_FAIL, "the stackbuild kernels need ONNX Runtime 1.17 or newer");
   }
   g_ort = api;
-  return guarded([&] {
+  return guard([&] {
     static OrtCustomOpDomain* const domain = make_domain();
     check(g_ort->AddCustomOpDomain(options, domain));
   });

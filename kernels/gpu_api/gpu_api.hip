@@ -42,7 +42,7 @@ struct Hip {
   void destroy(hipEvent_t event) const { (void)check(hipEventDestroy(event)); }  // its memory is gone already
   Status record(hipEvent_t event, hipStream_t stream) const { return check(hipEventRecord(event, stream)); }
   Status wait(hipStream_t stream, hipEvent_t event) const { return check(hipStreamWaitEvent(stream, event, 0)); }
-  bool reached(hipEvent_t event) const { return check(hipEventQuery(event)).ok(); }
+  bool is_reached(hipEvent_t event) const { return check(hipEventQuery(event)).ok(); }
   Status capturing(hipStream_t stream, bool* capturing) const {
     hipStreamCaptureStatus status = hipStreamCaptureStatusNone;
     SBK_HIP(hipStreamIsCapturing(stream, &status));

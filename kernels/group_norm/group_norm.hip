@@ -102,7 +102,7 @@ Status enqueue_chunks(const GroupNormParams& p, const Launch& launch, hipStream_
     return {Code::workspace_too_small, "group_norm: workspace is smaller than group_norm_workspace_bytes"};
   }
   const int64_t most = most_blocks(kChunkThreads) / chunks;
-  if (most == 0) return unsupported("group_norm: group too large");
+  if (most == 0) return unsupported_status("group_norm: group too large");
   // Slices run one behind the other, so that the next may write its moments where the last had its own.
   auto* partial = static_cast<Moments*>(launch.workspace);
   return in_slices(p, most, [&](const GroupNormParams& q) { return launch_chunks<T, N>(q, chunks, partial, stream); });
@@ -185,11 +185,11 @@ Status run_last(const GroupNormParams& p, const Launch& launch) {
   if (launch.workspace == nullptr || launch.workspace_bytes < last_workspace(p, plan)) {
     return {Code::workspace_too_small, "group_norm: workspace is smaller than group_norm_workspace_bytes"};
   }
-  if (plan.chunks > most_blocks(kLastThreads)) return unsupported("group_norm: images too large for channels_last");
+  if (plan.chunks > most_blocks(kLastThreads)) return unsupported_status("group_norm: images too large for channels_last");
   DeviceFacts device;
   SBK_TRY(device_facts(&device));
   auto* partial = static_cast<Moments*>(launch.workspace);
-  Moments* merged = partial + p.batch * plan.chunks * p.channels;
+  Moments* merged_moments = partial + p.batch * plan.chunks * p.channels;
   const dim3 grid(static_cast<uint32_t>(plan.chunks), static_cast<uint32_t>(plan.strips),
                   static_cast<uint32_t>(p.batch));
   const dim3 block(kLastThreads);
@@ -197,11 +197,11 @@ Status run_last(const GroupNormParams& p, const Launch& launch) {
   SBK_TRY(check_launch());
   // A group to a wave; blocks take more where there are more than fit in a grid.
   const int64_t merging = std::min(ceil_div(p.batch * p.groups, kLastThreads / device.wave), most_blocks(kLastThreads));
-  group_norm_last_merge<<<dim3(static_cast<uint32_t>(merging)), block, 0, stream>>>(p, plan, partial, merged);
+  group_norm_last_merge<<<dim3(static_cast<uint32_t>(merging)), block, 0, stream>>>(p, plan, partial, merged_moments);
   SBK_TRY(check_launch());
   const bool plain = N > 1 && p.activation.kind == Activation::none;
-  if (plain) group_norm_last_apply<T, N, (N > 1)><<<grid, block, 0, stream>>>(p, plan, merged);
-  else group_norm_last_apply<T, N, false><<<grid, block, 0, stream>>>(p, plan, merged);
+  if (plain) group_norm_last_apply<T, N, (N > 1)><<<grid, block, 0, stream>>>(p, plan, merged_moments);
+  else group_norm_last_apply<T, N, false><<<grid, block, 0, stream>>>(p, plan, merged_moments);
   return check_launch();
 }
 
@@ -210,9 +210,9 @@ bool is_last(const GroupNormParams& p) { return p.layout == Layout::channels_las
 Status validate(const GroupNormParams& p) {
   if (p.batch < 0 || p.channels < 0 || p.spatial < 0) return invalid("group_norm: a size is negative");
   if (p.groups <= 0 || p.channels % p.groups != 0) return invalid("group_norm: groups does not divide channels");
-  if (group_count(p) >= INT32_MAX) return unsupported("group_norm: group too large");
+  if (group_count(p) >= INT32_MAX) return unsupported_status("group_norm: group too large");
   if (is_last(p) && p.channels > kMostBlocksAcross * kLastThreads) {
-    return unsupported("group_norm: channels too large for channels_last");
+    return unsupported_status("group_norm: channels too large for channels_last");
   }
   return {};
 }

@@ -27,7 +27,7 @@ __device__ inline float origin_of(const T* first) {
 }
 
 // mean + rest, with as much of it in `mean` as that holds.
-__device__ inline Moments renormalized(float mean, float rest, float m2) {
+__device__ inline Moments renormalize(float mean, float rest, float m2) {
   const float whole = mean + rest;
   return {whole, (mean - whole) + rest, m2};
 }
@@ -35,14 +35,14 @@ __device__ inline Moments renormalized(float mean, float rest, float m2) {
 // The sum of squared deviations from a mean, from that about a number which the mean lies `rest` off; `count` values. Not below
 // zero, where values are all alike and only rounding is left; NaN stays.
 __device__ inline float about_mean(float m2, float rest, float count) {
-  const float left = m2 - count * rest * rest;
-  return left < 0.0f ? 0.0f : left;
+  const float corrected_m2 = m2 - count * rest * rest;
+  return corrected_m2 < 0.0f ? 0.0f : corrected_m2;
 }
 
 // R vectors of N values a thread, from `x[0 … count)`; entries past the end are not used. Places are 32 bits: the
 // launcher takes groups below 2^31 values.
 template <class T, int N, int R>
-struct Held {
+struct HeldRows {
   Vec<T, N> values[R];
 
   __device__ static int place(int i) { return (i * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x)) * N; }
@@ -65,7 +65,7 @@ struct Held {
 #pragma unroll
       for (int j = 0; j < N; ++j) sum += to_float(values[i].v[j]) - origin;
     }
-    Moments moments = renormalized(origin, block_sum(sum, scratch) / static_cast<float>(count), 0.0f);
+    Moments moments = renormalize(origin, block_sum(sum, scratch) / static_cast<float>(count), 0.0f);
     float rest = 0.0f, m2 = 0.0f;
 #pragma unroll
     for (int i = 0; i < R; ++i) {
@@ -79,7 +79,7 @@ struct Held {
     }
     m2 = block_sum(m2, scratch);
     if constexpr (kSumsRest<T>) moments.rest = block_sum(rest, scratch) / static_cast<float>(count);
-    return renormalized(moments.mean, moments.rest, about_mean(m2, moments.rest, static_cast<float>(count)));
+    return renormalize(moments.mean, moments.rest, about_mean(m2, moments.rest, static_cast<float>(count)));
   }
 
   // Writes the normalised values; `offset` is the place of x[0] in its group, `group` the group within the image.
@@ -125,7 +125,7 @@ __global__ void __launch_bounds__(kMostThreads)
 group_norm_held(GroupNormParams p, FastDivisor spatial, int64_t count) {
   __shared__ float scratch[kMaxWavesPerBlock];
   const int64_t start = static_cast<int64_t>(blockIdx.x) * count;
-  Held<T, N, R> values;
+  HeldRows<T, N, R> values;
   values.load(static_cast<const T*>(p.x) + start, static_cast<int>(count));
   const Moments moments = values.moments(static_cast<const T*>(p.x) + start, static_cast<int>(count), scratch);
   const float inverse = 1.0f / sqrtf(moments.m2 / static_cast<float>(count) + p.epsilon);
@@ -143,7 +143,7 @@ group_norm_partial(GroupNormParams p, int64_t count, int chunks, Moments* partia
   constexpr int chunk = kChunkThreads * R * N;
   const int offset = static_cast<int>(blockIdx.x % chunks) * chunk;
   const int length = count - offset < chunk ? static_cast<int>(count) - offset : chunk;
-  Held<T, N, R> values;
+  HeldRows<T, N, R> values;
   const T* x = static_cast<const T*>(p.x) + (blockIdx.x / chunks) * count + offset;
   values.load(x, length);
   const Moments moments = values.moments(x, length, scratch);
@@ -159,7 +159,7 @@ __device__ inline Moments merge(const Moments* parts, int chunks, int64_t chunk,
   for (int i = static_cast<int>(threadIdx.x); i < chunks; i += static_cast<int>(blockDim.x)) {
     sum += ((parts[i].mean - parts[0].mean) + parts[i].rest) * (length(i) / static_cast<float>(count));
   }
-  const Moments whole = renormalized(parts[0].mean, block_sum(sum, scratch), 0.0f);
+  const Moments whole = renormalize(parts[0].mean, block_sum(sum, scratch), 0.0f);
   float m2 = 0.0f;
   for (int i = static_cast<int>(threadIdx.x); i < chunks; i += static_cast<int>(blockDim.x)) {
     const float deviation = (parts[i].mean - whole.mean) + (parts[i].rest - whole.rest);
@@ -177,7 +177,7 @@ group_norm_apply(GroupNormParams p, FastDivisor spatial, int64_t count, int chun
   const int offset = static_cast<int>(blockIdx.x % chunks) * chunk;
   const int length = count - offset < chunk ? static_cast<int>(count) - offset : chunk;
   const int64_t start = group * count + offset;
-  Held<T, N, R> values;
+  HeldRows<T, N, R> values;
   values.load(static_cast<const T*>(p.x) + start, length);
   const Moments moments = merge(partial + group * chunks, chunks, chunk, count, scratch);
   const float inverse = 1.0f / sqrtf(moments.m2 / static_cast<float>(count) + p.epsilon);

@@ -37,8 +37,8 @@ inline size_t last_workspace(const GroupNormParams& p, const LastPlan& plan) {
 
 // Pixels of chunk `chunk`, and of those the ones row thread `thread` holds: thread, thread + row_threads, …
 __device__ inline int chunk_rows(const GroupNormParams& p, const LastPlan& plan, int64_t chunk) {
-  const int64_t left = p.spatial - chunk * plan.rows;
-  return left < plan.rows ? static_cast<int>(left) : plan.rows;
+  const int64_t rows_left = p.spatial - chunk * plan.rows;
+  return rows_left < plan.rows ? static_cast<int>(rows_left) : plan.rows;
 }
 __device__ inline int thread_rows(int rows, int thread, int threads) {
   return thread < rows ? (rows - thread + threads - 1) / threads : 0;
@@ -114,10 +114,10 @@ group_norm_last_partial(GroupNormParams p, LastPlan plan, Moments* partial) {
   for (int c = static_cast<int>(threadIdx.x); c < strip && c < channels; c += kLastThreads) {
     if constexpr (kSumsRest<T>) {
       const float rest = sums.sum(plan, c) / static_cast<float>(rows);
-      out[c] = renormalized(means[c], rest, 0.0f);
+      out[c] = renormalize(means[c], rest, 0.0f);
       means[c] = rest;  // no longer a mean: for this thread, below
     } else {
-      out[c] = renormalized(origin_of(first + c), means[c], sums.sum(plan, c));
+      out[c] = renormalize(origin_of(first + c), means[c], sums.sum(plan, c));
     }
   }
   if constexpr (!kSumsRest<T>) return;
@@ -144,7 +144,7 @@ __device__ inline Moments merge_group(const GroupNormParams& p, const LastPlan& 
     const Moments part = parts[chunk * p.channels + i % per_group];
     sum += ((part.mean - parts[0].mean) + part.rest) * (static_cast<float>(chunk_rows(p, plan, chunk)) / total);
   }
-  const Moments whole = renormalized(parts[0].mean, wave_sum(sum), 0.0f);
+  const Moments whole = renormalize(parts[0].mean, wave_sum(sum), 0.0f);
   float m2 = 0.0f;
   for (int i = lane_id(); i < entries; i += kWaveSize) {
     const int chunk = i / per_group;
@@ -158,13 +158,13 @@ __device__ inline Moments merge_group(const GroupNormParams& p, const LastPlan& 
 
 static __global__ void __launch_bounds__(kLastThreads)
 group_norm_last_merge([[maybe_unused]] GroupNormParams p, [[maybe_unused]] LastPlan plan,
-                      [[maybe_unused]] const Moments* partial, [[maybe_unused]] Moments* merged) {
+                      [[maybe_unused]] const Moments* partial, [[maybe_unused]] Moments* merged_moments) {
 #if defined(__HIP_DEVICE_COMPILE__) || defined(__CUDA_ARCH__)
   constexpr int kWaves = kLastThreads / kWaveSize;
   const int64_t step = static_cast<int64_t>(gridDim.x) * kWaves;
   for (int64_t which = static_cast<int64_t>(blockIdx.x) * kWaves + wave_id(); which < p.batch * p.groups; which += step) {
     const Moments stats = merge_group(p, plan, partial, which);
-    if (lane_id() == 0) merged[which] = stats;
+    if (lane_id() == 0) merged_moments[which] = stats;
   }
 #endif
 }
@@ -172,7 +172,7 @@ group_norm_last_merge([[maybe_unused]] GroupNormParams p, [[maybe_unused]] LastP
 // Plain: there is no activation.
 template <class T, int N, bool Plain>
 __global__ void __launch_bounds__(kLastThreads)
-group_norm_last_apply(GroupNormParams p, LastPlan plan, const Moments* merged) {
+group_norm_last_apply(GroupNormParams p, LastPlan plan, const Moments* merged_moments) {
   const int lane = static_cast<int>(threadIdx.x) % plan.lanes, row = static_cast<int>(threadIdx.x) / plan.lanes;
   const int64_t vectors = p.channels / N, vector = static_cast<int64_t>(blockIdx.y) * plan.lanes + lane;
   if (vector >= vectors || row >= plan.row_threads) return;
@@ -192,7 +192,7 @@ group_norm_last_apply(GroupNormParams p, LastPlan plan, const Moments* merged) {
 #pragma unroll
   for (int j = 0; j < N; ++j) {
     const int64_t channel = vector * N + j, group = channel / (p.channels / p.groups);
-    const Moments stats = merged[image * p.groups + group];
+    const Moments stats = merged_moments[image * p.groups + group];
     const int64_t which = p.per_group ? group : channel;
     mean[j] = stats.mean;
     factor[j] = load_any(p.scale, p.scale_dtype, which) * stats.m2;

@@ -216,7 +216,7 @@ group_norm_strip([[maybe_unused]] GroupNormParams p, [[maybe_unused]] StripPlan 
 #pragma unroll
   for (int k = 0; k < Parts; ++k) {
     // About the rounded mean: differences from origin and mean both would be kept from the first pass, in no registers.
-    const Moments moments = renormalized(origin[k], totals[group0 + k] * share, 0.0f);
+    const Moments moments = renormalize(origin[k], totals[group0 + k] * share, 0.0f);
     mean[k] = moments.mean;
     rest[k] = kSumsRest<T> ? 0.0f : moments.rest;
     mine[k] = 0.0f;
@@ -240,7 +240,7 @@ group_norm_strip([[maybe_unused]] GroupNormParams p, [[maybe_unused]] StripPlan 
   for (int k = 0; k < Parts; ++k) {
     float variance = totals[group0 + k] * share;
     variance = about_mean(variance, rest[k], 1.0f);
-    const Moments moments = renormalized(mean[k], rest[k], variance);
+    const Moments moments = renormalize(mean[k], rest[k], variance);
     mean[k] = moments.mean;
     rest[k] = moments.rest;
     inverse[k] = 1.0f / sqrtf(variance + p.epsilon);

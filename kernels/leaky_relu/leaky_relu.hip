@@ -29,12 +29,12 @@ Status run(const LeakyReluParams& p, hipStream_t stream) {
   constexpr int N = lanes_of<T>();
   const T* x = static_cast<const T*>(p.x);
   T* y = static_cast<T*>(p.y);
-  int64_t done = 0;
+  int64_t in_vectors = 0;
   if (aligned_to(x, kVectorBytes) && aligned_to(y, kVectorBytes)) {
     SBK_TRY((enqueue<T, N>(x, y, p.count, p.alpha, stream)));
-    done = p.count / N * N;
+    in_vectors = p.count / N * N;
   }
-  return enqueue<T, 1>(x + done, y + done, p.count - done, p.alpha, stream);
+  return enqueue<T, 1>(x + in_vectors, y + in_vectors, p.count - in_vectors, p.alpha, stream);
 }
 
 }  // namespace

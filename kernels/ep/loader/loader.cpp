@@ -131,7 +131,7 @@ RK_EXPORT OrtStatus* CreateEpFactories(const char* name, const OrtApiBase* base,
     return refusal;
   }
   OrtStatus* status = nullptr;
-  OrtStatus* trouble = rk::guarded([&] {
+  OrtStatus* trouble = rk::guard([&] {
     rk::require(room > 0, "ONNX Runtime left no room for a factory");
     const rk::DeviceLibrary library = rk::open_device_library();
     if (library.create == nullptr) {

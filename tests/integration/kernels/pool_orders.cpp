@@ -72,7 +72,7 @@ void neighbours_of_two_streams_are_joined() {
   HOLDS(pool.allocate(kSlab, nullptr) == x);
   pool.release(x);
   pool.shrink();
-  HOLDS(pool.stats().slabs == 0 && pool.stats().reserved == 0 && pool.stats().in_use == 0);
+  HOLDS(pool.stats().slabs == 0 && pool.stats().reserved_bytes == 0 && pool.stats().in_use == 0);
 }
 
 void what_nobody_named_waits_for_every_busy_stream() {
@@ -160,7 +160,7 @@ size_t reserved_by_runs(rk::Pool& pool, Stream& run, Stream& body, int runs) {
     for (void* one : taken) pool.release(one);
     run.waited_for();
   }
-  return pool.stats().reserved;
+  return pool.stats().reserved_bytes;
 }
 
 void a_stream_that_nobody_waits_for_does_not_take_all_memory() {
@@ -185,9 +185,9 @@ void what_waits_is_waited_for_when_it_is_much() {
   void* y = pool.allocate(kSlab, &a);
   HOLDS(rk::device::waits == 0);  // much, but a wait would spoil what is recorded
   rk::device::recording = nullptr;
-  const size_t reserved = pool.stats().reserved;
+  const size_t reserved_bytes = pool.stats().reserved_bytes;
   void* z = pool.allocate(kSlab, &a);
-  HOLDS(rk::device::waits == 1 && pool.stats().reserved == reserved);
+  HOLDS(rk::device::waits == 1 && pool.stats().reserved_bytes == reserved_bytes);
   for (void* one : {x, y, z}) pool.release(one);
 }
 
@@ -256,7 +256,7 @@ void at_random(unsigned seed) {
   for (Stream& stream : streams) stream.waited_for();
   HOLDS(pool.stats().in_use == 0);
   pool.shrink();
-  HOLDS(pool.stats().slabs == 0 && pool.stats().reserved == 0);
+  HOLDS(pool.stats().slabs == 0 && pool.stats().reserved_bytes == 0);
 }
 
 }  // namespace

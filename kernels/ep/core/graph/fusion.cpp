@@ -76,7 +76,7 @@ std::optional<Match> match_any(const NodeView& node, const FusionRule& rule, con
 }
 
 // Whether something outside the group needs what it makes. ONNX Runtime gives the node of one that nothing needs no outputs.
-bool needed(const Group& group) {
+bool is_needed(const Group& group) {
   std::set<size_t> inside;
   for (const OrtNode* node : group) inside.insert(NodeView(node).id());
   for (const OrtNode* raw : group) {
@@ -92,9 +92,9 @@ bool needed(const Group& group) {
 }
 
 // ONNX Runtime's view of one fused step.
-class Fused : public OrtNodeComputeInfo {
+class FusedNode : public OrtNodeComputeInfo {
  public:
-  explicit Fused(std::unique_ptr<Kernel> kernel) : OrtNodeComputeInfo{}, kernel_(std::move(kernel)) {
+  explicit FusedNode(std::unique_ptr<Kernel> kernel) : OrtNodeComputeInfo{}, kernel_(std::move(kernel)) {
     ort_version_supported = api().version;
     CreateState = [](OrtNodeComputeInfo* base, OrtNodeComputeContext*, void** state) noexcept -> OrtStatus* {
       *state = base;
@@ -102,9 +102,9 @@ class Fused : public OrtNodeComputeInfo {
     };
     ReleaseState = [](OrtNodeComputeInfo*, void*) noexcept {};
     Compute = [](OrtNodeComputeInfo*, void* state, OrtKernelContext* raw) noexcept {
-      return guarded([&] {
+      return guard([&] {
         Context context(raw);
-        static_cast<Fused*>(state)->kernel_->compute(context);
+        static_cast<FusedNode*>(state)->kernel_->compute(context);
       });
     };
   }
@@ -120,7 +120,7 @@ std::vector<Group> find_groups(const std::vector<NodeView>& nodes) {
   Scope scope(nodes);
   for (const FusionRule& rule : fusion_rules())
     for (const NodeView& node : nodes)
-      if (const auto match = match_any(node, rule, scope); match && needed(match->nodes)) {
+      if (const auto match = match_any(node, rule, scope); match && is_needed(match->nodes)) {
         scope.take(match->nodes);
         groups.push_back(match->nodes);
       }
@@ -134,10 +134,10 @@ OrtNodeComputeInfo* compile_fused(const OrtGraph* graph, const OrtNode* node, co
   for (const FusionRule& rule : fusion_rules())
     for (const NodeView& first : nodes)
       if (const auto match = match_any(first, rule, scope); match && match->nodes.size() == nodes.size())
-        return new Fused(match->make(slots));
+        return new FusedNode(match->make(slots));
   fail("a fused group of " + std::to_string(nodes.size()) + " nodes is not one that was claimed", ORT_EP_FAIL);
 }
 
-void release_fused(OrtNodeComputeInfo* info) { delete static_cast<Fused*>(info); }
+void release_fused(OrtNodeComputeInfo* info) { delete static_cast<FusedNode*>(info); }
 
 }  // namespace rk

@@ -41,7 +41,7 @@ class Walk {
   bool single(int operand) const { return rank_ == 1 && strides_[operand][0] == 0; }
 
   // The same walk over packs of `lanes` elements of a dense last axis; only for operands whose last stride is 1 there.
-  Walk packed(int lanes) const {
+  Walk packed_walk(int lanes) const {
     Walk walk = *this;
     walk.count_ /= lanes;
     walk.extents_[rank_ - 1] /= lanes;

@@ -5,7 +5,7 @@ namespace rk {
 namespace {
 
 // ORT's attribute getters report "absent" as an error; absence is ordinary here.
-bool found(OrtStatus* status) {
+bool is_ok(OrtStatus* status) {
   if (status == nullptr) return true;
   api().ort->ReleaseStatus(status);
   return false;
@@ -15,12 +15,12 @@ bool found(OrtStatus* status) {
 
 float Info::real(const char* name, float otherwise) const {
   float value = otherwise;
-  return found(api().ort->KernelInfoGetAttribute_float(info_, name, &value)) ? value : otherwise;
+  return is_ok(api().ort->KernelInfoGetAttribute_float(info_, name, &value)) ? value : otherwise;
 }
 
 std::optional<int64_t> Info::integer(const char* name) const {
   int64_t value = 0;
-  if (!found(api().ort->KernelInfoGetAttribute_int64(info_, name, &value))) return std::nullopt;
+  if (!is_ok(api().ort->KernelInfoGetAttribute_int64(info_, name, &value))) return std::nullopt;
   return value;
 }
 
@@ -28,7 +28,7 @@ int64_t Info::integer(const char* name, int64_t otherwise) const { return intege
 
 std::optional<std::vector<int64_t>> Info::integers(const char* name) const {
   size_t count = 0;
-  if (!found(api().ort->KernelInfoGetAttributeArray_int64(info_, name, nullptr, &count))) return std::nullopt;
+  if (!is_ok(api().ort->KernelInfoGetAttributeArray_int64(info_, name, nullptr, &count))) return std::nullopt;
   std::vector<int64_t> values(count);
   check(api().ort->KernelInfoGetAttributeArray_int64(info_, name, values.data(), &count));
   return values;
@@ -36,7 +36,7 @@ std::optional<std::vector<int64_t>> Info::integers(const char* name) const {
 
 std::string Info::text(const char* name, const std::string& otherwise) const {
   size_t size = 0;
-  if (!found(api().ort->KernelInfoGetAttribute_string(info_, name, nullptr, &size))) return otherwise;
+  if (!is_ok(api().ort->KernelInfoGetAttribute_string(info_, name, nullptr, &size))) return otherwise;
   std::string value(size, '\0');
   check(api().ort->KernelInfoGetAttribute_string(info_, name, value.data(), &size));
   value.resize(size == 0 ? 0 : size - 1);  // size counts the terminator
@@ -46,7 +46,7 @@ std::string Info::text(const char* name, const std::string& otherwise) const {
 bool Info::is_constant(size_t input) const {
   int constant = 0;
   const OrtValue* value = nullptr;
-  return found(api().ort->KernelInfoGetConstantInput_tensor(info_, input, &constant, &value)) && constant != 0;
+  return is_ok(api().ort->KernelInfoGetConstantInput_tensor(info_, input, &constant, &value)) && constant != 0;
 }
 
 int Info::since_version() const {

@@ -28,7 +28,7 @@ template <class T> RK_HD inline acc_t<T> load(T value) { return static_cast<acc_
 
 // -x of an integer, and the least integer for itself.
 template <class A>
-RK_HD inline A negated(A x) {
+RK_HD inline A negative(A x) {
   return static_cast<A>(std::make_unsigned_t<A>(0) - static_cast<std::make_unsigned_t<A>>(x));
 }
 
@@ -131,14 +131,14 @@ __global__ void __launch_bounds__(kMostThreads) rows_kernel(int64_t rows, F f) {
   for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) f(row, team);
 }
 
-inline void launched() { check(sbk::check_launch()); }
+inline void check_launched() { check(sbk::check_launch()); }
 
 template <class F>
 void for_each(Stream& stream, int64_t count, F f) {
   if (count <= 0) return;
   const dim3 grid(blocks_for((count + kThreads - 1) / kThreads, kThreads));
   each_kernel<<<grid, dim3(kThreads), 0, static_cast<hipStream_t>(stream.native())>>>(count, f);
-  launched();
+  check_launched();
 }
 
 // One team for each row, of as many threads as the row's `width` can use: whole waves of the device, from the fewest that
@@ -152,7 +152,7 @@ void for_rows(Stream& stream, int64_t rows, int64_t width, F f) {
   auto threads = static_cast<int>(device.whole_waves(kFewest));
   while (threads < kMostThreads && int64_t{threads} * kRowShare < width) threads *= 2;
   rows_kernel<<<dim3(blocks_for(rows, threads)), dim3(threads), 0, static_cast<hipStream_t>(stream.native())>>>(rows, f);
-  launched();
+  check_launched();
 }
 
 #endif

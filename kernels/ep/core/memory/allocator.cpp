@@ -33,7 +33,7 @@ const OrtMemoryInfo* Allocator::describe(const OrtAllocator* base) {
 }
 
 OrtStatus* Allocator::statistics(const OrtAllocator* base, OrtKeyValuePairs** out) noexcept {
-  return guarded([&] {
+  return guard([&] {
     const PoolStats stats = static_cast<const Allocator*>(base)->pool_->stats();
     OrtKeyValuePairs* pairs = nullptr;
     api().ort->CreateKeyValuePairs(&pairs);
@@ -43,7 +43,7 @@ OrtStatus* Allocator::statistics(const OrtAllocator* base, OrtKeyValuePairs** ou
     api().ort->AddKeyValuePair(pairs, "Limit", "-1");
     add("InUse", stats.in_use);
     add("MaxInUse", stats.most_in_use);
-    add("TotalAllocated", stats.reserved);
+    add("TotalAllocated", stats.reserved_bytes);
     add("MaxAllocSize", stats.largest);
     add("NumAllocs", stats.allocations);
     add("NumArenaExtensions", stats.slabs);
@@ -52,7 +52,7 @@ OrtStatus* Allocator::statistics(const OrtAllocator* base, OrtKeyValuePairs** ou
 }
 
 OrtStatus* Allocator::shrink(OrtAllocator* base) noexcept {
-  return guarded([&] { self(base)->pool_->shrink(); });
+  return guard([&] { self(base)->pool_->shrink(); });
 }
 
 }  // namespace rk

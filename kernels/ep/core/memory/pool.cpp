@@ -50,8 +50,8 @@ void* Pool::allocate(size_t bytes, void* stream) {
   }
   if (block == nullptr) return nullptr;
   split(block, bytes);
-  const auto [used, made] = used_.try_emplace(block->start);  // the last that may throw: the block is still a free one
-  (void)made;
+  const auto [used, is_new] = used_.try_emplace(block->start);  // the last that may throw: the block is still a free one
+  (void)is_new;
   used->second = free_.extract(block);
   block->free = false;
   block->stream = stream;
@@ -75,7 +75,7 @@ void Pool::release(void* pointer) noexcept {
   block->freed = ++clock_;
   if (block->stream == nullptr) {
     block->stream = kAny;
-    if (settled(block)) block->stream = nullptr;
+    if (is_settled(block)) block->stream = nullptr;
   } else if (const auto row = streams_.find(block->stream); row != streams_.end() && !row->second.busy->load()) {
     block->stream = nullptr;
   }
@@ -116,7 +116,7 @@ void Pool::shrink() noexcept {
   give_back_unused();
 }
 
-bool Pool::settled(const Block* block) const noexcept {
+bool Pool::is_settled(const Block* block) const noexcept {
   for (const auto& [stream, state] : streams_)
     if (state.idle < block->freed && state.busy->load()) return false;
   return true;
@@ -124,7 +124,7 @@ bool Pool::settled(const Block* block) const noexcept {
 
 void Pool::clear_settled() noexcept {
   for (Block* block : free_)
-    if (block->stream == kAny && settled(block)) block->stream = nullptr;
+    if (block->stream == kAny && is_settled(block)) block->stream = nullptr;
   for (Block* block : slabs_)
     for (; block != nullptr; block = block->after)
       while (block->free && block->stream == nullptr && block->after != nullptr && block->after->free && block->after->stream == nullptr) {
@@ -180,7 +180,7 @@ void Pool::give_back_unused() noexcept {
   for (Block*& block : slabs_) {
     if (!is_unused(block)) continue;
     free_.erase(block);
-    stats_.reserved -= block->size;
+    stats_.reserved_bytes -= block->size;
     --stats_.slabs;
     device::release(block->start);
     delete block;
@@ -217,7 +217,7 @@ Pool::Block* Pool::grow(size_t bytes) {
   block->size = size;
   free_.insert(std::move(node));
   slabs_.push_back(block.get());
-  stats_.reserved += size;
+  stats_.reserved_bytes += size;
   ++stats_.slabs;
   return block.release();
 }

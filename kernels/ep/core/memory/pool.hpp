@@ -23,7 +23,7 @@ namespace rk {
 struct PoolStats {
   size_t in_use = 0;
   size_t most_in_use = 0;
-  size_t reserved = 0;  // taken from the device
+  size_t reserved_bytes = 0;  // taken from the device
   size_t largest = 0;
   size_t allocations = 0;
   size_t slabs = 0;
@@ -77,7 +77,7 @@ class Pool {
   void join_after(Block* block) noexcept;
   Block* settle(Block* block) noexcept;  // joins a block that is in no set with its free neighbours
   void give_back_unused() noexcept;  // every wholly free slab that no stream may still work on
-  bool settled(const Block* block) const noexcept;  // no stream may still work on this block, which is free and marked kAny
+  bool is_settled(const Block* block) const noexcept;  // no stream may still work on this block, which is free and marked kAny
   void clear_settled() noexcept;  // marks that are no longer needed, and joins what they kept apart
   bool too_much_waits(void* stream) const;  // for others than `stream`, which finds nothing: rather wait than grow
   void wait_for_streams();

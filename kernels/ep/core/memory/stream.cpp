@@ -44,7 +44,7 @@ Stream::~Stream() {
     pool_->forget(native_);
   }
   if (native_ != nullptr) device::stream_destroy(native_);
-  for (void* pointer : retired_) device::release(pointer);
+  for (void* pointer : old_scratch_) device::release(pointer);
   device::release(scratch_);
 }
 
@@ -65,7 +65,7 @@ void* Stream::scratch(size_t bytes) {
   bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   if (used_ + bytes > capacity_) {
     // What was handed out before stays alive: work that reads it may be enqueued already, or captured in a graph.
-    if (scratch_ != nullptr) retired_.push_back(scratch_);
+    if (scratch_ != nullptr) old_scratch_.push_back(scratch_);
     capacity_ = std::max({bytes, 2 * capacity_, kLeastScratch});
     used_ = 0;
     scratch_ = static_cast<char*>(device::allocate(capacity_));

@@ -43,7 +43,7 @@ class Stream {
   std::shared_ptr<std::atomic<bool>> busy_ = std::make_shared<std::atomic<bool>>(false);
   void* native_ = nullptr;
   std::unique_ptr<Blas> blas_;
-  std::vector<void*> retired_;  // outgrown scratch that enqueued work may still read
+  std::vector<void*> old_scratch_;  // outgrown scratch that enqueued work may still read
   char* scratch_ = nullptr;
   size_t capacity_ = 0;
   size_t used_ = 0;

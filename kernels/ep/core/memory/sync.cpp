@@ -21,15 +21,15 @@ class Notification : public OrtSyncNotificationImpl {
  private:
   static OrtStatus* ORT_API_CALL activate(OrtSyncNotificationImpl* base) noexcept {
     auto* self = static_cast<Notification*>(base);
-    return guarded([&] { device::event_record(self->event_, self->stream_->native()); });
+    return guard([&] { device::event_record(self->event_, self->stream_->native()); });
   }
   static OrtStatus* ORT_API_CALL wait_on_device(OrtSyncNotificationImpl* base, OrtSyncStream* consumer) noexcept {
     auto* self = static_cast<Notification*>(base);
-    return guarded([&] { device::event_wait(self->event_, native_of(consumer)); });
+    return guard([&] { device::event_wait(self->event_, native_of(consumer)); });
   }
   static OrtStatus* ORT_API_CALL wait_on_host(OrtSyncNotificationImpl* base) noexcept {
     auto* self = static_cast<Notification*>(base);
-    return guarded([&] { device::event_wait(self->event_, nullptr); });
+    return guard([&] { device::event_wait(self->event_, nullptr); });
   }
 
   std::shared_ptr<Stream> stream_;
@@ -77,7 +77,7 @@ class DataTransfer : public OrtDataTransferImpl {
 
   static OrtStatus* ORT_API_CALL copy_tensors(OrtDataTransferImpl*, const OrtValue** sources, OrtValue** targets,
                                               OrtSyncStream** streams, size_t count) noexcept {
-    return guarded([&] {
+    return guard([&] {
       for (size_t i = 0; i < count; ++i)
         copy_one(sources[i], targets[i], streams == nullptr ? nullptr : streams[i]);
     });
@@ -111,11 +111,11 @@ void SyncStream::release(OrtSyncStreamImpl* base) noexcept { delete self(base); 
 void* SyncStream::handle(OrtSyncStreamImpl* base) noexcept { return self(base)->stream_->native(); }
 
 OrtStatus* SyncStream::notification(OrtSyncStreamImpl* base, OrtSyncNotificationImpl** out) noexcept {
-  return guarded([&] { *out = new Notification(self(base)->stream_); });
+  return guard([&] { *out = new Notification(self(base)->stream_); });
 }
 
 OrtStatus* SyncStream::flush(OrtSyncStreamImpl* base) noexcept {
-  return guarded([&] {
+  return guard([&] {
     Stream& stream = *self(base)->stream_;
     // While a graph is captured nothing has run that could be waited for; the provider waits after launching it.
     if (device::stream_capturing(stream.native())) return;

@@ -50,7 +50,7 @@ inline void check(const sbk::Status& status) {
 
 // Runs `work` and turns every exception into an OrtStatus: no exception may cross into ONNX Runtime.
 template <class Work>
-OrtStatus* guarded(Work&& work) noexcept {
+OrtStatus* guard(Work&& work) noexcept {
   try {
     work();
     return nullptr;

@@ -45,7 +45,7 @@ Ep::Ep(Factory& factory, const Offer& offer, const Options& options, const OrtLo
     for (size_t i = 0; i < count; ++i) release_fused(infos[i]);
   };
   GetKernelRegistry = [](OrtEp* base, const OrtKernelRegistry** out) noexcept {
-    return guarded([&] { *out = self(base)->factory_.registry(); });
+    return guard([&] { *out = self(base)->factory_.registry(); });
   };
   if (options_.channels_last) {
     GetPreferredDataLayout = [](OrtEp*, OrtEpDataLayout* layout) noexcept -> OrtStatus* {
@@ -81,7 +81,7 @@ const Options& Ep::options_of(const OrtKernelInfo* info) {
 }
 
 OrtStatus* Ep::capability(OrtEp* base, const OrtGraph* graph, OrtEpGraphSupportInfo* info) noexcept {
-  return guarded([&] {
+  return guard([&] {
     Ep& ep = *self(base);
     ep.channels_first_.merge(channels_first_ops(graph));
     // ONNX Runtime 1.24 gives the fused nodes of two graphs of a model one name, and refuses the second.
@@ -105,17 +105,17 @@ void Ep::report_slow(const std::vector<NodeView>& nodes) {
 
 OrtStatus* Ep::compile(OrtEp* base, const OrtGraph** graphs, const OrtNode** nodes, size_t count, OrtNodeComputeInfo** out,
                        OrtNode**) noexcept {
-  return guarded([&] {
+  return guard([&] {
     for (size_t i = 0; i < count; ++i) out[i] = compile_fused(graphs[i], nodes[i], self(base)->options_);
   });
 }
 
 OrtStatus* Ep::create_allocator(OrtEp* base, const OrtMemoryInfo*, OrtAllocator** out) noexcept {
-  return guarded([&] { *out = new Allocator(self(base)->pool_, self(base)->offer_.memory); });
+  return guard([&] { *out = new Allocator(self(base)->pool_, self(base)->offer_.memory); });
 }
 
 OrtStatus* Ep::create_stream(OrtEp* base, const OrtMemoryDevice*, OrtSyncStreamImpl** out) noexcept {
-  return guarded([&] {
+  return guard([&] {
     *out = nullptr;
     if (device::kIsCpu) return;
     Ep& ep = *self(base);
@@ -125,7 +125,7 @@ OrtStatus* Ep::create_stream(OrtEp* base, const OrtMemoryDevice*, OrtSyncStreamI
 }
 
 OrtStatus* Ep::synchronize(OrtEp* base) noexcept {
-  return guarded([&] {
+  return guard([&] {
     if (device::kIsCpu) return;
     const Ep& ep = *self(base);
     device::use(ep.offer_.properties.ordinal);
@@ -156,7 +156,7 @@ void Ep::enable_graphs() {
 }
 
 OrtStatus* Ep::run_started(OrtEp* base, const OrtRunOptions* options) noexcept {
-  return guarded([&] {
+  return guard([&] {
     Ep& ep = *self(base);
     const int id = graph_id(options);
     if (ep.capturing_ >= 0) ep.abandon_capture();
@@ -170,7 +170,7 @@ OrtStatus* Ep::run_started(OrtEp* base, const OrtRunOptions* options) noexcept {
 }
 
 OrtStatus* Ep::run_ended(OrtEp* base, const OrtRunOptions*, bool) noexcept {
-  return guarded([&] {
+  return guard([&] {
     if (self(base)->capturing_ >= 0) self(base)->finish_capture();
   });
 }
@@ -195,7 +195,7 @@ void Ep::finish_capture() {
 }
 
 OrtStatus* Ep::replay(OrtEp* base, int id) noexcept {
-  return guarded([&] {
+  return guard([&] {
     Ep& ep = *self(base);
     device::use(ep.offer_.properties.ordinal);
     device::graph_launch(ep.recordings_.at(id).graph, ep.stream_->native());
@@ -204,7 +204,7 @@ OrtStatus* Ep::replay(OrtEp* base, int id) noexcept {
 }
 
 OrtStatus* Ep::release_graph(OrtEp* base, int id) noexcept {
-  return guarded([&] {
+  return guard([&] {
     Ep& ep = *self(base);
     const auto row = ep.recordings_.find(id);
     if (row == ep.recordings_.end()) return;

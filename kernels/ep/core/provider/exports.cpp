@@ -10,7 +10,7 @@ extern "C" __attribute__((visibility("default"))) OrtStatus* CreateEpFactories(
     size_t* count) {
   *count = 0;
   if (OrtStatus* refusal = rk::open_api(base, rk::api())) return refusal;
-  return rk::guarded([&] {
+  return rk::guard([&] {
     rk::require(room > 0, "ONNX Runtime left no room for a factory");
     (void)registered_name;
     factories[0] = new rk::Factory(rk::kName, logger);

@@ -54,7 +54,7 @@ Factory::Factory(std::string name, const OrtLogger* logger)
   CreateAllocator = create_allocator;
   ReleaseAllocator = [](OrtEpFactory*, OrtAllocator* allocator) noexcept { delete static_cast<Allocator*>(allocator); };
   CreateDataTransfer = [](OrtEpFactory*, OrtDataTransferImpl** out) noexcept {
-    return guarded([&] { *out = device::kIsCpu ? nullptr : make_data_transfer(); });
+    return guard([&] { *out = device::kIsCpu ? nullptr : make_data_transfer(); });
   };
   IsStreamAware = [](const OrtEpFactory*) noexcept { return !device::kIsCpu; };
   CreateSyncStreamForDevice = create_stream;
@@ -129,7 +129,7 @@ OrtEpDevice* Factory::offer_device(const device::Properties& properties,
 OrtStatus* Factory::offer_devices(OrtEpFactory* base, const OrtHardwareDevice* const* devices, size_t count,
                                   OrtEpDevice** out, size_t room, size_t* offers) noexcept {
   *offers = 0;
-  return guarded([&] {
+  return guard([&] {
     Factory& factory = *self(base);
     std::vector<device::Properties> all;
     try {
@@ -167,7 +167,7 @@ OrtStatus* Factory::offer_devices(OrtEpFactory* base, const OrtHardwareDevice* c
 OrtStatus* Factory::create_ep(OrtEpFactory* base, const OrtHardwareDevice* const*,
                               const OrtKeyValuePairs* const* metadata, size_t count, const OrtSessionOptions* options,
                               const OrtLogger* logger, OrtEp** out) noexcept {
-  return guarded([&] {
+  return guard([&] {
     if (count != 1) fail("RocKernels runs a session on one device; give it one, not " + std::to_string(count));
     const char* ordinal = api().ort->GetKeyValue(metadata[0], kOrdinal);
     require(ordinal != nullptr, "the device given to RocKernels is not one it offered");
@@ -179,7 +179,7 @@ OrtStatus* Factory::create_ep(OrtEpFactory* base, const OrtHardwareDevice* const
 
 OrtStatus* Factory::create_allocator(OrtEpFactory* base, const OrtMemoryInfo* info, const OrtKeyValuePairs*,
                                      OrtAllocator** out) noexcept {
-  return guarded([&] {
+  return guard([&] {
     const OrtMemoryDevice* memory_device = api().ep->MemoryInfo_GetMemoryDevice(info);
     const Offer& offer = self(base)->offer(static_cast<int>(api().ep->MemoryDevice_GetDeviceId(memory_device)));
     *out = new Allocator(offer.shared_pool, offer.memory);
@@ -188,7 +188,7 @@ OrtStatus* Factory::create_allocator(OrtEpFactory* base, const OrtMemoryInfo* in
 
 OrtStatus* Factory::create_stream(OrtEpFactory* base, const OrtMemoryDevice* memory_device, const OrtKeyValuePairs*,
                                   OrtSyncStreamImpl** out) noexcept {
-  return guarded([&] {
+  return guard([&] {
     *out = nullptr;
     if (device::kIsCpu) return;
     const Offer& offer = self(base)->offer(static_cast<int>(api().ep->MemoryDevice_GetDeviceId(memory_device)));

@@ -16,7 +16,7 @@ class KernelImpl : public OrtKernelImpl {
 
  private:
   static OrtStatus* ORT_API_CALL compute(OrtKernelImpl* base, OrtKernelContext* raw) noexcept {
-    return guarded([&] {
+    return guard([&] {
       Context context(raw);
       static_cast<KernelImpl*>(base)->kernel_->compute(context);
     });
@@ -26,7 +26,7 @@ class KernelImpl : public OrtKernelImpl {
 };
 
 OrtStatus* ORT_API_CALL create_kernel(void* state, const OrtKernelInfo* info, OrtKernelImpl** out) noexcept {
-  return guarded([&] { *out = new KernelImpl(static_cast<const Entry*>(state)->make(Info(info))); });
+  return guard([&] { *out = new KernelImpl(static_cast<const Entry*>(state)->make(Info(info))); });
 }
 
 struct BuilderRelease {

@@ -5,7 +5,7 @@
 namespace rk {
 namespace {
 
-Tensor shaped(const OrtValue* value) {
+Tensor shaped_tensor(const OrtValue* value) {
   Tensor tensor;
   const int64_t* dims = nullptr;
   size_t rank = 0;
@@ -24,7 +24,7 @@ void require_memory(const Tensor& tensor) {
 }  // namespace
 
 Tensor view(const OrtValue* value) {
-  Tensor tensor = shaped(value);
+  Tensor tensor = shaped_tensor(value);
   const void* data = nullptr;
   check(api().ort->GetTensorData(value, &data));
   tensor.data = const_cast<void*>(data);
@@ -33,7 +33,7 @@ Tensor view(const OrtValue* value) {
 }
 
 Tensor view_mutable(OrtValue* value) {
-  Tensor tensor = shaped(value);
+  Tensor tensor = shaped_tensor(value);
   check(api().ort->GetTensorMutableData(value, &tensor.data));
   require_memory(tensor);
   return tensor;

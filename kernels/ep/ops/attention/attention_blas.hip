@@ -46,7 +46,7 @@ struct ScoreRow {
   half_t* scores;
   sbk::AttentionParams p;
 
-  RK_D float masked(const half_t* row, int64_t mask_row, int64_t i) const {
+  RK_D float masked_score(const half_t* row, int64_t mask_row, int64_t i) const {
     const float score = load(row[i]);
     if (p.mask_kind == sbk::MaskKind::boolean)
       return static_cast<const bool*>(p.mask)[mask_row + i] ? score : -INFINITY;
@@ -59,14 +59,14 @@ struct ScoreRow {
                              query * p.mask_query_stride;
     half_t* data = scores + row * p.key_length;
     float most = -INFINITY;
-    for (int64_t i = team.rank; i < p.key_length; i += team.size) most = fmaxf(most, masked(data, mask_row, i));
+    for (int64_t i = team.rank; i < p.key_length; i += team.size) most = fmaxf(most, masked_score(data, mask_row, i));
     most = team.max(most);
     const bool answered = most > -INFINITY;
     float sum = 0;
-    for (int64_t i = team.rank; i < p.key_length; i += team.size) sum += weight(masked(data, mask_row, i), most, answered);
+    for (int64_t i = team.rank; i < p.key_length; i += team.size) sum += weight(masked_score(data, mask_row, i), most, answered);
     const float factor = share(team.sum(sum), answered, p.empty_row);
     for (int64_t i = team.rank; i < p.key_length; i += team.size)
-      data[i] = static_cast<half_t>(weight(masked(data, mask_row, i), most, answered) * factor);
+      data[i] = static_cast<half_t>(weight(masked_score(data, mask_row, i), most, answered) * factor);
   }
 };
 

@@ -11,7 +11,7 @@
 namespace rk {
 namespace {
 
-enum Input : size_t { kQuery, kKey, kValue, kBias, kKeyPadding, kAdded, kPastKey, kPastValue, kPastLength, kCacheIndirection };
+enum Input : size_t { kQuery, kKey, kValue, kBias, kKeyPadding, kAddend, kPastKey, kPastValue, kPastLength, kCacheIndirection };
 
 enum class Form {
   plain,       // query [B, S, N*H], key [B, L, N*H], value [B, L, N*Hv]
@@ -74,11 +74,11 @@ class MultiHead : public Kernel {
       }
       case Form::apart: return {heads_of(query, heads_), heads_of(key, heads_), heads_of(value, heads_)};
       case Form::packed_kv: {
-        const Heads k = packed(key, 2);
+        const Heads k = packed_heads(key, 2);
         return {heads_of(query, heads_), k, sbk::part_of(k, 1, type)};
       }
       case Form::packed_qkv: {
-        const Heads q = packed(with_packed_bias(context, query), 3);
+        const Heads q = packed_heads(with_packed_bias(context, query), 3);
         return {q, sbk::part_of(q, 1, type), sbk::part_of(q, 2, type)};
       }
       case Form::none: break;
@@ -88,7 +88,7 @@ class MultiHead : public Kernel {
   }
 
   // The first part of [batch, length, heads, parts, size].
-  Heads packed(const Tensor& t, int64_t parts) const {
+  Heads packed_heads(const Tensor& t, int64_t parts) const {
     require(t.shape[2] == heads_ && t.shape[3] == parts, "MultiHeadAttention's packed query or key is not [batch, length, num_heads, parts, size]");
     return sbk::heads_within(t.data, t.shape[0], t.shape[1], heads_, t.shape[4], parts);
   }
@@ -96,14 +96,14 @@ class MultiHead : public Kernel {
   void add_bias(Context& context, Tensor& query, Tensor& key, Tensor& value) const {
     const Tensor bias = context.input(kBias);
     if (!bias) return;
-    const int64_t hidden = query.shape[2], keys = key.shape[2], values = value.shape[2];
-    require(bias.shape == Shape{hidden + keys + values},
+    const int64_t hidden_size = query.shape[2], keys = key.shape[2], values = value.shape[2];
+    require(bias.shape == Shape{hidden_size + keys + values},
             "MultiHeadAttention's bias does not have a value for each of query's, key's and value's last extents");
     const auto* numbers = static_cast<const char*>(bias.data);
     const int64_t element = bytes_of(bias.type);
-    query.data = sum(context, query, numbers, hidden);
-    key.data = sum(context, key, numbers + hidden * element, keys);
-    value.data = sum(context, value, numbers + (hidden + keys) * element, values);
+    query.data = sum(context, query, numbers, hidden_size);
+    key.data = sum(context, key, numbers + hidden_size * element, keys);
+    value.data = sum(context, value, numbers + (hidden_size + keys) * element, values);
   }
 
   // The bias is [3, heads, size], the query's last axes are [heads, 3, size].
@@ -139,15 +139,15 @@ class MultiHead : public Kernel {
   }
 
   void place_masks(Context& context, sbk::AttentionParams& p, Type type) const {
-    const Tensor padding = context.input(kKeyPadding), added = context.input(kAdded);
+    const Tensor padding = context.input(kKeyPadding), addend = context.input(kAddend);
     if (!padding) {
-      if (added) place_mask(p, whole_rows(context, added, p.key_length));
+      if (addend) place_mask(p, whole_rows(context, addend, p.key_length));
       return;
     }
-    sbk::PaddedKeys padded{padding.as<const int32_t>(), {}, p.query_length, p.key_length, p.causal, p.causal_offset, filter_};
-    require(sbk::key_padding_of(padding.shape.data(), static_cast<size_t>(padding.shape.rank()), p.batch, p.query_length, p.key_length, &padded.form),
+    sbk::PaddedKeys padded_keys{padding.as<const int32_t>(), {}, p.query_length, p.key_length, p.causal, p.causal_offset, filter_};
+    require(sbk::key_padding_of(padding.shape.data(), static_cast<size_t>(padding.shape.rank()), p.batch, p.query_length, p.key_length, &padded_keys.form),
             "MultiHeadAttention's key_padding_mask is not [B], [3*B+2], [B, T] or [B, S, T], with T the keys of the past and the new ones");
-    place_mask(p, padding_numbers(context, p, padded, added, type));
+    place_mask(p, padding_numbers(context, p, padded_keys, addend, type));
   }
 
   int64_t heads_;

@@ -30,13 +30,13 @@ std::pair<const void*, sbk::FilterLayout> Filter::get(Stream& stream, const Tens
   const bool pointwise = w.shape.product(2, w.shape.rank()) == 1;  // both orders are the same
   if (!constant || pointwise) return {w.data, sbk::FilterLayout::channels_first};
   const std::lock_guard<std::mutex> hold(lock_);
-  if (packed_ != nullptr) return {packed_, sbk::FilterLayout::channels_last};
-  void* packed = device::allocate(static_cast<size_t>(w.bytes()));
-  if (packed == nullptr) return {w.data, sbk::FilterLayout::channels_first};
+  if (packed_weights_ != nullptr) return {packed_weights_, sbk::FilterLayout::channels_last};
+  void* packed_weights = device::allocate(static_cast<size_t>(w.bytes()));
+  if (packed_weights == nullptr) return {w.data, sbk::FilterLayout::channels_first};
   StridedCopy copy;
   copy.shape = in_layout(w.shape, sbk::Layout::channels_last);
   copy.from = w.data;
-  copy.to = packed;
+  copy.to = packed_weights;
   const Strides dense = dense_strides(w.shape);
   copy.from_strides[0] = dense[0];
   for (int i = 2; i < w.shape.rank(); ++i) copy.from_strides[i - 1] = dense[i];
@@ -45,12 +45,12 @@ std::pair<const void*, sbk::FilterLayout> Filter::get(Stream& stream, const Tens
   copy.element_bytes = bytes_of(w.type);
   strided_copy(stream, copy);
   stream.synchronize();  // another stream may use it next
-  packed_ = packed;
-  return {packed_, sbk::FilterLayout::channels_last};
+  packed_weights_ = packed_weights;
+  return {packed_weights_, sbk::FilterLayout::channels_last};
 }
 
 Filter::~Filter() {
-  device::release(packed_);
+  device::release(packed_weights_);
   for (const auto& [form, memory] : forms_) device::release(memory);
 }
 
@@ -61,13 +61,13 @@ void Filter::place_packed([[maybe_unused]] Stream& stream, [[maybe_unused]] sbk:
   const std::lock_guard<std::mutex> hold(lock_);
   auto row = forms_.find(form.form);
   if (row == forms_.end()) {
-    void* packed = device::allocate(form.bytes);
-    if (packed == nullptr) return;
-    row = forms_.emplace(form.form, packed).first;
-    check(sbk::gpu::pack_conv_filter(p, packed, {stream.native(), nullptr, 0}));
+    void* packed_weights = device::allocate(form.bytes);
+    if (packed_weights == nullptr) return;
+    row = forms_.emplace(form.form, packed_weights).first;
+    check(sbk::gpu::pack_conv_filter(p, packed_weights, {stream.native(), nullptr, 0}));
     stream.synchronize();  // another stream may use it next
   }
-  p.packed = row->second;
+  p.packed_weights = row->second;
   p.packed_form = form.form;
 #endif
 }

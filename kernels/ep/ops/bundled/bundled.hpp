@@ -51,7 +51,7 @@ class Filter {
 
  private:
   std::mutex lock_;
-  void* packed_ = nullptr;
+  void* packed_weights_ = nullptr;
   std::map<int64_t, void*> forms_;
 };
 

@@ -23,7 +23,7 @@ RK_HD inline A power(A x, A y) {
 // Integer division by zero, and of the least integer by -1, is undefined in ONNX; it must not trap on the CPU platform.
 template <class A>
 RK_HD inline A quotient(A x, A y) {
-  if constexpr (std::is_integral_v<A>) return y == 0 ? 0 : (y == -1 ? negated(x) : x / y);
+  if constexpr (std::is_integral_v<A>) return y == 0 ? 0 : (y == -1 ? negative(x) : x / y);
   else return x / y;
 }
 
@@ -79,7 +79,7 @@ using result_t = typename Operation::template result<T>;
 
 // Packs of N; an input that is one value has step 0, one that repeats every `period` packs is read modulo it.
 template <class Operation, class T, int N>
-struct Aligned {
+struct AlignedPacks {
   const T* a;
   const T* b;
   result_t<Operation, T>* y;
@@ -155,7 +155,7 @@ bool run_aligned(Stream& stream, const Walk<2>& walk, const T* a, const T* b, re
   if ((p.repeats && p.period % N != 0) || (q.repeats && q.period % N != 0)) return false;
   if ((!p.single && !aligned16(a)) || (!q.single && !aligned16(b)) || !aligned16(y)) return false;
   for_each(stream, walk.count() / N,
-           Aligned<Operation, T, N>{a, b, y, p.single, q.single, Divisor(p.repeats ? p.period / N : 1),
+           AlignedPacks<Operation, T, N>{a, b, y, p.single, q.single, Divisor(p.repeats ? p.period / N : 1),
                                     Divisor(q.repeats ? q.period / N : 1), p.repeats, q.repeats});
   return true;
 }
@@ -285,7 +285,7 @@ struct AddTo {
 };
 
 template <class T>
-struct Narrowed {
+struct ScaledSum {
   const float* sum;
   T* y;
   float factor;
@@ -333,7 +333,7 @@ class Fold : public Kernel {
       for_each(context.stream(), y.size(), AddTo<T>{x.as<T>(), sum, i == 0, walk});
     }
     const float factor = Mean ? 1.0f / static_cast<float>(context.inputs()) : 1.0f;
-    for_each(context.stream(), y.size(), Narrowed<T>{sum, y.as<T>(), factor});
+    for_each(context.stream(), y.size(), ScaledSum<T>{sum, y.as<T>(), factor});
   }
 };
 

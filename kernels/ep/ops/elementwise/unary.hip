@@ -15,13 +15,13 @@ struct Parameters {
 // Zero for -0 too; the least integer for itself.
 template <class A>
 RK_HD inline A magnitude(A x) {
-  if constexpr (std::is_integral_v<A>) return x < 0 ? negated(x) : x;
+  if constexpr (std::is_integral_v<A>) return x < 0 ? negative(x) : x;
   else return fabs(x);
 }
 
 template <class A>
 RK_HD inline A opposite(A x) {
-  if constexpr (std::is_integral_v<A>) return negated(x);
+  if constexpr (std::is_integral_v<A>) return negative(x);
   else return -x;
 }
 
@@ -87,12 +87,12 @@ void map(Stream& stream, const T* x, T* y, int64_t count, const Parameters& para
 template <class Operation, class T>
 void map_all(Stream& stream, const T* x, T* y, int64_t count, const Parameters& parameters) {
   constexpr int N = 16 / sizeof(T);
-  int64_t done = 0;
+  int64_t in_vectors = 0;
   if (aligned16(x) && aligned16(y)) {
     map<Operation, T, N>(stream, x, y, count, parameters);
-    done = count / N * N;
+    in_vectors = count / N * N;
   }
-  map<Operation, T, 1>(stream, x + done, y + done, count - done, parameters);
+  map<Operation, T, 1>(stream, x + in_vectors, y + in_vectors, count - in_vectors, parameters);
 }
 
 template <class Operation>

@@ -125,8 +125,8 @@ std::optional<Scores> scores_of(const NodeView& softmax, const Scope& scope) {
   scores.product = softmax.input(0);
   auto node = scope.only_maker(scores.product);
   if (node && node->op() == "Add") {
-    const auto left = scope.only_maker(node->input(0));
-    const bool first = left && (left->op() == "Div" || left->op() == "Mul" || left->op() == "MatMul");
+    const auto first_factor = scope.only_maker(node->input(0));
+    const bool first = first_factor && (first_factor->op() == "Div" || first_factor->op() == "Mul" || first_factor->op() == "MatMul");
     scores.product = node->input(first ? 0 : 1);
     scores.mask = node->input(first ? 1 : 0);
     if (!mask_fits(scores.mask, softmax.input(0)) || !rank_of_four(scores.product)) return std::nullopt;
@@ -169,7 +169,7 @@ int64_t joint(std::initializer_list<int64_t> extents) {
 }
 
 // One of a sequence of one, written out `length` times.
-Heads repeated(Context& context, const Heads& one, int64_t length, Type type) {
+Heads repeated_heads(Context& context, const Heads& one, int64_t length, Type type) {
   StridedCopy copy;
   copy.shape = Shape{one.batch, one.heads, length, one.size};
   copy.from = one.data;
@@ -189,8 +189,8 @@ void attend(Context& context, const Core& core, Type type, Heads q, Heads k, Hea
   for (Heads* each : {&q, &k, &v}) spread(*each, batch, heads);
   // The Add broadcasts the product to a larger mask, too.
   const int64_t queries = joint({q.length, of_mask(2)}), keys = joint({k.length, of_mask(3)});
-  if (queries != q.length) q = repeated(context, q, queries, type);
-  if (keys != k.length) k = repeated(context, k, keys, type);
+  if (queries != q.length) q = repeated_heads(context, q, queries, type);
+  if (keys != k.length) k = repeated_heads(context, k, keys, type);
   require(k.length == v.length && q.size == k.size, "attention's inputs do not fit together");
   Tensor y{nullptr, core.out_sequence_first ? Shape{q.batch, q.length, q.heads, v.size} : Shape{q.batch, q.heads, q.length, v.size}, type};
   y.data = context.output(0, core.reshaping ? core.reshaping->of(y.shape) : y.shape).data;
@@ -301,12 +301,12 @@ class SelfAttentionStep : public Kernel {
     std::array<PackedProjections::Part, 3> weights;
     for (size_t i = 0; i < 3; ++i)
       weights[i] = {context.input(sources_[i].weight), context.input(sources_[i].bias), sources_[i].form.transposed};
-    packed_.prepare(context.stream(), weights, in_, out_);
+    projections_.prepare(context.stream(), weights, in_, out_);
     const int64_t rows = x.size() / in_;
     Tensor all{nullptr, Shape{rows, 3 * out_}, x.type};
     all.data = context.scratch(static_cast<size_t>(all.bytes()));
-    run_linear(context.stream(), {}, x, Tensor{packed_.weight, Shape{in_, 3 * out_}, x.type}, all);
-    if (all.size() != 0) bias_curve(context.stream(), x.type, all.data, packed_.bias, rows, 3 * out_, Curve::none);
+    run_linear(context.stream(), {}, x, Tensor{projections_.weight, Shape{in_, 3 * out_}, x.type}, all);
+    if (all.size() != 0) bias_curve(context.stream(), x.type, all.data, projections_.bias, rows, 3 * out_, Curve::none);
     Heads parts[3];
     for (size_t i = 0; i < 3; ++i) parts[i] = heads_of_part(sources_[i], x, weights[i].weight, all, i);
     attend(context, core_, x.type, parts[0], parts[1], parts[2]);
@@ -324,7 +324,7 @@ class SelfAttentionStep : public Kernel {
   std::array<Source, 3> sources_;
   int64_t in_, out_;
   Core core_;
-  PackedProjections packed_;
+  PackedProjections projections_;
 };
 
 // Where x is a Reshape's that only the three read, they can do without it too.

@@ -31,9 +31,9 @@ template <class T, int N, Curve curve>
 void bias_rows(Stream& stream, T* y, const T* bias, int64_t rows, int64_t n) {
   // A pack index must stay below 2^31; more rows go in several launches.
   const int64_t most = std::max<int64_t>(1, ((int64_t{1} << 31) - 1) / n);
-  for (int64_t done = 0; done < rows; done += most) {
-    const int64_t now = std::min(most, rows - done);
-    for_each(stream, now * n / N, BiasCurve<T, N, curve>{reinterpret_cast<Pack<T, N>*>(y + done * n),
+  for (int64_t start = 0; start < rows; start += most) {
+    const int64_t now = std::min(most, rows - start);
+    for_each(stream, now * n / N, BiasCurve<T, N, curve>{reinterpret_cast<Pack<T, N>*>(y + start * n),
                                                          reinterpret_cast<const Pack<T, N>*>(bias), Divisor(n / N)});
   }
 }
@@ -101,8 +101,8 @@ struct AddNormPacks {
   }
 };
 
-// The row is read once and kept in registers, `Kept` values a thread.
-template <class T, int Kept>
+// The row is read once and kept in registers, `KeptValues` values a thread.
+template <class T, int KeptValues>
 struct AddNormRow {
   const T* x;
   const T* bias;
@@ -119,16 +119,16 @@ struct AddNormRow {
     if (residual != nullptr) sum += load(residual[row * n + i]);
     return sum;
   }
-  RK_D void store(int64_t row, int64_t i, float centred, float inverse) const {
-    float result = centred * inverse * load(scale[i]);
+  RK_D void store(int64_t row, int64_t i, float deviation, float inverse) const {
+    float result = deviation * inverse * load(scale[i]);
     if (shift != nullptr) result += load(shift[i]);
     y[row * n + i] = static_cast<T>(result);
   }
   RK_D void operator()(int64_t row, const Team& team) const {
-    float values[Kept > 0 ? Kept : 1];
+    float values[KeptValues > 0 ? KeptValues : 1];
     float sum = 0;
-    if (Kept > 0) {
-      for (int k = 0; k < Kept; ++k) {
+    if (KeptValues > 0) {
+      for (int k = 0; k < KeptValues; ++k) {
         const int64_t i = team.rank + static_cast<int64_t>(k) * team.size;
         values[k] = i < n ? value(row, i) : 0.0f;
         sum += values[k];
@@ -138,16 +138,16 @@ struct AddNormRow {
     }
     const float mean = team.sum(sum) / static_cast<float>(n);
     float squares = 0;
-    if (Kept > 0) {
-      for (int k = 0; k < Kept; ++k) {
+    if (KeptValues > 0) {
+      for (int k = 0; k < KeptValues; ++k) {
         if (team.rank + static_cast<int64_t>(k) * team.size < n) squares += (values[k] - mean) * (values[k] - mean);
       }
     } else {
       for (int64_t i = team.rank; i < n; i += team.size) squares += (value(row, i) - mean) * (value(row, i) - mean);
     }
     const float inverse = 1.0f / sqrtf(team.sum(squares) / static_cast<float>(n) + epsilon);
-    if (Kept > 0) {
-      for (int k = 0; k < Kept; ++k) {
+    if (KeptValues > 0) {
+      for (int k = 0; k < KeptValues; ++k) {
         const int64_t i = team.rank + static_cast<int64_t>(k) * team.size;
         if (i < n) store(row, i, values[k] - mean, inverse);
       }
@@ -157,10 +157,10 @@ struct AddNormRow {
   }
 };
 
-template <class T, int Kept>
+template <class T, int KeptValues>
 void norm_rows(Stream& stream, const AddNorm& w) {
   for_rows(stream, w.rows, w.n,
-           AddNormRow<T, Kept>{static_cast<const T*>(w.x), static_cast<const T*>(w.bias),
+           AddNormRow<T, KeptValues>{static_cast<const T*>(w.x), static_cast<const T*>(w.bias),
                                static_cast<const T*>(w.residual), static_cast<const T*>(w.scale),
                                static_cast<const T*>(w.shift), static_cast<T*>(w.y), w.n, w.epsilon});
 }
@@ -179,8 +179,8 @@ bool norm_packs(Stream& stream, const AddNorm& w) {
   return true;
 }
 
-constexpr int kKept = kRowShare;                              // for_rows gives a row at least n / kRowShare threads …
-constexpr int64_t kKeptWidth = int64_t{kKept} * kMostThreads;  // … up to kMostThreads
+constexpr int kKeptValues = kRowShare;                              // for_rows gives a row at least n / kRowShare threads …
+constexpr int64_t kKeptWidth = int64_t{kKeptValues} * kMostThreads;  // … up to kMostThreads
 
 }  // namespace
 
@@ -207,7 +207,7 @@ void add_norm(Stream& stream, const AddNorm& work) {
   with_float(work.type, [&](auto zero) {
     using T = decltype(zero);
     if (norm_packs<T>(stream, work)) return;
-    if (!device::kIsCpu && work.n <= kKeptWidth) norm_rows<T, kKept>(stream, work);
+    if (!device::kIsCpu && work.n <= kKeptWidth) norm_rows<T, kKeptValues>(stream, work);
     else norm_rows<T, 0>(stream, work);
   });
 }

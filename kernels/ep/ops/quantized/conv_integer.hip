@@ -20,15 +20,15 @@ struct IntegerConvLine {
   IntegerConvLine(const IntegerConv& of, int64_t before)
       : p(of), first(before), by_parts((of.out[2] + kValues - 1) / kValues), by_height(of.out[1]), by_depth(of.out[0]) {}
 
-  // What one line of a filter adds, of windows that begin at `left`, of which `count` exist.
-  RK_D void add_line(uint32_t (&sums)[kValues], const uint8_t* from, const uint8_t* weights, int32_t left, int32_t count, int32_t x_zero, int32_t w_zero) const {
+  // What one line of a filter adds, of windows that begin at `first_column`, of which `count` exist.
+  RK_D void add_line(uint32_t (&sums)[kValues], const uint8_t* from, const uint8_t* weights, int32_t first_column, int32_t count, int32_t x_zero, int32_t w_zero) const {
     const auto value = [&](int32_t column) { return column >= 0 && column < p.in[2] ? p.x_reader(from[column]) - x_zero : 0; };
     if (p.stride[2] == 1 && p.dilation[2] == 1) {  // each value is read once
       int32_t values[kValues];
-      for (int v = 0; v < kValues - 1; ++v) values[v] = value(left + v);
+      for (int v = 0; v < kValues - 1; ++v) values[v] = value(first_column + v);
       for (int32_t wide = 0; wide < p.kernel[2]; ++wide) {
         const int32_t weight = p.w_reader(weights[wide]) - w_zero;
-        values[kValues - 1] = value(left + wide + kValues - 1);
+        values[kValues - 1] = value(first_column + wide + kValues - 1);
         for (int v = 0; v < kValues; ++v) sums[v] += static_cast<uint32_t>(values[v] * weight);
         for (int v = 0; v < kValues - 1; ++v) values[v] = values[v + 1];
       }
@@ -37,7 +37,7 @@ struct IntegerConvLine {
     for (int32_t wide = 0; wide < p.kernel[2]; ++wide) {
       const int32_t weight = p.w_reader(weights[wide]) - w_zero;
       for (int v = 0; v < kValues; ++v) {
-        if (v < count) sums[v] += static_cast<uint32_t>(value(left + wide * p.dilation[2] + v * p.stride[2]) * weight);
+        if (v < count) sums[v] += static_cast<uint32_t>(value(first_column + wide * p.dilation[2] + v * p.stride[2]) * weight);
       }
     }
   }
@@ -65,11 +65,11 @@ struct IntegerConvLine {
         }
     const int64_t to = (matrix * p.m + row) * p.n + (static_cast<int64_t>(place[0]) * p.out[1] + place[1]) * p.out[2] + place[2];
     const float factor = p.quantizes ? p.factor(filter) : 0.0f;
-    const int32_t added = p.quantizes && p.bias != nullptr ? p.bias[filter] : 0, y_zero = p.quantizes ? p.y_zero(0) : 0;
+    const int32_t addend = p.quantizes && p.bias != nullptr ? p.bias[filter] : 0, y_zero = p.quantizes ? p.y_zero(0) : 0;
     for (int v = 0; v < kValues; ++v) {
       if (place[2] + v >= p.out[2]) break;
       const auto sum = static_cast<int32_t>(sums[v]);
-      if (p.quantizes) static_cast<uint8_t*>(p.y)[to + v] = p.quantized(sum, added, factor, y_zero);
+      if (p.quantizes) static_cast<uint8_t*>(p.y)[to + v] = p.quantized_value(sum, addend, factor, y_zero);
       else static_cast<int32_t*>(p.y)[to + v] = sum;
     }
   }
@@ -85,10 +85,10 @@ void run_lines(Stream& stream, const IntegerConv& p) {
 void run_conv(Context& context, const IntegerConv& p) {
 #if !RK_CPU
   constexpr int64_t kFewProducts = 64;  // of a group's filters: a tile would be nearly empty
-  const PackedConv packed(p);
-  if (p.m * p.k > kFewProducts && packed.fits(p)) {
-    const int64_t bytes = packed.filter_bytes(p) + packed.image_bytes(p);
-    return run_conv_product(context.stream(), p, packed, context.scratch(static_cast<size_t>(bytes)));
+  const PackedConv packed_conv(p);
+  if (p.m * p.k > kFewProducts && packed_conv.fits(p)) {
+    const int64_t bytes = packed_conv.filter_bytes(p) + packed_conv.image_bytes(p);
+    return run_conv_product(context.stream(), p, packed_conv, context.scratch(static_cast<size_t>(bytes)));
   }
 #endif
   run_lines(context.stream(), p);

@@ -35,9 +35,9 @@ struct IntegerConv {
     return (index - by_groups.divide(index) * by_groups.value()) * static_cast<uint32_t>(m) + static_cast<uint32_t>(i);
   }
   RK_INLINE float factor(uint32_t filter) const { return x_scale(0) * w_scales(filter) / y_scale(0); }
-  RK_INLINE uint8_t quantized(int32_t sum, int32_t added, float factor, int32_t zero) const {
-    const auto biased = static_cast<int32_t>(static_cast<uint32_t>(sum) + static_cast<uint32_t>(added));
-    return static_cast<uint8_t>(saturated(static_cast<float>(biased) * factor, zero, low, high));
+  RK_INLINE uint8_t quantized_value(int32_t sum, int32_t addend, float factor, int32_t zero) const {
+    const auto biased_sum = static_cast<int32_t>(static_cast<uint32_t>(sum) + static_cast<uint32_t>(addend));
+    return static_cast<uint8_t>(saturate(static_cast<float>(biased_sum) * factor, zero, low, high));
   }
 };
 

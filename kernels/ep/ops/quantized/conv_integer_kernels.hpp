@@ -49,20 +49,20 @@ struct PackedConv {
 // One word of the packed filters.
 struct PackFilter {
   IntegerConv p;
-  PackedConv packed;
+  PackedConv packed_conv;
   Divisor by_words;
 
   RK_D void operator()(int64_t i) const {
     const auto at = static_cast<uint32_t>(i), filter = by_words.divide(at);
-    const uint32_t byte = (at - filter * by_words.value()) * 4, tap = packed.by_width.divide(byte), channel = byte - tap * static_cast<uint32_t>(packed.width);
+    const uint32_t byte = (at - filter * by_words.value()) * 4, tap = packed_conv.by_width.divide(byte), channel = byte - tap * static_cast<uint32_t>(packed_conv.width);
     const uint8_t* from = p.w + static_cast<int64_t>(filter) * p.k + tap;
     uint32_t word = 0;
     for (uint32_t c = 0; c < 4; ++c) {
       const uint32_t own = channel + c;
-      if (tap >= static_cast<uint32_t>(packed.taps) || own >= static_cast<uint32_t>(p.channels)) continue;
-      word |= static_cast<uint32_t>(from[static_cast<int64_t>(own) * packed.taps] ^ p.w_reader.flip_byte()) << 8 * c;
+      if (tap >= static_cast<uint32_t>(packed_conv.taps) || own >= static_cast<uint32_t>(p.channels)) continue;
+      word |= static_cast<uint32_t>(from[static_cast<int64_t>(own) * packed_conv.taps] ^ p.w_reader.flip_byte()) << 8 * c;
     }
-    reinterpret_cast<uint32_t*>(packed.filters)[i] = word;
+    reinterpret_cast<uint32_t*>(packed_conv.filters)[i] = word;
   }
 };
 
@@ -70,14 +70,14 @@ struct PackFilter {
 template <int Bytes>
 struct PackImage {
   IntegerConv p;
-  PackedConv packed;
+  PackedConv packed_conv;
   Divisor by_area, by_parts;  // pixels, and what a pixel has of Bytes
 
   RK_D void operator()(int64_t i) const {
     const auto at = static_cast<uint32_t>(i), above = by_area.divide(at), pixel = at - above * by_area.value();
     const uint32_t matrix = by_parts.divide(above), part = above - matrix * by_parts.value();
-    const uint32_t lines = packed.by_extent[2].divide(pixel), deep = packed.by_extent[1].divide(lines);
-    const uint32_t place[PackedConv::kAxes] = {deep, lines - deep * packed.by_extent[1].value(), pixel - lines * packed.by_extent[2].value()};
+    const uint32_t lines = packed_conv.by_extent[2].divide(pixel), deep = packed_conv.by_extent[1].divide(lines);
+    const uint32_t place[PackedConv::kAxes] = {deep, lines - deep * packed_conv.by_extent[1].value(), pixel - lines * packed_conv.by_extent[2].value()};
     bool inside = true;
     int64_t offset = 0;
     for (int axis = 0; axis < PackedConv::kAxes; ++axis) {
@@ -100,7 +100,7 @@ struct PackImage {
         words.v[w] |= static_cast<uint32_t>(byte ^ p.x_reader.flip_byte()) << 8 * c;
       }
     }
-    *reinterpret_cast<sbk::Vec<uint32_t, Bytes / 4>*>(packed.images + (static_cast<int64_t>(matrix) * by_area.value() + pixel) * packed.width + part * Bytes) = words;
+    *reinterpret_cast<sbk::Vec<uint32_t, Bytes / 4>*>(packed_conv.images + (static_cast<int64_t>(matrix) * by_area.value() + pixel) * packed_conv.width + part * Bytes) = words;
   }
 };
 
@@ -121,7 +121,7 @@ struct IntegerConvProduct {
   };
 
   IntegerConv p;
-  PackedConv packed;
+  PackedConv packed_conv;
   int64_t m, n, batch;
   int32_t k, x_zero_bytes;  // bytes of a window that have a zero point
   Divisor by_pixels;
@@ -130,25 +130,25 @@ struct IntegerConvProduct {
   bool sums_a, sums_b;
 
   IntegerConvProduct(const IntegerConv& of, const PackedConv& by)
-      : p(of), packed(by), m(of.m), n(of.batch / of.groups * of.n), batch(of.groups), k(by.k), x_zero_bytes(of.k), by_pixels(of.n),
+      : p(of), packed_conv(by), m(of.m), n(of.batch / of.groups * of.n), batch(of.groups), k(by.k), x_zero_bytes(of.k), by_pixels(of.n),
         quads(of.n % kQuad == 0 && aligned16(of.y)), sums_a(of.x_zero.data != nullptr || of.x_reader.flip_to_signed() != 0),
         sums_b(of.w_zeros.data != nullptr || of.w_reader.flip_to_signed() != 0) {}
 
   RK_INLINE Matrix matrix(int64_t i) const { return i; }
-  RK_INLINE Rows rows(Matrix group, int64_t i) const { return Rows::of(packed.filters + group * m * k, i, m, k); }
+  RK_INLINE Rows rows(Matrix group, int64_t i) const { return Rows::of(packed_conv.filters + group * m * k, i, m, k); }
   RK_INLINE Column column(Matrix group, int64_t j) const {
     const auto index = static_cast<uint32_t>(j < n ? j : n - 1), image = by_pixels.divide(index), window = index - image * by_pixels.value();
     const uint32_t deep = p.by_out_plane.divide(window), within = window - deep * p.by_out_plane.value(), line = p.by_out_line.divide(within);
     const uint32_t place[PackedConv::kAxes] = {deep, line, within - line * p.by_out_line.value()};
     int64_t offset = image * static_cast<int64_t>(p.groups) + group;
-    for (int i = 0; i < PackedConv::kAxes; ++i) offset = offset * packed.extent[i] + static_cast<int64_t>(place[i]) * p.stride[i];
-    return static_cast<uint32_t>(offset * packed.width);
+    for (int i = 0; i < PackedConv::kAxes; ++i) offset = offset * packed_conv.extent[i] + static_cast<int64_t>(place[i]) * p.stride[i];
+    return static_cast<uint32_t>(offset * packed_conv.width);
   }
   RK_INLINE Chunk fetch_a(const Rows& rows, int line, int32_t at) const { return rows.chunk(line, at, k, Alignment::chunk, 0); }
   template <int Each>
   RK_INLINE void fetch_b(Chunk (&raw)[Each], const Column (&columns)[Each], int32_t at) const {
-    if (packed.width == 4) return fetch<4>(raw, columns, at);
-    if (packed.width == 8) return fetch<8>(raw, columns, at);
+    if (packed_conv.width == 4) return fetch<4>(raw, columns, at);
+    if (packed_conv.width == 8) return fetch<8>(raw, columns, at);
     fetch<16>(raw, columns, at);
   }
   RK_INLINE OfRow of_row(Matrix group, int64_t i, int32_t sum) const {
@@ -172,7 +172,7 @@ struct IntegerConvProduct {
 #pragma unroll
     for (int c = 0; c < kQuad; ++c) {
       sums.v[c] = product_less_zeros(products[c], row.zero, columns[c].rest, zero, row.sum);
-      if (p.quantizes) bytes.v[c] = p.quantized(sums.v[c], row.bias, row.factor, row.y_zero);
+      if (p.quantizes) bytes.v[c] = p.quantized_value(sums.v[c], row.bias, row.factor, row.y_zero);
     }
     if (quads) return put(row.to + columns[0].to, sums, bytes, kQuad);
 #pragma unroll
@@ -197,16 +197,16 @@ struct IntegerConvProduct {
     constexpr int kParts = sbk::kVectorBytes / Bytes;
 #pragma unroll
     for (int part = 0; part < kParts; ++part) {
-      const auto byte = static_cast<uint32_t>(at + part * Bytes), tap = packed.by_width.divide(byte);
-      const bool exists = tap < static_cast<uint32_t>(packed.taps);
+      const auto byte = static_cast<uint32_t>(at + part * Bytes), tap = packed_conv.by_width.divide(byte);
+      const bool exists = tap < static_cast<uint32_t>(packed_conv.taps);
       const uint32_t plane = p.by_plane.divide(tap), within = tap - plane * p.by_plane.value(), line = p.by_line.divide(within);
       const int32_t column = static_cast<int32_t>(within - line * p.by_line.value()) * p.dilation[2];
-      const int32_t lines = static_cast<int32_t>(plane) * p.dilation[0] * packed.extent[1] + static_cast<int32_t>(line) * p.dilation[1];
-      const int32_t offset = (lines * packed.extent[2] + column) * packed.width + static_cast<int32_t>(byte - tap * static_cast<uint32_t>(packed.width));
+      const int32_t lines = static_cast<int32_t>(plane) * p.dilation[0] * packed_conv.extent[1] + static_cast<int32_t>(line) * p.dilation[1];
+      const int32_t offset = (lines * packed_conv.extent[2] + column) * packed_conv.width + static_cast<int32_t>(byte - tap * static_cast<uint32_t>(packed_conv.width));
 #pragma unroll
       for (int i = 0; i < Each; ++i) {
         Words words = {};
-        if (exists) words = *reinterpret_cast<const Words*>(packed.images + (columns[i] + static_cast<uint32_t>(offset)));
+        if (exists) words = *reinterpret_cast<const Words*>(packed_conv.images + (columns[i] + static_cast<uint32_t>(offset)));
 #pragma unroll
         for (int w = 0; w < Bytes / 4; ++w) raw[i].v[part * (Bytes / 4) + w] = words.v[w];
       }
@@ -215,20 +215,20 @@ struct IntegerConvProduct {
 };
 
 // Packs filters and images in `memory`, which holds both, and enqueues the product.
-inline void run_conv_product(Stream& stream, const IntegerConv& p, PackedConv packed, void* memory) {
-  const int64_t filter_bytes = packed.filter_bytes(p), image_bytes = packed.image_bytes(p);
-  packed.filters = static_cast<uint8_t*>(memory);
-  packed.images = packed.filters + filter_bytes;
-  for_each(stream, filter_bytes / 4, PackFilter{p, packed, Divisor(packed.k / 4)});
-  const Divisor by_area(packed.area);
+inline void run_conv_product(Stream& stream, const IntegerConv& p, PackedConv packed_conv, void* memory) {
+  const int64_t filter_bytes = packed_conv.filter_bytes(p), image_bytes = packed_conv.image_bytes(p);
+  packed_conv.filters = static_cast<uint8_t*>(memory);
+  packed_conv.images = packed_conv.filters + filter_bytes;
+  for_each(stream, filter_bytes / 4, PackFilter{p, packed_conv, Divisor(packed_conv.k / 4)});
+  const Divisor by_area(packed_conv.area);
   const auto pack = [&](auto pixel) {
     constexpr int kBytes = decltype(pixel)::value;
-    for_each(stream, image_bytes / kBytes, PackImage<kBytes>{p, packed, by_area, Divisor(packed.width / kBytes)});
+    for_each(stream, image_bytes / kBytes, PackImage<kBytes>{p, packed_conv, by_area, Divisor(packed_conv.width / kBytes)});
   };
-  if (packed.width == 4) pack(std::integral_constant<int, 4>{});
-  else if (packed.width == 8) pack(std::integral_constant<int, 8>{});
+  if (packed_conv.width == 4) pack(std::integral_constant<int, 4>{});
+  else if (packed_conv.width == 8) pack(std::integral_constant<int, 8>{});
   else pack(std::integral_constant<int, sbk::kVectorBytes>{});
-  run_integer_product(stream, IntegerConvProduct(p, packed));
+  run_integer_product(stream, IntegerConvProduct(p, packed_conv));
 }
 
 }  // namespace rk

@@ -92,9 +92,9 @@ RK_INLINE void store_quad(T* to, const sbk::Vec<T, kQuad>& values, int64_t count
 template <class P, class S>
 class IntegerTileProduct {
   // Where waves have 64 lanes there are half as many of them.
-  static constexpr int kHalved = sbk::kWaveSize / sbk::kNarrowestWave;
-  static constexpr int kDepthWaves = S::DepthWaves > 1 ? S::DepthWaves / kHalved : 1;
-  static constexpr int kColumnWaves = S::DepthWaves > 1 ? S::ColumnWaves : S::ColumnWaves / kHalved;
+  static constexpr int kHalfWaves = sbk::kWaveSize / sbk::kNarrowestWave;
+  static constexpr int kDepthWaves = S::DepthWaves > 1 ? S::DepthWaves / kHalfWaves : 1;
+  static constexpr int kColumnWaves = S::DepthWaves > 1 ? S::ColumnWaves : S::ColumnWaves / kHalfWaves;
   static constexpr int M = S::M, N = S::kColumns / kColumnWaves / 16;
   static constexpr int kChunks = S::kDepth / sbk::kVectorBytes;  // of a line in LDS
   static constexpr int kWaveChunks = kChunks / kDepthWaves;      // that one wave multiplies
@@ -334,8 +334,8 @@ struct Lines {
   int32_t count;  // of them there are
 
   RK_INLINE static Lines of(const uint8_t* matrix, int64_t first, int64_t all, int32_t k) {
-    const int64_t left = all - first;
-    return {matrix + (left > 0 ? first : 0) * k, static_cast<int32_t>(left < 0 ? 0 : left < INT32_MAX ? left : INT32_MAX)};
+    const int64_t rows_left = all - first;
+    return {matrix + (rows_left > 0 ? first : 0) * k, static_cast<int32_t>(rows_left < 0 ? 0 : rows_left < INT32_MAX ? rows_left : INT32_MAX)};
   }
   RK_INLINE Chunk chunk(int line, int32_t at, int32_t k, Alignment alignment, uint32_t other) const {
     return chunk_of(from + static_cast<int64_t>(line) * k, at, line < count ? k : 0, alignment, other);
@@ -350,7 +350,7 @@ void run_shape(Stream& stream, const P& p) {
   const int64_t tiles = integer_tiles<P, S>(p);
   const dim3 grid(blocks_for(tiles, kIntegerThreads));
   integer_product<P, S><<<grid, dim3(kIntegerThreads), 0, static_cast<hipStream_t>(stream.native())>>>(p, tiles);
-  launched();
+  check_launched();
 }
 
 // Enqueues y = (a - a_zeros) (b - b_zeros), by the largest tiles that give half of the device's units one.

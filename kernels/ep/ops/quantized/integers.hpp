@@ -27,7 +27,7 @@ struct ByteReader {
 };
 
 // `value` rounded to the nearest integer, even where two are as near, plus `zero`, in [low, high]. A NaN becomes `low`.
-RK_INLINE int32_t saturated(float value, int32_t zero, int32_t low, int32_t high) {
+RK_INLINE int32_t saturate(float value, int32_t zero, int32_t low, int32_t high) {
   const float whole = rintf(value) + static_cast<float>(zero);
   if (!(whole > static_cast<float>(low))) return low;
   return whole < static_cast<float>(high) ? static_cast<int32_t>(whole) : high;

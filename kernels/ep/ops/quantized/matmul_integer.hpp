@@ -39,7 +39,7 @@ struct IntegerMatrices {
     }
     const auto row = static_cast<uint32_t>(lines.a + i), column = static_cast<uint32_t>(lines.b + j);
     const float factor = a_scales(row) * b_scales(column) / y_scales(row);
-    static_cast<uint8_t*>(y)[to] = static_cast<uint8_t>(saturated(static_cast<float>(sum) * factor, y_zeros(row), low, high));
+    static_cast<uint8_t*>(y)[to] = static_cast<uint8_t>(saturate(static_cast<float>(sum) * factor, y_zeros(row), low, high));
   }
 };
 

@@ -44,8 +44,8 @@ struct IntegerProduct {
   RK_INLINE Matrix matrix(int64_t i) const { return p.lines(i); }
   RK_INLINE Rows rows(const Matrix& matrix, int64_t i) const { return Rows::of(p.a + matrix.a * k, i, m, k); }
   RK_INLINE Column column(const Matrix& matrix, int64_t j) const {
-    const int64_t left = n - j;
-    return {p.b + matrix.b * k + (left > 0 ? j : 0), static_cast<int32_t>(left < 0 ? 0 : left < kQuad ? left : kQuad)};
+    const int64_t columns_left = n - j;
+    return {p.b + matrix.b * k + (columns_left > 0 ? j : 0), static_cast<int32_t>(columns_left < 0 ? 0 : columns_left < kQuad ? columns_left : kQuad)};
   }
   RK_INLINE Chunk fetch_a(const Rows& rows, int line, int32_t at) const { return rows.chunk(line, at, k, alignment_a, flip_a); }
   RK_INLINE RawB fetch_b(const Column& column, int32_t at) const {
@@ -90,7 +90,7 @@ struct IntegerProduct {
 #pragma unroll
     for (int c = 0; c < kQuad; ++c) {
       const float factor = row.a_scale * columns[c].scale / row.y_scale;
-      bytes.v[c] = static_cast<uint8_t>(saturated(static_cast<float>(sums.v[c]) * factor, row.y_zero, p.low, p.high));
+      bytes.v[c] = static_cast<uint8_t>(saturate(static_cast<float>(sums.v[c]) * factor, row.y_zero, p.low, p.high));
     }
     store_quad(static_cast<uint8_t*>(p.y) + to, bytes, n - j, quads);
   }

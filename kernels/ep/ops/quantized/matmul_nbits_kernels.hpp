@@ -120,8 +120,8 @@ struct DequantizedColumns {
     const auto at = static_cast<uint32_t>(i), line = by_units.divide(at), unit = at - line * by_units.value();
     const int64_t column = first + line, block = static_cast<int64_t>(unit) * kUnit >> p.shift;
     const auto codes = Codes<Bits>::at(p.b + column * p.column_bytes() + unit * Bits);
-    const float zero = p.zero(column, block), given = sbk::to_float(p.scales[column * p.blocks + block]);
-    const float scale = kScaleOfSums<T> ? checked_scale(given) : given;
+    const float zero = p.zero(column, block), stored_scale = sbk::to_float(p.scales[column * p.blocks + block]);
+    const float scale = kScaleOfSums<T> ? checked_scale(stored_scale) : stored_scale;
     UnitValues<T> values;
 #pragma unroll
     for (int c = 0; c < kUnit; ++c) values[c] = sbk::from_float<T>((codes[c] - zero) * scale);
@@ -144,7 +144,7 @@ void run_rows(Stream& stream, const NBits<T>& p) {
   else if (p.m <= 2) nbits_rows<T, Bits, 2, 1><<<grid, block, 0, native>>>(p);
   else if (p.m <= 4) nbits_rows<T, Bits, 4, 1><<<grid, block, 0, native>>>(p);
   else nbits_rows<T, Bits, kMostRows, 1><<<grid, block, 0, native>>>(p);
-  launched();
+  check_launched();
 }
 
 // y = a bᵀ, or y += a bᵀ where there is a bias, whose rows y has already.

@@ -61,7 +61,7 @@ struct Quantize {
   RK_D void operator()(int64_t i) const {
     const int64_t at = places(i);
     const float scale = half_scales ? load(static_cast<const half_t*>(scales)[at]) : static_cast<const float*>(scales)[at];
-    y[i] = static_cast<Q>(saturated(load(x[i]) / scale, zeros != nullptr ? static_cast<int32_t>(zeros[at]) : 0, low, high));
+    y[i] = static_cast<Q>(saturate(load(x[i]) / scale, zeros != nullptr ? static_cast<int32_t>(zeros[at]) : 0, low, high));
   }
 };
 
@@ -182,7 +182,7 @@ struct RangeToScale {
     if (team.rank != 0) return;
     const float step = high == low ? 1.0f : (high - low) / 255.0f;
     *scale = step;
-    *zero = static_cast<uint8_t>(saturated(0.0f - low / step, 0, 0, 255));
+    *zero = static_cast<uint8_t>(saturate(0.0f - low / step, 0, 0, 255));
   }
 };
 

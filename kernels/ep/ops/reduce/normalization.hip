@@ -27,8 +27,8 @@ struct SoftmaxRow {
     sum = team.sum(sum);
     const float log_sum = logf(sum);
     for (int64_t i = team.rank; i < length; i += team.size) {
-      const float shifted = load(x[base + i * step]) - most;
-      y[base + i * step] = static_cast<T>(Log ? shifted - log_sum : expf(shifted) / sum);
+      const float difference = load(x[base + i * step]) - most;
+      y[base + i * step] = static_cast<T>(Log ? difference - log_sum : expf(difference) / sum);
     }
   }
 };

@@ -162,8 +162,8 @@ class WindowPool : public Kernel {
     require(smaller || attributes_.pads_itself(), "a pool's padding is not smaller than its window");
     for (int64_t o = 0; !smaller && o < w.out[i]; ++o) {
       const int64_t start = o * w.stride[i] - w.pad_begin[i];
-      const int64_t skipped = start < 0 ? (-start + w.dilation[i] - 1) / w.dilation[i] : 0;
-      require(skipped < w.kernel[i] && start + skipped * w.dilation[i] < w.in[i], "a pool's window lies in the padding alone");
+      const int64_t skipped_taps = start < 0 ? (-start + w.dilation[i] - 1) / w.dilation[i] : 0;
+      require(skipped_taps < w.kernel[i] && start + skipped_taps * w.dilation[i] < w.in[i], "a pool's window lies in the padding alone");
     }
   }
   template <class T>
@@ -212,12 +212,12 @@ bool spatial_up_to_three(const NodeView& node) {
 
 void add_pool(Entries& e) {
   constexpr auto first = sbk::Layout::channels_first, last = sbk::Layout::channels_last;
-  const std::vector<TypeRule> t = {{"T", floats()}}, indexed = {{"T", floats()}, {"I", int64s()}};
+  const std::vector<TypeRule> t = {{"T", floats()}}, index_rules = {{"T", floats()}, {"I", int64s()}};
   e.push_back({"MaxPool", 1, 7, t, make<WindowPool<false, first>>, {}, {}, false, false, spatial_up_to_three});
-  e.push_back({"MaxPool", 8, kNewest, indexed, make<WindowPool<false, first>>, {}, {}, false, false, spatial_up_to_three});
+  e.push_back({"MaxPool", 8, kNewest, index_rules, make<WindowPool<false, first>>, {}, {}, false, false, spatial_up_to_three});
   e.push_back({"AveragePool", 1, kNewest, t, make<WindowPool<true, first>>, {}, {}, false, false, spatial_up_to_three});
   e.push_back({"MaxPool", 1, 7, t, make<WindowPool<false, last>>, {}, {}, false, false, spatial_up_to_three, kChannelsLast});
-  e.push_back({"MaxPool", 8, kNewest, indexed, make<WindowPool<false, last>>, {}, {}, false, false, spatial_up_to_three, kChannelsLast});
+  e.push_back({"MaxPool", 8, kNewest, index_rules, make<WindowPool<false, last>>, {}, {}, false, false, spatial_up_to_three, kChannelsLast});
   e.push_back({"AveragePool", 1, kNewest, t, make<WindowPool<true, last>>, {}, {}, false, false, spatial_up_to_three, kChannelsLast});
   e.push_back({"GlobalAveragePool", 1, kNewest, t, make<GlobalPoolChannels<true>>, {}, {}, false, false, nullptr, kChannelsLast});
   e.push_back({"GlobalMaxPool", 1, kNewest, t, make<GlobalPoolChannels<false>>, {}, {}, false, false, nullptr, kChannelsLast});

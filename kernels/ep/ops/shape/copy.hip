@@ -55,7 +55,7 @@ bool transpose(Stream& stream, const Walk<2>& walk, const T* from, T* to) {
                   static_cast<uint32_t>(batch));
   transpose_kernel<T><<<grid, dim3(kTile, kTileRows), 0, static_cast<hipStream_t>(stream.native())>>>(
       from, to, static_cast<int>(rows), static_cast<int>(columns));
-  launched();
+  check_launched();
   return true;
 }
 
@@ -64,8 +64,8 @@ bool transpose(Stream& stream, const Walk<2>& walk, const T* from, T* to) {
 template <class T, int N>
 void move(Stream& stream, const Walk<2>& walk, const T* from, T* to) {
   using P = Pack<T, N>;
-  const Walk<2> packed = N == 1 ? walk : walk.packed(N);
-  for_each(stream, packed.count(), Move<P>{reinterpret_cast<const P*>(from), reinterpret_cast<P*>(to), packed});
+  const Walk<2> packed_walk = N == 1 ? walk : walk.packed_walk(N);
+  for_each(stream, packed_walk.count(), Move<P>{reinterpret_cast<const P*>(from), reinterpret_cast<P*>(to), packed_walk});
 }
 
 template <class T>

@@ -370,16 +370,16 @@ class Pad : public Kernel {
 
 void add_movement(Entries& e) {
   const std::vector<TypeRule> t = {{"T", any_storage()}};
-  const std::vector<TypeRule> indexed = {{"T", any_storage()}, {"Tind", indices()}};
+  const std::vector<TypeRule> index_rules = {{"T", any_storage()}, {"Tind", indices()}};
   e.push_back({"Transpose", 1, kNewest, t, make<Transpose>});
   e.push_back({"Concat", 4, kNewest, t, make<Concat>});
   e.push_back({"Split", 2, kNewest, t, make<Split>, {1}});
   e.push_back({"Slice", 1, 9, t, make<Slice>});
-  e.push_back({"Slice", 10, kNewest, indexed, make<Slice>, {1, 2, 3, 4}});
+  e.push_back({"Slice", 10, kNewest, index_rules, make<Slice>, {1, 2, 3, 4}});
   e.push_back({"Expand", 8, kNewest, t, make<Expand>, {1}});
   e.push_back({"Tile", 6, kNewest, {{"T", any_storage()}, {"T1", int64s()}}, make<Tile>, {1}, {}, false, false, at_most_four});
   e.push_back({"Pad", 11, 17, t, make<Pad>, {1}});
-  e.push_back({"Pad", 18, kNewest, indexed, make<Pad>, {1, 3}});
+  e.push_back({"Pad", 18, kNewest, index_rules, make<Pad>, {1, 3}});
   e.push_back({"DepthToSpace", 1, kNewest, t, make_depth_to_space});
   e.push_back({"SpaceToDepth", 1, kNewest, t, make_space_to_depth});
 }

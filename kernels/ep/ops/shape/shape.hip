@@ -170,7 +170,7 @@ class ConstantOfShape : public Kernel {
       api().ort->ReleaseStatus(status);
       return;
     }
-    const std::unique_ptr<OrtValue, void (*)(OrtValue*)> owned(value, [](OrtValue* v) { api().ort->ReleaseValue(v); });
+    const std::unique_ptr<OrtValue, void (*)(OrtValue*)> owner(value, [](OrtValue* v) { api().ort->ReleaseValue(v); });
     const Tensor tensor = view(value);
     require(tensor.size() == 1, "ConstantOfShape's value must be one element");
     bytes_ = bytes_of(tensor.type);

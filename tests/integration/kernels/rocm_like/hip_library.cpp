@@ -45,7 +45,7 @@ struct Steps {
     return {};
   }
   Status wait(void*, bool*) const { return {}; }  // streams here are never destroyed
-  bool reached(const bool* event) const { return *event; }
+  bool is_reached(const bool* event) const { return *event; }
   Status capturing(void*, bool* now) const { return *now = false, Status{}; }
 };
 

@@ -59,7 +59,7 @@ struct Fake {
     return {};
   }
   sbk::Status wait(int stream, int event) const { return machine->waits.emplace_back(stream, event), sbk::Status{}; }
-  bool reached(int event) const {
+  bool is_reached(int event) const {
     machine->asked_in_capture = machine->asked_in_capture || !machine->capturing.empty();
     return machine->events[static_cast<size_t>(event)];
   }
@@ -81,7 +81,7 @@ void* used(Pool& pool, int stream, size_t bytes) {
 }
 
 void reach_all() {
-  for (bool& reached : machine->events) reached = true;
+  for (bool& is_reached : machine->events) is_reached = true;
 }
 
 void streams_do_not_share_what_is_in_flight() {
