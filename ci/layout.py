@@ -27,7 +27,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 PROCESSES = frozenset(
     (
         *("subprocess", "socket", "urllib.request", "http.client", "shutil", "tempfile"),
-        *("multiprocessing", "asyncio", "pty", "concurrent.futures.ProcessPoolExecutor", "concurrent.futures.process"),
+        *("ssl", "socketserver", "http.server", "ftplib", "smtplib", "multiprocessing", "asyncio", "pty", "concurrent.futures.ProcessPoolExecutor", "concurrent.futures.process"),
         *(
             f"os.{name}"
             for name in dir(os)
@@ -62,7 +62,7 @@ SHELLS = frozenset(("os.system", "os.popen", "subprocess.getoutput", "subprocess
 @dataclass(frozen=True)
 class Layer:
     """A package or module of a tree: its level and what it is for. A `pure` one starts no process, opens no connection
-    and makes no temporary file; it may read and write files that it is given."""
+    and makes no temporary file, and nothing of the tree that it reaches does; it may read and write files that it is given."""
 
     level: int
     summary: str
@@ -78,7 +78,8 @@ class Tree:
     `name` is the dotted name that imports of its modules start with, "" for a folder on `sys.path`. A key of `layers` may
     be dotted: the longest one that a module lies below is its part. `separate` are scripts, and folders of scripts, that
     run in an environment of their own: they import nothing of the tree but each other, by bare names. `loaders` are the
-    modules that import by a name known only at run time. The `__init__` of a `lazy` tree imports nothing of it until a
+    modules that import by a name known only at run time. `readers` are modules of pure packages that read this machine
+    through packages which are not pure. The `__init__` of a `lazy` tree imports nothing of it until a
     name is used.
     """
 
@@ -87,6 +88,7 @@ class Tree:
     layers: dict[str, Layer]
     separate: frozenset[str] = frozenset()
     loaders: frozenset[str] = frozenset()
+    readers: frozenset[str] = frozenset()
     lazy: bool = False
 
     @cached_property
@@ -185,6 +187,12 @@ class Scan:
         for node in ast.walk(tree):
             self._bind(node)
         self._read(tree, eager=True)
+
+    @cached_property
+    def contacts(self) -> frozenset[str]:
+        """What of `PROCESSES` it imports or uses."""
+        names = {name for source, name in self.imports for name in (source, f"{source}.{name}")} | self.uses
+        return frozenset(p for p in PROCESSES for name in names if f"{name}.".startswith(f"{p}."))
 
     def _bind(self, node: ast.AST) -> None:
         """Which dotted name each name of the file stands for."""
@@ -351,17 +359,13 @@ def violations(tree: Tree, roots: Iterable[Tree] = ()) -> Iterator[str]:
         yield from _alone(tree, module) if tree.is_separate(module) else _upward(tree, module)
         yield from _foreign(tree, module, others)
         layer = tree.layers.get(tree.part(module))
-        names = {name for source, name in scan.imports for name in (source, f"{source}.{name}")} | scan.uses
-        if (
-            layer
-            and layer.pure
-            and (contacts := {p for p in PROCESSES for name in names if f"{name}.".startswith(f"{p}.")})
-        ):
-            yield f"{module} is in a pure package and uses {', '.join(sorted(contacts))}"
+        if layer and layer.pure and scan.contacts:
+            yield f"{module} is in a pure package and uses {', '.join(sorted(scan.contacts))}"
         if module not in tree.loaders:
             yield from (
                 f"{module} imports a name that is known only at run time: {call}" for call in sorted(scan.computed_calls)
             )
+    yield from _impure_reach(tree)
     if tree.lazy:
         for source, name in sorted(tree.scans[tree.name].eager):
             if f"{source}.".startswith(f"{tree.name}."):
@@ -387,6 +391,23 @@ def _foreign(tree: Tree, module: str, others: frozenset[str]) -> Iterator[str]:
             yield f"{module} imports {full}, a script that runs in an environment of its own"
         elif first in others and not any(f"{full}.".startswith(f"{used}.") for used in (layer.uses if layer else ())):
             yield f"{module} imports {full} of another tree"
+
+
+def _impure_reach(tree: Tree) -> Iterator[str]:
+    """The modules of pure packages that reach one which starts processes, however far, and the shortest way there."""
+    steps = {module: sorted(tree.own(module) | tree.packages(module)) for module in tree.modules}
+    for module in tree.modules.keys() - tree.readers:
+        layer = tree.layers.get(tree.part(module))
+        before, todo = {module: ""}, [module] if layer and layer.pure else []
+        for here in todo:  # it grows
+            todo += (other for other in steps[here] if other not in before)
+            before |= {other: here for other in steps[here] if other not in before}
+        impure = next((here for here in todo[1:] if tree.scans[here].contacts), "")
+        if impure:
+            way = [impure]
+            while way[-1] != module:
+                way.append(before[way[-1]])
+            yield f"{module} is in a pure package and reaches {', '.join(sorted(tree.scans[impure].contacts))}: {' → '.join(reversed(way))}"
 
 
 def _upward(tree: Tree, module: str) -> Iterator[str]:
@@ -449,6 +470,7 @@ STACKBUILD = Tree(
             *(f"stackbuild.verification.probes.{name}" for name in ("importing", "plugin", "probe", "sessions")),
         )
     ),
+    readers=frozenset(("stackbuild.plan.inputs", "stackbuild.plan.current")),
     lazy=True,
 )
 KERNEL_LEVELS: dict[str, Layer] = {

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackbuild.core.cancel import Stopper
+from stackbuild.core.child_process import wait
 from stackbuild.core.death_signal import death_signal_words
 from stackbuild.core.errors import MachineLacks, StepFailed
 from stackbuild.model.plan import Step
@@ -57,7 +58,7 @@ class Job:
                 cwd=self.scratch,
                 env={**os.environ, **env},
             )
-            code = self.stopper.wait(process)
+            code = wait(process, self.stopper)
         self._check(argv, code)
 
     def call_in(self, sandbox: Bwrap, *argv: str) -> None:
@@ -66,7 +67,7 @@ class Job:
             self._open_log(list(argv)) as log,
             sandbox.start(argv, log, cwd=self.scratch, stopper=self.stopper) as process,
         ):
-            code = self.stopper.wait(process)
+            code = wait(process, self.stopper)
         self._check(list(argv), code)
 
     @contextlib.contextmanager

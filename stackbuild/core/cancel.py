@@ -1,12 +1,10 @@
-"""How a run is stopped: SIGINT and SIGTERM set it, whoever waits for a child waits for it too."""
+"""How a run is stopped: SIGINT and SIGTERM set it, and `core/child_process.py` waits for it beside a child."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import select
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -19,10 +17,6 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 T = TypeVar("T")
-
-GRACE_SECONDS = 3.0
-"""Between SIGTERM and SIGKILL for a child that is told to stop."""
-
 
 POLL_SECONDS = 0.05
 """Between two looks at whether a signal has come."""
@@ -57,20 +51,6 @@ class Stopper:
         """Raises Stopped once the stopper is set."""
         if self.signal:
             raise Interruption(self.signal, next="run the same command again: it resumes where it stopped")
-
-    def wait(self, process: subprocess.Popen[bytes]) -> int:
-        """The exit code of a child that leads its own process group. Raises Stopped after the whole group has ended."""
-        child = os.pidfd_open(process.pid)
-        try:
-            ready: list[int] = []
-            while not ready:
-                ready, _, _ = select.select([child, self._reader], [], [], WAIT_SECONDS)
-            if child not in ready:
-                _end(process, child)
-                self.check()
-            return process.wait()
-        finally:
-            os.close(child)
 
     @contextlib.contextmanager
     def on_signals(self) -> Iterator[None]:
@@ -140,38 +120,6 @@ def worker_threads(count: int, end_waits: Callable[[], None] = lambda: None) -> 
         pool.shutdown(cancel_futures=given_up.is_set())
 
 
-def collect_output(process: subprocess.Popen[bytes], seconds: float, most: int) -> tuple[bytes, bytes]:
-    """What a child that leads its own process group says until it ends, on standard output and error, as bytes.
-
-    Whatever else happens, the whole group is killed. Raises Stopped, TimeoutError after so many seconds, and
-    OverflowError where it says more than `most` bytes.
-    """
-    assert process.stdout is not None and process.stderr is not None
-    buffers = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
-    waiting, end = set(buffers), time.monotonic() + seconds
-    try:
-        while waiting:
-            check_signals()
-            if time.monotonic() > end:
-                raise TimeoutError(f"not done after {seconds:g} s")
-            for fd in select.select(waiting, [], [], POLL_SECONDS)[0]:
-                data = os.read(fd, 1 << 16)
-                buffers[fd] += data
-                if not data:
-                    waiting.discard(fd)
-                if len(buffers[fd]) > most:
-                    raise OverflowError(f"it says more than {most} bytes")
-        process.wait()
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        process.stdout.close()
-        process.stderr.close()
-    out, err = buffers.values()
-    return bytes(out), bytes(err)
-
-
 def unless_ignored(*numbers: signal.Signals) -> tuple[signal.Signals, ...]:
     """Those of the signals that this process was not started deaf to, as `nohup` makes it deaf to SIGHUP."""
     return tuple(number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN)
@@ -188,15 +136,3 @@ def signal_handler(
     finally:
         for number, one in before.items():
             signal.signal(number, one)
-
-
-def _end(process: subprocess.Popen[bytes], child: int) -> None:
-    """SIGTERM to the group, SIGKILL after the grace."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
-        if select.select([child], [], [], GRACE_SECONDS)[0]:
-            break
-    process.wait()
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)

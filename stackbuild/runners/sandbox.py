@@ -22,6 +22,7 @@ from functools import cache, partial
 from pathlib import Path, PurePosixPath
 
 from stackbuild.core.cancel import Stopper
+from stackbuild.core.child_process import wait
 from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.runners import bwrap, cgroup, seccomp
 from stackbuild.runners.log import log_pipe
@@ -137,7 +138,7 @@ class _SandboxSession:
                 cwd=self._layers_folder,
                 stopper=stopper,
             ) as process:
-                code = stopper.wait(process)
+                code = wait(process, stopper)
             report = os.pread(
                 status, 1 << 16, 0
             )  # `exit-code` is there when the sandbox stood and the command was begun

@@ -12,7 +12,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from stackbuild.core.cancel import collect_output
+from stackbuild.core.child_process import collect_output
 from stackbuild.core.errors import MachineLacks, StepFailed
 from stackbuild.sources.mirror import Mirror
 

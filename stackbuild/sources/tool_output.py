@@ -12,7 +12,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from stackbuild.core.cancel import collect_output
+from stackbuild.core.child_process import collect_output
 from stackbuild.core.errors import MachineLacks, StepFailed
 
 SECONDS = 3600.0

@@ -214,6 +214,15 @@ def test_an_f_string_imports_from_the_package_that_it_names(tmp_path: Path) -> N
         ({"pure__module": "import multiprocessing.pool"}, "t.pure.module is in a pure package and uses multiprocessing"),
         ({"pure__module": "import asyncio"}, "t.pure.module is in a pure package and uses asyncio"),
         ({"pure__module": "from pty import spawn"}, "t.pure.module is in a pure package and uses pty"),
+        ({"pure__module": "import http.server"}, "t.pure.module is in a pure package and uses http.server"),
+        (
+            {"pure__module": "from t.low import a", "low__a": "from t.low import b", "low__b": "def f():\n    import subprocess"},
+            "t.pure.module is in a pure package and reaches subprocess: t.pure.module → t.low.a → t.low.b",
+        ),
+        (
+            {"pure__module": "def f():\n    from t.low import a", "low__a": "import tempfile"},
+            "t.pure.module is in a pure package and reaches tempfile: t.pure.module → t.low.a",
+        ),
     ],
 )  # fmt: skip
 def test_what_runs_elsewhere_and_what_a_pure_package_uses_is_found(
@@ -230,6 +239,8 @@ def test_a_module_of_the_root_may_import_when_a_name_is_used(tmp_path: Path) -> 
     ("tree", "file", "text", "found"),
     [
         ("STACKBUILD", "plan/resolve.py", "import os\nos.system('x')", "stackbuild.plan.resolve is in a pure package and uses os.system"),
+        ("STACKBUILD", "plan/resolve.py", "import stackbuild.sources.git_command", "stackbuild.plan.resolve is in a pure package and reaches shutil: stackbuild.plan.resolve → stackbuild.sources.git_command"),
+        ("STACKBUILD", "core/digest.py", "import subprocess", "stackbuild.model.lock is in a pure package and reaches subprocess: stackbuild.model.lock → stackbuild.core.digest"),
         ("STACKBUILD", "bench/worker.py", "import stackbuild.core", "stackbuild.bench.worker runs in an environment of its own and imports stackbuild.core"),
         ("STACKBUILD", "bench/devices.py", "import stackbuild.core", "stackbuild.bench.devices runs in an environment of its own and imports stackbuild.core"),
         ("STACKBUILD", "core/errors.py", "import tools.gpu_check", "stackbuild.core.errors imports tools.gpu_check of another tree"),

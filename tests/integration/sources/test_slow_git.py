@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from stackbuild.core.cancel import Stopper, collect_output
+from stackbuild.core.cancel import Stopper
+from stackbuild.core.child_process import collect_output
 from stackbuild.core.errors import Interruption, MachineLacks, StepFailed
 from stackbuild.sources import git, git_command
 from stackbuild.sources.tool_output import run_tool
