@@ -18,6 +18,7 @@ from stackbuild.emulator.registers import BlockRegisters, address_checks, regist
 from stackbuild.emulator.relative_moves import RELATIVE_MOVES, scalar_relative_move, vector_relative_move
 from stackbuild.emulator.scalars import c_scalar, c_scalar_float, scalar_text
 from stackbuild.emulator.vectors import LANE_MASKS, SUPPORTED_ENCODINGS, VectorCall, vector_calls
+from stackbuild.emulator.wait_states import WaitStates
 
 _LOADS = re.compile(r"s_(?:buffer_)?load_(?:dword|b)(?:x?(\d+))?$")
 _PART_LOADS = re.compile(r"s_load_([iu])(8|16)$")
@@ -43,8 +44,19 @@ class _BodyWriter:
         self.base = 0
         self.index_mode: int | None = None
         """Between s_set_gpr_idx_on and _off: which operands the index is added to (1: src0, 8: the destination)."""
+        self.begin_block()
+
+    def begin_block(self) -> None:
+        """Forget what is known of the basic block that was written before."""
         self.block_registers = BlockRegisters()
-        """Of the basic block that is written."""
+        self.wait_states = WaitStates(self.family.target != "gfx90a")
+
+    def early_report(self, inst: Instruction) -> list[str]:
+        """The report of an instruction of CDNA that comes too early behind another one of its basic block."""
+        if not self.sanitize or self.family.name != "cdna":
+            return []
+        problem = self.wait_states.follow(inst, self.lanes)
+        return [f"w->pc = {inst.offset - self.base};", f'w->calls->report(w, 22, -1, 0, "{problem}");'] if problem else []
 
     def write(self, inst: Instruction) -> list[str]:
         """C statements of one instruction. Raises UnknownInstruction."""
@@ -428,10 +440,11 @@ def kernel_body(
             if writer.index_mode is not None:
                 raise UnknownInstruction(f"a jump into s_set_gpr_idx_on is not known (at {at - entry:#x})")
             lines.append(f"L{at}:;")
-            writer.block_registers = BlockRegisters()
+            writer.begin_block()
             if counters:
                 lines.append(f"w->blocks[{numbers[at]}]++;")
         try:
+            lines += writer.early_report(inst)
             lines += _instruction(writer, inst, reachable_code, resumes, entry)
         except UnknownInstruction as error:
             raise UnknownInstruction(f"{error.what} (at {at - entry:#x})") from None

@@ -77,11 +77,15 @@ class Format:
 
 @dataclass(frozen=True)
 class EncodingFamily:
-    """The formats of one family: those without a suffix by the top nine bits of the first word, most specific first."""
+    """The formats of one family: those without a suffix by the top nine bits of the first word, most specific first.
+
+    `target` is the processor whose tables they are, "" where they are those of the whole family.
+    """
 
     name: str
     formats: dict[int, tuple[Format, ...]]
     variants: dict[tuple[str, str], Format]
+    target: str = ""
 
 
 def family_name(target: str) -> str:
@@ -137,7 +141,7 @@ def target_tables(target: str) -> EncodingFamily:
         rest = {number: op for number, op in plain_format.operations.items() if number not in more}
         changed_formats["VOP3P", ""] = replace(plain_format, operations=rest)
     plain = {top: tuple(changed_formats[f.name, ""] for f in formats) for top, formats in base.formats.items()}
-    return EncodingFamily(base.name, plain, changed_formats)
+    return EncodingFamily(base.name, plain, changed_formats, name)
 
 
 def _with_codes(format: Format, codes: dict[str, str]) -> Format:

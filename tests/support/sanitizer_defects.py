@@ -25,10 +25,10 @@ _GROUP = f"v_mov_b32 v3, s2; {_ARGUMENT}"
 _OFFSET = "s_add_u32 s4, s2, s9; s_addc_u32 s5, s3, 0; v_mov_b32 v1, 0; global_load_b32 v2, v1, s[4:5]"
 _SWIZZLED = "s_or_b32 s5, s5, 0x40000000; "
 _CDNA = "s_load_dwordx2 s[2:3], s[0:1], 0x0; s_waitcnt lgkmcnt(0); v_lshlrev_b32 v1, 2, v0; "
-_INTO_LDS = f"{_CDNA}v_readfirstlane_b32 s5, v1; s_mov_b32 m0, s5; global_load_lds_dword v1, s[2:3]; "
+_INTO_LDS = f"{_CDNA}s_nop 0; v_readfirstlane_b32 s5, v1; s_mov_b32 m0, s5; s_nop 0; global_load_lds_dword v1, s[2:3]; "
 """Each lane's word of the memory into its word of LDS, a wave's from its first lane's place on."""
 _INTO_LDS_BY_BUFFER = (
-    f"{_CDNA}s_mov_b32 s4, s2; s_mov_b32 s5, s3; s_mov_b32 s6, 0x200; s_mov_b32 s7, 0x20000; s_mov_b32 m0, 0; "
+    f"{_CDNA}s_mov_b32 s4, s2; s_mov_b32 s5, s3; s_mov_b32 s6, 0x200; s_mov_b32 s7, 0x20000; s_mov_b32 m0, 0; s_nop 0; "
     "buffer_load_dword v1, s[4:7], 0 offen lds; "
 )
 _EXCHANGED = "v_lshlrev_b32 v1, 2, v0; ds_store_b32 v1, v0; "
@@ -37,6 +37,12 @@ _OTHERS = "v_xor_b32 v2, 0x80, v1; ds_load_b32 v3, v2; "
 _LOADED = f"{_ARGUMENT}v_mov_b32 v1, 0; global_load_b32 v2, v1, s[2:3]; "
 _ROUND = "s_sub_u32 s4, s4, 1; s_cmp_lg_u32 s4, 0; "
 _STORED_BEHIND = f"{_CDNA}global_load_dword v2, v1, s[2:3]; global_store_dword v1, v1, s[2:3]; "
+_FIRST_LANES = (
+    f"{_CDNA}v_mov_b32 v2, s2; v_mov_b32 v3, s3; s_nop 0; v_readfirstlane_b32 s4, v2; v_readfirstlane_b32 s5, v3; "
+)
+"""The argument in s[4:5], where the vector ALU put it."""
+_MASKED = "v_cmpx_le_u32 vcc, 0, v0; "
+_DPP = "v_mov_b32_dpp v2, v{} quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf"
 
 
 class SeededDefect(NamedTuple):
@@ -151,6 +157,28 @@ DEFECTS = (
     SeededDefect("a barrier before a load of what is overwritten is done", "missing wait",
            f"{_EXCHANGED}s_waitcnt lgkmcnt(0); s_barrier; {_OTHERS}s_barrier; ds_store_b32 v1, v0{_END}",
            f"{_EXCHANGED}s_waitcnt lgkmcnt(0); s_barrier; {_OTHERS}s_waitcnt lgkmcnt(0); s_barrier; ds_store_b32 v1, v0{_END}", group=256, items=64),
+    SeededDefect("a memory access too early behind its scalar address", "missing wait", f"{_FIRST_LANES}s_nop 3; global_load_dword v6, v1, s[4:5]{_END}",
+           f"{_FIRST_LANES}s_nop 4; global_load_dword v6, v1, s[4:5]{_END}", group=256, items=64, target="gfx942"),
+    SeededDefect("v_div_fmas too early behind VCC", "missing wait", f"v_mov_b32 v1, 1.0; v_cmp_gt_f32 vcc, 1.0, v1; s_nop 2; v_div_fmas_f32 v2, v1, v1, v1{_END}",
+           f"v_mov_b32 v1, 1.0; v_cmp_gt_f32 vcc, 1.0, v1; s_nop 3; v_div_fmas_f32 v2, v1, v1, v1{_END}", group=256, items=64, target="gfx942"),
+    SeededDefect("a lane's number too early behind the vector ALU", "missing wait", f"v_mov_b32 v1, 0; s_nop 0; v_readfirstlane_b32 s4, v1; s_nop 2; v_readlane_b32 s5, v0, s4{_END}",
+           f"v_mov_b32 v1, 0; s_nop 0; v_readfirstlane_b32 s4, v1; s_nop 3; v_readlane_b32 s5, v0, s4{_END}", group=256, items=64, target="gfx942"),
+    SeededDefect("DPP too early behind its register", "missing wait", f"v_mov_b32 v1, v0; s_nop 0; {_DPP.format(1)}{_END}",
+           f"v_mov_b32 v1, v0; s_nop 1; {_DPP.format(1)}{_END}", group=256, items=64, target="gfx942"),
+    SeededDefect("DPP too early behind EXEC", "missing wait", f"{_MASKED}s_nop 3; {_DPP.format(0)}{_END}",
+           f"{_MASKED}s_nop 4; {_DPP.format(0)}{_END}", group=256, items=64, target="gfx942"),
+    SeededDefect("vccz too early behind VCC", "missing wait", f"v_cmp_gt_u32 vcc, 32, v0; s_nop 3; v_mov_b32 v1, src_vccz{_END}",
+           f"v_cmp_gt_u32 vcc, 32, v0; s_nop 4; v_mov_b32 v1, src_vccz{_END}", group=256, items=64, target="gfx942"),
+    SeededDefect("a load into LDS too early behind M0", "missing wait", f"{_CDNA}s_mov_b32 m0, 0; global_load_lds_dword v1, s[2:3]{_END}",
+           f"{_CDNA}s_mov_b32 m0, 0; s_nop 0; global_load_lds_dword v1, s[2:3]{_END}", group=256, items=64, target="gfx942"),
+    SeededDefect("the vector ALU too early behind its scalar", "missing wait", f"v_readlane_b32 s4, v0, 0; s_nop 0; v_add_u32 v1, s4, v0{_END}",
+           f"v_readlane_b32 s4, v0, 0; s_nop 1; v_add_u32 v1, s4, v0{_END}", group=256, items=64, target="gfx942"),
+    SeededDefect("a lane's value too early behind EXEC", "missing wait", f"{_MASKED}s_nop 2; v_readfirstlane_b32 s4, v0{_END}",
+           f"{_MASKED}s_nop 3; v_readfirstlane_b32 s4, v0{_END}", group=256, items=64, target="gfx942"),
+    SeededDefect("a lane's value too early behind its register", "missing wait", f"v_mov_b32 v1, 0; v_readfirstlane_b32 s4, v1{_END}",
+           f"v_mov_b32 v1, 0; s_nop 0; v_readfirstlane_b32 s4, v1{_END}", group=256, items=64, target="gfx942"),
+    SeededDefect("a reciprocal that is read too early", "missing wait", f"v_rcp_f32 v1, v0; v_add_f32 v2, v1, v1{_END}",
+           f"v_rcp_f32 v1, v0; s_nop 0; v_add_f32 v2, v1, v1{_END}", group=256, items=64, target="gfx942"),
     SeededDefect("waves at two barriers", "divergent barrier", f"v_cmp_gt_u32 VCC, 32, v0; s_cbranch_vccz 2; s_barrier; s_branch 1; s_barrier{_END}",
            f"v_cmp_gt_u32 VCC, 32, v0; s_cbranch_vccz 1; s_nop 0; s_barrier{_END}", items=64),
     SeededDefect("a lane that is not active", "inactive lane", f"v_mov_b32 v1, 4; s_mov_b32 exec_lo, 1; ds_bpermute_b32 v2, v1, v0{_END}",
