@@ -44,6 +44,9 @@ SUPPORTED_ENCODINGS = (
 )
 _SIGN = {16: 0x8000, 32: 0x80000000, 64: 0x8000000000000000}
 _ZERO_HIGH = ("VOP1", "VOP2")
+_NO_OUTPUT_MODIFIER = ("cdna", "rdna3")
+"""Families whose output modifiers (`mul:2`) have no effect where denormals are kept, which they always are here (RDNA3's guide,
+"VALU Instructions"; LLVM's SIFoldOperands::isOMod)."""
 _UNCLAMPED_OPERATIONS = ("v_dot2_f32_f16", "v_dot2_f32_bf16")
 """Operations whose clamp bit has no effect. The guides do not say so; bitsandbytes' 4-bit products set it on sums far outside of
 0 to 1, and are right on a gfx1100 (bitsandbytes-foundation/bitsandbytes#1979, #2089)."""
@@ -125,7 +128,8 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
             sources = tuple(replace(s, swizzle=None) for s in sources)
         elif "OPSEL" in code:
             raise UnknownInstruction(f"{name} is not known")
-    omod = f.get("omod", 0) if inst.format.name != "VOP3P" else 0
+    has_modifier = inst.format.name != "VOP3P" and inst.format.family not in _NO_OUTPUT_MODIFIER
+    omod = f.get("omod", 0) if has_modifier else 0
     clamp = bool(f.get("clmp", 0)) and not name.startswith(_UNCLAMPED_OPERATIONS)
     if clamp and (clamp_code := saturated_code(name, code)):
         code, clamp = clamp_code, False

@@ -360,7 +360,8 @@ FLOAT = (
     _R("v_add_f32 v2, v0, v1", "v0=0x4b800000 v1=0x40400000", "v2=0x4b800002"),  # 2²⁴ + 3: to even
     _R("v_add_f32 v2, v0, v1", f"v0={INF} v1={MINUS_INF}", f"v2={NAN}"),
     _R("v_add_f32_e64 v2, |v0|, -v1 clamp", "v0=-3.0 v1=1.0", "v2=1.0"),
-    _R("v_add_f32_e64 v2, v0, v1 mul:4", "v0=1.0 v1=2.0", "v2=12.0"),
+    _R("v_add_f32_e64 v2, v0, v1 mul:4", "v0=1.0 v1=2.0", "v2=3.0", "gfx9 gfx11"),
+    _R("v_add_f32_e64 v2, v0, v1 mul:4", "v0=1.0 v1=2.0", "v2=12.0", "gfx12"),
     _R("v_sub_f32 v2, v0, v1", "v0=1.0 v1=2.0", "v2=-1.0"),
     _R("v_subrev_f32 v2, v0, v1", "v0=1.0 v1=2.0", "v2=1.0"),
     _R("v_mul_f32 v2, v0, v1", "v0=0x3f800001 v1=0x3f800001", "v2=0x3f800002"),  # 1 + 2⁻²² + 2⁻⁴⁶
@@ -477,10 +478,12 @@ FLOAT = (
     _R("v_div_fixup_f64 v[2:3], v[0:1], v[4:5], v[6:7]", "v0=0 v1=0x3fe00000 v4=0 v5=0x7ff00000 v6=0 v7=0xbff00000", "v2=0 v3=0x80000000"),
     # Long encodings, whose tables have no text of their own.
     _R("v_cvt_f64_f32 v[2:3], |v0|", "v0=-2.0 v2=7 v3=7", "v2=0 v3=0x40000000"),
-    _R("v_cvt_f64_i32_e64 v[2:3], v0 mul:2", "v0=-3 v2=7 v3=7", "v2=0 v3=0xc0180000"),
-    _R("v_cvt_f32_i32_e64 v2, v0 mul:4", "v0=3 v2=7", "v2=12.0"),
+    _R("v_cvt_f64_i32_e64 v[2:3], v0 mul:2", "v0=-3 v2=7 v3=7", "v2=0 v3=0xc0080000", "gfx9 gfx11"),
+    _R("v_cvt_f64_i32_e64 v[2:3], v0 mul:2", "v0=-3 v2=7 v3=7", "v2=0 v3=0xc0180000", "gfx12"),
+    _R("v_cvt_f32_i32_e64 v2, v0 mul:4", "v0=3 v2=7", "v2=3.0", "gfx9 gfx11"),
+    _R("v_cvt_f32_i32_e64 v2, v0 mul:4", "v0=3 v2=7", "v2=12.0", "gfx12"),
     # A product makes the one NaN, that of an output modifier too.
-    _R("v_cubetc_f32 v2, v0, v1, -13 div:2", "v0=1.0 v1=2.0", "v2=0x7fc00000"),
+    _R("v_cubetc_f32 v2, v0, v1, -13 div:2", "v0=1.0 v1=2.0", "v2=0x7fc00000", "gfx12"),
     # Floats of eight bits: "fnuz" of CDNA3 (bias 8 and 16, one zero, 0x80 is NaN), OCP's of CDNA4 and RDNA4 (7 and 15).
     _R("v_cvt_f32_fp8 v2, v0", "v0=0x40", "v2=1.0", "gfx942"),
     _R("v_cvt_f32_fp8 v2, v0", "v0=0x80", "v2=0x7fc00000", "gfx942"),
