@@ -1,7 +1,7 @@
 """Names: what a module, a class, an alias, a function or a variable of this repository's Python is called.
 
 A name is the noun of its value. A word such as `found` says how a value came about and not what it is, so no module,
-package, function, parameter, variable, constant or field of `stackbuild`, `kernels` and `ci` is called by a participle
+package, function, parameter, variable, renamed import, constant or field of `stackbuild`, `kernels` and `ci` is called by a participle
 alone: by a word that ends in -ed, or by the participle of an irregular verb. A value that is true or false may be called
 so: `closed` says what is true. The text shows that a value is one: its annotation is `bool`, or its value or default is a
 comparison, a `not` or a call such as `any`. `left` is the participle of `leave`, but for a function or class that also
@@ -104,7 +104,7 @@ class Binding:
 
 
 def bindings(path: Path, tree: ast.Module) -> Iterator[Binding]:
-    """Every parameter, variable, attribute and field that is set, but for the fields of documents."""
+    """Every parameter, variable, attribute, field and renamed import, but for the fields of documents."""
     truths = frozenset(_bool_names(tree))
     is_document = bool({path, path.parent} & DOCUMENTS)
     for scope in ast.walk(tree):
@@ -136,6 +136,8 @@ def _scope_bindings(scope: ast.AST, truths: frozenset[str]) -> Iterator[Binding]
             name = node.attr
         elif isinstance(node, ast.arg):
             name, annotation = node.arg, node.annotation
+        elif isinstance(node, ast.alias) and node.asname:
+            name = node.asname
         elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
             name = node.name
         if name:

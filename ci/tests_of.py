@@ -6,7 +6,7 @@
 
 A module's own tests are `test_MODULE.py` where the module lies, or files in a folder called as the module, in tests/unit
 or in tests/integration. Where it has none, the nearest modules that import it and have tests of their own are named, and
-the test files that import it. A command, an action and a script of another environment is imported by nothing: it is loaded
+the test files that import it, themselves or through tests/support. A command, an action and a script of another environment is imported by nothing: it is loaded
 or run by its name, in tests that run commands.
 """
 
@@ -31,13 +31,21 @@ def own_tests(module: str) -> list[Path]:
 
 
 def importing_tests() -> dict[str, set[Path]]:
-    """The test files that import a module, by the module."""
+    """The test files that import a module, themselves or through tests/support, by the module."""
+    supports = {f"support.{path.stem}": _imports(path) for path in sorted((TESTS / "support").glob("*.py"))}
     users_of: dict[str, set[Path]] = {}
     for path in sorted(TESTS.rglob("test_*.py")):
-        for source, name in Scan("tests", path).imports:
-            module = f"{source}.{name}" if f"{source}.{name}" in STACKBUILD.modules else source
+        todo = list(_imports(path))
+        for module in todo:  # it grows
+            todo += supports.get(module, set()).difference(todo)
             users_of.setdefault(module, set()).add(path)
     return users_of
+
+
+def _imports(path: Path) -> set[str]:
+    """What a file of the tests imports: modules of stackbuild, and of tests/support."""
+    names = {(source, f"{source}.{name}") for source, name in Scan("tests", path).imports}
+    return {full if full in STACKBUILD.modules or source == "support" else source for source, full in names}
 
 
 def importers() -> dict[str, set[str]]:

@@ -33,6 +33,8 @@ def test_no_type_has_two_meanings() -> None:
         ("if asked := 1:\n    pass", "asked"),
         ("for taken in ():\n    pass", "taken"),
         ("try:\n    pass\nexcept ValueError as found:\n    pass", "found"),
+        ("from os import path as found", "found"),
+        ("import os.path as made", "made"),
         ("FOUND = 1", "FOUND"),
         ("def merged():\n    return 1", "merged"),
         ("def _merged():\n    return 1", "_merged"),

@@ -9,7 +9,7 @@ import numpy as np
 from onnx import helper
 
 from tools.ep.edge import Array, Edge, InputArrays, Ruling, floats, model
-from tools.ep.edge import one as _unnamed
+from tools.ep.edge import one as _any_edge
 
 NBITS = ("a", "b", "scales", "zeros", "groups", "bias")
 _rng = np.random.default_rng(17)
@@ -92,7 +92,7 @@ def _text(value: Array) -> str:
 
 def one(op: str, *inputs: Array, outputs: int = 1, opset: int = 21, ruling: Ruling | None = None, **attributes: object) -> Edge:
     """A model of one node, named by its inputs' types and shapes, and the values of scalars."""
-    edge = _unnamed(op, *inputs, outputs=outputs, opset=opset, ruling=ruling, **attributes)
+    edge = _any_edge(op, *inputs, outputs=outputs, opset=opset, ruling=ruling, **attributes)
     first = f" {inputs[0].flat[0]}" if inputs[0].size else ""
     return replace(edge, name=f"{op}{first}, {', '.join(_text(value) for value in inputs)} {attributes or ''}")
 
