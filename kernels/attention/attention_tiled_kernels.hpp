@@ -100,7 +100,7 @@ struct RowCopies {
     if constexpr (kNeighbours) {
       V values[kCount];
 #pragma unroll
-      for (int i = 0; i < kCount; ++i) values[i] = copies.template held<T>(i);
+      for (int i = 0; i < kCount; ++i) values[i] = copies.template words_of<T>(i);
 #pragma unroll
       for (int j = 0; j < lanes_of<T>(); ++j) {
         Vec<T, kCount> line;
@@ -111,7 +111,7 @@ struct RowCopies {
     } else {
 #pragma unroll
       for (int i = 0; i < kCount; ++i) {
-        const V values = copies.template held<T>(i);
+        const V values = copies.template words_of<T>(i);
 #pragma unroll
         for (int j = 0; j < lanes_of<T>(); ++j) to[(column(i) + j) * Shape::kLdKeys + row(i)] = values.v[j];
       }

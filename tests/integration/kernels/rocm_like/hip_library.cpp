@@ -59,7 +59,7 @@ Workspaces<Steps>& workspaces() {
   return *all;
 }
 
-int32_t nothing(const char** what) { return answer(unsupported("not in this test"), what); }
+int32_t nothing(const char** what) { return answer(unsupported_status("not in this test"), what); }
 
 }  // namespace
 
