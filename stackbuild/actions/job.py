@@ -18,6 +18,7 @@ from stackbuild.core.errors import MachineLacks, StepFailed
 from stackbuild.model.plan import Step
 from stackbuild.runners.bwrap import Bwrap
 from stackbuild.runners.log import log_pipe
+from stackbuild.runners.priority import keep_niceness
 from stackbuild.sources.local import LocalSource
 from stackbuild.sources.mirror import Mirror
 
@@ -58,6 +59,7 @@ class Job:
                 cwd=self.scratch,
                 env={**os.environ, **env},
             )
+            keep_niceness(process.pid)
             code = wait(process, self.stopper)
         self._check(argv, code)
 

@@ -25,6 +25,7 @@ from typing import IO
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import MachineLacks
 from stackbuild.runners import guard, seccomp
+from stackbuild.runners.priority import niceness
 from stackbuild.runners.protocol import MOST_PROCESSES
 
 INSTALL = "apt-get install bubblewrap"
@@ -37,13 +38,17 @@ exec "$@"
 BEGIN = """\
 echo >&0 && read -r go || exit 1
 ulimit -u "$1" 2>/dev/null || ulimit -p "$1" 2>/dev/null
-shift
+[ "$2" = 0 ] || [ ! -e /proc/self/autogroup ] || for attempt in 1 2 3 4 5; do
+  echo "$2" > /proc/self/autogroup && break || sleep 0.1
+done 2>/dev/null
+shift 2
 "$@" </dev/null
 exit $?
 """
 """The first process of a sandbox, run by its sh: asks on its input, and waits for the answer; at most so many processes
-(bash and dash name the limit differently; the kernel does not hold root to it); then the command. One that is not there
-is exit code 127, and not bwrap's failure."""
+(bash and dash name the limit differently; the kernel does not hold root to it); the caller's niceness for the sandbox's
+session (the kernel takes ten such values a second, EAGAIN else); then the command. One that is not there is exit code
+127, and not bwrap's failure."""
 _KERNEL_FOLDERS = ("sys", "fs", "acpi", "scsi", "pressure")
 """Folders of /proc with settings that user 0 may write without any capability. bwrap makes read-only only what
 access(2) calls writable, and for /proc/sys itself it never does."""
@@ -102,7 +107,7 @@ class Bwrap:
         parent's. Begins once the command does, the sandbox could not be opened, the run is being stopped, or after
         `seconds`. Whoever calls this waits for the process or ends it within. Raises MachineLacks.
         """
-        first = ("/bin/sh", "-c", BEGIN, "sh", str(self.processes))
+        first = ("/bin/sh", "-c", BEGIN, "sh", str(self.processes), str(niceness()))
         ours, theirs = socket.socketpair()
         with contextlib.ExitStack() as guards:
             with ours, seccomp.filter_file() as filter_file:

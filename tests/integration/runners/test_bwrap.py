@@ -53,6 +53,15 @@ def test_processes_and_networks_of_the_machine_are_not_seen(user_namespace: bool
     assert len(namespaces) == 2
 
 
+@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="this kernel has no autogroups")
+def test_a_session_of_its_own_has_the_callers_niceness(user_namespace: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it `nice stackbuild build` would compile as if there were no `nice`."""
+    monkeypatch.setattr(bwrap, "niceness", lambda: 7)
+    assert inside("cat /proc/self/autogroup", user_namespace).split()[1:] == ["nice", "7"]
+    monkeypatch.setattr(bwrap, "niceness", lambda: 0)
+    assert inside("cat /proc/self/autogroup", user_namespace).split()[1:] == ["nice", "0"]
+
+
 def layer(folder: Path, name: str, mode: int) -> dict[str, str]:
     """A blob with `usr/` of that mode and one file in it; its entry in a manifest."""
     data = io.BytesIO()
