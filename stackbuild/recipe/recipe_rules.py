@@ -80,8 +80,8 @@ ROCMLIR = clause_rule(
 NO_ROCMLIR = clause_rule(
     "SB-STACK-NO-ROCMLIR", WARNING, "MIGraphX is built without rocMLIR",
     when="A component of kind `migraphx` needs no component of kind `rocmlir`.",
-    why="no release is known to compile so",
-    fix="add a component of kind `rocmlir` and name it in `needs`. The recipe debian-rocm-7.2 shows what a build without it lacks",
+    why="no release compiles so without a patch, and convolutions are not fused",
+    fix="add a component of kind `rocmlir` and name it in `needs`. Else take the patch of debian-rocm-7.2, which was built without it",
 )  # fmt: skip
 ROCMLIR_PIN = clause_rule(
     "SB-STACK-ROCMLIR-PIN", WARNING, "rocMLIR is not the commit in MIGraphX's requirements.txt",
