@@ -330,7 +330,7 @@ def _resize(rng: np.random.Generator, dtype: str) -> RandomCase:
     by_size = bool(rng.integers(2))
     for axis in axes:
         extent = x.shape[axis]
-        scale = np.float32(rng.choice([2, 3, 0.5, 1, 1.5, 0.7, 2.3]))
+        scale = np.float32(rng.choice([2, 3, 1] if form == "align_corners" else [2, 3, 0.5, 1, 1.5, 0.7, 2.3]))
         new = int(rng.integers(1, 2 * extent + 2)) if by_size else int(np.floor(np.float32(extent) * scale))
         scale = np.float32(new) / np.float32(extent) if by_size else scale
         scales.append(scale)

@@ -1,4 +1,5 @@
 // Resize: the nearest element, or the linear mean of neighbours along up to three axes.
+#include <algorithm>
 #include <cmath>
 
 #include "core/graph/graph.hpp"
@@ -214,20 +215,33 @@ class Resize : public Kernel {
   std::optional<std::vector<int64_t>> axes_;
 };
 
+// align_corners divides by the length of the new axis less one: with scales ONNX's reference takes that length before it is
+// rounded, and ONNX Runtime's CPU provider after. They agree on sizes, and on constant scales that are whole numbers.
+bool corners_are_clear(const NodeView& node) {
+  if (node.input(3)) return true;
+  const Tensor scales = node.input(2) && node.input(2).is_constant() ? node.input(2).constant() : Tensor();
+  if (!scales || scales.type != kFloat) return false;
+  const float* values = scales.as<float>();
+  return std::all_of(values, values + scales.size(), [](float scale) { return scale == std::floor(scale); });
+}
+
 // Cubic, crops, antialiasing and sizes that keep the ratio are left to another provider, and so is linear of integers.
 bool is_nearest_or_linear(const NodeView& node) {
   const std::string mode = node.text("mode", "nearest");
+  const std::string form = node.text("coordinate_transformation_mode", "half_pixel");
   const Type type = node.input(0).type();
   const bool computes = type == kFloat || type == kHalf;
   return (mode == "nearest" || (mode == "linear" && computes)) && node.integer("antialias", 0) == 0 &&
-         node.text("coordinate_transformation_mode", "half_pixel") != "tf_crop_and_resize" &&
+         form != "tf_crop_and_resize" && (form != "align_corners" || corners_are_clear(node)) &&
          node.text("keep_aspect_ratio_policy", "stretch") == "stretch";
 }
 
 }  // namespace
 
 void add_resize(Entries& e) {
-  const std::vector<TypeRule> t = {{"T1", any_storage()}};
+  std::vector<Type> types = any_storage();
+  types.erase(std::find(types.begin(), types.end(), kBool));  // no other provider has it: nothing to compare with
+  const std::vector<TypeRule> t = {{"T1", types}, {"T2", {kFloat, kHalf, kDouble}}};
   e.push_back({"Resize", 11, kNewest, t, make<Resize>, {1, 2, 3}, {}, false, false, is_nearest_or_linear});
 }
 
