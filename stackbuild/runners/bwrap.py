@@ -49,7 +49,7 @@ exit $?
 (bash and dash name the limit differently; the kernel does not hold root to it); the caller's niceness for the sandbox's
 session (the kernel takes ten such values a second, EAGAIN else); then the command. One that is not there is exit code
 127, and not bwrap's failure."""
-_KERNEL_FOLDERS = ("sys", "fs", "acpi", "scsi", "pressure")
+_KERNEL_FOLDERS = ("driver", "sys", "fs", "acpi", "scsi", "pressure")
 """Folders of /proc with settings that user 0 may write without any capability. bwrap makes read-only only what
 access(2) calls writable, and for /proc/sys itself it never does."""
 
