@@ -12,7 +12,7 @@ from stackbuild.emulator.encodings import EncodingFamily
 from stackbuild.emulator.function_table import FunctionTable
 from stackbuild.emulator.hardware_registers import hardware_register
 from stackbuild.emulator.matrices import matrix_call
-from stackbuild.emulator.memory import MemoryCall, is_coherent, is_load_into_lds, memory_call
+from stackbuild.emulator.memory import LANE_MOVES, MemoryCall, is_coherent, is_load_into_lds, memory_call
 from stackbuild.emulator.operands import SourceOperand, UnknownInstruction, source
 from stackbuild.emulator.registers import BlockRegisters, address_checks, register_checks, waits, written_notes
 from stackbuild.emulator.relative_moves import RELATIVE_MOVES, scalar_relative_move, vector_relative_move
@@ -240,7 +240,7 @@ class _BodyWriter:
         )
 
     def memory(self, inst: Instruction) -> list[str]:
-        if inst.name in _LANE_MOVES:
+        if inst.name in LANE_MOVES:
             return self.lane_move(inst)
         call = memory_call(inst)
         symbol, arguments = self.table.memory(inst)
@@ -405,7 +405,6 @@ class _BodyWriter:
         return [f"set64(w->s + {inst.fields['sdata']}, (uint64_t)-w->fuel);"]
 
 
-_LANE_MOVES = ("ds_bpermute_b32", "ds_permute_b32", "ds_swizzle_b32", "ds_bpermute_fi_b32")
 _SPECIAL = {
     "v_readlane_b32": _BodyWriter.readlane,
     "v_readfirstlane_b32": _BodyWriter.readfirstlane,

@@ -13,6 +13,8 @@ from stackbuild.emulator.operands import UnknownInstruction
 
 NULL = 124
 OFF_CDNA = 127
+LANE_MOVES = ("ds_bpermute_b32", "ds_permute_b32", "ds_swizzle_b32", "ds_bpermute_fi_b32")
+"""Instructions of LDS that move values between lanes and touch no memory."""
 _SIZES = {
     "b8": 1, "u8": 1, "i8": 1, "b16": 2, "u16": 2, "i16": 2, "b32": 4, "b64": 8, "b96": 12, "b128": 16,
     "byte": 1, "ubyte": 1, "sbyte": 1, "short": 2, "ushort": 2, "sshort": 2, "dword": 4, "dwordx2": 8, "dwordx3": 12,

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from stackbuild.emulator.decoder import Instruction
-from stackbuild.emulator.memory import is_load_into_lds, memory_call
+from stackbuild.emulator.memory import LANE_MOVES, is_load_into_lds, memory_call
+from stackbuild.emulator.operands import NULL
+from stackbuild.emulator.vectors import vector_calls
 
 _NO_SCALARS = 102
 _SCALAR_PLACES = ("OPR_SREG", "OPR_SDST", "OPR_EXEC", "OPR_SREG_NOVCC")
@@ -19,6 +21,10 @@ _PASSED_ON = frozenset((
 _GFX12 = {
     "s_wait_loadcnt": ("COUNTER_VECTOR",), "s_wait_dscnt": ("COUNTER_LDS",), "s_wait_kmcnt": ("COUNTER_SCALAR",),
 }  # fmt: skip
+_RDNA3 = {"s_waitcnt_vmcnt": ("COUNTER_VECTOR",), "s_waitcnt_lgkmcnt": ("COUNTER_LDS", "COUNTER_SCALAR")}
+"""Waits for a number in a scalar register and a constant, added up (RDNA3's guide, "SOPK Instructions")."""
+_SOURCE_BEHIND = ("DPP16", "DPP8", "SDWA", "SDWA_SDST")
+"""Variants whose first source lies in the second word, in the field vsrc0."""
 
 
 @dataclass
@@ -43,19 +49,24 @@ def _fresh(registers: set[int], ranges: Iterable[tuple[int, int]]) -> Iterator[t
         yield numbers[0], len(numbers)
 
 
-def _vectors(inst: Instruction) -> list[tuple[int, int]]:
+def _vectors(inst: Instruction, lanes: int) -> list[tuple[int, int]]:
     """Vector registers that a vector ALU or memory instruction reads or writes: (first, count)."""
     f, ranges = inst.fields, list[tuple[int, int]]()
     if inst.name.startswith("s_"):
         return ranges
+    if inst.format.name == "VOPD":
+        return _dual_vectors(inst, lanes)
+    silent_fields = _silent_fields(inst)
     for name, operand in inst.operation.operands.items():
-        if name not in f or name == "simm16" or not operand.place:
+        if name not in f or name == "simm16" or not operand.place or name in silent_fields:
             continue
         if name in ("vdst", "vdata") and is_load_into_lds(inst):
             continue
         if name in ("vdst", "vdata") and "d16" in inst.name and ("load" in inst.name or "read" in inst.name):
             continue  # the other half may be under way: loads end in their order
-        value = f[name]
+        value = _encoding(inst, name)
+        if name == "vsrc1" and f.get("s1"):
+            continue  # SDWA's second source is a scalar
         if (
             name in ("vdst", "vsrc1", "addr", "vaddr", "data", "data0", "data1", "vdata", "vsrc")
             and "SDST" not in inst.format.name
@@ -74,6 +85,35 @@ def _vectors(inst: Instruction) -> list[tuple[int, int]]:
     return ranges
 
 
+def _dual_vectors(inst: Instruction, lanes: int) -> list[tuple[int, int]]:
+    """Vector registers that both halves of a dual instruction read or write. A sum is added to its target."""
+    return [
+        (operand.number, 1)
+        for call in vector_calls(inst, lanes)
+        for operand in (*call.sources, call.target)
+        if operand and operand.kind == "v"
+    ]
+
+
+def _encoding(inst: Instruction, name: str) -> int:
+    """What a source's field says. DPP's and SDWA's first source is the vector register, or SDWA's scalar, of vsrc0."""
+    f = inst.fields
+    if name == "src0" and inst.format.variant in _SOURCE_BEHIND:
+        return f["vsrc0"] + (0 if f.get("s0") else 256)
+    return f[name]
+
+
+def _silent_fields(inst: Instruction) -> frozenset[str]:
+    """Fields of a memory instruction that are there and name no register: no vector address, no old value of an atomic."""
+    if inst.name.startswith("v_") or inst.name in LANE_MOVES:
+        return frozenset()
+    call = memory_call(inst)
+    fields = {"addr", "vaddr"} if call.address is None else set[str]()
+    if call.access.verb == "atomic" and not call.access.returns:
+        fields.add("vdst")
+    return frozenset(fields)
+
+
 def _accumulates(inst: Instruction, name: str) -> int:
     """256 where a field names an accumulation register."""
     f = inst.fields
@@ -87,11 +127,15 @@ def _accumulates(inst: Instruction, name: str) -> int:
 
 
 def _scalars(inst: Instruction, lanes: int) -> list[tuple[int, int]]:
-    f, ranges = inst.fields, []
+    """Scalar registers that an instruction reads or writes: (first, count)."""
+    f, ranges = inst.fields, list[tuple[int, int]]()
+    if inst.format.name == "VOPD":
+        sources = [source for call in vector_calls(inst, lanes) for source in call.sources if source.kind == "s"]
+        return [(source.number, 1) for source in sources if source.number < _NO_SCALARS]
     for name, operand in inst.operation.operands.items():
-        value = f.get(name)
-        if value is None or name in ("simm16",):
+        if name not in f or name == "simm16":
             continue
+        value = _encoding(inst, name)
         if name == "soffset" and "soffset_en" in f:
             continue  # below
         if name == "sbase":
@@ -113,6 +157,7 @@ def _scalars(inst: Instruction, lanes: int) -> list[tuple[int, int]]:
             "src1",
             "src2",
         )
+        scalar = scalar or (name == "vsrc1" and bool(f.get("s1")))
         scalar = scalar or (name == "vdst" and operand.place in ("OPR_SREG", "OPR_SDST", "OPR_SREG_NOVCC"))
         if scalar and value < _NO_SCALARS:
             ranges.append((value, max(1, bits // 32)))
@@ -130,7 +175,7 @@ def _cdna_offsets(f: Mapping[str, int]) -> list[int]:
 
 def register_checks(inst: Instruction, lanes: int, pc: int, block: BlockRegisters) -> list[str]:
     """Checks that no register of an instruction has a load under way."""
-    vectors, scalars = _fresh(block.vectors, _vectors(inst)), _fresh(block.scalars, _scalars(inst, lanes))
+    vectors, scalars = _fresh(block.vectors, _vectors(inst, lanes)), _fresh(block.scalars, _scalars(inst, lanes))
     checks = [f"check_vectors(w, {pc}, {first}, {count});" for first, count in vectors]
     return checks + [f"check_scalars(w, {pc}, {first}, {count});" for first, count in scalars]
 
@@ -205,5 +250,8 @@ def waits(inst: Instruction) -> list[str]:
     elif name == "s_wait_idle":
         remaining_counts = [(counter, 0) for counter in ("COUNTER_VECTOR", "COUNTER_LDS", "COUNTER_SCALAR")]
     else:
-        remaining_counts = [(counter, value & 63) for counter in _GFX12.get(name, ())]
+        remaining_counts = [(counter, value & 63) for counter in (_GFX12 | _RDNA3).get(name, ())]
+    if name in _RDNA3 and inst.fields["sdst"] != NULL:
+        register = inst.fields["sdst"]
+        return [f"wait_for(w, {counter}, {count} + (S({register}) & 63u));" for counter, count in remaining_counts]
     return [f"wait_for(w, {counter}, {count});" for counter, count in remaining_counts]

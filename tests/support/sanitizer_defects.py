@@ -44,6 +44,32 @@ _FIRST_LANES = (
 _MASKED = "v_cmpx_le_u32 vcc, 0, v0; "
 _DPP = "v_mov_b32_dpp v2, v{} quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf"
 
+_CDNA_LOADED = f"{_CDNA}global_load_dword v2, v1, s[2:3]; "
+_FORMS = {
+    "a dual instruction's first source": "v_dual_add_f32 v4, v2, v3 :: v_dual_mov_b32 v5, v7",
+    "a dual instruction's second source": "v_dual_add_f32 v4, v3, v2 :: v_dual_mov_b32 v5, v6",
+    "the second half's first source": "v_dual_mov_b32 v5, v7 :: v_dual_add_f32 v4, v2, v3",
+    "the second half's second source": "v_dual_mov_b32 v5, v6 :: v_dual_add_f32 v4, v3, v2",
+    "a dual instruction's target": "v_dual_mov_b32 v2, v3 :: v_dual_mov_b32 v5, v6",
+    "the second half's target": "v_dual_mov_b32 v5, v6 :: v_dual_mov_b32 v2, v3",
+    "a dual instruction's sum": "v_dual_fmac_f32 v2, v3, v5 :: v_dual_mov_b32 v7, v6",
+    "DPP's source": "v_mov_b32_dpp v4, v2 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf",
+    "DPP8's source": "v_mov_b32_dpp v4, v2 dpp8:[1,0,3,2,5,4,7,6]",
+    "the source of a long instruction with DPP": "v_add_f32_e64_dpp v4, v2, v3 row_shl:1 row_mask:0xf bank_mask:0xf",
+}
+"""Instructions that read or write v2, by where they name it."""
+_CDNA_FORMS = {
+    "CDNA's source of DPP": _DPP.format(2).replace("dpp v2", "dpp v4"),
+    "SDWA's first source": "v_add_u32_sdwa v4, v2, v3 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:BYTE_1 src1_sel:DWORD",
+    "SDWA's second source": "v_add_u32_sdwa v4, v3, v2 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:BYTE_1 src1_sel:DWORD",
+}
+_SCALAR_LOADED = f"{_ARGUMENT}s_load_b32 s4, s[2:3], 0x0; "
+_DUAL_SCALAR = "v_dual_add_f32 v4, s4, v3 :: v_dual_mov_b32 v5, v7"
+_SDWA_SCALAR = "v_add_u32_sdwa v4, s4, v3 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:BYTE_1 src1_sel:DWORD"
+_IDS_LOADED = f"{_ARGUMENT}v_lshlrev_b32 v1, 2, v0; v_mov_b32 v3, 0; global_load_b32 v0, v1, s[2:3]; "
+_CDNA_IDS_LOADED = f"{_CDNA}v_mov_b32 v3, 0; global_load_dword v0, v1, s[2:3]; "
+"""A load into v0 is under way: the register that a field of zeros would name."""
+
 
 class SeededDefect(NamedTuple):
     """A kernel with a defect, the kind that is reported, and the kernel without it.
@@ -189,5 +215,25 @@ DEFECTS = (
     SeededDefect("another rounding", "trap", f"s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 15{_END}", f"s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 0{_END}"),
     SeededDefect("no end", "end of code", "s_nop 0; s_nop 0", "s_nop 0; s_endpgm"),
     SeededDefect("no way out", "time limit", f"s_branch 65535{_END}", f"s_branch 0{_END}"),
+    *(SeededDefect(f"{name} is not waited for", "missing wait", f"{_LOADED}{text}{_END}", f"{_LOADED}s_waitcnt vmcnt(0); {text}{_END}")
+      for name, text in _FORMS.items()),
+    *(SeededDefect(f"{name} is not waited for", "missing wait", f"{_CDNA_LOADED}{text}{_END}", f"{_CDNA_LOADED}s_waitcnt vmcnt(0); {text}{_END}",
+                   items=64, target="gfx942") for name, text in _CDNA_FORMS.items()),
+    SeededDefect("a dual instruction's scalar is not waited for", "missing wait", f"{_SCALAR_LOADED}{_DUAL_SCALAR}{_END}",
+           f"{_SCALAR_LOADED}s_waitcnt lgkmcnt(0); {_DUAL_SCALAR}{_END}"),
+    SeededDefect("SDWA's scalar is not waited for", "missing wait", f"{_CDNA}s_load_dword s4, s[2:3], 0x0; {_SDWA_SCALAR}{_END}",
+           f"{_CDNA}s_load_dword s4, s[2:3], 0x0; s_waitcnt lgkmcnt(0); {_SDWA_SCALAR}{_END}", items=64, target="gfx942"),
+    SeededDefect("an address in scratch that is not waited for", "missing wait", f"{_IDS_LOADED}scratch_store_b32 v0, v3, off{_END}",
+           f"{_IDS_LOADED}scratch_store_b32 off, v3, off{_END}", private=16),  # a field of zeros is not v0
+    SeededDefect("CDNA's address in scratch that is not waited for", "missing wait", f"{_CDNA_IDS_LOADED}scratch_store_dword v0, v3, off{_END}",
+           f"{_CDNA_IDS_LOADED}scratch_store_dword off, v3, off{_END}", private=16, items=64, target="gfx942"),
+    SeededDefect("an atomic's old value over a load under way", "missing wait", f"{_IDS_LOADED}global_atomic_add_u32 v0, v1, v3, s[2:3] glc{_END}",
+           f"{_IDS_LOADED}global_atomic_add_u32 v1, v3, s[2:3]{_END}"),
+    SeededDefect("an old value of LDS over a load under way", "missing wait", f"{_IDS_LOADED}ds_store_b32 v1, v3; ds_add_rtn_u32 v0, v1, v3{_END}",
+           f"{_IDS_LOADED}ds_store_b32 v1, v3; ds_add_u32 v1, v3{_END}", group=128),
+    SeededDefect("RDNA3's wait of its own for one load of one", "missing wait", f"{_LOADED}s_waitcnt_vmcnt null, 0x1; v_add_f32 v3, v2, v2{_END}",
+           f"{_LOADED}s_waitcnt_vmcnt null, 0x0; v_add_f32 v3, v2, v2{_END}"),
+    SeededDefect("RDNA3's wait of its own for one scalar load of one", "missing wait", f"{_SCALAR_LOADED}s_waitcnt_lgkmcnt null, 0x1; s_add_u32 s5, s4, s4{_END}",
+           f"{_SCALAR_LOADED}s_waitcnt_lgkmcnt null, 0x0; s_add_u32 s5, s4, s4{_END}"),
     SeededDefect("a trap", "trap", f"s_trap 2{_END}", f"s_nop 0{_END}"),
 )  # fmt: skip
