@@ -147,7 +147,8 @@ def violations(paths: Iterable[Path]) -> Iterator[str]:
     """A sentence for each name in these files that is a participle."""
     for path in sorted(paths):
         for name in sorted(declared_names(path.read_bytes()), key=lambda name: name.line):
-            if is_participle(name.word) and name.word.lower() not in TERMS and not name.is_truth:
+            word = name.word.removesuffix("_of") if name.is_function else name.word
+            if is_participle(word) and word.lower() not in TERMS and not name.is_truth:
                 advice = "name what it does" if name.is_function else "name what it is"
                 yield f"{path}:{name.line}: `{name.text}` says how the value came about: {advice}"
 

@@ -389,7 +389,7 @@ def _foreign(tree: Tree, module: str, others: frozenset[str]) -> Iterator[str]:
         full, first = ".".join(filter(None, (source, name))), source.split(".")[0]
         if first in tree.scripts - tree.roots and not tree.is_separate(module):
             yield f"{module} imports {full}, a script that runs in an environment of its own"
-        elif first in others and not any(f"{full}.".startswith(f"{used}.") for used in (layer.uses if layer else ())):
+        elif first in others and not any(f"{full}.".startswith(f"{prefix}.") for prefix in (layer.uses if layer else ())):
             yield f"{module} imports {full} of another tree"
 
 

@@ -10,7 +10,7 @@ names a `right`.
 The fields of models, and of classes in the modules `DOCUMENTS`, are left out: they are keys of JSON and YAML documents. No
 class and no alias is called by a participle. None has two meanings in the three trees and tests/support, and an
 underscore before a name makes no other one. A function or method, private or not, is called by what it does or returns:
-`merge_spans`, not `merged`. A property that is true or false, such as `closed` of Python's files, may be a participle.
+`merge_spans`, not `merged` and not `merged_of`. A property that is true or false, such as `closed` of Python's files, may be a participle.
 The last word of a name states a type, and the annotation beside it agrees: `file_names` are of `str`, a `lock_path` is a
 `Path` or its text, `missed_rungs` are of rungs (`NOUNS`). A name that says a wrong type misleads more than one that says
 nothing.
@@ -48,6 +48,8 @@ IRREGULAR = frozenset(
         *("stunk", "sunk", "sunken", "swept", "swollen", "sworn", "swum", "swung", "taken", "taught", "told"),
         *("torn", "trodden", "understood", "undertaken", "undone", "unwound", "upheld", "wept", "withdrawn"),
         *("withheld", "withstood", "woken", "won", "worn", "woven", "written", "wrung"),
+        *("bidden", "clad", "cloven", "foretold", "mislaid", "misled", "outshone", "overheard", "overpaid", "overshot"),
+        *("oversold", "slunk", "struck", "sung", "thriven", "thrown", "underpaid", "wrought"),
     )
 )
 """The participles of English irregular verbs that are not also the verb itself or a noun, as `run`, `cut`, `bound` are."""
@@ -79,8 +81,16 @@ SUPPORT = Path(__file__).resolve().parent.parent / "tests" / "support"
 """What tests share: its types have names of their own, too."""
 _CAMEL_CASE = re.compile(r"_?[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*")
 _BOOL = re.compile(r"(?:Annotated\[)?bool\b")
-_PARTICIPLE = re.compile(r"[a-z]{2,}[^e]ed")
-"""A word that ends as regular participles do. Words such as `feed` and `speed` do not, nor short ones such as `red`."""
+_PARTICIPLE = re.compile(r"[a-z]+ed")
+"""A word that ends as regular participles do."""
+NOUNS_IN_ED = frozenset(
+    (
+        *("bed", "bleed", "breed", "creed", "deed", "embed", "exceed", "feed", "greed", "heed", "hundred", "indeed"),
+        *("kindred", "knead", "led", "need", "proceed", "red", "reed", "sacred", "seabed", "seed", "shed", "shred", "sled"),
+        *("speed", "steed", "succeed", "testbed", "thread", "tweed", "verneed", "wed", "weed", "zed"),
+    )
+)
+"""Nouns, verbs and adjectives that end in -ed. `verneed` is the name of a section of ELF."""
 
 
 def is_participle(name: str) -> bool:
@@ -89,9 +99,9 @@ def is_participle(name: str) -> bool:
     if not (word.isalpha() and (word[1:].islower() or word.isupper())):
         return False
     word = word.lower()
-    return bool(_PARTICIPLE.fullmatch(word)) or any(
-        word.removeprefix(prefix) in IRREGULAR for prefix in ("", "un", "re")
-    )
+    words = [word.removeprefix(prefix) for prefix in ("", "un", "re")]
+    is_regular = bool(_PARTICIPLE.fullmatch(word)) and NOUNS_IN_ED.isdisjoint(words)
+    return is_regular or not IRREGULAR.isdisjoint(words)
 
 
 @dataclass(frozen=True)
@@ -240,7 +250,7 @@ def violations(paths: Iterable[Path]) -> Iterator[str]:
         for line, name, annotation in false_nouns(tree):
             yield f"{path}:{line}: `{name}` is annotated `{annotation}`: its last word states another type"
         for line, name in functions(tree):
-            if is_participle(name):
+            if is_participle(name.removesuffix("_of")):
                 yield f"{path}:{line}: the function `{name}` is called by a participle: name what it does"
         for line, name, _ in types(path, tree):
             if is_participle(name):

@@ -52,8 +52,8 @@ def importers() -> dict[str, set[str]]:
     """The modules that import a module, by that module."""
     users_of: dict[str, set[str]] = {}
     for module in STACKBUILD.modules:
-        for used in STACKBUILD.own(module):
-            users_of.setdefault(used, set()).add(module)
+        for import_name in STACKBUILD.own(module):
+            users_of.setdefault(import_name, set()).add(module)
     return users_of
 
 

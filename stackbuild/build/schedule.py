@@ -111,8 +111,8 @@ def _start_what_can(progress: _ScheduleState, context: BuildContext, limits: Lim
     if context.placement is not None:
         ready = context.placement.arrange(progress.plan, ready)
     for step in ready:
-        used = sum(s.resources.memory for s in progress.running.values())
-        if progress.running and (len(progress.running) >= limits.jobs or used + step.resources.memory > limits.memory):
+        memory_in_use = sum(s.resources.memory for s in progress.running.values())
+        if progress.running and (len(progress.running) >= limits.jobs or memory_in_use + step.resources.memory > limits.memory):
             continue
         del progress.todo[step.name]
         trees = {need.step: progress.outputs[need.step].tree for need in step.needs}

@@ -58,8 +58,8 @@ def check_recipe(inputs: CheckInput) -> tuple[Finding, ...]:
 
 
 def _unused_sources(inputs: CheckInput) -> Iterator[Finding]:
-    used = {source for c in inputs.recipe.components.values() for source in sources_of(c).values()}
-    for name in (name for name in inputs.recipe.sources if name not in used):
+    source_names = {source for c in inputs.recipe.components.values() for source in sources_of(c).values()}
+    for name in (name for name in inputs.recipe.sources if name not in source_names):
         yield recipe_rules.UNUSED_SOURCE.finding(
             f"sources.{name}", f"no component uses the source `{name}`", fix=f"name it in a component (`source: {name}`), or remove it",
         )  # fmt: skip

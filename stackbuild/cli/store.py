@@ -85,8 +85,8 @@ def gc(
 
     bound = size_of(max_size) if max_size else 0
     with open_store() as local_store:
-        freed = collect(local_store, days, time.time(), bound, dry_run)
-    print_json(freed, "stackbuild.store-gc/1") if json else draw_freed(freed, dry_run)
+        report = collect(local_store, days, time.time(), bound, dry_run)
+    print_json(report, "stackbuild.store-gc/1") if json else draw_freed(report, dry_run)
 
 
 @store.command("copy")

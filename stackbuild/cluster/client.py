@@ -317,8 +317,8 @@ class ClusterPlacement:
             except SchedulerLost:
                 self._await_scheduler(step)
                 continue
-            except WorkersDied as died:
-                raise self._broken_step(step, str(died), copy) from None
+            except WorkersDied as error:
+                raise self._broken_step(step, str(error), copy) from None
             if outcome.status == "made":
                 return outcome
             if outcome.status == "broke":

@@ -270,8 +270,8 @@ class StepHost:
         """The remotes of a task, over the connections of one that has ended where there is one: one set a slot."""
         fresh = RemoteSharing(recipe, store, running.emit, running.stopper.check)
         with self._lock:
-            used = self._idle.pop() if self._idle else None
-        return fresh.with_connections_of(used) if used else fresh.open_remotes(self.settings, False)
+            idle_store = self._idle.pop() if self._idle else None
+        return fresh.with_connections_of(idle_store) if idle_store else fresh.open_remotes(self.settings, False)
 
     def _put_back(self, sharing: RemoteSharing, running: RunningTask) -> None:
         """Keep the connections of a task for the next one; those of a task that broke may be half read."""

@@ -70,18 +70,18 @@ def c_scalar(inst: Instruction, lanes: int) -> list[str]:
     for i, operand in enumerate(scalar_sources(inst, lanes)):
         kind = "uint64_t" if operand.bits > 32 else "uint32_t"
         lines.append(f"{kind} S{i} = {scalar_text(operand)};")
-    used = meaning.reads | meaning.writes
-    if "SCC" in used:
+    registers = meaning.reads | meaning.writes
+    if "SCC" in registers:
         lines.append("uint32_t SCC = w->scc;")
-    if "EXEC" in used:
+    if "EXEC" in registers:
         lines.append("uint64_t EXEC = EXECUTE;")
-    if "VCC" in used:
+    if "VCC" in registers:
         lines.append("uint64_t VCC = lane_mask(w->s + 106);")
-    if "M0" in used:
+    if "M0" in registers:
         lines.append(f"uint32_t M0 = S({124 if inst.format.family == 'cdna' else 125});")
     bits, target = target_bits(inst), inst.fields.get("sdst", 0)
     wide = bits == 64
-    if "D0" in used:
+    if "D0" in registers:
         lines.append(f"uint{max(32, bits)}_t D0 = {f'get64(w->s + {target})' if wide else f'S({target})'};")
     lines += declarations(meaning)
     body = statements(meaning.statements)

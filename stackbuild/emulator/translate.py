@@ -198,10 +198,10 @@ class _Translation:
 
     def _source(self, kernel: KernelImage, body: KernelBody, symbol: str, table: FunctionTable) -> tuple[Path, Path]:
         """Write the C file and the listing of a kernel."""
-        used = "\n".join(body.lines)
-        declaration_text = "\n".join(f"{text};" for name, text in table.declarations.items() if f"{name}(" in used)
+        body_text = "\n".join(body.lines)
+        declaration_text = "\n".join(f"{text};" for name, text in table.declarations.items() if f"{name}(" in body_text)
         source = self.out / f"{symbol}.c"
-        source.write_text(f'#include "wave.h"\n{declaration_text}\n{used}\n')
+        source.write_text(f'#include "wave.h"\n{declaration_text}\n{body_text}\n')
         entry = kernel.descriptor.entry
         listing = [f"{at - entry & 0xFFFFFFFF}\t{text_of(inst)}\n" for at, inst in body.instructions.items()]
         (self.out / f"{symbol}.txt").write_text("".join(listing))

@@ -127,8 +127,8 @@ def _component_steps(each: MatrixComponent, context: Context) -> tuple[Step, ...
 
 def _target_steps(recipe: Recipe, steps: dict[str, Step], choice: Choice) -> tuple[str, ...]:
     if not choice.until:
-        used = {need for c in recipe.components.values() for need in c.needs}
-        last = [n for n in recipe.components if n not in used]
+        needs = {need for c in recipe.components.values() for need in c.needs}
+        last = [n for n in recipe.components if n not in needs]
         return tuple(s for s in steps if s.startswith("wheelhouse.") or s.partition(".")[0] in last)
     named_steps = tuple(
         s for s in steps if s == choice.until or (s.partition(".")[0] == choice.until in recipe.components)

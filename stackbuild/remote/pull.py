@@ -26,7 +26,7 @@ from stackbuild.publishing.signing import TrustedKey
 from stackbuild.remote.faults import NoRoom, RemoteFault, RemoteUnreachable, excerpt
 from stackbuild.remote.origin import Origin
 from stackbuild.remote.protocol import ByteCounter, RemoteReader
-from stackbuild.remote.records import NOTES_HERE, SignedRecord, agreed, verified_records
+from stackbuild.remote.records import NOTES_HERE, SignedRecord, agreement, verified_records
 from stackbuild.remote.trees import MOST_MANIFEST, RemoteTree, listing_in, read_tree, write_tree
 from stackbuild.remote.watch import DEFAULT_RATE, MinimumRate, Progress, Watch
 from stackbuild.store.records import Record
@@ -291,7 +291,7 @@ def ask(remote: TrustedRemote, request: PullRequest, now: datetime) -> SignedRec
         for one in signatures
         if request.key in ((one.record.key,) if request.kind == "r" else (one.record.content_key,))
     ]
-    if signed_record := agreed(own, remote.threshold):
+    if signed_record := agreement(own, remote.threshold):
         return signed_record
     if others := [one for one in signatures if one not in own]:
         raise RemoteFault("a record of another key", blob=request.tag, promise=request.key, actual=others[0].record.key)

@@ -163,7 +163,7 @@ def verified_records(
     return tuple(valid), tuple(why)
 
 
-def agreed(signatures: Sequence[SignedRecord], threshold: int) -> SignedRecord | None:
+def agreement(signatures: Sequence[SignedRecord], threshold: int) -> SignedRecord | None:
     """The first record whose output at least `threshold` keys have signed for, with all these keys; None where none is."""
     for one in signatures:
         alike = (other.signers for other in signatures if other.record.output == one.record.output)

@@ -79,10 +79,10 @@ def verify(folder: Path, index_digest: str) -> int:
     return len(files)
 
 
-def check(folder: Path, index_digest: str, used: Mapping[Path, str]) -> None:
+def check(folder: Path, index_digest: str, sha256_by_path: Mapping[Path, str]) -> None:
     """Files about to be used, each with the digest it has: as the index says, where there is one. Raises LockError."""
     files = index(folder, index_digest)
-    for path, sha256 in used.items() if files else ():
+    for path, sha256 in sha256_by_path.items() if files else ():
         name = str(path.relative_to(folder))
         expectation = files.get(name, "" if index_digest else sha256)
         if sha256 != expectation:

@@ -59,5 +59,5 @@ def skipped_rung(name: str, reason: str) -> Rung:
 
 def probe_finding(rule: RuleDescription, subject: str, result: ProbeResult) -> Finding:
     """The finding for a probe without a good answer: a crash where it died, else `about` with its message."""
-    died = result.timed_out or result.code < 0 or result.code > 128
-    return (CRASH if died else rule).finding(subject, result.problem)
+    is_crash = result.timed_out or result.code < 0 or result.code > 128
+    return (CRASH if is_crash else rule).finding(subject, result.problem)

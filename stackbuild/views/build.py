@@ -48,8 +48,8 @@ def lines_of(event: Event) -> list[Text]:
         ):
             total = compiles.hits + compiles.misses
             hits = f", ccache {compiles.hits}/{total} hits" if total else ""
-            used = f", {format_size(memory)} of memory" if memory >= SHOWN_MEMORY else ""
-            return [_line("✓", "green", step, f"{format_duration(seconds)}{hits}{used}{_on(machine)}")]
+            memory_text = f", {format_size(memory)} of memory" if memory >= SHOWN_MEMORY else ""
+            return [_line("✓", "green", step, f"{format_duration(seconds)}{hits}{memory_text}{_on(machine)}")]
         case StepFinished(step=step, how="reused"):
             return [_line("✓", "green", step, "inputs identical to an earlier build's: output reused")]
         case StageFinished(stage=stage, result=result, seconds=seconds, stands=False):

@@ -41,9 +41,9 @@ def draw_damage(damages: tuple[Damage, ...]) -> None:
         out().print("every file has its digest")
 
 
-def draw_freed(freed: GcReport, rehearsed: bool) -> None:
+def draw_freed(report: GcReport, rehearsed: bool) -> None:
     verb = "would remove" if rehearsed else "removed"
-    out().print(Text(f"{verb} {freed.records} records and {freed.trees} outputs, {megabytes(freed.size)}"))
+    out().print(Text(f"{verb} {report.records} records and {report.trees} outputs, {megabytes(report.size)}"))
 
 
 def draw_copied(step: str, folder: Path) -> None:

@@ -50,6 +50,13 @@ def test_every_file_of_the_kernels_keeps_the_rule() -> None:
         ("#define MADE 1", "MADE"),
         ("#define MERGED(x) x", "MERGED"),
         ("int f() { const int left = rows - first; }", "left"),
+        ("int f() { int64_t best = -1, used = 0; }", "used"),
+        ("class Row { size_t used_ = 0; };", "used_"),
+        ("struct Row { uint64_t freed = 0; };", "freed"),
+        ("int f(int tied);", "tied"),
+        ("int f() { try { g(); } catch (const Error& thrown) {} }", "thrown"),
+        ("class Owed : public Node {};", "Owed"),
+        ("int owed_of(const Row& row) { return 1; }", "owed_of"),
         ("int right;\nint f() { const int left = rows - first; }", "left"),
     ],
 )
@@ -73,7 +80,7 @@ def test_a_seeded_name_of_each_kind_is_found(text: str, name: str, tmp_path: Pat
         "class Place { int64_t top_, left_; };",
         "int f() { made(); x.found = given; }  // found",
         "struct Fused;\nint f(const struct Fused& node);",
-        "float speed; int seed, bound, feed; T packed_walk; const char* kFoundRows;",
+        "float speed; int seed, bound, feed, need, shed, red; T packed_walk; const char* kFoundRows;",
     ],
 )
 def test_truths_states_sides_and_uses_are_left_alone(text: str, tmp_path: Path) -> None:

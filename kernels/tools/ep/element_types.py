@@ -39,14 +39,14 @@ class TypeResult:
 
 def combinations(entry: KernelEntry, schema: Schema) -> list[Kinds]:
     """The types of each variable, all with all."""
-    names = [n for n in entry.rules if n in schema.used]
+    names = [n for n in entry.rules if n in schema.variables]
     choices = [[TYPES[t] for t in entry.rules[n] if t in TYPES and t in schema.allowed_types[n]] for n in names]
     return [dict(zip(names, choice, strict=True)) for choice in itertools.product(*choices)]
 
 
 def unnamed_types(entry: KernelEntry, schema: Schema) -> list[str]:
     """Variables that the kernel says nothing of."""
-    return sorted(v for v in schema.used - set(entry.rules) if (entry.op, v) not in OF_WHAT_IS_NOT_CLAIMED)
+    return sorted(v for v in schema.variables - set(entry.rules) if (entry.op, v) not in OF_WHAT_IS_NOT_CLAIMED)
 
 
 def _model(entry: KernelEntry, schema: Schema, drawn_example: Example) -> tuple[onnx.ModelProto, dict[str, Array]]:

@@ -37,7 +37,7 @@ class Schema:
     version: int
     opset: int  # of a model that has it
     inputs: list[tuple[str, bool]]  # (type, whether it must be there)
-    used: frozenset[str]  # the variables of inputs and outputs
+    variables: frozenset[str]  # the variables of inputs and outputs
     allowed_types: dict[str, list[int]]
     attributes: frozenset[str]
 
@@ -87,7 +87,7 @@ def schemas(entry: KernelEntry) -> list[Schema]:
         if not entry.first <= raw.since_version <= entry.last or opset is None:
             continue
         allowed_types = {t.type_param_str: [_NAMES[s[7:-1]] for s in t.allowed_type_strs if s[7:-1] in _NAMES] for t in raw.type_constraints}
-        used = {p.typeStr for p in [*raw.inputs, *raw.outputs]} & set(allowed_types)
+        variables = {p.typeStr for p in [*raw.inputs, *raw.outputs]} & set(allowed_types)
         inputs = [(p.typeStr, "Optional" not in str(p.option)) for p in raw.inputs]
-        rows.append(Schema(raw.since_version, opset, inputs, frozenset(used), allowed_types, frozenset(raw.attributes)))
+        rows.append(Schema(raw.since_version, opset, inputs, frozenset(variables), allowed_types, frozenset(raw.attributes)))
     return rows

@@ -75,8 +75,8 @@ class Scopes:
         scopes = (self._scope(at) for at in places if self._may_declare(at, at + len(name)))
         declarations = [declaration for declaration in scopes if declaration is not None]
         spaces = {declaration.space for declaration in declarations}
-        used = (self._using_declaration(at, spaces) for at in places) if name in self._using_names else ()
-        return declarations + [declaration for declaration in used if declaration is not None]
+        targets = (self._using_declaration(at, spaces) for at in places) if name in self._using_names else ()
+        return declarations + [declaration for declaration in targets if declaration is not None]
 
     def definitions(self, name: str, places: list[int]) -> list[Declaration]:
         """The definitions of `name`, which stands at `places`, as a function of the program: outside of named scopes."""

@@ -68,7 +68,7 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
     lanes_of = lookups.target.wavefronts
     major = _major(lookups.target.rocm)
     findings: list[Finding] = []
-    used: set[tuple[str, ...]] = set()
+    names_so_far: set[tuple[str, ...]] = set()
     guards: set[int] = set()  # of several versions in one condition one is reported: they ask one question
     has_cub = any(is_in_tree(f"cub/{name}.cuh", lookups.target.own_headers) for name in ("cub", "util_type"))
     for at, rule, words in chain(
@@ -117,9 +117,9 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
             severity, fix = Severity.NOTE, "see that the branch is meant for the number that a support header gives it"
         if rule in _EACH_USE:
             name = (rule,) if rule == "LINT-WMMA" else (rule, *words)
-            if name in used:
+            if name in names_so_far:
                 severity = Severity.NOTE
-            used.add(name)
+            names_so_far.add(name)
         findings.append(view.finding(at, rule, severity, entry.message.format(*words), entry.why, fix, entry.link))
     return findings
 

@@ -75,14 +75,14 @@ def fix(view: View, by: str, header: bool) -> tuple[list[Edit], list[Finding]]:
     values = _values(view)
     constants: set[str] = set()
     operands_of_mask = {span: list(_operands(view.code, span, values)) for span in masks}
-    used: dict[str, set[int]] = {}
+    places_by_name: dict[str, set[int]] = {}
     for at, name in (
         *((at, view.code[at:end]) for operands in operands_of_mask.values() for at, end in operands),
         *((span[0], mask) for span, mask in masks.items()),
     ):
-        used.setdefault(name, set()).add(at)
+        places_by_name.setdefault(name, set()).add(at)
     for name in {mask for mask in masks.values() if mask in values}:
-        places = used[name]
+        places = places_by_name[name]
         others = [at for at in view.places(name) if at not in places and not _no_use(view.code, at)]
         if not others and not view.is_header:
             constants.add(name)

@@ -50,9 +50,9 @@ void* Pool::allocate(size_t bytes, void* stream) {
   }
   if (block == nullptr) return nullptr;
   split(block, bytes);
-  const auto [used, is_new] = used_.try_emplace(block->start);  // the last that may throw: the block is still a free one
+  const auto [entry, is_new] = in_use_.try_emplace(block->start);  // the last that may throw: the block is still a free one
   (void)is_new;
-  used->second = free_.extract(block);
+  entry->second = free_.extract(block);
   block->free = false;
   block->stream = stream;
   stats_.in_use += block->size;
@@ -65,14 +65,14 @@ void* Pool::allocate(size_t bytes, void* stream) {
 void Pool::release(void* pointer) noexcept {
   if (pointer == nullptr) return;
   const std::lock_guard<std::mutex> hold(lock_);
-  const auto entry = used_.find(pointer);
-  if (entry == used_.end()) return;
+  const auto entry = in_use_.find(pointer);
+  if (entry == in_use_.end()) return;
   Free::node_type node = std::move(entry->second);
-  used_.erase(entry);
+  in_use_.erase(entry);
   Block* block = node.value();
   stats_.in_use -= block->size;
   block->free = true;
-  block->freed = ++clock_;
+  block->free_time = ++clock_;
   if (block->stream == nullptr) {
     block->stream = kAny;
     if (is_settled(block)) block->stream = nullptr;
@@ -99,7 +99,7 @@ void Pool::idle(void* stream) noexcept {
 void Pool::forget(void* stream) noexcept {
   const std::lock_guard<std::mutex> hold(lock_);
   streams_.erase(stream);
-  for (auto& [pointer, node] : used_)
+  for (auto& [pointer, node] : in_use_)
     if (node.value()->stream == stream) node.value()->stream = nullptr;
   for (Block* block : free_)
     if (block->stream == stream) block->stream = nullptr;
@@ -118,7 +118,7 @@ void Pool::shrink() noexcept {
 
 bool Pool::is_settled(const Block* block) const noexcept {
   for (const auto& [stream, state] : streams_)
-    if (state.idle < block->freed && state.busy->load()) return false;
+    if (state.idle < block->free_time && state.busy->load()) return false;
   return true;
 }
 
@@ -228,7 +228,7 @@ void Pool::split(Block* block, size_t bytes) {
   rest->start = block->start + bytes;
   rest->size = block->size - bytes;
   rest->stream = block->stream;
-  rest->freed = block->freed;
+  rest->free_time = block->free_time;
   rest->before = block;
   rest->after = block->after;
   free_.insert(rest.get());  // may throw; nothing knows of the rest yet
@@ -244,7 +244,7 @@ void Pool::join_after(Block* block) noexcept {
   Block* right = block->after;
   free_.erase(right);
   block->size += right->size;
-  block->freed = std::max(block->freed, right->freed);
+  block->free_time = std::max(block->free_time, right->free_time);
   if (block->stream == nullptr) block->stream = right->stream;
   block->after = right->after;
   if (block->after != nullptr) block->after->before = block;

@@ -56,7 +56,7 @@ class Pool {
     size_t size = 0;
     bool free = true;
     void* stream = nullptr;  // in use: for which it was taken. Free: which it waits for, or kAny's address, or none
-    uint64_t freed = 0;      // when, by clock_
+    uint64_t free_time = 0;  // of the last release, by clock_
     Block* before = nullptr;  // neighbours within the slab
     Block* after = nullptr;
   };
@@ -90,7 +90,7 @@ class Pool {
   std::vector<Block*> slabs_;  // the first block of each
   Free free_;
   // Blocks in use, by address, each with the node of `free_` that it will go back with: freeing takes no memory.
-  std::unordered_map<void*, Free::node_type> used_;
+  std::unordered_map<void*, Free::node_type> in_use_;
   PoolStats stats_;
 };
 

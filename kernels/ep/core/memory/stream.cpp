@@ -63,11 +63,11 @@ void Stream::finish() {
 
 void* Stream::scratch(size_t bytes) {
   bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  if (used_ + bytes > capacity_) {
+  if (scratch_end_ + bytes > capacity_) {
     // What was handed out before stays alive: work that reads it may be enqueued already, or captured in a graph.
     if (scratch_ != nullptr) old_scratch_.push_back(scratch_);
     capacity_ = std::max({bytes, 2 * capacity_, kLeastScratch});
-    used_ = 0;
+    scratch_end_ = 0;
     scratch_ = static_cast<char*>(device::allocate(capacity_));
     if (scratch_ == nullptr) scratch_ = static_cast<char*>(device::allocate(capacity_ = bytes));
     if (scratch_ == nullptr) {
@@ -75,12 +75,12 @@ void* Stream::scratch(size_t bytes) {
       fail("no device memory left for " + std::to_string(bytes) + " bytes of scratch", ORT_FAIL);
     }
   }
-  void* pointer = scratch_ + used_;
-  used_ += bytes;
+  void* pointer = scratch_ + scratch_end_;
+  scratch_end_ += bytes;
   return pointer;
 }
 
-void Stream::rewind() { used_ = 0; }
+void Stream::rewind() { scratch_end_ = 0; }
 
 void Stream::begin_on(void* native) {
   const std::lock_guard<std::mutex> hold(registry_lock);

@@ -46,7 +46,7 @@ class Stream {
   std::vector<void*> old_scratch_;  // outgrown scratch that enqueued work may still read
   char* scratch_ = nullptr;
   size_t capacity_ = 0;
-  size_t used_ = 0;
+  size_t scratch_end_ = 0;
 };
 
 }  // namespace rk

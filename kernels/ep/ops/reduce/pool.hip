@@ -28,7 +28,7 @@ struct PoolElement {
     }
     const int64_t base = rest * w.in[0] * w.in[1] * w.in[2];
     float result = Average ? 0.0f : -INFINITY;
-    int64_t best = -1, used = 0;
+    int64_t best = -1, cells_of_window = 0;
     for (int64_t i = 0; i < w.kernel[0]; ++i) {
       const int64_t a = start[0] + i * w.dilation[0];
       for (int64_t j = 0; j < w.kernel[1]; ++j) {
@@ -37,9 +37,9 @@ struct PoolElement {
           const int64_t c = start[2] + k * w.dilation[2];
           // With count_include_pad, ceil_mode's cells past the end padding still do not count.
           if (a < w.in[0] + w.pad_end[0] && b < w.in[1] + w.pad_end[1] && c < w.in[2] + w.pad_end[2])
-            used += count_padding ? 1 : 0;
+            cells_of_window += count_padding ? 1 : 0;
           if (a < 0 || b < 0 || c < 0 || a >= w.in[0] || b >= w.in[1] || c >= w.in[2]) continue;
-          if (!count_padding) ++used;
+          if (!count_padding) ++cells_of_window;
           const float value = load(x[base + (a * w.in[1] + b) * w.in[2] + c]);
           if (Average) {
             result += value;
@@ -50,7 +50,7 @@ struct PoolElement {
         }
       }
     }
-    y[index] = static_cast<T>(Average ? result / static_cast<float>(used) : result);
+    y[index] = static_cast<T>(Average ? result / static_cast<float>(cells_of_window) : result);
     if (indices != nullptr) indices[index] = base + best;
   }
 };
@@ -83,10 +83,10 @@ struct PoolChannels {
     }
     float result[N];
     for (int k = 0; k < N; ++k) result[k] = Average ? 0.0f : -INFINITY;
-    int64_t used = 1;
+    int64_t cells_of_window = 1;
     for (int i = 0; i < 3; ++i)
-      used *= count_padding ? cells(start[i], kernel[i], dilation[i], -begin[i], in[i] + end[i])
-                            : cells(start[i], kernel[i], dilation[i], 0, in[i]);
+      cells_of_window *= count_padding ? cells(start[i], kernel[i], dilation[i], -begin[i], in[i] + end[i])
+                                            : cells(start[i], kernel[i], dilation[i], 0, in[i]);
     for (int a = start[0]; a < start[0] + kernel[0] * dilation[0]; a += dilation[0]) {
       if (a < 0 || a >= in[0]) continue;
       for (int b = start[1]; b < start[1] + kernel[1] * dilation[1]; b += dilation[1]) {
@@ -104,7 +104,7 @@ struct PoolChannels {
       }
     }
     Pack<T, N> out_pack;
-    for (int k = 0; k < N; ++k) out_pack.v[k] = static_cast<T>(Average ? result[k] / static_cast<float>(used) : result[k]);
+    for (int k = 0; k < N; ++k) out_pack.v[k] = static_cast<T>(Average ? result[k] / static_cast<float>(cells_of_window) : result[k]);
     y[index] = out_pack;
   }
 };

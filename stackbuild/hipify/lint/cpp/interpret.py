@@ -81,7 +81,7 @@ class Interpreter:
         self.wide = arithmetic.parse(width) if width else None
         self.width = 0
         self.followed_names: set[str] = set()
-        self.used: set[str] = set()
+        self.live_names: set[str] = set()
         self.changes: list[str] = []
         self.visits: list[int] = []
         self.passes = 0
@@ -97,7 +97,7 @@ class Interpreter:
 
     def free(self) -> set[str]:
         """The names whose values the loop needs and does not give itself."""
-        return self.used - self._set_names
+        return self.live_names - self._set_names
 
     def condition_names(self) -> set[str]:
         """The names in the loop's condition."""
@@ -143,7 +143,7 @@ class Interpreter:
         self.followed_names |= {name for name, _ in first}
         local = {n for text in texts for n, _ in declarations(text) or ()}
         self._set_names = {name for name, _ in first} | (local & self.followed_names)
-        self.used = names | {n for _, reads in first for n in reads}
+        self.live_names = names | {n for _, reads in first for n in reads}
         self.changes = [text for text, sets in changing if any(name in names for name, _ in sets) and text not in head]
 
     def run(self, env: Env) -> tuple[int, ...]:
