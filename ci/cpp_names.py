@@ -1,4 +1,4 @@
-"""Names in the kernels' C++ and HIP: what a type, a function, a variable, a parameter or a member is called.
+"""Names in the kernels' C++ and HIP, and in the C of `stackbuild`: what a type, a function, a variable, a parameter or a member is called.
 
 The rule is that of `ci/names.py`: no name is a participle alone. A constant's `k` and a member's underscore are not part
 of its word: `kMade` and `made_` are `made`. A value of type `bool` may be called so, and one that is a comparison or a
@@ -25,7 +25,7 @@ import tree_sitter_cpp
 from layout import REPOSITORY
 from names import is_participle
 
-SUFFIXES = (".cpp", ".h", ".hip", ".hpp")
+SUFFIXES = (".c", ".cpp", ".h", ".hip", ".hpp")
 _PARENTHESES = rb"\((?:[^()]|\([^()]*\))*\)"
 _COMPILER_WORDS = re.compile(
     rb"\b(?:__(?:global|device|host|forceinline|noinline|shared|constant|grid_constant|restrict)__|__restrict"
@@ -154,14 +154,14 @@ def violations(paths: Iterable[Path]) -> Iterator[str]:
 
 
 def files() -> list[Path]:
-    """The files of C++ and HIP in `kernels`."""
-    return [path for path in (REPOSITORY / "kernels").rglob("*") if path.suffix in SUFFIXES]
+    """The files of C++ and HIP in `kernels`, and those of C in `stackbuild`."""
+    return [path for tree in ("kernels", "stackbuild") for path in (REPOSITORY / tree).rglob("*") if path.suffix in SUFFIXES]
 
 
 def main() -> int:
     paths = files()
     lines = list(violations(paths))
-    print("\n".join(lines) or f"names in {len(paths)} files of C++ and HIP: nothing found")
+    print("\n".join(lines) or f"names in {len(paths)} files of C, C++ and HIP: nothing found")
     return bool(lines)
 
 

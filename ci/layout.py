@@ -669,7 +669,7 @@ PROGRAM = BELOW_CLI | {"stackbuild.__main__"}
 CI_LEVELS: dict[str, Layer] = {
     "layout": Layer(1, "the layers, and their check"),
     "names": Layer(2, "what functions, variables and types are called"),
-    "cpp_names": Layer(3, "what the kernels' C++ declares, and what it is called"),
+    "cpp_names": Layer(3, "what C, C++ and HIP declare, and what it is called"),
     "subjects": Layer(2, "subjects of commits"),
     "tests_of": Layer(2, "where the tests of a module lie"),
     "recipe_reference": Layer(1, "docs/recipes.md, out of the schema", uses=BELOW_CLI),

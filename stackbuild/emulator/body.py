@@ -137,7 +137,7 @@ class _BodyWriter:
             lines = [*address_checks(inst.offset - self.base, *registers), *lines]
             self.block_registers.scalars.difference_update(range(f["sdata"], f["sdata"] + words))
             lines.append(
-                f"ISSUE(COUNTER_SCALAR); for (uint32_t r = 0; r < {words}; r++) w->shadow->scalar[{f['sdata']} + r] = w->shadow->issued[2];"
+                f"ISSUE(COUNTER_SCALAR); for (uint32_t r = 0; r < {words}; r++) w->shadow->scalar[{f['sdata']} + r] = w->shadow->starts[2];"
             )
         return lines
 

@@ -118,10 +118,10 @@ def runtime_folder(imports: HostImports, cache: Path) -> Path:
 def _stubs(names: Iterable[str]) -> str:
     """A C source with a call that says its name for each of these."""
     lines = [
-        f'__attribute__((visibility("default"))) int {name}(void) {{ return unimplemented("{name}"); }}'
+        f'__attribute__((visibility("default"))) int {name}(void) {{ return refuse_call("{name}"); }}'
         for name in names
     ]
-    return "\n".join(["int unimplemented(const char *name);", *lines, ""])
+    return "\n".join(["int refuse_call(const char *name);", *lines, ""])
 
 
 def _version_script(imports: HostImports) -> str:

@@ -75,7 +75,7 @@ struct emulator_kernel {
     const char *symbol;            /* NAME.kd */
     const char *target;            /* "gfx1100" */
     const char *problem;           /* NULL, or why it cannot run: "v_foo_f32 at 0x1c0 is not known" */
-    int translated;                /* 0: known, but not yet compiled: translate with --kernel NAME, then emulator_refresh */
+    int is_translated;             /* 0: known, but not yet compiled: translate with --kernel NAME, then emulator_refresh */
     uint32_t wavefront;            /* 32 or 64 */
     uint32_t kernarg_bytes;
     uint32_t explicit_bytes;       /* of the kernarg segment, before the hidden arguments */

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -36,7 +37,6 @@ struct emulator_object {
     uint32_t kernel_count;
     struct variable *variables;
     uint32_t variable_count;
-    int relocated;
 };
 
 static const char *const kind_names[] = {
@@ -47,10 +47,10 @@ static const char *const kind_names[] = {
 
 static int explain(char *error, size_t bytes, const char *format, ...)
 {
-    va_list given;
-    va_start(given, format);
-    if (error && bytes) vsnprintf(error, bytes, format, given);
-    va_end(given);
+    va_list values;
+    va_start(values, format);
+    if (error && bytes) vsnprintf(error, bytes, format, values);
+    va_end(values);
     return -1;
 }
 
@@ -67,8 +67,8 @@ static char *whole_file(const char *path, size_t *bytes)
     if (!file) return NULL;
     size_t room = 1 << 16, have = 0;
     char *data = malloc(room + 1);
-    for (size_t got; data && (got = fread(data + have, 1, room - have, file)) > 0;) {
-        have += got;
+    for (size_t part; data && (part = fread(data + have, 1, room - have, file)) > 0;) {
+        have += part;
         if (have == room) data = realloc(data, (room *= 2) + 1);
     }
     fclose(file);
@@ -124,7 +124,7 @@ static struct kernel *read_kernel(struct emulator_object *object, char **f, int 
         k->properties = number(f[16]);
         k->rows = number(f[17]);
         k->blocks = number(f[18]);
-        k->facts.translated = k->library[0] != 0;
+        k->facts.is_translated = k->library[0] != 0;
         k->facts.problem = count > 19 && f[19][0] ? strdup(f[19]) : NULL;
     }
     return fresh ? k : NULL;
@@ -261,8 +261,8 @@ struct run {
     _Atomic uint64_t next, waves_begun;
     _Atomic int result;
     pthread_mutex_t lock;
-    struct { uint64_t pc; int kind; } said[256];
-    uint32_t said_count;
+    struct { uint64_t pc; int kind; } reports[256];
+    uint32_t report_count;
     struct emulator_counters counters;
     struct races *races; /* NULL: not watched */
 };
@@ -271,7 +271,7 @@ struct worker {
     uint32_t group[3], number;
     sigjmp_buf fault;
     struct wave *current;
-    volatile sig_atomic_t guarded;
+    volatile sig_atomic_t may_fault;
     uint64_t fault_address;
 };
 static __thread struct worker *this_worker;
@@ -302,15 +302,15 @@ static void report(struct wave *w, int kind, int lane, uint64_t address, const c
 {
     struct worker *worker = w->context;
     struct run *run = worker->run;
-    int expected = 0;
-    if (kind < EMULATOR_FIRST_FINDING) atomic_compare_exchange_strong(&run->result, &expected, kind);
+    int unset = 0;
+    if (kind < EMULATOR_FIRST_FINDING) atomic_compare_exchange_strong(&run->result, &unset, kind);
     pthread_mutex_lock(&run->lock);
-    int known = 0;
-    for (uint32_t i = 0; i < run->said_count; i++) known |= run->said[i].pc == w->pc && run->said[i].kind == kind;
-    if (!known && run->said_count < 256 && run->dispatch->report) {
+    bool is_known = false;
+    for (uint32_t i = 0; i < run->report_count; i++) is_known |= run->reports[i].pc == w->pc && run->reports[i].kind == kind;
+    if (!is_known && run->report_count < 256 && run->dispatch->report) {
         char instruction[256], sentence[512];
-        run->said[run->said_count].pc = w->pc;
-        run->said[run->said_count++].kind = kind;
+        run->reports[run->report_count].pc = w->pc;
+        run->reports[run->report_count++].kind = kind;
         instruction_at(run->kernel, w->pc, instruction, sizeof instruction);
         snprintf(sentence, sizeof sentence, "%s%s%s in workgroup %u,%u,%u, wave %u", kind_names[kind], text[0] ? ": " : "", text,
                  worker->group[0], worker->group[1], worker->group[2], w->index);
@@ -356,7 +356,7 @@ static struct sigaction former[2];
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
     struct worker *worker = this_worker;
-    if (worker && worker->guarded) {
+    if (worker && worker->may_fault) {
         worker->fault_address = (uint64_t)(uintptr_t)info->si_addr;
         siglongjmp(worker->fault, 1);
     }
@@ -430,7 +430,7 @@ static void start_wave(struct wave *w, const struct run *run, const uint32_t *gr
         if (k->rsrc2 >> 10 & 1) w->s[at++] = size;
         if ((k->rsrc2 & 1) && !architected) w->s[at++] = 0; /* scratch offset of the wave: lanes have memory of their own */
     }
-    w->given = at;
+    w->scalar_count = at;
     w->mode = (k->rsrc1 >> 12 & 0xff) | (k->rsrc1 >> 21 & 1) << 8 | (k->rsrc1 >> 23 & 1) << 9;
     uint64_t exec = 0;
     uint32_t start = index * lanes;
@@ -473,7 +473,7 @@ static void run_group(struct worker *worker, struct wave **waves, uint8_t *lds, 
         state[i] = WAVE_BARRIER;
     }
     for (;;) {
-        uint32_t order[64], alive = 0, stopped = 0;
+        uint32_t order[64], alive = 0, waits = 0;
         for (uint32_t i = 0; i < count; i++)
             if (state[i] == WAVE_BARRIER) order[alive++] = i;
         if (!alive || atomic_load(&run->result)) break;
@@ -493,7 +493,7 @@ static void run_group(struct worker *worker, struct wave **waves, uint8_t *lds, 
         uint32_t first = ~0u;
         for (uint32_t i = 0; i < alive; i++) {
             if (state[order[i]] != WAVE_BARRIER) continue;
-            stopped++;
+            waits++;
             if (first == ~0u) first = order[i];
             else if (barrier[first] != barrier[order[i]] && waves[0]->shadow) {
                 char text[96];
@@ -502,13 +502,13 @@ static void run_group(struct worker *worker, struct wave **waves, uint8_t *lds, 
             }
         }
         sanitizer_interval(waves, count);
-        if (!stopped) break;
+        if (!waits) break;
     }
 }
 
-static void *work(void *given)
+static void *work(void *argument)
 {
-    struct run *run = given;
+    struct run *run = argument;
     struct kernel *k = run->kernel;
     uint32_t lanes = k->facts.wavefront;
     struct worker worker = {.run = run};
@@ -517,8 +517,8 @@ static void *work(void *given)
     size_t lds_room = ((size_t)run->lds_bytes + (size_t)page - 1) & ~(size_t)(page - 1);
     uint8_t *block = mmap(NULL, lds_room + 2 * (size_t)page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (block == MAP_FAILED || mprotect(block + page, lds_room, PROT_READ | PROT_WRITE)) {
-        int expected = 0;
-        atomic_compare_exchange_strong(&run->result, &expected, EMULATOR_BAD_DISPATCH);
+        int unset = 0;
+        atomic_compare_exchange_strong(&run->result, &unset, EMULATOR_BAD_DISPATCH);
         return NULL;
     }
     uint8_t *lds = block + (size_t)page + lds_room - run->lds_bytes;
@@ -548,14 +548,14 @@ static void *work(void *given)
     while (!atomic_load(&run->result) && (number = atomic_fetch_add(&run->next, 1)) < run->groups) {
         if (sigsetjmp(worker.fault, 1)) {
             char text[96];
-            worker.guarded = 0;
+            worker.may_fault = 0;
             snprintf(text, sizeof text, "no memory at 0x%llx", (unsigned long long)worker.fault_address);
             report(worker.current, EMULATOR_FAULT, -1, worker.fault_address, text);
             break;
         }
-        worker.guarded = 1;
+        worker.may_fault = 1;
         run_group(&worker, waves, lds, number);
-        worker.guarded = 0;
+        worker.may_fault = 0;
     }
     this_worker = NULL;
     for (uint32_t b = 0; k->counts && b < k->blocks; b++) atomic_fetch_add(&k->counts[b], blocks[b]);
@@ -594,17 +594,17 @@ static int refuse(const struct emulator_dispatch *d, const struct kernel *k, int
 static void report_races(struct run *run)
 {
     const struct emulator_dispatch *d = run->dispatch;
-    uint32_t reported = 0;
-    for (uint32_t i = 0; run->races && !atomic_load(&run->races->synchronised) && i < run->races->count && d->report; i++) {
+    uint32_t race_count = 0;
+    for (uint32_t i = 0; run->races && !atomic_load(&run->races->has_order) && i < run->races->count && d->report; i++) {
         const struct race_conflict *c = &run->races->conflicts[i];
-        int known = 0;
-        for (uint32_t j = 0; j < run->said_count; j++) known |= run->said[j].pc == c->pc && run->said[j].kind == EMULATOR_RACE;
-        if (known || reported == 64 || run->said_count == 256) continue;
+        bool is_known = false;
+        for (uint32_t j = 0; j < run->report_count; j++) is_known |= run->reports[j].pc == c->pc && run->reports[j].kind == EMULATOR_RACE;
+        if (is_known || race_count == 64 || run->report_count == 256) continue;
         if (c->value >= 0 && *(const uint8_t *)(uintptr_t)c->address == c->value) continue;
         char instruction[256], sentence[512];
-        run->said[run->said_count].pc = c->pc;
-        run->said[run->said_count++].kind = EMULATOR_RACE;
-        reported++;
+        run->reports[run->report_count].pc = c->pc;
+        run->reports[run->report_count++].kind = EMULATOR_RACE;
+        race_count++;
         instruction_at(run->kernel, c->pc, instruction, sizeof instruction);
         snprintf(sentence, sizeof sentence, "%s: the byte at 0x%llx %s in workgroup %u,%u,%u, wave %u", kind_names[EMULATOR_RACE],
                  (unsigned long long)c->address, c->text, c->group[0], c->group[1], c->group[2], c->wave);
@@ -701,7 +701,7 @@ int emulator_dispatch(const struct emulator_dispatch *d)
     struct kernel *k = (struct kernel *)(uintptr_t)d->kernel;
     char text[512];
     if (k->facts.problem) return refuse(d, k, EMULATOR_NOT_TRANSLATED, k->facts.problem);
-    if (!k->facts.translated) return refuse(d, k, EMULATOR_NOT_TRANSLATED, "the kernel is not translated yet");
+    if (!k->facts.is_translated) return refuse(d, k, EMULATOR_NOT_TRANSLATED, "the kernel is not translated yet");
     uint64_t size = (uint64_t)d->workgroup[0] * d->workgroup[1] * d->workgroup[2];
     uint32_t limit = d->lds_limit ? d->lds_limit : 65536;
     if (!size || size > 1024 || (k->facts.maximum_workgroup && size > k->facts.maximum_workgroup)) {
@@ -737,11 +737,11 @@ int emulator_dispatch(const struct emulator_dispatch *d)
     if (threads > run.groups) threads = run.groups;
     if (threads > 256) threads = 256;
     pthread_t others[256];
-    uint64_t started = 0;
+    uint64_t thread_count = 0;
     for (uint64_t i = 1; i < threads; i++)
-        if (!pthread_create(&others[started], NULL, work, &run)) started++;
+        if (!pthread_create(&others[thread_count], NULL, work, &run)) thread_count++;
     work(&run);
-    for (uint64_t i = 0; i < started; i++) pthread_join(others[i], NULL);
+    for (uint64_t i = 0; i < thread_count; i++) pthread_join(others[i], NULL);
     report_races(&run);
     if (d->counters) {
         struct emulator_counters *to = d->counters;

@@ -21,7 +21,7 @@ struct races {
     pthread_mutex_t lock;
     struct race_conflict conflicts[RACE_CONFLICTS];
     uint32_t count;
-    _Atomic int synchronised;
+    _Atomic bool has_order; /* workgroups wait for each other */
 };
 
 static struct races *races_open(void)
@@ -56,24 +56,24 @@ static struct race_line *race_line(struct race_shard *shard, uint64_t line)
 static void race_conflict(struct races *races, const struct wave *w, const uint32_t *group, uint64_t address, const char *text, int value)
 {
     pthread_mutex_lock(&races->lock);
-    int known = 0;
-    for (uint32_t i = 0; i < races->count; i++) known |= races->conflicts[i].pc == w->pc && races->conflicts[i].address == address;
-    if (!known && races->count < RACE_CONFLICTS)
+    bool is_known = false;
+    for (uint32_t i = 0; i < races->count; i++) is_known |= races->conflicts[i].pc == w->pc && races->conflicts[i].address == address;
+    if (!is_known && races->count < RACE_CONFLICTS)
         races->conflicts[races->count++] = (struct race_conflict){address, w->pc, {group[0], group[1], group[2]}, w->index, text, value};
     pthread_mutex_unlock(&races->lock);
 }
 /* An access of a workgroup to memory that is there. */
 static void races_note(struct races *races, const struct wave *w, const uint32_t *group, uint32_t number, uint64_t address, uint32_t bytes, int write)
 {
-    if (atomic_load_explicit(&races->synchronised, memory_order_relaxed)) return;
+    if (atomic_load_explicit(&races->has_order, memory_order_relaxed)) return;
     for (uint64_t at = address; at < address + bytes;) {
         uint64_t line = at / 64, end = (line + 1) * 64 < address + bytes ? (line + 1) * 64 : address + bytes;
         struct race_shard *shard = &races->shards[line % RACE_SHARDS];
         pthread_mutex_lock(&shard->lock);
-        struct race_line *known = race_line(shard, line);
+        struct race_line *noted_line = race_line(shard, line);
         for (; at < end; at++) {
-            if (!known) continue;
-            uint32_t *writer = &known->writer[at % 64], *reader = &known->reader[at % 64], self = number + 1;
+            if (!noted_line) continue;
+            uint32_t *writer = &noted_line->writer[at % 64], *reader = &noted_line->reader[at % 64], self = number + 1;
             int value = *(const uint8_t *)(uintptr_t)at;
             if (*writer && *writer != self) race_conflict(races, w, group, at, write ? "was written by another workgroup" : "is written by another workgroup", write ? value : -1);
             if (write && *reader && *reader != self) race_conflict(races, w, group, at, "is read by another workgroup", value);

@@ -32,7 +32,7 @@ static void note_access(struct wave *w, uint32_t lane, int space, uint64_t addre
     if (!h) return;
     if (space == SPACE_GLOBAL && (use == USE_ATOMIC || h->coherent)) {
         struct run *run = ((struct worker *)w->context)->run;
-        if (run->races) atomic_store_explicit(&run->races->synchronised, 1, memory_order_relaxed);
+        if (run->races) atomic_store_explicit(&run->races->has_order, true, memory_order_relaxed);
     }
     if (space != SPACE_LDS || address + bytes > w->lds_bytes) return;
     for (uint64_t at = address; at < address + bytes; at++) {
@@ -44,7 +44,7 @@ static void note_access(struct wave *w, uint32_t lane, int space, uint64_t addre
             b->atomic = 0;
         }
         char text[96];
-        if (use != USE_ARRIVE && b->loader && b->load > h->group[b->loader - 1]->done[COUNTER_VECTOR]) {
+        if (use != USE_ARRIVE && b->loader && b->load > h->group[b->loader - 1]->ends[COUNTER_VECTOR]) {
             snprintf(text, sizeof text, "LDS byte %llu: a load into it by wave %u is under way", (unsigned long long)at, b->loader - 1u);
             report(w, EMULATOR_MISSING_WAIT, (int)lane, at, text);
         }
@@ -57,7 +57,7 @@ static void note_access(struct wave *w, uint32_t lane, int space, uint64_t addre
         if (use != USE_ARRIVE) {
             int kind = use == USE_READ ? LAST_READ : LAST_WRITE;
             b->last[kind].wave = (uint16_t)(w->index + 1);
-            b->last[kind].number = h->issued[COUNTER_LDS] + 1;
+            b->last[kind].number = h->starts[COUNTER_LDS] + 1;
             b->last[kind].interval = h->interval;
         }
         if (use == USE_READ || use == USE_ATOMIC) {
@@ -80,7 +80,7 @@ static void note_access(struct wave *w, uint32_t lane, int space, uint64_t addre
             b->atomic = use == USE_ATOMIC;
             b->set = 1;
             b->loader = use == USE_ARRIVE ? b->writer : 0;
-            b->load = h->issued[COUNTER_VECTOR] + 1;
+            b->load = h->starts[COUNTER_VECTOR] + 1;
         }
         if (use == USE_READ) b->readers |= 1ull << (w->index & 63);
     }
@@ -122,14 +122,14 @@ static void sanitizer_start(struct wave *w, uint32_t lds_bytes)
     memset(h, 0, sizeof *h);
     h->lds = lds;
     h->group = group;
-    h->written[0] = 1;
-    memset(h->scalar_written, 1, w->given);
-    memset(h->scalar_written + 102, 1, 26); /* VCC, M0, EXEC and what the hardware keeps */
+    h->is_written[0] = 1;
+    memset(h->is_scalar_written, 1, w->scalar_count);
+    memset(h->is_scalar_written + 102, 1, 26); /* VCC, M0, EXEC and what the hardware keeps */
     if (w->index == 0) memset(lds, 0, sizeof *lds * lds_bytes);
 }
 static void sanitizer_interval(struct wave **waves, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (waves[i]->shadow) waves[i]->shadow->interval++, waves[i]->shadow->at_barrier = waves[i]->shadow->done[COUNTER_LDS];
+        if (waves[i]->shadow) waves[i]->shadow->interval++, waves[i]->shadow->at_barrier = waves[i]->shadow->ends[COUNTER_LDS];
 }
 #endif

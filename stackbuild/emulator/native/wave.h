@@ -6,6 +6,7 @@
 #ifndef STACKBUILD_WAVE_H
 #define STACKBUILD_WAVE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -30,11 +31,11 @@ struct wave_callbacks {
     void (*access)(struct wave *w, uint32_t lane, int space, uint64_t address, uint32_t bytes, int use);
 };
 
-/* What the sanitizer knows of a wave's registers. A register is under way while its number is above the counter's `done`. */
+/* What the sanitizer knows of a wave's registers. A register is under way while its number is above the counter's end. */
 struct shadow {
-    uint32_t issued[3], done[3]; /* vector memory, LDS, scalar memory */
+    uint32_t starts[3], ends[3]; /* vector memory, LDS, scalar memory */
     uint32_t vector[3][512], scalar[128];
-    uint8_t written[512], scalar_written[128];
+    uint8_t is_written[512], is_scalar_written[128];
     uint8_t coherent; /* whether the access that runs is one by which workgroups wait for each other */
     uint32_t said_pc;
     /* Of the workgroup. `load` is the number of the load into LDS that wrote the byte last, by the wave `loader` - 1. `last` are the
@@ -45,7 +46,7 @@ struct shadow {
     } *lds;
     struct shadow **group; /* of the workgroup's waves */
     uint32_t interval;
-    uint32_t at_barrier; /* done[COUNTER_LDS] at the last barrier */
+    uint32_t at_barrier; /* ends[COUNTER_LDS] at the last barrier */
 };
 enum wave_counter { COUNTER_VECTOR, COUNTER_LDS, COUNTER_SCALAR };
 
@@ -63,7 +64,7 @@ struct wave {
     uint32_t lds_bytes, scratch_bytes;
     uint32_t index;    /* in the workgroup */
     uint32_t mode;     /* of hwreg 1 */
-    uint32_t given;    /* scalar registers that hold values at the start */
+    uint32_t scalar_count; /* scalar registers that hold values at the start */
     uint64_t lanes;    /* active at the start */
     const struct wave_callbacks *calls;
     struct shadow *shadow;
@@ -124,13 +125,13 @@ API uint8_t *scratch_place(struct wave *w, uint32_t lane, uint32_t address, uint
 }
 
 #if SANITIZE
-#define ISSUE(counter) (++w->shadow->issued[counter])
+#define ISSUE(counter) (++w->shadow->starts[counter])
 /* Registers whose load is under way are not read and not written. */
 CHECK void check_vectors(struct wave *w, uint32_t pc, uint32_t first, uint32_t count)
 {
     const struct shadow *h = w->shadow;
     for (uint32_t r = first; r < first + count; r++)
-        if (h->vector[0][r] > h->done[0] || h->vector[1][r] > h->done[1]) {
+        if (h->vector[0][r] > h->ends[0] || h->vector[1][r] > h->ends[1]) {
             w->pc = pc;
             w->calls->report(w, 22, -1, 0, "a vector register whose load is under way");
         }
@@ -138,7 +139,7 @@ CHECK void check_vectors(struct wave *w, uint32_t pc, uint32_t first, uint32_t c
 CHECK void check_scalars(struct wave *w, uint32_t pc, uint32_t first, uint32_t count)
 {
     for (uint32_t r = first; r < first + count; r++)
-        if (w->shadow->scalar[r] > w->shadow->done[2]) {
+        if (w->shadow->scalar[r] > w->shadow->ends[2]) {
             w->pc = pc;
             w->calls->report(w, 22, -1, 0, "a scalar register whose load is under way");
         }
@@ -146,7 +147,7 @@ CHECK void check_scalars(struct wave *w, uint32_t pc, uint32_t first, uint32_t c
 CHECK void check_written(struct wave *w, uint32_t pc, uint32_t first, uint32_t count, const char *what)
 {
     for (uint32_t r = first; r < first + count; r++)
-        if (!w->shadow->written[r]) {
+        if (!w->shadow->is_written[r]) {
             w->pc = pc;
             w->calls->report(w, 20, -1, 0, what);
         }
@@ -154,7 +155,7 @@ CHECK void check_written(struct wave *w, uint32_t pc, uint32_t first, uint32_t c
 CHECK int are_scalars_written(const struct wave *w, uint32_t first, uint32_t count)
 {
     int all = 1;
-    for (uint32_t r = first; r < first + count; r++) all &= w->shadow->scalar_written[r];
+    for (uint32_t r = first; r < first + count; r++) all &= w->shadow->is_scalar_written[r];
     return all;
 }
 CHECK void check_scalar_address(struct wave *w, uint32_t pc, uint32_t first, uint32_t count)
@@ -163,18 +164,18 @@ CHECK void check_scalar_address(struct wave *w, uint32_t pc, uint32_t first, uin
     w->pc = pc;
     w->calls->report(w, 20, -1, 0, "the address is in a scalar register that was never written");
 }
-CHECK void note_scalars(struct wave *w, uint32_t first, uint32_t count, int written) { memset(w->shadow->scalar_written + first, written, count); }
-CHECK void note_written(struct wave *w, uint32_t first, uint32_t count) { memset(w->shadow->written + first, 1, count); }
+CHECK void note_scalars(struct wave *w, uint32_t first, uint32_t count, bool is_written) { memset(w->shadow->is_scalar_written + first, is_written, count); }
+CHECK void note_written(struct wave *w, uint32_t first, uint32_t count) { memset(w->shadow->is_written + first, 1, count); }
 CHECK void note_load(struct wave *w, uint32_t first, uint32_t count, int counter)
 {
-    for (uint32_t r = first; r < first + count; r++) w->shadow->vector[counter][r] = w->shadow->issued[counter];
+    for (uint32_t r = first; r < first + count; r++) w->shadow->vector[counter][r] = w->shadow->starts[counter];
 }
-/* A counter waits until at most `left` accesses are under way. Scalar loads end in any order: only 0 says something of them. */
-CHECK void wait_for(struct wave *w, int counter, uint32_t left)
+/* A counter waits until at most `rest` accesses are under way. Scalar loads end in any order: only 0 says something of them. */
+CHECK void wait_for(struct wave *w, int counter, uint32_t rest)
 {
     struct shadow *h = w->shadow;
-    if (counter == COUNTER_SCALAR && left) return;
-    if (h->issued[counter] > left && h->done[counter] < h->issued[counter] - left) h->done[counter] = h->issued[counter] - left;
+    if (counter == COUNTER_SCALAR && rest) return;
+    if (h->starts[counter] > rest && h->ends[counter] < h->starts[counter] - rest) h->ends[counter] = h->starts[counter] - rest;
 }
 #endif
 
@@ -258,13 +259,13 @@ API int buffer_of(struct wave *w, struct buffer *b, const uint32_t *r, int rdna,
 /* Whether `bytes` at an offset lie in the buffer. `inner` is the offset in the record, `whole` that with stride · index. */
 API int buffer_inside(const struct buffer *b, uint64_t index, uint64_t inner, uint64_t whole, uint32_t soffset, uint32_t bytes)
 {
-    uint64_t left = b->records > soffset ? b->records - soffset : 0;
+    uint64_t rest = b->records > soffset ? b->records - soffset : 0;
     switch (b->mode) {
     case OUTSIDE_RECORD: return index < b->records && inner + bytes <= b->stride;
     case OUTSIDE_RECORDS: return index < b->records;
     case OUTSIDE_EMPTY: return b->records != 0;
     case OUTSIDE_NEVER: return 1;
-    default: return whole + bytes <= left;
+    default: return whole + bytes <= rest;
     }
 }
 
@@ -311,7 +312,7 @@ API void scalar_buffer_load(struct wave *w, uint32_t to, const uint32_t *descrip
 {
     uint64_t base = descriptor[0] | (uint64_t)(descriptor[1] & 0xffff) << 32, stride = descriptor[1] >> 16 & 0x3fff;
     uint64_t bytes = descriptor[2] * (stride ? stride : 1), start = (base + offset & ~3ull) - base;
-    uint32_t loaded[16] = {0}, inside = 0;
+    uint32_t values[16] = {0}, inside = 0;
 #if SANITIZE
     if (offset & 3) w->calls->report(w, 19, -1, base + offset, "a scalar load off a multiple of 4");
 #endif
@@ -319,8 +320,8 @@ API void scalar_buffer_load(struct wave *w, uint32_t to, const uint32_t *descrip
 #if SANITIZE
     if (inside && !w->calls->in_range(w, base + start, 4 * inside, 0)) inside = 0;
 #endif
-    if (inside) memcpy(loaded, (const void *)(uintptr_t)(base + start), 4 * inside);
-    memcpy(w->s + to, loaded, 4 * words);
+    if (inside) memcpy(values, (const void *)(uintptr_t)(base + start), 4 * inside);
+    memcpy(w->s + to, values, 4 * words);
 }
 
 #if COUNTERS
@@ -393,16 +394,16 @@ API int dpp_source(uint32_t lane, uint32_t control)
 API uint64_t dpp16(struct wave *w, uint64_t m, uint32_t *to, const uint32_t *from, uint32_t rows, uint32_t control, uint32_t row_mask,
                    uint32_t bank_mask, int bound_zero, int inactive)
 {
-    uint64_t written = 0;
+    uint64_t targets = 0;
     for (uint32_t l = 0; l < LANES; l++) {
         int at = dpp_source(l, control);
         int there = at >= 0 && (inactive || (m >> at & 1));
         for (uint32_t r = 0; r < rows; r++) to[r * LANES + l] = there ? from[r * LANES + (uint32_t)at] : 0;
         if (!(m >> l & 1) || !(row_mask >> (l >> 4 & 3) & 1) || !(bank_mask >> (l >> 2 & 3) & 1)) continue;
-        if (there || bound_zero) written |= 1ull << l;
+        if (there || bound_zero) targets |= 1ull << l;
     }
     (void)w;
-    return written;
+    return targets;
 }
 API uint64_t dpp8(struct wave *w, uint64_t m, uint32_t *to, const uint32_t *from, uint32_t rows, uint32_t selects, int inactive)
 {
@@ -451,14 +452,14 @@ API void swizzle(struct wave *w, uint64_t m, uint32_t *d, const uint32_t *x, uin
 API void permlane16(struct wave *w, uint64_t m, uint32_t *d, const uint32_t *x, uint32_t low, uint32_t high, int other, int inactive, int bound_zero)
 {
     uint32_t t[LANES];
-    uint64_t selects = (uint64_t)high << 32 | low, written = 0;
+    uint64_t selects = (uint64_t)high << 32 | low, targets = 0;
     for (uint32_t l = 0; l < LANES; l++) {
         uint32_t at = ((l & ~15u) ^ (other ? 16u : 0u)) + (uint32_t)(selects >> (l & 15) * 4 & 15);
         int there = inactive || (m >> at & 1);
         t[l] = there ? x[at] : 0;
-        if (there || bound_zero) written |= 1ull << l;
+        if (there || bound_zero) targets |= 1ull << l;
     }
-    for (uint32_t l = 0; l < LANES; l++) if (m & written & 1ull << l) d[l] = t[l];
+    for (uint32_t l = 0; l < LANES; l++) if (m & targets & 1ull << l) d[l] = t[l];
     (void)w;
 }
 

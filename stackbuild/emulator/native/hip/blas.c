@@ -53,10 +53,10 @@ static void multiply(void *argument) {
 
 static int is_half(int type) { return type == R_16F || type == OLD_R_16F ? 1 : type == R_32F || type == OLD_R_32F ? 0 : -1; }
 
-static int submit_product(handle_t handle, const struct product *given, int type_a, int type_b, int type_c, int op_a, int op_b) {
+static int submit_product(handle_t handle, const struct product *terms, int type_a, int type_b, int type_c, int op_a, int op_b) {
   struct product *p = malloc(sizeof *p);  // kept: a captured graph runs it again
   if (!p) return STATUS_ALLOC_FAILED;
-  *p = *given;
+  *p = *terms;
   p->half_a = is_half(type_a), p->half_b = is_half(type_b), p->half_c = is_half(type_c);
   p->transpose_a = op_a != OP_N, p->transpose_b = op_b != OP_N;
   if (p->half_a < 0 || p->half_b < 0 || p->half_c < 0) {

@@ -17,10 +17,10 @@ enum { MESSAGE = 16384 };
 static int channel(void) {
   static int descriptor = -2;
   if (descriptor == -2) {
-    const char *said = getenv("STACKBUILD_EMULATOR_CHANNEL");
+    const char *number = getenv("STACKBUILD_EMULATOR_CHANNEL");
     int type = 0;
     socklen_t size = sizeof type;
-    descriptor = said ? atoi(said) : -1;
+    descriptor = number ? atoi(number) : -1;
     if (descriptor >= 0 && getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &size) != 0) descriptor = -1;
   }
   return descriptor;
@@ -28,7 +28,7 @@ static int channel(void) {
 
 bool channel_is_open(void) { return channel() >= 0; }
 
-static bool sent(const char *text, size_t bytes, const int *descriptors, int count) {
+static bool send_text(const char *text, size_t bytes, const int *descriptors, int count) {
   char control[CMSG_SPACE(2 * sizeof(int))] = {0};
   struct iovec part = {(void *)text, bytes};
   struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
@@ -39,18 +39,18 @@ static bool sent(const char *text, size_t bytes, const int *descriptors, int cou
     header->cmsg_level = SOL_SOCKET, header->cmsg_type = SCM_RIGHTS, header->cmsg_len = CMSG_LEN(count * sizeof(int));
     memcpy(CMSG_DATA(header), descriptors, count * sizeof(int));
   }
-  ssize_t done;
-  do done = sendmsg(channel(), &message, MSG_NOSIGNAL);
-  while (done < 0 && errno == EINTR);
-  return done >= 0;
+  ssize_t length;
+  do length = sendmsg(channel(), &message, MSG_NOSIGNAL);
+  while (length < 0 && errno == EINTR);
+  return length >= 0;
 }
 
 static int payload_file(const void *payload, size_t bytes) {
   int file = memfd_create("stackbuild-emulator", MFD_CLOEXEC);
   for (size_t at = 0; file >= 0 && at < bytes;) {
-    ssize_t written = write(file, (const char *)payload + at, bytes - at);
-    if (written <= 0) { close(file); return -1; }
-    at += written;
+    ssize_t part = write(file, (const char *)payload + at, bytes - at);
+    if (part <= 0) { close(file); return -1; }
+    at += part;
   }
   return file;
 }
@@ -64,7 +64,7 @@ char *channel_request(const char *text, const void *payload, size_t bytes) {
     return strdup("error no memory for the code object");
   }
   int descriptors[2] = {ends[1], file};
-  bool ok = sent(text, strlen(text), descriptors, payload ? 2 : 1);
+  bool ok = send_text(text, strlen(text), descriptors, payload ? 2 : 1);
   close(ends[1]);
   if (file >= 0) close(file);
   size_t room = 4096, length = 0;
@@ -75,10 +75,10 @@ char *channel_request(const char *text, const void *payload, size_t bytes) {
       if (!larger) break;
       answer = larger;
     }
-    ssize_t got = read(ends[0], answer + length, room - length - 1);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    length += got;
+    ssize_t part = read(ends[0], answer + length, room - length - 1);
+    if (part < 0 && errno == EINTR) continue;
+    if (part <= 0) break;
+    length += part;
   }
   close(ends[0]);
   if (!answer) abort();
@@ -101,5 +101,5 @@ void channel_report(const char *kind, ...) {
     for (const char *from = text; *from && length < sizeof line; ++from) line[length++] = *from == '\x1f' ? ' ' : *from;
   }
   va_end(fields);
-  if (channel() >= 0) sent(line, length, NULL, 0);
+  if (channel() >= 0) send_text(line, length, NULL, 0);
 }

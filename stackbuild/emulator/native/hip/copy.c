@@ -3,8 +3,8 @@
 
 static hipError_t copy(const char *call, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t rows,
                        hipMemcpyKind kind, hipStream_t stream) {
-  hipError_t seeded;
-  if (fault_is_due(call, &seeded)) return failed(call, seeded, "a fault that STACKBUILD_EMULATOR_FAULTS asks for");
+  hipError_t fault_code;
+  if (fault_is_due(call, &fault_code)) return fail_call(call, fault_code, "a fault that STACKBUILD_EMULATOR_FAULTS asks for");
   if (!width || !rows) return hipSuccess;
   CHECK_IN(call, to && from, hipErrorInvalidValue, "a pointer is null");
   CHECK_IN(call, kind >= COPY_HOST_TO_HOST && kind <= COPY_DEFAULT, hipErrorInvalidMemcpyDirection, "direction %d", kind);
@@ -19,8 +19,8 @@ static hipError_t copy(const char *call, void *to, size_t to_pitch, const void *
 }
 
 static hipError_t fill(const char *call, void *to, size_t pitch, size_t width, size_t rows, uint32_t value, int bytes, hipStream_t stream) {
-  hipError_t seeded;
-  if (fault_is_due(call, &seeded)) return failed(call, seeded, "a fault that STACKBUILD_EMULATOR_FAULTS asks for");
+  hipError_t fault_code;
+  if (fault_is_due(call, &fault_code)) return fail_call(call, fault_code, "a fault that STACKBUILD_EMULATOR_FAULTS asks for");
   if (!width || !rows) return hipSuccess;
   hipError_t code = check_range(call, to, pitch * (rows - 1) + width, false, MEMORY_DEVICE);
   if (code) return code;

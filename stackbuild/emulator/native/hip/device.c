@@ -6,7 +6,7 @@
 
 #include "runtime.h"
 
-static struct device described;
+static struct device limits;
 static int count;
 static _Thread_local int current;
 
@@ -24,11 +24,11 @@ static uint64_t number_in(const char *variable, uint64_t otherwise, uint64_t mos
 
 static void set(const char *key, const char *value) {
   struct { const char *key; int *place; } numbers[] = {
-      {"wave", &described.wave}, {"units", &described.units}, {"major", &described.major}, {"minor", &described.minor},
-      {"lds_bytes", &described.lds_bytes}, {"l2_bytes", &described.l2_bytes},
-      {"threads_per_unit", &described.threads_per_unit}, {"workgroups_per_unit", &described.workgroups_per_unit}};
-  if (strcmp(key, "target") == 0) snprintf(described.target, sizeof described.target, "%s", value);
-  if (strcmp(key, "target_id") == 0) snprintf(described.target_id, sizeof described.target_id, "%s", value);
+      {"wave", &limits.wave}, {"units", &limits.units}, {"major", &limits.major}, {"minor", &limits.minor},
+      {"lds_bytes", &limits.lds_bytes}, {"l2_bytes", &limits.l2_bytes},
+      {"threads_per_unit", &limits.threads_per_unit}, {"workgroups_per_unit", &limits.workgroups_per_unit}};
+  if (strcmp(key, "target") == 0) snprintf(limits.target, sizeof limits.target, "%s", value);
+  if (strcmp(key, "target_id") == 0) snprintf(limits.target_id, sizeof limits.target_id, "%s", value);
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i)
     if (strcmp(key, numbers[i].key) == 0) *numbers[i].place = atoi(value);
 }
@@ -45,8 +45,8 @@ static void describe(void) {
     if (value) *value++ = 0, set(line, value);
   }
   free(answer);
-  snprintf(described.name, sizeof described.name, "emulated %.60s on a CPU", described.target);
-  described.memory = number_in("STACKBUILD_EMULATOR_MEMORY", 4ULL << 30, 1ULL << 44);
+  snprintf(limits.name, sizeof limits.name, "emulated %.60s on a CPU", limits.target);
+  limits.memory = number_in("STACKBUILD_EMULATOR_MEMORY", 4ULL << 30, 1ULL << 44);
   count = (int)number_in("STACKBUILD_EMULATOR_DEVICES", 1, DEVICES);
 }
 
@@ -55,14 +55,14 @@ int device_count(void) {
   pthread_once(&once, describe);
   return count;
 }
-const struct device *device_of(int number) { return number >= 0 && number < device_count() ? &described : NULL; }
+const struct device *device_of(int number) { return number >= 0 && number < device_count() ? &limits : NULL; }
 int current_device(void) { return current; }
 
-EXPORT hipError_t hipInit(unsigned flags) { (void)flags; return ended(device_count() ? hipSuccess : hipErrorNoDevice); }
+EXPORT hipError_t hipInit(unsigned flags) { (void)flags; return end_call(device_count() ? hipSuccess : hipErrorNoDevice); }
 EXPORT hipError_t hipGetDeviceCount(int *number) {
   SEEDED_FAULT();
   *number = device_count();
-  return ended(*number ? hipSuccess : hipErrorNoDevice);
+  return end_call(*number ? hipSuccess : hipErrorNoDevice);
 }
 EXPORT hipError_t hipRuntimeGetVersion(int *version) { *version = HIP_MAJOR * 10000000; return hipSuccess; }
 EXPORT hipError_t hipDriverGetVersion(int *version) { return hipRuntimeGetVersion(version); }
@@ -75,7 +75,7 @@ EXPORT hipError_t hipSetDevice(int number) {
 }
 EXPORT hipError_t hipGetDevice(int *number) {
   SEEDED_FAULT();
-  if (!device_count()) return ended(hipErrorNoDevice);
+  if (!device_count()) return end_call(hipErrorNoDevice);
   *number = current;
   return hipSuccess;
 }
@@ -115,7 +115,7 @@ EXPORT hipError_t hipDeviceGetAttribute(int *value, int attribute, int number) {
   CHECK(d, hipErrorInvalidDevice, "device %d of %d", number, device_count());
 #define ANSWER(NAME, NUMBER, VALUE) case NUMBER: *value = (int)(VALUE); return hipSuccess;
   switch (attribute) { HIP_ATTRIBUTES(ANSWER) }
-  return failed(__func__, hipErrorInvalidValue, "attribute %d is none that the stand-in knows", attribute);
+  return fail_call(__func__, hipErrorInvalidValue, "attribute %d is none that the stand-in knows", attribute);
 }
 
 EXPORT hipError_t hipDeviceGetName(char *name, int bytes, hipDevice_t device) {

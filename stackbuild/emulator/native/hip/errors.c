@@ -8,7 +8,7 @@
 
 static _Thread_local hipError_t last_error;
 
-hipError_t ended(hipError_t code) {
+hipError_t end_call(hipError_t code) {
   if (code != hipSuccess) last_error = code;
   return code;
 }
@@ -31,7 +31,7 @@ EXPORT hipError_t hipGetLastError(void) {
 EXPORT hipError_t hipPeekAtLastError(void) { return last_error; }
 EXPORT hipError_t hipExtGetLastError(void) { return hipGetLastError(); }
 
-hipError_t failed(const char *call, hipError_t code, const char *format, ...) {
+hipError_t fail_call(const char *call, hipError_t code, const char *format, ...) {
   char text[1024];
   va_list values;
   va_start(values, format);
@@ -39,11 +39,11 @@ hipError_t failed(const char *call, hipError_t code, const char *format, ...) {
   va_end(values);
   fprintf(stderr, "emulated GPU: %s: %s (%s)\n", call, text, hipGetErrorName(code));
   channel_report("error", "call", call, "code", hipGetErrorName(code), "text", text, NULL);
-  return ended(code);
+  return end_call(code);
 }
 
 // STACKBUILD_EMULATOR_FAULTS=CALL:N[=CODE],…: the Nth call of CALL fails, with CODE (hipMalloc: 2, others: 719 unless said).
-static struct fault { char call[64]; long at, seen; hipError_t code; } faults[32];
+static struct fault { char call[64]; long at, count; hipError_t code; } faults[32];
 static int fault_count;
 static pthread_mutex_t fault_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -70,13 +70,13 @@ bool fault_is_due(const char *call, hipError_t *code) {
   bool due = false;
   pthread_mutex_lock(&fault_lock);
   for (int i = 0; i < fault_count; ++i)
-    if (strcmp(faults[i].call, call) == 0 && ++faults[i].seen == faults[i].at) due = true, *code = faults[i].code;
+    if (strcmp(faults[i].call, call) == 0 && ++faults[i].count == faults[i].at) due = true, *code = faults[i].code;
   pthread_mutex_unlock(&fault_lock);
   return due;
 }
 
-hipError_t unimplemented(const char *name) {
+hipError_t refuse_call(const char *name) {
   fprintf(stderr, "emulated GPU: the stand-in of the HIP runtime has no %s\n", name);
   channel_report("host call", "name", name, NULL);
-  return ended(hipErrorNotSupported);
+  return end_call(hipErrorNotSupported);
 }

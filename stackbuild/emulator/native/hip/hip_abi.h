@@ -85,7 +85,7 @@ typedef struct {
 typedef enum { COPY_HOST_TO_HOST, COPY_HOST_TO_DEVICE, COPY_DEVICE_TO_HOST, COPY_DEVICE_TO_DEVICE, COPY_DEFAULT } hipMemcpyKind;
 
 // What hipcc puts into `.hipFatBinSegment`, and the header of the bundles behind it.
-typedef struct { uint32_t magic, version; const void *binary, *unused; } fat_binary_wrapper;
+typedef struct { uint32_t magic, version; const void *binary, *reserve; } fat_binary_wrapper;
 enum { FAT_BINARY_MAGIC = 0x48495046 };
 
 #endif

@@ -99,7 +99,7 @@ hipError_t run_launch(const struct launch *l) {
   running = NULL;
   pthread_mutex_unlock(&lock);
   if (ended_as == EMULATOR_OK) return hipSuccess;
-  return failed(name, ended_as == EMULATOR_BAD_DISPATCH ? hipErrorInvalidConfiguration : ended_as == EMULATOR_FAULT ? hipErrorIllegalAddress
+  return fail_call(name, ended_as == EMULATOR_BAD_DISPATCH ? hipErrorInvalidConfiguration : ended_as == EMULATOR_FAULT ? hipErrorIllegalAddress
                       : ended_as == EMULATOR_NOT_TRANSLATED ? hipErrorNotSupported : hipErrorLaunchFailure,
                 "the dispatch of %u×%u×%u workgroups of %u×%u×%u ended as kind %d", l->grid.x, l->grid.y, l->grid.z, l->workgroup.x,
                 l->workgroup.y, l->workgroup.z, ended_as);
@@ -117,7 +117,7 @@ static void *copied_arguments(const struct emulator_kernel *kernel, void *const 
 
 static hipError_t launch(const char *call, struct function *function, dim3 grid, dim3 workgroup, dim3 items, void *const *pointers, const void *buffer,
                          size_t buffer_bytes, size_t lds, hipStream_t stream) {
-  hipError_t code = prepared(call, function);
+  hipError_t code = prepare(call, function);
   if (code) return code;
   const struct emulator_kernel *kernel = function->kernel;
   const struct device *device = device_of(current_device());
@@ -158,7 +158,7 @@ static hipError_t launch_in_module(const char *call, hipFunction_t function, dim
   for (int i = 0; extra && extra[i] != (void *)3; i += 2) {
     if (extra[i] == (void *)1) buffer = extra[i + 1];
     else if (extra[i] == (void *)2) bytes = *(size_t *)extra[i + 1];
-    else return failed(call, hipErrorInvalidValue, "extra parameter %p", extra[i]);
+    else return fail_call(call, hipErrorInvalidValue, "extra parameter %p", extra[i]);
   }
   CHECK_IN(call, function, hipErrorInvalidHandle, "the function is null");
   return launch(call, function, grid, block, items, arguments, buffer, bytes, lds, stream);
@@ -190,7 +190,7 @@ EXPORT hipError_t _Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihi
 EXPORT hipError_t hipFuncGetAttributes(hipFuncAttributes *attributes, const void *host) {
   struct function *function;
   hipError_t code = function_of(__func__, host, &function);
-  if (code || (code = prepared(__func__, function))) return code;
+  if (code || (code = prepare(__func__, function))) return code;
   const struct emulator_kernel *k = function->kernel;
   *attributes = (hipFuncAttributes){.binary_version = 0, .local_bytes = k->private_bytes, .max_threads = (int)k->maximum_workgroup,
                                     .max_dynamic_shared_bytes = device_of(current_device())->lds_bytes - (int)k->group_bytes,

@@ -13,11 +13,11 @@ static const size_t most_filled = (size_t)256 << 20;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct allocation *all;  // by address
-static size_t used, room;
-static uint64_t taken[DEVICES];
+static size_t count, room;
+static uint64_t bytes_taken[DEVICES];
 
 static size_t place_of(const void *address) {  // of the first allocation that begins behind the address
-  size_t low = 0, high = used;
+  size_t low = 0, high = count;
   while (low < high) {
     size_t middle = (low + high) / 2;
     if (all[middle].start <= (const char *)address) low = middle + 1;
@@ -32,10 +32,10 @@ static struct allocation *around(const void *address) {
   return candidate && (const char *)address < candidate->start + (candidate->bytes ? candidate->bytes : 1) ? candidate : NULL;
 }
 
-bool find_allocation(const void *address, struct allocation *found) {
+bool find_allocation(const void *address, struct allocation *copy) {
   pthread_mutex_lock(&lock);
   struct allocation *inside = around(address);
-  if (inside) *found = *inside;
+  if (inside) *copy = *inside;
   pthread_mutex_unlock(&lock);
   return inside;
 }
@@ -46,10 +46,10 @@ void describe_address(const void *address, char *text, size_t bytes) {
   const char *at = address;
   if (place && at < all[place - 1].start + all[place - 1].bytes)
     snprintf(text, bytes, "byte %td of an allocation of %zu bytes", at - all[place - 1].start, all[place - 1].bytes);
-  else if (place && at < all[place - 1].mapping + all[place - 1].mapped)
+  else if (place && at < all[place - 1].mapping + all[place - 1].mapping_bytes)
     snprintf(text, bytes, "%td bytes past the end of an allocation of %zu bytes", at - all[place - 1].start - (ptrdiff_t)all[place - 1].bytes,
              all[place - 1].bytes);
-  else if (place < used && at >= all[place].mapping)
+  else if (place < count && at >= all[place].mapping)
     snprintf(text, bytes, "%td bytes before an allocation of %zu bytes", all[place].start - at, all[place].bytes);
   else
     snprintf(text, bytes, "in no allocation");
@@ -63,11 +63,11 @@ static hipError_t allocate(const char *call, void **pointer, size_t bytes, int k
   if (!bytes) return hipSuccess;
   bool counts = kind == MEMORY_DEVICE;
   CHECK_IN(call, bytes < (1ULL << 46), hipErrorOutOfMemory, "%zu bytes", bytes);
-  size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, inner = (rounded + PAGE - 1) / PAGE * PAGE;
+  size_t padded_bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, inner = (padded_bytes + PAGE - 1) / PAGE * PAGE;
   pthread_mutex_lock(&lock);
   hipError_t code = hipSuccess;
-  if (counts && taken[current_device()] + bytes > device->memory) code = hipErrorOutOfMemory;
-  if (!code && used == room) {
+  if (counts && bytes_taken[current_device()] + bytes > device->memory) code = hipErrorOutOfMemory;
+  if (!code && count == room) {
     struct allocation *larger = realloc(all, (room ? room * 2 : 64) * sizeof *all);
     if (larger) all = larger, room = room ? room * 2 : 64;
     else code = hipErrorOutOfMemory;
@@ -75,23 +75,23 @@ static hipError_t allocate(const char *call, void **pointer, size_t bytes, int k
   char *mapping = code ? MAP_FAILED : mmap(NULL, inner + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (!code && (mapping == MAP_FAILED || mprotect(mapping + PAGE, inner, PROT_READ | PROT_WRITE) != 0)) code = hipErrorOutOfMemory;
   if (!code) {
-    struct allocation made = {mapping + PAGE + inner - rounded, bytes, current_device(), kind, mapping, inner + 2 * PAGE};
-    if (bytes <= most_filled) memset(made.start, FRESH, bytes);
-    memset(made.start + bytes, SLACK, rounded - bytes);
-    size_t place = place_of(made.start);
-    memmove(all + place + 1, all + place, (used - place) * sizeof *all);
-    all[place] = made, used++;
-    if (counts) taken[current_device()] += bytes;
-    *pointer = made.start;
+    struct allocation fresh = {mapping + PAGE + inner - padded_bytes, bytes, current_device(), kind, mapping, inner + 2 * PAGE};
+    if (bytes <= most_filled) memset(fresh.start, FRESH, bytes);
+    memset(fresh.start + bytes, SLACK, padded_bytes - bytes);
+    size_t place = place_of(fresh.start);
+    memmove(all + place + 1, all + place, (count - place) * sizeof *all);
+    all[place] = fresh, count++;
+    if (counts) bytes_taken[current_device()] += bytes;
+    *pointer = fresh.start;
   }
   pthread_mutex_unlock(&lock);
   CHECK_IN(call, !code, code, "%zu bytes of %llu, %llu of them taken", bytes, (unsigned long long)device->memory,
-        (unsigned long long)taken[current_device()]);
+        (unsigned long long)bytes_taken[current_device()]);
   return hipSuccess;
 }
 
-static ptrdiff_t overwritten(const struct allocation *one) {  // offset from the end of the first byte that changed, or -1
-  const char *end = one->mapping + one->mapped - PAGE;
+static ptrdiff_t first_change(const struct allocation *one) {  // offset from the end of the first byte that changed, or -1
+  const char *end = one->mapping + one->mapping_bytes - PAGE;
   for (const char *at = one->start + one->bytes; at < end; ++at)
     if (*(const unsigned char *)at != SLACK) return at - one->start - one->bytes;
   return -1;
@@ -99,11 +99,11 @@ static ptrdiff_t overwritten(const struct allocation *one) {  // offset from the
 
 void check_slack(const char *call) {
   pthread_mutex_lock(&lock);
-  for (size_t i = 0; i < used; ++i) {
-    ptrdiff_t at = overwritten(&all[i]);
+  for (size_t i = 0; i < count; ++i) {
+    ptrdiff_t at = first_change(&all[i]);
     if (at < 0) continue;
-    memset(all[i].start + all[i].bytes, SLACK, all[i].mapping + all[i].mapped - PAGE - all[i].start - all[i].bytes);
-    failed(call, hipErrorIllegalAddress, "written %td bytes past the end of an allocation of %zu bytes", at, all[i].bytes);
+    memset(all[i].start + all[i].bytes, SLACK, all[i].mapping + all[i].mapping_bytes - PAGE - all[i].start - all[i].bytes);
+    fail_call(call, hipErrorIllegalAddress, "written %td bytes past the end of an allocation of %zu bytes", at, all[i].bytes);
   }
   pthread_mutex_unlock(&lock);
 }
@@ -112,17 +112,17 @@ static hipError_t release(const char *call, void *pointer, bool is_host) {
   if (!pointer) return hipSuccess;
   check_slack(call);
   pthread_mutex_lock(&lock);
-  struct allocation *one = around(pointer), gone = {0};
+  struct allocation *one = around(pointer), old = {0};
   if (one && one->start == pointer && (one->kind == MEMORY_HOST) == is_host) {
-    gone = *one;
-    memmove(one, one + 1, (all + used - one - 1) * sizeof *one);
-    used--;
-    if (gone.kind == MEMORY_DEVICE) taken[gone.device] -= gone.bytes;
+    old = *one;
+    memmove(one, one + 1, (all + count - one - 1) * sizeof *one);
+    count--;
+    if (old.kind == MEMORY_DEVICE) bytes_taken[old.device] -= old.bytes;
   }
   pthread_mutex_unlock(&lock);
-  if (!gone.mapping) return failed(call, hipErrorInvalidValue, "%p is not the start of such an allocation, or freed already", pointer);
+  if (!old.mapping) return fail_call(call, hipErrorInvalidValue, "%p is not the start of such an allocation, or freed already", pointer);
   // The addresses stay reserved: whoever uses them after this faults.
-  mmap(gone.mapping, gone.mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  mmap(old.mapping, old.mapping_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   return hipSuccess;
 }
 
@@ -133,10 +133,10 @@ hipError_t check_range(const char *call, const void *start, size_t bytes, bool i
   if (!found && expected_kind == MEMORY_DEVICE) {
     char where[128];
     describe_address(start, where, sizeof where);
-    return failed(call, hipErrorInvalidValue, "%s %zu bytes at %p, which is no device memory (%s)", is_read ? "reads" : "writes", bytes, start, where);
+    return fail_call(call, hipErrorInvalidValue, "%s %zu bytes at %p, which is no device memory (%s)", is_read ? "reads" : "writes", bytes, start, where);
   }
   if (found && (const char *)start + bytes > inside.start + inside.bytes)
-    return failed(call, hipErrorInvalidValue, "%s %zu bytes at byte %td of an allocation of %zu bytes", is_read ? "reads" : "writes", bytes,
+    return fail_call(call, hipErrorInvalidValue, "%s %zu bytes at byte %td of an allocation of %zu bytes", is_read ? "reads" : "writes", bytes,
                   (const char *)start - inside.start, inside.bytes);
   return hipSuccess;
 }
@@ -149,7 +149,7 @@ int memory_range(void *context, uint64_t address, int write, uint64_t *start, ui
   if (inside) *start = (uint64_t)inside->start, *end = (uint64_t)inside->start + inside->bytes;
   else {
     *start = place ? (uint64_t)all[place - 1].start + all[place - 1].bytes : 0;
-    *end = place < used ? (uint64_t)all[place].start : 1ULL << 48;
+    *end = place < count ? (uint64_t)all[place].start : 1ULL << 48;
   }
   pthread_mutex_unlock(&lock);
   return inside != NULL;
@@ -175,7 +175,7 @@ EXPORT hipError_t hipFreeHost(void *pointer) { return release(__func__, pointer,
 EXPORT hipError_t hipMemGetInfo(size_t *free_bytes, size_t *total) {
   const struct device *device = device_of(current_device());
   CHECK(device, hipErrorNoDevice, "there is no device");
-  *total = device->memory, *free_bytes = device->memory - taken[current_device()];
+  *total = device->memory, *free_bytes = device->memory - bytes_taken[current_device()];
   return hipSuccess;
 }
 EXPORT hipError_t hipMemGetAddressRange(void **base, size_t *bytes, void *pointer) {
@@ -209,7 +209,7 @@ EXPORT hipError_t hipPointerGetAttributes(hipPointerAttribute_t *attributes, con
     attributes->type = MEMORY_UNREGISTERED;
     return hipSuccess;
 #else
-    return ended(hipErrorInvalidValue);
+    return end_call(hipErrorInvalidValue);
 #endif
   }
   attributes->type = inside.kind, attributes->device = inside.device, attributes->device_pointer = (void *)pointer;

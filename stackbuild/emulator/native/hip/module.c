@@ -101,51 +101,51 @@ EXPORT void __hipRegisterVar(void **handle, void *host, char *name, char *device
 EXPORT void __hipUnregisterFatBinary(void **handle) {
   struct module *module = (struct module *)handle;
   pthread_mutex_lock(&lock);
-  size_t kept = 0;
+  size_t next = 0;
   for (size_t i = 0; i < kernel_count; ++i)
     if (kernels[i].function->module == module) free(kernels[i].function);
-    else kernels[kept++] = kernels[i];
-  kernel_count = kept, kept = 0;
+    else kernels[next++] = kernels[i];
+  kernel_count = next, next = 0;
   for (size_t i = 0; i < variable_count; ++i)
-    if (variables[i].module != module) variables[kept++] = variables[i];
-  variable_count = kept;
+    if (variables[i].module != module) variables[next++] = variables[i];
+  variable_count = next;
   pthread_mutex_unlock(&lock);
   if (module->object) emulator_close(module->object);
   free(module->folder), free(module->problem), free(module);
 }
 
-hipError_t function_of(const char *call, const void *host, struct function **found) {
+hipError_t function_of(const char *call, const void *host, struct function **function) {
   pthread_mutex_lock(&lock);
-  *found = NULL;
-  for (size_t i = 0; i < kernel_count && !*found; ++i)
-    if (kernels[i].host == host) *found = kernels[i].function;
+  *function = NULL;
+  for (size_t i = 0; i < kernel_count && !*function; ++i)
+    if (kernels[i].host == host) *function = kernels[i].function;
   pthread_mutex_unlock(&lock);
-  return *found ? hipSuccess : failed(call, hipErrorInvalidDeviceFunction, "no kernel is registered for %p", host);
+  return *function ? hipSuccess : fail_call(call, hipErrorInvalidDeviceFunction, "no kernel is registered for %p", host);
 }
 
-hipError_t prepared(const char *call, struct function *function) {
+hipError_t prepare(const char *call, struct function *function) {
   struct module *module = function->module;
   hipError_t code = hipSuccess;
   char error[512] = "";
   pthread_mutex_lock(&lock);
   load(module);
   if (module->problem) {
-    code = failed(call, hipErrorNoBinaryForGpu, "%s: %s", function->name, module->problem);
+    code = fail_call(call, hipErrorNoBinaryForGpu, "%s: %s", function->name, module->problem);
   } else if (!(function->kernel = emulator_find(module->object, function->name))) {
-    code = failed(call, hipErrorInvalidDeviceFunction, "the code object has no kernel %s", function->name);
-  } else if (!function->kernel->translated && !function->kernel->problem) {
+    code = fail_call(call, hipErrorInvalidDeviceFunction, "the code object has no kernel %s", function->name);
+  } else if (!function->kernel->is_translated && !function->kernel->problem) {
     size_t length = strlen(module->folder) + strlen(function->name) + 16;
     char *request = malloc(length);
     if (!request) abort();
     snprintf(request, length, "kernel %s\x1f%s", module->folder, function->name);
     char *answer = channel_request(request, NULL, 0);
     free(request);
-    if (strncmp(answer, "ok", 2) != 0) code = failed(call, hipErrorSharedObjectInitFailed, "%s", strncmp(answer, "error ", 6) ? answer : answer + 6);
-    else if (emulator_refresh(module->object, error, sizeof error) != 0) code = failed(call, hipErrorSharedObjectInitFailed, "%s: %s", function->name, error);
+    if (strncmp(answer, "ok", 2) != 0) code = fail_call(call, hipErrorSharedObjectInitFailed, "%s", strncmp(answer, "error ", 6) ? answer : answer + 6);
+    else if (emulator_refresh(module->object, error, sizeof error) != 0) code = fail_call(call, hipErrorSharedObjectInitFailed, "%s: %s", function->name, error);
     else function->kernel = emulator_find(module->object, function->name);
     free(answer);
   }
-  if (!code && function->kernel->problem) code = failed(call, hipErrorNotSupported, "%s: %s", function->name, function->kernel->problem);
+  if (!code && function->kernel->problem) code = fail_call(call, hipErrorNotSupported, "%s: %s", function->name, function->kernel->problem);
   pthread_mutex_unlock(&lock);
   return code;
 }
@@ -157,11 +157,11 @@ hipError_t symbol_of(const char *call, const void *host, void **address, size_t 
   pthread_mutex_lock(&lock);
   for (size_t i = 0; i < variable_count; ++i)
     if (variables[i].host == host) name = variables[i].name, module = variables[i].module;
-  if (!module) code = failed(call, hipErrorInvalidSymbol, "no variable is registered for %p", host);
+  if (!module) code = fail_call(call, hipErrorInvalidSymbol, "no variable is registered for %p", host);
   if (!code) load(module);
-  if (!code && module->problem) code = failed(call, hipErrorNoBinaryForGpu, "%s: %s", name, module->problem);
+  if (!code && module->problem) code = fail_call(call, hipErrorNoBinaryForGpu, "%s: %s", name, module->problem);
   if (!code && !(*address = emulator_variable(module->object, name, bytes)))
-    code = failed(call, hipErrorInvalidSymbol, "the code object has no variable %s", name);
+    code = fail_call(call, hipErrorInvalidSymbol, "the code object has no variable %s", name);
   pthread_mutex_unlock(&lock);
   return code;
 }
@@ -169,7 +169,7 @@ hipError_t symbol_of(const char *call, const void *host, void **address, size_t 
 EXPORT hipError_t hipGetSymbolAddress(void **address, const void *host) { size_t bytes; return symbol_of(__func__, host, address, &bytes); }
 EXPORT hipError_t hipGetSymbolSize(size_t *bytes, const void *host) { void *address; return symbol_of(__func__, host, &address, bytes); }
 
-EXPORT hipError_t hipModuleLoadData(hipModule_t *made, const void *image) {
+EXPORT hipError_t hipModuleLoadData(hipModule_t *module_out, const void *image) {
   SEEDED_FAULT();
   size_t bytes = image ? image_bytes(image) : 0;
   CHECK(bytes, hipErrorInvalidImage, "neither a code object nor a bundle of them");
@@ -181,28 +181,28 @@ EXPORT hipError_t hipModuleLoadData(hipModule_t *made, const void *image) {
   load(module);
   pthread_mutex_unlock(&lock);
   if (module->problem) {
-    hipError_t code = failed(__func__, hipErrorNoBinaryForGpu, "%s", module->problem);
+    hipError_t code = fail_call(__func__, hipErrorNoBinaryForGpu, "%s", module->problem);
     free(copy), free(module->folder), free(module->problem), free(module);
     return code;
   }
-  *made = module;
+  *module_out = module;
   return hipSuccess;
 }
-EXPORT hipError_t hipModuleLoadDataEx(hipModule_t *made, const void *image, unsigned count, void *options, void **values) {
+EXPORT hipError_t hipModuleLoadDataEx(hipModule_t *module_out, const void *image, unsigned count, void *options, void **values) {
   (void)count, (void)options, (void)values;
-  return hipModuleLoadData(made, image);
+  return hipModuleLoadData(module_out, image);
 }
-EXPORT hipError_t hipModuleLoad(hipModule_t *made, const char *path) {
+EXPORT hipError_t hipModuleLoad(hipModule_t *module_out, const char *path) {
   FILE *file = fopen(path, "rb");
   struct stat status;
   CHECK(file && fstat(fileno(file), &status) == 0, hipErrorNotFound, "%s cannot be read", path);
   char *image = calloc(1, status.st_size + 64);  // 64: the headers that are looked at
   bool whole = image && fread(image, 1, status.st_size, file) == (size_t)status.st_size;
   fclose(file);
-  hipError_t code = !whole ? failed(__func__, hipErrorInvalidImage, "%s cannot be read", path)
+  hipError_t code = !whole ? fail_call(__func__, hipErrorInvalidImage, "%s cannot be read", path)
                     : image_bytes((unsigned char *)image) > (size_t)status.st_size
-                        ? failed(__func__, hipErrorInvalidImage, "%s ends early", path)
-                        : hipModuleLoadData(made, image);
+                        ? fail_call(__func__, hipErrorInvalidImage, "%s ends early", path)
+                        : hipModuleLoadData(module_out, image);
   free(image);
   return code;
 }
@@ -211,20 +211,20 @@ EXPORT hipError_t hipModuleUnload(hipModule_t module) {
   free((void *)module->image), free(module->folder), free(module);
   return hipSuccess;
 }
-EXPORT hipError_t hipModuleGetFunction(hipFunction_t *made, hipModule_t module, const char *name) {
+EXPORT hipError_t hipModuleGetFunction(hipFunction_t *function_out, hipModule_t module, const char *name) {
   CHECK(module && name, hipErrorInvalidValue, "no module or no name");
-  if (!emulator_find(module->object, name)) return ended(hipErrorNotFound);  // a question: libraries try several modules
+  if (!emulator_find(module->object, name)) return end_call(hipErrorNotFound);  // a question: libraries try several modules
   struct function *function = malloc(sizeof *function);
   CHECK(function, hipErrorOutOfMemory, "a function");
   *function = (struct function){module, emulator_find(module->object, name)->name, NULL};
-  *made = function;
+  *function_out = function;
   return hipSuccess;
 }
 EXPORT hipError_t hipModuleGetGlobal(void **address, size_t *bytes, hipModule_t module, const char *name) {
-  size_t found;
-  void *at = emulator_variable(module->object, name, &found);
+  size_t size;
+  void *at = emulator_variable(module->object, name, &size);
   CHECK(at, hipErrorNotFound, "the module has no variable %s", name);
   if (address) *address = at;
-  if (bytes) *bytes = found;
+  if (bytes) *bytes = size;
   return hipSuccess;
 }

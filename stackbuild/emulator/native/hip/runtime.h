@@ -19,17 +19,17 @@ char *channel_request(const char *text, const void *payload, size_t bytes);
 void channel_report(const char *kind, ...);
 
 // errors.c
-hipError_t failed(const char *call, hipError_t code, const char *format, ...) __attribute__((format(printf, 3, 4)));
-hipError_t ended(hipError_t code);  // remembers the code for hipGetLastError
+hipError_t fail_call(const char *call, hipError_t code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+hipError_t end_call(hipError_t code);  // remembers the code for hipGetLastError
 bool fault_is_due(const char *call, hipError_t *code);
-hipError_t unimplemented(const char *name);
+hipError_t refuse_call(const char *name);
 #define SEEDED_FAULT() \
   do { \
-    hipError_t seeded_; \
-    if (fault_is_due(__func__, &seeded_)) return failed(__func__, seeded_, "a fault that STACKBUILD_EMULATOR_FAULTS asks for"); \
+    hipError_t fault_code_; \
+    if (fault_is_due(__func__, &fault_code_)) return fail_call(__func__, fault_code_, "a fault that STACKBUILD_EMULATOR_FAULTS asks for"); \
   } while (0)
 #define CHECK_IN(CALL, CONDITION, CODE, ...) \
-  do { if (!(CONDITION)) return failed(CALL, CODE, __VA_ARGS__); } while (0)
+  do { if (!(CONDITION)) return fail_call(CALL, CODE, __VA_ARGS__); } while (0)
 #define CHECK(CONDITION, CODE, ...) CHECK_IN(__func__, CONDITION, CODE, __VA_ARGS__)
 
 // device.c
@@ -48,9 +48,9 @@ struct allocation {
   size_t bytes;       // asked for
   int device, kind;   // MEMORY_…
   char *mapping;
-  size_t mapped;
+  size_t mapping_bytes;
 };
-bool find_allocation(const void *address, struct allocation *found);
+bool find_allocation(const void *address, struct allocation *copy);
 // What lies nearest to an address, as half a sentence.
 void describe_address(const void *address, char *text, size_t bytes);
 // 0, or the code after a report: whether a copy may touch these bytes. `device`: it must be device memory.
@@ -61,8 +61,8 @@ int memory_range(void *context, uint64_t address, int write, uint64_t *start, ui
 // module.c
 struct function { struct module *module; const char *name; const struct emulator_kernel *kernel; };
 struct module { const void *image; size_t bytes; struct emulator_object *object; char *folder; char *problem; bool is_registered; };
-hipError_t function_of(const char *call, const void *host, struct function **found);
-hipError_t prepared(const char *call, struct function *function);  // its kernel is translated
+hipError_t function_of(const char *call, const void *host, struct function **function);
+hipError_t prepare(const char *call, struct function *function);  // its kernel is translated
 hipError_t symbol_of(const char *call, const void *host, void **address, size_t *bytes);
 
 // launch.c

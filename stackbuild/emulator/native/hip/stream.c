@@ -36,7 +36,7 @@ static hipError_t run(const char *call, const struct operation *o) {
       return hipSuccess;
     case OPERATION_CALL: o->call.function(o->call.argument); return hipSuccess;
   }
-  return failed(call, hipErrorUnknown, "operation %d", o->kind);
+  return fail_call(call, hipErrorUnknown, "operation %d", o->kind);
 }
 
 hipError_t submit(const char *call, hipStream_t stream, const struct operation *operation) {
@@ -60,10 +60,10 @@ EXPORT hipError_t hipStreamCreateWithPriority(hipStream_t *stream, unsigned flag
   (void)priority;
   SEEDED_FAULT();
   CHECK(device_count(), hipErrorNoDevice, "there is no device");
-  struct stream *made = calloc(1, sizeof *made);
-  CHECK(made, hipErrorOutOfMemory, "a stream");
-  made->magic = STREAM, made->device = current_device(), made->flags = flags;
-  *stream = made;
+  struct stream *fresh = calloc(1, sizeof *fresh);
+  CHECK(fresh, hipErrorOutOfMemory, "a stream");
+  fresh->magic = STREAM, fresh->device = current_device(), fresh->flags = flags;
+  *stream = fresh;
   return hipSuccess;
 }
 EXPORT hipError_t hipStreamCreateWithFlags(hipStream_t *stream, unsigned flags) { SEEDED_FAULT(); return hipStreamCreateWithPriority(stream, flags, 0); }
@@ -109,10 +109,10 @@ EXPORT hipError_t hipStreamAddCallback(hipStream_t stream, void (*callback)(hipS
 
 EXPORT hipError_t hipEventCreateWithFlags(hipEvent_t *event, unsigned flags) {
   SEEDED_FAULT();
-  struct event *made = calloc(1, sizeof *made);
-  CHECK(made, hipErrorOutOfMemory, "an event");
-  made->magic = EVENT, made->device = current_device(), made->flags = flags;
-  *event = made;
+  struct event *fresh = calloc(1, sizeof *fresh);
+  CHECK(fresh, hipErrorOutOfMemory, "an event");
+  fresh->magic = EVENT, fresh->device = current_device(), fresh->flags = flags;
+  *event = fresh;
   return hipSuccess;
 }
 EXPORT hipError_t hipEventCreate(hipEvent_t *event) { SEEDED_FAULT(); return hipEventCreateWithFlags(event, 0); }
@@ -190,7 +190,7 @@ EXPORT hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t *graph) {
   stream->capture = NULL, stream->is_origin = false;
   return hipSuccess;
 }
-EXPORT hipError_t hipGraphInstantiate(hipGraphExec_t *made, hipGraph_t graph, void *node, char *log, size_t log_bytes) {
+EXPORT hipError_t hipGraphInstantiate(hipGraphExec_t *exec_out, hipGraph_t graph, void *node, char *log, size_t log_bytes) {
   (void)node, (void)log, (void)log_bytes;
   struct graph_exec *exec = calloc(1, sizeof *exec);
   CHECK(exec, hipErrorOutOfMemory, "a graph");
@@ -198,12 +198,12 @@ EXPORT hipError_t hipGraphInstantiate(hipGraphExec_t *made, hipGraph_t graph, vo
   exec->graph.operations = calloc(graph->count + 1, sizeof *exec->graph.operations);
   CHECK(exec->graph.operations, hipErrorOutOfMemory, "a graph of %zu operations", graph->count);
   memcpy(exec->graph.operations, graph->operations, graph->count * sizeof *graph->operations);
-  *made = exec;
+  *exec_out = exec;
   return hipSuccess;
 }
-EXPORT hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t *made, hipGraph_t graph, unsigned long long flags) {
+EXPORT hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t *exec_out, hipGraph_t graph, unsigned long long flags) {
   (void)flags;
-  return hipGraphInstantiate(made, graph, NULL, NULL, 0);
+  return hipGraphInstantiate(exec_out, graph, NULL, NULL, 0);
 }
 EXPORT hipError_t hipGraphLaunch(hipGraphExec_t exec, hipStream_t stream) {
   SEEDED_FAULT();
