@@ -31,7 +31,7 @@ struct Library {
     void* handle = nullptr;
     for (const char* name : {"libcublas.so.13", "libcublas.so.12"})
       if (handle == nullptr) handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) fail(std::string("MatMul needs cuBLAS: ") + dlerror(), ORT_EP_FAIL);
+    if (handle == nullptr) fail(std::string("matrix products need cuBLAS: ") + dlerror(), ORT_EP_FAIL);
     find(handle, "cublasCreate_v2", create);
     find(handle, "cublasDestroy_v2", destroy);
     find(handle, "cublasSetStream_v2", set_stream);
