@@ -51,6 +51,9 @@ IMPORTERS = {
     "importlib.machinery.SourceFileLoader": "",
     "builtins.exec": "",
     "builtins.eval": "",
+    "pydoc.locate": "",
+    "pydoc.safeimport": "",
+    "pydoc.importfile": "",
 }
 """Functions that import by a value, and the argument with a module's name: the first one; "" where none is a name."""
 
@@ -97,6 +100,11 @@ class Tree:
         return {self.module_name(path): path for path in sorted(self.folder.rglob("*.py"))}
 
     @cached_property
+    def stubs(self) -> dict[str, Path]:
+        """Dotted name to file, of every module's stub for type checkers."""
+        return {self.module_name(path): path for path in sorted(self.folder.rglob("*.pyi"))}
+
+    @cached_property
     def scans(self) -> dict[str, Scan]:
         return {name: Scan(name, path) for name, path in self.modules.items()}
 
@@ -126,7 +134,7 @@ class Tree:
         modules = {self._module_of(source, name) for source, name in self.references[module]}
         inside = sorted(name for name in self.scans[module].uses if f"{name}.".startswith(f"{self.name}."))
         whole = (name for name, after in zip(inside, [*inside, ""][1:], strict=True) if not after.startswith(f"{name}."))
-        modules |= {self._module_in(name) for name in whole}
+        modules |= {self.module_in(name) for name in whole}
         return frozenset(modules & self.modules.keys()) - {module}
 
     def packages(self, module: str) -> frozenset[str]:
@@ -152,7 +160,7 @@ class Tree:
     def _module_of(self, source: str, name: str) -> str:
         return full if name and (full := f"{source}.{name}") in self.modules else source
 
-    def _module_in(self, name: str) -> str:
+    def module_in(self, name: str) -> str:
         """The longest module that a dotted name begins with, "" for none."""
         while name and name not in self.modules:
             name = name.rpartition(".")[0]
@@ -178,7 +186,7 @@ class Scan:
         self.uses: set[str] = set()
         self.computed_calls: set[str] = set()
         self._module = module
-        self._package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+        self._package = module if path.stem == "__init__" else module.rpartition(".")[0]
         tree = ast.parse(path.read_text("utf-8"))
         self._bound: dict[str, set[str]] = {
             name: {f"builtins.{name}"} for name in ("__import__", "eval", "exec", "getattr")
@@ -186,6 +194,8 @@ class Scan:
         self._stored_names: set[str] = set()
         for node in ast.walk(tree):
             self._bind(node)
+        for node in ast.walk(tree):
+            self._bind_alias(node)
         self._read(tree, eager=True)
 
     @cached_property
@@ -207,6 +217,14 @@ class Scan:
             self._stored_names.add(node.arg)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             self._stored_names.add(node.id)
+
+    def _bind_alias(self, node: ast.AST) -> None:
+        """A name that is assigned a module with functions that import, such as `load = importlib`, stands for it."""
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and node.value is not None:
+            modules = {name for name in self._names(node.value) if any(f.startswith(f"{name}.") for f in IMPORTERS)}
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                if modules and isinstance(target, ast.Name):
+                    self._bound.setdefault(target.id, set()).update(modules)
 
     def _source(self, node: ast.ImportFrom) -> str:
         return self._absolute("." * node.level + (node.module or ""), self._package)
@@ -365,6 +383,8 @@ def violations(tree: Tree, roots: Iterable[Tree] = ()) -> Iterator[str]:
             yield from (
                 f"{module} imports a name that is known only at run time: {call}" for call in sorted(scan.computed_calls)
             )
+    for module, path in tree.stubs.items():
+        yield from _upward_stub(tree, module, Scan(module, path), others)
     yield from _impure_reach(tree)
     if tree.lazy:
         for source, name in sorted(tree.scans[tree.name].eager):
@@ -416,6 +436,21 @@ def _upward(tree: Tree, module: str) -> Iterator[str]:
         there = tree.level(tree.part(other))
         if here and there and tree.part(other) != tree.part(module) and there >= here:
             yield f"{module} (level {here}) imports {other} (level {there})"
+
+
+def _upward_stub(tree: Tree, module: str, scan: Scan, others: frozenset[str]) -> Iterator[str]:
+    """What a module's stub imports of the same or a higher level, or of another tree."""
+    part = tree.part(module)
+    here = tree.level(part)
+    if here is None:
+        yield f"{tree.name}.{part} has a stub and no level"
+    for source, name in sorted(scan.imports):
+        other = tree.module_in(".".join(filter(None, (source, name))))
+        there = tree.level(tree.part(other)) if other else None
+        if here and there and tree.part(other) != part and there >= here:
+            yield f"the stub of {module} (level {here}) imports {other} (level {there})"
+        if source.split(".")[0] in others:
+            yield f"the stub of {module} imports {source} of another tree"
 
 
 LEVELS: dict[str, Layer] = {

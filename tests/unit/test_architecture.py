@@ -70,6 +70,8 @@ def seeded(folder: Path, **files: str) -> list[str]:
         path = folder / f"{name.replace('__', '/')}{'' if name[-1:].isalpha() else '__init__'}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+        if name == "low__stub":
+            path.rename(path.with_suffix(".pyi"))
     other = Tree(folder / "other", "other", {})
     separate, loaders = frozenset(("alone", "beside/script")), frozenset(("t.low.loader",))
     tree = Tree(folder, "t", LAYERS, separate=separate, loaders=loaders, lazy=True)
@@ -158,6 +160,8 @@ AT_RUN_TIME = "t.low.module imports a name that is known only at run time: "
         "if TYPE_CHECKING:\n    import t.high.module",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import t.high.module",
         "import t.low.other\nt.high.module.name()",
+        "import importlib\nload_it = importlib\nload_it.import_module('t.high.module')",
+        "import importlib.util\nfind = importlib.util\nfind.find_spec('t.high.module')",
     ],
 )
 def test_an_upward_import_is_found_however_it_is_written(text: str, tmp_path: Path) -> None:
@@ -187,10 +191,32 @@ def test_an_upward_import_is_found_however_it_is_written(text: str, tmp_path: Pa
             "metadata.entry_points(group='g')",
         ),
         ("words = ['python3', '-m', NAME]", "-m NAME"),
+        ("import importlib\nload_it = importlib\nload_it.import_module(NAME)", "load_it.import_module(NAME)"),
+        ("import importlib\nif (load_it := importlib):\n    load_it.import_module(NAME)", "load_it.import_module(NAME)"),
+        ("import pydoc\npydoc.locate('t.high.module.name')", "pydoc.locate('t.high.module.name')"),
+        ("from pydoc import locate as find\nfind('t.high.module')", "find('t.high.module')"),
+        ("import pydoc\npydoc.safeimport('t.high.module')", "pydoc.safeimport('t.high.module')"),
     ],
 )
 def test_a_name_known_only_at_run_time_is_refused_outside_its_places(text: str, call: str, tmp_path: Path) -> None:
     assert seeded(tmp_path, low__module=text, low__loader=text) == [AT_RUN_TIME + call]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("from t.low.module import name", []),
+        ("from t.high.module import name", ["the stub of t.low.stub (level 1) imports t.high.module (level 3)"]),
+        ("from ..high import module", ["the stub of t.low.stub (level 1) imports t.high.module (level 3)"]),
+        ("from other.module import name", ["the stub of t.low.stub imports other.module of another tree"]),
+    ],
+)
+def test_a_stub_for_type_checkers_is_read(text: str, found: list[str], tmp_path: Path) -> None:
+    assert seeded(tmp_path, low__stub=text) == found
+
+
+def test_the_stub_of_the_public_names_is_among_those_read() -> None:
+    assert STACKBUILD.stubs == {"stackbuild": ROOT / "stackbuild/__init__.pyi"}
 
 
 def test_an_f_string_imports_from_the_package_that_it_names(tmp_path: Path) -> None:
