@@ -323,7 +323,8 @@ class _BodyWriter:
         if name == "ds_swizzle_b32":
             body = "    (void)x; swizzle(w, m, d, a, offset);"
         else:
-            body = f"    {'bpermute' if 'bpermute' in name else 'permute'}(w, m, d, a, x, offset);"
+            group = 64 if inst.format.family == "cdna" else 32  # RDNA's lanes are modulo 32 whatever the wave
+            body = f"    {'bpermute' if 'bpermute' in name else 'permute'}(w, m, d, a, x, offset, {group});"
         symbol = self.table.special(name, f"void {{}}(struct wave *w, {parameters})", body)
         mask = "FULL" if name == "ds_bpermute_fi_b32" else "EXECUTE"
         lines = [

@@ -108,6 +108,9 @@ OTHERS: dict[str, dict[str, tuple[str, str]]] = {"gfx90a": {
 }}  # fmt: skip
 """Of a target, an operation of its family's table that is another one there: its name, and whose operands it has."""
 
+CACHES: dict[str, dict[int, str]] = {"gfx90a": {62: "buffer_wbinvl1", 63: "buffer_wbinvl1_vol"}}
+"""Operations of caches that a target has and its family's table has not, by their number in MUBUF: fences make them."""
+
 MATRICES: dict[str, dict[int, str]] = {"gfx90a": {
     64: "v_mfma_f32_32x32x1_2b_f32", 65: "v_mfma_f32_16x16x1_4b_f32", 66: "v_mfma_f32_4x4x1_16b_f32", 68: "v_mfma_f32_32x32x2_f32",
     69: "v_mfma_f32_16x16x4_f32", 72: "v_mfma_f32_32x32x4_2b_f16", 73: "v_mfma_f32_16x16x4_4b_f16", 74: "v_mfma_f32_4x4x4_16b_f16",

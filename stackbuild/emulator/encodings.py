@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from stackbuild.core.errors import Stop
-from stackbuild.emulator.corrections import EIGHT_BITS, MATRICES, MORE_MATRICES, OTHERS, UNSIGNED_ZERO
+from stackbuild.emulator.corrections import CACHES, EIGHT_BITS, MATRICES, MORE_MATRICES, OTHERS, UNSIGNED_ZERO
 from stackbuild.emulator.matrix_shapes import mfma_shape
 from stackbuild.tables.targets import INSTRUCTION_FAMILIES
 
@@ -132,6 +132,10 @@ def target_tables(target: str) -> EncodingFamily:
     changed_formats = {key: _with_eight_bits(format, suffix) for key, format in base.variants.items()}
     if others := OTHERS.get(name):
         changed_formats = {key: _with_others(format, others) for key, format in changed_formats.items()}
+    if caches := CACHES.get(name):
+        buffers = changed_formats["MUBUF", ""]
+        added_caches = {number: Operation(text, {}, "") for number, text in caches.items()}
+        changed_formats["MUBUF", ""] = replace(buffers, operations=buffers.operations | added_caches)
     if names := MATRICES.get(name):
         changed_formats["VOP3P_MFMA", ""] = _with_matrices(changed_formats["VOP3P_MFMA", ""], names)
     if more := MORE_MATRICES.get(name):

@@ -17,7 +17,7 @@ from support.budget_kernels import KERNELS
 from support.buffer_rows import BUFFERS
 from support.instruction_rows import ROWS
 from support.matrix_layouts import LAYOUTS
-from support.mode_kernels import MAXIMUM, PRELOADED
+from support.mode_kernels import MAXIMUM, PRELOADED, ROWS_OF_ITEMS
 from support.sanitizer_defects import DEFECTS
 
 CODES = Path(__file__).parent / "instruction_codes.txt"
@@ -58,7 +58,7 @@ def main() -> None:
     kernels = {"gfx1100": [*KERNELS]}
     for defect in DEFECTS:
         kernels.setdefault(defect.target, []).extend((defect.wrong, defect.right))
-    for target, text in (*MAXIMUM.items(), ("gfx942", PRELOADED)):
+    for target, text in (*MAXIMUM.items(), ("gfx942", PRELOADED), ("gfx1100", ROWS_OF_ITEMS)):
         kernels.setdefault(target, []).append(text)
     rows = [(target, code, text) for target in TARGETS for text, code in assembled(sys.argv[1:], target, texts).items()]
     rows += [

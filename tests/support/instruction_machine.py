@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -159,10 +160,11 @@ class RowMachine:
     target: str
     rows: list[InstructionRow]
     library: ctypes.CDLL
+    lanes: int
 
     def run(self, at: int) -> list[str]:
         """What the translated row at an index does otherwise than it says."""
-        row, lanes = self.rows[at], lanes_of(self.target)
+        row, lanes = self.rows[at], self.lanes
         memory = (ctypes.c_uint8 * 512)(*MEMORY)
         lds = (ctypes.c_uint8 * 512)(*MEMORY)
         state = RowState.of(lanes, row.given, ctypes.addressof(memory))
@@ -180,9 +182,9 @@ class RowMachine:
         return after.differences(row)
 
 
-def machine(target: str, folder: Path) -> RowMachine:
-    """The rows of a target by the machine's C compiler."""
-    tables, lanes, rows = target_tables(target), lanes_of(target), rows_of(target)
+def machine(target: str, folder: Path, some: Sequence[InstructionRow] = (), lanes: int = 0) -> RowMachine:
+    """The rows of a target, or some of them, by the machine's C compiler, in waves as its kernels have or of `lanes`."""
+    tables, lanes, rows = target_tables(target), lanes or lanes_of(target), list(some) or rows_of(target)
     table = FunctionTable(lanes, f"rows {target}")
     known, bodies = codes(), []
     for i, row in enumerate(rows):
@@ -190,7 +192,7 @@ def machine(target: str, folder: Path) -> RowMachine:
         body = kernel_body(KernelCode(code, tables, 0, len(code)), lanes, table, symbol=f"sequence_{i}", counters=False, sanitize=False
         )
         bodies.append("\n".join(body.lines))
-    return RowMachine(target, rows, compile_sequences(folder, table, bodies, lanes, f"rows-{target}"))
+    return RowMachine(target, rows, compile_sequences(folder, table, bodies, lanes, f"rows-{target}"), lanes)
 
 
 def interpreted(target: str, row: InstructionRow) -> list[str]:

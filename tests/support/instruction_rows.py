@@ -242,7 +242,7 @@ IDLE = tuple(
         ("s_nop 0", ""), ("s_waitcnt vmcnt(0)", "gfx9 gfx11"), ("s_waitcnt_vscnt null, 0x0", "gfx11"), ("s_clause 0x1", "gfx1"),
         ("s_delay_alu instid0(VALU_DEP_1)", "gfx1"), ("s_waitcnt_depctr 0xfff", "gfx11"), ("s_set_inst_prefetch_distance 0x1", "gfx11"),
         ("buffer_gl0_inv", "gfx11"), ("s_sendmsg sendmsg(MSG_DEALLOC_VGPRS)", "gfx1"), ("s_sleep 1", ""), ("s_setprio 1", ""),
-        ("buffer_inv sc1", "gfx94 gfx95"), ("buffer_wbl2 sc1", "gfx94 gfx95"),
+        ("buffer_wbinvl1", "gfx90a"), ("buffer_wbinvl1_vol", "gfx90a"), ("buffer_inv sc1", "gfx94 gfx95"), ("buffer_wbl2 sc1", "gfx94 gfx95"),
         *((f"s_wait_{name} 0x0", "gfx12") for name in ("loadcnt", "storecnt", "dscnt", "kmcnt", "loadcnt_dscnt", "storecnt_dscnt", "samplecnt", "bvhcnt", "expcnt")),
         ("s_wait_alu 0xfffe", "gfx12"), ("global_inv scope:SCOPE_SE", "gfx12"), ("global_wb scope:SCOPE_SE", "gfx12"), ("v_nop", ""),
         ("s_wait_idle", "gfx12"),
@@ -773,6 +773,10 @@ MEMORY = (
 
 #: Values that move between lanes. A row is 16 lanes.
 LANES = (
+    _R("ds_bpermute_b32 v2, v0, v1", "v0=LANE*4+128 v1=LANE", {"v2": lambda lane: lane}, "gfx1"),
+    _R("ds_permute_b32 v2, v0, v1", "v0=LANE*4+128 v1=LANE", {"v2": lambda lane: lane}, "gfx1"),
+    _R("ds_bpermute_b32 v2, v0, v1", "v0=LANE*4+128 v1=LANE", {"v2": lambda lane: (lane + 32) % 64}, "gfx9"),
+    _R("ds_permute_b32 v2, v0, v1", "v0=LANE*4+128 v1=LANE", {"v2": lambda lane: (lane + 32) % 64}, "gfx9"),
     _R("ds_bpermute_b32 v2, v0, v1", "v0=LANE*4+4 v1=LANE", {"v2": lambda lane: lane + 1 if lane % 32 < 31 else -1}),
     _R("ds_swizzle_b32 v2, v1 offset:0x41f", "v1=LANE", {"v2": lambda lane: lane ^ 1}),
     _R("ds_swizzle_b32 v2, v1 offset:0x8000", "v1=LANE", {"v2": lambda lane: lane // 4 * 4}),

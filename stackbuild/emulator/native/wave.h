@@ -416,22 +416,21 @@ API uint64_t dpp8(struct wave *w, uint64_t m, uint32_t *to, const uint32_t *from
     return m;
 }
 
-API void bpermute(struct wave *w, uint64_t m, uint32_t *d, const uint32_t *a, const uint32_t *x, uint32_t offset)
+/* `group` is how many lanes exchange values: 64 with CDNA, each half of 32 with RDNA (AMD's guides, pseudocode of DS_BPERMUTE_B32). */
+API void bpermute(struct wave *w, uint64_t m, uint32_t *d, const uint32_t *a, const uint32_t *x, uint32_t offset, uint32_t group)
 {
     uint32_t t[LANES];
-    uint32_t group = LANES == 64 ? 64 : 32;
     for (uint32_t l = 0; l < LANES; l++) {
-        uint32_t at = (a[l] + offset) / 4 % group;
+        uint32_t at = l / group * group + (a[l] + offset) / 4 % group;
         t[l] = m >> at & 1 ? x[at] : 0;
         if (SANITIZE && (m >> l & 1) && !(m >> at & 1)) w->calls->report(w, 24, (int)l, at, "");
     }
     for (uint32_t l = 0; l < LANES; l++) if (m >> l & 1) d[l] = t[l];
 }
-API void permute(struct wave *w, uint64_t m, uint32_t *d, const uint32_t *a, const uint32_t *x, uint32_t offset)
+API void permute(struct wave *w, uint64_t m, uint32_t *d, const uint32_t *a, const uint32_t *x, uint32_t offset, uint32_t group)
 {
     uint32_t t[LANES] = {0};
-    uint32_t group = LANES == 64 ? 64 : 32;
-    for (uint32_t l = 0; l < LANES; l++) if (m >> l & 1) t[(a[l] + offset) / 4 % group] = x[l];
+    for (uint32_t l = 0; l < LANES; l++) if (m >> l & 1) t[l / group * group + (a[l] + offset) / 4 % group] = x[l];
     for (uint32_t l = 0; l < LANES; l++) if (m >> l & 1) d[l] = t[l];
     (void)w;
 }

@@ -21,7 +21,7 @@ from stackbuild.emulator.listing import text_of
 from stackbuild.emulator.operands import UnknownInstruction
 from support.instruction_codes import TARGETS, assembly
 from support.instruction_machine import RowMachine, codes, instructions_of, interpreted, machine, rows_of
-from support.instruction_rows import COMPARISONS, DUAL, FLOAT, SCALAR, VECTOR, InstructionRow
+from support.instruction_rows import COMPARISONS, DUAL, FLOAT, LANES, SCALAR, VECTOR, InstructionRow
 from support.instruction_trial import compile_sequences
 from support.llvm import DECODED, comparable
 from support.matrix_layouts import LAYOUTS, MatrixLayout, operands, results
@@ -72,6 +72,14 @@ def test_translated_instructions_do_what_the_guide_says(target: str, machine_of:
     assert len(run.rows) > 700
     wrong = {f"{row.text} | {row.given}": said for i, row in enumerate(run.rows) if (said := run.run(i))}
     assert wrong == {}
+
+
+def test_rdna_permutes_within_each_half_of_64_lanes(tmp_path: Path) -> None:
+    """AMD's pseudocode takes the lane modulo 32 "regardless of wave size"."""
+    some = [row for row in LANES if row.text.startswith("ds_") and "permute" in row.text and row.only == "gfx1"]
+    assert len(some) == 2
+    run = machine("gfx1100", tmp_path, some, lanes=64)
+    assert [run.run(i) for i in range(len(some))] == [[], []]
 
 
 @pytest.mark.parametrize("target", EACH)
