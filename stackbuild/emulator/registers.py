@@ -49,7 +49,7 @@ def _fresh(registers: set[int], ranges: Iterable[tuple[int, int]]) -> Iterator[t
         yield numbers[0], len(numbers)
 
 
-def _vectors(inst: Instruction, lanes: int) -> list[tuple[int, int]]:
+def vectors_of(inst: Instruction, lanes: int) -> list[tuple[int, int]]:
     """Vector registers that a vector ALU or memory instruction reads or writes: (first, count)."""
     f, ranges = inst.fields, list[tuple[int, int]]()
     if inst.name.startswith("s_"):
@@ -126,7 +126,7 @@ def _accumulates(inst: Instruction, name: str) -> int:
     return 256 if place in ("OPR_ACCVGPR", "OPR_SRC_ACCVGPR") else 0
 
 
-def _scalars(inst: Instruction, lanes: int) -> list[tuple[int, int]]:
+def scalars_of(inst: Instruction, lanes: int) -> list[tuple[int, int]]:
     """Scalar registers that an instruction reads or writes: (first, count)."""
     f, ranges = inst.fields, list[tuple[int, int]]()
     if inst.format.name == "VOPD":
@@ -175,7 +175,7 @@ def _cdna_offsets(f: Mapping[str, int]) -> list[int]:
 
 def register_checks(inst: Instruction, lanes: int, pc: int, block: BlockRegisters) -> list[str]:
     """Checks that no register of an instruction has a load under way."""
-    vectors, scalars = _fresh(block.vectors, _vectors(inst, lanes)), _fresh(block.scalars, _scalars(inst, lanes))
+    vectors, scalars = _fresh(block.vectors, vectors_of(inst, lanes)), _fresh(block.scalars, scalars_of(inst, lanes))
     checks = [f"check_vectors(w, {pc}, {first}, {count});" for first, count in vectors]
     return checks + [f"check_scalars(w, {pc}, {first}, {count});" for first, count in scalars]
 

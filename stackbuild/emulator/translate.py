@@ -23,6 +23,7 @@ from itertools import product
 from pathlib import Path
 
 from stackbuild.core.errors import Stop
+from stackbuild.emulator.allocation import lacks, register_need
 from stackbuild.emulator.body import KernelBody, kernel_body
 from stackbuild.emulator.cache_files import digest_of, lock, move_into_place, read_record, write_file, write_record
 from stackbuild.emulator.code_object import KernelImage, LoadedObject, load
@@ -192,9 +193,12 @@ class _Translation:
         pointers = dict(self.loaded_object.relocations)
         entry, end = kernel.descriptor.entry, kernel.code_end
         code = KernelCode(self.loaded_object.image, self.tables, entry, end, self.loaded_object.code, pointers)
-        return kernel_body(
+        body = kernel_body(
             code, lanes, table, symbol=symbol, counters=self.options.counters, sanitize=self.options.sanitize
         )
+        for problem in lacks(kernel, register_need(body.instructions.values(), lanes), self.family):
+            raise UnknownInstruction(problem)
+        return body
 
     def _source(self, kernel: KernelImage, body: KernelBody, symbol: str, table: FunctionTable) -> tuple[Path, Path]:
         """Write the C file and the listing of a kernel."""

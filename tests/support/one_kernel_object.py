@@ -26,9 +26,11 @@ def code_object(
     code = bytes.fromhex(codes()[defect.target, text])
     lanes = 64 if defect.target.startswith("gfx9") else 32
     rsrc1 = modes[0] & ~(3 << 16) if defect.flushes else modes[0]
-    rsrc2 = 2 << 1 | (1 << 7 if defect.groups > 1 else 0) | modes[1]
+    rsrc1 |= 15  # 128 vector registers
+    rsrc3 = modes[2] | (15 if lanes == 64 else 0)  # those from the 64th on are accumulation registers
+    rsrc2 = int(defect.private > 0) | 2 << 1 | (1 << 7 if defect.groups > 1 else 0) | modes[1]
     descriptor = struct.pack(
-        "<IIIIq20xIIIHH4x", defect.group, defect.private, 8, 0, ENTRY, modes[2], rsrc1, rsrc2, 1 << 3 | (lanes == 32) << 10, preload
+        "<IIIIq20xIIIHH4x", defect.group, defect.private, 8, 0, ENTRY, rsrc3, rsrc1, rsrc2, 1 << 3 | (lanes == 32) << 10, preload
     )
     image = descriptor.ljust(ENTRY, b"\0") + code
     symbols = {f"{name}.kd": (0, 64), name: (ENTRY, len(code))}

@@ -30,6 +30,9 @@ class WrongCode:
     change: CodeChange
     of_bundle: bool = False
     needs_sanitizer: bool = False
+    target: str = TARGET
+    says: str = ""
+    """What a finding names, "" where any finding will do."""
 
 
 def in_wheel(defect: WrongCode) -> CodeChange:
@@ -41,7 +44,7 @@ def in_wheel(defect: WrongCode) -> CodeChange:
         for at, bundle in _bundles(library):
             if kernel.encode() in bundle:
                 whole[at : at + len(bundle)] = (
-                    defect.change(bundle) if defect.of_bundle else _entry(bundle, defect.change)
+                    defect.change(bundle) if defect.of_bundle else _entry(bundle, defect.change, defect.target)
                 )
                 found += 1
         if not found:
@@ -71,8 +74,8 @@ def _row(bundle: bytes, target: str) -> tuple[int, int, int]:
     return next((place, offset, size) for place, offset, size, name in _rows(bundle) if name.endswith(f"-{target}"))
 
 
-def _entry(bundle: bytes, change: CodeChange) -> bytes:
-    _, offset, size = _row(bundle, TARGET)
+def _entry(bundle: bytes, change: CodeChange, target: str) -> bytes:
+    _, offset, size = _row(bundle, target)
     code = change(bundle[offset : offset + size])
     assert len(code) == size
     return bundle[:offset] + code + bundle[offset + size :]
@@ -213,6 +216,14 @@ DEFECTS = (
     WrongCode("a kernel has no end", LEAKY_RELU, edited(LEAKY, "s_endpgm", _nop)),
     WrongCode("an instruction that does not exist", LEAKY_RELU, edited(LEAKY, "v_mul_f32", lambda w: 0xFFFFFFFF)),
     WrongCode("a symbol of a kernel has another name", LEAKY_RELU, _renamed(LEAKY.encode(), b"leaky_relu_vektorsIfLi")),
+    WrongCode("the descriptor has too few vector registers", GROUP_NORM, descriptor(GROUP, 48, "<I", lambda v: v & ~63),
+              says="GRANULATED_WORKITEM_VGPR_COUNT = 0"),
+    WrongCode("gfx942's descriptor has too few vector registers", GROUP_NORM, descriptor(GROUP, 48, "<I", lambda v: v & ~63),
+              target="gfx942", says="GRANULATED_WORKITEM_VGPR_COUNT = 0"),
+    WrongCode("gfx942's accumulation registers begin too early", GROUP_NORM, descriptor(GROUP, 44, "<I", lambda v: v & ~63),
+              target="gfx942", says="ACCUM_OFFSET = 0"),
+    WrongCode("gfx942's descriptor has too few scalar registers", GROUP_NORM, descriptor(GROUP, 48, "<I", lambda v: v & ~(15 << 6)),
+              target="gfx942", says="GRANULATED_WAVEFRONT_SGPR_COUNT = 0"),
     WrongCode("the descriptor has more LDS than the metadata", GROUP_NORM, descriptor(GROUP, 0, "<I", lambda v: v + 4096)),
     WrongCode("a barrier is missing", GROUP_NORM, edited(GROUP, "s_barrier", _nop), needs_sanitizer=True),
     WrongCode("a wait for a load is missing", LEAKY_RELU, edited(LEAKY, "s_waitcnt", _nop), needs_sanitizer=True),

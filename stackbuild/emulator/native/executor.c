@@ -433,10 +433,10 @@ static void start_wave(struct wave *w, const struct run *run, const uint32_t *gr
     w->scalar_count = at;
     w->mode = (k->rsrc1 >> 12 & 0xff) | (k->rsrc1 >> 21 & 1) << 8 | (k->rsrc1 >> 23 & 1) << 9;
     uint64_t exec = 0;
-    uint32_t start = index * lanes;
+    uint32_t start = index * lanes, ids = k->rsrc2 >> 11 & 3; /* ENABLE_VGPR_WORKITEM_ID: x, then y, then z */
     for (uint32_t l = 0; l < lanes && start + l < size; l++) {
         uint32_t item = start + l, x = item % extent[0], rest = item / extent[0];
-        w->v[l] = x | rest % extent[1] << 10 | rest / extent[1] << 20;
+        w->v[l] = x | (ids > 0 ? rest % extent[1] << 10 : 0) | (ids > 1 ? rest / extent[1] << 20 : 0);
         exec |= 1ull << l;
     }
     w->s[126] = (uint32_t)exec;

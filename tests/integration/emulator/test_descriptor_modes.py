@@ -12,7 +12,7 @@ pytest.importorskip("tinygrad")
 
 from stackbuild.emulator import translate as translation
 from support.emulator_executor import ExecutionError, Executor, LaunchSize, executor_library
-from support.mode_kernels import MAXIMUM, PRELOADED
+from support.mode_kernels import MAXIMUM, PRELOADED, ROWS_OF_ITEMS
 from support.one_kernel_object import MODES, code_object
 from support.sanitizer_defects import SeededDefect
 
@@ -20,16 +20,17 @@ SIGNALLING_NAN, QUIET_NAN, ONE = 0x7F800001, 0x7FC00000, 0x3F800000
 
 
 def answer(
-    target: str, modes: tuple[int, int, int], folder: Path, monkeypatch: pytest.MonkeyPatch, text: str = "", preload: int = 0
+    target: str, modes: tuple[int, int, int], folder: Path, monkeypatch: pytest.MonkeyPatch, text: str = "", preload: int = 0,
+    rows: int = 1,
 ) -> int:
     """The maximum of a signalling NaN and 1, by a kernel whose descriptor has these modes; or what another text makes."""
     text = text or MAXIMUM[target]
     made = code_object(SeededDefect("", "", text, text, target=target), text, "maximum", modes, preload)
     monkeypatch.setattr(translation, "load", lambda data: made)
     out = translation.translate(repr(modes).encode(), target, folder, sanitize=False, counters=False, kernels=None)
-    memory = (ctypes.c_uint32 * 128)(SIGNALLING_NAN)
+    memory = (ctypes.c_uint32 * 128)(SIGNALLING_NAN if text in MAXIMUM.values() else 0)
     argument = struct.pack("<Q", ctypes.addressof(memory))
-    Executor(out, executor_library(folder)).dispatch("maximum", LaunchSize((1, 1, 1), (1, 1, 1)), argument)
+    Executor(out, executor_library(folder)).dispatch("maximum", LaunchSize((1, 1, 1), (1, rows, 1)), argument)
     return memory[0]
 
 
@@ -46,6 +47,14 @@ def test_arguments_lie_in_scalar_registers_where_the_descriptor_says_so(
 ) -> None:
     user_registers = (MODES, 4 << 1, 0)
     assert answer("gfx942", user_registers, tmp_path, monkeypatch, PRELOADED, preload=2) == 7
+
+
+@pytest.mark.parametrize(("ids", "total"), [(0, 0), (1, 6), (2, 6)])
+def test_a_work_item_knows_its_place_along_y_where_the_descriptor_says_so(
+    ids: int, total: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ENABLE_VGPR_WORKITEM_ID: four work-items, of which the last is number 3."""
+    assert answer("gfx1100", (MODES, ids << 11, 0), tmp_path, monkeypatch, ROWS_OF_ITEMS, rows=4) == total
 
 
 @pytest.mark.parametrize(
