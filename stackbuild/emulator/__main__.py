@@ -6,8 +6,10 @@ Prints the folder. Exit code 0, or 1 with one line on standard error.
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
+from stackbuild.core.errors import Stop
 from stackbuild.emulator.translate import translate
 
 
@@ -23,10 +25,15 @@ def main() -> None:
     command.add_argument("--sanitize", action="store_true")
     command.add_argument("--counters", action="store_true")
     arguments = parser.parse_args()
-    print(
-        translate(arguments.object.read_bytes(), arguments.target, arguments.folder, sanitize=arguments.sanitize,
-                  counters=arguments.counters, kernels=arguments.kernel)
-    )  # fmt: skip
+    try:
+        folder = translate(
+            arguments.object.read_bytes(), arguments.target, arguments.folder, sanitize=arguments.sanitize,
+            counters=arguments.counters, kernels=arguments.kernel,
+        )  # fmt: skip
+    except (Stop, OSError) as error:
+        text = error.what if isinstance(error, Stop) else str(error)
+        sys.exit(" ".join(text.split()))
+    print(folder)
 
 
 if __name__ == "__main__":

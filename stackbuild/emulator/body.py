@@ -98,7 +98,7 @@ class _BodyWriter:
             return scalar_relative_move(inst, self.lanes, inst.offset - self.base)
         if inst.name.startswith(("s_getreg", "s_setreg")):
             return hardware_register(inst, inst.offset - self.base)
-        if any(part in inst.name for part in ("setpc", "swappc", "rfe", "call_b64")):
+        if any(part in inst.name for part in ("setpc", "swappc", "rfe", "call_b64", "setvskip")):
             raise UnknownInstruction(f"{inst.name} is not known")
         return c_scalar(inst, self.lanes)
 

@@ -6,6 +6,7 @@ otherwise.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -21,6 +22,15 @@ from typing import Any
 _HEAD = re.compile(rb'\{"sha256": "([0-9a-f]{64})", ')
 _SETTLED_NS = 1_000_000_000
 """A file that changed less than so many nanoseconds ago may change again under the same time stamps."""
+
+_LACKS = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM))
+LACKS = tuple(os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT, errno.EROFS))
+"""What compilers and the linker say of a disk that takes no more."""
+
+
+def is_lack(error: OSError) -> bool:
+    """Whether a file could not be written because room or leave is missing. The machine lacks it, and no wheel is wrong."""
+    return error.errno in _LACKS
 
 
 @contextmanager
@@ -58,7 +68,7 @@ def move_into_place(fresh: Path, path: Path) -> None:
 
 def write_file(path: Path, data: bytes) -> None:
     """Write a file that is whole or not there."""
-    fresh = path.with_suffix(".new")
+    fresh = path.with_suffix(f".{os.getpid()}.new")
     fresh.write_bytes(data)
     move_into_place(fresh, path)
 

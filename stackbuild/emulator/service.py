@@ -21,7 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Thread
 
-from stackbuild.core.errors import Stop
+from stackbuild.core.errors import MachineLacks, Stop
+from stackbuild.emulator.cache_files import is_lack
 from stackbuild.emulator.code_objects import check_descriptor, code_object_for
 from stackbuild.emulator.source_lines import SourceLines
 from stackbuild.emulator.translate import IMAGE, TranslationError, translate
@@ -82,6 +83,8 @@ class EmulatorService:
     reports: list[EmulatorReport] = field(default_factory=list)
     kernels: dict[str, float] = field(default_factory=dict)
     omitted_dispatches: int = 0
+    lack: str = ""
+    """What the machine lacks to translate, "" where nothing: then the answers of a run say nothing of a wheel."""
     _objects: dict[str, bytes] = field(default_factory=dict)
     _total: int = 0
     _dispatch_room: _Room = field(default_factory=lambda: _Room(100_000, 64 << 20))
@@ -172,6 +175,13 @@ class EmulatorService:
             return f"error the request {verb!r} is not known"
         try:
             return verbs[verb]()
+        except MachineLacks as lacks:
+            self.lack = self.lack or lacks.what
+            return f"error {lacks.what}"
+        except OSError as error:
+            if is_lack(error):
+                self.lack = self.lack or f"the store takes no kernels: {error.strerror}"
+            return f"error the emulator itself failed: {type(error).__name__} {error}"
         except (Stop, MalformedError) as stop:
             return f"error {stop.what if isinstance(stop, Stop) else stop}"
         except Exception as error:  # the stand-in waits for an answer; what went wrong is a finding of the rung

@@ -22,10 +22,18 @@ from hashlib import sha256
 from itertools import product
 from pathlib import Path
 
-from stackbuild.core.errors import Stop
+from stackbuild.core.errors import MachineLacks, Stop
 from stackbuild.emulator.allocation import lacks, register_need
 from stackbuild.emulator.body import KernelBody, kernel_body
-from stackbuild.emulator.cache_files import digest_of, lock, move_into_place, read_record, write_file, write_record
+from stackbuild.emulator.cache_files import (
+    LACKS,
+    digest_of,
+    lock,
+    move_into_place,
+    read_record,
+    write_file,
+    write_record,
+)
 from stackbuild.emulator.code_object import KernelImage, LoadedObject, load
 from stackbuild.emulator.control_flow import KernelCode
 from stackbuild.emulator.counts import block_counts
@@ -314,7 +322,7 @@ def _compile_all(
         while waiting or running:
             while waiting and len(running) < (os.cpu_count() or 1):
                 source, library, level, libraries = waiting.pop()
-                fresh = library.with_suffix(".new")
+                fresh = library.with_suffix(f".{os.getpid()}.new")
                 command = [
                     *_LIMITS,
                     program,
@@ -340,7 +348,7 @@ def _compile_all(
 
 
 def _finish(run: CompilerProcess, program: str, check: Callable[[], None]) -> None:
-    """Wait for a compiler and put its library in place. Raises TranslationError, and what `check` raises."""
+    """Wait for a compiler and put its library in place. Raises TranslationError, MachineLacks, and what `check` raises."""
     fresh, library, process = run
     until = time.monotonic() + _SECONDS
     errors = None
@@ -352,7 +360,10 @@ def _finish(run: CompilerProcess, program: str, check: Callable[[], None]) -> No
             if time.monotonic() > until:
                 raise TranslationError(f"{program} takes longer than {_SECONDS} s for {library.stem}") from None
     if process.returncode:
+        error_text = errors.decode(errors="replace")
+        if lack := next((text for text in LACKS if text in error_text), ""):
+            raise MachineLacks(f"the store takes no kernels: {lack}")
         raise TranslationError(
-            f"{program} failed on {library.with_suffix('.c')}: {errors.decode(errors='replace')[:400]}"
+            f"{program} failed on {library.with_suffix('.c')}: {error_text[:400]}"
         )
     move_into_place(fresh, library)

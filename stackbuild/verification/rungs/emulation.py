@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.emulator.cache_files import is_lack
 from stackbuild.emulator.hip_runtime import HostImports, imports_of, runtime_folder
 from stackbuild.emulator.service import CHANNEL, EmulatorService
 from stackbuild.inspection.readers.budget import ReadBudget
@@ -78,14 +79,23 @@ def check_emulated(context: RungContext, emulation: Emulation) -> RungOutcome:
         )
         service.folder.mkdir(parents=True, exist_ok=True)
         with _emulating(context, imports, service, emulation) as emulation_run:
-            if context.subject.form is Form.CUSTOM_OPS:
-                return _custom_ops(emulation_run, service, emulation)
-            if context.subject.form in (Form.PLUGIN, Form.RUNTIME):
-                return _provider(emulation_run, service)
+            outcome = _outcome(emulation_run, service, emulation)
+            return RungOutcome(skip=service.lack) if service.lack else outcome
     except MachineLacks as lacks:
         return RungOutcome(skip=f"{lacks.what}: {lacks.next}" if lacks.next else lacks.what)
     except UsageError as wrong:
         return RungOutcome((EMULATED_CODE.finding(context.subject.name, wrong.what),))
+    except OSError as error:
+        if not is_lack(error):
+            raise
+        return RungOutcome(skip=f"the store takes no kernels: {error.strerror}")
+
+
+def _outcome(context: RungContext, service: EmulatorService, emulation: Emulation) -> RungOutcome:
+    if context.subject.form is Form.CUSTOM_OPS:
+        return _custom_ops(context, service, emulation)
+    if context.subject.form in (Form.PLUGIN, Form.RUNTIME):
+        return _provider(context, service)
     return RungOutcome(skip="only custom-op libraries and execution providers can be run on an emulated GPU")
 
 

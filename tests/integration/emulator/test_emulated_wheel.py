@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from stackbuild.emulator import service
 from stackbuild.verification.rungs.emulation import Emulation
 from stackbuild.verification.rungs.operators import OPERATORS
 from support.kernels import KERNELS
@@ -52,6 +54,16 @@ def test_a_target_that_the_wheel_lacks_is_an_error_with_its_name(kernels: Any) -
     assert any(
         "no code object for gfx1201; it has gfx1030, gfx1100, gfx90a, gfx942" in f.found for f in outcome.findings
     )
+
+
+def test_a_full_disk_is_no_finding_about_the_wheel(kernels: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> Path:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(service, "translate", refused)
+    outcome = kernels.check(operators=("LeakyRelu",))
+    assert outcome.skip == "the store takes no kernels: No space left on device"
+    assert outcome.findings == ()
 
 
 def benchmark(wheel: Path, target: str, *words: str) -> subprocess.CompletedProcess[str]:

@@ -218,6 +218,8 @@ def test_fresh_memory_holds_no_zeros(five: StandIn) -> None:
         ("v = ctypes.c_int(); hip.hipDeviceGetAttribute(ctypes.byref(v), 4711, 0)", "attribute 4711"),
         ("hip.hipLaunchKernel(ctypes.c_void_p(64), 0, 0, 0, 0, 0, 0)", "no kernel is registered for 0x40"),
         ("m = ctypes.c_void_p(); hip.hipModuleLoadData(ctypes.byref(m), b'nonsense' * 100)", "neither a code object nor a bundle"),
+        ("m = ctypes.c_void_p(); hip.hipModuleLoadData(ctypes.byref(m), b'__CLANG_OFFLOAD_BUNDLE__' + bytes(5) + bytes([1]) + bytes(99))", "neither a code object nor a bundle"),
+        ("m = ctypes.c_void_p(); hip.hipModuleLoadData(ctypes.byref(m), b'__CLANG_OFFLOAD_BUNDLE__' + bytes([2]) + bytes(7) + bytes(16) + bytes([255]) * 8)", "neither a code object nor a bundle"),
         ("m = ctypes.c_void_p(); hip.hipModuleLoad(ctypes.byref(m), b'/nowhere')", "/nowhere cannot be read"),
         ("s = ctypes.c_void_p(); hip.hipStreamCreate(ctypes.byref(s)); g = ctypes.c_void_p(); hip.hipStreamEndCapture(s, ctypes.byref(g))", "began no capture"),
     ],

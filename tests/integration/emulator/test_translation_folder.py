@@ -12,7 +12,9 @@ import pytest
 
 pytest.importorskip("tinygrad")
 
+from stackbuild.core.errors import MachineLacks
 from stackbuild.emulator import translate as translation
+from stackbuild.emulator.cache_files import LACKS
 from support.budget_kernels import HOT_LOOP
 from support.one_kernel_object import code_object
 from support.paths import ROOT
@@ -152,3 +154,21 @@ def test_a_processor_is_known_by_its_features(tmp_path: Path) -> None:
     listing.write_text("processor\t: 0\nflags\t\t: fpu sse2\n\nprocessor\t: 1\nflags\t\t: fpu sse2 avx\n")
     assert translation._processor(listing) == b"flags\t\t: fpu sse2\n"
     assert translation._processor(tmp_path / "none") == b""
+
+
+@pytest.mark.parametrize("lack", [text for text in LACKS if text != "Disk quota exceeded"])
+def test_a_compiler_that_says_so_is_the_same(lack: str, tmp_path: Path) -> None:
+    process = subprocess.Popen(["sh", "-c", f"echo 'as: {lack}' >&2; exit 1"], stderr=subprocess.PIPE)
+    with pytest.raises(MachineLacks, match=f"the store takes no kernels: {lack}"):
+        translation._finish((tmp_path / "k.new", tmp_path / "k.so", process), "cc", lambda: None)
+
+
+@pytest.mark.parametrize("data", [b"junk", b"", None])
+def test_the_command_says_in_one_line_what_is_wrong(data: bytes | None, tmp_path: Path) -> None:
+    place = tmp_path / "object.co"
+    if data is not None:
+        place.write_bytes(data)
+    command = [sys.executable, "-m", "stackbuild.emulator", "translate", str(place), "--target", "gfx1100", "--folder", str(tmp_path / "f")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1 and "Traceback" not in done.stderr

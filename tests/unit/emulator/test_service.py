@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import time
@@ -11,8 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from stackbuild.core.errors import MachineLacks
 from stackbuild.emulator import service as service_module
+from stackbuild.emulator.body import kernel_body
+from stackbuild.emulator.control_flow import KernelCode
+from stackbuild.emulator.encodings import target_tables
+from stackbuild.emulator.function_table import FunctionTable
+from stackbuild.emulator.operands import UnknownInstruction
 from stackbuild.emulator.service import EmulatorService
+from stackbuild.emulator.translate import TranslationError
 from stackbuild.tables.gpu_limits import limits_of
 from support.call_object import call_object
 
@@ -163,3 +171,32 @@ def test_a_request_after_the_end_translates_nothing(service: EmulatorService) ->
         assert service._answer("device", None).startswith("ok")
         with pytest.raises(service_module.TranslationError):
             service._require_running()
+
+
+@pytest.mark.parametrize(
+    ("error", "lack"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "the store takes no kernels: No space left on device"),
+        (OSError(errno.EROFS, "Read-only file system"), "the store takes no kernels: Read-only file system"),
+        (MachineLacks("no C compiler is here"), "no C compiler is here"),
+        (OSError(errno.EIO, "Input/output error"), ""),
+        (TranslationError("the compiler failed"), ""),
+    ],
+)
+def test_a_disk_that_takes_no_more_is_what_the_machine_lacks(
+    service: EmulatorService, monkeypatch: pytest.MonkeyPatch, error: Exception, lack: str
+) -> None:
+    def refused(*_: object, **__: object) -> Path:
+        raise error
+
+    monkeypatch.setattr(service_module, "translate", refused)
+    with stranger(service) as channel:
+        assert ask(channel, "load", memory_file(call_object("gfx1100"))).startswith("error ")
+    assert service.lack == lack
+
+
+def test_an_instruction_that_skips_others_stops_by_its_name() -> None:
+    code = bytes.fromhex("000010bf000081bf")  # s_setvskip s0, s0; s_endpgm
+    body = KernelCode(code, target_tables("gfx942"), 0, len(code))
+    with pytest.raises(UnknownInstruction, match="s_setvskip is not known"):
+        kernel_body(body, 64, FunctionTable(64, "t"), symbol="k", counters=False, sanitize=False)

@@ -13,15 +13,19 @@ static size_t kernel_count, kernel_room;
 static struct { const void *host; struct module *module; const char *name; } *variables;
 static size_t variable_count, variable_room;
 
+enum { MOST_ENTRIES = 4096, LONGEST_NAME = 4096 };
+
 // The bytes of a bundle or code object that starts here, 0 where none does. Offsets as in LLVM's ClangOffloadBundler and ELF.
 static size_t image_bytes(const unsigned char *at) {
   uint64_t count, end = 0;
   if (memcmp(at, "__CLANG_OFFLOAD_BUNDLE__", 24) == 0) {
     memcpy(&count, at + 24, 8);
     const unsigned char *row = at + 32;
-    for (uint64_t i = 0; i < count && i < 4096; ++i) {
+    if (count > MOST_ENTRIES) return 0;
+    for (uint64_t i = 0; i < count; ++i) {
       uint64_t entry[3];
       memcpy(entry, row, 24);
+      if (entry[2] > LONGEST_NAME || entry[0] + entry[1] < entry[0]) return 0;
       if (entry[0] + entry[1] > end) end = entry[0] + entry[1];
       row += 24 + entry[2];
     }
