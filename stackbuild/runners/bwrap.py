@@ -38,17 +38,15 @@ exec "$@"
 BEGIN = """\
 echo >&0 && read -r go || exit 1
 ulimit -u "$1" 2>/dev/null || ulimit -p "$1" 2>/dev/null
-[ "$2" = 0 ] || [ ! -e /proc/self/autogroup ] || for attempt in 1 2 3 4 5; do
-  echo "$2" > /proc/self/autogroup && break || sleep 0.1
-done 2>/dev/null
+[ "$2" = 0 ] || echo "$2" 2>/dev/null > /proc/self/autogroup
 shift 2
 "$@" </dev/null
 exit $?
 """
 """The first process of a sandbox, run by its sh: asks on its input, and waits for the answer; at most so many processes
 (bash and dash name the limit differently; the kernel does not hold root to it); the caller's niceness for the sandbox's
-session (the kernel takes ten such values a second, EAGAIN else); then the command. One that is not there is exit code
-127, and not bwrap's failure."""
+session (the kernel takes ten such values a second, and a sandbox does not wait for that); then the command. One that is
+not there is exit code 127, and not bwrap's failure."""
 _KERNEL_FOLDERS = ("driver", "sys", "fs", "acpi", "scsi", "pressure")
 """Folders of /proc with settings that user 0 may write without any capability. bwrap makes read-only only what
 access(2) calls writable, and for /proc/sys itself it never does."""
