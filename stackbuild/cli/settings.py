@@ -84,7 +84,7 @@ def apply_settings(environ: MutableMapping[str, str], folder: Path | None = None
 def _is_there(file: Path) -> bool:
     """False too in a folder that this user may not enter: with `sudo -u`, HOME can be another user's."""
     try:
-        return file.is_file()
+        return file.exists()
     except PermissionError:
         return False
 
@@ -104,16 +104,18 @@ def _values(file: Path) -> dict[str, object]:
             where=str(file),
             next=f"chown it, or remove it: {file} decides where the store lies",
         )
-    if (data := read_regular(file, MOST)) is None:
-        raise UsageError("it cannot be read", where=str(file), next="check its permissions")
+    if (data := read_regular(file, MOST + 1)) is None:
+        raise UsageError("it is not a file that can be read", where=str(file), next="remove it, or check its permissions")
+    if len(data) > MOST:
+        raise UsageError(f"it has more than {MOST} bytes", where=str(file), next="write lines such as `jobs = 4`")
     try:
         return tomllib.loads(data.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also a number of more digits than Python reads
         raise UsageError(f"not TOML: {error}", where=str(file), next="write lines such as `jobs = 4`") from None
 
 
-MOST = 1 << 20
-"""Bytes of a file that are read."""
+MOST = 1 << 14
+"""Bytes of a file that are read: the time for keys with many dots grows with their square."""
 
 
 def _trusted_folders(value: object, file: Path | None) -> tuple[Path, ...]:

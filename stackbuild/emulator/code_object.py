@@ -6,6 +6,7 @@ Layouts are those of LLVM's AMDGPUUsage. The metadata note is read by `stackbuil
 from __future__ import annotations
 
 import struct
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -127,6 +128,11 @@ class LoadedObject:
             raise CodeObjectError("the code object's list of kernels is not a list")
         return tuple(self._kernel(entry) for entry in entries)
 
+    @cached_property
+    def _addresses(self) -> list[int]:
+        """The addresses of all symbols, in order."""
+        return sorted({address for address, _ in self.symbols.values()})
+
     def _kernel(self, entry: object) -> KernelImage:
         if not isinstance(entry, dict):
             raise CodeObjectError("a kernel in the code object's metadata is not a map")
@@ -136,8 +142,8 @@ class LoadedObject:
         descriptor = self._descriptor(symbol)
         start, size = self.symbols.get(name, (descriptor.entry, 0))
         if not size:
-            later = [at for at, _ in self.symbols.values() if at > start]
-            size = min(later, default=len(self.image)) - start
+            later = bisect_right(self._addresses, start)
+            size = (self._addresses[later] if later < len(self._addresses) else len(self.image)) - start
         arguments = entry.get(b".args", [])
         entries = arguments if isinstance(arguments, list) else []
         kernel = KernelImage(
@@ -222,6 +228,10 @@ def _metadata(notes: bytes) -> dict[bytes, object]:
     return merged_metadata(maps)
 
 
+_SYMBOLS = 1 << 16
+_NAME_BYTES = 1 << 26
+
+
 def _dynamic(image: bytes, at: int, size: int) -> tuple[dict[str, tuple[int, int]], tuple[tuple[int, int], ...]]:
     """Symbols by name as (address, bytes), and pointers as (address, place that they point to). Raises CodeObjectError."""
     tags: dict[int, int] = {}
@@ -233,10 +243,16 @@ def _dynamic(image: bytes, at: int, size: int) -> tuple[dict[str, tuple[int, int
     places: list[int | None] = []  # of symbols by number, None for those of other objects
     table, names = tags.get(6, 0), tags.get(5, 0)
     count = struct.unpack_from("<I", image, tags[4] + 4)[0] if 4 in tags else max(0, (names - table) // 24)
+    if count > _SYMBOLS:
+        raise CodeObjectError(f"the code object has {count} symbols; at most {_SYMBOLS} are read")
+    names_size = 0
     for i in range(count):
         name, _, _, section, address, length = struct.unpack_from("<IBBHQQ", image, table + 24 * i)
         places.append(address if section else None)
         end = image.index(b"\0", names + name)
+        names_size += end - names - name
+        if names_size > _NAME_BYTES:  # names may overlap: together they can be longer than the file
+            raise CodeObjectError(f"the names of the code object's symbols have more than {_NAME_BYTES} bytes together")
         if name:
             symbols[image[names + name : end].decode()] = (address, length)
     relocations = []

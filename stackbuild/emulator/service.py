@@ -14,6 +14,7 @@ import re
 import select
 import socket
 import stat
+import struct
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -143,7 +144,7 @@ class EmulatorService:
                 _reply(descriptors[0], self._answer(text, descriptors[1] if len(descriptors) > 1 else None))
         finally:
             for each in descriptors:
-                os.close(each)
+                _close(each)
         return bool(data)
 
     def _note(self, text: str) -> None:
@@ -232,6 +233,18 @@ def _payload(file: int) -> bytes:
         pieces.append(piece)
         at += len(piece)
     return b"".join(pieces)
+
+
+def _close(descriptor: int) -> None:
+    """Close a descriptor that a stranger handed over. A socket's unsent data is dropped: SO_LINGER would wait for it."""
+    with contextlib.suppress(OSError):
+        if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+            lingering = socket.socket(fileno=descriptor)
+            try:
+                lingering.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            finally:
+                lingering.detach()
+    os.close(descriptor)
 
 
 def _reply(descriptor: int, answer: str) -> None:

@@ -23,7 +23,7 @@ from stackbuild.core.packaging import Claim
 from stackbuild.inspection.facts import Library
 from stackbuild.store import atomic
 from stackbuild.store.store import Store
-from stackbuild.verification.probe_sandbox import ProbeResult, ProbeSandbox
+from stackbuild.verification.probe_sandbox import ProbeResult, ProbeSandbox, interpreter_files, interpreter_folders
 
 _SECONDS = 600.0
 _COMPLETE = "whole"
@@ -120,9 +120,13 @@ def make_venv(
             f"stackbuild's pip {pip['Version']} is for Python {pip['Requires-Python']}; {host.python} has {host.version}",
             next="name a newer Python by --python, or a root that has one by --root",
         )
+    installations = None if host.root else (*interpreter_folders(host.python), folder / "env")
     maker = ProbeSandbox(folder, host.python, readable, root=host.root, check=check)
-    result = maker.furnish(_venv_command(host.python, folder / "env"), _SECONDS)
-    return replace(maker, python=folder / "env" / "bin" / "python"), result
+    result = maker.furnish(_venv_command(host.python, env := folder / "env"), _SECONDS)
+    sandbox = replace(
+        maker, python=env / "bin" / "python", installations=installations, interpreter=interpreter_files(env)
+    )
+    return sandbox, result
 
 
 def install(sandbox: ProbeSandbox, wheelhouse: Path | None, requirements: tuple[str, ...]) -> ProbeResult:

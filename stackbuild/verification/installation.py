@@ -33,6 +33,7 @@ from stackbuild.core.zip_member import open_member, read_member
 from stackbuild.inspection.rules.rule import count_of, some
 from stackbuild.model.findings import Finding
 from stackbuild.verification.catalogue import OVERWRITTEN_FILE
+from stackbuild.verification.probe_sandbox import ProbeSandbox, interpreter_files
 from stackbuild.verification.subject import installed_path
 
 _FILES = 200_000
@@ -69,6 +70,14 @@ def overwritten_files(site: Path, subject: tuple[Path, ...], wheelhouse: Path | 
     by_owner = {name: _owned_files(path) for name, path in wheels.items() if _is_installed(site, name)}
     findings = list(_findings(site, here, _by_distribution(by_owner)))
     return tuple(OVERWRITTEN_FILE.finding(subject, text) for subject, text in findings)
+
+
+def interpreter_findings(sandbox: ProbeSandbox, subject: tuple[Path, ...]) -> tuple[Finding, ...]:
+    """A finding where a wheel's code changed the interpreter of its environment while others were installed."""
+    if not sandbox.interpreter or interpreter_files(sandbox.folder / "env") == sandbox.interpreter:
+        return ()
+    name = " + ".join(path.name for path in subject)
+    return (OVERWRITTEN_FILE.finding(name, "its code or another's changed the interpreter of the environment"),)
 
 
 def _is_installed(site: Path, wheel: str) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import resource
 import shutil
 import signal
@@ -24,6 +25,7 @@ from typing import BinaryIO
 
 from stackbuild.core.digest import Json
 from stackbuild.core.log_excerpt import clean
+from stackbuild.core.plain_file import read_regular
 from stackbuild.core.root_path import path_inside
 from stackbuild.runners import bwrap, cgroup
 from stackbuild.runners.protocol import MOST_PROCESSES
@@ -93,8 +95,11 @@ class ProbeResult:
 class ProbeSandbox:
     """The folder of one ladder and what its probes see of the machine.
 
-    In `folder`: `env`, the environment, read-only but for `furnish`; `out`, which probes may write. `python` is the interpreter, `readable` what else they may read, `root` the root file system in place of this
-    machine's: a recipe's base, say. `env` is added to each probe's environment, and `inherited_fds` are descriptors that every
+    In `folder`: `env`, the environment, read-only but for `furnish`; `out`, which probes may write. `python` is the
+    interpreter, `readable` what else they may read, `root` the root file system in place of this machine's: a recipe's
+    base, say. `installations` are the folders that the interpreter lies in, where they are known: links of an environment
+    that a wheel's code could write are not followed on this machine. `interpreter` is what `interpreter_files` gave of the
+    environment before a wheel's code ran. `env` is added to each probe's environment, and `inherited_fds` are descriptors that every
     probe gets beside its own. `preload` are packages whose `preload()` each probe calls first. `check` is called meanwhile
     and may raise.
     """
@@ -109,6 +114,8 @@ class ProbeSandbox:
     preload: tuple[str, ...] = ()
     check: Callable[[], None] = lambda: None
     budget: Budget = field(default_factory=Budget)
+    installations: tuple[Path, ...] | None = None
+    interpreter: tuple[tuple[str, str], ...] = ()
 
     @property
     def site(self) -> Path:
@@ -188,7 +195,8 @@ class ProbeSandbox:
         return -signal.SIGKILL, True
 
     def _bwrap(self, env: tuple[tuple[str, str], ...], writable: tuple[Path, ...]) -> bwrap.Bwrap:
-        readable = (*(() if self.root else _interpreter(self.python)), *self.readable)
+        known_folders = interpreter_folders(self.python) if self.installations is None else self.installations
+        readable = (*(() if self.root else known_folders), *self.readable)
         own = tuple(path for name in ("env", "probes") if (path := self.folder / name).is_dir())
         paths = (*readable, *(path for path in own if path not in writable))
         devices = [d for d in ("/dev/kfd", "/dev/dri") if Path(d).exists()] if self.rocm else []
@@ -210,6 +218,8 @@ _ENVIRONMENT = (
     ("PYTHONDONTWRITEBYTECODE", "1"), ("PYTHONHASHSEED", "0"), ("OMP_NUM_THREADS", "2"), ("PIP_NO_CACHE_DIR", "1"),
     ("PIP_DISABLE_PIP_VERSION_CHECK", "1"), ("PIP_CONFIG_FILE", "/dev/null"),
 )  # fmt: skip
+_PYTHON = re.compile(r"python[0-9.]*")
+_SETTINGS_BYTES = 1 << 16
 _FOLDERS = ("bin", "lib", "lib32", "lib64", "libx32", "sbin", "usr")
 _SETTINGS = (
     "OpenCL", "alternatives", "group", "hosts", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "nsswitch.conf", "passwd",
@@ -236,10 +246,21 @@ def _root_mounts(root: Path, rocm: bool) -> tuple[str, ...]:
     return (*words, "--ro-bind", "/sys", "/sys")
 
 
-def _interpreter(python: Path) -> list[Path]:
-    """What interpreters need that does not lie in /usr: their installations."""
+def interpreter_folders(python: Path) -> tuple[Path, ...]:
+    """What interpreters need that does not lie in /usr: their installations. Follows links of `python`."""
     prefixes = {Path(sys.base_prefix), python.parent.parent, python.resolve().parent.parent}
-    return sorted(p for p in prefixes if not p.is_relative_to("/usr") and p != Path("/"))
+    return tuple(sorted(p for p in prefixes if not p.is_relative_to("/usr") and p != Path("/")))
+
+
+def interpreter_files(env: Path) -> tuple[tuple[str, str], ...]:
+    """What an environment runs: each `bin/python…` with its link's target, and its settings. Nothing is followed."""
+    folder = env / "bin"
+    if folder.is_symlink():
+        return (("bin", os.readlink(folder)),)
+    settings = read_regular(env / "pyvenv.cfg", _SETTINGS_BYTES)
+    files = sorted(file for file in folder.iterdir() if _PYTHON.fullmatch(file.name)) if folder.is_dir() else []
+    links = ((file.name, os.readlink(file) if file.is_symlink() else "not a link") for file in files)
+    return (*links, ("pyvenv.cfg", repr(settings)))
 
 
 def _memory() -> int:

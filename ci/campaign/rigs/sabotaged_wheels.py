@@ -107,6 +107,14 @@ def _library(**options: object) -> dict[str, object]:
     return {"files": {"forge/libmore.so": library(soname="libmore.so", needed=["libc.so.6"], **options)}}  # type: ignore[arg-type]
 
 
+def _link_writer(target: str) -> bytes:
+    """A module that pip imports: while others are installed, it puts a link in the place of the environment's interpreter."""
+    return (
+        "import os, sys\npython = os.path.join(sys.prefix, 'bin', 'python')\ntry:\n    os.rename(python, python + '.was')\n"
+        f"    os.symlink({target!r}, python)\nexcept OSError:\n    pass\n"
+    ).encode()
+
+
 _TWICE = code_object("gfx90a")
 VERIFY: dict[str, tuple[str, dict[str, object]]] = {
     "the import raises": ("SB-RUN-IMPORT", _init("raise RuntimeError('no')\n")),
@@ -124,6 +132,8 @@ VERIFY: dict[str, tuple[str, dict[str, object]]] = {
     "files of onnxruntime": ("SB-RUN-OVERWRITTEN", {"c": PLUGIN_C, "files": {"onnxruntime/__init__.py": b"__version__ = 'evil'\n"}}),
     "files of onnxruntime by way of .data": ("SB-RUN-OVERWRITTEN", {"c": PLUGIN_C, "files": {f"{DATA}/purelib/onnxruntime/capi/__init__.py": b"evil = 1\n"}}),
     "a .pth file that writes while others are installed": ("SB-RUN-OVERWRITTEN", {"c": PLUGIN_C, "files": {"forge.pth": WRITES}}),
+    "the interpreter is a link to elsewhere": ("SB-RUN-OVERWRITTEN", {"c": PLUGIN_C, "files": {"_manylinux.py": _link_writer("/proc/self/cwd/../env/tool")}}),
+    "the interpreter is a link to itself": ("SB-RUN-OVERWRITTEN", {"c": PLUGIN_C, "files": {"_manylinux.py": _link_writer("python")}}),
     "a sitecustomize": ("SB-WHEEL-STARTUP", {"files": {"sitecustomize.py": b"import sys\n"}}),
     "a command outside of its folder": ("SB-META-ENTRY-POINT", {"files": {"forge-1.0.dist-info/entry_points.txt": b"[console_scripts]\n../../evil = forge:f\n"}}),
     "a requirement nobody can read": ("SB-META-REQUIRES", {"metadata": "Requires-Dist: torch>=2.x\n"}),

@@ -10,6 +10,7 @@ import io
 import re
 import struct
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import IO, Any, NamedTuple, cast
 
 from elftools.common.exceptions import DWARFError, ELFError
@@ -36,6 +37,8 @@ SectionRange = tuple[int, int]
 #: Name → (offset, size) of each section of that name; a file may have several.
 Sections = dict[str, list[SectionRange]]
 _LINE_BYTES = 4 << 20
+_LINE_ROWS = 1_000_000
+_LINE_UNITS = 10_000
 """The largest .debug_line that is read: a byte of it can make a row."""
 
 
@@ -196,7 +199,12 @@ def line_rows(data: bytes) -> list[LineRow]:
             raise LimitError(f"a line table of {section.data_size} bytes; at most {_LINE_BYTES} are read")
         dwarf = elf.get_dwarf_info(relocate_dwarf_sections=False)
         programs = (dwarf.line_program_for_CU(unit) for unit in dwarf.iter_CUs())
-        return sorted(row for program in programs if program is not None for row in _program_rows(program))
+        rows: list[LineRow] = []
+        for number, program in enumerate(programs):
+            rows += islice(_program_rows(program) if program is not None else (), _LINE_ROWS + 1 - len(rows))
+            if len(rows) > _LINE_ROWS or number >= _LINE_UNITS:  # units may share a program
+                raise LimitError(f"a line table of over {_LINE_ROWS} rows or {_LINE_UNITS} units")
+        return sorted(rows)
     except _ELFTOOLS_RAISES as error:
         raise MalformedError(f"not a well-formed line table: {type(error).__name__} {str(error)[:120]}") from None
 

@@ -61,6 +61,8 @@ def test_what_counts_before_what(tmp_path: Path) -> None:
         ('runner = "podman"\n', "`runner` cannot be 'podman'", "sandbox"),
         ('recipe = "a\\u0000b"\n', "null character", "remove it"),
         ("a = " + "[" * 9000 + "\n", "not TOML", "jobs = 4"),
+        ("a = " + "9" * 6000 + "\n", "not TOML", "jobs = 4"),
+        (".".join(["a"] * 50_000) + " = 1\n", "more than 16384 bytes", "jobs = 4"),
     ],
 )
 def test_a_wrong_file_is_told_with_the_next_step(text: str, what: str, next: str) -> None:
@@ -68,6 +70,12 @@ def test_a_wrong_file_is_told_with_the_next_step(text: str, what: str, next: str
     with pytest.raises(UsageError) as stopped:
         apply_settings({})
     assert what in stopped.value.what and next in stopped.value.next and stopped.value.where == "stackbuild.toml"
+
+
+def test_what_is_no_file_is_not_passed_over() -> None:
+    os.mkfifo("stackbuild.toml")
+    with pytest.raises(UsageError, match="not a file that can be read"):
+        apply_settings({})
 
 
 @pytest.mark.parametrize("key", [setting.key for setting in SETTINGS if setting.is_path])

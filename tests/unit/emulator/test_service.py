@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import socket
+import struct
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -98,6 +99,36 @@ def test_what_is_no_socket_is_closed(service: EmulatorService) -> None:
             socket.send_fds(channel, [b"device"], [device.fileno(), device.fileno()])
         assert ask(channel, "device").startswith("ok\n")
         assert len(list(Path("/proc/self/fd").iterdir())) <= before + 3  # those of the last answer
+
+
+@pytest.mark.parametrize(("count", "overlap", "answer"), [(200, 1 << 20, "bytes together"), (1 << 17, 1, "at most 65536")])
+def test_names_of_symbols_have_a_bound_together(service: EmulatorService, count: int, overlap: int, answer: str) -> None:
+    """Names in a table may overlap: together they can be longer than the file by orders of magnitude."""
+    with stranger(service) as channel:
+        payload = memory_file(overlapping_symbols(count, overlap))
+        assert answer in ask(channel, "load", payload)
+        os.close(payload)
+
+
+def overlapping_symbols(count: int, size: int) -> bytes:
+    """A code object of gfx1100 without kernels: so many symbols, whose names begin one byte after another."""
+    dynamic = 64 + 2 * 56
+    hashes = dynamic + 16 * 5
+    symbols = hashes + 16
+    names = symbols + 24 * count
+    end = names + size + 2
+    image = bytearray(end)
+    image[names + 1 : names + 1 + size] = b"a" * size
+    tags = [(4, hashes), (6, symbols), (5, names), (10, size + 2), (0, 0)]
+    image[dynamic:hashes] = b"".join(struct.pack("<QQ", *tag) for tag in tags)
+    struct.pack_into("<II", image, hashes, 1, count)
+    for i in range(count):
+        struct.pack_into("<IBBHQQ", image, symbols + 24 * i, 1 + i % size, 1, 0, 1, 0, 64)
+    head = struct.pack("<HHIQQQIHHHHHH", 3, 224, 1, 0, 64, 0, 0x41, 64, 56, 2, 64, 0, 0)
+    image[:64] = b"\x7fELF\x02\x01\x01\x40\x03" + bytes(7) + head
+    struct.pack_into("<IIQQQQQQ", image, 64, 1, 5, 0, 0, 0, end, end, 4096)
+    struct.pack_into("<IIQQQQQQ", image, 120, 2, 4, dynamic, dynamic, dynamic, 80, 80, 8)
+    return bytes(image)
 
 
 def test_dispatches_leave_no_defect_out(service: EmulatorService) -> None:

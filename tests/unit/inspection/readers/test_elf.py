@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from stackbuild.inspection import Facts, inspect, judge
-from stackbuild.inspection.readers.elf import merge_spans
+from stackbuild.inspection.readers.byte_parser import LimitError
+from stackbuild.inspection.readers.elf import line_rows, merge_spans
 from support.binaries import GOOD, TARGETS, bundle, code_object, fatbin, library, section, without_sections
 
 PROVIDER = library(
@@ -109,3 +110,37 @@ def test_overlapping_stretches_are_one():
 def test_the_good_wheel_s_library_is_read_by_its_hash_table(tmp_path: Path):
     (lib,) = looked(tmp_path, GOOD.contents()["onnxruntime_ep_forge/libonnxruntime_ep_forge.so"], "x.so").libraries
     assert lib.exports == ("CreateEpFactories", "ReleaseEpFactory") and "hipMalloc" in lib.undefined
+
+
+def test_units_that_share_a_line_table_have_a_bound_of_rows() -> None:
+    """Each unit gives all rows of its table: 300 units of 16 bytes on a table of 10,000 rows are three million."""
+    data = shared_line_table(300, 10_000)
+    assert len(data) < 20_000
+    with pytest.raises(LimitError, match="over 1000000 rows"):
+        line_rows(data)
+    assert len(line_rows(shared_line_table(3, 100))) == 300
+
+
+def shared_line_table(units: int, rows: int) -> bytes:
+    """An ELF file of so many compilation units of DWARF 4 with one line program of special opcodes."""
+    head = struct.pack("<BBBbBB", 1, 1, 1, -5, 14, 13) + bytes([0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1])
+    head += b"\0" + b"a.c\0\0\0\0" + b"\0"
+    program = struct.pack("<HI", 4, len(head)) + head + b"\x20" * rows
+    unit = struct.pack("<HIB", 4, 0, 8) + b"\x01" + struct.pack("<I", 0)
+    names = b"\0.debug_line\0.debug_info\0.debug_abbrev\0.shstrtab\0"
+    sections = {
+        b"": b"",
+        b".debug_line": struct.pack("<I", len(program)) + program,
+        b".debug_info": (struct.pack("<I", len(unit)) + unit) * units,
+        b".debug_abbrev": bytes([1, 0x11, 0, 0x10, 0x17, 0, 0, 0]),
+        b".shstrtab": names,
+    }
+    image, table = bytearray(64), b""
+    for name, content in sections.items():
+        kind = {b"": 0, b".shstrtab": 3}.get(name, 1)
+        at = names.index(name + b"\0")
+        table += struct.pack("<IIQQQQIIQQ", at, kind, 0, 0, len(image), len(content), 0, 0, 1, 0)
+        image += content
+    head = struct.pack("<HHIQQQIHHHHHH", 3, 224, 1, 0, 0, len(image), 0x41, 64, 0, 0, 64, len(sections), len(sections) - 1)
+    image[:64] = b"\x7fELF\x02\x01\x01\x40\x03" + bytes(7) + head
+    return bytes(image + table)
