@@ -47,6 +47,11 @@ _ZERO_HIGH = ("VOP1", "VOP2")
 _NO_OUTPUT_MODIFIER = ("cdna", "rdna3")
 """Families whose output modifiers (`mul:2`) have no effect where denormals are kept, which they always are here (RDNA3's guide,
 "VALU Instructions"; LLVM's SIFoldOperands::isOMod)."""
+_DWORD = 6
+_BYTE_PARTS = (0, 1, 2, 3, 4, _DWORD)
+_WORD_PARTS = (4, 5, _DWORD)
+"""Values of `src0_sel` for which a conversion of one byte, and of two, reads what the guide of CDNA3 says (its pseudocode tests
+for BYTE_1 to BYTE_3, and compares two bits with WORD_1). It has another meaning than SDWA's for the other values."""
 _UNCLAMPED_OPERATIONS = ("v_dot2_f32_f16", "v_dot2_f32_bf16")
 """Operations whose clamp bit has no effect. The guides do not say so; bitsandbytes' 4-bit products set it on sums far outside of
 0 to 1, and are right on a gfx1100 (bitsandbytes-foundation/bitsandbytes#1979, #2089)."""
@@ -180,6 +185,8 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
     eight_bits = inst.name in EIGHT_BITS
     if eight_bits and sources[0].bits == 8 and f.get("opsel"):
         raise UnknownInstruction(f"{name} of another byte is not known")
+    if eight_bits and inst.format.variant.startswith("SDWA"):
+        _refuse_other_parts(inst)
     if (
         inst.format.variant.startswith("SDWA")
         and not eight_bits
@@ -197,6 +204,17 @@ def _single(inst: Instruction, lanes: int) -> VectorCall:
     )  # fmt: skip
     literal = inst.literal
     return VectorCall(form, sources, target, mask_in, mask_out, "v_cmpx" in name, literal)
+
+
+def _refuse_other_parts(inst: Instruction) -> None:
+    """Raise UnknownInstruction for a field of SDWA that LLVM's assembler does not have in conversions from eight bits: a part
+    of the result, or a modifier of the operand. The same for a part of the operand that is not a byte or a word of the guide."""
+    f = inst.fields
+    parts = _WORD_PARTS if "_pk_" in inst.name else _BYTE_PARTS
+    others = [name for name in ("src0_sext", "src0_neg", "src0_abs") if f[name]]
+    others += [name for name, values in (("dst_sel", (_DWORD,)), ("src0_sel", parts)) if f[name] not in values]
+    if others:
+        raise UnknownInstruction(f"{inst.name} with {others[0]} = {f[others[0]]} is not known")
 
 
 def _mask_register(name: str, operand: SourceOperand) -> int:
