@@ -18,11 +18,17 @@ def usable_runners() -> tuple[str, ...]:
     return (*names, "docker") if find_engine() else tuple(names)
 
 
+def _engine_answers() -> bool:
+    from stackbuild.runners.engine import find_engine
+
+    return find_engine() is not None
+
+
 def choose(name: str, *, store: Store, base_is_image: bool) -> Runner:
-    """The runner of that name for the run that has opened `store`; `auto` is the sandbox for a Debian base and docker for
-    an image."""
+    """The runner of that name for the run that has opened `store`; `auto` is the sandbox for a Debian base. For an image it
+    is docker, where an engine answers, else the sandbox: skopeo pulls the image then."""
     if name == "auto":
-        name = "docker" if base_is_image or not shutil.which("bwrap") else "sandbox"
+        name = "sandbox" if shutil.which("bwrap") and not (base_is_image and _engine_answers()) else "docker"
     if name == "sandbox":
         from stackbuild.runners.sandbox import Sandbox
 

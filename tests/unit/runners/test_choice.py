@@ -13,12 +13,20 @@ from stackbuild.runners.sandbox import Sandbox
 
 
 @pytest.mark.parametrize(
-    ("bwrap", "base_is_image", "expected"),
-    [("/usr/bin/bwrap", False, "sandbox"), ("/usr/bin/bwrap", True, "docker"), (None, False, "docker")],
+    ("bwrap", "base_is_image", "engine", "expected"),
+    [
+        ("/usr/bin/bwrap", False, True, "sandbox"),
+        ("/usr/bin/bwrap", True, True, "docker"),
+        ("/usr/bin/bwrap", True, False, "sandbox"),
+        (None, False, False, "docker"),
+        (None, True, False, "docker"),
+    ],
 )
-def test_auto_is_the_sandbox_but_for_an_image_and_without_bubblewrap(
-    bwrap: str | None, base_is_image: bool, expected: str, monkeypatch: pytest.MonkeyPatch
+def test_auto_is_the_sandbox_but_for_an_image_with_an_engine_and_without_bubblewrap(
+    bwrap: str | None, base_is_image: bool, engine: bool, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A Docker engine is not asked for a Debian base. `doctor -r` lets an image pass with skopeo alone."""
+    monkeypatch.setattr("stackbuild.runners.engine.find_engine", lambda: object() if engine else None)
     monkeypatch.setattr("shutil.which", lambda name: bwrap)
     monkeypatch.setattr(docker, "Docker", lambda store: "docker")
     runner = choice.choose("auto", store=SimpleNamespace(), base_is_image=base_is_image)  # type: ignore[arg-type]
