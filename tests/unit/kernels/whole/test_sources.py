@@ -53,7 +53,7 @@ def unchecked(text: str) -> list[str]:
         while rest.startswith("else"):
             end = "\n  }" if rest.startswith("else {") else ";"
             rest = rest[rest.index(end) + len(end) :].lstrip(" \n}")
-        if not re.match(r"return check_launch\(\);|SBK_TRY\(check_launch\(\)\);|launched\(\);", rest):
+        if not re.match(r"return check_launch\(\);|SBK_TRY\(check_launch\(\)\);|check_launched\(\);", rest):
             found.append(text[text.rindex("\n", 0, launch.start()) : text.index("\n", launch.end())].strip())
     return found
 
