@@ -55,9 +55,8 @@ def lacks(kernel: KernelImage, need: RegisterNeed, family: str) -> Iterator[str]
     metadata_count = kernel.registers[0]
     if max(total, metadata_count) > vectors:
         yield _sentence("GRANULATED_WORKITEM_VGPR_COUNT", vector_field, f"{vectors} vector registers", total, f", its metadata say {metadata_count}")
-    if family != "cdna":
-        pass  # every wave has all scalar registers there are
-    elif need.scalars > (scalars := (scalar_field // 2 + 1) * 16):
+    scalars = (scalar_field // 2 + 1) * 16
+    if family == "cdna" and need.scalars > scalars:  # RDNA's waves have all that there are
         yield _sentence("GRANULATED_WAVEFRONT_SGPR_COUNT", scalar_field, f"{scalars} scalar registers", need.scalars)
     if boundary and need.vectors > boundary:
         yield _sentence("ACCUM_OFFSET", descriptor.rsrc3 & 63, f"{boundary} vector registers before the accumulation registers", need.vectors)

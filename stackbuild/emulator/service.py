@@ -179,13 +179,11 @@ class EmulatorService:
         except MachineLacks as lacks:
             self.lack = self.lack or lacks.what
             return f"error {lacks.what}"
-        except OSError as error:
-            if is_lack(error):
-                self.lack = self.lack or f"the store takes no kernels: {error.strerror}"
-            return f"error the emulator itself failed: {type(error).__name__} {error}"
         except (Stop, MalformedError) as stop:
             return f"error {stop.what if isinstance(stop, Stop) else stop}"
         except Exception as error:  # the stand-in waits for an answer; what went wrong is a finding of the rung
+            if isinstance(error, OSError) and is_lack(error):
+                self.lack = self.lack or f"the store takes no kernels: {error.strerror}"
             return f"error the emulator itself failed: {type(error).__name__} {error}"
 
     def _load(self, payload: int | None) -> Path:

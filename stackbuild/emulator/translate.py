@@ -274,7 +274,7 @@ class _Operations:
         self.index = folder / "index.json"
         record = read_record(self.index)
         digests = record.get("digests", {})
-        self.digests: dict[str, str] = {name: value for name, value in digests.items() if _is_whole(folder, {name: value})}
+        self.digests: dict[str, str] = {name: value for name, value in digests.items() if digest_of(folder / name) == value}
         functions = record.get("functions", {})
         self.where: dict[str, str] = {name: file for name, file in functions.items() if file in self.digests}
 

@@ -12,10 +12,8 @@ from stackbuild.tables.runners import RUNNERS
 
 def usable_runners() -> tuple[str, ...]:
     """The runners that this machine has the tools for: bubblewrap, and the Docker engine that answers."""
-    from stackbuild.runners.engine import find_engine
-
     names = ["sandbox"] if shutil.which("bwrap") else []
-    return (*names, "docker") if find_engine() else tuple(names)
+    return (*names, "docker") if _engine_answers() else tuple(names)
 
 
 def _engine_answers() -> bool:

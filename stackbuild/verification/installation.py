@@ -72,7 +72,14 @@ def overwritten_files(site: Path, subject: tuple[Path, ...], wheelhouse: Path | 
     return tuple(OVERWRITTEN_FILE.finding(subject, text) for subject, text in findings)
 
 
-def interpreter_findings(sandbox: ProbeSandbox, subject: tuple[Path, ...]) -> tuple[Finding, ...]:
+def environment_findings(
+    sandbox: ProbeSandbox, subject: tuple[Path, ...], wheelhouse: Path | None
+) -> tuple[Finding, ...]:
+    """What of an environment is not as its wheels have it: its interpreter, and the files of site-packages."""
+    return (*_interpreter_findings(sandbox, subject), *overwritten_files(sandbox.site, subject, wheelhouse))
+
+
+def _interpreter_findings(sandbox: ProbeSandbox, subject: tuple[Path, ...]) -> tuple[Finding, ...]:
     """A finding where a wheel's code changed the interpreter of its environment while others were installed."""
     if not sandbox.interpreter or interpreter_files(sandbox.folder / "env") == sandbox.interpreter:
         return ()

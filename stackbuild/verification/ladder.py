@@ -17,11 +17,11 @@ from stackbuild.core.packaging import Claim
 from stackbuild.core.resources import folder
 from stackbuild.emulator.hip_runtime import RUNTIME
 from stackbuild.inspection import NOTHING, Expectations, inspect, judge, judge_together
-from stackbuild.model.findings import GPU_RUNG, STATIC_RUNG, Finding, Rung, Status, Verification
+from stackbuild.model.findings import GPU_RUNG, STATIC_RUNG, Rung, Status, Verification
 from stackbuild.tables.gpu_limits import limits_of
 from stackbuild.tables.providers import MIGRAPHX_PACKAGE
 from stackbuild.verification.clean_env import PythonHost, install, make_venv, other_root, this_machine
-from stackbuild.verification.installation import interpreter_findings, overwritten_files
+from stackbuild.verification.installation import environment_findings
 from stackbuild.verification.models import write_models
 from stackbuild.verification.rung import RungContext, RungOutcome, rung, skipped_rung
 from stackbuild.verification.rungs import operators, providers
@@ -225,7 +225,9 @@ def _use(options: VerifyOptions, context: RungContext, import_rung: Rung, ladder
     yield _load_in_other_root(context, other, unloaded_libraries(probes), second) if other else second
     if reason := _no_use(options, context, import_rung):
         yield from (skipped_rung(name, reason) for name in ladder[4:])
-    elif changes := _environment_findings(context, beside, options.wheelhouse):
+    elif changes := environment_findings(
+        context.sandbox, (*context.subject.wheels, *filter(None, (beside,))), options.wheelhouse
+    ):
         yield rung(OPERATORS, lambda: RungOutcome(changes), context.sandbox.budget)
         yield from (
             skipped_rung(name, "what is installed beside it is not what its wheels hold") for name in ladder[5:]
@@ -234,15 +236,6 @@ def _use(options: VerifyOptions, context: RungContext, import_rung: Rung, ladder
         yield from _custom_ops(context, second, options.emulations)
     else:
         yield from _providers(context, _session_blocker(context.subject, first, rocm_probes), options.emulations)
-
-
-def _environment_findings(context: RungContext, beside: Path | None, wheelhouse: Path | None) -> tuple[Finding, ...]:
-    """What is not as its wheels have it, before it is used."""
-    wheels = (*context.subject.wheels, *filter(None, (beside,)))
-    return (
-        *interpreter_findings(context.sandbox, wheels),
-        *overwritten_files(context.sandbox.site, wheels, wheelhouse),
-    )
 
 
 def _install_migraphx(options: VerifyOptions, context: RungContext) -> Path | None:

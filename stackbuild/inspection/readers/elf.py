@@ -37,9 +37,10 @@ SectionRange = tuple[int, int]
 #: Name → (offset, size) of each section of that name; a file may have several.
 Sections = dict[str, list[SectionRange]]
 _LINE_BYTES = 4 << 20
+"""The largest .debug_line that is read: a byte of it can make a row."""
 _LINE_ROWS = 1_000_000
 _LINE_UNITS = 10_000
-"""The largest .debug_line that is read: a byte of it can make a row."""
+"""Most rows of all units together, and most units: each unit that shares a program gives all its rows."""
 
 
 class LineRow(NamedTuple):

@@ -10,7 +10,7 @@ from stackbuild.model.findings import Finding
 from stackbuild.tables.runtime_variables import scrubbed_variables
 from stackbuild.verification.catalogue import IMPORT, INSTALL, SCRUBBED_VARIABLES, SHADOWED_MODULE
 from stackbuild.verification.clean_env import install
-from stackbuild.verification.installation import interpreter_findings, overwritten_files
+from stackbuild.verification.installation import environment_findings
 from stackbuild.verification.machine_libraries import is_machine_library
 from stackbuild.verification.probe_sandbox import ProbeSandbox
 from stackbuild.verification.rung import RungOutcome, probe_finding
@@ -42,8 +42,7 @@ def check_import(
         return RungOutcome((IMPORT.finding(subject.name, "the import gave no true account of itself"),))
     waits = {name: soname for name, answer in modules if (soname := _machine_library(answer, external))}
     findings = [f for name, answer in modules if name not in waits for f in _judge(name, answer, sandbox, result.tail)]
-    findings += interpreter_findings(sandbox, subject.wheels)
-    findings += overwritten_files(sandbox.site, subject.wheels, wheelhouse)
+    findings += environment_findings(sandbox, subject.wheels, wheelhouse)
     names = scrubbed_variables()
     if names:
         findings.append(SCRUBBED_VARIABLES.finding("environment", f"not passed on: {', '.join(names)}"))
