@@ -18,7 +18,7 @@ from stackbuild.core.packaging import Requirement
 from stackbuild.model.materials import Material
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.publication import Publication, Receipt
-from stackbuild.publishing.signing import TrustedKey, load_signing_key
+from stackbuild.publishing.ssh_keys import TrustedKey, load_signing_key
 from stackbuild.publishing.statements import ResourceDescriptor, StepOrigin, provenance, statement_name
 from stackbuild.publishing.verify_release import Trust, verify_release
 from stackbuild.runners import bwrap

@@ -36,7 +36,7 @@ from stackbuild.publishing.catalog import Catalog
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.placement import plan_placement, read_wheel, write_file
 from stackbuild.publishing.publication import Publication
-from stackbuild.publishing.signing import SigningKey, load_signing_key
+from stackbuild.publishing.ssh_keys import SigningKey, load_signing_key
 from stackbuild.publishing.statements import (
     ResourceDescriptor,
     benchmarks,

@@ -44,7 +44,7 @@ from stackbuild.inspection.readers.text_scan import TextScan
 from stackbuild.inspection.readers.wheel_variant import wheel_variant
 from stackbuild.model.gates import Gates
 from stackbuild.pipeline.run_record import of_results
-from stackbuild.publishing import signing
+from stackbuild.publishing import envelopes, ssh_keys
 from stackbuild.publishing.page_links import WheelLinks
 from stackbuild.publishing.snapshot import read_snapshot, sums_text
 from stackbuild.publishing.statements import ResourceDescriptor, StepOrigin, claim_about, provenance
@@ -306,13 +306,13 @@ def _parse_snapshot(data: bytes) -> None:
 
 
 def _parse_envelope(data: bytes) -> None:
-    with suppress(signing.SignatureRefused):
-        signing.signers(data)
+    with suppress(envelopes.SignatureRefused):
+        envelopes.signers(data)
 
 
 def _parse_keys(data: bytes) -> None:
     with suppress(UsageError):
-        signing.trusted_keys_of(data.decode("utf-8", "replace").splitlines(), "keys")
+        ssh_keys.trusted_keys_of(data.decode("utf-8", "replace").splitlines(), "keys")
 
 
 def _parse_file(data: bytes, folder: Path, name: str) -> None:

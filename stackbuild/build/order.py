@@ -24,7 +24,7 @@ from stackbuild.model.events import Emit, RunStopped
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.plan.estimates import guesses
 from stackbuild.plan.resolve import CONFIGURE
-from stackbuild.publishing.signing import SigningKey
+from stackbuild.publishing.ssh_keys import SigningKey
 from stackbuild.runners.choice import choose
 from stackbuild.sources.local import places
 from stackbuild.sources.mirror import Mirror

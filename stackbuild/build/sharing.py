@@ -174,7 +174,7 @@ class RemoteSharing:
         self.emit(Note(level, text))
 
     def _pushers(self, settings: Settings) -> tuple[Pusher, ...]:
-        from stackbuild.publishing.signing import load_signing_key
+        from stackbuild.publishing.ssh_keys import load_signing_key
         from stackbuild.remote.connection import open_writer
         from stackbuild.remote.faults import RemoteFault
         from stackbuild.remote.push import Pusher

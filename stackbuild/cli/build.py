@@ -152,7 +152,7 @@ class BuildArguments:
         """Raises a Stop for a key, a mirror, a remote or an address that cannot be used."""
         from stackbuild.build.order import Order
         from stackbuild.cli.shared_options import chosen_remotes
-        from stackbuild.publishing.signing import load_signing_key
+        from stackbuild.publishing.ssh_keys import load_signing_key
         from stackbuild.sources.mirror import mirror_of
 
         return Order(

@@ -146,7 +146,7 @@ def sign_index(
     from stackbuild.core.errors import UsageError
     from stackbuild.publishing import maintenance
     from stackbuild.publishing.index_numbers import IndexNumbers, default_numbers_file
-    from stackbuild.publishing.signing import load_trusted_keys
+    from stackbuild.publishing.ssh_keys import load_trusted_keys
 
     if not sign:
         raise UsageError("no key is given", next="add `--sign KEY`; `ssh-keygen -t ed25519 -f release.key` makes one")
@@ -270,7 +270,7 @@ def check_release(
     """
     from stackbuild.core.errors import UsageError
     from stackbuild.publishing.index_numbers import default_numbers_file
-    from stackbuild.publishing.signing import load_trusted_keys
+    from stackbuild.publishing.ssh_keys import load_trusted_keys
     from stackbuild.publishing.statements import NAMES
     from stackbuild.publishing.verify_release import Trust, verify_release
     from stackbuild.views.console import err, print_json

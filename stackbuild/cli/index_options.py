@@ -65,7 +65,7 @@ class SigningOptions:
         """The publication that these options alone ask for. Raises UsageError for a key that cannot be read."""
         from stackbuild.publishing.index_numbers import default_numbers_file
         from stackbuild.publishing.publication import Publication
-        from stackbuild.publishing.signing import load_signing_key
+        from stackbuild.publishing.ssh_keys import load_signing_key
 
         return Publication(
             numbers=default_numbers_file() if self.sign or self.unsigned else None,

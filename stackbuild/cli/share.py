@@ -89,7 +89,7 @@ def export(
 
 
 def _send(writer: RemoteWriter, sign: Path, recipe: str, check: bool, json: bool) -> None:
-    from stackbuild.publishing.signing import load_signing_key
+    from stackbuild.publishing.ssh_keys import load_signing_key
     from stackbuild.remote.pull import STRIKES
     from stackbuild.remote.push import Push, Pusher, made_here
     from stackbuild.store.maintenance import records
@@ -198,7 +198,7 @@ def conflicts(
     Example: stackbuild store conflicts oci://ghcr.io/acme/stackbuild
     """
     from stackbuild.core.errors import MachineLacks, UsageError
-    from stackbuild.publishing.signing import load_trusted_keys
+    from stackbuild.publishing.ssh_keys import load_trusted_keys
     from stackbuild.remote.connection import open_reader
     from stackbuild.remote.faults import RemoteFault
     from stackbuild.remote.push import CONTENT, disagreements

@@ -21,7 +21,7 @@ from stackbuild.cluster.offers import MEMORY, STEP, Offer, release_name
 from stackbuild.core.errors import MachineLacks
 from stackbuild.machine.gpu import gpus
 from stackbuild.machine.host import machine_memory
-from stackbuild.publishing.signing import load_signing_key
+from stackbuild.publishing.ssh_keys import load_signing_key
 from stackbuild.remote.settings import Settings
 from stackbuild.runners.choice import usable_runners
 from stackbuild.store.store import default_root

@@ -15,7 +15,7 @@ from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.recipe import Recipe
 from stackbuild.pipeline.index_roots import IndexRoot, index_roots, root_of
 from stackbuild.pipeline.stackbuild_source import NOT_PINNED, URL, read_source
-from stackbuild.publishing.signing import KEY_TYPE, load_trusted_keys
+from stackbuild.publishing.ssh_keys import KEY_TYPE, load_trusted_keys
 from stackbuild.recipe.load import bundled_recipes
 from stackbuild.recipe.wheels import CPU, PackedWheel, providers_of, wheels_of
 

@@ -26,7 +26,7 @@ from stackbuild.pipeline.gpu_benchmarks import bench_targets, measure_on_gpus, p
 from stackbuild.pipeline.gpu_steps import targets_of
 from stackbuild.pipeline.gpu_verification import verify_on_gpus
 from stackbuild.pipeline.run_record import PUBLISHED_FILE, WHEELS
-from stackbuild.publishing.signing import SigningKey
+from stackbuild.publishing.ssh_keys import SigningKey
 from stackbuild.recipe.wheels import migraphx_distributions
 from stackbuild.store.atomic import write_hint
 from stackbuild.store.store import EMULATOR

@@ -39,7 +39,7 @@ from stackbuild.publishing.refusals import (
     refuse_taken,
 )
 from stackbuild.publishing.signed_state import refuse_changed
-from stackbuild.publishing.signing import SigningKey
+from stackbuild.publishing.ssh_keys import SigningKey
 from stackbuild.publishing.transaction import (
     commit,
     is_named,

@@ -10,6 +10,7 @@ from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import InvalidVersion, Version, canonicalize_name
 from stackbuild.core.plain_file import read_regular
 from stackbuild.publishing.catalog import Catalog, Project, ProjectStatus
+from stackbuild.publishing.envelopes import envelope_text, read_envelope, signers
 from stackbuild.publishing.generation import (
     CATALOG,
     CURRENT,
@@ -26,8 +27,9 @@ from stackbuild.publishing.placement import write_file
 from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.recovery import recover_catalog
 from stackbuild.publishing.signed_state import refuse_changed, refuse_differences, signed_snapshot
-from stackbuild.publishing.signing import SigningKey, TrustedKey, envelope_text, read_envelope, signers, ssh_signature
 from stackbuild.publishing.snapshot import ENVELOPE, SNAPSHOT_TYPE, SUMS_SIGNATURE, sums_text
+from stackbuild.publishing.ssh_keys import SigningKey, TrustedKey
+from stackbuild.publishing.ssh_signatures import ssh_signature
 from stackbuild.publishing.transaction import commit, locked_catalog, sign_statements
 
 MAX_LOSSES = 5

@@ -9,8 +9,8 @@ from pathlib import Path
 from stackbuild.core.errors import UsageError
 from stackbuild.core.web_address import is_index_address
 from stackbuild.publishing.install_check import InstallCheck
-from stackbuild.publishing.signing import SigningKey, TrustedKey
 from stackbuild.publishing.snapshot import DAYS, is_root_name
+from stackbuild.publishing.ssh_keys import SigningKey, TrustedKey
 from stackbuild.publishing.wheel_readme import WheelUsage
 from stackbuild.tables.packages import packages_of
 

@@ -16,12 +16,12 @@ from stackbuild.core.cancel import worker_threads
 from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import distribution_of
 from stackbuild.publishing.catalog import Catalog
+from stackbuild.publishing.envelopes import SignatureRefused, good_signatures, read_envelope
 from stackbuild.publishing.generation import CATALOG, CURRENT, STATE_LIMIT, WHEELS_ELSEWHERE, read_catalog
 from stackbuild.publishing.index_file import THREADS, difference, read_file
 from stackbuild.publishing.index_numbers import IndexNumbers, below
 from stackbuild.publishing.pages import pages
 from stackbuild.publishing.publication import Publication
-from stackbuild.publishing.signing import SignatureRefused, TrustedKey, good_signatures, read_envelope
 from stackbuild.publishing.snapshot import (
     ENVELOPE,
     ENVELOPE_LIMIT,
@@ -32,6 +32,7 @@ from stackbuild.publishing.snapshot import (
     read_snapshot,
     root_problem,
 )
+from stackbuild.publishing.ssh_keys import TrustedKey
 from stackbuild.publishing.statements import is_statement
 
 MAX_LINES = 5

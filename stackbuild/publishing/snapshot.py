@@ -18,8 +18,10 @@ from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
 from stackbuild.core.model import AwareDatetime, Field, Model, ValidationError
 from stackbuild.publishing.catalog import SHA256, Catalog
+from stackbuild.publishing.envelopes import envelope_text
 from stackbuild.publishing.generation import STAGING_ENDING, catalog_text, read_state
-from stackbuild.publishing.signing import SigningKey, envelope_text, ssh_signature
+from stackbuild.publishing.ssh_keys import SigningKey
+from stackbuild.publishing.ssh_signatures import ssh_signature
 
 ENVELOPE, SUMS, SUMS_SIGNATURE = "snapshot.dsse.json", "SHA256SUMS", "SHA256SUMS.sig"
 SNAPSHOT_TYPE = "application/vnd.stackbuild.snapshot+json"
@@ -201,7 +203,7 @@ def index_name(snapshot: Snapshot) -> list[str]:
 
 def last_snapshot(index: Path) -> Snapshot | None:
     """The snapshot that stands, unverified: a change that signs has verified it (`signed_state`), or accepts what lies there."""
-    from stackbuild.publishing.signing import SignatureRefused, read_envelope
+    from stackbuild.publishing.envelopes import SignatureRefused, read_envelope
 
     try:
         envelope = read_state(index, ENVELOPE)

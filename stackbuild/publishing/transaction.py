@@ -12,6 +12,7 @@ from pathlib import Path
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.publishing.catalog import Catalog
+from stackbuild.publishing.envelopes import envelope_text, read_envelope, signers
 from stackbuild.publishing.generation import (
     CATALOG,
     CURRENT,
@@ -36,8 +37,8 @@ from stackbuild.publishing.pages import pages
 from stackbuild.publishing.placement import is_unchanged, read_metadata, write_file
 from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.signed_state import place_names, places_of, remember_signed
-from stackbuild.publishing.signing import SigningKey, TrustedKey, envelope_text, read_envelope, signers
 from stackbuild.publishing.snapshot import ENVELOPE, OWN_STAGED, index_name, last_snapshot, root_of_places, signed_files
+from stackbuild.publishing.ssh_keys import SigningKey, TrustedKey
 from stackbuild.publishing.statements import STATEMENT_LIMIT, STATEMENT_TYPE, envelope_name, is_statement
 from stackbuild.publishing.unsigned_files import TrustedIndex, state_problem
 from stackbuild.store import atomic, locks

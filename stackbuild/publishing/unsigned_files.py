@@ -15,6 +15,7 @@ from pathlib import Path
 
 from stackbuild.core import digest
 from stackbuild.core.folder_walk import walk_folders
+from stackbuild.publishing.envelopes import SignatureRefused, good_signatures, signers
 from stackbuild.publishing.generation import (
     CATALOG,
     CURRENT,
@@ -27,7 +28,6 @@ from stackbuild.publishing.generation import (
     generation_numbers,
 )
 from stackbuild.publishing.index_file import difference, read_file
-from stackbuild.publishing.signing import SignatureRefused, TrustedKey, good_signatures, signers, ssh_signer
 from stackbuild.publishing.snapshot import (
     ENVELOPE,
     ENVELOPE_LIMIT,
@@ -39,6 +39,8 @@ from stackbuild.publishing.snapshot import (
     read_snapshot,
     sums_text,
 )
+from stackbuild.publishing.ssh_keys import TrustedKey
+from stackbuild.publishing.ssh_signatures import ssh_signer
 from stackbuild.publishing.statements import STATEMENT_TYPE, envelope_name, is_statement
 from stackbuild.publishing.variants import is_variants_list
 

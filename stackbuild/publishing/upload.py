@@ -16,7 +16,7 @@ from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.core.http_pool import make_steady
 from stackbuild.publishing.placement import read_wheel
 from stackbuild.publishing.refusals import refuse_malformed, refuse_misnamed, refuse_names
-from stackbuild.publishing.signing import INSTALL
+from stackbuild.publishing.ssh_keys import INSTALL
 
 ANSWER_SECONDS = 120.0
 """An index may look a wheel over before it answers."""

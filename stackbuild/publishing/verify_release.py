@@ -19,13 +19,13 @@ from stackbuild.core import digest
 from stackbuild.core.cancel import worker_threads
 from stackbuild.core.errors import UsageError
 from stackbuild.core.zip_member import read_member
+from stackbuild.publishing.envelopes import SignatureRefused, good_signatures
 from stackbuild.publishing.index_file import THREADS, difference, no_folder, open_file, read_file
 from stackbuild.publishing.index_numbers import IndexNumbers, below
 from stackbuild.publishing.placement import METADATA_LIMIT
 from stackbuild.publishing.predicates import predicate_claim
 from stackbuild.publishing.sbom_agreement import sbom_problem
 from stackbuild.publishing.signed_state import places_of
-from stackbuild.publishing.signing import SignatureRefused, TrustedKey, good_signatures, is_ssh_signature
 from stackbuild.publishing.snapshot import (
     CLOCK_SKEW,
     ENVELOPE,
@@ -39,6 +39,8 @@ from stackbuild.publishing.snapshot import (
     root_problem,
     sums_text,
 )
+from stackbuild.publishing.ssh_keys import TrustedKey
+from stackbuild.publishing.ssh_signatures import is_ssh_signature
 from stackbuild.publishing.statements import (
     NAMES,
     STATEMENT_TYPE,

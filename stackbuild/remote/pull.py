@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from stackbuild.core.tree_walk import BOUNDS
-from stackbuild.publishing.signing import TrustedKey
+from stackbuild.publishing.ssh_keys import TrustedKey
 from stackbuild.remote.faults import NoRoom, RemoteFault, RemoteUnreachable, excerpt
 from stackbuild.remote.origin import Origin
 from stackbuild.remote.protocol import ByteCounter, RemoteReader

@@ -16,7 +16,8 @@ from typing import Literal
 
 from stackbuild.core import digest
 from stackbuild.core.cancel import worker_threads
-from stackbuild.publishing.signing import SigningKey, TrustedKey, load_signing_types
+from stackbuild.publishing.envelopes import load_signing_types
+from stackbuild.publishing.ssh_keys import SigningKey, TrustedKey
 from stackbuild.remote.faults import RemoteFault
 from stackbuild.remote.packing import BlobSpool, CoreBudget, FileDiffers, compress
 from stackbuild.remote.packs import Pack, entries_of, packs_of

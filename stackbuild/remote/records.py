@@ -15,13 +15,8 @@ from datetime import datetime
 
 from stackbuild.core import digest
 from stackbuild.core.errors import safe
-from stackbuild.publishing.signing import (
-    SignatureRefused,
-    SigningKey,
-    TrustedKey,
-    envelope_text,
-    good_signatures,
-)
+from stackbuild.publishing.envelopes import SignatureRefused, envelope_text, good_signatures
+from stackbuild.publishing.ssh_keys import SigningKey, TrustedKey
 from stackbuild.remote.faults import RemoteFault
 from stackbuild.store.records import PEAK_MEMORY, patches_in, refuse_form
 

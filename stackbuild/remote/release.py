@@ -18,11 +18,13 @@ from typing import Any
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
 from stackbuild.publishing.catalog import FILE
+from stackbuild.publishing.envelopes import envelope_text
 from stackbuild.publishing.placement import WheelFile, read_wheel, travelling
 from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.refusals import refuse_malformed, refuse_misnamed, refuse_names
-from stackbuild.publishing.signing import SigningKey, TrustedKey, envelope_text, is_ssh_signature, ssh_signature
 from stackbuild.publishing.snapshot import SUMS, SUMS_SIGNATURE
+from stackbuild.publishing.ssh_keys import SigningKey, TrustedKey
+from stackbuild.publishing.ssh_signatures import is_ssh_signature, ssh_signature
 from stackbuild.publishing.statements import STATEMENT_TYPE, envelope_name, is_statement
 from stackbuild.remote.faults import RemoteFault
 from stackbuild.remote.protocol import RemoteWriter

@@ -22,7 +22,7 @@ from stackbuild.core import yaml
 from stackbuild.core.errors import RecipeError, UsageError
 from stackbuild.core.model import Field, Model, ValidationError, field_validator
 from stackbuild.core.user_folders import user_folder
-from stackbuild.publishing.signing import TrustedKey, load_trusted_keys, trusted_keys_of
+from stackbuild.publishing.ssh_keys import TrustedKey, load_trusted_keys, trusted_keys_of
 from stackbuild.remote.url import kind_and_root
 from stackbuild.store import atomic
 

@@ -19,7 +19,7 @@ from random import Random
 from typing import Any
 
 from stackbuild.core import digest
-from stackbuild.publishing.signing import SigningKey, TrustedKey
+from stackbuild.publishing.ssh_keys import SigningKey, TrustedKey
 from stackbuild.remote.files import ExportFolder
 from stackbuild.remote.http import HttpClient, HttpLimits
 from stackbuild.remote.pull import Puller, PullRequest, TrustedRemote

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from stackbuild.publishing.signing import envelope_text, load_trusted_keys, read_envelope
+from stackbuild.publishing.envelopes import envelope_text, read_envelope
 from stackbuild.publishing.snapshot import SNAPSHOT_TYPE
+from stackbuild.publishing.ssh_keys import load_trusted_keys
 from stackbuild.publishing.verify_release import ReleaseProof, Trust, verify_release
 from support.wheels import SignedIndex
 

@@ -16,7 +16,7 @@ from stackbuild.model.results import VERDICT_SCHEMA
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.predicates import how_checked
 from stackbuild.publishing.publication import Publication
-from stackbuild.publishing.signing import SigningKey, load_signing_key
+from stackbuild.publishing.ssh_keys import SigningKey, load_signing_key
 from stackbuild.publishing.statements import NAMES, ResourceDescriptor, lock_name, statement, statement_name
 
 SMALL_LOCK = f'schema: 1\nasked: "{"0" * 64}"\npackages: {{g++: "1"}}\ncommits: {{demo: "{"a" * 40}"}}\n'

@@ -20,7 +20,7 @@ import pytest
 
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.publication import Publication
-from stackbuild.publishing.signing import load_trusted_keys
+from stackbuild.publishing.ssh_keys import load_trusted_keys
 from stackbuild.publishing.verify_release import ReleaseProof, Trust, verify_release
 from support.wheels import new_key, put_statements, small_wheel
 
@@ -35,7 +35,7 @@ import json, os, signal, sys
 from pathlib import Path
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.publication import Publication
-from stackbuild.publishing.signing import load_signing_key
+from stackbuild.publishing.ssh_keys import load_signing_key
 wheels = {Path(wheel): tuple(map(Path, attached)) for wheel, attached in json.loads(sys.argv[1]).items()}
 keys = tuple(load_signing_key(Path(key)) for key in sys.argv[2:])
 for line in sys.stdin:

@@ -31,7 +31,7 @@ from stackbuild.publishing.index import publish
 from stackbuild.publishing.install_check import python_versions
 from stackbuild.publishing.maintenance import set_status, yank
 from stackbuild.publishing.publication import Publication
-from stackbuild.publishing.signing import load_signing_key
+from stackbuild.publishing.ssh_keys import load_signing_key
 from stackbuild.publishing.upload import upload
 from support.wheels import SignedIndex, signed_index, small_wheel
 

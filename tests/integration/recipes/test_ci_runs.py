@@ -14,7 +14,7 @@ import pytest
 
 from stackbuild.core import yaml as yamlread
 from stackbuild.pipeline.ci_render import PipelineRequest, pipeline
-from stackbuild.publishing.signing import load_trusted_keys
+from stackbuild.publishing.ssh_keys import load_trusted_keys
 from stackbuild.publishing.verify_release import Trust, verify_release
 from stackbuild.recipe.load import load
 from support.ci_runner import JobMachine, PipelineTrigger, run_github, run_gitlab

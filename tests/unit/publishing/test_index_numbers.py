@@ -11,7 +11,7 @@ from stackbuild.core.errors import UsageError
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.index_numbers import IndexNumbers
 from stackbuild.publishing.publication import Publication
-from stackbuild.publishing.signing import load_trusted_keys
+from stackbuild.publishing.ssh_keys import load_trusted_keys
 from stackbuild.publishing.verify_release import Trust, verify_release
 from support.signed_index_samples import LATER, WHEEL, flip, signed_again, verify
 from support.wheels import SignedIndex, new_key, small_wheel

@@ -20,7 +20,7 @@ from stackbuild.publishing.maintenance import cosign, sign, yank
 from stackbuild.publishing.object_store import working_copy
 from stackbuild.publishing.objects import ObstoreObjects
 from stackbuild.publishing.publication import Publication, Receipt
-from stackbuild.publishing.signing import load_trusted_keys
+from stackbuild.publishing.ssh_keys import load_trusted_keys
 from stackbuild.publishing.verify_release import Trust, verify_release
 from support.wheels import new_key, put_statements, small_sbom, small_wheel
 

@@ -11,7 +11,7 @@ from stackbuild.publishing.generation import read_catalog
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.maintenance import damages, rebuild, set_status, yank
 from stackbuild.publishing.publication import Publication
-from stackbuild.publishing.signing import load_trusted_keys
+from stackbuild.publishing.ssh_keys import load_trusted_keys
 from stackbuild.publishing.verify_release import Trust, verify_release
 from support.wheels import SignedIndex, put_statements, small_wheel
 

@@ -18,7 +18,7 @@ from stackbuild.publishing.index import publish
 from stackbuild.publishing.maintenance import rebuild, set_status, yank
 from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.refusals import LONGEST_NAME
-from stackbuild.publishing.signing import load_trusted_keys
+from stackbuild.publishing.ssh_keys import load_trusted_keys
 from stackbuild.publishing.statements import VERIFICATION, ResourceDescriptor, statement, statement_name
 from stackbuild.publishing.verify_release import Trust, verify_release
 from stackbuild.views.publishing import draw_published

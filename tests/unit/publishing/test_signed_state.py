@@ -17,13 +17,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from stackbuild.cli.publish import publish as publish_command
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.publishing.envelopes import envelope_text, read_envelope
 from stackbuild.publishing.generation import read_catalog
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.index_numbers import IndexNumbers
 from stackbuild.publishing.maintenance import cosign, rebuild, sign, yank
 from stackbuild.publishing.publication import Publication
-from stackbuild.publishing.signing import envelope_text, load_signing_key, load_trusted_keys, read_envelope
 from stackbuild.publishing.snapshot import SNAPSHOT_TYPE
+from stackbuild.publishing.ssh_keys import load_signing_key, load_trusted_keys
 from stackbuild.publishing.statements import lock_name
 from stackbuild.publishing.verify_release import Trust, verify_release
 from support.wheels import SignedIndex, new_key, put_statements, signed_index, small_wheel

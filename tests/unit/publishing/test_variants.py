@@ -12,7 +12,7 @@ from stackbuild.core.errors import UsageError
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.maintenance import rebuild, set_status, yank
 from stackbuild.publishing.publication import Publication
-from stackbuild.publishing.signing import load_trusted_keys
+from stackbuild.publishing.ssh_keys import load_trusted_keys
 from stackbuild.publishing.verify_release import Trust, verify_release
 from support.wheels import new_key, small_wheel, wheel_variant
 

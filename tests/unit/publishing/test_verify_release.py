@@ -18,17 +18,13 @@ import pytest
 
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
+from stackbuild.publishing.envelopes import envelope_text, read_envelope
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.maintenance import cosign, damages, rebuild, set_status, sign, yank
 from stackbuild.publishing.publication import Publication
-from stackbuild.publishing.signing import (
-    envelope_text,
-    load_signing_key,
-    load_trusted_keys,
-    read_envelope,
-    ssh_signature,
-)
 from stackbuild.publishing.snapshot import SNAPSHOT_TYPE
+from stackbuild.publishing.ssh_keys import load_signing_key, load_trusted_keys
+from stackbuild.publishing.ssh_signatures import ssh_signature
 from stackbuild.publishing.statements import STATEMENT_LIMIT, STATEMENT_TYPE, statement
 from stackbuild.publishing.transaction import commit, locked_catalog
 from stackbuild.publishing.verify_release import Trust, verify_release

@@ -10,7 +10,8 @@ import pytest
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
 from stackbuild.publishing.publication import Publication
-from stackbuild.publishing.signing import TrustedKey, is_ssh_signature
+from stackbuild.publishing.ssh_keys import TrustedKey
+from stackbuild.publishing.ssh_signatures import is_ssh_signature
 from stackbuild.remote.faults import RemoteFault
 from stackbuild.remote.release import ReleaseArtifact, push_release
 from support.registry_in_memory import RegistryInMemory

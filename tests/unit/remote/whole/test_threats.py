@@ -19,7 +19,7 @@ import pytest
 
 from stackbuild.core import digest
 from stackbuild.core.zstd import ZstdCompressor
-from stackbuild.publishing.signing import envelope_text
+from stackbuild.publishing.envelopes import envelope_text
 from stackbuild.remote.files import ExportFolder, blob_place, manifest_place
 from stackbuild.remote.pull import Puller, TrustedRemote
 from stackbuild.remote.records import PAYLOAD_TYPE, RemoteRecord, envelopes_of, listing_of, sign

@@ -1,15 +1,14 @@
-"""Signatures with OpenSSH ed25519 keys: DSSE envelopes for programs, SSHSIG files for `ssh-keygen -Y verify`.
+"""OpenSSH ed25519 keys: private ones that sign, and public ones that are trusted.
 
 A private key is a file that `ssh-keygen -t ed25519` makes. A public key is its `.pub` file, or a line of an
-`allowed_signers` file (ssh-keygen(1)) with the times that the key is valid between. securesystemslib signs and verifies
-envelopes. Both libraries are imported when a key is used, and only then.
+`allowed_signers` file (ssh-keygen(1)) with the times that the key is valid between. cryptography reads a private key. It
+is imported when one is read, and only then.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import os
 import re
 import shlex
@@ -19,37 +18,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.core.plain_file import open_named_file, read_named_file
-
-if TYPE_CHECKING:
-    from securesystemslib.dsse import Envelope
-    from securesystemslib.signer import SSlibKey
 
 NAMESPACE = "stackbuild"
 PASSPHRASE = "STACKBUILD_KEY_PASSPHRASE"
 KEY_TYPE = "ssh-ed25519"
-_KEY_BYTES = 51
+KEY_BYTES = 51
 """Of a public key in SSH's wire format: its type and 32 bytes, each with its length."""
 INSTALL = 'pip install "stackbuild[publish]"'
-_LINE_WIDTH = 70
-_SIGNATURE_BYTES = 64
 _LIST_OPTIONS = frozenset(("valid-after", "valid-before", "namespaces"))
 _SIGSTORE_TIME = re.compile(r"([0-9]{8})([0-9]{4}([0-9]{2})?)?(Z)?")
 _OPTION = re.compile(r'([A-Za-z-]+)="([^"]*)"')
-_Key = TypeVar("_Key")
-MAX_REASONS = 5
-"""So many reasons why signatures do not count are printed: an envelope may name a million keys."""
+_PackageParts = TypeVar("_PackageParts")
 
 
-class SignatureRefused(Exception):
-    """Why signatures are not enough; the text is for people."""
-
-
-def _library(load: Callable[[], _Key]) -> _Key:
+def load_library(load: Callable[[], _PackageParts]) -> _PackageParts:
+    """What `load` imports. Raises MachineLacks where that is not installed."""
     try:
         return load()
     except ImportError as error:
@@ -82,6 +69,16 @@ class TrustedKey:
     def fingerprint(self) -> str:
         return fingerprint(self.blob)
 
+    def public_key(self) -> Any:
+        """cryptography's object of this key. Raises MachineLacks."""
+
+        def load() -> Any:
+            from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+            return Ed25519PublicKey
+
+        return load_library(load).from_public_bytes(self.blob[-32:])
+
     def refusal(self, now: datetime) -> str:
         """Why the key does not count at that time, "" where it does."""
         if self.valid_after and now < self.valid_after:
@@ -107,7 +104,7 @@ def load_signing_key(path: Path) -> SigningKey:
 
         return serialization
 
-    serialization = _library(load)
+    serialization = load_library(load)
     try:
         with os.fdopen(open_named_file(path), "rb") as file:
             mode, data = os.fstat(file.fileno()).st_mode, file.read(1 << 16)
@@ -230,7 +227,7 @@ def _trusted_key(line: str, where: str) -> TrustedKey:
         blob = base64.b64decode(words[at + 1], validate=True)
     except ValueError as error:
         raise UsageError(f"not a public key: {error}", where=where, next="give a .pub file") from None
-    if len(blob) != _KEY_BYTES or not blob.startswith(_string(KEY_TYPE.encode()) + struct.pack(">I", 32)):
+    if len(blob) != KEY_BYTES or not blob.startswith(ssh_string(KEY_TYPE.encode()) + struct.pack(">I", 32)):
         raise UsageError("not an ed25519 public key", where=where, next="make one with `ssh-keygen -t ed25519`")
     options = _options(words[1], where) if at == 2 else {}
     if "namespaces" in options and NAMESPACE not in options["namespaces"].split(","):
@@ -267,169 +264,6 @@ def _time(text: str, where: str) -> datetime:
         raise UsageError(f"{text!r} is not a time: {error}", where=where, next="write YYYYMMDD") from None
 
 
-# --- DSSE
-
-
-def load_signing_types() -> tuple[Any, Any, Any]:
-    """Envelope, signer and key of securesystemslib, whose import takes a tenth of a second. Raises MachineLacks."""
-
-    def load() -> tuple[Any, Any, Any]:
-        from securesystemslib.dsse import Envelope
-        from securesystemslib.signer import CryptoSigner, SSlibKey
-
-        return Envelope, CryptoSigner, SSlibKey
-
-    return _library(load)
-
-
-def envelope_text(payload: bytes, payload_type: str, keys: Sequence[SigningKey], before: bytes = b"") -> bytes:
-    """A DSSE envelope of the payload with a signature of each key, as JSON.
-
-    Signatures of an envelope `before` with the same payload are kept: several people sign one after the other.
-    """
-    envelope_type, signer_type, key_type = load_signing_types()
-    envelope = envelope_type(payload, payload_type, {})
-    if before:
-        earlier = read_envelope(before)
-        if (earlier.payload, earlier.payload_type) == (payload, payload_type):
-            envelope.signatures.update(earlier.signatures)
-    for key in keys:
-        public = key_type.from_crypto(key.private.public_key(), key.fingerprint)
-        envelope.sign(signer_type(key.private, public))
-    return json.dumps(envelope.to_dict(), indent=1, sort_keys=True).encode() + b"\n"
-
-
-def read_envelope(data: bytes) -> Envelope:
-    """The envelope in those bytes, unverified. Raises SignatureRefused where they are not one."""
-
-    def load() -> Any:
-        from securesystemslib import dsse, exceptions
-
-        return dsse, exceptions
-
-    dsse, exceptions = _library(load)
-    try:
-        envelope: Envelope = dsse.Envelope.from_dict(digest.unique_json_of(data.decode("utf-8")))
-    except (ValueError, KeyError, TypeError, AttributeError, exceptions.FormatError) as error:
-        reason = f"it has no {error}" if isinstance(error, KeyError) else error
-        raise SignatureRefused(f"it is not a DSSE envelope: {reason}") from None
-    return envelope
-
-
-def signers(data: bytes) -> frozenset[str]:
-    """The fingerprints of the keys that an envelope names; none of its signatures is verified."""
-    return frozenset(read_envelope(data).signatures)
-
-
-class SignatureCheck(NamedTuple):
-    """The payload of an envelope, the fingerprints of the trusted keys that signed it, and why other signatures do not
-    count. The payload is not parsed."""
-
-    payload: bytes
-    good: frozenset[str]
-    refusals: tuple[str, ...]
-
-    def payload_of(self, threshold: int) -> bytes:
-        """The payload, where at least so many trusted keys have signed it. Raises SignatureRefused with the reason."""
-        if len(self.good) < threshold:
-            more = f"; and {len(self.refusals) - MAX_REASONS} more" if len(self.refusals) > MAX_REASONS else ""
-            reasons = (
-                "; ".join(self.refusals[:MAX_REASONS]) + more or f"nobody {'else ' if self.good else ''}has signed it"
-            )
-            raise SignatureRefused(f"{len(self.good)} of {threshold} needed signatures are good: {reasons}")
-        return self.payload
-
-
-def good_signatures(data: bytes, payload_type: str, keys: Sequence[TrustedKey], now: datetime) -> SignatureCheck:
-    """Which signatures of an envelope count at that time. Raises SignatureRefused where it is not one of this type."""
-
-    def load() -> tuple[Any, Any]:
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-        from securesystemslib.signer import SSlibKey
-
-        return Ed25519PublicKey, SSlibKey
-
-    public_type, key_type = _library(load)
-    envelope = read_envelope(data)
-    if envelope.payload_type != payload_type:
-        raise SignatureRefused(f"its payload is {envelope.payload_type!r}, not {payload_type!r}")
-    keys_by_fingerprint = {key.fingerprint: key for key in keys}
-    good, why = set(), []
-    for name, signature in envelope.signatures.items():
-        key = keys_by_fingerprint.get(name)
-        if key is None:
-            why.append(f"key {name} is not trusted")
-        elif reason := key.refusal(now):
-            why.append(reason)
-        else:
-            public: SSlibKey = key_type.from_crypto(public_type.from_public_bytes(key.blob[-32:]), name)
-            try:
-                public.verify_signature(signature, envelope.pae())
-                good.add(name)
-            except Exception as error:
-                why.append(f"the signature of key {name} is wrong ({type(error).__name__})")
-    return SignatureCheck(bytes(envelope.payload), frozenset(good), tuple(why))
-
-
-# --- SSHSIG
-
-
-def ssh_signature(message: bytes, key: SigningKey) -> bytes:
-    """A signature that `ssh-keygen -Y verify -n stackbuild` takes (OpenSSH's PROTOCOL.sshsig)."""
-    message_digest = hashlib.sha512(message).digest()
-    parts = (NAMESPACE.encode(), b"", b"sha512")
-    signed_bytes = b"SSHSIG" + b"".join(map(_string, (*parts, message_digest)))
-    signature = _string(KEY_TYPE.encode()) + _string(key.private.sign(signed_bytes))
-    blob = b"SSHSIG" + struct.pack(">I", 1) + b"".join(map(_string, (key.blob, *parts, signature)))
-    text = base64.b64encode(blob).decode()
-    lines = [text[at : at + _LINE_WIDTH] for at in range(0, len(text), _LINE_WIDTH)]
-    return "\n".join(["-----BEGIN SSH SIGNATURE-----", *lines, "-----END SSH SIGNATURE-----", ""]).encode()
-
-
-def is_ssh_signature(message: bytes, text: bytes, keys: Sequence[TrustedKey]) -> bool:
-    """Whether that is a file of `ssh_signature` for the message by one of the keys."""
-
-    def load() -> Any:
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-        return Ed25519PublicKey
-
-    public_type = _library(load)
-    lines = text.decode("ascii", "replace").splitlines()
-    try:
-        blob = base64.b64decode("".join(lines[1:-1]), validate=True)
-    except ValueError:
-        return False
-    parts = b"".join(map(_string, (NAMESPACE.encode(), b"", b"sha512")))
-    signed_bytes = b"SSHSIG" + parts + _string(hashlib.sha512(message).digest())
-    for key in keys:
-        head = b"SSHSIG" + struct.pack(">I", 1) + _string(key.blob) + parts
-        body = _string(KEY_TYPE.encode()) + struct.pack(">I", _SIGNATURE_BYTES)
-        start = head + struct.pack(">I", len(body) + _SIGNATURE_BYTES) + body
-        if not blob.startswith(start) or len(blob) != len(start) + _SIGNATURE_BYTES:
-            continue
-        try:
-            public_type.from_public_bytes(key.blob[-32:]).verify(blob[len(start) :], signed_bytes)
-        except Exception:
-            continue
-        return True
-    return False
-
-
-def ssh_signer(message: bytes, text: bytes) -> TrustedKey | None:
-    """The key that a file of `ssh_signature` says it is by, where it is a signature of the message by that key.
-
-    Nobody trusts the key for that.
-    """
-    lines = text.decode("ascii", "replace").splitlines()
-    try:
-        blob = base64.b64decode("".join(lines[1:-1]), validate=True)
-    except ValueError:
-        return None
-    at = len(b"SSHSIG") + 8  # behind the version and the length of the key
-    key = TrustedKey(blob[at : at + _KEY_BYTES])
-    return key if len(key.blob) == _KEY_BYTES and is_ssh_signature(message, text, (key,)) else None
-
-
-def _string(data: bytes) -> bytes:
+def ssh_string(data: bytes) -> bytes:
+    """Bytes with their length before them, as SSH's wire format has them (RFC 4251, section 5)."""
     return struct.pack(">I", len(data)) + data
