@@ -20,7 +20,7 @@ from stackbuild.build.sharing import RemoteSharing
 from stackbuild.cluster.host import Message
 from stackbuild.cluster.logs import LogCopy
 from stackbuild.cluster.offers import Amounts, Offer, fits, missing, refuse_strangers, refuse_unmet, step_needs
-from stackbuild.cluster.tasks import StepInput, StepOutcome, StepTask
+from stackbuild.cluster.tasks import StepInput, StepOutcome, StepTask, read_outcome
 from stackbuild.cluster.weights import HeaviestFirst
 from stackbuild.core.errors import MachineLacks
 from stackbuild.model.events import How, Note, StepBroke, StepStarted
@@ -57,8 +57,8 @@ class Submission(Protocol):
         """Whether it has ended, after at most so many seconds."""
         ...
 
-    def outcome(self) -> StepOutcome:
-        """What it ended with. Raises SchedulerLost, WorkersDied, MachineLacks."""
+    def outcome(self) -> object:
+        """What the worker answered, whatever that is. Raises SchedulerLost, WorkersDied, MachineLacks."""
         ...
 
     def cancel(self) -> None: ...
@@ -353,7 +353,10 @@ class ClusterPlacement:
 
     def _bad_input(self, task: StepTask, outcome: StepOutcome) -> Exception:
         name = outcome.failure.what
-        return self._again(name, next(one.key for one in task.inputs if one.step == name), outcome.machine)
+        keys = [one.key for one in task.inputs if one.step == name]
+        if not keys:
+            return _not_understood(task.step.name, f"{outcome.machine} lacks {name!r}, which the step does not need")
+        return self._again(name, keys[0], outcome.machine)
 
     def _again(self, name: str, key: str, machine: str) -> Exception:
         """An output has to be made again, unless that was tried: then the remote loses what it is given."""
@@ -389,7 +392,7 @@ class ClusterPlacement:
                     self.context.emit(Note("warning", message))
                 if time.monotonic() - since > self.patience:
                     refuse_unmet({task.step.name: needs}, self._offers, self.address)
-            outcome = submission.outcome()
+            outcome = _read_answer(submission.outcome(), task.step.name)
         except BaseException:
             submission.cancel()
             raise
@@ -418,3 +421,18 @@ class ClusterPlacement:
             except SchedulerLost:
                 time.sleep(POLL_SECONDS)
         raise self._scheduler_lost()
+
+
+def _read_answer(answer: object, step: str) -> StepOutcome:
+    """The outcome that a worker answered. Raises MachineLacks where it is not one."""
+    try:
+        return read_outcome(answer)
+    except ValueError as error:
+        raise _not_understood(step, str(error)) from None
+
+
+def _not_understood(step: str, why: str) -> MachineLacks:
+    return MachineLacks(
+        f"a worker's answer to `{step}` is not understood: {why[:500]}",
+        next="look at what the workers print; do all run the same stackbuild?",
+    )

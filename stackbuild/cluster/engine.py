@@ -30,7 +30,7 @@ from distributed.versions import VersionMismatchWarning
 from stackbuild.cluster.address import ClusterAddress
 from stackbuild.cluster.client import MessageReader, SchedulerLost, WorkersDied
 from stackbuild.cluster.host import Message, StepHost
-from stackbuild.cluster.offers import Amounts, Offer
+from stackbuild.cluster.offers import Amounts, Offer, read_offer
 from stackbuild.cluster.tasks import StepOutcome, StepTask
 from stackbuild.core.errors import MachineLacks
 from stackbuild.core.output_style import OUTPUT_STYLE
@@ -46,6 +46,8 @@ RETRY_SECONDS = 1.0
 """Between two tries of a worker to reach its scheduler."""
 LONG_SECONDS = 30.0
 """A step that may take longer goes to a worker only once all steps there have begun."""
+MOST_WORDS = 500
+"""Characters of another process's words that are shown."""
 NOWHERE = "127.0.0.1:0"
 """Where Dask's web server listens: it has no pages here."""
 SETTINGS = {
@@ -147,10 +149,10 @@ class StepScheduler(Scheduler):
         return all(self.beginnings.get(task) == worker.address for task in worker.processing)
 
     def log_worker_event(self, worker: str, topic: str | Collection[str], msg: Any) -> None:
-        """Dask calls this for each message of a worker. One that a step has begun may let a long task go there."""
+        """Dask calls this for each message of a worker. One that its step has begun may let a long task go there."""
         super().log_worker_event(worker, topic, msg)
         task = self.tasks.get(step_that_begins(msg))
-        if task is not None:
+        if task is not None and task.processing_on is not None and task.processing_on.address == worker:
             self.beginnings[task] = worker
             self.give_out_waiting(f"step-begins-{task.key}")
 
@@ -312,23 +314,23 @@ class DaskSubmission:
     def wait(self, seconds: float) -> bool:
         return self.end_event.wait(seconds)
 
-    def outcome(self) -> StepOutcome:
+    def outcome(self) -> object:
         status = self.future.status
         if status == "finished":
             try:
-                outcome = self.future.result(timeout=CONNECT_SECONDS * 10)
+                return self.future.result(timeout=CONNECT_SECONDS * 10)
             except Exception as error:  # the worker that held it has gone: asked for again, it is done already
-                raise SchedulerLost(str(error)) from None
-            assert isinstance(outcome, StepOutcome)
-            return outcome
+                raise SchedulerLost(_first_line(error)) from None
         if status == "error":
-            client_error = self.future.exception(timeout=CONNECT_SECONDS * 10)
+            try:
+                client_error = self.future.exception(timeout=CONNECT_SECONDS * 10)
+            except Exception as error:
+                raise SchedulerLost(_first_line(error)) from None
             if isinstance(client_error, KilledWorker):
-                raise WorkersDied(
-                    f"{ATTEMPTS} workers died while they did it, the last one {client_error.last_worker.name}"
-                )
+                last_worker = getattr(client_error.last_worker, "name", "?")
+                raise WorkersDied(f"{ATTEMPTS} workers died while they did it, the last one {last_worker}")
             raise MachineLacks(
-                f"a worker failed in itself: {type(client_error).__name__}: {client_error}",
+                f"a worker failed in itself: {type(client_error).__name__}: {_first_line(client_error)}",
                 next="look at what the workers print; do all run the same stackbuild?",
             )
         raise SchedulerLost(status)
@@ -390,11 +392,13 @@ class DaskConnection:
             settings = self._client.run_on_scheduler(scheduler_settings)
         except Exception as error:  # whatever another program raises that has no stackbuild
             settings = {"version": f"none: {_first_line(error)}"}
+        if not isinstance(settings, dict):
+            settings = {"version": f"none: {type(settings).__name__}"}
         own_settings = {"version": __version__, "stealing": False, "attempts": ATTEMPTS}
         if settings != own_settings:
             self.close()
             differs = ", ".join(
-                f"{name} {settings.get(name)!r}, not {value!r}"
+                f"{name} {repr(settings.get(name))[:MOST_WORDS]}, not {value!r}"
                 for name, value in own_settings.items()
                 if settings.get(name) != value
             )
@@ -403,25 +407,19 @@ class DaskConnection:
                 next=f"start it with this stackbuild: stackbuild scheduler {self.address}",
             )
 
-    def _hear(self, event: tuple[float, Message]) -> None:
-        message = event[1]
-        reader = self._readers.get(str(message.get("task")))
-        if reader is not None:
-            reader(message)
+    def _hear(self, event: Any) -> None:
+        """A message of a worker; what is none is passed over."""
+        match event:
+            case (_, {"task": str(task_key)} as message) if task_key in self._readers:
+                self._readers[task_key](message)
 
     def offers(self) -> tuple[Offer, ...]:
         try:
             client = self._connect()
-            workers = client.sync(_identity, client)["workers"]
-        except (OSError, TimeoutError, RuntimeError, ValueError, AttributeError, CommClosedError) as error:
-            raise SchedulerLost(str(error)) from None
-        return tuple(
-            Offer(
-                str(one["name"]), address, {str(name): float(n) for name, n in one["resources"].items()},
-                tuple(one.get("signers", ())), tuple(one.get("trusted", ())),
-            )
-            for address, one in sorted(workers.items())
-        )  # fmt: skip
+            rows = sorted(client.sync(_identity, client)["workers"].items())
+        except (OSError, RuntimeError, ValueError, AttributeError, KeyError, TypeError, CommClosedError) as error:
+            raise SchedulerLost(_first_line(error)) from None
+        return tuple(read_offer(address, one) for address, one in rows)
 
     def submit(self, task_key: str, task: StepTask, needs: Amounts, copy: MessageReader) -> DaskSubmission:
         self._readers[task_key] = copy
@@ -453,4 +451,4 @@ def scheduler_settings(dask_scheduler: Scheduler) -> dict[str, object]:
 
 
 def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    return (str(error)[:MOST_WORDS].splitlines() or [type(error).__name__])[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from stackbuild.model.events import Emit, Note, StepStarted
 from stackbuild.runners.log import HEAD, TAIL
@@ -16,6 +16,11 @@ MOST_BYTES = HEAD + TAIL + (1 << 20)
 """What a log of one command has at most, and a step has few that print so much. What is beyond is counted, not kept."""
 MOST_NOTES = 1000
 MOST_NOTE = 4000
+MOST_NAME = 200
+"""Characters of a machine's name that are shown."""
+MOST_BEGINNINGS = 100
+"""A task may be given to a few workers one after the other."""
+MOST_OFFSET = 1 << 60
 
 
 class LogCopy:
@@ -34,17 +39,19 @@ class LogCopy:
         self._file_size = 0
         self._left_out = 0
         self._notes = 0
+        self._beginnings = 0
         self._growth = threading.Condition()
 
     def __call__(self, message: dict[str, Any]) -> None:
         """A piece of the log, or an event. Another machine's first message begins the log anew: the step runs again."""
         match message:
-            case {"machine": str(machine), "at": int(at), "log": bytes(piece)}:
-                self._write(machine, at, piece)
+            case {"machine": str(machine), "at": int(at), "log": bytes(piece)} if 0 <= at <= MOST_OFFSET:
+                self._write(machine[:MOST_NAME], at, piece)
             case {"machine": str(machine), "event": {"event": "StepStarted"}}:
-                self._begin(machine)
+                self._begin(machine[:MOST_NAME])
             case {"machine": str(machine), "event": {"event": "Note", "level": level, "text": str(text)}}:
-                self._tell(Note("warning" if level == "warning" else "info", f"{machine}: {text[:MOST_NOTE]}"))
+                words = f"{machine[:MOST_NAME]}: {text[:MOST_NOTE]}"
+                self._tell(Note("warning" if level == "warning" else "info", words))
 
     def _tell(self, note: Note) -> None:
         self._notes += 1
@@ -66,6 +73,9 @@ class LogCopy:
                         file.write(f"\n[{count} {what}]\n".encode())
 
     def _begin(self, machine: str) -> None:
+        self._beginnings += 1
+        if self._beginnings > MOST_BEGINNINGS:
+            return
         if self._machine:
             self._tell(Note("warning", f"{self._start_event.step}: runs again, on {machine}; {self._machine} was lost"))
         self._machine, self.has_begun = machine, True
@@ -80,13 +90,16 @@ class LogCopy:
         with self._growth:
             mode = "r+b" if self.path.exists() else "w+b"
             with self.path.open(mode) as file:
-                if at > self._size:
-                    file.seek(0, 2)
-                    file.write(f"[{at - self._size} bytes of this log went to another client]\n".encode())
                 file.seek(0, 2)
-                room = max(0, MOST_BYTES - self._file_size)
-                file.write(piece[:room])
-                self._file_size += len(piece[:room])
-                self._left_out += len(piece[room:])
+                if at > self._size:
+                    self._append(file, f"[{at - self._size} bytes of this log went to another client]\n".encode())
+                self._left_out += self._append(file, piece)
             self._size = max(self._size, at + len(piece))
             self._growth.notify_all()
+
+    def _append(self, file: IO[bytes], data: bytes) -> int:
+        """Write what the log has room for; how many bytes were left out."""
+        piece = data[: max(0, MOST_BYTES - self._file_size)]
+        file.write(piece)
+        self._file_size += len(piece)
+        return len(data) - len(piece)

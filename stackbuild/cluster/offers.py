@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from stackbuild.core.errors import MachineLacks
 from stackbuild.model.plan import Step
@@ -16,6 +17,11 @@ STEP, MEMORY = "step", "memory"
 """Slots for steps, and bytes."""
 RELEASE = "stackbuild "
 """What the name of the resource that stands for a version begins with."""
+
+MOST_NAME = 200
+"""Characters of a worker's name that are shown."""
+MOST_AMOUNT = 1 << 60
+"""More bytes of memory than a machine has."""
 
 Amounts = Mapping[str, float]
 
@@ -37,6 +43,29 @@ class Offer:
     def gpu_targets(self) -> frozenset[str]:
         """The targets of its GPUs."""
         return frozenset(name for name, amount in self.amounts.items() if name.startswith("gfx") and amount >= 1)
+
+
+def read_offer(address: str, row: Any) -> Offer:
+    """The offer of a worker as the scheduler lists it. Raises MachineLacks where it is not one: a worker says what it likes."""
+    match row:
+        case {"name": str(name), "resources": dict(resources)}:
+            amounts = {key: float(value) for key, value in resources.items() if _is_amount(key, value)}
+            signers, trusted_keys = row.get("signers", ()), row.get("trusted", ())
+            if len(amounts) == len(resources) and _are_texts(signers) and _are_texts(trusted_keys):
+                return Offer(name[:MOST_NAME], address, amounts, tuple(signers), tuple(trusted_keys))
+    raise MachineLacks(
+        f"what the worker {address[:MOST_NAME]} offers is not understood",
+        next="end it, and start it with this stackbuild: stackbuild worker",
+    )
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
+
+
+def _is_amount(name: object, value: object) -> bool:
+    """Whether a resource has a name, and an amount that a machine can have."""
+    return isinstance(name, str) and type(value) in (int, float) and 0 <= value <= MOST_AMOUNT  # type: ignore[operator]
 
 
 def release_name(version: str) -> str:

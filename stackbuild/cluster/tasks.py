@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from stackbuild.cluster.weights import StepWeight
+from stackbuild.core.model import TypeAdapter
 from stackbuild.model.events import Compiles, How
 from stackbuild.model.plan import Step
+
+MOST_TEXT = 4000
+"""Characters that are kept of each text of an outcome."""
+MOST_LINES = 200
+"""Lines of a failure that are kept."""
+MOST_NUMBER = 1 << 60
 
 
 @dataclass(frozen=True)
@@ -75,3 +83,28 @@ class StepOutcome:
     peak_memory: int = 0
     failure: Failure = Failure("")
     log_bytes: int = 0
+
+
+def read_outcome(value: object) -> StepOutcome:
+    """What a worker answered, its texts cut to `MOST_TEXT`. Raises ValueError where it is not an outcome, or an impossible one."""
+    if type(value) is not StepOutcome:
+        raise ValueError(f"{type(value).__name__} in place of an outcome")
+    try:
+        outcome = TypeAdapter(StepOutcome).validate_python(asdict(value))
+    except (TypeError, RecursionError) as error:
+        raise ValueError(str(error)) from None
+    counts = (outcome.peak_memory, outcome.log_bytes, outcome.compiles.hits, outcome.compiles.misses)
+    if not math.isfinite(outcome.seconds) or not all(0 <= one <= MOST_NUMBER for one in (outcome.seconds, *counts)):
+        raise ValueError("a number of it is not possible")
+    failure = outcome.failure
+    return replace(
+        outcome,
+        machine=outcome.machine[:MOST_TEXT],
+        tree=outcome.tree[:MOST_TEXT],
+        failure=Failure(
+            failure.what[:MOST_TEXT],
+            failure.command[:MOST_TEXT],
+            tuple(line[:MOST_TEXT] for line in failure.lines[:MOST_LINES]),
+            failure.look[:MOST_TEXT],
+        ),
+    )

@@ -136,7 +136,7 @@ def build(context: BuildContext, made: Plan | None = None) -> dict[str, str]:
     return {name: one.tree for name, one in built.items()}
 
 
-def main() -> None:
+def main(host_class: type[StepHost] = StepHost) -> None:
     address, name, store, folder = sys.argv[1:5]
     settings = read_settings()
     changed = json.loads(os.environ.get("CLUSTER_AMOUNTS", "{}"))
@@ -146,7 +146,7 @@ def main() -> None:
     def say(line: str) -> None:
         print(line, flush=True)
 
-    host = StepHost(name, Path(store), settings, 2, say, lambda *words, **more: Fake(), actions(Path(folder)))
+    host = host_class(name, Path(store), settings, 2, say, lambda *words, **more: Fake(), actions(Path(folder)))
     host.clear_up()
     try:
         serve_worker(parse_address(address, tls_files()), host, offer)

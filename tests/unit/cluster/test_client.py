@@ -31,16 +31,15 @@ Answer = Callable[[StepTask, int], StepOutcome]
 
 @dataclass
 class FakeSubmission:
-    result: StepOutcome | Exception | None
+    result: object
     is_cancelled: bool = False
 
     def wait(self, seconds: float) -> bool:
         return self.result is not None
 
-    def outcome(self) -> StepOutcome:
+    def outcome(self) -> object:
         if isinstance(self.result, Exception):
             raise self.result
-        assert self.result is not None
         return self.result
 
     def cancel(self) -> None:
@@ -51,7 +50,7 @@ class FakeSubmission:
 class FakeConnection:
     """Each task is answered at once by `answer`, which gets the task and how often it was given out before."""
 
-    answer: Callable[[StepTask, int], StepOutcome | Exception | None]
+    answer: Callable[[StepTask, int], object]
     workers: tuple[Offer, ...] = ()
     keys: list[str] = field(default_factory=list)
     submissions: list[FakeSubmission] = field(default_factory=list)
@@ -280,3 +279,18 @@ def test_a_stop_cancels_what_was_given_out(tmp_path: Path) -> None:
     with placed(tmp_path, connection) as (context, _), pytest.raises(Interruption):
         build(context, plan())
     assert connection.submissions and all(one.is_cancelled for one in connection.submissions)
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ({"status": "made"}, "dict in place of an outcome"),
+        (StepOutcome("won", "w1"), "status"),  # type: ignore[arg-type]
+        (StepOutcome("made", "w1", seconds=float("nan")), "a number of it is not possible"),
+        (StepOutcome("bad-input", "w1", failure=Failure("nobody")), "lacks 'nobody', which the step does not need"),
+    ],
+)
+def test_an_answer_that_is_not_understood(tmp_path: Path, answer: object, why: str) -> None:
+    connection = FakeConnection(lambda task, earlier: answer, (offer(),))
+    with placed(tmp_path, connection) as (context, _), pytest.raises(MachineLacks, match=why):
+        build(context, Plan("t", plan().steps[:1], ("one",)))

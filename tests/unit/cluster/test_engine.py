@@ -42,6 +42,7 @@ class Workplace:
     def give(self, task: TaskState, name: str) -> None:
         self.scheduler.acquire_resources(task, self.workers[name])
         self.workers[name].add_to_processing(task)
+        task.processing_on = self.workers[name]
 
     def tell(self, name: str, message: object) -> None:
         """Hear a message of a worker."""
@@ -110,6 +111,16 @@ def test_a_step_has_begun_where_the_worker_that_has_it_says_so() -> None:
         place.tell("w1", begins("nobody's"))
         place.tell("w1", says("first", Note("info", "wait")))
         assert place.choice(place.task("long", LONG)) == {"w2"}
+
+    in_workplace(check, "w1", "w2")
+
+
+def test_no_other_worker_takes_it_back() -> None:
+    def check(place: Workplace) -> None:
+        place.give(place.task("first", LONG), "w1")
+        place.tell("w1", begins("first"))
+        place.tell("w2", begins("first"))
+        assert place.choice(place.task("long", LONG)) == {"w1", "w2"}
 
     in_workplace(check, "w1", "w2")
 

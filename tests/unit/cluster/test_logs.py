@@ -61,6 +61,7 @@ def test_an_end_that_does_not_come(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     [
         {}, {"machine": 5, "at": 0, "log": b"x"}, {"machine": "w1", "at": 0, "log": 1 << 40}, {"machine": "w1", "at": "0", "log": b"x"},
         {"machine": "w1", "event": None}, {"machine": "w1", "event": {"event": "Note"}}, {"machine": "w1", "event": {"event": "Exit"}},
+        {"machine": "w1", "at": -1, "log": b"x"}, {"machine": "w1", "at": 10**5000, "log": b"x"}, [], None, "started", 7,
     ],
 )  # fmt: skip
 def test_what_is_no_message_is_passed_over(tmp_path: Path, message: dict[str, object]) -> None:
@@ -81,3 +82,22 @@ def test_a_flood_is_bounded_and_counted(tmp_path: Path, monkeypatch: pytest.Monk
     assert (tmp_path / "s.log").read_text() == "abc\nabc\nab\n[10 bytes left out]\n"
     assert [len(event.text) for event in events if isinstance(event, Note)][:2] == [4004, 4004]
     assert events[-1] == Note("warning", "s: no more than 3 notes of a step are shown") and len(events) == 4
+
+
+def test_gaps_without_an_end_are_bounded_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each gap costs its worker one byte, and the log a line."""
+    monkeypatch.setattr(logs, "MOST_BYTES", 1000)
+    copy, _ = begin(tmp_path / "s.log")
+    for number in range(200):
+        copy({"machine": "w1", "at": 2 * number, "log": b"x"})
+    assert (tmp_path / "s.log").stat().st_size == 1000
+
+
+def test_a_step_that_begins_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "MOST_BEGINNINGS", 5)
+    copy, events = begin(tmp_path / "s.log")
+    for number in range(50):
+        copy(started(f"w{number}" + "x" * 10_000))
+    beginnings = [event for event in events if isinstance(event, StepStarted)]
+    assert len(beginnings) == 5 and all(len(event.machine) == logs.MOST_NAME for event in beginnings)
+    assert max(len(event.text) for event in events if isinstance(event, Note)) < 3 * logs.MOST_NAME

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from stackbuild.cluster.offers import Offer, fits, missing, refuse_strangers, refuse_unmet, step_needs
+from stackbuild.cluster.offers import (
+    MOST_NAME,
+    Offer,
+    fits,
+    missing,
+    read_offer,
+    refuse_strangers,
+    refuse_unmet,
+    step_needs,
+)
 from stackbuild.core.errors import MachineLacks
 from support.fake_build import step
 
@@ -53,3 +62,24 @@ def test_strangers() -> None:
         refuse_strangers((one, Offer("two", "", {}, ("B",), ("B",))), ("A", "B"))
     with pytest.raises(MachineLacks, match="two pushes its outputs nowhere"):
         refuse_strangers((one, Offer("two", "", {}, (), ("A",))), ("A",))
+
+
+def test_an_offer_as_the_scheduler_lists_it() -> None:
+    row = {"name": "one", "resources": {"step": 2, "memory": 4.0}, "signers": ["A"], "trusted": ["A", "B"], "pid": 7}
+    assert read_offer("tcp://1", row) == Offer("one", "tcp://1", {"step": 2, "memory": 4}, ("A",), ("A", "B"))
+    assert len(read_offer("tcp://1", {"name": "x" * 9999, "resources": {}}).name) == MOST_NAME
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        None, [], {}, {"name": 5, "resources": {}}, {"name": "one", "resources": []}, {"name": "one", "resources": {7: 1}},
+        {"name": "one", "resources": {"step": "2"}}, {"name": "one", "resources": {"memory": float("nan")}},
+        {"name": "one", "resources": {"memory": float("inf")}}, {"name": "one", "resources": {"memory": 10**400}},
+        {"name": "one", "resources": {"memory": -1}}, {"name": "one", "resources": {}, "signers": [7]},
+        {"name": "one", "resources": {}, "trusted": [["A"]]}, {"name": "one", "resources": {}, "signers": 7},
+    ],
+)  # fmt: skip
+def test_what_is_no_offer_is_refused(row: object) -> None:
+    with pytest.raises(MachineLacks, match="what the worker tcp://1 offers is not understood"):
+        read_offer("tcp://1", row)
