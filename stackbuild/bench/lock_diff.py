@@ -11,6 +11,7 @@ from pathlib import Path
 from stackbuild.core import digest, yaml
 from stackbuild.core.errors import RecipeError, UsageError
 from stackbuild.core.model import ValidationError
+from stackbuild.core.plain_file import read_named_file
 from stackbuild.model.lock import Lock
 from stackbuild.model.results import ChangedInput, InputComparison
 
@@ -34,16 +35,16 @@ def compare_inputs(baseline: Path, candidate: Path) -> InputComparison:
 
 def _read(path: Path) -> Lock:
     try:
-        data, _ = yaml.compose(path.read_text("utf-8"), str(path))
+        data, _ = yaml.compose(read_named_file(path, yaml.MAX_BYTES).decode("utf-8"), str(path))
         return Lock.model_validate(data)
     except FileNotFoundError:
         what = "there is no such file"
-    except (OSError, UnicodeDecodeError) as error:
-        what = f"cannot read it: {error}"
     except RecipeError as error:
         what = f"not a lock: {error.mistakes[0].what}"
     except ValidationError as error:
         what = f"not a lock: {error.errors(include_url=False)[0]['msg'].lower()}"
+    except (OSError, ValueError) as error:
+        what = f"cannot read it: {error}"
     raise UsageError(what, where=str(path), next="give the lock that the wheel was built under, as stackbuild wrote it")
 
 

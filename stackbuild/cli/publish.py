@@ -219,14 +219,14 @@ def _refuse_options(kind: str, options: Mapping[str, bool], reason: str) -> None
 
 
 def _files_beside(wheels: Sequence[Path]) -> dict[Path, tuple[Path, ...]]:
-    """The statements and the lock that lie beside each wheel."""
+    """The statements and the lock that lie beside each wheel, and what else lies there by such a name: it is refused later."""
     from stackbuild.publishing.statements import NAMES, lock_name, statement_name
 
     return {
         wheel: tuple(
             beside
             for name in (lock_name(wheel.name), *(statement_name(wheel.name, kind) for kind in NAMES))
-            if (beside := wheel.with_name(name)).is_file()
+            if os.path.lexists(beside := wheel.with_name(name))
         )
         for wheel in wheels
     }

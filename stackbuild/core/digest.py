@@ -72,9 +72,11 @@ def unique_json_of(text: str) -> Any:
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     table = dict(pairs)
     if len(table) < len(pairs):
-        keys = [key for key, _ in pairs]
-        key = next(key for number, key in enumerate(keys) if key in keys[:number])
-        raise ValueError(f"the key {key!r} stands there twice in one object")
+        known_keys = set[str]()
+        for key, _ in pairs:
+            if key in known_keys:
+                raise ValueError(f"the key {key!r} stands there twice in one object")
+            known_keys.add(key)
     return table
 
 

@@ -16,13 +16,14 @@ from stackbuild.core import digest
 from stackbuild.core.copy_file import copy_file
 from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import distribution_of
-from stackbuild.core.plain_file import read_regular
+from stackbuild.core.plain_file import read_plain, read_regular
 from stackbuild.core.zip_member import read_member
 from stackbuild.model.materials import Role
 from stackbuild.publishing.catalog import AttachedFile, CatalogFile, CoreMetadata, VariantMetadata, core_metadata
 from stackbuild.publishing.generation import STAGING_ENDING, WHEELS_ELSEWHERE
 from stackbuild.publishing.sbom_agreement import sbom_problem
 from stackbuild.publishing.statements import (
+    STATEMENT_LIMIT,
     ResourceDescriptor,
     claim_about,
     format_problem,
@@ -182,15 +183,29 @@ def plan_placement(
 def travelling(wheel: WheelFile, attached_files: tuple[Path, ...]) -> tuple[dict[str, bytes], str]:
     """The files that travel with a wheel by name, with its own SBOM; and what they claim of it, "" for nothing.
 
-    Raises UsageError where a statement is about other bytes, OSError.
+    Raises UsageError where a statement is about other bytes, and where one of the files is not a plain one.
     """
-    contents = {path.name: path.read_bytes() for path in attached_files}
+    contents = {path.name: read_attached(path) for path in attached_files}
     if sbom := _sbom(wheel.path):
         contents[f"{wheel.path.name}.cdx.json"] = sbom
         _refuse_sbom(wheel.path, sbom, contents)
     subject = ResourceDescriptor(wheel.path.name, wheel.sha256)
     claims = [refuse_misstated(subject, name, data) for name, data in contents.items()]
     return contents, next((claim for claim in claims if claim), "")
+
+
+def read_attached(path: Path) -> bytes:
+    """A file that travels with a wheel. Raises UsageError for a link: what it leads to would be published."""
+    data = read_plain(path.parent, path.name, STATEMENT_LIMIT + 1)
+    if data is None or len(data) > STATEMENT_LIMIT:
+        raise UsageError(
+            "it is a link or not a file that can be read"
+            if data is None
+            else f"it has more than {STATEMENT_LIMIT >> 20} MiB",
+            where=str(path),
+            next="put the file itself beside the wheel, as stackbuild wrote it, or take it away",
+        )
+    return data
 
 
 def _refuse_other_lock(target: Path, contents: Mapping[str, bytes], rows: Mapping[str, AttachedFile]) -> None:

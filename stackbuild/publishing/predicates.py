@@ -5,6 +5,7 @@ A statement may come from anybody. What it says of itself in a sentence counts o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
@@ -152,10 +153,12 @@ def refuse_contradictions(rows: Sequence[RungRow]) -> None:
 
 def claim_of(rows: Sequence[RungRow]) -> str:
     """What the rungs come to, machine by machine; the machine where the wheel was built has no name."""
+    rungs: dict[str, list[Rung]] = {}
+    for row in rows:
+        rungs.setdefault(row.machine, []).append(Rung(row.name, row.result, row.reason, 0.0))
     claims = []
-    for machine in sorted({row.machine for row in rows}):
-        rungs = tuple(Rung(row.name, row.result, row.reason, 0.0) for row in rows if row.machine == machine)
-        claim = Verification("", "", rungs).claim
+    for machine in sorted(rungs):
+        claim = Verification("", "", tuple(rungs[machine])).claim
         claims.append(f"on {machine}: {claim}" if machine else claim)
     return "; ".join(claims)
 
@@ -173,8 +176,8 @@ def read_measurements(predicate: Mapping[str, object]) -> tuple[BenchmarkPredica
         for gate in row.verdict.gates:
             if gate.outcome is not GateOutcome.PASS and not gate.waived:
                 raise ValueError(f"its gate {gate.gate!r} did not pass{_on(row.machine)}: {gate.outcome} {gate.says}")
-    machines = [row.machine for row in rows]
-    double = next((machine for machine in machines if machines.count(machine) > 1), None)
+    counts = Counter(row.machine for row in rows)
+    double = next((machine for machine, count in counts.items() if count > 1), None)
     if double is not None:
         raise ValueError(f"it has two measurements{_on(double)}")
     return rows

@@ -12,7 +12,8 @@ from typing import Any
 
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
-from stackbuild.publishing.placement import refuse_misstated
+from stackbuild.core.folder_walk import walk_folders
+from stackbuild.publishing.placement import read_attached, refuse_misstated
 from stackbuild.publishing.predicates import claim_of, read_measurements, read_verification, refuse_contradictions
 from stackbuild.publishing.statements import (
     NAMES,
@@ -44,7 +45,7 @@ def with_proofs(
             paths = (*(path for path in result.get(wheel, ()) if path.name == name), *statement_files.get(name, ()))
             if len(paths) < 2 and name not in statement_files:
                 continue
-            contents = [path.read_bytes() for path in paths]
+            contents = [read_attached(path) for path in paths]
             for data in contents:
                 refuse_misstated(descriptor, name, data)
             (into / name).write_bytes(merge_statements(descriptor, kind, contents))
@@ -69,7 +70,9 @@ def _statements_in(wheels: Sequence[Path], folders: Sequence[Path]) -> dict[str,
     names = {statement_name(wheel.name, kind) for wheel in wheels for kind in MERGED_KINDS}
     statement_files: dict[str, list[Path]] = {}
     for folder in folders:
-        paths = sorted(path for path in folder.rglob("*") if is_statement(path.name) and path.is_file())
+        paths = sorted(
+            Path(here, name) for here, _, names in walk_folders(folder) for name in names if is_statement(name)
+        )
         if not paths:
             raise UsageError(
                 "no statement about a wheel lies there",
@@ -117,10 +120,13 @@ def _join_verifications(predicates: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def _join_benchmarks(predicates: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The measurements of all machines, the same ones once. Raises ValueError where two are of one machine."""
-    rows: list[Any] = []
+    rows: dict[str, list[Any]] = {}
     for predicate in predicates:
         read_measurements(predicate)
-        rows += [row for row in predicate.get("measurements", (predicate,)) if row not in rows]
-    result = {"measurements": sorted(rows, key=lambda row: str(row.get("machine", "")))}
+        for row in predicate.get("measurements", (predicate,)):
+            same_machine = rows.setdefault(row.get("machine", ""), [])
+            if row not in same_machine:
+                same_machine.append(row)
+    result = {"measurements": [row for machine in sorted(rows) for row in rows[machine]]}
     read_measurements(result)
     return result

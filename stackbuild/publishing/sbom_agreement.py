@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, get_args
@@ -154,8 +154,9 @@ def _lock_problems(parts: set[Part], data: bytes, is_whole: bool) -> Iterator[st
         for dep in deps
         if dep.digest
     }
+    files = frozenset((file.version, file.sha256) for file in lock.files.values())
     for part in sorted(parts):
-        if part.role == "source" and (problem := _source_problem(part, lock)):
+        if part.role == "source" and (problem := _source_problem(part, lock, files)):
             yield problem
         if part.role == "dependency" and (
             not part.digests or not {(part.name, one) for one in part.digests} <= downloads
@@ -174,9 +175,9 @@ def _locked_sources(parts: Iterable[Part]) -> Iterator[tuple[str, str]]:
     return ((part.name, value) for part in parts if part.role == "source" for _, value in part.digests)
 
 
-def _source_problem(part: Part, lock: Lock) -> str:
-    """A git source is in the lock by name and commit, a package by version and digest. Archives and local folders are not
-    in a lock, and have a digest."""
+def _source_problem(part: Part, lock: Lock, files: Set[tuple[str, str]]) -> str:
+    """A git source is in the lock by name and commit, a package among its `files` by version and digest. Archives and
+    local folders are not in a lock, and have a digest."""
     match part.digests:
         case (("gitCommit", commit),) if lock.commits.get(part.name) != commit:
             return f"the source {part.name} is at the commit {commit[:12]}, which is not in it"
@@ -185,7 +186,6 @@ def _source_problem(part: Part, lock: Lock) -> str:
         case _ if part.name in lock.commits:
             return f"the source {part.name} has no commit, or more than that"
         case (("sha256", sha256),) if part.version:
-            files = {(file.version, file.sha256) for file in lock.files.values()}
             return "" if (part.version, sha256) in files else f"the source {part.name} {part.version} is not in it"
         case ((("sha256" | "tree"), _),):
             return ""

@@ -21,6 +21,7 @@ from stackbuild.publishing.generation import CATALOG, CURRENT, STATE_LIMIT, WHEE
 from stackbuild.publishing.index_file import THREADS, difference, read_file
 from stackbuild.publishing.index_numbers import IndexNumbers, below
 from stackbuild.publishing.pages import pages
+from stackbuild.publishing.placement import read_attached
 from stackbuild.publishing.publication import Publication
 from stackbuild.publishing.snapshot import (
     ENVELOPE,
@@ -63,9 +64,10 @@ def refuse_changed(index: Path, publication: Publication, catalog: bool = True) 
 
 def _attached_files(publication: Publication) -> AttachedFiles:
     return {
-        (distribution_of(wheel.name)[0], path.name): SnapshotFile(sha256=digest.of_file(path), size=path.stat().st_size)
+        (distribution_of(wheel.name)[0], path.name): SnapshotFile(sha256=digest.of_bytes(data), size=len(data))
         for wheel, paths in publication.attachments.items()
         for path in paths
+        for data in (read_attached(path),)
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -88,3 +89,18 @@ def test_a_lock_that_is_named_must_be_there(tmp_path: Path) -> None:
     lock_beside(wheel).write_text(OLD)
     with pytest.raises(UsageError, match="there is no such file"):
         measure_wheel(GateRequest(wheel), (gate,), lambda *_: None)
+
+
+@pytest.mark.parametrize("kind", ["FIFO", "holes", "device"])
+def test_a_lock_is_a_file_of_a_bounded_length(locks: tuple[Path, Path], kind: str) -> None:
+    """Nobody waits for it, and it takes no memory: who gives away a baseline wheel chooses what lies beside it."""
+    locks[0].unlink()
+    if kind == "FIFO":
+        os.mkfifo(locks[0])
+    elif kind == "holes":
+        locks[0].touch()
+        os.truncate(locks[0], 1 << 40)
+    else:
+        locks[0].symlink_to("/dev/zero")
+    with pytest.raises(UsageError, match=r"cannot read it: (it is not a file|longer than)"):
+        compare_inputs(*locks)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,8 @@ from stackbuild.model.findings import EMULATED_RUNG, GPU_RUNG, STATIC_RUNG, Rung
 from stackbuild.publishing.index import publish
 from stackbuild.publishing.proofs import merge_statements, with_proofs, write_proof
 from stackbuild.publishing.publication import Publication
-from stackbuild.publishing.statements import ResourceDescriptor, benchmarks, verification
+from stackbuild.publishing.statements import NAMES, ResourceDescriptor, benchmarks, claim_about, statement, verification
+from stackbuild.store import atomic
 from support.wheels import descriptor_of, put_statements, small_wheel, verdict_document
 
 
@@ -156,3 +160,64 @@ def test_a_rung_says_how_it_was_checked(tmp_path: Path) -> None:
     rows = (*(Rung(name, Status.PASSED, "", 1.0) for name, _ in rungs), Rung(GPU_RUNG, Status.SKIPPED, "no GPU", 0.0))
     stated = predicate(verification(about, Verification(about.name, about.sha256, rows)))["rungs"]
     assert [(row["name"], row["how"]) for row in stated] == [*rungs, (GPU_RUNG, "not run here")]
+
+
+ROWS = 20_000
+"""Rungs or keys of a statement that compares each with each: 90 s of CPU time. Statements may have eight times as many."""
+
+
+@pytest.mark.parametrize("kind", ["rungs", "measurements", "keys"])
+def test_a_statement_of_many_rows_is_read_in_the_time_of_its_length(kind: str) -> None:
+    about = ResourceDescriptor("demo_pkg-1.0-py3-none-any.whl", "0" * 64)
+    rung = {"name": "load", "how": "ran", "result": "passed", "reason": ""}
+    measurement = {"verdict": verdict_document(), "results": {"sha256": "0" * 64}}
+    rows = {
+        "rungs": lambda: {"claim": "x", "rungs": [{**rung, "machine": f"m{number}"} for number in range(ROWS)]},
+        "measurements": lambda: {"measurements": [{**measurement, "machine": f"m{number}"} for number in range(ROWS)]},
+        "keys": lambda: {f"key{number}": 0 for number in range(4 * ROWS)},
+    }[kind]()
+    name = "benchmarks" if kind == "measurements" else "verification"
+    data = statement([about], NAMES[name], rows)
+    if kind == "keys":
+        data = data.replace(b'"key1": 0', b'"key0": 0')
+    began = time.process_time()
+    with pytest.raises(ValueError, match=r"come to|twice") if kind != "measurements" else nullcontext():
+        claim_about(about, f"{about.name}.{name}.json", data)
+    assert time.process_time() - began < 4
+
+
+@pytest.mark.parametrize("kind", ["link", "FIFO", "holes", "folder"])
+def test_a_proof_is_a_file_of_a_bounded_length(tmp_path: Path, kind: str) -> None:
+    wheel = small_wheel(tmp_path / "w")
+    proof = tmp_path / "proof" / f"{wheel.name}.verification.json"
+    write_proof(tmp_path, descriptor_of(wheel), "verification", verified(wheel, "gfx1100"))
+    proof.parent.mkdir()
+    if kind == "link":
+        proof.symlink_to(tmp_path / proof.name)
+    elif kind == "FIFO":
+        os.mkfifo(proof)
+    elif kind == "holes":
+        proof.touch()
+        os.truncate(proof, 1 << 40)
+    else:
+        proof.mkdir()
+    words = {"link": "a link", "FIFO": "not a file", "holes": "more than 16 MiB", "folder": "no statement"}
+    with pytest.raises(UsageError, match=words[kind]):
+        with_proofs((wheel,), {}, (proof.parent,), tmp_path)
+
+
+def test_proofs_far_down_end_in_words(tmp_path: Path) -> None:
+    folder = tmp_path / "proof"
+    folder.mkdir()
+    fd = os.open(folder, os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("d", dir_fd=fd)
+        below = os.open("d", os.O_RDONLY, dir_fd=fd)
+        os.close(fd)
+        fd = below
+    os.close(fd)
+    try:
+        with pytest.raises(UsageError, match="no statement about a wheel"):
+            with_proofs((small_wheel(tmp_path / "w"),), {}, (folder,), tmp_path)
+    finally:
+        atomic.remove(folder)
