@@ -7,6 +7,7 @@ for the last `TAIL` bytes, which are written when the command has ended: a failu
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import select
 import threading
@@ -87,10 +88,15 @@ class _Copier:
         os.close(self._end)
 
     def _copy(self) -> None:
-        """Read to the end, also past a log that cannot be written: the command must not block on a full pipe."""
-        while self._reading in select.select([self._reading, self._end], [], [])[0]:
+        """Read to the end, also past a log that cannot be written: the command must not block on a full pipe.
+
+        After the end of the command, as much as a pipe holds is read: what outlived it may write on for ever.
+        """
+        rest = fcntl.fcntl(self._reading, fcntl.F_GETPIPE_SZ)
+        while rest > 0 and self._reading in (ready := select.select([self._reading, self._end], [], [])[0]):
             if not (data := os.read(self._reading, CHUNK)):
                 break
+            rest -= len(data) if self._end in ready else 0
             if self.failure is None:
                 try:
                     self._writer.write(data)

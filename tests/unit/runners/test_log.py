@@ -62,6 +62,14 @@ def test_a_process_that_keeps_the_pipe_is_not_waited_for(tmp_path: Path) -> None
     os.close(daemon)
 
 
+@pytest.mark.timeout(30)
+def test_a_process_that_writes_on_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is read stays in the pipe here, as if somebody filled it at once."""
+    monkeypatch.setattr(os, "read", lambda fd, most: b"x" * most)
+    with log_pipe(tmp_path / "log", head=1 << 20, tail=1 << 16) as out:
+        os.write(out, b"x")
+
+
 def test_a_full_disk_is_told_and_the_command_is_not_blocked() -> None:
     with pytest.raises(OSError) as caught, log_pipe(Path("/dev/full")) as out:
         for _ in range(100):
