@@ -35,8 +35,7 @@ def compare_inputs(baseline: Path, candidate: Path) -> InputComparison:
 
 def _read(path: Path) -> Lock:
     try:
-        data, _ = yaml.compose(read_named_file(path, yaml.MAX_BYTES).decode("utf-8"), str(path))
-        return Lock.model_validate(data)
+        return Lock.from_text(read_named_file(path, yaml.MAX_BYTES).decode("utf-8"), str(path))
     except FileNotFoundError:
         what = "there is no such file"
     except RecipeError as error:

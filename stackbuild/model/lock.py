@@ -6,9 +6,9 @@ local sources.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from stackbuild.core import digest
+from stackbuild.core import digest, yaml
 from stackbuild.core.model import Field, Model, field_validator
 from stackbuild.model.components import MIGraphX, MIGraphXEp, OnnxRuntime
 from stackbuild.model.recipe import Recipe
@@ -71,6 +71,13 @@ class Lock(Model):
         description="What a source says that it is at its commit, by source; checked against the component's `version`.",
     )
     wheelhouse: dict[str, dict[str, Pin]] = Field({}, description="Python version to distribution to pin.")
+
+    @classmethod
+    def from_text(cls, text: str, where: str) -> Self:
+        """The lock in a YAML text; `where` is its place in messages. Raises RecipeError, and ValidationError where it is
+        YAML and no lock."""
+        data, _ = yaml.compose(text, where)
+        return cls.model_validate(data)
 
 
 def questions_digest(recipe: Recipe) -> str:

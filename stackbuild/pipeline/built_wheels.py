@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from stackbuild.core import digest, yaml
+from stackbuild.core import digest
 from stackbuild.core.digest import plain
 from stackbuild.model.lock import Lock
 from stackbuild.model.materials import materials_of
@@ -50,7 +50,7 @@ class BuiltWheels:
             for material in materials_of(self.plan.steps)
             if material.role == "build-package"
         }
-        lock = Lock.model_validate(yaml.compose(data.decode("utf-8"), str(self.lock))[0])
+        lock = Lock.from_text(data.decode("utf-8"), str(self.lock))
         if not packages or packages == lock.packages:
             return data
         changed_lock = lock.model_copy(update={"packages": packages})

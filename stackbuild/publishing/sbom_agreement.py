@@ -195,10 +195,9 @@ def _source_problem(part: Part, lock: Lock, files: Set[tuple[str, str]]) -> str:
 @lru_cache(8)
 def read_lock(data: bytes) -> Lock | None:
     """The lock in those bytes; None for other bytes. Wheels of one release have the same one."""
-    from stackbuild.core import yaml
     from stackbuild.model.lock import Lock  # with all of a recipe: a publish without a lock does not wait for it
 
     try:
-        return Lock.model_validate(yaml.compose(data.decode("utf-8"), "lock")[0])
+        return Lock.from_text(data.decode("utf-8"), "lock")
     except (ValueError, RecipeError, ValidationError):
         return None

@@ -82,8 +82,7 @@ def parse_lock(loaded_recipe: LoadedRecipe) -> Lock:
     """The lock beside the recipe, stale or not. Raises LockError where there is none or it is broken."""
     again = _command(loaded_recipe)
     try:
-        data, _ = yaml.compose(_text(loaded_recipe.lock_path), str(loaded_recipe.lock_path))
-        return Lock.model_validate(data)
+        return Lock.from_text(_text(loaded_recipe.lock_path), str(loaded_recipe.lock_path))
     except FileNotFoundError:
         raise LockError("the recipe has no lock", where=str(loaded_recipe.lock_path), next=again) from None
     except ValidationError as error:
