@@ -719,7 +719,7 @@ CI_LEVELS: dict[str, Layer] = {
     },
     **{
         name: Layer(3, "measurements that take parts of another one", uses=BELOW_CLI)
-        for name in ("measure_builds", "measure_cluster")
+        for name in ("measure_builds", "measure_cluster", "measure_signatures")
     },
     **{
         name: Layer(2, "scripts that read the commands themselves", uses=frozenset(("stackbuild",)))

@@ -130,7 +130,7 @@ class RemoteSharing:
     def _push(self, pusher: Pusher, rows: list[tuple[Record, str]]) -> None:
         from stackbuild.remote.pull import STRIKES
 
-        failure_count, url = 0, pusher.writer.url
+        strikes_before, url = pusher.strikes, pusher.writer.url
         for record, content_key in rows:
             self.check()
             push = pusher.push(record, content_key)
@@ -138,8 +138,7 @@ class RemoteSharing:
                 self.emit(Note("info", f"{push.step}: on {url} ({push.sent / 1e6:.1f} MB sent)"))
                 continue
             self.emit(Note("warning", f"{push.step}: not pushed to {url}: {push.outcome}: {push.why}"))
-            failure_count += push.outcome == "failed"
-            if failure_count == STRIKES:
+            if pusher.strikes - strikes_before == STRIKES:
                 self.emit(Note("warning", f"nothing more is pushed to {url} in this run"))
                 return
 

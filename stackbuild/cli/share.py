@@ -110,7 +110,7 @@ def _send(writer: RemoteWriter, sign: Path, recipe: str, check: bool, json: bool
                 pusher.count = SentBytes(line, status.update).add
                 status.update(line)
                 pushes.append(pusher.push(record, content_key))
-                if sum(one.outcome == "failed" for one in pushes) == STRIKES:
+                if pusher.strikes == STRIKES:
                     break
         writer.close()
     if json:
@@ -203,7 +203,6 @@ def conflicts(
     from stackbuild.remote.faults import RemoteFault
     from stackbuild.remote.push import CONTENT, disagreements
     from stackbuild.remote.settings import read_settings
-    from stackbuild.remote.trees import MOST_MANIFEST
     from stackbuild.runners.engine import registry_login
     from stackbuild.store.maintenance import records
     from stackbuild.store.store import open_store
@@ -222,7 +221,7 @@ def conflicts(
         )
         try:
             reader = open_reader(url, registry_login)
-            conflicts_seen = tuple(disagreements(rows, lambda tag: reader.manifest(tag, MOST_MANIFEST), keys))
+            conflicts_seen = tuple(disagreements(rows, reader, keys))
             reader.close()
         except RemoteFault as fault:
             raise MachineLacks(

@@ -39,3 +39,10 @@ class NoRoom(RemoteFault):
 
 class RemoteUnreachable(RemoteFault):
     """The remote cannot be reached at all: it is not asked again in this run."""
+
+
+class BlobAbsent(RemoteFault):
+    """A registry refuses a manifest, for it does not see a blob that it was just sent.
+
+    Debian's does so for a moment where two clients send the same blob. So it says nothing about the remote as a whole.
+    """

@@ -1,8 +1,9 @@
 """Records and packs as plain files: a folder that `store export` writes, and the same read from a web server.
 
     format             the version of this layout
-    manifests/ab/TAG   manifests by tag: r-KEY, c-KEY and t-TREE; ab are the first digits of the key
-    tags               every tag, one a line, some of them twice; it may name one that is not there yet
+    manifests/ab/TAG   manifests by tag: r-KEY, c-KEY and t-TREE; ab are the first digits of the key. Beside r-KEY and c-KEY
+                       each signer has a tag of its own, r-KEY.SIGNER
+    tags               every tag but the signers' own, one a line, some of them twice; it may name one that is not there yet
     blobs/ab/DIGEST    blobs by sha256
 
 The manifests are those of a registry. Any web server serves them; nothing is executed and nothing is negotiated.
@@ -23,7 +24,7 @@ from typing import IO
 
 from stackbuild.remote.faults import RemoteFault, RemoteUnreachable
 from stackbuild.remote.http import HttpBlob, HttpClient, HttpRequest
-from stackbuild.remote.protocol import BlobContent, ByteCounter
+from stackbuild.remote.protocol import SIGNER_DIGITS, BlobContent, ByteCounter
 from stackbuild.store import atomic
 
 FORMAT = "stackbuild.export/1\n"
@@ -31,6 +32,7 @@ TAGS = "tags"
 MOST_TAGS = 64 << 20
 """Bytes of a list of tags: of about a million."""
 _TAG = re.compile(r"[rct]-[0-9a-f]{64}")
+_SIGNER_TAG = re.compile(rf"[rc]-[0-9a-f]{{64}}\.[0-9a-f]{{{SIGNER_DIGITS}}}")
 _TAG_LINE = re.compile(rb"^[rct]-[0-9a-f]{64}$", re.MULTILINE)
 """A line of the list that is a tag. Others are not held in memory: a million short ones would be a hundred times their size."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -38,7 +40,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 def manifest_place(tag: str) -> str:
     """Where the manifest of a tag lies. Raises RemoteFault for what is not a tag."""
-    if not _TAG.fullmatch(tag):
+    if not _TAG.fullmatch(tag) and not _SIGNER_TAG.fullmatch(tag):
         raise RemoteFault("no tag", actual=tag[:80])
     return f"manifests/{tag[2:4]}/{tag}"
 
@@ -163,7 +165,7 @@ class ExportFolder:
 
     def put_manifest(self, tag: str, text: bytes) -> None:
         place = self.folder / manifest_place(tag)
-        if not place.exists():  # listed before it is there: a list that lacks a tag hides it from web clients
+        if _TAG.fullmatch(tag) and not place.exists():  # listed before it is there: a list that lacks a tag hides it from web clients
             with (self.folder / TAGS).open("ab", 0) as file:
                 file.write(f"{tag}\n".encode())
                 os.fsync(file.fileno())

@@ -10,6 +10,8 @@ from typing import Protocol
 PARALLEL = max(4, min(16, len(os.sched_getaffinity(0))))
 """Packs at once, and connections that are kept: one a core, and on few cores some that wait for the network. A push holds
 some 50 MB for each."""
+SIGNER_DIGITS = 32
+"""Hex digits of a key's sha256 in the name of a signer's own tag: a registry's tag has at most 128 characters."""
 ByteCounter = Callable[[int], None]
 """Hears of the bytes that have come or gone. It may raise RemoteFault: then nothing more is wanted."""
 

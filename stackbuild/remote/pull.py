@@ -26,8 +26,9 @@ from stackbuild.publishing.ssh_keys import TrustedKey
 from stackbuild.remote.faults import NoRoom, RemoteFault, RemoteUnreachable, excerpt
 from stackbuild.remote.origin import Origin
 from stackbuild.remote.protocol import ByteCounter, RemoteReader
-from stackbuild.remote.records import NOTES_HERE, SignedRecord, agreement, verified_records
-from stackbuild.remote.trees import MOST_MANIFEST, RemoteTree, listing_in, read_tree, write_tree
+from stackbuild.remote.records import NOTES_HERE, SignedRecord, agreement
+from stackbuild.remote.signatures import SignatureReader
+from stackbuild.remote.trees import RemoteTree, read_tree, write_tree
 from stackbuild.remote.watch import DEFAULT_RATE, MinimumRate, Progress, Watch
 from stackbuild.store.records import Record
 from stackbuild.store.store import StagingFolder, Store
@@ -282,18 +283,20 @@ def ask(remote: TrustedRemote, request: PullRequest, now: datetime) -> SignedRec
 
     It is about the key that was asked for: another key's record, however well signed, is refused.
     """
-    manifest = remote.reader.manifest(request.tag, MOST_MANIFEST)
-    if manifest is None:
+
+    def is_it(one: SignedRecord) -> bool:
+        return request.key == (one.record.key if request.kind == "r" else one.record.content_key)
+
+    def agreement_of(records: Sequence[SignedRecord]) -> SignedRecord | None:
+        return agreement([one for one in records if is_it(one)], remote.threshold)
+
+    signatures = SignatureReader(remote.reader, remote.keys, now).read(request.tag, is_it, lambda rows: agreement_of(rows) is not None)
+    if signatures is None:
         return None
-    signatures, why = verified_records(listing_in(manifest), remote.keys, now)
-    own = [
-        one
-        for one in signatures
-        if request.key in ((one.record.key,) if request.kind == "r" else (one.record.content_key,))
-    ]
-    if signed_record := agreement(own, remote.threshold):
+    if signed_record := agreement_of(signatures.records):
         return signed_record
-    if others := [one for one in signatures if one not in own]:
+    own = [one for one in signatures.records if is_it(one)]
+    if others := [one for one in signatures.records if one not in own]:
         raise RemoteFault("a record of another key", blob=request.tag, promise=request.key, actual=others[0].record.key)
     signers = {name for one in own for name in one.signers}
     if own:
@@ -301,5 +304,5 @@ def ask(remote: TrustedRemote, request: PullRequest, now: datetime) -> SignedRec
             "too few trusted keys agree on one output",
             blob=request.tag, promise=f"{remote.threshold} keys", actual=remote.names(signers),
         )  # fmt: skip
-    reasons = "; ".join(excerpt(one, MOST_REASON) for one in why[:3]) or "nobody has signed it"
+    reasons = "; ".join(excerpt(one, MOST_REASON) for one in signatures.refusals[:3]) or "nobody has signed it"
     raise RemoteFault(f"its record is not trusted: {reasons}", blob=request.tag)

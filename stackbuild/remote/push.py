@@ -1,6 +1,7 @@
 """Outputs of this store onto a remote: packs first, then the tree, the signed record last.
 
-A registry refuses a manifest whose blobs it lacks, and a record is written once its tree has been read back. So a push
+A registry refuses a manifest whose blobs it lacks, and a record is written once its tree has been read back. It goes under
+this signer's own tag first, then into the list that all signers share (`remote/signatures.py`). So a push
 that ends anywhere leaves blobs that nothing names, and the next one sends what is missing. Every file is compared with
 its digest while it is packed: a damaged output is never signed.
 """
@@ -18,10 +19,10 @@ from stackbuild.core import digest
 from stackbuild.core.cancel import worker_threads
 from stackbuild.publishing.envelopes import load_signing_types
 from stackbuild.publishing.ssh_keys import SigningKey, TrustedKey
-from stackbuild.remote.faults import RemoteFault
+from stackbuild.remote.faults import BlobAbsent, RemoteFault
 from stackbuild.remote.packing import BlobSpool, CoreBudget, FileDiffers, compress
 from stackbuild.remote.packs import Pack, entries_of, packs_of
-from stackbuild.remote.protocol import PARALLEL, BlobContent, ByteCounter, RemoteWriter
+from stackbuild.remote.protocol import PARALLEL, BlobContent, ByteCounter, RemoteReader, RemoteWriter
 from stackbuild.remote.records import (
     MOST_ENVELOPES,
     NOTES_HERE,
@@ -32,6 +33,7 @@ from stackbuild.remote.records import (
     sign,
     verified_records,
 )
+from stackbuild.remote.signatures import SignatureReader, signer_tag
 from stackbuild.remote.trees import (
     MOST_MANIFEST,
     StoredBlob,
@@ -48,8 +50,6 @@ from stackbuild.store.store import Store
 
 LEVELS = (1, 2, 3)
 """Levels of zstd: the next one gives a pack another blob where the remote's is damaged and cannot be replaced."""
-RACES = 3
-"""How often a record is written again where another builder wrote at the same moment."""
 CONTENT = "content\n"
 """How the text of a content key begins."""
 
@@ -84,6 +84,8 @@ class Pusher:
     check: bool = False
     count: ByteCounter = lambda size: None
     sent_bytes: int = field(default=0, init=False)
+    strikes: int = field(default=0, init=False)
+    """Outputs that the remote did not take. One whose blob it does not see for a moment is not among them."""
     _last_list: StoredBlob | None = field(default=None, init=False)
     """The list of envelopes that was sent last."""
     _cores: CoreBudget = field(default_factory=CoreBudget, init=False)
@@ -96,12 +98,18 @@ class Pusher:
             outcome, why = self._push(record, content_key)
         except RemoteFault as fault:
             why = str(fault)
+            self.strikes += not isinstance(fault, BlobAbsent)
         return Push(record.step, record.recipe, record.key, outcome, self.sent_bytes - before, why)
 
     def _push(self, record: Record, content_key: str) -> tuple[Outcome, str]:
-        listing = self._listing(f"r-{record.key}")
-        own = [one for one in self._verify(listing) if one.record.key == record.key]
-        if any(one.record.tree != record.tree for one in own):
+        tag = f"r-{record.key}"
+        listing = self._listing(tag)
+        own = self._own(listing, record.key)
+        if listing is not None and not own:  # another builder may have overwritten this one's entry
+            earlier = self._own(self._listing(signer_tag(tag, self.key.blob)), record.key)
+        else:
+            earlier = own
+        if any(one.record.tree != record.tree for one in earlier):
             return "conflict", "signed by this key for another output: the step is not reproducible"
         if own and not self.check:
             return "there", ""
@@ -119,21 +127,25 @@ class Pusher:
         if remote_tree is None:
             return "damaged", self.store.check(record.tree) or "its files differ from its manifest"
         if not own:
-            self._sign(remote_record, listing)
+            self._sign(remote_record)
         return ("there" if own and not remote_tree else "pushed" if remote_tree else "signed"), ""
 
-    def _listing(self, tag: str) -> bytes:
-        """The envelopes under a tag. What is there and cannot be read counts as none."""
+    def _listing(self, tag: str) -> bytes | None:
+        """The envelopes under a tag, None where there is nothing. What is there and cannot be read counts as none."""
         manifest = self.writer.manifest(tag, MOST_MANIFEST)
         try:
-            return b"[]" if manifest is None else listing_in(manifest)
+            return None if manifest is None else listing_in(manifest)
         except RemoteFault:
             return b"[]"
 
-    def _verify(self, listing: bytes) -> tuple[SignedRecord, ...]:
-        """The records in it that this key has signed."""
+    def _own(self, listing: bytes | None, key: str) -> tuple[SignedRecord, ...]:
+        """The records of a step's key in it that this builder has signed."""
+        return tuple(one for one in self._verify(listing) if one.record.key == key)
+
+    def _verify(self, listing: bytes | None) -> tuple[SignedRecord, ...]:
+        """The records in it that this builder has signed."""
         try:
-            return verified_records(listing, (TrustedKey(self.key.blob),), datetime.now(UTC))[0]
+            return verified_records(listing or b"[]", (TrustedKey(self.key.blob),), datetime.now(UTC))[0]
         except RemoteFault:
             return ()
 
@@ -219,36 +231,40 @@ class Pusher:
 
     # --- the record
 
-    def _sign(self, record: RemoteRecord, before: bytes) -> None:
-        """Add this builder's envelope under the key, where `before` is now, and under the content key.
+    def _sign(self, record: RemoteRecord) -> None:
+        """Add this builder's envelope under the key and under the content key.
 
         The key comes first: what ends between the two is there for whoever asks by the key. Raises RemoteFault.
         """
         envelope = sign(record, self.key)
-        self._add(f"r-{record.key}", envelope, before, lambda one: one.key == record.key)
+        self._add(f"r-{record.key}", envelope, lambda one: one.key == record.key)
         if content_key := record.content_key:
-            listing = self._listing(f"c-{content_key}")
-            self._add(f"c-{content_key}", envelope, listing, lambda one: one.content_key == content_key)
+            self._add(f"c-{content_key}", envelope, lambda one: one.content_key == content_key)
 
-    def _add(self, tag: str, envelope: bytes, before: bytes, is_it: Callable[[RemoteRecord], bool]) -> None:
-        """Add an envelope to those `before`, unless one of this builder `is_it` already."""
-        for _ in range(RACES):
-            if any(is_it(one.record) for one in self._verify(before)):
-                return
-            try:
-                others = envelopes_of(before)[: MOST_ENVELOPES - 1]
-            except RemoteFault:
-                others = ()
-            listing = listing_of((*others, envelope))
-            layer = layer_of(listing)
-            if layer != self._last_list:  # a builder's first envelope is the same blob under both tags
-                self._send(layer, io.BytesIO(listing))
-                self._last_list = layer
-            self.writer.put_manifest(tag, record_manifest(listing))
-            before = self._listing(tag)
-        if any(is_it(one.record) for one in self._verify(before)):
+    def _add(self, tag: str, envelope: bytes, is_it: Callable[[RemoteRecord], bool]) -> None:
+        """Add an envelope to those under a tag, unless one of this builder `is_it` already.
+
+        It goes under this builder's own tag first. So whoever sees it in the list may rely on that one, and a builder
+        that overwrites the list at this moment takes nothing away.
+        """
+        listing = self._listing(tag)
+        if any(is_it(one.record) for one in self._verify(listing)):
             return
-        raise RemoteFault("the record was overwritten each time it was written", blob=tag)
+        try:
+            others = envelopes_of(listing or b"[]")[: MOST_ENVELOPES - 1]
+        except RemoteFault:
+            others = ()
+        self._put_records(signer_tag(tag, self.key.blob), (envelope,))
+        self._put_records(tag, (*others, envelope))
+
+    def _put_records(self, tag: str, envelopes: Sequence[bytes]) -> None:
+        """Put envelopes under a tag, in place of what is there."""
+        listing = listing_of(envelopes)
+        layer = layer_of(listing)
+        if layer != self._last_list:  # a builder's first envelope is the same blob under all its tags
+            self._send(layer, io.BytesIO(listing))
+            self._last_list = layer
+        self.writer.put_manifest(tag, record_manifest(listing))
 
 
 def _size(text: str) -> int:
@@ -296,23 +312,18 @@ class Conflict:
     trees: dict[str, str]
 
 
-def disagreements(
-    local: Iterable[Record],
-    listing: Callable[[str], bytes | None],
-    keys: Sequence[TrustedKey],
-) -> Iterable[Conflict]:
+def disagreements(local: Iterable[Record], reader: RemoteReader, keys: Sequence[TrustedKey]) -> Iterable[Conflict]:
     """The keys of local records that a trusted key has signed for another output, or two keys for two.
 
-    `listing` is what the remote has under a tag. Such a step is not reproducible, or one of the signers was deceived.
-    Raises RemoteFault.
+    Such a step is not reproducible, or one of the signers was deceived. Raises RemoteFault.
     """
+    signature_reader = SignatureReader(reader, keys, datetime.now(UTC))
     for record in local:
-        manifest = listing(f"r-{record.key}")
-        if manifest is None:
+        signatures = signature_reader.read(f"r-{record.key}", lambda one: one.record.key == record.key)  # noqa: B023
+        if signatures is None:
             continue
-        signatures, _ = verified_records(listing_in(manifest), keys, datetime.now(UTC))
         trees = {record.tree: "this store"}
-        for one in signatures:
+        for one in signatures.records:
             if one.record.key == record.key:
                 who = f"{', '.join(sorted(one.signers))}, {one.record.made_at}"
                 trees[one.record.tree] = f"{trees[one.record.tree]}; {who}" if one.record.tree in trees else who

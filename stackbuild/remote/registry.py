@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from stackbuild.core.digest import json_of
 from stackbuild.core.http_pool import Body
-from stackbuild.remote.faults import RemoteFault
+from stackbuild.remote.faults import BlobAbsent, RemoteFault
 from stackbuild.remote.http import HttpBlob, HttpClient, HttpRequest
 from stackbuild.remote.protocol import BlobContent, ByteCounter
 
@@ -27,7 +27,9 @@ UPLOADS_RESUMED = 3
 TAGS_A_PAGE = 1000
 LONGEST_TAG = 128
 """Characters of a tag, by the specification."""
-MOST_PAGES = 50
+BLOB_ABSENT = "MANIFEST_BLOB_UNKNOWN"
+"""The specification's code for a manifest that names a blob which the registry lacks."""
+MOST_PAGES = 90
 """Pages of tags that are read: with more of them, asking for each key costs less."""
 MOST_TAGS = 1_000_000
 """Tags of a list that are held in memory, some 150 bytes each: with more of them, asking for each key costs less."""
@@ -96,8 +98,16 @@ class OciRegistry:
                 time.sleep(limits.pause * 2**attempt)
 
     def put_manifest(self, tag: str, text: bytes) -> None:
-        answer = self._change("PUT", f"manifests/{tag}", (201,), ("Content-Type", MANIFEST_TYPE), body=text)
-        _refuse_other_digest(answer, hashlib.sha256(text).hexdigest())
+        limits = self.client.limits
+        for attempt in range(limits.writes):
+            try:
+                answer = self._change("PUT", f"manifests/{tag}", (201,), ("Content-Type", MANIFEST_TYPE), body=text)
+                _refuse_other_digest(answer, hashlib.sha256(text).hexdigest())
+                return
+            except BlobAbsent:
+                if attempt + 1 == limits.writes:
+                    raise
+                time.sleep(limits.pause * 2**attempt)
 
     def _put(self, upload: _Upload) -> None:
         """One try: a long blob in a request that is resumed, another with the request that ends the upload."""
@@ -151,7 +161,8 @@ class OciRegistry:
         with self.client.send(HttpRequest(method, url, headers, body, self._scope, is_repeatable)) as answer:
             if answer.status not in statuses:
                 excerpt = answer.read(300).decode("utf-8", "replace")
-                raise RemoteFault(f"HTTP {answer.status} to {method}: {excerpt}", blob=url.partition("?")[0])
+                kind = BlobAbsent if BLOB_ABSENT in excerpt else RemoteFault
+                raise kind(f"HTTP {answer.status} to {method}: {excerpt}", blob=url.partition("?")[0])
             answer_headers = {name.title(): text for name, text in answer.headers.items()}
         if statuses == (202,):
             if "Location" not in answer_headers:

@@ -16,7 +16,7 @@ from urllib3 import HTTPResponse
 from urllib3.util import connection
 
 from stackbuild.core.http_pool import SocketPool
-from stackbuild.remote.faults import RemoteFault, RemoteUnreachable
+from stackbuild.remote.faults import BlobAbsent, RemoteFault, RemoteUnreachable
 from stackbuild.remote.files import WebFolder
 from stackbuild.remote.http import HttpClient, HttpRequest
 from stackbuild.remote.registry import OciRegistry
@@ -215,3 +215,27 @@ def test_a_url_that_the_server_names_is_asked_as_one_of_outside(web: Web) -> Non
     assert hosts == {
         ("reg.example", False), ("auth.example", True), ("blobs.example", True), ("127.0.0.1:5000", False), ("blobs.example", False),
     }  # fmt: skip
+
+
+ABSENT = b'{"errors":[{"code":"MANIFEST_BLOB_UNKNOWN","message":"blob unknown to registry"}]}'
+
+
+@pytest.mark.parametrize(("refusals", "is_taken"), [(1, True), (QUICK.writes - 1, True), (99, False)])
+def test_a_manifest_whose_blob_a_registry_does_not_see_for_a_moment_is_sent_again(
+    web: Web, refusals: int, is_taken: bool
+) -> None:
+    """Debian's registry answers so while another client sends the same blob."""
+    web.answer = lambda method, url: (400, {}, ABSENT) if len(web.seen) <= refusals else (201, {}, b"")
+    if is_taken:
+        registry().put_manifest("t", b"{}")
+    else:
+        with pytest.raises(BlobAbsent, match="HTTP 400 to PUT"):
+            registry().put_manifest("t", b"{}")
+    assert len(web.seen) == min(refusals + 1, QUICK.writes)
+
+
+def test_another_refusal_of_a_manifest_is_not_tried_again(web: Web) -> None:
+    web.answer = lambda method, url: (400, {}, b'{"errors":[{"code":"MANIFEST_INVALID"}]}')
+    with pytest.raises(RemoteFault, match="MANIFEST_INVALID") as fault:
+        registry().put_manifest("t", b"{}")
+    assert len(web.seen) == 1 and not isinstance(fault.value, BlobAbsent)

@@ -114,7 +114,7 @@ def test_a_list_is_used_for_a_minute(export: ExportFolder, tmp_path: Path, monke
 
 
 def test_an_export_lists_each_tag_before_it_is_there(export: ExportFolder, tmp_path: Path) -> None:
-    there = {path.name for path in export.folder.glob("manifests/*/*")}
+    there = {path.name for path in export.folder.glob("manifests/*/*") if "." not in path.name}
     assert listed(export) == there and len(there) == 3
     (export.folder / "tags").unlink()  # an export of before there was a list
     ExportFolder(export.url, export.folder, is_written=True)

@@ -23,6 +23,7 @@ from stackbuild.publishing.envelopes import envelope_text
 from stackbuild.remote.files import ExportFolder, blob_place, manifest_place
 from stackbuild.remote.pull import Puller, TrustedRemote
 from stackbuild.remote.records import PAYLOAD_TYPE, RemoteRecord, envelopes_of, listing_of, sign
+from stackbuild.remote.signatures import signer_tag
 from stackbuild.remote.trees import StoredBlob, layer_of, layers_in, listing_in, record_manifest, tree_manifest
 from stackbuild.store.store import Store
 from stackbuild.store.tree import Entry
@@ -69,7 +70,9 @@ def record_of(remote: ExportFolder) -> RemoteRecord:
 
 
 def write_record(remote: ExportFolder, *envelopes: bytes, tag: str = f"r-{KEY}") -> None:
-    file_of(remote, tag).write_bytes(record_manifest(listing_of(envelopes)))
+    """Those envelopes in the list, and under the builder's own tag: who may write replaces both."""
+    for place in (tag, signer_tag(tag, a_key().blob)):
+        file_of(remote, place).write_bytes(record_manifest(listing_of(envelopes)))
 
 
 def write_tree(remote: ExportFolder, lines: str, packs: tuple[bytes, ...], size: int, name: str = "builder") -> None:
