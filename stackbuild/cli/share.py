@@ -197,6 +197,8 @@ def conflicts(
 
     Example: stackbuild store conflicts oci://ghcr.io/acme/stackbuild
     """
+    from datetime import UTC, datetime
+
     from stackbuild.core.errors import MachineLacks, UsageError
     from stackbuild.publishing.ssh_keys import load_trusted_keys
     from stackbuild.remote.connection import open_reader
@@ -206,12 +208,17 @@ def conflicts(
     from stackbuild.runners.engine import registry_login
     from stackbuild.store.maintenance import records
     from stackbuild.store.store import open_store
-    from stackbuild.views.console import err, print_json
+    from stackbuild.views.console import Text, err, print_json
     from stackbuild.views.share import draw_conflicts
 
     keys = load_trusted_keys(key) if key else read_settings().of(url).trusted_keys()
     if not keys:
         raise UsageError("no key is trusted for this remote", where=url, next="add --key FILE.pub")
+    refusals = [refusal for one in keys if (refusal := one.refusal(datetime.now(UTC)))]
+    if len(refusals) == len(keys):
+        raise UsageError(f"no key counts now: {'; '.join(refusals)}", where=url, next="add --key FILE.pub")
+    for refusal in refusals:
+        err().print(Text(f"{refusal}: nothing that it signed counts", "yellow"))
     with open_store() as local_store, err().status("asking the remote …"):
         latest = _latest(recipe, local_store) if recipe else None
         rows: tuple[Record, ...] = tuple(
@@ -270,10 +277,12 @@ def trust_ls(json: JsonOption = False) -> None:
     """
     from stackbuild.remote.settings import read_settings, settings_path
     from stackbuild.views.console import print_json
-    from stackbuild.views.share import draw_trust, trust_rows
+    from stackbuild.views.share import draw_hindrances, draw_trust, trust_rows
 
-    rows = trust_rows(read_settings())
+    settings = read_settings()
+    rows = trust_rows(settings)
     print_json(rows, "stackbuild.store-trust/1") if json else draw_trust(rows, settings_path())
+    draw_hindrances(settings)
 
 
 @trust.command("add")
@@ -287,16 +296,20 @@ def trust_add(
 ) -> None:
     """Take outputs from a remote where one of these keys has signed them.
 
-    Builds then ask it before they run a step. A key that is there already is replaced: its `valid-before` may have changed.
+    Builds then ask it before they run a step. A key that is there already is replaced: its `valid-before` may have changed. One remote is one entry,
+    however its URL is spelled.
 
     Example: stackbuild store trust add https://builds.acme.org/sb acme.pub
     """
-    from stackbuild.remote.settings import add_keys, settings_path
+    from stackbuild.remote.settings import Settings, add_keys, settings_path
     from stackbuild.views.console import out
+    from stackbuild.views.share import draw_hindrances
 
     change = add_keys(url, keys, threshold)
     count = len(change.trusted_keys())
-    out().print(f"{count} {'keys are' if count != 1 else 'key is'} trusted for {url} ({settings_path()})", markup=False)
+    message = f"{count} {'keys are' if count != 1 else 'key is'} trusted for {change.url} ({settings_path()})"
+    out().print(message, markup=False)
+    draw_hindrances(Settings(remotes=(change,)))
 
 
 @trust.command("remove")
@@ -312,10 +325,13 @@ def trust_remove(
 
     Example: stackbuild store trust remove https://builds.acme.org/sb
     """
-    from stackbuild.remote.settings import remove_keys
+    from stackbuild.remote.settings import Settings, remove_keys
     from stackbuild.views.console import out
+    from stackbuild.views.share import draw_hindrances
 
     remaining_remote = remove_keys(url, fingerprint)
     count = len(remaining_remote.trusted_keys()) if remaining_remote else 0
     answer = f"{count} key{'s' * (count != 1)} left" if remaining_remote else "removed"
     out().print(f"{url}: {answer}", markup=False)
+    if remaining_remote:
+        draw_hindrances(Settings(remotes=(remaining_remote,)))

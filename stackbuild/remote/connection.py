@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 from stackbuild.core.errors import UsageError
@@ -39,11 +40,15 @@ def open_writer(url: str, login: Login, limits: HttpLimits = HttpLimits()) -> Re
 def trusted_remotes(
     settings: Settings, login: Login, warn: Callable[[str], None], limits: HttpLimits = HttpLimits()
 ) -> tuple[TrustedRemote, ...]:
-    """The remotes that a build asks: those with a key. One that cannot be opened is left out with a warning."""
+    """The remotes that a build asks: those with a key. One that cannot be opened, or whose keys are too few, is left out
+    with a warning."""
     remotes = []
     for one in settings.remotes:
         keys = one.trusted_keys()
         if not keys:
+            continue
+        if hindrance := one.hindrance(datetime.now(UTC)):
+            warn(f"nothing is taken from {one.url}: {hindrance}")
             continue
         try:
             remotes.append(TrustedRemote(open_reader(one.url, login, limits), keys, one.threshold))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from stackbuild.core.errors import MachineLacks
+from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.remote.url import kind_and_root, place_of
 from stackbuild.store import atomic
 from stackbuild.store.maintenance import records
 from stackbuild.store.records import Record
 from stackbuild.store.store import Store
 
+_FINGERPRINT = re.compile(r"SHA256:[A-Za-z0-9+/]{43}")
 _NEED = re.compile(r"^need [^\n]*: ([0-9a-f]{64})$", re.MULTILINE)
 
 
@@ -26,7 +28,17 @@ class TaintedRecord:
 
 
 def tainted_records(store: Store, signed_by: str, url: str) -> tuple[TaintedRecord, ...]:
-    """The records that came by a key (its fingerprint) or from a URL, and those made from them, however far."""
+    """The records that came by a key (its fingerprint) or from a URL, and those made from them, however far.
+
+    Raises UsageError where the text is neither.
+    """
+    if signed_by and not _FINGERPRINT.fullmatch(signed_by):
+        raise UsageError(
+            f"{signed_by!r} is not the fingerprint of a key",
+            next="it is SHA256: and 43 characters, as `ssh-keygen -lf KEY.pub` prints it",
+        )
+    if url:
+        kind_and_root(url)
     stored_records = tuple(records(store))
     by_key = {record.key: record for record in stored_records if _came_by(record, signed_by, url)}
     pulled_keys = frozenset(by_key)
@@ -46,7 +58,7 @@ def tainted_records(store: Store, signed_by: str, url: str) -> tuple[TaintedReco
 
 def _came_by(record: Record, signed_by: str, url: str) -> bool:
     names = record.notes.get("signed_by", "").replace(",", " ").split()
-    return signed_by in names if signed_by else record.notes.get("remote") == url
+    return signed_by in names if signed_by else place_of(record.notes.get("remote", "")) == place_of(url)
 
 
 def revoke(store: Store, tainted_outputs: tuple[TaintedRecord, ...]) -> None:

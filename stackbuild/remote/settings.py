@@ -16,6 +16,7 @@ import json
 import os
 import stat
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 from stackbuild.core import yaml
@@ -23,7 +24,7 @@ from stackbuild.core.errors import RecipeError, UsageError
 from stackbuild.core.model import Field, Model, ValidationError, field_validator
 from stackbuild.core.user_folders import user_folder
 from stackbuild.publishing.ssh_keys import TrustedKey, load_trusted_keys, trusted_keys_of
-from stackbuild.remote.url import kind_and_root
+from stackbuild.remote.url import kind_and_root, place_of
 from stackbuild.store import atomic
 
 VARIABLE = "STACKBUILD_REMOTES"
@@ -50,6 +51,16 @@ class RemoteSettings(Model):
         """Raises UsageError where a line is not a key."""
         return trusted_keys_of(self.read, f"{settings_path()}: {self.url}")
 
+    def hindrance(self, now: datetime) -> str:
+        """Why nothing can be taken from it at that time although it has keys, "" where something can. Raises UsageError."""
+        keys = self.trusted_keys()
+        refusals = {key.fingerprint: key.refusal(now) for key in keys}
+        count = sum(not refusal for refusal in refusals.values())
+        if not keys or count >= self.threshold:
+            return ""
+        why = "".join(f"; {refusal}" for refusal in refusals.values() if refusal)
+        return f"its threshold is {self.threshold}, and {count} of its keys count{why}"
+
 
 class Settings(Model):
     """All remotes, in the order in which they are asked."""
@@ -58,7 +69,7 @@ class Settings(Model):
 
     def of(self, url: str) -> RemoteSettings:
         """Those of a URL; without keys where there are none."""
-        return next((one for one in self.remotes if one.url == url), RemoteSettings(url=url))
+        return next((one for one in self.remotes if place_of(one.url) == place_of(url)), RemoteSettings(url=url))
 
 
 def settings_of(url: str, keys: Sequence[Path]) -> Settings:
@@ -117,8 +128,14 @@ def read_settings(*, may_lack: bool = False) -> Settings:
         raise UsageError(f"{place}: {first['msg']}", where=str(path), next="see docs/sharing.md") from None
     except (RecipeError, UnicodeDecodeError) as error:
         raise UsageError(f"the remotes cannot be read: {error}", where=str(path), next="fix the file") from None
+    urls: dict[tuple[str, str], str] = {}
     for one in settings.remotes:
         one.trusted_keys()
+        if twin := urls.get(place_of(one.url)):
+            raise UsageError(
+                f"{twin} and {one.url} are one remote", where=str(path), next="make one entry of the two in that file"
+            )
+        urls[place_of(one.url)] = one.url
         if one.write and not one.sign:
             raise UsageError("`write: true` without `sign`", where=f"{path}: {one.url}", next="name a private key")
     return settings
@@ -153,6 +170,12 @@ def add_keys(url: str, keys: Sequence[Path], threshold: int = 0) -> RemoteSettin
         if not keys_by_fingerprint & {key.fingerprint for key in trusted_keys_of((line,), url)}
     ]
     new = old.model_copy(update={"read": (*lines, *fresh), **({"threshold": threshold} if threshold else {})})
+    count = len({key.fingerprint for key in new.trusted_keys()})
+    if threshold > count:
+        raise UsageError(
+            f"{threshold} keys cannot agree where {count} {'are' if count != 1 else 'is'} trusted for {url}",
+            next="name all public keys in one command, or a lower --threshold",
+        )
     _replace(settings, new)
     return new
 
@@ -160,11 +183,11 @@ def add_keys(url: str, keys: Sequence[Path], threshold: int = 0) -> RemoteSettin
 def remove_keys(url: str, fingerprint: str = "") -> RemoteSettings | None:
     """Remove a key of a remote, or the remote as a whole; what is left of it. Raises UsageError, OSError."""
     settings = read_settings()
-    old = next((one for one in settings.remotes if one.url == url), None)
+    old = next((one for one in settings.remotes if place_of(one.url) == place_of(url)), None)
     if old is None:
         raise UsageError(f"{url} is not a remote of yours", next="`stackbuild store trust ls` lists them")
     if not fingerprint:
-        write_settings(Settings(remotes=tuple(one for one in settings.remotes if one.url != url)))
+        write_settings(Settings(remotes=tuple(one for one in settings.remotes if one.url != old.url)))
         return None
     lines = tuple(
         line for line in old.read if fingerprint not in {key.fingerprint for key in trusted_keys_of((line,), url)}

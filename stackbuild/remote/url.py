@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os.path
 from urllib.parse import unquote, urlsplit
 
 from stackbuild.core.errors import UsageError
 from stackbuild.core.loopback import is_loopback
 
 SCHEMES = "oci://HOST/REPOSITORY, oci+http://HOST:PORT/REPOSITORY, https://…, http://… or file:///…"
+
+PORTS = {"http": 80, "https": 443}
 
 
 def kind_and_root(url: str) -> tuple[str, str]:
@@ -30,3 +33,20 @@ def kind_and_root(url: str) -> tuple[str, str]:
         case "oci+http" if host and name:
             return "oci", f"http://{parts.netloc}/v2/{name}/"
     raise UsageError(f"{url!r} is not a URL of a remote", next=f"write {SCHEMES}")
+
+
+def place_of(url: str) -> tuple[str, str]:
+    """What two spellings of one remote have in common. A text that is not a URL of a remote is a place of its own.
+
+    Letters of scheme and host in either case, a default port, slashes at the end, and in a path on this machine `.`, `..`
+    and doubled slashes make no other remote.
+    """
+    try:
+        kind, root = kind_and_root(url)
+        if kind == "file":
+            return kind, os.path.normpath("/" + root.lstrip("/"))
+        parts = urlsplit(root)
+        port = parts.port or PORTS[parts.scheme]
+    except (UsageError, ValueError):
+        return "", url
+    return kind, f"{parts.scheme}://{parts.hostname}:{port}{parts.path.rstrip('/')}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,6 +96,18 @@ def trust_rows(settings: Settings) -> tuple[TrustRow, ...]:
         for one in settings.remotes
         for key in one.trusted_keys()
     )
+
+
+def draw_hindrances(settings: Settings) -> None:
+    """A warning for each key that does not count now, and for each remote that nothing can be taken from."""
+    now = datetime.now(UTC)
+    for one in settings.remotes:
+        if hindrance := one.hindrance(now):
+            err().print(Text(safe(f"{one.url}: nothing is taken: {hindrance}"), "yellow"))
+            continue
+        for key in one.trusted_keys():
+            if refusal := key.refusal(now):
+                err().print(Text(safe(f"{one.url}: {refusal}: nothing that it signed counts"), "yellow"))
 
 
 def draw_trust(rows: Sequence[TrustRow], path: Path) -> None:

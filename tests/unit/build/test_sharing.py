@@ -10,6 +10,7 @@ import pytest
 
 from stackbuild.build.context import StepOutput
 from stackbuild.build.schedule import Limits, schedule
+from stackbuild.core.errors import UsageError
 from stackbuild.model.events import Note
 from stackbuild.model.plan import Plan
 from stackbuild.remote.files import ExportFolder
@@ -204,4 +205,26 @@ def test_a_stolen_keys_outputs_and_what_was_made_of_them_are_forgotten(builder: 
     revoke(store, found)
     assert not [s.name for s in PLAN.steps if store.find(s.key)]
     assert not list((store.root / "ccache").iterdir()) and not list((store.root / "trees").glob("*/*"))
-    assert not tainted_records(store, "SHA256:another", "")
+    assert not tainted_records(store, a_key("another").fingerprint, "")
+
+
+@pytest.mark.parametrize(
+    "text", ["alice", "SHA256:another", "MD5:" + "ab:" * 16, "SHA256:" + "a" * 44, "SHA256:" + "a" * 42 + "=", "ssh-ed25519 AAAA"]
+)
+def test_what_is_no_fingerprint_forgets_nothing(builder: Machine, text: str) -> None:
+    store = open_at(builder.folder)
+    with pytest.raises(UsageError, match="is not the fingerprint of a key") as refusal:
+        tainted_records(store, text, "")
+    assert "ssh-keygen -lf" in refusal.value.next
+    with pytest.raises(UsageError, match="is not a URL of a remote"):
+        tainted_records(store, "", text)
+    store.close()
+
+
+def test_outputs_of_a_remote_are_forgotten_by_another_spelling_of_it(builder: Machine, user: Machine, url: str) -> None:
+    builder.build()
+    user.build()
+    store = open_at(user.folder)
+    assert tainted_records(store, "", url.replace("file:///", "file:////") + "/") == tainted_records(store, "", url) != ()
+    assert not tainted_records(store, "", f"{url}2")
+    store.close()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from stackbuild.core.errors import UsageError
+from stackbuild.remote.connection import trusted_remotes
 from stackbuild.remote.settings import (
+    RemoteSettings,
     Settings,
     add_keys,
     read_settings,
@@ -19,6 +22,7 @@ from stackbuild.remote.settings import (
 from support.remotes import a_key, key_files
 
 URL = "https://builds.example.org/sb"
+NOW = datetime(2026, 11, 29, tzinfo=UTC)
 
 
 def test_nothing_is_trusted_and_nothing_written_to_by_default(tmp_path: Path) -> None:
@@ -118,3 +122,77 @@ def test_settings_are_written_as_they_are_read(tmp_path: Path) -> None:
     settings = settings_of(URL, [key_files(tmp_path)[1]])
     write_settings(settings)
     assert read_settings() == settings and settings_path().stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (URL, f"{URL}/"),
+        (URL, "HTTPS://Builds.Example.org:443/sb//"),
+        ("oci://ghcr.io/acme/sb", "oci://GHCR.io:443/acme/sb/"),
+        ("oci://127.0.0.1:5000/sb", "oci+http://127.0.0.1:5000/sb"),
+        ("file:///srv/sb", "file:///srv//./x/../sb/"),
+        ("file:///srv/a b", "file:///srv/a%20b"),
+    ],
+)
+def test_one_remote_under_two_spellings_is_one_entry(first: str, second: str, tmp_path: Path) -> None:
+    for url, name in ((first, "first"), (second, "second")):
+        add_keys(url, [key_files(tmp_path, name)[1]])
+    (one,) = read_settings().remotes
+    assert one.url == first and [key.name for key in one.trusted_keys()] == ["first", "second"]
+    assert read_settings().of(second) == one
+    assert remove_keys(second) is None and read_settings() == Settings()
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (URL, "http://builds.example.org/sb"),
+        (URL, "https://builds.example.org:8443/sb"),
+        (URL, "https://builds.example.org/SB"),
+        ("oci://ghcr.io/acme/sb", "oci+http://ghcr.io/acme/sb"),
+        ("oci://ghcr.io/acme/sb", "https://ghcr.io/v2/acme/sb"),
+    ],
+)
+def test_other_remotes_are_other_entries(first: str, second: str, tmp_path: Path) -> None:
+    for url in (first, second):
+        add_keys(url, [key_files(tmp_path)[1]])
+    assert len(read_settings().remotes) == 2
+
+
+def test_two_entries_of_one_remote_in_the_file_are_refused(tmp_path: Path) -> None:
+    add_keys(URL, [key_files(tmp_path)[1]])
+    entry = settings_path().read_text().partition("remotes:\n")[2]
+    settings_path().write_text(settings_path().read_text() + entry.replace(URL, f"{URL}/"))
+    with pytest.raises(UsageError, match=f"{URL} and {URL}/ are one remote") as refusal:
+        read_settings()
+    assert str(settings_path()) in refusal.value.where and "one entry" in refusal.value.next
+
+
+def test_a_threshold_above_the_number_of_keys_is_refused(tmp_path: Path) -> None:
+    first, second = (key_files(tmp_path, name)[1] for name in ("first", "second"))
+    with pytest.raises(UsageError, match="2 keys cannot agree where 1 is trusted") as refusal:
+        add_keys(URL, [first, first], threshold=2)
+    assert "name all public keys in one command" in refusal.value.next and read_settings() == Settings()
+    assert add_keys(URL, [first, second], threshold=2).threshold == 2
+    left = remove_keys(URL, a_key("first").fingerprint)  # a stolen key is removed all the same
+    assert left is not None and left.hindrance(NOW) == "its threshold is 2, and 1 of its keys count"
+
+
+def test_an_expired_key_is_said_to_hinder_where_the_others_are_too_few(tmp_path: Path) -> None:
+    signers = tmp_path / "allowed_signers"
+    line = " ".join(key_files(tmp_path)[1].read_text().split()[:2])
+    signers.write_text(f'builder valid-before="20260101" {line}\n')
+    remote = add_keys(URL, [signers])
+    assert "0 of its keys count; key SHA256:" in remote.hindrance(NOW) and "expired on 2026-01-01" in remote.hindrance(NOW)
+    assert not remote.hindrance(datetime(2025, 12, 1, tzinfo=UTC))
+    assert not add_keys(URL, [key_files(tmp_path, "other")[1]]).hindrance(NOW)
+
+
+def test_a_remote_without_enough_keys_is_not_asked_and_said_so(tmp_path: Path) -> None:
+    read = (key_files(tmp_path)[1].read_text(),)
+    settings = Settings(remotes=(RemoteSettings(url=URL, read=read, threshold=3), RemoteSettings(url=f"{URL}2", read=read)))
+    warnings: list[str] = []
+    remotes = trusted_remotes(settings, lambda host: None, warnings.append)
+    assert [one.reader.url for one in remotes] == [f"{URL}2"]
+    assert warnings == [f"nothing is taken from {URL}: its threshold is 3, and 1 of its keys count"]
