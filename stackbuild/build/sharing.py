@@ -12,11 +12,11 @@ from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks
 from stackbuild.model.events import Emit, Note
 from stackbuild.model.plan import Plan, Step
-from stackbuild.plan.current import current_plan
+from stackbuild.plan.current import plan_now
 from stackbuild.plan.status import steps_to_run
 from stackbuild.recipe.prepare import PreparedRecipe
 from stackbuild.store.records import Record
-from stackbuild.store.store import Store
+from stackbuild.store.store import Store, open_store
 
 if TYPE_CHECKING:
     from stackbuild.remote.pull import PulledOutput, Puller
@@ -207,7 +207,8 @@ def pull_plan(prepared_recipe: PreparedRecipe, settings: Settings, everything: b
     names: list[str] = []
     remaining_steps: tuple[str, ...] = ()
     for _ in range(2):
-        with current_plan(prepared_recipe) as (plan, store):
+        with open_store() as store:
+            plan = plan_now(prepared_recipe, store).plan
             sharing = RemoteSharing(plan.recipe, store, emit, lambda: None).open_remotes(settings, from_scratch=False)
             target = replace(plan, goals=tuple(plan.by_name)) if everything else plan
             before = store.find_all(step.key for step in plan.steps)

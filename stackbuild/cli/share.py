@@ -93,13 +93,13 @@ def _send(writer: RemoteWriter, sign: Path, recipe: str, check: bool, json: bool
     from stackbuild.remote.pull import STRIKES
     from stackbuild.remote.push import Push, Pusher, made_here
     from stackbuild.store.maintenance import records
-    from stackbuild.store.store import open_store
+    from stackbuild.store.read_only import open_to_read
     from stackbuild.views.console import err, print_json
     from stackbuild.views.share import SentBytes, draw_pushes, push_line
 
     key = load_signing_key(sign)
     pushes: list[Push] = []
-    with open_store() as local_store:
+    with open_to_read() as local_store:
         stored_records = tuple(records(local_store))
         rows = [row for row in made_here(stored_records) if not recipe or row[0].key in _latest(recipe, local_store)]
         came = sum("remote" in record.notes for record in stored_records)
@@ -207,7 +207,7 @@ def conflicts(
     from stackbuild.remote.settings import read_settings
     from stackbuild.runners.engine import registry_login
     from stackbuild.store.maintenance import records
-    from stackbuild.store.store import open_store
+    from stackbuild.store.read_only import open_to_read
     from stackbuild.views.console import Text, err, print_json
     from stackbuild.views.share import draw_conflicts
 
@@ -219,7 +219,7 @@ def conflicts(
         raise UsageError(f"no key counts now: {'; '.join(refusals)}", where=url, next="add --key FILE.pub")
     for refusal in refusals:
         err().print(Text(f"{refusal}: nothing that it signed counts", "yellow"))
-    with open_store() as local_store, err().status("asking the remote …"):
+    with open_to_read() as local_store, err().status("asking the remote …"):
         latest = _latest(recipe, local_store) if recipe else None
         rows: tuple[Record, ...] = tuple(
             record

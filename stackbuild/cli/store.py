@@ -18,11 +18,11 @@ def ls(json: JsonOption = False) -> None:
     Example: stackbuild store ls
     """
     from stackbuild.store.maintenance import listing, unfinished_steps
-    from stackbuild.store.store import open_store
+    from stackbuild.store.read_only import open_to_read
     from stackbuild.views.console import print_json
     from stackbuild.views.store import draw_listing
 
-    with open_store() as local_store:
+    with open_to_read() as local_store:
         rows, interrupted_steps = listing(local_store), unfinished_steps(local_store)
     if json:
         print_json({"items": rows, "unfinished": interrupted_steps}, "stackbuild.store/1")
@@ -110,14 +110,14 @@ def copy(
     from stackbuild.core.copy_file import copy_with_status
     from stackbuild.core.errors import UsageError
     from stackbuild.recipe.load import load
-    from stackbuild.store.store import open_store
+    from stackbuild.store.read_only import open_to_read
     from stackbuild.views.console import err, print_json
     from stackbuild.views.store import draw_copied
 
     name = load(recipe).recipe.name
     if to.exists():
         raise UsageError("this is there already", where=str(to), next="name a new folder")
-    with Stopper().on_signals(), open_store() as local_store:
+    with Stopper().on_signals(), open_to_read() as local_store:
         match = next((record for record in local_store.latest(name) if record.step == step), None)
         if match is None:
             raise UsageError(

@@ -14,7 +14,8 @@ from stackbuild.plan.resolve import resolve_prepared
 from stackbuild.plan.status import StepStatus, status
 from stackbuild.recipe.prepare import PreparedRecipe
 from stackbuild.store.history import read_history
-from stackbuild.store.store import Store, open_store
+from stackbuild.store.read_only import open_to_read
+from stackbuild.store.store import Store
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,8 @@ def plan_now(prepared_recipe: PreparedRecipe, store: Store) -> CurrentPlan:
 
 @contextlib.contextmanager
 def current_plan(prepared_recipe: PreparedRecipe) -> Iterator[tuple[Plan, Store]]:
-    """The recipe's plan, and the store it would be built in, open. Raises as `plan_now`."""
-    with open_store() as store:
+    """The recipe's plan, and the store it would be built in, open to be read. Raises as `plan_now`."""
+    with open_to_read() as store:
         yield plan_now(prepared_recipe, store).plan, store
 
 

@@ -82,7 +82,7 @@ def _size(store: Store, name: str) -> int:
 def unfinished_steps(store: Store) -> tuple[UnfinishedStep, ...]:
     """What steps that did not end have left, by name."""
     rows = []
-    for folder in sorted((store.root / "failed").iterdir()):
+    for folder in sorted((store.root / "failed").glob("*")):
         mark = UnfinishedMark.of(folder)
         rows.append(UnfinishedStep(folder.name, _on_disk(folder), mark is not None and mark.is_intact))
     return tuple(rows)

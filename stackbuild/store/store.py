@@ -22,7 +22,7 @@ from stackbuild.store.records import Record
 from stackbuild.store.resume_mark import UnfinishedMark
 from stackbuild.store.tree import Entry
 
-FORMAT = "1"
+FORMAT, FORMAT_MARK = "1", "format"
 FOLDERS = ("records", "trees", "manifests", "locks", "tmp", "quarantine", "failed", "runs", "ccache", "memos")
 EMULATOR = "emulator"
 """The folder of translated kernels and compiled runtimes beside those: a cache, which may be removed at any time."""
@@ -91,34 +91,38 @@ class Store:
         self._root = str(root)
         self.run = run
         self._verified_trees: set[str] = set() if verified_trees is None else verified_trees
-        os.umask(os.umask(0o077) | OTHERS_WRITE)  # from here on nobody else may write to what this process makes
         try:
-            for name in FOLDERS:
-                (root / name).mkdir(parents=True, exist_ok=True)
-            _shut(root)
-            for name in PRIVATE:
-                if (root / name).stat().st_mode & 0o077:
-                    (root / name).chmod(0o700)
-            self._alive = self._hold_alive()
+            self._alive = self._open()
+        except OSError as error:
+            raise unusable(error, root) from None
+
+    def _open(self) -> contextlib.ExitStack:
+        """Make what the store lacks, and say that this run uses it until that is closed. Raises OSError, MachineLacks."""
+        root = self.root
+        os.umask(os.umask(0o077) | OTHERS_WRITE)  # from here on nobody else may write to what this process makes
+        for name in FOLDERS:
+            (root / name).mkdir(parents=True, exist_ok=True)
+        _shut(root)
+        for name in PRIVATE:
+            if (root / name).stat().st_mode & 0o077:
+                (root / name).chmod(0o700)
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(self._hold_alive())
             with self.collecting():  # a clean-up that did not see this run alive ends first
                 pass
-        except OSError as error:
-            raise unusable(error, root) from None
-        try:
             self._check_format()
-        except OSError as error:
-            self.close()
-            raise unusable(error, root) from None
-        except MachineLacks:
-            self.close()
-            raise
+            return stack.pop_all()
 
     def _check_format(self) -> None:
-        mark = self.root / "format"
+        mark = self.root / FORMAT_MARK
         text = mark.read_text(errors="replace").strip() if mark.exists() else ""
         if not text.isdigit():  # a new store, or a damaged mark: all else is verified on use
             atomic.write_whole(mark, FORMAT + "\n", self.tmp)
-        elif text != FORMAT:
+        else:
+            self._refuse_other_format(text)
+
+    def _refuse_other_format(self, text: str) -> None:
+        if text.isdigit() and text != FORMAT:
             raise MachineLacks(
                 f"the store has format {text!r}, this stackbuild reads {FORMAT}",
                 where=str(self.root),

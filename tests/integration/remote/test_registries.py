@@ -22,7 +22,7 @@ from measure_remote import registry
 
 from stackbuild.core import digest
 from stackbuild.remote import registry as registry_module
-from stackbuild.remote.files import WebFolder
+from stackbuild.remote.files import ExportFolder, WebFolder
 from stackbuild.remote.http import HttpClient
 from stackbuild.remote.registry import OciRegistry
 from support.build_bench import BuildBench, ensure_base, link_store
@@ -302,6 +302,36 @@ def test_two_machines(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) 
     assert "2 records removed" in stackbuild(user.store, "store", "forget", "--from", remote)
     stackbuild(user.store, "store", "trust", "remove", remote)
     user.build("--fail-on-rebuild", check=3)
+
+
+@pytest.mark.sandbox
+def test_a_store_on_a_read_only_mount_is_listed_and_exported(tmp_path: Path) -> None:
+    """Nothing can be locked or marked there; what is damaged cannot go into quarantine."""
+    store = open_at(tmp_path / "store")
+    put(store)
+    store.close()
+    private, _ = key_files(tmp_path)
+
+    def on_read_only_mount(*words: str) -> subprocess.CompletedProcess[str]:
+        mount = ("bwrap", "--dev-bind", "/", "/", "--ro-bind", str(tmp_path / "store"), str(tmp_path / "store"))
+        env = {**os.environ, "STACKBUILD_STORE": str(tmp_path / "store"), "PYTHONPATH": str(ROOT)}
+        command = [*mount, sys.executable, "-m", "stackbuild", *words]
+        return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, cwd=tmp_path)
+
+    listing = on_read_only_mount("store", "ls", "--json")
+    assert listing.returncode == 0, listing.stderr
+    assert [row["step"] for row in json.loads(listing.stdout)["items"]] == ["s"]
+    export = on_read_only_mount("store", "export", str(tmp_path / "export"), "--sign", str(private))
+    assert export.returncode == 0 and "1 pushed" in export.stdout, export.stderr
+    remote = f"file://{tmp_path}/export"
+    conflicts = on_read_only_mount("store", "conflicts", remote, "--key", f"{private}.pub")
+    assert conflicts.returncode == 0 and "no conflict" in conflicts.stdout, conflicts.stderr
+    plan = on_read_only_mount("explain", "--recipe", "debian-13", "kernels", "--json")
+    assert plan.returncode == 0, plan.stderr
+    refusal = on_read_only_mount("store", "gc")
+    assert refusal.returncode == 7 and "Read-only file system" in refusal.stderr
+    reader = ExportFolder(remote, tmp_path / "export")
+    assert puller(open_at(tmp_path / "user"), reader, Said()).pull(asked()) is not None
 
 
 @needs_registry
