@@ -144,7 +144,8 @@ def test_an_export_on_a_web_server(tmp_path: Path) -> None:
         assert puller(store, reader, said).pull(asked("step: other\n")) is None and not said.lines
         assert puller(store, reader, said).pull(asked()) is not None
         assert store.check(record.tree) == ""
-        assert reader.tags() == {path.name for path in (tmp_path / "www" / "sb" / "manifests").glob("*/*")}
+        tags = {path.name for path in (tmp_path / "www" / "sb" / "manifests").glob("*/*")}
+        assert reader.tags() == {tag for tag in tags if "." not in tag}
 
 
 @pytest.mark.parametrize("page", [1000, 7, 1])
