@@ -6,26 +6,30 @@ local sources.
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from stackbuild.core import digest, yaml
 from stackbuild.core.model import Field, Model, field_validator
 from stackbuild.model.components import MIGraphX, MIGraphXEp, OnnxRuntime
 from stackbuild.model.recipe import Recipe
 
+Word = Annotated[str, Field(pattern=r"^[^\s\x00-\x1f\x7f-][^\s\x00-\x1f\x7f]*$")]
+"""A name or a version. It begins no line and no option of a tool that it is written for: pip's requirements, apt's words."""
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
 
 class Pin(Model):
     """One locked wheel of the wheelhouse."""
 
-    version: str
-    sha256: tuple[str, ...] = Field(min_length=1, description="Digests of the files that may be used.")
+    version: Word
+    sha256: tuple[Sha256, ...] = Field(min_length=1, description="Digests of the files that may be used.")
 
 
 class File(Model):
     """A source that is one file, by name: a Debian package or a source distribution of the package index."""
 
-    version: str
-    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    version: Word
+    sha256: Sha256
 
 
 class Dep(Model):
@@ -59,7 +63,7 @@ class Lock(Model):
     questions: dict[str, str] = Field(
         default={}, description="Each question by name, with its digest: an answer outlives a change of the others."
     )
-    packages: dict[str, str] = Field({}, description="Debian packages of the base, name to version.")
+    packages: dict[Word, Word] = Field({}, description="Debian packages of the base, name to version.")
     image: str = Field(default="", pattern=r"^(sha256:[0-9a-f]{64})?$", description="The digest of the base's image.")
     commits: dict[str, str] = Field({}, description="Git sources, name to commit.")
     files: dict[str, File] = Field(default={}, description="Sources by package name, name to version and digest.")
@@ -70,7 +74,7 @@ class Lock(Model):
         default={},
         description="What a source says that it is at its commit, by source; checked against the component's `version`.",
     )
-    wheelhouse: dict[str, dict[str, Pin]] = Field({}, description="Python version to distribution to pin.")
+    wheelhouse: dict[Word, dict[Word, Pin]] = Field({}, description="Python version to distribution to pin.")
 
     @classmethod
     def from_text(cls, text: str, where: str) -> Self:

@@ -21,7 +21,7 @@ from stackbuild.core.zip_member import read_member
 from stackbuild.model.materials import Role
 from stackbuild.publishing.catalog import AttachedFile, CatalogFile, CoreMetadata, VariantMetadata, core_metadata
 from stackbuild.publishing.generation import STAGING_ENDING, WHEELS_ELSEWHERE
-from stackbuild.publishing.sbom_agreement import sbom_problem
+from stackbuild.publishing.sbom_agreement import read_lock, sbom_problem
 from stackbuild.publishing.statements import (
     STATEMENT_LIMIT,
     ResourceDescriptor,
@@ -183,9 +183,10 @@ def plan_placement(
 def travelling(wheel: WheelFile, attached_files: tuple[Path, ...]) -> tuple[dict[str, bytes], str]:
     """The files that travel with a wheel by name, with its own SBOM; and what they claim of it, "" for nothing.
 
-    Raises UsageError where a statement is about other bytes, and where one of the files is not a plain one.
+    Raises UsageError where a statement is about other bytes, the lock is not one, and where a file is not a plain one.
     """
     contents = {path.name: read_attached(path) for path in attached_files}
+    _refuse_no_lock(lock_name(wheel.path.name), contents)
     if sbom := _sbom(wheel.path):
         contents[f"{wheel.path.name}.cdx.json"] = sbom
         _refuse_sbom(wheel.path, sbom, contents)
@@ -206,6 +207,16 @@ def read_attached(path: Path) -> bytes:
             next="put the file itself beside the wheel, as stackbuild wrote it, or take it away",
         )
     return data
+
+
+def _refuse_no_lock(name: str, contents: Mapping[str, bytes]) -> None:
+    """What lies beside a wheel as its lock is one: whoever asks for wheels with a lock goes by the name. Raises UsageError."""
+    if name in contents and read_lock(contents[name]) is None:
+        raise UsageError(
+            "it is not a lock",
+            where=name,
+            next="put the lock beside the wheel that it was built under, or take it away",
+        )
 
 
 def _refuse_other_lock(target: Path, contents: Mapping[str, bytes], rows: Mapping[str, AttachedFile]) -> None:

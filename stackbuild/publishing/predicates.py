@@ -14,6 +14,8 @@ from stackbuild.model.findings import EMULATED_RUNG, STATIC_RUNG, Rung, Status, 
 from stackbuild.model.results import VERDICT_SCHEMA, Evidence, GateOutcome
 from stackbuild.publishing.catalog import SHA256
 
+CLAIM_SHOWN = 500
+"""Characters of a claim that an error shows: a statement may have a hundred thousand rungs."""
 CheckMode = Literal["ran", "emulated", "inspected", "not run here"]
 MachineName = Annotated[str, Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
 RungName = Annotated[str, Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f+;]+$")]
@@ -116,7 +118,7 @@ def predicate_claim(kind: str, predicate: Mapping[str, object]) -> str:
     value = read_verification(predicate)
     claim = claim_of(value.rungs)  # of one machine alone the claim does not name it
     if value.claim != claim:
-        raise ValueError(f"it claims {value.claim!r}, and its rungs come to {claim!r}")
+        raise ValueError(f"it claims {value.claim[:CLAIM_SHOWN]!r}, and its rungs come to {claim[:CLAIM_SHOWN]!r}")
     return claim
 
 

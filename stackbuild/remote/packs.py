@@ -71,11 +71,11 @@ def entries_of(text: str, size: int) -> tuple[Entry, ...]:
     Raises RemoteFault on anything that this program would not have written: another spelling, an order other than by
     path, a path that leads out of the tree or through a link, a mode that the store does not give, a size beyond bounds.
     """
+    if text.count("\n") > BOUNDS.entries:
+        raise _refusal(f"it has more than {BOUNDS.entries} entries", "")
     entries = tuple(_entry(line) for line in text.split("\n")[:-1])
     if "".join(entry.line() for entry in entries) != text:
         raise _refusal("it is not spelt as the store spells it", "")
-    if len(entries) > BOUNDS.entries:
-        raise _refusal(f"it has more than {BOUNDS.entries} entries", "")
     folders, before = {""}, ""
     for entry in entries:
         folder = _folder(entry.path)

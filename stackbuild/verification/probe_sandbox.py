@@ -28,11 +28,15 @@ from stackbuild.core.log_excerpt import clean
 from stackbuild.core.plain_file import read_regular
 from stackbuild.core.root_path import path_inside
 from stackbuild.runners import bwrap, cgroup
+from stackbuild.runners.log import log_pipe
 from stackbuild.runners.protocol import MOST_PROCESSES
 
 PROBES = Path(__file__).with_name("probes")
 ERROR_METRICS = Path(__file__).resolve().parents[1] / "bench" / "error_metrics.py"
-_ANSWER = 64 << 20
+_ANSWER = 16 << 20
+"""Bytes of an answer that are read. As JSON of empty lists they take 0.4 GB of memory."""
+_HEAD, _TAIL = 1 << 16, 1 << 16
+"""Bytes that are kept of the first and of the last that a probe prints: a wheel may print without an end."""
 _FILE = 8 << 30
 #: Share of this machine's memory that a probe may take, where control groups can be made.
 _MEMORY = 0.75
@@ -173,9 +177,12 @@ class ProbeSandbox:
         self.out.mkdir(exist_ok=True)
         start_time = time.monotonic()
         with self._file("output") as output, cgroup.limits("verify", _memory(), MOST_PROCESSES) as group:
-            with self._bwrap(env, writable).start(
-                argv, output, pass_fds=descriptors, preexec=lambda: _limit(group.entry_files), seconds=seconds
-            ) as process:
+            with (
+                log_pipe(Path(f"/proc/self/fd/{output.fileno()}"), _HEAD, _TAIL) as pipe,
+                self._bwrap(env, writable).start(
+                    argv, pipe, pass_fds=descriptors, preexec=lambda: _limit(group.entry_files), seconds=seconds
+                ) as process,
+            ):
                 try:
                     code, timed_out = self._wait(process, seconds)
                 finally:

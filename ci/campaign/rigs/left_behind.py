@@ -11,6 +11,7 @@ import re
 import shutil
 import stat
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -66,6 +67,20 @@ def no_attributes(bench: BuildBench, result: TextProcess) -> str:
         return "the output is not there"
     names = {name for path in paths for name in os.listxattr(path, follow_symlinks=False)}
     return f"extended attributes are in the store: {', '.join(sorted(names))}" if names else ""
+
+
+def no_links_from_elsewhere(bench: BuildBench, result: TextProcess) -> str:
+    paths = [path for path in bench.tree("hostile").rglob("*") if not path.is_symlink() and path.is_file()]
+    counts = Counter(path.stat().st_ino for path in paths)
+    if not paths:
+        return "the output is not there"
+    names = [path.name for path in paths if path.stat().st_nlink != counts[path.stat().st_ino]]
+    return f"files of the output have links elsewhere: {names[:5]}" if names else ""
+
+
+def closed_cache(bench: BuildBench, result: TextProcess) -> str:
+    mode = stat.S_IMODE((bench.store / "ccache").stat().st_mode)
+    return f"others may enter the compiler caches: {mode:o}" if mode & 0o077 else ""
 
 
 CI_COMMAND = re.compile(r"##(vso|teamcity)?\[|^\s*::(add-mask|stop-commands)\b", re.MULTILINE)
@@ -125,6 +140,32 @@ def leftovers() -> Iterator[Leftover]:
         "a socket in the output",
         'perl -MSocket -e \'socket(S,1,1,0); bind(S, pack("S a*", 1, "/out/s\\0"))\'; test -S /out/s',
         (0, 4),
+    )
+    yield Leftover("a device in the output", "mknod /out/null c 1 3 || mknod /out/null c 0 0", (4,))
+    yield Leftover("a device in the build folder", "mknod null c 0 0; echo x > /out/x", (0,))
+    yield Leftover(
+        "hard links",
+        "cd /out; echo x > a; ln a b; ln a c; echo y > /build/y; ! ln a /build/a && ! ln /build/y y && ! ln /bin/sh sh"
+        " && ! ln /jobserver j && exec 3</build/y && ! ln -L /proc/self/fd/3 z",
+        (0,), no_links_from_elsewhere,
+    )  # fmt: skip
+    yield Leftover(
+        "names that differ in case or are not UTF-8",
+        r"""cd /out; touch A a; mkdir B b; perl -e 'open(F, ">", "\xff\xfe"); mkdir "\xc3("; symlink "\xff", "l\xff"'""",
+    )
+    yield Leftover("a FIFO that is called a wheel", "mkfifo /out/onnxruntime-1.0-py3-none-any.whl", (0,), no_wheel)
+    yield Leftover("a folder that is called a wheel", "mkdir /out/onnxruntime-1.0-py3-none-any.whl", (0,), no_wheel)
+    yield Leftover("closes the compiler cache", "mkdir /ccache/d; chmod 000 /ccache/d /ccache; echo x > /out/x", (0,), closed_cache)
+    yield Leftover(
+        "setuid in the compiler cache",
+        "cp /bin/sh /ccache/s; chmod 6755 /ccache/s; chmod 777 /ccache; echo x > /out/x", (0,), closed_cache,
+    )  # fmt: skip
+    yield Leftover("closes the jobserver", "chmod 000 /jobserver; echo x > /out/x")
+    yield Leftover("closes its folders and fails", "echo x > /out/x; chmod 000 /out /build; exit 3", (4,))
+    yield Leftover("a sparse file in the build folder, and fails", "truncate -s 15T s || truncate -s 8G s; exit 3", (4,))
+    yield Leftover(
+        "a file that a process left writes on",
+        "(setsid sh -c 'while :; do echo x >> /out/late; done' </dev/null >/dev/null 2>&1 &); sleep 0.2; echo x > /out/x",
     )
     yield Leftover("a deep tree", 'cd /out; perl -e \'for (1..3000) { mkdir "d"; chdir "d" }\'', (0, 4))
     yield Leftover(
@@ -241,4 +282,4 @@ def cases(random: Random) -> list[CampaignCase]:
     return [*rows, *(CampaignCase(f"{runner}: compiler cache", partial(share_a_cache, runner)) for runner in RUNNERS)]
 
 
-RIG = Rig("left-behind", "what a step leaves, prints and takes, through the real command", cases, minimum=60)
+RIG = Rig("left-behind", "what a step leaves, prints and takes, through the real command", cases, minimum=90)

@@ -18,7 +18,7 @@ from campaign.frame import CampaignCase, NotRun, Rig
 from stackbuild.inspection import NOTHING
 from stackbuild.model.findings import Severity
 from stackbuild.verification import VerifyOptions, verify
-from stackbuild.verification.rungs import loading
+from stackbuild.verification.rungs import importing, loading
 from support import slowed_wheels
 from support.binaries import WheelParts, bundle, code_object, library, record, section, zipped
 from support.paths import TESTS
@@ -48,11 +48,14 @@ def _verify(changes: dict[str, object], rule: str, folder: Path) -> str:
     (folder / "wheels").mkdir()
     house = _runtime(folder / "house")
     wheel = _wheel(folder, changes)
-    before, loading.SECONDS = loading.SECONDS, 5.0
+    seconds = changes.get("seconds", importing.SECONDS)
+    assert isinstance(seconds, float)
+    before = loading.SECONDS, importing.SECONDS
+    loading.SECONDS, importing.SECONDS = 5.0, seconds
     try:
         verification = verify((wheel,), lambda name: NOTHING, VerifyOptions(runtime=("onnxruntime",), wheelhouse=house))
     finally:
-        loading.SECONDS = before
+        loading.SECONDS, importing.SECONDS = before
     errors = {finding.rule for finding in verification.findings if finding.severity is Severity.ERROR}
     return "" if (rule in errors if rule else not verification.failed) else verification.claim
 
@@ -98,8 +101,18 @@ def _wheel(folder: Path, changes: dict[str, object]) -> Path:
     return path
 
 
-def _init(text: str) -> dict[str, object]:
-    return {"files": {"forge/__init__.py": text.encode()}}
+def _init(text: str, **more: object) -> dict[str, object]:
+    return {"files": {"forge/__init__.py": text.encode()}, **more}
+
+
+def _endless(text: str) -> dict[str, object]:
+    """An import that is given up after 8 s."""
+    return _init(f"import os, signal, time\n{text}\ntime.sleep(600)\n", seconds=8.0)
+
+
+def _constructor(text: str) -> dict[str, object]:
+    includes = "".join(f"#include <{name}.h>\n" for name in ("signal", "stdlib", "unistd"))
+    return {"c": f"{C}{includes}__attribute__((constructor)) static void f(void) {{ {text} }}\n"}
 
 
 def _library(**options: object) -> dict[str, object]:
@@ -125,6 +138,18 @@ VERIFY: dict[str, tuple[str, dict[str, object]]] = {
     "an undefined symbol": ("SB-RUN-LOAD", {"c": C + "int missing(void);\nint f(void) { return missing(); }\n"}),
     "a constructor that aborts": ("SB-RUN-CRASH", {"c": C + "#include <stdlib.h>\n__attribute__((constructor)) static void f(void) { abort(); }\n"}),
     "a constructor that never ends": ("SB-RUN-CRASH", {"c": C + "__attribute__((constructor)) static void f(void) { for (;;) ; }\n"}),
+    "the import stops its process group": ("SB-RUN-CRASH", _endless("os.kill(0, signal.SIGSTOP)")),
+    "the import stops its parent": ("SB-RUN-CRASH", _endless("os.kill(os.getppid(), signal.SIGSTOP); os.kill(1, signal.SIGSTOP)")),
+    "the import kills its parent": ("SB-RUN-CRASH", _endless("os.kill(1, 9); os.kill(1, 15)")),
+    "the import kills all": ("SB-RUN-IMPORT", _init("import os\nos.kill(-1, 9)\nos._exit(0)\n")),
+    "the import prints without an end": ("SB-RUN-CRASH", _endless("while True: os.write(1, b'x' * 65536)")),
+    "the import answers without an end": ("SB-RUN-IMPORT", _init("import os, sys\nfor _ in range(40): os.write(int(sys.argv[2]), b'[' * (1 << 20))\nos._exit(0)\n")),
+    "the import leaves processes": ("SB-RUN-IMPORT", _init("import os, time\nfor _ in range(20):\n    os.fork() or (os.setsid(), time.sleep(600))\nos._exit(0)\n")),
+    "the import opens the terminal": ("SB-RUN-IMPORT", _init("open('/dev/tty', 'w').write('owned')\n")),
+    "a constructor that stops its process group": ("SB-RUN-CRASH", _constructor("kill(0, SIGSTOP); kill(-1, SIGSTOP); raise(SIGSTOP);")),
+    "a constructor that leaves": ("SB-RUN-CRASH", _constructor("if (fork() == 0) { setsid(); for (;;) pause(); } abort();")),
+    "a constructor that prints without an end": ("SB-RUN-CRASH", _constructor("static char b[65536]; for (;;) write(1, b, sizeof b);")),
+    "a constructor that fills the process table": ("SB-RUN-CRASH", _constructor("for (;;) if (fork() == 0) { setsid(); raise(SIGSTOP); }")),
     "half a plugin": ("SB-EP-EXPORTS", {"c": "int CreateEpFactories(void) { return 0; }\n"}),
     "an executable stack": ("SB-ELF-EXEC-STACK", {"flags": ("-Wl,-z,execstack",)}),
     "a search path in the current directory": ("SB-ELF-CWD-RUNPATH", {"flags": ("-Wl,-rpath,$ORIGIN:",)}),

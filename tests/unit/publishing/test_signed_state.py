@@ -27,7 +27,7 @@ from stackbuild.publishing.snapshot import SNAPSHOT_TYPE
 from stackbuild.publishing.ssh_keys import load_signing_key, load_trusted_keys
 from stackbuild.publishing.statements import lock_name
 from stackbuild.publishing.verify_release import Trust, verify_release
-from support.wheels import SignedIndex, new_key, put_statements, signed_index, small_wheel
+from support.wheels import SMALL_LOCK, SignedIndex, new_key, put_statements, signed_index, small_wheel
 
 WHEEL = "demo-pkg/demo_pkg-1.0-py3-none-any.whl"
 ENVELOPE, CATALOG = ".current/snapshot.dsse.json", ".current/catalog.json"
@@ -361,24 +361,24 @@ def test_the_lock_of_another_build_does_not_travel(tmp_path: Path) -> None:
     """Neither with new provenance nor beside that which is published."""
     wheel = small_wheel(tmp_path)
     lock = wheel.with_name(lock_name(wheel.name))
-    lock.write_text("lock: 1\n")
+    lock.write_text(SMALL_LOCK)
     statements = put_statements(wheel)
-    lock.write_text("lock: 2\n")
+    lock.write_text(f"# another\n{SMALL_LOCK}")
     with pytest.raises(UsageError, match="and the wheel's provenance names"):
         publish((wheel,), tmp_path / "simple", Publication(attachments={wheel: (lock, *statements)}))
     publish((wheel,), tmp_path / "simple", Publication(attachments={wheel: statements}))
     with pytest.raises(UsageError, match="take the file away"):
         publish((wheel,), tmp_path / "simple", Publication(attachments={wheel: (lock,)}))
-    lock.write_text("lock: 1\n")
+    lock.write_text(SMALL_LOCK)
     publish((wheel,), tmp_path / "simple", Publication(attachments={wheel: (lock,)}))
-    assert (tmp_path / "simple" / "demo-pkg" / lock.name).read_text() == "lock: 1\n"
+    assert (tmp_path / "simple" / "demo-pkg" / lock.name).read_text() == SMALL_LOCK
 
 
 def test_the_command_takes_the_lock_that_lies_beside_a_wheel(tmp_path: Path) -> None:
     """It is in the signed list, and `verify-release --require lock` asks for it."""
     wheel = small_wheel(tmp_path / "wheels")
     key, public = new_key(tmp_path)
-    wheel.with_name(lock_name(wheel.name)).write_text("lock: 1\n")
+    wheel.with_name(lock_name(wheel.name)).write_text(SMALL_LOCK)
     publish_command([wheel], str(tmp_path / "simple"), sign=[public.with_suffix("")])
     trust = Trust(load_trusted_keys([public]), require=("lock",))
     proof = verify_release(tmp_path / "simple", trust)
