@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-from stackbuild.verification.probe_sandbox import ProbeSandbox, _tail, interpreter_files
+import pytest
+
+from stackbuild.verification.probe_sandbox import ProbeSandbox, _read, _tail, interpreter_files
 
 
 def shown(root: Path, tmp_path: Path) -> list[str]:
@@ -60,3 +62,10 @@ def test_the_last_words_are_kept_before_empty_lines() -> None:
     """What an exception of ONNX Runtime says ends in a line's end for each place that threw it."""
     printed = b"terminate called\n  what():  a.cc:1 HIP failure 100\n\n\n\n"
     assert _tail(io.BytesIO(printed)) == "terminate called | what():  a.cc:1 HIP failure 100"
+
+
+@pytest.mark.parametrize(("size", "is_read"), [(1 << 20, True), (17 << 20, False)])
+def test_an_answer_beyond_its_bound_is_not_parsed(size: int, is_read: bool) -> None:
+    """64 MiB of empty lists took 1.7 GB of memory."""
+    answer = b'{"a": "' + b"x" * size + b'"}'
+    assert bool(_read(io.BytesIO(answer))) is is_read
