@@ -108,7 +108,7 @@ def run() -> int:
     from stackbuild.cli import load_commands, run_words
     from stackbuild.cli.messages import show_output_error, show_place, show_stop, unexpected_error
     from stackbuild.cli.settings import apply_settings
-    from stackbuild.core.errors import OutputWriteError, Stop
+    from stackbuild.core.errors import OutputWriteError, Stop, UsageError
     from stackbuild.core.output_style import OUTPUT_STYLE
 
     for stream in (sys.stdout, sys.stderr):  # of a locale without UTF-8: what it lacks is an escape
@@ -125,6 +125,10 @@ def run() -> int:
         return 128 + signal.SIGPIPE if is_closed else exit_request.code if isinstance(exit_request.code, int) else 0
     except Stop as stop:
         show_place(stop)
+        if type(stop) is UsageError:
+            from stackbuild.cli.completed_message import complete
+
+            complete(stop, words, os.environ)
         return show_stop(stop)
     except (BrokenPipeError, OutputWriteError) as error:
         return show_output_error(error)

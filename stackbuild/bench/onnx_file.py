@@ -39,6 +39,11 @@ def parse_shape(text: str) -> tuple[str, tuple[int, ...]]:
     return name, shape
 
 
+def _no_model(error: ValueError, where: str) -> UsageError:
+    what, _, step = str(error).partition("; ")
+    return UsageError(what, where=where, next=step or "export it again, or check it with onnx.checker")
+
+
 def user_case(user: UserModel) -> tuple[Case, Work]:
     """The case and the worker's job for it. Raises UsageError for a missing file, an unknown input or a wrong shape."""
     from stackbuild.bench.nets.graph import describe_inputs
@@ -49,7 +54,7 @@ def user_case(user: UserModel) -> tuple[Case, Work]:
     try:
         opset, inputs = describe_inputs(user.path)
     except ValueError as error:
-        raise UsageError(str(error), where=where, next="export it again, or check it with onnx.checker") from None
+        raise _no_model(error, where) from None
     for name in user.shapes.keys() - inputs.keys():
         raise UsageError(f"it has no input {name!r}", where=where, next=f"its inputs are {', '.join(inputs)}")
     shapes = {name: _shape(name, declared_shape, user, where) for name, (_, declared_shape) in inputs.items()}
@@ -99,7 +104,7 @@ def input_parts(path: Path, shapes: Sequence[str]) -> tuple[dict[str, Json], ...
     try:
         _, inputs = describe_inputs(path)
     except ValueError as error:
-        raise UsageError(str(error), where=str(path), next="export it again, or check it with onnx.checker") from None
+        raise _no_model(error, str(path)) from None
     given_shapes: dict[str, list[tuple[int, ...]]] = {}
     for name, shape in map(parse_shape, shapes):
         given_shapes.setdefault(name, []).append(shape)

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Sequence
 
 from stackbuild.core.errors import UsageError
+from stackbuild.tables.near_words import one_of
 from stackbuild.tables.provider_options import ProviderOptions, builtin_providers, plugin_providers
 
 
@@ -23,10 +24,8 @@ def provider_name(text: str) -> str:
         return table[text].name
     if text.endswith("ExecutionProvider"):
         return text
-    close = difflib.get_close_matches(text.lower(), table, n=1)
-    hint = f"did you mean {close[0]}? " if close else ""
-    shorts = ", ".join(dict.fromkeys(p.short for p in table.values()))
-    raise UsageError(f"no provider {text!r}", next=f"{hint}one of {shorts}, or a full name")
+    shorts = tuple(dict.fromkeys(p.short for p in table.values()))
+    raise UsageError(f"no provider {text!r}", next=f"{one_of(text, shorts)}, or a full name")
 
 
 def provider_options(provider: str, texts: Sequence[str], plugin: bool = False) -> dict[str, str]:

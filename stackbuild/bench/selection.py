@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from stackbuild.core.model import ValidationError
 from stackbuild.model.results import Benchmarks
 from stackbuild.model.suite import ModelCases, Suite
 from stackbuild.recipe.suites import load_suite
+from stackbuild.tables.near_words import one_of
 
 
 def select_suite(
@@ -87,8 +89,11 @@ def _cases(
         return ModelCases.model_validate(fields)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
+        option, value, words = f"--{first['loc'][0]}", first["input"], re.findall(r"'([^']*)'", first["msg"])
+        if first["type"] == "literal_error":
+            raise UsageError(f"it cannot be {value!r}", where=option, next=one_of(str(value), words)) from None
         raise UsageError(
-            f"--{first['loc'][0]}: {first['msg'].lower()}", next="see stackbuild bench models --help"
+            f"{option}: {first['msg'].lower()}", next="`stackbuild bench models --help` has what it takes"
         ) from None
 
 

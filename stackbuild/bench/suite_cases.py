@@ -14,6 +14,7 @@ from stackbuild.core.digest import Json
 from stackbuild.core.errors import UsageError
 from stackbuild.model.results import Case
 from stackbuild.model.suite import ModelCases
+from stackbuild.tables.near_words import one_of
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,8 @@ def suite_cases(cases: ModelCases) -> list[SuiteCase]:
     """Every combination that the cases stand for. Raises UsageError for an unknown model or size."""
     if cases.model not in NETS:
         raise UsageError(
-            f"no model {cases.model!r}", next=f"one of {', '.join(NETS)}, or an .onnx file by --model FILE --shape …"
+            f"no model {cases.model!r}",
+            next=f"{one_of(cases.model, tuple(NETS))}, or an .onnx file by --model FILE --shape …",
         )
     net = NETS[cases.model]
     if unknown_sizes := sorted(set(cases.sizes) - set(net.sizes)):

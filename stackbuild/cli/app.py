@@ -24,6 +24,7 @@ from stackbuild.cli.completion import recipes, words
 from stackbuild.cli.usage import usage_mistake
 from stackbuild.core.errors import UsageError
 from stackbuild.core.output_style import OUTPUT_STYLE
+from stackbuild.tables.near_words import one_of
 
 argument = typer.Argument
 option = typer.Option
@@ -258,9 +259,7 @@ def _shell_of(words: list[str]) -> str:
     option_name, _, shell = words[0].partition("=")
     shell = shell or " ".join(words[1:])
     if shell and shell not in SHELLS and shell[:1] != "-":
-        raise UsageError(
-            f"no completion for the shell {shell!r}", where=option_name, next=f"one of: {', '.join(SHELLS)}"
-        )
+        raise UsageError(f"no completion for the shell {shell!r}", where=option_name, next=one_of(shell, SHELLS))
     return shell if shell in SHELLS else ""
 
 

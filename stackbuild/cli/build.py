@@ -110,8 +110,10 @@ class BuildArguments:
     json: Annotated[bool, option("--json", help="Stream the run's events as JSON lines on stdout.")] = False
 
     def refuse_contradictions(self) -> None:
-        """Raises UsageError where two options do not go together."""
+        """Raises UsageError where two options do not go together, and for a runner that there is not."""
         from stackbuild.core.errors import UsageError
+        from stackbuild.tables.near_words import one_of
+        from stackbuild.tables.runners import RUNNERS
 
         if self.until and self.only:
             raise UsageError("--until and --only cannot be used together", next="give one of them")
@@ -129,6 +131,9 @@ class BuildArguments:
                 f"--on and {other} cannot be used together: workers take inputs from the remote store, not from this machine",
                 next="leave one out; a worker takes the mirror that its own STACKBUILD_MIRROR names",
             )
+
+        if self.runner not in RUNNERS:
+            raise UsageError(f"no runner {self.runner!r}", where="--runner", next=one_of(self.runner, RUNNERS))
 
     @property
     def is_rehearsal(self) -> bool:

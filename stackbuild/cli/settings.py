@@ -17,7 +17,7 @@ from pathlib import Path
 from stackbuild.core.errors import UsageError
 from stackbuild.core.plain_file import read_regular
 from stackbuild.core.user_folders import folder_of
-from stackbuild.tables.near_words import close_to
+from stackbuild.tables.near_words import close_to, one_of
 from stackbuild.tables.runners import RUNNERS
 
 FILE = "stackbuild.toml"
@@ -45,7 +45,7 @@ class FileSetting:
     def refuse_wrong(self, text: str, name: str, where: str) -> None:
         """Raises UsageError for a value that is not one of the words, or not a number; `name` is what it is called at `where`."""
         if self.choices and text not in self.choices:
-            raise UsageError(f"`{name}` cannot be {text!r}", where=where, next=f"one of: {', '.join(self.choices)}")
+            raise UsageError(f"`{name}` cannot be {text!r}", where=where, next=one_of(text, self.choices))
         if self.is_number and not (text.isdecimal() and text.isascii()):
             raise UsageError(f"`{name}` cannot be {text!r}", where=where, next=f"write a number such as `{name}=4`")
 
@@ -105,7 +105,9 @@ def _values(file: Path) -> dict[str, object]:
             next=f"chown it, or remove it: {file} decides where the store lies",
         )
     if (data := read_regular(file, MOST + 1)) is None:
-        raise UsageError("it is not a file that can be read", where=str(file), next="remove it, or check its permissions")
+        raise UsageError(
+            "it is not a file that can be read", where=str(file), next="remove it, or check its permissions"
+        )
     if len(data) > MOST:
         raise UsageError(f"it has more than {MOST} bytes", where=str(file), next="write lines such as `jobs = 4`")
     try:
@@ -146,6 +148,9 @@ def _apply(values: dict[str, object], file: Path, environ: MutableMapping[str, s
     by_key = {setting.key: setting for setting in SETTINGS}
     for key, value in values.items():
         if key not in by_key:
+            if isinstance(values[key], dict):
+                step = f'remove the line `[{key}]`: keys stand without a table, such as `recipe = "debian-13"`'
+                raise UsageError(f"`[{key}]` is a table", where=str(file), next=step)
             raise UsageError(f"unknown key `{key}`", where=str(file), next=close_to(key, list(by_key)))
         if isinstance(value, bool) or not isinstance(value, str | int):
             raise UsageError(

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from stackbuild.core.errors import UsageError
-from stackbuild.tables.near_words import nearest
+from stackbuild.tables.key_words import keys_of_word, plain_word
+from stackbuild.tables.near_words import nearest, one_of
 
 
 def usage_mistake(error: Any, words: Sequence[str], program: Any) -> UsageError:
@@ -19,16 +20,65 @@ def usage_mistake(error: Any, words: Sequence[str], program: Any) -> UsageError:
     every = f"`{path} --help` lists the options"
     if (option := getattr(error, "option_name", "")) and hasattr(error, "possibilities"):
         hint = _option_hint(option, command, program)
-        return UsageError(f"no option `{option}`", where=where, next=f"{hint}; {every}" if hint else every)
+        return UsageError(
+            f"no option `{option}`",
+            where=where,
+            next=f"{hint}{'' if hint[-1:] == '?' else ';'} {every}" if hint else every,
+        )
     if unknown_command := re.search(r"no such command ['\"](.*?)['\"]", message):
-        near = nearest(unknown_command[1], [*command.commands])
-        hint = f"did you mean `{path} {near}`? " if near else ""
+        hint = _command_hint(unknown_command[1], path, command, program)
         return UsageError(f"no command `{path} {unknown_command[1]}`", next=f"{hint}`{path} --help` lists the commands")
     if missing := re.match(r"missing (?:argument|option) (.*)", message, re.DOTALL):
         message = f"{missing[1].replace(chr(39), '').replace(' / ', ' or ')} is missing"
+    if wrong := re.match(r"invalid value for (.+?): (.+)", message, re.DOTALL):
+        return _wrong_value(wrong[1], wrong[2], words, command, where, every)
     example_line = re.search(r"Example: (.+)", command.help or "")
     example = f"for example `{example_line[1].strip()}`; " if example_line else ""
     return UsageError(message, where=where, next=example + every)
+
+
+def _wrong_value(names: str, reason: str, words: Sequence[str], command: Any, where: str, every: str) -> UsageError:
+    """A value that an option cannot have: the value, what the option takes, and its own help."""
+    options = re.findall(r"--?[\w-]+", names)
+    param = next((each for each in command.params if {*each.opts} & {*options}), None)
+    value = next(
+        (
+            b.partition("=")[2] or a
+            for b, a in zip(words, [*words[1:], ""], strict=True)
+            if b.partition("=")[0] in options
+        ),
+        "",
+    )
+    choices = re.findall(r"'([^']*)'", reason)
+    if param is not None and value and value not in choices and len(choices) > 1:
+        return UsageError(f"it cannot be {value!r}", where=f"{where} {options[0]}", next=one_of(value, choices))
+    number = next((words for sign, words in _NUMBERS if sign in reason.lower()), "")
+    if param is None or not number:
+        return UsageError(
+            f"{options[0] if options else names}: {reason[:1].lower()}{reason[1:]}", where=where, next=every
+        )
+    least, most = (getattr(param, end, getattr(getattr(param, "type", None), end, None)) for end in ("min", "max"))
+    bounds = f" from {least:g}" * (least is not None) + f" to {most:g}" * (most is not None)
+    is_number = re.fullmatch(r"-?[\d.]+", value)
+    what = f"{value!r} is {'out of bounds' if is_number else f'not {number}'}"
+    return UsageError(
+        what, where=f"{where} {options[0]}", next=f"write {number}{bounds}: {_first_sentence(param.help)}"
+    )
+
+
+_NUMBERS = (
+    ("integer", "a whole number"),
+    ("number", "a number"),
+    ("float", "a number"),
+    ("range", "a number"),
+    ("than", "a number"),
+)
+"""Words of the library's message about a number, and what the option takes."""
+
+
+def _first_sentence(help: str | None) -> str:
+    text = (help or "").partition("  ")[0].strip().rstrip(".")
+    return f"{text[:1].lower()}{text[1:]}"
 
 
 def _command(words: Sequence[str], program: Any) -> tuple[str, Any]:
@@ -43,13 +93,53 @@ def _command(words: Sequence[str], program: Any) -> tuple[str, Any]:
     return path, command
 
 
+_WORDS_OF_OTHER_TOOLS = {
+    "recipe check": "check lint validate", "recipe new": "init create generate scaffold", "recipe list": "list ls recipes",
+    "build": "make compile run all bdist_wheel wheel", "verify": "test auditwheel prove audit repair", "inspect": "info show dump",
+    "plan": "graph tree dag steps status", "lock": "freeze pin update upgrade", "fetch": "download vendor pull",
+    "store gc": "clean gc prune purge clear cache", "publish": "upload deploy release push twine", "hipify": "convert port translate",
+    "bench models": "benchmark perf measure profile", "bench compare": "diff compare", "doctor": "setup detect diagnose healthcheck",
+    "start": "install get gpu quickstart", "shell": "exec enter attach debug", "logs": "log tail output", "report": "html summary",
+}  # fmt: skip
+"""Commands, and what other tools and people call them."""
+
+
+def _command_hint(word: str, path: str, command: Any, program: Any) -> str:
+    """The command that was meant: of this name elsewhere, spelt like it, or of another tool's word; "" for none."""
+    near = nearest(word, [*command.commands])
+    synonyms = [f"stackbuild {ours}" for ours, words in _WORDS_OF_OTHER_TOOLS.items() if word.lower() in words.split()]
+    here = [each for each in synonyms if each.startswith(f"{path} ") and each.count(" ") == path.count(" ") + 1]
+    same_leaf = [each for each, _ in _commands(program) if each.rpartition(" ")[2] == word]
+    suggestion = next(iter((*here, *([f"{path} {near}"] if near else ()), *synonyms, *same_leaf)), "")
+    return f"did you mean `{suggestion}`? " if suggestion else ""
+
+
+_OPTIONS = {
+    "older_than": "--days", "age": "--days", "keep_days": "--days", "since": "--days", "max_age": "--days", "size": "--max-size",
+    "output": "--out", "output_dir": "--out", "dest": "--out", "outdir": "--out", "n": "--dry-run", "simulate": "--dry-run",
+    "pretend": "--dry-run", "check": "--dry-run", "parallel": "--jobs", "cores": "--jobs", "workers": "--jobs", "config": "--recipe",
+    "file": "--recipe", "f": "--recipe", "clean": "--from-scratch", "force": "--from-scratch --replace", "no_cache": "--from-scratch",
+    "frozen": "--locked", "offline": "--mirror", "ep": "--provider", "execution_provider": "--provider", "target_rocm": "--rocm",
+    "step": "--only --until", "stop_after": "--until", "index": "--to", "repository": "--to", "repository_url": "--to", "format_json": "--json",
+    "device_id": "--device", "input_shape": "--shape", "shapes": "--shape", "old": "--baseline", "new": "--candidate", "before": "--baseline",
+    "after": "--candidate", "baseline_wheel": "--baseline", "wheel_path": "--wheel", "iterations": "--rounds", "runs": "--rounds",
+    "environment": "--venv", "env": "--venv", "prefix": "--venv", "key": "--sign", "sign_key": "--sign", "gpg_key": "--sign", "yes_to_all": "--yes",
+}  # fmt: skip
+"""Words that other tools have for options, and ours: the first that the command has."""
+
+
 def _option_hint(option: str, command: Any, program: Any) -> str:
     """The option that was meant, or whose it is; "" for none."""
+    own = [name for param in command.params if not param.hidden for name in param.opts if name.startswith("--")]
+    synonyms = [f"--{key.replace('_', '-')}" for key in keys_of_word(option.strip("-"))] + _OPTIONS.get(
+        plain_word(option.strip("-")), ""
+    ).split()
+    if synonym := next((name for name in synonyms if name in own), ""):
+        return f"did you mean `{synonym}`?"
     whose = [f"`{other}`" for other, each in _commands(program) if any(option in param.opts for param in each.params)]
     if whose:
         return f"{', '.join(whose[:3])} take{'s' * (len(whose) == 1)} it"
-    names = [name for param in command.params if not param.hidden for name in param.opts if name.startswith("--")]
-    near = nearest(option, names)
+    near = nearest(option, own)
     return f"did you mean `{near}`?" if near else ""
 
 

@@ -124,11 +124,16 @@ class _DataBuilder:
         self._before: dict[KeyPath, str] = {}
         self._headers: dict[KeyPath, str] = {}
         self._repetitions: dict[KeyPath, list[tuple[str, LineColumn]]] = {}
+        self._repeated_sections: set[KeyPath] = set()
         self.root: Json = None
         self.places = Places(name)
         self.mistakes: list[Mistake] = []
         self._stack: list[tuple[dict[str, Json] | list[Json], KeyPath]] = []
         self._keys: list[str | None] = []
+
+    @cached_property
+    def _rows(self) -> tuple[str, ...]:
+        return lines_of(self._text)
 
     def read(self, events: Iterator[Event]) -> None:
         documents = 0
@@ -149,7 +154,8 @@ class _DataBuilder:
             elif isinstance(event, DocumentStartEvent):
                 documents += 1
                 if documents > 1:
-                    self._blame(event, "a second document begins here", "keep one document per file: remove `---`")
+                    step = "keep one document per file: move what follows `---` into a file of its own, or remove both"
+                    self._blame(event, "a second document begins here", step)
                     break
         for path, repetitions in self._repetitions.items():
             self._blame_repeated(path, repetitions)
@@ -184,8 +190,15 @@ class _DataBuilder:
             next = f"write its name above this line, `NAME:` indented by {owner[1] - 1}, or remove what is repeated"
             self.mistakes.append(Mistake(f"{self.places.name}:{at[0]}:{at[1]}", what, next))
         for key, at in repetitions if not (owner and header) and not is_entry else ():
-            what = f"the key {key!r} stands here twice, first on line {self.places.keys[(*path, key)][0]}"
-            self.mistakes.append(Mistake(f"{self.places.name}:{at[0]}:{at[1]}", what, "remove or rename one of them"))
+            first = self.places.keys[(*path, key)][0]
+            what = f"the key {key!r} stands here twice, first on line {first}"
+            step = f"remove one of them: lines {first} and {at[0]}"
+            if (*path, key) in self._repeated_sections:
+                move = f"move the lines below it to those below line {first}, and remove this `{key}:`"
+                is_inline = not self._rows[at[0] - 1].split(" #")[0].rstrip().endswith(":")
+                move = f"write all its items on line {first}, and remove this `{key}:`" if is_inline else move
+                step = "remove or rename one of them" if path else move
+            self.mistakes.append(Mistake(f"{self.places.name}:{at[0]}:{at[1]}", what, step))
 
     def _refuse_extras(self, event: NodeEvent, tag: str | None) -> None:
         if event.anchor is not None:
@@ -204,12 +217,39 @@ class _DataBuilder:
             self._key(event)
             return
         value: Json = event.value
+        if plain and (items := self._joined_items(event)):
+            self._blame_joined(event, items)
+            return
         if plain:
             try:
                 value = _resolve(event.value)
             except ValueError:
                 self._blame(event, f"a number of {len(event.value)} characters", "quote it if it is text")
         self._scalar_value(value, event)
+
+    def _joined_items(self, event: ScalarEvent) -> list[int]:
+        """The lines, from 0, of items that are read as part of the text above them, since they are indented more."""
+        if not (self._stack and isinstance(self._stack[-1][0], list) and event.start_mark and event.end_mark):
+            return []
+        if event.end_mark.line == event.start_mark.line or " - " not in f" {event.value}":
+            return []
+        below = range(event.start_mark.line + 1, min(event.end_mark.line + 1, len(self._rows)))
+        return [at for at in below if re.match(r" *- ", self._rows[at])]
+
+    def _blame_joined(self, event: ScalarEvent, items: list[int]) -> None:
+        """Of several such items the one above them is the one that is indented otherwise."""
+        first = _at(event)[0] - 1
+        row, others = (items[0], first) if len(items) == 1 else (first, items[0])
+        depth, depth_beside = (len(self._rows[at]) - len(self._rows[at].lstrip(" ")) for at in (row, others))
+        what = f"this item is indented by {depth} spaces, and the {'one above' if row > others else 'next ones'} by {depth_beside}"
+        self.mistakes.append(
+            Mistake(
+                f"{self.places.name}:{row + 1}:{depth + 1}",
+                f"{what}: they are read as one text",
+                f"indent it by {depth_beside} spaces",
+            )
+        )
+        self._scalar_value(event.value, event)
 
     def _expects_key(self) -> bool:
         return bool(self._stack) and isinstance(self._stack[-1][0], dict) and self._keys[-1] is None
@@ -263,6 +303,8 @@ class _DataBuilder:
             self._blame_key(event)
         container: dict[str, Json] | list[Json] = {} if isinstance(event, MappingStartEvent) else []
         path = self._claim()
+        if path in self.places.values and not self._expects_key():
+            self._repeated_sections.add(path)
         if self._expects_key():
             self._keys[-1] = ""  # what the mapping holds from here on is unreadable; the mistake is recorded
         else:

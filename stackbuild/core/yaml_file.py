@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from stackbuild.core import yaml
 from stackbuild.core.errors import Mistake, RecipeError, UsageError
@@ -36,7 +37,84 @@ def _mistake(detail: dict[str, object], places: yaml.Places, shape: type[Model],
     loc = detail["loc"]
     path = tuple(part for part in loc if isinstance(part, str | int)) if isinstance(loc, tuple) else ()
     key_path = tuple(p for n, p in enumerate(path) if (*path[:n], p) in places.values or n == len(path) - 1)
-    what, _, hint = str(detail["msg"]).removeprefix("Value error, ").partition("; ")
-    where = ".".join(map(str, key_path)) or shape.__name__.lower()
+    what, step = _in_words(detail, path, shape)
+    where = ".".join(map(str, key_path))
     place = places.of_key(key_path) if detail["type"] in ("extra_forbidden", "missing") else places.of_value(key_path)
-    return Mistake(place, f"`{where}`: {what}", hint or help)
+    return Mistake(place, f"`{where}` {what}" if where else f"the file {what}", f"{step}; {help}" if step else help)
+
+
+def _in_words(detail: dict[str, object], path: tuple[str | int, ...], shape: type[Model]) -> tuple[str, str]:
+    """What is wrong at a place, behind its name, and the next step; "" for a step that is not known."""
+    keys = _keys_at(
+        shape, path if detail["type"] in ("model_type", "dict_type", "model_attributes_type") else path[:-1]
+    )
+    value, reason = detail.get("input"), str(detail["msg"])
+    match detail["type"]:
+        case "missing":
+            choices = _choices_at(shape, path)
+            return (
+                "is missing",
+                f"add `{path[-1]}: {choices[0] if choices else '…'}`"
+                + f", one of: {', '.join(choices)}" * bool(choices),
+            )
+        case "extra_forbidden":
+            near = difflib.get_close_matches(str(path[-1]), keys, n=1)
+            known_keys = f"known are: {', '.join(keys)}"
+            return (
+                "is an unknown key",
+                f"did you mean `{near[0]}`? K{known_keys[1:]}" if near else f"remove it: {known_keys}",
+            )
+        case "model_type" | "dict_type" | "model_attributes_type":
+            first = next(iter(cast(list[str], _node_at(shape, path).get("required", []))), "".join(keys[:1]))
+            kind = "a list" if isinstance(value, list) else "nothing" if value is None else repr(value)[:60]
+            return f"must be a mapping, not {kind}", f"begin with `{first}:`, and the rest below it" if keys else ""
+        case "tuple_type" | "list_type":
+            return f"must be a list, not {repr(value)[:60]}", f"write `[{value}]`" if isinstance(
+                value, str | int | float
+            ) else ""
+        case "string_type":
+            return f"must be text, not {repr(value)[:60]}", "put it into quotes"
+        case "literal_error" | "union_tag_invalid":
+            words = str(
+                cast(dict[str, object], detail["ctx"]).get("expected")
+                or cast(dict[str, object], detail["ctx"]).get("expected_tags")
+            )
+            return f"cannot be {repr(value)[:60]}", f"write one of: {words}"
+        case "union_tag_not_found":
+            return "has no `kind`", f"add `kind: …`, one of: {_tags_of(detail)}"
+        case "value_error":
+            what, _, hint = reason.removeprefix("Value error, ").partition("; ")
+            return f"is wrong: {what}", hint
+        case _:
+            return f"must be {reason.removeprefix('Input should be ')}, not {repr(value)[:60]}", ""
+
+
+def _tags_of(detail: dict[str, object]) -> str:
+    return str(cast(dict[str, object], detail.get("ctx") or {}).get("expected_tags", "the kinds of the reference"))
+
+
+def _keys_at(shape: type[Model], path: tuple[str | int, ...]) -> list[str]:
+    """The keys of the mapping at a path of pydantic's, by the model's own schema; none where several shapes are possible."""
+    return [*cast(dict[str, object], _node_at(shape, path).get("properties", {}))]
+
+
+def _choices_at(shape: type[Model], path: tuple[str | int, ...]) -> list[str]:
+    """The words that the value at a path may be; none where it may be any."""
+    return [str(word) for word in cast(list[object], _node_at(shape, path).get("enum", []))]
+
+
+def _node_at(shape: type[Model], path: tuple[str | int, ...]) -> dict[str, object]:
+    schema = shape.model_json_schema()
+    node = cast(dict[str, object], schema)
+    for part in path:
+        properties = cast(dict[str, object], node.get("properties", {}))
+        inner = node.get("items") if isinstance(part, int) else properties.get(part, node.get("additionalProperties"))
+        node = _follow_reference(inner, schema)
+    return node
+
+
+def _follow_reference(node: object, schema: dict[str, object]) -> dict[str, object]:
+    """The node that a reference names, or the node itself; empty for what is not a mapping."""
+    reference = node.get("$ref") if isinstance(node, dict) else None
+    node = cast(dict[str, object], schema["$defs"])[str(reference).rpartition("/")[2]] if reference else node
+    return node if isinstance(node, dict) else {}

@@ -92,6 +92,8 @@ def _reserved_sign(error: ParserError) -> Slip | None:
     if "cannot start any token" not in error.problem or not error.sign.strip():
         return None
     value = error.row[error.column :].split(" #")[0].rstrip()
+    if share := re.fullmatch(r"%\s*(\d+(?:\.\d+)?)", value):
+        return error.line + 1, error.column + 1, "a text cannot begin with `%`", f"write `{share[1]}%`"
     what = f"a text cannot begin with `{error.sign}`"
     return error.line + 1, error.column + 1, what, f"put it into quotes: {_quote(value)}"
 
@@ -151,6 +153,7 @@ def _no_space(error: ParserError) -> Slip | None:
                 f"remove it: write `{sign[1]}:`",
             )
         match = _NO_SPACE.fullmatch(error.rows[at]) if 0 <= at < len(error.rows) else None
+        match = match or (_NO_SPACE_COLONS.fullmatch(error.rows[at]) if 0 <= at < error.line else None)
         if match:
             key, value = match[1], match[2][:60]
             return at + 1, 1, f"no space after the colon of `{key}`", f"write `{key}: {value}`"
@@ -209,6 +212,9 @@ def _header_not_indented(error: ParserError) -> Slip | None:
         return None
     if not _HEADER.fullmatch(error.row):
         return None  # a key of that mapping itself
+    if first := _HEADER.fullmatch(error.rows[below]):
+        what = f"`{first[1]}:` is indented by {here + 2} spaces, and the entries beside it by {here}"
+        return below + 1, here + 3, what, f"indent it by {here} spaces, as `{error.row.strip()[:40]}`"
     what = f"`{header[1]}:` is indented by {indent(error.rows[at])} spaces, and the entries beside it by {here}"
     return at + 1, indent(error.rows[at]) + 1, what, f"indent it by {here} spaces, as `{error.row.strip()[:40]}`"
 
@@ -272,6 +278,9 @@ def _colon_in_value(error: ParserError) -> Slip | None:
         key = pair[0].strip().removeprefix("- ").removesuffix(":")
         what = f"`{header[1]}:` on the line of `{key}:`"
         return error.line + 1, pair.end() + 1, what, f"write `{value}` on a line of its own, indented below `{key}:`"
+    if pair[0].strip().removeprefix("- ").rstrip(": ") in _PROSE:
+        what = "a text that contains `: ` has no quotes"
+        return error.line + 1, pair.end() + 1, what, f"put the text into quotes: {_in_quotes(value)}"
     if second := _SECOND_KEY.search(value):
         first, rest = value[: second.start()].rstrip(" ,;"), second[1]
         what = f"a second key, `{rest}`, on this line, or a text with `: ` and without quotes"
@@ -282,8 +291,23 @@ def _colon_in_value(error: ParserError) -> Slip | None:
         what = "a second key on this line, or a text with `: ` and without quotes"
         next = f"write {_quote(value)} for a text; a key of its own goes on the next line, indented, or into `{{}}`"
         return error.line + 1, pair.end() + 1, what, next
+    if (pair_key := pair[0].strip().removeprefix("- ").rstrip(": ")) in _ONE_WORD and re.fullmatch(r"\S+: \S+", value):
+        what = f"a blank behind the `:` in the value of `{pair_key}`"
+        return error.line + 1, pair.end() + 1, what, f"write `{pair_key}: {value.replace(': ', ':')}`"
     what = "a value that contains `: ` has no quotes"
     return error.line + 1, pair.end() + 1, what, f"put it into quotes: {_quote(value)}"
+
+
+_ONE_WORD = ("image", "git", "archive", "url", "index", "ref", "path")
+"""Keys whose values have no blanks."""
+_PROSE = ("summary", "reason", "by", "description", "title", "comment")
+"""Keys whose texts are sentences: a word with a colon in one of them is not a second key."""
+
+
+def _in_quotes(value: str) -> str:
+    """A text in quotes, whole where a line of a message has room for it."""
+    sign = "'" if '"' in value else '"'
+    return f"`{sign}{value if len(value) <= 80 else value[:77] + '…'}{sign}`" if sign not in value else '`"…"`'
 
 
 def _quote(value: str) -> str:
@@ -541,6 +565,8 @@ _CLOSING = {"did not find expected ',' or ']'": ("[", "]"), "did not find expect
 """What libyaml says where a list or a mapping on one line has no end, and the two signs of it."""
 _KEY_EXPECTED = ("did not find expected key", "did not find expected '-' indicator")
 _NO_SPACE = re.compile(r"\s*(?:- )?([A-Za-z_][\w-]*):((?!//)[^\s:,;][^#:]*?)\s*(?:#.*)?")
+_NO_SPACE_COLONS = re.compile(r"\s*(?:- )?([A-Za-z_][\w-]*):((?!//)[^\s:,;]\S*)\s*(?:#.*)?")
+"""The same with a value that has colons itself: `image:NAME:TAG`, `git:https://…`."""
 _NO_COLON = re.compile(r"\s*(?:- )?([A-Za-z_][\w-]*)(?:[ =]+([^\s:=](?:[^:#]|:(?=\S))*?))?\s*(?:#.*)?")
 """A line that is a key and a value without a colon, or one word."""
 _PAIR = re.compile(r"\s*(?:- )?[A-Za-z_][\w.-]*: +(?=\S)")

@@ -14,6 +14,7 @@ from stackbuild.hipify.model import ConvertedText, Target
 from stackbuild.hipify.rules.rules import RuleSet
 from stackbuild.hipify.tables import hipify_tools
 from stackbuild.hipify.tables.tables import Tables
+from stackbuild.tables.near_words import one_of
 
 NAMES = ("fast", "perl", "clang")
 
@@ -44,7 +45,7 @@ class Engine:
 def check(name: str, tools: hipify_tools.Tools) -> None:
     """Raises UsageError for an unknown engine, MachineLacks where its tool is not installed."""
     if name not in NAMES:
-        raise UsageError(f"no engine is called {name!r}", next=f"engines are {', '.join(NAMES)}")
+        raise UsageError(f"no engine is called {name!r}", next=one_of(name, tuple(NAMES)))
     if name == "perl":
         hipify_tools.need_perl(tools)
     if name == "clang":

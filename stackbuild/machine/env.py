@@ -17,6 +17,7 @@ from stackbuild.core.model import Field, Model
 from stackbuild.core.versions import numbers
 from stackbuild.tables import compatibility
 from stackbuild.tables.gpu_names import names_near, products_of, targets_named
+from stackbuild.tables.near_words import one_of
 from stackbuild.tables.other_gpus import other_gpus_of
 from stackbuild.tables.targets import GpuTarget, is_buildable
 
@@ -111,7 +112,7 @@ def environment(
     that must not outlive it. `devices` are the only GPUs that the process shall see; every one where empty. Raises UsageError.
     """
     if workload not in WORKLOADS:
-        raise UsageError(f"no workload {workload!r}", where="--workload", next=f"one of: {', '.join(WORKLOADS)}")
+        raise UsageError(f"no workload {workload!r}", where="--workload", next=one_of(workload, tuple(WORKLOADS)))
     if rocm and not re.fullmatch(r"[0-9]+(\.[0-9]+)+(-[0-9]+)?", rocm):
         raise UsageError(f"{rocm!r} is not a version of ROCm", where="--rocm", next="write for example 7.2.4")
     for device in devices:
@@ -169,7 +170,11 @@ def all_warnings(rocm: str = "") -> tuple[VariableWarning, ...]:
 def spell(environment: Environment, form: str) -> str:
     """The settings as lines of a shell, a dotenv file or a Dockerfile, each with its reason above it."""
     if form not in FORMS:
-        raise UsageError(f"no form {form!r}", where="--format", next=f"one of: {', '.join(FORMS)}")
+        raise UsageError(
+            f"no form {form!r}",
+            where="--format",
+            next=f"{'`--json` prints JSON; ' * (form == 'json')}{one_of(form, tuple(FORMS))}",
+        )
     lines = [f"# {environment.workload} on {' '.join(environment.gpu.split())} ({environment.gfx})"]
     for setting in environment.settings:
         lines += [f"# {setting.why} [{setting.source}]", *_lines(setting, form)]

@@ -47,6 +47,15 @@ _LICENSES = (
 """Licences that are often named, by their SPDX identifiers; any other expression is read with the library."""
 
 
+_FAMILIES = {
+    r"bsd(?:[- ]licen[cs]e)?": "`BSD-3-Clause` or `BSD-2-Clause`, whichever its text is", r"l?gpl": "its version too, such as `GPL-3.0-or-later`",
+    r"gpl[- ]?v?3\+?": "`GPL-3.0-or-later` or `GPL-3.0-only`", r"gpl[- ]?v?2\+?": "`GPL-2.0-or-later` or `GPL-2.0-only`",
+    r"(?:proprietary|closed|internal|all rights reserved|commercial|none|unlicensed)": "`LicenseRef-Proprietary`",
+    r"public[- ]domain": "`CC0-1.0`, or `LicenseRef-Public-Domain`",
+}  # fmt: skip
+"""Words for several licences, and what to write for each."""
+
+
 def _license(expression: str) -> str:
     """The licence expression as it is. Raises ValueError for one that is not of SPDX: an index refuses such a wheel."""
     if expression in _LICENSES:
@@ -57,7 +66,10 @@ def _license(expression: str) -> str:
         canonicalize_license_expression(expression)
     except InvalidLicenseExpression:
         near = nearest(re.sub(r"(?i)\b(the|licen[cs]e|version)\b", "", expression), list(_LICENSES))
-        advice = (
+        family = next(
+            (each for word, each in _FAMILIES.items() if re.fullmatch(rf"(?i){word}", expression.strip())), ""
+        )
+        advice = family or (
             f"`{near}`" if near else "its SPDX identifier, such as `Apache-2.0`; `LicenseRef-NAME` for one of your own"
         )
         raise ValueError(f"{expression!r} is not an SPDX licence expression; write {advice}") from None
@@ -537,6 +549,8 @@ class Wheel(Component):
     @classmethod
     def _importable(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         for name in names:
+            if name != (bare := re.sub(r"(/__init__)?\.py$|/$", "", name)):
+                raise ValueError(f"{name!r} is not the name of a package; write `{bare}`")
             if "-" in name:
                 module = "onnxruntime" if re.fullmatch(r"onnxruntime-(?!ep)\w+", name) else name.replace("-", "_")
                 raise ValueError(f"no Python can import {name!r}; write `{module}`")

@@ -18,6 +18,7 @@ from stackbuild.pipeline.stackbuild_source import NOT_PINNED, URL, read_source
 from stackbuild.publishing.ssh_keys import KEY_TYPE, load_trusted_keys
 from stackbuild.recipe.load import bundled_recipes
 from stackbuild.recipe.wheels import CPU, PackedWheel, providers_of, wheels_of
+from stackbuild.tables.near_words import one_of
 
 TEMPLATES = {"github": "ci/github.yml.j2", "gitlab": "ci/gitlab.yml.j2", "jenkins": "ci/jenkins.groovy.j2"}
 BUILD_ON = {"github": "ubuntu-24.04", "gitlab": "rocm-build", "jenkins": "rocm-build"}
@@ -169,7 +170,7 @@ class GatedWheel:
 def pipeline(provider: str, recipes: tuple[LoadedRecipe, ...], request: PipelineRequest) -> str:
     """The pipeline's text. A recipe or GPU that is named twice is taken once. Raises UsageError."""
     if provider not in TEMPLATES:
-        raise UsageError(f"no provider {provider!r}", where="--provider", next=f"one of: {', '.join(TEMPLATES)}")
+        raise UsageError(f"no provider {provider!r}", where="--provider", next=one_of(provider, tuple(TEMPLATES)))
     _check(provider, request)
     source = read_source(request.install_from)
     builds = [
@@ -395,7 +396,7 @@ def _check(provider: str, request: PipelineRequest) -> None:
         )
     for axis in request.split:
         if axis not in SPLITS:
-            raise UsageError(f"no axis {axis!r}", where="--split", next=f"one of: {', '.join(SPLITS)}")
+            raise UsageError(f"no axis {axis!r}", where="--split", next=one_of(axis, tuple(SPLITS)))
     if request.index_url and not re.fullmatch(URL, request.index_url):
         raise UsageError(
             f"{request.index_url!r} is not an upload URL", where="--trusted-publishing", next="give the https:// URL"

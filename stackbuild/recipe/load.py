@@ -366,6 +366,14 @@ def sources_of(component: Component) -> dict[tuple[str, ...], str]:
     return {**named_source, ("hipify", "tool"): tool} if tool else named_source
 
 
+def _needs_itself(name: str, recipe: Recipe, places: Places) -> Mistake:
+    needs = recipe.components[name].needs
+    at = places.of_value(("components", name, "needs", needs.index(name)))
+    near = nearest(name.removesuffix("-wheel"), [each for each in recipe.components if each not in (name, *needs)])
+    step = f"write the component that it packs or links: `{near}`" if near else f"remove `{name}` from its `needs`"
+    return Mistake(at, f"`{name}` needs itself", step)
+
+
 def _cycle(recipe: Recipe, places: Places) -> list[Mistake]:
     """The first cycle of `needs`, if there is one."""
     from graphlib import CycleError, TopologicalSorter
@@ -376,6 +384,8 @@ def _cycle(recipe: Recipe, places: Places) -> list[Mistake]:
         round_ = error.args[1]
         lines = sorted({places.values["components", name, "needs"][0] for name in round_})
         at = places.of_value(("components", round_[1], "needs"))
+        if len({*round_}) == 1:
+            return [_needs_itself(round_[0], recipe, places)]
         return [
             Mistake(
                 at,

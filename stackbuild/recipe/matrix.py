@@ -78,6 +78,10 @@ def selected_values(what: str, offered_values: tuple[str, ...], choice: tuple[st
             processors = {target.gfx for target in targets_named(one)}
             suggestions = " or ".join(o for o in offered_values if processor(o) in processors)
             hint = f"write {suggestions}, which {one} is; " if suggestions else question(one, list(offered_values))
+            if not suggestions and processors:
+                names = " or ".join(f"`{each}`" for each in sorted(processors))
+                of_product = "" if one in processors or processor(one) in processors else f", which {one} is,"
+                hint = f"add {f'`{one}`' if not of_product else names}{of_product} to `{what.partition(' ')[0]}:` of the recipe; "
             raise UsageError(f"{what} {one!r} is not in the recipe", next=f"{hint}it has: {', '.join(offered_values)}")
     return tuple(one for one in offered_values if one in choice) or offered_values
 

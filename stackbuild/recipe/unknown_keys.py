@@ -23,6 +23,8 @@ def next_for_unknown_key(detail: Any, path: yaml.KeyPath, present: AbstractSet[s
     keys = sorted(keys_at(detail["loc"][:-1]), key=lambda key: key in present)
     if step := _of_another_level(word, path, value):
         return step
+    if path[:-1] == ("publish",) and plain_word(word) in _INDEXES:
+        return _for_publish(value)
     if isinstance(value, str) and (word_meant := _BY_VALUE.get(value.lower(), "")):
         return step_without_key(word_meant)
     if synonym := _synonym(word, keys, present):
@@ -38,7 +40,12 @@ def next_for_unknown_key(detail: Any, path: yaml.KeyPath, present: AbstractSet[s
         near = nearest(word, keys)
         also = f"did you mean `{near}`? Else remove it" if near else "remove it"
         return f"{also}: other kinds take it, one of: {', '.join(takers)}; here known are: {', '.join(keys)}"
-    if path[0] == "gates" and (kinds := _gates_with(word)) and not _is_plural(word, nearest(word, keys), value):
+    if (
+        path[0] == "gates"
+        and len(path) == 3
+        and (kinds := _gates_with(word))
+        and not _is_plural(word, nearest(word, keys), value)
+    ):
         of = f"the gate{'s' * (len(kinds) > 1)} {', '.join(kinds)}"
         return f"remove it, or change `kind`: `{word}` is a key of {of}; here known are: {', '.join(keys)}"
     near = nearest(word, keys)
@@ -55,12 +62,44 @@ def next_for_unknown_key(detail: Any, path: yaml.KeyPath, present: AbstractSet[s
         return step
     if part := _by_parts(word, keys):
         return f"did you mean `{part}`?"
-    if near:
+    if near and (near.startswith(word) or word.startswith(near) or not keys_of_word(word)):
         return f"did you mean `{near}`?"
     for key in keys_of_word(word):
-        if owner := _owner_of(key, path):
+        if (owner := _owner_of(key, path)) and _may_be(key, value, path, owner):
             return f"did you mean `{key}`? {owner[:1].upper()}{owner[1:]}"
     return f"remove it: nothing here is called so; known are: {', '.join(sorted(keys))}"
+
+
+def _may_be(key: str, value: object, path: yaml.KeyPath, owner: str) -> bool:
+    """Whether a value may be of that key elsewhere: the recipe's own or a component's, and a mapping of its keys."""
+    if len(path) > 1 and not (
+        "recipe itself" in owner
+        or ("key of gates" in owner and path[0] == "bench")
+        or ("key of components" in owner and path[0] != "components")
+    ):
+        return False
+    if isinstance(value, dict) and key in schema()["properties"]:
+        keys = keys_at((key,))
+        return not keys or not value or any(each in keys for each in value)
+    return True
+
+
+_INDEXES = (
+    "repository", "repo", "registry", "upload_url", "upload_to", "upload", "pypi", "bucket", "host", "remote", "to", "server", "target",
+)  # fmt: skip
+"""What other tools call the place that wheels are uploaded to."""
+
+
+def _for_publish(value: object) -> str:
+    """The next step for a place to upload to: a build publishes onto a folder."""
+    if isinstance(value, str) and "://" not in value and value.startswith((".", "/", "dist")):
+        return f"did you mean `index`? Write `index: {value}`"
+    url = (
+        f"`stackbuild publish WHEEL --to {value}`"
+        if isinstance(value, str) and "://" in value
+        else "`stackbuild publish --to URL`"
+    )
+    return f"remove it: a build publishes onto the folder `index`, and {url} uploads from there; `url` is where it is served"
 
 
 _BY_VALUE = {

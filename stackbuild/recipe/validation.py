@@ -6,7 +6,7 @@ import itertools
 import json
 import re
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from typing import Any, get_args
@@ -32,9 +32,9 @@ from stackbuild.recipe.schema_nodes import (
     schema,
 )
 from stackbuild.recipe.unknown_keys import intended_key, next_for_unknown_key
-from stackbuild.recipe.value_mistakes import keys_off, null_mistake, nulls
+from stackbuild.recipe.value_mistakes import keys_off, null_mistake, nulls, owners_of_keys_off
 from stackbuild.tables.debian import DEBIAN_RELEASES
-from stackbuild.tables.key_words import kinds_of_word
+from stackbuild.tables.key_words import choices_of_word, kinds_of_word
 from stackbuild.tables.near_words import close_to, nearest
 from stackbuild.tables.targets import BUILDABLE
 
@@ -51,7 +51,7 @@ def mistakes(error: ValidationError, places: Places, text: str, data: Json) -> t
     details = [d for d in error.errors(include_url=False) if not (d["type"] == "too_short" and d["input"])][:MOST]
     details, whole = _misplaced_sections(details, places)
     details, off = _keys_off(details, places, data)
-    details, without_value = _nulls(details, places, data)
+    details, without_value = _nulls(details, places, data, owners_of_keys_off(data, places))
     source = SourceText(text)
     details, empty = _empty_headers(details, places, source)
     misspelt = {
@@ -73,6 +73,8 @@ def mistakes(error: ValidationError, places: Places, text: str, data: Json) -> t
 def _keys_off(details: list[Any], places: Places, data: Json) -> tuple[list[Any], list[Mistake]]:
     """Keys that stand a level too high or too deep, one mistake each, and the details that are not their consequences."""
     misplaced_keys = list(keys_off(data, places))
+    owners = {owner for _, _, owner in misplaced_keys}
+    details = [d for d in details if not (d["input"] is None and _path(d, places) in owners and d["type"] != "missing")]
     for _, path, owner in misplaced_keys:
         key = path[-1]
         details = [
@@ -82,13 +84,30 @@ def _keys_off(details: list[Any], places: Places, data: Json) -> tuple[list[Any]
             and not (d["type"] == "missing" and at == (*owner, key))
             and not (at == owner and (d["type"] in ("value_error", "union_tag_not_found")))
         ]
-    return details, [mistake for mistake, _, _ in misplaced_keys]
+    return details, _first_of_each_owner(misplaced_keys)
 
 
-def _nulls(details: list[Any], places: Places, data: Json) -> tuple[list[Any], list[Mistake]]:
+def _first_of_each_owner(misplaced_keys: list[tuple[Mistake, yaml.KeyPath, yaml.KeyPath]]) -> list[Mistake]:
+    """One mistake for the keys that are off in the same way: the first of them, whose next step counts the others."""
+    firsts: dict[yaml.KeyPath, Mistake] = {}
+    others: dict[yaml.KeyPath, list[str]] = {}
+    for mistake, path, owner in misplaced_keys:
+        if path[:-1] == owner[:-1] and owner in firsts:
+            others.setdefault(owner, []).append(f"`{path[-1]}`")
+        else:
+            firsts[owner if path[:-1] == owner[:-1] else path] = mistake
+    return [
+        replace(mistake, next=f"{mistake.next}, and so {', '.join(others[owner])}") if owner in others else mistake
+        for owner, mistake in firsts.items()
+    ]
+
+
+def _nulls(
+    details: list[Any], places: Places, data: Json, owners: set[yaml.KeyPath]
+) -> tuple[list[Any], list[Mistake]]:
     """Keys without a value that only something around them complains of, and the details without those complaints."""
     paths_with_mistakes = {_path(d, places) for d in details}
-    paths = [path for path in nulls(data) if path not in paths_with_mistakes]
+    paths = [path for path in nulls(data) if path not in paths_with_mistakes and path not in owners]
     around = {path[:-1]: str(path[-1]) for path in paths}
     details = [
         d
@@ -535,8 +554,11 @@ def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str, places: Plac
     ):
         return f"write `- {only}`"
     if kind.startswith("int_") and isinstance(value, str):
-        number = re.match(r"\s*(\d+)(?:\W*$|\s*[A-Za-z]+\s*$)", value)
-        return f"write `{number[1]}`" if number else _within(detail["loc"])
+        numbers = re.findall(r"(?<![\d.])\d+(?![\d.])", value)
+        last = numbers[-1:] if key == "x86_64_level" else numbers
+        if key == "threads" and value.strip().lower() in ("all", "auto", "max", "default", "any", "native"):
+            return "write `0`: ONNX Runtime then chooses the number"
+        return f"write `{last[0]}`" if len(last) == 1 else _within(detail["loc"])
     if (
         kind == "tuple_type"
         and isinstance(value, dict)
@@ -639,7 +661,8 @@ def _as_list(key: str, value: str, is_item: bool = False) -> str:
         except ValueError:
             return ""
         if shell := next((words[0] for words in commands if words[0] in SHELL_WORDS), ""):
-            return f"`{shell}` is of the shell, and none runs: write `[sh, -c, '{' && '.join(value.split(chr(10))).strip()}']`"
+            script = f"[sh, -c, '{' && '.join(filter(None, map(str.strip, value.split(chr(10)))))}']"
+            return f"`{shell}` is of the shell, and none runs: write `{script if is_item else f'run: [{script}]'}`"
         if is_item and len(commands) == 1:
             return f"write a list of words: `[{', '.join(commands[0])}]`"
         lists = ", ".join(f"[{', '.join(words)}]" for words in commands)
@@ -659,6 +682,10 @@ def _as_list(key: str, value: str, is_item: bool = False) -> str:
         )
     if value.strip().lower() in ("none", "null", "nil", "empty"):
         return f"write `{key}: []` for none, or leave the key out"
+    if key == "pairs" and (counts := re.findall(r"\d+", value)):
+        return f"write it as a list: `pairs: [{', '.join(counts)}]`"
+    if key == "python" and (least := re.fullmatch(r"\W*>=?\s*3\.(\d+)\W*", value)):
+        return f'list each version: `python: ["3.{least[1]}"]`, and those above it that you want'
     if key != "clang_flags" and re.match(r"-[A-Za-z0-9]", value):
         value = value[1:]  # an item whose `- ` lacks its blank
     parts = [bare for part in re.split(r"[\s,;]+", value) if (bare := part.strip("[](){}\"'“”‘’")) and bare not in "-|"]
@@ -767,8 +794,9 @@ _EXPECTATIONS = {
 def _path(detail: Any, places: Places) -> yaml.KeyPath:
     """The path in the file: pydantic puts tags of unions into its locations; a file has none."""
     path: tuple[int | str, ...] = ()
-    for part in detail["loc"]:
-        if (*path, part) in places.values:
+    for index, part in enumerate(detail["loc"]):
+        is_tag = index == 2 and detail["loc"][0] in ("components", "gates") and len(detail["loc"]) > 2
+        if (*path, part) in places.values and not is_tag:
             path = (*path, part)
     return (*path, detail["loc"][-1]) if detail["type"] == "missing" else path
 
@@ -790,6 +818,7 @@ def _form(detail: Any) -> str:
         is_python = words == ["none", "cpython"] and re.match(r"(?:cp|py)?3|abi3|true|c", str(detail["input"]).lower())
         near = "cpython" if is_python else nearest(str(detail["input"]), words)
         suggestion = near or next((w for w in words if w and str(detail["input"]).lower().startswith(w)), "")
+        suggestion = suggestion or next((w for w in choices_of_word(str(detail["input"])) if w in words), "")
         choices = f"one of: {', '.join(f'`{word}`' for word in words)}"
         return f"did you mean `{suggestion}`? It is {choices}" if suggestion else f"write {choices}"
     return "the reference is docs/recipes.md"

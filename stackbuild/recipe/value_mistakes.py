@@ -167,6 +167,11 @@ def keys_off(data: Json, places: Places) -> Iterator[tuple[Mistake, KeyPath, Key
     yield from keys_in_open_sections(data, places)
 
 
+def owners_of_keys_off(data: Json, places: Places) -> set[KeyPath]:
+    """The mappings whose keys stand elsewhere: that one of them has no value is a consequence."""
+    return {owner for _, _, owner in keys_off(data, places)}
+
+
 def keys_in_open_sections(data: Json, places: Places) -> Iterator[tuple[Mistake, KeyPath, KeyPath]]:
     """Those of them that a valid recipe can have: `options` and `env` take any key. Nothing of the schema is read."""
     components = data.get("components") if isinstance(data, dict) else None

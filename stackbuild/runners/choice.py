@@ -7,6 +7,7 @@ import shutil
 from stackbuild.core.errors import UsageError
 from stackbuild.runners.protocol import Runner
 from stackbuild.store.store import Store
+from stackbuild.tables.near_words import one_of
 from stackbuild.tables.runners import RUNNERS
 
 
@@ -39,4 +40,4 @@ def choose(name: str, *, store: Store, base_is_image: bool) -> Runner:
         from stackbuild.runners.fake import Fake
 
         return Fake()
-    raise UsageError(f"no runner {name!r}", next=f"one of: {', '.join(RUNNERS)}")
+    raise UsageError(f"no runner {name!r}", next=one_of(name, tuple(RUNNERS)))

@@ -52,3 +52,8 @@ def plain_word(word: str) -> str:
 def kinds_of_word(word: str) -> list[str]:
     """The kinds of components and of gates that a word may mean."""
     return [kind for kind, words in _sections()["kinds"].items() if plain_word(word) in words.split()]
+
+
+def choices_of_word(word: str) -> list[str]:
+    """The words that a key takes, of which another tool's word may mean one."""
+    return [choice for choice, words in _sections()["choices"].items() if plain_word(word) in words.split()]

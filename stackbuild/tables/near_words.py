@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Sequence
+
+from stackbuild.tables.key_words import choices_of_word
 
 
 def nearest(word: str, candidates: list[str]) -> str:
@@ -22,6 +25,21 @@ def question(word: str, names: list[str]) -> str:
     """`did you mean …? ` before a list of all the names; "" where none is near."""
     near = nearest(word, names)
     return f"did you mean `{near}`? " if near else ""
+
+
+def one_of(word: str, choices: Sequence[str]) -> str:
+    """The next step for a word that is not one of a few: the one that was probably meant, and all of them."""
+    words = [*choices]
+    near = next((each for each in choices_of_word(word) if each in words), "")
+    near = near or nearest(word, words) or _word_of_abbreviation(word.lower(), words)
+    return f"{f'did you mean `{near}`? It is ' if near else ''}one of: {', '.join(words)}"
+
+
+def _word_of_abbreviation(word: str, words: list[str]) -> str:
+    """The only word that begins as an abbreviation and has its letters in order: `gh` is github. "" where there is not one."""
+    letters = re.sub(r"[^a-z0-9]", "", word)
+    matches = [each for each in words if letters and re.match(".*?".join(letters), each.lower())]
+    return matches[0] if len(matches) == 1 else ""
 
 
 def close_to(word: str, candidates: list[str]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from stackbuild.core.digest import Json, plain, printable_json
 from stackbuild.core.errors import UsageError
 from stackbuild.pipeline.run_record import RunRecord
+from stackbuild.tables.near_words import one_of
 from stackbuild.views.html import html
 from stackbuild.views.junit import junit_of_run
 from stackbuild.views.markdown import markdown
@@ -22,7 +23,7 @@ def render_run(run: RunRecord, format: str, limit: int) -> str:
         "json": lambda: as_json(run),
     }  # fmt: skip
     if format not in writers:
-        raise UsageError(f"no format {format!r}", next=f"one of {', '.join(FORMATS)}")
+        raise UsageError(f"no format {format!r}", next=one_of(format, FORMATS))
     return writers[format]()
 
 

@@ -21,6 +21,8 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
+from stackbuild.core.file_kinds import HEAD, kind_of
+
 OPSET = 17
 _TYPES = {
     "float32": TensorProto.FLOAT, "float16": TensorProto.FLOAT16, "int64": TensorProto.INT64,
@@ -132,19 +134,26 @@ MOST_MODEL_BYTES = (2 << 30) - 1
 """What protobuf reads at most."""
 
 
+def _no_model(path: Path, reason: str) -> str:
+    """What a file is that is not a model, with the next step after `; ` where its first bytes tell; else the reason."""
+    with path.open("rb") as file:
+        kind, step = kind_of(file.read(HEAD))
+    return f"not an ONNX model but {kind}; {step}" if kind else f"not an ONNX model: {reason}"
+
+
 def describe_inputs(path: Path) -> tuple[int, dict[str, tuple[str, tuple[Dim, ...]]]]:
     """A model file's opset, and its inputs as name to (dtype, shape); a dimension without a size keeps its name.
 
-    Raises ValueError for a file that is not an ONNX model.
+    Raises ValueError for a file that is not an ONNX model; what to do may follow its cause after `; `.
     """
     if path.stat().st_size > MOST_MODEL_BYTES:
         raise ValueError("not an ONNX model: it is larger than 2 GiB, where weights lie in files of their own")
     try:
         model = onnx.load(str(path), load_external_data=False)
     except Exception as error:  # protobuf's DecodeError, and what else a broken file brings
-        raise ValueError(f"not an ONNX model: {error}") from error
+        raise ValueError(_no_model(path, str(error))) from error
     if not model.graph.node:
-        raise ValueError("not an ONNX model: it has no nodes")
+        raise ValueError(_no_model(path, "it has no nodes"))
     opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=0)
     constants = {w.name for w in model.graph.initializer}
     return opset, {i.name: _input(i.name, i.type.tensor_type) for i in model.graph.input if i.name not in constants}

@@ -59,7 +59,7 @@ def wheel(
     folder = dist_info(paths, filename)
     metadata = _message(texts.get(f"{folder}/METADATA", b""))
     tags = _message(texts.get(f"{folder}/WHEEL", b""))
-    name, version, filename_tags, wrong = _filename(filename)
+    name, version, filename_tags, wrong = _filename(filename, _named_for(metadata, tags))
     wheel_metadata = WheelMetadata(
         filename=filename, name=name or _name(metadata), version=version or _get(metadata, "Version"),
         filename_tags=filename_tags, wheel_tags=_tags([str(each) for each in tags.get_all("Tag") or []]), metadata_name=_get(metadata, "Name"),
@@ -78,7 +78,13 @@ def wheel(
 def _folders(filename: str, paths: list[str], folder: str) -> list[Problem]:
     """What keeps installers from finding the metadata: no .dist-info, another distribution's, or several. Only of wheels."""
     if not folder:
-        return [Problem(filename or ".", ProblemKind.FORMAT, "there is no .dist-info folder")]
+        return [
+            Problem(
+                filename or ".",
+                ProblemKind.FORMAT,
+                "there is no .dist-info folder: a zip archive is not a wheel; `pip wheel FOLDER` and `python -m build` write one",
+            )
+        ]
     name, version, _, _ = _filename(filename)
     several = _dist_infos(paths) if filename else []
     wrong = (
@@ -140,13 +146,22 @@ def same_version(one: str, two: str) -> bool:
         return one == two
 
 
-def _filename(filename: str) -> tuple[str, str, tuple[str, ...], list[Problem]]:
+def _named_for(metadata: Message, tags: Message) -> str:
+    """The file name that a wheel's own METADATA and WHEEL ask for; "" where they do not say."""
+    name, version, tag_names = _get(metadata, "Name"), _get(metadata, "Version"), tags.get_all("Tag") or []
+    if not (name and version and len(tag_names) == 1):
+        return ""
+    return f"{re.sub(r'[-_.]+', '_', name).lower()}-{version}-{tag_names[0]}.whl"[:200]
+
+
+def _filename(filename: str, right_name: str = "") -> tuple[str, str, tuple[str, ...], list[Problem]]:
     if not filename:
         return "", "", (), []
     try:
         name, version, _, tags = parse_wheel_filename(split_label(filename)[0])
     except (InvalidWheelFilename, ValueError) as error:
-        return "", "", (), [Problem(filename, ProblemKind.FORMAT, f"not a wheel's file name: {str(error)[:200]}")]
+        step = f"; its metadata is that of {right_name}: rename it so" if right_name else ""
+        return "", "", (), [Problem(filename, ProblemKind.FORMAT, f"not a wheel's file name: {str(error)[:200]}{step}")]
     return str(name), str(version), tuple(sorted(map(str, tags))), []
 
 

@@ -11,6 +11,7 @@ import struct
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from stackbuild.core.file_kinds import HEAD, kind_of
 from stackbuild.inspection.limits import MEMBERS, TABLE
 from stackbuild.inspection.readers.byte_parser import LimitError, MalformedError
 from stackbuild.inspection.readers.source import FileRange
@@ -68,13 +69,25 @@ def other_name(extra: bytes, name: bytes) -> bool:
     return False
 
 
+def _no_archive(head: bytes) -> str:
+    """What a file without an end record is, and what to do."""
+    if head.startswith(b"PK"):
+        return "a zip archive without an end record: it is cut short; download or build it again"
+    kind, step = kind_of(head)
+    return (
+        f"not a zip archive but {kind}; {step}"
+        if kind
+        else "not a zip archive: it has no end record (is the file cut short?)"
+    )
+
+
 def _end(archive: FileRange, wrong: list[str]) -> tuple[int, int, tuple[int, int, int]]:
     """Offset of the last end record, bytes of its comment, and (members, directory bytes, directory offset) as it says."""
     start = max(0, archive.size - 22 - 65_535)
     tail = archive.read(start, archive.size - start)
     at = tail.rfind(_END)
     if at < 0 or at + 22 > len(tail):
-        raise MalformedError("not a zip archive: it has no end record (is the file cut short?)")
+        raise MalformedError(_no_archive(archive.read(0, min(archive.size, HEAD))))
     disk, first, here, count, size, offset, comment = struct.unpack_from("<HHHHIIH", tail, at + 4)
     if disk or first or here != count:
         wrong.append("the end record speaks of several disks")

@@ -23,7 +23,7 @@ def test_names_that_are_nearly_right() -> None:
     assert "did you mean kernels-quick?" in stop.value.next
     with pytest.raises(UsageError) as stop:
         provider_name("migrafx")
-    assert "did you mean migraphx?" in stop.value.next
+    assert "did you mean `migraphx`?" in stop.value.next
     assert provider_name("rocm") == "ROCMExecutionProvider" == provider_name("ROCMExecutionProvider")
     assert provider_name("MyExecutionProvider") == "MyExecutionProvider"
 

@@ -27,7 +27,7 @@ def test_every_suite_that_ships_is_right() -> None:
         ("kind: models\nround: 3\n", ":2:1", "`round`"),
         ("kind: games\n", ":1:7", "`kind`"),
         ("kind: models\nmodels:\n  - {model: x, dtype: [float64]}\n", ":3:24", "`models.0.dtype.0`"),
-        ("", ":1:1", "`suite`"),
+        ("", ":1:1", "the file must be a mapping"),
     ],
 )
 def test_a_wrong_suite_is_told_with_its_place(tmp_path: Path, text: str, place: str, what: str) -> None:

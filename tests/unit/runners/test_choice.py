@@ -38,4 +38,4 @@ def test_a_name_means_its_runner_and_another_is_an_error() -> None:
     assert isinstance(choice.choose("fake", store=store, base_is_image=True), Fake)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="no runner 'podman'") as stopped:
         choice.choose("podman", store=store, base_is_image=False)  # type: ignore[arg-type]
-    assert stopped.value.next == "one of: auto, sandbox, docker, fake"
+    assert stopped.value.next == "did you mean `docker`? It is one of: auto, sandbox, docker, fake"

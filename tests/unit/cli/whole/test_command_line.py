@@ -25,7 +25,7 @@ def test_no_bad_word_ends_in_a_traceback(monkeypatch: pytest.MonkeyPatch, capsys
         (("build", "--recipe", "nothing-like-it"), 2, "no recipe"),
         (("build", "--recipe", str(tmp_path / "r.yaml")), 2, "is missing"),
         (("build", "--recipe", "debian-13", "--runner", "podman"), 2, "no runner 'podman'"),
-        (("build", "--recipe", "debian-13", "--jobs", "-3"), 2, "greater than or equal to 0"),
+        (("build", "--recipe", "debian-13", "--jobs", "-3"), 2, "from 0 to 1024"),
         (("build",), 2, "--recipe"),
         (("plan", "--recipe", "debian-13", "--gfx", "gfx000"), 2, "gfx000"),
         (("plan", "--recipe", "debian-13", "--until", "nothing"), 2, "no step 'nothing'"),
