@@ -3,6 +3,7 @@
     .venv/bin/python ci/measure_cluster.py               both
     .venv/bin/python ci/measure_cluster.py --steps 30 --rounds 5
     .venv/bin/python ci/measure_cluster.py --beside 10   two workers beside one alone, ten rounds
+    .venv/bin/python ci/measure_cluster.py --pulls 4     four steps of 3 s whose inputs take 4 s each to pull
 
 Steps are commands of the host that do nothing, or sleep: what is measured is the placing, not the building. A
 docker-registry of its own on loopback is the remote. Rounds of both ways take turns, so other work on the machine meets
@@ -30,6 +31,7 @@ from measure_remote import registry  # noqa: E402
 
 from stackbuild.build.build import _push_made  # noqa: E402
 from stackbuild.build.schedule import Limits, schedule  # noqa: E402
+from stackbuild.cluster.engine import LONG_SECONDS  # noqa: E402
 from stackbuild.cluster.weights import weigh  # noqa: E402
 from stackbuild.model.choice import Choice  # noqa: E402
 from stackbuild.model.plan import Plan, Step  # noqa: E402
@@ -38,11 +40,13 @@ from stackbuild.plan.estimates import guesses  # noqa: E402
 from stackbuild.recipe.prepare import prepare  # noqa: E402
 from support.cluster_steps import actions, build, client, step  # noqa: E402
 from support.clusters import Cluster, ClusterProcess, cluster  # noqa: E402
+from support.remotes import FakeRegistry, SlowPulls  # noqa: E402
 
 TICK = os.sysconf("SC_CLK_TCK")
 SECONDS_AN_HOUR = 15.0
 """How long a step sleeps for an hour of one core that it may take, by default; half a second where nobody knows."""
 WARM_SECONDS = 2.0
+PULLED_STEPS, PULLED_SECONDS = 4, 3.0
 
 
 def chain(count: int, word: str) -> Plan:
@@ -155,16 +159,44 @@ def print_beside(folder: Path, url: str, rounds: int, hour: float) -> None:
     print(f"two beside one: median {statistics.median(shares):.2f}, worst {max(shares):.2f} of {rounds}")
 
 
+def slow_pulls(folder: Path, seconds: float, workers: int) -> None:
+    """Workers of two cores and four slots each. Each long step has an input of its own, which comes so slowly."""
+    inputs = [step(f"in{number}") for number in range(PULLED_STEPS)]
+    long = [step(f"long{number}", (one,), script=f"sleep {PULLED_SECONDS}") for number, one in enumerate(inputs)]
+    last = step("last", long)
+    with FakeRegistry().served() as remote, cluster(folder, remote.url) as peers:
+        peers.scheduler()
+        first = peers.step_worker("w1")
+        run_placed(peers, Plan("t", tuple(inputs), tuple(one.name for one in inputs)), "first")
+        first.end()
+        for number in range(workers):
+            peers.step_worker(f"w{number + 2}", amounts='{"step": 4}')
+        pulls = SlowPulls(seconds, {tag for tag in remote.manifests if tag.startswith("t-")})
+        remote.fault = pulls.fault
+        start_time = time.monotonic()
+        plan = Plan("t", (*inputs, *long, last), ("last",))
+        run_placed(peers, plan, "second", {one.name: LONG_SECONDS * 2 for one in long})
+        wall = time.monotonic() - start_time
+        print(f"{workers} worker(s): {PULLED_STEPS} steps of {PULLED_SECONDS:g} s with pulls of {seconds:g} s: {wall:.1f} s, "
+              f"at most {pulls.most} pulls at once", flush=True)  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="What `build --on` costs.")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--beside", type=int, metavar="ROUNDS", help="measure two workers beside one alone")
+    parser.add_argument("--pulls", type=float, metavar="SECONDS", help="measure steps whose inputs take so long to pull")
     parser.add_argument("--hour", type=float, default=SECONDS_AN_HOUR, help="seconds of sleep for an hour of one core")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as name:
         folder = Path(name)
         os.environ["STACKBUILD_STORE"] = str(folder / "none")
+        if options.pulls is not None:
+            for number in range(options.rounds):
+                for workers in (1, 2):
+                    slow_pulls(folder / f"pulls-{number}-{workers}", options.pulls, workers)
+            return
         with registry(folder) as served_folder:
             url = f"oci+http://127.0.0.1:{served_folder.port}/measure/sb"
             if options.beside is None:

@@ -8,7 +8,10 @@ Source: "POSIX Jobserver" in the manual of GNU make 4.4.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import sys
+import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,6 +48,10 @@ class Jobserver:
             yield
         finally:
             self._put(1)
+
+    def free_tokens(self) -> int:
+        """How many tokens nobody holds at this moment."""
+        return int.from_bytes(fcntl.ioctl(self._fd, termios.FIONREAD, bytes(4)), sys.byteorder)
 
     def _put(self, tokens: int) -> None:
         """Put tokens in. A step may have filled the FIFO: they are made right when no step runs."""

@@ -13,8 +13,10 @@ import signal
 import ssl
 import threading
 import warnings
+from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -45,7 +47,13 @@ STOP_SECONDS = 8.0
 RETRY_SECONDS = 1.0
 """Between two tries of a worker to reach its scheduler."""
 LONG_SECONDS = 30.0
-"""A step that may take longer goes to a worker only once all steps there have begun."""
+"""A step that may take longer goes to a worker only where no other one would wait for a token of the jobserver."""
+PACE_SECONDS = 2.0
+"""How long a step that was just given to a worker holds long ones back there: it may soon begin, and take tokens."""
+OVERTAKE_SECONDS = 30.0
+"""How long other steps may overtake one that waits for tokens alone."""
+FREE_TOKENS = "stackbuild-free-tokens"
+"""What a worker's heartbeat calls the tokens that its jobserver has left."""
 MOST_WORDS = 500
 """Characters of another process's words that are shown."""
 NOWHERE = "127.0.0.1:0"
@@ -105,6 +113,7 @@ async def _scheduler(address: ClusterAddress, listens: Callable[[str], None]) ->
         dashboard=False, dashboard_address=NOWHERE, allowed_failures=ATTEMPTS - 1,
         plugins=(TaskSeconds(),),
     )  # fmt: skip
+    scheduler.add_plugin(TaskStarts(scheduler))
     try:
         await scheduler
     except (OSError, RuntimeError) as error:
@@ -123,36 +132,67 @@ class StepScheduler(Scheduler):
     Dask's own gives each task to a worker at once, where it waits behind those that came before. None is taken away from it
     again: so one worker may have a queue while another one idles, whenever a step took longer than it was said to.
 
-    A worker with a free slot may still have no token of its jobserver left. Then what it gets waits there for one. So a long
-    task goes to a worker only once all tasks there have begun: at most one long task waits on each worker.
+    A worker with a free slot may still have no token of its jobserver left. Then what it gets waits there for one, and another
+    worker might begin it earlier. So a long task goes to a worker only where each one that has not begun will get a token,
+    for instance once it has its inputs. At most one long task more waits there. Where no other worker offers what it needs,
+    it goes there at once. Lighter ones may overtake one that waits here, but not for longer than OVERTAKE_SECONDS.
     """
 
     def __init__(self, **options: Any) -> None:
         self.beginnings: WeakKeyDictionary[TaskState, str] = WeakKeyDictionary()
         """The address of the worker on which a task's step has begun."""
+        self.start_times: WeakKeyDictionary[TaskState, float] = WeakKeyDictionary()
+        """When a task was given to the worker that has it."""
+        self.tokens_taken: Counter[str] = Counter()
+        """By the address of a worker, how many steps have begun since its last heartbeat."""
         super().__init__(**options)
 
     def valid_workers(self, ts: TaskState) -> set[WorkerState] | None:
-        workers = super().valid_workers(ts)
-        needs = ts.resource_restrictions
-        if workers is None or not needs:
+        if not ts.resource_restrictions:
+            return super().valid_workers(ts)
+        kept_workers = {worker for task in self.overdue(ts) for worker in self.workers_with_room(task)}
+        workers = self.workers_with_room(ts) - kept_workers
+        if ts.prefix.duration_average <= LONG_SECONDS or len(super().valid_workers(ts) or ()) == 1:
             return workers
+        return {worker for worker in workers if self.has_token(worker)}
+
+    def workers_with_room(self, task: TaskState) -> set[WorkerState]:
+        """The workers that have all that a task needs, and have it free now."""
+        needs = task.resource_restrictions or {}
         return {
             worker
-            for worker in workers
+            for worker in super().valid_workers(task) or ()
             if all(worker.resources[name] - worker.used_resources[name] >= amount for name, amount in needs.items())
-            and (ts.prefix.duration_average <= LONG_SECONDS or self.all_begun(worker))
         }
 
-    def all_begun(self, worker: WorkerState) -> bool:
-        """Whether no task that the worker has still waits there."""
-        return all(self.beginnings.get(task) == worker.address for task in worker.processing)
+    def has_token(self, worker: WorkerState) -> bool:
+        """Whether all tasks there have begun, or there are tokens for those that have not and none of them is new there."""
+        waiting = [task for task in worker.processing if self.beginnings.get(task) != worker.address]
+        tokens = worker.metrics.get(FREE_TOKENS)
+        free_tokens = tokens - self.tokens_taken[worker.address] if type(tokens) is int else 0
+        latest = monotonic() - PACE_SECONDS
+        is_paced = all(self.start_times.get(task, latest) <= latest for task in waiting)
+        return not waiting or (len(waiting) <= free_tokens and is_paced)
+
+    def overdue(self, task: TaskState) -> list[TaskState]:
+        """The tasks that this one may not overtake any more."""
+        now = monotonic()
+        since = self.unrunnable.get(task, now)
+        return [other for other, begin in self.unrunnable.items() if begin < min(since, now - OVERTAKE_SECONDS)]
+
+    def heartbeat_worker(self, *, address: str, **more: Any) -> dict[str, Any]:
+        """Dask calls this every half second to five seconds. More free tokens may let a long task go to that worker."""
+        answer = super().heartbeat_worker(address=address, **more)
+        self.tokens_taken.pop(address, None)
+        self.give_out_waiting(f"heartbeat-{address}")
+        return answer
 
     def log_worker_event(self, worker: str, topic: str | Collection[str], msg: Any) -> None:
         """Dask calls this for each message of a worker. One that its step has begun may let a long task go there."""
         super().log_worker_event(worker, topic, msg)
         task = self.tasks.get(step_that_begins(msg))
         if task is not None and task.processing_on is not None and task.processing_on.address == worker:
+            self.tokens_taken[worker] += self.beginnings.get(task) != worker
             self.beginnings[task] = worker
             self.give_out_waiting(f"step-begins-{task.key}")
 
@@ -174,6 +214,19 @@ def step_that_begins(message: object) -> str:
         case {"task": str(key), "event": {"event": "StepStarted"}}:
             return key
     return ""
+
+
+class TaskStarts(SchedulerPlugin):
+    """Notes when a task is given to a worker."""
+
+    name = "starts"
+
+    def __init__(self, scheduler: StepScheduler) -> None:
+        self.scheduler = scheduler
+
+    def transition(self, key: Any, start: Any, finish: Any, *more: Any, **options: Any) -> None:
+        if finish == "processing":
+            self.scheduler.start_times[self.scheduler.tasks[key]] = monotonic()
 
 
 class TaskSeconds(SchedulerPlugin):
@@ -274,6 +327,7 @@ async def _connect(address: ClusterAddress, host: StepHost, offer: Offer) -> Wor
         security=_security(address) or Security(), memory_limit=0, plugins=(HostPlugin(host),),
         host="127.0.0.1" if address.tls is None else None, protocol="tls" if address.tls else "tcp",
         dashboard_address=NOWHERE, local_directory=str(host.store.tmp / "dask"), death_timeout=CONNECT_SECONDS * 2,
+        metrics={FREE_TOKENS: lambda worker: host.jobserver.free_tokens()},
         startup_information={
             "signers": lambda worker: list(offer.signers),
             "trusted": lambda worker: list(offer.trusted_keys),

@@ -9,7 +9,7 @@ import re
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -331,3 +331,24 @@ def exported(root: Path, folder: Path, name: str = "builder") -> ExportFolder:
     finally:
         store.close()
     return ExportFolder(f"file://{folder}", folder)
+
+
+@dataclass
+class SlowPulls:
+    """A fault of a registry: each pull of one of these trees waits so long at its manifest. `most` were under way at once."""
+
+    seconds: float
+    trees: Collection[str]
+    most: int = 0
+    _current: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def fault(self, method: str, path: str, registry: FakeRegistry) -> Answer | None:
+        if method == "GET" and path.rpartition("/")[2] in self.trees:
+            with self._lock:
+                self._current += 1
+                self.most = max(self.most, self._current)
+            time.sleep(self.seconds)
+            with self._lock:
+                self._current -= 1
+        return None

@@ -32,7 +32,7 @@ from stackbuild.pipeline.gpu_verification import verify_on_gpus
 from stackbuild.recipe.load import load, parse
 from support.cluster_steps import build, client, processes, runs, step
 from support.clusters import certificates, cluster, eventually
-from support.remotes import FakeRegistry
+from support.remotes import FakeRegistry, SlowPulls
 from support.slowed_wheels import pack, slowed, small_model
 from support.wheels import small_wheel
 
@@ -89,6 +89,28 @@ def test_no_long_step_is_given_to_a_worker_whose_steps_wait_for_its_cores(regist
             build(context, Plan("t", (*long, last), ("last",)))
         workers = [(made.root / f"ran.{one.name}").read_text().split()[0] for one in long]
         assert min(Counter(workers).values()) == 3, workers
+
+
+def test_long_steps_take_their_inputs_beside_each_other_while_tokens_are_free(
+    registry: FakeRegistry, tmp_path: Path
+) -> None:
+    """The worker has two cores. Each input takes its time on the way from the remote, and no step uses a core meanwhile."""
+    inputs = [step(f"in{number}") for number in range(2)]
+    long = [step(f"long{number}", (one,)) for number, one in enumerate(inputs)]
+    last = step("last", long)
+    with cluster(tmp_path / "cluster", registry.url) as made:
+        made.scheduler()
+        first = made.step_worker("w1")
+        with client(made) as context:
+            build(context, Plan("t", tuple(inputs), tuple(one.name for one in inputs)))
+        first.end()
+        input_trees = {tag for tag in registry.manifests if tag.startswith("t-")}
+        made.step_worker("w2", amounts='{"step": 4}')
+        pulls = SlowPulls(1.5, input_trees)
+        registry.fault = pulls.fault
+        with client(made, "second", guess_seconds={one.name: LONG_SECONDS * 2 for one in long}) as context:
+            build(context, Plan("t", (*inputs, *long, last), ("last",)))
+        assert pulls.most == 2
 
 
 def test_tls(registry: FakeRegistry, tmp_path: Path) -> None:

@@ -18,8 +18,11 @@ from stackbuild.core.errors import Interruption
 def test_tokens_are_lent_and_come_back(tmp_path: Path) -> None:
     server = Jobserver(tmp_path / "fifo", 2)
     stopper = Stopper()
+    assert server.free_tokens() == 2
+    with server.token(stopper):
+        assert server.free_tokens() == 1
     with server.token(stopper), server.token(stopper):
-        assert not server._take()
+        assert not server._take() and server.free_tokens() == 0
     assert server._take() and server._take() and not server._take()
     server.refill()
     assert sum(server._take() for _ in range(5)) == 2
