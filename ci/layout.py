@@ -599,6 +599,7 @@ HIPIFY_LEVELS: dict[str, Layer] = {
     "tree": Layer(9, "whole source trees: which files, what changed, what is written"),
     "patch_causes": Layer(9, "which rule changed the lines that a patch expects"),
     "perl": Layer(10, "every difference from hipify-perl, explained"),
+    "compilation": Layer(10, "what the target's compiler says of the converted files"),
     "stage": Layer(10, "the recipe's `hipify:` stage"),
 }
 LINT_LEVELS: dict[str, Layer] = {

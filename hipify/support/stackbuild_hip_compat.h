@@ -293,6 +293,14 @@ template <typename T, typename... None> __host__ __device__ inline T __hsub2_rn(
 template <typename T, typename... None> __host__ __device__ inline T __hmul_rn(T a, T b, None...) { return __hmul(a, b); }
 template <typename T, typename... None> __host__ __device__ inline T __hmul2_rn(T a, T b, None...) { return __hmul2(a, b); }
 
+// HIP up to 7.2 has these of pairs of bfloat16 alone. A NaN gives way to a number, as in fmaxf and fminf.
+template <typename... None> __device__ inline __half2 __hmax2(__half2 a, __half2 b, None...) {
+  return __floats2half2_rn(fmaxf(__low2float(a), __low2float(b)), fmaxf(__high2float(a), __high2float(b)));
+}
+template <typename... None> __device__ inline __half2 __hmin2(__half2 a, __half2 b, None...) {
+  return __floats2half2_rn(fminf(__low2float(a), __low2float(b)), fminf(__high2float(a), __high2float(b)));
+}
+
 #ifndef __syncwarp
 template <typename... None> __device__ inline void __syncwarp(stackbuild_hip::lanes mask = ~0ull, None...) {
   stackbuild_hip::syncwarp(mask);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from stackbuild.cli.app import JsonOption, app, argument, leave, option
 from stackbuild.cli.shared_options import sharing
 
 if TYPE_CHECKING:
+    from stackbuild.hipify.compilation.hip_compiler import HipCompiler
     from stackbuild.hipify.engines import Engine
     from stackbuild.hipify.model import Report, Target
     from stackbuild.hipify.tree.files import SourceSelection
@@ -44,6 +46,10 @@ class HipifyArguments:
     diff: Annotated[bool, option("--diff", help="Print what would change as a unified diff, and write nothing; -o may be left out.")] = False
     in_place: Annotated[bool, option("--in-place", help="Replace the sources; the originals stay beside them as NAME.prehip.")] = False
     copy_rest: Annotated[bool, option("--copy-rest", help="Copy everything else below SRC too, so that OUT builds as SRC does.")] = False
+    check: Annotated[bool, option("--check", help="Let the target's hipcc parse what was converted, in a sandbox; each of its errors is a finding at its line.")] = False
+    check_root: Annotated[Path | None, option("--check-root", metavar="DIR", help="The root file system that has that hipcc.  [default: this machine]", show_default=False)] = None
+    check_gpu: Annotated[Many, option("--check-gpu", metavar="GFX", help="A GPU to parse for; repeat for more.  [default: gfx1100]", show_default=False)] = None
+    check_word: Annotated[Many, option("--check-word", metavar="WORD", help="A word for hipcc, such as -DNAME or -IDIR; repeat for more. A relative DIR is below OUT.", show_default=False)] = None
     strict: Annotated[bool, option("--strict", help="Exit with 5 where a finding is an error.")] = False
     force: Annotated[bool, option("--force", help="Overwrite files in OUT that stackbuild did not make, or made of another source.")] = False
     verify_engine: Annotated[str, option("--verify-engine", metavar="perl", help="Run hipify-perl too and explain every difference; exit with 5 where one has no explanation.")] = ""
@@ -75,8 +81,22 @@ class HipifyArguments:
             _usage("--dry-run and --diff are for conversions", "give --errors and --verify-engine without them")
         if not self.out and not (self.is_trial or self.in_place):
             _usage("no output is given", "add -o OUT, or --in-place, --dry-run or --diff")
+        if self.check and (self.is_trial or self.in_place or self.errors or self.verify_engine):
+            _usage("--check parses what lies in an output folder", "give it with -o OUT and without the trials")
+        if not self.check and (self.check_root or self.check_gpu or self.check_word):
+            _usage("--check-root, --check-gpu and --check-word are for --check", "add --check")
         if not self.errors and sum((self.json, self.sarif, self.annotations, self.diff)) > 1:
             _usage("--json, --sarif, --annotations and --diff all want stdout", "give one of them")
+
+    def compiler(self) -> HipCompiler:
+        """The target's compiler. Raises MachineLacks, UsageError."""
+        from stackbuild.hipify.compilation.hip_compiler import find_compiler
+
+        gpus = tuple(self.check_gpu or ("gfx1100",))
+        for gpu in gpus:
+            if not re.fullmatch(r"gfx[0-9a-f]{3,4}", gpu):
+                _usage(f"--check-gpu is {gpu!r}, which is not a GPU", "write one such as gfx1100 or gfx942")
+        return find_compiler(self.check_root, gpus, tuple(self.check_word or ()))
 
     @property
     def target(self) -> Target:
@@ -144,6 +164,8 @@ def hipify(
 
     A tree that builds: stackbuild hipify project -o project-hip --copy-rest
 
+    Ask the compiler: stackbuild hipify src -o out --target-rocm 6.4 --check
+
     Check against hipify-perl: stackbuild hipify src -o out --verify-engine perl
     """
     arguments.refuse_contradictions()
@@ -173,7 +195,20 @@ def _convert(
         return trial.report, trial
     if arguments.in_place:
         return convert_in_place(selection, engine, arguments.force, arguments.jobs), None
-    return hipify_tree(selection, engine, workers=arguments.jobs, force=arguments.force), None
+    compiler = arguments.compiler() if arguments.check else None
+    report = hipify_tree(selection, engine, workers=arguments.jobs, force=arguments.force)
+    if compiler is None:
+        return report, None
+    from stackbuild.hipify.compilation.compile_check import check_report
+    from stackbuild.views.console import progress_bar
+
+    with progress_bar() as bar:
+        task = bar.add_task("hipcc", total=None)
+
+        def show(count: int, total: int) -> None:
+            bar.update(task, completed=count, total=total)
+
+        return check_report(report, selection, compiler, arguments.jobs, show), None
 
 
 def _print_report(

@@ -1,8 +1,8 @@
 """The fix `own-overloads`: functions of a source that HIP's headers have too, with the same parameters and meaning.
 
 Operators for two of CUDA's vector types (`float4 * float4`, `float4 += float4`) are ambiguous beside HIP's own, which work
-by components; atomicAdd, atomicMin and atomicMax of float and double are defined twice. These definitions are left out
-where `__HIP_PLATFORM_AMD__` is defined. Operators that do something else by the same signs stay, and lint tells them.
+by components. Atomics of types that CUDA lacks and HIP has (atomicAdd of a double, atomicCAS of a `std::uint64_t`) are
+defined twice. These definitions are left out where `__HIP_PLATFORM_AMD__` is defined. Operators that do something else by the same signs stay, and lint tells them.
 Which forms clash was tried with HIP 5.7 and 6.4: `*`, `/`, and `+=`, `-=`, `*=`, `/=`, with the same type on both sides.
 """
 
@@ -20,10 +20,27 @@ _OPERATOR = re.compile(
     rf"operator\s*([*/]|[-+*/]=)\s*\(\s*(?:const\s+)?({_VECTOR})(?:\s+const)?[\s&]+(\w+)\s*,"
     r"\s*(?:const\s+)?\2(?:\s+const)?[\s&]+(\w+)\s*\)\s*\{"
 )
-_ATOMIC = re.compile(
-    r"atomic(?:Add|Min|Max)\s*\(\s*(float|double)\s*\*\s*(?:const\s+)?(?:__restrict__\s+)?\w+\s*,\s*(?:const\s+)?\1\s+\w+\s*\)\s*\{"
-)
-_ATOMICS = frozenset(("atomicAdd", "atomicMin", "atomicMax"))
+_LONG = r"(?:std::)?(?:uint64_t|size_t)|unsigned\s+long(?:\s+long)?(?:\s+int)?|u(?:nsigned\s+)?long|ull"
+_FLOATING = "float|double"
+_OPERANDS = {
+    **dict.fromkeys(("Add", "Sub", "Exch", "CAS"), f"{_FLOATING}|{_LONG}"),
+    **dict.fromkeys(("Min", "Max"), rf"{_FLOATING}|{_LONG}|long\s+long(?:\s+int)?|(?:std::)?int64_t"),
+    **dict.fromkeys(("And", "Or", "Xor"), _LONG),
+}
+"""Types that HIP 5.7, 6.4 and 7.2 have an atomic for, beside 32-bit integers: those that CUDA lacks, or once lacked."""
+_ATOMICS = frozenset(f"atomic{name}" for name in _OPERANDS)
+
+
+def _atomic(name: str, operands: str) -> str:
+    """A pattern of the definition of an atomic over one of the types."""
+    group = f"kind{name}"
+    value = rf"\s*,\s*(?:const\s+)?(?P={group})\s+(?:const\s+)?\w+\s*"
+    values = value * (2 if name == "CAS" else 1)
+    pointer = rf"(?P<{group}>{operands})\s*\*\s*(?:const\s+)?(?:__restrict__\s+)?\w+"
+    return rf"atomic{name}\s*\(\s*{pointer}{values}\)\s*\{{"
+
+
+_ATOMIC = re.compile("|".join(_atomic(name, operands) for name, operands in _OPERANDS.items()))
 _KINDS = (
     "float",
     "double",

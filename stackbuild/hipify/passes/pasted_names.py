@@ -1,6 +1,7 @@
 """The fix `pasted-names`: a macro that puts CUDA's names together, `#define GPU(name) cuda##name`, makes HIP's names.
 
-The beginning of the name is converted, `hip##name`, unless half of the uses in the text make names that are not CUDA's.
+The name may stand anywhere in the body: `#define GPU_CALL(call) CHECK(cuda##call)`, for `GPU_CALL(Free(p))`, whose first
+word is pasted. The beginning of the name is converted, `hip##name`, unless half of the uses in the text make names that are not CUDA's.
 A use whose whole name becomes another one (`cudaPointerAttributes`), or is in no table, is reported where it stands.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from stackbuild.hipify.cpp.edits import Edit
 from stackbuild.hipify.cpp.macros import Macro
@@ -19,48 +21,62 @@ STEMS = {
     "cuda": "hip", "cublas": "hipblas", "cufft": "hipfft", "curand": "hiprand", "cusparse": "hipsparse", "cusolver": "hipsolver",
 }  # fmt: skip
 """Beginnings of CUDA's names that a macro may add a word to, with HIP's."""
-_BODY = re.compile(rf"\s*({'|'.join(STEMS)})[ \t]*##[ \t]*(\w+)\s*")
+_PASTE = re.compile(rf"(?<![\w#])({'|'.join(STEMS)})[ \t]*##[ \t]*(\w+)(?![ \t]*##|\w)")
+_FIRST_WORD = re.compile(r"\s*([A-Za-z_]\w*)")
+
+
+@dataclass(frozen=True)
+class PastedName:
+    """A place where a macro adds a parameter to a beginning of CUDA's names: its offset, and which parameter."""
+
+    macro: Macro
+    stem: str
+    start: int
+    parameter: int
 
 
 def fix(view: View, lookups: Lookups, by: str) -> list[Edit]:
     """The edits of the macros' bodies."""
     return [
-        Edit(start, start + len(stem), STEMS[stem], by)
-        for macro, stem, start in _macros(view)
-        if _are_cudas(lookups, [stem + word for _, word in _uses(view, macro)])
+        Edit(one.start, one.start + len(one.stem), STEMS[one.stem], by)
+        for one in _pasted_names(view)
+        if _are_cudas(lookups, [one.stem + word for _, word in _uses(view, one)])
     ]
 
 
 def other_names(view: View, lookups: Lookups) -> Iterator[tuple[int, str, str]]:
     """The uses whose name is not HIP's after the fix: the offset, CUDA's name, and what HIP has for it, "" for none."""
-    for macro, stem, _ in _macros(view):
-        for at, word in _uses(view, macro):
-            name = stem + word
+    for one in _pasted_names(view):
+        for at, word in _uses(view, one):
+            name = one.stem + word
             whole = lookups.names[name].hip if name in lookups.names else ""
-            if whole != STEMS[stem] + word:
+            if whole != STEMS[one.stem] + word:
                 yield at, name, whole
 
 
-def _macros(view: View) -> Iterator[tuple[Macro, str, int]]:
-    """The macros that add their parameter to a beginning, with that and its offset."""
+def _pasted_names(view: View) -> Iterator[PastedName]:
+    """The places of the macros' bodies that add a parameter to a beginning."""
     if "##" not in view.code or view.words.isdisjoint(STEMS):
         return
     for macro in view.macros:
-        body = _BODY.fullmatch(macro.body) if macro.parameters else None
-        if body and body[2] in (macro.parameters or ()):
-            yield macro, body[1], macro.at + body.start(1)
+        for match in _PASTE.finditer(macro.body) if macro.parameters else ():
+            is_first = not macro.body[: match.start()].rstrip().endswith("##")
+            if is_first and match[2] in (macro.parameters or ()):
+                parameter = (macro.parameters or ()).index(match[2])
+                yield PastedName(macro, match[1], macro.at + match.start(1), parameter)
 
 
-def _uses(view: View, macro: Macro) -> Iterator[tuple[int, str]]:
-    """The uses of a macro with a word for its argument."""
+def _uses(view: View, pasted_name: PastedName) -> Iterator[tuple[int, str]]:
+    """The uses of a macro whose argument begins with a word, which is what is pasted."""
+    macro = pasted_name.macro
     for at in view.places(macro.name):
         if view.is_defined_at(at):
             continue  # its own definition, or that of another branch
         argument_list = call_arguments(view.code, at + len(macro.name))
-        if argument_list and len(argument_list[0]) == 1:
-            start, end = argument_list[0][0]
-            if (word := view.code[start:end].strip()).isidentifier():
-                yield at, word
+        if argument_list and len(argument_list[0]) > pasted_name.parameter:
+            start, end = argument_list[0][pasted_name.parameter]
+            if word := _FIRST_WORD.match(view.code, start, end):
+                yield at, word[1]
 
 
 def _are_cudas(lookups: Lookups, names: list[str]) -> bool:

@@ -5,6 +5,7 @@
 TREE is a folder of CUDA programs without HIP twins (NVIDIA's cuda-samples). What stands for the twin is the CUDA side:
 a file counts where clang of the newest ROOT compiles it *as CUDA* (sm_80, host and device) with the headers of CUDA,
 a folder that `compile_rate.py --get-cuda` fills. Each -I is relative to TREE; a file's own folder is searched as well.
+Without -I a file has the folders of the tree in which `stackbuild hipify --check` finds its includes.
 --most takes so many files in an order drawn by lot (--seed), after --skip others. With --quick only files whose
 converted form fails are compiled as CUDA; the others count. See twin_rate.py for the rest.
 
@@ -26,11 +27,15 @@ import random
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from twin_rate import CALLS_CUDA, GPUS, Compiler, Result, errors_of, tell, told
 
 from stackbuild.hipify import FileReport, SourceSelection, Target, hipify_tree, open_engine
+from stackbuild.hipify.compilation.hip_compiler import has_header
+from stackbuild.hipify.compilation.include_folders import HeaderIndex
+from stackbuild.hipify.tree.files import SUFFIXES
 from support.root_file_system import run_in_root
 
 CLANG = (
@@ -48,9 +53,19 @@ CLANG = (
 SOURCE_SUFFIXES = (".cu", ".cpp", ".cc", ".c")
 
 
-def words_for(file: str, folders: list[str]) -> list[str]:
-    """The -I words of a file, relative to its own folder."""
-    return [f"-I{os.path.relpath(folder, Path(file).parent)}" for folder in folders]
+class Folders:
+    """The include folders of a tree's files: those given, or those that the files' includes are found in."""
+
+    def __init__(self, tree: Path, given: list[str], root: Path) -> None:
+        self.given = given
+        paths = [p for p in sorted(tree.rglob("*")) if not given and p.suffix.lower() in SUFFIXES and p.is_file()]
+        texts = {str(p.relative_to(tree)): p.read_text("utf-8", "replace") for p in paths}
+        self.headers = HeaderIndex(texts, partial(has_header, root))
+
+    def words(self, file: str) -> list[str]:
+        """The -I words of a file, relative to its own folder."""
+        folders = self.given or self.headers.folders(file)
+        return [f"-I{os.path.relpath(folder or '.', Path(file).parent)}" for folder in folders]
 
 
 def twin_of(tree: Path, file: str, patterns: list[str]) -> str:
@@ -81,13 +96,13 @@ def is_cuda(root: Path, cuda: Path, tree: Path, file: str, words: list[str]) -> 
 class CudaSide:
     """Which files of a tree clang compiles as CUDA; what is known of one is kept in a file."""
 
-    def __init__(self, root: Path, cuda: Path, tree: Path, folders: list[str], kept: Path) -> None:
+    def __init__(self, root: Path, cuda: Path, tree: Path, folders: Folders, kept: Path) -> None:
         self.root, self.cuda, self.tree, self.folders, self.kept = root, cuda, tree, folders, kept
         self.known: dict[str, bool] = json.loads(kept.read_text()) if kept.exists() else {}
 
     def compiles(self, file: str) -> bool:
         if file not in self.known:
-            self.known[file] = is_cuda(self.root, self.cuda, self.tree, file, words_for(file, self.folders))
+            self.known[file] = is_cuda(self.root, self.cuda, self.tree, file, self.folders.words(file))
             self.kept.write_text(json.dumps(self.known))
         return self.known[file]
 
@@ -124,7 +139,8 @@ def main() -> None:
         print("\n".join(drawn), f"{len(drawn)} of {len(files)}", sep="\n")
         return
     out.mkdir(parents=True, exist_ok=True)
-    cuda_side = CudaSide(newest, cuda, tree, args.folders, out / "cuda.json")
+    folders = Folders(tree, args.folders, newest)
+    cuda_side = CudaSide(newest, cuda, tree, folders, out / "cuda.json")
     with ThreadPoolExecutor(args.jobs) as pool:
         if not args.quick and not args.twins:
             drawn = [file for file, is_good in zip(drawn, pool.map(cuda_side.compiles, drawn), strict=True) if is_good]
@@ -140,12 +156,12 @@ def main() -> None:
 
             def one(file: str, rocm: str = rocm, reports: dict[str, FileReport] = reports) -> list[Result]:
                 folder, name = os.path.split(file)
-                words = [*words_for(file, args.folders), f"-std={args.std}"]
+                words = [*folders.words(file), f"-std={args.std}"]
                 by_gpu = compiler.run(rocm, out / rocm, folder, name, [*words, *args.words])
                 good = set(by_gpu)
                 if any(by_gpu.values()) and args.twins:
                     twin = twin_of(twin_tree, file, args.twins)
-                    words = [*words_for(twin, args.folders), f"-std={args.std}", *args.twin_words]
+                    words = [*folders.words(twin), f"-std={args.std}", *args.twin_words]
                     theirs = compiler.run(rocm, twin_tree, *os.path.split(twin), words)
                     good = {gpu for gpu, errors in theirs.items() if not errors}
                 elif any(by_gpu.values()) and not cuda_side.compiles(file):

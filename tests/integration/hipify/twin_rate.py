@@ -167,7 +167,7 @@ def content(tree: Path, folder: str, words: tuple[str, ...]) -> str:
     """The digest of all that a file of a folder may include: its folder, those of its -I words, and support headers."""
     hashed = hashlib.sha256()
     folders = {folder} | {
-        os.path.normpath(f"{folder}/{w[2:]}") for w in words if w.startswith("-I") and not w.startswith("-I/")
+        os.path.normpath(f"{folder or '.'}/{w[2:]}") for w in words if w.startswith("-I") and not w.startswith("-I/")
     }
     for name in sorted(folders):
         for path in sorted((tree / name).rglob("*")) if not name.startswith("..") else ():

@@ -19,6 +19,10 @@ GUARD = "#ifndef __HIP_PLATFORM_AMD__\n"
         "inline void operator*=(uint2 &a, uint2 b) { a = a * b; }",
         "__device__ __forceinline__\ndouble atomicMax(double *address, double val)\n{\n  return f(address, val);\n}",
         "static __inline__ __device__ double atomicAdd(double* p, const double v) { return g(p); }",
+        "DEVICE INLINE\nstd::uint64_t atomicCAS(\n    std::uint64_t* p,\n    std::uint64_t compare,\n    std::uint64_t v)\n{\n  return f(p);\n}",
+        "__device__ unsigned long atomicExch(unsigned long *p, unsigned long v) { return f(p); }",
+        "__device__ size_t atomicAdd(size_t *p, size_t v) { return f(p); }",
+        "__device__ double atomicCAS(double *p, double compare, double v) { return f(p); }",
     ],
 )  # fmt: skip
 def test_a_function_that_hip_has_is_left_out_for_hip(definition: str) -> None:
@@ -62,6 +66,9 @@ def test_an_operator_that_does_something_else_is_told_where_it_stands(definition
         "namespace own { __device__ double atomicAdd(double *p, double v) { return g(p); } }",
         "__device__ unsigned atomicMax(unsigned *p, unsigned v, int scope) { return g(p); }",
         "double x = atomicAdd(p, 1.0);",
+        "__device__ short atomicCAS(short *p, short compare, short v) { return f(p); }",
+        "__device__ uint64_t atomicCAS(uint64_t *p, int64_t compare, uint64_t v) { return f(p); }",
+        "__device__ double atomicAnd(double *p, double v) { return f(p); }",
     ],
 )
 def test_what_hip_s_does_not_clash_with_stays(text: str) -> None:

@@ -20,6 +20,11 @@ MACRO = "#define GPU(name) cuda##name\n"
             "#ifdef A\n#define GPU(name) hip##name\n#else\n#define GPU(name) hip##name\n#endif\n",
         ),
         ("#define GPU(a, b) cuda##a\n", "#define GPU(a, b) hip##a\n"),
+        ("#define CALL(call) CHECK(cuda##call)\nCALL(Free(p));\n", "#define CALL(call) CHECK(hip##call)\n"),
+        ("#define CALL(at, c) do { e = cuda##c; if (e) f(at); } while (0)\n", "#define CALL(at, c) do { e = hip##c; if"),
+        ("#define CALL(call) CHECK(cuda##call)\nCALL(MyOwnThing(p));\n", "#define CALL(call) CHECK(cuda##call)\n"),
+        ("#define GPU(a, b) cuda##a##b\n", "#define GPU(a, b) cuda##a##b\n"),
+        ("#define GPU(a, b) a##cuda##b\n", "#define GPU(a, b) a##cuda##b\n"),
         ("#define GPU(a) cuda##other\n", "#define GPU(a) cuda##other\n"),
         ("#define GPU(a) my_cuda##a\n", "#define GPU(a) my_cuda##a\n"),
     ],
@@ -32,3 +37,5 @@ def test_the_beginning_of_the_names_becomes_hips(text: str, hip_text: str) -> No
 def test_uses_that_hip_calls_otherwise_are_reported() -> None:
     told = [(f.place.line, f.severity.value) for f in hip(MACRO + "GPU(NoSuchInHip)();\n").findings if f.place]
     assert told == [(1, "note"), (2, "warning")]
+    text = "#define CALL(c) CHECK(cuda##c)\nCALL(Free(p));\nCALL(NoSuchInHip(p));\n"
+    assert [f.place.line for f in hip(text).findings if f.place and f.severity.value == "warning"] == [3]
