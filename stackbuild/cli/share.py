@@ -263,9 +263,7 @@ def forget(
     if bool(signed_by) == bool(origin):
         raise UsageError("name a key or a remote", next="give one of --signed-by and --from")
     with open_store() as local_store:
-        rows = tainted_records(local_store, signed_by, origin)
-        if not dry_run:
-            revoke(local_store, rows)
+        rows = (tainted_records if dry_run else revoke)(local_store, signed_by, origin)
     print_json(rows, "stackbuild.store-forget/1") if json else draw_forgotten(rows, dry_run)
 
 

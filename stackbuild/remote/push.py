@@ -111,7 +111,8 @@ class Pusher:
             earlier = own
         if any(one.record.tree != record.tree for one in earlier):
             return "conflict", "signed by this key for another output: the step is not reproducible"
-        if own and not self.check:
+        is_signed = bool(own) and self._is_signed_as_content(content_key)
+        if is_signed and not self.check:
             return "there", ""
         text = self._text(record)
         if text is None:
@@ -126,9 +127,14 @@ class Pusher:
         remote_tree = self._tree(record, text, packs)
         if remote_tree is None:
             return "damaged", self.store.check(record.tree) or "its files differ from its manifest"
-        if not own:
+        if not is_signed:
             self._sign(remote_record)
-        return ("there" if own and not remote_tree else "pushed" if remote_tree else "signed"), ""
+        return ("there" if is_signed and not remote_tree else "pushed" if remote_tree else "signed"), ""
+
+    def _is_signed_as_content(self, content_key: str) -> bool:
+        """Whether this builder's record is under the content key, if there is one: a push may have ended before that."""
+        records = self._verify(self._listing(f"c-{content_key}")) if content_key else ()
+        return not content_key or any(one.record.content_key == content_key for one in records)
 
     def _listing(self, tag: str) -> bytes | None:
         """The envelopes under a tag, None where there is nothing. What is there and cannot be read counts as none."""

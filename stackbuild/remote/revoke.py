@@ -61,23 +61,26 @@ def _came_by(record: Record, signed_by: str, url: str) -> bool:
     return signed_by in names if signed_by else place_of(record.notes.get("remote", "")) == place_of(url)
 
 
-def revoke(store: Store, tainted_outputs: tuple[TaintedRecord, ...]) -> None:
-    """Remove these records, their trees, and the compiler caches that steps on them may have filled.
+def revoke(store: Store, signed_by: str, url: str) -> tuple[TaintedRecord, ...]:
+    """Remove the records of `tainted_records`, their trees, and the compiler caches that steps on them may have filled.
 
-    Raises MachineLacks while another run uses the store.
+    A call that ended early leaves what a second one finds: the caches go first, and an output goes after all that was made
+    from it. Raises UsageError, OSError, and MachineLacks while another run uses the store.
     """
-    if not tainted_outputs:
-        return
     store.reap()
     with store.collecting():
         if others := store.others():
             next = "run it again when nothing else uses this store"
             raise MachineLacks(f"in use by {', '.join(others)}", where=str(store.root), next=next)
-        for one in tainted_outputs:
+        tainted_outputs = tainted_records(store, signed_by, url)
+        if not tainted_outputs:
+            return ()
+        for cache in (store.root / "ccache").iterdir():
+            atomic.remove(cache)
+        for one in reversed(tainted_outputs):
             (store.root / "records" / one.key[:2] / f"{one.key}.json").unlink(missing_ok=True)
         named_trees = {record.tree for record in records(store)}
         for tree in {one.tree for one in tainted_outputs} - named_trees:
             atomic.remove(store.root / "trees" / tree[:2] / tree)
             atomic.remove(store.root / "manifests" / tree[:2] / tree)
-        for cache in (store.root / "ccache").iterdir():
-            atomic.remove(cache)
+        return tainted_outputs

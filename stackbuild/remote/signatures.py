@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from stackbuild.publishing.ssh_keys import TrustedKey
-from stackbuild.remote.faults import RemoteFault
+from stackbuild.remote.faults import RemoteFault, RemoteUnreachable
 from stackbuild.remote.protocol import SIGNER_DIGITS, RemoteReader
 from stackbuild.remote.records import SignedRecord, verified_records
 from stackbuild.remote.trees import MOST_MANIFEST, listing_in
@@ -56,7 +56,7 @@ class SignatureReader:
             return None
         records, refusals = verified_records(listing_in(manifest), self.keys, self.now)
         signers = {name for one in records if is_it(one) for name in one.signers}
-        for key in self.keys:
+        for key in {key.fingerprint: key for key in self.keys}.values():  # the last line of a key counts
             if is_enough(records):
                 break
             if key.fingerprint not in signers and not key.refusal(self.now):
@@ -65,9 +65,14 @@ class SignatureReader:
         return Signatures(records, refusals)
 
     def _own(self, tag: str, key: TrustedKey) -> tuple[tuple[SignedRecord, ...], tuple[str, ...]]:
-        """What is under a key's own tag. What cannot be read there hides no signature of another key."""
-        manifest = self.reader.manifest(signer_tag(tag, key.blob), MOST_MANIFEST)
+        """What is under a key's own tag. What cannot be read there hides no signature of another key.
+
+        Raises RemoteUnreachable.
+        """
         try:
+            manifest = self.reader.manifest(signer_tag(tag, key.blob), MOST_MANIFEST)
             return verified_records(listing_in(manifest), (key,), self.now) if manifest is not None else ((), ())
+        except RemoteUnreachable:
+            raise
         except RemoteFault as fault:
             return (), (str(fault),)

@@ -17,10 +17,10 @@ def kind_and_root(url: str) -> tuple[str, str]:
     """Kind (oci, web, file) and root of a URL. Raises UsageError."""
     try:
         parts = urlsplit(url)
-        host, name = parts.hostname, parts.path.strip("/")
+        host, name, _ = parts.hostname, parts.path.strip("/"), parts.port
     except ValueError as error:
         raise UsageError(f"{url!r} is not a URL: {error}", next=f"write {SCHEMES}") from None
-    if parts.query or parts.fragment or parts.username:
+    if parts.query or parts.fragment or "@" in parts.netloc:
         raise UsageError(f"{url!r} has a login or a query in it", next=f"write {SCHEMES}; `docker login` keeps logins")
     match parts.scheme:
         case "file" if not parts.netloc and parts.path.startswith("/"):

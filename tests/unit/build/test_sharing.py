@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,8 @@ from stackbuild.remote.files import ExportFolder
 from stackbuild.remote.origin import Origin
 from stackbuild.remote.revoke import revoke, tainted_records
 from stackbuild.remote.settings import RemoteSettings, Settings
+from stackbuild.remote.url import kind_and_root
+from stackbuild.store import atomic
 from support.fake_build import FakeCommands, fake_context, fast_folder, plan_of, step
 from support.remotes import a_key, key_files, open_at
 
@@ -202,10 +205,46 @@ def test_a_stolen_keys_outputs_and_what_was_made_of_them_are_forgotten(builder: 
     (store.root / "ccache" / "domain").mkdir()
     found = tainted_records(store, a_key().fingerprint, "")
     assert {(one.step, one.is_pulled) for one in found} >= {("one", True), ("base", True), ("two", False)}
-    revoke(store, found)
+    assert revoke(store, a_key().fingerprint, "") == found
     assert not [s.name for s in PLAN.steps if store.find(s.key)]
     assert not list((store.root / "ccache").iterdir()) and not list((store.root / "trees").glob("*/*"))
     assert not tainted_records(store, a_key("another").fingerprint, "")
+
+
+def test_a_forgetting_that_ended_early_is_completed_by_the_next(
+    builder: Machine, user: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After each removal of a record or a cache: what is left leads to all the rest."""
+    builder.build(plan_of(ONE))
+    user.build()
+    store = open_at(user.folder)
+    (store.root / "ccache" / "domain").mkdir()
+    unlink, remove, calls = Path.unlink, atomic.remove, 0
+
+    def end_after_one() -> None:
+        nonlocal calls
+        calls += 1
+        raise KeyboardInterrupt
+
+    def unlink_and_end(path: Path, missing_ok: bool = False) -> None:
+        unlink(path, missing_ok)
+        if path.suffix == ".json":
+            end_after_one()
+
+    def remove_and_end(path: Path) -> None:
+        remove(path)
+        if path.parent.name == "ccache":
+            end_after_one()
+
+    monkeypatch.setattr(Path, "unlink", unlink_and_end)
+    monkeypatch.setattr(atomic, "remove", remove_and_end)
+    while tainted_records(store, a_key().fingerprint, ""):
+        with contextlib.suppress(KeyboardInterrupt):
+            revoke(store, a_key().fingerprint, "")
+        assert calls < 20
+    assert calls >= 4 and not [s.name for s in PLAN.steps if store.find(s.key)]
+    assert not list((store.root / "ccache").iterdir())
+    store.close()
 
 
 @pytest.mark.parametrize(
@@ -219,6 +258,14 @@ def test_what_is_no_fingerprint_forgets_nothing(builder: Machine, text: str) -> 
     with pytest.raises(UsageError, match="is not a URL of a remote"):
         tainted_records(store, "", text)
     store.close()
+
+
+@pytest.mark.parametrize(
+    "url", ["oci://:secret@h/x", "https://@h/x", "https://name@h/x", "oci://h:99999/x", "oci://h:x/x", "http://[h/x"]
+)
+def test_a_url_with_a_login_or_no_port_is_refused(url: str) -> None:
+    with pytest.raises(UsageError, match=r"has a login|is not a URL"):
+        kind_and_root(url)
 
 
 def test_outputs_of_a_remote_are_forgotten_by_another_spelling_of_it(builder: Machine, user: Machine, url: str) -> None:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from stackbuild.publishing.ssh_keys import TrustedKey
+from stackbuild.remote.faults import RemoteFault
 from stackbuild.remote.files import TAGS, ExportFolder, manifest_place
 from stackbuild.remote.push import disagreements
-from stackbuild.remote.signatures import signer_tag
+from stackbuild.remote.signatures import SignatureReader, signer_tag
+from stackbuild.remote.trees import record_manifest
 from stackbuild.store.store import Store
 from support.fake_build import fast_folder
 from support.remotes import CONTENT_TEXT, Said, a_key, asked, open_at, puller, push_all, put
@@ -177,3 +182,72 @@ def test_what_lies_under_an_own_tag_hides_no_other_signature(tmp_path: Path) -> 
     assert puller(user, remote, said, "builder", "other").pull(asked()) is not None and not said.lines
     builder.close()
     user.close()
+
+
+class EndedFolder(ExportFolder):
+    """An export whose writer ends before its manifest of that number."""
+
+    def __init__(self, folder: Path, number: int) -> None:
+        super().__init__(folder.as_uri(), folder, is_written=True)
+        self.remaining_writes = number
+
+    def put_manifest(self, tag: str, text: bytes) -> None:
+        if self.remaining_writes == 0:
+            raise KeyboardInterrupt
+        self.remaining_writes -= 1
+        super().put_manifest(tag, text)
+
+
+@pytest.mark.parametrize("number", range(WRITES))
+@pytest.mark.parametrize("check", [False, True])
+def test_a_push_that_ended_early_is_completed_by_the_next(number: int, check: bool) -> None:
+    with fast_folder() as folder:
+        store = store_with_output(folder / "store")
+        with pytest.raises(KeyboardInterrupt):
+            push_all(store, EndedFolder(folder / "export", number))
+        export = ExportFolder("", folder / "export", is_written=True)
+        assert [one.outcome for one in push_all(store, export, check=check)] in (["pushed"], ["signed"])
+        assert [one.outcome for one in push_all(store, export, check=check)] == ["there"]
+        for place, request in (("key", asked()), ("content", asked(CONTENT_TEXT, "c"))):
+            user = open_at(folder / place)
+            assert puller(user, export, Said()).pull(request) is not None
+            user.close()
+        store.close()
+
+
+class FaultyFolder(ExportFolder):
+    """An export that answers one tag with an error."""
+
+    faulty_tag = ""
+
+    def manifest(self, tag: str, most: int) -> bytes | None:
+        if tag == self.faulty_tag:
+            raise RemoteFault("HTTP 500", blob=tag)
+        return super().manifest(tag, most)
+
+
+@pytest.mark.parametrize("names", [("builder", "other"), ("other", "builder")])
+def test_an_own_tag_that_cannot_be_read_hides_no_other_signer(names: tuple[str, str]) -> None:
+    with fast_folder() as folder:
+        store = store_with_output(folder / "store")
+        push_all(store, ExportFolder("", folder / "export", is_written=True))
+        (folder / "export" / manifest_place(asked().tag)).write_bytes(record_manifest(b"[]"))
+        remote = FaultyFolder("", folder / "export")
+        remote.faulty_tag = signer_tag(asked().tag, a_key("other").blob)
+        user = open_at(folder / "user")
+        assert puller(user, remote, Said(), *names).pull(asked()) is not None
+        user.close()
+        store.close()
+
+
+def test_of_two_lines_of_one_key_the_last_counts_for_its_own_tag_too() -> None:
+    with fast_folder() as folder:
+        store = store_with_output(folder / "store")
+        push_all(store, ExportFolder("", folder / "export", is_written=True))
+        key = TrustedKey(a_key().blob)
+        expired_key = replace(key, valid_before=datetime(2020, 1, 1, tzinfo=UTC))
+        for keys, is_taken in (((key, expired_key), False), ((expired_key, key), True)):
+            reader = SignatureReader(ExportFolder("", folder / "export"), keys, datetime.now(UTC))
+            signatures = reader.read(asked().tag, lambda one: True)
+            assert signatures is not None and bool(signatures.records) == is_taken
+        store.close()
