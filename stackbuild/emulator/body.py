@@ -494,7 +494,7 @@ def _instruction(
         if target not in reachable_code.instructions:
             jump = f'{{ w->pc = {inst.offset - entry}; w->calls->report(w, 6, -1, 0, ""); return WAVE_ERROR; }}'
         elif target <= inst.offset:
-            jump = f'{{ if (--w->fuel < 0) {{ w->pc = {inst.offset - entry}; w->calls->report(w, 5, -1, 0, ""); return WAVE_ERROR; }} goto L{target}; }}'
+            jump = f"{{ w->pc = {inst.offset - entry}; if (ends_early(w)) return WAVE_ERROR; goto L{target}; }}"
         else:
             jump = f"goto L{target};"
         return [f"if ({BRANCHES[inst.name]}) {jump}"] if inst.name != "s_branch" else [jump]
@@ -520,4 +520,4 @@ def _jump(inst: Instruction, reachable_code: ReachedCode, entry: int) -> list[st
     lines = [f"to = get64(w->s + {inst.fields['ssrc0']}) - w->image;", f"w->pc = {inst.offset - entry};"]
     if inst.name == "s_swappc_b64":
         lines.append(f"set64(w->s + {inst.fields['sdst']}, w->image + {inst.end});")
-    return [*lines, 'if (--w->fuel < 0) { w->calls->report(w, 5, -1, 0, ""); return WAVE_ERROR; }', "goto JUMP;"]
+    return [*lines, "if (ends_early(w)) return WAVE_ERROR;", "goto JUMP;"]

@@ -185,9 +185,10 @@ def compare(target: str, folder: Path, *, sequences: int, length: int = 4, seed:
 def compile_sequences(folder: Path, table: FunctionTable, bodies: list[str], lanes: int, name: str) -> ctypes.CDLL:
     folder.mkdir(parents=True, exist_ok=True)
     driver = (
+        "static const volatile int no_result;\n"
         "int trial(int (*f)(struct wave *), uint32_t *v, uint32_t *s, uint32_t *scc, uint8_t *lds, uint32_t lds_bytes) {\n"
         "static struct wave w; memset(&w, 0, sizeof w); w.v = v; w.scc = *scc; memcpy(w.s, s, sizeof w.s);\n"
-        "w.lds = w.scratch = lds; w.lds_bytes = lds_bytes; w.scratch_bytes = lds_bytes / LANES; w.fuel = 1000; w.lanes = FULL; w.rows = 512; w.mode = 0x2f0;\n"
+        "w.lds = w.scratch = lds; w.lds_bytes = lds_bytes; w.scratch_bytes = lds_bytes / LANES; w.fuel = 1000; w.result = &no_result; w.lanes = FULL; w.rows = 512; w.mode = 0x2f0;\n"
         "int r = f(&w); memcpy(s, w.s, sizeof w.s); *scc = w.scc; return r; }\n"
         "void chain(int (**f)(struct wave *), int count, uint32_t *v, uint32_t *s, uint32_t *scc) {\n"
         "for (int i = 0; i < count; i++) trial(f[i], v, s, scc, 0, 0); }\n"

@@ -538,6 +538,7 @@ static void *work(void *argument)
         w->scratch = w->scratch_bytes ? malloc((size_t)w->scratch_bytes * lanes) : NULL;
         w->image = (uint64_t)(uintptr_t)k->object->image;
         w->calls = &callbacks;
+        w->result = (const volatile int *)&run->result;
         w->blocks = blocks;
         w->context = &worker;
     }

@@ -58,6 +58,7 @@ struct wave {
     uint32_t resume;   /* where to go on, 0: at the start */
     uint32_t rows;     /* of v */
     int64_t fuel;      /* jumps left */
+    const volatile int *result; /* of the dispatch: not 0 once a wave has failed, and the others end then */
     uint8_t *lds;
     uint8_t *scratch;  /* of lane 0; a lane has scratch_bytes */
     uint64_t image;    /* address of the code object's first byte */
@@ -74,6 +75,15 @@ struct wave {
     uint32_t temp[8 * 64]; /* operands before a swizzle of lanes */
     uint8_t sink[64];
 };
+
+/* Whether a wave ends before its next jump: another one has failed, or it has no jump left, which is reported. */
+static inline int ends_early(struct wave *w)
+{
+    if (*w->result) return 1;
+    if (--w->fuel >= 0) return 0;
+    w->calls->report(w, 5, -1, 0, "");
+    return 1;
+}
 
 #ifdef LANES
 #include "arithmetic.h"
