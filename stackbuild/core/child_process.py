@@ -8,9 +8,12 @@ import select
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 
 from stackbuild.core.cancel import POLL_SECONDS, WAIT_SECONDS, Stopper, check_signals
 
+CHECK_SECONDS = 0.2
+"""Between two calls of the check while a child runs."""
 GRACE_SECONDS = 3.0
 """Between SIGTERM and SIGKILL for a child that is told to stop."""
 
@@ -28,6 +31,25 @@ def wait(process: subprocess.Popen[bytes], stopper: Stopper) -> int:
         return process.wait()
     finally:
         os.close(child)
+
+
+def wait_within(process: subprocess.Popen[bytes], seconds: float, check: Callable[[], None]) -> tuple[int, bool]:
+    """The exit code of a child that leads its own process group, and whether it ran out of time.
+
+    `check` is called five times a second, and what it raises ends the wait. Whatever happens, the whole group is killed.
+    """
+    until = time.monotonic() + seconds
+    try:
+        while (remaining := until - time.monotonic()) > 0:
+            try:
+                return process.wait(min(CHECK_SECONDS, remaining)), False
+            except subprocess.TimeoutExpired:
+                check()
+        return -signal.SIGKILL, True
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 def collect_output(process: subprocess.Popen[bytes], seconds: float, most: int) -> tuple[bytes, bytes]:

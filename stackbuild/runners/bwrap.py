@@ -17,13 +17,14 @@ import select
 import shutil
 import socket
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import MachineLacks
+from stackbuild.core.root_path import path_inside
 from stackbuild.runners import guard, seccomp
 from stackbuild.runners.priority import niceness
 from stackbuild.runners.protocol import MOST_PROCESSES
@@ -154,6 +155,25 @@ class Bwrap:
             *(word for name, value in self.env for word in ("--setenv", name, value)),
             *("--chdir", self.cwd, "--", *argv),
         ]
+
+
+def root_mounts(root: Path, folders: Iterable[str], settings: Iterable[str]) -> tuple[str, ...]:
+    """bubblewrap's words for parts of a root file system, read-only: folders at its top, and files below /etc.
+
+    A link at the top is made anew in the sandbox. Below /etc bubblewrap would follow links on this machine: it is given the
+    place that they lead to inside the root.
+    """
+    words: list[str] = []
+    for name in folders:
+        path = root / name
+        if path.is_symlink():
+            words += ["--symlink", os.readlink(path), f"/{name}"]
+        elif path.exists():
+            words += ["--ro-bind", str(path), f"/{name}"]
+    for name in (f"etc/{name}" for name in settings):
+        if place := path_inside(root, name):
+            words += ["--ro-bind", str(place), f"/{name}"]
+    return tuple(words)
 
 
 def _let_go(ours: socket.socket) -> None:

@@ -14,7 +14,6 @@ import re
 import resource
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -23,10 +22,10 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
 
+from stackbuild.core.child_process import wait_within
 from stackbuild.core.digest import Json
 from stackbuild.core.log_excerpt import clean
 from stackbuild.core.plain_file import read_regular
-from stackbuild.core.root_path import path_inside
 from stackbuild.runners import bwrap, cgroup
 from stackbuild.runners.log import log_pipe
 from stackbuild.runners.protocol import MOST_PROCESSES
@@ -40,7 +39,6 @@ _HEAD, _TAIL = 1 << 16, 1 << 16
 _FILE = 8 << 30
 #: Share of this machine's memory that a probe may take, where control groups can be made.
 _MEMORY = 0.75
-_POLL = 0.2
 
 
 class Budget:
@@ -183,23 +181,8 @@ class ProbeSandbox:
                     argv, pipe, pass_fds=descriptors, preexec=lambda: _limit(group.entry_files), seconds=seconds
                 ) as process,
             ):
-                try:
-                    code, timed_out = self._wait(process, seconds)
-                finally:
-                    if process.poll() is None:
-                        os.killpg(process.pid, signal.SIGKILL)  # bwrap's end is the end of its pid namespace
-                        process.wait()
+                code, timed_out = wait_within(process, seconds, self.check)  # bwrap's end is that of its pid namespace
             return ProbeResult(code, timed_out, time.monotonic() - start_time, {}, _tail(output))
-
-    def _wait(self, process: subprocess.Popen[bytes], seconds: float) -> tuple[int, bool]:
-        """The exit code, and whether it ran out of time."""
-        until = time.monotonic() + seconds
-        while (remaining := until - time.monotonic()) > 0:
-            try:
-                return process.wait(min(_POLL, remaining)), False
-            except subprocess.TimeoutExpired:
-                self.check()
-        return -signal.SIGKILL, True
 
     def _bwrap(self, env: tuple[tuple[str, str], ...], writable: tuple[Path, ...]) -> bwrap.Bwrap:
         known_folders = interpreter_folders(self.python) if self.installations is None else self.installations
@@ -210,7 +193,7 @@ class ProbeSandbox:
         binds = [("--ro-bind", path) for path in paths] + [("--bind", path) for path in (self.out, *writable)]
         return bwrap.Bwrap(
             bwrap.bwrap_path(": probes are not run outside a sandbox"),
-            root=_root_mounts(self.root or Path("/"), self.rocm),
+            root=_root_words(self.root or Path("/"), self.rocm),
             mounts=(
                 *(word for kind, path in binds for word in (kind, str(path), str(path))),
                 *(word for device in devices for word in ("--dev-bind", device, device)),
@@ -233,24 +216,13 @@ _SETTINGS = (
 )  # fmt: skip
 
 
-def _root_mounts(root: Path, rocm: bool) -> tuple[str, ...]:
+def _root_words(root: Path, rocm: bool) -> tuple[str, ...]:
     """The parts of a root file system that programs need, read-only, on an empty `/` where anything can be mounted.
 
-    Of /etc only what tells no secrets; /opt, where ROCm lies, only with `rocm`; /sys, where it looks for GPUs. A link at
-    the top is made anew in the sandbox. Below /etc bubblewrap would follow links on this machine: it is given the place
-    that they lead to inside the root.
+    Of /etc only what tells no secrets; /opt, where ROCm lies, only with `rocm`; /sys, where it looks for GPUs.
     """
-    words: list[str] = []
-    for name in (*_FOLDERS, *(("opt",) if rocm else ())):
-        path = root / name
-        if path.is_symlink():
-            words += ["--symlink", os.readlink(path), f"/{name}"]
-        elif path.exists():
-            words += ["--ro-bind", str(path), f"/{name}"]
-    for name in (f"etc/{name}" for name in _SETTINGS):
-        if place := path_inside(root, name):
-            words += ["--ro-bind", str(place), f"/{name}"]
-    return (*words, "--ro-bind", "/sys", "/sys")
+    folders = (*_FOLDERS, *(("opt",) if rocm else ()))
+    return (*bwrap.root_mounts(root, folders, _SETTINGS), "--ro-bind", "/sys", "/sys")
 
 
 def interpreter_folders(python: Path) -> tuple[Path, ...]:

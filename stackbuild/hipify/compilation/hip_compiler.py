@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
-import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from stackbuild.core.cancel import check_signals
+from stackbuild.core.child_process import wait_within
 from stackbuild.core.errors import MachineLacks
 from stackbuild.core.root_path import path_inside
 from stackbuild.runners import bwrap
@@ -23,13 +20,13 @@ TREE = "/tmp/src"
 HOST = "host"
 SECONDS = 120.0
 """Seconds that one side of one file may take."""
-_POLL = 0.2
 _MEMORY = 8 << 20  # KiB of address space
 _LOG = 16 << 11  # blocks of 512 bytes that the messages of one side may have
 _READ = 16 << 20
 _PLACES = ("usr/bin/hipcc", "usr/local/bin/hipcc", "opt/rocm/bin/hipcc")
 _FOLDERS = ("bin", "lib", "lib32", "lib64", "sbin", "usr", "opt")
-_SETTINGS = ("etc/alternatives", "etc/ld.so.cache", "etc/ld.so.conf", "etc/ld.so.conf.d")
+_SETTINGS = ("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d")
+"""The parts of a root file system that a compiler needs. No other file can be included."""
 _WITH_LIMITS = f'ulimit -c 0; ulimit -v {_MEMORY}; ulimit -f {_LOG}; exec "$@"'
 _WORDS = (
     "-fsyntax-only", "-w", "-ferror-limit=0", "-ftemplate-backtrace-limit=0", "-fno-color-diagnostics",
@@ -89,25 +86,13 @@ class HipCompiler:
         """The exit code, and whether it took too long."""
         sandbox = bwrap.Bwrap(
             bwrap.bwrap_path(": converted files are parsed in a sandbox"),
-            root=_root_mounts(self.root),
+            root=bwrap.root_mounts(self.root, _FOLDERS, _SETTINGS),
             mounts=(*self._installation, "--ro-bind", str(tree), TREE),
             env=(("PATH", "/usr/bin:/bin:/opt/rocm/bin"), ("HOME", "/tmp"), ("LANG", "C.UTF-8")),
             cwd=folder,
         )
-        until = time.monotonic() + self.seconds
         with sandbox.start(("/bin/sh", "-c", _WITH_LIMITS, "sh", *argv), output, seconds=self.seconds) as process:
-            try:
-                while time.monotonic() < until:
-                    check_signals()
-                    try:
-                        return process.wait(_POLL), False
-                    except subprocess.TimeoutExpired:
-                        continue
-                return -signal.SIGKILL, True
-            finally:
-                if process.poll() is None:
-                    os.killpg(process.pid, signal.SIGKILL)
-                    process.wait()
+            return wait_within(process, self.seconds, check_signals)
 
 
 def find_compiler(root: Path | None, gpus: tuple[str, ...], words: tuple[str, ...]) -> HipCompiler:
@@ -134,18 +119,3 @@ def has_header(root: Path, path: str) -> bool:
 
 def _is_relative(word: str) -> bool:
     return word.startswith("-I") and not word.startswith("-I/")
-
-
-def _root_mounts(root: Path) -> tuple[str, ...]:
-    """The parts of a root file system that a compiler needs, read-only. No other file can be included."""
-    words: list[str] = []
-    for name in _FOLDERS:
-        path = root / name
-        if path.is_symlink():
-            words += ["--symlink", os.readlink(path), f"/{name}"]
-        elif path.is_dir():
-            words += ["--ro-bind", str(path), f"/{name}"]
-    for name in _SETTINGS:
-        if place := path_inside(root, name):
-            words += ["--ro-bind", str(place), f"/{name}"]
-    return tuple(words)
