@@ -6,6 +6,8 @@ import re
 
 HEAD = 512
 """So many bytes tell."""
+ZIP = b"PK"
+"""How a zip archive begins, of which a wheel is one."""
 AGAIN = "download it again, and look at what the address answers"
 _STARTS: tuple[tuple[bytes, str, str], ...] = (
     (b"version https://git-lfs.github.com/", "a Git LFS pointer", "`git lfs pull` fetches the file that it stands for"),
@@ -25,7 +27,7 @@ _STARTS: tuple[tuple[bytes, str, str], ...] = (
     (b"\x89HDF", "an HDF5 file, such as a Keras model", "export it: `tf2onnx` writes ONNX"),
     (b"\x80\x02", "a pickle, such as a PyTorch checkpoint", "export it: `torch.onnx.export` writes ONNX"),
     (b"\x80\x04", "a pickle, such as a PyTorch checkpoint", "export it: `torch.onnx.export` writes ONNX"),
-    (b"PK", "a zip archive, such as a PyTorch checkpoint", "export it: `torch.onnx.export` writes ONNX"),
+    (ZIP, "a zip archive, such as a PyTorch checkpoint", "export it: `torch.onnx.export` writes ONNX"),
 )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from stackbuild.core import digest
 from stackbuild.core.copy_file import copy_file
 from stackbuild.core.errors import UsageError
-from stackbuild.core.file_kinds import HEAD, kind_of
+from stackbuild.core.file_kinds import HEAD, ZIP, kind_of
 from stackbuild.core.packaging import distribution_of
 from stackbuild.core.plain_file import read_plain, read_regular
 from stackbuild.core.zip_member import read_member
@@ -104,8 +104,9 @@ def read_metadata(wheel: Path) -> bytes:
             reason = f"it has {len(names) or 'no'} METADATA" if len(names) != 1 else "its METADATA is too large"
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:  # the last: encrypted
         with wheel.open("rb") as file:
-            kind, step = kind_of(file.read(HEAD))
-        if kind and not isinstance(error, RuntimeError) and kind != "a zip archive, such as a PyTorch checkpoint":
+            head = file.read(HEAD)
+        kind, step = kind_of(head)
+        if kind and not isinstance(error, RuntimeError) and not head.startswith(ZIP):
             raise UsageError(f"not a wheel but {kind}", where=str(wheel), next=step) from None
         reason = str(error)
     raise UsageError(f"not a wheel: {reason}", where=str(wheel), next="`stackbuild inspect` says more")

@@ -11,7 +11,7 @@ import struct
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from stackbuild.core.file_kinds import HEAD, kind_of
+from stackbuild.core.file_kinds import HEAD, ZIP, kind_of
 from stackbuild.inspection.limits import MEMBERS, TABLE
 from stackbuild.inspection.readers.byte_parser import LimitError, MalformedError
 from stackbuild.inspection.readers.source import FileRange
@@ -71,7 +71,7 @@ def other_name(extra: bytes, name: bytes) -> bool:
 
 def _no_archive(head: bytes) -> str:
     """What a file without an end record is, and what to do."""
-    if head.startswith(b"PK"):
+    if head.startswith(ZIP):
         return "a zip archive without an end record: it is cut short; download or build it again"
     kind, step = kind_of(head)
     return (
