@@ -163,7 +163,7 @@ class ExportFolder:
             shutil.copyfileobj(content, file, 1 << 20)
         count(size)
 
-    def put_manifest(self, tag: str, text: bytes) -> None:
+    def put_manifest(self, tag: str, text: bytes, is_patient: bool = True) -> None:
         place = self.folder / manifest_place(tag)
         if _TAG.fullmatch(tag) and not place.exists():  # listed before it is there: a list that lacks a tag hides it from web clients
             with (self.folder / TAGS).open("ab", 0) as file:

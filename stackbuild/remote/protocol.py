@@ -70,6 +70,9 @@ class RemoteWriter(RemoteReader, Protocol):
         """Store a blob. `content` is read from its beginning, again where a part is sent again."""
         ...
 
-    def put_manifest(self, tag: str, text: bytes) -> None:
-        """Store a manifest under a tag, in place of the one that is there. Its blobs are there already."""
+    def put_manifest(self, tag: str, text: bytes, is_patient: bool = True) -> None:
+        """Store a manifest under a tag, in place of the one that is there. Its blobs are there already.
+
+        A registry that does not see such a blob for a moment is asked again where the caller `is_patient`.
+        """
         ...

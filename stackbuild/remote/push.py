@@ -50,6 +50,9 @@ from stackbuild.store.store import Store
 
 LEVELS = (1, 2, 3)
 """Levels of zstd: the next one gives a pack another blob where the remote's is damaged and cannot be replaced."""
+MOST_ABSENCES = 3
+"""Outputs of a run that may fail because the remote does not see a blob. From then on no manifest is tried again, and such a
+failure is a strike like any other."""
 CONTENT = "content\n"
 """How the text of a content key begins."""
 
@@ -85,7 +88,9 @@ class Pusher:
     count: ByteCounter = lambda size: None
     sent_bytes: int = field(default=0, init=False)
     strikes: int = field(default=0, init=False)
-    """Outputs that the remote did not take. One whose blob it does not see for a moment is not among them."""
+    """Outputs that the remote did not take. The first `MOST_ABSENCES` whose blob it does not see are not among them."""
+    _absences: int = field(default=0, init=False)
+    """Outputs whose blob the remote did not see."""
     _last_list: StoredBlob | None = field(default=None, init=False)
     """The list of envelopes that was sent last."""
     _cores: CoreBudget = field(default_factory=CoreBudget, init=False)
@@ -96,10 +101,18 @@ class Pusher:
         outcome: Outcome = "failed"
         try:
             outcome, why = self._push(record, content_key)
+        except BlobAbsent as fault:
+            why = str(fault)
+            self.strikes += not self._is_patient
+            self._absences += 1
         except RemoteFault as fault:
             why = str(fault)
-            self.strikes += not isinstance(fault, BlobAbsent)
+            self.strikes += 1
         return Push(record.step, record.recipe, record.key, outcome, self.sent_bytes - before, why)
+
+    @property
+    def _is_patient(self) -> bool:
+        return self._absences < MOST_ABSENCES
 
     def _push(self, record: Record, content_key: str) -> tuple[Outcome, str]:
         tag = f"r-{record.key}"
@@ -190,7 +203,7 @@ class Pusher:
         data = text.encode("utf-8", "surrogateescape")
         self._send(layer_of(data), io.BytesIO(data))
         manifest = tree_manifest(layer_of(data), layers)
-        self.writer.put_manifest(tag, manifest)
+        self.writer.put_manifest(tag, manifest, self._is_patient)
         if self.writer.manifest(tag, MOST_MANIFEST) != manifest:
             raise RemoteFault("the tree's manifest reads back as another", blob=tag)
         return True
@@ -270,7 +283,7 @@ class Pusher:
         if layer != self._last_list:  # a builder's first envelope is the same blob under all its tags
             self._send(layer, io.BytesIO(listing))
             self._last_list = layer
-        self.writer.put_manifest(tag, record_manifest(listing))
+        self.writer.put_manifest(tag, record_manifest(listing), self._is_patient)
 
 
 def _size(text: str) -> int:

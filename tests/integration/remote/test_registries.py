@@ -24,6 +24,8 @@ from stackbuild.core import digest
 from stackbuild.remote import registry as registry_module
 from stackbuild.remote.files import ExportFolder, WebFolder
 from stackbuild.remote.http import HttpClient
+from stackbuild.remote.pull import STRIKES
+from stackbuild.remote.push import MOST_ABSENCES, Pusher
 from stackbuild.remote.registry import OciRegistry
 from support.build_bench import BuildBench, ensure_base, link_store
 from support.paths import ROOT
@@ -32,6 +34,7 @@ from support.remotes import (
     Answer,
     FakeRegistry,
     Said,
+    a_key,
     asked,
     exported,
     key_files,
@@ -115,6 +118,28 @@ def test_debians_registry_gets_a_large_blob_in_spite_of_a_break(
     """It does not go on with an upload that broke within a request: the blob is sent again."""
     client, _ = debian
     sent_in_spite_of_a_break(OciRegistry("oci+http://debian", client, is_written=True), monkeypatch)
+
+
+def test_a_registry_that_never_sees_a_blob_ends_a_push(tmp_path: Path) -> None:
+    """It costs all tries for the first outputs only, then one try for each until the push ends."""
+    puts: list[str] = []
+
+    def fault(method: str, path: str, registry: FakeRegistry) -> Answer | None:
+        if method != "PUT" or "/manifests/" not in path:
+            return None
+        puts.append(path)
+        return Answer(400, {}, b'{"errors": [{"code": "MANIFEST_BLOB_UNKNOWN"}]}')
+
+    builder = open_at(tmp_path / "builder")
+    rows = [put(builder, f"step: {number}\n", "", number, large=0) for number in range(12)]
+    with FakeRegistry(fault=fault).served() as registry:
+        pusher = Pusher(builder, registry.writer(), a_key())
+        outcomes = []
+        while pusher.strikes < STRIKES and rows:
+            outcomes.append(pusher.push(rows.pop(), "").outcome)
+    assert outcomes == ["failed"] * (MOST_ABSENCES + STRIKES)
+    assert len(puts) == MOST_ABSENCES * QUICK.writes + STRIKES
+    builder.close()
 
 
 @contextmanager

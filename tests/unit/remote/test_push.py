@@ -9,7 +9,7 @@ import pytest
 from stackbuild.core import digest
 from stackbuild.remote.faults import BlobAbsent, RemoteFault
 from stackbuild.remote.files import ExportFolder
-from stackbuild.remote.push import Pusher
+from stackbuild.remote.push import MOST_ABSENCES, Pusher
 from stackbuild.store.records import Record
 from support.remotes import TEXT, Said, a_key, asked, open_at, puller, push_all, put
 
@@ -46,17 +46,17 @@ class RefusingFolder(ExportFolder):
 
     fault: RemoteFault = RemoteFault("HTTP 500")
 
-    def put_manifest(self, tag: str, text: bytes) -> None:
+    def put_manifest(self, tag: str, text: bytes, is_patient: bool = True) -> None:
         raise self.fault
 
 
-@pytest.mark.parametrize(("fault", "strikes"), [(RemoteFault("HTTP 400"), 4), (BlobAbsent("HTTP 400"), 0)])
+@pytest.mark.parametrize(("fault", "strikes"), [(RemoteFault("HTTP 400"), 3), (BlobAbsent("HTTP 400"), 0)])
 def test_a_blob_that_is_not_seen_for_a_moment_is_no_strike(fault: RemoteFault, strikes: int, tmp_path: Path) -> None:
     builder = open_at(tmp_path / "builder")
     remote = RefusingFolder("", tmp_path / "shared", is_written=True)
     remote.fault = fault
     pusher = Pusher(builder, remote, a_key())
-    for number in range(4):
+    for number in range(MOST_ABSENCES):
         record = put(builder, f"step: {number}\n", "", number, large=0)
         push = pusher.push(record, "")
         assert (push.outcome, push.why) == ("failed", "HTTP 400")

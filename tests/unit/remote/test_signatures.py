@@ -31,11 +31,11 @@ class OvertakenFolder(ExportFolder):
         self.remaining_writes = number
         self.other = other
 
-    def put_manifest(self, tag: str, text: bytes) -> None:
+    def put_manifest(self, tag: str, text: bytes, is_patient: bool = True) -> None:
         if self.remaining_writes == 0:
             self.other()
         self.remaining_writes -= 1
-        super().put_manifest(tag, text)
+        super().put_manifest(tag, text, is_patient)
 
 
 class CountedFolder(ExportFolder):
@@ -191,11 +191,11 @@ class EndedFolder(ExportFolder):
         super().__init__(folder.as_uri(), folder, is_written=True)
         self.remaining_writes = number
 
-    def put_manifest(self, tag: str, text: bytes) -> None:
+    def put_manifest(self, tag: str, text: bytes, is_patient: bool = True) -> None:
         if self.remaining_writes == 0:
             raise KeyboardInterrupt
         self.remaining_writes -= 1
-        super().put_manifest(tag, text)
+        super().put_manifest(tag, text, is_patient)
 
 
 @pytest.mark.parametrize("number", range(WRITES))
