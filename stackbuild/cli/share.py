@@ -193,13 +193,14 @@ def conflicts(
 ) -> None:
     """Find outputs that differ between this store and a remote.
 
-    A key with two outputs is a step that is not reproducible, or a builder that lies. Exit 5 if there is any.
+    A key with two outputs is a step that is not reproducible, or a builder that lies. Exit 5 if there is any, else 7
+    where signatures could not be read.
 
     Example: stackbuild store conflicts oci://ghcr.io/acme/stackbuild
     """
     from datetime import UTC, datetime
 
-    from stackbuild.core.errors import MachineLacks, UsageError
+    from stackbuild.core.errors import MachineLacks, UsageError, safe
     from stackbuild.publishing.ssh_keys import load_trusted_keys
     from stackbuild.remote.connection import open_reader
     from stackbuild.remote.faults import RemoteFault
@@ -226,17 +227,22 @@ def conflicts(
             for record in records(local_store)
             if not record.key_text.startswith(CONTENT) and (latest is None or record.key in latest)
         )
+        unread: list[str] = []
         try:
             reader = open_reader(url, registry_login)
-            conflicts_seen = tuple(disagreements(rows, reader, keys))
+            conflicts_seen = tuple(disagreements(rows, reader, keys, unread.append))
             reader.close()
         except RemoteFault as fault:
             raise MachineLacks(
                 f"the remote cannot be asked: {fault}", where=url, next="check the URL and try again"
             ) from None
+    for what in unread:
+        err().print(Text(safe(f"not read: {what}"), "yellow"))
     print_json(conflicts_seen, "stackbuild.store-conflicts/1") if json else draw_conflicts(conflicts_seen, len(rows))
     if conflicts_seen:
         leave(5)
+    if unread:
+        leave(7)
 
 
 @store.command("forget")

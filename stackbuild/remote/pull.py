@@ -198,7 +198,10 @@ class Puller:
             remote.reader.close()
 
     def _ask(self, request: PullRequest, remote: TrustedRemote) -> SignedRecord | None:
-        signed_record = self._watch(remote, lambda count: ask(remote, request, datetime.now(UTC)))
+        unread: list[str] = []
+        signed_record = self._watch(remote, lambda count: ask(remote, request, count, unread))
+        for what in unread:
+            self.say("warning", f"{request.step}: {remote.reader.url}: {what}; what is signed elsewhere there is taken")
         if signed_record is not None:
             remote.listing.newer.add(request.tag)
         return signed_record
@@ -278,10 +281,11 @@ def _fetch(reader: RemoteReader, signed_record: SignedRecord, out: Path, count: 
     return tree
 
 
-def ask(remote: TrustedRemote, request: PullRequest, now: datetime) -> SignedRecord | None:
+def ask(remote: TrustedRemote, request: PullRequest, count: ByteCounter, unread: list[str]) -> SignedRecord | None:
     """The record of a key that enough trusted keys have signed; None where the remote has none. Raises RemoteFault.
 
-    It is about the key that was asked for: another key's record, however well signed, is refused.
+    It is about the key that was asked for: another key's record, however well signed, is refused. `unread` gets the tags
+    of it that cannot be read.
     """
 
     def is_it(one: SignedRecord) -> bool:
@@ -290,10 +294,12 @@ def ask(remote: TrustedRemote, request: PullRequest, now: datetime) -> SignedRec
     def agreement_of(records: Sequence[SignedRecord]) -> SignedRecord | None:
         return agreement([one for one in records if is_it(one)], remote.threshold)
 
-    signatures = SignatureReader(remote.reader, remote.keys, now).read(request.tag, is_it, lambda rows: agreement_of(rows) is not None)
+    signature_reader = SignatureReader(remote.reader, remote.keys, datetime.now(UTC), count)
+    signatures = signature_reader.read(request.tag, is_it, lambda rows: agreement_of(rows) is not None)
     if signatures is None:
         return None
     if signed_record := agreement_of(signatures.records):
+        unread += signatures.unread
         return signed_record
     own = [one for one in signatures.records if is_it(one)]
     if others := [one for one in signatures.records if one not in own]:

@@ -19,7 +19,7 @@ from stackbuild.core import digest
 from stackbuild.core.cancel import worker_threads
 from stackbuild.publishing.envelopes import load_signing_types
 from stackbuild.publishing.ssh_keys import SigningKey, TrustedKey
-from stackbuild.remote.faults import BlobAbsent, RemoteFault
+from stackbuild.remote.faults import BlobAbsent, RemoteFault, RemoteUnreachable
 from stackbuild.remote.packing import BlobSpool, CoreBudget, FileDiffers, compress
 from stackbuild.remote.packs import Pack, entries_of, packs_of
 from stackbuild.remote.protocol import PARALLEL, BlobContent, ByteCounter, RemoteReader, RemoteWriter
@@ -331,16 +331,37 @@ class Conflict:
     trees: dict[str, str]
 
 
-def disagreements(local: Iterable[Record], reader: RemoteReader, keys: Sequence[TrustedKey]) -> Iterable[Conflict]:
+MOST_UNREAD = 16
+"""Keys in a row that cannot be read, after which no more of them are asked for."""
+
+
+def disagreements(
+    local: Sequence[Record], reader: RemoteReader, keys: Sequence[TrustedKey], unread: Callable[[str], None]
+) -> Iterable[Conflict]:
     """The keys of local records that a trusted key has signed for another output, or two keys for two.
 
-    Such a step is not reproducible, or one of the signers was deceived. Raises RemoteFault.
+    Such a step is not reproducible, or one of the signers was deceived. `unread` hears of each tag that cannot be read.
+    Raises RemoteUnreachable.
     """
     signature_reader = SignatureReader(reader, keys, datetime.now(UTC))
-    for record in local:
-        signatures = signature_reader.read(f"r-{record.key}", lambda one: one.record.key == record.key)  # noqa: B023
+    faults_in_a_row = 0
+    for number, record in enumerate(local):
+        if faults_in_a_row == MOST_UNREAD:
+            unread(f"{len(local) - number} more outputs are not asked for: {MOST_UNREAD} in a row could not be read")
+            return
+        try:
+            signatures = signature_reader.read(f"r-{record.key}", lambda one: one.record.key == record.key)  # noqa: B023
+        except RemoteUnreachable:
+            raise
+        except RemoteFault as fault:
+            unread(f"{record.step}: r-{record.key}: {fault}")
+            faults_in_a_row += 1
+            continue
+        faults_in_a_row = 0
         if signatures is None:
             continue
+        for what in signatures.unread:
+            unread(f"{record.step}: {what}")
         trees = {record.tree: "this store"}
         for one in signatures.records:
             if one.record.key == record.key:

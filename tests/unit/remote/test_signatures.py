@@ -12,9 +12,11 @@ import pytest
 from stackbuild.publishing.ssh_keys import TrustedKey
 from stackbuild.remote.faults import RemoteFault
 from stackbuild.remote.files import TAGS, ExportFolder, manifest_place
-from stackbuild.remote.push import disagreements
+from stackbuild.remote.pull import PullRequest
+from stackbuild.remote.push import MOST_UNREAD, disagreements
 from stackbuild.remote.signatures import SignatureReader, signer_tag
 from stackbuild.remote.trees import record_manifest
+from stackbuild.store.records import Record
 from stackbuild.store.store import Store
 from support.fake_build import fast_folder
 from support.remotes import CONTENT_TEXT, Said, a_key, asked, open_at, puller, push_all, put
@@ -99,8 +101,9 @@ def test_a_conflict_of_two_who_push_at_the_same_moment_is_seen(number: int) -> N
         remote = overtaken(folder, number, seed=1)
         store = open_at(folder / "first")
         keys = puller(store, remote, Said(), "builder", "other").remotes[0].keys
-        rows = [record for record in [store.find(asked().key)] if record]
-        (conflict,) = disagreements(rows, remote, keys)
+        rows, unread = [record for record in [store.find(asked().key)] if record], list[str]()
+        (conflict,) = disagreements(rows, remote, keys, unread.append)
+        assert not unread
         assert len(conflict.trees) == 2
         store.close()
 
@@ -234,8 +237,9 @@ def test_an_own_tag_that_cannot_be_read_hides_no_other_signer(names: tuple[str, 
         (folder / "export" / manifest_place(asked().tag)).write_bytes(record_manifest(b"[]"))
         remote = FaultyFolder("", folder / "export")
         remote.faulty_tag = signer_tag(asked().tag, a_key("other").blob)
-        user = open_at(folder / "user")
-        assert puller(user, remote, Said(), *names).pull(asked()) is not None
+        user, said = open_at(folder / "user"), Said()
+        assert puller(user, remote, said, *names).pull(asked()) is not None
+        assert [remote.faulty_tag in text for text in said.warnings] == ([True] if names[0] == "other" else [])
         user.close()
         store.close()
 
@@ -250,4 +254,78 @@ def test_of_two_lines_of_one_key_the_last_counts_for_its_own_tag_too() -> None:
             reader = SignatureReader(ExportFolder("", folder / "export"), keys, datetime.now(UTC))
             signatures = reader.read(asked().tag, lambda one: True)
             assert signatures is not None and bool(signatures.records) == is_taken
+        store.close()
+
+
+class ListlessFolder(ExportFolder):
+    """An export that answers each list of some tags with an error, and own tags rightly."""
+
+    def __init__(self, folder: Path, faulty_tags: frozenset[str], fault: RemoteFault | None = None) -> None:
+        super().__init__(folder.as_uri(), folder)
+        self.faulty_tags, self.fault = faulty_tags, fault
+
+    def manifest(self, tag: str, most: int) -> bytes | None:
+        if tag not in self.faulty_tags:
+            return super().manifest(tag, most)
+        if self.fault:
+            raise self.fault
+        return b"no manifest"
+
+
+@pytest.mark.parametrize("fault", [None, RemoteFault("HTTP 500")])
+@pytest.mark.parametrize("request_of", [asked, lambda: asked(CONTENT_TEXT, "c")], ids=["key", "content key"])
+def test_a_list_that_cannot_be_read_hides_no_own_tag(fault: RemoteFault | None, request_of: Callable[[], PullRequest]) -> None:
+    with fast_folder() as folder:
+        store, user, said = store_with_output(folder / "store"), open_at(folder / "user"), Said()
+        push_all(store, ExportFolder("", folder / "export", is_written=True))
+        remote = ListlessFolder(folder / "export", frozenset((request_of().tag,)), fault)
+        pulls = puller(user, remote, said, "other", "builder")
+        assert pulls.pull(request_of()) is not None
+        (warning,) = said.warnings
+        assert request_of().tag in warning and ("HTTP 500" if fault else "cannot be read") in warning
+        assert not pulls.remotes[0].strikes
+        user.close()
+        store.close()
+
+
+def test_a_list_that_cannot_be_read_is_a_miss_where_no_trusted_key_has_an_own_tag() -> None:
+    with fast_folder() as folder:
+        store, user, said = store_with_output(folder / "store"), open_at(folder / "user"), Said()
+        push_all(store, ExportFolder("", folder / "export", is_written=True))
+        remote = ListlessFolder(folder / "export", frozenset((asked().tag,)), RemoteFault("HTTP 500"))
+        pulls = puller(user, remote, said, "other")
+        assert pulls.pull(asked()) is None
+        assert pulls.remotes[0].strikes == 1 and "HTTP 500" in said.warnings[0]
+        user.close()
+        store.close()
+
+
+def store_with_outputs(folder: Path, seed: int, count: int = 3) -> tuple[Store, list[Record]]:
+    store = open_at(folder)
+    return store, [put(store, f"step: {number}\n", "", seed * 10 + number, large=0) for number in range(count)]
+
+
+def test_a_conflict_is_seen_beside_lists_that_cannot_be_read() -> None:
+    with fast_folder() as folder:
+        store, rows = store_with_outputs(folder / "store", 0)
+        theirs, _ = store_with_outputs(folder / "theirs", 1)
+        push_all(theirs, ExportFolder("", folder / "export", is_written=True))
+        tags = [f"r-{record.key}" for record in rows]
+        (folder / "export" / manifest_place(signer_tag(tags[0], a_key().blob))).unlink()
+        remote, unread = ListlessFolder(folder / "export", frozenset(tags[:2])), list[str]()
+        conflicts = tuple(disagreements(rows, remote, (TrustedKey(a_key().blob),), unread.append))
+        assert [f"r-{one.key}" for one in conflicts] == tags[1:]  # the second by its own tag
+        assert [tag for tag in tags if any(tag in what for what in unread)] == tags[:2]
+        store.close()
+        theirs.close()
+
+
+def test_a_remote_whose_lists_all_fail_is_not_asked_for_each() -> None:
+    with fast_folder() as folder:
+        store, rows = store_with_outputs(folder / "store", 0, MOST_UNREAD + 5)
+        ExportFolder("", folder / "export", is_written=True)
+        tags = frozenset(f"r-{record.key}" for record in rows)
+        remote, unread = ListlessFolder(folder / "export", tags, RemoteFault("HTTP 500")), list[str]()
+        assert not tuple(disagreements(rows, remote, (TrustedKey(a_key().blob),), unread.append))
+        assert len(unread) == MOST_UNREAD + 1 and unread[-1].startswith("5 more outputs are not asked for")
         store.close()
