@@ -262,13 +262,14 @@ def forget(
     """
     from stackbuild.core.errors import UsageError
     from stackbuild.remote.revoke import revoke, tainted_records
+    from stackbuild.store.read_only import open_to_read
     from stackbuild.store.store import open_store
     from stackbuild.views.console import print_json
     from stackbuild.views.share import draw_forgotten
 
     if bool(signed_by) == bool(origin):
         raise UsageError("name a key or a remote", next="give one of --signed-by and --from")
-    with open_store() as local_store:
+    with open_to_read() if dry_run else open_store() as local_store:
         rows = (tainted_records if dry_run else revoke)(local_store, signed_by, origin)
     print_json(rows, "stackbuild.store-forget/1") if json else draw_forgotten(rows, dry_run)
 

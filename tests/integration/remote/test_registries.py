@@ -352,6 +352,8 @@ def test_a_store_on_a_read_only_mount_is_listed_and_exported(tmp_path: Path) -> 
     remote = f"file://{tmp_path}/export"
     conflicts = on_read_only_mount("store", "conflicts", remote, "--key", f"{private}.pub")
     assert conflicts.returncode == 0 and "no conflict" in conflicts.stdout, conflicts.stderr
+    forget = on_read_only_mount("store", "forget", "--from", remote, "--dry-run")
+    assert forget.returncode == 0 and "0 records would be removed" in forget.stdout, forget.stderr
     plan = on_read_only_mount("explain", "--recipe", "debian-13", "kernels", "--json")
     assert plan.returncode == 0, plan.stderr
     refusal = on_read_only_mount("store", "gc")
