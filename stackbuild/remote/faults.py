@@ -37,6 +37,10 @@ class NoRoom(RemoteFault):
     """This disk has no room for an output. It says nothing about the remote."""
 
 
+class ListDamaged(RemoteFault):
+    """A remote's list of tags that is damaged: it hides tags that are there. So it is not used."""
+
+
 class RemoteUnreachable(RemoteFault):
     """The remote cannot be reached at all: it is not asked again in this run."""
 

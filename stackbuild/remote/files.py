@@ -3,7 +3,8 @@
     format             the version of this layout
     manifests/ab/TAG   manifests by tag: r-KEY, c-KEY and t-TREE; ab are the first digits of the key. Beside r-KEY and c-KEY
                        each signer has a tag of its own, r-KEY.SIGNER
-    tags               every tag but the signers' own, one a line, some of them twice; it may name one that is not there yet
+    tags               every tag but the signers' own, one a line, some of them twice; it may name one that is not there yet.
+                       Writers hold `.lock` meanwhile, and write it anew where a line is not a whole tag
     blobs/ab/DIGEST    blobs by sha256
 
 The manifests are those of a registry. Any web server serves them; nothing is executed and nothing is negotiated.
@@ -12,6 +13,8 @@ The manifests are those of a registry. Any web server serves them; nothing is ex
 from __future__ import annotations
 
 import contextlib
+import errno
+import fcntl
 import os
 import re
 import secrets
@@ -22,7 +25,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO
 
-from stackbuild.remote.faults import RemoteFault, RemoteUnreachable
+from stackbuild.remote.faults import ListDamaged, RemoteFault, RemoteUnreachable
 from stackbuild.remote.http import HttpBlob, HttpClient, HttpRequest
 from stackbuild.remote.protocol import SIGNER_DIGITS, BlobContent, ByteCounter
 from stackbuild.store import atomic
@@ -33,8 +36,8 @@ MOST_TAGS = 64 << 20
 """Bytes of a list of tags: of about a million."""
 _TAG = re.compile(r"[rct]-[0-9a-f]{64}")
 _SIGNER_TAG = re.compile(rf"[rc]-[0-9a-f]{{64}}\.[0-9a-f]{{{SIGNER_DIGITS}}}")
-_TAG_LINE = re.compile(rb"^[rct]-[0-9a-f]{64}$", re.MULTILINE)
-"""A line of the list that is a tag. Others are not held in memory: a million short ones would be a hundred times their size."""
+_TAG_LINE = re.compile(rb"^[rct]-[0-9a-f]{64}\n", re.MULTILINE)
+"""A whole line of the list. Others are not held in memory: a million short ones would be a hundred times their size."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -64,9 +67,11 @@ class WebFolder:
 
     def tags(self) -> frozenset[str] | None:
         text = self.client.body(HttpRequest("GET", TAGS), MOST_TAGS)
-        if text is None or not text.endswith(b"\n"):
+        if not text:
             return None
-        return frozenset(match[0].decode() for match in _TAG_LINE.finditer(text))
+        if not _is_whole_list(text):
+            raise ListDamaged("its list of tags has a line that is cut, or is not a tag: each key is asked for", blob=TAGS)
+        return _tags_in(text)
 
     def blob(self, digest: str, count: ByteCounter) -> AbstractContextManager[HttpBlob]:
         return self.client.blob(HttpRequest("GET", blob_place(digest)), count)
@@ -76,6 +81,15 @@ class WebFolder:
 
     def close(self) -> None:
         self.client.close()
+
+
+def _is_whole_list(text: bytes) -> bool:
+    """Whether each line of a list of tags is a tag, with its end. A writer that was killed leaves a line that is cut."""
+    return text.endswith(b"\n") and sum(1 for _ in _TAG_LINE.finditer(text)) == text.count(b"\n")
+
+
+def _tags_in(text: bytes) -> frozenset[str]:
+    return frozenset(match[0][:-1].decode() for match in _TAG_LINE.finditer(text))
 
 
 class _CountedFile:
@@ -106,9 +120,8 @@ class ExportFolder:
                 if any(folder.iterdir()):
                     raise RemoteFault("a folder with other files in it, and not an export", blob=str(folder))
                 self._place(folder / "format", FORMAT.encode())
-            if not (folder / TAGS).exists():
-                there = (path.name for path in sorted(folder.glob("manifests/*/*")) if _TAG.fullmatch(path.name))
-                self._place(folder / TAGS, "".join(f"{tag}\n" for tag in there).encode())
+            with self._lock():
+                self._complete_list()
         elif not self._is_export():
             raise RemoteUnreachable("no export lies there", blob=str(folder))
 
@@ -166,10 +179,43 @@ class ExportFolder:
     def put_manifest(self, tag: str, text: bytes, is_patient: bool = True) -> None:
         place = self.folder / manifest_place(tag)
         if _TAG.fullmatch(tag) and not place.exists():  # listed before it is there: a list that lacks a tag hides it from web clients
-            with (self.folder / TAGS).open("ab", 0) as file:
-                file.write(f"{tag}\n".encode())
-                os.fsync(file.fileno())
+            with self._lock():
+                self._list_tag(tag)
         self._place(place, text)
+
+    @contextlib.contextmanager
+    def _lock(self) -> Iterator[None]:
+        """Held by whoever writes to the list of tags. It ends with its process."""
+        fd = os.open(self.folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        try:
+            with contextlib.suppress(OSError):  # some network file systems have no locks
+                fcntl.flock(fd, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(fd)
+
+    def _list_tag(self, tag: str) -> None:
+        line = f"{tag}\n".encode()
+        with (self.folder / TAGS).open("ab+", 0) as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - 1))
+            if file.read(1) != b"\n":  # whoever wrote before this one was killed
+                self._complete_list(tag)
+                return
+            if file.write(line) != len(line):
+                file.truncate(size)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.folder))
+            os.fsync(file.fileno())
+
+    def _complete_list(self, *more: str) -> None:
+        """Write the list of tags anew unless each of its lines is whole: those, with the manifests that are there."""
+        place = self.folder / TAGS
+        text = place.read_bytes() if place.exists() else b""
+        if _is_whole_list(text):
+            return
+        manifest_names = {path.name for path in self.folder.glob("manifests/*/*")}
+        tags = {tag for tag in manifest_names if _TAG.fullmatch(tag)} | _tags_in(text) | set(more)
+        self._place(place, "".join(f"{tag}\n" for tag in sorted(tags)).encode())
 
     def _place(self, path: Path, text: bytes) -> None:
         with self._stage(path) as file:

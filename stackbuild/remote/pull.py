@@ -23,7 +23,7 @@ from typing import Literal, TypeVar
 
 from stackbuild.core.tree_walk import BOUNDS
 from stackbuild.publishing.ssh_keys import TrustedKey
-from stackbuild.remote.faults import NoRoom, RemoteFault, RemoteUnreachable, excerpt
+from stackbuild.remote.faults import ListDamaged, NoRoom, RemoteFault, RemoteUnreachable, excerpt
 from stackbuild.remote.origin import Origin
 from stackbuild.remote.protocol import ByteCounter, RemoteReader
 from stackbuild.remote.records import NOTES_HERE, SignedRecord, agreement
@@ -210,7 +210,11 @@ class Puller:
         """The same, or None where a list of the remote's tags lacks it."""
 
         def read() -> frozenset[str] | None:
-            return self._watch(remote, lambda count: remote.reader.tags())
+            try:
+                return self._watch(remote, lambda count: remote.reader.tags())
+            except ListDamaged as fault:
+                self.say("warning", f"{remote.reader.url}: {fault}")
+                return None
 
         if remote.listing.lacks(request.tag, read, time.monotonic()):
             return None

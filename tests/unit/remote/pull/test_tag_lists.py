@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from stackbuild.remote import pull
-from stackbuild.remote.faults import RemoteFault
-from stackbuild.remote.files import ExportFolder
+from stackbuild.remote.faults import ListDamaged, RemoteFault
+from stackbuild.remote.files import TAGS, ExportFolder, WebFolder, manifest_place
 from stackbuild.remote.pull import LISTED_AFTER
 from support.remotes import CONTENT_TEXT, Said, asked, open_at, puller, push_all, put
 
@@ -119,3 +121,97 @@ def test_an_export_lists_each_tag_before_it_is_there(export: ExportFolder, tmp_p
     (export.folder / "tags").unlink()  # an export of before there was a list
     ExportFolder(export.url, export.folder, is_written=True)
     assert listed(export) == there
+
+
+OTHER_TAG = "r-" + "ab" * 32
+
+
+@pytest.mark.parametrize("cut", [1, 20, 66])
+def test_a_line_that_was_cut_hides_no_tag_of_the_next_writer(cut: int, export: ExportFolder) -> None:
+    before = listed(export)
+    with (export.folder / TAGS).open("ab") as file:
+        file.write(f"r-{'cd' * 32}"[:cut].encode())  # of a writer that was killed: its manifest is not there
+    export.put_manifest(OTHER_TAG, b"{}")
+    assert listed(export) == before | {OTHER_TAG}
+
+
+def test_a_list_with_a_line_that_was_cut_is_written_anew(export: ExportFolder) -> None:
+    """As writers of before left it: the tag after the cut line has its manifest, and no line."""
+    before = listed(export)
+    export.put_manifest(OTHER_TAG, b"{}")
+    for text in (f"r-12{OTHER_TAG}\n", "", f"{OTHER_TAG}", f"\n{OTHER_TAG}\n\n"):
+        (export.folder / TAGS).write_text(text)
+        ExportFolder(export.url, export.folder, is_written=True)
+        assert listed(export) == before | {OTHER_TAG}
+        assert (export.folder / TAGS).read_text() == "".join(f"{tag}\n" for tag in sorted(before | {OTHER_TAG}))
+
+
+def test_writers_at_the_same_moment_lose_no_line(export: ExportFolder) -> None:
+    """Each begins at a list that another one has cut, so that it is written anew meanwhile."""
+    before, tags = listed(export), [f"r-{number:064x}" for number in range(40)]
+
+    def write(tag: str) -> None:
+        writer = ExportFolder(export.url, export.folder, is_written=True)
+        with (export.folder / TAGS).open("r+b") as file:
+            file.truncate(max(0, file.seek(0, 2) - 7))
+        writer.put_manifest(tag, b"{}")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, tags))
+    ExportFolder(export.url, export.folder, is_written=True)
+    assert listed(export) == before | set(tags)
+
+
+@dataclass
+class ServedText:
+    """A client of a web server that has one list of tags."""
+
+    text: bytes | None
+
+    def body(self, request: object, most: int) -> bytes | None:
+        return self.text
+
+
+@pytest.mark.parametrize("end", ["r-12", "r-12\n", f"r-12{OTHER_TAG}\n", OTHER_TAG, "\n"])
+def test_a_client_of_a_web_server_does_not_use_a_list_that_was_cut(end: str, export: ExportFolder, tmp_path: Path) -> None:
+    text = (export.folder / TAGS).read_bytes()
+    whole = WebFolder("", ServedText(text))  # type: ignore[arg-type]
+    assert whole.tags() == listed(export)
+    with pytest.raises(ListDamaged, match="each key is asked for"):
+        WebFolder("", ServedText(text + end.encode())).tags()  # type: ignore[arg-type]
+
+
+def test_a_list_that_was_cut_is_said_once_and_each_key_is_asked_for(export: ExportFolder, tmp_path: Path) -> None:
+    reader = CountingReader(export, ListDamaged("its list of tags has a line that is cut", blob="tags"))
+    came, said = ask_for(reader, tmp_path, 100)
+    assert came and reader.lists == 1
+    assert said.warnings == [f"{export.url}: its list of tags has a line that is cut (tags)"]
+
+
+def test_a_disk_that_takes_a_part_of_a_line_leaves_none_of_it(
+    export: ExportFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, opened = (export.folder / TAGS).read_bytes(), Path.open
+
+    class FullDisk:
+        def __init__(self, file: Any) -> None:
+            self.file = file
+
+        def __enter__(self) -> FullDisk:
+            return self
+
+        def __exit__(self, *words: object) -> None:
+            self.file.close()
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self.file, name)
+
+        def write(self, data: bytes) -> int:
+            return int(self.file.write(data[:10]))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", lambda path, *words: FullDisk(opened(path, *words)))
+        with pytest.raises(OSError, match="No space left"):
+            export.put_manifest(OTHER_TAG, b"{}")
+    assert (export.folder / TAGS).read_bytes() == before
+    assert not (export.folder / manifest_place(OTHER_TAG)).exists()
