@@ -22,6 +22,7 @@ from stackbuild.core.plain_file import read_plain
 from stackbuild.core.tree_walk import OutOfBounds
 from stackbuild.model.events import Compiles, How, Note, StepBroke, StepFinished, StepStarted
 from stackbuild.model.plan import CONVERSION, Step
+from stackbuild.remote.ancestry import input_notes
 from stackbuild.runners.protocol import Exec, ExecResult, Mount, SessionSpec
 from stackbuild.store.atomic import write_hint
 from stackbuild.store.records import PEAK_MEMORY, Record
@@ -141,6 +142,7 @@ def _make(step: Step, trees: Mapping[str, str], context: BuildContext) -> StepOu
     run = StepRun(step, trees, staging)
     notes, compiles = (_in_session if step.action == "run" else _on_host)(run, log, context)
     seconds = time.monotonic() - start_time
+    notes |= input_notes(context.store, {need.key: trees[need.step] for need in step.needs})
     before = context.store.find(step.key) if context.from_scratch else None
     tree = _keep(step, staging, log, context)
     if before is not None and before.tree != tree:

@@ -204,11 +204,12 @@ def conflicts(
     from stackbuild.publishing.ssh_keys import load_trusted_keys
     from stackbuild.remote.connection import open_reader
     from stackbuild.remote.faults import RemoteFault
-    from stackbuild.remote.push import CONTENT, disagreements
+    from stackbuild.remote.push import disagreements
     from stackbuild.remote.settings import read_settings
     from stackbuild.runners.engine import registry_login
     from stackbuild.store.maintenance import records
     from stackbuild.store.read_only import open_to_read
+    from stackbuild.store.records import CONTENT
     from stackbuild.views.console import Text, err, print_json
     from stackbuild.views.share import draw_conflicts
 
@@ -256,22 +257,26 @@ def forget(
 ) -> None:
     """Remove what a stolen key signed.
 
-    All that was made from it and the compiler caches go too. The next build makes these outputs again.
+    All that was made from it and the compiler caches go too. The next build makes these outputs again. A warning names
+    outputs of which it is not known what they were made from.
 
     Example: stackbuild store forget --signed-by SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU
     """
     from stackbuild.core.errors import UsageError
-    from stackbuild.remote.revoke import revoke, tainted_records
+    from stackbuild.remote.revoke import revoke, tainted_records, unknown_records
     from stackbuild.store.read_only import open_to_read
     from stackbuild.store.store import open_store
     from stackbuild.views.console import print_json
-    from stackbuild.views.share import draw_forgotten
+    from stackbuild.views.share import draw_forgotten, draw_unknown
 
     if bool(signed_by) == bool(origin):
         raise UsageError("name a key or a remote", next="give one of --signed-by and --from")
     with open_to_read() if dry_run else open_store() as local_store:
         rows = (tainted_records if dry_run else revoke)(local_store, signed_by, origin)
+        tainted_keys = {row.key for row in rows}
+        unknown_outputs = tuple(record for record in unknown_records(local_store) if record.key not in tainted_keys)
     print_json(rows, "stackbuild.store-forget/1") if json else draw_forgotten(rows, dry_run)
+    draw_unknown(unknown_outputs)
 
 
 @trust.command("ls")

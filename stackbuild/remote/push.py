@@ -45,7 +45,7 @@ from stackbuild.remote.trees import (
     tree_manifest,
 )
 from stackbuild.store.atomic import read_whole
-from stackbuild.store.records import Record
+from stackbuild.store.records import CONTENT, Record
 from stackbuild.store.store import Store
 
 LEVELS = (1, 2, 3)
@@ -53,8 +53,6 @@ LEVELS = (1, 2, 3)
 MOST_ABSENCES = 3
 """Outputs of a run that may fail because the remote does not see a blob. From then on no manifest is tried again, and such a
 failure is a strike like any other."""
-CONTENT = "content\n"
-"""How the text of a content key begins."""
 
 Outcome = Literal["pushed", "signed", "there", "conflict", "damaged", "refused", "failed"]
 """pushed: with its tree · signed: the tree was there · there: nothing to do · conflict: this key has signed another

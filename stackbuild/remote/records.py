@@ -18,14 +18,15 @@ from stackbuild.core.errors import safe
 from stackbuild.publishing.envelopes import SignatureRefused, envelope_text, good_signatures
 from stackbuild.publishing.ssh_keys import SigningKey, TrustedKey
 from stackbuild.remote.faults import RemoteFault
-from stackbuild.store.records import PEAK_MEMORY, patches_in, refuse_form
+from stackbuild.store.records import INPUT_REMOTES, INPUT_SIGNERS, PEAK_MEMORY, patches_in, refuse_form
 
 PAYLOAD_TYPE = "application/vnd.stackbuild.record+json"
 SCHEMA = "stackbuild.remote-record/1"
 MOST_ENVELOPES = 16
 """Envelopes of one key that are read, and written."""
-NOTES_HERE = frozenset(("remote", "signed_by", "signed_run", PEAK_MEMORY))
-"""Notes that are this machine's: where an output came from, and its memory. Never signed, never taken from a remote."""
+NOTES_HERE = frozenset(("remote", "signed_by", "signed_run", INPUT_SIGNERS, INPUT_REMOTES, PEAK_MEMORY))
+"""Notes that are this machine's: where an output and its inputs came from, and its memory. Never signed, never taken from
+a remote."""
 MOST_SIZE = 1 << 62
 """Bytes that a record may name: what a pull takes is bounded by the store."""
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[+-][0-9]{2}:[0-9]{2}")

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.remote.ancestry import (
+    FINGERPRINT,
+    NO_RECORD,
+    NOBODY,
+    ancestry_of,
+    is_pulled,
+    needs_of,
+    noted_ancestry,
+)
 from stackbuild.remote.url import kind_and_root, place_of
 from stackbuild.store import atomic
 from stackbuild.store.maintenance import records
-from stackbuild.store.records import Record
+from stackbuild.store.records import CONTENT, Record
 from stackbuild.store.store import Store
-
-_FINGERPRINT = re.compile(r"SHA256:[A-Za-z0-9+/]{43}")
-_NEED = re.compile(r"^need [^\n]*: ([0-9a-f]{64})$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,7 @@ def tainted_records(store: Store, signed_by: str, url: str) -> tuple[TaintedReco
 
     Raises UsageError where the text is neither.
     """
-    if signed_by and not _FINGERPRINT.fullmatch(signed_by):
+    if signed_by and not FINGERPRINT.fullmatch(signed_by):
         raise UsageError(
             f"{signed_by!r} is not the fingerprint of a key",
             next="it is SHA256: and 43 characters, as `ssh-keygen -lf KEY.pub` prints it",
@@ -40,32 +45,54 @@ def tainted_records(store: Store, signed_by: str, url: str) -> tuple[TaintedReco
     if url:
         kind_and_root(url)
     stored_records = tuple(records(store))
-    by_key = {record.key: record for record in stored_records if _came_by(record, signed_by, url)}
-    pulled_keys = frozenset(by_key)
+    by_key = {record.key: record for record in stored_records if _is_named(record, signed_by, url)}
     more = True
     while more:
         names = by_key.keys() | {record.tree for record in by_key.values()} - {""}
         fresh = [
             record
             for record in stored_records
-            if record.key not in by_key
-            and (record.like in by_key or names.intersection(_NEED.findall(record.key_text)))
+            if record.key not in by_key and (record.like in by_key or names.intersection(needs_of(record)))
         ]
         by_key.update((record.key, record) for record in fresh)
         more = bool(fresh)
-    return tuple(TaintedRecord(r.step, r.recipe, r.key, r.tree, r.key in pulled_keys) for r in by_key.values())
+    return tuple(
+        TaintedRecord(r.step, r.recipe, r.key, r.tree, is_pulled(r) and _is_named(r, signed_by, url))
+        for r in by_key.values()
+    )
 
 
-def _came_by(record: Record, signed_by: str, url: str) -> bool:
-    names = record.notes.get("signed_by", "").replace(",", " ").split()
-    return signed_by in names if signed_by else place_of(record.notes.get("remote", "")) == place_of(url)
+def _is_named(record: Record, signed_by: str, url: str) -> bool:
+    """Whether the record's own notes name the key or the remote, for itself or for its inputs."""
+    ancestry = noted_ancestry(record) or NOBODY
+    if signed_by:
+        return signed_by in ancestry.signers
+    return any(place_of(one) == place_of(url) for one in ancestry.remotes - {NO_RECORD})
+
+
+def unknown_records(store: Store) -> tuple[Record, ...]:
+    """The outputs that were made here from inputs of which no record says where they came from.
+
+    They are of before records kept that, and `store gc` has removed the records of inputs.
+    """
+    stored_records = tuple(records(store))
+    by_name = dict[str, list[Record]]()
+    for record in stored_records:
+        by_name.setdefault(record.key, []).append(record)
+        by_name.setdefault(record.tree, []).append(record)
+    return tuple(
+        record
+        for record in stored_records
+        if not record.key_text.startswith(CONTENT)
+        and (noted_ancestry(record) or ancestry_of(needs_of(record), lambda name: by_name.get(name, ()))).is_unknown
+    )
 
 
 def revoke(store: Store, signed_by: str, url: str) -> tuple[TaintedRecord, ...]:
     """Remove the records of `tainted_records`, their trees, and the compiler caches that steps on them may have filled.
 
-    A call that ended early leaves what a second one finds: the caches go first, and an output goes after all that was made
-    from it. Raises UsageError, OSError, and MachineLacks while another run uses the store.
+    The caches go also where no record is left that leads to them. A call that ended early leaves what a second one finds: the
+    caches go first, and an output goes after all that was made from it. Raises UsageError, OSError, and MachineLacks while another run uses the store.
     """
     store.reap()
     with store.collecting():
@@ -73,8 +100,6 @@ def revoke(store: Store, signed_by: str, url: str) -> tuple[TaintedRecord, ...]:
             next = "run it again when nothing else uses this store"
             raise MachineLacks(f"in use by {', '.join(others)}", where=str(store.root), next=next)
         tainted_outputs = tainted_records(store, signed_by, url)
-        if not tainted_outputs:
-            return ()
         for cache in (store.root / "ccache").iterdir():
             atomic.remove(cache)
         for one in reversed(tainted_outputs):

@@ -11,8 +11,15 @@ from stackbuild.core.digest import json_of
 SCHEMA = "stackbuild.record/1"
 PEAK_MEMORY = "peak_memory"
 """The note with the most memory of a step's processes at once, in bytes. It is that machine's, and in no signed record."""
+INPUT_SIGNERS, INPUT_REMOTES = "input_signers", "input_remotes"
+"""The notes with the keys that signed what an output was made from, and with the remotes that it came from, one a line.
+
+A record of before 29 November 2026 has neither. They are that machine's, and in no signed record.
+"""
 MOST_SECONDS = 1e9
 """More than a step can take, some 30 years."""
+CONTENT = "content\n"
+"""How the text of a content key begins."""
 FILE_KINDS = ("x", "-", "link")
 """How `stackbuild.sources.local.survey` says that a file can be executed, cannot, or is a link."""
 

@@ -119,6 +119,23 @@ def draw_trust(rows: Sequence[TrustRow], path: Path) -> None:
         out().print(Text(f"no remote is trusted ({path}); `stackbuild store trust add URL KEY.pub` trusts one"))
 
 
+def draw_unknown(rows: Sequence[Record]) -> None:
+    """A warning where it is not known what outputs were made from."""
+    if not rows:
+        return
+    names = ", ".join(sorted({f"{record.recipe} {record.step}" for record in rows}))
+    count = f"{len(rows)} output{'s were' if len(rows) != 1 else ' was'}"
+    err().print(
+        Text(
+            safe(
+                f"{count} made from inputs whose records are gone, so it is not known who signed those: {names}. "
+                "`stackbuild build --from-scratch` makes them anew"
+            ),
+            "yellow",
+        )
+    )
+
+
 def draw_forgotten(rows: Sequence[TaintedRecord], dry_run: bool) -> None:
     for one in rows:
         why = "came by it" if one.is_pulled else "made from what came by it"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,15 @@ from stackbuild.build.schedule import Limits, schedule
 from stackbuild.core.errors import UsageError
 from stackbuild.model.events import Note
 from stackbuild.model.plan import Plan
+from stackbuild.remote.ancestry import input_notes
 from stackbuild.remote.files import ExportFolder
 from stackbuild.remote.origin import Origin
-from stackbuild.remote.revoke import revoke, tainted_records
+from stackbuild.remote.revoke import revoke, tainted_records, unknown_records
 from stackbuild.remote.settings import RemoteSettings, Settings
 from stackbuild.remote.url import kind_and_root
 from stackbuild.store import atomic
+from stackbuild.store.maintenance import collect, records
+from stackbuild.store.store import Store
 from support.fake_build import FakeCommands, fake_context, fast_folder, plan_of, step
 from support.remotes import a_key, key_files, open_at
 
@@ -244,6 +248,90 @@ def test_a_forgetting_that_ended_early_is_completed_by_the_next(
         assert calls < 20
     assert calls >= 4 and not [s.name for s in PLAN.steps if store.find(s.key)]
     assert not list((store.root / "ccache").iterdir())
+    store.close()
+
+
+def collect_inputs(store: Store, *names: str) -> None:
+    """Let `store gc` remove the records of these steps, as it does once other builds have been the latest."""
+    for name in names:
+        (store.root / "latest" / f"{PLAN.recipe}.{name}.key").unlink()
+    collect(store, 0.0, time.time() + 10.0)
+    assert not [name for name in names if store.find(PLAN.by_name[name].key)]
+
+
+def test_what_was_made_from_a_stolen_keys_output_is_found_once_gc_removed_that(
+    builder: Machine, user: Machine, url: str
+) -> None:
+    """However far back it came in: `two` is made here from it, and `three` from `two`."""
+    builder.build(plan_of(ONE))
+    three = step("three", (TWO,))
+    user.build(plan_of(ONE, TWO, three))
+    store = open_at(user.folder)
+    collect_inputs(store, "base", "one")
+    (store.root / "ccache" / "domain").mkdir()
+    for signed_by, origin in ((a_key().fingerprint, ""), ("", url + "/")):
+        tainted = tainted_records(store, signed_by, origin)
+        assert {(one.step, one.is_pulled) for one in tainted} == {("two", False), ("three", False)}
+    collect_inputs(store, "two")  # by now only the note of `three` itself leads there
+    assert {one.step for one in revoke(store, a_key().fingerprint, "")} == {"three"}
+    assert not store.find(three.key) and not list((store.root / "ccache").iterdir())
+    assert not unknown_records(store)
+    store.close()
+
+
+def without_notes(store: Store, key: str) -> None:
+    """Make of a record, and of that under its content key, records of before the notes of inputs."""
+    for record in [one for one in records(store) if key in (one.key, one.like)]:
+        notes = {name: text for name, text in record.notes.items() if not name.startswith("input_")}
+        place = store.root / "records" / record.key[:2] / f"{record.key}.json"
+        place.write_text(replace(record, notes=notes).text())
+
+
+def test_a_record_of_before_the_notes_is_found_by_the_records_and_named_where_those_are_gone(
+    builder: Machine, user: Machine
+) -> None:
+    builder.build(plan_of(ONE))
+    user.build()
+    store = open_at(user.folder)
+    without_notes(store, TWO.key)
+    assert "two" in {one.step for one in tainted_records(store, a_key().fingerprint, "")}
+    three = step("three", (TWO,))
+    assert input_notes(store, {TWO.key: "0" * 64})["input_signers"] == a_key().fingerprint
+    store.close()
+    user.build(plan_of(ONE, TWO, three))
+    store = open_at(user.folder)
+    assert "three" in {one.step for one in tainted_records(store, a_key().fingerprint, "")}
+    collect_inputs(store, "base", "one")
+    assert {one.step for one in tainted_records(store, a_key().fingerprint, "")} == {"three"}
+    assert [one.step for one in unknown_records(store)] == ["two"]
+    assert input_notes(store, {TWO.key: "0" * 64})["input_signers"] == "?"
+    store.close()
+
+
+def test_the_notes_of_inputs_are_not_signed_and_not_taken(builder: Machine, user: Machine, place: Path) -> None:
+    builder.build()
+    user.build()
+    made, taken = (open_at(machine.folder).find(TWO.key) for machine in (builder, user))
+    assert made is not None and taken is not None
+    assert made.notes["input_signers"] == made.notes["input_remotes"] == ""
+    assert not [name for name in taken.notes if name.startswith("input_")]
+
+
+def test_an_input_that_a_worker_has_by_another_key_is_found_by_its_tree(builder: Machine, user: Machine) -> None:
+    builder.build(plan_of(ONE))
+    user.build(plan_of(ONE))
+    store = open_at(user.folder)
+    record = store.find(ONE.key)
+    assert record is not None
+    assert input_notes(store, {"0" * 64: record.tree})["input_signers"] == a_key().fingerprint
+    assert input_notes(store, {"0" * 64: "1" * 64})["input_signers"] == "?"
+    store.close()
+
+
+def test_the_caches_go_also_where_no_record_is_left(user: Machine) -> None:
+    store = open_at(user.folder)
+    (store.root / "ccache" / "domain").mkdir()
+    assert revoke(store, a_key().fingerprint, "") == () and not list((store.root / "ccache").iterdir())
     store.close()
 
 
