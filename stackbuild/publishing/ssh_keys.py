@@ -185,24 +185,31 @@ MOST_KEYS = 1 << 20
 
 def load_trusted_keys(paths: Sequence[Path]) -> tuple[TrustedKey, ...]:
     """The public keys of `.pub` and `allowed_signers` files. Raises UsageError where a line is neither."""
-    keys: dict[str, TrustedKey] = {}
+    keys: tuple[TrustedKey, ...] = ()
     for path in paths:
         try:
             lines = read_named_file(path, MOST_KEYS).decode("utf-8").splitlines()
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else error
             raise UsageError(f"the key cannot be read: {reason}", where=str(path), next="give a .pub file") from None
-        for key in trusted_keys_of(lines, str(path)):
-            first = keys.setdefault(key.fingerprint, key)
-            if (first.valid_after, first.valid_before) != (key.valid_after, key.valid_before):
-                raise UsageError(
-                    f"the key {key.fingerprint} is there twice, with other times of validity",
-                    where=str(path),
-                    next="keep one of them",
-                )
+        keys = distinct_keys((*keys, *trusted_keys_of(lines, str(path))), str(path))
     if not keys:
         raise UsageError("there is no public key in it", where=", ".join(map(str, paths)), next="give a .pub file")
-    return tuple(keys.values())
+    return keys
+
+
+def distinct_keys(keys: Sequence[TrustedKey], where: str) -> tuple[TrustedKey, ...]:
+    """Each key once, in the first of its lines. Raises UsageError where a line of it has other times of validity."""
+    distinct: dict[str, TrustedKey] = {}
+    for key in keys:
+        first = distinct.setdefault(key.fingerprint, key)
+        if (first.valid_after, first.valid_before) != (key.valid_after, key.valid_before):
+            raise UsageError(
+                f"the key {key.fingerprint} is there twice, with other times of validity",
+                where=where,
+                next="keep one of them",
+            )
+    return tuple(distinct.values())
 
 
 def trusted_keys_of(lines: Sequence[str], where: str) -> tuple[TrustedKey, ...]:

@@ -23,7 +23,7 @@ from stackbuild.core import yaml
 from stackbuild.core.errors import RecipeError, UsageError
 from stackbuild.core.model import Field, Model, ValidationError, field_validator
 from stackbuild.core.user_folders import user_folder
-from stackbuild.publishing.ssh_keys import TrustedKey, load_trusted_keys, trusted_keys_of
+from stackbuild.publishing.ssh_keys import TrustedKey, distinct_keys, load_trusted_keys, trusted_keys_of
 from stackbuild.remote.url import kind_and_root, place_of
 from stackbuild.store import atomic
 
@@ -48,8 +48,9 @@ class RemoteSettings(Model):
         return tuple(line.strip() for entry in read for line in entry.splitlines() if line.strip())
 
     def trusted_keys(self) -> tuple[TrustedKey, ...]:
-        """Raises UsageError where a line is not a key."""
-        return trusted_keys_of(self.read, f"{settings_path()}: {self.url}")
+        """Each key once. Raises UsageError where a line is not a key, and where two lines of a key have other times."""
+        where = f"{settings_path()}: {self.url}"
+        return distinct_keys(trusted_keys_of(self.read, where), where)
 
     def hindrance(self, now: datetime) -> str:
         """Why nothing can be taken from it at that time although it has keys, "" where something can. Raises UsageError."""
@@ -93,6 +94,8 @@ def settings_path() -> Path:
 
 def read_settings(*, may_lack: bool = False) -> Settings:
     """The user's settings; none where there is no file. Raises UsageError where they are wrong, or others may write them.
+
+    A key that a remote lists twice with other times of validity is wrong: which of them counts would depend on their order.
 
     A file that `$STACKBUILD_REMOTES` names must exist, but for `may_lack`, as a command wants it that writes the file.
     """

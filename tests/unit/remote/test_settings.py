@@ -196,3 +196,22 @@ def test_a_remote_without_enough_keys_is_not_asked_and_said_so(tmp_path: Path) -
     remotes = trusted_remotes(settings, lambda host: None, warnings.append)
     assert [one.reader.url for one in remotes] == [f"{URL}2"]
     assert warnings == [f"nothing is taken from {URL}: its threshold is 3, and 1 of its keys count"]
+
+
+@pytest.mark.parametrize(("first", "second"), [("", 'valid-before="20260101" '), ('valid-before="20270101" ', 'valid-after="20260101" ')])
+def test_a_key_that_a_remote_lists_twice_with_other_times_is_refused(first: str, second: str, tmp_path: Path) -> None:
+    """Which of them counts would depend on their order."""
+    line = " ".join(key_files(tmp_path)[1].read_text().split()[:2])
+    for lines in ((first, second), (second, first)):
+        write_settings(Settings(remotes=(RemoteSettings(url=URL, read=tuple(f"builder {one}{line}" for one in lines)),)))
+        for settings_of_command in (read_settings, lambda: add_keys(URL, [key_files(tmp_path, "other")[1]])):
+            with pytest.raises(UsageError, match="is there twice, with other times of validity") as refusal:
+                settings_of_command()
+            assert refusal.value.where == f"{settings_path()}: {URL}" and refusal.value.next == "keep one of them"
+
+
+def test_a_key_that_is_listed_twice_with_the_same_times_is_one_key(tmp_path: Path) -> None:
+    line = " ".join(key_files(tmp_path)[1].read_text().split()[:2])
+    write_settings(Settings(remotes=(RemoteSettings(url=URL, read=(line, f"builder {line}")),)))
+    (remote,) = read_settings().remotes
+    assert [key.fingerprint for key in remote.trusted_keys()] == [a_key().fingerprint]
