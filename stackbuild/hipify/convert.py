@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from stackbuild.hipify.cpp import directives
 from stackbuild.hipify.cpp.edits import Edit, apply, line_map, settle
@@ -146,10 +147,10 @@ def _not_renamed(view: View, lookups: Lookups, present: Iterable[str]) -> Iterat
     What other files of the tree follow is a note, and so is each further name of one class.
     """
     for name in view.words & lookups.supplied_names:
-        yield from (
-            _own_function(view, d.at, f"{name} is defined here, and HIP or a support header has it", _BOTH)
-            for d in view.definitions(name)
-        )
+        for definition in view.definitions(name):
+            finding = _own_function(view, definition.at, f"{name} is defined here, and HIP or a support header has it", _BOTH)
+            # `umax` of a support header is a template: a plain function is the better match.
+            yield finding if name.startswith("__") else replace(finding, severity=Severity.NOTE)
     reported_names: set[str] = set()
     for name in sorted(present):
         for declaration in view.hidden_declarations(name) if name in lookups.names else ():
@@ -167,6 +168,7 @@ def _not_renamed(view: View, lookups: Lookups, present: Iterable[str]) -> Iterat
                 (declaration.space, name) in view.tree.members or not view.is_header
             )
             is_told = not declaration.space and declaration.scope in reported_names
+            is_told = is_told or (name.startswith("cuda_") and name.islower())  # no function of CUDA's is spelt so
             reported_names.add(declaration.scope)
             yield view.finding(
                 declaration.at,

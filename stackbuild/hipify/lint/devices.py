@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from stackbuild.hipify.cpp.scan import call_arguments, skip_space
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.catalogue import LintMatch
-from stackbuild.hipify.lint.cpp.branches import guard
+from stackbuild.hipify.lint.cpp.branches import beside_hip, guard
 from stackbuild.hipify.lint.overloads import type_of_value
 from stackbuild.hipify.passes import launch
 
@@ -108,12 +108,15 @@ def arch_guards(view: View) -> Iterator[LintMatch]:
     """What asks for NVIDIA's architecture and not for HIP as well: directives, conditions, macros."""
     if "__CUDA_ARCH" in view.word_lines:
         reported_places: set[int] = set()
+        others = beside_hip(view)
         for name in sorted(w for w in view.words if w.startswith("__CUDA_ARCH")):
+            if name != "__CUDA_ARCH__" and any(macro.name == name for macro in view.macros):
+                continue
             end = 0
             for at in view.places(name):
                 if at < end:  # in the directive that was looked at
                     continue
-                place, end = guard(view, at)
+                place, end = guard(view, at, others)
                 if place is not None and place not in reported_places:
                     reported_places.add(place)
                     yield place, "LINT-CUDA-ARCH", (name,)

@@ -177,13 +177,15 @@ def headers(includes: Iterable[Include]) -> Iterator[LintMatch]:
             yield include.path_span[0], "LINT-HEADER", (include.path, HEADERS[include.path])
 
 
+_ONLY_CPP = ("namespace", "template")
 _NOT_C = frozenset(("curand.h", "curand_kernel.h", "hiprand/hiprand.h"))
 
 
 def c_headers(view: View, includes: Iterable[Include]) -> Iterator[LintMatch]:
     """Includes, in C sources and in headers for both languages, of what is a header of C++ in HIP (5.7, 6.4)."""
     is_c = view.name.endswith(".c")
-    if not is_c and not (view.name.endswith(".h") and "__cplusplus" in view.words):
+    is_for_both = view.name.endswith(".h") and "__cplusplus" in view.words and view.words.isdisjoint(_ONLY_CPP)
+    if not is_c and not is_for_both:
         return
     for include in includes:
         if include.path in _NOT_C:

@@ -16,6 +16,8 @@ _HEADERS = (
     ("cuda_awbarrier", "LINT-ASYNC-COPY"), ("cuda/", "LINT-CUDA-STD"), ("nv/", "LINT-CUDA-STD"), ("cutlass/", "LINT-CUTLASS"),
     ("cute/", "LINT-CUTLASS"),
 )  # fmt: skip
+_PROJECT_HEADER = re.compile(r"(?:cuda|nv)/(?!std/|__|detail/).*\.\w+$")
+"""A project's header in a folder of that name: libcu++'s headers have no suffix."""
 _STARTS = tuple(start for start, _ in _HEADERS)
 _ASYNC = frozenset(
     (
@@ -70,6 +72,8 @@ def headers(includes: Iterable[Include], ruled_names: Collection[str]) -> Iterat
     for include in includes:
         if include.path.startswith("cuda/std/") and include.path in ruled_names:
             continue
+        if _PROJECT_HEADER.match(include.path):
+            continue
         if include.path.startswith(_STARTS):
             rule = next(rule for start, rule in _HEADERS if include.path.startswith(start))
             if rule == "LINT-CUTLASS":
@@ -83,7 +87,8 @@ def matrices(view: View) -> Iterator[LintMatch]:
     """wmma's names, and the compiler's own matrix functions."""
     if "rocwmma" not in view.words and not view.words.isdisjoint(("wmma", "nvcuda")):
         for match in _WMMA.finditer(view.code):
-            yield match.start(), "LINT-WMMA", (match.group().replace(" ", ""),)
+            if qualifier(view.code, match.start()) in ("", "::"):  # `mtk::wmma` is another project's
+                yield match.start(), "LINT-WMMA", (match.group().replace(" ", ""),)
     for name in (
         sorted(w for w in view.words if w[:2] == "__" and _MMA.fullmatch(w)) if "mma_" in view.word_lines else ()
     ):

@@ -179,15 +179,26 @@ _CAST_OF_NUMBER = re.compile(
 )
 
 
+_HANDLE_TYPES = frozenset(("cudaTextureObject_t", "cudaSurfaceObject_t", "CUtexObject", "CUsurfObject"))
+
+
+def _declarations(name: str) -> re.Pattern[str]:
+    """What declares a name, as a parameter or a variable; the group is its type's last word."""
+    words = r"(?!return\b|case\b|else\b|goto\b|new\b|delete\b)"
+    return re.compile(rf"\b{words}(\w+)(?:\s*<[^<>;]*>)?(?:[\s*&]|\bconst\b|\b__restrict__\b)+\b{name}\s*[=;,){{\[]")
+
+
 def handles(view: View) -> Iterator[LintMatch]:
     """Arithmetic with a texture or surface object, which is a number in CUDA and a pointer in HIP."""
-    if view.words.isdisjoint(("cudaTextureObject_t", "cudaSurfaceObject_t", "CUtexObject", "CUsurfObject")):
+    if view.words.isdisjoint(_HANDLE_TYPES):
         return
     for name in sorted({match[1] for match in _HANDLE.finditer(view.code)}):
         sums = re.compile(
             rf"(?<![\w.>])\b{name}\s*(?:[-+%&|^]=|[%&|^](?![&|])|<<|>>|[-+](?!=)\s*\w)|[-+%|^]\s*{name}\b(?!\s*[.\[(-])"
         )
+        declarations = [(m.start(), m[1] in _HANDLE_TYPES) for m in _declarations(name).finditer(view.code)]
         for match in sums.finditer(view.code):
-            yield match.start(), "LINT-TEXTURE-NUMBER", (name,)
+            if next((is_handle for at, is_handle in reversed(declarations) if at < match.start()), True):
+                yield match.start(), "LINT-TEXTURE-NUMBER", (name,)
     for match in _CAST_OF_NUMBER.finditer(view.code):
         yield match.start(), "LINT-TEXTURE-NUMBER", (match[1],)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from stackbuild.hipify.cpp.scan import line_start
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.catalogue import LintMatch
-from stackbuild.hipify.lint.cpp.branches import guard
+from stackbuild.hipify.lint.cpp.branches import beside_hip, guard
 
 _HIP = "test HIP_VERSION, or __HIP_PLATFORM_AMD__, as well"
 _COMPILER = "test __HIPCC__ or __HIP_PLATFORM_AMD__ as well"
@@ -33,19 +33,21 @@ _CAPABILITY = frozenset(
     )
 )  # fmt: skip
 _PROPERTIES = ("cudaDeviceProp", "getCurrentDeviceProperties", "getDeviceProperties", "hipDeviceProp_t")
-_MAJOR = re.compile(r"(?:\.|->)\s*(?:major|minor)\b(?!\s*\()(?:\s*(?:[<>]=?|[!=]=|\*))?")
+_MAJOR = re.compile(r"(?:\.|->)\s*(?:major|minor)\b(?!\s*\()(?:\s*(?:[<>](?![<>])=?|[!=]=|\*))?")
 _WEIGHT = re.compile(r"\*\s*\(?\s*\w+(?:\(\s*\))?\Z")
 
 
 def versions(view: View) -> Iterator[LintMatch]:
     """Tests of CUDA's version or compiler that do not test for HIP as well: each name at its first test."""
-    for name in sorted(view.words & _NAMES):
+    names = sorted(view.words & _NAMES)
+    others = beside_hip(view) if names else ()
+    for name in names:
         places = view.places(name)
         if any(_is_defined(view.code, at) for at in places):
             continue
         end = 0
         for at in places:
-            place, end = guard(view, at) if at >= end else (None, end)
+            place, end = guard(view, at, others) if at >= end else (None, end)
             if place is not None:
                 rule = "LINT-CUDA-VERSION" if name in MACROS else "LINT-LIBRARY-VERSION"
                 yield place, rule, (name, (MACROS | OTHERS)[name])

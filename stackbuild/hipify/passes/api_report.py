@@ -104,7 +104,7 @@ _CONSTANT = re.compile(
 )
 _START_OF_LINE = re.compile(r"\n((?:__|cu|CU|nv|NV|npp|NPP|nccl|NCCL|optix|OPTIX)\w*)")
 _PASTED_PREFIX = re.compile(
-    r"\b(cuda|cu|cublas|cudnn|cusparse|cufft|curand|cusolver|nccl|CUDA_|CU_|CUBLAS_|CUDNN_)(\w*)\s*##"
+    r"\b(cuda|cu(?![a-z])|cublas|cudnn|cusparse|cufft|curand|cusolver|nccl|CUDA_|CU_|CUBLAS_|CUDNN_)(\w*)\s*##"
 )
 _JOINS = re.compile(r"#[ \t]*define[ \t]+(\w+)\(([^()\n]*)\)[^\n]*\b(\w+)\s*##")
 _TOOLKIT = re.compile(
@@ -170,6 +170,8 @@ def unknown_calls(view: View, lookups: Lookups, ruled_names: frozenset[str]) -> 
         if word not in lookups.known_names and word not in ruled_names and _is_like(word, lookups)
     ]
     own = own_names.declared_names(view, looks_alike)
+    if looks_alike:
+        own |= {name for macro in view.macros for name in macro.parameters or ()}.intersection(looks_alike)
     findings: list[Finding] = []
     for word in looks_alike:
         if word not in own:
@@ -248,6 +250,8 @@ def _generated_names(view: View, lookups: Lookups) -> Iterator[Finding]:
     by = lookups.fixes(view.name).get("pasted-names")
     converted_starts = {edit.start for edit in pasted_names.fix(view, lookups, by)} if by else set()
     for match in _PASTED_PREFIX.finditer(view.code):
+        if _is_parameter(view, match.start(), match[1] + match[2]):
+            continue  # the argument's text is pasted, not this name
         is_converted = match.start() in converted_starts
         yield view.finding(
             match.start(),
@@ -272,6 +276,11 @@ def _generated_names(view: View, lookups: Lookups) -> Iterator[Finding]:
         yield from _joined_names(view)
 
 
+def _is_parameter(view: View, at: int, name: str) -> bool:
+    """Whether a name in a macro's body is a parameter of that macro."""
+    return any(macro.at <= at < macro.end and name in (macro.parameters or ()) for macro in view.macros)
+
+
 _NOT_WHOLE = "the name is in no place whole, so nothing converts it: the HIP text still asks for CUDA's"
 
 
@@ -281,7 +290,7 @@ def _joined_names(view: View) -> Iterator[Finding]:
         if macro[3] not in (word.strip() for word in macro[2].split(",")):
             continue
         for at in view.places(macro[1]):
-            argument_list = call_arguments(view.code, at + len(macro[1]))
+            argument_list = None if view.is_defined_at(at) else call_arguments(view.code, at + len(macro[1]))
             stems = [view.code[start:end].strip() for start, end in argument_list[0]] if argument_list else []
             if stem := next((one for one in stems if one in _STEMS), ""):
                 message = f"{macro[1]} makes a name of {stem} and another word"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from stackbuild.hipify.cpp.scan import NAME, line_end, line_start, skip_space
@@ -15,11 +15,16 @@ _PARTS = re.compile(r"(?<![A-Z0-9])(?:HIP(?:CC|BLAS|CL|RTC)?|ROCM|AMD(?:GPU|GCN)
 # The same for CUDA: SPFFT_CUDA, USE_CUDNN, __NVCC__. Beside a branch for HIP, such a branch is the other one.
 _CUDA_PARTS = re.compile(r"(?<![A-Z0-9])(?:CUDA(?:CC|RT)?|NV(?:CC|IDIA|COMPILER)?|CU(?:BLAS|DNN))(?![A-Z0-9])", re.I)
 _IN_TEXT = ("HIP", "ROCM", "AMD", "DNA", "GFX", "hip", "rocm", "amd", "gfx")
-# What HIP's headers never define: versions of CUDA, and include guards of NVIDIA's headers that nothing stands for.
+# What HIP's headers and compiler never define: versions of CUDA, macros of NVIDIA's headers that nothing stands for,
+# and those of editors that only read the text.
 _FOREIGN_MACROS = frozenset(
     ("CUDART_VERSION", "CUDA_VERSION", "__CUDACC_VER_MAJOR__", "__CUDACC_VER_MINOR__", "CUB_VERSION", "CCCL_VERSION", "CCCL_MAJOR_VERSION",
-     "NV_NPPIDEFS_H", "NVJPEGAPI", "NVML_API_VERSION")
+     "NV_NPPIDEFS_H", "NVJPEGAPI", "NVML_API_VERSION", "NVML_DEVICE_SERIAL_BUFFER_SIZE", "NVML_DEVICE_NAME_BUFFER_SIZE",
+     "__JETBRAINS_IDE__", "__CLION_IDE__", "__INTELLISENSE__", "__CDT_PARSER__", "__RESHARPER__", "Q_CREATOR_RUN")
 )  # fmt: skip
+_UNLESS = re.compile(r"\s*!\s*defined\s*\(?\s*(\w+)\s*\)?\s*")
+# `!defined(X) || X >= 200`: without X the branch of the newest is taken.
+_AS_NEWEST = re.compile(r"!\s*defined\s*\(?\s*(\w+)\s*\)?\s*\|\|\s*\(?\s*\1\s*>=?")
 _TERM = re.compile(r"[\s(]*(?:defined\s*\(?\s*(\w+)|(\w+)\s*(>=|>|==|<=|<)\s*\(?\s*[1-9]\w*)[\s)]*")
 _CONDITIONAL = re.compile(r"[ \t]*#[ \t]*(ifdef|ifndef|if|elifdef|elifndef|elif|else|endif)\b((?:\\\r?\n|[^\n])*)")
 _NEGATION = re.compile(r"!\s*(?:defined\s*)?\(?\s*\Z")
@@ -131,6 +136,9 @@ def _for_hip(view: View, word: str, text: str) -> tuple[bool, bool]:
 
 def _by_undefined(view: View, word: str, text: str) -> tuple[bool, bool]:
     """The same by macros that HIP does not define, so that they are 0: `#if CUDA_VERSION >= 12000` is not taken."""
+    if word == "ifndef" or (word == "if" and _UNLESS.fullmatch(text)):
+        name = text.split("//")[0].strip() if word == "ifndef" else _UNLESS.sub(r"\1", text)
+        return _is_undefined(view, name), False
     if word not in ("if", "ifdef") or "||" in text or "!" in text:
         return False, False
     if word == "ifdef":
@@ -149,8 +157,32 @@ def _is_undefined(view: View, name: str) -> bool:
     )
 
 
-def guard(view: View, at: int) -> tuple[int | None, int]:
-    """Where the guard begins in which a macro stands, None where it names HIP or only defines the macro; its end."""
+def beside_hip(view: View) -> frozenset[int]:
+    """The conditional lines of which another branch of the same `#if` is HIP's, by where each begins."""
+    if not any(part in view.word_lines for part in _IN_TEXT) and view.words.isdisjoint(view.hip_macros):
+        return frozenset()
+    chains: list[tuple[list[int], list[int]]] = []
+    starts: set[int] = set()
+    for directive in _conditionals(view.code):
+        word = directive[1]
+        if word in ("if", "ifdef", "ifndef"):
+            chains.append(([], []))
+        if not chains:
+            continue
+        if word == "endif":
+            lines, hip_lines = chains.pop()
+            starts.update(lines if hip_lines else ())
+        elif word != "else":
+            is_hip = _for_hip(view, word.removeprefix("el"), directive[2])[0]
+            chains[-1][is_hip].append(directive.start())
+    return frozenset(starts)
+
+
+def guard(view: View, at: int, others: Container[int] = ()) -> tuple[int | None, int]:
+    """Where the guard begins in which a macro stands, and its end.
+
+    The beginning is None where the guard names HIP, only defines the macro, or is a line of `others` (`beside_hip`).
+    """
     code = view.code
     start = line_start(code, at)
     directive = _DIRECTIVE.match(code, start)
@@ -158,6 +190,8 @@ def guard(view: View, at: int) -> tuple[int | None, int]:
         return at, at
     end = line_end(code, at)
     defines = directive[1] == "define" and not code[directive.end() : at].strip()
-    if directive[1] in ("undef", "error", "warning", "pragma") or defines or names_hip(view, code[start:end]):
+    text = code[start:end]
+    is_told = start in others or names_hip(view, text) or ("&&" not in text and _AS_NEWEST.search(text) is not None)
+    if directive[1] in ("undef", "error", "warning", "pragma") or defines or is_told:
         return None, end
     return skip_space(code, start), end

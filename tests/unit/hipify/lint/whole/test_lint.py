@@ -77,6 +77,7 @@ def test_members_that_hips_struct_lacks_by_version() -> None:
         ("a.c", "#include <curand.h>\n", True),
         ("a.h", '#include <curand.h>\n#ifdef __cplusplus\nextern "C" {\n#endif\n', True),
         ("a.h", "#include <curand.h>\n", False),
+        ("a.h", "#include <curand.h>\n#if __cplusplus > 201103L\n#endif\nnamespace n {}\n", False),
         ("a.cpp", "#include <curand.h>\n", False),
         ("a.c", "#include <cublas_v2.h>\n", False),
     ],

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from support.hipify import hip
+from stackbuild.hipify import Target, convert
+from stackbuild.hipify.tables import bundled_tables
+from support.hipify import bundled_rules, hip
 
 OWN = "HIPIFY-OWN-NAME"
 
@@ -78,3 +80,15 @@ def test_an_own_warp_function_is_told_and_calls_of_it_get_their_masks() -> None:
 def test_a_class_with_many_of_cuda_s_names_is_one_warning() -> None:
     found = [f for f in hip("struct Driver { int cudaMalloc(int); int cudaFree(int); };\n").findings if f.rule == OWN]
     assert sorted(f.severity for f in found) == ["note", "warning"]
+
+
+def test_a_member_that_only_frameworks_spell_so_is_a_note() -> None:
+    text = "struct Handle { cudaStream_t cuda_stream = 0; };\n"
+    findings = convert(text, bundled_tables.load(), bundled_rules("generic"), Target(), "a.cu").findings
+    assert [(f.rule, f.severity) for f in findings] == [(OWN, "note")]
+
+
+@pytest.mark.parametrize(("name", "severity"), [("umax", "note"), ("__vmaxu4", "warning")])
+def test_an_own_function_beside_a_support_header_s(name: str, severity: str) -> None:
+    text = f"__device__ unsigned {name}(unsigned a, unsigned b) {{ return a < b ? b : a; }}\n"
+    assert [f.severity for f in hip(text).findings if f.rule == OWN] == [severity]
