@@ -200,7 +200,7 @@ def conflicts(
     """
     from datetime import UTC, datetime
 
-    from stackbuild.core.errors import MachineLacks, UsageError, safe
+    from stackbuild.core.errors import MachineLacks, UsageError
     from stackbuild.publishing.ssh_keys import load_trusted_keys
     from stackbuild.remote.connection import open_reader
     from stackbuild.remote.faults import RemoteFault
@@ -211,7 +211,7 @@ def conflicts(
     from stackbuild.store.read_only import open_to_read
     from stackbuild.store.records import CONTENT
     from stackbuild.views.console import Text, err, print_json
-    from stackbuild.views.share import draw_conflicts
+    from stackbuild.views.share import draw_conflicts, draw_unread
 
     keys = load_trusted_keys(key) if key else read_settings().of(url).trusted_keys()
     if not keys:
@@ -237,9 +237,8 @@ def conflicts(
             raise MachineLacks(
                 f"the remote cannot be asked: {fault}", where=url, next="check the URL and try again"
             ) from None
-    for what in unread:
-        err().print(Text(safe(f"not read: {what}"), "yellow"))
-    print_json(conflicts_seen, "stackbuild.store-conflicts/1") if json else draw_conflicts(conflicts_seen, len(rows))
+    draw_unread(unread)
+    print_json(conflicts_seen, "stackbuild.store-conflicts/1") if json else draw_conflicts(conflicts_seen, len(rows), unread)
     if conflicts_seen:
         leave(5)
     if unread:

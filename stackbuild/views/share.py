@@ -62,13 +62,19 @@ def draw_pulled(report: PullReport) -> None:
         out().print(Text(f"{len(report.remaining_steps)} steps left to run: {', '.join(report.remaining_steps)}"))
 
 
-def draw_conflicts(rows: Sequence[Conflict], tag_count: int) -> None:
+def draw_unread(tags: Sequence[str]) -> None:
+    """A warning for each tag that could not be read."""
+    for what in tags:
+        err().print(Text(safe(f"not read: {what}"), "yellow"))
+
+
+def draw_conflicts(rows: Sequence[Conflict], tag_count: int, unread: Sequence[str]) -> None:
     for one in rows:
         out().print(Text(f"{safe(one.step)} {one.key[:12]}: {len(one.trees)} outputs", "red"))
         for tree, who in one.trees.items():
             out().print(Text(safe(f"  {tree}  {who}")))
     if not rows:
-        out().print(f"no conflict among {tag_count} outputs")
+        out().print(f"no conflict among {'what could be read of ' if unread else ''}{tag_count} outputs")
 
 
 @dataclass(frozen=True)

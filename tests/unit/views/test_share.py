@@ -1,11 +1,11 @@
-"""Warnings of `store forget`."""
+"""Warnings of `store forget` and `store conflicts`."""
 
 from __future__ import annotations
 
 import pytest
 
 from stackbuild.store.records import Record
-from stackbuild.views.share import draw_unknown
+from stackbuild.views.share import draw_conflicts, draw_unknown, draw_unread
 
 
 def test_outputs_of_unknown_inputs_are_named_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
@@ -16,3 +16,13 @@ def test_outputs_of_unknown_inputs_are_named_with_what_to_do(capsys: pytest.Capt
     text = " ".join(err.split())
     assert not out and "1 output was made from inputs whose records are gone" in text
     assert "debian-13 two" in text and "\x1b" not in text and "build --from-scratch" in text
+
+
+def test_no_conflict_is_said_of_what_could_be_read(capsys: pytest.CaptureFixture[str]) -> None:
+    draw_conflicts((), 5, ())
+    assert capsys.readouterr() == ("no conflict among 5 outputs\n", "")
+    draw_unread(["s: r-12: HTTP 500\x1b"])
+    draw_conflicts((), 5, ["s: r-12: HTTP 500\x1b"])
+    out, err = capsys.readouterr()
+    assert out == "no conflict among what could be read of 5 outputs\n"
+    assert err.startswith("not read: s: r-12: HTTP 500") and "\x1b" not in err
