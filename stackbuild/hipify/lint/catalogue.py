@@ -143,10 +143,17 @@ WARNINGS: dict[str, LintRule] = {
         "see the finding at the statement's first line",
     ),
     "LINT-TEXTURE-REFERENCE": LintRule(
-        Severity.ERROR,
+        Severity.WARNING,
         "texture reference {0}",
-        "texture and surface references are gone from HIP and CUDA 12",
+        "CUDA 12 has no texture references, and HIP's are deprecated: HIP 5.7 and 6.4 compile them",
         "use texture objects; where the data is linear, use plain loads",
+        "https://github.com/ROCm/clr/issues/276",
+    ),
+    "LINT-SURFACE-REFERENCE": LintRule(
+        Severity.ERROR,
+        "surface reference {0}",
+        "HIP and CUDA 12 have no surface references: it does not compile",
+        "use surface objects; where the data is linear, use plain loads",
         "https://github.com/ROCm/clr/issues/276",
     ),
     "LINT-TEXTURE-FETCH": LintRule(

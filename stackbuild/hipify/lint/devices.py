@@ -87,7 +87,7 @@ def textures(view: View) -> Iterator[LintMatch]:
     """Texture and surface references, and fetches."""
     if not view.words.isdisjoint(("texture", "surface")):
         for match in _TEXTURE.finditer(view.code):
-            yield match.start(), "LINT-TEXTURE-REFERENCE", (match.group(2),)
+            yield match.start(), f"LINT-{match.group(1).upper()}-REFERENCE", (match.group(2),)
     if "\ntex" not in view.word_lines and "\nsurf" not in view.word_lines:
         return
     for name in sorted(w for w in view.words if w.startswith(("tex", "surf")) and _FETCH.fullmatch(w)):

@@ -9,7 +9,7 @@ from stackbuild.hipify.cpp.directives import Include
 from stackbuild.hipify.cpp.scan import call_arguments, qualifier
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.catalogue import BRAIN_FLOATS, LintMatch
-from stackbuild.hipify.passes import own_overloads
+from stackbuild.hipify.passes import own_names, own_overloads
 
 # Calls whose last arguments CUDA lets out: how many arguments HIP wants, and what to add. Read in HIP 6.4's headers.
 DEFAULTS = {
@@ -116,7 +116,7 @@ _HALVES = frozenset(("half", "half2", "__half", "__half2", *BRAIN_FLOATS))
 
 def half_atomics(view: View) -> Iterator[LintMatch]:
     """atomicAdd of 16-bit floating point, which HIP has under another name: by the cast, or the nearest declaration before."""
-    if "atomicAdd" not in view.words or view.words.isdisjoint(_HALVES) or _OWN_HALF_ATOMIC.search(view.code):
+    if "atomicAdd" not in view.words or view.words.isdisjoint(_HALVES) or own_names.half_atomics(view):
         return
     for at in view.own("atomicAdd"):
         argument_list = call_arguments(view.code, at + len("atomicAdd"))
@@ -144,11 +144,6 @@ def half_braces(view: View) -> Iterator[LintMatch]:
                 "LINT-HALF-BRACES",
                 (name_match[1], f"{of}(0.0f)" if "2" not in of else f"{of}(0.0f, 0.0f)"),
             )
-
-
-_OWN_HALF_ATOMIC = re.compile(
-    r"\batomicAdd\s*\(\s*(?:__half2?|half2?|__nv_bfloat162?|nv_bfloat162?)\s*\*\s*(?:const\s+)?\w+\s*,\s*(?:const\s+)?(?:__half|half|__nv_b|nv_b)\w*\s+\w+\s*\)"
-)
 
 
 def _type_before(code: str, name: str, at: int) -> str:

@@ -16,8 +16,8 @@ _HEADERS = (
     ("cuda_awbarrier", "LINT-ASYNC-COPY"), ("cuda/", "LINT-CUDA-STD"), ("nv/", "LINT-CUDA-STD"), ("cutlass/", "LINT-CUTLASS"),
     ("cute/", "LINT-CUTLASS"),
 )  # fmt: skip
-_PROJECT_HEADER = re.compile(r"(?:cuda|nv)/(?!std/|__|detail/).*\.\w+$")
-"""A project's header in a folder of that name: libcu++'s headers have no suffix."""
+_PROJECT_HEADER = re.compile(r"(?:cuda|nv)/(?!std/|__|detail/).*\.\w+$|mma\.h\w+$")
+"""A project's header under a like name, or in a folder of that name: libcu++'s headers have no suffix."""
 _STARTS = tuple(start for start, _ in _HEADERS)
 _ASYNC = frozenset(
     (

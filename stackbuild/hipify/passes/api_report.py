@@ -147,10 +147,16 @@ def _issue_findings(view: View, lookups: Lookups, name: str, issue: ApiIssue) ->
             "rocm": lookups.target.rocm,
         }
         finding = view.finding(at, kind.rule, kind.severity, kind.message.format(**fill), kind.why, kind.fix, TABLES)
-        condition = _CONDITION.match(view.code, line_start(view.code, at))
-        yield replace(finding, severity=Severity.NOTE, fix=_CONDITION_FIX) if condition else finding
+        if _CONDITION.match(view.code, line_start(view.code, at)):
+            yield replace(finding, severity=Severity.NOTE, fix=_CONDITION_FIX)
+        elif kind.rule in _DECLARABLE and own_names.is_declaration(view, name, at):
+            yield replace(finding, severity=Severity.NOTE, fix=_DECLARATION_FIX)
+        else:
+            yield finding
 
 
+_DECLARABLE = frozenset(("HIPIFY-UNSUPPORTED", "HIPIFY-UNSUPPORTED-DEVICE"))
+_DECLARATION_FIX = "nothing here, where the source declares the name itself: see its uses"
 _CONDITION_FIX = "see that the branch without it is meant for HIP: what is not defined is not an error in a condition"
 
 

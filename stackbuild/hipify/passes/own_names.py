@@ -47,7 +47,7 @@ _PATH = re.compile(r'[^>"\n]+')
 _BEFORE = 120
 CONDITIONAL = frozenset(
     ("HIPIFY-UNSUPPORTED", "HIPIFY-UNSUPPORTED-DEVICE", "HIPIFY-UNKNOWN", "LINT-ASYNC-COPY", "HIPIFY-UNKNOWN-DEVICE", "HIPIFY-UNKNOWN-HEADER", "HIPIFY-NO-TABLE", "LINT-CUDA-STD", "LINT-HEADER",
-     "LINT-COOPERATIVE", "LINT-CUB-NAME", "LINT-THRUST-NAME", "LINT-CUB-MACRO")
+     "LINT-COOPERATIVE", "LINT-CUB-NAME", "LINT-THRUST-NAME", "LINT-CUB-MACRO", "LINT-HALF-ATOMIC")
 )  # fmt: skip
 """The rules whose findings do not apply where the tree declares the name, or has the header."""
 
@@ -56,11 +56,12 @@ def declared_names(view: View, names: Iterable[str]) -> frozenset[str]:
     """Those of the names that the text declares: as a macro, type, function, variable, enumerator or namespace."""
     macros = {macro.name for macro in view.macros}
     return frozenset(
-        name for name in names if name in macros or any(_declares(view, name, at) for at in view.places(name))
+        name for name in names if name in macros or any(is_declaration(view, name, at) for at in view.places(name))
     )
 
 
-def _declares(view: View, name: str, at: int) -> bool:
+def is_declaration(view: View, name: str, at: int) -> bool:
+    """Whether the text declares a name at an offset."""
     end = at + len(name)
     after = skip_space(view.code, end)
     sign = view.code[after : after + 1]
@@ -141,7 +142,7 @@ def common(view: View) -> frozenset[str]:
     return frozenset(
         name
         for name in view.words & COMMON
-        if any(not qualifier(view.code, at) and _declares(view, name, at) for at in view.places(name))
+        if any(not qualifier(view.code, at) and is_declaration(view, name, at) for at in view.places(name))
     )
 
 
@@ -204,4 +205,16 @@ def _condition(view: View, at: int) -> str:
     if _LIBCUXX.match(view.code, at):
         return "" if UNMISTAKABLE.match(view.code, at) else "namespace cuda"
     name = NAME.match(view.code, at)
-    return name.group() if name else ""
+    return _HALF_ATOMIC if name and name.group() == "atomicAdd" else name.group() if name else ""
+
+
+_HALF_ATOMIC = "atomicAdd of a half"
+_OWN_HALF_ATOMIC = re.compile(
+    r"\batomicAdd\s*\(\s*(?:__half2?|half2?|__nv_bfloat162?|nv_bfloat162?)\s*\*\s*(?:const\s+)?\w+\s*,\s*(?:const\s+)?(?:__half|half|__nv_b|nv_b)\w*\s+\w+\s*\)"
+)
+
+
+def half_atomics(view: View) -> frozenset[str]:
+    """What the text declares where it has an atomicAdd of 16-bit floating point of its own."""
+    has_own = "atomicAdd" in view.words and _OWN_HALF_ATOMIC.search(view.code) is not None
+    return frozenset((_HALF_ATOMIC,)) if has_own else frozenset()

@@ -16,6 +16,8 @@ compiles nothing as CUDA. The pattern is a regular expression over whole paths, 
 file may be its own twin: a project whose macros select the API. --twin-tree is the folder of the twins where they are
 another project (NVIDIA's examples of Thrust beside those of rocThrust). --word and --twin-word are the compiler's words for the
 converted files and for the twins, --std is for both. --count prints the drawn files and compiles nothing.
+--check asks afterwards what `stackbuild hipify --check` says of the files that fail. The errors are still those of this
+program's own run of the compiler.
 """
 
 from __future__ import annotations
@@ -25,15 +27,17 @@ import json
 import os
 import random
 import re
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
-from twin_rate import CALLS_CUDA, GPUS, Compiler, Result, errors_of, tell, told
+from twin_rate import CALLS_CUDA, GPUS, CompileError, Compiler, Result, errors_of, tell, told
 
-from stackbuild.hipify import FileReport, SourceSelection, Target, hipify_tree, open_engine
-from stackbuild.hipify.compilation.hip_compiler import has_header
+from stackbuild.hipify import FileReport, Report, SourceSelection, Target, hipify_tree, open_engine
+from stackbuild.hipify.compilation.compile_check import check_report, compilation_units
+from stackbuild.hipify.compilation.hip_compiler import HipCompiler, find_compiler, has_header
 from stackbuild.hipify.compilation.include_folders import HeaderIndex
 from stackbuild.hipify.tree.files import SUFFIXES
 from support.root_file_system import run_in_root
@@ -107,6 +111,28 @@ class CudaSide:
         return self.known[file]
 
 
+def by_path(report: Report, out: Path) -> dict[str, FileReport]:
+    return {os.path.relpath(file.output, out): file for file in report.files}
+
+
+def with_check(report: Report, selection: SourceSelection, compiler: HipCompiler, files: Iterable[str]) -> Report:
+    """The report as `--check` makes it of a tree whose other programs are not there: `files` alone are compiled."""
+    reports = by_path(report, selection.out)
+    texts = {path: Path(f.output).read_text("utf-8", "replace") for path, f in reports.items() if Path(f.output).is_file()}
+    units = set(compilation_units(reports, HeaderIndex(texts, partial(has_header, compiler.root)))) - set(files)
+    return check_report(replace(report, files=tuple(f for path, f in reports.items() if path not in units)), selection, compiler)
+
+
+def tell_check(results: list[Result]) -> None:
+    """How many of the errors that count have a finding at their line with --check, by ROOT and GPU."""
+    for rocm, gpu in sorted({(r.root, r.gpu) for r in results}):
+        errors = [e for r in results if (r.root, r.gpu) == (rocm, gpu) for e in r.errors if e["ours"]]
+        print(f"with --check {rocm} {gpu}: {sum(bool(e['checked']) for e in errors)} of {len(errors)} errors at the line")
+        for e in errors:
+            if not e["checked"]:
+                print(f"NOT CHECKED {rocm} {gpu} {e['file']}:{e['line']}: {e['text']}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("tree", type=Path)
@@ -125,6 +151,7 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=100)
     parser.add_argument("--side", nargs="+", choices=("host", *GPUS), default=["host", *GPUS])
     parser.add_argument("--quick", action="store_true", help="a file that compiles after conversion is one that counts")
+    parser.add_argument("--check", action="store_true", help="ask --check of the files that fail")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--perl", default=os.environ.get("HIPIFY_PERL"))
     args = parser.parse_args()
@@ -151,8 +178,9 @@ def main() -> None:
             engine = open_engine(
                 target=Target(rocm=rocm), include_folders=[root / "usr/include"], hipify_perl=args.perl
             )
-            made = hipify_tree(SourceSelection((tree,), out / rocm, has_rest=True), engine, force=True)
-            reports: dict[str, FileReport] = {os.path.relpath(f.output, out / rocm): f for f in made.files}
+            selection = SourceSelection((tree,), out / rocm, has_rest=True)
+            made = hipify_tree(selection, engine, force=True)
+            reports = by_path(made, out / rocm)
 
             def one(file: str, rocm: str = rocm, reports: dict[str, FileReport] = reports) -> list[Result]:
                 folder, name = os.path.split(file)
@@ -177,10 +205,19 @@ def main() -> None:
                     found.append(Result(file, rocm, gpu, 1, not errors, rows, is_good))
                 return found
 
-            for row in pool.map(one, drawn):
-                results += row
+            rows = [row for rows in pool.map(one, drawn) for row in rows]
+            if args.check and (failures := {r.pair for r in rows if not r.clean}):
+                words = tuple(f"-I{folder}" for folder in args.folders)
+                hipcc = find_compiler(root, tuple(compiler.gpus), (f"-std={args.std}", *words, *args.words))
+                checked = by_path(with_check(made, selection, hipcc, failures), out / rocm)
+                for error in (error for row in rows for error in row.errors):
+                    place = CompileError(str(error["file"]), int(str(error["line"])), "")
+                    error["checked"] = told(place, checked, tree)[0] == "line"
+            results += rows
     (out / "results.json").write_text(json.dumps([asdict(r) for r in results], indent=1))
     tell(results)
+    if args.check:
+        tell_check(results)
 
 
 if __name__ == "__main__":

@@ -15,16 +15,20 @@ _PARTS = re.compile(r"(?<![A-Z0-9])(?:HIP(?:CC|BLAS|CL|RTC)?|ROCM|AMD(?:GPU|GCN)
 # The same for CUDA: SPFFT_CUDA, USE_CUDNN, __NVCC__. Beside a branch for HIP, such a branch is the other one.
 _CUDA_PARTS = re.compile(r"(?<![A-Z0-9])(?:CUDA(?:CC|RT)?|NV(?:CC|IDIA|COMPILER)?|CU(?:BLAS|DNN))(?![A-Z0-9])", re.I)
 _IN_TEXT = ("HIP", "ROCM", "AMD", "DNA", "GFX", "hip", "rocm", "amd", "gfx")
-# What HIP's headers and compiler never define: versions of CUDA, macros of NVIDIA's headers that nothing stands for,
-# and those of editors that only read the text.
+# What HIP's headers and compiler never define: CUDA's architecture and versions, macros of NVIDIA's headers that nothing
+# stands for, those of other compilers, and those of editors that only read the text.
 _FOREIGN_MACROS = frozenset(
-    ("CUDART_VERSION", "CUDA_VERSION", "__CUDACC_VER_MAJOR__", "__CUDACC_VER_MINOR__", "CUB_VERSION", "CCCL_VERSION", "CCCL_MAJOR_VERSION",
+    ("__CUDA_ARCH__", "CUDART_VERSION", "CUDA_VERSION", "__CUDACC_VER_MAJOR__", "__CUDACC_VER_MINOR__", "CUB_VERSION", "CCCL_VERSION", "CCCL_MAJOR_VERSION",
      "NV_NPPIDEFS_H", "NVJPEGAPI", "NVML_API_VERSION", "NVML_DEVICE_SERIAL_BUFFER_SIZE", "NVML_DEVICE_NAME_BUFFER_SIZE",
-     "__JETBRAINS_IDE__", "__CLION_IDE__", "__INTELLISENSE__", "__CDT_PARSER__", "__RESHARPER__", "Q_CREATOR_RUN")
+     "__JETBRAINS_IDE__", "__CLION_IDE__", "__INTELLISENSE__", "__CDT_PARSER__", "__RESHARPER__", "Q_CREATOR_RUN",
+     "__xlC__", "__xlc__", "__INTEL_COMPILER", "__PGI", "__PGIC__", "__NVCOMPILER", "_CRAYC", "__SUNPRO_CC")
 )  # fmt: skip
 _UNLESS = re.compile(r"\s*!\s*defined\s*\(?\s*(\w+)\s*\)?\s*")
-# `!defined(X) || X >= 200`: without X the branch of the newest is taken.
-_AS_NEWEST = re.compile(r"!\s*defined\s*\(?\s*(\w+)\s*\)?\s*\|\|\s*\(?\s*\1\s*>=?")
+# `!defined(X) || X >= 200` and the reverse: without X the branch of the newest is taken.
+_AS_NEWEST = re.compile(
+    r"!\s*defined\s*\(?\s*(\w+)\s*\)?\s*\|\|\s*\(?\s*\1\s*>=?"
+    r"|\b(\w+)\s*>=?\s*\w+\s*\)?\s*\|\|\s*!\s*defined\s*\(?\s*\2\b"
+)
 _TERM = re.compile(r"[\s(]*(?:defined\s*\(?\s*(\w+)|(\w+)\s*(>=|>|==|<=|<)\s*\(?\s*[1-9]\w*)[\s)]*")
 _CONDITIONAL = re.compile(r"[ \t]*#[ \t]*(ifdef|ifndef|if|elifdef|elifndef|elif|else|endif)\b((?:\\\r?\n|[^\n])*)")
 _NEGATION = re.compile(r"!\s*(?:defined\s*)?\(?\s*\Z")
@@ -139,6 +143,9 @@ def _by_undefined(view: View, word: str, text: str) -> tuple[bool, bool]:
     if word == "ifndef" or (word == "if" and _UNLESS.fullmatch(text)):
         name = text.split("//")[0].strip() if word == "ifndef" else _UNLESS.sub(r"\1", text)
         return _is_undefined(view, name), False
+    if word == "if" and "||" in text and "&&" not in text:
+        names = [match[1] for part in text.split("||") if (match := _UNLESS.fullmatch(part))]
+        return any(_is_undefined(view, name) for name in names), False
     if word not in ("if", "ifdef") or "||" in text or "!" in text:
         return False, False
     if word == "ifdef":
@@ -173,8 +180,7 @@ def beside_hip(view: View) -> frozenset[int]:
             lines, hip_lines = chains.pop()
             starts.update(lines if hip_lines else ())
         elif word != "else":
-            is_hip = _for_hip(view, word.removeprefix("el"), directive[2])[0]
-            chains[-1][is_hip].append(directive.start())
+            chains[-1][names_hip(view, directive[2])].append(directive.start())
     return frozenset(starts)
 
 
@@ -191,7 +197,10 @@ def guard(view: View, at: int, others: Container[int] = ()) -> tuple[int | None,
     end = line_end(code, at)
     defines = directive[1] == "define" and not code[directive.end() : at].strip()
     text = code[start:end]
-    is_told = start in others or names_hip(view, text) or ("&&" not in text and _AS_NEWEST.search(text) is not None)
+    newest = _AS_NEWEST.search(text)
+    macro = newest[1] or newest[2] if newest else ""
+    is_as_newest = code.startswith(macro, at) and macro not in _AS_NEWEST.sub("", text) if macro else False
+    is_told = start in others or names_hip(view, text) or is_as_newest
     if directive[1] in ("undef", "error", "warning", "pragma") or defines or is_told:
         return None, end
     return skip_space(code, start), end

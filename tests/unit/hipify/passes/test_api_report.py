@@ -101,3 +101,16 @@ def test_what_no_table_has_is_told(text: str, expected: list[str]) -> None:
 def test_what_takes_a_call_of_cudas_for_its_argument_is_the_projects() -> None:
     assert [f.rule for f in hip("void f() { cudaMineChk(cudaMalloc(&p, 4)); }").findings] == []
     assert [f.rule for f in hip("void f() { cudaMineChk(p); }").findings] == ["HIPIFY-UNKNOWN"]
+
+
+@pytest.mark.parametrize(
+    ("text", "severity"),
+    [
+        ("extern tcuNothing *cuNothing;\n", Severity.NOTE),
+        ("enum Face { cuNothing = 4, B };\n", Severity.NOTE),
+        ("void cuNothing(int a) { f(a); }\n", Severity.NOTE),
+        ("int x = cuNothing(4);\n", Severity.ERROR),
+    ],
+)
+def test_a_declaration_of_what_hip_lacks_is_a_note(text: str, severity: Severity) -> None:
+    assert [f.severity for f in hip(text, "a.cpp").findings if f.rule == "HIPIFY-UNSUPPORTED"] == [severity]

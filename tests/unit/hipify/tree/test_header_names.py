@@ -169,3 +169,12 @@ def test_an_enumerator_of_a_namespace_is_followed_in_other_files(tmp_path: Path)
     header = "namespace own { enum E { good = 0, cudaSuccess = 1 }; }\n"
     text, _ = convert(tmp_path, header, "own::E f() { return own::cudaSuccess; }\nint g() { return other::cudaSuccess; }\n")
     assert "own::hipSuccess" in text and "other::cudaSuccess" in text
+
+
+@pytest.mark.parametrize(
+    ("header", "count"),
+    [("", 1), ("__device__ void atomicAdd(half2* address, half2 val) { f(address, val); }\n", 0), ("void atomicAdd(int* a, int b);\n", 1)],
+)
+def test_an_atomic_of_halves_that_a_header_of_the_tree_has(tmp_path: Path, header: str, count: int) -> None:
+    _, report = convert(tmp_path, header, "__global__ void k(half2* p, half2 v) { atomicAdd(p, v); }\n")
+    assert [f.rule for f in report.findings].count("LINT-HALF-ATOMIC") == count

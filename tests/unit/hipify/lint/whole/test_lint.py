@@ -33,6 +33,7 @@ from support.lint_samples import found_rules, rule_severities
         ('asm("v_add_f32 %0, %1, %2" : "=v"(x));\n', []),
         ('// asm("mov.u32")\nconst char* s = "asm(\\"mov\\")";\n', []),
         ("texture<float, 1> tex;\n", ["LINT-TEXTURE-REFERENCE"]),
+        ("surface<void, 2> surf;\n", ["LINT-SURFACE-REFERENCE"]),
         ("v = tex1Dfetch<float>(tex, 0);\n", ["LINT-TEXTURE-FETCH"]),
         ("#include <mma.h>\nusing namespace nvcuda;\nwmma::fragment<int> f;\n", ["LINT-WMMA"] * 3),
         ("#include <cuda/std/atomic>\n", ["LINT-CUDA-STD"]),
