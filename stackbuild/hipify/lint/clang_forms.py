@@ -63,7 +63,7 @@ def positions(view: View) -> Iterator[LintMatch]:
 
 
 _ONE_COMPONENT = frozenset(name for name in VECTORS if name.endswith("1"))
-_SINGLE = re.compile(r"[{(,]\s*(\{)\s*(?:[^{}(),;]|\([^{}();]*\))+\}\s*[,})]")
+_SINGLE = re.compile(r"[{(,]\s*(\{)\s*(?:[^{}(),;]|\([^{}();]*\))+\}(?!\s*,\s*\")\s*[,})]")
 
 _JINJA = re.compile(r"\{\{\s*\w+\s*\}\}\s*[\w(<>+*]")
 """A value that a program that makes C++ puts in: `{{ type }} a = …`."""

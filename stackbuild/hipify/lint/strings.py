@@ -35,11 +35,15 @@ def run_time_names(view: View) -> Iterator[LintMatch]:
                     yield quote, "LINT-RUNTIME-NAME", (excerpt[:80], fix)
 
 
+_KERNEL = re.compile(r"__global__[^;{}]{0,200}?\bvoid\b")
+"""A kernel: its result is void. Help texts name the word alone."""
+
+
 def device_code(view: View) -> Iterator[LintMatch]:
     """Kernels in string literals, each literal once."""
     at, end = view.text.find("__global__"), -1
     while at >= 0:
-        if at > end and view.in_literal(at):
+        if at > end and view.in_literal(at) and _KERNEL.match(view.text, at):
             end = view.code.find('"', at)
             yield view.code.rfind('"', 0, at), "LINT-DEVICE-STRING", ()
         at = view.text.find("__global__", at + 1)

@@ -9,6 +9,7 @@ from stackbuild.hipify.cpp.scan import line_start
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.catalogue import LintMatch
 from stackbuild.hipify.lint.cpp.branches import beside_hip, guard
+from stackbuild.hipify.passes import own_names
 
 _HIP = "test HIP_VERSION, or __HIP_PLATFORM_AMD__, as well"
 _COMPILER = "test __HIPCC__ or __HIP_PLATFORM_AMD__ as well"
@@ -62,7 +63,7 @@ def _is_defined(code: str, at: int) -> bool:
 def capabilities(view: View) -> Iterator[LintMatch]:
     """What is decided by a compute capability: the first such place of a text, and each attribute once."""
     for name in sorted(view.words & _CAPABILITY):
-        for at in view.own(name)[:1]:
+        for at in [at for at in view.own(name) if not own_names.is_declaration(view, name, at)][:1]:
             yield at, "LINT-CAPABILITY", (name,)
     if "major" not in view.words or view.words.isdisjoint(_PROPERTIES):
         return

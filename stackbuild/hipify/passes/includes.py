@@ -142,7 +142,8 @@ def _choose(view: View, lookups: Lookups, candidates: tuple[str, ...], by: str) 
     headers = lookups.target.headers
     if candidates[0].startswith(SUPPORT_PREFIX):
         return _beside(view, candidates[0].removeprefix(SUPPORT_PREFIX))
-    if headers is None or candidates[0] == "" or by in lookups.unchecked_rules:
+    is_standard = "." not in candidates[0] and "/" not in candidates[0]  # the C++ library's lie in a folder of the compiler
+    if headers is None or candidates[0] == "" or is_standard or by in lookups.unchecked_rules:
         return candidates[0]
     for path in candidates:
         if path in headers:

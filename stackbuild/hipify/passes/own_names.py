@@ -32,6 +32,9 @@ _LATER = re.compile(
 )
 """What stands before a declarator that is not the first: `dim3 const block(64), `."""
 _USING = re.compile(r"\busing\s+\Z")
+_ELABORATED = re.compile(r"\btypedef\s+(?:enum|struct|union)\s+\Z")
+_MACRO_TYPE = re.compile(r"\b[A-Z][A-Z0-9_]+\s*\([^();{}]*\)\s*\Z")
+"""A result's type in a macro: `STATIC_FUNCTION(bool)`."""
 _TYPEDEF = re.compile(r"\btypedef\b[^;{}]*(?:\{[^{}]*\}[^;{}]*)?\Z")
 _ENUM = re.compile(r"\benum\b[^;(){}]*\Z")
 # Begins with letters: the search skips to them.
@@ -68,6 +71,8 @@ def is_declaration(view: View, name: str, at: int) -> bool:
     head = view.code[max(0, at - _BEFORE) : at]
     if sign in ("{", ":", "<") and _TAGGED_NAME.search(head):
         return not view.code.startswith("::", after)
+    if sign not in ("(", "<") and _ELABORATED.search(head):
+        return True
     if sign == ")" and _is_pointer(view.code, at, after):
         return True
     if sign == "=" and _USING.search(head):
@@ -86,6 +91,8 @@ def is_declaration(view: View, name: str, at: int) -> bool:
             return True  # also `dim3 cudaGridSize(w, h);`
         argument_list = arguments(view.code, after)
         if argument_list and calls.declares(view, at, argument_list[0]):
+            return True
+        if view.braces.innermost(at) < 0 and _MACRO_TYPE.search(head) and "#" not in head.rpartition("\n")[2]:
             return True
     if sign in ("=", ";", ",", "["):
         start = max(0, at - _BEFORE * 4)

@@ -28,6 +28,8 @@ _HEADER = re.compile(
     rb"|if(?:ndef[ \t]+|[ \t]*![ \t]*defined[ \t]*\(?[ \t]*)(\w+)[^\n]*\n(?:\s|//[^\n]*\n|/\*.*?\*/)*#[ \t]*define[ \t]+\1\b)",
     re.S,
 )
+_MAKEFILE = re.compile(r"(?:GNU)?make(?:file)?(?:[.-][\w.-]*)?\.inc", re.I)
+"""A part of a makefile under a suffix of C++'s."""
 _KINDS = {
     stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a character device", stat.S_IFBLK: "a block device",
     stat.S_IFDIR: "a folder",
@@ -231,7 +233,7 @@ def _sort_entries(
             folders.append(entry.name)
             continue
         suffix = os.path.splitext(entry.name)[1].lower()  # noqa: PTH122 (a thousand files: Path costs)
-        if suffix not in SUFFIXES:
+        if suffix not in SUFFIXES or _MAKEFILE.fullmatch(entry.name):
             if entry.is_symlink() and is_folder(entry):
                 skipped_files[name] = _link(name)
             elif not suffix and _is_header(entry):

@@ -11,10 +11,10 @@ from stackbuild.hipify.cpp.source_text import View
 from stackbuild.model.findings import Finding, Severity
 
 # Parts of macros' names, between underscores, that say HIP: USE_AMD_ROCM, GGML_USE_HIP, __HIP_DEVICE_COMPILE__, __AMDGCN__.
-_PARTS = re.compile(r"(?<![A-Z0-9])(?:HIP(?:CC|BLAS|CL|RTC)?|ROCM|AMD(?:GPU|GCN)?|[RC]DNA\d?|GFX\w+)(?![A-Z0-9])", re.I)
+_PARTS = re.compile(r"(?<![A-Z0-9])(?:HIP(?:CC|BLAS|CL|RTC)?|ROC(?:M|TX|BLAS|PRIM|THRUST|SPARSE|FFT|RAND|SOLVER)|RCCL|MIOPEN|AMD(?:GPU|GCN)?|[RC]DNA\d?|GFX\w+)(?![A-Z0-9])", re.I)
 # The same for CUDA: SPFFT_CUDA, USE_CUDNN, __NVCC__. Beside a branch for HIP, such a branch is the other one.
 _CUDA_PARTS = re.compile(r"(?<![A-Z0-9])(?:CUDA(?:CC|RT)?|NV(?:CC|IDIA|COMPILER)?|CU(?:BLAS|DNN))(?![A-Z0-9])", re.I)
-_IN_TEXT = ("HIP", "ROCM", "AMD", "DNA", "GFX", "hip", "rocm", "amd", "gfx")
+_IN_TEXT = ("HIP", "ROC", "RCCL", "MIOPEN", "AMD", "DNA", "GFX", "hip", "roc", "rccl", "miopen", "amd", "gfx")
 # What HIP's headers and compiler never define: CUDA's architecture and versions, macros of NVIDIA's headers that nothing
 # stands for, those of other compilers, and those of editors that only read the text.
 _FOREIGN_MACROS = frozenset(
@@ -23,11 +23,13 @@ _FOREIGN_MACROS = frozenset(
      "__JETBRAINS_IDE__", "__CLION_IDE__", "__INTELLISENSE__", "__CDT_PARSER__", "__RESHARPER__", "Q_CREATOR_RUN",
      "__xlC__", "__xlc__", "__INTEL_COMPILER", "__PGI", "__PGIC__", "__NVCOMPILER", "_CRAYC", "__SUNPRO_CC")
 )  # fmt: skip
+_LIBRARY_VERSION = re.compile(r"CU(?:BLAS|SPARSE|FFT|RAND|SOLVER|TENSOR|DSS)_VER_\w+")
 _UNLESS = re.compile(r"\s*!\s*defined\s*\(?\s*(\w+)\s*\)?\s*")
-# `!defined(X) || X >= 200` and the reverse: without X the branch of the newest is taken.
+# `!defined(X) || X >= 200`, the reverse, `defined(X) && X < 200`: without X the branch of the newest is taken.
 _AS_NEWEST = re.compile(
     r"!\s*defined\s*\(?\s*(\w+)\s*\)?\s*\|\|\s*\(?\s*\1\s*>=?"
     r"|\b(\w+)\s*>=?\s*\w+\s*\)?\s*\|\|\s*!\s*defined\s*\(?\s*\2\b"
+    r"|(?<!!)(?<!! )defined\s*\(?\s*(__CUDA_ARCH\w*)\s*\)?\s*&&\s*\(?\s*\3\s*<=?\s*\w+"
 )
 _TERM = re.compile(r"[\s(]*(?:defined\s*\(?\s*(\w+)|(\w+)\s*(>=|>|==|<=|<)\s*\(?\s*[1-9]\w*)[\s)]*")
 _CONDITIONAL = re.compile(r"[ \t]*#[ \t]*(ifdef|ifndef|if|elifdef|elifndef|elif|else|endif)\b((?:\\\r?\n|[^\n])*)")
@@ -41,7 +43,13 @@ Span = tuple[int, int]
 def left_out(view: View) -> list[Span]:
     """The spans that are not compiled for HIP: `#ifndef USE_ROCM …`, and what stands beside a branch for HIP."""
     names = (part for part in _IN_TEXT if part in view.word_lines)
-    if next(names, None) is None and view.words.isdisjoint(view.hip_macros) and view.words.isdisjoint(_FOREIGN_MACROS):
+    has_library_version = "_VER_" in view.word_lines
+    if (
+        next(names, None) is None
+        and view.words.isdisjoint(view.hip_macros)
+        and view.words.isdisjoint(_FOREIGN_MACROS)
+        and not has_library_version
+    ):
         return []
     spans: list[Span] = []
     stack: list[_Chain] = []
@@ -157,7 +165,7 @@ def _by_undefined(view: View, word: str, text: str) -> tuple[bool, bool]:
 
 def _is_undefined(view: View, name: str) -> bool:
     return (
-        name in _FOREIGN_MACROS
+        (name in _FOREIGN_MACROS or _LIBRARY_VERSION.fullmatch(name) is not None)
         and name not in view.ruled_names
         and name not in view.renamed_names
         and all(macro.name != name for macro in view.macros)
@@ -198,7 +206,7 @@ def guard(view: View, at: int, others: Container[int] = ()) -> tuple[int | None,
     defines = directive[1] == "define" and not code[directive.end() : at].strip()
     text = code[start:end]
     newest = _AS_NEWEST.search(text)
-    macro = newest[1] or newest[2] if newest else ""
+    macro = newest[1] or newest[2] or newest[3] if newest else ""
     is_as_newest = code.startswith(macro, at) and macro not in _AS_NEWEST.sub("", text) if macro else False
     is_told = start in others or names_hip(view, text) or is_as_newest
     if directive[1] in ("undef", "error", "warning", "pragma") or defines or is_told:

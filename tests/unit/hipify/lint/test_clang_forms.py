@@ -22,6 +22,7 @@ def test_member_templates_of_dependent_types() -> None:
         ("void g(char1 v);\nvoid f() { g({1}); }\n", [2]),
         ("float1 v[2] = {{1},\n  {2}};\n", []),
         ("float2 v = {1, 2};\ng({1});\n", []),
+        ('float1 f();\nTensor t({{n}, "N"}, 3);\n', []),
         ("float1 f();\nif (a) { b; }\ng({});\n", []),
     ],
 )

@@ -114,6 +114,20 @@ def test_a_function_that_another_file_declares_is_no_asynchronous_copy_of_cuda_s
         assert [f.rule for f in report.findings] == rules
 
 
+@pytest.mark.parametrize(
+    ("header", "rules"),
+    [
+        ("STATIC_FUNCTION(void)\ncudaMineLoad(int *p);\n", []),
+        ("INLINE_FUNCTION(const char *)\ncudaMineLoad(int *p) { return 0; }\n", []),
+        ("void f() { FOREACH(p) cudaMineLoad(p); }\n", ["HIPIFY-UNKNOWN"] * 2),
+        ("", ["HIPIFY-UNKNOWN"]),
+    ],
+)
+def test_a_function_whose_type_a_macro_names_is_the_tree_s(tmp_path: Path, header: str, rules: list[str]) -> None:
+    _, report = convert(tmp_path, header, "__global__ void k(int* p) { cudaMineLoad(p); }\n")
+    assert [f.rule for f in report.findings if f.rule == "HIPIFY-UNKNOWN"] == rules
+
+
 def test_the_name_of_a_header_is_no_unknown_name(tmp_path: Path) -> None:
     _, report = convert(tmp_path, "", "#include <cudaProfiler.h>\n")
     assert [f.rule for f in report.findings if f.rule == "HIPIFY-UNKNOWN"] == []

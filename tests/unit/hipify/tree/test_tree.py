@@ -326,3 +326,11 @@ def test_a_file_of_the_tree_is_not_cudas_header_of_that_name(tmp_path: Path) -> 
     (source / "k" / "vector_functions.h").unlink()
     run(source, tmp_path / "out")
     assert '"vector_functions.h"' not in (tmp_path / "out" / "k" / "b.cu").read_text()
+
+
+@pytest.mark.parametrize(("name", "is_source"), [("Makefile.inc", False), ("make-rules.inc", False), ("maker.inc", True)])
+def test_a_part_of_a_makefile_is_no_source(name: str, is_source: bool, tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "b.h").write_text("int x;\n")
+    (tmp_path / "src" / name).write_text("cuNothing();\n")
+    assert (name in [f.subject for f in run(tmp_path / "src", tmp_path / "out").findings]) is is_source
