@@ -69,6 +69,8 @@ def is_declaration(view: View, name: str, at: int) -> bool:
     after = skip_space(view.code, end)
     sign = view.code[after : after + 1]
     head = view.code[max(0, at - _BEFORE) : at]
+    if sign == ";" and _CLASS.search(view.code, max(0, at - 20), at):
+        return True  # CUDA's own are structs
     if sign in ("{", ":", "<") and _TAGGED_NAME.search(head):
         return not view.code.startswith("::", after)
     if sign not in ("(", "<") and _ELABORATED.search(head):
@@ -120,13 +122,14 @@ def defined_types(view: View, names: Set[str]) -> frozenset[str]:
         name
         for name in view.words & names
         if any(
-            _DEFINED_TYPE.match(view.code, at) and _CLASS.search(view.code, max(0, at - 20), at)
+            _DEFINED_TYPE.match(view.code, at) and _TYPE.search(view.code, max(0, at - 20), at)
             for at in view.places(name)
         )
     )
 
 
-_CLASS = re.compile(r"\b(?:struct|class)\s+\Z")
+_TYPE = re.compile(r"\b(?:struct|class)\s+\Z")
+_CLASS = re.compile(r"\bclass\s+\Z")
 _DEFINED_TYPE = re.compile(r"\w+\s*(?:<[^<>;{}]*>)?\s*(?::(?!:)[^;{}()]*)?\{")
 
 

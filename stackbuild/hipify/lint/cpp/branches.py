@@ -31,6 +31,8 @@ _AS_NEWEST = re.compile(
     r"|\b(\w+)\s*>=?\s*\w+\s*\)?\s*\|\|\s*!\s*defined\s*\(?\s*\2\b"
     r"|(?<!!)(?<!! )defined\s*\(?\s*(__CUDA_ARCH\w*)\s*\)?\s*&&\s*\(?\s*\3\s*<=?\s*\w+"
 )
+_MESSAGES = re.compile(r"(?:\s*#[ \t]*pragma[ \t]+(?:message|diagnostic|diag_\w+|nv_\w+)\b[^\n]*\n)+\s*#[ \t]*endif\b")
+"""A branch that only prints, or tells a compiler what it may print."""
 _TERM = re.compile(r"[\s(]*(?:defined\s*\(?\s*(\w+)|(\w+)\s*(>=|>|==|<=|<)\s*\(?\s*[1-9]\w*)[\s)]*")
 _CONDITIONAL = re.compile(r"[ \t]*#[ \t]*(ifdef|ifndef|if|elifdef|elifndef|elif|else|endif)\b((?:\\\r?\n|[^\n])*)")
 _NEGATION = re.compile(r"!\s*(?:defined\s*)?\(?\s*\Z")
@@ -208,7 +210,7 @@ def guard(view: View, at: int, others: Container[int] = ()) -> tuple[int | None,
     newest = _AS_NEWEST.search(text)
     macro = newest[1] or newest[2] or newest[3] if newest else ""
     is_as_newest = code.startswith(macro, at) and macro not in _AS_NEWEST.sub("", text) if macro else False
-    is_told = start in others or names_hip(view, text) or is_as_newest
+    is_told = start in others or names_hip(view, text) or is_as_newest or _MESSAGES.match(code, end) is not None
     if directive[1] in ("undef", "error", "warning", "pragma") or defines or is_told:
         return None, end
     return skip_space(code, start), end

@@ -15,7 +15,7 @@ _SIZE = re.compile(r"SIZE|[sS]ize|LANES|[lL]anes|THREADS|[tT]hreads|WIDTH|[wW]id
 _LANE = re.compile(
     r"(?:\w*_)?(?:lane|LANE)(?:_?(?:id|idx|index|ID|IDX))?_?|laneI(?:d|dx|D|ndex)|(?:\w+L|l)ane(?:Id|Idx)?"
 )
-_OF_SIZE = re.compile(r"log|bits|shift|tile", re.I)
+_OF_SIZE = re.compile(r"log|bits|shift|tile|(?:size|elem\w*|items?|rows?|cols?|nnz)_?per_?warp", re.I)
 _NEAR = 3000
 """So many characters before a place a name is looked for as a local one."""
 _DEPTH = 4

@@ -95,8 +95,12 @@ def _is_power(number: int) -> bool:
 
 
 def _runs(code: str, row: list[_UnrolledShuffle]) -> Iterator[list[_UnrolledShuffle]]:
-    """The parts of a row of shuffles that go one way without a brace between. The same step twice is one."""
+    """The parts of a row of shuffles that go one way without a brace between. The same step twice is one.
+
+    After a part that ends with such a step, the second one may begin the next part.
+    """
     run = row[:1]
+    is_twice = False
     for before, after in pairwise(row):
         between = code[before.at : after.at]
         near = len(between) < _NEAR and "{" not in between and "}" not in between
@@ -104,10 +108,12 @@ def _runs(code: str, row: list[_UnrolledShuffle]) -> Iterator[list[_UnrolledShuf
         onward = after.offset < before.offset if len(run) > 1 and down else after.offset > before.offset
         onward = after.offset != before.offset if len(run) == 1 else onward
         if near and after.offset == before.offset:
+            is_twice = True
             continue
         if near and onward:
             run.append(after)
         else:
             yield run
-            run = [after]
+            run = [before, after] if near and is_twice else [after]
+        is_twice = False
     yield run

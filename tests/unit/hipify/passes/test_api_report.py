@@ -107,6 +107,7 @@ def test_what_takes_a_call_of_cudas_for_its_argument_is_the_projects() -> None:
     ("text", "severity"),
     [
         ("extern tcuNothing *cuNothing;\n", Severity.NOTE),
+        ("class cuNothing;\n", Severity.NOTE),
         ("typedef enum cuNothing cuSomething_t;\n", Severity.NOTE),
         ("enum Face { cuNothing = 4, B };\n", Severity.NOTE),
         ("void cuNothing(int a) { f(a); }\n", Severity.NOTE),

@@ -141,7 +141,9 @@ GUARDS = [
     ("LINT-CUDA-ARCH", "#if !defined(__CUDA_ARCH__) && (__CUDA_ARCH__ < 600)\n#endif\n", "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ <= 600\n#endif\n"),
     ("LINT-CAPABILITY", "x = CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;\n", "enum A { CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75, B };\n"),
     ("LINT-DEVICE-STRING", 'auto s = "__global__ void k() {}";\n', 'auto s = "functions are __host__ or __global__ ones";\n'),
+    ("LINT-CUDA-ARCH", "#ifdef __CUDA_ARCH__\n#pragma unroll\n#endif\n", "#ifdef __CUDA_ARCH__\n#pragma diagnostic pop\n#endif\n"),
     ("LINT-CUDA-ARCH", "#ifndef __CUDA_ARCH_LIST__\n#endif\n", "#ifndef __CUDA_ARCH_LIST__\n#define __CUDA_ARCH_LIST__ 0\n#endif\n"),
+    ("LINT-WARP-SIZE-LITERAL", "const int threads_per_warp = 32;\n", "const int segment_size_per_warp = 32;\n"),
     ("LINT-WARP-SIZE-LITERAL", "constexpr int WARP_SIZE_X{32};\n", "constexpr int WARP_TILE_SIZE_X{32};\n"),
     ("LINT-CUDA-STD", "#include <cuda/atomic>\n", '#include "cuda/DeviceTensor.cuh"\n'),
     ("LINT-CUDA-STD", "#include <cuda/std/detail/libcxx/x.h>\n", "#include <cuda/helpers/x.h>\n"),
@@ -176,6 +178,12 @@ def test_a_ladder_of_groups_that_are_reduced_apart_is_complete(start: str) -> No
     text = "const int stride = 8;\nfor (int d = {}; d < 32; d <<= 1) x += __shfl_down_sync(m, x, d, 32);\n"
     assert "LINT-LADDER-INCOMPLETE" not in told(text.format(start))
     assert "LINT-LADDER-INCOMPLETE" in told(text.format("2"))
+
+
+def test_a_ladder_that_begins_with_the_last_step_of_another_is_complete() -> None:
+    steps = [f"t = __shfl_down_sync(m, v, {o});\n" for o in (16, 8, 4, 2, 1, 1, 2, 4, 8, 16)]
+    assert [rule for rule in told("".join(steps)) if "LADDER" in rule] == ["LINT-LADDER-32"] * 2
+    assert "LINT-LADDER-INCOMPLETE" in told("".join(steps[:5] + steps[6:]))
 
 
 def test_a_project_s_own_macro_of_a_condition_is_no_library_s() -> None:
