@@ -12,9 +12,9 @@ The tree is made of this machine's own files: the ten largest libraries of /usr 
 cut or repeated to the size. It needs four times that on the disk of $TMPDIR. CPU seconds are those of this process
 and its threads; the registry's are read from /proc.
 
-Nothing is removed before the last figure. For up to six minutes ext4 gives no inode away that was freed, and looks at each
-of them for every new file (recently_deleted in fs/ext4/ialloc.c of Linux). After 6,000 files were removed, that costs 6,000
-new ones beside them some 4 CPU seconds. A round of `--rounds` meets what the one before it removed, and so does its copy.
+Nothing is removed before the last figure. ext4 without a journal gives no inode away that was freed in the last
+minutes, and looks at each of them for every new file (recently_deleted in fs/ext4/ialloc.c of Linux). After 6,000 files
+were removed, that costs 6,000 new ones beside them up to 4 CPU seconds. docs/sharing.md has the figures.
 """
 
 from __future__ import annotations
