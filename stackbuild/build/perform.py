@@ -142,7 +142,7 @@ def _make(step: Step, trees: Mapping[str, str], context: BuildContext) -> StepOu
     run = StepRun(step, trees, staging)
     notes, compiles = (_in_session if step.action == "run" else _on_host)(run, log, context)
     seconds = time.monotonic() - start_time
-    notes |= input_notes(context.store, {need.key: trees[need.step] for need in step.needs})
+    origin_notes = input_notes(context.store, {need.key: trees[need.step] for need in step.needs})
     before = context.store.find(step.key) if context.from_scratch else None
     tree = _keep(step, staging, log, context)
     if before is not None and before.tree != tree:
@@ -156,7 +156,7 @@ def _make(step: Step, trees: Mapping[str, str], context: BuildContext) -> StepOu
         seconds=round(seconds, 3),
         made_by=context.run,
         made_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        notes=notes,
+        notes={**notes, **origin_notes},
     )
     context.store.record_alike(record, step.content_text(trees))
     context.store.record(record)  # last: with it the step is done

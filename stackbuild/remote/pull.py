@@ -199,9 +199,11 @@ class Puller:
 
     def _ask(self, request: PullRequest, remote: TrustedRemote) -> SignedRecord | None:
         unread: list[str] = []
-        signed_record = self._watch(remote, lambda count: ask(remote, request, count, unread))
-        for what in unread:
-            self.say("warning", f"{request.step}: {remote.reader.url}: {what}; what is signed elsewhere there is taken")
+        try:
+            signed_record = self._watch(remote, lambda count: ask(remote, request, count, unread))
+        finally:
+            for what in unread:
+                self.say("warning", f"{request.step}: {remote.reader.url}: {what}; the other signatures are read")
         if signed_record is not None:
             remote.listing.newer.add(request.tag)
         return signed_record
@@ -302,8 +304,8 @@ def ask(remote: TrustedRemote, request: PullRequest, count: ByteCounter, unread:
     signatures = signature_reader.read(request.tag, is_it, lambda rows: agreement_of(rows) is not None)
     if signatures is None:
         return None
+    unread += signatures.unread
     if signed_record := agreement_of(signatures.records):
-        unread += signatures.unread
         return signed_record
     own = [one for one in signatures.records if is_it(one)]
     if others := [one for one in signatures.records if one not in own]:

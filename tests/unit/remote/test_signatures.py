@@ -300,6 +300,18 @@ def test_a_list_that_cannot_be_read_is_a_miss_where_no_trusted_key_has_an_own_ta
         store.close()
 
 
+def test_a_list_that_cannot_be_read_is_named_also_where_too_few_keys_agree() -> None:
+    with fast_folder() as folder:
+        store, user, said = store_with_output(folder / "store"), open_at(folder / "user"), Said()
+        push_all(store, ExportFolder("", folder / "export", is_written=True))
+        remote = ListlessFolder(folder / "export", frozenset((asked().tag,)), RemoteFault("HTTP 500"))
+        assert puller(user, remote, said, "builder", "other", threshold=2).pull(asked()) is None
+        assert asked().tag in said.warnings[0] and "HTTP 500" in said.warnings[0]
+        assert "too few trusted keys agree" in said.warnings[1] and len(said.warnings) == 2
+        user.close()
+        store.close()
+
+
 def store_with_outputs(folder: Path, seed: int, count: int = 3) -> tuple[Store, list[Record]]:
     store = open_at(folder)
     return store, [put(store, f"step: {number}\n", "", seed * 10 + number, large=0) for number in range(count)]
