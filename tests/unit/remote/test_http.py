@@ -16,7 +16,7 @@ from urllib3 import HTTPResponse
 from urllib3.util import connection
 
 from stackbuild.core.http_pool import SocketPool
-from stackbuild.remote.faults import BlobAbsent, RemoteFault, RemoteUnreachable
+from stackbuild.remote.faults import BlobAbsent, ListDamaged, RemoteFault, RemoteUnreachable
 from stackbuild.remote.files import WebFolder
 from stackbuild.remote.http import HttpClient, HttpRequest
 from stackbuild.remote.registry import OciRegistry
@@ -194,10 +194,15 @@ def test_a_list_of_tags_has_a_bound(web: Web, monkeypatch: pytest.MonkeyPatch) -
     assert registry().tags() is None
 
 
-def test_of_an_exports_list_of_tags_only_tags_are_kept(web: Web) -> None:
+@pytest.mark.parametrize("other", ["ab ab", f"x-{'0' * 64}", f"r-{'0' * 65}", "\x1b[2J"])
+def test_an_exports_list_with_a_line_that_is_not_a_tag_is_not_used(web: Web, other: str) -> None:
     good = f"r-{'0' * 64}"
-    web.answer = lambda method, url: (200, {}, f"{good}\nab ab\nx{good}\n{good}0\n\x1b[2J\n".encode())
-    assert WebFolder("https://reg.example/x", HttpClient("https://reg.example/x/", limits=QUICK)).tags() == {good}
+    export = WebFolder("https://reg.example/x", HttpClient("https://reg.example/x/", limits=QUICK))
+    web.answer = lambda method, url: (200, {}, f"{good}\n".encode())
+    assert export.tags() == {good}
+    web.answer = lambda method, url: (200, {}, f"{good}\n{other}\n".encode())
+    with pytest.raises(ListDamaged, match="is not a tag"):
+        export.tags()
 
 
 def test_a_url_that_the_server_names_is_asked_as_one_of_outside(web: Web) -> None:
