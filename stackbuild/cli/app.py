@@ -21,6 +21,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from stackbuild.cli.completion import recipes, words
+from stackbuild.cli.option_forms import refuse_wrong_values
 from stackbuild.cli.usage import usage_mistake
 from stackbuild.core.errors import UsageError
 from stackbuild.core.output_style import OUTPUT_STYLE
@@ -123,7 +124,17 @@ class RecipeCommand(TyperCommand):
         ):
             path = ctx.command_path.removeprefix(ctx.find_root().command_path)
             raise self._no_recipe(f"stackbuild{path}", mine, args)
+        if not ctx.resilient_parsing and not {"--help", "-h"} & {*mine}:
+            path = ctx.command_path.removeprefix(ctx.find_root().command_path).strip()
+            refuse_wrong_values(path, mine, self._spellings())
         return super().parse_args(ctx, args)
+
+    def _spellings(self) -> list[list[str]]:
+        """The spellings of each option that takes a value, the long one first."""
+        options = [param for param in self.params if param.param_type_name == "option" and not param.hidden]
+        return [
+            sorted(param.opts, key=len, reverse=True) for param in options if not getattr(param, "is_flag", False)
+        ]
 
     def _needs_recipe(self) -> bool:
         return any("--recipe" in param.opts and param.required for param in self.params)

@@ -6,14 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from stackbuild.cli.near_path import near_path
+from stackbuild.cli.option_forms import FORMS, advice_on
 from stackbuild.core.errors import UsageError
-from stackbuild.tables.near_words import nearest
 
 _NOT_THERE = re.compile(
     r"(?i)no such|there is no|neither a|is not there|is not a (?:file|folder)|cannot read it|not found"
 )
-_MOST_NAMES = 10_000
-"""A folder with more names is not looked through."""
 _DISTRIBUTION = re.compile(r"[A-Za-z][\w.-]*(?:==[\w.+]+)?")
 
 
@@ -21,6 +20,9 @@ def complete(stop: UsageError, words: Sequence[str], environ: Mapping[str, str])
     """Add to an error what the words of the command line and the environment say of it: in place."""
     if not stop.where and (place := _place(stop.what, words, environ)):
         stop.where = place
+    elif option := _option_of(stop.where, words):
+        stop.where = f"{option} {stop.where}"
+    _add_form(stop, words)
     if not _NOT_THERE.search(stop.what) and not ("folder" in stop.what or "directory" in stop.what.lower()):
         return
     for word in _values(words):
@@ -34,21 +36,26 @@ def complete(stop: UsageError, words: Sequence[str], environ: Mapping[str, str])
             return
 
 
-def near_path(text: str) -> str:
-    """The path with a near name in the same folder, in place of one that is not there; "" where none is near."""
-    path = Path(text)
-    try:
-        if path.exists() or not path.name:
-            return ""
-        if not path.parent.is_dir():
-            folder = near_path(str(path.parent))
-            return str(Path(folder) / path.name) if folder and (Path(folder) / path.name).exists() else ""
-        names = [each.name for each, _ in zip(path.parent.iterdir(), range(_MOST_NAMES), strict=False)]
-    except (OSError, ValueError):
-        return ""
-    same_stem = [name for name in names if Path(name).stem == path.stem and name != path.name]
-    near = same_stem[0] if len(same_stem) == 1 else nearest(path.name, names)
-    return str(path.parent / near) if near else ""
+def _option_of(value: str, words: Sequence[str]) -> str:
+    """The option that has that value; "" for none."""
+    for before, word in zip(["", *words], words, strict=False):
+        option, _, own_value = word.partition("=")
+        if value and ((option.startswith("--") and own_value == value) or (before.startswith("-") and word == value)):
+            return option if own_value == value and option != word else before
+    return ""
+
+
+_NAMES_CHOICES = re.compile(r"`|did you mean|one of|: \S+, \S+|--[a-z]")
+"""What a next step has that names what to write."""
+
+
+def _add_form(stop: UsageError, words: Sequence[str]) -> None:
+    """Add what the option of a message takes, where its next step names nothing to write."""
+    place = re.match(r"(?:[a-z -]* )?(--[a-z][\w-]*)", stop.where or stop.what)
+    if place and not _NAMES_CHOICES.search(stop.next):
+        command = next((c for c in (" ".join(words[:2]), words[0]) if f"{c} {place[1]}" in FORMS), "") if words else ""
+        if advice := advice_on(command, place[1]):
+            stop.next = f"{stop.next}; {advice}" if stop.next else advice
 
 
 def _wheel_below(folder: Path) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from stackbuild.cli.option_forms import form_of
 from stackbuild.core.errors import UsageError
 from stackbuild.tables.key_words import keys_of_word, plain_word
 from stackbuild.tables.near_words import nearest, one_of
@@ -57,12 +58,16 @@ def _wrong_value(names: str, reason: str, words: Sequence[str], command: Any, wh
         return UsageError(
             f"{options[0] if options else names}: {reason[:1].lower()}{reason[1:]}", where=where, next=every
         )
+    option = max(param.opts, key=len)
+    form = form_of(where, option)
     least, most = (getattr(param, end, getattr(getattr(param, "type", None), end, None)) for end in ("min", "max"))
-    bounds = f" from {least:g}" * (least is not None) + f" to {most:g}" * (most is not None)
+    bounds = ("" if least is None else f" from {least:g}") + ("" if most is None else f" to {most:g}")
     is_number = re.fullmatch(r"-?[\d.]+", value)
     what = f"{value!r} is {'out of bounds' if is_number else f'not {number}'}"
     return UsageError(
-        what, where=f"{where} {options[0]}", next=f"write {number}{bounds}: {_first_sentence(param.help)}"
+        what,
+        where=f"{where} {options[0]}",
+        next=f"write {number}{bounds}: {_first_sentence(param.help)}" + (f"; for example `{option} {form.example}`" if form else ""),
     )
 
 
