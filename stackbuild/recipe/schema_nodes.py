@@ -54,6 +54,42 @@ def required_at(loc: tuple[int | str, ...]) -> list[str]:
     return list(resolve_node(whole, node).get("required", []))
 
 
+def may_hold(loc: tuple[int | str, ...], value: object, by_form: bool = True) -> bool:
+    """Whether that value may stand at that pydantic location: by type, and `by_form` by words and pattern too.
+
+    One item may stand for a list, and no value for any.
+    """
+    return value is None or any(_holds(resolve_node(schema(), node), value, by_form) for node in nodes_at(loc))
+
+
+def _holds(node: dict[str, Any], value: object, by_form: bool) -> bool:
+    words = node.get("enum") or ([node["const"]] if "const" in node else [])
+    if words:
+        return value in words or (not by_form and isinstance(value, type(words[0])))
+    match node.get("type"):
+        case "string":
+            is_text = isinstance(value, str | int | float) and not isinstance(value, bool)
+            return is_text and (not by_form or bool(re.search(str(node.get("pattern", "")), str(value))))
+        case "boolean":
+            return isinstance(value, bool)
+        case "integer" | "number":
+            return (isinstance(value, int | float) and not isinstance(value, bool)) or (
+                isinstance(value, str) and value[:1].isdigit()
+            )
+        case "array":
+            items = value if isinstance(value, list) else [value]
+            whole = schema()
+            item = dict(node.get("items", {}))
+            return all(
+                any(_holds(resolve_node(whole, each), one, by_form) for each in (item.get("anyOf") or [item])) for one in items
+            )
+        case "object":
+            keys = node.get("properties", {})
+            return isinstance(value, dict) and (not keys or not value or any(key in keys for key in value))
+        case _:
+            return False
+
+
 @cache
 def boolean_keys() -> set[str]:
     """The keys whose values are true or false, of whatever section."""

@@ -8,80 +8,205 @@ from collections.abc import Set as AbstractSet
 from typing import Any, get_args
 
 from stackbuild.core import yaml
+from stackbuild.core.digest import Json
 from stackbuild.model.gates import Gate
-from stackbuild.recipe.schema_nodes import components_by_kind, keys_at, schema
-from stackbuild.tables.key_words import keys_of_word, plain_word, step_for_section, step_without_key
+from stackbuild.recipe.schema_nodes import components_by_kind, keys_at, may_hold, schema
+from stackbuild.tables.key_words import keys_of_word, kinds_of_word, plain_word, step_at, step_for_section, step_of_part, step_without_key
 from stackbuild.tables.near_words import nearest
 
 
-def next_for_unknown_key(detail: Any, path: yaml.KeyPath, present: AbstractSet[str] = frozenset()) -> str:
+def next_for_unknown_key(detail: Any, path: yaml.KeyPath, data: Json) -> str:
     """The next step for an unknown key: one of that mapping, who else takes it, or what to do without it.
 
-    `present` are the keys that the mapping has: one of them is meant only where no other is.
+    A key that the mapping lacks is meant before one that it has, and a key is meant only where it may have such a value.
     """
-    word, value = str(path[-1]), detail["input"]
-    keys = sorted(keys_at(detail["loc"][:-1]), key=lambda key: key in present)
+    word, value, loc = str(path[-1]), detail["input"], detail["loc"][:-1]
+    beside = _at(data, path[:-1])
+    present = frozenset(beside) if isinstance(beside, dict) else frozenset()
+    keys = sorted(keys_at(loc), key=lambda key: key in present)
+    section = _section_name(path, data)
     if step := _of_another_level(word, path, value):
         return step
     if path[:-1] == ("publish",) and plain_word(word) in _INDEXES:
         return _for_publish(value)
     if isinstance(value, str) and (word_meant := _BY_VALUE.get(value.lower(), "")):
         return step_without_key(word_meant)
-    if synonym := _synonym(word, keys, present):
-        if synonym == "git" and "archive" in keys and re.search(r"\.(tar\.\w+|tgz|zip)$", str(value)):
-            synonym = "archive"
-        if path[0] == "publish" and synonym in ("url", "index") and isinstance(value, str):
-            synonym = "url" if "://" in value else "index"
-        if synonym in present:
-            return f"`{synonym}` says it, and is there already: write it there, or remove this one"
-        return f"did you mean `{synonym}`?"
-    takers = sorted({kind for kind, model in components_by_kind().items() if word in model.model_fields})
-    if path[:1] == ("components",) and len(path) == 3 and takers:
-        near = nearest(word, keys)
-        also = f"did you mean `{near}`? Else remove it" if near else "remove it"
-        return f"{also}: other kinds take it, one of: {', '.join(takers)}; here known are: {', '.join(keys)}"
-    if (
-        path[0] == "gates"
-        and len(path) == 3
-        and (kinds := _gates_with(word))
-        and not _is_plural(word, nearest(word, keys), value)
-    ):
-        of = f"the gate{'s' * (len(kinds) > 1)} {', '.join(kinds)}"
-        return f"remove it, or change `kind`: `{word}` is a key of {of}; here known are: {', '.join(keys)}"
     near = nearest(word, keys)
+    if near and near not in present and spelt_alike(word, near) and not synonyms_of(word, keys):
+        return f"did you mean `{near}`?"
+    if step := step_at(section, word, is_whole=True) or _as_version(word, path, value, data):
+        return step
+    if step := _synonym_here(word, keys, present, loc, value, is_fitting=True):
+        return step
+    if step := place_of_key(word, path, value, data) or _synonym_here(word, keys, present, loc, value, is_fitting=False):
+        return step
+    if path[0] == "gates" and len(path) == 3 and (kinds := _gates_with(word)) and not _is_plural(word, near, value):
+        of = f"the gate{'s' * (len(kinds) > 1)} {', '.join(kinds)}"
+        return f"remove it, or change `kind`: `{word}` is a key of {of}"
     alike = bool(near) and (path[0] == "gates" or near.startswith(word) or _is_plural(word, near, value))
-    if not alike and path[0] != "publish" and (owner := _owner_of(word, path, value)):
-        return f"{owner}; here known are: {', '.join(keys)}"
+    if not alike and path[0] != "publish" and (owner := _owner_of(word, path, value, data)):
+        return owner
     if near and spelt_alike(word, near):
         return (
             f"`{near}` is there already: write it there, or remove this one"
             if near in present
             else f"did you mean `{near}`?"
         )
-    if step := step_without_key(word):
+    of_component = section if section not in ("wheel", "script") else "component"
+    if step := step_without_key(word) or step_at(of_component, word, is_whole=True):
         return step
-    if part := _by_parts(word, keys):
+    if step := _synonym_elsewhere(word, path, value, data):
+        return step
+    if (part := _by_parts(word, keys)) and may_hold((*loc, part), value, by_form=False):
         return f"did you mean `{part}`?"
-    if near and (near.startswith(word) or word.startswith(near) or not keys_of_word(word)):
+    if step := step_at(section, word) or step_of_part(word):
+        return step
+    if (
+        near
+        and may_hold((*loc, near), value, by_form=False)
+        and (near.startswith(word) or word.startswith(near) or not keys_of_word(word))
+    ):
         return f"did you mean `{near}`?"
-    for key in keys_of_word(word):
-        if (owner := _owner_of(key, path)) and _may_be(key, value, path, owner):
-            return f"did you mean `{key}`? {owner[:1].upper()}{owner[1:]}"
     return f"remove it: nothing here is called so; known are: {', '.join(sorted(keys))}"
 
 
-def _may_be(key: str, value: object, path: yaml.KeyPath, owner: str) -> bool:
-    """Whether a value may be of that key elsewhere: the recipe's own or a component's, and a mapping of its keys."""
-    if len(path) > 1 and not (
-        "recipe itself" in owner
-        or ("key of gates" in owner and path[0] == "bench")
-        or ("key of components" in owner and path[0] != "components")
-    ):
-        return False
-    if isinstance(value, dict) and key in schema()["properties"]:
-        keys = keys_at((key,))
-        return not keys or not value or any(each in keys for each in value)
-    return True
+def _synonym_here(
+    word: str, keys: list[str], present: AbstractSet[str], loc: tuple[int | str, ...], value: object, is_fitting: bool
+) -> str:
+    """The next step for another tool's word for a key of that mapping, `is_fitting` only one of the value's type; "" for none."""
+    fitting = [key for key in keys if not is_fitting or key in present or may_hold((*loc, key), value, by_form=False)]
+    synonym = _synonym(word, fitting, present)
+    if synonym == "git" and "archive" in keys and re.search(r"\.(tar\.\w+|tgz|zip)$", str(value)):
+        synonym = "archive"
+    if loc[:1] == ("publish",) and synonym in ("url", "index") and isinstance(value, str):
+        synonym = "url" if "://" in value else "index"
+    if synonym in present:
+        return f"`{synonym}` says it, and is there already: write it there, or remove this one"
+    return f"did you mean `{synonym}`?" if synonym else ""
+
+
+def _synonym_elsewhere(word: str, path: yaml.KeyPath, value: object, data: Json) -> str:
+    """The next step for another tool's word for a key of another section; "" for none that may have the value."""
+    for key in keys_of_word(word):
+        if step := place_of_key(key, path, value, data):
+            return f"did you mean `{key}`? {step[:1].upper()}{step[1:]}"
+        if (owner := _owner_of(key, path, data=data)) and _may_be(key, value, path, owner):
+            return f"did you mean `{key}`? {owner[:1].upper()}{owner[1:]}"
+    return ""
+
+
+def synonyms_of(word: str, keys: list[str]) -> list[str]:
+    """Those of the keys that another tool's word may stand for."""
+    return [key for key in keys_of_word(word) if key in keys]
+
+
+def _at(data: Json, path: yaml.KeyPath) -> Any:
+    """The value at a path; None where there is none."""
+    value: Any = data
+    for part in path:
+        if isinstance(value, dict):
+            value = value.get(part)
+        else:
+            value = value[part] if isinstance(value, list) and isinstance(part, int) and part < len(value) else None
+    return value
+
+
+def _section_name(path: yaml.KeyPath, data: Json) -> str:
+    """What the table calls the mapping that a key stands in."""
+    match path[:-1]:
+        case ():
+            return "recipe"
+        case ("base" | "verify" | "bench" | "publish" | "matrix" as name,):
+            return name
+        case ("base", "debian" | "extend" as name):
+            return name
+        case ("sources", _):
+            return "source"
+        case ("components", _):
+            kind = str((_at(data, path[:-1]) or {}).get("kind"))
+            return kind if kind in ("wheel", "script") else "component"
+        case ("components", _, "hipify"):
+            return "hipify"
+        case ("gates", _):
+            return "gate"
+        case ("gates", _, "waivers", _):
+            return "waiver"
+        case _:
+            return ""
+
+
+def place_of_key(word: str, path: yaml.KeyPath, value: object, data: Json) -> str:
+    """Where a key of that very name belongs in this recipe, with the recipe's own names; "" where no place is plain."""
+    if len(path) == 3 and path[0] in ("sources", "components") and word in ("name", "id"):
+        return f"remove it: its name is the key above it, `{path[1]}:`"
+    components = {str(n): c for n, c in _rows(_at(data, ("components",))) if isinstance(c, dict)}
+    if len(path) == 3 and path[0] == "components":
+        own = components.get(str(path[1]), {})
+        packed_by = [n for n, c in components.items() if path[1] in _as_list(c.get("needs")) and c.get("kind") == "wheel"]
+        if step := _in_source(word, own.get("source"), data):
+            return step
+        if packed_by and _has_key("wheel", word) and may_hold(("components", packed_by[0], "wheel", word), value):
+            return _said_or_moved(word, f"the wheel `{packed_by[0]}`", word in components[packed_by[0]])
+    if len(path) == 3 and path[0] == "sources":
+        users = [n for n, c in components.items() if c.get("source") == path[1] and _has_key(str(c.get("kind")), word)]
+        if users:
+            return _said_or_moved(word, f"the component `{users[0]}`", word in components[users[0]])
+    if len(path) > 1 and word in schema()["properties"] and word != "name" and may_hold((word,), value):
+        is_there = isinstance(data, dict) and word in data
+        return (
+            f"remove it: the recipe's own `{word}:` says it for all of its components"
+            if is_there
+            else f"`{word}` is a key of the recipe itself: write it without indentation"
+        )
+    if len(path) == 1:
+        takers = [
+            n
+            for n, c in components.items()
+            if _has_key(str(c.get("kind")), word) and may_hold(("components", n, str(c.get("kind")), word), value)
+        ]
+        if takers and (word in ("memory", "needs", "env") or word not in _KEYS_OF_SECTIONS):
+            has = word in components[takers[0]] and len(takers) == 1
+            which = f"the component `{takers[0]}`" if len(takers) == 1 else f"each component that needs it, such as `{takers[0]}`"
+            return _said_or_moved(word, which, has)
+    return ""
+
+
+_KEYS_OF_SECTIONS = ("packages", "size_budget", "providers")
+"""Keys of components that sections of the recipe have, too."""
+
+
+def _has_key(kind: str, key: str) -> bool:
+    model = components_by_kind().get(kind)
+    return model is not None and key in model.model_fields
+
+
+def _in_source(word: str, source: object, data: Json) -> str:
+    if word not in schema()["$defs"]["Source"]["properties"] or not isinstance(_at(data, ("sources", str(source))), dict):
+        return ""
+    return _said_or_moved(word, f"the source `{source}`", word in _at(data, ("sources", str(source))))
+
+
+def _as_version(word: str, path: yaml.KeyPath, value: object, data: Json) -> str:
+    """The next step for a kind of component with a version behind it, at the top of a recipe; "" for anything else."""
+    kinds = [kind for kind in (word, *kinds_of_word(word)) if _has_key(kind, "version")]
+    if len(path) != 1 or not kinds or not re.fullmatch(r"v?\d+(\.\d+)*", str(value)):
+        return ""
+    owners = {n: c for n, c in _rows(_at(data, ("components",))) if isinstance(c, dict) and c.get("kind") == kinds[0]}
+    for name, component in owners.items():
+        return _said_or_moved("version", f"the component `{name}`", "version" in component)
+    return f"write it as `version: {value}` in a component of kind `{kinds[0]}`"
+
+
+def _said_or_moved(key: str, where: str, is_there: bool) -> str:
+    return f"remove it: `{key}:` of {where} says it" if is_there else f"write `{key}:` in {where}, and remove it here"
+
+
+def _rows(value: Any) -> list[tuple[Any, Any]]:
+    return list(value.items()) if isinstance(value, dict) else []
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 _INDEXES = (
@@ -166,8 +291,8 @@ _ALSO_OF_SOURCES = ("debian",)
 """Keys of a section that a source has too: there with a text."""
 
 
-def _owner_of(word: str, path: yaml.KeyPath, value: object = None) -> str:
-    """Where a key belongs that has its very name, as a next step; "" where none has it."""
+def _owner_of(word: str, path: yaml.KeyPath, value: object = None, data: Json = None) -> str:
+    """Where a key belongs that has its very name and may have that value, as a next step; "" where none has it."""
     whole = schema()
     here = ".".join(map(str, path[:-1]))
     owners = [
@@ -176,13 +301,17 @@ def _owner_of(word: str, path: yaml.KeyPath, value: object = None) -> str:
         if name != here
         and not (word in _ALSO_OF_SOURCES and isinstance(value, str))
         and word in (whole if model == "Recipe" else whole["$defs"][model])["properties"]
+        and may_hold((*name.split("."), word) if name else (word,), value)
     ]
     if "" in owners:
         return f"`{word}` is a key of the recipe itself: write it without indentation"
     if owners and not (here.startswith("components.") and word in ("packages", "providers")):
-        below = sorted(owners, key=lambda name: not name.startswith(here))[0]
+        below = sorted(owners, key=lambda name: (_at(data, tuple(name.split("."))) is None, not name.startswith(here)))[0]
         return f"`{word}` belongs to `{below}`: indent it below `{below.rpartition('.')[2]}:`"
-    if kinds := [kind for kind, model in components_by_kind().items() if word in model.model_fields]:
+    kinds = [kind for kind, model in components_by_kind().items() if word in model.model_fields]
+    if kinds and len(path) == 3 and path[0] == "components":
+        return f"remove it, or change `kind`: it is a key of components of kind {' or '.join(kinds[:3])}"
+    if kinds:
         which = f" of kind {' or '.join(kinds)}" if len(kinds) < 3 else ""
         return f"`{word}` is a key of components{which}: write it below one of `components:`"
     if word in whole["$defs"]["Source"]["properties"]:

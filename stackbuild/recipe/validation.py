@@ -52,7 +52,7 @@ def mistakes(error: ValidationError, places: Places, text: str, data: Json) -> t
     details, whole = _misplaced_sections(details, places)
     details, off = _keys_off(details, places, data)
     details, without_value = _nulls(details, places, data, owners_of_keys_off(data, places))
-    source = SourceText(text)
+    source = SourceText(text, data)
     details, empty = _empty_headers(details, places, source)
     misspelt = {
         (*_path(d, places)[:-1], near)
@@ -214,9 +214,10 @@ def _as_commands(texts: list[str]) -> str:
 
 @dataclass(frozen=True)
 class SourceText:
-    """The text of a recipe, to show a value as it was written: `3.10` is the number 3.1."""
+    """The text of a recipe, to show a value as it was written, `3.10` is the number 3.1, and what it says."""
 
     text: str
+    data: Json = None
 
     @cached_property
     def rows(self) -> tuple[str, ...]:
@@ -250,7 +251,7 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
             return Mistake(
                 places.of_key(path),
                 f"unknown key `{path[-1]}`{_in(path)}",
-                next_for_unknown_key(detail, path, places.keys_of.get(path[:-1], frozenset())),
+                next_for_unknown_key(detail, path, source.data),
             )
         case "missing":
             return Mistake(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 TABLE = Path(__file__).with_name("key_words.toml")
 
@@ -12,6 +13,13 @@ TABLE = Path(__file__).with_name("key_words.toml")
 @cache
 def _sections() -> dict[str, dict[str, str]]:
     return tomllib.loads(TABLE.read_text("utf-8"))
+
+
+@cache
+def _of_section(name: str) -> dict[str, str]:
+    """The words that mean something in one section of a recipe, and what to do in place of each."""
+    at: Any = _sections()["at"]
+    return {word: step for words, step in at.get(name, {}).items() for word in words.split()}
 
 
 @cache
@@ -36,6 +44,29 @@ def keys_of_word(word: str) -> list[str]:
 def step_without_key(word: str) -> str:
     """What to do in place of a word that no key of a recipe stands for, "" where that is not known."""
     return _without_key().get(plain_word(word), "")
+
+
+def step_at(section: str, word: str, is_whole: bool = False) -> str:
+    """What to do in place of a word that no key of that section stands for, "" where that is not known.
+
+    The longest part of a longer word counts too, but where `is_whole`: `needs_network` is about a network.
+    """
+    steps = _of_section(section)
+    if is_whole:
+        return steps.get(plain_word(word), "")
+    return next((steps[part] for part in _parts(word) if part in steps), "")
+
+
+def step_of_part(word: str) -> str:
+    """What to do in place of a word of which a part is one that no key stands for, "" where that is not known."""
+    return next((_without_key()[part] for part in _parts(word) if part in _without_key()), "")
+
+
+def _parts(word: str) -> list[str]:
+    """The parts of a word of several, the longest first: `unit_tests_dir` has `unit_tests`, `tests_dir`, `unit` and so on."""
+    words = plain_word(word).split("_")
+    spans = sorted(((i, j) for i in range(len(words)) for j in range(i + 1, len(words) + 1)), key=lambda s: s[0] - s[1])
+    return ["_".join(words[i:j]) for i, j in spans if (i, j) != (0, len(words)) and len("_".join(words[i:j])) > 2]
 
 
 def step_for_section(word: str) -> str:
