@@ -131,10 +131,8 @@ class RecipeCommand(TyperCommand):
 
     def _spellings(self) -> list[list[str]]:
         """The spellings of each option that takes a value, the long one first."""
-        options = [param for param in self.params if param.param_type_name == "option" and not param.hidden]
-        return [
-            sorted(param.opts, key=len, reverse=True) for param in options if not getattr(param, "is_flag", False)
-        ]
+        options = [param for param in self.params if param.param_type_name == "option"]
+        return [sorted(param.opts, key=len, reverse=True) for param in options if not getattr(param, "is_flag", False)]
 
     def _needs_recipe(self) -> bool:
         return any("--recipe" in param.opts and param.required for param in self.params)

@@ -67,7 +67,8 @@ def _wrong_value(names: str, reason: str, words: Sequence[str], command: Any, wh
     return UsageError(
         what,
         where=f"{where} {options[0]}",
-        next=f"write {number}{bounds}: {_first_sentence(param.help)}" + (f"; for example `{option} {form.example}`" if form else ""),
+        next=f"write {number}{bounds}: {_first_sentence(param.help)}"
+        + (f"; for example `{option} {form.example}`" if form else ""),
     )
 
 

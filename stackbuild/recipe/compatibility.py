@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from stackbuild.core.errors import PlanError
 from stackbuild.core.versions import numbers, series
@@ -14,8 +15,10 @@ from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import Lock
 from stackbuild.model.recipe import Recipe
 from stackbuild.recipe import recipe_rules
+from stackbuild.recipe.coherence import contradictions
 from stackbuild.recipe.completeness import omissions
 from stackbuild.recipe.consistency import disagreements, tree_versions
+from stackbuild.recipe.plausibility import implausible_values
 from stackbuild.tables.compatibility import GfxRow, Table, table
 
 LAST_ROCM_EP = (1, 22)
@@ -24,9 +27,42 @@ _RUNTIME = re.compile(r"libamdhip64\.so\.([0-9]+)")
 
 
 def findings(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
-    """Everything that the table has to say about a recipe."""
-    for check in (_rocm, *_IMPOSSIBLE):
-        yield from check(recipe, compatibility)
+    """Everything that the table has to say about a recipe, without what follows from another finding."""
+    yield from without_consequences([f for check in (_rocm, *_IMPOSSIBLE) for f in check(recipe, compatibility)])
+
+
+_OF_ROCM = (
+    *(recipe_rules.MIGRAPHX, recipe_rules.WHEEL_VERSION, recipe_rules.REF, recipe_rules.HOME, recipe_rules.ADDRESS),
+    *(recipe_rules.SONAME, recipe_rules.ROCM_PATCH),
+)
+_OF_PYTHON = (recipe_rules.PYTHON, recipe_rules.NO_PYTHON, recipe_rules.REQUIRES_PYTHON)
+_CONSEQUENCES = (
+    (recipe_rules.ROCM, (recipe_rules.IMAGE_ROCM, recipe_rules.GFX, recipe_rules.ROCMLIR, *_OF_ROCM)),
+    (recipe_rules.IMAGE_ROCM, _OF_ROCM),
+    (recipe_rules.IMAGE_PYTHON, _OF_PYTHON),
+    (recipe_rules.DEBIAN_PYTHON, _OF_PYTHON),
+    (recipe_rules.NO_PYTHON, (recipe_rules.PYTHON, recipe_rules.REQUIRES_PYTHON)),
+    (recipe_rules.REF, (recipe_rules.MIGRAPHX, recipe_rules.ROCMLIR, recipe_rules.ORT_VERSION)),
+    (recipe_rules.ORT_VERSION, (recipe_rules.WHEEL_VERSION,)),
+)
+"""Rules, and those whose findings follow from the same wrong value. A rule stands before what it explains."""
+
+
+def without_consequences(findings: list[Finding]) -> list[Finding]:
+    """The findings without those that follow from another one, which is then as severe as they were."""
+    for rule, following in _CONSEQUENCES:
+        causes = [f for f in findings if f.rule == rule.id and _is_of_recipe(f)]
+        ids = {each.id for each in following}
+        consequences = [f for f in findings if f.rule in ids and causes]
+        if consequences:
+            gravest = min((f.severity for f in (*causes, *consequences)), key=list(Severity).index)
+            findings = [replace(f, severity=gravest) if f in causes else f for f in findings if f not in consequences]
+    return findings
+
+
+def _is_of_recipe(finding: Finding) -> bool:
+    """Whether the value that a finding names is the wrong one: not an image that the wheels' versions contradict too."""
+    return finding.rule != recipe_rules.IMAGE_ROCM.id or "the image and the wheels" in finding.found
 
 
 def impossible(recipe: Recipe, compatibility: Table) -> tuple[Finding, ...]:
@@ -190,4 +226,9 @@ def _sonames(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
                 )  # fmt: skip
 
 
-_IMPOSSIBLE = (_gfx, _pythons, _rocm_ep, disagreements, omissions, _cmake, _sonames)
+def _of_recipe_alone(recipe: Recipe, _: Table) -> Iterator[Finding]:
+    yield from contradictions(recipe)
+    yield from implausible_values(recipe)
+
+
+_IMPOSSIBLE = (_gfx, _pythons, _rocm_ep, disagreements, omissions, _cmake, _sonames, _of_recipe_alone)

@@ -320,14 +320,14 @@ def _refs(recipe: Recipe) -> Iterator[Finding]:
                 else f"`{ref[:12]}…` has {len(ref)} digits, a commit 40"
             )
             fix = f"write `ref: {tag}`" if tag else "write a tag, such as `ref: v1.0.0`, or all 40 digits of a commit"
-            yield recipe_rules.REF.finding(f"sources.{name}.ref", what, fix=fix)
+            yield recipe_rules.REF.finding(f"sources.{name}.ref", what, fix=fix, severity=Severity.WARNING)
         elif tag and ref != tag and ref.lower() != "main" and (_is_almost(ref, tag) or _has_other_word(ref, tag)):
             yield recipe_rules.REF.finding(
-                f"sources.{name}.ref", f"`{ref}` is almost the tag `{tag}`", fix=f"did you mean `{tag}`?",
+                f"sources.{name}.ref", f"`{ref}` is almost the tag `{tag}`", fix=f"did you mean `{tag}`?", severity=Severity.WARNING,
             )  # fmt: skip
         elif tag and _of_other_rocm(ref, tag):
             yield recipe_rules.REF.finding(
-                f"sources.{name}.ref", f"`{ref}` is not the tag of ROCm {recipe.rocm}", fix=f"write `ref: {tag}`",
+                f"sources.{name}.ref", f"`{ref}` is not the tag of ROCm {recipe.rocm}", fix=f"write `ref: {tag}`", severity=Severity.WARNING,
             )  # fmt: skip
 
 

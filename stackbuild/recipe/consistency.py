@@ -146,7 +146,7 @@ def _image_rocm(recipe: Recipe, _: Table) -> Iterator[Finding]:
     yield recipe_rules.IMAGE_ROCM.finding(
         "rocm" if alone else "base.image",
         f"the image {'and the wheels have' if alone else 'has'} ROCm {match[1]}, the recipe says {recipe.rocm}",
-        fix=f"{by_recipe}, or change image and wheels" if alone else f"take the image of ROCm {recipe.rocm}, or {by_recipe}", severity=Severity.WARNING if same_line else Severity.ERROR,
+        fix=f"{by_recipe}, or change image and wheels" if alone else f"write `image: {match.string.replace(match[1], recipe.rocm)}`, or {by_recipe}", severity=Severity.WARNING if same_line else Severity.ERROR,
     )  # fmt: skip
 
 

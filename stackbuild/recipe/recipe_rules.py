@@ -213,8 +213,9 @@ SOURCE_NAME = clause_rule(
     fix="write the address that the finding names. A fork with a name of its own may stay",
 )  # fmt: skip
 REF = clause_rule(
-    "SB-STACK-REF", WARNING, "The `ref` is probably not a tag or commit",
-    when="`ref:` is a word such as `latest`, a commit with the wrong number of digits, or almost the tag of the component's version.",
+    "SB-STACK-REF", ERROR, "The `ref` is probably not a tag or commit",
+    when="`ref:` is a word such as `latest`, a commit with the wrong number of digits, or almost the tag of the component's version. A"
+    " warning where no other value of the recipe contradicts it.",
     why="git finds what has exactly that name",
     fix="write the tag that the finding names, or all 40 digits of a commit",
 )  # fmt: skip
@@ -233,7 +234,8 @@ OPTION_KEY = clause_rule(
 )  # fmt: skip
 OPTION_NAME = clause_rule(
     "SB-STACK-OPTION-NAME", WARNING, "An option is almost one that is known",
-    when="A CMake cache entry differs from one that is often written by a letter, or `CMAKE_BUILD_TYPE` is not a build type.",
+    when="A CMake cache entry differs from one that is often written by a letter, or `CMAKE_BUILD_TYPE` is not a build type. Or the value"
+    " of a switch is not a truth value, or `uses_gfx` names an option of CUDA.",
     why="CMake sets any name and reads none that it does not know",
     fix="write the name that the finding has",
 )  # fmt: skip
@@ -383,6 +385,93 @@ UNCONFIRMED_LINE = clause_rule(
     when="A comment of the recipe has the word `unconfirmed`.",
     why="no source that could be read says so",
     fix="confirm it, then take the word `unconfirmed` out of the comment",
+)  # fmt: skip
+
+UNUSED_COMPONENT = clause_rule(
+    "SB-STACK-UNUSED-COMPONENT", WARNING, "No wheel and no archive has a component in it",
+    when="The recipe makes wheels or archives, and none of them needs the component, directly or through others. Scripts are not"
+    " looked at: one may be a test.",
+    why="it is built for nothing",
+    fix="name it in the `needs:` of what uses it, or remove it",
+)  # fmt: skip
+STEP_PATH = clause_rule(
+    "SB-STACK-STEP-PATH", ERROR, "A command names a source or a component that its step does not see",
+    when="A command, an option or a variable of a component has `/src/NAME` of a source that is not its own, or `/deps/NAME` of what it"
+    " does not need.",
+    why="a step sees its own source and what it needs, and nothing else",
+    fix="write the name that the finding names, or name the component in `needs:`",
+)  # fmt: skip
+SAID_TWICE = clause_rule(
+    "SB-STACK-SAID-TWICE", WARNING, "One thing is said twice, or a part of the recipe changes nothing",
+    when="An option is there with and without its type, a package in two lists, a variant changes nothing or is like another one, or"
+    " MIGraphX is both built and looked for elsewhere.",
+    why="one of the two has no effect, and which one is not plain",
+    fix="remove what the finding names",
+)  # fmt: skip
+HOME = clause_rule(
+    "SB-STACK-HOME", ERROR, "A folder of the base is a file, a relative path or of another ROCm",
+    when="`rocm_home`, `compiler`, `migraphx_home` or `onnxruntime_home` is not absolute, ends with a program's name or names another"
+    " release than `rocm:`. Or an item of `hipify.headers` is a header.",
+    why="its configure phase finds nothing there, or another ROCm",
+    fix="write the folder that the finding names",
+)  # fmt: skip
+PATCHES = clause_rule(
+    "SB-STACK-PATCHES", ERROR, "The patches are of another project, or another version",
+    when="`patches:` of a source names a folder of MIGraphX, ONNX Runtime or rocMLIR, and the component is of another kind or version.",
+    why="they do not apply",
+    fix="write the folder of the component's own version, or remove `patches`",
+)  # fmt: skip
+SUITE_MOVES = clause_rule(
+    "SB-STACK-SUITE-MOVES", WARNING, "The suite is another release after the next one",
+    when="`base.debian.suite` is `stable`, `oldstable` or `testing`.",
+    why="its compiler, its ROCm and its Python change on that day",
+    fix="write the release's own name, such as `suite: trixie`",
+)  # fmt: skip
+PIN = clause_rule(
+    "SB-STACK-PIN", ERROR, "What stands for a version is none",
+    when="`cmake` or `ninja` of `base.extend` is not numbers with dots, or an item of `pip` is pinned to what is not a version.",
+    why="the package index has no such version",
+    fix="write the version that the finding names",
+)  # fmt: skip
+GFX_FEATURE = clause_rule(
+    "SB-STACK-GFX-FEATURE", ERROR, "The GPU target does not have that feature",
+    when="An item of `gfx:` sets xnack or sramecc of a target that has it not, or the target is listed with and without a feature.",
+    why="the compiler refuses it",
+    fix="write what the finding names",
+    link="https://llvm.org/docs/AMDGPUUsage.html#target-id",
+)  # fmt: skip
+UNUSUAL = clause_rule(
+    "SB-STACK-UNUSUAL", WARNING, "A value that works and that hardly anybody means",
+    when="A bound, a size, a number of pairs or of threads is far from what is used, a case of a waiver is not one of its gate, or a gate"
+    " judges what is not built.",
+    why="it is far from what is used, so another value was probably meant",
+    fix="write the value that the finding names, or leave it where it is meant",
+)  # fmt: skip
+UNSATISFIABLE = clause_rule(
+    "SB-STACK-UNSATISFIABLE", ERROR, "No version meets a requirement",
+    when="The comparisons of an item of `verify.runtime` or of a wheel's `requires` exclude each other, or two items of one name do.",
+    why="pip refuses to install it",
+    fix="write one range that a version is in",
+)  # fmt: skip
+NO_PYTHON = clause_rule(
+    "SB-STACK-NO-PYTHON", ERROR, "There is no such Python, or it is no longer maintained",
+    when="`python:` names a version before 3.8 or after 3.15, or with a leading zero.",
+    why="no base and no package index has it",
+    fix="write one that there is, such as `\"3.12\"`",
+)  # fmt: skip
+IMAGE_NAME = clause_rule(
+    "SB-STACK-IMAGE-NAME", WARNING, "The image has almost the name of one of AMD's, or lacks libraries",
+    when="`base.image` is like `rocm/dev-ubuntu-24.04`, or its tag ends with a word that is almost `complete` or `full`. Or the tag has"
+    " no such word, and a component links ROCm's libraries.",
+    why="an image that is not there ends the base; without `-complete` it has the HIP runtime and no MIOpen, rocBLAS or MIGraphX",
+    fix="write the image that the finding names",
+)  # fmt: skip
+ADDRESS = clause_rule(
+    "SB-STACK-ADDRESS", ERROR, "An address is not of what it is to be",
+    when="`git:` of a known host names no repository, has a password in it, or is of an archive. Or `archive:` is of a wheel. Or `url:`"
+    " of `publish` is a page, a public index or of another ROCm.",
+    why="what is fetched or printed there is another thing",
+    fix="write the address that the finding names",
 )  # fmt: skip
 
 RULES = tuple(rule for rule in globals().values() if isinstance(rule, ClauseRule))

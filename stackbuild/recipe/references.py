@@ -224,6 +224,11 @@ def _gate(gate: Gate, path: KeyPath, recipe: Recipe, suite: Suite, places: Place
             yield Mistake(places.of_value((*path, "cases", i)), what, f"write `{glob.replace('**', '*')}`")
             return
     for at, pattern in [*((("cases", i), pattern) for i, pattern in enumerate(gate.cases)), *waiver_cases]:
+        if pattern in _case_heads(suite) and not suite.files:
+            what = f"{pattern!r} is the head of cases, and a pattern is matched with whole names, such as `{pattern}/{_dtypes(suite)[0]}`"
+            yield Mistake(places.of_value((*path, *at)), what, f"write `{pattern}/*`")
+            return
+    for at, pattern in [*((("cases", i), pattern) for i, pattern in enumerate(gate.cases)), *waiver_cases]:
         if not may_match(pattern, suite):
             elsewhere = [name for name in sorted(bundled_suites()) if _has_case(name, pattern)]
             elsewhere = [name for name in elsewhere if name.partition("-")[0] in ("models", "kernels")] or elsewhere

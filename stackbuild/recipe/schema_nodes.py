@@ -81,7 +81,8 @@ def _holds(node: dict[str, Any], value: object, by_form: bool) -> bool:
             whole = schema()
             item = dict(node.get("items", {}))
             return all(
-                any(_holds(resolve_node(whole, each), one, by_form) for each in (item.get("anyOf") or [item])) for one in items
+                any(_holds(resolve_node(whole, each), one, by_form) for each in (item.get("anyOf") or [item]))
+                for one in items
             )
         case "object":
             keys = node.get("properties", {})

@@ -30,11 +30,11 @@ def commands(recipe: Recipe) -> Iterator[Finding]:
             if reason := _why(command, source, is_first=i == 0):
                 what, fix = reason
                 yield recipe_rules.COMMAND.finding(f"components.{name}.run.{i}", what, fix=fix)
-        path = component.env.get("PATH", "")
-        if path and "/usr/bin" not in path.split(":"):
+        path = component.env.get("PATH")
+        if path is not None and "/usr/bin" not in path.split(":"):
             yield recipe_rules.COMMAND.finding(
                 f"components.{name}.env.PATH", f"`PATH` of `{name}` has no `/usr/bin`: the base's own programs are not found",
-                fix=f"write `PATH: {path}:/usr/local/bin:/usr/bin:/bin`",
+                fix=f"write `PATH: {path and path + ':'}/usr/local/bin:/usr/bin:/bin`",
             )  # fmt: skip
 
 

@@ -11,7 +11,15 @@ from stackbuild.core import yaml
 from stackbuild.core.digest import Json
 from stackbuild.model.gates import Gate
 from stackbuild.recipe.schema_nodes import components_by_kind, keys_at, may_hold, schema
-from stackbuild.tables.key_words import keys_of_word, kinds_of_word, plain_word, step_at, step_for_section, step_of_part, step_without_key
+from stackbuild.tables.key_words import (
+    keys_of_word,
+    kinds_of_word,
+    plain_word,
+    step_at,
+    step_for_section,
+    step_of_part,
+    step_without_key,
+)
 from stackbuild.tables.near_words import nearest
 
 
@@ -38,7 +46,9 @@ def next_for_unknown_key(detail: Any, path: yaml.KeyPath, data: Json) -> str:
         return step
     if step := _synonym_here(word, keys, present, loc, value, is_fitting=True):
         return step
-    if step := place_of_key(word, path, value, data) or _synonym_here(word, keys, present, loc, value, is_fitting=False):
+    if step := place_of_key(word, path, value, data) or _synonym_here(
+        word, keys, present, loc, value, is_fitting=False
+    ):
         return step
     if path[0] == "gates" and len(path) == 3 and (kinds := _gates_with(word)) and not _is_plural(word, near, value):
         of = f"the gate{'s' * (len(kinds) > 1)} {', '.join(kinds)}"
@@ -142,7 +152,9 @@ def place_of_key(word: str, path: yaml.KeyPath, value: object, data: Json) -> st
     components = {str(n): c for n, c in _rows(_at(data, ("components",))) if isinstance(c, dict)}
     if len(path) == 3 and path[0] == "components":
         own = components.get(str(path[1]), {})
-        packed_by = [n for n, c in components.items() if path[1] in _as_list(c.get("needs")) and c.get("kind") == "wheel"]
+        packed_by = [
+            n for n, c in components.items() if path[1] in _as_list(c.get("needs")) and c.get("kind") == "wheel"
+        ]
         if step := _in_source(word, own.get("source"), data):
             return step
         if packed_by and _has_key("wheel", word) and may_hold(("components", packed_by[0], "wheel", word), value):
@@ -166,7 +178,11 @@ def place_of_key(word: str, path: yaml.KeyPath, value: object, data: Json) -> st
         ]
         if takers and (word in ("memory", "needs", "env") or word not in _KEYS_OF_SECTIONS):
             has = word in components[takers[0]] and len(takers) == 1
-            which = f"the component `{takers[0]}`" if len(takers) == 1 else f"each component that needs it, such as `{takers[0]}`"
+            which = (
+                f"the component `{takers[0]}`"
+                if len(takers) == 1
+                else f"each component that needs it, such as `{takers[0]}`"
+            )
             return _said_or_moved(word, which, has)
     return ""
 
@@ -181,7 +197,9 @@ def _has_key(kind: str, key: str) -> bool:
 
 
 def _in_source(word: str, source: object, data: Json) -> str:
-    if word not in schema()["$defs"]["Source"]["properties"] or not isinstance(_at(data, ("sources", str(source))), dict):
+    if word not in schema()["$defs"]["Source"]["properties"] or not isinstance(
+        _at(data, ("sources", str(source))), dict
+    ):
         return ""
     return _said_or_moved(word, f"the source `{source}`", word in _at(data, ("sources", str(source))))
 
@@ -207,6 +225,20 @@ def _rows(value: Any) -> list[tuple[Any, Any]]:
 
 def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+def _may_be(key: str, value: object, path: yaml.KeyPath, owner: str) -> bool:
+    """Whether a value may be of that key elsewhere: the recipe's own or a component's, and a mapping of its keys."""
+    if len(path) > 1 and not (
+        "recipe itself" in owner
+        or ("key of gates" in owner and path[0] == "bench")
+        or ("key of components" in owner and path[0] != "components")
+    ):
+        return False
+    if isinstance(value, dict) and key in schema()["properties"]:
+        keys = keys_at((key,))
+        return not keys or not value or any(each in keys for each in value)
+    return True
 
 
 _INDEXES = (
@@ -306,7 +338,9 @@ def _owner_of(word: str, path: yaml.KeyPath, value: object = None, data: Json = 
     if "" in owners:
         return f"`{word}` is a key of the recipe itself: write it without indentation"
     if owners and not (here.startswith("components.") and word in ("packages", "providers")):
-        below = sorted(owners, key=lambda name: (_at(data, tuple(name.split("."))) is None, not name.startswith(here)))[0]
+        below = sorted(owners, key=lambda name: (_at(data, tuple(name.split("."))) is None, not name.startswith(here)))[
+            0
+        ]
         return f"`{word}` belongs to `{below}`: indent it below `{below.rpartition('.')[2]}:`"
     kinds = [kind for kind, model in components_by_kind().items() if word in model.model_fields]
     if kinds and len(path) == 3 and path[0] == "components":

@@ -29,7 +29,8 @@ def findings(name: str, *pairs: tuple[str, str]) -> dict[str, Severity]:
     [
         ("SB-STACK-ROCM", [("rocm: 7.2.4", "rocm: 7.9.0")]),
         ("SB-STACK-GFX", [("gfx1200, gfx1201]", "gfx1200, gfx1153]")]),
-        ("SB-STACK-PYTHON", [('python: ["3.12"]', 'python: ["3.9"]')]),
+        ("SB-STACK-PYTHON", [('python: ["3.12"]', 'python: ["3.8"]'), ("dev-ubuntu-24.04", "dev-ubuntu-20.04")]),
+        ("SB-STACK-IMAGE-PYTHON", [('python: ["3.12"]', 'python: ["3.9"]')]),
         ("SB-STACK-CMAKE", [("cmake: 3.31.10", "cmake: 3.27.9")]),
         ("SB-STACK-SONAME", [("libamdhip64.so.7]\n\n  kernels:", "libamdhip64.so.6]\n\n  kernels:")]),
         ("SB-STACK-ROCM-EP", [("providers: [migraphx]", "providers: [migraphx, rocm]")]),
