@@ -29,7 +29,7 @@ def complete(stop: UsageError, words: Sequence[str], environ: Mapping[str, str])
         if word in (stop.where, stop.where.rpartition(" ")[2]) or repr(word) in stop.what:
             if "wheel" in f"{stop.what} {stop.next}" and (wheel := _wheel_below(Path(word))):
                 stop.next = f"`{word}` is a folder: name a wheel in it, such as `{wheel}`"
-            elif near := near_path(word):
+            elif "did you mean" not in stop.next and (near := near_path(word)):
                 stop.next = f"did you mean `{near}`? {stop.next}"
             elif "wheel" in stop.next and _DISTRIBUTION.fullmatch(word) and "." not in word.partition("==")[0]:
                 stop.next = f"{stop.next}; `pip download --no-deps {word}` fetches the wheel of that name"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
 
 from stackbuild.tables.near_words import nearest
@@ -24,4 +25,6 @@ def near_path(text: str) -> str:
         return ""
     same_stem = [name for name in names if Path(name).stem == path.stem and name != path.name]
     near = same_stem[0] if len(same_stem) == 1 else nearest(path.name, names)
+    if near and difflib.SequenceMatcher(None, Path(near).stem.lower(), path.stem.lower()).ratio() < 0.6:
+        near = ""  # alike by the ending alone
     return str(path.parent / near) if near else ""

@@ -7,7 +7,6 @@ an option of a command that has no form here.
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -23,13 +22,13 @@ from stackbuild.tables.near_words import one_of
 class OptionForm:
     """What an option takes, in words behind "write", and a value that is right.
 
-    What is tested: that it is one of `choices`, that it has the pattern, that the file, folder or program is there. A text
+    What is tested: that it is one of `choices`, that it has the pattern, that the file or folder is there. A text
     without any of these is tested for being empty alone.
     """
 
     takes: str
     example: str
-    is_of: Literal["text", "file", "folder", "program"] = "text"
+    is_of: Literal["text", "file", "folder"] = "text"
     pattern: str = ""
     choices: tuple[str, ...] = ()
 
@@ -117,7 +116,7 @@ FORMS: dict[str, OptionForm] = {
     "--public-key": _PUBLIC_KEY,
     "--publish-on": OptionForm("a runner's label", "release"),
     "--pull-requests-on": OptionForm("a runner's label", "ubuntu-24.04"),
-    "--python": OptionForm("the path of an interpreter", "python3.12", "program"),
+    "--python": OptionForm("the path of an interpreter", "python3.12"),
     "build --python": OptionForm("a Python of the recipe", "3.12"),
     "plan --python": OptionForm("a Python of the recipe", "3.12"),
     "--reason": OptionForm("a sentence", "'wrong results on gfx1100'"),
@@ -237,8 +236,6 @@ def _reason(value: str, form: OptionForm, names: Sequence[str]) -> tuple[str, st
         return f"it cannot be {value!r}", ""
     if form.is_of == "text" or "://" in value:
         return None
-    if form.is_of == "program":
-        return None if shutil.which(value) or Path(value).is_file() else (f"there is no program {value!r}", "")
     path = Path(value)
     try:
         is_there, is_folder = path.exists(), path.is_dir()

@@ -341,13 +341,19 @@ def _at(event: Event) -> LineColumn:
 
 
 def _of_yaml(error: yaml.YAMLError, text: str, name: str) -> Mistake:
-    from stackbuild.core.yaml_slips import slip_of  # a text without an error needs none of its tables
+    from stackbuild.core.yaml_slips import earlier_slip, slip_of  # a text without an error needs none of its tables
 
     if isinstance(error, yaml.MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
         place = f"{name}:{mark.line + 1}:{mark.column + 1}" if mark else f"{name}:1:1"
         what = error.problem or error.context or "not YAML"
+        if mark and (slip := earlier_slip(text, mark.line)):
+            line, column, what, next = slip
+            return Mistake(f"{name}:{line}:{column}", f"not YAML: {what}", next)
         if error.context == "while scanning an alias":
+            row = lines_of(text)[mark.line] if mark else ""
+            if item := re.fullmatch(r" *\* +([\w.+:/-]+)\s*", row):
+                return Mistake(place, "not YAML: an item of a list begins with `- `, not with `*`", f"write `- {item[1]}`")
             word = re.match(r"[^\s,\[\]{}]+", lines_of(text)[mark.line][mark.column - 1 :]) if mark else None
             next = f'put it into quotes: `"{word[0] if word and word[0][:1] == "*" else "*"}"`'
             return Mistake(place, "not YAML: a text that begins with `*` is an alias", next)

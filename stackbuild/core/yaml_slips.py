@@ -55,6 +55,25 @@ def slip_of(text: str, problem: str, at: tuple[int, int], start_position: tuple[
     return next((slip for find in _FINDERS if (slip := find(error))), None)
 
 
+def earlier_slip(text: str, line: int) -> Slip | None:
+    """A slip at or above the line where the parser gave up, counted from 0, that is one whatever the parser says."""
+    rows = lines_of(text)
+    for at, row in enumerate(rows[: line + 1]):
+        if at == 0 and row.startswith("%"):
+            return 1, 1, f"`{row[:40]}` is a directive", "remove the line: the version of YAML is not asked for"
+        if re.match(r" *\t+\s*\S", row):
+            return at + 1, row.index("\t") + 1, "the line is indented with a tab", "indent with spaces, not tabs"
+        if (begun_text := _BEGUN_TEXT.fullmatch(row)) and not _closes_below(rows, at, begun_text[1]):
+            return _not_closed(at, begun_text.start(1), begun_text[1])
+    return None
+
+
+def _closes_below(rows: tuple[str, ...], line: int, sign: str) -> bool:
+    """Whether the text that a quote begins on a line ends at the end of a line below it, as one of several lines does."""
+    row = next((each for each in rows[line + 1 :] if sign in each), "")
+    return bool(row) and not row.split(sign, 1)[1].split("#")[0].strip(" ,]}") and not _BEGUN_TEXT.fullmatch(row)
+
+
 def indent(row: str) -> int:
     """The spaces that a line begins with."""
     return len(row) - len(row.lstrip(" "))
@@ -258,6 +277,13 @@ def _too_deep(error: ParserError) -> Slip | None:
     if before >= 0 and indent(error.rows[before]) == there and (header := _HEADER.fullmatch(error.rows[before])):
         what = f"this line is not indented below `{header[1]}:`, and the next one is"
         return above + 1, there + 1, what, f"indent it by {here} spaces"
+    if (
+        here >= there + 2
+        and _HEADER.fullmatch(error.row)
+        and (own_key := re.match(r"\s*(?:- )?([\w.-]+):", error.rows[above]))
+    ):
+        what = f"`{own_key[1]}:` has a value, and lines of its own below it"
+        return above + 1, there + 1, what, f"write `{own_key[1]}:` alone on its line"
     what = f"this line is indented by {here} spaces, and the key above it by {there}"
     next = f"indent it by {there} spaces, as the keys beside it"
     is_item = before >= 0 and here == there + 2 and _HEADER.fullmatch(error.rows[before])

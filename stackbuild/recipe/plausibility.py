@@ -155,7 +155,9 @@ def _option_value(at: str, option: str, value: Scalar) -> Iterator[Finding]:
     bare, text = option.partition(":")[0], str(value)
     is_switch = (_SWITCH.search(bare) or option.endswith(":BOOL")) and not _NO_SWITCH.search(bare)
     if bare in _INDISPENSABLE and text.lower() in ("false", "off", "0", "no"):
-        yield recipe_rules.OPTION_KEY.finding(at, f"`{bare}` is off, and others need what it builds", fix=_INDISPENSABLE[bare])
+        yield recipe_rules.OPTION_KEY.finding(
+            at, f"`{bare}` is off, and others need what it builds", fix=_INDISPENSABLE[bare]
+        )
     elif bare in ("CMAKE_CXX_STANDARD", "CMAKE_HIP_STANDARD") and text not in _STANDARDS:
         number = re.search(r"\d+", text)
         step = number[0] if number and number[0] in _STANDARDS else "17"

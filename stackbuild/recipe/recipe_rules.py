@@ -403,8 +403,8 @@ STEP_PATH = clause_rule(
 )  # fmt: skip
 SAID_TWICE = clause_rule(
     "SB-STACK-SAID-TWICE", WARNING, "One thing is said twice, or a part of the recipe changes nothing",
-    when="An option is there with and without its type, a package in two lists, a variant changes nothing or is like another one, or"
-    " MIGraphX is both built and looked for elsewhere.",
+    when="An option is there with and without its type, or a package in two lists. A variant changes nothing, or is like another"
+    " one. MIGraphX is both built and looked for elsewhere.",
     why="one of the two has no effect, and which one is not plain",
     fix="remove what the finding names",
 )  # fmt: skip
@@ -442,8 +442,8 @@ GFX_FEATURE = clause_rule(
 )  # fmt: skip
 UNUSUAL = clause_rule(
     "SB-STACK-UNUSUAL", WARNING, "A value that works and that hardly anybody means",
-    when="A bound, a size, a number of pairs or of threads is far from what is used, a case of a waiver is not one of its gate, or a gate"
-    " judges what is not built.",
+    when="A bound, a size, a number of pairs or of threads is far from what is used. A case of a waiver is not one of its gate. A"
+    " gate judges what is not built.",
     why="it is far from what is used, so another value was probably meant",
     fix="write the value that the finding names, or leave it where it is meant",
 )  # fmt: skip

@@ -203,6 +203,7 @@ def _split_commands(details: list[Any]) -> list[Any]:
 
 def _as_commands(texts: list[str]) -> str:
     """`[[make, install]]` of `make`, `install`; `[[make, -j4], [make, install]]` of `make -j4`, `make install`."""
+    texts = [part for text in texts for part in re.split(r"\s*(?:&&|;)\s*|\n", text) if part]
     try:
         commands = [shlex.split(text) for text in texts]
     except ValueError:
@@ -521,7 +522,9 @@ def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str, places: Plac
     if value is None and path and isinstance(path[-1], int):
         return "write the item behind its `-`, or remove the `-`"
     if value is None:
-        return f"write a value after `{key}:`, or remove the key"
+        is_required = bool(path) and path[-1] in required_at(detail["loc"][:-1])
+        example = _example_line(path, detail["loc"], places) if is_required else ""
+        return f"write a value after `{key}:`, " + (f"such as `{example}`" if example else "or remove the key")
     if kind == "string_type" and isinstance(value, list) and len(value) > 1 and path and isinstance(path[-1], int):
         return f"write each as an item of its own: [{', '.join(map(str, value))}]"[:160]
     if (
@@ -567,6 +570,9 @@ def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str, places: Plac
         and key != "gates"
         and not any(isinstance(v, dict | list) for v in value.values())
     ):
+        command = next((text for word, text in value.items() if word in ("run", "cmd", "command", "script")), "")
+        if key == "run" and isinstance(command, str) and command:
+            return _as_list(key, command, is_item=True)
         return _as_list(key, " ".join(map(str, value)))
     if kind == "string_type" and key in _SOURCE_KEYS and isinstance(value, bool | int | float):
         return f"write the name of one of `sources:`, such as `{_example_line(path, detail['loc'], places)}`"
@@ -689,6 +695,8 @@ def _as_list(key: str, value: str, is_item: bool = False) -> str:
         return f'list each version: `python: ["3.{least[1]}"]`, and those above it that you want'
     if key != "clang_flags" and re.match(r"-[A-Za-z0-9]", value):
         value = value[1:]  # an item whose `- ` lacks its blank
+    if key != "clang_flags":
+        value = re.sub(r"(?:^|(?<=\s))[-•–—*·]\s*(?=[\w\"'])", "", value)  # signs of items, with or without their blank
     parts = [bare for part in re.split(r"[\s,;]+", value) if (bare := part.strip("[](){}\"'“”‘’")) and bare not in "-|"]
     if not parts:
         return f"write it as a list: `{key}: [one, two]`"
@@ -771,7 +779,7 @@ def _example_line(path: yaml.KeyPath, loc: tuple[int | str, ...], places: Places
     return f"{key}: {_EXAMPLES.get(key) or default_at(loc) or (example_of(pattern) if pattern else '…')}"
 
 
-_CACHE_ENTRY = re.compile(r"(?:-D)?([A-Za-z_]\w*)(?::[A-Z]+)?=(.*)")
+_CACHE_ENTRY = re.compile(r"(?:-D *)?([A-Za-z_]\w*)(?::[A-Z]+)?(?: *= *|:)(?!//)(.*)")
 _ONE_VALUE = ("one value: text, a number, true or false", "write it without brackets")
 _SCALARS = ("bool", "int", "float", "str")
 """What pydantic's locations end with for each member of `components.Scalar`."""

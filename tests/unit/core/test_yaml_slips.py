@@ -72,7 +72,30 @@ def test_a_slip_has_its_line_its_cause_and_a_next_step(text: str, place: str, wh
 def test_what_is_none_of_the_usual_slips_has_the_parsers_words() -> None:
     assert slip_of("%a\n", "found unknown directive name", (0, 0), None) is None
     with pytest.raises(RecipeError, match="check quotes, brackets and indentation"):
-        compose("%YAML 9.9\n---\na: 1\n", "r.yaml")
+        compose("a: !<tag\n", "r.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "what", "step"),
+    [
+        ("%YAML 1.2\nschema: 1\n", "1:1", "is a directive", "remove the line"),
+        ('a:\n  kind: "kernels\nb:\n  - "*.cu"\n', "2:9", 'a quote `"` of this line is not closed', "close each text"),
+        ("a:\n  b: 1\n\tc: 2\nd: e: f\n", "3:1", "indented with a tab", "indent with spaces"),
+        ("a:\n  * b\n", "2:4", "begins with `- `, not with `*`", "write `- b`"),
+        ("base: debian\n  debian:\n    suite: a\n", "1:1", "`base:` has a value, and lines of its own below it", "write `base:` alone"),
+    ],
+)  # fmt: skip
+def test_a_slip_above_the_place_where_the_parser_gave_up_is_told(text: str, place: str, what: str, step: str) -> None:
+    with pytest.raises(RecipeError) as raised:
+        compose(text, "r.yaml")
+    (mistake,) = raised.value.mistakes
+    assert mistake.place == f"r.yaml:{place}" and what in mistake.what and step in mistake.next
+
+
+def test_a_text_of_several_lines_is_not_an_open_quote() -> None:
+    with pytest.raises(RecipeError) as raised:
+        compose('a: "one\n  two"\nb: c: d\n', "r.yaml")
+    assert [mistake.place for mistake in raised.value.mistakes] == ["r.yaml:3:4"]
 
 
 @pytest.mark.parametrize("line_break", ["\r", "\r\n", "\x85", "\u2028", "\u2029"])
