@@ -388,7 +388,7 @@ UNCONFIRMED_LINE = clause_rule(
 )  # fmt: skip
 
 UNUSED_COMPONENT = clause_rule(
-    "SB-STACK-UNUSED-COMPONENT", WARNING, "No wheel and no archive has a component in it",
+    "SB-STACK-UNUSED-COMPONENT", NOTE, "No wheel and no archive has a component in it",
     when="The recipe makes wheels or archives, and none of them needs the component, directly or through others. Scripts are not"
     " looked at: one may be a test.",
     why="it is built for nothing",
