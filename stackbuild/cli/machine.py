@@ -119,7 +119,8 @@ def doctor(
     from stackbuild.views.console import print_json
     from stackbuild.views.machine import draw_doctor
 
-    rungs = examine(Machine()) + (needs(load(recipe)) if recipe else ())
+    loaded_recipe = load(recipe) if recipe else None  # a wrong name ends here, before the machine is looked at
+    rungs = examine(Machine()) + (needs(loaded_recipe) if loaded_recipe else ())
     print_json({"checks": rungs}, "stackbuild.doctor/1") if json else draw_doctor(rungs)
     if any(r.status is Status.FAILED for r in rungs):
         leave(7)

@@ -26,6 +26,16 @@ def read_yaml(path: Path, shape: type[ModelT], help: str) -> ModelT:
             f"cannot read it: {error}", where=str(path), next="check the path and its permissions"
         ) from None
     data, places = yaml.compose(text, str(path))
+    if isinstance(data, dict) and {"schema", "base", "components"} <= {*data}:
+        raise RecipeError(
+            (
+                Mistake(
+                    f"{path}:1:1",
+                    "it is a recipe, and another file is read here",
+                    f"name the recipe with `--recipe`; {help}",
+                ),
+            )
+        )
     try:
         return shape.model_validate(data)
     except ValidationError as error:

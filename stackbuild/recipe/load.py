@@ -47,7 +47,7 @@ def load(name: str, allowed_folders: Sequence[Path] = ()) -> LoadedRecipe:
     """
     path = _find(name)
     text = _read(path)
-    data, places = yaml.compose(text, str(path))
+    data, places = _compose(text, str(path))
     recipe, lock_path = _validate(data, places, text), path.with_name(f"{path.stem}.lock.yaml")
     return LoadedRecipe(recipe, name, path.parent, lock_path, path, text, places, tuple(allowed_folders))
 
@@ -64,6 +64,10 @@ def _find(name: str) -> Path:
         raise UsageError(
             f"cannot read it: {error.strerror}", where=short(name), next="give a recipe's name or path"
         ) from None
+    if path.is_dir():
+        files = sorted(each.as_posix() for each in path.glob("*.yaml") if not each.name.endswith(".lock.yaml"))
+        example = f"name a recipe in it, such as `{files[0]}`" if files else "it has no .yaml file; name a recipe"
+        raise UsageError(f"{short(name)} is a folder, not a recipe", next=example)
     close = difflib.get_close_matches(name, recipes, n=1)
     hint = f"did you mean {close[0]}? " if close else ""
     raise UsageError(
@@ -94,14 +98,52 @@ def _read(path: Path) -> str:
 
 def parse(text: str, name: str) -> Recipe:
     """A recipe from its text; `name` is said in messages. Raises RecipeError with every mistake found."""
-    return _validate(*yaml.compose(text, name), text)
+    return _validate(*_compose(text, name), text)
+
+
+def _compose(text: str, name: str) -> tuple[Json, Places]:
+    """The text as YAML. A table of TOML at its beginning is refused as such, and not for what YAML makes of it."""
+    if re.match(r"(?:#.*\n|\s)*\[[\w.-]+\]\s*\n", text):
+        return text, Places(name)
+    return yaml.compose(text, name)
+
+
+_OTHER_DOCUMENTS = (
+    ({"asked", "questions"}, "a lock", "name its recipe, the file without `.lock` in its name"),
+    ({"gates"}, "a file of gates", "name a recipe; `stackbuild gate --gates FILE` reads it"),
+    ({"kind", "models"}, "a suite of benchmarks", "name a recipe, and write this as `bench: {suite: FILE}` in it"),
+    ({"kind", "kernels"}, "a suite of benchmarks", "name a recipe, and write this as `bench: {suite: FILE}` in it"),
+    ({"jobs", "on"}, "a workflow of GitHub", "name a recipe; `stackbuild ci render` writes workflows"),
+    ({"services"}, "a compose file", "name a recipe; `stackbuild recipe show debian-13` prints one"),
+    ({"remotes"}, "a file of remotes", "name a recipe; STACKBUILD_REMOTES names this file"),
+)
+"""Keys at the top of other documents, what each is, and what to do with it."""
+
+
+def _refuse_other_document(data: Json, places: Places, text: str) -> None:
+    """Raises RecipeError for what is not a recipe at all, with what it is."""
+    keys = {*data} if isinstance(data, dict) else set[str]()
+    what, step = "a recipe is a mapping", "start from `stackbuild recipe show debian-13`"
+    if not isinstance(data, dict):
+        if re.match(r"(?:#.*\n|\s)*(?:\[[\w.\"-]+\]|[\w-]+ *= *\S)", text):
+            what, step = (
+                "it is TOML, and a recipe is YAML",
+                "name a recipe; `stackbuild recipe show debian-13` prints one",
+            )
+        elif re.search(r"(?m)^FROM \S", text):
+            what, step = (
+                "it is a Dockerfile, not a recipe",
+                "write the image that it begins with as `base: {image: …}` in a recipe",
+            )
+        raise RecipeError((Mistake(f"{places.name}:1:1", what, step),))
+    for names, kind, advice in _OTHER_DOCUMENTS:
+        if names <= keys and not keys & {"base", "components"}:
+            raise RecipeError((Mistake(f"{places.name}:1:1", f"it is {kind}, not a recipe", advice),))
 
 
 def _validate(data: Json, places: Places, text: str) -> Recipe:
-    if not isinstance(data, dict):
-        raise RecipeError(
-            (Mistake(f"{places.name}:1:1", "a recipe is a mapping", "start from `stackbuild recipe show debian-13`"),)
-        )
+    _refuse_other_document(data, places, text)
+    assert isinstance(data, dict)
     if nul := _with_nul(data, ()):
         raise RecipeError(
             tuple(

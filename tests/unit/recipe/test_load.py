@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from stackbuild.core.errors import RecipeError
+from stackbuild.core.errors import RecipeError, UsageError
 from stackbuild.model.recipe import Publish
 from stackbuild.recipe.load import bundled_recipes, load, parse
 from support.recipes import text_of
@@ -43,3 +45,32 @@ def test_a_valid_recipe_is_read_without_the_json_schema(name: str, monkeypatch: 
 
     monkeypatch.setattr("stackbuild.recipe.schema_nodes.schema", refuse)
     assert load(name).recipe.name == name
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "step"),
+    [
+        ("asked: a\nquestions: {}\n", "it is a lock", "name its recipe"),
+        ("gates:\n  - kind: baseline\n", "it is a file of gates", "`stackbuild gate --gates FILE`"),
+        ("kind: models\nmodels: []\n", "it is a suite of benchmarks", "`bench: {suite: FILE}`"),
+        ("on: push\njobs: {}\n", "it is a workflow of GitHub", "`stackbuild ci render`"),
+        ("services: {}\n", "it is a compose file", "recipe show"),
+        ("[project]\nname='x'\n", "it is TOML", "recipe show"),
+        ("jobs = 4\n", "it is TOML", "recipe show"),
+        ("FROM ubuntu\nRUN true\n", "it is a Dockerfile", "`base: {image: …}`"),
+        ("- a\n", "a recipe is a mapping", "recipe show"),
+    ],
+)
+def test_another_document_is_told_by_what_it_is(text: str, what: str, step: str) -> None:
+    with pytest.raises(RecipeError) as raised:
+        parse(text, "r.yaml")
+    (mistake,) = raised.value.mistakes
+    assert mistake.place == "r.yaml:1:1" and what in mistake.what and step in mistake.next
+
+
+def test_a_folder_in_place_of_a_recipe_is_answered_with_a_recipe_in_it(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").touch()
+    (tmp_path / "mine.lock.yaml").touch()
+    with pytest.raises(UsageError) as raised:
+        load(str(tmp_path))
+    assert "is a folder" in raised.value.what and raised.value.next.endswith("/mine.yaml`")
