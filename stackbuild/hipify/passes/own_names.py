@@ -32,7 +32,7 @@ _LATER = re.compile(
 )
 """What stands before a declarator that is not the first: `dim3 const block(64), `."""
 _USING = re.compile(r"\busing\s+\Z")
-_ELABORATED = re.compile(r"\btypedef\s+(?:enum|struct|union)\s+\Z")
+_TYPEDEF_HEAD = re.compile(r"\btypedef\s+(?:enum|struct|union)\s+\Z")
 _MACRO_TYPE = re.compile(r"\b[A-Z][A-Z0-9_]+\s*\([^();{}]*\)\s*\Z")
 """A result's type in a macro: `STATIC_FUNCTION(bool)`."""
 _TYPEDEF = re.compile(r"\btypedef\b[^;{}]*(?:\{[^{}]*\}[^;{}]*)?\Z")
@@ -73,7 +73,7 @@ def is_declaration(view: View, name: str, at: int) -> bool:
         return True  # CUDA's own are structs
     if sign in ("{", ":", "<") and _TAGGED_NAME.search(head):
         return not view.code.startswith("::", after)
-    if sign not in ("(", "<") and _ELABORATED.search(head):
+    if sign not in ("(", "<") and _TYPEDEF_HEAD.search(head):
         return True
     if sign == ")" and _is_pointer(view.code, at, after):
         return True
