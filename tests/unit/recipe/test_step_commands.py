@@ -9,7 +9,8 @@ from stackbuild.recipe.step_commands import commands
 from support.paths import TESTS
 
 RECIPE = (TESTS / "seeded-recipes/edits/debian.yaml").read_text()
-LINE = "      - [make, -j4]\n"
+LINE = "      - [make, all]\n"
+assert LINE in RECIPE
 
 
 @pytest.mark.parametrize(
