@@ -182,10 +182,15 @@ _CAST_OF_NUMBER = re.compile(
 _HANDLE_TYPES = frozenset(("cudaTextureObject_t", "cudaSurfaceObject_t", "CUtexObject", "CUsurfObject"))
 
 
-def _declarations(name: str) -> re.Pattern[str]:
-    """What declares a name, as a parameter or a variable; the group is its type's last word."""
-    words = r"(?!return\b|case\b|else\b|goto\b|new\b|delete\b)"
-    return re.compile(rf"\b{words}(\w+)(?:\s*<[^<>;]*>)?(?:[\s*&]|\bconst\b|\b__restrict__\b)+\b{name}\s*[=;,){{\[]")
+_DECLARATOR = re.compile(
+    r"\b(?!return\b|case\b|else\b|goto\b|new\b|delete\b)(\w+)(?:\s*<[^<>;]*>)?(?:[\s*&]|\bconst\b|\b__restrict__\b)+\Z"
+)
+"""What stands before a name that is declared; the group is its type's last word."""
+_AFTER_DECLARED = re.compile(r"\s*[=;,){\[]")
+_SUM = re.compile(r"\s*(?:[-+%&|^]=|[%&|^](?![&|])|<<|>>|[-+](?!=)\s*\w)")
+_SIGN = re.compile(r"[-+%|^]\s*\Z")
+_NO_NUMBER = re.compile(r"\s*[.\[(-]")
+_BEFORE_DECLARED = 80
 
 
 def handles(view: View) -> Iterator[LintMatch]:
@@ -193,12 +198,21 @@ def handles(view: View) -> Iterator[LintMatch]:
     if view.words.isdisjoint(_HANDLE_TYPES):
         return
     for name in sorted({match[1] for match in _HANDLE.finditer(view.code)}):
-        sums = re.compile(
-            rf"(?<![\w.>])\b{name}\s*(?:[-+%&|^]=|[%&|^](?![&|])|<<|>>|[-+](?!=)\s*\w)|[-+%|^]\s*{name}\b(?!\s*[.\[(-])"
-        )
-        declarations = [(m.start(), m[1] in _HANDLE_TYPES) for m in _declarations(name).finditer(view.code)]
-        for match in sums.finditer(view.code):
-            if next((is_handle for at, is_handle in reversed(declarations) if at < match.start()), True):
-                yield match.start(), "LINT-TEXTURE-NUMBER", (name,)
+        yield from ((at, "LINT-TEXTURE-NUMBER", (name,)) for at in _sums(view, name))
     for match in _CAST_OF_NUMBER.finditer(view.code):
         yield match.start(), "LINT-TEXTURE-NUMBER", (match[1],)
+
+
+def _sums(view: View, name: str) -> Iterator[int]:
+    """Where arithmetic is done with a name that the nearest declaration before makes a texture or surface object."""
+    code, is_handle = view.code, True
+    for at in view.places(name):
+        end = at + len(name)
+        if _AFTER_DECLARED.match(code, end) and (
+            declarator := _DECLARATOR.search(code, max(0, at - _BEFORE_DECLARED), at)
+        ):
+            is_handle = declarator[1] in _HANDLE_TYPES
+        elif is_handle and _SUM.match(code, end) and code[at - 1 : at] not in (".", ">"):
+            yield at
+        elif is_handle and (sign := _SIGN.search(code, max(0, at - 8), at)) and not _NO_NUMBER.match(code, end):
+            yield sign.start()

@@ -18,7 +18,7 @@ MACROS = {
     **dict.fromkeys(("CUDART_VERSION", "CUDA_VERSION", "CUDA_API_PER_THREAD_DEFAULT_STREAM"), _HIP),
     **dict.fromkeys(("__CUDACC_VER_MAJOR__", "__CUDACC_VER_MINOR__", "__CUDACC_VER_BUILD__", "__CUDACC_VER__"), _HIP),
     **dict.fromkeys(("__NVCC__", "__CUDACC_EXTENDED_LAMBDA__", "__CUDACC_RELAXED_CONSTEXPR__", "__CUDACC_RDC__"), _COMPILER),
-    **dict.fromkeys(("__CUDACC_DEBUG__", "__CUDACC_RTC__", "__NVCC_DIAG_PRAGMA_SUPPORT__"), _COMPILER),
+    **dict.fromkeys(("__CUDACC_DEBUG__", "__CUDACC_RTC__"), _COMPILER),
     "CUB_VERSION": "test HIPCUB_VERSION, which counts otherwise, as well",
 }  # fmt: skip
 # Macros that ROCm's libraries define with numbers of their own.

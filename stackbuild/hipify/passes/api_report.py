@@ -104,7 +104,7 @@ _CONSTANT = re.compile(
 )
 _START_OF_LINE = re.compile(r"\n((?:__|cu|CU|nv|NV|npp|NPP|nccl|NCCL|optix|OPTIX)\w*)")
 _PASTED_PREFIX = re.compile(
-    r"\b(cuda|cu(?![a-z])|cublas|cudnn|cusparse|cufft|curand|cusolver|nccl|CUDA_|CU_|CUBLAS_|CUDNN_)(\w*)\s*##"
+    r"\b(cuda(?!_)|cu(?![a-z_])|cublas|cudnn|cusparse|cufft|curand|cusolver|nccl|CUDA_|CU_|CUBLAS_|CUDNN_)(\w*)\s*##"
 )
 _JOINS = re.compile(r"#[ \t]*define[ \t]+(\w+)\(([^()\n]*)\)[^\n]*\b(\w+)\s*##")
 _TOOLKIT = re.compile(
@@ -201,7 +201,11 @@ def _is_like(word: str, lookups: Lookups) -> bool:
 def _of_host(view: View, word: str) -> Iterator[Finding]:
     places = view.own(word)
     if family := unknown_libraries.of_name(word):
-        name_places = [at for at in places if not _CONDITION.match(view.code, line_start(view.code, at))]
+        name_places = [
+            at
+            for at in places
+            if not _CONDITION.match(view.code, line_start(view.code, at)) and not _PASTES.match(view.code, at + len(word))
+        ]
         yield from (
             _of_family(view, at, word, family) for at in name_places[:1]
         )  # `#ifdef NVSHMEM_COMMS` is the project's
@@ -218,6 +222,7 @@ def _of_host(view: View, word: str) -> Iterator[Finding]:
             yield _leftover(view, at, word)
 
 
+_PASTES = re.compile(r"\s*##")
 _CALL_WITHIN = re.compile(r"\s*\(\s*(?:::)?cu(?:da|blas|fft|rand|sparse|solver|dnn)?[A-Z]\w+\s*\(")
 _COMPILER = re.compile(
     r"__(?:builtin|sync|atomic|has|is|attribute|declspec|asm|typeof|alignof|alignas|extension|cpuid|rdtsc|popcnt|lzcnt|get_cpuid|pragma|assume"

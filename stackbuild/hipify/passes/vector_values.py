@@ -22,6 +22,8 @@ ARRAY = re.compile(r"\s+\w+\s*(?:\[[^{};=]*\])+\s*=?\s*\{((?:[^{};]*\{[^{};]*\})
 """What follows the type of an array of vectors whose values stand in braces of their own; group 1 are the values."""
 _VALUE = re.compile(r"\{[^{};]+\}")
 _VARIABLE = re.compile(r"\s+(\w+)\s*;")
+_ROOT = re.compile(r"[\s*&(]*([A-Za-z_]\w*)\s*(?:\[[^\[\]{};,]*\]\s*)*\)*\s*")
+"""A variable or one of its elements, and no member of it."""
 _ZERO = re.compile(r"\s*0(?:\.0*)?[fFuUlL]*\s*")
 _BUILT_IN = "threadIdx|blockIdx|blockDim|gridDim"
 _MAKE = "make_uint3"
@@ -42,10 +44,21 @@ def _braces(view: View, by: str) -> Iterator[Edit]:
         for at in view.places(name):
             match = _BRACED_VALUES.match(view.code, at + len(name))
             while match is not None:
-                yield from _fill(match, size, by)
+                if not _is_copy(view, name, match[3]):
+                    yield from _fill(match, size, by)
                 match = _NEXT.match(view.code, match.end())
             if size == 1:
                 yield from _type_values(view, name, at + len(name), by)
+
+
+def _is_copy(view: View, name: str, values: str) -> bool:
+    """Whether what stands between braces is one vector of that type: a cast, a call that makes one, or a variable."""
+    if re.search(rf"\b(?:make_)?{name}\b", values):
+        return True
+    root = _ROOT.fullmatch(values)
+    return root is not None and (
+        re.search(rf"\b{name}(?:\s+const|\s+volatile)*[\s&*]+(?:__restrict__\s+)?{root[1]}\b", view.code) is not None
+    )
 
 
 def _type_values(view: View, name: str, end: int, by: str) -> Iterator[Edit]:

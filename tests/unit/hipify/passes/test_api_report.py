@@ -83,6 +83,7 @@ def test_findings_are_in_order_and_each_once() -> None:
         ("#define CALL(x) my_cuda##x\n", []),
         ("#define NEXT(current, type) (type*)(current##_size)\n#define G(cuda) cuda##_x\n", []),
         ("#define CALL(x) cu##x\n", ["HIPIFY-PASTED-NAME"]),
+        ("#define TEST(X, Y) void cuda_test_##X##Y()\n#define F(bit) nppiStTranspose_##bit()\n", []),
         ("#define KERNEL(NAME, CURAND_FUNC) void NAME() { float x = CURAND_FUNC(s); }\n", []),
         ("#define CALL(x) cuda ## x ## Async\n", ["HIPIFY-PASTED-NAME"]),
         ("#if __has_include(<device_launch_parameters.h>)\n#endif\n", ["HIPIFY-HEADER-UNREAD"]),

@@ -13,6 +13,7 @@ from support.hipify import hip
         ("float4 v = {0};", "float4 v = {0, 0, 0, 0};"),
         ("const int2 v{1};", "const int2 v{1, 0};"),
         ("float3 v = {f(1, 2), 2 };", "float3 v = {f(1, 2), 2, 0 };"),
+        ("float4 w; float4 v{w.x}; float s; float4 u{s};", "float4 w; float4 v{w.x, 0, 0, 0}; float s; float4 u{s, 0, 0, 0};"),
         ("float2 a = {1.f}, b = {2.f};", "float2 a = {1.f, 0}, b = {2.f, 0};"),
         ("int1 v = {1}, w{2};", "int1 v  {1}, w{2};"),
         ("float4 v[3] = {0.f};", "float4 v[3] = {};"),
@@ -43,6 +44,9 @@ def test_values_that_hip_makes_otherwise(cuda: str, converted: str) -> None:
     [
         "float4 v = {1, 2, 3, 4};",
         "float4 v = {};",
+        "int4 v{*reinterpret_cast<int4 const*>(&a[i])};",
+        "float4 v{make_float4(1, 2, 3, 4)};",
+        "float4 const* p = q; float4 v{p[i + 1]}; float4 w{*p};",
         "float4 v[2] = {{1, 2, 3, 4}};",
         "float4 v[1] = {x};",
         "myfloat4 v = {0};",
