@@ -94,6 +94,17 @@ def _hipify(inputs: CheckInput) -> Iterator[Finding]:
                 f"components.{name}.hipify.engine", "the base has no hipify-clang among its packages",
                 why="it runs in the base", fix="add `hipify-clang` and CUDA's headers to `base.debian.packages`, or take `engine: fast`",
             )  # fmt: skip
+        elif conversion and conversion.engine == "clang" and not locked_packages and _lists_no_hipify(inputs.recipe):
+            yield recipe_rules.HIPIFY.finding(
+                f"components.{name}.hipify.engine", "`engine: clang`, and the base lists no package of HIPIFY",
+                why="it runs in the base", fix="add `hipify-clang` to `base.debian.packages`, or write `engine: fast`", severity=Severity.WARNING,
+            )  # fmt: skip
+
+
+def _lists_no_hipify(recipe: Recipe) -> bool:
+    """Whether a Debian base lists no package of HIPIFY. Another one may still depend on it: the lock knows."""
+    debian = recipe.base.debian
+    return debian is not None and not any(package.startswith("hipify") for package in debian.packages)
 
 
 def _tree_versions(inputs: CheckInput) -> Iterator[Finding]:

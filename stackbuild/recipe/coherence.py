@@ -65,7 +65,7 @@ def _unused_components(recipe: Recipe) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-_STEP_PATH = re.compile(r"(?<![\w.])/(src|deps)/([A-Za-z0-9][\w-]*)")
+_STEP_PATH = re.compile(r"(?<![\w.})*])/(src|deps)/([A-Za-z0-9][\w-]*)")
 
 
 def _texts(component: Component) -> Iterator[tuple[str, str]]:
@@ -295,7 +295,6 @@ def _pins(recipe: Recipe) -> Iterator[Finding]:
 
 
 def _conversions(recipe: Recipe) -> Iterator[Finding]:
-    packages = {*(recipe.base.debian.packages if recipe.base.debian else ())}
     for name, conversion in recipe.conversions.items():
         at = f"components.{name}.hipify"
         for i, pattern in enumerate(conversion.exclude):
@@ -309,10 +308,6 @@ def _conversions(recipe: Recipe) -> Iterator[Finding]:
                 yield recipe_rules.HOME.finding(
                     f"{at}.headers.{i}", f"`{folder}` is a header, and `headers` lists folders", fix=f"write `{re.sub(r'/include/.*', '/include', folder)}`",
                 )  # fmt: skip
-        if conversion.engine == "clang" and recipe.base.debian and "hipify-clang" not in packages:
-            yield recipe_rules.HIPIFY.finding(
-                f"{at}.engine", "`engine: clang`, and the base lists no package `hipify-clang`", fix="add `hipify-clang` to `base.debian.packages`, or write `engine: fast`",
-            )  # fmt: skip
     for name, conversion in recipe.conversions.items():
         source = recipe.sources.get(conversion.tool or "")
         if source and source.debian and source.debian != "hipify-perl":

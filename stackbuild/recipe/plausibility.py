@@ -193,7 +193,7 @@ def _wheel_files(recipe: Recipe) -> Iterator[Finding]:
             ]
             module = "/".join(modules) or re.sub(r"\W+", "_", wheel.distribution.lower())
             yield recipe_rules.WHEEL_PACKAGE.finding(
-                f"components.{name}.packages.{i}", f"`{package}` is not the name of an import package", fix=f"write `{module}`",
+                f"components.{name}.packages.{i}", f"`{package}` is not the name of an import package", fix=f"write `{module}`", severity=Severity.WARNING if _MODULE.fullmatch(package) and not keyword.iskeyword(last) else Severity.ERROR,
             )  # fmt: skip
         for i, path in enumerate(wheel.license_files):
             folder, _, file = path.rpartition("/")
@@ -251,7 +251,8 @@ def _requirements(recipe: Recipe) -> Iterator[Finding]:
 
 
 def _release(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", text.partition("+")[0])[:4])
+    numbers = [int(part) for part in re.findall(r"\d+", text.partition("+")[0])[:4]]
+    return (*numbers, *([0] * (4 - len(numbers))))
 
 
 def _gap(specifiers: str) -> str:
@@ -265,7 +266,7 @@ def _gap(specifiers: str) -> str:
         if sign in ("<=", "<", "==", "===") and "*" not in text:
             most = min(most or number, number)
     if least is not None and most is not None and least > most:
-        return f"no version is from {'.'.join(map(str, least))} on and up to {'.'.join(map(str, most))}"
+        return "no version meets all of it"
     return ""
 
 

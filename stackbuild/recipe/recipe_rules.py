@@ -416,9 +416,9 @@ HOME = clause_rule(
     fix="write the folder that the finding names",
 )  # fmt: skip
 PATCHES = clause_rule(
-    "SB-STACK-PATCHES", ERROR, "The patches are of another project, or another version",
+    "SB-STACK-PATCHES", WARNING, "The patches are of another project, or another version",
     when="`patches:` of a source names a folder of MIGraphX, ONNX Runtime or rocMLIR, and the component is of another kind or version.",
-    why="they do not apply",
+    why="they probably do not apply",
     fix="write the folder of the component's own version, or remove `patches`",
 )  # fmt: skip
 SUITE_MOVES = clause_rule(

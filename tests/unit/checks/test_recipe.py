@@ -12,6 +12,7 @@ from stackbuild.recipe.load import bundled_recipes, load, parse
 from stackbuild.recipe.lock_file import read_lock
 from stackbuild.tables.compatibility import Table, table
 from stackbuild.views.recipe import draw_findings
+from support.paths import TESTS
 from support.recipes import changed, text_of
 
 NOTHING = Lock(schema=1, asked="0" * 64)
@@ -131,3 +132,11 @@ def test_advice_that_several_findings_share_is_said_once(capsys: pytest.CaptureF
     draw_findings("t", check_recipe(CheckInput(parse(text, "t.yaml"), NOTHING, text, "t.yaml", without_lists())))
     drawn = capsys.readouterr().out
     assert drawn.count("with ROCm 6.4.4: built") == 5 and drawn.count("look it up in AMD's system requirements") == 1
+
+
+def test_an_engine_that_the_base_does_not_list_is_a_warning_before_there_is_a_lock() -> None:
+    lab = (TESTS / "seeded-recipes/bases/lab.yaml").read_text().replace("engine: fast", "engine: clang").replace("      tool: perl\n", "")
+    for text, count in ((lab, 1), (lab.replace("      - make\n", "      - make\n      - hipify-clang\n"), 0)):
+        inputs = CheckInput(parse(text, "lab.yaml"), None, text, "lab.yaml", table())
+        rows = [f for f in check_recipe(inputs) if f.rule == "SB-STACK-HIPIFY"]
+        assert [(f.subject, f.severity) for f in rows] == [("components.conv.hipify.engine", Severity.WARNING)] * count

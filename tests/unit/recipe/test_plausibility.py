@@ -92,3 +92,9 @@ def test_a_value_is_told_at_its_place_with_what_to_write(base: str, old: str, ne
     findings = list(implausible_values(parse(whole.replace(old, new, 1), "recipe.yaml")))
     assert [finding.subject for finding in findings] == [subject]
     assert fix in findings[0].fix
+
+
+@pytest.mark.parametrize("range", ["onnx<=2,>=2.0", "onnx>=1.2.3,==1.2.*", "onnx~=1.4,<2", "onnx>=1,!=1.5,<1.9", "onnx>=1.0,<=1"])
+def test_a_range_that_a_version_meets_is_left_alone(range: str) -> None:
+    text = (BASES / "night.yaml").read_text().replace("requires: [coloredlogs", f'requires: ["{range}"')
+    assert list(implausible_values(parse(text, "recipe.yaml"))) == []
