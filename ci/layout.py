@@ -561,6 +561,7 @@ KERNEL_EP_LEVELS: dict[str, Layer] = {
     "devices": Layer(3, "several devices against the first"),
     "quantized_times": Layer(3, "times of the quantized operators beside PyTorch"),
     "gpu_check": Layer(4, "kernels/ep/gpu-check"),
+    "cuda_provider_times": Layer(5, "its models on ONNX Runtime's own CUDA provider"),
 }
 """Module of `kernels/tools/ep` to its layer."""
 

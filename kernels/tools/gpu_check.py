@@ -2,6 +2,7 @@
 
     kernels/gpu-check [--library LIB] [--headers DIR] [--out DIR] [--only build|correct|streams|time|sanitize|provider]
                       [--op OP] [--quick] [--thorough] [--part I/N] [--seed N] [--limit SECONDS] [--platform amd|nvidia]
+    kernels/gpu-check --sweep [--library LIB] [--seed N] [--limit SECONDS]
 
 1. builds the HIP library and the plugin execution provider with the platform's compiler (hipcc's clang or nvcc), unless --library names
    a built one. The provider needs ONNX Runtime's headers of 1.27 or newer: --headers says where, if not in /usr/include/onnxruntime;
@@ -11,7 +12,10 @@
    host busy, not the device, and go on side by side;
 5. then, with the device to itself, times the shapes of docs/kernels.md beside PyTorch and the naive baselines, where torch is installed, and
    checks their answers;
-6. and models through the provider (six of its 22 sizes, --thorough: all), beside PyTorch where torch, torchvision and transformers are installed.
+6. and models through the provider (six of its sizes, --thorough: all), beside PyTorch where torch, torchvision and transformers are installed.
+
+--sweep does none of that but the build: it times shapes of models and 200 random ones of --seed, Attention and Conv, with a hot and a cold cache,
+beside the fastest that PyTorch has, and names the ten slowest (tools/sweep.py).
 
 Needs numpy. What is left out because something is missing is named in the last line; a stage that --only asks for may not be left out.
 All of it together has --limit seconds (470; --thorough: 1800): what is not done by then is ended, named, and wrong.
@@ -45,6 +49,8 @@ from tools.processes import Children, Clock, NoGpu, ProcessGroup, Unusable, run_
 TOOLS = Path(__file__).resolve().parent
 
 STAGES = ("correct", "streams", "sanitize", "provider", "time")
+SWEEP = "sweep"
+SWEEP_WRITES = 10.0  # seconds that it has for one more shape and its results
 LIMIT = {False: 470.0, True: 1800.0}  # seconds for everything; thorough or not
 HEADER = "onnxruntime_ep_c_api.h"
 CHANGE_CONVOLUTIONS = ("STACKBUILD_KERNELS_CONV", "STACKBUILD_KERNELS_CONV_CACHE")
@@ -183,6 +189,15 @@ class Check:
                 next(self.children.as_completed([run], self.clock.end))
             self.judge_provider(run)
 
+    def run_sweep(self) -> None:
+        """Times the sweep's shapes, until a moment before the end."""
+        limit = max(1.0, self.clock.end - time.monotonic() - SWEEP_WRITES)
+        command = [sys.executable, str(TOOLS / "sweep.py"), "--library", str(self.library), "--out", str((self.folder or self.scratch) / "sweep.json"),
+                   "--seed", str(self.args.seed), "--limit", f"{limit:.0f}"]
+        with self.time_stage(SWEEP):
+            run = self.children.run(SWEEP, command, self.clock.end)
+        self.judge_stage(run)
+
     # What came of them.
 
     def judge_stage(self, run: ProcessGroup) -> None:
@@ -235,6 +250,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--op", action="append", default=[], choices=selection.MODULES, help="only this operator's cases (repeatable)")
     parser.add_argument("--quick", action="store_true", help=f"one correctness case in {selection.SAMPLE}")
     parser.add_argument("--thorough", action="store_true", help="every case under compute-sanitizer, every model's size (ten minutes and more)")
+    parser.add_argument("--sweep", action="store_true", help="time the sweep's shapes in place of the stages")
     parser.add_argument("--part", type=selection.part, default=selection.EVERY, metavar="I/N", help="of the correctness cases one in N, from the Ith")
     parser.add_argument("--try-all", action="store_true", help="time every convolution algorithm, to choose by")
     parser.add_argument("--limit", type=selection.seconds, help="seconds that everything has together (470; with --thorough 1800)")
@@ -245,6 +261,8 @@ def arguments() -> argparse.Namespace:
         parser.error(f"--library {args.library}: there is no such file")
     if args.library and args.only == ["build"]:
         parser.error("--only build builds the library that --library names as built: leave out one of them")
+    if args.sweep and args.only:
+        parser.error("--sweep takes the place of the stages that --only names: leave out one of them")
     if args.headers and not (args.headers / HEADER).is_file():
         parser.error(f"--headers {args.headers}: no {HEADER} in it (ONNX Runtime 1.27 and newer have it)")
     args.limit = LIMIT[args.thorough] if args.limit is None else args.limit
@@ -286,8 +304,11 @@ def run_check(check: Check) -> int:
         print(f"gpu-check: {error}", file=sys.stderr)
         return 2
     try:
-        check.run_concurrent_checks()
-        check.run_measurements()
+        if args.sweep:
+            check.run_sweep()
+        else:
+            check.run_concurrent_checks()
+            check.run_measurements()
     except Exception as error:
         traceback.print_exc()
         check.wrong.append(f"gpu-check itself: {type(error).__name__}: {error}")

@@ -19,20 +19,29 @@ def spread(samples: list[float]) -> str:
     return f"{middle:.4f} [{low:.4f}, {high:.4f}]"
 
 
+SPLIT_PRODUCTS = 3
+"""A float32 product on NVIDIA's matrix units is so many of TF32: a third of TF32's rate binds it, not the rate of float32."""
+
+
 def rate(row: Any, limits: dict[str, float]) -> str:
-    """Share of the limits that matter: a convolution with little arithmetic moves more bytes than it multiplies."""
+    """Share of the limits that matter: a convolution with little arithmetic moves more bytes than it multiplies.
+
+    Of a float32 product by matrix units also the share of a third of TF32's rate. Winograd's is of the products that it saves too.
+    """
     seconds = row.median("ours") * 1e-3
     of_copy = row.bytes / seconds / limits["copy"]
     if not row.flops:
         return f"{of_copy:.0%} of copy"
     flops = row.flops / seconds
     of_gemm = flops / limits[row.dtype]
-    return f"{flops / 1e12:.1f} TF/s, {of_gemm:.0%} of GEMM" + (f"; by bytes {of_copy:.0%} of copy" if of_copy > of_gemm else "")
+    of_split = f", {flops * SPLIT_PRODUCTS / limits['tf32']:.0%} of TF32 / 3" if row.matrix_units and row.dtype == "float32" and "tf32" in limits else ""
+    return f"{flops / 1e12:.1f} TF/s, {of_gemm:.0%} of GEMM{of_split}" + (f"; by bytes {of_copy:.0%} of copy" if of_copy > of_gemm else "")
 
 
 def table(timing: dict[str, Any]) -> str:
     limits = timing["limits"]
-    lines = [f"limits: copy {limits['copy'] / 1e12:.2f} TB/s, GEMM float32 {limits['float32'] / 1e12:.0f}, "
+    tf32 = f"TF32 {limits['tf32'] / 1e12:.0f}, " if "tf32" in limits else ""
+    lines = [f"limits: copy {limits['copy'] / 1e12:.2f} TB/s, GEMM float32 {limits['float32'] / 1e12:.0f}, {tf32}"
              f"float16 {limits['float16'] / 1e12:.0f} TFLOP/s; torch {timing['torch']}, cuDNN {timing['cudnn']}",
              "| operator | shape | type | ours, ms | rate | PyTorch, ms | times PyTorch | times naive | error (PyTorch's) |",
              "|---|---|---|---|---|---|---|---|---|"]

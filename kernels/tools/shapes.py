@@ -107,7 +107,7 @@ def attention(b: int, h: int, s: int, size: int, causal: bool = False, masked: b
 
         naive = None if causal or masked else at.naive(params, keep)
         return TimedProblem(at.ours(params, keep), lambda: function(q, k, v, attn_mask=mask), naive, y, reference_values,
-                       _bytes(q, k, v, y), (2.0 if causal else 4.0) * b * h * s * s * size, keep)
+                       _bytes(q, k, v, y), (2.0 if causal else 4.0) * b * h * s * s * size, keep, matrix_units=True)
 
     return TimedShape("Attention", f"B{b} H{h} S{s} D{size}" + " causal" * causal + " masked" * masked, make)
 
@@ -138,7 +138,7 @@ def conv(n: int, c: int, hw: int, k: int, r: int, stride: int, last: bool = Fals
         naive = None if last or depthwise else at.naive(params, keep)
         return TimedProblem(at.ours(params, keep), lambda: function(x, w, None, stride, r // 2, 1, groups), naive, y,
                        lambda: function(x.double(), w.double(), None, stride, r // 2, 1, groups), _bytes(x, w, y),
-                       2.0 * n * k * out * out * c * r * r / groups, keep, more)
+                       2.0 * n * k * out * out * c * r * r / groups, keep, more, matrix_units=not depthwise)
 
     text = f"N{n} C{c} {hw}² K{k} {r}×{r}/{stride}" + (" depthwise" if depthwise else "")
     return TimedShape("Conv", text + (" channels last" if last else ""), make)

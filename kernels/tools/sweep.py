@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Times attention and convolutions of real models, and random ones, beside PyTorch's best, and names the slowest.
 
-    python3 kernels/tools/sweep.py --library build/libstackbuild_kernels_hip.so --out sweep.json [--random 60] [--seed N] [--limit 200]
+    kernels/gpu-check --sweep     # builds, and runs this
+    python3 kernels/tools/sweep.py --library build/libstackbuild_kernels_hip.so --out sweep.json [--random 200] [--seed N] [--limit 300]
 
-PyTorch's time is the least of channels first and channels last (Conv), or of its attention back ends. Filters of a Conv are constants:
-PyTorch's lie in either order before, and ours are packed before where the way that is taken packs them, as the execution provider has
-them. Where a shape has other forms since 24 November 2026, or filters that are packed, "before" is without both (conv.hpp,
-ConvChoosing::unfolded): filters packed each time. It does not count. Answers are compared with PyTorch's of the same type.
+The models' shapes come first, then random ones by seed. Each is timed with a hot cache (replayed over the same tensors), and with one that has
+none of its tensors (`timing.ColdCache`). PyTorch's time is the least of channels first and channels last (Conv), or of its attention back ends.
+Filters of a Conv are constants: PyTorch's lie in either order before, and ours are packed before where the way that is taken packs them, as the
+execution provider has them. Answers are compared with PyTorch's of the same type.
 Exit status: 0 all timed, 1 a wrong answer or a shape that failed or was not reached in --limit seconds.
 """
 
@@ -32,9 +33,9 @@ from tools import device as d
 from tools import timing
 
 SAMPLES = 5
-CHOOSING_BEFORE = 5  # ConvChoosing::unfolded
-BEFORE = "before"
-OURS = ("ours", BEFORE)
+OURS = "ours"
+CACHES = {"hot": "ms", "cold": "ms cold"}
+"""What the medians are called where the cache holds a launch's tensors, and where it does not."""
 TOLERANCE = {"float32": 1e-4, "float16": 1e-2}  # ours against PyTorch's: each has an error of its own
 
 
@@ -125,7 +126,15 @@ def random_shapes(rng: np.random.Generator, count: int) -> list[SweepShape]:
     return shapes
 
 
-def attention_launches(torch: Any, at: timing.Launcher, s: ModelAttention, dtype: Any) -> tuple[dict[str, Callable[[], Any]], Any]:
+@dataclass
+class Contenders:
+    """Launches by name, and what ours write: of a convolution one for each layout."""
+
+    ours: dict[str, tuple[Callable[[], Any], Any]]
+    theirs: dict[str, Callable[[], Any]]
+
+
+def attention_contenders(torch: Any, at: timing.Launcher, s: ModelAttention, dtype: Any) -> Contenders:
     q = torch.randn(s.batch, s.heads, s.queries, s.size, device="cuda", dtype=dtype)
     k, v = (torch.randn(s.batch, s.key_heads, s.keys, s.size, device="cuda", dtype=dtype) for _ in range(2))
     y = torch.empty_like(q)
@@ -143,106 +152,122 @@ def attention_launches(torch: Any, at: timing.Launcher, s: ModelAttention, dtype
         return launch
 
     theirs = {f"torch {b.name}": by(b) for b in (backends.FLASH_ATTENTION, backends.EFFICIENT_ATTENTION, backends.CUDNN_ATTENTION, backends.MATH)}
-    return {"ours": at.ours(params, [q, k, v, y]), **theirs}, y
+    return Contenders({"": (at.ours(params, [q, k, v, y]), y)}, theirs)
 
 
-def conv_launches(torch: Any, at: timing.Launcher, s: ModelConv, dtype: Any, last: bool) -> tuple[dict[str, Callable[[], Any]], Any]:
+def conv_contenders(torch: Any, at: timing.Launcher, s: ModelConv, dtype: Any) -> Contenders:
     axes = len(s.extent)
     x = torch.randn(s.batch, s.channels, *s.extent, device="cuda", dtype=dtype)
     w = torch.randn(s.filters, s.channels // s.groups, *[s.kernel] * axes, device="cuda", dtype=dtype)
     out = [(n + 2 * (s.kernel // 2) - s.kernel) // s.stride + 1 for n in s.extent]
-    y = torch.empty(s.batch, s.filters, *out, device="cuda", dtype=dtype)
     memory = torch.channels_last if axes == 2 else torch.channels_last_3d
-    pairs = {"first": (x, w), "last": (x.contiguous(memory_format=memory), w.contiguous(memory_format=memory))}
+    layouts = {"": torch.contiguous_format, " channels last": memory}
     function = torch.nn.functional.conv2d if axes == 2 else torch.nn.functional.conv3d
-    theirs = {f"torch {name}": (lambda x=x, w=w: function(x, w, None, s.stride, s.kernel // 2, 1, s.groups)) for name, (x, w) in pairs.items()}
-    if last:
-        (x, w), y = pairs["last"], y.contiguous(memory_format=memory)
-    params = d.Conv(timing.numpy_dtype(torch, dtype), int(last), int(last), 0, 0, axes, s.batch, s.channels, s.filters, s.groups)
-    for i in range(axes):
-        params.in_[i], params.out[i], params.kernel[i], params.stride[i], params.dilation[i], params.pad_begin[i] = s.extent[i], out[i], s.kernel, s.stride, 1, s.kernel // 2
-    params.x, params.w, params.y = x.data_ptr(), w.data_ptr(), y.data_ptr()
-    before = d.Conv.from_buffer_copy(params)
-    before.choosing = CHOOSING_BEFORE
-    filters = at.device.pack_filter(params)
-    differs = filters is not None or at.device.workspace_bytes(params) != at.device.workspace_bytes(before)
-    launch = at.ours(params, [x, w, y])
-    ours = {"ours": lambda _=filters: launch(), **({BEFORE: at.ours(before, [x, w, y])} if differs else {})}
-    return {**ours, **theirs}, y
+    contenders = Contenders({}, {})
+    for last, (suffix, layout) in enumerate(layouts.items()):
+        image, filters = x.contiguous(memory_format=layout), w.contiguous(memory_format=layout)
+        y = torch.empty(s.batch, s.filters, *out, device="cuda", dtype=dtype, memory_format=layout)
+        params = d.Conv(timing.numpy_dtype(torch, dtype), last, last, 0, 0, axes, s.batch, s.channels, s.filters, s.groups)
+        for i in range(axes):
+            params.in_[i], params.out[i], params.kernel[i], params.stride[i], params.dilation[i], params.pad_begin[i] = s.extent[i], out[i], s.kernel, s.stride, 1, s.kernel // 2
+        params.x, params.w, params.y = image.data_ptr(), filters.data_ptr(), y.data_ptr()
+        filter_buffer = at.device.pack_filter(params)
+        launch = at.ours(params, [image, filters, y])
+        contenders.ours[suffix] = (lambda launch=launch, _=(filter_buffer, image, filters): launch()), y
+        contenders.theirs["torch last" if last else "torch first"] = lambda x=image, w=filters: function(x, w, None, s.stride, s.kernel // 2, 1, s.groups)
+    return contenders
 
 
-def time_one(torch: Any, launches: dict[str, Callable[[], Any]], y: Any) -> dict[str, Any]:
-    """Medians in ms, and how far our answer is off PyTorch's. A back end that does not take the shape is left out."""
+def time_shape(torch: Any, cold: timing.ColdCache, contenders: Contenders) -> list[dict[str, Any]]:
+    """A row for each of ours: medians in ms, and how far its answer is off PyTorch's. A back end that does not take the shape is left out."""
     usable: dict[str, Callable[[], Any]] = {}
     answer: Any = None
-    for name, launch in launches.items():
+    for name, launch in contenders.theirs.items():
         try:
             actual = launch()
             torch.cuda.synchronize()
         except RuntimeError:
-            if name in OURS:
-                raise
             continue
         usable[name] = launch
-        if name == "ours":
-            actual_y = y.clone()
-        answer = actual if name not in OURS and answer is None else answer
-    samples = timing.measure(torch, usable, SAMPLES)
-    off = float((actual_y.double() - answer.double()).norm() / answer.double().norm())
-    return {"ms": {name: statistics.median(times) for name, times in samples.items()}, "off": off}
+        answer = actual if answer is None else answer
+    if answer is None:
+        raise RuntimeError("PyTorch takes it by no back end")
+    want = answer.double()
+    rows = {}
+    for suffix, (launch, y) in contenders.ours.items():
+        y.fill_(math.nan)
+        launch()
+        rows[suffix] = {"suffix": suffix, "off": float((y.double() - want).norm() / want.norm())}
+    usable = {OURS + suffix: launch for suffix, (launch, _) in contenders.ours.items()} | usable
+    for key, samples in (("ms", timing.measure(torch, usable, SAMPLES)), ("ms cold", cold.measure(usable, SAMPLES))):
+        median = {name: statistics.median(times) for name, times in samples.items()}
+        for suffix, row in rows.items():
+            row[key] = {OURS: median[OURS + suffix]} | {name: ms for name, ms in median.items() if name in contenders.theirs}
+    return list(rows.values())
 
 
 def run(torch: Any, at: timing.Launcher, shapes: list[SweepShape], end: float) -> tuple[list[dict[str, Any]], list[str]]:
+    """The rows, one for each shape, type and layout, and what is wrong."""
     rows: list[dict[str, Any]] = []
     wrong: list[str] = []
+    cold = timing.ColdCache(torch)
     for number, shape in enumerate(shapes):
         for dtype in (torch.float16, torch.float32):
-            for last in (False, True) if isinstance(shape, ModelConv) else (False,):
-                name = str(dtype).removeprefix("torch.")
-                text = f"{shape.text} {name}" + " channels last" * last
-                if time.monotonic() > end:
-                    return rows, [*wrong, f"{len(shapes) - number} of {len(shapes)} shapes were not reached in time"]
-                try:
-                    launches = attention_launches(torch, at, shape, dtype) if isinstance(shape, ModelAttention) else conv_launches(torch, at, shape, dtype, last)
-                    row = {"model": shape.model, "shape": text, **time_one(torch, *launches)}
-                except (d.DeviceError, RuntimeError) as error:
-                    wrong.append(f"{text}: {str(error).splitlines()[0]}")
-                    continue
-                finally:
-                    torch.cuda.empty_cache()
-                best = min(ms for peer, ms in row["ms"].items() if peer not in OURS)
-                row["ratio"] = best / row["ms"]["ours"]
-                row["ratio before"] = best / row["ms"].get(BEFORE, row["ms"]["ours"])
-                rows.append(row)
-                if not row["off"] <= TOLERANCE[name]:
-                    wrong.append(f"{text}: {row['off']:.1e} off PyTorch's answer")
+            name = str(dtype).removeprefix("torch.")
+            if time.monotonic() > end:
+                return rows, [*wrong, f"{len(shapes) - number} of {len(shapes)} shapes were not reached in time"]
+            try:
+                contenders = attention_contenders(torch, at, shape, dtype) if isinstance(shape, ModelAttention) else conv_contenders(torch, at, shape, dtype)
+                for row in time_shape(torch, cold, contenders):
+                    text = f"{shape.text} {name}{row.pop('suffix')}"
+                    rows.append({"model": shape.model, "shape": text, **row})
+                    if not row["off"] <= TOLERANCE[name]:
+                        wrong.append(f"{text}: {row['off']:.1e} off PyTorch's answer")
+            except (d.DeviceError, RuntimeError) as error:
+                wrong.append(f"{shape.text} {name}: {str(error).splitlines()[0]}")
+            finally:
+                contenders = None
+                torch.cuda.empty_cache()
     return rows, wrong
 
 
-def distribution(name: str, rows: list[dict[str, Any]], key: str) -> str:
-    ratios = sorted(r[key] for r in rows)
-    if not ratios or (key != "ratio" and ratios == sorted(r["ratio"] for r in rows)):
+def best_peer(row: dict[str, Any], cache: str) -> tuple[float, str]:
+    """PyTorch's least time, and by what."""
+    return min((ms, name) for name, ms in row[CACHES[cache]].items() if name != OURS)
+
+
+def ratio(row: dict[str, Any], cache: str) -> float:
+    """PyTorch's least time over ours: above 1 we are faster. Infinite where ours is below what can be measured."""
+    ours = row[CACHES[cache]][OURS]
+    return best_peer(row, cache)[0] / ours if ours > 0 else math.inf
+
+
+def distribution(name: str, rows: list[dict[str, Any]], cache: str) -> str:
+    """How the ratios lie, in one line; "" of no rows."""
+    ratios = sorted(ratio(row, cache) for row in rows)
+    if not ratios:
         return ""
     at = [ratios[math.floor(q * (len(ratios) - 1))] for q in (0, 0.1, 0.25, 0.5, 0.75, 1)]
-    return (f"{name}{key.removeprefix('ratio')}: {len(ratios)} shapes; times PyTorch's best: least {at[0]:.2f}, 10 % {at[1]:.2f}, quarter {at[2]:.2f}, "
+    return (f"{name}, {cache}: {len(ratios)} timings; times PyTorch's best: least {at[0]:.2f}, 10 % {at[1]:.2f}, quarter {at[2]:.2f}, "
             f"median {at[3]:.2f}, three quarters {at[4]:.2f}, most {at[5]:.2f}; {sum(r >= 1.0 for r in ratios)} at 1.0 or above, "
             f"{sum(r >= 0.8 for r in ratios)} at 0.8 or above")
 
 
 def summary(rows: list[dict[str, Any]]) -> str:
+    """The distributions by operator, type, cache and layout, and the ten slowest of each cache."""
     lines = []
     for op in ("Attention", "Conv"):
         for dtype in ("float16", "float32"):
             rows_of_type = [r for r in rows if r["shape"].startswith(op) and dtype in r["shape"]]
-            for name, some in (("", rows_of_type), (" random", [r for r in rows_of_type if r["model"] == "random"])):
-                lines += [line for key in ("ratio", "ratio before") if (line := distribution(f"{op} {dtype}{name}", some, key))]
-            for last in (False, True) if op == "Conv" and rows_of_type else ():
-                layout = "last" if last else "first"
-                lines.append(distribution(f"{op} {dtype} channels {layout}", [r for r in rows_of_type if r["shape"].endswith("channels last") == last], "ratio"))
-    lines.append("the slowest:")
-    for r in sorted(rows, key=lambda r: float(r["ratio"]))[:10]:
-        best = min((ms, name) for name, ms in r["ms"].items() if name not in OURS)
-        lines.append(f"  {r['ratio']:.2f}  {r['model']}: {r['shape']}: {r['ms']['ours']:.4f} ms (before {r['ms'].get(BEFORE, math.nan):.4f}); {best[1]} {best[0]:.4f}")
+            some = {"": rows_of_type, " random": [r for r in rows_of_type if r["model"] == "random"]}
+            for last in (False, True) if op == "Conv" else ():
+                some[f" channels {'last' if last else 'first'}"] = [r for r in rows_of_type if r["shape"].endswith("channels last") == last]
+            lines += [line for cache in CACHES for name, part in some.items() if (line := distribution(f"{op} {dtype}{name}", part, cache))]
+    for cache in CACHES:
+        lines.append(f"the slowest, {cache}:")
+        for r in sorted(rows, key=lambda r: ratio(r, cache))[:10]:
+            best = best_peer(r, cache)
+            lines.append(f"  {ratio(r, cache):.2f}  {r['model']}: {r['shape']}: {r[CACHES[cache]][OURS]:.4f} ms; {best[1]} {best[0]:.4f}")
     return "\n".join(lines)
 
 
@@ -250,21 +275,25 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True, help="where to write all medians")
-    parser.add_argument("--random", type=int, default=60, help="how many random shapes are drawn beside the models'")
+    parser.add_argument("--random", type=int, default=200, help="how many random shapes are drawn beside the models'")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--limit", type=float, default=200.0, help="seconds; shapes not reached by then are listed, and the exit status is 1")
+    parser.add_argument("--limit", type=float, default=300.0, help="seconds; shapes not reached by then are listed, and the exit status is 1")
     args = parser.parse_args()
     end = time.monotonic() + args.limit
     warnings.simplefilter("ignore")  # PyTorch's reasons why a back end does not take a shape
-    import torch
-
+    try:
+        import torch
+    except ImportError:
+        print("WRONG torch is not installed, and there is nothing to compare with")
+        return 1
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
     at = timing.Launcher(torch, d.GpuDevice(args.library), None, try_all=False)
     models: list[SweepShape] = [*attention_shapes(), *conv_shapes()]
     shapes = [*models, *random_shapes(np.random.default_rng(args.seed), args.random)]
     rows, wrong = run(torch, at, shapes, end)
-    args.out.write_text(json.dumps({"seed": args.seed, "torch": torch.__version__, "rows": rows, "wrong": wrong}, indent=1))
+    args.out.write_text(json.dumps({"seed": args.seed, "shapes": len(shapes), "torch": torch.__version__, "rows": rows, "wrong": wrong}, indent=1))
+    print(f"{len(rows)} timings of {len(shapes)} shapes, {args.random} of them random by seed {args.seed}; {len(wrong)} wrong")
     print(summary(rows))
     for line in wrong:
         print("WRONG " + line)

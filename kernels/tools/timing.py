@@ -26,6 +26,7 @@ from tools.case import RELATIVE_ERROR, WORST_ERROR
 SAMPLES = 25
 GRAPH_MS = 1.0
 ROTATION = 2**30  # bytes of tensors; an H200 has a cache of 60 MB
+SWEEP = 128 * 2**20  # bytes that are read to leave nothing else in that cache
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class TimingRow:
     flops: float
     samples: dict[str, list[float]] = field(default_factory=dict)
     error: dict[str, Error] = field(default_factory=dict)
+    matrix_units: bool = False  # whether its products are made by them
 
     def wrong(self) -> str:
         """Whose answer is wrong and by how much; "" where all are right. PyTorch's is not asked."""
@@ -77,6 +79,7 @@ class TimedProblem:
     keep: list[Any]
     # What else was timed: name → launch.
     more: dict[str, Callable[[], Any]] = field(default_factory=dict)
+    matrix_units: bool = False  # whether our products are made by them
 
 
 class Launcher:
@@ -134,6 +137,46 @@ def capture(torch: Any, launch: Callable[[], Any]) -> tuple[Any, int]:
     return graph, count
 
 
+class ColdCache:
+    """Times launches that find none of their tensors in the device's cache.
+
+    Before each, SWEEP bytes of another tensor are read, in the same graph; a graph of nothing but such reads is subtracted.
+    """
+
+    def __init__(self, torch: Any) -> None:
+        self.torch = torch
+        values = torch.ones(SWEEP // 4, device="cuda")
+        total = torch.empty((), device="cuda")
+        self.sweep: Callable[[], Any] = lambda: torch.sum(values, 0, out=total)
+
+    def measure(self, launches: dict[str, Callable[[], Any]], samples: int) -> dict[str, list[float]]:
+        """Milliseconds per launch; each contender's sample has one of the reads alone before it."""
+        captures = {}
+        for name, launch in launches.items():
+            graph, count = capture(self.torch, self._after_sweep(launch))
+            captures[name] = graph, self._repeat(self.sweep, count), count
+        times: dict[str, list[float]] = {name: [] for name in launches}
+        for _ in range(samples):
+            for name, (graph, reads, count) in captures.items():
+                times[name].append(max(replay_ms(self.torch, graph) - replay_ms(self.torch, reads), 0.0) / count)
+        return times
+
+    def _after_sweep(self, launch: Callable[[], Any]) -> Callable[[], Any]:
+        def both() -> None:
+            self.sweep()
+            launch()
+
+        return both
+
+    def _repeat(self, launch: Callable[[], Any], count: int) -> Any:
+        """A graph of `count` launches."""
+        stream, graph = self.torch.cuda.Stream(), self.torch.cuda.CUDAGraph()
+        with self.torch.cuda.graph(graph, stream=stream):
+            for _ in range(count):
+                launch()
+        return graph
+
+
 class LastOutputs:
     """The outputs of the last replay of each contender, which hold NaN before: what an earlier one left is not an answer.
 
@@ -166,6 +209,16 @@ class LastOutputs:
         self.error[name] = error_of(self.torch, self.problems[first].output, self._want[first])
 
 
+def replay_ms(torch: Any, graph: Any) -> float:
+    """Milliseconds that one replay takes."""
+    start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    graph.replay()
+    stop.record()
+    stop.synchronize()
+    return float(start.elapsed_time(stop))
+
+
 def measure(
     torch: Any, launches: dict[str, Callable[[], Any]], samples: int = SAMPLES, last: LastOutputs | None = None
 ) -> dict[str, list[float]]:
@@ -177,12 +230,7 @@ def measure(
         for name, (graph, count) in graphs.items():
             if watch:
                 watch.clear(name)
-            start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            start.record()
-            graph.replay()
-            stop.record()
-            stop.synchronize()
-            times[name].append(start.elapsed_time(stop) / count)
+            times[name].append(replay_ms(torch, graph) / count)
             if watch:
                 watch.compare(name, count)
     return times
@@ -218,7 +266,7 @@ def out_of_tolerance(errors_by_name: dict[str, Error], dtype: str) -> str:
 
 def run(torch: Any, shape: TimedShape, dtype: Any, launcher: Launcher) -> TimingRow:
     problem = shape.make(dtype, launcher)
-    row = TimingRow(shape.op, shape.text, str(dtype).removeprefix("torch."), problem.bytes, problem.flops)
+    row = TimingRow(shape.op, shape.text, str(dtype).removeprefix("torch."), problem.bytes, problem.flops, matrix_units=problem.matrix_units)
     want = problem.reference()  # 1.6 GB at the largest shape
     row.error = errors(torch, problem, contenders(problem), want)
     row.error["torch"] = error_of(torch, problem.torch(), want)
@@ -249,7 +297,7 @@ def round_robin(launches: list[Callable[[], Any]]) -> Callable[[], Any]:
 
 
 def ceilings(torch: Any) -> dict[str, float]:
-    """Copy bandwidth in bytes/s (read + written), matrix products of 8192³ in FLOP/s."""
+    """Copy bandwidth in bytes/s (read + written), matrix products of 8192³ in FLOP/s. On NVIDIA "tf32" is of float32 values that are cut to TF32."""
     def seconds(launch: Callable[[], Any]) -> float:
         return statistics.median(measure(torch, {"it": launch}, 9)["it"]) * 1e-3
 
@@ -257,10 +305,13 @@ def ceilings(torch: Any) -> dict[str, float]:
     b = torch.empty_like(a)
     # A kernel that copies; a copy command in a graph may go to the slower copy engine.
     by_name = {"copy": _bytes(a, b) / seconds(lambda: torch.mul(a, 1.0, out=b))}
-    for dtype in (torch.float32, torch.float16):
+    cut = {} if torch.version.cuda is None else {"tf32": torch.float32}
+    for name, dtype in ({"float32": torch.float32, "float16": torch.float16} | cut).items():
         x, y, z = (torch.randn(8192, 8192, device="cuda", dtype=dtype) for _ in range(3))
         product = functools.partial(torch.mm, x, y, out=z)
-        by_name[str(dtype).removeprefix("torch.")] = 2 * 8192**3 / seconds(product)
+        torch.backends.cuda.matmul.allow_tf32 = name == "tf32"
+        by_name[name] = 2 * 8192**3 / seconds(product)
+    torch.backends.cuda.matmul.allow_tf32 = False
     return by_name
 
 

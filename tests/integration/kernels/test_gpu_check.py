@@ -168,6 +168,7 @@ def test_a_sanitizer_that_does_not_say_that_all_is_right_is_exit_1(
     [
         (["--only", "sanitize"], "WRONG sanitize: asked for, and left out: compute-sanitizer is not installed"),
         (["--only", "time"], "WRONG time: asked for, and left out: torch"),
+        (["--sweep"], "WRONG torch is not installed"),
         (["--only", "provider"], "WRONG provider: asked for, and left out: "),
         (
             ["--only", "correct", "--op", "LeakyRelu", "--part", "99999/100000"],
@@ -369,6 +370,7 @@ def built(folder: Path, tools: dict[str, str], *words: str) -> subprocess.Comple
         (["--library", "absent.so"], "--library absent.so: there is no such file"),
         (["--library", "absent.so", "--only", "build"], "--library absent.so: there is no such file"),
         (["--library", sys.executable, "--only", "build"], "leave out one of them"),
+        (["--sweep", "--only", "time"], "--sweep takes the place of the stages that --only names: leave out one of them"),
         (["--headers", "absent"], "--headers absent: no onnxruntime_ep_c_api.h in it"),
     ],
 )
