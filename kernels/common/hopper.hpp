@@ -44,6 +44,7 @@ __device__ __forceinline__ uint64_t descriptor(const char* tile, int further = 1
 #define SBK_R16(d, i) SBK_R4(d, i), SBK_R4(d, i + 4), SBK_R4(d, i + 8), SBK_R4(d, i + 12)
 #define SBK_R32(d, i) SBK_R16(d, i), SBK_R16(d, i + 16)
 #define SBK_R64(d, i) SBK_R32(d, i), SBK_R32(d, i + 32)
+#define SBK_TEXT16 "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15"
 #define SBK_TEXT32                                                                                                    \
   "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29," \
   "%30,%31"
@@ -57,6 +58,12 @@ __device__ __forceinline__ uint64_t descriptor(const char* tile, int further = 1
   "%119,%120,%121,%122,%123,%124,%125,%126,%127"
 
 // d = a bᵀ, added to d where Add: 64 rows of a, N rows of b (d has N / 2 values a thread), 16 values of K.
+template <bool Add = true>
+__device__ __forceinline__ void multiply(float (&d)[16], uint64_t a, uint64_t b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 " SBK_TEXT16 "}, %16, %17, %18, 1, 1, 0, 0;"
+               : SBK_R16(d, 0)
+               : "l"(a), "l"(b), "n"(Add ? 1 : 0));
+}
 template <bool Add = true>
 __device__ __forceinline__ void multiply(float (&d)[32], uint64_t a, uint64_t b) {
   asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 " SBK_TEXT32 "}, %32, %33, %34, 1, 1, 0, 0;"
@@ -114,6 +121,7 @@ __device__ __forceinline__ void multiply_down(float (&d)[128], const uint32_t* a
 #undef SBK_TEXT64
 #undef SBK_TEXT48
 #undef SBK_TEXT32
+#undef SBK_TEXT16
 #undef SBK_R64
 #undef SBK_R32
 #undef SBK_R16

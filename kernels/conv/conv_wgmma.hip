@@ -123,7 +123,9 @@ Status launch_tma(const GemmConv& g, int64_t groups, int index, hipStream_t stre
   if (stage_channels(g) == 32) {
     if (index == 0) return enqueue_tma<64, 64, 8, Deep, 64>(g, groups, stream);
     if (index == 1) return enqueue_tma<128, 64, 8, Deep, 64>(g, groups, stream);
-    return enqueue_tma<128, 128, 6, Deep, 64>(g, groups, stream);
+    if (index == 2) return enqueue_tma<128, 128, 6, Deep, 64>(g, groups, stream);
+    if (index == 3) return enqueue_tma<128, 32, 8, Deep, 64>(g, groups, stream);
+    return enqueue_tma<256, 32, 6, Deep, 64>(g, groups, stream);
   }
   switch (index) {
     case 0: return enqueue_tma<64, 64, 6, Deep, 128>(g, groups, stream);
@@ -131,7 +133,8 @@ Status launch_tma(const GemmConv& g, int64_t groups, int index, hipStream_t stre
     case 2: return enqueue_tma<128, 128, 3, Deep, 128>(g, groups, stream);
     case 3: return enqueue_tma<64, 128, 4, Deep, 128>(g, groups, stream);
     case 4: return enqueue_tma<64, 256, 4, Deep, 128>(g, groups, stream);
-    default: return enqueue_tma<256, 128, 4, Deep, 128>(g, groups, stream);
+    case 5: return enqueue_tma<256, 128, 4, Deep, 128>(g, groups, stream);
+    default: return enqueue_tma<256, 32, 4, Deep, 128>(g, groups, stream);
   }
 }
 
@@ -143,14 +146,22 @@ Status launch_gathered(const GemmConv& g, int64_t groups, int index, hipStream_t
 }
 
 constexpr GemmTile kTiles[] = {{64, 64, 0.85}, {128, 64, 0.92}, {128, 128, 1.0}};
-constexpr GemmTile kTmaTiles[] = {{64, 64, 0.6}, {128, 64, 0.96}, {128, 128, 1.49}, {64, 128, 1.15}, {64, 256, 1.2}, {256, 128, 1.3}};
-constexpr int kNarrowTmaTiles = 3;  // of those, with stages of 32 channels
+constexpr GemmTile kTmaTiles[] = {{64, 64, 0.6}, {128, 64, 0.96}, {128, 128, 1.49}, {64, 128, 1.15}, {64, 256, 1.2}, {256, 128, 1.3}, {256, 32, 0.9}};
+// With stages of 32 channels.
+constexpr GemmTile kNarrowTmaTiles[] = {{64, 64, 0.6}, {128, 64, 0.96}, {128, 128, 1.49}, {128, 32, 0.7}, {256, 32, 0.9}};
+
+// Tiles of 32 channels are for so few outputs: with more of them the pixels would be read again for each.
+GemmTile for_outputs(const GemmConv& g, const GemmTile& tile) {
+  constexpr double kAgain = 0.5;
+  return tile.n == 32 && g.K > tile.n ? GemmTile{tile.m, tile.n, tile.rate * kAgain} : tile;
+}
 
 // Along a long K the tiles that load least for a product gain, and those of 128×128 lose where a multiprocessor has one alone.
 // Measured on an H200.
 GemmTile with_rate(const GemmConv& g, const GemmTile& tile, int64_t units) {
   constexpr int64_t kLong = 2048;
   if (static_cast<int64_t>(g.Q * g.R * g.S) * g.C < kLong) return tile;
+  if (tile.n == 32) return tile;
   if (tile.n == 256) return {tile.m, tile.n, 1.55};
   if (tile.m == 256) return {tile.m, tile.n, 1.5};
   const int64_t blocks = ceil_div(g.rows, tile.m) * ceil_div(g.K, tile.n) * (g.y_channels / g.K);
@@ -165,9 +176,10 @@ int wgmma_tiles(const GemmConv& g, GemmTile* tiles) {
   if (!device_facts(&device).ok()) return 0;
   int count = 0;
   if (takes_tma(g)) {
-    for (const GemmTile& tile : kTmaTiles) {
-      if (stage_channels(g) == 32 && count < kNarrowTmaTiles) tiles[count++] = tile;
-      if (stage_channels(g) != 32) tiles[count++] = with_rate(g, tile, device.units);
+    if (stage_channels(g) == 32) {
+      for (const GemmTile& tile : kNarrowTmaTiles) tiles[count++] = for_outputs(g, tile);
+    } else {
+      for (const GemmTile& tile : kTmaTiles) tiles[count++] = with_rate(g, for_outputs(g, tile), device.units);
     }
   } else {
     for (const GemmTile& tile : kTiles) tiles[count++] = tile;

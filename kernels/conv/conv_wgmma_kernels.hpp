@@ -8,7 +8,7 @@
 namespace sbk::conv_detail {
 
 // A block's tile of BM pixels by BN channels, 64 pixels to a warpgroup. A stage has rows of 128 bytes, swizzled: within
-// eight rows, vector v of row r lies in place v ^ r. (Rows of 64 bytes are the copy engine's alone.)
+// eight rows, vector v of row r lies in place v ^ r. (Rows of 64 bytes, and 32 channels, are the copy engine's alone.)
 template <int BM, int BN, int Stages, bool Deep = false, int RowBytes = 128>
 struct HopperShape {
   using Type = __half;
@@ -19,9 +19,9 @@ struct HopperShape {
   static constexpr int kStage = (BM + BN) * kRowBytes;
   static constexpr int kRowStep = kThreads / kVectorsPerRow;
   static constexpr int kAlign = 1024;  // eight rows
-  static_assert(BM % 64 == 0 && BM % kRowStep == 0 && BN % kRowStep == 0 && (BN == 64 || BN == 128 || BN == 256));
-  // A warp's 16 rows leave 64 columns at a time. The padding keeps pairs of columns of four rows in different banks.
-  static constexpr int kColumns = 64, kLdLast = kColumns + 8, kLdFirst = 16 + 4;
+  static_assert(BM % 64 == 0 && (BN == 32 || (BM % kRowStep == 0 && BN % kRowStep == 0)) && (BN == 32 || BN == 64 || BN == 128 || BN == 256));
+  // A warp's 16 rows leave 64 columns at a time, or all 32. The padding keeps pairs of columns of four rows in different banks.
+  static constexpr int kColumns = BN < 64 ? BN : 64, kLdLast = kColumns + 8, kLdFirst = 16 + 4;
   static constexpr int kBuffer = 16 * kLdLast > kColumns * kLdFirst ? 16 * kLdLast : kColumns * kLdFirst;  // floats
 
   static constexpr __host__ __device__ int place(int row, int column) {

@@ -58,6 +58,17 @@ def nearly_alike(case: OperatorCase, rng: np.random.Generator, value: float, sha
     return OperatorCase(case.op, name, {"X": x, "scale": scale, "bias": bias}, case.attributes, group_norm(x, scale, bias, groups, float(np.float32(1e-5))), opset=0)
 
 
+def far_first(case: OperatorCase, rng: np.random.Generator, far: float) -> OperatorCase:
+    """The first value of each group is `far` from the others: what is summed relative to it would lose their digits."""
+    before, scale, groups = case.inputs["X"], case.inputs["scale"], case.attributes["num_groups"]
+    assert before is not None and scale is not None and isinstance(groups, int)
+    x = before.copy()
+    x.reshape(x.shape[0], groups, -1)[:, :, 0] = far
+    bias = rng.standard_normal(scale.shape).astype(scale.dtype)
+    name = f"{case.name}, the first values {far:g}"
+    return OperatorCase(case.op, name, {"X": x, "scale": scale, "bias": bias}, case.attributes, group_norm(x, scale, bias, groups, float(np.float32(1e-5))), opset=0)
+
+
 def cases(rng: np.random.Generator, dtype: type) -> Iterator[OperatorCase]:
     for shape, groups in SHAPES:
         yield make(rng, shape, groups, dtype)
@@ -90,10 +101,12 @@ def cases(rng: np.random.Generator, dtype: type) -> Iterator[OperatorCase]:
         yield make(rng, (*shape, *(int(n) for n in rng.integers(1, 9, size=rng.integers(1, 4)))), groups, dtype)
 
 
+# Channels first, groups that one block keeps in shared memory: more of them than units, vectors within a channel and across two.
+RESIDENT_SHAPES = [((150, 8, 64, 65), 2), ((140, 8, 61, 70), 2), ((20, 8, 92, 91), 2)]
 # (shape, groups): channels last in one pass with strips of each width and as many rows a thread as there are forms; images
 # that take two passes; and groups of more vectors than a block has threads, on devices of up to 304 compute units.
 DEVICE_SHAPES = [((64, 16, 31, 33), 4), ((40, 64, 28, 28), 32), ((33, 32, 56, 56), 2), ((34, 24, 40, 40), 3), ((70, 32, 7, 7), 32),
-                 ((36, 64, 9, 9), 4), ((2, 320, 48, 50), 32), ((3, 40, 100, 97), 8), ((1, 128, 80, 81), 32), ((76, 4128, 2), 1)]
+                 ((36, 64, 9, 9), 4), ((2, 320, 48, 50), 32), ((3, 40, 100, 97), 8), ((1, 128, 80, 81), 32), ((76, 4128, 2), 1), *RESIDENT_SHAPES]
 
 
 def device_cases(rng: np.random.Generator, dtype: type) -> Iterator[OperatorCase]:
@@ -101,6 +114,7 @@ def device_cases(rng: np.random.Generator, dtype: type) -> Iterator[OperatorCase
         yield make(rng, shape, groups, dtype)
     yield make(rng, (64, 16, 31, 33), 4, dtype, activation="silu")
     yield make(rng, (64, 16, 31, 33), 4, dtype, per_group=True)
+    yield far_first(make(rng, (40, 16, 24, 25), 4, dtype), rng, 1e5 if dtype is np.float32 else 6e4)
     if dtype is np.float32:
         for offset in (100.0, 1e6):
             yield make(rng, (40, 16, 24, 25), 4, dtype, offset=offset)

@@ -39,6 +39,61 @@ __device__ inline float about_mean(float m2, float rest, float count) {
   return corrected_m2 < 0.0f ? 0.0f : corrected_m2;
 }
 
+#if SBK_NVIDIA
+// The moments of `count` values.
+struct Portion {
+  float mean, rest, m2, count;
+};
+
+// Of both together (Chan, Golub & LeVeque 1979). What a mean's float32 leaves out stays in `rest`.
+__device__ inline Portion join(const Portion& a, const Portion& b) {
+  if (a.count == 0.0f) return b;
+  if (b.count == 0.0f) return a;
+  const float count = a.count + b.count, share = b.count / count;
+  const float difference = (b.mean - a.mean) + (b.rest - a.rest);
+  const Moments both = renormalize(a.mean, a.rest + difference * share, a.m2 + b.m2 + difference * difference * a.count * share);
+  return {both.mean, both.rest, both.m2, count};
+}
+
+// Every lane gets what its wave's have together.
+__device__ inline Portion wave_join(Portion mine) {
+#pragma unroll
+  for (int step = kWaveSize / 2; step > 0; step /= 2) {
+    const Portion other = {shuffle_xor(mine.mean, step), shuffle_xor(mine.rest, step), shuffle_xor(mine.m2, step), shuffle_xor(mine.count, step)};
+    mine = join(mine, other);
+  }
+  return mine;
+}
+
+// Every thread of a block gets what its block's have together, behind one barrier. `scratch`: shared memory of a Portion for each wave, which
+// may be used again after the next barrier.
+__device__ inline Portion block_join(const Portion& mine, Portion* scratch) {
+  const Portion of_wave = wave_join(mine);
+  if (lane_id() == 0) scratch[wave_id()] = of_wave;
+  __syncthreads();
+  Portion whole = {};
+  if (lane_id() < static_cast<int>(blockDim.x) / kWaveSize) whole = scratch[lane_id()];
+  whole = wave_join(whole);
+  return {shuffle(whole.mean, 0), shuffle(whole.rest, 0), shuffle(whole.m2, 0), shuffle(whole.count, 0)};  // which differ by their order
+}
+
+// What a thread adds up of its own values, relative to one of them: it has few, so little cancels.
+struct PortionSums {
+  float origin = 0.0f, sum = 0.0f, squares = 0.0f;
+
+  __device__ __forceinline__ void add(float value) {
+    const float difference = value - origin;
+    sum += difference;
+    squares += difference * difference;
+  }
+  __device__ __forceinline__ Portion of(int values) const {
+    const float count = static_cast<float>(values), off = values > 0 ? sum / count : 0.0f;
+    const Moments moments = renormalize(origin, off, about_mean(squares, off, count));
+    return {moments.mean, moments.rest, moments.m2, count};
+  }
+};
+#endif
+
 // R vectors of N values a thread, from `x[0 … count)`; entries past the end are not used. Places are 32 bits: the
 // launcher takes groups below 2^31 values.
 template <class T, int N, int R>
@@ -81,6 +136,24 @@ struct HeldRows {
     if constexpr (kSumsRest<T>) moments.rest = block_sum(rest, scratch) / static_cast<float>(count);
     return renormalize(moments.mean, moments.rest, about_mean(m2, moments.rest, static_cast<float>(count)));
   }
+
+#if SBK_NVIDIA
+  // In one pass. `scratch`: see block_join.
+  __device__ Moments joined_moments(int count, Portion* scratch) const {
+    PortionSums sums;
+    sums.origin = place(0) < count ? to_float(values[0].v[0]) : 0.0f;
+    int number = 0;
+#pragma unroll
+    for (int i = 0; i < R; ++i) {
+      if (place(i) >= count) continue;
+      number += N;
+#pragma unroll
+      for (int j = 0; j < N; ++j) sums.add(to_float(values[i].v[j]));
+    }
+    const Portion whole = block_join(sums.of(number), scratch);
+    return {whole.mean, whole.rest, whole.m2};
+  }
+#endif
 
   // Writes the normalised values; `offset` is the place of x[0] in its group, `group` the group within the image.
   // Plain: no vector straddles channels, and there is no activation.
