@@ -137,6 +137,7 @@ def _edits(
     replacements = [e for e in headers.edits if e.start < e.end]
     declares = own | own_names.namespaces(view) | own_names.supplied_names(view, lookups.issues.keys())
     declares |= own_names.space_members(view) | own_names.supplied_names(view, spaces.macros())
+    declares |= own_names.device_functions(view, lookups.device_functions)
     declares |= own_names.half_atomics(view) | own_names.common(view) | own_names.defined_types(view, lookups.issues.keys())
     return insertions + edits + replacements, call_edits.lists, findings, headers.needs, declares
 

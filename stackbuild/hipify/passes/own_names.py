@@ -218,6 +218,15 @@ def _condition(view: View, at: int) -> str:
     return _HALF_ATOMIC if name and name.group() == "atomicAdd" else name.group() if name else ""
 
 
+def device_functions(view: View, names: Set[str]) -> frozenset[str]:
+    """Those of the names that the text defines as functions, under no name of CUDA's API: `float_as_int(float f) {`."""
+    return frozenset(
+        name
+        for name in view.words & names
+        if not name.startswith(("__", "cu", "CU")) and any(is_declaration(view, name, at) for at in view.places(name))
+    )
+
+
 _HALF_ATOMIC = "atomicAdd of a half"
 _OWN_HALF_ATOMIC = re.compile(
     r"\batomicAdd\s*\(\s*(?:__half2?|half2?|__nv_bfloat162?|nv_bfloat162?)\s*\*\s*(?:const\s+)?\w+\s*,\s*(?:const\s+)?(?:__half|half|__nv_b|nv_b)\w*\s+\w+\s*\)"

@@ -90,6 +90,13 @@ class Lookups:
         return frozenset().union(*self.names_by_shim.values()) - self.names.keys() - free_names
 
     @cached_property
+    def device_functions(self) -> frozenset[str]:
+        """CUDA's device functions that HIP lacks."""
+        return frozenset(
+            name for name, issues in self.issues.items() if any(issue.kind == "device-function" for issue in issues)
+        )
+
+    @cached_property
     def unchecked_rules(self) -> frozenset[str]:
         """The rules whose headers are not looked for: paths of the project, and whole folders."""
         folders = (r for r in self.rules.get("header", ()) if any("**" in to for to in r.to or ()))

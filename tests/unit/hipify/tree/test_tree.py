@@ -299,6 +299,15 @@ def test_a_macro_of_the_tree_is_no_device_function_of_cudas(tmp_path: Path) -> N
     assert "HIPIFY-UNSUPPORTED-DEVICE" not in [f.rule for f in run(source, tmp_path / "out").findings]
 
 
+def test_a_device_function_that_the_tree_defines_is_not_cudas(tmp_path: Path) -> None:
+    source = tmp_path / "src"
+    source.mkdir()
+    (source / "a.cu").write_text("__device__ int f() { return umin(1, 2); }\n")
+    assert "HIPIFY-UNSUPPORTED-DEVICE" in [f.rule for f in run(source, tmp_path / "out").findings]
+    (source / "a.h").write_text("namespace own {\ninline __device__ int umin(int a, int b) { return a; }\n}\n")
+    assert "HIPIFY-UNSUPPORTED-DEVICE" not in [f.rule for f in run(source, tmp_path / "out").findings]
+
+
 def test_what_the_tree_puts_into_cubs_namespace_is_no_gap_of_hipcub(tmp_path: Path) -> None:
     source = tmp_path / "src"
     source.mkdir()
