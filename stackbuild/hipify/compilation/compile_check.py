@@ -2,21 +2,24 @@
 
 A table knows names, and a compiler knows types too. With one at hand no error of the files that it reads is without a
 finding. It reads a file for the host and for each GPU. What it says of a header counts once, whoever includes it.
+What it takes without an error refutes findings that say no more than that this does not compile: they become notes.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from stackbuild.core.cancel import worker_threads
+from stackbuild.hipify.compilation.compiled_words import compiled_words
 from stackbuild.hipify.compilation.diagnostics import Diagnostic, TreePlace, diagnostics_of
 from stackbuild.hipify.compilation.hip_compiler import HOST, TREE, CompilerLog, HipCompiler, has_header
 from stackbuild.hipify.compilation.include_folders import HeaderIndex
+from stackbuild.hipify.compilation.refutations import DecidableLine, as_note, claims_of, is_decidable, is_refuted
 from stackbuild.hipify.model import FileReport, Report
 from stackbuild.hipify.tree.files import SourceSelection
 from stackbuild.model.findings import Finding, Severity, SourceLocation
@@ -34,16 +37,25 @@ CountCallback = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class CompileResult:
-    """What the compiler says of one file, by side: its errors, or why there are none."""
+    """What the compiler says of one file, by side: its errors, or why there are none.
+
+    `words` are what it decided in lines that a finding is about, where it has no error.
+    """
 
     file: str
     diagnostics: tuple[tuple[str, Diagnostic], ...]
     failures: tuple[str, ...] = ()
+    words: Mapping[TreePlace, Set[str]] = field(default_factory=dict)
 
     @property
     def is_whole(self) -> bool:
         """Whether the compiler read the file to its end."""
         return not self.failures and not any(one.missing_header for _, one in self.diagnostics)
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether no side has an error."""
+        return not self.diagnostics and not self.failures
 
 
 def check_report(
@@ -55,18 +67,22 @@ def check_report(
     texts = {path: Path(file.output).read_text("utf-8", "replace") for path, file in files.items() if _is_text(file)}
     headers = HeaderIndex(texts, partial(has_header, compiler.root))
     units = compilation_units(files, headers)
+    claims = {path: claims_of(path, files[path], _source(files[path]), text) for path, text in texts.items()}
     results: list[CompileResult] = []
     with worker_threads(max(1, workers)) as pool:
-        for result in pool.map(lambda unit: _compile(compiler, tree, unit, headers.folders(unit)), units):
+        for result in pool.map(lambda unit: _result(compiler, tree, unit, headers, claims), units):
             results.append(result)
             if progress:
                 progress(len(results), len(units))
     findings = _findings(results, files, selection, len(compiler.gpus))
-    reports = tuple(
-        replace(file, findings=_in_order((*file.findings, *findings[path]))) if path in findings else file
-        for path, file in files.items()
-    )
-    return replace(report, files=reports, entries=(*report.entries, _summary(results, compiler)))
+    refutations = _refutations(results, claims)
+    sides = ", ".join((HOST, *compiler.gpus))
+    reports: list[FileReport] = []
+    for path, file in files.items():
+        rows = tuple(as_note(one, sides) if one in refutations.get(path, ()) else one for one in file.findings)
+        reports.append(replace(file, findings=_in_order((*rows, *findings[path])) if path in findings else rows))
+    count = sum(map(len, refutations.values()))
+    return replace(report, files=tuple(reports), entries=(*report.entries, _summary(results, compiler, count)))
 
 
 def compilation_units(files: dict[str, FileReport], headers: HeaderIndex) -> list[str]:
@@ -92,6 +108,50 @@ def _tree(report: Report, selection: SourceSelection) -> Path:
 
 def _is_text(file: FileReport) -> bool:
     return file.state != "refused" and Path(file.output).is_file()
+
+
+def _source(file: FileReport) -> str:
+    """The text that a file's findings have their places in."""
+    return Path(file.source).read_text("utf-8", "replace") if any(map(is_decidable, file.findings)) else ""
+
+
+def _result(
+    compiler: HipCompiler,
+    tree: Path,
+    file: str,
+    headers: HeaderIndex,
+    claims: Mapping[str, Mapping[Finding, tuple[DecidableLine, ...]]],
+) -> CompileResult:
+    """What the compiler says of a file. What it decided is asked where a finding may be refuted."""
+    folders = headers.folders(file)
+    result = _compile(compiler, tree, file, folders)
+    own_claims = (lines for path in headers.texts_of(file) for lines in claims[path].values())
+    targets = {place for lines in own_claims for place, _ in lines}
+    if not result.is_clean or not targets:
+        return result
+    words: dict[TreePlace, set[str]] = {}
+    for log in compiler.expansions(tree, file, folders):
+        if not log.code and not log.is_late:
+            for place, more in compiled_words(log.text, TREE, targets).items():
+                words.setdefault(place, set()).update(more)
+    return replace(result, words=words)
+
+
+def _refutations(
+    results: Iterable[CompileResult], claims: Mapping[str, Mapping[Finding, tuple[DecidableLine, ...]]]
+) -> dict[str, frozenset[Finding]]:
+    """The findings that the compiler refutes, by the path of their file in the tree."""
+    words: dict[TreePlace, set[str]] = {}
+    errors: set[TreePlace] = set()
+    for result in results:
+        errors |= {place for _, one in result.diagnostics for place in one.places}
+        for place, more in result.words.items():
+            words.setdefault(place, set()).update(more)
+    refutations = {
+        path: frozenset(finding for finding, lines in rows.items() if is_refuted(lines, words, errors))
+        for path, rows in claims.items()
+    }
+    return {path: rows for path, rows in refutations.items() if rows}
 
 
 def _compile(compiler: HipCompiler, tree: Path, file: str, folders: tuple[str, ...]) -> CompileResult:
@@ -194,8 +254,8 @@ def _unread(name: str, why: str) -> Finding:
     )
 
 
-def _summary(results: Sequence[CompileResult], compiler: HipCompiler) -> Finding:
-    clean = sum(not one.diagnostics and not one.failures for one in results)
+def _summary(results: Sequence[CompileResult], compiler: HipCompiler, refutation_count: int) -> Finding:
+    clean = sum(one.is_clean for one in results)
     partial_files = sum(not one.is_whole for one in results)
     gpus = ", ".join(compiler.gpus)
     return Finding(
@@ -203,7 +263,7 @@ def _summary(results: Sequence[CompileResult], compiler: HipCompiler) -> Finding
         Severity.NOTE,
         "hipcc",
         f"{len(results)} files were parsed for {gpus} and the host: {clean} have no error, {partial_files} were not"
-        " read to the end",
+        " read to the end" + f"; {refutation_count} findings became notes" * bool(refutation_count),
         "errors of syntax and of types are found by this, and what a program does is not",
         "build the tree with its own build files before you trust it",
     )

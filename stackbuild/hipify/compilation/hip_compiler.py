@@ -28,6 +28,7 @@ _FOLDERS = ("bin", "lib", "lib32", "lib64", "sbin", "usr", "opt")
 _SETTINGS = ("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d")
 """The parts of a root file system that a compiler needs. No other file can be included."""
 _WITH_LIMITS = f'ulimit -c 0; ulimit -v {_MEMORY}; ulimit -f {_LOG}; exec "$@"'
+_PREPROCESS = ("-E", "-w", "-fno-color-diagnostics")
 _WORDS = (
     "-fsyntax-only", "-w", "-ferror-limit=0", "-ftemplate-backtrace-limit=0", "-fno-color-diagnostics",
     "-fno-caret-diagnostics", "-fno-diagnostics-show-option",
@@ -60,15 +61,22 @@ class HipCompiler:
     def logs(self, tree: Path, file: str, folders: tuple[str, ...]) -> Iterator[CompilerLog]:
         """Parse a file of a tree for the host and for each GPU. Raises MachineLacks, Stopped."""
         for side in (HOST, *self.gpus):
-            yield self._log(tree, file, folders, side)
+            yield self._log(tree, file, folders, side, _WORDS)
 
-    def _log(self, tree: Path, file: str, folders: tuple[str, ...], side: str) -> CompilerLog:
+    def expansions(self, tree: Path, file: str, folders: tuple[str, ...]) -> Iterator[CompilerLog]:
+        """What the preprocessor leaves of a file, with line markers, for the host and each GPU. Raises MachineLacks, Stopped."""
+        for side in (HOST, *self.gpus):
+            yield self._log(tree, file, folders, side, _PREPROCESS)
+
+    def _log(
+        self, tree: Path, file: str, folders: tuple[str, ...], side: str, mode: tuple[str, ...]
+    ) -> CompilerLog:
         only = (f"--offload-arch={self.gpus[0]}", "--cuda-host-only")
         if side != HOST:
             only = (f"--offload-arch={side}", "--cuda-device-only")
         includes = tuple(f"-I{TREE}/{folder}".rstrip("/") for folder in folders)
         own = tuple(f"-I{TREE}/{word[2:]}" if _is_relative(word) else word for word in self.words)
-        argv = (self.program, *_WORDS, *only, *own, *includes, "-x", "hip", f"{TREE}/{file}")
+        argv = (self.program, *mode, *only, *own, *includes, "-x", "hip", f"{TREE}/{file}")
         with tempfile.TemporaryFile() as output:
             code, is_late = self._run(tree, argv, output, str(Path(TREE, file).parent))
             output.seek(0)

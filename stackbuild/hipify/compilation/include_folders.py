@@ -30,6 +30,13 @@ class HeaderIndex:
 
     def folders(self, file: str) -> tuple[str, ...]:
         """The folders that a file needs as -I, in the order of need; "" is the tree itself."""
+        return self._reach(file)[1]
+
+    def texts_of(self, file: str) -> frozenset[str]:
+        """A file and the tree's headers that are read with it."""
+        return self._reach(file)[0]
+
+    def _reach(self, file: str) -> tuple[frozenset[str], tuple[str, ...]]:
         folders: dict[str, None] = {}
         headers, todo = {file}, [file]
         while todo:
@@ -39,7 +46,7 @@ class HeaderIndex:
                 if header not in headers:
                     headers.add(header)
                     todo.append(header)
-        return tuple(folders)
+        return frozenset(headers), tuple(folders)
 
     def parts(self) -> frozenset[str]:
         """The files that another file of the tree includes."""

@@ -422,3 +422,18 @@ WARNINGS: dict[str, LintRule] = {
         "put it into a file of its own and convert that, or see by hand to warp functions and inline PTX",
     ),
 }
+
+DECIDED_BY_COMPILER = frozenset(
+    (
+        "HIPIFY-UNSUPPORTED", "HIPIFY-UNSUPPORTED-DEVICE", "HIPIFY-UNSUPPORTED-TYPE", "HIPIFY-UNKNOWN", "HIPIFY-UNKNOWN-DEVICE",
+        "HIPIFY-EXPERIMENTAL", "HIPIFY-NEEDS-ROCM", "HIPIFY-GONE-FROM-ROCM", "HIPIFY-NOT-IN-TARGET", "HIPIFY-NO-TABLE", "HIPIFY-HEADER-MISSING",
+        "LINT-DEVICE-NAME", "LINT-SURFACE-REFERENCE", "LINT-WMMA", "LINT-CUDA-STD", "LINT-CUB-NAME", "LINT-THRUST-NAME", "LINT-CUB-MACRO",
+        "LINT-ASYNC-COPY", "LINT-DEFAULTS", "LINT-GROUPS", "LINT-COOPERATIVE", "LINT-BF16-SHUFFLE", "LINT-HALF-ATOMIC", "LINT-HALF-BRACES", "LINT-MEMBER",
+        "LINT-TEXTURE-NUMBER", "LINT-BUILT-IN", "LINT-NO-OVERLOAD",
+    )
+)  # fmt: skip
+"""Rules, of the lint and of tables, that say no more than that a line does not compile: the target's compiler can refute them.
+
+Rules of what a line means are not here. Nor are those of which clang reports a part where code is made alone: PTX, and calls
+of the host's functions.
+"""

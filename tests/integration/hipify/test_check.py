@@ -1,6 +1,6 @@
 """`--check` in a real sandbox, with a stand-in for hipcc: what it can read, how long it may take, and the command's report.
 
-What the real hipcc says is compiled by `test_compiles.py`, which needs the root file system of a ROCm.
+What the real hipcc says needs the root file system of a ROCm, as in `test_compiles.py`: STACKBUILD_HIP_ROOT.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ import pytest
 from stackbuild.hipify.compilation.hip_compiler import HOST, TREE, CompilerLog, HipCompiler, find_compiler
 
 pytestmark = pytest.mark.sandbox
+ROOT = os.environ.get("STACKBUILD_HIP_ROOT", "")
 SAY_LINES = """\
 #!/bin/sh
 for last; do :; done
+case "$*" in *"-E "*) printf '# 1 "%s"\n' "$last"; cat "$last"; exit;; esac
 grep -n WRONG "$last" | while IFS=: read -r number rest; do echo "$last:$number:1: error: $rest" >&2; done
 ! grep -q WRONG "$last"
 """
@@ -105,3 +107,36 @@ def test_endless_messages_and_memory_have_an_end(tmp_path: Path) -> None:
 def test_of_a_root_file_system_its_own_hipcc_is_taken(tmp_path: Path) -> None:
     stand_in(tmp_path / "opt/rocm", "#!/bin/sh\n")
     assert find_compiler(tmp_path, ("gfx1100",), ()).program == "/opt/rocm/bin/hipcc"
+
+
+PASTED = "#define DECLARE(name) int cuda##name(int);\nDECLARE(NoSuch)\nint i = cudaNoSuch(1);\n"
+
+
+def unknown_names(document: str) -> list[tuple[int, str]]:
+    findings = json.loads(document)["files"][0]["findings"]
+    return [(row["place"]["line"], row["severity"]) for row in findings if row["rule"] == "HIPIFY-UNKNOWN"]
+
+
+def test_what_hipcc_takes_without_an_error_is_a_note(tmp_path: Path) -> None:
+    source = tmp_path / "a.cu"
+    source.write_text(PASTED)
+    tools = stand_in(tmp_path / "tool", SAY_LINES).parent
+    words = ("--target-rocm", "6.4", "--json")
+    assert unknown_names(run(source, "-o", tmp_path / "x/", *words, tools=tools).stdout) == [(3, "warning")]
+    assert unknown_names(run(source, "-o", tmp_path / "y/", "--check", *words, tools=tools).stdout) == [(3, "note")]
+    source.write_text(PASTED + "int WRONG;\n")
+    assert unknown_names(run(source, "-o", tmp_path / "z/", "--check", *words, tools=tools).stdout) == [(3, "warning")]
+
+
+@pytest.mark.skipif(not ROOT, reason="STACKBUILD_HIP_ROOT is not given")
+def test_the_real_hipcc_refutes_what_it_has_read_and_decided(tmp_path: Path) -> None:
+    source = tmp_path / "a.cu"
+    source.write_text(
+        f"#include <cuda_runtime.h>\n{PASTED}"
+        "template <class T> T f(T x) { return cudaNoSuch(x) + cudaNoOther(x); }\n"  # nothing uses it: hipcc takes it
+        "#ifdef NEVER\nint j = cudaNoThird(1);\n#endif\n__global__ void k() {}\n"
+    )
+    words = ("--target-rocm", "6.4", "--json", "--check", "--check-root", ROOT)
+    done = run(source, "-o", tmp_path / "out/", *words, tools=tmp_path)
+    assert "1 have no error" in done.stdout
+    assert unknown_names(done.stdout) == [(4, "note"), (5, "warning"), (5, "warning"), (7, "warning")]

@@ -1,17 +1,21 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from stackbuild.hipify import hipify_tree
 from stackbuild.hipify.compilation.compile_check import check_report
 from stackbuild.hipify.compilation.hip_compiler import CompilerLog
 from stackbuild.hipify.engines import Engine
+from stackbuild.hipify.lint.catalogue import DECIDED_BY_COMPILER, WARNINGS
 from stackbuild.hipify.model import Report, Target
 from stackbuild.hipify.tables.hipify_tools import Tools
 from stackbuild.hipify.tree.files import SourceSelection
+from stackbuild.model.findings import Severity
 from support.hipify import bundled_rules, small_tables
+from support.paths import ROOT
 
 
 @dataclass
@@ -19,6 +23,8 @@ class WrittenLogs:
     """A compiler that says of each side of a file what is written down."""
 
     texts: dict[tuple[str, str], str]
+    left: dict[str, str] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
     gpus: tuple[str, ...] = ("gfx1100", "gfx942")
     root: Path = Path("/nonexistent")
     seconds: float = 5.0
@@ -28,11 +34,18 @@ class WrittenLogs:
             text = self.texts.get((file, side), "")
             yield CompilerLog(side, 1 if text else 0, text, is_late=text == "late")
 
+    def expansions(self, tree: Path, file: str, folders: tuple[str, ...]) -> Iterator[CompilerLog]:
+        self.asked.append(file)
+        for side in ("host", *self.gpus):
+            yield CompilerLog(side, 0, self.left.get(side, ""))
 
-def check(source: Path, out: Path, texts: dict[tuple[str, str], str]) -> Report:
+
+def check(
+    source: Path, out: Path, texts: dict[tuple[str, str], str], left: dict[str, str] | None = None, asked: list[str] | None = None
+) -> Report:
     engine = Engine("fast", small_tables(), bundled_rules("generic"), Target(), Tools(None, None))
     selection = SourceSelection((source,), out)
-    return check_report(hipify_tree(selection, engine), selection, WrittenLogs(texts))  # type: ignore[arg-type]
+    return check_report(hipify_tree(selection, engine), selection, WrittenLogs(texts, left or {}, [] if asked is None else asked))  # type: ignore[arg-type]
 
 
 def tree(folder: Path, **files: str) -> Path:
@@ -99,3 +112,75 @@ def test_an_error_without_a_place_in_the_tree_is_the_files(tmp_path: Path) -> No
     source = tree(tmp_path, k_cu="int i;\n")
     texts = {("k.cu", "host"): "/usr/include/x.h:1:1: error: deep\n"}
     assert [row[:2] for row in rows(check(source, tmp_path / "out", texts))] == [("k.cu", 1)]
+
+
+UNKNOWN = "int i = cudaNoSuch();\n"
+READ = '# 1 "/tmp/src/k.cu"\nint i = cudaNoSuch();\n'
+
+
+def severities(report: Report, rule: str = "HIPIFY-UNKNOWN") -> list[tuple[str, int, str]]:
+    return [(f.place.file, f.place.line, f.severity.value) for f in report.findings if f.place and f.rule == rule]
+
+
+def test_what_the_compiler_takes_becomes_a_note(tmp_path: Path) -> None:
+    source = tree(tmp_path, k_cu=UNKNOWN)
+    assert severities(check(source, tmp_path / "a", {})) == [("k.cu", 1, "warning")]  # the line was not read
+    report = check(source, tmp_path / "b", {}, {"gfx942": READ})
+    assert severities(report) == [("k.cu", 1, "note")] and report.worst is Severity.NOTE
+    assert report.entries[-1].found.endswith("0 were not read to the end; 1 findings became notes")
+    (note,) = [f for f in report.findings if f.rule == "HIPIFY-UNKNOWN"]
+    assert note.why.startswith("hipcc takes this line without an error (host, gfx1100, gfx942)")
+
+
+def test_an_error_of_any_side_of_the_file_refutes_nothing(tmp_path: Path) -> None:
+    source = tree(tmp_path, k_cu=UNKNOWN)
+    asked: list[str] = []
+    texts = {("k.cu", "gfx942"): "/tmp/src/k.cu:9:1: error: e\n"}
+    assert severities(check(source, tmp_path / "a", texts, {"host": READ}, asked)) == [("k.cu", 1, "warning")]
+    assert severities(check(source, tmp_path / "b", {("k.cu", "host"): "late"}, {"host": READ}, asked)) == [("k.cu", 1, "warning")]
+    assert asked == []
+
+
+def test_a_file_without_such_a_finding_is_not_read_again(tmp_path: Path) -> None:
+    source = tree(tmp_path, a_cu="int i;\n", k_cu=UNKNOWN)
+    asked: list[str] = []
+    check(source, tmp_path / "out", {}, {}, asked)
+    assert asked == ["k.cu"]
+
+
+def test_a_word_that_a_macro_drops_or_a_template_holds_is_not_refuted(tmp_path: Path) -> None:
+    source = tree(tmp_path, k_cu=UNKNOWN)
+    for number, line in enumerate(("int i = 0;", "template <class T> int i = cudaNoSuch();")):
+        left = {"host": f'# 1 "/tmp/src/k.cu"\n{line}\n'}
+        assert severities(check(source, tmp_path / str(number), {}, left)) == [("k.cu", 1, "warning")]
+
+
+def test_a_header_is_refuted_by_a_file_that_includes_it_unless_another_has_an_error_there(tmp_path: Path) -> None:
+    source = tree(tmp_path, k_cu='#include "h.h"\n', l_cu='#include "h.h"\n', h_h=UNKNOWN, alone_h=UNKNOWN)
+    left = {"host": '# 1 "/tmp/src/k.cu"\n# 1 "/tmp/src/h.h" 1\nint i = cudaNoSuch();\n# 2 "/tmp/src/k.cu" 2\n'}
+    assert severities(check(source, tmp_path / "a", {}, left)) == [("alone.h", 1, "warning"), ("h.h", 1, "note")]
+    texts = {("l.cu", "host"): "/tmp/src/l.cu:1:1: error: elsewhere\n"}
+    assert ("h.h", 1, "note") in severities(check(source, tmp_path / "b", texts, left))
+    texts = {("l.cu", "host"): "/tmp/src/h.h:1:9: error: undeclared\n"}
+    assert ("h.h", 1, "warning") in severities(check(source, tmp_path / "c", texts, left))
+
+
+def test_lines_that_the_conversion_moved_are_those_of_the_source(tmp_path: Path) -> None:
+    source = tree(tmp_path, k_cu="#include <cuda_runtime.h>\n__global__ void k() { __syncwarp(); }\n" + UNKNOWN)
+    left = {"host": '# 4 "/tmp/src/k.cu"\nint i = cudaNoSuch();\n'}
+    report = check(source, tmp_path / "out", {}, left)
+    assert (tmp_path / "out/k.cu").read_text().split("\n")[3] == UNKNOWN.rstrip()  # a line was added
+    assert severities(report) == [("k.cu", 3, "note")]
+
+
+def test_what_a_line_means_is_not_refuted(tmp_path: Path) -> None:
+    source = tree(tmp_path, k_cu="__device__ int f(int x) { return __shfl_sync(~0u, x, 31); }\n")
+    left = {"host": '# 1 "/tmp/src/k.cu"\n' + (source / "k.cu").read_text()}
+    report = check(source, tmp_path / "out", {}, left)
+    assert severities(report, "LINT-LAST-LANE") == [("k.cu", 1, "warning")]
+
+
+def test_each_rule_that_the_compiler_decides_exists() -> None:
+    passes = "".join(path.read_text() for path in (ROOT / "stackbuild/hipify/passes").glob("*.py"))
+    ids = set(re.findall(r'^ +(?:at, |include\S+ )?"(HIPIFY-[A-Z-]+)",', passes, re.M)) | WARNINGS.keys()
+    assert sorted(DECIDED_BY_COMPILER - ids) == []
