@@ -256,8 +256,9 @@ def forget(
 ) -> None:
     """Remove what a stolen key signed.
 
-    All that was made from it and the compiler caches go too. The next build makes these outputs again. A warning names
-    outputs of which it is not known what they were made from.
+    All that was made from it, the caches and the results of verifications and benchmarks go too. The next build makes
+    these outputs again: no remote gives them to this store any more, also under another key. Warnings name outputs that
+    may be on remotes under your own key, and those of which it is not known what they were made from.
 
     Example: stackbuild store forget --signed-by SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU
     """
@@ -266,7 +267,7 @@ def forget(
     from stackbuild.store.read_only import open_to_read
     from stackbuild.store.store import open_store
     from stackbuild.views.console import print_json
-    from stackbuild.views.share import draw_forgotten, draw_unknown
+    from stackbuild.views.share import draw_forgotten, draw_made_here, draw_unknown
 
     if bool(signed_by) == bool(origin):
         raise UsageError("name a key or a remote", next="give one of --signed-by and --from")
@@ -275,6 +276,7 @@ def forget(
         tainted_keys = {row.key for row in rows}
         unknown_outputs = tuple(record for record in unknown_records(local_store) if record.key not in tainted_keys)
     print_json(rows, "stackbuild.store-forget/1") if json else draw_forgotten(rows, dry_run)
+    draw_made_here(rows)
     draw_unknown(unknown_outputs)
 
 

@@ -1,7 +1,8 @@
 """Who signed what an output was made from, however far back: two notes of each record that is made here.
 
 `store gc` removes records of inputs, and with them what leads from a key to all that was made from its outputs. So an
-output keeps the signers and the remotes of its inputs itself. The notes are this machine's: they are never signed.
+output keeps the signers and the remotes of its inputs itself. A push signs the first note where there are signers, for
+whoever pulls the output. The remotes are this machine's.
 """
 
 from __future__ import annotations
@@ -39,6 +40,11 @@ NOBODY = Ancestry(frozenset(), frozenset())
 NO_RECORD_ANCESTRY = Ancestry(frozenset((NO_RECORD,)), frozenset((NO_RECORD,)))
 
 
+def signers_in(notes: Mapping[str, str]) -> frozenset[str]:
+    """The keys that signed an output's inputs by its note, local or from a remote."""
+    return frozenset(filter(FINGERPRINT.fullmatch, notes.get(INPUT_SIGNERS, "").split()))
+
+
 def needs_of(record: Record) -> list[str]:
     """What it was made from: keys of steps, or under a content key digests of trees."""
     return _NEED.findall(record.key_text)
@@ -53,7 +59,8 @@ def noted_ancestry(record: Record) -> Ancestry | None:
     notes = record.notes
     if is_pulled(record):
         words = notes.get("signed_by", "").replace(",", " ").split()
-        return Ancestry(frozenset(filter(FINGERPRINT.fullmatch, words)), frozenset((notes["remote"],)))
+        signers = frozenset(filter(FINGERPRINT.fullmatch, words)) | signers_in(notes)
+        return Ancestry(signers, frozenset((notes["remote"],)))
     if INPUT_SIGNERS not in notes:
         return None
     return Ancestry(*(frozenset(notes.get(name, "").split("\n")) - {""} for name in (INPUT_SIGNERS, INPUT_REMOTES)))

@@ -37,6 +37,10 @@ class NoRoom(RemoteFault):
     """This disk has no room for an output. It says nothing about the remote."""
 
 
+class RecordRevoked(RemoteFault):
+    """A record of what `store forget` has revoked. It says nothing about the remote's other records."""
+
+
 class ListDamaged(RemoteFault):
     """A remote's list of tags that is damaged: it hides tags that are there. So it is not used."""
 

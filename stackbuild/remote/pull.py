@@ -23,7 +23,8 @@ from typing import Literal, TypeVar
 
 from stackbuild.core.tree_walk import BOUNDS
 from stackbuild.publishing.ssh_keys import TrustedKey
-from stackbuild.remote.faults import ListDamaged, NoRoom, RemoteFault, RemoteUnreachable, excerpt
+from stackbuild.remote.ancestry import signers_in
+from stackbuild.remote.faults import ListDamaged, NoRoom, RecordRevoked, RemoteFault, RemoteUnreachable, excerpt
 from stackbuild.remote.origin import Origin
 from stackbuild.remote.protocol import ByteCounter, RemoteReader
 from stackbuild.remote.records import NOTES_HERE, SignedRecord, agreement
@@ -31,6 +32,7 @@ from stackbuild.remote.signatures import SignatureReader
 from stackbuild.remote.trees import RemoteTree, read_tree, write_tree
 from stackbuild.remote.watch import DEFAULT_RATE, MinimumRate, Progress, Watch
 from stackbuild.store.records import Record
+from stackbuild.store.revocations import Revocations, read_revocations, revocations_path
 from stackbuild.store.store import StagingFolder, Store
 
 STRIKES = 3
@@ -119,7 +121,7 @@ class TrustedRemote:
     listing: TagListing = field(default_factory=TagListing)
 
     def strike(self, fault: RemoteFault) -> None:
-        self.strikes += not isinstance(fault, NoRoom)
+        self.strikes += not isinstance(fault, (NoRoom, RecordRevoked))
         if isinstance(fault, RemoteUnreachable):
             self.off = "it cannot be reached"
         elif self.strikes >= STRIKES:
@@ -146,6 +148,11 @@ class Puller:
     """Tags that no remote had: they are not asked for again in this run."""
     no_room: set[str] = field(default_factory=set)
     """Tags of outputs that remotes have and this disk has no room for."""
+    _revocations: Revocations = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Raises MachineLacks where it cannot be read what was revoked."""
+        self._revocations = read_revocations(self.store)
 
     def pull(self, request: PullRequest) -> PulledOutput | None:
         """Take an output over into the store, with its record; None where no remote has it.
@@ -200,13 +207,21 @@ class Puller:
     def _ask(self, request: PullRequest, remote: TrustedRemote) -> SignedRecord | None:
         unread: list[str] = []
         try:
-            signed_record = self._watch(remote, lambda count: ask(remote, request, count, unread))
+            signed_record = self._watch(remote, lambda count: ask(remote, request, count, unread, self._refusal))
         finally:
             for what in unread:
                 self.say("warning", f"{request.step}: {remote.reader.url}: {what}; the other signatures are read")
         if signed_record is not None:
             remote.listing.newer.add(request.tag)
         return signed_record
+
+    def _refusal(self, one: SignedRecord) -> str:
+        """Why a record does not count by what was revoked in this store, "" where it does."""
+        keys = self._revocations.keys & (one.signers | signers_in(one.record.notes))
+        if not keys and one.record.tree not in self._revocations.trees:
+            return ""
+        why = f"came by {', '.join(sorted(keys))}, or was made from what did" if keys else "was made from revoked outputs"
+        return f"it {why}, which `store forget` has revoked ({revocations_path(self.store)})"
 
     def _read_if_listed(self, request: PullRequest, remote: TrustedRemote) -> SignedRecord | None:
         """The same, or None where a list of the remote's tags lacks it."""
@@ -287,18 +302,24 @@ def _fetch(reader: RemoteReader, signed_record: SignedRecord, out: Path, count: 
     return tree
 
 
-def ask(remote: TrustedRemote, request: PullRequest, count: ByteCounter, unread: list[str]) -> SignedRecord | None:
+def ask(
+    remote: TrustedRemote,
+    request: PullRequest,
+    count: ByteCounter,
+    unread: list[str],
+    refusal: Callable[[SignedRecord], str],
+) -> SignedRecord | None:
     """The record of a key that enough trusted keys have signed; None where the remote has none. Raises RemoteFault.
 
     It is about the key that was asked for: another key's record, however well signed, is refused. `unread` gets the tags
-    of it that cannot be read.
+    of it that cannot be read. `refusal` says why a record does not count, "" where it does: others may agree without it.
     """
 
     def is_it(one: SignedRecord) -> bool:
         return request.key == (one.record.key if request.kind == "r" else one.record.content_key)
 
     def agreement_of(records: Sequence[SignedRecord]) -> SignedRecord | None:
-        return agreement([one for one in records if is_it(one)], remote.threshold)
+        return agreement([one for one in records if is_it(one) and not refusal(one)], remote.threshold)
 
     signature_reader = SignatureReader(remote.reader, remote.keys, datetime.now(UTC), count)
     signatures = signature_reader.read(request.tag, is_it, lambda rows: agreement_of(rows) is not None)
@@ -308,6 +329,8 @@ def ask(remote: TrustedRemote, request: PullRequest, count: ByteCounter, unread:
     if signed_record := agreement_of(signatures.records):
         return signed_record
     own = [one for one in signatures.records if is_it(one)]
+    if why_revoked := [why for one in own if (why := refusal(one))]:
+        raise RecordRevoked(why_revoked[0], blob=request.tag)
     if others := [one for one in signatures.records if one not in own]:
         raise RemoteFault("a record of another key", blob=request.tag, promise=request.key, actual=others[0].record.key)
     signers = {name for one in own for name in one.signers}

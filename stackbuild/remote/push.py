@@ -19,6 +19,7 @@ from stackbuild.core import digest
 from stackbuild.core.cancel import worker_threads
 from stackbuild.publishing.envelopes import load_signing_types
 from stackbuild.publishing.ssh_keys import SigningKey, TrustedKey
+from stackbuild.remote.ancestry import signers_in
 from stackbuild.remote.faults import BlobAbsent, RemoteFault, RemoteUnreachable
 from stackbuild.remote.packing import BlobSpool, CoreBudget, FileDiffers, compress
 from stackbuild.remote.packs import Pack, entries_of, packs_of
@@ -45,7 +46,7 @@ from stackbuild.remote.trees import (
     tree_manifest,
 )
 from stackbuild.store.atomic import read_whole
-from stackbuild.store.records import CONTENT, Record
+from stackbuild.store.records import CONTENT, INPUT_SIGNERS, Record
 from stackbuild.store.store import Store
 
 LEVELS = (1, 2, 3)
@@ -290,6 +291,9 @@ def _size(text: str) -> int:
 
 
 def _remote_record(record: Record, content_key: str, text: str, size: int) -> RemoteRecord:
+    notes = {name: note for name, note in record.notes.items() if name not in (*NOTES_HERE, INPUT_SIGNERS)}
+    if signers := signers_in(record.notes):
+        notes[INPUT_SIGNERS] = "\n".join(sorted(signers))
     return RemoteRecord(
         key=record.key,
         content_key=content_key,
@@ -301,7 +305,7 @@ def _remote_record(record: Record, content_key: str, text: str, size: int) -> Re
         seconds=record.seconds,
         made_by=record.made_by,
         made_at=record.made_at,
-        notes={name: note for name, note in record.notes.items() if name not in NOTES_HERE},
+        notes=notes,
     )
 
 

@@ -24,7 +24,7 @@ PAYLOAD_TYPE = "application/vnd.stackbuild.record+json"
 SCHEMA = "stackbuild.remote-record/1"
 MOST_ENVELOPES = 16
 """Envelopes of one key that are read, and written."""
-NOTES_HERE = frozenset(("remote", "signed_by", "signed_run", INPUT_SIGNERS, INPUT_REMOTES, PEAK_MEMORY))
+NOTES_HERE = frozenset(("remote", "signed_by", "signed_run", INPUT_REMOTES, PEAK_MEMORY))
 """Notes that are this machine's: where an output and its inputs came from, and its memory. Never signed, never taken from
 a remote."""
 MOST_SIZE = 1 << 62
@@ -56,9 +56,10 @@ class RemoteRecord:
     def output(self) -> tuple[object, ...]:
         """All of it but the key and what each run says of itself: builders of the same output have the same.
 
-        The notes are in it: a base's packages are in the keys of all steps on it.
+        The notes are in it: a base's packages are in the keys of all steps on it. Who signed a builder's inputs is not.
         """
-        return self.tree, self.size, self.manifest_size, self.notes
+        notes = {name: text for name, text in self.notes.items() if name != INPUT_SIGNERS}
+        return self.tree, self.size, self.manifest_size, notes
 
     def payload(self) -> bytes:
         """The bytes that are signed."""

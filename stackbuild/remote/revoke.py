@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.remote.ancestry import (
@@ -18,18 +19,23 @@ from stackbuild.remote.url import kind_and_root, place_of
 from stackbuild.store import atomic
 from stackbuild.store.maintenance import records
 from stackbuild.store.records import CONTENT, Record
-from stackbuild.store.store import Store
+from stackbuild.store.revocations import Revocations, add_revocations
+from stackbuild.store.store import EMULATOR, Store
 
 
 @dataclass(frozen=True)
 class TaintedRecord:
-    """A local record that is to go: directly from the remote, or made from what is."""
+    """A local record that is to go: directly from the remote, or made from what is.
+
+    `is_made_here`: this machine ran the step, so it may be on remotes under this machine's own key.
+    """
 
     step: str
     recipe: str
     key: str
     tree: str
     is_pulled: bool
+    is_made_here: bool
 
 
 def tainted_records(store: Store, signed_by: str, url: str) -> tuple[TaintedRecord, ...]:
@@ -57,7 +63,9 @@ def tainted_records(store: Store, signed_by: str, url: str) -> tuple[TaintedReco
         by_key.update((record.key, record) for record in fresh)
         more = bool(fresh)
     return tuple(
-        TaintedRecord(r.step, r.recipe, r.key, r.tree, is_pulled(r) and _is_named(r, signed_by, url))
+        TaintedRecord(
+            r.step, r.recipe, r.key, r.tree, is_pulled(r) and _is_named(r, signed_by, url), not is_pulled(r)
+        )
         for r in by_key.values()
     )
 
@@ -88,10 +96,18 @@ def unknown_records(store: Store) -> tuple[Record, ...]:
     )
 
 
-def revoke(store: Store, signed_by: str, url: str) -> tuple[TaintedRecord, ...]:
-    """Remove the records of `tainted_records`, their trees, and the compiler caches that steps on them may have filled.
+def caches_in(store: Store) -> tuple[Path, ...]:
+    """What a revoked output may have filled, and no record leads to."""
+    emulator_folder = store.root / EMULATOR
+    emulator_caches = tuple(emulator_folder.iterdir()) if emulator_folder.is_dir() else ()
+    return (*(store.root / "ccache").iterdir(), *(store.root / "memos").iterdir(), *emulator_caches)
 
-    The caches go also where no record is left that leads to them. A call that ended early leaves what a second one finds: the
+
+def revoke(store: Store, signed_by: str, url: str) -> tuple[TaintedRecord, ...]:
+    """Remove the records of `tainted_records`, their trees, and what steps and verbs on them may have left in caches.
+
+    The key, and the trees of what was made from its outputs, are written down first: no remote gives such a record again.
+    Caches are those of the compiler and of the emulator, and the memos of verifications and benchmarks. The caches go also where no record is left that leads to them. A call that ended early leaves what a second one finds: the
     caches go first, and an output goes after all that was made from it. Raises UsageError, OSError, and MachineLacks while another run uses the store.
     """
     store.reap()
@@ -100,7 +116,9 @@ def revoke(store: Store, signed_by: str, url: str) -> tuple[TaintedRecord, ...]:
             next = "run it again when nothing else uses this store"
             raise MachineLacks(f"in use by {', '.join(others)}", where=str(store.root), next=next)
         tainted_outputs = tainted_records(store, signed_by, url)
-        for cache in (store.root / "ccache").iterdir():
+        trees = frozenset(one.tree for one in tainted_outputs if not one.is_pulled)
+        add_revocations(store, Revocations(frozenset({signed_by} - {""}), trees))
+        for cache in caches_in(store):
             atomic.remove(cache)
         for one in reversed(tainted_outputs):
             (store.root / "records" / one.key[:2] / f"{one.key}.json").unlink(missing_ok=True)

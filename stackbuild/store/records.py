@@ -14,7 +14,7 @@ PEAK_MEMORY = "peak_memory"
 INPUT_SIGNERS, INPUT_REMOTES = "input_signers", "input_remotes"
 """The notes with the keys that signed what an output was made from, and with the remotes that it came from, one a line.
 
-A record of before 29 November 2026 has neither. They are that machine's, and in no signed record.
+A record of before 29 November 2026 has neither. The remotes are that machine's, and in no signed record.
 """
 MOST_SECONDS = 1e9
 """More than a step can take, some 30 years."""

@@ -142,6 +142,22 @@ def draw_unknown(rows: Sequence[Record]) -> None:
     )
 
 
+def draw_made_here(rows: Sequence[TaintedRecord]) -> None:
+    """A warning of what may be on remotes under this machine's own key."""
+    names = ", ".join(sorted({f"{one.recipe} {one.step}" for one in rows if one.is_made_here}))
+    if names:
+        err().print(
+            Text(
+                safe(
+                    f"made here from what came by it: {names}. Where these were pushed or exported, others have them under "
+                    "your own key: tell them to forget that key too, and publish anew with a new key in a new repository "
+                    "(docs/sharing.md#keys)"
+                ),
+                "yellow",
+            )
+        )
+
+
 def draw_forgotten(rows: Sequence[TaintedRecord], dry_run: bool) -> None:
     for one in rows:
         why = "came by it" if one.is_pulled else "made from what came by it"

@@ -12,7 +12,7 @@ import pytest
 
 from stackbuild.build.context import StepOutput
 from stackbuild.build.schedule import Limits, schedule
-from stackbuild.core.errors import UsageError
+from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.model.events import Note
 from stackbuild.model.plan import Plan
 from stackbuild.remote.ancestry import input_notes
@@ -23,9 +23,10 @@ from stackbuild.remote.settings import RemoteSettings, Settings
 from stackbuild.remote.url import kind_and_root
 from stackbuild.store import atomic
 from stackbuild.store.maintenance import collect, records
+from stackbuild.store.revocations import read_revocations, revocations_path
 from stackbuild.store.store import Store
 from support.fake_build import FakeCommands, fake_context, fast_folder, plan_of, step
-from support.remotes import a_key, key_files, open_at
+from support.remotes import a_key, key_files, open_at, push_all
 
 ONE = step("one")
 TWO = step("two", (ONE,))
@@ -308,7 +309,97 @@ def test_a_record_of_before_the_notes_is_found_by_the_records_and_named_where_th
     store.close()
 
 
-def test_the_notes_of_inputs_are_not_signed_and_not_taken(builder: Machine, user: Machine, place: Path) -> None:
+@dataclass(frozen=True)
+class Team:
+    """`second` trusts the stolen key for one remote, and pushes what it makes to another with a key of its own."""
+
+    second: Machine
+    own: RemoteSettings
+
+
+@pytest.fixture
+def team(builder: Machine, place: Path, url: str) -> Team:
+    ExportFolder("", place / "own", is_written=True)
+    private, _ = key_files(place, "second")
+    own = RemoteSettings(url=f"file://{place}/own", read=(key_line(place, "second"),), write=True, sign=str(private))
+    builder.build(plan_of(ONE))
+    stolen = RemoteSettings(url=url, read=(key_line(place),))
+    return Team(Machine(place / "second", Settings(remotes=(stolen, own))), own)
+
+
+def forget_stolen(machine: Machine) -> set[tuple[str, bool]]:
+    store = open_at(machine.folder)
+    rows = revoke(store, a_key().fingerprint, "")
+    store.close()
+    return {(row.step, row.is_made_here) for row in rows}
+
+
+@pytest.mark.parametrize("is_noted", [True, False])
+def test_a_revoked_output_does_not_come_back_under_the_builders_own_key(
+    team: Team, is_noted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`two` was made from what the stolen key signed, and pushed; also by a stackbuild whose records do not say so."""
+    with monkeypatch.context() as patch:
+        if not is_noted:
+            patch.setattr("stackbuild.remote.push.signers_in", lambda notes: frozenset())
+        team.second.build()
+    assert forget_stolen(team.second) == {("base", False), ("one", False), ("two", True)}
+    team.second.settings = Settings(remotes=(team.own,))
+    done = team.second.build()
+    assert sorted(done.started) == ["base", "one", "two"]
+    warning, _ = [text for text in notes(done) if text.startswith("two: ")]  # by its key, and by its content key
+    assert team.own.url in warning and "`store forget` has revoked" in warning and "revoked.json" in warning
+    assert not [text for text in notes(done) if "not asked again" in text]
+    assert (a_key().fingerprint in warning) == is_noted
+
+
+def test_who_pulled_what_another_builder_made_from_a_stolen_keys_output_finds_it(team: Team, place: Path) -> None:
+    """They never trusted the stolen key: the signed record says who signed the inputs."""
+    team.second.build()
+    third = Machine(place / "third", Settings(remotes=(RemoteSettings(url=team.own.url, read=team.own.read),)))
+    assert third.build().began == []
+    assert forget_stolen(third) == {("two", False)}
+    done = third.build()
+    assert "two" in done.started and [text for text in notes(done) if a_key().fingerprint in text]
+
+
+def test_what_the_owner_signs_anew_with_another_key_is_taken(team: Team, builder: Machine, place: Path) -> None:
+    team.second.build(plan_of(ONE))
+    forget_stolen(team.second)
+    ExportFolder("", place / "fresh", is_written=True)
+    store = open_at(builder.folder)
+    assert all(one.outcome == "pushed" for one in push_all(store, ExportFolder("", place / "fresh"), "fresh"))
+    store.close()
+    fresh = RemoteSettings(url=f"file://{place}/fresh", read=(key_line(place, "fresh"),))
+    team.second.settings = Settings(remotes=(fresh,))
+    assert team.second.build(plan_of(ONE)).began == []
+
+
+def test_what_was_revoked_is_kept_by_gc_and_added_to(team: Team) -> None:
+    team.second.build()
+    forget_stolen(team.second)
+    store = open_at(team.second.folder)
+    revoke(store, a_key("other").fingerprint, "")
+    collect(store, 0.0, time.time() + 10.0)
+    revocations = read_revocations(store)
+    assert revocations.keys == {a_key().fingerprint, a_key("other").fingerprint} and len(revocations.trees) == 1
+    revocations_path(store).write_text("{")
+    with pytest.raises(MachineLacks, match="cannot be read"):
+        read_revocations(store)
+    store.close()
+
+
+def test_a_forgetting_removes_what_verbs_and_the_emulator_remember(user: Machine) -> None:
+    """Keys of memos are of keys of steps, so a passed verification of a tainted output would count for the next one."""
+    store = open_at(user.folder)
+    store.remember("ab" * 32, "passed")
+    (store.root / "emulator" / "translated").mkdir(parents=True)
+    revoke(store, a_key().fingerprint, "")
+    assert store.recall("ab" * 32) is None and not list((store.root / "emulator").iterdir())
+    store.close()
+
+
+def test_the_notes_of_own_inputs_are_not_signed_and_not_taken(builder: Machine, user: Machine, place: Path) -> None:
     builder.build()
     user.build()
     made, taken = (open_at(machine.folder).find(TWO.key) for machine in (builder, user))
