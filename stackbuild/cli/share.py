@@ -46,7 +46,7 @@ def push(
     """Put outputs that were made here on a remote, signed.
 
     Outputs that came from a remote are left out: who signs says that it made them. A push that was stopped resumes where it was. The login is
-    that of `docker login HOST`. Exit 7 where the remote did not take an output.
+    that of `docker login HOST`. Exit 5 where this key has signed another output of a step there, else 7 where the remote did not take an output.
 
     Example: stackbuild store push oci://ghcr.io/acme/stackbuild --sign build.key --recipe debian-13
     """
@@ -72,7 +72,7 @@ def export(
 ) -> None:
     """Write outputs as signed files for any web server.
 
-    Others read it as https://HOST/PATH, or file:///DIR. It can only be read by them.
+    Others read it as https://HOST/PATH, or file:///DIR. It can only be read by them. Exit codes are those of `store push`.
 
     Example: stackbuild store export /srv/www/stackbuild --sign build.key
     """
@@ -95,7 +95,7 @@ def _send(writer: RemoteWriter, sign: Path, recipe: str, check: bool, json: bool
     from stackbuild.store.maintenance import records
     from stackbuild.store.read_only import open_to_read
     from stackbuild.views.console import err, print_json
-    from stackbuild.views.share import SentBytes, draw_pushes, push_line
+    from stackbuild.views.share import SentBytes, draw_next_of_conflicts, draw_pushes, push_line
 
     key = load_signing_key(sign)
     pushes: list[Push] = []
@@ -117,6 +117,9 @@ def _send(writer: RemoteWriter, sign: Path, recipe: str, check: bool, json: bool
         print_json({"remote": writer.url, "outputs": pushes, "of": len(rows)}, "stackbuild.store-push/1")
     else:
         draw_pushes(pushes, len(rows), came, writer.url)
+    draw_next_of_conflicts(pushes, writer.url)
+    if any(one.outcome == "conflict" for one in pushes):
+        leave(5)
     if any(one.outcome in ("failed", "damaged") for one in pushes):
         leave(7)
 

@@ -54,6 +54,15 @@ def draw_pushes(pushes: Sequence[Push], of: int, came: int, url: str) -> None:
         err().print(Text(f"{of - len(pushes)} outputs were not tried: the remote fails", "red"))
 
 
+def draw_next_of_conflicts(pushes: Sequence[Push], url: str) -> None:
+    """What to do where outputs are not there because the key has signed others before."""
+    count = sum(one.outcome == "conflict" for one in pushes)
+    if count:
+        what = f"{count} output{'s are' if count != 1 else ' is'} not there: this key has signed another output of the step"
+        next = f"`stackbuild store conflicts {url}` shows both; push to a new repository if the old output is not to stay"
+        err().print(Text(safe(f"{what}\n  next: {next}"), "red"))
+
+
 def draw_pulled(report: PullReport) -> None:
     """What came, and what a build would still run."""
     steps = f": {', '.join(report.steps)}" if report.steps else ""
