@@ -12,20 +12,22 @@ been replaced or stolen.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from stackbuild.core import yaml
+from stackbuild.core.cancel import check_signals
 from stackbuild.core.errors import RecipeError, UsageError
 from stackbuild.core.model import Field, Model, ValidationError, field_validator
 from stackbuild.core.user_folders import user_folder
 from stackbuild.publishing.ssh_keys import TrustedKey, distinct_keys, load_trusted_keys, trusted_keys_of
 from stackbuild.remote.url import kind_and_root, place_of
-from stackbuild.store import atomic
+from stackbuild.store import atomic, locks
 
 VARIABLE = "STACKBUILD_REMOTES"
 """Names another file of settings; `none` stands for no remote."""
@@ -159,9 +161,27 @@ def write_settings(settings: Settings) -> Path:
     return path
 
 
+@contextlib.contextmanager
+def _change() -> Iterator[None]:
+    """Held while the settings are read, changed and written: two commands at once lose no entry. Raises UsageError."""
+    path = settings_path()
+    if os.environ.get(VARIABLE) == "none":
+        raise UsageError(
+            f"{VARIABLE}=none stands for no remotes, so there is no file to change",
+            next=f"unset {VARIABLE}, or let it name a file; `remotes` of stackbuild.toml sets it, too",
+        )
+    with locks.hold(path.with_name(f".{path.name}.lock"), lambda pid: None, check_signals):
+        yield
+
+
 def add_keys(url: str, keys: Sequence[Path], threshold: int = 0) -> RemoteSettings:
     """Add public keys to a remote; what is set for it now. Raises UsageError, OSError."""
     kind_and_root(url)
+    with _change():
+        return _add_keys(url, keys, threshold)
+
+
+def _add_keys(url: str, keys: Sequence[Path], threshold: int) -> RemoteSettings:
     settings = read_settings(may_lack=True)
     old = settings.of(url)
     load_trusted_keys(keys)
@@ -185,6 +205,11 @@ def add_keys(url: str, keys: Sequence[Path], threshold: int = 0) -> RemoteSettin
 
 def remove_keys(url: str, fingerprint: str = "") -> RemoteSettings | None:
     """Remove a key of a remote, or the remote as a whole; what is left of it. Raises UsageError, OSError."""
+    with _change():
+        return _remove_keys(url, fingerprint)
+
+
+def _remove_keys(url: str, fingerprint: str) -> RemoteSettings | None:
     settings = read_settings()
     old = next((one for one in settings.remotes if place_of(one.url) == place_of(url)), None)
     if old is None:

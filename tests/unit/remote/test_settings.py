@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from stackbuild.core.errors import UsageError
+from stackbuild.remote import settings
 from stackbuild.remote.connection import trusted_remotes
 from stackbuild.remote.settings import (
     RemoteSettings,
@@ -215,3 +219,30 @@ def test_a_key_that_is_listed_twice_with_the_same_times_is_one_key(tmp_path: Pat
     write_settings(Settings(remotes=(RemoteSettings(url=URL, read=(line, f"builder {line}")),)))
     (remote,) = read_settings().remotes
     assert [key.fingerprint for key in remote.trusted_keys()] == [a_key().fingerprint]
+
+
+@pytest.mark.parametrize("change", [lambda public: add_keys(URL, [public]), lambda public: remove_keys(URL)])
+def test_no_remotes_have_no_file_to_change(
+    change: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("STACKBUILD_REMOTES", "none")
+    _, public = key_files(tmp_path)
+    with pytest.raises(UsageError, match="STACKBUILD_REMOTES=none") as refusal:
+        change(public)
+    assert "unset STACKBUILD_REMOTES" in refusal.value.next and not (tmp_path / "none").exists()
+
+
+def test_keys_that_are_added_at_once_are_all_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each command reads the settings before it writes them: a slow one takes nothing away."""
+    write = settings.write_settings
+
+    def write_late(changed: Settings) -> Path:
+        time.sleep(0.1)
+        return write(changed)
+
+    monkeypatch.setattr(settings, "write_settings", write_late)
+    publics = [key_files(tmp_path, f"key{number}")[1] for number in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda public: add_keys(f"{URL}/{public.stem}", [public]), publics))
+    assert len(read_settings().remotes) == 4
