@@ -53,11 +53,31 @@ def test_web_servers_and_folders(tmp_path: Path) -> None:
         "https://",
         "https://u:p@h/",
         "https://[/",
+        "oci://h/a/../b",
+        "oci://h/a//b",
+        "oci://h/a/%2e%2e/b",
+        "oci://h/Acme/sb",
+        "oci://h/acme/s b",
+        "oci://h/acme/é",
+        "oci://h/acme/sb:latest",
+        "oci+http://h/acme/sb@sha256:00",
+        "oci://h/-a",
     ],
 )
 def test_what_is_no_url_of_a_remote(url: str) -> None:
     with pytest.raises(UsageError):
         open_reader(url, nobody)
+
+
+@pytest.mark.parametrize("name", ["a", "a/b", "a.b/c_d", "a__b", "a--b/c-d", "a/"])
+def test_names_of_repositories_by_the_specification(name: str) -> None:
+    assert isinstance(open_reader(f"oci://h/{name}", nobody), OciRegistry)
+
+
+def test_what_is_no_repository_is_answered_with_the_grammar() -> None:
+    with pytest.raises(UsageError, match="does not name a repository") as refusal:
+        open_reader("oci://h/Acme/sb", nobody)
+    assert "a-z and 0-9" in refusal.value.next and "oci://ghcr.io/acme/stackbuild" in refusal.value.next
 
 
 def test_a_folder_that_is_no_export_is_left_out_with_a_warning(tmp_path: Path) -> None:
