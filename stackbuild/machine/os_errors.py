@@ -14,6 +14,6 @@ HINTS = {13: "check the permissions", 30: "it is read-only"}
 def machine_lack(error: OSError) -> MachineLacks:
     """What the machine does not give, in words."""
     if error.errno in NO_SPACE:
-        return disk_full(Path(error.filename) if error.filename else default_root())
+        return disk_full(Path(error.filename) if error.filename else default_root(), default_root())
     next = HINTS.get(error.errno or 0, "check the path and its permissions")
     return MachineLacks(f"{error.strerror or error}", where=str(error.filename or ""), next=next)

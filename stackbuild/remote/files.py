@@ -172,16 +172,29 @@ class ExportFolder:
 
     def put_blob(self, digest: str, content: BlobContent, size: int, count: ByteCounter) -> None:
         path = self.folder / blob_place(digest)
-        with self._stage(path) as file:
+        with self._name_folder(), self._stage(path) as file:
             shutil.copyfileobj(content, file, 1 << 20)
         count(size)
 
     def put_manifest(self, tag: str, text: bytes, is_patient: bool = True) -> None:
         place = self.folder / manifest_place(tag)
+        with self._name_folder():
+            self._put_manifest(place, tag, text)
+
+    def _put_manifest(self, place: Path, tag: str, text: bytes) -> None:
         if _TAG.fullmatch(tag) and not place.exists():  # listed before it is there: a list that lacks a tag hides it from web clients
             with self._lock():
                 self._list_tag(tag)
         self._place(place, text)
+
+    @contextlib.contextmanager
+    def _name_folder(self) -> Iterator[None]:
+        """An error of a write names no file. With the folder's name the store's disk is not called full in its place."""
+        try:
+            yield
+        except OSError as error:
+            error.filename = error.filename or str(self.folder)
+            raise
 
     @contextlib.contextmanager
     def _lock(self) -> Iterator[None]:

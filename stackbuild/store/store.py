@@ -443,13 +443,18 @@ NO_SPACE = (28, 122)
 """errno ENOSPC and EDQUOT."""
 
 
-def disk_full(path: Path) -> MachineLacks:
-    """What to say when the disk is full: the store stays as it is and the next run resumes there."""
+def disk_full(path: Path, root: Path | None = None) -> MachineLacks:
+    """What to say when the disk is full: the store stays as it is and the next run resumes there.
+
+    `root` is the store's folder where `path` may be on another disk: there `store gc` makes no room.
+    """
     free = os.statvfs(path).f_bavail * os.statvfs(path).f_frsize if path.exists() else 0
+    is_other_disk = root is not None and root.exists() and path.exists() and root.stat().st_dev != path.stat().st_dev
+    help = " there" if is_other_disk else " (`stackbuild store gc` helps)"
     return MachineLacks(
         f"the disk is full ({free >> 20} MiB free)",
         where=str(path),
-        next="make room (`stackbuild store gc` helps) and run the same command again: finished steps are kept",
+        next=f"make room{help} and run the same command again: finished steps are kept",
         topic="disk",
     )
 
