@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -20,7 +21,7 @@ from stackbuild.store.store import Store, open_store
 
 if TYPE_CHECKING:
     from stackbuild.remote.pull import PulledOutput, Puller
-    from stackbuild.remote.push import Pusher
+    from stackbuild.remote.push import Push, Pusher
     from stackbuild.remote.records import SignedRecord
     from stackbuild.remote.settings import Settings
 
@@ -133,7 +134,7 @@ class RemoteSharing:
         strikes_before, url = pusher.strikes, pusher.writer.url
         for record, content_key in rows:
             self.check()
-            push = pusher.push(record, content_key)
+            push = self._push_one(pusher, record, content_key)
             if push.outcome in ("pushed", "signed", "there"):
                 self.emit(Note("info", f"{push.step}: on {url} ({push.sent / 1e6:.1f} MB sent)"))
                 continue
@@ -141,6 +142,13 @@ class RemoteSharing:
             if pusher.strikes - strikes_before == STRIKES:
                 self.emit(Note("warning", f"nothing more is pushed to {url} in this run"))
                 return
+
+    def _push_one(self, pusher: Pusher, record: Record, content_key: str) -> Push:
+        """A stop waits for no server: it ends the connections. Raises OSError, Stopped."""
+        from stackbuild.remote.watch import Progress, Watch
+
+        work = partial(pusher.push, record, content_key)
+        return Watch(work, Progress(), pusher.writer.abort).run(self.check, minimum_rate=None)
 
     def _lock_step(self, step: Step) -> Record | None:
         """The same for one step. Another run that holds its lock makes or takes over the same output."""

@@ -48,8 +48,11 @@ class Watch(Generic[_Result]):
     result: _Result | None = None
     error: BaseException | None = None
 
-    def run(self, check: Callable[[], None], minimum_rate: MinimumRate = DEFAULT_RATE) -> _Result:
-        """The work's result, or what it raised. Raises RemoteFault where it is too slow, and what `check` raises."""
+    def run(self, check: Callable[[], None], minimum_rate: MinimumRate | None = DEFAULT_RATE) -> _Result:
+        """The work's result, or what it raised. Raises RemoteFault where it is too slow, and what `check` raises.
+
+        Without a minimum rate nothing is too slow: a push has the limits of its requests.
+        """
         thread = threading.Thread(target=self._work, name="remote", daemon=True)
         thread.start()
         try:
@@ -63,13 +66,13 @@ class Watch(Generic[_Result]):
             raise self.error
         return self.result  # type: ignore[return-value]
 
-    def _wait(self, thread: threading.Thread, check: Callable[[], None], minimum_rate: MinimumRate) -> None:
+    def _wait(self, thread: threading.Thread, check: Callable[[], None], minimum_rate: MinimumRate | None) -> None:
         since, before = time.monotonic(), self.progress.bytes
         while thread.is_alive():
             thread.join(POLL_SECONDS)
             check()
             seconds = time.monotonic() - since
-            if seconds > minimum_rate.window:
+            if minimum_rate is not None and seconds > minimum_rate.window:
                 came = self.progress.bytes - before
                 if came < minimum_rate.rate * minimum_rate.window:
                     raise RemoteFault("too slow", actual=f"{came} bytes in {seconds:.0f} s")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,12 +13,16 @@ import pytest
 
 from stackbuild.build.context import StepOutput
 from stackbuild.build.schedule import Limits, schedule
+from stackbuild.build.sharing import RemoteSharing
+from stackbuild.core.cancel import Interruption
 from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.model.events import Note
 from stackbuild.model.plan import Plan
 from stackbuild.remote.ancestry import input_notes
+from stackbuild.remote.faults import RemoteFault
 from stackbuild.remote.files import ExportFolder
 from stackbuild.remote.origin import Origin
+from stackbuild.remote.push import Pusher
 from stackbuild.remote.revoke import revoke, tainted_records, unknown_records
 from stackbuild.remote.settings import RemoteSettings, Settings
 from stackbuild.remote.url import kind_and_root
@@ -306,6 +311,35 @@ def test_a_record_of_before_the_notes_is_found_by_the_records_and_named_where_th
     assert {one.step for one in tainted_records(store, a_key().fingerprint, "")} == {"three"}
     assert [one.step for one in unknown_records(store)] == ["two"]
     assert input_notes(store, {TWO.key: "0" * 64})["input_signers"] == "?"
+    store.close()
+
+
+class SilentFolder(ExportFolder):
+    """A remote that answers nothing for five seconds, unless its connections are ended."""
+
+    def manifest(self, tag: str, most: int) -> bytes | None:
+        self.end.wait(5.0)
+        raise RemoteFault("no answer")
+
+    def abort(self) -> None:
+        self.end.set()
+
+    end = threading.Event()
+
+
+def test_a_stop_during_a_push_waits_for_no_silent_registry(builder: Machine) -> None:
+    builder.build(plan_of(ONE))
+    store, asked_at = open_at(builder.folder), time.monotonic()
+
+    def check() -> None:
+        if time.monotonic() - asked_at > 0.3:
+            raise Interruption(2)
+
+    pusher = Pusher(store, SilentFolder("", Path(builder.settings.remotes[0].url.removeprefix("file://"))), a_key())
+    sharing = RemoteSharing("r", store, lambda event: None, check, pushers=(pusher,))
+    with pytest.raises(Interruption):
+        sharing.push_outputs({ONE.key})
+    assert time.monotonic() - asked_at < 3.0
     store.close()
 
 
