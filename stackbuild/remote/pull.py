@@ -267,8 +267,12 @@ class Puller:
     def _take(self, request: PullRequest, remote: TrustedRemote, signed_record: SignedRecord) -> None:
         """Stream the tree into a staging folder, then let the store keep it. Raises RemoteFault, OSError."""
         size = signed_record.record.size
-        if size > BOUNDS.bytes or size > shutil.disk_usage(self.store.root).free - ROOM:
-            raise NoRoom("there is no room for it on this disk", promise=f"{size >> 20} MiB")
+        free = shutil.disk_usage(self.store.root).free
+        if size > BOUNDS.bytes or size > free - ROOM:
+            raise NoRoom(
+                "there is no room for it on this disk",
+                promise=f"{-(-size >> 20)} MiB and {ROOM >> 20} MiB that a pull leaves free", actual=f"{free >> 20} MiB",
+            )  # fmt: skip
         if size > WORTH_SAYING:
             self.say("info", f"{request.step}: taking {size / 1e6:.0f} MB from {remote.reader.url}")
         with self._staging(request) as staging:

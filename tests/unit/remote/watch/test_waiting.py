@@ -77,6 +77,7 @@ def test_a_full_disk_is_no_fault_of_the_remotes(folder: Path, monkeypatch: pytes
     Usage = namedtuple("Usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(1 << 30, 1 << 30, 1 << 20))
     assert pulls.pull(asked()) is None
+    assert "MiB and 256 MiB that a pull leaves free, got 1 MiB" in said.warnings[0]
     assert "no room" in said.warnings[0] and pulls.remotes[0].strikes == 0
 
 
