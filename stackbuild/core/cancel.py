@@ -90,6 +90,44 @@ def check_signals() -> None:
         raise Interruption(signal.SIGINT, next="run the same command again")
 
 
+def pause(seconds: float) -> None:
+    """Sleep so long. Raises what `check_signals` raises as soon as that does."""
+    end = time.monotonic() + seconds
+    while (rest := end - time.monotonic()) > 0:
+        check_signals()
+        time.sleep(min(rest, POLL_SECONDS))
+    check_signals()
+
+
+def within_seconds(work: Callable[[], T], seconds: float) -> T:
+    """What the work returns or raises. Raises TimeoutError once it took longer, and what `check_signals` raises at once.
+
+    The work is done by a thread that is left alone then: the process may end without it.
+    """
+    check_signals()
+    results: list[T] = []
+    errors: list[BaseException] = []
+    end_event = threading.Event()
+
+    def do() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:  # raised again by who waits
+            errors.append(error)
+        finally:
+            end_event.set()
+
+    threading.Thread(target=do, name="within-seconds", daemon=True).start()
+    end = time.monotonic() + seconds
+    while not end_event.wait(POLL_SECONDS):
+        check_signals()
+        if time.monotonic() > end:
+            raise TimeoutError(f"no answer in {seconds:g} s")
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
 def until_stopped(items: Iterable[T]) -> Iterator[T]:
     """The items, with `check_signals` before each."""
     for item in items:

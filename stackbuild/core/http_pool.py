@@ -2,8 +2,9 @@
 
 urllib3 comes with the Docker library. It pools connections, is safe for threads, streams a body undecoded and reads
 what has come so far (`read1`). A read that waits for a byte ends only by a byte, a timeout or the end of its connection:
-`SocketPool.abort` ends all of them at once. A server that sends a byte now and then, in headers or in a body, is given up
-after the time that one which sends nothing has, and the time that its last byte took.
+`SocketPool.abort` ends all of them at once, and a signal that stops the run ends each that waits. A server that sends a
+byte now and then, in headers or in a body, is given up after the time that one which sends nothing has, and the time that
+its last byte took. One that frames its body in more bytes than it has, in trailers or extensions of chunks, is given up, too.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from __future__ import annotations
 import contextlib
 import io
 import math
+import select
 import socket
+import ssl
 import time
 import weakref
 from collections.abc import Callable, Mapping
@@ -25,6 +28,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ProxyError, SSLError
 
+from stackbuild.core.cancel import POLL_SECONDS, check_signals
 from stackbuild.core.loopback import is_loopback, refuse_inward
 
 __all__ = ["NOT_REACHED", "BaseHTTPResponse", "Body", "HTTPError", "SocketPool", "make_steady"]
@@ -36,6 +40,8 @@ SENT_AT_ONCE = 1 << 18
 """Bytes of a body that one call sends."""
 MOST_HEAD = 8 << 20
 """Bytes of an answer's headers: 100 lines of 64 KiB, which http.client takes, and more."""
+MOST_FRAMING = 1 << 14
+"""Bytes of a body's framing, its sizes of chunks and its trailers, which may come beyond as many as the body has."""
 LEAST_RATE = 1000.0
 """Bytes a second of an answer, over each `timeout` of waiting for them."""
 
@@ -49,12 +55,14 @@ class Body(Protocol):
 
 
 class _SteadyInput(io.RawIOBase):
-    """What comes over a connection. Raises TimeoutError where too little came in a while that was spent waiting, and
-    OSError where more came than the bytes that are `room`."""
+    """What comes over a connection. Raises TimeoutError where too little came in a while that was spent waiting, OSError
+    where more came than the bytes that are `room`, and what `check_signals` raises while it waits."""
 
-    def __init__(self, raw: io.RawIOBase, window: float) -> None:
+    def __init__(self, raw: io.RawIOBase, window: float, source: socket.socket | None = None) -> None:
         self.room: float = MOST_HEAD
+        self.size = 0
         self._raw = raw
+        self._source = source
         self._window = window
         self._wait_seconds = 0.0
         self._came = 0
@@ -64,9 +72,11 @@ class _SteadyInput(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int | None:
         began = time.monotonic()
+        self._wait()
         size = self._raw.readinto(buffer)
         self._wait_seconds += time.monotonic() - began
         self._came += size or 0
+        self.size += size or 0
         self.room -= size or 0
         if self.room < 0:
             raise OSError("an answer without end")
@@ -76,9 +86,44 @@ class _SteadyInput(io.RawIOBase):
             self._wait_seconds, self._came = 0.0, 0
         return size
 
+    def _wait(self) -> None:
+        """Wait for a byte. What TLS has decrypted already is one that no poll sees."""
+        source = self._source
+        if not isinstance(source, socket.socket) or (isinstance(source, ssl.SSLSocket) and source.pending()):
+            return
+        poll = select.poll()
+        poll.register(source, select.POLLIN)
+        end = time.monotonic() + self._window
+        while not poll.poll(POLL_SECONDS * 1000):
+            check_signals()
+            if time.monotonic() > end:
+                raise TimeoutError("timed out")
+
     def close(self) -> None:
         self._raw.close()
         super().close()
+
+
+class _FramedReader(io.BufferedReader):
+    """An answer whose lines are its framing once the headers are read. Raises OSError where that is more than its body."""
+
+    def __init__(self, steady_input: _SteadyInput) -> None:
+        super().__init__(steady_input)
+        self._input = steady_input
+        self._is_body = False
+        self._framing = 0
+
+    def begin_body(self, most: float) -> None:
+        self._input.room, self._input.size, self._is_body = most, 0, True
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        line = super().readline(size)
+        if self._is_body:
+            check_signals()
+            self._framing += len(line)
+            if self._framing * 2 > MOST_FRAMING + self._input.size:
+                raise OSError("an answer with more framing than body")
+        return line
 
 
 class SocketPool:
@@ -166,13 +211,12 @@ def _steady_pools(
     class SteadyResponse(HTTPResponse):
         def __init__(self, sock: socket.socket, *arguments: Any, **words: Any) -> None:
             super().__init__(sock, *arguments, **words)
-            self._input = _SteadyInput(cast(Any, self.fp).detach(), window)
-            self.fp = io.BufferedReader(self._input)
+            self.fp = self._reader = _FramedReader(_SteadyInput(cast(Any, self.fp).detach(), window, sock))
 
         def begin(self) -> None:
             """Read the headers: those of interim answers (100 Continue) too, whose number http.client does not bound."""
             super().begin()
-            self._input.room = most
+            self._reader.begin_body(most)
 
     class PlainConnection(HTTPConnection):
         response_class = SteadyResponse

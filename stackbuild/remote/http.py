@@ -11,13 +11,12 @@ import base64
 import contextlib
 import re
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlencode, urljoin, urlsplit
 
 from stackbuild.core import digest
-from stackbuild.core.cancel import check_signals
+from stackbuild.core.cancel import check_signals, pause
 from stackbuild.core.http_pool import NOT_REACHED, BaseHTTPResponse, Body, HTTPError, SocketPool
 from stackbuild.core.loopback import is_loopback
 from stackbuild.remote.faults import RemoteFault, RemoteUnreachable
@@ -134,7 +133,7 @@ class HttpClient:
         for attempt in range(tries):
             check_signals()
             if attempt:
-                time.sleep(self.limits.pause * 2 ** (attempt - 1))
+                pause(self.limits.pause * 2 ** (attempt - 1))
                 request.rewind()
             try:
                 answer = self._authorize(request)
@@ -145,10 +144,10 @@ class HttpClient:
             if answer.status not in BUSY:
                 return answer
             fault = RemoteFault(f"HTTP {answer.status}", blob=request.url)
-            pause = answer.headers.get("Retry-After", "")
+            seconds = answer.headers.get("Retry-After", "")
             answer.close()
-            if request.method not in READS and re.fullmatch(r"[0-9]{1,9}", pause):
-                time.sleep(min(MOST_PAUSE, float(pause)))
+            if request.method not in READS and re.fullmatch(r"[0-9]{1,9}", seconds):
+                pause(min(MOST_PAUSE, float(seconds)))
         raise fault
 
     def _tries(self, request: HttpRequest) -> int:

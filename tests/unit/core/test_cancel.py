@@ -6,13 +6,14 @@ import io
 import os
 import shutil
 import signal
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from stackbuild.core.cancel import Stopper, check_signals, until_stopped, worker_threads
+from stackbuild.core.cancel import Stopper, check_signals, pause, until_stopped, within_seconds, worker_threads
 from stackbuild.core.copy_file import PIECE, copy_file
 from stackbuild.core.digest import of_file, of_stream
 from stackbuild.core.errors import Interruption
@@ -109,3 +110,23 @@ def test_threads_end_with_an_exception_in_their_owner() -> None:
         pool.submit(work, 0)
         raise KeyboardInterrupt
     assert ended == [True]
+
+
+@pytest.mark.parametrize("wait", (lambda: pause(20), lambda: within_seconds(lambda: time.sleep(20), 20)))
+def test_a_signal_ends_a_wait(wait: Callable[[], None]) -> None:
+    stopper, since = Stopper(), time.monotonic()
+    with stopper.on_signals():
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGTERM)).start()
+        with pytest.raises(Interruption):
+            wait()
+    assert time.monotonic() - since < 5
+
+
+def test_what_takes_longer_than_its_seconds_is_left_alone() -> None:
+    end_event = threading.Event()
+    with pytest.raises(TimeoutError, match=r"no answer in 0\.1 s"):
+        within_seconds(end_event.wait, 0.1)
+    end_event.set()
+    assert within_seconds(lambda: 3, 5) == 3
+    with pytest.raises(ZeroDivisionError):
+        within_seconds(lambda: 1 // 0, 5)

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import io
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http.client import HTTPResponse
 from itertools import count
 from typing import Any
 
 import pytest
 
 from stackbuild.core import http_pool
+from stackbuild.core.cancel import Stopper
+from stackbuild.core.errors import Interruption
 from stackbuild.core.loopback import is_inward, refuse_inward
 
 
@@ -45,6 +55,61 @@ def test_a_steady_answer_is_read_and_one_without_end_is_not(monkeypatch: pytest.
     found.room = 999
     with pytest.raises(OSError, match="without end"):
         found.read(1000)
+
+
+@contextmanager
+def answer_of(sent: bytes) -> Iterator[HTTPResponse]:
+    """The answer of a server that sends that, its headers unread."""
+    near, far = socket.socketpair()
+    near.settimeout(3.0)
+
+    def send() -> None:
+        with suppress(OSError):
+            far.sendall(sent)
+
+    sender = threading.Thread(target=send, daemon=True)
+    sender.start()
+    response_class = http_pool._steady_pools(3.0, lambda open_socket: None)["http"].ConnectionCls.response_class
+    with near, far, response_class(near, method="GET") as answer:  # type: ignore[attr-defined]
+        yield answer
+        near.shutdown(socket.SHUT_RDWR)
+        sender.join(5)
+
+
+def body_of(answer: HTTPResponse) -> bytes:
+    answer.begin()
+    return b"".join(iter(lambda: answer.read1(1 << 16), b""))
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "framing",
+    (
+        b"2\r\n{}\r\n0\r\n" + (b"X-A: " + b"b" * 200 + b"\r\n") * 1000 + b"\r\n",
+        (b"1;" + b"x" * 60000 + b"\r\na\r\n") * 4 + b"0\r\n\r\n",
+    ),
+    ids=("trailers", "extensions"),
+)
+def test_an_answer_with_more_framing_than_body_is_given_up(framing: bytes) -> None:
+    with answer_of(CHUNKED + framing) as answer, pytest.raises(OSError, match="more framing than body"):
+        body_of(answer)
+
+
+def test_small_chunks_and_trailers_are_read() -> None:
+    with answer_of(CHUNKED + b"1\r\na\r\n" * 50_000 + b"0\r\nX-A: b\r\nX-B: c\r\n\r\n") as answer:
+        assert body_of(answer) == b"a" * 50_000
+
+
+@pytest.mark.parametrize("sent", (b"", CHUNKED, CHUNKED + b"2\r\n{}\r\n0\r\n"), ids=("nothing", "headers", "body"))
+def test_a_signal_ends_the_wait_for_a_silent_server(sent: bytes) -> None:
+    with Stopper().on_signals(), answer_of(sent) as answer:
+        since = time.monotonic()
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGTERM)).start()
+        with pytest.raises(Interruption):
+            body_of(answer)
+        assert time.monotonic() - since < 1.5
 
 
 @pytest.mark.parametrize(
