@@ -34,7 +34,8 @@ from stackbuild.cluster.client import MessageReader, SchedulerLost, WorkersDied
 from stackbuild.cluster.host import Message, StepHost
 from stackbuild.cluster.offers import Amounts, Offer, read_offer
 from stackbuild.cluster.tasks import StepOutcome, StepTask
-from stackbuild.core.errors import MachineLacks
+from stackbuild.core.cancel import within_seconds
+from stackbuild.core.errors import MachineLacks, Stop
 from stackbuild.core.output_style import OUTPUT_STYLE
 from stackbuild.version import __version__
 
@@ -42,6 +43,10 @@ ATTEMPTS = 3
 """Workers that may die with one task."""
 TOPIC, PLUGIN = "stackbuild", "stackbuild"
 CONNECT_SECONDS = 3.0
+OPEN_SECONDS = 3.0
+"""How long a client may take to connect. Dask's own timeouts bound neither its handshake nor that of TLS."""
+RESULT_SECONDS = 30.0
+"""How long what a task returned may take to come from its worker."""
 STOP_SECONDS = 8.0
 """How long a worker that is told to stop waits for its steps."""
 RETRY_SECONDS = 1.0
@@ -56,6 +61,8 @@ FREE_TOKENS = "stackbuild-free-tokens"
 """What a worker's heartbeat calls the tokens that its jobserver has left."""
 MOST_WORDS = 500
 """Characters of another process's words that are shown."""
+TAKEN_NAME = "name taken"
+"""In what Dask's scheduler answers a second worker of one name."""
 NOWHERE = "127.0.0.1:0"
 """Where Dask's web server listens: it has no pages here."""
 SETTINGS = {
@@ -118,8 +125,9 @@ async def _scheduler(address: ClusterAddress, listens: Callable[[str], None]) ->
         await scheduler
     except (OSError, RuntimeError) as error:
         raise MachineLacks(
-            f"the scheduler cannot listen: {error}", where=str(address), next="choose another port or certificate"
-        ) from None
+            f"the scheduler cannot listen: {_reason(error)}",
+            where=str(address), next="choose another port or certificate",
+        ) from None  # fmt: skip
     listens(str(address))
     stop_event = _on_signals()
     await stop_event.wait()
@@ -300,8 +308,7 @@ async def _worker(address: ClusterAddress, host: StepHost, offer: Offer) -> None
         try:
             worker = await _connect(address, host, offer)
         except (OSError, TimeoutError, CommClosedError, RuntimeError, ValueError) as error:
-            same = "; certificates of another authority look the same" if address.tls else ""
-            message = f"waiting for the scheduler {address}: {_first_line(error)}{same}"
+            message = f"waiting for the scheduler {address}: {_hindrance(error, address, offer.name)}"
             if message != last_message:
                 host.report(message)
                 last_message = message
@@ -319,6 +326,14 @@ async def _worker(address: ClusterAddress, host: StepHost, offer: Offer) -> None
         if not stop_event.is_set():
             host.report(f"the connection to {address} broke; its steps were stopped")
     host.report("stopped")
+
+
+def _hindrance(error: BaseException, address: ClusterAddress, name: str) -> str:
+    """Why a worker is not connected, and what to do."""
+    reason = _reason(error)
+    if TAKEN_NAME in reason:
+        return f"it has a worker of the name {name} already: end that one, or choose another name with --name"
+    return f"{reason}; certificates of another authority look the same" if address.tls else reason
 
 
 async def _connect(address: ClusterAddress, host: StepHost, offer: Offer) -> Worker:
@@ -372,12 +387,18 @@ class DaskSubmission:
         status = self.future.status
         if status == "finished":
             try:
-                return self.future.result(timeout=CONNECT_SECONDS * 10)
+                return within_seconds(lambda: self.future.result(timeout=RESULT_SECONDS), RESULT_SECONDS + 1)
+            except Stop:
+                raise
             except Exception as error:  # the worker that held it has gone: asked for again, it is done already
                 raise SchedulerLost(_first_line(error)) from None
         if status == "error":
             try:
-                client_error = self.future.exception(timeout=CONNECT_SECONDS * 10)
+                client_error = within_seconds(
+                    lambda: self.future.exception(timeout=RESULT_SECONDS), RESULT_SECONDS + 1
+                )
+            except Stop:
+                raise
             except Exception as error:
                 raise SchedulerLost(_first_line(error)) from None
             if isinstance(client_error, KilledWorker):
@@ -396,6 +417,13 @@ class DaskSubmission:
             return
 
 
+class StepClient(Client):
+    """A client that is closed by who opened it."""
+
+    def __del__(self) -> None:
+        """Dask's own closes one that never connected, and waits seconds for that."""
+
+
 class DaskConnection:
     """A client of a scheduler. Raises MachineLacks where none answers, or where it was not started by stackbuild."""
 
@@ -404,25 +432,38 @@ class DaskConnection:
         self.address = address
         self._readers: dict[str, MessageReader] = {}
         self._opening = threading.Lock()
+        end = monotonic() + OPEN_SECONDS
         try:
             self._client = self._open_client()
+            settings = self._settings(end - monotonic())
         except OSError as error:
+            question = "has it TLS at all, and are all certificates of one authority?"
             raise MachineLacks(
                 f"no scheduler answers at {address}: {_first_line(error)}",
-                next=f"start one: stackbuild scheduler {address}"
-                + (
-                    "; are all certificates of one authority?"
-                    if address.tls
-                    else "; or is it one with TLS, tcp+tls://?"
-                ),
+                next=f"is it a scheduler, and not stopped? Start one: stackbuild scheduler {address}; "
+                + (question if address.tls else "or is it one with TLS, tcp+tls://?"),
             ) from None
-        self._refuse_other_settings()
+        self._refuse_other(settings)
 
     def _open_client(self) -> Client:
-        """A client that is connected and hears what workers say. Raises OSError."""
-        client = Client(
-            self.address.url, security=_security(self.address), timeout=CONNECT_SECONDS, set_as_default=False
-        )
+        """A client that is connected and hears what workers say. Raises OSError, also where another program answers."""
+        given_up = threading.Event()
+
+        def open_client() -> Client:
+            client = StepClient(  # type: ignore[no-untyped-call]
+                self.address.url, security=_security(self.address), timeout=CONNECT_SECONDS, set_as_default=False
+            )
+            if given_up.is_set():
+                _close(client)
+            return client
+
+        try:
+            client = within_seconds(open_client, OPEN_SECONDS)
+        except BaseException as error:
+            given_up.set()
+            if isinstance(error, OSError | Stop) or not isinstance(error, Exception):
+                raise
+            raise OSError(_first_line(error)) from None
         client.subscribe_topic(TOPIC, self._hear)
         return client
 
@@ -438,16 +479,20 @@ class DaskConnection:
             return self._client
 
     def close(self) -> None:
-        with contextlib.suppress(OSError, RuntimeError):
-            self._client.close(timeout=CONNECT_SECONDS)
+        _close(self._client)
 
-    def _refuse_other_settings(self) -> None:
+    def _settings(self, seconds: float) -> dict[str, object]:
+        """What the scheduler says of itself. Raises TimeoutError where it says nothing."""
         try:
-            settings = self._client.run_on_scheduler(scheduler_settings)
+            settings = within_seconds(lambda: self._client.run_on_scheduler(scheduler_settings), seconds)
+        except (TimeoutError, Stop):
+            self.close()
+            raise
         except Exception as error:  # whatever another program raises that has no stackbuild
             settings = {"version": f"none: {_first_line(error)}"}
-        if not isinstance(settings, dict):
-            settings = {"version": f"none: {type(settings).__name__}"}
+        return settings if isinstance(settings, dict) else {"version": f"none: {type(settings).__name__}"}
+
+    def _refuse_other(self, settings: dict[str, object]) -> None:
         own_settings = {"version": __version__, "stealing": False, "attempts": ATTEMPTS}
         if settings != own_settings:
             self.close()
@@ -470,7 +515,8 @@ class DaskConnection:
     def offers(self) -> tuple[Offer, ...]:
         try:
             client = self._connect()
-            rows = sorted(client.sync(_identity, client)["workers"].items())
+            answer = within_seconds(lambda: client.sync(_identity, client), OPEN_SECONDS)
+            rows = sorted(answer["workers"].items())
         except (OSError, RuntimeError, ValueError, AttributeError, KeyError, TypeError, CommClosedError) as error:
             raise SchedulerLost(_first_line(error)) from None
         return tuple(read_offer(address, one) for address, one in rows)
@@ -490,6 +536,11 @@ class DaskConnection:
         return DaskSubmission(future, end_event)
 
 
+def _close(client: Client) -> None:
+    with contextlib.suppress(OSError, RuntimeError):
+        client.close(timeout=CONNECT_SECONDS)
+
+
 async def _identity(client: Client) -> dict[str, Any]:
     """What the scheduler says of its workers. Raises RuntimeError where the connection has just broken."""
     if client.scheduler is None:
@@ -502,6 +553,13 @@ def scheduler_settings(dask_scheduler: Scheduler) -> dict[str, object]:
     """Run on the scheduler: what a client checks before it submits anything."""
     stealing = bool(dask.config.get("distributed.scheduler.work-stealing"))
     return {"version": __version__, "stealing": stealing, "attempts": dask_scheduler.allowed_failures + 1}
+
+
+def _reason(error: BaseException) -> str:
+    """What an error says, or the one that it came of: Dask's own RuntimeError says only what failed to start."""
+    while isinstance(error, RuntimeError) and error.__cause__ is not None:
+        error = error.__cause__
+    return _first_line(error)
 
 
 def _first_line(error: BaseException) -> str:
