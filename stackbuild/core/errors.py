@@ -119,6 +119,15 @@ class Mistake:
         return f"\n    {inert(text.strip())}\n    {' ' * max(0, at - cut)}^"
 
 
+def without_password(text: str) -> str:
+    """The text with `***` in place of each login of an http address: a job's log is read by others."""
+    return _LOGIN.sub("***", text)
+
+
+_LOGIN = re.compile(r"(?<=http://)[^\s/?#@]+(?=@)|(?<=https://)[^\s/?#@]+(?=@)")
+"""The user, password or token before the `@` of an http address."""
+
+
 def with_lines(mistakes: Iterable[Mistake], text: str) -> tuple[Mistake, ...]:
     """The mistakes of one text, each with its source line."""
     lines = text.split("\n")
@@ -126,7 +135,8 @@ def with_lines(mistakes: Iterable[Mistake], text: str) -> tuple[Mistake, ...]:
     def one(mistake: Mistake) -> Mistake:
         number = mistake.place.rsplit(":", 2)[1:2]
         at = int(number[0]) if number and number[0].isdigit() else 0
-        return replace(mistake, line=lines[at - 1].rstrip("\r") if 0 < at <= len(lines) else "")
+        line = lines[at - 1].rstrip("\r") if 0 < at <= len(lines) else ""
+        return replace(mistake, what=without_password(mistake.what), line=without_password(line))
 
     return tuple(map(one, mistakes))
 

@@ -128,6 +128,8 @@ def _size(text: object) -> object:
 def _of_metric(text: object, info: ValidationInfo) -> object:
     """A bound in the unit of the gate's metric, which is validated before it."""
     if metric := info.data.get("metric"):
+        if metric in ("create", "first") and type(text) is int and text < 1000:
+            return float(text)  # whole seconds are usual here
         return quantity(text, _METRIC_KINDS[metric])
     return None  # the metric itself is the mistake, and no unit can be checked without it
 

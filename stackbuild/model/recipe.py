@@ -387,6 +387,8 @@ class Verify(Model):
         for one in requirements:
             if not REQUIREMENT.fullmatch(one):
                 refuse_joined(one)
+                if ";" in one and REQUIREMENT.fullmatch(bare := one.partition(";")[0].rstrip()):
+                    raise ValueError(f"{one!r} has a marker, which `runtime` does not take; write `{bare}`")
                 raise ValueError(f"{one!r} is not a requirement; write {requirement_meant(one)}")
         return requirements
 
@@ -414,6 +416,11 @@ class Publish(Model):
     @field_validator("url")
     @classmethod
     def _web_address(cls, url: str) -> str:
+        if login := re.match(r"([\w+.-]+://)[^/?#]*@(.*)", url):
+            raise ValueError(
+                "it holds a login, and install lines and pages would show that to everyone; write"
+                f" `{login[1]}{login[2]}`, and let each user's netrc or keyring have the login"
+            )
         if url and not is_index_address(url.replace("{rocm}", "0")):
             if names := [name for name in re.findall(r"\{\w*\}", url) if name != "{rocm}"]:
                 raise ValueError(

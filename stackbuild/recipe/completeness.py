@@ -97,7 +97,8 @@ def omissions(recipe: Recipe, _: Table) -> Iterator[Finding]:
 def _packages(recipe: Recipe) -> set[str]:
     """The packages that the recipe installs in its base, with what some of them bring."""
     base = recipe.base
-    names = {*(base.debian.packages if base.debian else ()), *(base.extend.packages if base.extend else ())}
+    packages = (*(base.debian.packages if base.debian else ()), *(base.extend.packages if base.extend else ()))
+    names = {name.partition(":")[0] for name in packages}  # NAME:ARCH, as apt has it
     return names | {other for name in names for other in _BRINGS.get(name, ())}
 
 

@@ -135,10 +135,13 @@ def _release(recipe: Recipe, _: Table) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _image_rocm(recipe: Recipe, _: Table) -> Iterator[Finding]:
+def _image_rocm(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
     match = _IMAGE_ROCM.search(recipe.base.image or "")
     if not match or not recipe.rocm or numbers(match[1])[: len(numbers(recipe.rocm))] == numbers(recipe.rocm):
         return
+    is_amds = (recipe.base.image or "").removeprefix("docker.io/").startswith("rocm/")
+    if not is_amds and compatibility.line(match[1]) is None:
+        return  # a tag of the image's own, such as a date
     same_line = series(match[1]) == series(recipe.rocm)
     others = {series(local[1]) for w in recipe.wheels.values() if (local := _LOCAL_ROCM.search(w.version))}
     by_recipe = f"write `rocm: {match[1]}`"

@@ -83,6 +83,8 @@ def tidy(text: str) -> str:
     """The text without blanks, quotes, commas and comments around it, as it was probably meant; itself where it has none."""
     bare = text.strip()
     while bare and (less := _AROUND.sub("", bare, count=1).strip()) and less != bare:
+        if bare[-1] in "\"'" and bare[:1] != bare[-1] and bare.count(bare[-1]) % 2 == 0:
+            break  # a quoted word within the text, such as a marker's
         bare = less
     return bare or text
 

@@ -389,7 +389,7 @@ def test_an_address_that_a_shell_or_a_page_would_read_is_refused(url: str) -> No
     """By the option and by a recipe alike."""
     with pytest.raises(UsageError, match="is not an address that an index is served at"):
         Publication(url=url)
-    with pytest.raises(ValueError, match="is not an address that pip can read"):
+    with pytest.raises(ValueError, match="it holds a login" if "@" in url else "is not an address that pip can read"):
         Publish(url=url)
 
 
