@@ -239,10 +239,15 @@ def test_a_wait_that_is_left_out_is_found(leaky: Leaky) -> None:
 @pytest.mark.sandbox
 @pytest.mark.timeout(1500)  # the first one builds the kernels
 def test_a_kernel_without_an_end_is_found(leaky: Leaky) -> None:
-    """Waves of the second workgroup have no lanes and run round for ever: they end with the first that fails."""
+    """Waves of the second workgroup have no lanes and run round for ever: they end with the first that fails.
+
+    Which wave is how far then depends on the threads. One in some eighty runs has also an access beyond the memory, by a
+    wave that fell into the code behind the missing end.
+    """
     code = leaky.replaced("s_endpgm", NOTHING)
     for _ in range(40):
-        assert leaky.run(code) == ({"end of code"}, False)
+        kinds, is_right = leaky.run(code)
+        assert "end of code" in kinds and kinds <= {"end of code", "out of bounds (global)"} and not is_right
 
 
 @pytest.mark.sandbox
