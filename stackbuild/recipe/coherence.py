@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from stackbuild.core.project_names import normal_name
 from stackbuild.model.components import (
     Archive,
     CMake,
@@ -52,12 +53,7 @@ def contradictions(recipe: Recipe) -> Iterator[Finding]:
 def _unused_components(recipe: Recipe) -> Iterator[Finding]:
     """Components that no file for users has in it, where the recipe makes such files."""
     outputs = [n for n, c in recipe.components.items() if isinstance(c, Wheel | Archive)]
-    contents, todo = set(outputs), [*outputs]
-    while todo:
-        for need in recipe.components[todo.pop()].needs:
-            if need not in contents:
-                contents.add(need)
-                todo.append(need)
+    contents = {*outputs}.union(*(_all_needs(name, recipe) for name in outputs))
     for name, component in recipe.components.items():
         if outputs and name not in contents and not isinstance(component, Script):
             yield recipe_rules.UNUSED_COMPONENT.finding(
@@ -266,7 +262,7 @@ def _pins(recipe: Recipe) -> Iterator[Finding]:
     names: dict[str, str] = {}
     for i, pin in enumerate(extend.pip if extend else ()):
         name, _, version = pin.partition("==")
-        plain = re.sub(r"[-_.]+", "-", name.lower())
+        plain = normal_name(name)
         at = f"base.extend.pip.{i}"
         if plain in names:
             yield recipe_rules.SAID_TWICE.finding(
@@ -419,8 +415,8 @@ _OTHERS_DISTRIBUTIONS = ("numpy", "onnx", "torch", "protobuf", "flatbuffers", "p
 
 def _distributions(recipe: Recipe) -> Iterator[Finding]:
     for name, wheel in recipe.wheels.items():
-        plain = re.sub(r"[-_.]+", "-", wheel.distribution.lower())
-        own = {re.sub(r"[-_.]+", "-", package.lower()) for package in wheel.packages}
+        plain = normal_name(wheel.distribution)
+        own = {normal_name(package) for package in wheel.packages}
         if plain not in own and (plain in _OTHERS_DISTRIBUTIONS or plain == "onnxruntime"):
             step = re.sub(r"[^a-z0-9]+", "-", f"{recipe.name}-{name.removesuffix('-wheel')}")
             yield recipe_rules.WHEEL_NAME.finding(

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+from stackbuild.core.project_names import normal_name
 from stackbuild.core.versions import numbers, series
 from stackbuild.model.components import (
     Component,
@@ -234,6 +235,6 @@ def _wheel_rocm(recipe: Recipe, _: Table) -> Iterator[Finding]:
 
 
 def _wheel_names(recipe: Recipe, _: Table) -> Iterator[Finding]:
-    count = Counter(re.sub(r"[-_.]+", "-", w.distribution).lower() for w in recipe.wheels.values())
+    count = Counter(normal_name(w.distribution) for w in recipe.wheels.values())
     for name in (name for name, times in count.items() if times > 1):
         yield recipe_rules.WHEEL_NAME.finding("components", f"{count[name]} wheels of one distribution, {name}")

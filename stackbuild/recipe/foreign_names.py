@@ -10,6 +10,7 @@ import difflib
 import re
 from collections.abc import Iterator
 
+from stackbuild.core.project_names import normal_name
 from stackbuild.model.components import CMake, Component, Kernels, Lc0, MIGraphX, OnnxRuntime, Rocm, Scalar, Wheel
 from stackbuild.model.findings import Finding, Severity
 from stackbuild.model.recipe import Recipe
@@ -179,7 +180,7 @@ def _requirements_at(where: str, requirements: tuple[str, ...], module: str) -> 
     for i, requirement in enumerate(requirements):
         match = _REQUIREMENT_NAME.match(requirement)
         name = match[0] if match else ""
-        plain = _plain_name(name)
+        plain = normal_name(name)
         if plain in names("onnxruntime", "others"):
             yield recipe_rules.RUNTIME_TWICE.finding(
                 f"{where}.{i}", f"`{name}` installs the folder `onnxruntime/`, as the wheel{' itself' if module else ' and `onnxruntime`'} may",
@@ -201,15 +202,10 @@ def _requirements_at(where: str, requirements: tuple[str, ...], module: str) -> 
             )  # fmt: skip
 
 
-def _plain_name(name: str) -> str:
-    """PEP 503's form of a name. Not by `packaging`, which takes a tenth of a second to load: each plan would wait for it."""
-    return re.sub(r"[-_.]+", "-", name.lower())
-
-
 def _requirement_of_itself(name: str, wheel: Wheel) -> Iterator[Finding]:
     for i, requirement in enumerate(wheel.requires):
         match = _REQUIREMENT_NAME.match(requirement)
-        if match and _plain_name(match[0]) == _plain_name(wheel.distribution):
+        if match and normal_name(match[0]) == normal_name(wheel.distribution):
             yield recipe_rules.RUNTIME_TWICE.finding(
                 f"components.{name}.requires.{i}", f"`{match[0]}` is the wheel's own distribution", fix="remove it",
             )  # fmt: skip

@@ -11,6 +11,7 @@ import keyword
 import re
 from collections.abc import Iterator
 
+from stackbuild.core.project_names import normal_name
 from stackbuild.core.sizes import size_of
 from stackbuild.model.components import CMake, Kernels, MIGraphX, OnnxRuntime, Rocm, Scalar
 from stackbuild.model.findings import Finding, Severity
@@ -19,6 +20,7 @@ from stackbuild.model.recipe import Recipe
 from stackbuild.recipe import recipe_rules
 from stackbuild.tables.near_words import nearest
 from stackbuild.tables.provider_options import builtin_providers, plugin_providers
+from stackbuild.tables.providers import BRIDGE_NAMES
 
 
 def implausible_values(recipe: Recipe) -> Iterator[Finding]:
@@ -227,7 +229,7 @@ def _requirements(recipe: Recipe) -> Iterator[Finding]:
             match = re.match(r"\s*([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?\s*(.*)", bare)
             if match is None:
                 continue
-            name = re.sub(r"[-_.]+", "-", match[1].lower())
+            name = normal_name(match[1])
             at = f"{where}.{i}"
             if name in ("python", "cpython", "python3"):
                 step = (
@@ -329,10 +331,10 @@ def _verify(recipe: Recipe) -> Iterator[Finding]:
             )
     is_built = any(isinstance(c, OnnxRuntime) and c.python_package for c in recipe.components.values())
     at_pin = next((i for i, one in enumerate(verify.runtime) if re.match(r"onnxruntime\s*[=<>~!]", one)), -1)
-    own = {re.sub(r"[-_.]+", "-", w.distribution.lower()) for w in recipe.wheels.values()}
+    own = {normal_name(w.distribution) for w in recipe.wheels.values()}
     for i, one in enumerate(verify.runtime):
         bare = re.match(r"[A-Za-z0-9][\w.-]*", one)
-        if bare and re.sub(r"[-_.]+", "-", bare[0].lower()) in own - {"onnxruntime"}:
+        if bare and normal_name(bare[0]) in own - {"onnxruntime"}:
             yield recipe_rules.UNUSUAL.finding(
                 f"verify.runtime.{i}",
                 f"`{bare[0]}` is a wheel of this recipe, and `runtime` is what is installed beside it",
@@ -414,8 +416,7 @@ def _gates(recipe: Recipe) -> Iterator[Finding]:
 
 
 def _providers_of(recipe: Recipe) -> list[str]:
-    full = {"migraphx": "MIGraphXExecutionProvider", "rocm": "ROCMExecutionProvider"}
-    return [full[p] for c in recipe.components.values() if isinstance(c, OnnxRuntime) for p in c.providers]
+    return [BRIDGE_NAMES[p] for c in recipe.components.values() if isinstance(c, OnnxRuntime) for p in c.providers]
 
 
 def _overlap(case: str, pattern: str) -> bool:

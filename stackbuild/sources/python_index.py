@@ -14,6 +14,7 @@ from urllib.parse import unquote, urljoin
 from stackbuild.core import digest
 from stackbuild.core.cancel import Stopper
 from stackbuild.core.errors import MachineLacks, StepFailed
+from stackbuild.core.project_names import normal_name
 from stackbuild.model.lock import File, Pin
 from stackbuild.sources.http import DownloadRequest, TransferLimits, fetch
 from stackbuild.sources.mirror import Mirror, refuse_packages
@@ -89,7 +90,7 @@ def download_sdist(requirement: str, folder: Path, stopper: Stopper) -> Path:
     name, _, version = requirement.partition("==")
     page = folder / "page.html"
     index = _index()
-    project = re.sub(r"[-_.]+", "-", name).lower()
+    project = normal_name(name)
     fetch(DownloadRequest(f"{index}/{project}/"), page, None, stopper, MOST_OF_PAGE)
     links = re.findall(r'href="([^"#\[\]]+)#sha256=([0-9a-f]{64})"', page.read_text("utf-8", "replace"))
     file_names = {
