@@ -386,21 +386,9 @@ class DaskSubmission:
     def outcome(self) -> object:
         status = self.future.status
         if status == "finished":
-            try:
-                return within_seconds(lambda: self.future.result(timeout=RESULT_SECONDS), RESULT_SECONDS + 1)
-            except Stop:
-                raise
-            except Exception as error:  # the worker that held it has gone: asked for again, it is done already
-                raise SchedulerLost(_first_line(error)) from None
+            return _of_worker(self.future.result)  # where it has gone: asked for again, the step is done already
         if status == "error":
-            try:
-                client_error = within_seconds(
-                    lambda: self.future.exception(timeout=RESULT_SECONDS), RESULT_SECONDS + 1
-                )
-            except Stop:
-                raise
-            except Exception as error:
-                raise SchedulerLost(_first_line(error)) from None
+            client_error = _of_worker(self.future.exception)
             if isinstance(client_error, KilledWorker):
                 last_worker = getattr(client_error.last_worker, "name", "?")
                 raise WorkersDied(f"{ATTEMPTS} workers died while they did it, the last one {last_worker}")
@@ -415,6 +403,16 @@ class DaskSubmission:
             self.future.cancel(force=False)
         except (OSError, RuntimeError, CommClosedError, asyncio.CancelledError):
             return
+
+
+def _of_worker(ask: Callable[..., Any]) -> Any:
+    """What a future gets from the worker that holds it. Raises SchedulerLost where that has gone, and Stopped."""
+    try:
+        return within_seconds(lambda: ask(timeout=RESULT_SECONDS), RESULT_SECONDS + 1)
+    except Stop:
+        raise
+    except Exception as error:
+        raise SchedulerLost(_first_line(error)) from None
 
 
 class StepClient(Client):

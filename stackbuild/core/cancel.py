@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from stackbuild.core.errors import Interruption
 
@@ -99,33 +99,44 @@ def pause(seconds: float) -> None:
     check_signals()
 
 
-def within_seconds(work: Callable[[], T], seconds: float) -> T:
-    """What the work returns or raises. Raises TimeoutError once it took longer, and what `check_signals` raises at once.
+class WorkThread(Generic[T]):
+    """Work in a thread of its own. Who no longer waits for it leaves it alone: the process may end without it."""
 
-    The work is done by a thread that is left alone then: the process may end without it.
-    """
-    check_signals()
-    results: list[T] = []
-    errors: list[BaseException] = []
-    end_event = threading.Event()
+    def __init__(self, work: Callable[[], T], name: str) -> None:
+        self._work = work
+        self._results: list[T] = []
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
 
-    def do() -> None:
+    def _run(self) -> None:
         try:
-            results.append(work())
+            self._results.append(self._work())
         except BaseException as error:  # raised again by who waits
-            errors.append(error)
-        finally:
-            end_event.set()
+            self._error = error
 
-    threading.Thread(target=do, name="within-seconds", daemon=True).start()
+    def join(self, seconds: float = POLL_SECONDS) -> bool:
+        """Wait at most so long for its end; whether it has ended."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def outcome(self) -> T:
+        """What the work has returned, or raised. To be called after its end."""
+        if self._error is not None:
+            raise self._error
+        return self._results[0]
+
+
+def within_seconds(work: Callable[[], T], seconds: float) -> T:
+    """What the work returns or raises. Raises TimeoutError once it took longer, and what `check_signals` raises at once."""
+    check_signals()
+    thread = WorkThread(work, "within-seconds")
     end = time.monotonic() + seconds
-    while not end_event.wait(POLL_SECONDS):
+    while not thread.join():
         check_signals()
         if time.monotonic() > end:
             raise TimeoutError(f"no answer in {seconds:g} s")
-    if errors:
-        raise errors[0]
-    return results[0]
+    return thread.outcome()
 
 
 def until_stopped(items: Iterable[T]) -> Iterator[T]:

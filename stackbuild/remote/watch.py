@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from stackbuild.core.cancel import WorkThread
 from stackbuild.remote.faults import RemoteFault
 
-POLL_SECONDS = 0.1
 _Result = TypeVar("_Result")
 
 
@@ -38,23 +37,20 @@ class Progress:
         self.bytes += size
 
 
-@dataclass
+@dataclass(frozen=True)
 class Watch(Generic[_Result]):
     """Work in a thread of its own. `abort` ends what it waits for; it leaves nothing behind that matters."""
 
     work: Callable[[], _Result]
     progress: Progress
     abort: Callable[[], None]
-    result: _Result | None = None
-    error: BaseException | None = None
 
     def run(self, check: Callable[[], None], minimum_rate: MinimumRate | None = DEFAULT_RATE) -> _Result:
         """The work's result, or what it raised. Raises RemoteFault where it is too slow, and what `check` raises.
 
         Without a minimum rate nothing is too slow: a push has the limits of its requests.
         """
-        thread = threading.Thread(target=self._work, name="remote", daemon=True)
-        thread.start()
+        thread = WorkThread(self.work, "remote")
         try:
             self._wait(thread, check, minimum_rate)
         except BaseException:
@@ -62,14 +58,15 @@ class Watch(Generic[_Result]):
             self.abort()
             thread.join(2.0)
             raise
-        if self.error is not None:
-            raise self.error
-        return self.result  # type: ignore[return-value]
+        return thread.outcome()
 
-    def _wait(self, thread: threading.Thread, check: Callable[[], None], minimum_rate: MinimumRate | None) -> None:
+    def _wait(
+        self, thread: WorkThread[_Result], check: Callable[[], None], minimum_rate: MinimumRate | None
+    ) -> None:
         since, before = time.monotonic(), self.progress.bytes
-        while thread.is_alive():
-            thread.join(POLL_SECONDS)
+        has_ended = False
+        while not has_ended:
+            has_ended = thread.join()
             check()
             seconds = time.monotonic() - since
             if minimum_rate is not None and seconds > minimum_rate.window:
@@ -77,9 +74,3 @@ class Watch(Generic[_Result]):
                 if came < minimum_rate.rate * minimum_rate.window:
                     raise RemoteFault("too slow", actual=f"{came} bytes in {seconds:.0f} s")
                 since, before = time.monotonic(), self.progress.bytes
-
-    def _work(self) -> None:
-        try:
-            self.result = self.work()
-        except BaseException as error:  # raised again by who waits
-            self.error = error
