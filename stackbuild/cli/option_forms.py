@@ -241,8 +241,8 @@ def _reason(value: str, form: OptionForm, names: Sequence[str]) -> tuple[str, st
         is_there, is_folder = path.exists(), path.is_dir()
     except (OSError, ValueError):
         return f"{value[:60]!r} is not a path", ""
-    near = near_path(value)
     if not is_there:
+        near = near_path(value)
         return f"there is no {form.is_of} {value!r}", f"did you mean `{near}`? Else " if near else ""
     if form.is_of == "folder" and not is_folder:
         return f"{value!r} is a file", ""

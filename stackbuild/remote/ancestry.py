@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from stackbuild.store.maintenance import records
 from stackbuild.store.records import INPUT_REMOTES, INPUT_SIGNERS, Record
@@ -82,13 +83,23 @@ def ancestry_of(needs: Iterable[str], records_of: Callable[[str], Sequence[Recor
     return sum_of
 
 
+def records_by_name(rows: Iterable[Record]) -> dict[str, list[Record]]:
+    """The records by key and by digest of tree, as `needs_of` names them."""
+    by_name: dict[str, list[Record]] = {}
+    for record in rows:
+        by_name.setdefault(record.key, []).append(record)
+        by_name.setdefault(record.tree, []).append(record)
+    return by_name
+
+
 def input_notes(store: Store, trees_by_need: Mapping[str, str]) -> dict[str, str]:
     """The two notes of an output that is made here from these inputs: the digest of each tree by its step's key."""
+    by_name = cache(lambda: records_by_name(records(store)))  # of use where a record is gone or old: it reads them all
 
     def records_of(need: str) -> Sequence[Record]:
         if record := store.find(need):
             return (record,)
         tree = trees_by_need.get(need, need)  # a worker of a cluster may have the tree by another key
-        return tuple(record for record in records(store) if record.tree == tree)
+        return tuple(record for record in by_name().get(tree, ()) if record.tree == tree)
 
     return ancestry_of(trees_by_need, records_of).notes()

@@ -14,6 +14,7 @@ from stackbuild.remote.ancestry import (
     is_pulled,
     needs_of,
     noted_ancestry,
+    records_by_name,
 )
 from stackbuild.remote.url import kind_and_root, place_of
 from stackbuild.store import atomic
@@ -84,10 +85,7 @@ def unknown_records(store: Store) -> tuple[Record, ...]:
     They are of before records kept that, and `store gc` has removed the records of inputs.
     """
     stored_records = tuple(records(store))
-    by_name = dict[str, list[Record]]()
-    for record in stored_records:
-        by_name.setdefault(record.key, []).append(record)
-        by_name.setdefault(record.tree, []).append(record)
+    by_name = records_by_name(stored_records)
     return tuple(
         record
         for record in stored_records
@@ -107,8 +105,10 @@ def revoke(store: Store, signed_by: str, url: str) -> tuple[TaintedRecord, ...]:
     """Remove the records of `tainted_records`, their trees, and what steps and verbs on them may have left in caches.
 
     The key, and the trees of what was made from its outputs, are written down first: no remote gives such a record again.
-    Caches are those of the compiler and of the emulator, and the memos of verifications and benchmarks. The caches go also where no record is left that leads to them. A call that ended early leaves what a second one finds: the
-    caches go first, and an output goes after all that was made from it. Raises UsageError, OSError, and MachineLacks while another run uses the store.
+    Caches are those of the compiler and of the emulator, and the memos of verifications and benchmarks. They go also where
+    no record is left that leads to them. A call that ended early leaves what a second one finds: the caches go first, and
+    an output goes after all that was made from it. Raises UsageError, OSError, and MachineLacks while another run uses the
+    store.
     """
     store.reap()
     with store.collecting():
