@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
 
+from support.kernel_tools import kernels_on_path
+
 np = pytest.importorskip("numpy")
-KERNELS = Path(__file__).parents[4] / "kernels"
 
 
 @pytest.fixture(autouse=True)
 def on_path() -> Iterator[None]:
-    """The kernels' folder is not a package: its modules are read by scripts that put it on sys.path."""
-    sys.path.insert(0, str(KERNELS))
-    before = set(sys.modules)
-    yield
-    sys.path.remove(str(KERNELS))
-    for name in set(sys.modules) - before:
-        if name.split(".")[0] == "tools":
-            del sys.modules[name]
+    with kernels_on_path():
+        yield
 
 
 class Clock:

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
+
+from support.kernel_tools import KERNELS, kernels_on_path
 
 np = pytest.importorskip("numpy")
 pytest.importorskip("onnx")
 
-KERNELS = Path(__file__).parents[4] / "kernels"
 
 
 @pytest.fixture(scope="module", autouse=True)
-def on_path() -> object:
-    """The kernels' folder is not a package: its modules are read by scripts that put it on sys.path."""
-    sys.path.insert(0, str(KERNELS))
-    before = set(sys.modules)
-    yield
-    sys.path.remove(str(KERNELS))
-    for name in set(sys.modules) - before:
-        if name.split(".")[0] in {"tools", "attention", "batch_norm", "conv", "group_norm", "leaky_relu"}:
-            del sys.modules[name]
+def on_path() -> Iterator[None]:
+    with kernels_on_path():
+        yield
 
 
 PER_OPERATOR = 12  # ONNX's evaluator is slow
