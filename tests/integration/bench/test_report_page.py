@@ -36,6 +36,8 @@ FLAGS = [
     "--disable-sync",
     "--hide-scrollbars",
 ]
+# A screenshot is taken when the page has been drawn, not at whichever frame a busy machine has got to.
+DRAWN = ["--run-all-compositor-stages-before-draw", "--virtual-time-budget=10000"]
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")]
 
@@ -61,7 +63,7 @@ def shot(page: Path, name: str, width: int, *flags: str) -> bytes:
     picture = page.with_name(name)
     command = [str(CHROMIUM), *FLAGS, f"--user-data-dir={page.parent / name}.profile", f"--window-size={width},900"]
     subprocess.run(
-        [*command, *flags, f"--screenshot={picture}", page.as_uri()], check=True, capture_output=True, timeout=120
+        [*command, *DRAWN, *flags, f"--screenshot={picture}", page.as_uri()], check=True, capture_output=True, timeout=120
     )
     return pixels(picture.read_bytes())
 
@@ -177,7 +179,7 @@ def framed(page: Path, name: str, width: int) -> bytes:
     picture = page.with_name(name)
     flags = [f"--user-data-dir={page.parent / 'framed.profile'}", f"--window-size={max(width, 600)},7000"]
     subprocess.run(
-        [str(CHROMIUM), *FLAGS, *flags, f"--screenshot={picture}", frame.as_uri()],
+        [str(CHROMIUM), *FLAGS, *DRAWN, *flags, f"--screenshot={picture}", frame.as_uri()],
         check=True,
         capture_output=True,
         timeout=120,
