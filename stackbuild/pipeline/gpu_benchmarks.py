@@ -27,7 +27,7 @@ from stackbuild.core.interpreter import this_python
 from stackbuild.core.model import TypeAdapter
 from stackbuild.core.plain_file import read_plain
 from stackbuild.machine.gpu import gpus
-from stackbuild.model.gates import BaselineGate
+from stackbuild.model.gates import BaselineGate, needs_baseline
 from stackbuild.model.plan import Resources, Step, sorted_items
 from stackbuild.model.recipe import Recipe
 from stackbuild.model.results import Benchmarks, Verdict
@@ -95,6 +95,18 @@ def require_bench_packages(recipe: Recipe) -> None:
         raise MachineLacks(
             f"{' and '.join(missing)} not installed: the recipe's `bench` cannot be run",
             next=f"{sys.executable} -m pip install numpy onnx, or `--until WHEEL-STEP`, which measures nothing",
+        )
+
+
+def require_baseline(recipe: Recipe) -> None:
+    """Before anything is compiled: a gate that compares with an earlier release, and no gate names one. Raises UsageError."""
+    lacking = [gate for gate in recipe.gates if needs_baseline(gate)] if recipe.bench else []
+    if lacking and _baseline(recipe) is None:
+        raise UsageError(
+            f"the gate {lacking[0].name or lacking[0].kind!r} has no baseline to compare with",
+            where=recipe.name,
+            next="write `wheel: OLD.whl` in the baseline gate. Or give `--until WHEEL-STEP`, and judge the wheel with"
+            " `stackbuild gate --baseline OLD.whl`",
         )
 
 

@@ -15,7 +15,7 @@ from stackbuild.model.events import Emit, Note
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.recipe import Recipe
 from stackbuild.pipeline.built_wheels import BuiltWheels
-from stackbuild.pipeline.gpu_benchmarks import bench_targets, require_bench_packages
+from stackbuild.pipeline.gpu_benchmarks import bench_targets, require_baseline, require_bench_packages
 from stackbuild.pipeline.stages import (
     bench_stage,
     keep_wheels,
@@ -69,6 +69,8 @@ def release(
     prepared_recipe = first_plan.prepared_recipe if first_plan else prepare_loaded(loaded_recipe, order.choice)
     refuse_outside(loaded_recipe)
     recipe, partial = narrow(loaded_recipe.recipe, order.choice.gfx)
+    if not order.choice.until:
+        require_baseline(recipe)
     if order.place is None and not order.choice.until:
         require_bench_packages(recipe)
     with open_context(loaded_recipe, order, listeners) as context:
