@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from stackbuild.core import digest
@@ -190,7 +189,7 @@ class RemoteSharing:
         pushers = []
         for one in settings.remotes:
             if one.write:
-                key = load_signing_key(Path(one.sign).expanduser())
+                key = load_signing_key(one.signing_key)
                 try:
                     pushers.append(Pusher(self.store, open_writer(one.url, registry_login), key))
                 except RemoteFault as fault:

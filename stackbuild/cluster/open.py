@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
 
 from stackbuild.build.context import BuildContext, StepPlacement
 from stackbuild.build.order import UMASK, Order
@@ -102,7 +101,7 @@ def worker_offer(order: WorkerOrder, settings: Settings) -> Offer:
     }
     for gpu in gpus():
         amounts[gpu.gfx] = amounts.get(gpu.gfx, 0) + 1
-    signers = tuple(load_signing_key(Path(one.sign).expanduser()).fingerprint for one in writes)
+    signers = tuple(load_signing_key(one.signing_key).fingerprint for one in writes)
     trusted_keys = tuple(key.fingerprint for one in settings.remotes for key in one.trusted_keys())
     name = order.name or f"{socket.gethostname()}-{os.getpid()}"
     return Offer(name, "", {name: float(amount) for name, amount in amounts.items()}, signers, trusted_keys)

@@ -5,8 +5,8 @@
         read: ["ssh-ed25519 AAAA… alice@acme"]
         write: false
 
-With no key in `read`, nothing is pulled. `write: true` needs `sign`, the path of a private key: then `build` pushes what
-it made. Keys are lines of `.pub` files or of `allowed_signers` (ssh-keygen(1)), with `valid-before` for a key that has
+With no key in `read`, nothing is pulled. `write: true` needs `sign`, the path of a private key from this file's folder:
+then `build` pushes what it made. Keys are lines of `.pub` files or of `allowed_signers` (ssh-keygen(1)), with `valid-before` for a key that has
 been replaced or stolen.
 """
 
@@ -48,6 +48,11 @@ class RemoteSettings(Model):
     def _one_key_a_line(cls, read: tuple[str, ...]) -> tuple[str, ...]:
         """A block of YAML can have several lines, each of them a key or a comment."""
         return tuple(line.strip() for entry in read for line in entry.splitlines() if line.strip())
+
+    @property
+    def signing_key(self) -> Path:
+        """The file that `sign` names. A relative path starts at the folder of the settings, `~` at the home folder."""
+        return settings_path().parent / Path(self.sign).expanduser()
 
     def trusted_keys(self) -> tuple[TrustedKey, ...]:
         """Each key once. Raises UsageError where a line is not a key, and where two lines of a key have other times."""

@@ -246,3 +246,18 @@ def test_keys_that_are_added_at_once_are_all_there(tmp_path: Path, monkeypatch: 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda public: add_keys(f"{URL}/{public.stem}", [public]), publics))
     assert len(read_settings().remotes) == 4
+
+
+@pytest.mark.parametrize(("sign", "file"), [("build.key", "keys/build.key"), ("~/build.key", "home/build.key"), ("/k", "/k")])
+def test_a_signing_key_is_looked_for_from_the_folder_of_the_settings(
+    sign: str, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A build may be started in any folder."""
+    (tmp_path / "keys").mkdir()
+    path = tmp_path / "keys" / "remotes.yaml"
+    path.write_text(f"remotes: [{{url: 'oci://h/r', write: true, sign: '{sign}'}}]\n")
+    path.chmod(0o600)
+    monkeypatch.setenv("STACKBUILD_REMOTES", str(path))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (remote,) = read_settings().remotes
+    assert remote.signing_key == tmp_path / file
