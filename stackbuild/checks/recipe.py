@@ -12,16 +12,18 @@ from datetime import date
 
 from stackbuild.core.sizes import size_of
 from stackbuild.judgement import waivers_that_hold
-from stackbuild.model.components import Convertible, MIGraphX, RocMLIR
+from stackbuild.model.components import Convertible, MIGraphX, OnnxRuntime, RocMLIR
 from stackbuild.model.findings import Finding, Severity, SourceLocation
 from stackbuild.model.lock import ROCMLIR, Dep, Lock, missing_entries
 from stackbuild.model.recipe import Recipe
 from stackbuild.plan.estimates import estimates
+from stackbuild.plan.steps.migraphx import PROBES
 from stackbuild.plan.steps.rocmlir import OPTIONS
 from stackbuild.recipe import compatibility, recipe_rules
 from stackbuild.recipe.consistency import tree_versions
 from stackbuild.recipe.load import sources_of
 from stackbuild.tables.compatibility import Table
+from stackbuild.tables.near_words import close_to
 
 _UNCONFIRMED_COMMENT = re.compile(r"#.*\bunconfirmed\b:?\s*(.*)", re.IGNORECASE)
 
@@ -49,6 +51,7 @@ def check_recipe(inputs: CheckInput) -> tuple[Finding, ...]:
         _rocmlir_line,
         _tree_versions,
         _from_base,
+        _idle_names,
         _waivers,
         _lock,
         _unconfirmed_lines,
@@ -155,6 +158,23 @@ def _from_base(inputs: CheckInput) -> Iterator[Finding]:
                 f"components.{name}.from_base", f"{need} is not a line of its requirements.txt",
                 why="what it stood for may have another name now, and is built then", fix=f"take it out; the lines are {', '.join(listed_names)}",
             )  # fmt: skip
+
+
+def _idle_names(inputs: CheckInput) -> Iterator[Finding]:
+    """Items of `deps` and `probes_ok` that nothing has the name of."""
+    probes = [probe for each in PROBES.values() for probe in each]
+    for name, component in inputs.recipe.components.items():
+        key, items, real_names = "", tuple[str, ...](), list[str]()
+        if isinstance(component, MIGraphX):
+            key, items, real_names = "probes_ok", component.probes_ok, probes
+        elif isinstance(component, OnnxRuntime) and inputs.lock:
+            key, items, real_names = "deps", component.deps, [row.name for row in inputs.lock.deps.get(component.source, ())]
+        for i, item in enumerate(items if real_names else ()):
+            if item not in real_names:
+                what = "a row of its cmake/deps.txt" if key == "deps" else "a probe of MIGraphX"
+                yield recipe_rules.NO_EFFECT.finding(
+                    f"components.{name}.{key}.{i}", f"{item} is not {what}", fix=close_to(item, real_names)
+                )
 
 
 def _waivers(inputs: CheckInput) -> Iterator[Finding]:

@@ -74,6 +74,10 @@ def selected_values(what: str, offered_values: tuple[str, ...], choice: tuple[st
     """Those of a recipe's values that were asked for, in its order; all where none were. Raises UsageError on
     another."""
     for one in choice:
+        if "," in one:
+            name = "--gfx" if what.startswith("gfx") else "--python"
+            options = " ".join(f"{name} {each.strip()}" for each in one.split(",") if each.strip())
+            raise UsageError(f"{one!r} is several values in one", next=f"write the option for each: `{options}`")
         if one not in offered_values:
             processors = {target.gfx for target in targets_named(one)}
             suggestions = " or ".join(o for o in offered_values if processor(o) in processors)

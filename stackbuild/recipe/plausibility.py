@@ -453,6 +453,8 @@ def _unusual_bounds(gate: Gate) -> Iterator[tuple[str, str, str]]:
     if isinstance(gate, LimitGate):
         if gate.metric in ("latency", "create", "first") and gate.at_most is not None and gate.at_most > 3600:
             yield "at_most", f"{gate.at_most:g} s is more than an hour", "write such as `at_most: 20 ms`"
+        if gate.metric in ("host_memory", "device_memory") and gate.at_most is not None and gate.at_most < 1 << 20:
+            yield "at_most", f"{gate.at_most:g} bytes are less than any process has", "write such as `at_most: 1.5 GiB`"
         if gate.metric == "latency" and gate.at_most is not None and gate.at_most < 1e-7:
             yield (
                 "at_most",

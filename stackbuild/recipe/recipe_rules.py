@@ -225,6 +225,13 @@ FROM_BASE = clause_rule(
     why="what it stands for would be fetched and built",
     fix="write the line that the finding names, or remove the item",
 )  # fmt: skip
+NO_EFFECT = clause_rule(
+    "SB-STACK-NO-EFFECT", WARNING, "A name in `deps` or `probes_ok` changes nothing",
+    when="An item of `deps` is not a row of the source's `cmake/deps.txt`, by the lock. Or an item of `probes_ok` is not a probe of"
+    " MIGraphX.",
+    why="nothing has that name, so nothing is fetched or allowed by it",
+    fix="write the name that the finding names, or remove the item",
+)  # fmt: skip
 OPTION_KEY = clause_rule(
     "SB-STACK-OPTION-KEY", WARNING, "An option sets what a key of the recipe, or stackbuild itself, sets",
     when="`options:` has a CMake cache entry such as `GPU_TARGETS`, `onnxruntime_USE_CUDA` or `CMAKE_INSTALL_PREFIX`, with another value"

@@ -7,14 +7,14 @@ the stage that reads it. Reads files beside the recipe; starts nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from stackbuild.core.errors import Mistake, RecipeError, UsageError, with_lines
 from stackbuild.core.resources import folder
 from stackbuild.core.yaml import KeyPath, Places
-from stackbuild.model.components import CMake, Kernels
+from stackbuild.model.components import CMake, Kernels, Scalar
 from stackbuild.model.findings import Finding, SourceLocation
 from stackbuild.model.gates import BaselineGate, Gate, LimitGate, MemoryGate, ShareGate, SpeedupGate
 from stackbuild.model.loaded_recipe import LoadedRecipe
@@ -44,6 +44,26 @@ def mistakes_of(loaded_recipe: LoadedRecipe) -> Iterator[Mistake]:
     """Every mistake that only the files beside the recipe, or the suite that it names, can show."""
     yield from _paths(loaded_recipe, loaded_recipe.places)
     yield from _gates(loaded_recipe, loaded_recipe.places)
+    yield from _changed_numbers(loaded_recipe)
+
+
+def _changed_numbers(loaded_recipe: LoadedRecipe) -> Iterator[Mistake]:
+    """Options whose number is not the text of the recipe: `3.10` is 3.1 to YAML, and CMake would be given that."""
+    recipe, rows = loaded_recipe.recipe, loaded_recipe.text.split("\n")
+    mappings: dict[KeyPath, Mapping[str, Scalar]] = {
+        ("components", name, "options"): getattr(component, "options", {})
+        for name, component in recipe.components.items()
+    }
+    for variant, changes in recipe.matrix.variants.items():
+        mappings |= {("matrix", "variants", variant, name): options for name, options in changes.items()}
+    for path, options in mappings.items():
+        for option, value in options.items():
+            line, column = loaded_recipe.places.values.get((*path, option), (0, 0))
+            number = re.match(r"[\w.+-]+", rows[line - 1][column - 1 :]) if line else None
+            if number and type(value) in (int, float) and number[0] != str(value):
+                what = f"`{option}`: {number[0]} is the number {value} to YAML"
+                at = loaded_recipe.places.of_value((*path, option))
+                yield Mistake(at, what, f'write `{option}: "{number[0]}"` for the text, or `{option}: {value}`')
 
 
 def with_places(findings: Iterable[Finding], loaded_recipe: LoadedRecipe) -> tuple[Finding, ...]:

@@ -140,3 +140,19 @@ def test_an_engine_that_the_base_does_not_list_is_a_warning_before_there_is_a_lo
         inputs = CheckInput(parse(text, "lab.yaml"), None, text, "lab.yaml", table())
         rows = [f for f in check_recipe(inputs) if f.rule == "SB-STACK-HIPIFY"]
         assert [(f.subject, f.severity) for f in rows] == [("components.conv.hipify.engine", Severity.WARNING)] * count
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "item", "next"),
+    [
+        ("rocm-7.2", "    providers: [migraphx]\n    memory: 14G", "deps: [abseil_cp, cudnn_frontend]", "did you mean `abseil_cpp`?"),
+        ("rocm-7.2", "    version: 2.15.0\n", "probes_ok: [HAS_FIND_API, HAS_FIND_2_API]", "did you mean `HAS_FIND_2_API`?"),
+    ],
+)  # fmt: skip
+def test_a_name_that_nothing_has_is_a_warning(name: str, old: str, item: str, next: str) -> None:
+    """The second item of each is a real one: a row of the lock, a probe."""
+    text = changed(name, (old, f"    {item}\n{old}"))
+    lock = read_lock(load(name))
+    found = check_recipe(CheckInput(parse(text, "t.yaml"), lock, text, "t.yaml", table()))
+    (finding,) = (f for f in found if f.rule == "SB-STACK-NO-EFFECT")
+    assert finding.severity is Severity.WARNING and finding.subject.endswith(".0") and finding.fix == next

@@ -69,6 +69,7 @@ def test_a_right_recipe_has_no_finding(path: Path) -> None:
         ("night", "pairs: [20, 40, 60]", "confidence: 0.5", "gates.0.confidence", "99%"),
         ("night", "pairs: [20, 40, 60]", "lock: old.lock.yaml", "gates.0.lock", "wheel: old.whl"),
         ("night", "at_most: 9 ms", "at_most: 9000 s", "gates.1.at_most", "20 ms"),
+        ("night", "metric: latency\n    at_most: 9 ms", "metric: host_memory\n    at_most: 1.5", "gates.1.at_most", "1.5 GiB"),
         ("night", "grows_at_most: 5%", "grows_at_most: 0", "gates.2.grows_at_most", "5%"),
         ("night", "grows_at_most: 5%", "at_most: 1 KiB", "gates.2.at_most", "GiB"),
         ("night", "provider: MIGraphX", "provider: ROCM", "gates.3.provider", "MIGraphXExecutionProvider"),

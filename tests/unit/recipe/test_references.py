@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from stackbuild.__main__ import run
-from stackbuild.recipe.references import may_match
+from stackbuild.recipe.load import load
+from stackbuild.recipe.references import may_match, mistakes_of
 from stackbuild.recipe.suites import load_suite
 from support.paths import TESTS
 
@@ -74,3 +75,21 @@ def test_paths_of_a_recipe_that_are_right_are_let_through(
             sys, "argv", ["stackbuild", "recipe", "check", "-r", str(tmp_path / "in/recipe.yaml"), *words]
         )
         assert run() == code, capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("3.10", ("`OPTION`: 3.10 is the number 3.1 to YAML", 'write `OPTION: "3.10"` for the text, or `OPTION: 3.1`')),
+        ("007", ("`OPTION`: 007 is the number 7 to YAML", 'write `OPTION: "007"` for the text, or `OPTION: 7`')),
+        ('"3.10"', None), ("3.1", None), ("17", None), ("-5", None), ("0.50.1", None), ("true", None),
+    ],
+)  # fmt: skip
+def test_a_number_that_yaml_changes_is_not_given_to_cmake(
+    written: str, said: tuple[str, str] | None, tmp_path: Path
+) -> None:
+    text = (FOLDER / "kernels.yaml").read_text().replace("    kind: kernels\n", f"    kind: kernels\n    options: {{OPTION: {written}}}\n")
+    variants = f"matrix:\n  variants: {{v: {{kernels: {{OPTION: {written}}}}}}}\n"
+    (tmp_path / "recipe.yaml").write_text(text + variants)
+    found = [(one.what, one.next) for one in mistakes_of(load(str(tmp_path / "recipe.yaml")))]
+    assert found == ([said, said] if said else [])
