@@ -19,6 +19,7 @@ def recipe_reference() -> str:
     defs: dict[str, Any] = whole["$defs"]
     kinds = {c.__name__ for c in get_args(get_args(AnyComponent)[0])}
     parts = [NOTICE, "# Recipe reference\n", f"{_doc(Recipe)}\n", *_table(whole)]
+    parts.append("\nForms of values, paths, variables, CMake entries and examples: [how a recipe is written](recipe-forms.md).")
     parts.append("\nThe same as JSON schema, for editors: `stackbuild recipe schema`.\n")
     for name in sorted(defs, key=lambda n: (n in kinds, n)):
         kind = defs[name].get("properties", {}).get("kind", {}).get("const")

@@ -59,7 +59,8 @@ def check(
 ) -> None:
     """Say what of a recipe cannot work or nobody confirmed.
 
-    And what its lock leaves open. Exit 3 on an error.
+    And what its lock leaves open. Exit 2 where the recipe cannot be read, 3 where a finding is an error. Warnings, such
+    as a missing lock, exit 0.
 
     Example: stackbuild recipe check --recipe rocm-7.2
     """

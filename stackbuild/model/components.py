@@ -103,8 +103,14 @@ class Component(Model):
     """What every kind of component has."""
 
     needs: tuple[Name, ...] = Field((), description="Components whose output this one uses, at `/deps/NAME`.")
-    env: dict[EnvName, str] = Field({}, description="Environment of its commands, beside the fixed one.")
-    memory: str = Field("1G", pattern=r"^[1-9][0-9]*[MG]$", description="Memory it may use, such as `500M` or `8G`.")
+    env: dict[EnvName, str] = Field(
+        {}, description="Environment of its commands, over the fixed one; no value is expanded (docs/recipe-forms.md)."
+    )
+    memory: str = Field(
+        "1G",
+        pattern=r"^[1-9][0-9]*[MG]$",
+        description="Memory it may use: a whole number with M or G, such as `500M` or `8G` (powers of 1024).",
+    )
 
     @field_validator("env")
     @classmethod
@@ -298,7 +304,10 @@ class CMake(Convertible):
     kind: Literal["cmake"]
     source: Name = Field(description="The source, seen read-only at `/src/NAME`.")
     subfolder: str = Field(".", description="Folder of the CMakeLists.txt inside the source.")
-    options: dict[OptionName, Scalar] = Field({}, description="CMake cache entries, given as `-DNAME=VALUE`.")
+    options: dict[OptionName, Scalar] = Field(
+        {},
+        description="CMake cache entries, given as `-DNAME=VALUE`; they win over stackbuild's own (docs/recipe-forms.md).",
+    )
     generator: Literal["Ninja", "Unix Makefiles"] = Field("Ninja", description="CMake's generator.")
     uses_gfx: OptionName | None = Field(
         None, description="The option that takes the recipe's gfx targets, such as `GPU_TARGETS`."
@@ -330,7 +339,9 @@ class Kernels(Component):
     kind: Literal["kernels"]
     source: Name = Field(description="The kernels' source: usually `bundled: kernels`.")
     headers: Name | None = Field(None, description="A source with ONNX Runtime's C API, where the base has none.")
-    options: dict[OptionName, Scalar] = Field({}, description="More CMake cache entries.")
+    options: dict[OptionName, Scalar] = Field(
+        {}, description="More CMake cache entries; they win over stackbuild's own (docs/recipe-forms.md)."
+    )
 
 
 RocmHome = Annotated[str, Field(pattern=r"^/[A-Za-z0-9._/+-]*$", description="Where the base has ROCm.")]
@@ -346,7 +357,8 @@ class Rocm(Convertible):
     rocm_home: RocmHome = "/opt/rocm"
     compiler: CompilerFolder = "/opt/rocm/llvm/bin"
     options: dict[OptionName, Scalar] = Field(
-        {}, description="More CMake cache entries; they win over stackbuild's own."
+        {},
+        description="More CMake cache entries; they win over stackbuild's own (docs/recipe-forms.md). Of `lc0`, meson options.",
     )
     generator: Literal["Ninja", "Unix Makefiles"] = Field("Ninja", description="CMake's generator.")
     unused_ok: tuple[str, ...] = Field(
@@ -367,13 +379,14 @@ class MIGraphX(Rocm):
     version: str = Field(pattern=r"^2\.[0-9]+(\.[0-9]+)?$", description="MIGraphX's version, such as `2.12.0`.")
     probes_ok: tuple[Annotated[str, Field(pattern=r"^HAS_[A-Z0-9_]+$")], ...] = Field(
         (),
-        description="Probes of MIOpen and rocBLAS that may fail, such as `HAS_FIND_2_API`; any other that does fails the"
-        " configure phase.",
+        description="Probes of MIOpen and rocBLAS that may fail: of `HAS_FIND_MODE_API`, `HAS_FIND_2_API` and"
+        " `HAS_ROCBLAS_TUNING_BETA_FEATURE_API`. Any other that does fails the configure phase; another name has no effect.",
     )
     from_base: tuple[str, ...] = Field(
         (),
         description="Lines of MIGraphX's `requirements.txt`, by project name, that the base has already; every other "
-        "one is fetched under the lock and built, and rocMLIR comes from `needs`.",
+        "one is fetched under the lock and built, and rocMLIR comes from `needs`. `recipe check` warns of a name that is not"
+        " a line.",
     )
 
 
@@ -423,11 +436,15 @@ class OnnxRuntime(Rocm):
         None, description="Where MIGraphX lies when the base has it; left out: the needed `migraphx` component."
     )
     python_package: bool = Field(True, description="Build the Python package, one for each of the recipe's Pythons.")
-    deps: tuple[str, ...] = Field((), description="More rows of `cmake/deps.txt` to fetch than a Linux build needs.")
+    deps: tuple[str, ...] = Field(
+        (),
+        description="More rows of the source's `cmake/deps.txt` to fetch than a Linux build needs, by the name in the first column.",
+    )
     empty_packages: tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")], ...] = Field(
         (),
         description="CMake packages that MIGraphX's own package asks for and its C API does not use, where the base has MIGraphX "
-        "without them. Each is found, and empty, even where the base has it.",
+        "without them, such as `MIOpen`. Each is found, and empty, even where the base has it. A name that nothing asks for has"
+        " no effect.",
     )
 
 
@@ -509,7 +526,8 @@ class Wheel(Component):
     external: tuple[str, ...] = Field(
         (),
         description="Sonames or patterns of what the user's ROCm provides, such as `libamdhip64.so.*`: not grafted, not "
-        "checked against the tag. One that matches nothing is an error.",
+        "checked against the tag. `recipe check` sees a form that is not a soname's, another ROCm's `libamdhip64` and names that are"
+        " almost known. One that matches nothing fails the wheel's own step.",
     )
     license: Line = Field("MIT", description="SPDX licence expression.")
     license_files: tuple[Line, ...] = Field(

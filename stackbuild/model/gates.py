@@ -162,9 +162,14 @@ class Waiver(Model):
 class SelfCheck(Model):
     """How quiet the machine must be before a ratio counts: the pairs of the baseline against itself."""
 
-    median: float = Field(default=0.01, gt=0, le=1, description="The largest |median ratio - 1|.")
+    median: float = Field(
+        default=0.01, gt=0, le=1, description="The largest |median ratio - 1|: a share up to 0.5, such as `1%`."
+    )
     spread: float = Field(
-        default=0.05, gt=0, le=1, description="The largest interquartile range of the ratios over their median."
+        default=0.05,
+        gt=0,
+        le=1,
+        description="The largest interquartile range of the ratios over their median: a share up to 0.5, such as `5%`.",
     )
 
     _quantities = field_validator("median", "spread", mode="before")(_share)
@@ -189,9 +194,16 @@ class _GateBase(Model):
 
 
 class _PairedGateBase(_GateBase):
-    confidence: float = Field(default=0.99, ge=0.5, lt=1, description="Of the bootstrap interval of the median ratio.")
+    confidence: float = Field(
+        default=0.99,
+        ge=0.5,
+        lt=1,
+        description="Of the bootstrap interval of the median ratio: from `50%` to below `100%`, or as a share such as `0.99`.",
+    )
     pairs: tuple[int, ...] = Field(
-        default=(20, 40, 60), min_length=1, description="Pairs to measure; the next while undecided."
+        default=(20, 40, 60),
+        min_length=1,
+        description="Pairs to measure, rising; the next while undecided. A confidence of 99% needs 8 or more at first.",
     )
 
     _quantities = field_validator("confidence", mode="before")(_share)
@@ -225,10 +237,17 @@ class BaselineGate(_PairedGateBase):
 
     kind: Literal["baseline"]
     versus: str = Field(default="baseline", description="The side it is compared with: its label or its provider.")
-    wheel: PathText = Field(default="", description="The baseline artifact: a wheel's path from where stackbuild runs.")
+    wheel: PathText = Field(
+        default="",
+        description="The baseline artifact: a wheel's path from where stackbuild runs. `build` refuses a recipe whose gates have"
+        " no baseline. `stackbuild gate --baseline` names one for a gate without it.",
+    )
     lock: PathText = Field(default="", description="The lock it was built under; default: `WHEEL.lock.yaml` beside it.")
     delta: float | None = Field(
-        default=None, gt=0, lt=1, description="Slower by less is not a failure. Default 3% kernels, 5% models."
+        default=None,
+        gt=0,
+        lt=1,
+        description="Slower by less is not a failure: `5%` or `0.05`; a bare 5 is refused. Default 3% kernels, 5% models.",
     )
     self_check: SelfCheck = Field(default_factory=SelfCheck, description="What the machine must show of itself first.")
 
@@ -240,7 +259,7 @@ class SpeedupGate(_PairedGateBase):
 
     kind: Literal["speedup"]
     versus: str = Field(description="The side it is compared with: its label or its provider.")
-    at_least: float = Field(gt=0, description="The smallest speed-up.")
+    at_least: float = Field(gt=0, description="The smallest speed-up: `2` or `2x` is twice as fast, 1 the same speed.")
 
     _at_least = field_validator("at_least", mode="before")(_ratio)
 
@@ -249,10 +268,22 @@ class LimitGate(_GateBase):
     """An absolute floor or ceiling of one figure."""
 
     kind: Literal["limit"]
-    metric: Metric = Field(description="The measure that is held to the limit.")
-    at_most: float | None = Field(default=None, gt=0, description="The largest value, in the metric's unit.")
-    at_least: float | None = Field(default=None, gt=0, description="The smallest value, in the metric's unit.")
-    confidence: float = Field(default=0.99, ge=0.5, lt=1, description="Of the interval of the median.")
+    metric: Metric = Field(
+        description="The measure that is held to the limit. `latency`, `create` (of the session) and `first` (inference) are times,"
+        " `throughput` is inferences a second, `host_memory` and `device_memory` are sizes."
+    )
+    at_most: float | None = Field(
+        default=None,
+        gt=0,
+        description="The largest value, with its unit: `12 ms`, `1.5 GiB`. Exactly one of `at_most` and `at_least` is required:"
+        " this one for times and sizes.",
+    )
+    at_least: float | None = Field(
+        default=None, gt=0, description="The smallest value; for `throughput`, such as `100 /s` or `100`."
+    )
+    confidence: float = Field(
+        default=0.99, ge=0.5, lt=1, description="Of the interval of the median: from `50%` to below `100%`."
+    )
 
     _quantities = field_validator("at_most", "at_least", mode="before")(_of_metric)
     _confidence = field_validator("confidence", mode="before")(_share)
@@ -273,9 +304,13 @@ class MemoryGate(_GateBase):
 
     kind: Literal["memory"]
     where: Literal["host", "device"] = Field(default="host", description="Whose memory.")
-    at_most: float | None = Field(default=None, gt=0, description="The largest peak.")
+    at_most: float | None = Field(
+        default=None, gt=0, description="The largest peak, such as `1.5 GiB`. It, `grows_at_most` or both are required."
+    )
     grows_at_most: float | None = Field(
-        default=None, ge=0, description="The largest growth beside `versus`, such as `10%`."
+        default=None,
+        ge=0,
+        description="The largest growth beside `versus`: `10%` or `0.1`, up to 100%.",
     )
     versus: str = Field(default="baseline", description="The side it is compared with: its label or its provider.")
 
@@ -311,9 +346,11 @@ class AccuracyGate(_GateBase):
         default=None,
         gt=0,
         le=400,
-        description="The smallest signal-to-noise ratio; by element type where no bound is given at all.",
+        description="The smallest signal-to-noise ratio in dB: `60` or `60 dB`; by element type where no bound is given at all.",
     )
-    cosine: float | None = Field(default=None, gt=0, le=1, description="The smallest cosine similarity.")
+    cosine: float | None = Field(
+        default=None, gt=0, le=1, description="The smallest cosine similarity, such as `0.999`."
+    )
     max_abs: float | None = Field(default=None, ge=0, allow_inf_nan=False, description="The largest absolute error.")
     max_rel: float | None = Field(default=None, ge=0, allow_inf_nan=False, description="The largest relative error.")
     rms: float | None = Field(
@@ -333,8 +370,15 @@ class ShareGate(_GateBase):
 
     kind: Literal["share"]
     provider: str = Field(description="The execution provider that is to do the work.")
-    nodes: float = Field(default=0.9, gt=0, le=1, description="The smallest share of the nodes it runs.")
-    seconds: float = Field(default=0.0, ge=0, le=1, description="The smallest share of the time spent in it.")
+    nodes: float = Field(
+        default=0.9, gt=0, le=1, description="The smallest share of the nodes it runs: `90%` or `0.9`."
+    )
+    seconds: float = Field(
+        default=0.0,
+        ge=0,
+        le=1,
+        description="The smallest share of the time spent in it: `50%` or `0.5`; 0 asks nothing.",
+    )
 
     _quantities = field_validator("nodes", "seconds", mode="before")(_share)
 

@@ -83,7 +83,7 @@ class Debian(Model):
 
     suite: str = Field(pattern=r"^[a-z]+$", description="The suite: `trixie`, `sid`, …")
     areas: tuple[Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,47}$")], ...] = Field(
-        ("main",), min_length=1, description="Archive areas: `main`, `contrib`, `non-free-firmware`, …"
+        ("main",), min_length=1, description="Areas of the archive: `main`, `contrib`, `non-free`, `non-free-firmware`."
     )
     packages: tuple[str, ...] = Field(min_length=1, description="Packages to install with their dependencies.")
     extract: tuple[str, ...] = Field(
@@ -167,9 +167,12 @@ class Base(Model):
     image: str | None = Field(
         None,
         pattern=r"^([a-z0-9][a-z0-9.-]*:[0-9]{1,5}/)?[a-z0-9][a-z0-9./_-]*(:[A-Za-z0-9_.-]+)?(@sha256:[0-9a-f]{64})?$",
-        description="A container image, extended by `Dockerfile.base`; its digest stands here or in the lock.",
+        description="A container image, extended by `Dockerfile.base`; its digest stands here or in the lock. Its name and tag "
+        "are compared with `rocm` and `python` (docs/recipe-forms.md).",
     )
-    extend: Extend | None = Field(None, description="What is added to the image.")
+    extend: Extend | None = Field(
+        None, description="What is added to the image; refused with `debian`, whose `packages` say it."
+    )
     glibc: str | None = Field(
         None,
         pattern=r"^2\.(2[5-9]|[3-9][0-9])$",
@@ -214,19 +217,35 @@ class Source(Model):
         description="A folder that ships with stackbuild, such as `kernels`.",
     )
     path: PathText | None = Field(None, description="A folder beside the recipe.")
-    git: str | None = Field(None, pattern=r"^(https|ssh)://", description="A git URL; https or ssh only.")
+    git: str | None = Field(
+        None,
+        pattern=r"^(https|ssh)://",
+        description="A git URL, `https://…` or `ssh://…`. Write `git@HOST:ORG/REPO.git` as `ssh://git@HOST/ORG/REPO.git`.",
+    )
     ref: str | None = Field(
-        None, pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]*$", description="Tag, branch or commit of `git`."
+        None,
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]*$",
+        description="Tag, branch or commit. Required with `git`, refused without it.",
     )
     submodules: bool = Field(False, description="Fetch the submodules of `git` too, each after its URL was vetted.")
-    archive: str | None = Field(None, pattern=r"^https://", description="URL of a tar or zip archive.")
-    sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$", description="The archive's digest.")
+    archive: str | None = Field(None, pattern=r"^https://", description="The https URL of a tar or zip archive.")
+    sha256: str | None = Field(
+        None,
+        pattern=r"^[0-9a-f]{64}$",
+        description="The archive's digest, 64 digits. Required with `archive`, refused without it.",
+    )
     debian: str | None = Field(
         None, pattern=r"^[a-z0-9][a-z0-9+.-]+$", description="A binary package of Debian's archive, unpacked."
     )
-    suite: str | None = Field(None, pattern=r"^[a-z]+$", description="The suite of `debian`.")
+    suite: str | None = Field(
+        None,
+        pattern=r"^[a-z]+$",
+        description="The suite, such as `trixie`. Required with `debian`, refused without it.",
+    )
     pypi: str | None = Field(
-        None, pattern=r"^[A-Za-z0-9._-]+==[A-Za-z0-9.]+$", description="A source distribution of the package index."
+        None,
+        pattern=r"^[A-Za-z0-9._-]+==[A-Za-z0-9.]+$",
+        description="A source distribution of the package index, as `NAME==VERSION`.",
     )
     patches: str | None = Field(
         None,
@@ -310,7 +329,7 @@ class WheelRequirements(Model):
     )
     providers: tuple[str, ...] | None = Field(None, description="The execution providers it must bring.")
     kernels_floor: int | None = Field(None, ge=0, description="Least number of non-empty kernels per gfx target.")
-    size_budget: str | None = Field(None, pattern=r"^[1-9][0-9]*[KMG]$", description="Its largest size.")
+    size_budget: str | None = Field(None, pattern=r"^[1-9][0-9]*[KMG]$", description="Its largest size, such as `60M`.")
 
 
 class Verify(Model):
@@ -337,7 +356,11 @@ class Verify(Model):
         ge=0,
         description="Least number of non-empty kernels per gfx target, in each wheel that must have the targets.",
     )
-    size_budget: str | None = Field(None, pattern=r"^[1-9][0-9]*[KMG]$", description="Largest wheel, such as `60M`.")
+    size_budget: str | None = Field(
+        None,
+        pattern=r"^[1-9][0-9]*[KMG]$",
+        description="Largest wheel: a whole number with K, M or G, such as `60M` (powers of 1024).",
+    )
     x86_64_level: int = Field(
         1, ge=1, le=4, description="The x86-64 level (psABI, 1 to 4) that is promised to be enough."
     )
@@ -347,8 +370,9 @@ class Verify(Model):
     grafts: tuple[str, ...] = Field((), description="Patterns of ROCm sonames that the wheels carry on purpose.")
     emulate: tuple[str, ...] = Field(
         (),
-        description="Targets whose device code is run on the CPU (docs/emulator.md), each a rung of its own. `build` asks for no GPU"
-        " for it, but for a C compiler and `pip install 'stackbuild[emulator]'`; without them the rung is skipped with the reason.",
+        description="Targets whose device code is run on the CPU (docs/emulator.md), each a rung of its own. Each is one of the recipe's"
+        " `gfx` that the emulator has. `build` asks for no GPU for it, but for a C compiler and `pip install"
+        " 'stackbuild[emulator]'`; without them the rung is skipped with the reason.",
     )
     wheels: dict[Name, WheelRequirements] = Field(
         {}, description="What single wheels must have, by the name of their component."
@@ -450,18 +474,26 @@ class Recipe(Model):
     schema_: Literal[1] = Field(alias="schema", description="The schema's version: 1.")
     name: str = Field(pattern=r"^[a-z][a-z0-9._-]{0,47}$", description="The recipe's name.")
     summary: str = Field(description="One line: what it builds.")
-    rocm: str | None = Field(None, pattern=r"^[0-9]+\.[0-9]+(\.[0-9]+)?$", description="The ROCm version it targets.")
+    rocm: str | None = Field(
+        None,
+        pattern=r"^[0-9]+\.[0-9]+(\.[0-9]+)?$",
+        description='The ROCm version it targets, such as `7.2.4`; one with a single dot is quoted: `"7.2"`.',
+    )
     base: Base
     gfx: tuple[str, ...] = Field(
         min_length=1, description="GPU targets (LLVM target IDs), such as `gfx90a` or `gfx942:xnack-`."
     )
-    python: tuple[str, ...] = Field(("3.11",), min_length=1, description='Python versions, as strings: `"3.11"`.')
+    python: tuple[str, ...] = Field(
+        ("3.11",),
+        min_length=1,
+        description='Python versions, each in quotes: `["3.11", "3.12"]`. Without quotes `3.10` is the number 3.1.',
+    )
     sources: dict[Name, Source] = Field({}, description="Sources by name.")
     components: dict[Name, AnyComponent] = Field(min_length=1, description="Components by name.")
     matrix: Matrix = Field(Matrix.model_validate({}), description="What is built more than once, beside Python.")
     verify: Verify | None = Field(None, description="How wheels are proved; left out: only the static rules.")
     bench: Bench | None = Field(None, description="What is measured; left out: nothing.")
-    gates: tuple[Gate, ...] = Field((), description="What must hold before anything is published.")
+    gates: tuple[Gate, ...] = Field((), description="What must hold before anything is published; they need `bench`.")
     publish: Publish = Field(Publish.model_validate({}), description="Where the wheels go.")
 
     @field_validator("gfx")

@@ -5,6 +5,7 @@ A block of code with a line that begins with a program (SHELL) is a script. A co
 - `<!-- not run: WHY -->`: the block is not run. WHY names what it needs: a network, root, a GPU, hours, another program.
 - `<!-- line 2 not run: WHY -->`: that line of the block is not run; `lines 2, 3 not run: WHY` for several.
 - `<!-- exit 7 or 0 -->`: the exit codes that each line may have; 0 where no comment names one.
+- `<!-- changes of: RECIPE -->`: the block is a part of a recipe that changes keys of a bundled one.
 - `<!-- output of: COMMAND -->`: the block is what COMMAND prints. `…` stands for anything; digests and times may differ.
 """
 
@@ -90,6 +91,11 @@ class CodeBlock:
     def output_of(self) -> str:
         """The command whose output the block is; "" for none."""
         return next((note.removeprefix("output of: ") for note in self.notes if note.startswith("output of: ")), "")
+
+    @property
+    def changes_of(self) -> str:
+        """The bundled recipe that the block changes; "" for none."""
+        return next((note.removeprefix("changes of: ") for note in self.notes if note.startswith("changes of: ")), "")
 
 
 def code_blocks(page: Path) -> Iterator[CodeBlock]:

@@ -219,6 +219,14 @@ def test_every_environment_variable_is_in_its_page() -> None:
     assert set(re.findall(r"`(STACKBUILD_[A-Z_]+)`", page)) <= found
 
 
+def test_each_variable_has_one_row_and_those_of_the_settings_file_are_named() -> None:
+    page = read("docs/environment-variables.md")
+    names = [name for cell in re.findall(r"^\| (`.*?`) \|", page, re.MULTILINE) for name in re.findall(r"`(\w+)`", cell)]
+    assert len(names) > 30 and len(names) == len({*names})
+    (sentence,) = re.findall(r"^(`STACKBUILD_(?:[^.]|\n)*) are also keys of", page, re.MULTILINE)
+    assert {*re.findall(r"`(\w+)`", sentence)} == {setting.variable for setting in SETTINGS}
+
+
 def kinds_of_stop() -> list[type[Stop]]:
     load_commands()
     for module in ("build.build", "emulator.translate", "emulator.code_object"):
