@@ -461,6 +461,8 @@ class Publish(Model):
     def _folder(cls, index: str) -> str:
         if not index.strip():
             raise ValueError("it names no folder; write `index: dist/simple`, or leave the key out")
+        if re.match(r"~[^/]*(?:/|$)", index):
+            raise ValueError(f"{index!r} begins with `~`, which no shell fills in here; write the path of the folder")
         if "://" in index:
             raise ValueError(
                 f"{index!r} is not a folder; build onto a folder, and `stackbuild publish --to` takes its wheels there"
