@@ -663,7 +663,7 @@ RECIPE_LEVELS: dict[str, Layer] = {
     **{name: Layer(1, "what values look like, and the schema") for name in ("forms", "schema_nodes")},
     **{name: Layer(1, "one value out of a recipe") for name in ("lock_file", "matrix", "suites")},
     "recipe_rules": Layer(1, "the rules of recipe check: severity, text, advice"),
-    **{name: Layer(2, "slips in keys and values") for name in ("unknown_keys", "value_mistakes")},
+    **{name: Layer(2, "slips in keys and values") for name in ("unknown_keys", "value_mistakes", "meant_values")},
     **{name: Layer(2, "what fits together") for name in ("consistency", "foreign_names", "step_commands")},
     "wheels": Layer(2, "what wheels promise"),
     "validation": Layer(3, "the schema's errors in words"),

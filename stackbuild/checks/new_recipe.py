@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterable
 
 from stackbuild.core.errors import UsageError
@@ -76,4 +77,7 @@ def _unknown_series(rocm: str, compatibility: Table) -> UsageError:
     if line is not None and compatibility.latest_migraphx(rocm) is None:
         what = f"ROCm {rocm}: the table has no MIGraphX of it, with the rocMLIR that it pins"
         return UsageError(what, where="--rocm", next=offer)
+    same = [row for row in sorted(rows, key=numbers) if f"{row}.".startswith(f"{rocm}.")]
+    if same and re.fullmatch(r"\d+", rocm):
+        return UsageError(f"{rocm!r} is several releases of ROCm", where="--rocm", next=f"write one, such as `--rocm {same[-1]}`")
     return UsageError(f"nothing is known of a stack for ROCm {rocm}", where="--rocm", next=offer)

@@ -69,6 +69,9 @@ def _license(expression: str) -> str:
         family = next(
             (each for word, each in _FAMILIES.items() if re.fullmatch(rf"(?i){word}", expression.strip())), ""
         )
+        parts = [part for part in re.split(r"\s*(?:[,;/&+]|\band\b|\bor\b)\s*", expression) if part]
+        if len(parts) > 1 and all(part in _LICENSES for part in parts):
+            family = f"`{' AND '.join(parts)}`, or `OR` where a user may choose"
         advice = family or (
             f"`{near}`" if near else "its SPDX identifier, such as `Apache-2.0`; `LicenseRef-NAME` for one of your own"
         )
@@ -250,6 +253,16 @@ _READ_DOLLARS = ("sh", "bash", "dash", "perl", "awk", "gawk", "sed", "python3", 
 _SHELL = ("&&", "||", "|", ">", ">>", "<", "2>&1", "&")
 
 
+def _without_shell(command: tuple[str, ...]) -> str:
+    """What to write in place of a command that only a shell has."""
+    assignment = re.fullmatch(r"([A-Za-z_]\w*)=(.*)", command[1]) if len(command) == 2 else None
+    if command[0] == "export" and assignment:
+        return f"remove it, and write `env: {{{assignment[1]}: {assignment[2]}}}` in the component"
+    if command[0] in ("cd", "pushd") and len(command) == 2:
+        return f"join it with the command that follows: `[sh, -c, 'cd {command[1]} && COMMAND']`"
+    return f"write `[sh, -c, '{' '.join(command)}']`"
+
+
 class Script(Convertible):
     """Commands of your own, run in order in `/build/NAME`; what they leave in `/out` is the output."""
 
@@ -268,7 +281,7 @@ class Script(Convertible):
                 "find",
             ):
                 raise ValueError(
-                    f"{sign!r} is a sign of the shell, and none runs; write each command on a line of its own, or `[sh, -c, …]`"
+                    f"{sign!r} is a sign of the shell, and none runs; write `[sh, -c, '{' '.join(command)}']`"
                 )
             if assignment := re.fullmatch(r"([A-Za-z_]\w*)=(.*)", command[0]):
                 rest = ", ".join(command[1:]) or "COMMAND"
@@ -283,9 +296,7 @@ class Script(Convertible):
                     f"{word!r} is filled in by a shell, and none runs; write the value out, or `[sh, -c, '{' '.join(command)}']`"
                 )
             if command[0] in SHELL_WORDS:
-                raise ValueError(
-                    f"{command[0]!r} is a command of the shell, and none runs; write `[sh, -c, …]`, or use `env`"
-                )
+                raise ValueError(f"{command[0]!r} is a command of the shell, and none runs; {_without_shell(command)}")
             if len(command) == 1 and " " in command[0].strip():
                 words = ", ".join(command[0].split())
                 raise ValueError(f"{command[0]!r} is one word, the name of a program; write its words: `[{words}]`")
@@ -542,10 +553,10 @@ class Wheel(Component):
     @field_validator("version")
     @classmethod
     def _sorts(cls, version: str) -> str:
-        local = version.partition("+")[2]
+        number, _, local = version.partition("+")
         if re.match(r"rocm[0-9]", local):
             digits = ".".join(local[4:]) if re.fullmatch(r"\d{2,3}", local[4:]) else local[4:]
-            raise ValueError(f"`+{local}` does not sort: +rocm10.0 is less than +rocm7.0; write `+rocm.{digits}`")
+            raise ValueError(f"`+{local}` does not sort: +rocm10.0 is less than +rocm7.0; write `{number}+rocm.{digits}`")
         return _as_installed(version)
 
     @field_validator("license")
@@ -592,7 +603,10 @@ class Wheel(Component):
             if not REQUIREMENT.fullmatch(entry.partition(";")[0].rstrip()):
                 refuse_joined(entry)
                 raise ValueError(f"{entry!r} is not a requirement; write {requirement_meant(entry)}")
-            if bare := _BARE_VALUE.search(entry.partition(";")[2]):
+            marker = entry.partition(";")[2]
+            if sign := next((each for each in "'\"" if marker.count(each) % 2 and not marker.count({"'": '"', '"': "'"}[each])), ""):
+                raise ValueError(f"{entry!r} has a quote that is not closed; write `{entry.rstrip()}{sign}`")
+            if bare := _BARE_VALUE.search(marker):
                 raise ValueError(f"{entry!r} compares with a value without quotes; write `{bare[1]} '{bare[2]}'`")
         return entries
 

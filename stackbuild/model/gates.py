@@ -36,7 +36,10 @@ _UNITS: dict[str, dict[str, float]] = {
     "level": {"db": 1.0},
     "rate": {"/s": 1.0},
     "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6},
-    "size": {"b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30},
+    "size": {
+        **{"b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30},
+        **{"k": 2.0**10, "m": 2.0**20, "g": 2.0**30},  # as the recipe's other sizes have them
+    },
 }
 """The factor of each unit, by the kind of quantity that it measures. A plain number is of any kind."""
 _EXAMPLES = {
@@ -72,12 +75,14 @@ def quantity(text: object, kind: str) -> object:
 
 _UNIT_WORDS = {
     "time": {"msec": "ms", "millisecond": "ms", "milli": "ms", "sec": "s", "second": "s", "usec": "us", "microsecond": "us", "μs": "us"},
-    "size": {"k": "KiB", "m": "MiB", "g": "GiB", "kilobyte": "kB", "megabyte": "MB", "gigabyte": "GB", "gi": "GiB", "mi": "MiB", "byte": "B"},
+    "size": {"kilobyte": "kB", "megabyte": "MB", "gigabyte": "GB", "gi": "GiB", "mi": "MiB", "byte": "B"},
     "share": {"percent": "%", "pct": "%", "per cent": "%", "prozent": "%"},
     "ratio": {"time": "x", "times": "x", "fold": "x", "-fold": "x"}, "level": {"decibel": "dB"},
     "rate": {"hz": "/s", "fps": "/s", "qps": "/s", "per second": "/s", "inferences/s": "/s", "ips": "/s", "per s": "/s"},
 }  # fmt: skip
 """Other words for the units, in the singular."""
+_ALL = {"all": "100%", "every": "100%", "half": "50%", "none": "0%"}
+"""Shares in words."""
 _MINUTES = {"min": 60, "minute": 60, "m": 60, "h": 3600, "hour": 3600}
 
 
@@ -86,6 +91,8 @@ def _quantity_meant(text: str, kind: str) -> str:
     match = re.fullmatch(
         r"\s*(?:<=?|>=?|≤|≥|~|\+|up to|at most|at least)?\s*(\d+(?:[.,]\d+)?)\s*([^\d\s].*?)?\s*", text
     )
+    if kind == "share" and text.strip().lower() in _ALL:
+        return f"`{_ALL[text.strip().lower()]}`"
     if match is None:
         return ""
     number, unit = match[1].replace(",", "."), (match[2] or "").lower().strip(". ")
@@ -315,19 +322,22 @@ class MemoryGate(_GateBase):
     versus: str = Field(default="baseline", description="The side it is compared with: its label or its provider.")
 
     _at_most = field_validator("at_most", mode="before")(_size)
-    _grows_at_most = field_validator("grows_at_most", mode="before")(_share)
+
+    @field_validator("grows_at_most", mode="before")
+    @classmethod
+    def _growth(cls, text: object) -> object:
+        """A share; a whole number above 1 is refused, since percents were probably meant. `200%` says what it means."""
+        growth = _share(text)
+        if isinstance(text, int) and isinstance(growth, float | int) and growth > 1:
+            percents = growth if growth >= 2 else 100 * (growth - 1)
+            raise ValueError(f"{growth:g} is a growth of {growth:.0%}; write `grows_at_most: {percents:.3g}%`")
+        return growth
 
     @model_validator(mode="after")
     def _some_limit(self) -> Self:
         if self.at_most is None and self.grows_at_most is None:
             raise ValueError(
                 "a memory gate has `at_most`, `grows_at_most` or both; add one, such as `grows_at_most: 10%`"
-            )
-        if self.grows_at_most is not None and self.grows_at_most > 1:
-            growth = self.grows_at_most
-            share = growth if growth >= 2 else 100 * (growth - 1)
-            raise ValueError(
-                f"`grows_at_most` {growth:g} is a growth of {growth:.0%}; write `grows_at_most: {share:.3g}%`"
             )
         if self.grows_at_most is not None:
             _refuse_one_side(self.side, self.versus)
@@ -358,6 +368,14 @@ class AccuracyGate(_GateBase):
     )
 
     _quantities = field_validator("snr_db", mode="before")(_level)
+
+    @field_validator("cosine", mode="before")
+    @classmethod
+    def _not_in_percent(cls, text: object) -> object:
+        """Raises ValueError for a cosine in percent, with the number that it is."""
+        if isinstance(text, str) and (percents := re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", text)):
+            raise ValueError(f"{text!r} is a share, and a cosine is a number; write `{float(percents[1]) / 100:.10g}`")
+        return text
 
     @property
     def has_bound(self) -> bool:

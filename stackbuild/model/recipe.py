@@ -68,7 +68,9 @@ def python_meant(version: str) -> str:
     if len(minors) == 1 and not re.search(r"[<>=~^!*]", version):
         return f'write "3.{minors.pop()}"'
     if version[:1] in "<>=~^!" or any(c in version for c in " ,-*"):
-        return 'list each version: ["3.11", "3.12"]'
+        least = min((int(minor) for minor in minors), default=11)
+        first = least + 1 if re.match(r">\s*3", version) else least
+        return f'list each version: ["3.{first}", "3.{first + 1}"]' if first > 7 else 'list each version: ["3.11", "3.12"]'
     return 'write one of Python 3, such as "3.11"'
 
 
@@ -152,6 +154,12 @@ class Extend(Model):
         for name in names:
             if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+", name):
                 refuse_joined(name)
+                if name.startswith("-"):
+                    raise ValueError(f"{name!r} is an option of pip; list each package with its version: `numpy==2.2.6`")
+                if from_address := re.match(r"\S+?://\S*?/([\w-]+?)(?:\.git)?@v?([0-9][0-9.]*)$", name):
+                    raise ValueError(
+                        f"{name!r} is an address, and pip takes packages of the index; write `{from_address[1]}=={from_address[2]}`"
+                    )
                 parts = re.match(r"([A-Za-z0-9._-]+)(?:=([A-Za-z0-9.]+)$)?", name)
                 requirement = f"{parts[1]}=={parts[2] or 'VERSION'}" if parts else "NAME==VERSION"
                 raise ValueError(

@@ -240,7 +240,7 @@ def _packages_twice(recipe: Recipe) -> Iterator[Finding]:
             yield recipe_rules.SAID_TWICE.finding(
                 f"base.debian.extract.{i}", f"`{package}` is in `packages` too, which installs it", fix="remove it from `extract`",
             )  # fmt: skip
-    if "main" not in debian.areas:
+    if "main" not in debian.areas and {*debian.areas} <= {"contrib", "non-free", "non-free-firmware"}:
         yield recipe_rules.AREA.finding(
             "base.debian.areas", "the areas have no `main`, where all that a base needs is", fix=f"write `areas: [main, {', '.join(debian.areas)}]`",
         )  # fmt: skip

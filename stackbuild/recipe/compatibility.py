@@ -20,6 +20,7 @@ from stackbuild.recipe.completeness import omissions
 from stackbuild.recipe.consistency import disagreements, tree_versions
 from stackbuild.recipe.plausibility import implausible_values
 from stackbuild.tables.compatibility import GfxRow, Table, table
+from stackbuild.tables.targets import processor
 
 LAST_ROCM_EP = (1, 22)
 """The last ONNX Runtime with the ROCm execution provider."""
@@ -39,6 +40,7 @@ _OF_PYTHON = (recipe_rules.PYTHON, recipe_rules.NO_PYTHON, recipe_rules.REQUIRES
 _CONSEQUENCES = (
     (recipe_rules.ROCM, (recipe_rules.IMAGE_ROCM, recipe_rules.GFX, recipe_rules.ROCMLIR, *_OF_ROCM)),
     (recipe_rules.IMAGE_ROCM, _OF_ROCM),
+    (recipe_rules.IMAGE_APT, (recipe_rules.IMAGE_TAG,)),
     (recipe_rules.IMAGE_PYTHON, _OF_PYTHON),
     (recipe_rules.DEBIAN_PYTHON, _OF_PYTHON),
     (recipe_rules.NO_PYTHON, (recipe_rules.PYTHON, recipe_rules.REQUIRES_PYTHON)),
@@ -122,18 +124,25 @@ def _on_scale(version: str) -> int:
 def _gfx(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
     rocm = recipe.rocm
     targets = compatibility.targets(rocm) if rocm else {}
-    for gfx in recipe.gfx if targets else ():
+    for i, gfx in enumerate(recipe.gfx if not rocm else ()):
+        if not any(processor(gfx) in row.targets for row in compatibility.gfx):
+            yield recipe_rules.GFX_UNOFFICIAL.finding(
+                f"gfx.{i}", f"no ROCm of the compatibility table lists {gfx}",
+                why="the compiler knows it; whether the runtime knows the GPU is not said", fix="test it on that GPU",
+            )  # fmt: skip
+    for i, gfx in enumerate(recipe.gfx if targets else ()):
+        at = f"gfx.{i}"
         row = targets.get(gfx.partition(":")[0])
         if row is None and not _calls_libraries(recipe):
             yield recipe_rules.GFX_UNOFFICIAL.finding(
-                "gfx", f"{gfx} with ROCm {rocm}: not a target of its libraries",
+                at, f"{gfx} with ROCm {rocm}: not a target of its libraries",
                 why="the recipe's kernels are compiled for it and call none of them; whether the runtime knows the GPU is not said", fix="test it on that GPU",
             )  # fmt: skip
         elif row is None:
-            yield recipe_rules.GFX.finding("gfx", f"ROCm {rocm} has no {gfx}", fix=f"it has {', '.join(targets)}")
+            yield recipe_rules.GFX.finding(at, f"ROCm {rocm} has no {gfx}", fix=f"it has {', '.join(targets)}")
         elif row.status != "supported":
             yield _unofficial(
-                f"{gfx} with ROCm {rocm}: {row.status}", row, any(r.status == "supported" for r in targets.values())
+                at, f"{gfx} with ROCm {rocm}: {row.status}", row, any(r.status == "supported" for r in targets.values())
             )
 
 
@@ -142,14 +151,14 @@ def _calls_libraries(recipe: Recipe) -> bool:
     return any(component.kind not in ("kernels", "wheel") for component in recipe.components.values())
 
 
-def _unofficial(what: str, row: GfxRow, listed: bool) -> Finding:
+def _unofficial(at: str, what: str, row: GfxRow, listed: bool) -> Finding:
     """Binaries were seen. `listed`: the table has AMD's list for that ROCm, so it says that the target is not on it."""
     if listed:
         return recipe_rules.GFX_UNOFFICIAL.finding(
-            "gfx", f"{what}, not on AMD's list", fix="test it on that GPU", link=row.source,
+            at, f"{what}, not on AMD's list", fix="test it on that GPU", link=row.source,
         )  # fmt: skip
     return recipe_rules.GFX_UNOFFICIAL.finding(
-        "gfx", what,
+        at, what,
         why="binaries for it exist; AMD's list for this ROCm is not in the table, so whether AMD supports it is not said", fix="look it up in AMD's system requirements", link=row.source,
     )  # fmt: skip
 
@@ -161,10 +170,10 @@ def _runtimes(recipe: Recipe) -> Iterator[tuple[str, OnnxRuntime]]:
 def _pythons(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
     for name, component in _runtimes(recipe):
         row = compatibility.pythons(component.version)
-        for python in recipe.python if row and component.python_package else ():
+        for i, python in enumerate(recipe.python if row and component.python_package else ()):
             if row and python not in row.versions:
                 yield recipe_rules.PYTHON.finding(
-                    "python", f"ONNX Runtime {component.version} is not built for Python {python}",
+                    f"python.{i}", f"ONNX Runtime {component.version} is not built for Python {python}",
                     why=f"{name} would compile for an hour and then fail", fix=f"it has {', '.join(row.versions)}", link=row.source,
                 )  # fmt: skip
 
@@ -216,12 +225,12 @@ def _cmake(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
 def _sonames(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
     row = compatibility.line(recipe.rocm) if recipe.rocm else None
     for name, component in recipe.components.items():
-        for pattern in component.external if isinstance(component, Wheel) and row else ():
+        for i, pattern in enumerate(component.external if isinstance(component, Wheel) and row else ()):
             match = _RUNTIME.fullmatch(pattern)
             right = f"libamdhip64.so.{row.soname}" if row else ""
             if match and not fnmatch.fnmatchcase(right, pattern):
                 yield recipe_rules.SONAME.finding(
-                    f"components.{name}.external", f"{pattern} with ROCm {recipe.rocm}",
+                    f"components.{name}.external.{i}", f"{pattern} with ROCm {recipe.rocm}",
                     why=f"that ROCm has {right}", fix=f"write {right}", link=row.source if row else "",
                 )  # fmt: skip
 

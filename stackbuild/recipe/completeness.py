@@ -151,7 +151,7 @@ def _image(recipe: Recipe) -> Iterator[Finding]:
     whose = "NVIDIA's image" if nvidia else f"the plain image of {plain[1] if plain else ''}"
     yield recipe_rules.IMAGE_NO_ROCM.finding(
         "base.image", f"{image} is {whose}: it has no ROCm, and `{users[0]}` is built with it",
-        fix=f"write such as `image: rocm/dev-ubuntu-24.04:{recipe.rocm or '7.2.4'}-complete`",
+        fix=f"write such as `image: rocm/dev-ubuntu-{'22.04' if recipe.python == ('3.10',) else '24.04'}:{recipe.rocm or '7.2.4'}-complete`",
     )  # fmt: skip
 
 
@@ -408,7 +408,7 @@ def _requires_python(recipe: Recipe) -> Iterator[Finding]:
 def _excludes(recipe: Recipe) -> Iterator[Finding]:
     for name, source in recipe.sources.items():
         for i, pattern in enumerate(source.exclude):
-            bare = re.sub(r"^(?:\./|/)+", "", pattern)
+            bare = re.sub(r"^(?:\.\.?/|/)+", "", pattern)
             if pattern in ("*", "**", "**/*", ".", "./"):
                 yield recipe_rules.EXCLUDE.finding(
                     f"sources.{name}.exclude.{i}", f"`{pattern}` leaves out the whole source", fix="write the folders to leave out, such as `docs/*`",

@@ -7,12 +7,14 @@ that has no words here.
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
 from stackbuild.model.components import pinned_requirement
+from stackbuild.tables.debian import DEBIAN_RELEASES
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,10 @@ _SIZE = re.compile(
 _POWERS = "KMGT"
 
 
+_GIT_URL, _ARCHIVE_URL = r"^(https|ssh)://", r"^https://"
+_GLIBC = r"^2\.(2[5-9]|[3-9][0-9])$"
+_DEBIAN_PACKAGE = r"^[a-z0-9][a-z0-9+.-]+$"
+_SUITE = r"^[a-z]+$"
 _NAMES = (
     *list(FORMS)[:3],
     OPTION,
@@ -139,7 +145,17 @@ def advice(pattern: str, value: object, is_meant: bool = True) -> str:
         return f"write `{pair[1]}: {pair[2]}`, with a colon and a blank"
     if str(value).startswith("-") and pattern == r"^[A-Za-z_][A-Za-z0-9_]*$":
         return "write the variable's name as the key and its value behind it, such as `CXXFLAGS: -O2`"
+    if pattern in (_GIT_URL, _ARCHIVE_URL) and (step := _of_own_disk(str(value), pattern)):
+        return step
     candidates = _versions(str(value)) if pattern == WHEEL_VERSION else _candidates(str(value))
+    if pattern == _GLIBC and (release := re.search(r"2[._](\d\d)(?!\d)", str(value))):
+        candidates = chain((f"2.{release[1]}",), candidates)
+    if pattern == _DEBIAN_PACKAGE:
+        candidates = chain((re.split(r"[=<>(/:\s]", str(value).strip().lower())[0],), candidates)
+    if pattern == _SUITE:
+        words = re.split(r"[^a-z0-9]+", str(value).lower())
+        releases = [DEBIAN_RELEASES.get(word, word) for word in words]
+        candidates = chain((each for each in releases if each in (*DEBIAN_RELEASES.values(), "sid")), candidates)
     if pattern == r"^[A-Za-z0-9]+$":
         candidates = chain((re.sub(r"\s+", "", str(value)),), candidates)
     if pattern == r"^[^\x00-\x1f\x7f\u0085\u2028\u2029]*$":
@@ -167,9 +183,34 @@ def advice(pattern: str, value: object, is_meant: bool = True) -> str:
         candidates = chain(sorted(words, key=lambda word: not re.search(r"[/\d]", word)), candidates)
     suggestion = next((text for text in candidates if re.search(pattern, text) and text != value), "")
     if suggestion and is_meant:
-        return f"write `{suggestion}`"
+        return f"write `{yaml_text(suggestion)}`"
     example = FORMS[pattern].example
-    return f"write it such as `{example}`" if example else "write the whole digest, as `sha256sum FILE` prints it"
+    return f"write it such as `{yaml_text(example)}`" if example else _whole_digest(str(value))
+
+
+def yaml_text(text: str) -> str:
+    """A text as a recipe must have it to be a text: in quotes where YAML reads a number, a date or true and false."""
+    is_other = re.fullmatch(
+        r"[-+]?(?:\d[\d_]*)?\.?\d*(?:e[-+]?\d+)?|0[xo][0-9a-f]+|\d{4}-\d\d-\d\d|true|false|null|yes|no|on|off|~", text, re.IGNORECASE
+    )
+    return json.dumps(text) if is_other or ": " in text or " #" in text else text
+
+
+def _whole_digest(value: str) -> str:
+    """The next step for a digest that is not of SHA-256."""
+    other = {32: "MD5", 40: "SHA-1", 128: "SHA-512"}.get(len(value)) if re.fullmatch(r"(?i)[0-9a-f]+", value) else None
+    which = f"this is of {other}: " if other else ""
+    return f"{which}write the whole digest, as `sha256sum FILE` prints it"
+
+
+def _of_own_disk(value: str, pattern: str) -> str:
+    """The next step for a path where an address stands; "" for what is not a path."""
+    path = re.sub(r"^file://", "", value.strip())
+    if pattern == _ARCHIVE_URL and re.fullmatch(r"[\w./~+-]+\.(?:tar\.\w+|tgz|zip)", path) and not re.match(r"[\w-]+(\.[\w-]+)*\.[a-z]{2,}/", path):
+        return "unpack it in a folder beside the recipe, and write that as `path:` in place of `archive:` and `sha256:`"
+    if pattern == _GIT_URL and re.match(r"/|~|\.\.?/", path):
+        return "write `path:` in place of `git:` and `ref:`, with a folder beside the recipe"
+    return ""
 
 
 def _versions(value: str) -> Iterator[str]:
@@ -255,3 +296,5 @@ def _sizes(value: str) -> Iterator[str]:
         number, unit = number * 1024, _POWERS[_POWERS.index(unit) - 1]
     if number >= 1:
         yield f"{round(number)}{unit}"
+        if unit == "K" and number >= 1024:
+            yield f"{round(number / 1024)}M"

@@ -68,12 +68,27 @@ def _find(name: str) -> Path:
         files = sorted(each.as_posix() for each in path.glob("*.yaml") if not each.name.endswith(".lock.yaml"))
         example = f"name a recipe in it, such as `{files[0]}`" if files else "it has no .yaml file; name a recipe"
         raise UsageError(f"{short(name)} is a folder, not a recipe", next=example)
+    if name.endswith((".yaml", ".yml")) and name.rpartition("/")[2].removesuffix(".yaml") not in recipes:
+        near = _file_near(path)
+        step = f"did you mean `{near}`?" if near else f"`stackbuild recipe new --rocm 7.2 -o {path.name}` writes one"
+        raise UsageError(f"there is no file {short(name)}, and no bundled recipe of that name", next=step)
     close = difflib.get_close_matches(name, recipes, n=1)
     hint = f"did you mean {close[0]}? " if close else ""
     raise UsageError(
         f"no recipe {short(name)}: neither a bundled recipe nor a file",
         next=f"{hint}`stackbuild recipe list` shows the bundled ones: {', '.join(recipes) or 'none'}",
     )
+
+
+def _file_near(path: Path) -> str:
+    """The YAML file of the same folder whose name is almost that one; "" where there is none."""
+    try:
+        names = [each.name for each in path.parent.iterdir() if each.suffix in (".yaml", ".yml")]
+    except OSError:
+        return ""
+    by_stem = {each.rpartition(".")[0]: each for each in names if not each.endswith(".lock.yaml")}
+    near = difflib.get_close_matches(path.name.rpartition(".")[0], by_stem, n=1, cutoff=0.7)
+    return path.with_name(by_stem[near[0]]).as_posix() if near else ""
 
 
 BINARY = (b"\x7fELF", b"PK\x03\x04", b"\x1f\x8b")
@@ -108,6 +123,9 @@ def _compose(text: str, name: str) -> tuple[Json, Places]:
     return yaml.compose(text, name)
 
 
+_NAME_ONE = "name a recipe; `stackbuild recipe show debian-13` prints one"
+_OF_CI = "name a recipe; `stackbuild ci render` writes pipelines"
+_OF_CONDA = "name a recipe; `stackbuild recipe new --rocm 7.2 -o my.yaml` writes one"
 _OTHER_DOCUMENTS = (
     ({"asked", "questions"}, "a lock", "name its recipe, the file without `.lock` in its name"),
     ({"gates"}, "a file of gates", "name a recipe; `stackbuild gate --gates FILE` reads it"),
@@ -115,6 +133,33 @@ _OTHER_DOCUMENTS = (
     ({"kind", "kernels"}, "a suite of benchmarks", "name a recipe, and write this as `bench: {suite: FILE}` in it"),
     ({"jobs", "on"}, "a workflow of GitHub", "name a recipe; `stackbuild ci render` writes workflows"),
     ({"services"}, "a compose file", "name a recipe; `stackbuild recipe show debian-13` prints one"),
+    *(
+        (names, f"a recipe of {tool}", _OF_CONDA)
+        for names, tool in (
+            ({"package", "build"}, "rattler-build or conda-build"),
+            ({"package", "requirements"}, "rattler-build or conda-build"),
+            ({"package", "source"}, "rattler-build or conda-build"),
+            ({"recipe", "outputs"}, "rattler-build"),
+        )
+    ),
+    ({"dependencies", "channels"}, "an environment of conda", "name a recipe; its packages are `base: {debian: {…}}` there"),
+    ({"dependencies", "name"}, "an environment of conda", "name a recipe; its packages are `base: {debian: {…}}` there"),
+    ({"stages", "script"}, "a pipeline of GitLab", _OF_CI),
+    ({"stages"}, "a pipeline", _OF_CI),
+    ({"trigger", "pool"}, "a pipeline of Azure", _OF_CI),
+    ({"version", "jobs"}, "a pipeline of CircleCI", _OF_CI),
+    ({"version", "updates"}, "a file of Dependabot", _NAME_ONE),
+    ({"repos"}, "a file of pre-commit or of vcs", _NAME_ONE),
+    ({"spack"}, "an environment of Spack", _NAME_ONE),
+    ({"modules"}, "a manifest of Flatpak or of Spack", _NAME_ONE),
+    ({"apiVersion", "kind"}, "a manifest of Kubernetes", "name a recipe; `stackbuild image` writes container images"),
+    ({"apiVersion"}, "a chart of Helm", "name a recipe; `stackbuild image` writes container images"),
+    ({"runs", "inputs"}, "an action of GitHub", _OF_CI),
+    ({"configurePresets"}, "a file of CMake presets", "name a recipe, and write the presets' cache variables as a component's `options`"),
+    ({"site_name"}, "a file of MkDocs", _NAME_ONE),
+    ({"build", "python"}, "a file of Read the Docs", _NAME_ONE),
+    ({"hosts", "tasks"}, "a playbook of Ansible", _NAME_ONE),
+    ({"$schema"}, "a JSON schema or a document with one", _NAME_ONE),
     ({"remotes"}, "a file of remotes", "name a recipe; STACKBUILD_REMOTES names this file"),
 )
 """Keys at the top of other documents, what each is, and what to do with it."""
@@ -238,7 +283,9 @@ def _wrong_references(recipe: Recipe, places: Places) -> list[Mistake]:
             if not hasattr(recipe.components.get(name), "options"):
                 at = places.of_key(("matrix", "variants", variant, name))
                 names = sorted(n for n, c in recipe.components.items() if hasattr(c, "options"))
-                wrong.append(Mistake(at, f"`{name}` is not a component with options", close_to(name, names)))
+                kinds = [n for n in names if recipe.components[n].kind == name]
+                step = f"write the component's name, `{kinds[0]}`" if len(kinds) == 1 else close_to(name, names)
+                wrong.append(Mistake(at, f"`{name}` is not a component with options", step))
     for name, source in recipe.sources.items():
         if source.bundled is not None and not _ships(source.bundled):
             at = places.of_value(("sources", name, "bundled"))
@@ -411,7 +458,8 @@ def sources_of(component: Component) -> dict[tuple[str, ...], str]:
 def _needs_itself(name: str, recipe: Recipe, places: Places) -> Mistake:
     needs = recipe.components[name].needs
     at = places.of_value(("components", name, "needs", needs.index(name)))
-    near = nearest(name.removesuffix("-wheel"), [each for each in recipe.components if each not in (name, *needs)])
+    others = [each for each, other in recipe.components.items() if each not in (name, *needs) and name not in other.needs]
+    near = nearest(name.removesuffix("-wheel"), others) if others else ""
     step = f"write the component that it packs or links: `{near}`" if near else f"remove `{name}` from its `needs`"
     return Mistake(at, f"`{name}` needs itself", step)
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from stackbuild.core.project_names import normal_name
 from stackbuild.core.sizes import size_of
-from stackbuild.model.components import CMake, Kernels, MIGraphX, OnnxRuntime, Rocm, Scalar
+from stackbuild.model.components import Archive, CMake, Kernels, MIGraphX, OnnxRuntime, Rocm, Scalar, Wheel
 from stackbuild.model.findings import Finding, Severity
 from stackbuild.model.gates import AccuracyGate, BaselineGate, Gate, LimitGate, MemoryGate, ShareGate, SpeedupGate
 from stackbuild.model.recipe import Recipe
@@ -26,7 +26,7 @@ from stackbuild.tables.providers import BRIDGE_NAMES
 def implausible_values(recipe: Recipe) -> Iterator[Finding]:
     """Everything that this module looks for."""
     for check in (
-        _addresses, _pythons, _image_name, _option_values, _wheel_files, _requirements, _verify, _gates, _sizes, _publish,
+        _addresses, _pythons, _image_name, _option_values, _wheel_files, _names_of_files, _requirements, _verify, _gates, _sizes, _publish,
     ):  # fmt: skip
         yield from check(recipe)
 
@@ -177,6 +177,26 @@ def _option_value(at: str, option: str, value: Scalar) -> Iterator[Finding]:
 
 
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:/[A-Za-z_]\w*)*")
+
+
+_FILE_NAME = re.compile(
+    r"(?P<name>.+?)(?:[-_]v?\d+(?:\.\d+)+\S*?)?(?P<ending>\.(?:whl|tar\.\w+|tgz|zip))|(?P<bare>.+?)[-_]v?\d+\.\d+\.\d+\S*", re.IGNORECASE
+)
+"""The name of a file that has its version, its ending or both."""
+
+
+def _names_of_files(recipe: Recipe) -> Iterator[Finding]:
+    """Names of wheels and archives that are whole file names: the version and the ending are added to them."""
+    for name, component in recipe.components.items():
+        key, text = (
+            ("distribution", component.distribution) if isinstance(component, Wheel)
+            else ("file", component.file) if isinstance(component, Archive) else ("", "")
+        )  # fmt: skip
+        if match := _FILE_NAME.fullmatch(text):
+            yield recipe_rules.UNUSUAL.finding(
+                f"components.{name}.{key}", f"`{text}` is the name of a file", why="the version and the ending are added to it",
+                fix=f"write `{key}: {match['name'] or match['bare']}`",
+            )  # fmt: skip
 
 
 def _wheel_files(recipe: Recipe) -> Iterator[Finding]:
@@ -499,8 +519,20 @@ def _smaller(share: float) -> str:
     return f"{share * 10:g}%" if share < 1 else "3%"
 
 
+def _index_meant(index: str, braces: str, rocm: str | None) -> str:
+    """The path of an index with `{rocm}` in place of other braces, or without the folder of them where there is no ROCm."""
+    if rocm:
+        return index.replace(braces, "{rocm}")
+    return "/".join(part for part in index.split("/") if braces not in part) or "dist/simple"
+
+
 def _publish(recipe: Recipe) -> Iterator[Finding]:
     publish = recipe.publish
+    if braces := re.search(r"\{(?!rocm\})[^{}]*\}", publish.index):
+        yield recipe_rules.ADDRESS.finding(
+            "publish.index", f"`{braces[0]}` is not filled in: `{{rocm}}` alone is", why="the folder would have the braces in its name",
+            fix=f"write `index: {_index_meant(publish.index, braces[0], recipe.rocm)}`", severity=Severity.WARNING,
+        )  # fmt: skip
     if re.search(r"\.(?:html?|whl|json)$", publish.index):
         yield recipe_rules.ADDRESS.finding(
             "publish.index",

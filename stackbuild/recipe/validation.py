@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import re
@@ -20,7 +21,8 @@ from stackbuild.core.yaml import Places
 from stackbuild.model.components import SHELL_WORDS, AnyComponent
 from stackbuild.model.gates import Gate
 from stackbuild.model.recipe import python_meant
-from stackbuild.recipe.forms import advice, example_of, is_archive_name, words_of
+from stackbuild.recipe.forms import advice, example_of, is_archive_name, words_of, yaml_text
+from stackbuild.recipe.meant_values import in_quotes, value_from_recipe, value_meant, without_swapped_pins
 from stackbuild.recipe.schema_nodes import (
     components_by_kind,
     default_at,
@@ -61,7 +63,8 @@ def mistakes(error: ValidationError, places: Places, text: str, data: Json) -> t
     }
     words = [d for d in details if _is_word_of_command(d) and not _has_lists(d, places)]
     details = [*_split_commands(words), *(d for d in details if d not in words)]
-    present = {_mistake(d, places, source) for d in details if d["type"] != "missing"}
+    details = without_swapped_pins(details)
+    present = {in_quotes(_mistake(d, places, source)) for d in details if d["type"] != "missing"}
     absent = {
         _mistake(d, places, source) for d in details if d["type"] == "missing" and _path(d, places) not in misspelt
     }
@@ -318,6 +321,8 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
             of = places.of_key if detail["loc"][-1] == "[key]" else places.of_value
             pattern, value = detail["ctx"]["pattern"], detail["input"]
             what = f"`{where}` cannot be {short(value)}: it {words_of(pattern)}"
+            if step := value_from_recipe(path, value, source.data):
+                return Mistake(of(path), what, step)
             if step := _name_of_entry(path, str(value), detail, places):
                 return Mistake(of(path), what, step)
             return Mistake(of(path), what, _with_example(advice(pattern, value), detail["loc"]))
@@ -328,7 +333,9 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
                 _ONE_VALUE if detail["loc"][-1] in _SCALARS and path[-1:] != detail["loc"][-1:] else _EXPECTATIONS[kind]
             )
             place = places.of_value(path)
-            hint = _rewrite(kind, path, detail, source.scalar(place), places) or hint
+            if detail["loc"][-1] in _SCALARS and path[:2] == ("matrix", "variants") and path[-1] == "options":
+                hint = f"remove `options:`, and write its lines directly below `{path[-2]}:`"
+            hint = value_meant(path, detail, source.data) or _rewrite(kind, path, detail, source.scalar(place), places) or hint
             return Mistake(place, f"`{where}` must be {expectation}, not {short(detail['input'])}", hint)
         case "less_than_equal" | "less_than" if _bound(detail) == 1 and path[-1] == "cosine":
             what = f"`{where}` is a cosine, at most 1, not {detail['input']:g}"
@@ -338,6 +345,11 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
             share = min(detail["input"], 99) if detail["type"] == "less_than" else detail["input"]
             what = f"`{where}` is a share, {limit}, not {detail['input']:g}"
             return Mistake(places.of_value(path), what, f"write `{share:g}%` or `{share / 100:g}`")
+        case "greater_than_equal" | "greater_than" if isinstance(detail["input"], float) and -1 < detail["input"] < 0:
+            what = f"`{where}` must be {detail['msg'].removeprefix('Input should be ')}, not {detail['input']:g}"
+            sign = source.scalar(places.of_value(path)).endswith("%") or path[-1] in ("delta", "grows_at_most", "nodes")
+            step = f"write `{-100 * detail['input']:g}%`, without the minus" if sign else _within(detail["loc"])
+            return Mistake(places.of_value(path), what, step)
         case "less_than_equal" | "less_than" | "greater_than_equal" | "greater_than":
             reason = detail["msg"].removeprefix("Input should be ")
             what = f"`{where}` must be {reason}, not {short(detail['input'])}"
@@ -459,6 +471,8 @@ def _date_meant(value: object) -> str:
         words = [words[0][:4], words[0][4:6], words[0][6:]]
     months = [_MONTHS.index(word[:3]) + 1 for word in words if word[:3] in _MONTHS]
     numbers = [int(re.sub(r"\D", "", word)) for word in words if word.isdigit()]
+    if not any(n >= 2000 for n in numbers) and len(words) == 3 and not months and numbers[2:] and 25 < numbers[2] < 60:
+        numbers[2] += 2000  # 31/03/27
     years = [n for n in numbers if n >= 2000]
     rest = [n for n in numbers if n < 2000]
     if len(years) != 1 or len(months) + len(rest) != 2:
@@ -471,10 +485,11 @@ def _date_meant(value: object) -> str:
             months = [rest.pop()]
         else:
             return ""
-    try:
-        return date(years[0], months[0], rest[0]).isoformat()
-    except ValueError:
-        return ""
+    for day in range(rest[0], rest[0] - 4, -1):  # the month's last day, for the 31st of a shorter one
+        if rest[0] <= 31 and 1 <= months[0] <= 12 and day > 0:
+            with contextlib.suppress(ValueError):
+                return date(years[0], months[0], day).isoformat()
+    return ""
 
 
 def _bound(detail: Any) -> float:
@@ -490,7 +505,7 @@ def _within(loc: tuple[int | str, ...]) -> str:
     most = [f"to {node['maximum']:g}"] if "maximum" in node else []
     most += [f"below {node['exclusiveMaximum']:g}"] if "exclusiveMaximum" in node else []
     whole = "a whole number" if node.get("type") == "integer" else "a number"
-    return f"write {whole} {' '.join(least + most)}".rstrip()
+    return f"write {whole} {' and '.join(least + most).replace(' and to ', ' to ')}".rstrip()
 
 
 def _schema_mistake(place: str, value: object) -> Mistake:
@@ -584,7 +599,7 @@ def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str, places: Plac
             if isinstance(value, int) and not isinstance(value, bool) and value > 0:
                 if value >= 1_000_000:
                     return f"write `{value // 1_000_000}M`: a size has a unit"
-                return f"write `{value}M` or `{value}G`: a size has a unit"
+                return f"write `{value}{'M' if value >= 128 or key == 'size_budget' else 'G'}`: a size has a unit"
             return f"{advice(pattern, value)}: a size has a unit"
         if path[:1] == ("gfx",) and f"gfx{text}" in BUILDABLE:
             return f"write `gfx{text}`"
@@ -829,6 +844,11 @@ def _form(detail: Any) -> str:
         suggestion = near or next((w for w in words if w and str(detail["input"]).lower().startswith(w)), "")
         suggestion = suggestion or next((w for w in choices_of_word(str(detail["input"])) if w in words), "")
         choices = f"one of: {', '.join(f'`{word}`' for word in words)}"
+        if words == ["migraphx", "rocm"]:
+            if re.match(r"(?i)cpu", str(detail["input"])):
+                return "remove it: the CPU provider is always built; `migraphx` is AMD's"
+            if re.match(r"(?i)cuda|tensorrt|trt|nv|openvino|directml|dml|gpu|hip", str(detail["input"])):
+                return "write `migraphx`, the provider for AMD's GPUs"
         return f"did you mean `{suggestion}`? It is {choices}" if suggestion else f"write {choices}"
     return "the reference is docs/recipes.md"
 
@@ -847,4 +867,4 @@ def _tags(detail: Any) -> list[str]:
 def _with_example(step: str, loc: tuple[int | str, ...]) -> str:
     """That next step with the key's own default as the example, where it names one and the schema has one."""
     default = default_at(loc)
-    return f"write it such as `{default}`" if step.startswith("write it such as") and default else step
+    return f"write it such as `{yaml_text(str(default))}`" if step.startswith("write it such as") and default else step

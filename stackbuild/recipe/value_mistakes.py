@@ -49,6 +49,18 @@ def value_mistakes(data: Json, recipe: Recipe, places: Places) -> Iterator[Mista
     yield from _of_texts(data, (), places)
     yield from _repetitions(data, (), places)
     yield from _scalars(data, (), recipe, places)
+    yield from _growths(data, places)
+
+
+def _growths(data: Json, places: Places) -> Iterator[Mistake]:
+    """Growths of memory as plain numbers above 1: percents, or the ratio, were probably meant."""
+    gates = data.get("gates") if isinstance(data, dict) else None
+    for i, gate in enumerate(gates if isinstance(gates, list) else ()):
+        growth = gate.get("grows_at_most") if isinstance(gate, dict) else None
+        if isinstance(growth, float) and growth > 1:
+            percents = growth if growth >= 2 else 100 * (growth - 1)
+            what = f"`gates.{i}.grows_at_most`: {growth:g} is a growth of {growth:.0%}"
+            yield Mistake(places.of_value(("gates", i, "grows_at_most")), what, f"write `grows_at_most: {percents:.3g}%`")
 
 
 def _of_texts(data: Json, path: KeyPath, places: Places) -> Iterator[Mistake]:

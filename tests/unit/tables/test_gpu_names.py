@@ -36,7 +36,7 @@ LSPCI = "03:00.0 VGA compatible controller [0300]: Advanced Micro Devices, Inc. 
         ("AMD RYZEN AI MAX+ PRO 395 w/ Radeon 8060S", ["gfx1151"]), ("AMD Radeon Graphics (RADV GFX1151)", ["gfx1151"]),
         ("amdgcn-amd-amdhsa--gfx1100", ["gfx1100"]),
         ("AMD Radeon Graphics", []), ("Radeon", []), ("", []), ("/", []), ("[]", []), ("gfx", []), ("gfx9999", []), ("RX 580", []), ("RTX 4090", []),
-        ("NVIDIA Corporation GA104 [GeForce RTX 3070] [10de:2484] (rev a1)", []), ("Navi 14 [Radeon RX 5500/5500M / Pro 5500M]", []),
+        ("NVIDIA Corporation GA104 [GeForce RTX 3070] [10de:2484] (rev a1)", []), ("Navi 14 [Radeon RX 5500/5500M / Pro 5500M]", ["gfx1012"]),
     ],
 )  # fmt: skip
 def test_a_name_means_these_targets(name: str, gfx: list[str]) -> None:

@@ -37,7 +37,7 @@ def test_known_and_buildable(target_id: str, known: bool, buildable: bool):
 
 
 def test_the_nearest_target_is_suggested():
-    assert buildable_like("gfx90b:xnack-") == "; did you mean gfx950 or gfx90a or gfx908?"
+    assert buildable_like("gfx90b:xnack-") == "; did you mean gfx950 or gfx90c or gfx90a?"
     assert buildable_like("nothing") == f"; write what `rocminfo` prints as gfx…; known are {', '.join(BUILDABLE)}"
     assert "NVIDIA" in buildable_like("sm_90")
     assert (

@@ -201,8 +201,8 @@ ACCURACY = re.compile(r"  - kind: accuracy.*\n    snr_db: 100\n")
     ("old", "new", "line", "next"),
     [
         ("gfx1030, gfx1100]\n", "gfx1030, gfx1100\n", "gfx: [gfx90a", "close it with `]`"),
-        ("memory: 6G", "memory: 6144", "memory: 6144", "write `6144M` or `6144G`"),
-        ("size_budget: 20M", "size_budget: 60", "size_budget: 60", "write `60M` or `60G`"),
+        ("memory: 6G", "memory: 6144", "memory: 6144", "write `6144M`"),
+        ("size_budget: 20M", "size_budget: 60", "size_budget: 60", "write `60M`"),
         ("cases: [LeakyRelu/*, ", "cases: [*, ", "cases: [*", 'put it into quotes: `"*"`'),
         ("version: 0.1.0", "version: v0.1.0-rocm", "version: v0", "write `0.1.0+rocm`"),
         ("version: 0.1.0", "version: 1.2+rocm-7.2.4_x", "version: 1.2", "write `1.2+rocm.7.2.4.x`"),

@@ -1,0 +1,108 @@
+"""Values that another value of the recipe decides, or that another type spells: what was probably meant. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+from stackbuild.core.digest import Json
+from stackbuild.core.errors import Mistake
+from stackbuild.core.yaml import KeyPath
+from stackbuild.recipe.forms import yaml_text
+from stackbuild.tables.compatibility import table
+
+_SIGN = re.compile(r"(?<=write )`([>&*!%@|][^`]*|[\w.-]+[<>=!~]=?[^`]*,[^`]*)`")
+
+
+def in_quotes(mistake: Mistake) -> Mistake:
+    """The mistake with quotes around a value of its next step that YAML would read as a sign: `>=3.10`."""
+    return replace(mistake, next=_SIGN.sub(lambda match: f"`{json.dumps(match[1])}`", mistake.next))
+
+
+def without_swapped_pins(details: list[Any]) -> list[Any]:
+    """The details without the second of a pin whose suite and package changed places."""
+    pins = [d["loc"][:4] for d in details if d["loc"][:3] == ("base", "debian", "pin") and d["loc"][-1:] == ("[key]",)]
+    return [d for d in details if d["loc"][-1:] == ("[key]",) or d["loc"][:4] not in pins]
+
+
+def value_from_recipe(path: KeyPath, value: object, data: Json) -> str:
+    """The next step for a text that other values of the recipe decide; "" for any other."""
+    whole: Any = data
+    if path == ("rocm",) and not re.search(r"\d\.\d+\.\d", str(value)):
+        return _rocm_of(str(value), _at_path(whole, ("base", "image")))
+    if path[:3] == ("base", "debian", "pin") and len(path) == 4:
+        suite = _at_path(whole, path)
+        if isinstance(suite, str) and re.fullmatch(r"[a-z]+", suite):
+            return f"write the suite as the key: `pin: {{{suite}: [{path[-1]}]}}`"
+    if path[-1:] == ("uses_gfx",) and (option := re.match(r"(?:-D)?([A-Za-z_]\w*)=", str(value))):
+        return f"write `uses_gfx: {option[1]}`: it gets the recipe's `gfx`"
+    component = _at_path(whole, path[:2]) if path[:1] == ("components",) and path[2:] == ("version",) else None
+    if isinstance(component, dict) and component.get("kind") == "migraphx" and isinstance(whole.get("rocm"), str):
+        row = table().latest_migraphx(whole["rocm"])
+        is_rocm = not re.search(r"(?<![\d.])2\.\d", str(value))
+        return f"write `{row.version}`, which ROCm {whole['rocm']} has" if row and is_rocm else ""
+    if isinstance(component, dict) and component.get("kind") == "onnxruntime" and not re.search(r"\d\.\d", str(value)):
+        ref = str(_at_path(whole, ("sources", str(component.get("source")), "ref")))
+        return f"write `{ref[1:]}`, as its source's `ref`" if re.fullmatch(r"v1\.\d+\.\d+", ref) else ""
+    return ""
+
+
+def _rocm_of(value: str, image: object) -> str:
+    """The next step for a ROCm that is not a version: `60404`, as ROCm's repositories have it, or one that the image has."""
+    if digits := re.fullmatch(r"(\d)(\d\d)(\d\d)", value):
+        return f"write `{int(digits[1])}.{int(digits[2])}.{int(digits[3])}`"
+    release = re.search(r":(?:rocm-?)?(\d+\.\d+(?:\.\d+)?)", str(image))
+    return f"write `{yaml_text(release[1])}`, which the image has" if release else ""
+
+
+def value_meant(path: KeyPath, detail: Any, data: Json) -> str:
+    """The next step for a value of another type that the recipe's other values, or its own items, decide; "" for any other."""
+    value, key, whole = detail["input"], str(path[-1] if path else ""), data
+    if isinstance(value, list):
+        if key == "uses_gfx":
+            return "write the name of the CMake option that takes the targets, such as `uses_gfx: GPU_TARGETS`"
+        return _of_texts([each for each in value if isinstance(each, str)], path)
+    if key == "rocm" and isinstance(value, int) and not isinstance(value, bool):
+        return value_from_recipe(path, value, data)
+    if key == "threads" and isinstance(value, str) and (ends := re.fullmatch(r"\s*(\d+)\s*-\s*(\d+)\s*", value)):
+        return f"write `{int(ends[2]) - int(ends[1]) + 1}`, how many threads these are"
+    components = _at_path(whole, ("components",))
+    is_option = path[:2] == ("matrix", "variants") and len(path) == 4 and key not in (components or ())
+    if is_option and isinstance(value, bool | int | float):
+        names = [n for n, c in components.items() if isinstance(c, dict) and "options" in c] if isinstance(components, dict) else []
+        return f"write it below the component that takes it: `{(names or ['NAME'])[0]}: {{{key}: {str(value).lower()}}}`"
+    component = _at_path(whole, path[:2])
+    rocm = whole.get("rocm") if isinstance(whole, dict) else None
+    if key == "version" and isinstance(component, dict) and component.get("kind") == "migraphx" and isinstance(rocm, str):
+        row = table().latest_migraphx(rocm)
+        return f"write `{row.version}`, which ROCm {rocm} has" if row and row.version.startswith(f"{value}.") else ""
+    if key == "version" and isinstance(value, float) and isinstance(component, dict) and component.get("kind") == "onnxruntime":
+        ref = str(_at_path(whole, ("sources", str(component.get("source")), "ref")))
+        return f"write `{ref[1:]}`, as its source's `ref`" if re.fullmatch(rf"v{value:g}\.\d+", ref) else ""
+    return ""
+
+
+def _of_texts(texts: list[str], path: KeyPath) -> str:
+    """The next step for a list of texts where one value is."""
+    key = path[-1] if path else ""
+    if key == "license" and len(texts) > 1:
+        return f"write `{' AND '.join(texts)}`, or `OR` where a user may choose"
+    if key == "suite" and path[0] == "bench" and len(texts) > 1:
+        return f"write one of them, such as `suite: {texts[0]}`: a recipe has one suite"
+    if key == "per_gfx" and texts:
+        return "write `per_gfx: true`: it makes a wheel of each of the recipe's `gfx`"
+    return ""
+
+
+def _at_path(data: Any, path: KeyPath) -> Any:
+    """What lies at a path of a recipe's data; None where nothing does."""
+    for part in path:
+        if isinstance(data, dict):
+            data = data.get(part)
+        elif isinstance(data, list) and isinstance(part, int) and part < len(data):
+            data = data[part]
+        else:
+            return None
+    return data
