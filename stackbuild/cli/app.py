@@ -141,6 +141,9 @@ class RecipeCommand(TyperCommand):
         from stackbuild.recipe.load import bundled_recipes
 
         recipe_words = [word for word in mine if word in bundled_recipes() or word.endswith((".yaml", ".yml"))]
+        if wheel := next((word for word in mine if word.endswith(".whl")), ""):
+            step = f"`{path} --recipe R` works on a recipe; `stackbuild verify {wheel}` and `stackbuild inspect {wheel}` read wheels"
+            return UsageError("it is a wheel, and no recipe is named", where=wheel, next=step)
         takes_words = any(param.param_type_name == "argument" for param in self.params)
         first = [] if takes_words else [word for word in mine[:1] if not word.startswith("-")]
         for recipe_name in (recipe_words or first)[:1]:

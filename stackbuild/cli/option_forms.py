@@ -234,6 +234,8 @@ def _reason(value: str, form: OptionForm, names: Sequence[str]) -> tuple[str, st
         return f"it cannot be {value!r}", f"{one_of(value, form.choices)}; "
     if form.pattern and not re.fullmatch(form.pattern, value):
         return f"it cannot be {value!r}", ""
+    if form.is_of == "folder" and "://" in value and "fetch --bundle" in form.takes:
+        return f"{value!r} is an address", ""
     if form.is_of == "text" or "://" in value:
         return None
     path = Path(value)

@@ -9,7 +9,10 @@ where the user's file names its folder in `trusted`.
 
 from __future__ import annotations
 
+import difflib
+import json
 import os
+import re
 from collections.abc import MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +41,12 @@ class FileSetting:
     is_number: bool = False
 
     @property
+    def example(self) -> str:
+        """A value as the file has it."""
+        words = {"recipe": "debian-13", "store": "store", "mirror": "bundle", "remotes": "remotes.yaml"}
+        return "4" if self.is_number else json.dumps(self.choices[0] if self.choices else words[self.key])
+
+    @property
     def variable(self) -> str:
         """The environment variable that it sets."""
         return f"STACKBUILD_{self.key.upper()}"
@@ -47,7 +56,10 @@ class FileSetting:
         if self.choices and text not in self.choices:
             raise UsageError(f"`{name}` cannot be {text!r}", where=where, next=one_of(text, self.choices))
         if self.is_number and not (text.isdecimal() and text.isascii()):
-            raise UsageError(f"`{name}` cannot be {text!r}", where=where, next=f"write a number such as `{name}=4`")
+            sign = "=" if name.isupper() else " = "
+            is_all = text.lower() in ("all", "auto", "max", "nproc", "cores")
+            step = f"write `{name}{sign}0`: one job a core" if is_all else f"write a number such as `{name}{sign}4`"
+            raise UsageError(f"`{name}` cannot be {text!r}", where=where, next=step)
 
 
 SETTINGS = (
@@ -79,6 +91,16 @@ def apply_settings(environ: MutableMapping[str, str], folder: Path | None = None
         _apply(values, here, environ)
     if users is not None:
         _apply(own, users, environ)
+    refuse_wrong_variables(environ)
+
+
+def place_in(file: Path, key: str) -> str:
+    """`stackbuild.toml:LINE:1` of a key, the file alone where no line has it."""
+    text = read_regular(file, MOST + 1)
+    for number, line in enumerate(text.decode("utf-8", "replace").splitlines() if text else (), 1):
+        if re.match(rf"\s*(?:\[\s*)?[\"']?{re.escape(key)}[\"']?\s*[\]=.]", line):
+            return f"{file}:{number}:{len(line) - len(line.lstrip()) + 1}"
+    return str(file)
 
 
 def _is_there(file: Path) -> bool:
@@ -113,7 +135,26 @@ def _values(file: Path) -> dict[str, object]:
     try:
         return tomllib.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:  # also a number of more digits than Python reads
-        raise UsageError(f"not TOML: {error}", where=str(file), next="write lines such as `jobs = 4`") from None
+        what, place, step = _slip(str(error), data.decode("utf-8", "replace"), file)
+        raise UsageError(what, where=place, next=step) from None
+
+
+def _slip(reason: str, text: str, file: Path) -> tuple[str, str, str]:
+    """What is wrong with a text that is not TOML, where, and the line that was probably meant."""
+    at = re.search(r" ?\(at (?:line (\d+), column (\d+)|end of document)\)", reason)
+    reason = reason.replace(at[0], "") if at else reason
+    if at is None or not at[1]:
+        return f"not TOML: {reason}", str(file), "write lines such as `jobs = 4`"
+    place = f"{file}:{at[1]}:{at[2]}"
+    line = text.splitlines()[int(at[1]) - 1] if int(at[1]) <= text.count("\n") + 1 else ""
+    pair = re.fullmatch(r"\s*([A-Za-z_]+)\s*(?:[:=]\s*|\s)(.*?)\s*[;,]?\s*", line)
+    if reason == "Cannot overwrite a value":
+        return f"not TOML: `{pair[1] if pair else line}` is there twice", place, "remove one of the two lines"
+    if pair is None or pair[1] not in [setting.key for setting in SETTINGS]:
+        return f"not TOML: {reason}", place, "write lines such as `jobs = 4`"
+    value = pair[2].strip("\"'“”‘’")
+    is_number = next(setting.is_number for setting in SETTINGS if setting.key == pair[1]) and value.isdecimal()
+    return f"not TOML: {reason}", place, f"write `{pair[1]} = {value if is_number else json.dumps(value)}`"
 
 
 MOST = 1 << 14
@@ -150,19 +191,68 @@ def _apply(values: dict[str, object], file: Path, environ: MutableMapping[str, s
         if key not in by_key:
             if isinstance(values[key], dict):
                 step = f'remove the line `[{key}]`: keys stand without a table, such as `recipe = "debian-13"`'
-                raise UsageError(f"`[{key}]` is a table", where=str(file), next=step)
-            raise UsageError(f"unknown key `{key}`", where=str(file), next=close_to(key, list(by_key)))
+                raise UsageError(f"`[{key}]` is a table", where=place_in(file, key), next=step)
+            raise UsageError(f"unknown key `{key}`", where=place_in(file, key), next=_step_for_key(key, list(by_key)))
+        setting, where = by_key[key], place_in(file, key)
         if isinstance(value, bool) or not isinstance(value, str | int):
-            raise UsageError(
-                f"`{key}` is a text or a number, not {value!r}", where=str(file), next=f'write `{key} = "…"`'
-            )
-        setting, text = by_key[key], str(value)
+            kind = "a number" if setting.is_number else "a text"
+            step = f"write `{key} = {_value_meant(setting, value)}`"
+            raise UsageError(f"`{key}` is {kind}, not {value!r}", where=where, next=step)
+        text = str(value)
         if "\0" in text:
-            raise UsageError(f"`{key}` holds a null character", where=str(file), next="remove it")
-        setting.refuse_wrong(text, key, str(file))
+            raise UsageError(f"`{key}` holds a null character", where=where, next="remove it")
+        if not text.strip():
+            raise UsageError(f"`{key}` is empty", where=where, next=f"write `{key} = {setting.example}`, or remove the line")
+        setting.refuse_wrong(text, key, where)
         if setting.is_path and text != "none":  # STACKBUILD_REMOTES=none switches them off
             text = str(_path(text, key, file))
         environ.setdefault(setting.variable, text)
+
+
+_INSTEAD = {
+    "verbose": "remove it, and call `stackbuild -v`", "quiet": "remove it, and call `stackbuild -q`", "remote": "did you mean `remotes`?",
+    "gfx": "remove it: the recipe has `gfx:`", "rocm": "remove it: the recipe has `rocm:`", "python": "remove it: the recipe has `python:`",
+    "memory": "remove it: the recipe's components have `memory:`", "on": "remove it, and set STACKBUILD_ON",
+}  # fmt: skip
+"""Words that are not keys of the file, and what to do in place of each."""
+
+
+def _step_for_key(key: str, keys: list[str]) -> str:
+    bare = key.lower().removeprefix("stackbuild_").replace("-", "_")
+    return _INSTEAD.get(bare) or close_to(bare, keys)
+
+
+def _value_meant(setting: FileSetting, value: object) -> str:
+    """What to write for a value of another type: the one value of a list, the whole number of `1.5`, else an example."""
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+        return json.dumps(value[0])
+    if setting.is_number and isinstance(value, float) and 1 <= value < 1024:
+        return str(round(value))
+    return setting.example
+
+
+VARIABLES = {
+    "STACKBUILD_MIRROR_FOR": ("sources", "`sources`, or unset it: a mirror then stands for all servers"),
+    "STACKBUILD_MIRROR_DIGEST": (r"(?:sha256:)?[0-9a-f]{64}", "the 64 digits that `stackbuild fetch --bundle` printed"),
+    "STACKBUILD_ON": (r"(?:tcp(?:\+tls)?|tls)://.+:\d+", "the scheduler's address, such as `tcp+tls://host.example.org:8786`"),
+    "STACKBUILD_STORE": (r"[^~].*", "the whole path: a shell alone fills in `~`"),
+    "STACKBUILD_OLDER": (r"(?i)0|1|true|false|yes|no|on|off|t|f|y|n", "`1`, or unset it"),
+    "STACKBUILD_INDEX_AT_LEAST": (r"\d+", "the number of a signed index, such as `3`"),
+}
+"""Variables that are not keys of the file, the pattern of each, and what to write."""
+_OTHER_VARIABLES = ("STACKBUILD_TLS_CA", "STACKBUILD_TLS_CERT", "STACKBUILD_TLS_KEY", "STACKBUILD_KEY_PASSPHRASE")
+
+
+def refuse_wrong_variables(environ: MutableMapping[str, str]) -> None:
+    """Raises UsageError for a variable that cannot have its value, and for one that is almost the name of a setting."""
+    for name, (pattern, step) in VARIABLES.items():
+        text = environ.get(name, "")
+        if text and not re.fullmatch(pattern, text):
+            raise UsageError(f"`{name}` cannot be {text!r}", where="the environment", next=f"write {step}")
+    names = [*(setting.variable for setting in SETTINGS), *VARIABLES, *_OTHER_VARIABLES]
+    for name in environ:
+        if name.startswith("STACKBUILD_") and name not in names and (near := difflib.get_close_matches(name, names, 1, 0.93)):
+            raise UsageError(f"`{name}` is not a variable of stackbuild", where="the environment", next=f"did you mean `{near[0]}`?")
 
 
 def _path(text: str, key: str, file: Path) -> Path:

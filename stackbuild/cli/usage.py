@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from stackbuild.cli.option_forms import form_of
+from stackbuild.cli.option_forms import advice_on, form_of
 from stackbuild.core.errors import UsageError
 from stackbuild.tables.key_words import keys_of_word, plain_word
 from stackbuild.tables.near_words import nearest, one_of
@@ -33,9 +34,31 @@ def usage_mistake(error: Any, words: Sequence[str], program: Any) -> UsageError:
         message = f"{missing[1].replace(chr(39), '').replace(' / ', ' or ')} is missing"
     if wrong := re.match(r"invalid value for (.+?): (.+)", message, re.DOTALL):
         return _wrong_value(wrong[1], wrong[2], words, command, where, every)
+    if about := re.match(r"option ['\"](--?[\w-]+)['\"] (requires an argument|does not take a value)", message):
+        step = advice_on(where, about[1]) if about[2][0] == "r" else f"write `{about[1]}` alone"
+        what = "it has no value" if about[2][0] == "r" else "it takes no value"
+        return UsageError(what, where=f"{where} {about[1]}".strip(), next=step or every)
+    if extra := re.match(r"got unexpected extra argument(?:s|\(s\))? ?\((.*)\)$", message):
+        return UsageError(message, where=where, next=_without_extra(extra[1], words, path, command))
     example_line = re.search(r"Example: (.+)", command.help or "")
     example = f"for example `{example_line[1].strip()}`; " if example_line else ""
     return UsageError(message, where=where, next=example + every)
+
+
+def _without_extra(extra: str, words: Sequence[str], path: str, command: Any) -> str:
+    """The next step for words that no argument takes: they are the value of an option, or there is no place for them."""
+    first = extra.split()[0] if extra.split() else ""
+    before = words[words.index(first) - 1] if first in words[1:] else ""
+    if before.startswith("-"):
+        return f"remove `{first}`: `{before}` takes no value"
+    names = [max(param.opts, key=len) for param in command.params if param.required and not {*param.opts} & {*words}]
+    names = [name for name in names if name.startswith("-")]
+    names += [name for param in command.params for name in param.opts if name == "--gpu" and name not in words]
+    if len(names) == 1:
+        return f"did you mean `{path} {names[0]} {shlex.quote(extra)}`?"
+    takes = [param for param in command.params if not param.opts[0].startswith("-")]
+    rest = f"`{path}` takes {'no' if not takes else f'{len(takes)}'} word{'s' * (len(takes) != 1)} beside its options"
+    return f"remove `{extra}`: {rest}; `{path} --help` lists them"
 
 
 def _wrong_value(names: str, reason: str, words: Sequence[str], command: Any, where: str, every: str) -> UsageError:
@@ -84,7 +107,7 @@ _NUMBERS = (
 
 def _first_sentence(help: str | None) -> str:
     text = (help or "").partition("  ")[0].strip().rstrip(".")
-    return f"{text[:1].lower()}{text[1:]}"
+    return text if text[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
 
 
 def _command(words: Sequence[str], program: Any) -> tuple[str, Any]:
@@ -103,7 +126,7 @@ _WORDS_OF_OTHER_TOOLS = {
     "recipe check": "check lint validate", "recipe new": "init create generate scaffold", "recipe list": "list ls recipes",
     "build": "make compile run all bdist_wheel wheel", "verify": "test auditwheel prove audit repair", "inspect": "info show dump",
     "plan": "graph tree dag steps status", "lock": "freeze pin update upgrade", "fetch": "download vendor pull",
-    "store gc": "clean gc prune purge clear cache", "publish": "upload deploy release push twine", "hipify": "convert port translate",
+    "store gc": "clean gc prune purge clear cache rm remove delete", "publish": "upload deploy release push twine", "hipify": "convert port translate",
     "bench models": "benchmark perf measure profile", "bench compare": "diff compare", "doctor": "setup detect diagnose healthcheck",
     "start": "install get gpu quickstart", "shell": "exec enter attach debug", "logs": "log tail output", "report": "html summary",
 }  # fmt: skip
@@ -134,8 +157,28 @@ _OPTIONS = {
 """Words that other tools have for options, and ours: the first that the command has."""
 
 
+_INSTEAD = {
+    ("build", "--memory"): "remove it: a component's `memory:` in the recipe says it", ("build", "--set"): "write the value in the recipe: it has no overrides",
+    ("build", "--lock"): "remove it: the lock is `RECIPE.lock.yaml` beside the recipe, and `--locked` refuses an old one",
+    ("build", "--cmake-args"): "write them as `options:` of the component", ("build", "--clean"): "did you mean `--from-scratch`?",
+    ("plan", "--format"): "did you mean `--json`?", ("rules", "--severity"): "remove it: `stackbuild rules` lists all, `--json` for a filter",
+    ("schema", "--format"): "remove it: the schema is JSON", ("lock", "--update"): "remove it: `stackbuild lock` takes what is newest of all",
+    ("hipify", "--rocm"): "did you mean `--target-rocm`?", ("hipify", "--output"): "did you mean `-o`?", ("env", "--gfx"): "did you mean `--gpu`?",
+    ("start", "--gfx"): "did you mean `--gpu`?", ("start", "--device"): "did you mean `--gpu`?", ("report", "--html"): "did you mean `-o report.html`?",
+    ("report", "--run"): "name the run without an option: `stackbuild report RUN`", ("worker", "--on"): "write the address without an option: `stackbuild worker tcp+tls://host.example.org:8786`",
+    ("worker", "--scheduler"): "write the address without an option: `stackbuild worker tcp+tls://host.example.org:8786`",
+    ("models", "--device"): "set ROCR_VISIBLE_DEVICES to the GPU's index", ("models", "--sizes"): "did you mean `--batch`?",
+    ("models", "--batch-size"): "did you mean `--batch`?", ("doctor", "--gpu"): "call `stackbuild start --gpu`: it says what is for a GPU",
+    ("new", "--gfx"): "remove it, and write `gfx:` in the recipe that it makes", ("new", "--gpu"): "remove it, and write `gfx:` in the recipe that it makes",
+    ("list", "--all"): "remove it: all are listed", ("gate", "--results"): "did you mean `--candidate`?", ("verify", "--provider"): "remove it: the recipe's `verify.providers` says it",
+}  # fmt: skip
+"""Options that a command of that name does not have, and what to do in place of each."""
+
+
 def _option_hint(option: str, command: Any, program: Any) -> str:
     """The option that was meant, or whose it is; "" for none."""
+    if step := _INSTEAD.get((command.name or "", option), ""):
+        return step
     own = [name for param in command.params if not param.hidden for name in param.opts if name.startswith("--")]
     synonyms = [f"--{key.replace('_', '-')}" for key in keys_of_word(option.strip("-"))] + _OPTIONS.get(
         plain_word(option.strip("-")), ""

@@ -39,8 +39,13 @@ def read_yaml(path: Path, shape: type[ModelT], help: str) -> ModelT:
     try:
         return shape.model_validate(data)
     except ValidationError as error:
-        errors = error.errors(include_url=False)
-        raise RecipeError(tuple(_mistake(dict(d), places, shape, help) for d in errors)) from None
+        raise mistakes_of(error, places, shape, help) from None
+
+
+def mistakes_of(error: ValidationError, places: yaml.Places, shape: type[Model], help: str) -> RecipeError:
+    """The mistakes of a file's values, each with its place; `help` is the next step of one that names none itself."""
+    details = error.errors(include_url=False)
+    return RecipeError(tuple(_mistake(dict(each), places, shape, help) for each in details))
 
 
 def _mistake(detail: dict[str, object], places: yaml.Places, shape: type[Model], help: str) -> Mistake:

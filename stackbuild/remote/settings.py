@@ -25,6 +25,7 @@ from stackbuild.core.cancel import check_signals
 from stackbuild.core.errors import RecipeError, UsageError
 from stackbuild.core.model import Field, Model, ValidationError, field_validator
 from stackbuild.core.user_folders import user_folder
+from stackbuild.core.yaml_file import mistakes_of
 from stackbuild.publishing.ssh_keys import TrustedKey, distinct_keys, load_trusted_keys, trusted_keys_of
 from stackbuild.remote.url import kind_and_root, place_of
 from stackbuild.store import atomic, locks
@@ -99,6 +100,9 @@ def settings_path() -> Path:
     return user_folder("XDG_CONFIG_HOME") / "stackbuild" / "remotes.yaml"
 
 
+_ENTRY = "an entry is such as `remotes: [{url: \"oci://registry.example.org/stack\", read: [KEY]}]`"
+
+
 def read_settings(*, may_lack: bool = False) -> Settings:
     """The user's settings; none where there is no file. Raises UsageError where they are wrong, or others may write them.
 
@@ -130,12 +134,10 @@ def read_settings(*, may_lack: bool = False) -> Settings:
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) or status.st_uid not in (os.getuid(), 0):
         raise UsageError("others may say whom you trust", where=str(path), next=f"chmod 600 {path}, as its owner")
     try:
-        data, _ = yaml.compose(text.decode("utf-8"), str(path))
+        data, places = yaml.compose(text.decode("utf-8"), str(path))
         settings = Settings.model_validate(data or {})
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise UsageError(f"{place}: {first['msg']}", where=str(path), next="see docs/sharing.md") from None
+        raise mistakes_of(error, places, Settings, _ENTRY) from None
     except (RecipeError, UnicodeDecodeError) as error:
         raise UsageError(f"the remotes cannot be read: {error}", where=str(path), next="fix the file") from None
     urls: dict[tuple[str, str], str] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -54,10 +55,10 @@ def test_what_counts_before_what(tmp_path: Path) -> None:
     ("text", "what", "next"),
     [
         ("jbos = 2\n", "unknown key `jbos`", "did you mean `jobs`?"),
-        ("jobs = [2]\n", "`jobs` is a text or a number", "write `jobs"),
-        ("jobs 2\n", "not TOML", "jobs = 4"),
-        ('jobs = "many"\n', "`jobs` cannot be 'many'", "jobs=4"),
-        ("jobs = -1\n", "`jobs` cannot be '-1'", "jobs=4"),
+        ("jobs = [2]\n", "`jobs` is a number", "write `jobs"),
+        ("jobs 2\n", "not TOML", "jobs = 2"),
+        ('jobs = "many"\n', "`jobs` cannot be 'many'", "jobs = 4"),
+        ("jobs = -1\n", "`jobs` cannot be '-1'", "jobs = 4"),
         ('runner = "podman"\n', "`runner` cannot be 'podman'", "sandbox"),
         ('recipe = "a\\u0000b"\n', "null character", "remove it"),
         ("a = " + "[" * 9000 + "\n", "not TOML", "jobs = 4"),
@@ -69,7 +70,7 @@ def test_a_wrong_file_is_told_with_the_next_step(text: str, what: str, next: str
     Path("stackbuild.toml").write_text(text)
     with pytest.raises(UsageError) as stopped:
         apply_settings({})
-    assert what in stopped.value.what and next in stopped.value.next and stopped.value.where == "stackbuild.toml"
+    assert what in stopped.value.what and next in stopped.value.next and re.match(r"stackbuild\.toml(:1:\d+)?$", stopped.value.where)
 
 
 def test_what_is_no_file_is_not_passed_over() -> None:

@@ -94,7 +94,7 @@ def test_a_file_that_others_may_write_is_refused(mode: int, tmp_path: Path) -> N
         ("remotes: [{url: 'oci://h/r', read: [no key]}]", "not an ed25519 public key"),
         ("remotes: [{url: 'oci://h/r', threshold: 0}]", "greater than or equal to 1"),
         ("remotes: [", "cannot be read"),
-        ("7", "valid dictionary"),
+        ("7", "must be a mapping"),
     ],
 )
 def test_a_mistake_is_named_with_its_place(text: str, said: str) -> None:
