@@ -97,7 +97,7 @@ def _paths(loaded_recipe: LoadedRecipe, places: Places) -> Iterator[Mistake]:
                 yield Mistake(at, f"`{source.patches}` is a patch, and `patches` is a folder of them", next)
                 continue
             near = nearest(source.patches, folders)
-            suggestion = f"did you mean `{near}`?" if near else f"There are {', '.join(folders) or 'none'}"
+            suggestion = f"did you mean `{near}`?" if near else f"there are {', '.join(folders) or 'none'}"
             next = (
                 f"{suggestion}{'' if near else '.'} Make it below `patches/` beside the recipe, or leave `patches` out"
             )
@@ -193,7 +193,7 @@ def _gates(loaded_recipe: LoadedRecipe, places: Places) -> Iterator[Mistake]:
         builds = "models" if any(c.kind == "onnxruntime" for c in recipe.components.values()) else "kernels"
         fitting = [each for each in suites if each.startswith(builds) and recipe.bench.suite in each]
         near = (fitting or [nearest(recipe.bench.suite, suites)])[0]
-        every = f"there are {', '.join(suites)}, or give a .yaml file beside the recipe"
+        every = f"There are {', '.join(suites)}, or give a .yaml file beside the recipe"
         next = f"did you mean `{near}`?" if near else every
         yield Mistake(at, f"there is no suite {recipe.bench.suite!r}", next)
         return
