@@ -75,7 +75,7 @@ def quantity(text: object, kind: str) -> object:
 
 _UNIT_WORDS = {
     "time": {"msec": "ms", "millisecond": "ms", "milli": "ms", "sec": "s", "second": "s", "usec": "us", "microsecond": "us", "μs": "us"},
-    "size": {"kilobyte": "kB", "megabyte": "MB", "gigabyte": "GB", "gi": "GiB", "mi": "MiB", "byte": "B"},
+    "size": {"k": "KiB", "m": "MiB", "g": "GiB", "kilobyte": "kB", "megabyte": "MB", "gigabyte": "GB", "gi": "GiB", "mi": "MiB", "byte": "B"},
     "share": {"percent": "%", "pct": "%", "per cent": "%", "prozent": "%"},
     "ratio": {"time": "x", "times": "x", "fold": "x", "-fold": "x"}, "level": {"decibel": "dB"},
     "rate": {"hz": "/s", "fps": "/s", "qps": "/s", "per second": "/s", "inferences/s": "/s", "ips": "/s", "per s": "/s"},
