@@ -95,7 +95,7 @@ def walk(selection: SourceSelection) -> Walk:
     if len(sources) == 1 and sources[0].is_file():
         return Walk([_single(sources[0], out, selection.is_folder)], (), out)
     skipped_files: dict[str, Finding] = {}
-    roots = tuple(source if source.is_dir() else source.parent for source in sources)
+    roots = tuple((source if source.is_dir() else source.parent).resolve() for source in sources)
     jobs = [
         job
         for source in sources
