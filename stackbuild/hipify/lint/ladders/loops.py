@@ -36,7 +36,8 @@ class Ladder:
     """One ladder: its offset in the text, and the steps it visits where names stand for 32 and for 64 lanes.
 
     `names` are those names; without any both are the same. `width` is the shuffle's width where it is a number, 0 for
-    none. `scales` says that the step is multiplied or divided; `tile` that the shuffle is a group's own and stays in it.
+    none. `scales` says that the step is multiplied or divided; `tile` that the shuffle is a group's own and stays in it;
+    `is_written_out` that there is no loop, but a line for each step.
     """
 
     at: int
@@ -46,6 +47,7 @@ class Ladder:
     mode: Mode = "down"
     scales: bool = True
     tile: bool = False
+    is_written_out: bool = False
 
     @property
     def complete(self) -> bool:
@@ -174,6 +176,8 @@ def _follow(view: View, scope: Scope, call: Shuffle, loop: Loop, step: str, widt
     open_names = frozenset(name for name in names if env[name] is None)
     if open_names and not _one_unknown(runner, open_names):
         return _ON_PURPOSE if scales else None
+    if open_names and mode == "index" and not scales:
+        return _ON_PURPOSE  # each lane is asked, up to a number with a name
     try:
         visits = _visits(runner, env, open_names)
     except UntraceableLoop:
