@@ -139,42 +139,31 @@ def _edits(
     declares |= own_names.space_members(view) | own_names.supplied_names(view, spaces.macros())
     declares |= own_names.device_functions(view, lookups.device_functions)
     declares |= own_names.half_atomics(view) | own_names.common(view) | own_names.defined_types(view, lookups.issues.keys())
+    declares |= own_names.listed_names(view, lookups.issues.keys())
     return insertions + edits + replacements, call_edits.lists, findings, headers.needs, declares
 
 
 def _not_renamed(view: View, lookups: Lookups, present: Iterable[str]) -> Iterator[Finding]:
     """CUDA's names that the text declares as its own, and those that a continued line divides: left as they are.
 
-    What other files of the tree follow is a note, and so is each further name of one class.
+    What would have to be named in another file to be one mistaken for the other is a note.
     """
     for name in view.words & lookups.supplied_names:
         for definition in view.definitions(name):
             finding = _own_function(view, definition.at, f"{name} is defined here, and HIP or a support header has it", _BOTH)
-            # `umax` of a support header is a template: a plain function is the better match.
-            yield finding if name.startswith("__") else replace(finding, severity=Severity.NOTE)
-    reported_names: set[str] = set()
+            yield replace(finding, severity=Severity.NOTE)
     for name in sorted(present):
         for declaration in view.hidden_declarations(name) if name in lookups.names else ():
             if declaration.is_global:
-                yield _own_function(
-                    view,
-                    declaration.at,
-                    f"{name} is defined here and was left as it is, also where this file calls it",
-                    _ELSEWHERE,
-                )
+                message = f"{name} is defined here and was left as it is, also where this file calls it"
+                yield replace(_own_function(view, declaration.at, message, _ELSEWHERE), severity=Severity.NOTE)
                 continue
             kept_text = f"{name} is {declaration.scope}'s own here and was left as it is there"
             rename_text = f"{name} is {declaration.scope}'s own here and was renamed with CUDA's"
-            is_followed = bool(declaration.space) and (
-                (declaration.space, name) in view.tree.members or not view.is_header
-            )
-            is_told = not declaration.space and declaration.scope in reported_names
-            is_told = is_told or (name.startswith("cuda_") and name.islower())  # no function of CUDA's is spelt so
-            reported_names.add(declaration.scope)
             yield view.finding(
                 declaration.at,
                 "HIPIFY-OWN-NAME",
-                Severity.NOTE if is_followed or is_told else Severity.WARNING,
+                Severity.NOTE,
                 rename_text if declaration.space else kept_text,
                 "other files may name it in a way that does not tell whose it is: as a member or qualified it is left as"
                 " it is, by itself it is renamed",

@@ -149,8 +149,9 @@ class View:
 
     @property
     def is_header(self) -> bool:
-        """Whether other files include this one."""
-        return self.name.endswith((".h", ".hh", ".hpp", ".cuh", ".hxx", ".inc", ".inl", ".ipp", ".tcc"))
+        """Whether other files include this one. Of a name without a suffix that is so, or it would not be a source."""
+        last = self.name.rpartition("/")[2]
+        return (bool(last) and "." not in last) or last.endswith((".h", ".hh", ".hpp", ".cuh", ".hxx", ".inc", ".inl", ".ipp", ".tcc"))
 
     @cached_property
     def _scopes(self) -> Scopes:

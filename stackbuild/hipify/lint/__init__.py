@@ -25,6 +25,7 @@ from stackbuild.hipify.lint import (
     warp_sizes,
 )
 from stackbuild.hipify.lint.catalogue import WARNINGS
+from stackbuild.hipify.lint.cpp import branches
 from stackbuild.hipify.passes.includes import is_in_tree
 from stackbuild.hipify.rules.lookups import Lookups
 from stackbuild.hipify.rules.rules import version
@@ -49,7 +50,7 @@ _ONLY_WITH = {
 
 
 # A finding of these for a name's first use is followed by a note at each other use: each is an error of the compiler.
-_EACH_USE = frozenset(
+EACH_USE = frozenset(
     (
         "LINT-DEVICE-NAME",
         "LINT-TEXTURE-FETCH",
@@ -72,7 +73,7 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
     guards: set[int] = set()  # of several versions in one condition one is reported: they ask one question
     has_cub = any(is_in_tree(f"cub/{name}.cuh", lookups.target.own_headers) for name in ("cub", "util_type"))
     for at, rule, words in chain(
-        libraries.headers(includes, lookups.ruled_headers),
+        libraries.headers(includes, lookups.ruled_headers, lookups.target.own_headers),
         libraries.libcuxx(view, "standard-names" in lookups.fixes(view.name)),
         hip_forms.headers(includes),
         hip_forms.c_headers(view, includes),
@@ -113,9 +114,13 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
             guards.add(at)
         entry = WARNINGS[rule]
         severity, fix = entry.severity, entry.fix.format(*words) if "{" in entry.fix else entry.fix
+        if rule in ("LINT-CUDA-ARCH", "LINT-CUDA-VERSION") and not (
+            branches.is_decisive(view, at) and not branches.asks_for_hip(view)
+        ):
+            severity = Severity.NOTE
         if rule == "LINT-CUDA-VERSION" and _is_supplied(lookups, words[0]):
             severity, fix = Severity.NOTE, "see that the branch is meant for the number that a support header gives it"
-        if rule in _EACH_USE:
+        if rule in EACH_USE:
             name = (rule,) if rule == "LINT-WMMA" else (rule, *words)
             if name in names_so_far:
                 severity = Severity.NOTE

@@ -33,6 +33,12 @@ WARNINGS: dict[str, LintRule] = {
         "start at half the group, halve, and go on while the offset is at least 1",
         "https://github.com/LeelaChessZero/lc0/pull/2375",
     ),
+    "LINT-LADDER-STEPS": LintRule(
+        Severity.NOTE,
+        "shuffles by {0}, a line each, that do not reach every lane of a group of {1}",
+        "lanes are left out: where that is not meant, as it is for the layout of a matrix, the result is wrong in any wavefront",
+        "see that no step is missing",
+    ),
     "LINT-LADDER-32": LintRule(
         Severity.WARNING,
         "a shuffle ladder that covers 32 lanes ({0})",
@@ -106,7 +112,7 @@ WARNINGS: dict[str, LintRule] = {
         "build the mask from warpSize, or from __activemask()",
     ),
     "LINT-VOTE-32": LintRule(
-        Severity.WARNING,
+        Severity.NOTE,
         "{0} asks all lanes, where rows of 32 threads are likely",
         f"{_BOTH}, and all lanes of 32 became all lanes: with 64 two rows share one answer",
         "shuffle with a width of 32 or take the own half of a ballot, or make the rows warpSize wide",
@@ -215,6 +221,13 @@ WARNINGS: dict[str, LintRule] = {
         "a decision by compute capability: {0}",
         "HIP's numbers are those of AMD's GPUs: 9.4 for gfx942, 11.0 for gfx1100, which say nothing of NVIDIA's features",
         "ask for the feature itself, or for gcnArchName",
+        "https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html",
+    ),
+    "LINT-CAPABILITY-READ": LintRule(
+        Severity.NOTE,
+        "a compute capability is read: {0}",
+        "HIP's numbers are those of AMD's GPUs: 9.4 for gfx942, 11.0 for gfx1100, which say nothing of NVIDIA's features",
+        "see what is done with the number; a test for a GPU before 7.0 lets AMD's pass",
         "https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html",
     ),
     "LINT-DEVICE-LAUNCH": LintRule(
@@ -349,6 +362,12 @@ WARNINGS: dict[str, LintRule] = {
         "HIP has one type for both: the second definition is one too many",
         "leave one of them out where __HIP_PLATFORM_AMD__ is defined",
     ),
+    "LINT-SAME-OVERLOAD-IF": LintRule(
+        Severity.NOTE,
+        "{0} is defined for {1} and for {2}, each in a branch",
+        "HIP has one type for both: where both branches are compiled, the second definition is one too many",
+        "leave one of them out where __HIP_PLATFORM_AMD__ is defined",
+    ),
     "LINT-TEMPLATE-KEYWORD": LintRule(
         Severity.WARNING,
         "member template {0} of a dependent type without the keyword template",
@@ -416,7 +435,7 @@ WARNINGS: dict[str, LintRule] = {
         "{1}",
     ),
     "LINT-DEVICE-STRING": LintRule(
-        Severity.WARNING,
+        Severity.NOTE,
         "device code in a string",
         "it is compiled at run time: it was neither converted nor looked at",
         "put it into a file of its own and convert that, or see by hand to warp functions and inline PTX",

@@ -32,7 +32,8 @@ def member_templates(view: View) -> Iterator[LintMatch]:
         begins = max(view.code.rfind(mark, 0, match.start()) for mark in ";{}\n") + 1
         if _INSTANTIATION.match(view.code, begins, match.start()):
             continue
-        if not parameters.isdisjoint(_WORD.findall(match[1])) and match[2] != "template":
+        is_name = match[2] not in ("template", "operator")
+        if is_name and not parameters.isdisjoint(_WORD.findall(match[1])):
             yield match.start(2), "LINT-TEMPLATE-KEYWORD", (match[2],)
 
 

@@ -56,7 +56,7 @@ def _verdict(ladder: Ladder) -> tuple[str, tuple[str, ...]] | None:
     steps = ", ".join(map(str, offsets[:8])) + (", …" if len(offsets) > 8 else "")
     group = 1 << max(offsets).bit_length()
     if ladder.scales and ladder.mode != "index" and not ladder.complete and not _is_strided(offsets):
-        return "LINT-LADDER-INCOMPLETE", (steps, str(group))
+        return "LINT-LADDER-STEPS" if ladder.is_written_out else "LINT-LADDER-INCOMPLETE", (steps, str(group))
     if ladder.mode != "index" and ladder.width and max(offsets) >= ladder.width:
         return "LINT-LADDER-WIDTH", (steps, f"a width of {ladder.width}")
     if ladder.mode != "index" and ladder.names and all(map(means_warp, ladder.names)) and max(offsets) >= LANES[0]:

@@ -10,6 +10,7 @@ from stackbuild.hipify.cpp.scan import in_include, qualifier, skip_space
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.catalogue import LintMatch
 from stackbuild.hipify.passes import own_names, standard_names
+from stackbuild.hipify.passes.includes import is_in_tree
 
 _HEADERS = (
     ("mma.h", "LINT-WMMA"), ("crt/mma.h", "LINT-WMMA"), ("cooperative_groups/", "LINT-COOPERATIVE"), ("cuda_pipeline", "LINT-ASYNC-COPY"),
@@ -19,6 +20,8 @@ _HEADERS = (
 _PROJECT_HEADER = re.compile(r"(?:cuda|nv)/(?!std/|__|detail/).*\.\w+$|mma\.h\w+$")
 """A project's header under a like name, or in a folder of that name: libcu++'s headers have no suffix."""
 _STARTS = tuple(start for start, _ in _HEADERS)
+CUTLASS = ("cutlass/cutlass.h", "cute/tensor.hpp")
+"""The headers by which a copy of CUTLASS is known from a project's own folder of that name."""
 _ASYNC = frozenset(
     (
         "__pipeline_memcpy_async",
@@ -65,10 +68,13 @@ LIBCUXX = {
 }  # fmt: skip
 
 
-def headers(includes: Iterable[Include], ruled_names: Collection[str]) -> Iterator[LintMatch]:
+def headers(
+    includes: Iterable[Include], ruled_names: Collection[str], own: frozenset[str] = frozenset()
+) -> Iterator[LintMatch]:
     """Includes of libraries that HIP does not have. libcu++ headers that a header rule converts are left out. Of
-    CUTLASS's includes only the first counts."""
+    CUTLASS's includes only the first counts, and none of a file in a folder of the tree (`own`) that has its name."""
     is_reported = False
+    has_copy = any(is_in_tree(path, own) for path in CUTLASS)
     for include in includes:
         if include.path.startswith("cuda/std/") and include.path in ruled_names:
             continue
@@ -77,7 +83,7 @@ def headers(includes: Iterable[Include], ruled_names: Collection[str]) -> Iterat
         if include.path.startswith(_STARTS):
             rule = next(rule for start, rule in _HEADERS if include.path.startswith(start))
             if rule == "LINT-CUTLASS":
-                if is_reported:
+                if is_reported or (not has_copy and is_in_tree(include.path, own)):
                     continue
                 is_reported = True
             yield include.path_span[0], rule, (f"<{include.path}>", "libhipcxx has most of these headers")

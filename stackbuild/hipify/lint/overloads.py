@@ -9,6 +9,7 @@ from stackbuild.hipify.cpp.keywords import STATEMENT_HEADS
 from stackbuild.hipify.cpp.scan import call_arguments
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.catalogue import BRAIN_FLOATS, LintMatch
+from stackbuild.hipify.lint.cpp import branches
 from stackbuild.hipify.passes import calls
 
 # CUDA's types that HIP has one type for.
@@ -19,18 +20,23 @@ _NO_FUNCTION = STATEMENT_HEADS | {"return"}
 
 
 def overloads(view: View) -> Iterator[LintMatch]:
-    """The later of two definitions of a name that are the same in HIP: overloads, or specializations of a template."""
+    """The later of two definitions of a name that are the same in HIP: overloads, or specializations of a template.
+
+    Of two that each stand in a branch of the preprocessor's it is not sure that both are compiled.
+    """
     for one, others in _PAIRS:
         if one not in view.words or view.words.isdisjoint(others):
             continue
-        definitions: dict[tuple[str, ...], tuple[str, ...]] = {}
+        definitions: dict[tuple[str, ...], tuple[tuple[str, ...], bool]] = {}
         for match in _DEFINITION.finditer(view.code):
             if match[1] in _NO_FUNCTION:
                 continue
             own = (match[1], match[2] or "", *(_type(text) for text in match[3].split(",")))
             key = tuple(_in_hip(text, one, others) for text in own)
-            if definitions.setdefault(key, own) != own:
-                yield match.start(1), "LINT-SAME-OVERLOAD", (match[1], one, others[0])
+            types, is_always_there = definitions.setdefault(key, (own, branches.is_unconditional(view, match.start())))
+            if types != own:
+                is_sure = is_always_there or branches.is_unconditional(view, match.start())
+                yield match.start(1), "LINT-SAME-OVERLOAD" if is_sure else "LINT-SAME-OVERLOAD-IF", (match[1], one, others[0])
 
 
 def _type(parameter: str) -> str:

@@ -13,7 +13,8 @@ _LIBRARY = re.compile(
 )
 _ENTRY = re.compile(r'(?:dlsym|GetProcAddress)\s*\(([^;"]{0,120}?)"((?:cuda|cu|nvrtc|nccl)\w+)"')
 _ARCHITECTURE = re.compile(r'"[^"\n]*(?:arch(?:itecture)?|code)\b[^"\n]*(?:compute|sm)_[^"\n]*"')
-_BINARY = re.compile(r'"[^"\n]*\.(?:ptx|cubin|fatbin)"')
+_BINARY = re.compile(r'"(?:[^"\n]*\.(?:ptx|cubin)|[^"\n]+\.fatbin)"')
+"""A file of NVIDIA's code. The suffix `.fatbin` alone is also what hipcc may be told to write."""
 # Each with the parts of names without which a text does not use such strings.
 _LOOKS = (
     (("dlopen", "dlmopen", "oadLibrary"), _LIBRARY, "load ROCm's library: libamdhip64.so, libhiprtc.so, libhipblas.so, …"),

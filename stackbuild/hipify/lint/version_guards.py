@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from stackbuild.hipify.cpp.scan import line_start
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.catalogue import LintMatch
-from stackbuild.hipify.lint.cpp.branches import beside_hip, guard
+from stackbuild.hipify.lint.cpp.branches import beside_hip, guard, is_decisive
 from stackbuild.hipify.passes import own_names
 
 _HIP = "test HIP_VERSION, or __HIP_PLATFORM_AMD__, as well"
@@ -35,11 +35,17 @@ _CAPABILITY = frozenset(
 )  # fmt: skip
 _PROPERTIES = ("cudaDeviceProp", "getCurrentDeviceProperties", "getDeviceProperties", "hipDeviceProp_t")
 _MAJOR = re.compile(r"(?:\.|->)\s*(?:major|minor)\b(?!\s*\()(?:\s*(?:[<>](?![<>])=?|[!=]=|\*))?")
+_DECISION = re.compile(r"(?:\.|->)\s*major\s*(?:[<>](?![<>])=?|==)\s*(\w+)")
+_FIRST_DECIDED = 7
+"""The first major number whose GPUs have what AMD's may lack: tensor cores, threads that go on apart."""
 _WEIGHT = re.compile(r"\*\s*\(?\s*\w+(?:\(\s*\))?\Z")
 
 
 def versions(view: View) -> Iterator[LintMatch]:
-    """Tests of CUDA's version or compiler that do not test for HIP as well: each name at its first test."""
+    """Tests of CUDA's version or compiler that do not test for HIP as well: each name at its first test.
+
+    That is the first which surely spoils something, where there is one.
+    """
     names = sorted(view.words & _NAMES)
     others = beside_hip(view) if names else ()
     for name in names:
@@ -47,12 +53,15 @@ def versions(view: View) -> Iterator[LintMatch]:
         if any(_is_defined(view.code, at) for at in places):
             continue
         end = 0
+        rule = "LINT-CUDA-VERSION" if name in MACROS else "LINT-LIBRARY-VERSION"
+        told_places: list[int] = []
         for at in places:
             place, end = guard(view, at, others) if at >= end else (None, end)
             if place is not None:
-                rule = "LINT-CUDA-VERSION" if name in MACROS else "LINT-LIBRARY-VERSION"
-                yield place, rule, (name, (MACROS | OTHERS)[name])
-                break
+                told_places.append(place)
+        if told_places:
+            decisive_places = (place for place in told_places if is_decisive(view, place))
+            yield next(decisive_places, told_places[0]), rule, (name, (MACROS | OTHERS)[name])
 
 
 def _is_defined(code: str, at: int) -> bool:
@@ -61,15 +70,31 @@ def _is_defined(code: str, at: int) -> bool:
 
 
 def capabilities(view: View) -> Iterator[LintMatch]:
-    """What is decided by a compute capability: the first such place of a text, and each attribute once."""
+    """What is decided by a compute capability: the first such place of a text; where there is none, where it is read.
+
+    Each attribute is read once: what becomes of the number is not followed.
+    """
     for name in sorted(view.words & _CAPABILITY):
         for at in [at for at in view.own(name) if not own_names.is_declaration(view, name, at)][:1]:
-            yield at, "LINT-CAPABILITY", (name,)
+            yield at, "LINT-CAPABILITY-READ", (name,)
     if "major" not in view.words or view.words.isdisjoint(_PROPERTIES):
+        return
+    decisions = (match for match in _DECISION.finditer(view.code) if _is_decided(match[1]))
+    if match := next(decisions, None):
+        yield match.start(), "LINT-CAPABILITY", (_excerpt(view.code, match),)
         return
     for match in _MAJOR.finditer(view.code):
         if not match.group()[-1].isalpha() or _WEIGHT.search(view.code, max(0, match.start() - 60), match.start()):
-            before = re.compile(r"[\w\])]*\Z").search(view.code, max(0, match.start() - 40), match.start())
-            excerpt = (before.group() if before else "") + " ".join(match.group().split())
-            yield match.start(), "LINT-CAPABILITY", (excerpt,)
+            yield match.start(), "LINT-CAPABILITY-READ", (_excerpt(view.code, match),)
             return
+
+
+def _is_decided(number: str) -> bool:
+    """Whether a comparison with a major number asks for what AMD's GPUs may lack. Numbers from 100 on mean no GPU."""
+    return number.isdigit() and _FIRST_DECIDED <= int(number) < 100
+
+
+def _excerpt(code: str, match: re.Match[str]) -> str:
+    """A comparison on one line, with the word before it."""
+    before = re.compile(r"[\w\])]*\Z").search(code, max(0, match.start() - 40), match.start())
+    return (before.group() if before else "") + " ".join(match.group().split())

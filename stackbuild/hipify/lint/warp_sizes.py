@@ -59,6 +59,8 @@ def warp_sizes(view: View) -> Iterator[LintMatch]:
                 view.code, max(0, match.start() - 120), match.start()
             ):
                 continue  # an element, and no array's size
+            if view.code.endswith("::", 0, at):
+                continue  # another namespace's
             yield at, "LINT-WARP-SIZE-CONSTANT", (" ".join(match.group().split())[:60],)
         if "32" in view.numbers and not _BOTH.search(view.code):
             for match in _COMPARISON.finditer(view.code):

@@ -111,6 +111,16 @@ _TOOLKIT = re.compile(
     r"(?!cuda_(?:pipeline|awbarrier|egl|vdpau|d3d|stdint|fp4|fp6|texture|surface))"
     r"(?:cublas|cudnn|cufft|curand|cusolver|cusparse|cutensor|nvrtc|nvblas|cudalibxt|cuda_|cudart_|cudaD3D|cuviddec|sm_\d\d_)\w*\.h(?:pp)?"
 )
+# How CUDA's libraries spell their headers. A project's own are `cublas_helper.h` and its like.
+_LIBRARY_HEADER = re.compile(
+    r"(?:cublas|cufft|curand|cusolver|cusparse|cutensor|nvrtc|nvblas)(?:[A-Z]\w*|w|net)?\.h|cudnn(?:_(?:ops|cnn|adv|graph|backend|version)\w*)?\.h"
+)
+# Headers of CUDA 12.6's that no table has. A project's own begin with `cuda_`, too.
+_TOOLKIT_HEADERS = frozenset(
+    ("cuda_device_runtime_api.h", "cuda_occupancy.h", "cuda_vdpau_interop.h", "cuda_runtime_api_dynlink.h", "cudart_platform.h", "cudalibxt.h",
+     "sm_20_atomic_functions.h", "sm_20_intrinsics.h", "sm_30_intrinsics.h", "sm_32_atomic_functions.h", "sm_32_intrinsics.h", "sm_35_atomic_functions.h",
+     "sm_35_intrinsics.h", "sm_60_atomic_functions.h", "sm_61_intrinsics.h", "sm_70_rt.h", "sm_80_rt.h", "sm_90_rt.h")
+)  # fmt: skip
 _XT = "cublasXt.h"
 _CONDITION = re.compile(r"[ \t]*#[ \t]*(?:if|elif|ifdef|ifndef)\b")
 _STEMS = frozenset(("cuda", "cu", "cublas", "cudnn", "cusparse", "cufft", "curand", "cusolver", "nccl"))
@@ -235,6 +245,17 @@ _KEYWORDS = frozenset(
 )
 
 
+_DEVICE_FORM = re.compile(
+    r"__(?:nv|nvvm|cvta|pipeline|mbarrier|cluster|cudaCDP2|barrier_sync|reduce|match|shfl|any|all|ballot)_\w+"
+    r"|__\w+_r(?:n|d|u|z|na)(?:_\w+)?|__v(?:abs|add|avg|cmp|max|min|neg|sad|set|sub|ib?m|iadd|h)\w*\d\w*|__[a-z]+Atomic[A-Z]\w+"
+    r"|__h(?:add|sub|mul|div|fma|cmadd|eq|ne|ge|gt|le|lt|max|min|neg|abs|is|cos|sin|exp|log|rcp|sqrt|rsqrt|tanh|to)\w*"
+    r"|__(?:bfloat16|bfloat162|half|half2|float|float2|double|double2|u?int|u?ll|u?short|u?char|longlong)2\w+|__\w+_as_\w+"
+    r"|__(?:dp[24]a\w*|ld(?:cv|lu|ca|cg|cs|g)|st(?:cg|cs|wb|wt)|nanosleep|trap|brkpt|barrier_sync|uni_sync|activemask|syncwarp|fns|prof_trigger"
+    r"|is(?:Global|Shared|Constant|Local|GridConstant|Cluster\w+)|grid_constant\w*|byte_perm|funnelshift_\w+|s?u?mulhi|[fd](?:add|mul|div|ma)\w*)"
+)
+"""How CUDA spells its device functions: by families of instructions, types and roundings. Generated code has other names."""
+
+
 def _of_device(view: View, word: str) -> Iterator[Finding]:
     """Calls of a device function that neither HIP's headers nor the compiler have, in a CUDA file; attributes alike."""
     if not view.is_cuda:
@@ -246,7 +267,7 @@ def _of_device(view: View, word: str) -> Iterator[Finding]:
             yield view.finding(
                 at,
                 "HIPIFY-UNKNOWN-DEVICE",
-                Severity.ERROR,
+                Severity.ERROR if word in _KEYWORDS or _DEVICE_FORM.fullmatch(word) else Severity.NOTE,
                 f"{word} is in no header of HIP, of any version that this package has a list of",
                 "it is in none of HIPIFY's tables, so it was left as it is and does not compile",
                 "write it with what HIP has, or define it for HIP",
@@ -264,10 +285,13 @@ def _generated_names(view: View, lookups: Lookups) -> Iterator[Finding]:
         if _is_parameter(view, match.start(), match[1] + match[2]):
             continue  # the argument's text is pasted, not this name
         is_converted = match.start() in converted_starts
+        has_twin = pasted_names.has_hip_form(view, match.start())
+        beginning = match[1] + match[2]
+        is_cudas = beginning in _STEMS or (not match[1].endswith("_") and _begins_name(lookups, beginning))
         yield view.finding(
             match.start(),
             "HIPIFY-PASTED-NAME",
-            Severity.NOTE if is_converted else Severity.WARNING,
+            Severity.WARNING if is_cudas and not is_converted and not has_twin else Severity.NOTE,
             f"the preprocessor makes a name of {match[1]}{match[2]} ## …",
             "the beginning became HIP's" if is_converted else _NOT_WHOLE,
             "see the uses in other files" if is_converted else "write the names out, or add a rule for the macro",
@@ -285,6 +309,11 @@ def _generated_names(view: View, lookups: Lookups) -> Iterator[Finding]:
         )
     if not view.words.isdisjoint(_STEMS):
         yield from _joined_names(view)
+
+
+def _begins_name(lookups: Lookups, beginning: str) -> bool:
+    """Whether a name of CUDA's that the tables know begins so."""
+    return any(name.startswith(beginning) for name in lookups.known_names)
 
 
 def _is_parameter(view: View, at: int, name: str) -> bool:
@@ -315,9 +344,8 @@ def _headers(view: View, lookups: Lookups) -> Iterator[Finding]:
         path = _path(view, match.end())
         dropped = path in lookups.headers and not lookups.headers[path].hip
         if dropped or (path not in lookups.headers and unknown_libraries.of_header(path)):
-            yield _header(
-                view, match.start(), f"__has_include asks for {path}", "use HIP's header, or drop the question"
-            )
+            message = f"__has_include asks for {path}"
+            yield _header(view, match.start(), Severity.NOTE, message, "use HIP's header, or drop the question")
     for match in _INCLUDE_OF.finditer(view.code):
         if match[2] not in '<"':
             definition = re.search(rf"#[ \t]*define[ \t]+{match[2]}[ \t]+[<\"]", view.code)
@@ -325,6 +353,7 @@ def _headers(view: View, lookups: Lookups) -> Iterator[Finding]:
                 yield _header(
                     view,
                     match.start(),
+                    Severity.WARNING,
                     f"the header of #include {match[2]} is in a macro",
                     "give the macro HIP's header",
                 )
@@ -336,9 +365,10 @@ def _headers(view: View, lookups: Lookups) -> Iterator[Finding]:
                 match.start(), "HIPIFY-UNKNOWN-HEADER", Severity.WARNING, f"what {path} has of its own has no counterpart",
                 "ROCm has no BLAS over several GPUs; the include became that of hipBLAS", "divide the work by hand, with a handle for each GPU", TABLES,
             )  # fmt: skip
-        if not has_row and _TOOLKIT.fullmatch(path):
+        if not has_row and _TOOLKIT.fullmatch(path) and not unknown_libraries.of_header(path):
+            severity = Severity.ERROR if _LIBRARY_HEADER.fullmatch(path) or path in _TOOLKIT_HEADERS else Severity.NOTE
             yield view.finding(
-                match.start(), "HIPIFY-UNKNOWN-HEADER", Severity.ERROR, f"{path} looks like a header of CUDA's and has no counterpart",
+                match.start(), "HIPIFY-UNKNOWN-HEADER", severity, f"{path} looks like a header of CUDA's and has no counterpart",
                 "it was left as it is, and no HIP installation has it", "include what ROCm has for it, or add a header rule", TABLES,
             )  # fmt: skip
         family = unknown_libraries.of_header(path) if path not in lookups.headers else None
@@ -355,9 +385,9 @@ def _path(view: View, at: int) -> str:
     return match.group() if match else ""
 
 
-def _header(view: View, at: int, message: str, fix: str) -> Finding:
+def _header(view: View, at: int, severity: Severity, message: str, fix: str) -> Finding:
     why = "it was left as it is, and the branch that depends on it may be the wrong one"
-    return view.finding(at, "HIPIFY-HEADER-UNREAD", Severity.WARNING, message, why, fix, TABLES)
+    return view.finding(at, "HIPIFY-HEADER-UNREAD", severity, message, why, fix, TABLES)
 
 
 _NO_TABLE = "nothing of it is converted, so the HIP text does not compile or link"
@@ -371,12 +401,23 @@ def _of_family(view: View, at: int, word: str, family: unknown_libraries.Family)
 
 
 def _leftover(view: View, at: int, word: str) -> Finding:
+    """A name that is spelt like CUDA's. One like the runtime's, which the tables have nearly whole, is as often the project's."""
     return view.finding(
         at,
         "HIPIFY-UNKNOWN",
-        Severity.WARNING,
+        Severity.WARNING if _CONSTANT.fullmatch(word) or _SURELY_CUDAS.fullmatch(word) else Severity.NOTE,
         f"{word} looks like a CUDA API and is in none of HIPIFY's tables",
         "it was left as it is",
         "if it is the project's own name, nothing; if it is newer than the tables, update HIPIFY or add a rule",
         TABLES,
     )
+
+
+_SURELY_CUDAS = re.compile(
+    r"nvtx(?:Range(?:Push|Pop|Start|End)(?:Ex|[AW])?|Mark(?:Ex|[AW])?|RangeId_t|Initialize|(?:Domain|Name|EventAttributes|String|Resource)\w+)"
+    r"|(?:cudnn|cutensor|cublasXt|cublasMg)[A-Z]\w+|cudaOcc[A-Z]\w+|cudaCreateChannelDesc(?:Half\d?|NV12)|cudaLaunch(?:KernelEx|Device\w*)"
+    r"|cudaGraphKernelNode(?:Set\w+|UpdatesApply)|cudaGraphSetConditional|cudaGetCurrentGraphExec|cu(?:da)?GetExportTable|cudaGridDependencySynchronize"
+    r"|cudaTriggerProgrammaticLaunchCompletion|cu(?:da)?MipmappedArrayGet\w+|cudaStream(?:Graph)?(?:FireAndForget|TailLaunch)\w*|cudaAsyncNotification\w+"
+    r"|cudaSurfaceType\w+|cudaCG[GS]\w+|cudaPeerAccessDefault|cuCtxRecordEvent"
+)
+"""Names of libraries of which HIPIFY's tables have few, and those of CUDA 12.6's runtime and driver that they lack."""

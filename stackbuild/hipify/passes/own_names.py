@@ -36,6 +36,7 @@ _TYPEDEF_HEAD = re.compile(r"\btypedef\s+(?:enum|struct|union)\s+\Z")
 _MACRO_TYPE = re.compile(r"\b[A-Z][A-Z0-9_]+\s*\([^();{}]*\)\s*\Z")
 """A result's type in a macro: `STATIC_FUNCTION(bool)`."""
 _TYPEDEF = re.compile(r"\btypedef\b[^;{}]*(?:\{[^{}]*\}[^;{}]*)?\Z")
+_TYPEDEF_OPEN = re.compile(r"\btypedef\s[^;{}()]*\Z")
 _ENUM = re.compile(r"\benum\b[^;(){}]*\Z")
 # Begins with letters: the search skips to them.
 _NAMESPACES = re.compile(r"namespace(?<!\wnamespace)\s+((?:\w+\s*::\s*)*\w+)\s*\{")
@@ -53,6 +54,13 @@ CONDITIONAL = frozenset(
      "LINT-COOPERATIVE", "LINT-CUB-NAME", "LINT-THRUST-NAME", "LINT-CUB-MACRO", "LINT-HALF-ATOMIC")
 )  # fmt: skip
 """The rules whose findings do not apply where the tree declares the name, or has the header."""
+TABLE_RULES = frozenset(
+    ("HIPIFY-UNSUPPORTED", "HIPIFY-UNSUPPORTED-DEVICE", "HIPIFY-UNSUPPORTED-TYPE", "HIPIFY-EXPERIMENTAL", "HIPIFY-NEEDS-ROCM",
+     "HIPIFY-GONE-FROM-ROCM", "HIPIFY-NOT-IN-TARGET")
+)  # fmt: skip
+"""The rules about names of HIPIFY's tables: a tree that declares one compiles with it, whatever it is linked with."""
+TABLE_NAME = "listed "
+"""What such a declaration's name begins with, among what a text declares."""
 
 
 def declared_names(view: View, names: Iterable[str]) -> frozenset[str]:
@@ -81,6 +89,10 @@ def is_declaration(view: View, name: str, at: int) -> bool:
         return True
     if sign == ";" and _TYPEDEF.search(view.code, max(0, at - 4096), at):
         return True
+    if sign == ";" and view.code.endswith("}", 0, close_at := back_space(view.code, at)):
+        number = view.braces.innermost(close_at - 1)
+        if number >= 0 and _TYPEDEF_OPEN.search(view.braces.head(number)):
+            return True
     if sign == "(":
         follows = back_token(view.code, at) == back_space(view.code, at)  # and not a preprocessor line
         typed_match = _TYPED_NAME.search(view.code, max(0, at - 60), at) if follows else None
@@ -128,6 +140,24 @@ def defined_types(view: View, names: Set[str]) -> frozenset[str]:
     )
 
 
+def listed_names(view: View, names: Set[str]) -> frozenset[str]:
+    """What the text declares of the tables' names for other files, `TABLE_NAME` each: types, enumerators, functions."""
+    return frozenset(
+        f"{TABLE_NAME}{name}"
+        for name in view.words & names
+        if any(is_declaration(view, name, at) and _is_at_file_level(view, at) for at in view.places(name))
+    )
+
+
+def _is_at_file_level(view: View, at: int) -> bool:
+    """Whether an offset stands outside of classes and functions, or is an enumerator's there."""
+    heads = [view.braces.head(number) for number in view.braces.around(at)]
+    if heads and _ENUM.search(heads[0]):
+        heads = heads[1:]
+    return all(_OPEN_SPACE.search(head) for head in heads)
+
+
+_OPEN_SPACE = re.compile(r"\bextern\s*\"[^\"]*\"\s*\Z|\bnamespace\b[^;{}()]*\Z")
 _TYPE = re.compile(r"\b(?:struct|class)\s+\Z")
 _CLASS = re.compile(r"\bclass\s+\Z")
 _DEFINED_TYPE = re.compile(r"\w+\s*(?:<[^<>;{}]*>)?\s*(?::(?!:)[^;{}()]*)?\{")
@@ -171,7 +201,8 @@ def conditions(view: View, findings: Sequence[Finding]) -> tuple[tuple[int, int,
     """
     distinct: dict[tuple[int, int, str], None] = {}
     names: dict[tuple[str, str], str] = {}
-    conditional_findings = [one for one in findings if one.rule in CONDITIONAL and one.place is not None]
+    rules = CONDITIONAL | TABLE_RULES
+    conditional_findings = [one for one in findings if one.rule in rules and one.place is not None]
     for one in conditional_findings:
         if one.place and not _FOLLOWS.search(one.found):
             at = view.lines.starts[one.place.line - 1] + one.place.column - 1

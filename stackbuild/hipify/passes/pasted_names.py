@@ -1,7 +1,7 @@
 """The fix `pasted-names`: a macro that puts CUDA's names together, `#define GPU(name) cuda##name`, makes HIP's names.
 
 The name may stand anywhere in the body: `#define GPU_CALL(call) CHECK(cuda##call)`, for `GPU_CALL(Free(p))`, whose first
-word is pasted. The beginning of the name is converted, `hip##name`, unless half of the uses in the text make names that are not CUDA's.
+word is pasted, also as `cuda##__VA_ARGS__`. The beginning of the name is converted, `hip##name`, unless half of the uses in the text make names that are not CUDA's.
 A use whose whole name becomes another one (`cudaPointerAttributes`), or is in no table, is reported where it stands.
 """
 
@@ -22,6 +22,7 @@ STEMS = {
 }  # fmt: skip
 """Beginnings of CUDA's names that a macro may add a word to, with HIP's."""
 _PASTE = re.compile(rf"(?<![\w#])({'|'.join(STEMS)})[ \t]*##[ \t]*(\w+)(?![ \t]*##|\w)")
+_HIP_PASTE = re.compile(rf"(?<![\w#])(?:{'|'.join(STEMS.values())})[ \t]*##")
 _FIRST_WORD = re.compile(r"\s*([A-Za-z_]\w*)")
 
 
@@ -45,8 +46,13 @@ def fix(view: View, lookups: Lookups, by: str) -> list[Edit]:
 
 
 def other_names(view: View, lookups: Lookups) -> Iterator[tuple[int, str, str]]:
-    """The uses whose name is not HIP's after the fix: the offset, CUDA's name, and what HIP has for it, "" for none."""
+    """The uses whose name is not HIP's after the fix: the offset, CUDA's name, and what HIP has for it, "" for none.
+
+    Of a macro that the text also defines with HIP's beginning there are none: its uses were made for both.
+    """
     for one in _pasted_names(view):
+        if has_hip_form(view, one.start):
+            continue
         for at, word in _uses(view, one):
             name = one.stem + word
             whole = lookups.names[name].hip if name in lookups.names else ""
@@ -54,16 +60,24 @@ def other_names(view: View, lookups: Lookups) -> Iterator[tuple[int, str, str]]:
                 yield at, name, whole
 
 
+def has_hip_form(view: View, at: int) -> bool:
+    """Whether the macro whose body an offset is in has another definition that makes HIP's names."""
+    own = view.macro_at(at)
+    return own is not None and any(
+        macro.name == own.name and _HIP_PASTE.search(macro.body) is not None for macro in view.macros
+    )
+
+
 def _pasted_names(view: View) -> Iterator[PastedName]:
     """The places of the macros' bodies that add a parameter to a beginning."""
     if "##" not in view.code or view.words.isdisjoint(STEMS):
         return
     for macro in view.macros:
-        for match in _PASTE.finditer(macro.body) if macro.parameters else ():
+        parameters = (*(macro.parameters or ()), *((macro.rest,) if macro.rest else ()))
+        for match in _PASTE.finditer(macro.body) if parameters else ():
             is_first = not macro.body[: match.start()].rstrip().endswith("##")
-            if is_first and match[2] in (macro.parameters or ()):
-                parameter = (macro.parameters or ()).index(match[2])
-                yield PastedName(macro, match[1], macro.at + match.start(1), parameter)
+            if is_first and match[2] in parameters:
+                yield PastedName(macro, match[1], macro.at + match.start(1), parameters.index(match[2]))
 
 
 def _uses(view: View, pasted_name: PastedName) -> Iterator[tuple[int, str]]:

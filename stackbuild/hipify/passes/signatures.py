@@ -23,6 +23,8 @@ def report(view: View, lookups: Lookups, present: Iterable[str]) -> Iterator[Fin
         subst = lookups.names.get(name)
         if subst is None or subst.hip not in declarations.counts or view.hidden_declarations(name):
             continue
+        if name.endswith("_t"):
+            continue  # `std::function<cudaError_t(int, int)>` is a type
         if name in _BY_PLACE and not _PLACE.isdisjoint(view.words):
             continue  # a support header takes CUDA 13's places
         moving = [rule for rule in rules if name in rule.match and (rule.moves or rule.to or rule.by_hand)]

@@ -84,15 +84,20 @@ def _of_file(path: Path, name: str) -> Iterator[Finding]:
         return  # what cannot be read is not a source; hipify says so of sources
     text = data.decode("utf-8", "surrogateescape")
     kind = _kind(path.name)
-    places: dict[str, tuple[int, int, str]] = {}
+    has_nvcc = "nvcc" in text.lower() or "cuda" in text.lower()
+    is_for_hip = "hip" in path.name.lower()
+    uses: dict[str, tuple[int, int, str]] = {}
+    questions: dict[str, tuple[int, int, str]] = {}
     for number, line in enumerate(text.split("\n"), 1):
         code = line.split("#", 1)[0]
+        places = questions if kind == "cmake" and _QUESTION.match(code) else uses
         for words, column, to in _words(kind, code):
-            places.setdefault(" ".join(words.split()), (number, column + 1, to))
-    for words, (number, column, to) in places.items():
+            if has_nvcc or words not in _COMMON_OPTIONS:
+                places.setdefault(" ".join(words.split()), (number, column + 1, to))
+    for words, (number, column, to) in (questions | uses).items():
         yield Finding(
             "HIPIFY-BUILD-FILE",
-            Severity.WARNING,
+            Severity.WARNING if words in uses and not is_for_hip else Severity.NOTE,
             name,
             f"{_with_bracket(words)} is CUDA's",
             "build files are not converted: with this one the HIP sources are built for CUDA, or not at all",
@@ -100,6 +105,12 @@ def _of_file(path: Path, name: str) -> Iterator[Finding]:
             _CMAKE_LINK if kind == "cmake" else "",
             SourceLocation(name, number, column),
         )
+
+
+_COMMON_OPTIONS = ("-dc", "-Xcompiler")
+"""Options that gzip and libtool have too."""
+_QUESTION = re.compile(r"\s*(?:(?:else)?if|message)\s*\(", re.I)
+"""A line of CMake's that only asks whether there is CUDA, such as `if(TARGET CUDA::cudart)`, or says so."""
 
 
 def _with_bracket(words: str) -> str:

@@ -11,6 +11,7 @@ from stackbuild.hipify.cpp.newlines import Newlines
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.cpp.tree_names import NO_NAMES, TreeNames
 from stackbuild.hipify.engines import Engine
+from stackbuild.hipify.lint.cpp import branches
 from stackbuild.hipify.passes import aliases
 from stackbuild.hipify.rules.lookups import Lookups, prepare
 from stackbuild.hipify.rules.rules import ConversionRule
@@ -35,6 +36,7 @@ _MAY_DECLARE = (
     re.compile(rb"using\s+cu[a-z]*[A-Z]\w*\s*="),
     re.compile(rb"enum\b[^;{}()]*\{[^{}]*[\s,{]cu[a-z]*[A-Z]\w*\s*[=,}]"),
 )
+_MAY_ASK = (re.compile(rb"(?:CUDA_VERSION|CUDART_VERSION|__CUDACC_VER_M\w+|__CUDA_ARCH__)"),)
 _MAY_OPERATE = (re.compile(rb"operator\s*(?:[*/]|[-+*/]=)\s*\("),)
 _ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*([\w: ]+?)\s*;|\btypedef\s+([\w: ]+?)\s+(\w+)\s*;")
 _INTEGER = re.compile(
@@ -53,9 +55,9 @@ def read(jobs: Iterable[ConversionJob], engine: Engine) -> TreeNames:
     members: set[tuple[str, str]] = set()
     operands: set[str] = set()
     support: set[str] = set()
-    for job in jobs:
-        if job.is_rest or not View("", job.name).is_header:
-            continue
+    absent_macros: set[str] = set()
+    headers = [job for job in jobs if not job.is_rest and View("", job.name).is_header]
+    for job in headers:
         for kind, name, value in _of_header(job, lookups):
             if kind == "type":
                 types.setdefault(name, set()).add(value)
@@ -65,40 +67,59 @@ def read(jobs: Iterable[ConversionJob], engine: Engine) -> TreeNames:
                 operands.add(name)
             elif kind == "support":
                 support.add(name)
+            elif kind == "absent":
+                absent_macros.add(name)
             else:
                 members.add((value, name))
     single = {name: next(iter(of)) for name, of in sorted(types.items()) if len(of) == 1}
     has_operators = any(complex_operators.is_complex(name, "", single) for name in operands)
-    return TreeNames(tuple(single.items()), tuple(macros), frozenset(members), has_operators, frozenset(support))
+    absent_macros -= _definitions(headers, absent_macros, lookups)
+    return TreeNames(
+        tuple(single.items()), tuple(macros), frozenset(members), has_operators, frozenset(support), frozenset(absent_macros)
+    )
+
+
+def _definitions(headers: Iterable[ConversionJob], names: set[str], lookups: Lookups) -> set[str]:
+    """Those of some macros that a header defines where HIP sees it."""
+    if not names:
+        return set()
+    defines = re.compile(rb"#[ \t]*define[ \t]+(?:%s)\b" % b"|".join(name.encode() for name in sorted(names)))
+    defined_names: set[str] = set()
+    for job in headers:
+        data = _bytes_of(job)
+        if defines.search(data):
+            view = _view(job, data, lookups)
+            defined_names |= names.intersection(macro.name for macro in view.macros) - _absent_macros(view)
+    return defined_names
+
+
+def _absent_macros(view: View) -> frozenset[str]:
+    return branches.absent_macros(view, branches.left_out(view))
 
 
 def _of_header(job: ConversionJob, lookups: Lookups) -> Iterator[tuple[str, str, str]]:
     """The declarations of one header: the kind, the name, and its value.
 
     The value of a "type" is the other type, that of a "macro" its definition, that of a "member" its namespace. An
-    "operator" has the type of its operands for its name, a "support" the support header, and both have no value.
+    "operator" has the type of its operands for its name, a "support" the support header, an "absent" a macro that HIP
+    does not see defined, and these have no value.
     """
-    try:
-        if job.source.stat().st_size > _LARGEST:
-            return
-        data = job.source.read_bytes()
-    except OSError:
-        return  # the conversion itself tells it
+    data = _bytes_of(job)
     gate_flags = [
         b"typedef" in data or b"using" in data,
         b"define" in data,
         b"namespace" in data and b"cu" in data,
         b"operator" in data,
+        b"define" in data and (b"CUDA" in data),
     ]
-    gates = (_MAY_ALIAS, _MAY_DEFINE, _MAY_DECLARE, _MAY_OPERATE)
+    gates = (_MAY_ALIAS, _MAY_DEFINE, _MAY_DECLARE, _MAY_OPERATE, _MAY_ASK)
     gate_flags = [
         may and any(pattern.search(data) for pattern in gate) for may, gate in zip(gate_flags, gates, strict=True)
     ]
     shims = [rule for rule in lookups.of_kind("shim", job.name) if rule.before and _may_need(rule, data)]
     if not any(gate_flags) and not shims:
         return
-    text = Newlines(data.decode("utf-8", "surrogateescape")).text
-    view = View(text, job.name, lookups.cuda_names, lookups.renamed_names, lookups.ruled_names)
+    view = _view(job, data, lookups)
     if gate_flags[0]:
         yield from (("type", name, of) for name, of in _types(view))
     if gate_flags[1]:
@@ -113,6 +134,22 @@ def _of_header(job: ConversionJob, lookups: Lookups) -> Iterator[tuple[str, str,
             yield from (("support", name, "") for name in rule.match)
     if gate_flags[3]:
         yield from (("operator", name, "") for name in sorted(complex_operators.operand_types(view.code)))
+    if gate_flags[4]:
+        yield from (("absent", name, "") for name in sorted(_absent_macros(view)))
+
+
+def _bytes_of(job: ConversionJob) -> bytes:
+    """What stands in a header; nothing where it is too large or cannot be read, which the conversion itself tells."""
+    try:
+        return job.source.read_bytes() if job.source.stat().st_size <= _LARGEST else b""
+    except OSError:
+        return b""
+
+
+def _view(job: ConversionJob, data: bytes, lookups: Lookups) -> View:
+    text = Newlines(data.decode("utf-8", "surrogateescape")).text
+    hip_macros = frozenset(lookups.target.hip_macros)
+    return View(text, job.name, lookups.cuda_names, lookups.renamed_names, lookups.ruled_names, hip_macros)
 
 
 def _may_need(rule: ConversionRule, data: bytes) -> bool:

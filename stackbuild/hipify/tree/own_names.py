@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from stackbuild.hipify.model import FileReport
-from stackbuild.hipify.passes.own_names import CONDITIONAL
+from stackbuild.hipify.passes.own_names import CONDITIONAL, TABLE_NAME, TABLE_RULES
+from stackbuild.model.findings import Finding, Severity
 
 _HEADER = "header "
 
@@ -27,11 +28,17 @@ def without_own(files: Sequence[FileReport], names: Iterable[str], beside: Itera
 
 def _without(file: FileReport, declared_names: set[str]) -> FileReport:
     own = {(line, column) for line, column, name in file.unless if name in declared_names}
-    if not own:
+    table_places = {(line, column) for line, column, name in file.unless if f"{TABLE_NAME}{name}" in declared_names}
+    if not own and not table_places:
         return file
-    findings = (
-        f
-        for f in file.findings
-        if f.rule not in CONDITIONAL or f.place is None or (f.place.line, f.place.column) not in own
-    )
+    findings: list[Finding] = []
+    for finding in file.findings:
+        at = (finding.place.line, finding.place.column) if finding.place else (0, 0)
+        if finding.rule in CONDITIONAL and at in own:
+            continue
+        is_note = finding.rule in TABLE_RULES and at in table_places
+        findings.append(replace(finding, severity=Severity.NOTE, fix=_ADVICE) if is_note else finding)
     return replace(file, findings=tuple(findings))
+
+
+_ADVICE = "see what it is linked with: the tree declares it itself, so it compiles"

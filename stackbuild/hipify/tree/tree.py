@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import multiprocessing
+import re
 import shutil
 import signal
 import time
@@ -24,7 +25,16 @@ from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.lint import hip_forms
 from stackbuild.hipify.model import ConvertedText, FileReport, Report
 from stackbuild.hipify.rules.rules import renamed_path
-from stackbuild.hipify.tree import build_files, header_names, inputs, own_names, state, unmatched_rules, write
+from stackbuild.hipify.tree import (
+    build_files,
+    header_names,
+    inputs,
+    macro_notes,
+    own_names,
+    state,
+    unmatched_rules,
+    write,
+)
 from stackbuild.hipify.tree.files import (
     ConversionJob,
     SourceSelection,
@@ -134,6 +144,8 @@ def hipify_files(files: Walk, engine: Engine, *, workers: int = 1, force: bool =
             shutil.copymode(one.job.source, one.job.output)
     beside = (one.job.source.parent for one in input_files if not one.job.below)
     reports = own_names.without_own(reports, [one.job.name for one in input_files], beside)
+    if engine.target.lint:
+        reports = macro_notes.with_uses([one.job for one in input_files], reports)
     return Report(
         engine.name,
         engine.tables.tool,
@@ -147,6 +159,9 @@ def hipify_files(files: Walk, engine: Engine, *, workers: int = 1, force: bool =
     )
 
 
+_CUTLASS_FOLDER = re.compile(r"(?:\A|/)(?:cutlass|cute)/")
+
+
 def _with_own_headers(engine: Engine, jobs: Sequence[ConversionJob]) -> Engine:
     """The engine, which then knows which files of the tree have the name of a header of CUDA's."""
     tables, rules = engine.tables, engine.rules.rules
@@ -154,7 +169,9 @@ def _with_own_headers(engine: Engine, jobs: Sequence[ConversionJob]) -> Engine:
     headers |= {match for rule in rules if rule.kind == "header" for match in rule.match if "*" not in match}
     headers |= set(hip_forms.HEADERS)
     lasts = {path.rpartition("/")[2] for path in headers}
-    own = frozenset(job.name for job in jobs if job.name.rpartition("/")[2] in lasts)
+    own = frozenset(
+        job.name for job in jobs if job.name.rpartition("/")[2] in lasts or _CUTLASS_FOLDER.search(job.name)
+    )
     return replace(engine, target=replace(engine.target, own_headers=own)) if own else engine
 
 

@@ -109,7 +109,7 @@ def test_of_a_root_file_system_its_own_hipcc_is_taken(tmp_path: Path) -> None:
     assert find_compiler(tmp_path, ("gfx1100",), ()).program == "/opt/rocm/bin/hipcc"
 
 
-PASTED = "#define DECLARE(name) int cuda##name(int);\nDECLARE(NoSuch)\nint i = cudaNoSuch(1);\n"
+PASTED = "#define DECLARE(name) int nvtx##name(int);\nDECLARE(NameNoSuch)\nint i = nvtxNameNoSuch(1);\n"
 
 
 def unknown_names(document: str) -> list[tuple[int, str]]:
@@ -133,8 +133,8 @@ def test_the_real_hipcc_refutes_what_it_has_read_and_decided(tmp_path: Path) -> 
     source = tmp_path / "a.cu"
     source.write_text(
         f"#include <cuda_runtime.h>\n{PASTED}"
-        "template <class T> T f(T x) { return cudaNoSuch(x) + cudaNoOther(x); }\n"  # nothing uses it: hipcc takes it
-        "#ifdef NEVER\nint j = cudaNoThird(1);\n#endif\n__global__ void k() {}\n"
+        "template <class T> T f(T x) { return nvtxNameNoSuch(x) + nvtxNameNoOther(x); }\n"  # nothing uses it: hipcc takes it
+        "#ifdef NEVER\nint j = nvtxNameNoThird(1);\n#endif\n__global__ void k() {}\n"
     )
     words = ("--target-rocm", "6.4", "--json", "--check", "--check-root", ROOT)
     done = run(source, "-o", tmp_path / "out/", *words, tools=tmp_path)

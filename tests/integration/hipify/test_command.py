@@ -55,7 +55,7 @@ def test_a_look_before_and_a_change_in_place(kernel: Path, tmp_path: Path) -> No
     assert "+void f() { cuNothing(); hipFree(p); }" in run(kernel, "--diff").stdout
     page = tmp_path / "page.html"
     assert "cuNothing looks like a CUDA API" in run(kernel, "--dry-run", "--html", page).stdout and "cuNothing" in page.read_text()
-    assert kernel.read_text() == before and "::warning file=" in run(kernel, "--dry-run", "--annotations").stdout
+    assert kernel.read_text() == before and "::notice file=" in run(kernel, "--dry-run", "--annotations").stdout
     run(kernel, "--in-place")
     assert "hipFree" in kernel.read_text() and (tmp_path / "kernel.cu.prehip").read_text() == before
     for wrong in (["--in-place", "--dry-run"], ["--diff", "--json"], ["--target-rocm", "99x", "--dry-run"], ["--compat", "x", "--dry-run"], []):

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.cpp import arithmetic
-from stackbuild.hipify.lint.cpp.scope import Scope, scope_of
+from stackbuild.hipify.lint.cpp.scope import Scope, means_warp, scope_of
 from stackbuild.hipify.lint.ladders.loops import Ladder, is_tiled
 from stackbuild.hipify.lint.ladders.shuffles import Mode, Shuffle
 
@@ -22,11 +22,15 @@ _WITHOUT_ONE = 4
 
 @dataclass(frozen=True)
 class _UnrolledShuffle:
-    """One shuffle by a number: where, by how much, with what width, and what it has in common with others of a ladder."""
+    """One shuffle by a number: where, by how much, with what width, and what it has in common with others of a ladder.
+
+    `open_width` is the width where it has no value in the text: one that was chosen on purpose.
+    """
 
     at: int
     offset: int
     width: int
+    open_width: frozenset[str]
     alike: tuple[str, ...]
     mode: Mode
     member: bool
@@ -49,9 +53,9 @@ def ladders(view: View, calls: Iterable[Shuffle]) -> Iterator[Ladder]:
         rungs = [rung for rung in rungs if rung.at not in places]
     for run in sorted(runs, key=lambda run: run[0].at):
         offsets = tuple(rung.offset for rung in run)
-        yield Ladder(
-            run[0].at, (offsets, offsets), frozenset(), run[0].width, run[0].mode, tile=run[0].member and is_tiled(view)
-        )
+        is_tile = run[0].member and is_tiled(view)
+        first = run[0]
+        yield Ladder(first.at, (offsets, offsets), first.open_width, first.width, first.mode, True, is_tile, True)
 
 
 def _is_ladder(run: list[_UnrolledShuffle]) -> bool:
@@ -75,8 +79,9 @@ def _rungs(view: View, calls: Iterable[Shuffle]) -> Iterator[_UnrolledShuffle]:
                 continue
             rest = call.arguments[place + 1 : place + 2]
             width = _value(scope, rest[0]) if rest else 0
+            open_width = frozenset(rest) if width is None and not means_warp(rest[0]) else frozenset()
             others = (call.name, *call.arguments[:place], *call.arguments[place + 1 :])
-            yield _UnrolledShuffle(call.at, offset, width or 0, others, call.mode, call.member)
+            yield _UnrolledShuffle(call.at, offset, width or 0, open_width, others, call.mode, call.member)
             break
 
 

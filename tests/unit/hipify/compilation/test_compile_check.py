@@ -114,8 +114,8 @@ def test_an_error_without_a_place_in_the_tree_is_the_files(tmp_path: Path) -> No
     assert [row[:2] for row in rows(check(source, tmp_path / "out", texts))] == [("k.cu", 1)]
 
 
-UNKNOWN = "int i = cudaNoSuch();\n"
-READ = '# 1 "/tmp/src/k.cu"\nint i = cudaNoSuch();\n'
+UNKNOWN = "int i = nvtxNameNoSuch();\n"
+READ = '# 1 "/tmp/src/k.cu"\nint i = nvtxNameNoSuch();\n'
 
 
 def severities(report: Report, rule: str = "HIPIFY-UNKNOWN") -> list[tuple[str, int, str]]:
@@ -150,14 +150,14 @@ def test_a_file_without_such_a_finding_is_not_read_again(tmp_path: Path) -> None
 
 def test_a_word_that_a_macro_drops_or_a_template_holds_is_not_refuted(tmp_path: Path) -> None:
     source = tree(tmp_path, k_cu=UNKNOWN)
-    for number, line in enumerate(("int i = 0;", "template <class T> int i = cudaNoSuch();")):
+    for number, line in enumerate(("int i = 0;", "template <class T> int i = nvtxNameNoSuch();")):
         left = {"host": f'# 1 "/tmp/src/k.cu"\n{line}\n'}
         assert severities(check(source, tmp_path / str(number), {}, left)) == [("k.cu", 1, "warning")]
 
 
 def test_a_header_is_refuted_by_a_file_that_includes_it_unless_another_has_an_error_there(tmp_path: Path) -> None:
     source = tree(tmp_path, k_cu='#include "h.h"\n', l_cu='#include "h.h"\n', h_h=UNKNOWN, alone_h=UNKNOWN)
-    left = {"host": '# 1 "/tmp/src/k.cu"\n# 1 "/tmp/src/h.h" 1\nint i = cudaNoSuch();\n# 2 "/tmp/src/k.cu" 2\n'}
+    left = {"host": '# 1 "/tmp/src/k.cu"\n# 1 "/tmp/src/h.h" 1\nint i = nvtxNameNoSuch();\n# 2 "/tmp/src/k.cu" 2\n'}
     assert severities(check(source, tmp_path / "a", {}, left)) == [("alone.h", 1, "warning"), ("h.h", 1, "note")]
     texts = {("l.cu", "host"): "/tmp/src/l.cu:1:1: error: elsewhere\n"}
     assert ("h.h", 1, "note") in severities(check(source, tmp_path / "b", texts, left))
@@ -167,7 +167,7 @@ def test_a_header_is_refuted_by_a_file_that_includes_it_unless_another_has_an_er
 
 def test_lines_that_the_conversion_moved_are_those_of_the_source(tmp_path: Path) -> None:
     source = tree(tmp_path, k_cu="#include <cuda_runtime.h>\n__global__ void k() { __syncwarp(); }\n" + UNKNOWN)
-    left = {"host": '# 4 "/tmp/src/k.cu"\nint i = cudaNoSuch();\n'}
+    left = {"host": '# 4 "/tmp/src/k.cu"\nint i = nvtxNameNoSuch();\n'}
     report = check(source, tmp_path / "out", {}, left)
     assert (tmp_path / "out/k.cu").read_text().split("\n")[3] == UNKNOWN.rstrip()  # a line was added
     assert severities(report) == [("k.cu", 3, "note")]

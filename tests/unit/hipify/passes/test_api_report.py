@@ -117,3 +117,12 @@ def test_what_takes_a_call_of_cudas_for_its_argument_is_the_projects() -> None:
 )
 def test_a_declaration_of_what_hip_lacks_is_a_note(text: str, severity: Severity) -> None:
     assert [f.severity for f in hip(text, "a.cpp").findings if f.rule == "HIPIFY-UNSUPPORTED"] == [severity]
+
+
+@pytest.mark.parametrize(
+    ("name", "severity"),
+    [("nvtxRangePushEx", "warning"), ("nvtxRangePushMine", "note"), ("cutensorInit", "warning"), ("cudaLaunchKernelEx", "warning"), ("cudaMineThing", "note")],
+)
+def test_a_name_that_only_looks_like_cuda_s_is_a_note(name: str, severity: str) -> None:
+    found = hip(f"void f() {{ {name}(1); }}\n").findings
+    assert [f.severity.value for f in found if f.rule == "HIPIFY-UNKNOWN"] == [severity]

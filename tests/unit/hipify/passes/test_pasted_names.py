@@ -24,6 +24,7 @@ MACRO = "#define GPU(name) cuda##name\n"
         ("#define CALL(at, c) do { e = cuda##c; if (e) f(at); } while (0)\n", "#define CALL(at, c) do { e = hip##c; if"),
         ("#define CALL(call) CHECK(cuda##call)\nCALL(MyOwnThing(p));\n", "#define CALL(call) CHECK(cuda##call)\n"),
         ("#define GPU(a, b) cuda##a##b\n", "#define GPU(a, b) cuda##a##b\n"),
+        ("#define CALL(...) CHECK(cuda##__VA_ARGS__)\nCALL(Free(p));\n", "#define CALL(...) CHECK(hip##__VA_ARGS__)\n"),
         ("#define GPU(a, b) a##cuda##b\n", "#define GPU(a, b) a##cuda##b\n"),
         ("#define GPU(a) cuda##other\n", "#define GPU(a) cuda##other\n"),
         ("#define GPU(a) my_cuda##a\n", "#define GPU(a) my_cuda##a\n"),
@@ -32,6 +33,20 @@ MACRO = "#define GPU(name) cuda##name\n"
 def test_the_beginning_of_the_names_becomes_hips(text: str, hip_text: str) -> None:
     assert hip_text in hip(text).text
     assert hip(hip(text).text).text == hip(text).text
+
+
+@pytest.mark.parametrize(
+    ("beginning", "severity"),
+    [("cu", "warning"), ("cudaMem", "warning"), ("cudaMineAll", "note"), ("CUDA_", "note")],
+)
+def test_a_beginning_that_is_no_name_of_cuda_s_is_a_note(beginning: str, severity: str) -> None:
+    findings = hip(f"#define GPU(a, b) {beginning}##a##b\n").findings
+    assert [f.severity.value for f in findings if f.rule == "HIPIFY-PASTED-NAME"] == [severity]
+
+
+def test_uses_of_a_macro_that_makes_hips_names_in_another_branch_are_not_reported() -> None:
+    text = "#ifdef A\n" + MACRO + "#else\n#define GPU(name) hip##name\n#endif\nauto e = GPU(ErrorMemoryAllocation);\n"
+    assert {f.severity.value for f in hip(text).findings if f.rule == "HIPIFY-PASTED-NAME"} <= {"note"}
 
 
 def test_uses_that_hip_calls_otherwise_are_reported() -> None:

@@ -53,6 +53,24 @@ def test_a_file_s_own_macro_is_meant_before_a_header_s(tmp_path: Path) -> None:
     assert "SET(kernel, a, 1);" in text
 
 
+@pytest.mark.parametrize(
+    ("header", "severity"),
+    [
+        ("#if CUDART_VERSION >= 12000\n#define HAS_IT\n#endif\n", "note"),
+        ("#ifdef __CUDA_ARCH__\n#define HAS_IT 1\n#else\n#define HAS_IT 0\n#endif\n", "error"),
+        ("#define CUDA_VERSION 12000\n#if CUDA_VERSION >= 12000\n#define HAS_IT\n#endif\n", "error"),
+    ],
+)
+def test_a_macro_that_a_header_defines_for_versions_of_cuda_s_alone_is_not_defined(
+    header: str, severity: str, tmp_path: Path
+) -> None:
+    source = "#ifdef HAS_IT\ncuNothing(1);\n#endif\n"
+    _, report = convert(tmp_path, header, source)
+    assert [f.severity for f in report.findings if f.rule == "HIPIFY-UNSUPPORTED"] == [severity]
+    _, report = convert(tmp_path, header, "#define HAS_IT\n" + source)
+    assert [f.severity for f in report.findings if f.rule == "HIPIFY-UNSUPPORTED"] == ["error"]
+
+
 @pytest.mark.parametrize("declaration", ["using Kind = cudaMemcpyKind;", "typedef enum cudaMemcpyKind Kind;"])
 def test_a_header_s_name_for_a_type_of_cuda_qualifies_cuda_s_names(declaration: str, tmp_path: Path) -> None:
     text, _ = convert(tmp_path, declaration + "\n", "Kind k = Kind::cudaMemcpyHostToDevice;\n")

@@ -161,9 +161,24 @@ def test_cuda_in_build_files_is_told_with_its_hip_form(
     ].fix
 
 
+def test_a_question_in_a_build_file_is_a_note(tmp_path: Path) -> None:
+    text = "if(TARGET CUDA::cudart)\n  message(STATUS x)\nelseif(X)\n  message(${CUDA_NVCC_FLAGS})\nendif()\n"
+    (tmp_path / "CMakeLists.txt").write_text(text)
+    assert [f.severity.value for f in build_findings((tmp_path,), tmp_path / "out")] == ["note", "note"]
+    (tmp_path / "CMakeLists.txt").write_text("if(TARGET CUDA::cudart)\n  link(CUDA::cudart)\nendif()\n")
+    findings = build_findings((tmp_path,), tmp_path / "out")
+    assert [(f.severity.value, f.place.line) for f in findings if f.place] == [("warning", 2)]
+
+
+def test_a_makefile_for_hip_has_notes(tmp_path: Path) -> None:
+    (tmp_path / "Makefile.hip").write_text("all:\n\tcc -lcudart\n")
+    assert [f.severity.value for f in build_findings((tmp_path,), tmp_path / "out")] == ["note"]
+
+
 def test_build_files_that_say_nothing_of_cuda_are_not_told(tmp_path: Path) -> None:
     (tmp_path / "CMakeLists.txt").write_text("project(x LANGUAGES CXX)\nset(MY_CUDA_X 1)\nfind_package(CUDAny)\n")
     (tmp_path / "Makefile").write_text("all: my_nvcc\n\tcc -march=native -lm x.c\n")
+    (tmp_path / "Makefile.in").write_text("all:\n\tgzip -dc x.gz\n\tlibtool -Xcompiler x\n")
     assert build_findings((tmp_path,), tmp_path / "out") == ()
 
 

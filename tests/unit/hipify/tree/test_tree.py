@@ -237,7 +237,7 @@ def test_the_report_is_json_and_sarif(tree: Path, tmp_path: Path) -> None:
     from stackbuild.model.findings import Rung, Status, Verification
 
     report = run(tree, tmp_path / "out")
-    assert json.loads(json.dumps(json_of(report)))["counts"] == {"error": 1, "warning": 1, "note": 1}
+    assert json.loads(json.dumps(json_of(report)))["counts"] == {"error": 1, "warning": 0, "note": 2}
     rung = Rung("hipify", Status.FAILED, "", 0.0, report.findings)
     results = json.loads(sarif([Verification("hipify", "", (rung,))]))["runs"][0]["results"]
     assert {r["ruleId"] for r in results} == {"HIPIFY-UNKNOWN", "HIPIFY-UNSUPPORTED", "HIPIFY-NOT-UTF8"}
@@ -288,6 +288,51 @@ def test_a_class_that_the_tree_defines_is_not_cudas(tmp_path: Path) -> None:
     assert [f.rule for f in run(source, tmp_path / "out").findings if "a.cu" in f.subject] == ["HIPIFY-UNSUPPORTED"]
     (source / "own.h").write_text("template <class T> struct cuNothing<T, 1> : base { T x; };\n")
     assert not run(source, tmp_path / "out").findings
+
+
+@pytest.mark.parametrize(
+    ("header", "severity"),
+    [
+        ("typedef enum { A = 1, B } cuNothing;\n", "note"),
+        ("typedef struct { int a[9]; " + "int b; " * 900 + "} cuNothing;\n", "note"),
+        ('extern "C" {\nint cuNothing(int, int);\n}\n', "note"),
+        ("namespace n { enum E { A, cuNothing, B }; }\n", "note"),
+        ("struct S { int cuNothing; };\n", "error"),
+        ("int f() { return cuNothing(1); }\n", "error"),
+    ],
+)  # fmt: skip
+def test_what_the_tables_know_and_the_tree_declares_is_a_note(header: str, severity: str, tmp_path: Path) -> None:
+    source = tmp_path / "src"
+    source.mkdir()
+    (source / "a.cu").write_text("void f() { g(cuNothing + 1); }\n")
+    (source / "own.c").write_text(header)
+    found = [f for f in run(source, tmp_path / "out").findings if "a.cu" in f.subject]
+    assert [(f.rule, f.severity) for f in found] == [("HIPIFY-UNSUPPORTED", severity)]
+    assert found[0].fix.startswith("see what it is linked with") is (severity == "note")
+
+
+def test_a_tree_s_own_folder_is_not_cutlass(tmp_path: Path) -> None:
+    source = tmp_path / "src"
+    (source / "lib" / "cute").mkdir(parents=True)
+    (source / "a.cu").write_text('#include "cute/own.cuh"\n#include <cute/tensor.hpp>\n')
+    (source / "lib" / "cute" / "own.cuh").write_text("int i;\n")
+    found = [f for f in run(source, tmp_path / "out").findings if f.rule == "LINT-CUTLASS"]
+    assert [f.place.line for f in found if f.place] == [2]
+    (source / "lib" / "cute" / "tensor.hpp").write_text("int i;\n")
+    found = [f for f in run(source, tmp_path / "out").findings if f.rule == "LINT-CUTLASS"]
+    assert [f.place.line for f in found if f.place] == [1]  # a copy of CUTLASS itself
+
+
+def test_a_link_into_a_source_that_is_named_by_a_relative_path_is_converted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "src" / "sub").mkdir(parents=True)
+    (tmp_path / "src" / "a.cu").write_text("cudaFree(p);\n")
+    (tmp_path / "src" / "sub" / "a.cu").symlink_to("../a.cu")
+    monkeypatch.chdir(tmp_path)
+    report = run(Path("src"), Path("out"))
+    assert (tmp_path / "out" / "sub" / "a.cu").read_text().endswith("hipFree(p);\n")
+    assert [f.rule for f in report.findings if f.rule == "HIPIFY-NOT-CONVERTED"] == []
 
 
 def test_a_macro_of_the_tree_is_no_device_function_of_cudas(tmp_path: Path) -> None:

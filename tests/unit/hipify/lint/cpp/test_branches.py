@@ -46,12 +46,71 @@ def test_a_branch_for_cuda_beside_one_for_hip_is_left_out(condition: str, severi
         ("#if CUDA_VERSION < 12000", "error"),
         ("#if CUDA_VERSION >= 12000 || MINE", "error"),
         ("#if MINE >= 12000", "error"),
+        ("#if 0", "note"),
+        ("#if __CUDA_ARCH__", "note"),
+        ("#if MINE", "error"),
+        ("#if 1\n#else", "note"),
+        ("#if 1", "error"),
+        ("#ifdef CUPTI_METRIC_COLLECTION_SCOPE_CONTEXT", "note"),
+        ("#ifdef __HIP_PLATFORM_NVCC__", "note"),
+        ("#ifdef __HIP_PLATFORM_NVCC__\n#else", "error"),
+        ("#if CUDA_VERSION >= 12000\n#define HAS_IT\n#endif\n#ifdef HAS_IT", "note"),
+        ("#if CUDA_VERSION >= 12000\n#define HAS_IT\n#endif\n#define HAS_IT\n#ifdef HAS_IT", "error"),
+        ("#define MINE_VERSION CUDA_VERSION\n#if MINE_VERSION >= 12000", "note"),
+        ("#define MINE_VERSION OTHER_VERSION\n#if MINE_VERSION >= 12000", "error"),
         ("#define CUDA_VERSION 12000\n#if CUDA_VERSION >= 12000", "error"),
     ],
 )
 def test_branches_of_versions_that_hip_has_not_are_left_out(condition: str, severity: str) -> None:
     made = hip(f"{condition}\ncuNothing(1);\n#endif\n")
     assert [f.severity.value for f in made.findings if f.rule == "HIPIFY-UNSUPPORTED"] == [severity]
+
+
+@pytest.mark.parametrize(
+    ("text", "severity"),
+    [
+        ("#if __CUDA_ARCH__ >= 700\nf();\n#else\ng();\n#endif\n", "note"),
+        ("#ifdef __CUDA_ARCH__\nf();\n#endif\n", "note"),
+        ("#if CUDA_VERSION < 9000\nf();\n#endif\n", "note"),
+        ("#if CUDA_VERSION >= 9000 || MINE\nf();\n#else\n#error old\n#endif\n", "note"),
+        ("#if __CUDA_ARCH__ >= 700\nf();\n#else\n#error too old\n#endif\n", "warning"),
+        ("#ifndef CUDA_VERSION\n#error no CUDA\n#endif\n", "warning"),
+        ("#ifndef CUDA_VERSION\nf();\n#else\n#error CUDA\n#endif\n", "note"),
+        ("#ifdef __CUDA_ARCH__\n#define BOTH __device__\n#else\n#define BOTH\n#endif\n", "warning"),
+        ("int v = CUDA_VERSION;\n", "warning"),
+        ("void k() {\n#if __CUDA_ARCH__ >= 700\nf();\n#endif\n}\n", "warning"),
+        ("void k() {\n#if __CUDA_ARCH__ >= 700\nf();\n#endif  // old\n}\n", "warning"),
+        ("void k() {\n#if __CUDA_ARCH__ >= 700\nf();\n#else\ng();\n#endif\n}\n", "note"),
+        ("void k() {\ng();\n#if __CUDA_ARCH__ >= 700\nf();\n#endif\n}\n", "note"),
+        ("void k() {\n#if __CUDA_ARCH__ >= 700\nf();\n#endif\ng();\n}\n", "note"),
+        ("struct S {\n#if __CUDA_ARCH__ >= 700\nint i;\n#endif\n};\n", "note"),
+        ("#if __CUDA_ARCH__ >= 700\nf();\n", "note"),
+    ],
+)
+def test_a_guard_is_a_warning_where_what_hip_takes_is_surely_wrong(text: str, severity: str) -> None:
+    found = [f for f in hip(text).findings if f.rule in ("LINT-CUDA-ARCH", "LINT-CUDA-VERSION")]
+    assert [f.severity.value for f in found] == [severity]
+
+
+def test_a_guard_in_a_text_with_branches_for_hip_is_a_note() -> None:
+    text = "#if CUDA_VERSION >= 9000\nf();\n#else\n#error old\n#endif\n"
+    for other, severity in (("", "warning"), ("#ifdef MINE_ROCM\ng();\n#endif\n", "note")):
+        found = [f for f in hip(text + other).findings if f.rule == "LINT-CUDA-VERSION"]
+        assert [f.severity.value for f in found] == [severity]
+
+
+def test_the_first_test_that_is_a_warning_is_told() -> None:
+    text = "#if CUDA_VERSION >= 9000\nf();\n#endif\n"
+    for other, line in (("", 1), ("int v = CUDA_VERSION;\n", 4)):
+        found = [f for f in hip(text + other).findings if f.rule == "LINT-CUDA-VERSION"]
+        assert [f.place.line for f in found if f.place] == [line]
+
+
+def test_what_a_macro_drops_in_hip_is_a_note() -> None:
+    text = "#if CUDA_VERSION >= 12000\n#define KEEP(a) a\n#else\n#define KEEP(a){}\n#endif\nKEEP(cuNothing(1)) cuNothing(2);\n"
+    for body, severities in (("", ["note", "error"]), (" a", ["error", "error"])):
+        found = [f for f in hip(text.format(body)).findings if f.rule == "HIPIFY-UNSUPPORTED"]
+        assert [f.severity.value for f in found] == severities
 
 
 def test_values_of_jinja_are_no_initialisers() -> None:

@@ -39,7 +39,7 @@ from support.lint_samples import found_rules, warp_function
         ("for (int i = 0; i < 16; ++i) v += __shfl(v, i);", None),
         ("for (int i = 0; i < n; ++i) v += __shfl(v, i);", None),
         ("for (int o = 16; o > 0; o >>= 1) v += __shfl(v, lane ^ o);", "32"),
-        ("v += __shfl_xor(v, 16);\nv += __shfl_xor(v, 8);\nv += __shfl_xor(v, 4);\nv += __shfl_xor(v, 2);", "INCOMPLETE"),
+        ("v += __shfl_xor(v, 16);\nv += __shfl_xor(v, 8);\nv += __shfl_xor(v, 4);\nv += __shfl_xor(v, 2);", "STEPS"),
         ("float a = v + __shfl_xor(v, 16); float b = a + __shfl_xor(a, 8); float c = b + __shfl_xor(b, 4);\n"
          "float d = c + __shfl_xor(c, 2); v = d + __shfl_xor(d, 1);", "32"),
         ("for (int o = 16; o > 0; o >>= 1) {\n#if A\n v += __shfl_down(v, o);\n#else\n v += __shfl_xor(v, o);\n#endif\n}", "32"),

@@ -123,7 +123,7 @@ def test_votes_do_not_flood() -> None:
 
 GUARDS = [
     ("LINT-CUDA-VERSION", "#if CUDART_VERSION >= 11000\n#endif\n", "#if defined(__HIP_PLATFORM_AMD__) || CUDART_VERSION >= 11000\n#endif\n"),
-    ("LINT-CUDA-VERSION", "#if defined(CUDA_VERSION) && CUDA_VERSION < 12000\n#endif\n", "// CUDA_VERSION\nint MY_CUDA_VERSION;\n"),
+    ("LINT-CUDA-VERSION", "#if defined(CUDA_VERSION) && CUDA_VERSION >= 12000\n#endif\n", "// CUDA_VERSION\nint MY_CUDA_VERSION;\n"),
     ("LINT-CUDA-VERSION", "#ifndef CUDART_VERSION\n#error no\n#endif\n", "#ifndef CUDART_VERSION\n#define CUDART_VERSION 12000\n#endif\n"),
     ("LINT-CUDA-VERSION", "#if __CUDACC_VER_MAJOR__ < 11\n#endif\n", "#error CUDA_VERSION is wrong\n"),
     ("LINT-CUDA-VERSION", "#ifdef __NVCC__\n#elif defined(__clang__)\n#endif\n", "#if defined(__NVCC__) || defined(__HIPCC__)\n#endif\n"),
@@ -139,9 +139,11 @@ GUARDS = [
     ("LINT-CUDA-ARCH", "#ifdef A\n#elif defined(__CUDA_ARCH__)\n#endif\n", "#if A && __CUDA_ARCH__ > 6\n#elif A && defined(__HIP_DEVICE_COMPILE__)\n#endif\n"),
     ("LINT-CUDA-ARCH", "#if __CUDA_ARCH__ < 600\n#endif\n", "#if A && defined(__CUDA_ARCH__) && (__CUDA_ARCH__ < 600)\n#endif\n"),
     ("LINT-CUDA-ARCH", "#if !defined(__CUDA_ARCH__) && (__CUDA_ARCH__ < 600)\n#endif\n", "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ <= 600\n#endif\n"),
-    ("LINT-CAPABILITY", "x = CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;\n", "enum A { CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75, B };\n"),
+    ("LINT-CAPABILITY-READ", "x = CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;\n", "enum A { CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75, B };\n"),
     ("LINT-DEVICE-STRING", 'auto s = "__global__ void k() {}";\n', 'auto s = "functions are __host__ or __global__ ones";\n'),
-    ("LINT-CUDA-ARCH", "#ifdef __CUDA_ARCH__\n#pragma unroll\n#endif\n", "#ifdef __CUDA_ARCH__\n#pragma diagnostic pop\n#endif\n"),
+    ("LINT-CUDA-ARCH", "#ifdef __CUDA_ARCH__\n#pragma unroll\nf();\n#endif\n", "#ifdef __CUDA_ARCH__\n#pragma diagnostic pop\n#endif\n"),
+    ("LINT-CUDA-ARCH", "#ifdef __CUDA_ARCH__\n#pragma unroll\n#else\nf();\n#endif\n", "#ifdef __CUDA_ARCH__\n#pragma unroll\n#else\n#pragma omp simd\n#endif\n"),
+    ("LINT-CUDA-VERSION", "#if CUDA_VERSION < 12000\n#endif\n", "#if defined(CUDA_VERSION) && CUDA_VERSION < 12000\n#endif\n"),
     ("LINT-CUDA-ARCH", "#ifndef __CUDA_ARCH_LIST__\n#endif\n", "#ifndef __CUDA_ARCH_LIST__\n#define __CUDA_ARCH_LIST__ 0\n#endif\n"),
     ("LINT-WARP-SIZE-LITERAL", "const int threads_per_warp = 32;\n", "const int segment_size_per_warp = 32;\n"),
     ("LINT-WARP-SIZE-LITERAL", "constexpr int WARP_SIZE_X{32};\n", "constexpr int WARP_TILE_SIZE_X{32};\n"),
@@ -150,10 +152,18 @@ GUARDS = [
     ("LINT-WMMA", "#include <mma.h>\n", '#include "mma.hpp"\n'),
     ("LINT-WMMA", "using M = nvcuda::wmma::matrix_a;\n", "using M = mtk::wmma::matrix_a; int nvcuda;\n"),
     ("LINT-CAPABILITY", "cudaDeviceProp p; bool b = p.major >= 8;\n", 'cudaDeviceProp p; printf("%d.%d", p.major, p.minor);\n'),
-    ("LINT-CAPABILITY", "cudaDeviceProp *p; int c = p->major * 10 + p->minor;\n", "struct V { int major; } v; bool b = v.major >= 8;\n"),
-    ("LINT-CAPABILITY", "cudaDeviceProp p; int c = 10 * p.major;\n", "cudaDeviceProp p; int major = 10; bool b = major * 8 > 1;\n"),
+    ("LINT-CAPABILITY-READ", "cudaDeviceProp *p; int c = p->major * 10 + p->minor;\n", "struct V { int major; } v; bool b = v.major >= 8;\n"),
+    ("LINT-CAPABILITY-READ", "cudaDeviceProp p; int c = 10 * p.major;\n", "cudaDeviceProp p; int major = 10; bool b = major * 8 > 1;\n"),
     ("LINT-CAPABILITY", "cudaDeviceProp p; bool b = p.major<8;\n", "cudaDeviceProp p; cout << p.major << p.minor;\n"),
-    ("LINT-CAPABILITY", "f(&x, cudaDevAttrComputeCapabilityMajor, 0);\n", "f(&x, cudaDevAttrWarpSize, 0);\n"),
+    ("LINT-CAPABILITY", "cudaDeviceProp p; bool a = p.major < 2, b = p.major==9;\n", "cudaDeviceProp p; bool a = p.major < 2, b = p.major != 9999;\n"),
+    ("LINT-CAPABILITY-READ", "cudaDeviceProp p; bool a = p.major < 2;\n", "cudaDeviceProp p; bool a = p.major < 8;\n"),
+    ("LINT-CUDA-VERSION", "#ifndef CUDA_VERSION\nf();\n#endif\n", "#ifndef CUDA_VERSION\n#include <cuda.h>\n#endif\n"),
+    ("LINT-SAME-OVERLOAD-IF", "#ifdef A\nvoid f(CUresult r) {}\n#endif\n#ifdef B\nvoid f(cudaError_t r) {}\n#endif\n",
+     "#ifndef H\n#define H\nvoid f(CUresult r) {}\n#ifdef B\nvoid f(cudaError_t r) {}\n#endif\n#endif\n"),
+    ("LINT-RUNTIME-NAME", 'cuModuleLoad(&m, (name + ".ptx").c_str());\n', 'cuModuleLoad(&m, (name + ".fatbin").c_str());\n'),
+    ("LINT-WARP-SIZE-CONSTANT", "int a[warpSize];\n", "int a[mine::warpSize];\n"),
+    ("LINT-TEMPLATE-KEYWORD", "template <class T> void f() { A<T>::g<1>(); }\n", "template <class T> bool A<T>::operator<(const A& a) { return b > c; }\n"),
+    ("LINT-CAPABILITY-READ", "f(&x, cudaDevAttrComputeCapabilityMajor, 0);\n", "f(&x, cudaDevAttrWarpSize, 0);\n"),
 ]  # fmt: skip
 
 
@@ -183,7 +193,7 @@ def test_a_ladder_of_groups_that_are_reduced_apart_is_complete(start: str) -> No
 def test_a_ladder_that_begins_with_the_last_step_of_another_is_complete() -> None:
     steps = [f"t = __shfl_down_sync(m, v, {o});\n" for o in (16, 8, 4, 2, 1, 1, 2, 4, 8, 16)]
     assert [rule for rule in told("".join(steps)) if "LADDER" in rule] == ["LINT-LADDER-32"] * 2
-    assert "LINT-LADDER-INCOMPLETE" in told("".join(steps[:5] + steps[6:]))
+    assert "LINT-LADDER-STEPS" in told("".join(steps[:5] + steps[6:]))
 
 
 def test_a_project_s_own_macro_of_a_condition_is_no_library_s() -> None:

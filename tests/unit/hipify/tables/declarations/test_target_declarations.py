@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,18 @@ def test_a_call_that_no_declaration_takes_is_an_error(tmp_path: Path, text: str,
     assert told(text, made, "HIPIFY-ARGUMENTS") == [(line, "error") for line in lines]
 
 
+@pytest.mark.parametrize(("name", "severity"), [("__viaddmax_s32", "error"), ("__pyx_Generator_init", "note")])
+def test_a_device_function_that_is_not_spelt_like_cuda_s_is_a_note(tmp_path: Path, name: str, severity: str) -> None:
+    made = declared(tmp_path, "hipError_t hipMalloc(void**, size_t);", {"hipMalloc"})
+    assert told(f"int f() {{ return {name}(1); }}\n", made, "HIPIFY-UNKNOWN-DEVICE") == [(1, severity)]
+
+
+def test_a_type_of_functions_is_no_call(tmp_path: Path) -> None:
+    made = declared(tmp_path, "hipError_t f(int); typedef int (*F)(hipError_t (x));", {"hipError_t"})
+    counts = replace(made, counts={**made.counts, "hipError_t": (1,)})
+    assert told("std::function<cudaError_t(int, int)> f;\n", counts, "HIPIFY-ARGUMENTS") == []
+
+
 def test_a_call_whose_arguments_a_rule_moves_is_none(tmp_path: Path) -> None:
     header = "hipError_t hipMemcpyToSymbolAsync(const void*, const void*, size_t, size_t, int, int);"
     made = declared(tmp_path, header, {"hipMemcpyToSymbolAsync"})
@@ -108,11 +121,20 @@ def test_a_device_function_that_no_header_has_is_an_error(tmp_path: Path, guilty
 
 
 @pytest.mark.parametrize(
-    "header", ["cublasMg.h", "cufftw.h", "cudnn_ops_infer.h", "cutensorMg.h", "nvrtc_internal.h", "cuda_new.h"]
+    ("header", "severity"),
+    [
+        ("cublasMg.h", "error"),
+        ("cufftw.h", "error"),
+        ("cudnn_ops_infer.h", "error"),
+        ("cutensornet.h", "error"),
+        ("cuda_occupancy.h", "error"),
+        ("cublas_helper.h", "note"),
+        ("cuda_buffer_util.hpp", "note"),
+    ],
 )
-def test_headers_of_cudas_toolkit_that_no_table_has_are_errors(header: str) -> None:
+def test_headers_that_no_table_has_are_errors_where_cudas_toolkit_spells_them_so(header: str, severity: str) -> None:
     found = hip(f"#include <{header}>\n").findings
-    assert [f.rule for f in found if f.severity == "error"] == ["HIPIFY-UNKNOWN-HEADER"]
+    assert [f.severity.value for f in found if f.rule == "HIPIFY-UNKNOWN-HEADER"] == [severity]
     assert not [f for f in hip(f'#include "my_{header}"\n').findings if f.rule == "HIPIFY-UNKNOWN-HEADER"]
 
 
