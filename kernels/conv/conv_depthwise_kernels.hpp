@@ -180,10 +180,7 @@ __global__ void __launch_bounds__(kDepthwiseThreads, 2) depthwise_last(const Dep
 #pragma unroll
           for (int j = 0; j < kLanes; ++j) out.v[j] = from_float<T>(sums[o][p][j]);
         } else {
-#pragma unroll
-          for (int j = 0; j < kLanes; ++j) {
-            out.v[j] = conv_value<T>(d, channel + j, at + p * d.channels + j, sums[o][p][j]);
-          }
+          out = conv_values<T>(d, channel, at + p * d.channels, sums[o][p]);
         }
         *reinterpret_cast<V*>(static_cast<T*>(d.y) + at + p * d.channels) = out;
       }
@@ -198,7 +195,6 @@ __global__ void __launch_bounds__(kDepthwiseThreads) depthwise_any_last(const De
   constexpr int kLanes = kDepthwiseLanes;
   using V = Vec<T, kLanes>;
   wait_for_previous();
-  const bool plain = stores_sums(d);
   const T* const image = static_cast<const T*>(d.x);
   const T* const filters = static_cast<const T*>(d.w);
   T* const y = static_cast<T*>(d.y);
@@ -227,10 +223,7 @@ __global__ void __launch_bounds__(kDepthwiseThreads) depthwise_any_last(const De
       }
     }
     const int64_t at = static_cast<int64_t>(pixel) * d.channels + channel;
-    V out;
-#pragma unroll
-    for (int j = 0; j < kLanes; ++j) out.v[j] = plain ? from_float<T>(sums[j]) : conv_value<T>(d, channel + j, at + j, sums[j]);
-    *reinterpret_cast<V*>(y + at) = out;
+    *reinterpret_cast<V*>(y + at) = conv_values<T>(d, channel, at, sums);
   }
 }
 

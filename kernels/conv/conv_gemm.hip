@@ -8,6 +8,7 @@
 namespace sbk::conv_detail {
 namespace {
 
+constexpr int kGeneralTiles = 5;  // of float16, for every target
 constexpr int64_t kLimit = INT32_MAX / 2;  // places in the input are 32 bits, those of padding pixels included
 
 struct Sizes {
@@ -70,6 +71,43 @@ ConvParams folded_params(const ConvParams& p) {
   return q;
 }
 
+// On Hopper the copy engine reads pixels that overlap, so that the values of a line's taps, which lie side by side where an image has
+// few channels, are channels without being written again and again: the image is packed once, with kWindowChannels values a pixel
+// and zeros beside its lines. A pixel of what is multiplied begins at each column's first tap, on a whole vector. The engine reads so
+// many pixels in a time, however short (265 in a microsecond for each of an H200's multiprocessors). So neighbouring columns become one
+// pixel, whose filters are theirs, each moved by a stride: where channels are last, their outputs are neighbours as well. An infinity or
+// NaN then meets the zeros behind another column's taps, as it does where groups are merged: a sum that is not a number is made again.
+constexpr int64_t kWindowChannels = 4;
+
+struct WindowLines {
+  int64_t together;  // columns that are one
+  int64_t taps;      // of their line
+  int64_t pixels;    // of a line, with the zeros beside it
+
+  int64_t values() const { return taps * kWindowChannels; }
+};
+
+WindowLines window_lines(const ConvParams& p) {
+  constexpr int64_t kTogether = 4, kMostOutputs = 128, kLanes = lanes_of<__half>();  // with 256 outputs the products cost more than it brings
+  const ConvParams t = with_three_axes(p);
+  const int64_t step = kTogether * t.stride[2];  // a line is whole vectors, and whole steps from column to column
+  const bool apart = p.residual == nullptr || p.residual != p.y;
+  const bool at_once = p.batch * t.in[1] * t.out[2] * (t.kernel[2] + step) * kWindowChannels < kLimit;
+  const bool fits = apart && at_once && p.layout == Layout::channels_last && p.out_channels % kLanes == 0 && t.out[2] % kTogether == 0;
+  const int64_t together = fits && kTogether * p.out_channels <= kMostOutputs ? kTogether : 1;
+  return {together, t.kernel[2] + (together - 1) * t.stride[2], ceil_div((t.out[2] - 1) * t.stride[2] + t.kernel[2], step) * step};
+}
+
+ConvParams window_params(const ConvParams& p) {
+  constexpr int64_t kLeast = 16;  // channels that the engine's tiles take
+  const WindowLines lines = window_lines(p);
+  ConvParams q = folded_params(p);
+  q.in_channels = std::max(ceil_div(lines.values(), lanes_of<__half>()) * lanes_of<__half>(), kLeast);
+  q.out_channels *= lines.together;
+  q.in[2] = q.out[2] /= lines.together;
+  return q;
+}
+
 Sizes sizes_of(const ConvParams& params) {
   const ConvParams p = with_three_axes(without_axes(params));
   Sizes z{};
@@ -110,20 +148,32 @@ int64_t depth_of(const ConvParams& p) {
 bool prefers_fold(const ConvParams& p) { return 2 * depth_of(folded_params(p)) <= depth_of(p); }
 
 int variants_as(const ConvParams& p);
+bool may_window(const ConvParams& p);
+
+// What becomes of lines before they are multiplied.
+enum class Lines { whole, folded, windows };
 
 // A convolution as it is multiplied.
 struct GemmForm {
   ConvParams p;
-  bool is_folded = false;
+  Lines lines = Lines::whole;
 };
 
-// The variants of the folded form come behind the others.
+// The variants of the folded form come behind the others, and those of windows behind these.
 GemmForm gemm_form(const ConvParams& p) {
-  if (p.choosing == ConvChoosing::unfolded || !may_fold(p) || (p.variant == 0 && !prefers_fold(p))) return {p};
-  const int others = p.variant == 0 ? 0 : variants_as(p);
-  if (p.variant > 0 && p.variant <= others) return {p};
-  GemmForm shape{folded_params(p), true};
-  shape.p.variant -= others;
+  if (p.choosing == ConvChoosing::unfolded || !may_fold(p)) return {p};
+  if (p.variant == 0) {
+    if (may_window(p)) return {window_params(p), Lines::windows};
+    return prefers_fold(p) ? GemmForm{folded_params(p), Lines::folded} : GemmForm{p};
+  }
+  const int whole = variants_as(p);
+  if (p.variant <= whole) return {p};
+  GemmForm shape{folded_params(p), Lines::folded};
+  shape.p.variant -= whole;
+  const int of_folded = variants_as(folded_params(p));
+  if (shape.p.variant <= of_folded) return shape;
+  shape = {window_params(p), Lines::windows};
+  shape.p.variant = p.variant - whole - of_folded + kGeneralTiles;
   return shape;
 }
 
@@ -198,7 +248,10 @@ Status pack_both(Pack x, Pack w, hipStream_t stream) {
   return launch_overlapped(kernel, dim3(static_cast<uint32_t>(blocks)), dim3(kPackThreads), 0, stream, x, w, filter, image);
 }
 
-int64_t form_of(const Sizes& z, bool is_folded) { return z.padded_channels << 16 | z.merged_groups << 8 | (is_folded ? 2 : 0) | 1; }
+int64_t form_of(const ConvParams& p, const Sizes& z, Lines lines) {
+  const int64_t together = lines == Lines::windows ? window_lines(p).together : 1;
+  return together << 48 | z.padded_channels << 16 | z.merged_groups << 8 | static_cast<int64_t>(lines) << 1 | 1;
+}
 
 // An image's lines, or a filter's (which have one output column: all their taps).
 Fold fold_of(const void* from, void* to, const ConvParams& p, bool last, bool filter, int64_t padded_channels, int64_t lanes) {
@@ -209,12 +262,33 @@ Fold fold_of(const void* from, void* to, const ConvParams& p, bool last, bool fi
   Fold f{};
   f.from = from, f.to = to;
   f.vectors = i32(items * lines * out * (padded_channels / lanes));
-  f.width = i32(width), f.channels = i32(p.in_channels), f.taps = i32(t.kernel[2]);
+  f.width = i32(width), f.channels = f.tap_channels = i32(p.in_channels), f.taps = i32(t.kernel[2]);
   f.stride = i32(t.stride[2]), f.dilation = filter ? 1 : i32(t.dilation[2]), f.pad = filter ? 0 : i32(t.pad_begin[2]);
   f.item = p.in_channels * lines * width, f.line = last ? width * p.in_channels : width;
   f.pixel = last ? i32(p.in_channels) : 1, f.channel = last ? 1 : lines * width;
   f.by_vector = FastDivisor(static_cast<uint32_t>(padded_channels / lanes)), f.by_column = FastDivisor(static_cast<uint32_t>(out));
   f.by_line = FastDivisor(static_cast<uint32_t>(lines)), f.by_channel = FastDivisor(static_cast<uint32_t>(p.in_channels));
+  return f;
+}
+
+// The lines of window_lines, a vector of two pixels at a time.
+Fold window_image(const ConvParams& p, void* to) {
+  constexpr int64_t kPixels = lanes_of<__half>() / kWindowChannels;
+  Fold f = fold_of(p.x, to, p, p.layout == Layout::channels_last, false, lanes_of<__half>(), lanes_of<__half>());
+  const int64_t columns = window_lines(p).pixels / kPixels;
+  f.vectors = static_cast<int32_t>(p.batch * with_three_axes(p).in[1] * columns);
+  f.by_column = FastDivisor(static_cast<uint32_t>(columns)), f.by_channel = FastDivisor(kWindowChannels);
+  f.tap_channels = kWindowChannels, f.taps = f.stride = kPixels, f.dilation = 1;
+  return f;
+}
+
+// Of the `number`th of the columns that are one.
+Fold window_filter(const ConvParams& p, const Sizes& z, void* to, int64_t number) {
+  const ConvParams t = with_three_axes(p);
+  auto* own = static_cast<__half*>(to) + number * p.out_channels * t.kernel[1] * z.padded_channels;
+  Fold f = fold_of(p.w, own, p, p.filter_layout == FilterLayout::channels_last, true, z.padded_channels, lanes_of<__half>());
+  f.tap_channels = kWindowChannels, f.by_channel = FastDivisor(kWindowChannels);
+  f.pad = static_cast<int32_t>(number * t.stride[2]), f.taps = static_cast<int32_t>(window_lines(p).taps);
   return f;
 }
 
@@ -228,9 +302,15 @@ Status fold(const Fold& image, const Fold& filter, hipStream_t stream) {
 }
 
 template <class T>
-Status fold_both(const ConvParams& p, const Sizes& z, void* to_x, void* to_w, hipStream_t stream) {
+Status fold_both(const ConvParams& p, Lines lines, const Sizes& z, void* to_x, void* to_w, int32_t* flag, hipStream_t stream) {
   const int64_t lanes = z.vector / static_cast<int64_t>(sizeof(T));
   Fold image{}, filter{};
+  if (lines == Lines::windows) {
+    for (int64_t i = 1; to_w != nullptr && i < window_lines(p).together; ++i) SBK_TRY((fold<T, lanes_of<T>()>({}, window_filter(p, z, to_w, i), stream)));
+    if (to_x != nullptr) image = window_image(p, to_x), image.flag = flag;
+    if (to_w != nullptr) filter = window_filter(p, z, to_w, 0);
+    return fold<T, lanes_of<T>()>(image, filter, stream);
+  }
   if (to_x != nullptr) image = fold_of(p.x, to_x, p, p.layout == Layout::channels_last, false, z.padded_channels, lanes);
   if (to_w != nullptr) filter = fold_of(p.w, to_w, p, p.filter_layout == FilterLayout::channels_last, true, z.padded_channels, lanes);
   if constexpr (sizeof(T) == 2) {
@@ -246,7 +326,7 @@ Pack filter_pack(const ConvParams& p, const Sizes& z, void* to) {
 
 // Packs what needs it into the workspace and returns where input and filters are. `z`: of `p` as it is multiplied.
 template <class T>
-Status prepare(const ConvParams& p, bool is_folded, const Sizes& z, const Launch& launch, const void** x, const void** w) {
+Status prepare(const ConvParams& p, Lines lines, const Sizes& z, const Launch& launch, const void** x, const void** w) {
   const auto stream = static_cast<hipStream_t>(launch.stream);
   const GemmNeeds needs = gemm_needs(p);
   if (launch.workspace_bytes < needs.bytes() || (launch.workspace == nullptr && needs.bytes() > 0)) {
@@ -257,7 +337,7 @@ Status prepare(const ConvParams& p, bool is_folded, const Sizes& z, const Launch
   const bool packs_x = needs.input > 0, packs_w = needs.filter > 0;
   *x = packs_x ? to_x : p.x;
   *w = packs_w ? to_w : needs.packed_weights ? p.packed_weights : p.w;
-  if (is_folded) return fold_both<T>(p, z, to_x, packs_w ? to_w : nullptr, stream);
+  if (lines != Lines::whole) return fold_both<T>(p, lines, z, to_x, packs_w ? to_w : nullptr, gemm_flag(p, launch), stream);
   const auto i32 = [](int64_t v) { return static_cast<int32_t>(v); };
   Pack image{p.x, to_x, p.batch, i32(z.area()), i32(z.groups), i32(z.c), i32(z.padded_channels), 1, 1, nullptr, 0, false};
   Pack filter = filter_pack(p, z, to_w);
@@ -288,8 +368,10 @@ GemmConv describe(const ConvParams& params, const Sizes& z, const void* x, const
   g.K = i32(z.k);
   g.R = i32(z.r);
   g.S = i32(z.s);
-  g.x_channels = i32(z.padded_channels * z.groups);
+  g.x_channels = g.x_values = g.x_pixel = i32(z.padded_channels * z.groups);
+  g.x_line = i32(z.w * z.padded_channels * z.groups);
   g.y_channels = i32(p.out_channels);
+  g.together = 1;
   for (int i = 0; i < 2; ++i) {
     g.stride[i] = i32(p.stride[i + 1]), g.dilation[i] = i32(p.dilation[i + 1]), g.pad[i] = i32(p.pad_begin[i + 1]);
   }
@@ -303,7 +385,7 @@ GemmConv describe(const ConvParams& params, const Sizes& z, const void* x, const
   g.tap_line = FastDivisor(u32(z.s));
   g.tap_plane = FastDivisor(u32(z.r * z.s));
   g.channels_last = p.layout == Layout::channels_last;
-  g.aligned = aligned_to(p.y, kVectorBytes) && aligned_to(p.residual, kVectorBytes);
+  g.aligned = aligned_to(p.y, kVectorBytes) && aligned_to(p.residual, kVectorBytes) && aligned_to(p.bias, kVectorBytes);
   g.activation = p.activation;
   return g;
 }
@@ -319,7 +401,7 @@ GemmConv images_of(const GemmConv& g, int64_t element, int64_t first, int64_t co
   part.x = past(g.x, first * g.D * g.H * g.W * g.x_channels);
   part.residual = past(g.residual, first * pixels * g.y_channels);
   part.y = const_cast<char*>(past(g.y, first * pixels * g.y_channels));
-  part.aligned = aligned_to(part.y, kVectorBytes) && aligned_to(part.residual, kVectorBytes);
+  part.aligned = g.aligned && aligned_to(part.y, kVectorBytes) && aligned_to(part.residual, kVectorBytes);
   return part;
 }
 
@@ -352,6 +434,19 @@ GemmTile with_rate(const GemmConv& g, int64_t groups, int64_t units, const GemmT
   return ceil_div(g.rows, tile.m) * ceil_div(g.K, tile.n) * groups >= 16 * units ? GemmTile{tile.m, tile.n, kShared} : tile;
 }
 
+// `p` as it is, `q` as it is multiplied.
+template <class T>
+GemmConv describe_form(const ConvParams& p, const GemmForm& shape, const Sizes& z, const void* x, const void* w) {
+  GemmConv g = describe<T>(shape.p, z, x, w);
+  if (shape.lines != Lines::windows) return g;
+  const WindowLines lines = window_lines(p);
+  g.x_values = static_cast<int32_t>(lines.values());
+  g.x_pixel = static_cast<int32_t>(lines.together * with_three_axes(p).stride[2] * kWindowChannels);
+  g.together = static_cast<int32_t>(lines.together), g.by_own = FastDivisor(static_cast<uint32_t>(p.out_channels));
+  g.x_line = static_cast<int32_t>(lines.pixels * kWindowChannels);
+  return g;
+}
+
 #if SBK_NVIDIA
 constexpr int kSlabs = 4, kStages = 3, kParts = 4;
 #else
@@ -360,7 +455,7 @@ constexpr int kSlabs = 2, kStages = 2, kParts = 2;
 
 template <class T, bool Deep>
 struct Tiles {
-  static constexpr int kCount = 5;
+  static constexpr int kCount = kGeneralTiles;
   static constexpr GemmTile kList[kCount] = {{64, 32, 0.69}, {64, 64, 0.95}, {128, 64, 1.1}, {128, 128, 1.3}, {32, 32, 0.57}};
   // use(shape) of a tile, for `k_vectors` along K.
   template <class F>
@@ -448,8 +543,8 @@ Status run(const ConvParams& p, const Launch& launch) {
   const Sizes z = sizes_of(shape.p);
   const void* x = nullptr;
   const void* w = nullptr;
-  SBK_TRY(prepare<T>(p, shape.is_folded, z, launch, &x, &w));
-  GemmConv g = describe<T>(shape.p, z, x, w);
+  SBK_TRY(prepare<T>(p, shape.lines, z, launch, &x, &w));
+  GemmConv g = describe_form<T>(p, shape, z, x, w);
   g.odd = gemm_flag(p, launch);
   const auto stream = static_cast<hipStream_t>(launch.stream);
   if constexpr (sizeof(T) == 2) {
@@ -490,6 +585,22 @@ bool fits(const ConvParams& p) {
          z.s <= kMaxTaps;
 }
 
+// Whether the copy engine can read its lines' windows where they overlap: a column's first tap is on a whole vector.
+bool may_window([[maybe_unused]] const ConvParams& p) {
+#if SBK_NVIDIA
+  if (p.dtype != DataType::float16 || !may_fold(p) || p.batch == 0 || output_count(p) == 0) return false;
+  const ConvParams t = with_three_axes(p);
+  if (t.in[0] != 1 || t.kernel[0] != 1 || t.pad_begin[0] != 0 || t.dilation[2] != 1 || t.stride[2] * kWindowChannels % lanes_of<__half>() != 0) return false;
+  const ConvParams q = window_params(p);
+  if (!fits(q) || window_lines(p).pixels * kWindowChannels * t.in[1] >= kLimit) return false;
+  const ConvParams first = part_of(p, 0, images_at_once(q, sizes_of(q)));
+  const GemmForm shape{window_params(first), Lines::windows};
+  return takes_copy_engine(describe_form<__half>(first, shape, sizes_of(shape.p), nullptr, nullptr));
+#else
+  return false;
+#endif
+}
+
 // The tiles of `p`, as it is.
 int variants_as(const ConvParams& p) {
   if (!fits(p)) return 0;
@@ -505,14 +616,17 @@ int variants_as(const ConvParams& p) {
 }  // namespace
 
 int gemm_variants(const ConvParams& p) {
-  return variants_as(p) + (may_fold(p) && p.choosing != ConvChoosing::unfolded ? variants_as(folded_params(p)) : 0);
+  const int whole = variants_as(p);
+  if (!may_fold(p) || p.choosing == ConvChoosing::unfolded) return whole;
+  return whole + variants_as(folded_params(p)) + (may_window(p) ? variants_as(window_params(p)) - kGeneralTiles : 0);
 }
 
 GemmNeeds gemm_needs(const ConvParams& p) {
   GemmNeeds needs;
   if (sums_nothing(p)) return needs;
-  const auto [q, is_folded] = gemm_form(p);
+  const auto [q, lines] = gemm_form(p);
   if (!fits(q)) return needs;
+  const bool is_whole = lines == Lines::whole;
   const Sizes z = sizes_of(q);
   const int64_t images = images_at_once(q, z);
   const auto element = static_cast<int64_t>(size_of(p.dtype));
@@ -523,17 +637,18 @@ GemmNeeds gemm_needs(const ConvParams& p) {
   // A tensor that does not start on a vector is copied as well; null stands for a pointer that will be aligned. So is one
   // whose later images do not.
   const bool apart = images < p.batch && images * z.area() * p.in_channels * element % kVectorBytes != 0;
-  if (is_folded || padding || apart || (p.layout == Layout::channels_first && z.area() > 1) || !aligned_to(p.x, kVectorBytes)) {
-    needs.input = static_cast<size_t>(images * z.area() * z.padded_channels * z.groups * element);
+  if (!is_whole || padding || apart || (p.layout == Layout::channels_first && z.area() > 1) || !aligned_to(p.x, kVectorBytes)) {
+    const int64_t image = lines == Lines::windows ? z.d * z.h * window_lines(p).pixels * kWindowChannels : z.area() * z.padded_channels * z.groups;
+    needs.input = static_cast<size_t>(images * image * element);
   }
-  if (is_folded || padding || z.merged_groups > 1 || (p.filter_layout == FilterLayout::channels_first && z.taps() > 1) || !aligned_to(p.w, kVectorBytes)) {
+  if (!is_whole || padding || z.merged_groups > 1 || (p.filter_layout == FilterLayout::channels_first && z.taps() > 1) || !aligned_to(p.w, kVectorBytes)) {
     // Where groups are merged, one of the kernels that pack clears the flag: filters alone are packed each time.
-    needs.form = z.merged_groups > 1 && needs.input == 0 ? 0 : form_of(z, is_folded);
+    needs.form = z.merged_groups > 1 && needs.input == 0 ? 0 : form_of(p, z, lines);
     needs.packed_weights = needs.form != 0 && p.packed_weights != nullptr && p.packed_form == needs.form && aligned_to(p.packed_weights, kVectorBytes);
-    needs.packed_filter = static_cast<size_t>(p.out_channels * z.taps() * z.padded_channels * element);
+    needs.packed_filter = static_cast<size_t>(q.out_channels * z.taps() * z.padded_channels * element);
     needs.filter = needs.packed_weights ? 0 : needs.packed_filter;
   }
-  if (z.merged_groups > 1) needs.flag = sizeof(int32_t);
+  if (z.merged_groups > 1 || (lines == Lines::windows && window_lines(p).together > 1)) needs.flag = sizeof(int32_t);
   return needs;
 }
 
@@ -545,7 +660,10 @@ int32_t* gemm_flag(const ConvParams& p, const Launch& launch) {
 Status pack_filter(const ConvParams& p, void* to, hipStream_t stream) {
   const GemmForm shape = gemm_form(p);
   const Sizes z = sizes_of(shape.p);
-  if (shape.is_folded) return p.dtype == DataType::float32 ? fold_both<float>(p, z, nullptr, to, stream) : fold_both<__half>(p, z, nullptr, to, stream);
+  if (shape.lines != Lines::whole) {
+    return p.dtype == DataType::float32 ? fold_both<float>(p, shape.lines, z, nullptr, to, nullptr, stream)
+                                        : fold_both<__half>(p, shape.lines, z, nullptr, to, nullptr, stream);
+  }
   const bool last = p.filter_layout == FilterLayout::channels_last;
   const Pack filter = filter_pack(p, z, to);
   return p.dtype == DataType::float32 ? pack<float>(filter, last, stream) : pack<__half>(filter, last, stream);

@@ -300,16 +300,17 @@ __global__ void __launch_bounds__(kPackThreads) conv_pack_narrow([[maybe_unused]
 #endif
 }
 
-// Lines whose taps become channels: [items, channels, lines, width] becomes [items, lines, columns, taps * channels], padded with
-// zeros. A line may also have its channels last.
+// Lines whose taps become channels: [items, channels, lines, width] becomes [items, lines, columns, taps * tap_channels], padded with
+// zeros, behind the channels of each tap too. A line may also have its channels last.
 struct Fold {
   const void* from;
   void* to;
   int32_t vectors;  // that are written; 0: nothing to do
-  int32_t width, channels, taps, stride, dilation, pad;
+  int32_t* flag;    // becomes 0; or null
+  int32_t width, channels, tap_channels, taps, stride, dilation, pad;
   int32_t pixel;               // values from a pixel of a line to the next
   int64_t item, line, channel; // likewise
-  FastDivisor by_vector, by_column, by_line, by_channel;  // by the vectors of a column, the columns, the lines and the channels
+  FastDivisor by_vector, by_column, by_line, by_channel;  // by the vectors of a column, the columns, the lines and tap_channels
 };
 
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
@@ -318,20 +319,21 @@ struct Fold {
 template <class T, int N>
 __device__ __forceinline__ void fold_vector(const Fold& f, uint32_t i) {
   if (i >= static_cast<uint32_t>(f.vectors)) return;
+  if (i == 0 && f.flag != nullptr) *f.flag = 0;
   const uint32_t at = f.by_vector.divide(i), row = f.by_column.divide(at), item = f.by_line.divide(row);
   const auto first = static_cast<int>((i - at * f.by_vector.divisor()) * N), column = static_cast<int>(at - row * f.by_column.divisor());
   const auto line = static_cast<int>(row - item * f.by_line.divisor());
   const T* const from = static_cast<const T*>(f.from) + item * f.item + line * f.line;
   auto tap = static_cast<int>(f.by_channel.divide(static_cast<uint32_t>(first)));
-  int channel = first - tap * f.channels;
+  int channel = first - tap * f.tap_channels;
   const int corner = column * f.stride - f.pad;
   Vec<T, N> values;
 #pragma unroll
   for (int j = 0; j < N; ++j) {
     const int place = corner + tap * f.dilation;
-    const bool inside = tap < f.taps && static_cast<uint32_t>(place) < static_cast<uint32_t>(f.width);
+    const bool inside = tap < f.taps && channel < f.channels && static_cast<uint32_t>(place) < static_cast<uint32_t>(f.width);
     values.v[j] = inside ? from[channel * f.channel + static_cast<int64_t>(place) * f.pixel] : from_float<T>(0.0f);
-    if (++channel == f.channels) channel = 0, ++tap;
+    if (++channel == f.tap_channels) channel = 0, ++tap;
   }
   let_next_start();
   reinterpret_cast<Vec<T, N>*>(f.to)[i] = values;

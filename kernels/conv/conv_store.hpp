@@ -19,6 +19,9 @@ struct GemmConv {
   int32_t D, Q;              // the outermost axis of three and its taps; else 1
   int32_t* odd;              // becomes 1 where a sum is infinite or not a number; null where nobody asks
   int32_t x_channels;        // groups * C
+  int32_t together;          // pixels of the convolution that are one here, K being the channels of all; they share the bias (Hopper)
+  FastDivisor by_own;        // by the channels of one of them
+  int32_t x_values, x_pixel, x_line;  // of x: values that a tap reads, and from a pixel and from a line to the next (Hopper's copy engine)
   int32_t y_channels;        // groups * K
   int32_t stride[2], dilation[2], pad[2];
   int32_t deep_stride, deep_dilation, deep_pad;  // of the outermost axis of three
@@ -33,16 +36,22 @@ struct GemmConv {
   FastDivisor tap_line;      // by S
   FastDivisor tap_plane;     // by R * S
   bool channels_last;        // of y and residual
-  bool aligned;              // y and residual start on whole vectors
+  bool aligned;              // y, residual and bias start on whole vectors
   ActivationParams activation;
 };
 
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
 
-// Writes N sums that are neighbours in y, with bias, residual and activation unless Plain. `bias_step` is 1 where they
-// are channels. A sum is in Parts parts, Step floats apart.
-template <class T, int N, bool Plain, int Parts, int Step>
-__device__ __forceinline__ void write(const GemmConv& g, int64_t at, const float* from, int channel, int bias_step) {
+// Where a channel's bias is.
+__device__ __forceinline__ int bias_place(const GemmConv& g, int channel) {
+  if (!SBK_NVIDIA || g.together <= 1) return channel;
+  return channel - static_cast<int>(g.by_own.divide(static_cast<uint32_t>(channel)) * g.by_own.divisor());
+}
+
+// Writes N sums that are neighbours in y, with bias, residual and activation unless Plain. Channels: they are channels, else
+// pixels of one. A sum is in Parts parts, Step floats apart.
+template <class T, int N, bool Plain, int Parts, int Step, bool Channels>
+__device__ __forceinline__ void write(const GemmConv& g, int64_t at, const float* from, int channel) {
   constexpr int kLoad = N % 4 == 0 ? 4 : 1;  // floats of shared memory at a time: one by one, lanes would share banks
   float sums[N] = {};
 #pragma unroll
@@ -61,18 +70,19 @@ __device__ __forceinline__ void write(const GemmConv& g, int64_t at, const float
     if (!(most < INFINITY)) *g.odd = 1;
   }
   if (!Plain && g.bias != nullptr) {
-    const auto* bias = static_cast<const T*>(g.bias) + channel;
+    const auto biases = *reinterpret_cast<const Vec<T, Channels ? N : 1>*>(static_cast<const T*>(g.bias) + bias_place(g, channel));
 #pragma unroll
-    for (int j = 0; j < N; ++j) sums[j] += to_float(bias[j * bias_step]);
+    for (int j = 0; j < N; ++j) sums[j] += to_float(biases.v[Channels ? j : 0]);
   }
   if (!Plain && g.residual != nullptr) {
     const auto more = *reinterpret_cast<const Vec<T, N>*>(static_cast<const T*>(g.residual) + at);
 #pragma unroll
     for (int j = 0; j < N; ++j) sums[j] += to_float(more.v[j]);
   }
+  if (!Plain) activate_all(g.activation, sums);
   Vec<T, N> out;
 #pragma unroll
-  for (int j = 0; j < N; ++j) out.v[j] = from_float<T>(Plain ? sums[j] : activate(g.activation, sums[j]));
+  for (int j = 0; j < N; ++j) out.v[j] = from_float<T>(sums[j]);
   *reinterpret_cast<Vec<T, N>*>(static_cast<T*>(g.y) + at) = out;
 }
 
@@ -86,8 +96,8 @@ __device__ __forceinline__ void store_last(const GemmConv& g, const float* buffe
     const int row = i / kPerRow, column = i % kPerRow * N;
     if (row0 + row >= g.rows || column0 + column >= g.K) continue;
     const int channel = group * g.K + column0 + column;
-    write<T, N, Plain, Tile::kParts, kStep>(g, static_cast<int64_t>(row0 + row) * g.y_channels + channel,
-                                            buffer + row * Tile::kLdLast + column, channel, 1);
+    write<T, N, Plain, Tile::kParts, kStep, true>(g, static_cast<int64_t>(row0 + row) * g.y_channels + channel,
+                                                  buffer + row * Tile::kLdLast + column, channel);
   }
 }
 
@@ -107,8 +117,8 @@ __device__ __forceinline__ void store_first(const GemmConv& g, const float* buff
   constexpr int kAtOnce = SBK_NVIDIA && N == 1 ? 4 : 2;  // on CDNA four cost a wave
 #pragma unroll kAtOnce
   for (int column = lane_id() / kPerColumn + Tile::part() * kAcross; column < columns; column += kAcross * Tile::kParts) {
-    write<T, N, Plain, Tile::kParts, kStep>(g, place + static_cast<int64_t>(column) * g.image.divisor(),
-                                            buffer + column * Tile::kLdFirst + row, first + column, 0);
+    write<T, N, Plain, Tile::kParts, kStep, false>(g, place + static_cast<int64_t>(column) * g.image.divisor(),
+                                                   buffer + column * Tile::kLdFirst + row, first + column);
   }
 }
 

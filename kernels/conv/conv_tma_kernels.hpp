@@ -1,5 +1,5 @@
-// The implicit GEMM for float16 on NVIDIA's Hopper, fed by the tensor copy engine: one lane of a block's last warp orders
-// whole tiles (input pixels in the engine's im2col order, zeros outside the image), so that no thread works out an
+// The implicit GEMM for float16 on NVIDIA's Hopper, fed by the tensor copy engine: one lane of a block, of a warp of its own
+// or of the first that multiplies, orders whole tiles (input pixels in the engine's im2col order, zeros outside the image), so that no thread works out an
 // address. A stage has 64 channels of one tap, or 32; where a convolution has other numbers of them and no groups, the engine
 // puts zeros beyond the last. The blocks of a cluster may share a tile's sums, each with a part of the stages: the first adds
 // up the others' over their shared memory. Facts: PTX ISA, "Tensors"; CUDA driver API, tensor maps.
@@ -11,12 +11,13 @@
 
 namespace sbk::conv_detail {
 
-// HopperShape with a warp more, which copies.
+// HopperShape, and a warp more that copies, where blocks have one.
 template <int BM, int BN, int Stages, bool Deep, int RowBytes>
 struct TmaShape : HopperShape<BM, BN, Stages, Deep, RowBytes> {
   using Base = HopperShape<BM, BN, Stages, Deep, RowBytes>;
   static constexpr int kWarps = Base::kThreads / kNarrowestWave;  // that multiply
-  static constexpr int kBlock = Base::kThreads + kNarrowestWave;
+  static constexpr bool kMayFeed = BM < 256 || BN < 128;  // registers for another warp
+  static constexpr int kBlock = Base::kThreads + (kMayFeed ? kNarrowestWave : 0);
 };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -54,45 +55,48 @@ struct StageRange {
   int first, last;
 };
 
-// Orders every stage's tiles, each as soon as its place is free.
+// Orders stages' tiles, one after the other.
 template <class Shape>
-__device__ __forceinline__ void tma_feed(const GemmConv& g, const CUtensorMap& input, const CUtensorMap& filter,
-                                         char* shared, Barrier* full, Barrier* empty, const StageRange& stages,
-                                         const TileOrigin<Shape>& at) {
-  const auto n = static_cast<int>(g.image.divide(at.row));
-  int pixel = at.row - n * static_cast<int>(g.image.divisor()), od = 0;
-  if constexpr (Shape::kDeep) {
-    od = static_cast<int>(g.plane.divide(pixel));
-    pixel -= od * static_cast<int>(g.plane.divisor());
-  }
-  const auto oh = static_cast<int>(g.line.divide(pixel));
-  const int ow = pixel - oh * static_cast<int>(g.line.divisor());
-  const int h = oh * g.stride[0] - g.pad[0], w = ow * g.stride[1] - g.pad[1];
-  const int of_tap = (g.C + Shape::kDepth - 1) / Shape::kDepth;
-  int tap = stages.first / of_tap, c = (stages.first - tap * of_tap) * Shape::kDepth;
-  int r = tap / g.S, s = tap - r * g.S, q = Shape::kDeep ? r / g.R : 0;
-  r -= q * g.R;
-  for (int step = 0; step < stages.last - stages.first; ++step) {
-    const int place = step % Shape::kStages;
-    if (step >= Shape::kStages) empty[place].wait((step / Shape::kStages - 1) % 2);
-    char* stage = shared + place * Shape::kStage;
-    full[place].arrive_expecting(Shape::kStage);
+class TmaFeed {
+ public:
+  __device__ __forceinline__ TmaFeed(const GemmConv& g, const TileOrigin<Shape>& at, int first) {
+    n_ = static_cast<int>(g.image.divide(at.row));
+    int pixel = at.row - n_ * static_cast<int>(g.image.divisor());
     if constexpr (Shape::kDeep) {
-      const int d = od * g.deep_stride - g.deep_pad;
-      copy_voxels(stage, input, full[place], at.group * g.C + c, w, h, d, n, s * g.dilation[1], r * g.dilation[0], q * g.deep_dilation);
-    } else {
-      copy_pixels(stage, input, full[place], at.group * g.C + c, w, h, n, s * g.dilation[1], r * g.dilation[0]);
+      const auto od = static_cast<int>(g.plane.divide(pixel));
+      pixel -= od * static_cast<int>(g.plane.divisor());
+      d_ = od * g.deep_stride - g.deep_pad;
     }
-    copy_filters(stage + Shape::kM * Shape::kRowBytes, filter, full[place], c, tap, at.group * g.K + at.column);
-    c += Shape::kDepth;
-    if (c >= g.C) {
-      c = 0;
-      ++tap;
-      if (++s == g.S) s = 0, ++r;
-      if (Shape::kDeep && r == g.R) r = 0, ++q;
+    const auto oh = static_cast<int>(g.line.divide(pixel));
+    const int ow = pixel - oh * static_cast<int>(g.line.divisor());
+    h_ = oh * g.stride[0] - g.pad[0], w_ = ow * g.stride[1] - g.pad[1];
+    const int of_tap = (g.C + Shape::kDepth - 1) / Shape::kDepth;
+    tap_ = first / of_tap, c_ = (first - tap_ * of_tap) * Shape::kDepth;
+    r_ = tap_ / g.S, s_ = tap_ - r_ * g.S, q_ = Shape::kDeep ? r_ / g.R : 0;
+    r_ -= q_ * g.R;
+  }
+  // The next stage's, into its place, which is free.
+  __device__ __forceinline__ void order(const GemmConv& g, const CUtensorMap& input, const CUtensorMap& filter, char* stage, Barrier& full,
+                                        const TileOrigin<Shape>& at) {
+    full.arrive_expecting(Shape::kStage);
+    if constexpr (Shape::kDeep) {
+      copy_voxels(stage, input, full, at.group * g.C + c_, w_, h_, d_, n_, s_ * g.dilation[1], r_ * g.dilation[0], q_ * g.deep_dilation);
+    } else {
+      copy_pixels(stage, input, full, at.group * g.C + c_, w_, h_, n_, s_ * g.dilation[1], r_ * g.dilation[0]);
+    }
+    copy_filters(stage + Shape::kM * Shape::kRowBytes, filter, full, c_, tap_, at.group * g.K + at.column);
+    c_ += Shape::kDepth;
+    if (c_ >= g.C) {
+      c_ = 0;
+      ++tap_;
+      if (++s_ == g.S) s_ = 0, ++r_;
+      if (Shape::kDeep && r_ == g.R) r_ = 0, ++q_;
     }
   }
-}
+
+ private:
+  int n_, d_ = 0, h_, w_, c_, tap_, s_, r_, q_;
+};
 
 template <class Shape>
 __device__ __forceinline__ void tma_block(const GemmConv& g, const CUtensorMap& input, const CUtensorMap& filter,
@@ -112,9 +116,23 @@ __device__ __forceinline__ void tma_block(const GemmConv& g, const CUtensorMap& 
   }
   __syncthreads();
   wait_for_previous();
-  if (wave_id() == Shape::kWarps) {
-    if (lane_id() == 0) tma_feed<Shape>(g, input, filter, shared, full, empty, stages, at);
+  const auto order = [&](TmaFeed<Shape>& feed, int step) {
+    const int place = step % Shape::kStages;
+    feed.order(g, input, filter, shared + place * Shape::kStage, full[place], at);
+  };
+  const bool has_feed_warp = Shape::kMayFeed && blockDim.x == Shape::kBlock;
+  TmaFeed<Shape> feed(g, at, stages.first);
+  if (has_feed_warp && wave_id() == Shape::kWarps) {
+    if (lane_id() != 0) return;
+    for (int step = 0; step < steps; ++step) {
+      if (step >= Shape::kStages) empty[step % Shape::kStages].wait((step / Shape::kStages - 1) % 2);
+      order(feed, step);
+    }
     return;
+  }
+  const bool is_feed = !has_feed_warp && threadIdx.x == 0;
+  if (is_feed) {
+    for (int step = 0; step < steps && step < Shape::kStages; ++step) order(feed, step);
   }
   HopperTile<Shape> tile;
   for (int step = 0; step < steps; ++step) {
@@ -122,6 +140,11 @@ __device__ __forceinline__ void tma_block(const GemmConv& g, const CUtensorMap& 
     tile.multiply(shared + step % Shape::kStages * Shape::kStage);
     wgmma::wait<1>();
     if (step > 0 && lane_id() == 0) empty[(step - 1) % Shape::kStages].arrive();
+    if (is_feed && step > 0 && step - 1 + Shape::kStages < steps) {
+      empty[(step - 1) % Shape::kStages].wait((step - 1) / Shape::kStages % 2);
+      order(feed, step - 1 + Shape::kStages);
+    }
+    __syncwarp();
   }
   wgmma::wait<0>();
   sync_some(1, Shape::kThreads);  // the warps that multiply
@@ -137,7 +160,7 @@ __device__ __forceinline__ void tma_block(const GemmConv& g, const CUtensorMap& 
     if (part > 0) return;
   }
   let_next_start();
-  store<__half>(g, tile, reinterpret_cast<float*>(shared), at.row, at.column, at.group);
+  store_tile<Shape>(g, tile, reinterpret_cast<float*>(shared), at);
 }
 
 #endif  // sm_90a

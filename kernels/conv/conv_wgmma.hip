@@ -57,16 +57,16 @@ CUtensorMapSwizzle swizzle_of(int channels) { return channels == 64 ? CU_TENSOR_
 
 Status map_input(const GemmConv& g, uint32_t pixels, CUtensorMap* map) {
   const Walk walk(g);
-  const auto images = static_cast<uint64_t>(g.rows) / g.image.divisor(), channels = static_cast<uint64_t>(g.x_channels);
+  const auto images = static_cast<uint64_t>(g.rows) / g.image.divisor(), channels = static_cast<uint64_t>(g.x_values);
   cuuint64_t extents[5] = {channels}, strides[4];  // of whole pixels, lines, …, images, in bytes
   cuuint32_t steps[5] = {1};
   int lower[3], upper[3];
-  uint64_t bytes = channels * 2;
+  uint64_t bytes = static_cast<uint64_t>(g.x_pixel) * 2;
   for (int i = 0; i < walk.axes; ++i) {
     extents[1 + i] = static_cast<uint64_t>(walk.in[i]);
     steps[1 + i] = static_cast<uint32_t>(walk.stride[i]);
     strides[i] = bytes;
-    bytes *= extents[1 + i];
+    bytes = i == 0 ? static_cast<uint64_t>(g.x_line) * 2 : bytes * extents[1 + i];
     lower[i] = walk.lower(i), upper[i] = walk.upper(i);
   }
   extents[1 + walk.axes] = images, steps[1 + walk.axes] = 1, strides[walk.axes] = bytes;
@@ -104,6 +104,15 @@ int splits_of(const GemmConv& g, int64_t groups, const DeviceFacts& device) {
   return splits > 1 && has_clusters(most_shared_bytes<Shape>(device.wave) + Shape::kAlign) ? splits : 1;
 }
 
+// A warp that only copies is faster along more stages than are loaded at the start. The registers of four go with it, which costs large
+// tiles the second block of a multiprocessor, where there is one. Measured on an H200 (docs/appendix/kernels-notes.md).
+template <class Shape>
+bool has_feed_warp(const GemmConv& g, int64_t groups, const DeviceFacts& device) {
+  constexpr int kFewSteps = 4;
+  if (!Shape::kMayFeed || g.k_vectors / Shape::kVectorsPerRow <= kFewSteps) return false;
+  return Shape::kM * Shape::kN < 128 * 128 || ceil_div(g.rows, Shape::kM) * ceil_div(g.K, Shape::kN) * groups <= device.units;
+}
+
 // RowBytes: of a stage's channels. `g` as for the tiles that gather.
 template <int BM, int BN, int Stages, bool Deep, int RowBytes>
 Status enqueue_tma(GemmConv g, int64_t groups, hipStream_t stream) {
@@ -115,7 +124,8 @@ Status enqueue_tma(GemmConv g, int64_t groups, hipStream_t stream) {
   DeviceFacts device;
   SBK_TRY(device_facts(&device));
   const int splits = splits_of<Shape>(g, groups, device);
-  return enqueue_tiles<Shape>(conv_tma<Shape>, Shape::kBlock, Shape::kAlign, g, groups, splits, stream, splits, input, filter);
+  const int threads = has_feed_warp<Shape>(g, groups, device) ? Shape::kBlock : Shape::kThreads;
+  return enqueue_tiles<Shape>(conv_tma<Shape>, threads, Shape::kAlign, g, groups, splits, stream, splits, input, filter);
 }
 
 template <bool Deep>
@@ -146,7 +156,14 @@ Status launch_gathered(const GemmConv& g, int64_t groups, int index, hipStream_t
 }
 
 constexpr GemmTile kTiles[] = {{64, 64, 0.85}, {128, 64, 0.92}, {128, 128, 1.0}};
-constexpr GemmTile kTmaTiles[] = {{64, 64, 0.6}, {128, 64, 0.96}, {128, 128, 1.49}, {64, 128, 1.15}, {64, 256, 1.2}, {256, 128, 1.3}, {256, 32, 0.9}};
+// Along a K of up to two stages, up to eight, and more. Fitted to the times of each tile for 128 shapes on an H200, of which a tile of the
+// least cost takes 1.02 times the fastest one's on average.
+constexpr int64_t kStageValues = 64;
+constexpr GemmTile kTmaTiles[][7] = {
+    {{64, 64, 2.07}, {128, 64, 0.94}, {128, 128, 1.49}, {64, 128, 2.04}, {64, 256, 1.6}, {256, 128, 1.43}, {256, 32, 1.4}},
+    {{64, 64, 1.19}, {128, 64, 1.38}, {128, 128, 1.49}, {64, 128, 0.58}, {64, 256, 1.34}, {256, 128, 1.25}, {256, 32, 0.85}},
+    {{64, 64, 1.68}, {128, 64, 1.82}, {128, 128, 1.49}, {64, 128, 0.98}, {64, 256, 1.94}, {256, 128, 2.68}, {256, 32, 1.28}},
+};
 // With stages of 32 channels.
 constexpr GemmTile kNarrowTmaTiles[] = {{64, 64, 0.6}, {128, 64, 0.96}, {128, 128, 1.49}, {128, 32, 0.7}, {256, 32, 0.9}};
 
@@ -156,30 +173,23 @@ GemmTile for_outputs(const GemmConv& g, const GemmTile& tile) {
   return tile.n == 32 && g.K > tile.n ? GemmTile{tile.m, tile.n, tile.rate * kAgain} : tile;
 }
 
-// Along a long K the tiles that load least for a product gain, and those of 128×128 lose where a multiprocessor has one alone.
-// Measured on an H200.
-GemmTile with_rate(const GemmConv& g, const GemmTile& tile, int64_t units) {
-  constexpr int64_t kLong = 2048;
-  if (static_cast<int64_t>(g.Q * g.R * g.S) * g.C < kLong) return tile;
-  if (tile.n == 32) return tile;
-  if (tile.n == 256) return {tile.m, tile.n, 1.55};
-  if (tile.m == 256) return {tile.m, tile.n, 1.5};
-  const int64_t blocks = ceil_div(g.rows, tile.m) * ceil_div(g.K, tile.n) * (g.y_channels / g.K);
-  return tile.m == 128 && tile.n == 128 && blocks <= units ? GemmTile{tile.m, tile.n, 0.9} : tile;
+int depth_class(const GemmConv& g) {
+  const int64_t stages = g.Q * g.R * g.S * ceil_div(g.C, kStageValues);
+  return stages <= 2 ? 0 : stages <= 8 ? 1 : 2;
 }
 
 }  // namespace
 
+bool takes_copy_engine(const GemmConv& g) { return on_hopper() && takes_tma(g); }
+
 int wgmma_tiles(const GemmConv& g, GemmTile* tiles) {
   if (!on_hopper()) return 0;
-  DeviceFacts device;
-  if (!device_facts(&device).ok()) return 0;
   int count = 0;
   if (takes_tma(g)) {
     if (stage_channels(g) == 32) {
       for (const GemmTile& tile : kNarrowTmaTiles) tiles[count++] = for_outputs(g, tile);
     } else {
-      for (const GemmTile& tile : kTmaTiles) tiles[count++] = with_rate(g, for_outputs(g, tile), device.units);
+      for (const GemmTile& tile : kTmaTiles[depth_class(g)]) tiles[count++] = for_outputs(g, tile);
     }
   } else {
     for (const GemmTile& tile : kTiles) tiles[count++] = tile;

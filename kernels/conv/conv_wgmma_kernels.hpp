@@ -77,6 +77,9 @@ class HopperTile {
     }
   }
 
+  // Two neighbouring sums of row lane_id() / 4, or of the row eight further on: columns 8 n + 2 (lane_id() % 4) and the next.
+  __device__ __forceinline__ float2 pair(int n, int half) const { return {sums_[n * 4 + half * 2], sums_[n * 4 + half * 2 + 1]}; }
+
   // All of a thread's sums, as `each` wants them: each(sum, place), the place among those of the block.
   template <class F>
   __device__ __forceinline__ void each(F f) {
@@ -87,6 +90,106 @@ class HopperTile {
  private:
   float sums_[Shape::kN / 2];
 };
+
+// Among the four lanes of a quad: word i of lane q becomes word q of lane i.
+__device__ __forceinline__ void transpose_quad(uint32_t (&words)[4]) {
+#pragma unroll
+  for (int mask = 1; mask < 4; mask *= 2) {
+    const bool upper = (lane_id() & mask) != 0;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int low = mask == 1 ? 2 * i : i, high = low + mask;
+      const uint32_t other = shuffle_xor(upper ? words[low] : words[high], mask);
+      words[low] = upper ? other : words[low];
+      words[high] = upper ? words[high] : other;
+    }
+  }
+}
+
+// With the fast functions, which leave float16 all its digits.
+template <int N>
+__device__ __forceinline__ void activate_half(const ActivationParams& a, float (&x)[N]) {
+  if (a.kind != Activation::silu) return activate_all(a, x);
+#pragma unroll
+  for (float& value : x) value = __fdividef(value, 1.0f + __expf(-value));
+}
+
+// Channels last, whole vectors: sums become float16 where they are, and a quad's lanes exchange them, so that each has eight
+// neighbours of a row. A row's eight are read (residual) and written by the same lane.
+template <class Shape>
+__device__ __forceinline__ void store_quads(const GemmConv& g, const HopperTile<Shape>& tile, int row0, int column0, int group) {
+  constexpr int kLanes = Shape::kLanes, kWide = 4 * kLanes;  // columns that quads exchange
+  constexpr int kParts = Shape::kN / kWide, kAtOnce = kParts < 2 ? 1 : 2;  // residuals that are read before the first is used
+  using Words = Vec<uint32_t, 4>;
+  const int lane = lane_id() % 4, row = row0 + wave_id() * 16 + lane_id() / 4;
+  const int channel0 = group * g.K + column0, columns = g.K - column0;
+  const bool has[2] = {row < g.rows, row + 8 < g.rows};
+  const int64_t place = static_cast<int64_t>(row) * g.y_channels + channel0 + lane * kLanes;
+  const int eight = 8 * g.y_channels;
+  const auto* bias = static_cast<const __half*>(g.bias);
+  const auto* residual = static_cast<const __half*>(g.residual) + place;
+  auto* y = static_cast<__half*>(g.y) + place;
+  const bool with_bias = g.bias != nullptr, with_residual = g.residual != nullptr;
+#pragma unroll
+  for (int part0 = 0; part0 < kParts; part0 += kAtOnce) {
+    Words vectors[kAtOnce][2] = {};
+    if (with_residual) {
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        const int column = (part0 + i) * kWide;
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          if (has[half] && column + lane * kLanes < columns) vectors[i][half] = *reinterpret_cast<const Words*>(residual + half * eight + column);
+        }
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const int column = (part0 + i) * kWide;
+      __half2 biases[4] = {};
+      if (with_bias) {
+#pragma unroll
+        for (int n = 0; n < 4; ++n) {
+          if (column + n * 8 + 2 * lane < columns) biases[n] = *reinterpret_cast<const __half2*>(bias + bias_place(g, channel0 + column + n * 8 + 2 * lane));
+        }
+      }
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        uint32_t(&words)[4] = vectors[i][half].v;
+        if (with_residual) transpose_quad(words);
+        float sums[8];
+#pragma unroll
+        for (int n = 0; n < 4; ++n) {
+          float2 sum = tile.pair((part0 + i) * 4 + n, half);
+          if (g.odd != nullptr && !(fabsf(sum.x) + fabsf(sum.y) < INFINITY)) *g.odd = 1;
+          const float2 more = __half22float2(biases[n]);
+          sum.x += more.x, sum.y += more.y;
+          if (with_residual) {
+            __half2 addend;
+            memcpy(&addend, &words[n], sizeof addend);
+            const float2 also = __half22float2(addend);
+            sum.x += also.x, sum.y += also.y;
+          }
+          sums[2 * n] = sum.x, sums[2 * n + 1] = sum.y;
+        }
+        activate_half(g.activation, sums);
+#pragma unroll
+        for (int n = 0; n < 4; ++n) {
+          const __half2 halves = __floats2half2_rn(sums[2 * n], sums[2 * n + 1]);
+          memcpy(&words[n], &halves, sizeof halves);
+        }
+        transpose_quad(words);
+        if (has[half] && column + lane * kLanes < columns) *reinterpret_cast<Words*>(y + half * eight + column) = vectors[i][half];
+      }
+    }
+  }
+}
+
+template <class Shape>
+__device__ __forceinline__ void store_tile(const GemmConv& g, const HopperTile<Shape>& tile, float* shared, const TileOrigin<Shape>& at) {
+  if (g.channels_last && g.aligned && g.K % Shape::kLanes == 0) store_quads<Shape>(g, tile, at.row, at.column, at.group);
+  else store<__half>(g, tile, shared, at.row, at.column, at.group);
+}
 
 // The products of one stage run while the next is waited for, so a stage may be overwritten two steps after its own.
 template <class Shape>
@@ -110,7 +213,7 @@ __device__ __forceinline__ void wgmma_block(const GemmConv& g, char* shared) {
   Copies<1>::template wait<0>();
   __syncthreads();
   let_next_start();
-  store<__half>(g, tile, reinterpret_cast<float*>(shared), at.row, at.column, at.group);
+  store_tile<Shape>(g, tile, reinterpret_cast<float*>(shared), at);
 }
 
 #endif  // sm_90a
