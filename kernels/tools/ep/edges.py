@@ -35,8 +35,13 @@ RELEASE = ".".join(ort.__version__.split(".")[:2])
 def _movement() -> Iterator[Edge]:
     for perm in ([1, 0], [0, 0, 1], [2, 0, 1], [3, 2, 1, 0]):
         yield _one("Transpose", _x(2, 3, 4), perm=perm)
+    # planes to pixels in whole packs, and tiles that end within a matrix
+    for shape, perm in (((2, 3, 8, 16), [0, 2, 3, 1]), ((3, 2, 24), [0, 2, 1]), ((2, 70, 67), [0, 2, 1]), ((129, 65), [1, 0])):
+        yield _one("Transpose", _x(*shape), perm=perm)
     for other in ((2, 5), (2,), (0, 3), (4, 3)):
         yield _one("Concat", _x(2, 3), _x(*other), axis=0)
+    for length in (81, 130, 259):  # lines that threads share, in no whole packs
+        yield _one("Concat", _x(3, 2, length), _x(3, 2, 4), axis=-1)
     for sizes in ((2, 1), (2, 5), (-1, 4), (3, 0), (1, 1)):
         yield _one("Split", _x(3, 2), _i(*sizes), outputs=2, axis=0)
     far = 2**63 - 1
@@ -66,6 +71,8 @@ def _movement() -> Iterator[Edge]:
         yield replace(edge, name=f"Resize by {scales}")
     for sizes in ((1, 2, 6, 7), (1, 2, 0, 4), (1, 2, 6)):
         yield _one("Resize", _x(1, 2, 3, 4), np.zeros(0, np.float32), np.zeros(0, np.float32), _i(*sizes), mode="linear")
+    for shape, scales in (((2, 3, 4, 8), (1, 1, 2, 2)), ((2, 3, 4, 6), (1, 1, 1.5, 2)), ((3, 4, 8), (2, 1, 1))):  # whole packs of a line
+        yield _one("Resize", _x(*shape), np.zeros(0, np.float32), np.array(scales, np.float32), coordinate_transformation_mode="asymmetric", nearest_mode="floor")
     yield _one("Resize", _x(0, 2, 3), np.zeros(0, np.float32), np.array((1, 2, 2), np.float32))
     for k in (far, -far - 1, 0, 2, -2):
         yield _one("Trilu", _x(2, 3, 5), np.array(k), upper=0)

@@ -50,6 +50,16 @@ class Walk {
     if (small_) walk.divisors_[rank_ - 1] = Divisor(walk.extents_[rank_ - 1]);
     return walk;
   }
+  // The same walk over parts of `length` elements of the last axis, the last of which may be shorter.
+  Walk parted_walk(int64_t length) const {
+    Walk walk = *this;
+    const int last = rank_ - 1;
+    walk.extents_[last] = (extents_[last] + length - 1) / length;
+    walk.count_ = count_ / extents_[last] * walk.extents_[last];
+    for (int k = 0; k < K; ++k) walk.strides_[k][last] *= length;
+    if (small_) walk.divisors_[last] = Divisor(walk.extents_[last]);
+    return walk;
+  }
   bool packable(int lanes) const {
     if (extents_[rank_ - 1] % lanes != 0) return false;
     for (int k = 0; k < K; ++k) {

@@ -15,6 +15,7 @@
 #if !RK_CPU
 #include "common/device.hpp"
 #include "common/limits.hpp"
+#include "common/overlap.hpp"
 #endif
 
 namespace rk {
@@ -120,6 +121,8 @@ struct Team {
 
 template <class F>
 __global__ void __launch_bounds__(kThreads) each_kernel(int64_t count, F f) {
+  sbk::wait_for_previous();
+  sbk::let_next_start();
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step) f(i);
 }
@@ -137,8 +140,7 @@ template <class F>
 void for_each(Stream& stream, int64_t count, F f) {
   if (count <= 0) return;
   const dim3 grid(blocks_for((count + kThreads - 1) / kThreads, kThreads));
-  each_kernel<<<grid, dim3(kThreads), 0, static_cast<hipStream_t>(stream.native())>>>(count, f);
-  check_launched();
+  check(sbk::launch_overlapped(each_kernel<F>, grid, dim3(kThreads), 0, static_cast<hipStream_t>(stream.native()), count, f));
 }
 
 // One team for each row, of as many threads as the row's `width` can use: whole waves of the device, from the fewest that

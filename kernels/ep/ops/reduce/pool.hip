@@ -87,14 +87,17 @@ struct PoolChannels {
     for (int i = 0; i < 3; ++i)
       cells_of_window *= count_padding ? cells(start[i], kernel[i], dilation[i], -begin[i], in[i] + end[i])
                                             : cells(start[i], kernel[i], dilation[i], 0, in[i]);
-    for (int a = start[0]; a < start[0] + kernel[0] * dilation[0]; a += dilation[0]) {
-      if (a < 0 || a >= in[0]) continue;
-      for (int b = start[1]; b < start[1] + kernel[1] * dilation[1]; b += dilation[1]) {
-        if (b < 0 || b >= in[1]) continue;
-        for (int c = start[2]; c < start[2] + kernel[2] * dilation[2]; c += dilation[2]) {
-          if (c < 0 || c >= in[2]) continue;
-          const int64_t at = ((static_cast<int64_t>(rest) * in[0] + a) * in[1] + b) * in[2] + c;
-          const Pack<T, N> v = x[at * packs + pack];
+    int first[3], stop[3];  // of the places inside the image, so that no load waits for a comparison
+    for (int i = 0; i < 3; ++i) {
+      first[i] = start[i] < 0 ? start[i] + (dilation[i] - 1 - start[i]) / dilation[i] * dilation[i] : start[i];
+      const int64_t behind = start[i] + static_cast<int64_t>(kernel[i]) * dilation[i];
+      stop[i] = behind < in[i] ? static_cast<int>(behind) : in[i];
+    }
+    for (int a = first[0]; a < stop[0]; a += dilation[0]) {
+      for (int b = first[1]; b < stop[1]; b += dilation[1]) {
+        const Pack<T, N>* const line = x + ((static_cast<int64_t>(rest) * in[0] + a) * in[1] + b) * in[2] * packs + pack;
+        for (int c = first[2]; c < stop[2]; c += dilation[2]) {
+          const Pack<T, N> v = line[static_cast<int64_t>(c) * packs];
           for (int k = 0; k < N; ++k) {
             const float value = load(v.v[k]);
             if (Average) result[k] += value;

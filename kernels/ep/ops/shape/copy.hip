@@ -16,46 +16,131 @@ struct Move {
   }
 };
 
+// Lines that lie dense on both sides, but not in whole packs: kTeam threads share kTeam * kEach elements of one.
+constexpr int kTeam = 32, kEach = 4;
+
+template <class T>
+struct MoveLines {
+  const T* from;
+  T* to;
+  Walk<2> walk;       // over the lines' parts
+  Divisor by_parts;   // of a line
+  int64_t extent;     // of a line
+  RK_D void operator()(int64_t i) const {
+    const auto place = static_cast<uint32_t>(i) / kTeam;
+    const int lane = static_cast<int>(static_cast<uint32_t>(i) % kTeam);
+    const uint32_t line = by_parts.divide(place);
+    const int64_t first = static_cast<int64_t>(place - line * by_parts.value()) * (kTeam * kEach) + lane;
+    int64_t at[2];
+    walk.offsets(place, at);
+    T values[kEach];
+    for (int j = 0; j < kEach; ++j)
+      if (first + j * kTeam < extent) values[j] = from[at[0] + lane + j * kTeam];
+    for (int j = 0; j < kEach; ++j)
+      if (first + j * kTeam < extent) to[at[1] + lane + j * kTeam] = values[j];
+  }
+};
+
+// Runs it where lines are such, and long enough for most of a team.
+template <class T>
+bool move_lines(Stream& stream, const Walk<2>& walk, const T* from, T* to) {
+  constexpr int64_t kLeast = 24;
+  const int last = walk.rank() - 1;
+  const int64_t extent = walk.extent(last), part = kTeam * kEach, parts = (extent + part - 1) / part;
+  if (last == 0 || extent < kLeast || walk.stride(0, last) != 1 || walk.stride(1, last) != 1) return false;
+  const int64_t count = walk.count() / extent * parts * kTeam;
+  if (count >= INT32_MAX) return false;
+  for_each(stream, count, MoveLines<T>{from, to, walk.parted_walk(part), Divisor(parts), extent});
+  return true;
+}
+
+// [batch, Rows, columns] → [batch, columns, Rows] of few rows, as an image's planes become pixels: a thread has N columns.
+template <class T, int N, int Rows>
+struct Interleave {
+  const Pack<T, N>* from;
+  Pack<T, N>* to;
+  Divisor by_packs;  // of a row
+  RK_D void operator()(int64_t i) const {
+    const uint32_t matrix = by_packs.divide(static_cast<uint32_t>(i)), packs = by_packs.value();
+    const int64_t place = i - static_cast<int64_t>(matrix) * packs, base = static_cast<int64_t>(matrix) * packs * Rows;
+    Pack<T, N> rows[Rows], pixels[Rows];
+    for (int r = 0; r < Rows; ++r) rows[r] = from[base + static_cast<int64_t>(r) * packs + place];
+    for (int j = 0; j < N * Rows; ++j) pixels[j / N].v[j % N] = rows[j % Rows].v[j / Rows];
+    for (int r = 0; r < Rows; ++r) to[base + place * Rows + r] = pixels[r];
+  }
+};
+
+// A batch of dense transposes of matrices of the source: `rows` by `columns`.
+struct Transposes {
+  bool dense = false;
+  int64_t batch = 0, rows = 0, columns = 0;
+
+  explicit Transposes(const Walk<2>& walk) {
+    const int last = walk.rank() - 1;
+    if (last < 1 || last > 2) return;
+    rows = walk.extent(last), columns = walk.extent(last - 1);
+    batch = last == 2 ? walk.extent(0) : 1;
+    const int64_t matrix = rows * columns;
+    dense = walk.stride(1, last) == 1 && walk.stride(1, last - 1) == rows && walk.stride(0, last - 1) == 1 && walk.stride(0, last) == columns &&
+            (last == 1 || (walk.stride(0, 0) == matrix && walk.stride(1, 0) == matrix));
+  }
+};
+
+// Runs it where it is transposes of so few rows, of whole packs.
+template <int Rows, class T>
+bool interleave(Stream& stream, const Transposes& t, const T* from, T* to) {
+  constexpr int N = 16 / sizeof(T);
+  if (!t.dense || t.rows != Rows || t.columns % N != 0 || t.batch * (t.columns / N) >= INT32_MAX) return false;
+  using P = Pack<T, N>;
+  for_each(stream, t.batch * (t.columns / N), Interleave<T, N, Rows>{reinterpret_cast<const P*>(from), reinterpret_cast<P*>(to), Divisor(t.columns / N)});
+  return true;
+}
+
 #if !RK_CPU
 
-constexpr int kTile = 32;
-constexpr int kTileRows = 8;
+constexpr int kTileColumns = 32, kTileRows = 8;  // threads of a block
+template <class T>
+constexpr int kTile = sizeof(T) > 8 ? 32 : 64;  // elements each way of a block: within 48 KiB
 
 // [batch, rows, columns] → [batch, columns, rows], through shared memory so that both sides are read and written whole.
 template <class T>
-__global__ void __launch_bounds__(kTile* kTileRows) transpose_kernel(const T* from, T* to, int rows, int columns) {
-  __shared__ T tile[kTile][kTile + 1];
+__global__ void __launch_bounds__(kTileColumns* kTileRows) transpose_kernel(const T* from, T* to, int rows, int columns) {
+  constexpr int kPad = sizeof(T) < 4 ? 4 / sizeof(T) : 1;  // a column's elements lie in different banks
+  constexpr int kSide = kTile<T>;
+  __shared__ T tile[kSide][kSide + kPad];
   const int64_t base = static_cast<int64_t>(blockIdx.z) * rows * columns;
-  const int left = static_cast<int>(blockIdx.x) * kTile;
-  const int top = static_cast<int>(blockIdx.y) * kTile;
-  const int x = static_cast<int>(threadIdx.x);
-  for (int y = static_cast<int>(threadIdx.y); y < kTile; y += kTileRows)
-    if (left + x < columns && top + y < rows)
-      tile[y][x] = from[base + static_cast<int64_t>(top + y) * columns + left + x];
+  const int left = static_cast<int>(blockIdx.x) * kSide;
+  const int top = static_cast<int>(blockIdx.y) * kSide;
+  sbk::wait_for_previous();
+  sbk::let_next_start();
+  const int x0 = static_cast<int>(threadIdx.x), y0 = static_cast<int>(threadIdx.y);
+#pragma unroll
+  for (int y = 0; y < kSide; y += kTileRows)
+#pragma unroll
+    for (int x = 0; x < kSide; x += kTileColumns)
+      if (left + x0 + x < columns && top + y0 + y < rows)
+        tile[y0 + y][x0 + x] = from[base + static_cast<int64_t>(top + y0 + y) * columns + left + x0 + x];
   __syncthreads();
-  for (int y = static_cast<int>(threadIdx.y); y < kTile; y += kTileRows)
-    if (top + x < rows && left + y < columns)
-      to[base + static_cast<int64_t>(left + y) * rows + top + x] = tile[x][y];
+#pragma unroll
+  for (int y = 0; y < kSide; y += kTileRows)
+#pragma unroll
+    for (int x = 0; x < kSide; x += kTileColumns)
+      if (top + x0 + x < rows && left + y0 + y < columns)
+        to[base + static_cast<int64_t>(left + y0 + y) * rows + top + x0 + x] = tile[x0 + x][y0 + y];
 }
 
-// Whether the copy is a batch of dense transposes; runs it if so.
+// Runs it where it is transposes.
 template <class T>
-bool transpose(Stream& stream, const Walk<2>& walk, const T* from, T* to) {
-  const int last = walk.rank() - 1;
-  if (last < 1 || last > 2) return false;
-  const int64_t rows = walk.extent(last), columns = walk.extent(last - 1);  // of the source
-  const bool dense = walk.stride(1, last) == 1 && walk.stride(1, last - 1) == rows && walk.stride(0, last - 1) == 1 &&
-                     walk.stride(0, last) == columns;
-  const int64_t batch = last == 2 ? walk.extent(0) : 1;
-  const int64_t matrix = rows * columns;
-  if (!dense || (last == 2 && (walk.stride(0, 0) != matrix || walk.stride(1, 0) != matrix))) return false;
-  if (batch > sbk::kMostBlocksAcross || (rows + kTile - 1) / kTile > sbk::kMostBlocksAcross ||
-      (columns + kTile - 1) / kTile > sbk::most_blocks(kTile) || columns > INT32_MAX || rows < 4 || columns < 4) return false;
-  const dim3 grid(static_cast<uint32_t>((columns + kTile - 1) / kTile), static_cast<uint32_t>((rows + kTile - 1) / kTile),
+bool transpose(Stream& stream, const Transposes& t, const T* from, T* to) {
+  constexpr int kSide = kTile<T>;
+  const int64_t batch = t.batch, rows = t.rows, columns = t.columns;
+  if (!t.dense) return false;
+  if (batch > sbk::kMostBlocksAcross || (rows + kSide - 1) / kSide > sbk::kMostBlocksAcross ||
+      (columns + kSide - 1) / kSide > sbk::most_blocks(kTileColumns) || columns > INT32_MAX || rows < 4 || columns < 4) return false;
+  const dim3 grid(static_cast<uint32_t>((columns + kSide - 1) / kSide), static_cast<uint32_t>((rows + kSide - 1) / kSide),
                   static_cast<uint32_t>(batch));
-  transpose_kernel<T><<<grid, dim3(kTile, kTileRows), 0, static_cast<hipStream_t>(stream.native())>>>(
-      from, to, static_cast<int>(rows), static_cast<int>(columns));
-  check_launched();
+  check(sbk::launch_overlapped(transpose_kernel<T>, grid, dim3(kTileColumns, kTileRows), 0, static_cast<hipStream_t>(stream.native()), from, to,
+                               static_cast<int>(rows), static_cast<int>(columns)));
   return true;
 }
 
@@ -73,9 +158,14 @@ void run(Stream& stream, const Walk<2>& walk, const T* from, T* to) {
   constexpr int N = 16 / sizeof(T);
   const bool aligned = reinterpret_cast<uintptr_t>(from) % 16 == 0 && reinterpret_cast<uintptr_t>(to) % 16 == 0;
   if (aligned && walk.packable(N)) return move<T, N>(stream, walk, from, to);
+  const Transposes transposes(walk);
+  if constexpr (sizeof(T) < 16) {
+    if (aligned && (interleave<2, T>(stream, transposes, from, to) || interleave<3, T>(stream, transposes, from, to))) return;
+  }
 #if !RK_CPU
-  if (transpose<T>(stream, walk, from, to)) return;
+  if (transpose<T>(stream, transposes, from, to)) return;
 #endif
+  if (move_lines<T>(stream, walk, from, to)) return;
   move<T, 1>(stream, walk, from, to);
 }
 

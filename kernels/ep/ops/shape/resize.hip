@@ -81,6 +81,35 @@ struct NearestElement {
   }
 };
 
+// N neighbours of a line of y, whose whole packs a thread makes one by one.
+template <class T, int N>
+struct NearestPack {
+  const T* x;
+  Pack<T, N>* y;
+  Divisor by_packs;  // of a line
+  ResizeWork work;
+
+  RK_D void operator()(int64_t index) const {
+    uint32_t rest = by_packs.divide(static_cast<uint32_t>(index));
+    const int first = static_cast<int>(static_cast<uint32_t>(index) - rest * by_packs.value()) * N;
+    int64_t offset = 0;
+    for (int i = work.rank - 2; i >= 0; --i) {
+      const ResizeAxis& axis = work.axes[i];
+      const uint32_t next = axis.by_new_extent.divide(rest);
+      const int at = static_cast<int>(rest - next * axis.by_new_extent.value());
+      rest = next;
+      offset += (axis.changes ? nearest(axis.coordinate(at, work.form), work.rounding, axis.extent) : at) * axis.stride;
+    }
+    const ResizeAxis& line = work.axes[work.rank - 1];
+    Pack<T, N> values;
+    for (int j = 0; j < N; ++j) {
+      const int at = first + j;
+      values.v[j] = x[offset + (line.changes ? nearest(line.coordinate(at, work.form), work.rounding, line.extent) : at) * line.stride];
+    }
+    y[index] = values;
+  }
+};
+
 template <class T>
 struct LinearElement {
   const T* x;
@@ -157,6 +186,12 @@ class Resize : public Kernel {
     } else {
       with_bytes(bytes_of(x.type), [&](auto zero) {
         using T = decltype(zero);
+        constexpr int N = 16 / sizeof(T);
+        const int line = work.rank > 0 ? work.axes[work.rank - 1].new_extent : 1;
+        if (N > 1 && line % N == 0 && aligned16(y.data)) {
+          using P = Pack<T, N>;
+          return for_each(context.stream(), y.size() / N, NearestPack<T, N>{x.as<T>(), reinterpret_cast<P*>(y.data), Divisor(line / N), work});
+        }
         for_each(context.stream(), y.size(), NearestElement<T>{x.as<T>(), y.as<T>(), work});
       });
     }
