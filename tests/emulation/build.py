@@ -98,7 +98,7 @@ def sources(kernels: Path, only: list[str], provider: bool) -> list[str]:
     """What kernels/cmake and kernels/ep compile for a device, as they name it."""
     named = (kernels / "cmake" / "operators.cmake").read_text()
     operators = re.findall(r"set\(SBK_OPERATORS ([^)]*)\)", named)[0].split()
-    found = [f"{op}/{op}.hip" for op in operators] + re.findall(r"\b\w+/\w+\.hip", named)
+    found = [f"{op}/{op}.hip" for op in operators] + re.findall(r"(?<!/)\b\w+/\w+\.hip", named)
     found = [s for s in dict.fromkeys(found) if not s.startswith("gpu_api/") and (not only or s.split("/")[0] in only)]
     if not provider:
         return [*found, "gpu_api/gpu_api.hip"]
