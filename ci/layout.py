@@ -661,7 +661,10 @@ BENCH_LEVELS: dict[str, Layer] = {
 }  # fmt: skip
 RECIPE_LEVELS: dict[str, Layer] = {
     **{name: Layer(1, "what values look like, and the schema") for name in ("forms", "schema_nodes")},
-    **{name: Layer(1, "one value out of a recipe") for name in ("lock_file", "matrix", "suites")},
+    **{name: Layer(1, "one value out of a recipe") for name in ("lock_file", "matrix")},
+    "near_path": Layer(1, "the path that was probably meant"),
+    "other_namespaces": Layer(1, "names that stand where those of another namespace are meant"),
+    "suites": Layer(2, "one value out of a recipe"),
     "recipe_rules": Layer(1, "the rules of recipe check: severity, text, advice"),
     **{name: Layer(2, "slips in keys and values") for name in ("unknown_keys", "value_mistakes", "meant_values")},
     **{name: Layer(2, "what fits together") for name in ("consistency", "foreign_names", "step_commands")},

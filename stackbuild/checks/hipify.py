@@ -13,6 +13,7 @@ from stackbuild.model.components import Hipify
 from stackbuild.model.findings import Finding
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.recipe import recipe_rules
+from stackbuild.recipe.near_path import near_path
 from stackbuild.sources.patches import series
 
 
@@ -39,7 +40,9 @@ def _rules(loaded_recipe: LoadedRecipe, subject: str, conversion: Hipify) -> Ite
             (i for i, name in enumerate(conversion.rules) if f"{name!r}" in error.what or name == error.where), None
         )
         subject = at if item is None else f"{at}.{item}"
-        yield recipe_rules.HIPIFY_RULES.finding(subject, where + error.what, fix=error.next)
+        near = near_path(error.where, loaded_recipe.folder) if error.where else ""
+        fix = f"write `{near}`, which is there" if near else error.next
+        yield recipe_rules.HIPIFY_RULES.finding(subject, where + error.what, fix=fix)
 
 
 def _globs(loaded_recipe: LoadedRecipe, name: str, conversion: Hipify) -> Iterator[Finding]:
@@ -70,5 +73,7 @@ def _patches(loaded_recipe: LoadedRecipe, subject: str, conversion: Hipify) -> I
         return
     if not patches.patches:
         what = "there is no such folder" if not folder.is_dir() else "there is no patch in it"
+        near = near_path(f"patches/{conversion.patches}", loaded_recipe.folder).removeprefix("patches/")
         evidence, fix = f"patches/{conversion.patches}: {what}", "make the folder, or remove `patches:`"
+        fix = f"did you mean `{near}`?" if near else fix
         yield recipe_rules.PATCH.finding(f"{subject}.patches", evidence, fix=fix)

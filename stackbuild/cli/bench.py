@@ -126,7 +126,7 @@ def _count(wheel: Path, target: str, whole: bool, files: BudgetFiles, json: bool
     from stackbuild.views.console import err, print_json
     from stackbuild.views.emulation import draw_counters, draw_over_budget
 
-    limits, stopper = limits_of(target), Stopper()
+    limits, stopper = limits_of(target, "--emulated"), Stopper()
     budgets = read_budgets(files.read, target) if files.read else None
     with stopper.on_signals(), err().status(f"running the kernels on an emulated {target} …"):
         rows = count(CounterRequest(wheel, target, default_root() / EMULATOR, whole), stopper.check)

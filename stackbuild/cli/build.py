@@ -112,8 +112,7 @@ class BuildArguments:
     def refuse_contradictions(self) -> None:
         """Raises UsageError where two options do not go together, and for a runner that there is not."""
         from stackbuild.core.errors import UsageError
-        from stackbuild.tables.near_words import one_of
-        from stackbuild.tables.runners import RUNNERS
+        from stackbuild.tables.runners import RUNNERS, runner_meant
 
         if self.until and self.only:
             raise UsageError("--until and --only cannot be used together", next="give one of them")
@@ -133,7 +132,7 @@ class BuildArguments:
             )
 
         if self.runner not in RUNNERS:
-            raise UsageError(f"no runner {self.runner!r}", where="--runner", next=one_of(self.runner, RUNNERS))
+            raise UsageError(f"no runner {self.runner!r}", where="--runner", next=runner_meant(self.runner))
 
     @property
     def is_rehearsal(self) -> bool:

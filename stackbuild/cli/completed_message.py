@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from stackbuild.cli.near_path import near_path
 from stackbuild.cli.option_forms import FORMS, advice_on
 from stackbuild.core.errors import UsageError
+from stackbuild.recipe.near_path import near_path
 
 _NOT_THERE = re.compile(
     r"(?i)no such|there is no|neither a|is not there|is not a (?:file|folder)|cannot read it|not found"

@@ -91,11 +91,14 @@ class HipifyArguments:
     def compiler(self) -> HipCompiler:
         """The target's compiler. Raises MachineLacks, UsageError."""
         from stackbuild.hipify.compilation.hip_compiler import find_compiler
+        from stackbuild.tables.gpu_names import targets_named
 
         gpus = tuple(self.check_gpu or ("gfx1100",))
         for gpu in gpus:
             if not re.fullmatch(r"gfx[0-9a-f]{3,4}", gpu):
-                _usage(f"--check-gpu is {gpu!r}, which is not a GPU", "write one such as gfx1100 or gfx942")
+                targets = " or ".join(f"`--check-gpu {target.gfx}`" for target in targets_named(gpu))
+                step = f"write {targets}, which {gpu} is" if targets else "write one such as gfx1100 or gfx942"
+                _usage(f"--check-gpu is {gpu!r}, which is not a GPU target", step)
         return find_compiler(self.check_root, gpus, tuple(self.check_word or ()))
 
     @property

@@ -13,8 +13,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Literal
 
-from stackbuild.cli.near_path import near_path
 from stackbuild.core.errors import UsageError
+from stackbuild.recipe.near_path import near_path
 from stackbuild.tables.near_words import one_of
 
 

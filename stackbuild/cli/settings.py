@@ -17,11 +17,12 @@ from collections.abc import MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from stackbuild.core.conflict_markers import STEP, first_marker
 from stackbuild.core.errors import UsageError
 from stackbuild.core.plain_file import read_regular
 from stackbuild.core.user_folders import folder_of
 from stackbuild.tables.near_words import close_to, one_of
-from stackbuild.tables.runners import RUNNERS
+from stackbuild.tables.runners import RUNNERS, runner_meant
 
 FILE = "stackbuild.toml"
 TRUSTED_KEY = "trusted"
@@ -54,7 +55,8 @@ class FileSetting:
     def refuse_wrong(self, text: str, name: str, where: str) -> None:
         """Raises UsageError for a value that is not one of the words, or not a number; `name` is what it is called at `where`."""
         if self.choices and text not in self.choices:
-            raise UsageError(f"`{name}` cannot be {text!r}", where=where, next=one_of(text, self.choices))
+            step = runner_meant(text) if self.choices is RUNNERS else one_of(text, self.choices)
+            raise UsageError(f"`{name}` cannot be {text!r}", where=where, next=step)
         if self.is_number and not (text.isdecimal() and text.isascii()):
             sign = "=" if name.isupper() else " = "
             is_all = text.lower() in ("all", "auto", "max", "nproc", "cores")
@@ -143,6 +145,9 @@ def _slip(reason: str, text: str, file: Path) -> tuple[str, str, str]:
     """What is wrong with a text that is not TOML, where, and the line that was probably meant."""
     at = re.search(r" ?\(at (?:line (\d+), column (\d+)|end of document)\)", reason)
     reason = reason.replace(at[0], "") if at else reason
+    line_number, marker = first_marker(text)
+    if line_number:
+        return f"a conflict marker of git: `{marker[:60]}`", f"{file}:{line_number}:1", STEP
     if at is None or not at[1]:
         return f"not TOML: {reason}", str(file), "write lines such as `jobs = 4`"
     place = f"{file}:{at[1]}:{at[2]}"

@@ -27,6 +27,7 @@ from yaml.events import (
     SequenceEndEvent,
 )
 
+from stackbuild.core.conflict_markers import STEP, first_marker
 from stackbuild.core.digest import Json
 from stackbuild.core.errors import Mistake, RecipeError, with_lines
 from stackbuild.core.text_lines import lines_of
@@ -94,6 +95,11 @@ def compose(text: str, name: str) -> tuple[Json, Places]:
         raise RecipeError(
             (Mistake(f"{name}:1:1", f"{size:,} bytes; at most {MAX_BYTES:,} are read", "split the file"),)
         )
+    line, marker = first_marker(text)
+    if line:
+        raise RecipeError(
+            with_lines((Mistake(f"{name}:{line}:1", f"a conflict marker of git: `{marker[:60]}`", STEP),), text)
+        )
     builder = _DataBuilder(name, text)
     try:
         builder.read(_events(text))
@@ -124,7 +130,7 @@ class _DataBuilder:
         self._before: dict[KeyPath, str] = {}
         self._headers: dict[KeyPath, str] = {}
         self._repetitions: dict[KeyPath, list[tuple[str, LineColumn]]] = {}
-        self._repeated_sections: set[KeyPath] = set()
+        self._repeated_sections: dict[KeyPath, dict[str, Json] | list[Json]] = {}
         self.root: Json = None
         self.places = Places(name)
         self.mistakes: list[Mistake] = []
@@ -197,8 +203,25 @@ class _DataBuilder:
                 move = f"move the lines below it to those below line {first}, and remove this `{key}:`"
                 is_inline = not self._rows[at[0] - 1].split(" #")[0].rstrip().endswith(":")
                 move = f"write all its items on line {first}, and remove this `{key}:`" if is_inline else move
-                step = "remove or rename one of them" if path else move
+                step = move
+                if path in _NAMED_ENTRIES:
+                    step = "remove or rename one of them"
+                elif path and not is_inline:
+                    step = self._joined_step((*path, key), first)
             self.mistakes.append(Mistake(f"{self.places.name}:{at[0]}:{at[1]}", what, step))
+
+    def _joined_step(self, path: KeyPath, first: int) -> str:
+        """The next step for a section that stands twice: its children go below the first, but for those that both have."""
+        second, one = self._repeated_sections[path], self.root
+        for part in path:
+            one = one[part] if isinstance(one, dict) and isinstance(part, str) else None
+        if not isinstance(second, dict) or not isinstance(one, dict):
+            return f"move its items to those below line {first}, and remove this `{path[-1]}:`"
+        new, both = [name for name in second if name not in one], [name for name in second if name in one]
+        names = _in_words(new[:3]) + (" and what follows" if len(new) > 3 else "")
+        step = f"put {names} below the first, line {first}, and remove this `{path[-1]}:`" if new else ""
+        twice = f"{_in_words(both[:3])} {'stand' if len(both) > 1 else 'stands'} in both: keep one"
+        return "; ".join(filter(None, (step, twice if both else ""))) + ("" if new else f", and remove this `{path[-1]}:`")
 
     def _refuse_extras(self, event: NodeEvent, tag: str | None) -> None:
         if event.anchor is not None:
@@ -304,13 +327,17 @@ class _DataBuilder:
         container: dict[str, Json] | list[Json] = {} if isinstance(event, MappingStartEvent) else []
         path = self._claim()
         if path in self.places.values and not self._expects_key():
-            self._repeated_sections.add(path)
+            self._repeated_sections[path] = container
         if self._expects_key():
             self._keys[-1] = ""  # what the mapping holds from here on is unreadable; the mistake is recorded
         else:
             self._place(container, path, event)
         self._stack.append((container, path))
         self._keys.append(None)
+
+
+_NAMED_ENTRIES = (("sources",), ("components",), ("verify", "wheels"), ("matrix", "variants"))
+"""Mappings of a recipe whose keys are names that it gives: two of one name are two entries."""
 
 
 def _in_words(words: list[str]) -> str:

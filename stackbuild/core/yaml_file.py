@@ -77,7 +77,7 @@ def _in_words(detail: dict[str, object], path: tuple[str | int, ...], shape: typ
             known_keys = f"known are: {', '.join(keys)}"
             return (
                 "is an unknown key",
-                f"did you mean `{near[0]}`? K{known_keys[1:]}" if near else f"remove it: {known_keys}",
+                f"did you mean `{near[0]}`?" if near else f"remove it: {known_keys}",
             )
         case "model_type" | "dict_type" | "model_attributes_type":
             first = next(iter(cast(list[str], _node_at(shape, path).get("required", []))), "".join(keys[:1]))

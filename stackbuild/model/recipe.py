@@ -530,8 +530,9 @@ class Recipe(Model):
     def _rocm_of_index(self) -> Recipe:
         if self.rocm is None and "{rocm}" in f"{self.publish.index} {self.publish.url}":
             key = "index" if "{rocm}" in self.publish.index else "url"
+            without = re.sub(r"/?[\w.-]*\{rocm\}[\w.-]*", "", getattr(self.publish, key)).strip("/") or "dist/simple"
             raise ValueError(
-                f"`publish.{key}` names {{rocm}}, and the recipe has no `rocm`; add `rocm: 7.2.4` beside `name:`, with its release"
+                f"`publish.{key}` names {{rocm}}, and the recipe has no `rocm`; write it out: `{key}: {without}`, or the folder that you want"
             )
         return self
 

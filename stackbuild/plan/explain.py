@@ -14,7 +14,7 @@ from stackbuild.remote.origin import Origin
 from stackbuild.sources.local import LocalSource, survey
 from stackbuild.store.records import Record, patches_in
 from stackbuild.store.store import Store
-from stackbuild.tables.near_words import question
+from stackbuild.tables.near_words import step_meant
 
 Rows = Iterable[tuple[str, str, str]]
 """Files as `survey` has them."""
@@ -55,8 +55,7 @@ class Explanation:
 def explain_step(plan: Plan, name: str, store: Store, places: Mapping[str, LocalSource]) -> Explanation:
     """`places` are the recipe's local sources and patches. Raises UsageError where the plan has no such step."""
     if name not in plan.by_name:
-        advice = f"{question(name, [*plan.by_name])}steps are: {', '.join(plan.by_name)}"
-        raise UsageError(f"no step {name!r}", next=advice)
+        raise UsageError(f"no step {name!r}", next=step_meant(name, [*plan.by_name]))
     step = plan.by_name[name]
     last = next((r for r in store.latest(plan.recipe) if r.step == name), None)
     causes = _ChangeTracer(plan, store, places).causes(step, last) if last else ()

@@ -19,7 +19,7 @@ from stackbuild.plan.steps.registry import REGISTRY
 from stackbuild.plan.steps.stand_ins import PREFIX, stand_in, with_stand_ins
 from stackbuild.recipe.matrix import MatrixComponent, MatrixComponents, expand
 from stackbuild.recipe.prepare import PreparedRecipe
-from stackbuild.tables.near_words import question
+from stackbuild.tables.near_words import step_meant
 
 CONFIGURE = "configure"
 """`--until configure`: no step's name but a phase of all of them."""
@@ -134,9 +134,7 @@ def _target_steps(recipe: Recipe, steps: dict[str, Step], choice: Choice) -> tup
         s for s in steps if s == choice.until or (s.partition(".")[0] == choice.until in recipe.components)
     )
     if not named_steps:
-        raise UsageError(
-            f"no step {choice.until!r}", next=f"{question(choice.until, [*steps])}steps are: {', '.join(steps)}"
-        )
+        raise UsageError(f"no step {choice.until!r}", next=step_meant(choice.until, [*steps]))
     return named_steps
 
 

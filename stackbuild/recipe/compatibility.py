@@ -139,11 +139,19 @@ def _gfx(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
                 why="the recipe's kernels are compiled for it and call none of them; whether the runtime knows the GPU is not said", fix="test it on that GPU",
             )  # fmt: skip
         elif row is None:
-            yield recipe_rules.GFX.finding(at, f"ROCm {rocm} has no {gfx}", fix=f"it has {', '.join(targets)}")
+            yield recipe_rules.GFX.finding(at, f"ROCm {rocm} has no {gfx}", fix=_without_target(gfx, rocm or "", compatibility))
         elif row.status != "supported":
             yield _unofficial(
                 at, f"{gfx} with ROCm {rocm}: {row.status}", row, any(r.status == "supported" for r in targets.values())
             )
+
+
+def _without_target(gfx: str, rocm: str, compatibility: Table) -> str:
+    """The next step for a target that a ROCm lacks: to remove it, or the nearest ROCm of the table that has it."""
+    have = [r.version for r in compatibility.rocm if gfx.partition(":")[0] in compatibility.targets(r.version)]
+    nearest = min(have, key=lambda version: abs(_on_scale(version) - _on_scale(series(rocm))), default="")
+    step = f"remove `{gfx}`"
+    return f"{step}, or take ROCm {nearest}, which has it" if nearest else f"{step}: no ROCm of the table has it"
 
 
 def _calls_libraries(recipe: Recipe) -> bool:

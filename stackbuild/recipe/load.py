@@ -20,6 +20,8 @@ from stackbuild.core.yaml import Places
 from stackbuild.model.components import Archive, Component, Convertible, OnnxRuntime, Script, Wheel
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.recipe import Recipe
+from stackbuild.recipe.near_path import near_path
+from stackbuild.recipe.other_namespaces import other_namespace
 from stackbuild.recipe.validation import mistakes, short
 from stackbuild.recipe.value_mistakes import keys_in_open_sections, value_mistakes
 from stackbuild.recipe.wheels import NAMES, providers_of, unmatched_demands, wheels_of
@@ -69,14 +71,13 @@ def _find(name: str) -> Path:
         example = f"name a recipe in it, such as `{files[0]}`" if files else "it has no .yaml file; name a recipe"
         raise UsageError(f"{short(name)} is a folder, not a recipe", next=example)
     if name.endswith((".yaml", ".yml")) and name.rpartition("/")[2].removesuffix(".yaml") not in recipes:
-        near = _file_near(path)
+        near = _file_near(path) or near_path(name)
         step = f"did you mean `{near}`?" if near else f"`stackbuild recipe new --rocm 7.2 -o {path.name}` writes one"
         raise UsageError(f"there is no file {short(name)}, and no bundled recipe of that name", next=step)
-    close = difflib.get_close_matches(name, recipes, n=1)
-    hint = f"did you mean {close[0]}? " if close else ""
+    near = nearest(name, [*recipes])
+    every = f"`stackbuild recipe list` shows the bundled ones: {', '.join(recipes) or 'none'}"
     raise UsageError(
-        f"no recipe {short(name)}: neither a bundled recipe nor a file",
-        next=f"{hint}`stackbuild recipe list` shows the bundled ones: {', '.join(recipes) or 'none'}",
+        f"no recipe {short(name)}: neither a bundled recipe nor a file", next=f"did you mean {near}?" if near else every
     )
 
 
@@ -284,8 +285,9 @@ def _wrong_references(recipe: Recipe, places: Places) -> list[Mistake]:
                 at = places.of_key(("matrix", "variants", variant, name))
                 names = sorted(n for n, c in recipe.components.items() if hasattr(c, "options"))
                 kinds = [n for n in names if recipe.components[n].kind == name]
-                step = f"write the component's name, `{kinds[0]}`" if len(kinds) == 1 else close_to(name, names)
-                wrong.append(Mistake(at, f"`{name}` is not a component with options", step))
+                what, other = other_namespace(name, recipe, names) or ("", "")
+                step = f"write the component's name, `{kinds[0]}`" if len(kinds) == 1 else other or close_to(name, names)
+                wrong.append(Mistake(at, f"`{name}` is not a component with options{what}", step))
     for name, source in recipe.sources.items():
         if source.bundled is not None and not _ships(source.bundled):
             at = places.of_value(("sources", name, "bundled"))
@@ -300,7 +302,7 @@ def _missing_components(recipe: Recipe, places: Places) -> list[Mistake]:
         for name, component in recipe.components.items()
         for i, need in enumerate(component.needs)
     ]
-    return _missing_names(needs, "components", sorted(recipe.components), places)
+    return _missing_names(needs, "components", sorted(recipe.components), places, recipe)
 
 
 def _needs_of_files(recipe: Recipe, places: Places) -> list[Mistake]:
@@ -353,11 +355,11 @@ def _missing_sources(recipe: Recipe, places: Places) -> list[Mistake]:
         for name, component in recipe.components.items()
         for key, source in sources_of(component).items()
     ]
-    return _missing_names(uses, "sources", sorted(recipe.sources), places)
+    return _missing_names(uses, "sources", sorted(recipe.sources), places, recipe)
 
 
 def _missing_names(
-    uses: list[tuple[str, yaml.KeyPath, str]], section: str, names: list[str], places: Places
+    uses: list[tuple[str, yaml.KeyPath, str]], section: str, names: list[str], places: Places, recipe: Recipe
 ) -> list[Mistake]:
     """A mistake for each use of a name that is not defined. Where several uses agree, and one definition that nothing uses is
     spelt like them, the definition is the mistake.
@@ -374,6 +376,9 @@ def _missing_names(
             )
             continue
         step = close_to(missing, names)
+        if (other := other_namespace(missing, recipe, names, section)) and not nearest(missing, names):
+            wrong += [Mistake(places.of_value(path), f"{what}{other[0]}", other[1]) for path, what in paths]
+            continue
         if near := nearest(missing, names):
             step = f"{step} It is defined on line {places.keys[section, near][0]}"
         elif names:
@@ -394,7 +399,9 @@ def _wrong_demands(recipe: Recipe, places: Places) -> list[Mistake]:
     for name, required_rungs in (recipe.verify.wheels if recipe.verify else {}).items():
         if name not in recipe.wheels:
             at = places.of_key(("verify", "wheels", name))
-            wrong.append(Mistake(at, f"`{name}` is not a wheel component", close_to(name, sorted(recipe.wheels))))
+            what, step = other_namespace(name, recipe, sorted(recipe.wheels)) or ("", "")
+            step = step or close_to(name, sorted(recipe.wheels))
+            wrong.append(Mistake(at, f"`{name}` is not a wheel component{what}", step))
         for i, target in enumerate(required_rungs.gfx or ()):
             if target not in recipe.gfx:
                 at = places.of_value(("verify", "wheels", name, "gfx", i))

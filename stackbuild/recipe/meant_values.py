@@ -12,6 +12,7 @@ from stackbuild.core.errors import Mistake
 from stackbuild.core.yaml import KeyPath
 from stackbuild.recipe.forms import yaml_text
 from stackbuild.tables.compatibility import table
+from stackbuild.tables.debian import SUITES
 
 _SIGN = re.compile(r"(?<=write )`([>&*!%@|][^`]*|[\w.-]+[<>=!~]=?[^`]*,[^`]*)`")
 
@@ -60,6 +61,14 @@ def _rocm_of(value: str, image: object) -> str:
 def value_meant(path: KeyPath, detail: Any, data: Json) -> str:
     """The next step for a value of another type that the recipe's other values, or its own items, decide; "" for any other."""
     value, key, whole = detail["input"], str(path[-1] if path else ""), data
+    if path[:3] == ("base", "debian", "pin") and len(path) == 4 and isinstance(value, str):
+        suites = SUITES
+        if value in suites and key not in suites:
+            return f"write the suite as the key: `pin: {{{value}: [{key}]}}`"
+    if detail["type"].startswith("bool_") and isinstance(value, str) and (word := _truth_meant(value, key)):
+        return f"write `{key}: {word}`"
+    if key == "uses_gfx" and isinstance(value, bool | int | float):
+        return _uses_gfx_meant(value, whole)
     if isinstance(value, list):
         if key == "uses_gfx":
             return "write the name of the CMake option that takes the targets, such as `uses_gfx: GPU_TARGETS`"
@@ -82,6 +91,36 @@ def value_meant(path: KeyPath, detail: Any, data: Json) -> str:
         ref = str(_at_path(whole, ("sources", str(component.get("source")), "ref")))
         return f"write `{ref[1:]}`, as its source's `ref`" if re.fullmatch(rf"v{value:g}\.\d+", ref) else ""
     return ""
+
+
+_NO_WORDS = ("no", "none", "never", "off", "false", "n", "0", "disable", "disabled", "skip", "without", "shallow", "exclude", "f")
+
+
+def _truth_meant(value: str, key: str) -> str:
+    """`true` or `false` of a word in its place; "" for an empty one. A word such as `recursive` says how, and so that it is."""
+    word = value.strip().lower()
+    if not word:
+        return ""
+    return "false" if word in _NO_WORDS or word.startswith(("no-", "no_", "not ", "without")) else "true"
+
+
+def _uses_gfx_meant(value: object, whole: Any) -> str:
+    """The next step for `uses_gfx: true`: the option that the recipe names elsewhere, or where to look for it."""
+    if value is False:
+        return "remove it: without it no option takes the targets"
+    components = _at_path(whole, ("components",))
+    others = [c for c in components.values() if isinstance(c, dict)] if isinstance(components, dict) else []
+    names = [str(c["uses_gfx"]) for c in others if isinstance(c.get("uses_gfx"), str)]
+    names += [o for c in others if isinstance(c.get("options"), dict) for o in c["options"] if o in _TARGET_OPTIONS]
+    return (
+        "write the name of the cache option of its CMakeLists.txt that takes the targets, such as "
+        f"`uses_gfx: {(names or ['CMAKE_HIP_ARCHITECTURES'])[0]}`, which CMake itself reads"
+        if not names
+        else f"write the name of the CMake option that takes the targets: `uses_gfx: {names[0]}`"
+    )
+
+
+_TARGET_OPTIONS = ("GPU_TARGETS", "AMDGPU_TARGETS", "CMAKE_HIP_ARCHITECTURES", "HIP_ARCHITECTURES", "GPU_ARCHS")
 
 
 def _of_texts(texts: list[str], path: KeyPath) -> str:

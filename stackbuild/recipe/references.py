@@ -21,6 +21,7 @@ from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.recipe import Recipe
 from stackbuild.model.suite import Suite
 from stackbuild.recipe.forms import is_archive_name
+from stackbuild.recipe.near_path import near_path
 from stackbuild.recipe.suites import bundled_suites, load_suite
 from stackbuild.recipe.wheels import KERNELS_EP
 from stackbuild.tables.near_words import close_to, nearest
@@ -160,7 +161,9 @@ def _folder(path: str, loaded_recipe: LoadedRecipe, at: str) -> Iterator[Mistake
         )
         yield Mistake(at, f"`{path}` is a file, and `path` is a folder", how)
     elif not target.is_dir():
-        near = nearest(Path(path).name, beside) or (beside[0] if len(beside) == 1 else "")
+        near = near_path(path, loaded_recipe.folder)
+        near = near if near and (loaded_recipe.folder / near).is_dir() else nearest(Path(path).name, beside)
+        near = near or (beside[0] if len(beside) == 1 else "")
         suggestion = f"did you mean `{near}`? Paths" if near else "paths"
         yield Mistake(
             at,
@@ -192,7 +195,9 @@ def _gates(loaded_recipe: LoadedRecipe, places: Places) -> Iterator[Mistake]:
         suites = sorted(bundled_suites())
         builds = "models" if any(c.kind == "onnxruntime" for c in recipe.components.values()) else "kernels"
         fitting = [each for each in suites if each.startswith(builds) and recipe.bench.suite in each]
-        near = (fitting or [nearest(recipe.bench.suite, suites)])[0]
+        file = near_path(recipe.bench.suite, loaded_recipe.folder) if re.search(r"[./]", recipe.bench.suite) else ""
+        file = file if file.endswith((".yaml", ".yml")) else ""
+        near = file or (fitting or [nearest(recipe.bench.suite, suites)])[0]
         every = f"There are {', '.join(suites)}, or give a .yaml file beside the recipe"
         next = f"did you mean `{near}`?" if near else every
         yield Mistake(at, f"there is no suite {recipe.bench.suite!r}", next)
@@ -276,7 +281,9 @@ def _gate(gate: Gate, path: KeyPath, recipe: Recipe, suite: Suite, places: Place
             what = f"`{worse}` of {gate.metric} fails where the wheel gets better, and passes where it gets worse"
             yield Mistake(places.of_key((*path, worse)), what, f"write `{better}:` in place of `{worse}:`")
     if isinstance(gate, BaselineGate) and gate.wheel and not Path(gate.wheel).is_file():
+        near = near_path(gate.wheel)
         next = "write its path from where stackbuild runs, or leave `wheel` out and give --baseline"
+        next = f"write `wheel: {near}`, which is there" if near else next
         yield Mistake(places.of_value((*path, "wheel")), f"there is no file `{gate.wheel}` in {Path.cwd()}", next)
 
 

@@ -138,18 +138,25 @@ def read_settings(*, may_lack: bool = False) -> Settings:
         settings = Settings.model_validate(data or {})
     except ValidationError as error:
         raise mistakes_of(error, places, Settings, _ENTRY) from None
-    except (RecipeError, UnicodeDecodeError) as error:
-        raise UsageError(f"the remotes cannot be read: {error}", where=str(path), next="fix the file") from None
+    except RecipeError as error:
+        first = error.mistakes[0]
+        raise UsageError(f"the remotes cannot be read: {first.what}", where=first.place, next=first.next) from None
+    except UnicodeDecodeError as error:
+        raise UsageError(f"the remotes cannot be read: {error}", where=str(path), next="save it as UTF-8") from None
     urls: dict[tuple[str, str], str] = {}
-    for one in settings.remotes:
+    for i, one in enumerate(settings.remotes):
         one.trusted_keys()
         if twin := urls.get(place_of(one.url)):
             raise UsageError(
-                f"{twin} and {one.url} are one remote", where=str(path), next="make one entry of the two in that file"
+                f"{twin} and {one.url} are one remote", where=places.of_value(("remotes", i, "url")), next="make one entry of the two in that file"
             )
         urls[place_of(one.url)] = one.url
         if one.write and not one.sign:
-            raise UsageError("`write: true` without `sign`", where=f"{path}: {one.url}", next="name a private key")
+            at = places.of_value(("remotes", i, "write"))
+            raise UsageError(
+                f"`write: true` of {one.url} without `sign`", where=at,
+                next="add `sign: FILE` beside it, with the path of a private key",
+            )  # fmt: skip
     return settings
 
 

@@ -7,8 +7,7 @@ import shutil
 from stackbuild.core.errors import UsageError
 from stackbuild.runners.protocol import Runner
 from stackbuild.store.store import Store
-from stackbuild.tables.near_words import one_of
-from stackbuild.tables.runners import RUNNERS
+from stackbuild.tables.runners import runner_meant
 
 
 def usable_runners() -> tuple[str, ...]:
@@ -40,4 +39,4 @@ def choose(name: str, *, store: Store, base_is_image: bool) -> Runner:
         from stackbuild.runners.fake import Fake
 
         return Fake()
-    raise UsageError(f"no runner {name!r}", next=one_of(name, tuple(RUNNERS)))
+    raise UsageError(f"no runner {name!r}", next=runner_meant(name))

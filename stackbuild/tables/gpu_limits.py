@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import tomllib
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from stackbuild.core.errors import UsageError
 from stackbuild.tables import targets
+from stackbuild.tables.gpu_names import targets_named
 
 TABLE = Path(__file__).with_name("gpu_limits.toml")
 
@@ -74,13 +76,28 @@ def emulated_targets() -> tuple[str, ...]:
     return tuple(name for name, row in all_limits().items() if row.emulated)
 
 
-def limits_of(target: str) -> GpuLimits:
-    """The limits of a target that is emulated. Raises UsageError with the targets that are."""
+def emulated_instead(target: str) -> str:
+    """The next step for a target that the emulator does not run: the one that a GPU's name means, or one of its family."""
+    targets_of_name = [each.gfx for each in targets_named(target)]
+    usable_targets = [gfx for gfx in targets_of_name if gfx in emulated_targets()]
+    if usable_targets and not targets.is_known(target):
+        products = " or ".join(f"`{gfx}`" for gfx in usable_targets)
+        return f"write {products}: {target} is {' or '.join(usable_targets)}"
+    family = [each for each in emulated_targets() if each[:5] == (targets_of_name or [target])[0][:5]]
+    if targets_of_name:
+        what = "" if targets.is_known(target) else f"{target} is {' or '.join(targets_of_name)}, which is not emulated; "
+        return f"{what}emulated are {', '.join(family or emulated_targets())}"
+    near = difflib.get_close_matches(target.lower(), emulated_targets(), 1, 0.8)
+    return f"did you mean `{near[0]}`?" if near else f"emulated are {', '.join(emulated_targets())}"
+
+
+def limits_of(target: str, where: str = "") -> GpuLimits:
+    """The limits of a target that is emulated. Raises UsageError with the targets that are; `where` is the option's name."""
     limits = all_limits().get(targets.processor(target))
     if limits is None or not limits.emulated:
         reason = "is known, but not emulated" if targets.is_known(target) else "is not a target that is known"
-        raise UsageError(f"{target} {reason}", next=f"emulated are {', '.join(emulated_targets())}")
+        raise UsageError(f"{target} {reason}", where=where, next=emulated_instead(target))
     device = targets.device_id(target)
     if not targets.is_loadable(target, device):
-        raise UsageError(f"{target} is not emulated: {limits.target} is emulated as {device}", next=f"name {limits.target}")
+        raise UsageError(f"{target} is not emulated: {limits.target} is emulated as {device}", where=where, next=f"name {limits.target}")
     return limits

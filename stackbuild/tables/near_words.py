@@ -10,15 +10,27 @@ from stackbuild.tables.key_words import choices_of_word
 
 
 def nearest(word: str, candidates: list[str]) -> str:
-    """The known word that was probably meant, "" where none is near. Case and the marks `-`, `_`, `.` count for nothing."""
+    """The known word that was probably meant, "" where none is near. Case and the marks `-`, `_`, `.` count for nothing.
+
+    A word of several parts, of which one is known, means that one, the last before the first: `kernels-wheel` is `wheel`.
+    """
     plain = {re.sub(r"[-_. ]", "", name.lower()): name for name in reversed(candidates)}
     bare = re.sub(r"[-_. ]", "", word.lower())
+    if matches := difflib.get_close_matches(bare, plain, n=1, cutoff=_ALMOST_EQUAL):
+        return plain[matches[0]]
+    parts = re.split(r"[-_. ]+", word.lower())
+    if known_part := next((plain[part] for part in reversed(parts[1:]) if len(part) > 3 and part in plain), ""):
+        return known_part
     if matches := difflib.get_close_matches(bare, plain, n=1, cutoff=0.6):
         return plain[matches[0]]
     inside = [
         name for text, name in plain.items() if len(bare) > 2 and len(text) > 2 and (bare in text or text in bare)
     ]
     return inside[0] if len(inside) == 1 else ""
+
+
+_ALMOST_EQUAL = 0.85
+"""From this ratio of difflib's on, the whole word is spelt alike, whatever its parts are."""
 
 
 def question(word: str, names: list[str]) -> str:
@@ -32,7 +44,7 @@ def one_of(word: str, choices: Sequence[str]) -> str:
     words = [*choices]
     near = next((each for each in choices_of_word(word) if each in words), "")
     near = near or nearest(word, words) or _word_of_abbreviation(word.lower(), words)
-    return f"{f'did you mean `{near}`? It is ' if near else ''}one of: {', '.join(words)}"
+    return f"did you mean `{near}`?" if near else f"one of: {', '.join(words)}"
 
 
 def _word_of_abbreviation(word: str, words: list[str]) -> str:
@@ -47,3 +59,9 @@ def close_to(word: str, candidates: list[str]) -> str:
     near = nearest(word, candidates)
     choices = f"known are: {', '.join(candidates)}" if candidates else "none is defined: define it, or remove it here"
     return f"did you mean `{near}`?" if near else choices
+
+
+def step_meant(word: str, steps: list[str]) -> str:
+    """The next step for a word that a plan has no step of: the step that was probably meant, or all of them."""
+    near = nearest(word, steps)
+    return f"did you mean `{near}`? `stackbuild plan` lists the steps" if near else f"steps are: {', '.join(steps)}"

@@ -79,7 +79,7 @@ class VerifyOptions:
         """What the rungs of device code run. Raises UsageError for a target that cannot be emulated."""
         folder = self.emulator_folder or Path(tempfile.gettempdir()) / f"stackbuild-emulator-{os.geteuid()}"
         return tuple(
-            Emulation(limits_of(target).target, folder, self.emulate_whole, self.sanitize) for target in self.emulate
+            Emulation(limits_of(target, "--emulate").target, folder, self.emulate_whole, self.sanitize) for target in self.emulate
         )
 
 

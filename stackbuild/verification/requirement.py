@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import canonicalize_name, distribution_of
 from stackbuild.model.findings import GPU_RUNG, STATIC_RUNG, Rung, Status, Verification
+from stackbuild.tables.near_words import nearest
 
 RUNGS = {
     "static": STATIC_RUNG,
@@ -27,9 +28,10 @@ def required_rungs(text: str) -> tuple[str, ...]:
     """The words of a list such as `operators,numerics,gpu`. Raises UsageError."""
     words = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
     if unknown_rungs := [word for word in words if word not in RUNGS]:
-        raise UsageError(
-            f"no rung is called {unknown_rungs[0]!r}", where="--require", next=f"rungs are {', '.join(RUNGS)}"
-        )
+        near = nearest(unknown_rungs[0], [*RUNGS])
+        whole = ",".join(near if word == unknown_rungs[0] else word for word in words)
+        next = f"did you mean `--require {whole}`?" if near else f"rungs are {', '.join(RUNGS)}"
+        raise UsageError(f"no rung is called {unknown_rungs[0]!r}", where="--require", next=next)
     return words
 
 

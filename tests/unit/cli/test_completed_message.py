@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from stackbuild.cli.completed_message import complete
-from stackbuild.cli.near_path import near_path
 from stackbuild.core.errors import UsageError
+from stackbuild.recipe.near_path import near_path
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,8 @@ def test_what_counts_before_what(tmp_path: Path) -> None:
         ("jobs 2\n", "not TOML", "jobs = 2"),
         ('jobs = "many"\n', "`jobs` cannot be 'many'", "jobs = 4"),
         ("jobs = -1\n", "`jobs` cannot be '-1'", "jobs = 4"),
-        ('runner = "podman"\n', "`runner` cannot be 'podman'", "sandbox"),
+        ('runner = "podman"\n', "`runner` cannot be 'podman'", "DOCKER_HOST"),
+        ("jobs = 4\n<<<<<<< HEAD\n", "a conflict marker of git: `<<<<<<< HEAD`", "keep the lines of one side"),
         ('recipe = "a\\u0000b"\n', "null character", "remove it"),
         ("a = " + "[" * 9000 + "\n", "not TOML", "jobs = 4"),
         ("a = " + "9" * 6000 + "\n", "not TOML", "jobs = 4"),
@@ -70,7 +71,7 @@ def test_a_wrong_file_is_told_with_the_next_step(text: str, what: str, next: str
     Path("stackbuild.toml").write_text(text)
     with pytest.raises(UsageError) as stopped:
         apply_settings({})
-    assert what in stopped.value.what and next in stopped.value.next and re.match(r"stackbuild\.toml(:1:\d+)?$", stopped.value.where)
+    assert what in stopped.value.what and next in stopped.value.next and re.match(r"stackbuild\.toml(:[12]:\d+)?$", stopped.value.where)
 
 
 def test_what_is_no_file_is_not_passed_over() -> None:
@@ -116,7 +117,8 @@ def test_trusted_folders_are_the_users_to_name(tmp_path: Path) -> None:
     ("variable", "text", "next"),
     [
         ("STACKBUILD_COLOR", "purple", "auto, always, never"),
-        ("STACKBUILD_RUNNER", "dockr", "sandbox"),
+        ("STACKBUILD_RUNNER", "dockr", "did you mean `docker`?"),
+        ("STACKBUILD_RUNNER", "podman", "DOCKER_HOST=unix://"),
         ("STACKBUILD_JOBS", "x", "STACKBUILD_JOBS=4"),
     ],
 )

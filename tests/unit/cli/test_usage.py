@@ -21,7 +21,7 @@ from stackbuild.__main__ import run
         ("store gc --older-than 30", "no option `--older-than`", "did you mean `--days`?"),
         ("build -r debian-13 -j auto", "build --jobs: 'auto' is not a whole number", "from 0 to 1024: jobs at once"),
         ("build -r debian-13 --jobs=9999", "build --jobs: '9999' is out of bounds", "from 0 to 1024"),
-        ("build -r debian-13 --runner podman", "--runner: no runner 'podman'", "did you mean `docker`?"),
+        ("build -r debian-13 --runner podman", "--runner: no runner 'podman'", "DOCKER_HOST=unix:///run/podman/podman.sock"),
         ("bench models --model resnet50 --dtype fp16", "--dtype: it cannot be 'fp16'", "did you mean `float16`?"),
         ("ci render -r debian-13 --provider gh --install-from x", "--provider: no provider 'gh'", "did you mean `github`?"),
     ],

@@ -28,6 +28,9 @@ def test_every_suite_that_ships_is_right() -> None:
         ("kind: games\n", ":1:7", "`kind`"),
         ("kind: models\nmodels:\n  - {model: x, dtype: [float64]}\n", ":3:24", "`models.0.dtype.0`"),
         ("", ":1:1", "the file must be a mapping"),
+        ("kind: models\nmodels:\n  - {model: resnet-50}\n", ":3:13", "no model 'resnet-50'"),
+        ("kind: models\nmodels:\n  - {model: chess, sizes: {sequence: [8]}}\n", ":3:38", "chess has no size 'sequence'"),
+        ("kind: kernels\nkernels:\n  - {op: convolution}\n", ":3:10", "no operator 'convolution'"),
     ],
 )
 def test_a_wrong_suite_is_told_with_its_place(tmp_path: Path, text: str, place: str, what: str) -> None:

@@ -1,0 +1,28 @@
+"""The word that was probably meant, and what is said where none is near."""
+
+from __future__ import annotations
+
+import pytest
+
+from stackbuild.tables.near_words import nearest, one_of, step_meant
+
+
+@pytest.mark.parametrize(
+    ("word", "candidates", "meant"),
+    [
+        ("kernels-wheel", ["base", "kernels", "wheel"], "wheel"),
+        ("onnxruntime-whel", ["onnxruntime", "onnxruntime-wheel"], "onnxruntime-wheel"),
+        ("resnet-50", ["bert-base", "resnet50"], "resnet50"),
+        ("operator", ["operators", "share"], "operators"),
+        ("wheels", ["kernels", "wheel"], "wheel"),
+    ],
+)
+def test_a_whole_part_counts_before_a_likeness(word: str, candidates: list[str], meant: str) -> None:
+    assert nearest(word, candidates) == meant
+
+
+def test_all_are_listed_only_where_none_is_near() -> None:
+    assert one_of("dockr", ("docker", "fake")) == "did you mean `docker`?"
+    assert one_of("zzz", ("docker", "fake")) == "one of: docker, fake"
+    assert step_meant("kernels-wheel", ["kernels", "wheel"]).startswith("did you mean `wheel`?")
+    assert step_meant("zzz", ["kernels", "wheel"]) == "steps are: kernels, wheel"
