@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stackbuild.cli.option_forms import FORMS, advice_on
+from stackbuild.cli.settings import origin_of
 from stackbuild.core.errors import UsageError
 from stackbuild.recipe.near_path import near_path
 
@@ -85,7 +86,7 @@ def _place(what: str, words: Sequence[str], environ: Mapping[str, str]) -> str:
             return before
     return next(
         (
-            name
+            origin_of(name, value)
             for name, value in environ.items()
             if name.startswith("STACKBUILD_") and value in quoted_words and name not in what
         ),

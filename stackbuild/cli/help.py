@@ -27,7 +27,7 @@ def help_(
     from stackbuild.checks.catalogue import rules_by_id, rules_called
     from stackbuild.cli import TOPICS
     from stackbuild.core.errors import UsageError
-    from stackbuild.tables.near_words import nearest
+    from stackbuild.tables.near_words import nearest, rule_near
     from stackbuild.tables.topics import topics
     from stackbuild.views.console import print_markdown
     from stackbuild.views.rules import draw_rules
@@ -38,9 +38,8 @@ def help_(
     elif rules := rules_called(topic):
         draw_rules(rules)
     else:
-        near = (
-            f"did you mean `{name}`?"
-            if (name := nearest(topic, [*pages, *TOPICS, *(rules_by_id() if topic[:2].upper() == "SB" else ())]))
-            else ""
-        )
+        names = [*pages, *TOPICS]
+        name = rule_near(topic, [*rules_by_id()]) if topic[:3].upper() == "SB-" else nearest(topic, names)
+        is_alike = name and (topic[:3].upper() == "SB-" or name[:1] == topic[:1].lower())
+        near = f"did you mean `{name}`?" if is_alike else ""
         raise UsageError(f"no topic, rule or command {topic!r}", next=near or f"topics are: {', '.join(pages)}")

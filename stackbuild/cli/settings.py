@@ -21,6 +21,7 @@ from stackbuild.core.conflict_markers import STEP, first_marker
 from stackbuild.core.errors import UsageError
 from stackbuild.core.plain_file import read_regular
 from stackbuild.core.user_folders import folder_of
+from stackbuild.recipe.near_path import near_path
 from stackbuild.tables.near_words import close_to, one_of
 from stackbuild.tables.runners import RUNNERS, runner_meant
 
@@ -103,6 +104,18 @@ def place_in(file: Path, key: str) -> str:
         if re.match(rf"\s*(?:\[\s*)?[\"']?{re.escape(key)}[\"']?\s*[\]=.]", line):
             return f"{file}:{number}:{len(line) - len(line.lstrip()) + 1}"
     return str(file)
+
+
+def origin_of(variable: str, value: str) -> str:
+    """Where a variable has its value from: the key of a file, with its line; else the variable's own name."""
+    key = variable.removeprefix("STACKBUILD_").lower()
+    for file in (Path(FILE), _users(os.environ)):
+        if file is None or not _is_there(file) or (place := place_in(file, key)) == str(file):
+            continue
+        line = (read_regular(file, MOST + 1) or b"").decode("utf-8", "replace").splitlines()[int(place.split(":")[-2]) - 1]
+        if f'"{value}"' in line or f"'{value}'" in line:
+            return place
+    return variable
 
 
 def _is_there(file: Path) -> bool:
@@ -254,6 +267,12 @@ def refuse_wrong_variables(environ: MutableMapping[str, str]) -> None:
         text = environ.get(name, "")
         if text and not re.fullmatch(pattern, text):
             raise UsageError(f"`{name}` cannot be {text!r}", where="the environment", next=f"write {step}")
+    for name in _OTHER_VARIABLES[:3]:
+        file = environ.get(name, "")
+        if file and not Path(file).is_file():
+            similar = near_path(file)
+            step = f"did you mean `{similar}`?" if similar else "write the path of a PEM file, or unset it"
+            raise UsageError(f"`{name}`: there is no file {file!r}", where="the environment", next=step)
     names = [*(setting.variable for setting in SETTINGS), *VARIABLES, *_OTHER_VARIABLES]
     for name in environ:
         if name.startswith("STACKBUILD_") and name not in names and (near := difflib.get_close_matches(name, names, 1, 0.93)):

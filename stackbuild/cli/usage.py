@@ -135,6 +135,8 @@ _WORDS_OF_OTHER_TOOLS = {
 
 def _command_hint(word: str, path: str, command: Any, program: Any) -> str:
     """The command that was meant: of this name elsewhere, spelt like it, or of another tool's word; "" for none."""
+    if word.lower() in ("version", "--version") and path == "stackbuild":
+        return "did you mean `stackbuild --version`? "
     near = nearest(word, [*command.commands])
     synonyms = [f"stackbuild {ours}" for ours, words in _WORDS_OF_OTHER_TOOLS.items() if word.lower() in words.split()]
     here = [each for each in synonyms if each.startswith(f"{path} ") and each.count(" ") == path.count(" ") + 1]

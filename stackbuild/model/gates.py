@@ -69,7 +69,8 @@ def quantity(text: object, kind: str) -> object:
     if match and match[2] == "%" and kind == "ratio":
         raise ValueError(f"{text!r} is not a ratio; write {float(match[1]) / 100:g}: the same speed is 1")
     if match is None or match[2].lower() not in units:
-        raise ValueError(f"{text!r} is not a {kind}; write {_quantity_meant(text, kind) or _EXAMPLES[kind]}")
+        step = _quantity_meant(text, kind) or _of_another_kind(text, kind) or _EXAMPLES[kind]
+        raise ValueError(f"{text!r} is not a {kind}; write {step}")
     return _with_unit(float(match[1]), kind) if not match[2] else float(match[1]) * units[match[2].lower()]
 
 
@@ -102,6 +103,28 @@ def _quantity_meant(text: str, kind: str) -> str:
         return f"`{float(number) * _MINUTES[singular]:g} s`"
     unit_name = _UNIT_WORDS[kind].get(singular) or (units[singular] if singular in {"", *_UNITS[kind]} else None)
     return "" if unit_name is None else f"`{number}{'' if unit_name in ('%', 'x', '') else ' '}{unit_name}`"
+
+
+_KEYS = {
+    ("time", "rate"): "a time such as 12 ms; a rate is `metric: throughput` with `at_least: {}`",
+    ("rate", "time"): "100, or 100 /s; a time is `metric: latency` with `at_most: {}`",
+    ("time", "size"): "a time such as 12 ms; a size is `metric: host_memory` with `at_most: {}`",
+    ("share", "size"): "a share such as 10%; a size is `at_most: {}` in its place",
+    ("size", "share"): "a size such as 1.5 GiB; a share is `grows_at_most: {}` in its place",
+    ("size", "time"): "a size such as 1.5 GiB; a time is `metric: latency` with `at_most: {}`",
+}
+"""Where a quantity of one kind is wanted and one of another is written, the keys that take that one."""
+
+
+def _of_another_kind(text: str, kind: str) -> str:
+    """The next step for a quantity of another kind: `9 fps` of a latency; "" where it is of no kind."""
+    match = _QUANTITY.fullmatch(text)
+    for each, other in _KEYS:
+        is_other = match is not None and match[2].lower() in _UNITS[other] and bool(match[2])
+        spelling = text.strip() if is_other else _quantity_meant(text, other).strip("`")
+        if each == kind and re.search(r"[^\d.\s]", spelling):
+            return _KEYS[each, other].format(spelling)
+    return ""
 
 
 _PLAIN = {"time": (2.0, math.inf, "s", "ms"), "size": (0.0, 1e6, "bytes", "GiB")}

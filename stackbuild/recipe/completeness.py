@@ -438,8 +438,11 @@ def _archives(recipe: Recipe) -> Iterator[Finding]:
             )  # fmt: skip
         if source.archive and not _ARCHIVE.search(source.archive):
             page = re.fullmatch(r"(https://[^/]+/[^/]+/[^/]+)/releases/tag/([^/]+)/?", source.archive)
+            package = re.search(r"/([a-z0-9][a-z0-9+.-]*)_[^/]*\.deb$", source.archive)
             fix = (
-                f"write `{page[1]}/archive/refs/tags/{page[2]}.tar.gz`"
+                f"write `debian: {package[1]}` in place of `archive:` and `sha256:`, where the suite has it"
+                if package
+                else f"write `{page[1]}/archive/refs/tags/{page[2]}.tar.gz`"
                 if page
                 else "write the address of the file, such as `….tar.gz`"
             )

@@ -376,7 +376,9 @@ def _missing_names(
             )
             continue
         step = close_to(missing, names)
-        if (other := other_namespace(missing, recipe, names, section)) and not nearest(missing, names):
+        owners = {path[1] for path, _ in paths} if section == "components" else set()
+        others = [name for name in names if name not in owners]
+        if (other := other_namespace(missing, recipe, others, section)) and not nearest(missing, names):
             wrong += [Mistake(places.of_value(path), f"{what}{other[0]}", other[1]) for path, what in paths]
             continue
         if near := nearest(missing, names):

@@ -28,6 +28,12 @@ def without_swapped_pins(details: list[Any]) -> list[Any]:
     return [d for d in details if d["loc"][-1:] == ("[key]",) or d["loc"][:4] not in pins]
 
 
+def without_names_of_options(details: list[Any]) -> list[Any]:
+    """The details without those of names of options that stand in a variant without their component: the value's says it."""
+    paths = [d["loc"][:4] for d in details if d["loc"][:2] == ("matrix", "variants") and d["loc"][-1:] != ("[key]",)]
+    return [d for d in details if d["loc"][-1:] != ("[key]",) or d["loc"][:4] not in paths]
+
+
 def value_from_recipe(path: KeyPath, value: object, data: Json) -> str:
     """The next step for a text that other values of the recipe decide; "" for any other."""
     whole: Any = data
@@ -97,9 +103,9 @@ _NO_WORDS = ("no", "none", "never", "off", "false", "n", "0", "disable", "disabl
 
 
 def _truth_meant(value: str, key: str) -> str:
-    """`true` or `false` of a word in its place; "" for an empty one. A word such as `recursive` says how, and so that it is."""
+    """`true` or `false` of a word in its place; "" for one that says neither. A word such as `recursive` says how, and so that it is."""
     word = value.strip().lower()
-    if not word:
+    if not word or word in ("maybe", "auto", "default", "optional", "sometimes", "unknown", "inherit"):
         return ""
     return "false" if word in _NO_WORDS or word.startswith(("no-", "no_", "not ", "without")) else "true"
 

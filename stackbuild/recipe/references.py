@@ -242,7 +242,12 @@ def _gate(gate: Gate, path: KeyPath, recipe: Recipe, suite: Suite, places: Place
             )
         elif name not in names and not (name.endswith("ExecutionProvider") and not nearest(name, names)):
             what = "provider" if key == "provider" else "side of this measurement"
-            yield Mistake(places.of_value((*path, key)), f"`{name}` is not a {what}", close_to(name, names))
+            step = close_to(name, names)
+            short_names = {short: full.name for short, full in builtin_providers().items() if full.name in names}
+            parts = re.split(r"[-_. ]+", name.lower())
+            if full_names := [short_names[part] for part in parts if part in short_names]:
+                step = f"did you mean `{full_names[-1]}`?"
+            yield Mistake(places.of_value((*path, key)), f"`{name}` is not a {what}", step)
     waiver_cases = [(("waivers", i, "case"), waiver.case) for i, waiver in enumerate(gate.waivers)]
     for i, pattern in enumerate(gate.cases):
         if re.search(r"\.[*+]|^\^|\$$|\\|\(.*\)", pattern):

@@ -10,6 +10,7 @@ from typing import Any, get_args
 from stackbuild.core import yaml
 from stackbuild.core.digest import Json
 from stackbuild.model.gates import Gate
+from stackbuild.recipe.forms import is_archive_name
 from stackbuild.recipe.schema_nodes import components_by_kind, keys_at, may_hold, schema
 from stackbuild.tables.key_words import (
     keys_of_word,
@@ -39,6 +40,8 @@ def next_for_unknown_key(detail: Any, path: yaml.KeyPath, data: Json) -> str:
         return step
     if path[:-1] == ("publish",) and plain_word(word) in _INDEXES:
         return _for_publish(value)
+    if step := _of_address(word, path, value, present):
+        return step
     if isinstance(value, str) and (word_meant := _BY_VALUE.get(value.lower(), "")):
         return step_without_key(word_meant)
     near = nearest(word, keys)
@@ -263,9 +266,25 @@ def _for_publish(value: object) -> str:
 
 _BY_VALUE = {
     **dict.fromkeys(("release", "debug", "relwithdebinfo", "minsizerel"), "build_type"),
-    **dict.fromkeys(("linux", "linux/amd64", "amd64", "x86_64", "linux-x86_64", "linux_x86_64", "windows", "win32", "aarch64"), "target_platform"),
+    **dict.fromkeys(("linux", "linux/amd64", "amd64", "x86_64", "linux-x86_64", "linux_x86_64", "windows", "win32", "aarch64", "arm64", "x86-64", "linux/arm64", "darwin", "macos"), "target_platform"),
 }  # fmt: skip
 """Values that say what a key of any name was to choose, and the word of the table that has the answer."""
+
+
+def _of_address(word: str, path: yaml.KeyPath, value: object, present: AbstractSet[str]) -> str:
+    """The next step for an address or a digest of a source under another tool's key, with what must go or come beside it."""
+    if path[0] != "sources" or len(path) != 3 or not isinstance(value, str):
+        return ""
+    if plain_word(word) in ("md5", "sha1", "sha512", "md5sum", "b2sum") and "sha256" not in present:
+        return "did you mean `sha256`? It has the 64 digits that `sha256sum FILE` prints"
+    if plain_word(word) not in ("url", "uri", "address", "link", "download") or {"git", "archive"} & present:
+        return ""
+    is_archive = is_archive_name(value) or ("sha256" in present and "ref" not in present)
+    key, beside, wrong = ("archive", "sha256", "ref") if is_archive else ("git", "ref", "sha256")
+    if wrong not in present:
+        return ""
+    also = "" if beside in present else f", `{beside}:` beside it"
+    return f"write `{key}:` in place of `{word}:`{also}, and remove `{wrong}:`"
 
 
 def _of_another_level(word: str, path: yaml.KeyPath, value: object) -> str:

@@ -22,7 +22,13 @@ from stackbuild.model.components import SHELL_WORDS, AnyComponent
 from stackbuild.model.gates import Gate
 from stackbuild.model.recipe import python_meant
 from stackbuild.recipe.forms import advice, example_of, is_archive_name, words_of, yaml_text
-from stackbuild.recipe.meant_values import in_quotes, value_from_recipe, value_meant, without_swapped_pins
+from stackbuild.recipe.meant_values import (
+    in_quotes,
+    value_from_recipe,
+    value_meant,
+    without_names_of_options,
+    without_swapped_pins,
+)
 from stackbuild.recipe.schema_nodes import (
     components_by_kind,
     default_at,
@@ -63,7 +69,7 @@ def mistakes(error: ValidationError, places: Places, text: str, data: Json) -> t
     }
     words = [d for d in details if _is_word_of_command(d) and not _has_lists(d, places)]
     details = [*_split_commands(words), *(d for d in details if d not in words)]
-    details = without_swapped_pins(details)
+    details = without_names_of_options(without_swapped_pins(details))
     present = {in_quotes(_mistake(d, places, source)) for d in details if d["type"] != "missing"}
     absent = {
         _mistake(d, places, source) for d in details if d["type"] == "missing" and _path(d, places) not in misspelt

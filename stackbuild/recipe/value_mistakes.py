@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,6 +51,7 @@ def value_mistakes(data: Json, recipe: Recipe, places: Places) -> Iterator[Mista
     yield from _repetitions(data, (), places)
     yield from _scalars(data, (), recipe, places)
     yield from _growths(data, places)
+    yield from _requests(data, places)
 
 
 def _growths(data: Json, places: Places) -> Iterator[Mistake]:
@@ -61,6 +63,18 @@ def _growths(data: Json, places: Places) -> Iterator[Mistake]:
             percents = growth if growth >= 2 else 100 * (growth - 1)
             what = f"`gates.{i}.grows_at_most`: {growth:g} is a growth of {growth:.0%}"
             yield Mistake(places.of_value(("gates", i, "grows_at_most")), what, f"write `grows_at_most: {percents:.3g}%`")
+
+
+def _requests(data: Json, places: Places) -> Iterator[Mistake]:
+    """Heads of pull requests where a tag, a branch or a commit is looked for."""
+    sources = data.get("sources") if isinstance(data, dict) else None
+    for name, source in _rows(sources):
+        ref = source.get("ref") if isinstance(source, dict) else None
+        if isinstance(ref, str) and re.fullmatch(r"(?:refs/)?(?:pull|merge-requests)/\d+(?:/(?:head|merge))?", ref):
+            what = f"`sources.{name}.ref`: `{ref}` is a pull request, and no tag, branch or commit"
+            head = ref.removeprefix("refs/") + ("" if ref.endswith(("head", "merge")) else "/head")
+            step = f"write its commit, which `git ls-remote {source.get('git')} refs/{head}` prints"
+            yield Mistake(places.of_value(("sources", name, "ref")), what, step)
 
 
 def _of_texts(data: Json, path: KeyPath, places: Places) -> Iterator[Mistake]:

@@ -65,3 +65,12 @@ def step_meant(word: str, steps: list[str]) -> str:
     """The next step for a word that a plan has no step of: the step that was probably meant, or all of them."""
     near = nearest(word, steps)
     return f"did you mean `{near}`? `stackbuild plan` lists the steps" if near else f"steps are: {', '.join(steps)}"
+
+
+def rule_near(id_: str, ids: list[str]) -> str:
+    """The rule whose id is almost that one behind their common beginning `SB-`; "" where none is."""
+    by_rest = {each.removeprefix("SB-"): each for each in ids}
+    rest = id_.upper().removeprefix("SB-")
+    longer = [each for each in by_rest if each.startswith(rest)]
+    near = longer if len(longer) == 1 else difflib.get_close_matches(rest, by_rest, 1, 0.75)
+    return by_rest[near[0]] if near else ""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from stackbuild.__main__ import run
-from stackbuild.cli.settings import SETTINGS, apply_settings
+from stackbuild.cli.settings import SETTINGS, apply_settings, origin_of
 from stackbuild.core.errors import UsageError
 from support.paths import ROOT
 
@@ -188,3 +188,17 @@ def test_colours_are_asked_for_by_option_file_or_not(
     assert ran("recipe", "list", monkeypatch=monkeypatch) == 0
     assert escape in capsys.readouterr().out
     assert ran("recipe", "list", "--color", "red", monkeypatch=monkeypatch) == 2
+
+
+def test_a_file_of_a_variable_that_is_not_there_is_told_by_every_command(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("")
+    with pytest.raises(UsageError, match="`STACKBUILD_TLS_CA`: there is no file") as stopped:
+        apply_settings({"STACKBUILD_TLS_CA": str(tmp_path / "ca.crt")})
+    assert stopped.value.next == f"did you mean `{tmp_path / 'ca.pem'}`?"
+    apply_settings({"STACKBUILD_TLS_CA": str(tmp_path / "ca.pem")})
+
+
+def test_the_origin_of_a_value_is_the_line_of_its_file() -> None:
+    Path("stackbuild.toml").write_text('jobs = 4\nrecipe = "nope"\n')
+    assert origin_of("STACKBUILD_RECIPE", "nope") == "stackbuild.toml:2:1"
+    assert origin_of("STACKBUILD_RECIPE", "other") == "STACKBUILD_RECIPE"

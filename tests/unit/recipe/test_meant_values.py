@@ -59,3 +59,40 @@ def test_keys_of_a_section_that_stands_twice_go_below_the_first() -> None:
         parse(text, "r.yaml")
     step = stop.value.mistakes[0].next
     assert step == "put `Y` below the first, line 2, and remove this `options:`; `X` stands in both: keep one"
+
+
+PLAIN = """schema: 1
+name: x
+summary: x
+base: {debian: {suite: trixie, packages: [cmake]}}
+sources:
+  s: {git: https://example.org/s, ref: v1.0}
+gfx: [gfx1100]
+components:
+  c: {kind: cmake, source: s}
+bench: {suite: models-quick}
+gates:
+  - {kind: limit, metric: latency, at_most: 9 ms}
+matrix: {variants: {fast: {c: {X: true}}, plain: {}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "step"),
+    [
+        ("at_most: 9 ms", "at_most: 9 fps", "`metric: throughput` with `at_least: 9 /s`"),
+        ("{kind: limit, metric: latency, at_most: 9 ms}", "{kind: memory, where: device, grows_at_most: 100M}", "`at_most: 100M`"),
+        ("ref: v1.0", "ref: pull/123/head", "`git ls-remote https://example.org/s refs/pull/123/head` prints"),
+        ("git: https://example.org/s, ref", "url: https://example.org/s-1.tar.gz, ref", "`archive:` in place of `url:`, `sha256:` beside it, and remove `ref:`"),
+        ("git: https://example.org/s, ref: v1.0", "archive: https://example.org/s-1.zip, md5: abc", "`sha256sum FILE` prints"),
+        ("name: x\n", "name: x\narch: arm64\n", "Linux on x86-64"),
+        ("fast: {c: {X: true}}", "fast: {X: true}", "write it below the component that takes it"),
+        ("source: s}", "source: s, needs: [cmake]}", "known are: c"),
+    ],
+)
+def test_a_value_of_another_kind_has_one_message_with_what_is_meant(old: str, new: str, step: str) -> None:
+    assert PLAIN.count(old) == 1
+    with pytest.raises(RecipeError) as stop:
+        parse(PLAIN.replace(old, new), "r.yaml")
+    (mistake,) = stop.value.mistakes
+    assert step in mistake.next

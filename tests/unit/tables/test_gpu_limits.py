@@ -47,3 +47,11 @@ def test_features_that_the_emulated_gpu_has_may_be_named_and_no_others() -> None
     for target, device in (("gfx90a:xnack+", "gfx90a:sramecc\\+:xnack-"), ("gfx1100:xnack-", "gfx1100")):
         with pytest.raises(UsageError, match=rf"{target.replace('+', '.')} is not emulated: .* is emulated as {device}"):
             limits_of(target)
+
+
+def test_a_product_is_answered_by_its_target() -> None:
+    for product, target in (("MI300X", "gfx942"), ("RX 7900 XTX", "gfx1100"), ("Strix Halo", "gfx1151")):
+        with pytest.raises(UsageError) as refused:
+            limits_of(product, "--emulate")
+        assert refused.value.where == "--emulate" and f"write `{target}`" in refused.value.next
+        assert limits_of(target).target == target

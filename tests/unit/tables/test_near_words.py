@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stackbuild.tables.near_words import nearest, one_of, step_meant
+from stackbuild.tables.near_words import nearest, one_of, rule_near, step_meant
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,9 @@ def test_all_are_listed_only_where_none_is_near() -> None:
     assert one_of("zzz", ("docker", "fake")) == "one of: docker, fake"
     assert step_meant("kernels-wheel", ["kernels", "wheel"]).startswith("did you mean `wheel`?")
     assert step_meant("zzz", ["kernels", "wheel"]) == "steps are: kernels, wheel"
+
+
+def test_the_beginning_of_all_ids_makes_no_rule_near() -> None:
+    ids = ["SB-RUN-OPERATOR", "SB-STACK-GFX"]
+    assert rule_near("SB-NOPE", ids) == ""
+    assert rule_near("SB-STACK-GFXX", ids) == "SB-STACK-GFX"
