@@ -25,7 +25,7 @@ def provider_name(text: str) -> str:
     if text.endswith("ExecutionProvider"):
         return text
     shorts = tuple(dict.fromkeys(p.short for p in table.values()))
-    raise UsageError(f"no provider {text!r}", next=f"{one_of(text, shorts)}, or a full name")
+    raise UsageError(f"no provider {text!r}", next=one_of(text, shorts, "a full name"))
 
 
 def provider_options(provider: str, texts: Sequence[str], plugin: bool = False) -> dict[str, str]:

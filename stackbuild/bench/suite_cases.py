@@ -65,7 +65,7 @@ def suite_cases(cases: ModelCases) -> list[SuiteCase]:
     if cases.model not in NETS:
         raise UsageError(
             f"no model {cases.model!r}",
-            next=f"{one_of(cases.model, tuple(NETS))}, or an .onnx file by --model FILE --shape …",
+            next=one_of(cases.model, tuple(NETS), "an .onnx file by --model FILE --shape …"),
         )
     net = NETS[cases.model]
     if unknown_sizes := sorted(set(cases.sizes) - set(net.sizes)):

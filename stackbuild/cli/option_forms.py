@@ -205,7 +205,8 @@ def refuse_wrong_values(command: str, words: Sequence[str], options: Sequence[Se
         if form and (reason := _reason(value, form, [*long_names])):
             what, step = reason
             advice = advice_on(command, option)
-            raise UsageError(what, where=f"{command} {option}", next=f"{step}{advice}" if step else advice)
+            next = step.replace("`", f"`{option} ", 1) if step.endswith("?") else f"{step}{advice}"
+            raise UsageError(what, where=f"{command} {option}", next=next)
 
 
 def _values(words: Sequence[str], long_names: dict[str, str]) -> Iterator[tuple[str, str]]:
@@ -231,7 +232,7 @@ def _reason(value: str, form: OptionForm, names: Sequence[str]) -> tuple[str, st
     if value.partition("=")[0] in names and form.example[:2] != "--":
         return f"it has no value: the option `{value}` follows it", ""
     if form.choices and value not in form.choices:
-        return f"it cannot be {value!r}", f"{one_of(value, form.choices)}; "
+        return f"it cannot be {value!r}", step if (step := one_of(value, form.choices)).endswith("?") else f"{step}; "
     if form.pattern and not re.fullmatch(form.pattern, value):
         return f"it cannot be {value!r}", ""
     if form.is_of == "folder" and "://" in value and "fetch --bundle" in form.takes:

@@ -23,6 +23,7 @@ from stackbuild.pipeline.image_contents import ImageContents, contents_of, insta
 from stackbuild.pipeline.image_layers import TargetFilter, layers_of
 from stackbuild.pipeline.image_root import runtime_root
 from stackbuild.pipeline.image_sandbox import PATH, loaded_packages
+from stackbuild.recipe.matrix import selected_values
 from stackbuild.recipe.prepare import prepare_loaded
 from stackbuild.sources.local import refuse_outside
 from stackbuild.sources.oci import Layout
@@ -54,10 +55,7 @@ def image(loaded_recipe: LoadedRecipe, order: Order, gfx: str, folder: Path, lis
     `folder` must not be there yet: it appears whole or not at all.
     """
     refuse_outside(loaded_recipe)
-    if gfx not in loaded_recipe.recipe.gfx:
-        raise UsageError(
-            f"the recipe has no target {gfx}", where="--gfx", next=f"one of {', '.join(loaded_recipe.recipe.gfx)}"
-        )
+    selected_values("gfx target", loaded_recipe.recipe.gfx, (gfx,))
     if os.path.lexists(folder):
         raise UsageError("the image's folder is there already", where=str(folder), next="name a new one with --to")
     narrow = replace(order, choice=replace(order.choice, gfx=(gfx,)))

@@ -39,12 +39,14 @@ def question(word: str, names: list[str]) -> str:
     return f"did you mean `{near}`? " if near else ""
 
 
-def one_of(word: str, choices: Sequence[str]) -> str:
-    """The next step for a word that is not one of a few: the one that was probably meant, and all of them."""
+def one_of(word: str, choices: Sequence[str], otherwise: str = "") -> str:
+    """The next step for a word that is not one of a few: the one that was probably meant, else all; then `otherwise`."""
     words = [*choices]
     near = next((each for each in choices_of_word(word) if each in words), "")
     near = near or nearest(word, words) or _word_of_abbreviation(word.lower(), words)
-    return f"did you mean `{near}`?" if near else f"one of: {', '.join(words)}"
+    if near:
+        return f"did you mean `{near}`?" + (f" Else {otherwise}" if otherwise else "")
+    return f"one of: {', '.join(words)}" + (f", or {otherwise}" if otherwise else "")
 
 
 def _word_of_abbreviation(word: str, words: list[str]) -> str:

@@ -31,8 +31,10 @@ def test_a_copy_that_breaks_off_leaves_no_folder(tmp_path: Path, monkeypatch: py
 
 
 def test_what_cannot_be_is_said_before_anything_is_built(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no target gfx906"):
-        image.image(load("debian-13"), Order(), "gfx906", tmp_path / "new", ())
+    for target, step in (("gfx906", "add `gfx906` to `gfx:`"), ("RX 7900 XTX", "write gfx1100, which RX 7900 XTX is")):
+        with pytest.raises(UsageError, match=f"'{target}' is not in the recipe") as stopped:
+            image.image(load("debian-13"), Order(), target, tmp_path / "new", ())
+        assert step in stopped.value.next
     with pytest.raises(UsageError, match="there already"):
         image.image(load("debian-13"), Order(), "gfx1100", tmp_path, ())
 

@@ -24,6 +24,8 @@ def test_a_whole_part_counts_before_a_likeness(word: str, candidates: list[str],
 def test_all_are_listed_only_where_none_is_near() -> None:
     assert one_of("dockr", ("docker", "fake")) == "did you mean `docker`?"
     assert one_of("zzz", ("docker", "fake")) == "one of: docker, fake"
+    assert one_of("dockr", ("docker", "fake"), "a name") == "did you mean `docker`? Else a name"
+    assert one_of("zzz", ("docker", "fake"), "a name") == "one of: docker, fake, or a name"
     assert step_meant("kernels-wheel", ["kernels", "wheel"]).startswith("did you mean `wheel`?")
     assert step_meant("zzz", ["kernels", "wheel"]) == "steps are: kernels, wheel"
 
