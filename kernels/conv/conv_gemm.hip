@@ -153,7 +153,7 @@ bool may_window(const ConvParams& p);
 // What becomes of lines before they are multiplied.
 enum class Lines { whole, folded, windows };
 
-// A convolution as it is multiplied.
+// A convolution as it is multiplied. The whole batch's is that of each part of it, as the workspace and its flag are.
 struct GemmForm {
   ConvParams p;
   Lines lines = Lines::whole;
@@ -171,7 +171,7 @@ GemmForm gemm_form(const ConvParams& p) {
   GemmForm shape{folded_params(p), Lines::folded};
   shape.p.variant -= whole;
   const int of_folded = variants_as(folded_params(p));
-  if (shape.p.variant <= of_folded) return shape;
+  if (shape.p.variant <= of_folded || !may_window(p)) return shape;  // a number beyond the last leaves the choice to the tiles' cost
   shape = {window_params(p), Lines::windows};
   shape.p.variant = p.variant - whole - of_folded + kGeneralTiles;
   return shape;
@@ -324,11 +324,15 @@ Pack filter_pack(const ConvParams& p, const Sizes& z, void* to) {
   return {p.w, to, p.out_channels, i32(z.taps()), 1, i32(z.own_c), i32(z.padded_channels), i32(z.merged_groups), i32(z.own_k), nullptr, 0, false};
 }
 
-// Packs what needs it into the workspace and returns where input and filters are. `z`: of `p` as it is multiplied.
+int32_t* flag_of(const GemmNeeds& needs, const Launch& launch) {
+  return needs.flag == 0 ? nullptr : reinterpret_cast<int32_t*>(static_cast<char*>(launch.workspace) + needs.flag_at());
+}
+
+// Packs what needs it into the workspace and returns where input and filters are. `z`: of `p` as it is multiplied; `needs`: of the whole
+// batch.
 template <class T>
-Status prepare(const ConvParams& p, Lines lines, const Sizes& z, const Launch& launch, const void** x, const void** w) {
+Status prepare(const ConvParams& p, Lines lines, const Sizes& z, const GemmNeeds& needs, const Launch& launch, const void** x, const void** w) {
   const auto stream = static_cast<hipStream_t>(launch.stream);
-  const GemmNeeds needs = gemm_needs(p);
   if (launch.workspace_bytes < needs.bytes() || (launch.workspace == nullptr && needs.bytes() > 0)) {
     return {Code::workspace_too_small, "conv: workspace is smaller than conv_workspace_bytes"};
   }
@@ -337,11 +341,11 @@ Status prepare(const ConvParams& p, Lines lines, const Sizes& z, const Launch& l
   const bool packs_x = needs.input > 0, packs_w = needs.filter > 0;
   *x = packs_x ? to_x : p.x;
   *w = packs_w ? to_w : needs.packed_weights ? p.packed_weights : p.w;
-  if (lines != Lines::whole) return fold_both<T>(p, lines, z, to_x, packs_w ? to_w : nullptr, gemm_flag(p, launch), stream);
+  if (lines != Lines::whole) return fold_both<T>(p, lines, z, to_x, packs_w ? to_w : nullptr, flag_of(needs, launch), stream);
   const auto i32 = [](int64_t v) { return static_cast<int32_t>(v); };
   Pack image{p.x, to_x, p.batch, i32(z.area()), i32(z.groups), i32(z.c), i32(z.padded_channels), 1, 1, nullptr, 0, false};
   Pack filter = filter_pack(p, z, to_w);
-  (packs_w ? filter : image).flag = gemm_flag(p, launch);
+  (packs_w ? filter : image).flag = flag_of(needs, launch);
   const bool image_last = p.layout == Layout::channels_last, filter_last = p.filter_layout == FilterLayout::channels_last;
   if (packs_x && packs_w && !image_last && !filter_last) return pack_both<T>(image, filter, stream);
   if (packs_x) SBK_TRY(pack<T>(image, image_last, stream));
@@ -385,7 +389,8 @@ GemmConv describe(const ConvParams& params, const Sizes& z, const void* x, const
   g.tap_line = FastDivisor(u32(z.s));
   g.tap_plane = FastDivisor(u32(z.r * z.s));
   g.channels_last = p.layout == Layout::channels_last;
-  g.aligned = aligned_to(p.y, kVectorBytes) && aligned_to(p.residual, kVectorBytes) && aligned_to(p.bias, kVectorBytes);
+  const bool near = 8 * p.out_channels <= INT32_MAX;  // Hopper's whole vectors are written eight rows apart, with a 32-bit distance
+  g.aligned = near && aligned_to(p.y, kVectorBytes) && aligned_to(p.residual, kVectorBytes) && aligned_to(p.bias, kVectorBytes);
   g.activation = p.activation;
   return g;
 }
@@ -537,15 +542,16 @@ Status launch_gemm(const GemmConv& g, int64_t groups, int variant, hipStream_t s
   return Tiles<T, false>::with(tile, g.k_vectors, [&](auto shape) { return enqueue<decltype(shape)>(g, groups, stream); });
 }
 
+// `shape` and `needs`: the whole batch's, of which `p` is a part.
 template <class T>
-Status run(const ConvParams& p, const Launch& launch) {
-  const GemmForm shape = gemm_form(p);
+Status run(const ConvParams& p, GemmForm shape, const GemmNeeds& needs, const Launch& launch) {
+  shape.p.batch = p.batch, shape.p.x = p.x, shape.p.residual = p.residual, shape.p.y = p.y;
   const Sizes z = sizes_of(shape.p);
   const void* x = nullptr;
   const void* w = nullptr;
-  SBK_TRY(prepare<T>(p, shape.lines, z, launch, &x, &w));
+  SBK_TRY(prepare<T>(p, shape.lines, z, needs, launch, &x, &w));
   GemmConv g = describe_form<T>(p, shape, z, x, w);
-  g.odd = gemm_flag(p, launch);
+  g.odd = flag_of(needs, launch);
   const auto stream = static_cast<hipStream_t>(launch.stream);
   if constexpr (sizeof(T) == 2) {
     if (z.vector < kVectorBytes) return enqueue<NarrowShape>(g, z.groups, stream);
@@ -568,15 +574,6 @@ ConvParams part_of(const ConvParams& p, int64_t first, int64_t count) {
   return part;
 }
 
-// Of `p` as it is multiplied; 0: not so.
-int64_t images_shaped(const ConvParams& p) {
-  const ConvParams q = gemm_form(p).p;
-  return images_at_once(q, sizes_of(q));
-}
-
-// As many images as are made at once.
-ConvParams first_part(const ConvParams& p) { return part_of(p, 0, images_shaped(p)); }
-
 // Whether places, taps and groups are such as the kernels take. `p`: as it is multiplied.
 bool fits(const ConvParams& p) {
   if (sums_nothing(p) || p.batch == 0) return false;  // and may have no taps to divide by
@@ -585,17 +582,18 @@ bool fits(const ConvParams& p) {
          z.s <= kMaxTaps;
 }
 
-// Whether the copy engine can read its lines' windows where they overlap: a column's first tap is on a whole vector.
+// Whether the copy engine can read its lines' windows where they overlap: a column's first tap is on a whole vector. Of a batch that is
+// made at once alone: what is packed first clears the flag, and no GPU has run parts of one in this form.
 bool may_window([[maybe_unused]] const ConvParams& p) {
 #if SBK_NVIDIA
   if (p.dtype != DataType::float16 || !may_fold(p) || p.batch == 0 || output_count(p) == 0) return false;
   const ConvParams t = with_three_axes(p);
   if (t.in[0] != 1 || t.kernel[0] != 1 || t.pad_begin[0] != 0 || t.dilation[2] != 1 || t.stride[2] * kWindowChannels % lanes_of<__half>() != 0) return false;
   const ConvParams q = window_params(p);
-  if (!fits(q) || window_lines(p).pixels * kWindowChannels * t.in[1] >= kLimit) return false;
-  const ConvParams first = part_of(p, 0, images_at_once(q, sizes_of(q)));
-  const GemmForm shape{window_params(first), Lines::windows};
-  return takes_copy_engine(describe_form<__half>(first, shape, sizes_of(shape.p), nullptr, nullptr));
+  const Sizes z = sizes_of(q);
+  const int64_t image = window_lines(p).pixels * kWindowChannels * t.in[1];  // its values, packed
+  if (!fits(q) || images_at_once(q, z) < p.batch || image > (kLimit - 1) / p.batch) return false;
+  return takes_copy_engine(describe_form<__half>(p, {q, Lines::windows}, z, nullptr, nullptr));
 #else
   return false;
 #endif
@@ -652,10 +650,7 @@ GemmNeeds gemm_needs(const ConvParams& p) {
   return needs;
 }
 
-int32_t* gemm_flag(const ConvParams& p, const Launch& launch) {
-  const GemmNeeds needs = gemm_needs(p);
-  return needs.flag == 0 ? nullptr : reinterpret_cast<int32_t*>(static_cast<char*>(launch.workspace) + needs.flag_at());
-}
+int32_t* gemm_flag(const ConvParams& p, const Launch& launch) { return flag_of(gemm_needs(p), launch); }
 
 Status pack_filter(const ConvParams& p, void* to, hipStream_t stream) {
   const GemmForm shape = gemm_form(p);
@@ -672,7 +667,8 @@ Status pack_filter(const ConvParams& p, void* to, hipStream_t stream) {
 bool takes_gemm(const ConvParams& whole) {
   DeviceFacts device;
   if (!gemm_needs(whole).fits || !device_facts(&device).ok()) return false;
-  const ConvParams p = gemm_form(first_part(whole)).p;
+  ConvParams p = gemm_form(whole).p;
+  p.batch = images_at_once(p, sizes_of(p));
   const Sizes z = sizes_of(p);
   if (z.vector < kVectorBytes) return most_shared_bytes<NarrowShape>(device.wave) <= device.shared;
   const int tile = p.dtype == DataType::float32
@@ -682,9 +678,11 @@ bool takes_gemm(const ConvParams& whole) {
 }
 
 Status run_gemm(const ConvParams& p, const Launch& launch) {
-  return in_parts(p.batch, images_shaped(p), [&](int64_t first, int64_t count) {
+  const GemmForm shape = gemm_form(p);
+  const GemmNeeds needs = gemm_needs(p);
+  return in_parts(p.batch, images_at_once(shape.p, sizes_of(shape.p)), [&](int64_t first, int64_t count) {
     const ConvParams part = part_of(p, first, count);
-    return p.dtype == DataType::float32 ? run<float>(part, launch) : run<__half>(part, launch);
+    return p.dtype == DataType::float32 ? run<float>(part, shape, needs, launch) : run<__half>(part, shape, needs, launch);
   });
 }
 

@@ -313,6 +313,42 @@ def test_products_of_integers_in_every_shape_of_tile(target: str, stack: KernelS
     assert "112 products, 0 wrong" in done.stdout
 
 
+def conv_forms(kernels: Path, folder: Path, stack: KernelStack) -> subprocess.CompletedProcess[str]:
+    """What `conv_forms.cpp` says of the host side in `kernels`."""
+    headers = stack.built("source.headers") / "usr" / "include" / "onnxruntime"
+    program = folder / "conv_forms"
+    run(sys.executable, EMULATION / "build.py", kernels, "gfx942", program, "--program", EMULATION / "conv_forms.cpp", "--provider", headers)
+    return subprocess.run([str(program)], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.sandbox
+def test_a_convolution_of_a_cut_batch_has_one_form(stack: KernelStack, tmp_path: Path) -> None:
+    """As NVIDIA's build has it: workspace and flag are decided once, for the whole batch."""
+    done = conv_forms(KERNELS, tmp_path, stack)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    assert "34560 shapes, 0 wrong; 16200 in windows, 9944 in parts" in done.stdout
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize(
+    ("was", "becomes", "mistake"),
+    (
+        (" || images_at_once(q, z) < p.batch || image > (kLimit - 1) / p.batch", "", "a part packs another number of vectors"),
+        (" || !may_window(p)) return shape;", ") return shape;", "windows that the engine does not take"),
+    ),
+    ids=("windows of a cut batch", "variants beyond the last"),
+)
+def test_a_form_that_a_part_does_not_have_is_told(was: str, becomes: str, mistake: str, stack: KernelStack, tmp_path: Path) -> None:
+    kernels = shutil.copytree(KERNELS, tmp_path / "kernels", ignore=shutil.ignore_patterns("__pycache__"))
+    source = kernels / "conv" / "conv_gemm.hip"
+    text = source.read_text()
+    assert text.count(was) == 1
+    source.write_text(text.replace(was, becomes))
+    done = conv_forms(kernels, tmp_path, stack)
+    assert done.returncode == 1, done.stdout[-2000:] + done.stderr[-2000:]
+    assert mistake in done.stdout
+
+
 @pytest.mark.slow
 @pytest.mark.sandbox
 @pytest.mark.parametrize(
