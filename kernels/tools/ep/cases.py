@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 from attention import multi_head_cases
 from numpy.lib.stride_tricks import sliding_window_view
 from onnx import helper
 
-from tools.ep import quantized_cases
+from tools.ep import quantized_cases, session
 from tools.ep.random_case import RandomCase
+from tools.ep.resize_edges import FORMS, ROUNDINGS
 
 Array = np.ndarray
 FLOATS = ("float32", "float16")
@@ -295,11 +297,8 @@ def _expand(rng: np.random.Generator, dtype: str) -> RandomCase:
     return RandomCase("Expand", dtype, [x, np.array(whole, np.int64)], [np.broadcast_to(x, whole).copy()], constants=(1,))
 
 
-RESIZE_FORMS = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "asymmetric", "align_corners")
-
-
 def _places(extent: int, new: int, scale: np.float32, form: str) -> Array:
-    """Where in an axis each place of the resized one lies, in float32 and ONNX's order of operations."""
+    """Where in an axis each place of the resized one lies, to a few units in the last place of float32."""
     at = np.arange(new, dtype=np.float32)
     if form == "asymmetric":
         return at / scale
@@ -312,21 +311,13 @@ def _places(extent: int, new: int, scale: np.float32, form: str) -> Array:
     return at * np.float32(0) if form == "pytorch_half_pixel" and new == 1 else middle
 
 
-def _nearest_place(at: Array, mode: str) -> Array:
-    if mode == "floor":
-        return np.floor(at)
-    if mode == "ceil":
-        return np.ceil(at)
-    tie = at - np.floor(at) == 0.5
-    return np.where(tie, np.floor(at) + (mode == "round_prefer_ceil"), np.floor(at + 0.5))
-
-
 def _resize(rng: np.random.Generator, dtype: str) -> RandomCase:
+    """Linear by float64; the nearest, which is one element or another, by the CPU provider."""
     x = _values(rng, _shape(rng, 1, 5, 3000), dtype)
-    linear, form = bool(rng.integers(2)), str(rng.choice(RESIZE_FORMS))
-    rounding = str(rng.choice(["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]))
+    linear, form = bool(rng.integers(2)), str(rng.choice(FORMS))
+    rounding = str(rng.choice(ROUNDINGS))
     axes = rng.permutation(x.ndim)[: int(rng.integers(1, min(3, x.ndim) + 1))]
-    y, scales, sizes = x.astype(np.float64) if linear else x, [], []
+    y, scales, sizes = x.astype(np.float64), [], []
     by_size = bool(rng.integers(2))
     for axis in axes:
         extent = x.shape[axis]
@@ -335,17 +326,16 @@ def _resize(rng: np.random.Generator, dtype: str) -> RandomCase:
         scale = np.float32(new) / np.float32(extent) if by_size else scale
         scales.append(scale)
         sizes.append(new)
-        at = np.arange(new, dtype=np.float32) if scale == 1 else _places(extent, new, scale, form)
         if not linear:
-            y = np.take(y, np.clip(_nearest_place(at, rounding), 0, extent - 1).astype(int), axis)
             continue
-        at = np.clip(at, 0, extent - 1)
+        at = np.clip(np.arange(new, dtype=np.float32) if scale == 1 else _places(extent, new, scale, form), 0, extent - 1)
         low = at.astype(int)
         share = (at - low.astype(np.float32)).astype(np.float64).reshape([-1 if i == axis else 1 for i in range(x.ndim)])
         y = np.take(y, low, axis) * (1 - share) + np.take(y, np.minimum(low + 1, extent - 1), axis) * share
     extents = [None, None, np.array(sizes, np.int64)] if by_size else [None, np.array(scales, np.float32)]
     attributes = {"axes": axes.tolist(), "mode": "linear" if linear else "nearest", "coordinate_transformation_mode": form, "nearest_mode": rounding}
-    return RandomCase("Resize", dtype, [x, *extents], [np.ascontiguousarray(y.astype(dtype))], attributes, tuple(range(1, 1 + len(extents))))
+    case = RandomCase("Resize", dtype, [x, *extents], [np.ascontiguousarray(y.astype(dtype))], attributes, tuple(range(1, 1 + len(extents))))
+    return case if linear else replace(case, reference=session.open_on_cpu(case.model()).run(None, case.feeds()))
 
 
 def _trilu(rng: np.random.Generator, dtype: str) -> RandomCase:

@@ -24,8 +24,9 @@ from tools.ep.edge import one as _one
 from tools.ep.multi_head_edges import multi_heads
 from tools.ep.nans import nans
 from tools.ep.quantized_edges import quantized_edges
+from tools.ep.resize_edges import resize_edges
 from tools.ep.rulings import edges_with_rulings
-from tools.ep.session import open_session, relative_error
+from tools.ep.session import open_on_cpu, open_session, relative_error
 
 TOLERANCE = 2e-5
 OF_HALF = 4e-3  # where an answer is float16
@@ -242,6 +243,7 @@ def edges() -> Iterator[Edge]:
     yield from edges_with_rulings()
     yield from nans()
     yield from quantized_edges()
+    yield from resize_edges()
 
 
 @dataclass(frozen=True)
@@ -269,10 +271,7 @@ def _wrong(actual: list[Array] | None, reference: list[Array] | None, who: str) 
 
 
 def _by_cpu(edge: Edge) -> list[Array] | None:
-    settings = ort.SessionOptions()
-    settings.log_severity_level = 4
-    payload = edge.model.SerializeToString()
-    return _answers(lambda: ort.InferenceSession(payload, settings, providers=["CPUExecutionProvider"]), edge.feeds)
+    return _answers(lambda: open_on_cpu(edge.model), edge.feeds)
 
 
 def _astray(edge: Edge, ruling: Ruling) -> str:

@@ -59,6 +59,13 @@ def open_session(
     return ort.InferenceSession(model.SerializeToString(), settings, enable_fallback=0)
 
 
+def open_on_cpu(model: onnx.ModelProto) -> ort.InferenceSession:
+    """A session on the CPU provider alone, which says nothing of what it refuses."""
+    settings = ort.SessionOptions()
+    settings.log_severity_level = 4
+    return ort.InferenceSession(model.SerializeToString(), settings, providers=["CPUExecutionProvider"])
+
+
 def record(session: ort.InferenceSession) -> list[tuple[str, list[str]]]:
     """Provider and operators of each step: of each fused group, and of each node that runs alone. Raises NoRecord where there is none."""
     rows = [(part.ep_name, [node.op_type for node in part.get_nodes()]) for part in session.get_provider_graph_assignment_info()]

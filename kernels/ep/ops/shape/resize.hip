@@ -25,7 +25,8 @@ struct ResizeAxis {
   bool changes;
   Divisor by_new_extent;
 
-  // Where in x the place `at` of y lies. Each form is ONNX's, in its order of operations, so that ties fall alike.
+  // Where in x the place `at` of y lies. Each form is as ONNX Runtime's CPU provider has it, in its order of operations and its types, so
+  // that both take the same element.
   RK_HD float coordinate(int at, Coordinates form) const {
     const float place = static_cast<float>(at);
     switch (form) {
@@ -37,7 +38,8 @@ struct ResizeAxis {
       case Coordinates::half_pixel_symmetric: {
         const float adjustment = static_cast<float>(new_extent) / (scale * static_cast<float>(extent));
         const float center = static_cast<float>(extent) / 2.0f;
-        return center * (1.0f - adjustment) + ((place + 0.5f) / scale - 0.5f);
+        const double middle = static_cast<double>(center * (1.0f - adjustment)) + (static_cast<double>(place) + 0.5) / static_cast<double>(scale);
+        return static_cast<float>(middle - 0.5);
       }
       default: return (place + 0.5f) / scale - 0.5f;
     }
@@ -51,12 +53,15 @@ struct ResizeWork {
   Rounding rounding;
 };
 
+// What divides to a tie may miss it by an error of rounding: the CPU provider takes so much as one.
 RK_HD inline int nearest(float at, Rounding rounding, int extent) {
+  constexpr float kTie = 1e-6f;
   const float below = floorf(at);
+  const bool tie = fabsf(at - below - 0.5f) < kTie;
   float place = below;
   if (rounding == Rounding::ceil) place = ceilf(at);
-  else if (rounding == Rounding::prefer_floor) place = at == below + 0.5f ? below : roundf(at);
-  else if (rounding == Rounding::prefer_ceil) place = at == below + 0.5f ? below + 1.0f : roundf(at);
+  else if (rounding == Rounding::prefer_floor) place = tie ? below : roundf(at);
+  else if (rounding == Rounding::prefer_ceil) place = tie ? below + 1.0f : roundf(at);
   const int index = static_cast<int>(place);
   return index < 0 ? 0 : (index >= extent ? extent - 1 : index);
 }

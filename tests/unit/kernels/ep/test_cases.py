@@ -9,6 +9,7 @@ import pytest
 
 np = pytest.importorskip("numpy")
 onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
 
 
 @pytest.fixture
