@@ -548,6 +548,7 @@ KERNEL_EP_LEVELS: dict[str, Layer] = {
     "quantized_reference": Layer(1, "the quantized operators in NumPy"),
     "quantized_cases": Layer(2, "random cases of the quantized operators"),
     "quantized_edges": Layer(2, "edge cases of the quantized operators"),
+    "resize_edges": Layer(2, "edge cases of Resize to the nearest"),
     "nans": Layer(2, "edge cases with NaN"),
     "rulings": Layer(2, "edge cases that ONNX's text decides"),
     "examples": Layer(2, "one small node of each operator"),

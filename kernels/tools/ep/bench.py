@@ -107,10 +107,10 @@ def torch_graph_time(call: Callable[[], object]) -> Timing:
     return time_call(waited_for(cuda_graph.replay))
 
 
-def torch_times(name: str, dtype: str, compiled: bool, **sizes: int) -> tuple[dict[str, Timing], int]:
-    """PyTorch eager, its CUDA graph (of images channels last too), and with `compiled` torch.compile's; and the bytes of eager at most.
+def torch_times(name: str, dtype: str, compile_form: str, **sizes: int) -> tuple[dict[str, Timing], int]:
+    """PyTorch eager, its CUDA graph (of images channels last too), and with `compile_form` torch.compile's; and the bytes of eager at most.
 
-    TF32 is off. `compiled`: mode max-autotune, which has a CUDA graph, with frozen weights, images channels last. Minutes a model.
+    TF32 is off. `compile_form`: one of torch_nets.COMPILE_FORMS, with frozen weights, images channels last (minutes a model); "": none.
     """
     import torch
 
@@ -122,20 +122,20 @@ def torch_times(name: str, dtype: str, compiled: bool, **sizes: int) -> tuple[di
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()
     with torch.inference_mode():
-        call = torch_call(name, dtype, False, False, sizes)
+        call = torch_call(name, dtype, False, "", sizes)
         times = {"torch eager": time_call(waited_for(call))}
         peak = torch.cuda.max_memory_allocated() - before
         times["torch graph"] = torch_graph_time(call)
         if name in PICTURES:
-            times["torch last"] = torch_graph_time(torch_call(name, dtype, True, False, sizes))
-    if compiled:
+            times["torch last"] = torch_graph_time(torch_call(name, dtype, True, "", sizes))
+    if compile_form:
         import torch._dynamo
         import torch._inductor.config
 
         torch._dynamo.reset()
         torch._inductor.config.freezing = True
         with torch.no_grad():  # inference_mode would keep it from freezing the weights
-            times["torch compiled"] = time_call(waited_for(torch_call(name, dtype, True, True, sizes)))
+            times["torch compiled"] = time_call(waited_for(torch_call(name, dtype, True, compile_form, sizes)))
     return times, peak
 
 

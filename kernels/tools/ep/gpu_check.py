@@ -59,9 +59,42 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--fewer", action="store_true", help="models fused and at one size only")
     parser.add_argument("--seconds", type=float, default=400, help="with --sanitize: give up after this long (400)")
     parser.add_argument("--models", default="", help="comma-separated model:dtype:size to time, e.g. resnet50:float16:8")
-    parser.add_argument("--compiled", action="store_true", help="time torch.compile(mode=max-autotune) too (minutes a model)")
+    parser.add_argument("--compiled", dest="compile_form", nargs="?", const="max-autotune", default="", choices=("max-autotune", "plain"), help="time torch.compile too, by max-autotune, or plain: a CUDA graph without its templates of products (minutes a model)")
     parser.add_argument("--json", type=Path, help="write the results here")
     return parser.parse_args()
+
+
+NOT_ON_CPU = (TIMES, "threads", "devices")
+"""What the CPU test platform has none of."""
+
+
+def refusal(args: argparse.Namespace) -> str:
+    """Why nothing, or not all that is asked for, would be checked or timed; "" where it would."""
+    if args.cases < 1:
+        return f"--cases {args.cases}: nothing would be checked; next: 1 or more"
+    if args.cpu_test_library is not None and (left_out := [name for name in args.only or () if name in NOT_ON_CPU]):
+        return f"--only {left_out[0]}: the CPU test platform cannot run it; next: leave it out, or name a GPU's --library"
+    for item in args.models.split(",") if args.models else ():
+        name, _, rest = item.partition(":")
+        dtype, _, size = rest.partition(":")
+        if name not in MODEL_SIZES:
+            return f"--models {item}: no model {name!r}; next: one of {', '.join(MODEL_SIZES)}"
+        if dtype not in MODEL_TOLERANCE:
+            return f"--models {item}: no type {dtype!r}; next: one of {', '.join(MODEL_TOLERANCE)}"
+        example = MODEL_SIZES[name][-1]
+        numbers = size.split("x")
+        if len(numbers) != len(example.split("x")) or not all(n.isascii() and n.isdecimal() and int(n) > 0 for n in numbers):
+            return f"--models {item}: no size {size!r}; next: such as {name}:{dtype}:{example}"
+    return ""
+
+
+def make_room(path: Path) -> None:
+    """The folder of `path`. Raises Unusable where no file can be written there."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.open("a").close()
+    except OSError as error:
+        raise Unusable(f"--json {path}: {error.strerror}; next: name a file that can be written") from error
 
 
 def build(args: argparse.Namespace, children: Children) -> Path:
@@ -268,7 +301,7 @@ def device_memory_used() -> int | None:
     return total - free
 
 
-def time_one(device: object, which: str, compiled: bool) -> dict[str, object]:
+def time_one(device: object, which: str, compile_form: str) -> dict[str, object]:
     """One row of the table: the provider eager and replayed, PyTorch in each of its forms, and the CPU provider."""
     from tools.ep import bench, models, session, torch_nets
 
@@ -286,7 +319,7 @@ def time_one(device: object, which: str, compiled: bool) -> dict[str, object]:
         row[f"{key} error"] = max(session.relative_error(outputs[k], reference[k]) for k in reference)
         del bound
     if not torch_nets.torch_lacks(name):
-        times, peak = bench.torch_times(name, dtype, compiled, **size)
+        times, peak = bench.torch_times(name, dtype, compile_form, **size)
         row |= {form: vars(timing) for form, timing in times.items()} | {"torch bytes": peak}
     if text in ("1", "8", "1x128", "8x128") and dtype == "float32":
         row["cpu"] = vars(bench.cpu_time(name, dtype, **size))
@@ -302,7 +335,7 @@ def times_best(row: dict[str, object]) -> str:
     return f"{min(theirs) / row['graph']['median']:.2f}" if theirs else ""  # type: ignore[index]
 
 
-def time_models(device: object, which: str, compiled: bool) -> tuple[list[dict[str, object]], int]:
+def time_models(device: object, which: str, compile_form: str) -> tuple[list[dict[str, object]], int]:
     """The table, and how many rows were wrong."""
     from tools.ep import torch_nets
 
@@ -312,7 +345,7 @@ def time_models(device: object, which: str, compiled: bool) -> tuple[list[dict[s
             print(f"{name} without PyTorch beside it: {why}")
     print(f"{'model':28} {'eager':>8} {'graph':>8} {'torch':>8} {'t.graph':>8} {'t.last':>8} {'t.comp.':>8} {'CPU EP':>8} {'best/ours':>9}  error")
     for item in which.split(","):
-        row = time_one(device, item, compiled)
+        row = time_one(device, item, compile_form)
         error = max(float(row["eager error"]), float(row["graph error"]))
         wrong = not error <= MODEL_TOLERANCE[str(row["dtype"])]
         bad += wrong
@@ -387,6 +420,8 @@ def devices_of(library: Path) -> list[object]:
 def check(args: argparse.Namespace, ep_devices: list[object], library: Path, results: dict[str, object]) -> int:
     """How many mismatches there are; what is measured goes to `results`."""
     device, cpu = ep_devices[0], args.cpu_test_library is not None
+    if "devices" in (args.only or ()) and len(ep_devices) < 2:
+        raise Unusable("--only devices: one device is offered, and nothing would be checked; next: leave it out, or run on more")
     print(f"{device.ep_name} on {device.ep_metadata['device']} ({device.ep_metadata['target']}), built for {device.ep_metadata['built for']}")
     names, bad = args.only or (*CHECKS, *(() if args.quick else (TIMES,))), 0
     if "nodes" in names:
@@ -402,7 +437,7 @@ def check(args: argparse.Namespace, ep_devices: list[object], library: Path, res
     bad += check_two_at_once(device) if "threads" in names and not cpu else 0
     bad += check_devices(ep_devices) if "devices" in names and not cpu else 0
     if TIMES in names and not cpu:
-        results["models"], wrong = time_models(device, args.models or DEFAULT_MODELS, args.compiled)
+        results["models"], wrong = time_models(device, args.models or DEFAULT_MODELS, args.compile_form)
         bad += wrong
     return bad
 
@@ -412,19 +447,25 @@ def cover(args: argparse.Namespace, device: object, library: Path) -> int:
     from tools.ep import coverage
 
     if missing := [str(model) for model in args.coverage if not model.is_file()]:
-        raise Unusable(f"{', '.join(missing)}: no such file; next: name ONNX models")
-    try:
-        results = coverage.run(args.coverage, device, library)
-    except Exception as error:  # ONNX's and ONNX Runtime's own types
-        raise Unusable(f"a model cannot be opened: {str(error).splitlines()[0]}") from error
+        raise Unusable(f"--coverage {', '.join(missing)}: no such file; next: name ONNX models")
+    results = []
+    for model in args.coverage:
+        try:
+            results += coverage.run([model], device, library)
+        except Exception as error:  # ONNX's and ONNX Runtime's own types
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise Unusable(f"--coverage {model}: cannot be opened: {reason}; next: name an ONNX model") from error
     if args.json:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
         args.json.write_text(json.dumps([each.to_json() for each in results], indent=1))
     return 0
 
 
 def work(args: argparse.Namespace, children: Children) -> int:
     """The checks asked for; 0 when all hold."""
+    if why := refusal(args):
+        raise Unusable(why)
+    if args.json:
+        make_room(args.json)
     if args.sanitize:
         return 1 if sanitize(args.library or build(args, children), args.cases, args.seconds, children) else 0
     start = time.perf_counter()
@@ -435,13 +476,14 @@ def work(args: argparse.Namespace, children: Children) -> int:
     results: dict[str, object] = {"device": ep_devices[0].ep_metadata}
     try:
         bad = check(args, ep_devices, library, results)
+    except Unusable:
+        raise
     except Exception as error:
         traceback.print_exc()
         print(f"  FAILED {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
         bad = 1
     results["seconds"] = round(time.perf_counter() - start, 1)
     if args.json:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
         args.json.write_text(json.dumps(results, indent=1, default=str))
     print(f"{'FAILED: ' + str(bad) + ' mismatches' if bad else 'all checks hold'} in {results['seconds']} s")
     return 1 if bad else 0

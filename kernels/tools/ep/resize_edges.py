@@ -18,8 +18,8 @@ MOST = 40  # places of an axis
 
 def sizes() -> list[tuple[int, int]]:
     """An axis before and after, both ways: those that once went wrong, and others of 1 to MOST places."""
-    drawn = np.random.default_rng(21).integers(1, MOST + 1, (PAIRS, 2)).tolist()
-    one_way = [(7, 8), (14, 36), (29, 36), (26, 37), (22, 26), (34, 22), *map(tuple, drawn)]
+    random_pairs = np.random.default_rng(21).integers(1, MOST + 1, (PAIRS, 2)).tolist()
+    one_way = [(7, 8), (14, 36), (29, 36), (26, 37), (22, 26), (34, 22), *map(tuple, random_pairs)]
     return one_way + [(new, extent) for extent, new in one_way]
 
 
@@ -38,7 +38,7 @@ def _edge(form: str, rounding: str, by_scale: bool) -> Edge:
 
 
 def resize_edges() -> Iterator[Edge]:
-    """All of them. Corners by scales that are no whole numbers are left to the CPU provider: ops/shape/resize.hip says why."""
+    """All of them. align_corners by scales is left to the CPU provider: ops/shape/resize.hip says why."""
     for form in FORMS:
         for rounding in ROUNDINGS:
             yield _edge(form, rounding, False)

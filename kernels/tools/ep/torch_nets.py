@@ -11,6 +11,11 @@ OF_TORCHVISION = ("resnet50", "vit-b16")
 OF_TRANSFORMERS = ("bert-base", "whisper-tiny-encoder", "whisper-tiny-decoder")
 PICTURES = {"resnet50", "yolov5s"}
 """Those that are timed with images and filters channels last too."""
+COMPILE_FORMS: dict[str, dict[str, Any]] = {
+    "max-autotune": {"mode": "max-autotune"},
+    "plain": {"options": {"triton.cudagraphs": True}},
+}  # fmt: skip
+"""Forms of torch.compile, and its arguments: at its most thorough, or without its templates of products. Both replay a CUDA graph."""
 
 
 def torch_lacks(name: str) -> str:
@@ -68,8 +73,8 @@ def torch_inputs(name: str, sizes: Sizes, device: str, dtype: Any) -> dict[str, 
     return {"input_ids": ids, "attention_mask": mask}
 
 
-def torch_call(name: str, dtype: str, last: bool, compiled: bool, sizes: Sizes, device: str = "cuda") -> Callable[[], object]:
-    """One inference by PyTorch; `last`: images and filters channels last; `compiled`: by torch.compile at its most thorough."""
+def torch_call(name: str, dtype: str, last: bool, compile_form: str, sizes: Sizes, device: str = "cuda") -> Callable[[], object]:
+    """One inference by PyTorch; `last`: images and filters channels last; `compile_form`: by torch.compile, one of COMPILE_FORMS, or ""."""
     import torch
 
     kind = {"float32": torch.float32, "float16": torch.float16}[dtype]
@@ -79,7 +84,7 @@ def torch_call(name: str, dtype: str, last: bool, compiled: bool, sizes: Sizes, 
     if name in PICTURES:
         net = net.to(memory_format=layout)
         inputs[""] = inputs[""].to(memory_format=layout)
-    module = torch.compile(net, mode="max-autotune") if compiled else net
+    module = torch.compile(net, **COMPILE_FORMS[compile_form]) if compile_form else net
     positional = [inputs.pop("")] if "" in inputs else []
     return lambda: module(*positional, **inputs)
 
