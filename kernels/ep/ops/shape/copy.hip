@@ -165,7 +165,9 @@ void run(Stream& stream, const Walk<2>& walk, const T* from, T* to) {
 #if !RK_CPU
   if (transpose<T>(stream, transposes, from, to)) return;
 #endif
-  if (move_lines<T>(stream, walk, from, to)) return;
+  if constexpr (sizeof(T) < 16) {  // of which every line is whole packs
+    if (move_lines<T>(stream, walk, from, to)) return;
+  }
   move<T, 1>(stream, walk, from, to);
 }
 
