@@ -611,7 +611,7 @@ LINT_LEVELS: dict[str, Layer] = {
     **{
         name: Layer(3, "checks of one topic")
         for name in (
-            "ballots", "clang_forms", "hip_forms", "lanes", "libraries", "members", "overloads", "ptx", "strings", "version_guards", "warp_sizes",
+            "ballots", "clang_forms", "hip_forms", "lanes", "libraries", "members", "overloads", "ptx", "strings", "textures", "vector_bindings", "version_guards", "warp_sizes",
         )
     },
     "macro_uses": Layer(3, "uses of macros that have a finding in their bodies"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from stackbuild.hipify.cpp.directives import Include
@@ -20,11 +20,13 @@ from stackbuild.hipify.lint import (
     ptx,
     spaces,
     strings,
+    textures,
+    vector_bindings,
     version_guards,
     votes,
     warp_sizes,
 )
-from stackbuild.hipify.lint.catalogue import WARNINGS
+from stackbuild.hipify.lint.catalogue import WARNINGS, LintMatch
 from stackbuild.hipify.lint.cpp import branches
 from stackbuild.hipify.passes.includes import is_in_tree
 from stackbuild.hipify.rules.lookups import Lookups
@@ -35,7 +37,7 @@ from stackbuild.model.findings import Finding, Severity
 _CHECKS = (
     lanes.shuffle_ladders, warp_sizes.warp_sizes, lanes.lane_arithmetic, ballots.ballots, ballots.lane_masks,
     ballots.partial_masks, lanes.tiles,
-    ptx.ptx, libraries.matrices, libraries.asynchronous, libraries.graphs, devices.textures,
+    ptx.ptx, libraries.matrices, libraries.asynchronous, libraries.graphs, textures.textures, textures.forms, vector_bindings.bindings,
     devices.names, devices.launch_bounds, devices.arch_guards, devices.device_launches, devices.device_calls,
     spaces.macros, version_guards.versions, version_guards.capabilities, votes.votes, votes.last_lanes,
     hip_forms.defaults, hip_forms.groups, hip_forms.brain_floats, hip_forms.half_atomics, hip_forms.vector_operators, hip_forms.brain_float_types, hip_forms.device_pointers, hip_forms.half_braces, members.handles, overloads.overloads, overloads.no_overloads, half_types.host_assignments, clang_forms.member_templates, clang_forms.dimensions, clang_forms.single_values, clang_forms.positions, clang_forms.transposes, strings.run_time_names, strings.device_code,
@@ -45,7 +47,7 @@ _CHECKS = (
 _ONLY_WITH = {
     "LINT-LADDER-32": 64, "LINT-LADDER-64": 32, "LINT-WARP-SIZE-LITERAL": 64, "LINT-LANE-ARITHMETIC": 64,
     "LINT-BALLOT-32": 64, "LINT-LANE-MASK-32": 64, "LINT-SHIFT-WAVE": 64, "LINT-PARTIAL-MASK": 64, "LINT-TILE-32": 64, "LINT-TEXTURE-FETCH": 64,
-    "LINT-VOTE-32": 64, "LINT-VOTE": 64, "LINT-LAST-LANE": 64, "LINT-WARP-TRANSPOSE": 64,
+    "LINT-FP8-OCP": 64, "LINT-VOTE-32": 64, "LINT-VOTE": 64, "LINT-LAST-LANE": 64, "LINT-WARP-TRANSPOSE": 64,
 }  # fmt: skip
 
 
@@ -80,6 +82,7 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
         members.members(view, major),
         half_types.conversions(view, major),
         half_types.host_operators(view, major),
+        _small_floats(view, lookups),
         devices.host_calls(view, declarations.for_device(major)),
         spaces.names(view, version(lookups.target.rocm) if lookups.target.rocm else ()),
         *(check(view) for check in _CHECKS),
@@ -112,6 +115,8 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
             continue
         if rule == "LINT-CUDA-VERSION":
             guards.add(at)
+        if rule == "LINT-CUDA-ARCH" and branches.is_for_both_sides(view, at) and not branches.asks_for_hip(view):
+            rule = "LINT-ARCH-BOTH-SIDES"
         entry = WARNINGS[rule]
         severity, fix = entry.severity, entry.fix.format(*words) if "{" in entry.fix else entry.fix
         if rule in ("LINT-CUDA-ARCH", "LINT-CUDA-VERSION") and not (
@@ -127,6 +132,15 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
             names_so_far.add(name)
         findings.append(view.finding(at, rule, severity, entry.message.format(*words), entry.why, fix, entry.link))
     return findings
+
+
+def _small_floats(view: View, lookups: Lookups) -> Iterator[LintMatch]:
+    """CUDA's types of eight bits: each name once, by the format that it gets."""
+    for name in sorted(view.words_with("__nv_fp8") | view.words_with("__NV_E")):
+        if name in lookups.names and lookups.names[name].hip.lower().endswith("_fnuz"):
+            rule = "LINT-FP8-OCP" if _is_ruled(view, lookups, name) else "LINT-FP8"
+            for at in view.own(name)[:1]:
+                yield at, rule, (name,)
 
 
 def _major(rocm: str) -> int:

@@ -196,6 +196,54 @@ WARNINGS: dict[str, LintRule] = {
         "CUDA reads it as blocks per multiprocessor, HIP as wavefronts per execution unit",
         "convert it: blocks * threads / (wavefront * 4), or leave it out and measure",
     ),
+    "LINT-LAUNCH-BOUNDS-CLUSTER": LintRule(
+        Severity.ERROR,
+        "__launch_bounds__ with a third argument",
+        "it is the greatest number of blocks of a cluster; HIP's macro takes two arguments, so it does not compile",
+        "leave the third argument out for HIP, which has no clusters",
+    ),
+    "LINT-BOUNDARY-MODE": LintRule(
+        Severity.WARNING,
+        "{0} of a surface",
+        "HIP's surfaces have no boundary modes: what lies outside is read as 0 and is not written, without a clamp or a trap",
+        "clamp the coordinates, or test them, before the call",
+    ),
+    "LINT-SURFACE-VALUE": LintRule(
+        Severity.ERROR,
+        "{0} that gives its value",
+        "HIP has only the form that takes a pointer to the value: it does not compile",
+        "declare a variable and pass its address as the first argument",
+    ),
+    "LINT-TEXTURE-RESIDENT": LintRule(
+        Severity.ERROR,
+        "{0} that tells whether the texel is resident",
+        "HIP has no sparse textures and no such form: it does not compile",
+        "leave the last argument out for HIP",
+    ),
+    "LINT-VECTOR-BINDING": LintRule(
+        Severity.ERROR,
+        "a structured binding of {0}",
+        "HIP's vectors are no plain structs: clang does not decompose them",
+        "name the vector, and use its members x, y, z and w",
+    ),
+    "LINT-FP8": LintRule(
+        Severity.WARNING,
+        "{0} becomes a type of another format, FNUZ",
+        "CUDA's FP8 is OCP's; FNUZ has another bias, another greatest value and no infinity: bytes from CUDA decode otherwise",
+        "target ROCm 6.4 or newer, which has the OCP types, or convert the stored values",
+    ),
+    "LINT-FP8-OCP": LintRule(
+        Severity.NOTE,
+        "{0} becomes the OCP type",
+        "gfx940 to gfx942 have FNUZ in hardware: HIP 6.4 has conversions of OCP types for the host alone there",
+        "for these GPUs convert the values on the host, or store FNUZ",
+    ),
+    "LINT-ARCH-BOTH-SIDES": LintRule(
+        Severity.WARNING,
+        "a branch on {0} in a function for host and device",
+        "HIP does not define it: on AMD's GPUs the device takes the host's branch",
+        "test __HIP_DEVICE_COMPILE__ as well",
+    ),
     "LINT-CUDA-ARCH": LintRule(
         Severity.WARNING,
         "a guard on {0}",
@@ -448,7 +496,7 @@ DECIDED_BY_COMPILER = frozenset(
         "HIPIFY-EXPERIMENTAL", "HIPIFY-NEEDS-ROCM", "HIPIFY-GONE-FROM-ROCM", "HIPIFY-NOT-IN-TARGET", "HIPIFY-NO-TABLE", "HIPIFY-HEADER-MISSING",
         "LINT-DEVICE-NAME", "LINT-SURFACE-REFERENCE", "LINT-WMMA", "LINT-CUDA-STD", "LINT-CUB-NAME", "LINT-THRUST-NAME", "LINT-CUB-MACRO",
         "LINT-ASYNC-COPY", "LINT-DEFAULTS", "LINT-GROUPS", "LINT-COOPERATIVE", "LINT-BF16-SHUFFLE", "LINT-HALF-ATOMIC", "LINT-HALF-BRACES", "LINT-MEMBER",
-        "LINT-TEXTURE-NUMBER", "LINT-BUILT-IN", "LINT-NO-OVERLOAD",
+        "LINT-TEXTURE-NUMBER", "LINT-SURFACE-VALUE", "LINT-TEXTURE-RESIDENT", "LINT-VECTOR-BINDING", "LINT-LAUNCH-BOUNDS-CLUSTER", "LINT-BUILT-IN", "LINT-NO-OVERLOAD",
     )
 )  # fmt: skip
 """Rules, of the lint and of tables, that say no more than that a line does not compile: the target's compiler can refute them.

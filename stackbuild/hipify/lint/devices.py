@@ -1,4 +1,4 @@
-"""Lint of what belongs to NVIDIA's devices: textures, launch bounds, `__CUDA_ARCH__`, launches from kernels, built-in names."""
+"""Lint of what belongs to NVIDIA's devices: launch bounds, `__CUDA_ARCH__`, launches from kernels, built-in names."""
 
 from __future__ import annotations
 
@@ -12,10 +12,6 @@ from stackbuild.hipify.lint.cpp.branches import beside_hip, guard
 from stackbuild.hipify.lint.overloads import type_of_value
 from stackbuild.hipify.passes import launch
 
-_TEXTURE = re.compile(r"\b(texture|surface)\s*<[^;(){}]{0,200}>\s*(\w+)\s*(?:;|=|\[)")
-_FETCH = re.compile(
-    r"tex(?:1D|2D|3D|Cubemap)(?:Layered)?(?:fetch|Lod|Grad|gather)?|surf(?:1D|2D|3D|Cubemap)(?:Layered)?(?:read|write)"
-)
 _FUNCTION = 20000
 """So many characters before a launch the function that it stands in may begin."""
 _BRACE = re.compile(r"[{}]")
@@ -42,6 +38,7 @@ _NAMES = {
     "__grid_constant__": "define it as nothing for HIP",
     "__cluster_dims__": "there are no clusters: launch blocks and synchronise the grid",
     "__block_size__": "there are no clusters: launch blocks and synchronise the grid",
+    "__inline_hint__": "define it as inline for HIP, or write inline",
     "__maxnreg__": "use __launch_bounds__ or amdgpu_num_vgpr",
     "__stwt": "use __builtin_nontemporal_store or a plain store",
     "__stwb": "use a plain store",
@@ -83,25 +80,16 @@ def names(view: View) -> Iterator[LintMatch]:
             yield at, "LINT-DEVICE-NAME", (name, _NAMES[name])
 
 
-def textures(view: View) -> Iterator[LintMatch]:
-    """Texture and surface references, and fetches."""
-    if not view.words.isdisjoint(("texture", "surface")):
-        for match in _TEXTURE.finditer(view.code):
-            yield match.start(), f"LINT-{match.group(1).upper()}-REFERENCE", (match.group(2),)
-    if "\ntex" not in view.word_lines and "\nsurf" not in view.word_lines:
-        return
-    for name in sorted(w for w in view.words if w.startswith(("tex", "surf")) and _FETCH.fullmatch(w)):
-        for at in view.own(name):
-            yield at, "LINT-TEXTURE-FETCH", (name,)
-
-
 def launch_bounds(view: View) -> Iterator[LintMatch]:
     if "__launch_bounds__" not in view.words:
         return
     for at in view.places("__launch_bounds__"):
         argument_list = call_arguments(view.code, at + len("__launch_bounds__"))
-        if argument_list and len(argument_list[0]) >= 2:
+        count = len(argument_list[0]) if argument_list else 0
+        if count >= 2:
             yield at, "LINT-LAUNCH-BOUNDS", ()
+        if count >= 3:
+            yield at, "LINT-LAUNCH-BOUNDS-CLUSTER", ()
 
 
 def arch_guards(view: View) -> Iterator[LintMatch]:

@@ -191,7 +191,7 @@ def unknown_calls(view: View, lookups: Lookups, ruled_names: frozenset[str]) -> 
     findings: list[Finding] = []
     for word in looks_alike:
         if word not in own:
-            findings += _of_device(view, word) if word.startswith("__") else _of_host(view, word)
+            findings += _of_device(view, word) if word.startswith("__") else _of_host(view, lookups, word)
     return findings, own
 
 
@@ -208,7 +208,11 @@ def _is_like(word: str, lookups: Lookups) -> bool:
     )
 
 
-def _of_host(view: View, word: str) -> Iterator[Finding]:
+_VERSIONED = re.compile(r"_(?:v\d|ptsz|ptds)\Z")
+"""What CUDA's headers put behind a name by `#define`."""
+
+
+def _of_host(view: View, lookups: Lookups, word: str) -> Iterator[Finding]:
     places = view.own(word)
     if family := unknown_libraries.of_name(word):
         name_places = [
@@ -229,7 +233,7 @@ def _of_host(view: View, word: str) -> Iterator[Finding]:
         if called and _CALL_WITHIN.match(view.code, at + len(word)):
             continue  # `cudaErrchk(cudaMalloc(…))`: no function of CUDA's takes another one's result alone
         if api or called is not bool(constant):  # CUBLAS_CHECK(…) is a project's macro
-            yield _leftover(view, at, word)
+            yield _leftover(view, at, word, _VERSIONED.sub("", word) in lookups.known_names)
 
 
 _PASTES = re.compile(r"\s*##")
@@ -400,12 +404,15 @@ def _of_family(view: View, at: int, word: str, family: unknown_libraries.Family)
     )
 
 
-def _leftover(view: View, at: int, word: str) -> Finding:
-    """A name that is spelt like CUDA's. One like the runtime's, which the tables have nearly whole, is as often the project's."""
+def _leftover(view: View, at: int, word: str, is_version: bool) -> Finding:
+    """A name that is spelt like CUDA's. One like the runtime's, which the tables have nearly whole, is as often the project's.
+
+    A version (`is_version`) of a name that the tables have is CUDA's.
+    """
     return view.finding(
         at,
         "HIPIFY-UNKNOWN",
-        Severity.WARNING if _CONSTANT.fullmatch(word) or _SURELY_CUDAS.fullmatch(word) else Severity.NOTE,
+        Severity.WARNING if is_version or _CONSTANT.fullmatch(word) or _SURELY_CUDAS.fullmatch(word) else Severity.NOTE,
         f"{word} looks like a CUDA API and is in none of HIPIFY's tables",
         "it was left as it is",
         "if it is the project's own name, nothing; if it is newer than the tables, update HIPIFY or add a rule",
@@ -419,5 +426,6 @@ _SURELY_CUDAS = re.compile(
     r"|cudaGraphKernelNode(?:Set\w+|UpdatesApply)|cudaGraphSetConditional|cudaGetCurrentGraphExec|cu(?:da)?GetExportTable|cudaGridDependencySynchronize"
     r"|cudaTriggerProgrammaticLaunchCompletion|cu(?:da)?MipmappedArrayGet\w+|cudaStream(?:Graph)?(?:FireAndForget|TailLaunch)\w*|cudaAsyncNotification\w+"
     r"|cudaSurfaceType\w+|cudaCG[GS]\w+|cudaPeerAccessDefault|cuCtxRecordEvent"
+    r"|cublas(?:Set|Get)(?:Workspace|SmCountTarget)(?:_v2)?"
 )
 """Names of libraries of which HIPIFY's tables have few, and those of CUDA 12.6's runtime and driver that they lack."""

@@ -22,6 +22,7 @@ _DEVICE_WORDS = _KERNEL_WORDS | {
     "__device__", "__host__", "__constant__", "__managed__", "__launch_bounds__", "__forceinline__", "threadIdx",
     "blockIdx", "blockDim", "gridDim", "__syncthreads",
 }  # fmt: skip
+_DNN = "hipDNN.h"
 _MATH = "math.h"
 _CONSTANTS = "hip/hip_math_constants.h"
 _LINKER = "hip/hiprtc.h"
@@ -60,6 +61,8 @@ def convert(view: View, lookups: Lookups, directives: Directives, uses: Iterable
         if path is None:
             findings.append(_missing(view, include, candidates[0]))
             path = candidates[0]
+        elif path == _DNN and lookups.target.headers is None and lookups.target.compat != "hipify":
+            findings.append(_unreleased(view, include))
         if not path or _already(branches.get(path), include):
             edits += _drop(view, include, by, group)
             continue
@@ -302,6 +305,17 @@ def _additions(
 def _beside(view: View, name: str) -> str:
     """The path to a support header, which lies in the root of the output, from the folder of the file."""
     return "../" * view.name.count("/") + name
+
+
+def _unreleased(view: View, include: Include) -> Finding:
+    return view.finding(
+        include.path_span[0],
+        "HIPIFY-HEADER-MISSING",
+        Severity.WARNING,
+        f"<{include.path}> becomes <{_DNN}>, which ROCm's packages do not have",
+        "the file does not compile without a build of hipDNN of one's own",
+        "convert with --flavour miopen, which makes MIOpen's names of cuDNN's, or name hipDNN's folder by --target-include",
+    )
 
 
 def _missing(view: View, include: Include, path: str) -> Finding:

@@ -306,6 +306,33 @@ def is_decisive(view: View, at: int) -> bool:
     return is_whole and view.braces.head(inner).rstrip().endswith(")")
 
 
+def is_for_both_sides(view: View, at: int) -> bool:
+    """Whether a directive at an offset asks if `__CUDA_ARCH__` is there, in a function for host and device.
+
+    Both branches have code, or the only one is that for the host. A comparison with a version is another question:
+    its other branch is for older devices too.
+    """
+    directive = _CONDITIONAL.match(view.code, line_start(view.code, at)) if view.code.startswith("#", at) else None
+    if directive is None or not _ASKS_FOR_DEVICE.fullmatch(f"{directive[1]} {directive[2].strip()}"):
+        return False
+    spans = _branches(view.code, directive.end())
+    has_code = [bool(view.code[start:stop].strip()) for start, stop in spans]
+    is_host_first = directive[1] == "ifndef" or "!" in directive[2]
+    if not has_code or not (all(has_code) if len(has_code) > 1 else is_host_first and has_code[0]):
+        return False
+    both = {macro.name for macro in view.macros if "__host__" in macro.body and "__device__" in macro.body}
+    for pair in view.braces.around(at):
+        head = view.braces.head(pair)
+        if ("__host__" in head and "__device__" in head) or not both.isdisjoint(NAME.findall(head)):
+            return True
+    return False
+
+
+_ASKS_FOR_DEVICE = re.compile(
+    r"ifn?def __CUDA_ARCH__|(?:el)?if !?\s*\(?\s*(?:defined\s*\(?\s*)?__CUDA_ARCH__\s*\)?(?:\s*>\s*0|\s*[!=]=\s*0)?\s*\)?"
+)
+
+
 def _branches(code: str, at: int) -> list[Span]:
     """The branches of the conditional whose first line ends at an offset, of those after it: up to its `#endif`."""
     spans: list[Span] = []

@@ -44,3 +44,8 @@ def test_functions_of_the_device_in_functions_for_both_sides() -> None:
 def test_functions_of_the_device_by_the_version_of_rocm(rocm: str, told: bool) -> None:
     rules = [rule for rule, _, _ in rule_severities("__half f(__half x) {\n  return __hneg(x);\n}\n", rocm)]
     assert ("LINT-HOST-FUNCTION" in rules) is told
+
+
+def test_a_third_argument_of_launch_bounds_does_not_compile() -> None:
+    text = "__global__ void __launch_bounds__(128, 1, 4) k() {}\n__global__ void __launch_bounds__(128, 1) h() {}\n"
+    assert [(line, severity) for rule, line, severity in rule_severities(text) if rule == "LINT-LAUNCH-BOUNDS-CLUSTER"] == [(1, "error")]

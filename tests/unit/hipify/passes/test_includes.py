@@ -168,3 +168,14 @@ def test_the_driver_s_linker_brings_the_header_of_hip_s() -> None:
     made = convert(text, tables, bundled_rules("generic"), Target(), "a.cpp").text
     assert made.startswith("#include <hip/hiprtc.h>\n#include <hip/hip_runtime.h>\n")
     assert convert(made, tables, bundled_rules("generic"), Target(), "a.cpp").text == made
+
+
+def test_hipdnns_header_is_told_unless_miopen_is_asked_for() -> None:
+    def warnings(target: Target) -> list[str]:
+        made = convert("#include <cudnn.h>\n", bundled_tables.load(), bundled_rules(), target, "a.cu")
+        return [f.fix for f in made.findings if (f.rule, f.severity.value) == ("HIPIFY-HEADER-MISSING", "warning")]
+
+    assert len(warnings(Target(rocm="6.4"))) == 1
+    assert "--flavour miopen" in warnings(Target(rocm="6.4"))[0]
+    assert warnings(Target(rocm="6.4", flavour="miopen")) == []
+    assert warnings(Target(rocm="6.4", headers=frozenset(("hipDNN.h",)))) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.hipify import hip
+from support.lint_samples import rule_severities
 
 
 @pytest.mark.parametrize(
@@ -116,3 +117,25 @@ def test_what_a_macro_drops_in_hip_is_a_note() -> None:
 def test_values_of_jinja_are_no_initialisers() -> None:
     text = "float1 f();\n{{ kind }} a = b[i + {{ n }}];\n"
     assert "LINT-ONE-VALUE" not in [f.rule for f in hip(text).findings]
+
+
+_BOTH = "#ifdef __CUDA_ARCH__\n  return 1;\n#else\n  return 2;\n#endif\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f"__host__ __device__ int f() {{\n{_BOTH}}}\n", True),
+        (f"template <class T> struct S {{\n__device__ __host__ int f(T a) {{\n{_BOTH}}}\n}};\n", True),
+        (f"#define BOTH __host__ __device__\nBOTH int f() {{\n{_BOTH}}}\n", True),
+        ("__host__ __device__ int f() {\n#if !defined(__CUDA_ARCH__)\n  throw 1;\n#endif\n  return 2;\n}\n", True),
+        ("__host__ __device__ int f() {\n#if defined(__CUDA_ARCH__)\n  return 1;\n#else\n  return 2;\n#endif\n}\n", True),
+        (f"__device__ int f() {{\n{_BOTH}}}\n", False),
+        ("__host__ __device__ int f() {\n#if __CUDA_ARCH__ >= 350\n  return 1;\n#else\n  return 2;\n#endif\n}\n", False),
+        ("__host__ __device__ int f() {\n#ifdef __CUDA_ARCH__\n  g();\n#endif\n  return 2;\n}\n", False),
+        ("__host__ __device__ int f() {\n#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)\n  return 1;\n#else\n  return 2;\n#endif\n}\n", False),
+    ],
+)
+def test_branches_of_functions_for_both_sides(text: str, told: bool) -> None:
+    found = [severity for rule, _, severity in rule_severities(text) if rule == "LINT-ARCH-BOTH-SIDES"]
+    assert found == (["warning"] if told else [])

@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from stackbuild.hipify.convert import convert
 from stackbuild.hipify.model import Target
-from support.hipify import hip
+from stackbuild.hipify.rules import rule_files
+from stackbuild.hipify.tables import bundled_tables
+from support.hipify import bundled_rules, hip
 from support.lint_samples import found_rules, rule_severities
 
 
@@ -145,3 +148,25 @@ def test_positions_that_are_handed_on_where_there_is_a_uint3() -> None:
     text = "__device__ int f(uint3 t);\n__global__ void k() {\n  f(threadIdx);\n  dim3 d(threadIdx);\n  uint3 u = dim3(1);\n  u = dim3(2);\n}\n"
     assert rule_severities(text) == [("LINT-DIM3", line, "warning") for line in (3, 5, 6)]
     assert rule_severities(text.replace("uint3", "dim3")) == []
+
+
+@pytest.mark.parametrize(
+    ("target", "type_name", "told"),
+    [
+        (Target(rocm="6.4"), "__hip_fp8_e4m3", ("LINT-FP8-OCP", "note")),
+        (Target(rocm="6.4", wavefronts=(32,)), "__hip_fp8_e4m3", None),
+        (Target(rocm="6.2"), "__hip_fp8_e4m3_fnuz", ("LINT-FP8", "warning")),
+        (Target(), "__hip_fp8_e4m3", ("LINT-FP8-OCP", "note")),
+    ],
+)
+def test_eight_bit_floats_keep_cudas_format_or_are_told(target: Target, type_name: str, told: tuple[str, str] | None) -> None:
+    made = convert("__global__ void k(__nv_fp8_e4m3 *p) {}\n", bundled_tables.load(), bundled_rules(), target, "a.cu")
+    assert made.text.count(f"{type_name} *p") == 1
+    assert [(f.rule, f.severity.value) for f in made.findings if f.rule.startswith("LINT-FP8")] == ([told] if told else [])
+
+
+def test_hipifys_own_text_keeps_its_format_of_eight_bits() -> None:
+    target = Target(rocm="6.4", compat="hipify")
+    made = convert("__global__ void k(__nv_fp8_e4m3 *p) {}\n", bundled_tables.load(), rule_files.load_compat(), target, "a.cu")
+    assert "__hip_fp8_e4m3_fnuz *p" in made.text
+    assert ("LINT-FP8", "warning") in [(f.rule, f.severity.value) for f in made.findings]

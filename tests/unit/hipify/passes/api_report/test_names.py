@@ -53,3 +53,12 @@ def test_curand4_becomes_hiprand4() -> None:
     assert hip("uint4 u = curand4(&s); x.curand4(); my_curand4(1);\n").text.endswith(
         "uint4 u = hiprand4(&s); x.curand4(); my_curand4(1);\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "severity"),
+    [("cudaMalloc_v2", "warning"), ("cudaFree_ptsz", "warning"), ("cublasSetWorkspace_v2", "warning"), ("cudaOfMine_v2", "note")],
+)
+def test_versions_of_known_names_are_cudas(name: str, severity: str) -> None:
+    found = [f.severity.value for f in hip(f"void f() {{ {name}(p, 0); }}\n").findings if f.rule == "HIPIFY-UNKNOWN"]
+    assert found == [severity]
