@@ -152,6 +152,9 @@ def _not_renamed(view: View, lookups: Lookups, present: Iterable[str]) -> Iterat
         for definition in view.definitions(name):
             finding = _own_function(view, definition.at, f"{name} is defined here, and HIP or a support header has it", _BOTH)
             yield replace(finding, severity=Severity.NOTE)
+    for name in sorted(view.words & _HIPS_FUNCTIONS):
+        for definition in view.definitions(name):
+            yield _own_function(view, definition.at, f"{name} is defined here, and HIP's headers define it", _TWICE)
     for name in sorted(present):
         for declaration in view.hidden_declarations(name) if name in lookups.names else ():
             if declaration.is_global:
@@ -181,6 +184,9 @@ def _not_renamed(view: View, lookups: Lookups, present: Iterable[str]) -> Iterat
             )
 
 
+_HIPS_FUNCTIONS = frozenset(("__lane_id",))
+"""Functions of the device that HIP's headers define, and CUDA's do not."""
+_TWICE = "with the same parameters it is defined twice and does not compile"
 _BOTH = "a call means the one that fits its types better; where a test of CUDA's version is around this one, it may be there now and was not"
 _ELSEWHERE = "a call in another file becomes a call of HIP's function, not of this"
 

@@ -54,7 +54,7 @@ def notes(view: View, findings: Sequence[Finding]) -> Iterator[Finding]:
 _DECLARATION = re.compile(
     r"[A-Za-z_][\w:]*(?:<[^<>;{}()]*>)?(?:\s*[*&]+\s*|\s+)(?:const\s+)?([A-Za-z_]\w*)\s*[;=,)({\[]"
 )
-_NO_NAME = frozenset(("const", "operator", "return", "if", "while", "for", "else", "in", "and", "or", "not"))
+_NO_NAME = frozenset(("const", "operator", "return", "if", "while", "for", "else", "in", "and", "or", "not", "volatile", "goto", "inline"))
 
 
 def variable_notes(view: View, findings: Sequence[Finding]) -> Iterator[Finding]:

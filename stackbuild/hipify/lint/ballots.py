@@ -33,6 +33,7 @@ FULL_32 = 0xFFFFFFFF
 _ASSIGNMENT = re.compile(
     r"((?:[A-Za-z_][\w:]*(?:\s*\[[^\]]*\])*\s*(?:\.|->)\s*)*[A-Za-z_][\w:]*)\s*(?:\[.*\]\s*)?([&|^]?=)\s*\Z", re.S
 )
+_GIVES = re.compile(r"(?<![=!<>])=(?!=)")
 _SHIFTED_ONE = re.compile(r"(?<![\w.])(?:[12][uU]?|0[xX][fF]{8}[uU]?|~0[uU]?)\s*\)?\s*\Z")
 _WIDE_ONE = re.compile(
     r"(?<![\w.])1(?:[uU]?(?:ll|LL|l|L)|(?:ll|LL|l|L)[uU])\s*\)?\s*\Z"
@@ -236,7 +237,9 @@ def _statement(code: str, at: int, before: str) -> tuple[str, str] | None:
     bare_head = re.sub(r"[~(\s]+\Z", "", head) + " "
     if re.match(r"\s*return\b", bare_head):
         return ("function's result", "") if types.return_width(code, at) == "narrow" else None
-    assignment = re.search(_ASSIGNMENT, re.sub(r"=[^=]*\Z", "= ", bare_head) if "?" in before else bare_head.rstrip())
+    if "?" in before and (sign := _GIVES.search(bare_head)):
+        bare_head = bare_head[: sign.end()]  # what is asked before the `?` may compare
+    assignment = _ASSIGNMENT.search(bare_head.rstrip())
     if assignment is None:
         return None
     place = at - len(before) + assignment.start(1)

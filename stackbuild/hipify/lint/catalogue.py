@@ -223,7 +223,7 @@ WARNINGS: dict[str, LintRule] = {
     "LINT-VECTOR-BINDING": LintRule(
         Severity.ERROR,
         "a structured binding of {0}",
-        "HIP's vectors are no plain structs: clang does not decompose them",
+        "HIP's vectors have members of an unnamed union: clang does not decompose them",
         "name the vector, and use its members x, y, z and w",
     ),
     "LINT-FP8": LintRule(

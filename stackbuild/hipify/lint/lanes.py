@@ -17,12 +17,13 @@ _BY_32 = re.compile(r"(?:&\s*(?:31|0x1[fF]|\(\s*32[uU]?\s*-\s*1)|%\s*32|>>\s*5|/
 _LANE = re.compile(
     r"\b(?:threadIdx\s*\.\s*\w|\w*(?:lane|Lane)\w*(?:\s*\(\s*\))?|tid\w*|tx|thread\w*|\w*[iI]dx"
     r"|blockDim\s*\.\s*\w|[bB]lock_?[sS]ize|BLOCK_SIZE|\w*[tT]hreads|\w*THREADS)(?:\s*\+\s*31[uU]?)?\s*\)?\s*\Z"
+    r"|\b(?:threadIdx\s*\.\s*x|lane\w*)\s*[-+]\s*\d+[uU]?\s*\)\s*\Z"
 )
 LAST = frozenset(digits + suffix for digits in ("31", "0x1f", "0x1F") for suffix in ("", "u", "U"))
 _32 = frozenset(("32", "32u", "32U"))
 _OPERATORS = {"&": LAST, "%": _32, "/": _32, ">>": frozenset(("5", "5u", "5U"))}
 _LAST_LANE = re.compile(r"[!=]=\s*(?:31|0x1[fF])[uU]?\b")
-_WORD_BEFORE = re.compile(r"(\w+)\s*\Z")
+_WORD_BEFORE = re.compile(r"(\w+)\s*(?:\(\s*\)\s*)?\Z")
 _TILE = re.compile(r"\b(thread_block_tile|tiled_partition)\s*<\s*(32|\w*(?:WARP|[wW]arp)\w*)\s*[,>]")
 
 
@@ -81,7 +82,7 @@ def lane_arithmetic(view: View) -> Iterator[LintMatch]:
     if not view.numbers.isdisjoint(LAST) and ("lane" in view.word_lines or "Lane" in view.word_lines):
         for match in _LAST_LANE.finditer(code):
             word = _WORD_BEFORE.search(code, max(0, match.start() - 40), match.start())
-            if word and means_lane(word[1]):
+            if word and means_lane(word[1][:1].lower() + word[1][1:]):
                 yield word.start(), "LINT-LANE-ARITHMETIC", (" ".join(code[word.start() : match.end()].split()),)
 
 

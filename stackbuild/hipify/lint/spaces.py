@@ -16,7 +16,7 @@ _NAMES = {  # begin with a literal: the search skips to it
     "thrust": re.compile(r"thrust\s*::\s*(\w+)(?:\s*::\s*(\w+))?(?:\s*::\s*(\w+))?"),
 }
 _RULES = {"cub": "LINT-CUB-NAME", "thrust": "LINT-THRUST-NAME"}
-_RULED_SPACES = frozenset(("cuda",))
+_RULED_SPACES = frozenset(("cuda", "cuda_cub"))
 _SAME = "look for what the target's headers have in its place, or write it by hand"
 _DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(?:if|elif|ifdef|ifndef|undef)\b|[ \t]*#[ \t]*define[ \t]+\w+[ \t]*(?:\n|\Z)")
 

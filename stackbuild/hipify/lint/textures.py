@@ -37,8 +37,8 @@ def forms(view: View) -> Iterator[LintMatch]:
         surface = _SURFACE.fullmatch(name)
         for at in view.own(name):
             end = at + len(name)
-            typed = _TYPE.match(view.code, end)
-            call = call_arguments(view.code, typed.end() if typed else end)
+            argument = _TYPE.match(view.code, end)
+            call = call_arguments(view.code, argument.end() if argument else end)
             if call is None:
                 continue
             texts = [view.code[start:stop] for start, stop in call[0]]
@@ -47,10 +47,10 @@ def forms(view: View) -> Iterator[LintMatch]:
                 if mode in _MODES:
                     yield at, "LINT-BOUNDARY-MODE", (mode,)
                 count = len(texts) - ("BoundaryMode" in mode)
-                wanted = _COORDINATES[surface[1]] + (surface[2] is not None) + 2
-                if surface[3] == "read" and typed and count == wanted - 1:
+                places = _COORDINATES[surface[1]] + (surface[2] is not None) + 2
+                if surface[3] == "read" and argument and count == places - 1:
                     yield at, "LINT-SURFACE-VALUE", (name,)
-            elif typed and len(texts) > 2 and _RESIDENT.match(texts[-1]) and _TEXTURE.fullmatch(name):
+            elif argument and len(texts) > 2 and _RESIDENT.match(texts[-1]) and _TEXTURE.fullmatch(name):
                 yield at, "LINT-TEXTURE-RESIDENT", (name,)
 
 

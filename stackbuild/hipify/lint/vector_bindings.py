@@ -10,8 +10,8 @@ from stackbuild.hipify.lint.catalogue import LintMatch
 from stackbuild.hipify.passes.own_overloads import VECTORS
 
 _BINDING = re.compile(r"\bauto\s*&{0,2}\s*\[([\w\s,]+)\]\s*(?:=|\(|\{)\s*([^;\n]{1,200})")
-_MADE = re.compile(r"(?:::)?(make_)?(\w+)\s*[({]")
-_NAMED = re.compile(r"\(*\s*[&*]*\s*([A-Za-z_]\w*)\s*(?:\[[^\[\]]*\]|\)|\Z|[;,})])")
+_CONSTRUCTION = re.compile(r"(?:::)?(make_)?(\w+)\s*[({]")
+_NAME = re.compile(r"\(*\s*[&*]*\s*([A-Za-z_]\w*)\s*(?:\[[^\[\]]*\]|\)|\Z|[;,})])")
 _LOAD = re.compile(r"(?:__ld\w+\s*\(\s*[&*]?\s*|tex\w+\s*<\s*)([A-Za-z_]\w*)")
 _CAST = re.compile(r"(?:\*\s*)?(?:reinterpret_cast|static_cast)\s*<\s*(?:const\s+)?(\w+)\b|\(+\s*\(\s*(?:const\s+)?(\w+)\s*(?:const\s*)?\*")
 _DECLARATION = r"\b({types})\b(?:\s*>)?(?:\s+const\b)?[\s*&]*(?:__restrict__\s+|const\s+)*\b{name}\b"
@@ -32,16 +32,15 @@ def bindings(view: View) -> Iterator[LintMatch]:
 
 def _kind(code: str, at: int, value: str) -> str:
     """The type of an initializer, as far as the text tells; empty for none."""
-    if made := _MADE.match(value):
-        if made[1] or made[2] in VECTORS:
-            return made[2]
+    if (construction := _CONSTRUCTION.match(value)) and (construction[1] or construction[2] in VECTORS):
+        return construction[2]
     if cast := _CAST.match(value):
         return cast[1] or cast[2]
     load = _LOAD.match(value)
     if load and load[1] in VECTORS:
         return load[1]
-    named = load or _NAMED.match(value)
-    return _declared_kind(code, at, named[1]) if named else ""
+    name = load or _NAME.match(value)
+    return _declared_kind(code, at, name[1]) if name else ""
 
 
 def _declared_kind(code: str, at: int, name: str) -> str:

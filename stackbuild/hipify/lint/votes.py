@@ -11,6 +11,7 @@ from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.ballots import FULL_32, mask_value
 from stackbuild.hipify.lint.catalogue import LintMatch
 from stackbuild.hipify.lint.cpp.scope import scope_of
+from stackbuild.hipify.lint.ladders.loops import LANES
 from stackbuild.hipify.lint.lanes import LAST, lane_arithmetic
 from stackbuild.hipify.passes.lane_masks import FUNCTIONS
 
@@ -56,6 +57,21 @@ def _declares(code: str, at: int) -> bool:
 def _arguments(code: str, at: int) -> list[str] | None:
     argument_list = call_arguments(code, at)
     return [" ".join(code[start:end].split()) for start, end in argument_list[0]] if argument_list else None
+
+
+_LOW_LANES = re.compile(r"\s*(?:threadIdx\s*\.\s*x|\w*[lL]ane\w*(?:\(\s*\))?)\s*&\s*(\d+)[uU]?\s*")
+
+
+def low_lanes(view: View) -> Iterator[LintMatch]:
+    """Shuffles from a lane of the lower 32 that bits of the own lane make, without a width: `lane & 24`."""
+    for name, place in _SHUFFLES.items():
+        for at in view.own(name) if name in view.words else ():
+            arguments = _arguments(view.code, at + len(name))
+            if arguments is None or len(arguments) != place + 1:
+                continue
+            low = _LOW_LANES.fullmatch(arguments[place])
+            if low and 0 < int(low[1]) < LANES[0] - 1:  # 31 itself is lane arithmetic
+                yield at, "LINT-LANE-ARITHMETIC", (arguments[place],)
 
 
 def last_lanes(view: View) -> Iterator[LintMatch]:

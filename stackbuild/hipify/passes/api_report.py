@@ -172,7 +172,14 @@ _CONDITION_FIX = "see that the branch without it is meant for HIP: what is not d
 
 def _lower_severity(finding: Finding) -> Finding:
     fix = "nothing: a rule replaces it or a support header defines it"
-    return replace(finding, severity=Severity.NOTE, fix=fix)
+    why = _REPLACEMENT if finding.rule in _WITHOUT_COUNTERPART else finding.why
+    return replace(finding, severity=Severity.NOTE, why=why, fix=fix)
+
+
+_REPLACEMENT = "HIPIFY's tables have nothing for it that this target has, and something else stands for it"
+_WITHOUT_COUNTERPART = frozenset(
+    ("HIPIFY-UNSUPPORTED", "HIPIFY-UNSUPPORTED-DEVICE", "HIPIFY-UNSUPPORTED-TYPE", "HIPIFY-NOT-IN-TARGET")
+)
 
 
 def unknown_calls(view: View, lookups: Lookups, ruled_names: frozenset[str]) -> tuple[list[Finding], frozenset[str]]:
@@ -208,7 +215,7 @@ def _is_like(word: str, lookups: Lookups) -> bool:
     )
 
 
-_VERSIONED = re.compile(r"_(?:v\d|ptsz|ptds)\Z")
+_VERSION_END = re.compile(r"_(?:v\d|ptsz|ptds)\Z")
 """What CUDA's headers put behind a name by `#define`."""
 
 
@@ -233,7 +240,7 @@ def _of_host(view: View, lookups: Lookups, word: str) -> Iterator[Finding]:
         if called and _CALL_WITHIN.match(view.code, at + len(word)):
             continue  # `cudaErrchk(cudaMalloc(…))`: no function of CUDA's takes another one's result alone
         if api or called is not bool(constant):  # CUBLAS_CHECK(…) is a project's macro
-            yield _leftover(view, at, word, _VERSIONED.sub("", word) in lookups.known_names)
+            yield _leftover(view, at, word, _VERSION_END.sub("", word) in lookups.known_names)
 
 
 _PASTES = re.compile(r"\s*##")
@@ -288,10 +295,11 @@ def _generated_names(view: View, lookups: Lookups) -> Iterator[Finding]:
     for match in _PASTED_PREFIX.finditer(view.code):
         if _is_parameter(view, match.start(), match[1] + match[2]):
             continue  # the argument's text is pasted, not this name
-        is_converted = match.start() in converted_starts
-        has_twin = pasted_names.has_hip_form(view, match.start())
         beginning = match[1] + match[2]
-        is_cudas = beginning in _STEMS or (not match[1].endswith("_") and _begins_name(lookups, beginning))
+        is_converted = match.start() in converted_starts or _is_renamed_alike(lookups, beginning)
+        has_twin = pasted_names.has_hip_form(view, match.start())
+        has_words = bool(match[2]) or not match[1].endswith("_")
+        is_cudas = beginning in _STEMS or (has_words and _begins_name(lookups, beginning))
         yield view.finding(
             match.start(),
             "HIPIFY-PASTED-NAME",
@@ -313,6 +321,18 @@ def _generated_names(view: View, lookups: Lookups) -> Iterator[Finding]:
         )
     if not view.words.isdisjoint(_STEMS):
         yield from _joined_names(view)
+
+
+def _is_renamed_alike(lookups: Lookups, beginning: str) -> bool:
+    """Whether a beginning is itself a name, and all names that begin so get HIP's in its place."""
+    if beginning not in lookups.names:
+        return False
+    start = lookups.names[beginning].hip
+    return all(
+        subst.hip == start + name.removeprefix(beginning)
+        for name, subst in lookups.names.items()
+        if name.startswith(beginning)
+    )
 
 
 def _begins_name(lookups: Lookups, beginning: str) -> bool:

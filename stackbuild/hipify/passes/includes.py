@@ -62,7 +62,7 @@ def convert(view: View, lookups: Lookups, directives: Directives, uses: Iterable
             findings.append(_missing(view, include, candidates[0]))
             path = candidates[0]
         elif path == _DNN and lookups.target.headers is None and lookups.target.compat != "hipify":
-            findings.append(_unreleased(view, include))
+            findings.append(_dnn_finding(view, include))
         if not path or _already(branches.get(path), include):
             edits += _drop(view, include, by, group)
             continue
@@ -307,7 +307,7 @@ def _beside(view: View, name: str) -> str:
     return "../" * view.name.count("/") + name
 
 
-def _unreleased(view: View, include: Include) -> Finding:
+def _dnn_finding(view: View, include: Include) -> Finding:
     return view.finding(
         include.path_span[0],
         "HIPIFY-HEADER-MISSING",

@@ -41,3 +41,8 @@ def test_lines_that_use_a_variable_of_a_type_that_hip_lacks_have_a_note() -> Non
     )
     assert sorted(notes(text)) == [3, 5]
     assert notes(text.replace("cuNothing", "float4")) == []
+
+
+def test_the_words_of_an_asm_statement_are_no_declaration() -> None:
+    text = '__device__ void f(float *a) {\n  asm volatile("ld.global.nc.f32 %0, [%1];" : "=f"(x) : "l"(a));\n  asm volatile("" ::: "memory");\n}\n'
+    assert notes(text) == []

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from support.hipify import hip
+from stackbuild.hipify.convert import convert
+from stackbuild.hipify.model import Target
+from stackbuild.hipify.tables import bundled_tables
+from support.hipify import bundled_rules, hip
 
 MACRO = "#define GPU(name) cuda##name\n"
 
@@ -54,3 +57,17 @@ def test_uses_that_hip_calls_otherwise_are_reported() -> None:
     assert told == [(1, "note"), (2, "warning")]
     text = "#define CALL(c) CHECK(cuda##c)\nCALL(Free(p));\nCALL(NoSuchInHip(p));\n"
     assert [f.place.line for f in hip(text).findings if f.place and f.severity.value == "warning"] == [3]
+
+
+@pytest.mark.parametrize(
+    ("text", "severity"),
+    [
+        ("#define COPY(k) cudaMemcpy##k\nint f() { return COPY(HostToDevice); }\n", "note"),
+        ("#define TYPE(x) CUDA_R_##x\nint f() { return TYPE(32F); }\n", "warning"),
+        ("#define MINE(x) CUDA_##x\n", "note"),
+    ],
+)
+def test_beginnings_of_names_that_are_converted_or_stay(text: str, severity: str) -> None:
+    made = convert(text, bundled_tables.load(), bundled_rules("generic"), Target(rocm="6.4"), "a.cu")
+    at_definition = [f.severity.value for f in made.findings if f.rule == "HIPIFY-PASTED-NAME" and f.place and f.place.line == 1]
+    assert at_definition == [severity]

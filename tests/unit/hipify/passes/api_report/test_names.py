@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from stackbuild.hipify.convert import convert
 from stackbuild.hipify.model import FileReport, Report, Target
+from stackbuild.hipify.tables import bundled_tables
 from stackbuild.views import hipify
-from support.hipify import hip
+from support.hipify import bundled_rules, hip
 
 
 def told(text: str, rule: str) -> list[str]:
@@ -62,3 +64,15 @@ def test_curand4_becomes_hiprand4() -> None:
 def test_versions_of_known_names_are_cudas(name: str, severity: str) -> None:
     found = [f.severity.value for f in hip(f"void f() {{ {name}(p, 0); }}\n").findings if f.rule == "HIPIFY-UNKNOWN"]
     assert found == [severity]
+
+
+def test_what_a_rule_replaces_is_not_said_to_stay() -> None:
+    made = convert(
+        "#include <cuda_runtime.h>\nint f() { return cudaMemoryTypeUnregistered; }\n",
+        bundled_tables.load(),
+        bundled_rules("generic"),
+        Target(rocm="6.4"),
+        "a.cu",
+    )
+    told = [f for f in made.findings if f.rule == "HIPIFY-UNSUPPORTED"]
+    assert [(f.severity.value, "does not compile" in f.why) for f in told] == [("note", False)]

@@ -92,3 +92,9 @@ def test_a_member_that_only_frameworks_spell_so_is_a_note() -> None:
 def test_an_own_function_beside_a_support_header_s(name: str, severity: str) -> None:
     text = f"__device__ unsigned {name}(unsigned a, unsigned b) {{ return a < b ? b : a; }}\n"
     assert [f.severity for f in hip(text).findings if f.rule == OWN] == [severity]
+
+
+def test_a_definition_of_hips_lane_function_is_told() -> None:
+    text = "__device__ unsigned __lane_id() { return 1; }\n"
+    assert [f.severity.value for f in hip(text).findings if f.rule == "HIPIFY-OWN-NAME"] == ["warning"]
+    assert [f for f in hip("int x = __lane_id();\n").findings if f.rule == "HIPIFY-OWN-NAME"] == []
