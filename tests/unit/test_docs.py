@@ -285,3 +285,9 @@ def test_the_changelog_keeps_its_form() -> None:
     kinds = ("Added", "Changed", "Deprecated", "Removed", "Fixed", "Security")
     version = re.compile(r"\[Unreleased\]|\[\d+\.\d+\.\d+\] - \d{4}-\d{2}-\d{2}")
     assert not [h for level, h in headings if not (h in kinds if level == "###" else version.fullmatch(h))]
+
+
+def test_the_tests_that_evidence_names_are_there() -> None:
+    pages = sorted((ROOT / "docs").glob("*-evidence.md"))
+    named = [path for page in pages for path in re.findall(r"`((?:unit|integration)/[\w/.-]+)", page.read_text("utf-8"))]
+    assert len(named) > 50 and [path for path in named if not (ROOT / "tests" / path).exists()] == []

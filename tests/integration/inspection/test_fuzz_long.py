@@ -10,7 +10,7 @@ import pytest
 
 from support.paths import TESTS
 
-UNIT = TESTS / "unit" / "inspection" / "readers" / "test_fuzz.py"
+UNIT = TESTS / "unit" / "inspection" / "readers" / "whole" / "test_fuzz.py"
 
 
 @pytest.mark.slow
