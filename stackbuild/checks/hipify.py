@@ -55,10 +55,12 @@ def _globs(loaded_recipe: LoadedRecipe, name: str, conversion: Hipify) -> Iterat
     for i, pattern in enumerate(conversion.include):
         if not any(glob(pattern).fullmatch(file) for file in files):
             endings = sorted({Path(file).suffix for file in files if Path(file).suffix})[:8]
+            deeper = f"**/{pattern.removeprefix('./').rpartition('/')[2]}"
+            fix = f"`**/` stands for any folders; its files end with {', '.join(endings) or 'nothing'}"
+            if deeper != pattern and any(glob(deeper).fullmatch(file) for file in files):
+                fix = f'write `"{deeper}"`: `**/` stands for any folders'
             yield recipe_rules.HIPIFY_INCLUDE.finding(
-                f"components.{name}.hipify.include.{i}",
-                f"{pattern!r} matches no file of {folder.name}",
-                fix=f"`**/` stands for any folders; its files end with {', '.join(endings) or 'nothing'}",
+                f"components.{name}.hipify.include.{i}", f"{pattern!r} matches no file of {folder.name}", fix=fix
             )
 
 

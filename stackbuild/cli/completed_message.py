@@ -26,12 +26,14 @@ def complete(stop: UsageError, words: Sequence[str], environ: Mapping[str, str])
     _add_form(stop, words)
     if not _NOT_THERE.search(stop.what) and not ("folder" in stop.what or "directory" in stop.what.lower()):
         return
-    for word in _values(words):
+    for word in [*_values(words), *(value for name, value in environ.items() if value and name.startswith("STACKBUILD_"))]:
         if word in (stop.where, stop.where.rpartition(" ")[2]) or repr(word) in stop.what:
             if "wheel" in f"{stop.what} {stop.next}" and (wheel := _wheel_below(Path(word))):
                 stop.next = f"`{word}` is a folder: name a wheel in it, such as `{wheel}`"
             elif "did you mean" not in stop.next and (near := near_path(word)):
                 stop.next = f"did you mean `{near}`? {stop.next}"
+            elif "wheel" in f"{stop.what} {stop.next}" and "*" in word and (wheel := _wheel_below(Path())):
+                stop.next = f"no file matches it: did you mean `{wheel}`?"
             elif "wheel" in stop.next and _DISTRIBUTION.fullmatch(word) and "." not in word.partition("==")[0]:
                 stop.next = f"{stop.next}; `pip download --no-deps {word}` fetches the wheel of that name"
             return

@@ -206,6 +206,7 @@ def refuse_wrong_values(command: str, words: Sequence[str], options: Sequence[Se
             what, step = reason
             advice = advice_on(command, option)
             next = step.replace("`", f"`{option} ", 1) if step.endswith("?") else f"{step}{advice}"
+            next = step if step.startswith("write ") else next
             raise UsageError(what, where=f"{command} {option}", next=next)
 
 
@@ -233,6 +234,8 @@ def _reason(value: str, form: OptionForm, names: Sequence[str]) -> tuple[str, st
         return f"it has no value: the option `{value}` follows it", ""
     if form.choices and value not in form.choices:
         return f"it cannot be {value!r}", step if (step := one_of(value, form.choices)).endswith("?") else f"{step}; "
+    if form is _ADDRESS and (address := scheduler_meant(value)):
+        return f"{value!r} has no scheme of a scheduler", f"write `--on {address}`"
     if form.pattern and not re.fullmatch(form.pattern, value):
         return f"it cannot be {value!r}", ""
     if form.is_of == "folder" and "://" in value and "fetch --bundle" in form.takes:
@@ -250,6 +253,14 @@ def _reason(value: str, form: OptionForm, names: Sequence[str]) -> tuple[str, st
     if form.is_of == "folder" and not is_folder:
         return f"{value!r} is a file", ""
     return (f"{value!r} is a folder", "") if form.is_of == "file" and is_folder else None
+
+
+def scheduler_meant(value: str) -> str:
+    """The scheduler's address that a host and a port without its scheme stand for; "" for what is not such."""
+    host = re.fullmatch(r"(?:(?:https?|tls\+tcp|tcps|ssl|dask)://)?([A-Za-z0-9][\w.-]*:\d{1,5})/?", value)
+    if host is None:
+        return ""
+    return f"{'tcp' if re.match(r'localhost:|127[.]', host[1]) else 'tcp+tls'}://{host[1]}"
 
 
 def _with(option: str, example: str) -> str:

@@ -231,6 +231,10 @@ _INSTEAD = {
     "verbose": "remove it, and call `stackbuild -v`", "quiet": "remove it, and call `stackbuild -q`", "remote": "did you mean `remotes`?",
     "gfx": "remove it: the recipe has `gfx:`", "rocm": "remove it: the recipe has `rocm:`", "python": "remove it: the recipe has `python:`",
     "memory": "remove it: the recipe's components have `memory:`", "on": "remove it, and set STACKBUILD_ON",
+    **dict.fromkeys(("parallel", "cores", "workers", "threads", "concurrency", "processes", "nproc", "j", "cpus"), "did you mean `jobs`?"),
+    **dict.fromkeys(("cache", "cache_dir", "store_dir", "root", "data_dir"), "did you mean `store`?"),
+    **dict.fromkeys(("config", "file", "default_recipe", "stack"), "did you mean `recipe`?"),
+    **dict.fromkeys(("engine", "executor", "backend", "container", "container_engine"), "did you mean `runner`?"),
 }  # fmt: skip
 """Words that are not keys of the file, and what to do in place of each."""
 
@@ -265,6 +269,8 @@ def refuse_wrong_variables(environ: MutableMapping[str, str]) -> None:
     """Raises UsageError for a variable that cannot have its value, and for one that is almost the name of a setting."""
     for name, (pattern, step) in VARIABLES.items():
         text = environ.get(name, "")
+        if name == "STACKBUILD_ON" and (address := _scheduler_meant(text)):
+            step = f"`{address}`"
         if text and not re.fullmatch(pattern, text):
             raise UsageError(f"`{name}` cannot be {text!r}", where="the environment", next=f"write {step}")
     for name in _OTHER_VARIABLES[:3]:
@@ -277,6 +283,12 @@ def refuse_wrong_variables(environ: MutableMapping[str, str]) -> None:
     for name in environ:
         if name.startswith("STACKBUILD_") and name not in names and (near := difflib.get_close_matches(name, names, 1, 0.93)):
             raise UsageError(f"`{name}` is not a variable of stackbuild", where="the environment", next=f"did you mean `{near[0]}`?")
+
+
+def _scheduler_meant(text: str) -> str:
+    from stackbuild.cli.option_forms import scheduler_meant
+
+    return scheduler_meant(text) if text else ""
 
 
 def _path(text: str, key: str, file: Path) -> Path:

@@ -21,7 +21,7 @@ def usage_mistake(error: Any, words: Sequence[str], program: Any) -> UsageError:
     message = message[:1].lower() + message[1:]
     every = f"`{path} --help` lists the options"
     if (option := getattr(error, "option_name", "")) and hasattr(error, "possibilities"):
-        hint = _option_hint(option, command, program)
+        hint = _days_meant(option, words, command) or _option_hint(option, command, program)
         return UsageError(
             f"no option `{option}`",
             where=where,
@@ -32,6 +32,10 @@ def usage_mistake(error: Any, words: Sequence[str], program: Any) -> UsageError:
         return UsageError(f"no command `{path} {unknown_command[1]}`", next=f"{hint}`{path} --help` lists the commands")
     if missing := re.match(r"missing (?:argument|option) (.*)", message, re.DOTALL):
         message = f"{missing[1].replace(chr(39), '').replace(' / ', ' or ')} is missing"
+        if missing[1].lower().strip("'") == "version" and (requirement := next((w for w in words if "==" in w), "")):
+            parts = [part for word in words for part in (word.split("==", 1) if word is requirement else [word])]
+            step = f"write project and version as two words: `stackbuild {shlex.join(parts)}`"
+            return UsageError(f"{message}: {requirement!r} is one word", where=where, next=step)
     if wrong := re.match(r"invalid value for (.+?): (.+)", message, re.DOTALL):
         return _wrong_value(wrong[1], wrong[2], words, command, where, every)
     if about := re.match(r"option ['\"](--?[\w-]+)['\"] (requires an argument|does not take a value)", message):
@@ -43,6 +47,21 @@ def usage_mistake(error: Any, words: Sequence[str], program: Any) -> UsageError:
     example_line = re.search(r"Example: (.+)", command.help or "")
     example = f"for example `{example_line[1].strip()}`; " if example_line else ""
     return UsageError(message, where=where, next=example + every)
+
+
+def _days_meant(option: str, words: Sequence[str], command: Any) -> str:
+    """`--days 7` of an age such as `--older-than 7d`, where the command has that option; "" for anything else."""
+    if "--days" not in [name for param in command.params for name in param.opts]:
+        return ""
+    if "--days" not in _OPTIONS.get(plain_word(option.strip("-")), ""):
+        return ""
+    text = next((b.partition("=")[2] or a for b, a in zip(words, [*words[1:], ""], strict=True) if b.partition("=")[0] == option), "")
+    age = re.fullmatch(r"(?i)(\d{1,5})\s*(d|days?|w|weeks?|h|hours?)?", text)
+    if age is None:
+        return ""
+    unit = (age[2] or "d")[0].lower()
+    days = int(age[1]) * 7 if unit == "w" else -(-int(age[1]) // 24) if unit == "h" else int(age[1])
+    return f"write `--days {days}`"
 
 
 def _without_extra(extra: str, words: Sequence[str], path: str, command: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -44,7 +45,8 @@ def read_yaml(path: Path, shape: type[ModelT], help: str) -> ModelT:
 
 def mistakes_of(error: ValidationError, places: yaml.Places, shape: type[Model], help: str) -> RecipeError:
     """The mistakes of a file's values, each with its place; `help` is the next step of one that names none itself."""
-    details = error.errors(include_url=False)
+    every = error.errors(include_url=False)
+    details = [each for each in every if not (each["type"] == "too_short" and each["input"])] or every
     return RecipeError(tuple(_mistake(dict(each), places, shape, help) for each in details))
 
 
@@ -84,9 +86,20 @@ def _in_words(detail: dict[str, object], path: tuple[str | int, ...], shape: typ
             kind = "a list" if isinstance(value, list) else "nothing" if value is None else repr(value)[:60]
             return f"must be a mapping, not {kind}", f"begin with `{first}:`, and the rest below it" if keys else ""
         case "tuple_type" | "list_type":
-            return f"must be a list, not {repr(value)[:60]}", f"write `[{value}]`" if isinstance(
+            return f"must be a list, not {repr(value)[:60]}", f"write `[{_items(value)}]`" if isinstance(
                 value, str | int | float
             ) else ""
+        case "too_short" | "too_long":
+            bounds = cast(dict[str, object], detail["ctx"])
+            least = bounds.get("min_length")
+            bound = f"at least {least}" if least is not None else f"at most {bounds.get('max_length')}"
+            count = f"has {bounds.get('actual_length')}" if value else "is empty"
+            return f"{count}: it must have {bound}", "list one, or remove the key" if not value else ""
+        case "string_too_short" | "string_too_long":
+            bounds = cast(dict[str, object], detail["ctx"])
+            least = bounds.get("min_length")
+            bound = f"at least {least}" if least is not None else f"at most {bounds.get('max_length')}"
+            return f"must have {bound} characters, not {repr(value)[:60]}", ""
         case "string_type":
             return f"must be text, not {repr(value)[:60]}", "put it into quotes"
         case "literal_error" | "union_tag_invalid":
@@ -102,6 +115,12 @@ def _in_words(detail: dict[str, object], path: tuple[str | int, ...], shape: typ
             return f"is wrong: {what}", hint
         case _:
             return f"must be {reason.removeprefix('Input should be ')}, not {repr(value)[:60]}", ""
+
+
+def _items(value: str | int | float) -> str:
+    """The items of a list that stands as one text: `1, 3, 640, 640` of `1x3x640x640`."""
+    is_shape = re.fullmatch(r"\s*\d+(?:\s*[x×,;*]\s*\d+)+\s*", str(value))
+    return ", ".join(re.findall(r"\d+", str(value))) if is_shape else str(value)
 
 
 def _tags_of(detail: dict[str, object]) -> str:

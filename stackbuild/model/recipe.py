@@ -259,7 +259,8 @@ class Source(Model):
         None,
         max_length=NAME_MAX,
         pattern=r"^[a-z0-9][a-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$",
-        description="A folder of patches, `COMPONENT/VERSION`, below `patches/` beside the recipe or of stackbuild.",
+        description="A folder of patches, `COMPONENT/VERSION`, below `patches/` beside the recipe or of stackbuild."
+        " Allowed with `git` and `archive` alone.",
     )
     exclude: tuple[str, ...] = Field(
         (),
@@ -325,7 +326,7 @@ class Source(Model):
                 f"`exclude` of `git` takes paths with `*` and `?`, not {wrong[0]!r}; write such as `docs/*`"
             )
         if self.patches is not None and self.git is None and self.archive is None:
-            raise ValueError("`patches` belong to `git` and `archive`; edit a source of your own")
+            raise ValueError("`patches` belong to `git` and `archive`; remove the key, and change the source itself")
         return self
 
 
@@ -472,9 +473,10 @@ class Publish(Model):
         if re.match(r"~[^/]*(?:/|$)", index):
             raise ValueError(f"{index!r} begins with `~`, which no shell fills in here; write the path of the folder")
         if "://" in index:
-            raise ValueError(
-                f"{index!r} is not a folder; build onto a folder, and `stackbuild publish --to` takes its wheels there"
-            )
+            step = "build onto a folder, and `stackbuild publish --to` takes its wheels there"
+            if index.startswith("https://"):
+                step = f"write `index: dist/simple`, and `url: {index}`, where it is served"
+            raise ValueError(f"{index!r} is not a folder; {step}")
         return index
 
 

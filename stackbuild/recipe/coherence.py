@@ -99,9 +99,20 @@ def _paths_of_steps(recipe: Recipe) -> Iterator[Finding]:
                 step = add or (
                     f"did you mean `/{kind}/{near}`?" if near else "remove it, or name what it is of in `needs:`"
                 )
+                tail = re.search(rf"/{kind}/{re.escape(of)}(/[\w./+-]*)", text)
+                if not add and not near and (source := _name_of_option(key, of, visible[kind])):
+                    step = f"write `/{kind}/{source}{tail[1] if tail else ''}`"
                 yield recipe_rules.STEP_PATH.finding(
                     f"components.{name}.{key}", f"`/{kind}/{of}` is not there: the step of `{name}` sees {_names_of(kind, visible[kind])}", fix=step,
                 )  # fmt: skip
+
+
+def _name_of_option(key: str, word: str, names: list[str]) -> str:
+    """The only name that the option's own has, as `ONNXRUNTIME_INCLUDE_DIR` has, or that the word shortens; else ""."""
+    option = re.sub(r"[^a-z0-9]", "", key.rpartition(".")[2].lower())
+    in_option = [name for name in names if re.sub(r"[^a-z0-9]", "", name) in option]
+    by_letters = [name for name in names if re.match(".*?".join(map(re.escape, word.lower())), name)]
+    return in_option[0] if len(in_option) == 1 else by_letters[0] if len(by_letters) == 1 else ""
 
 
 def _all_needs(name: str, recipe: Recipe) -> set[str]:

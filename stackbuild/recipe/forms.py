@@ -6,6 +6,7 @@ that has no words here.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import re
@@ -151,7 +152,9 @@ def advice(pattern: str, value: object, is_meant: bool = True) -> str:
     if pattern == _GLIBC and (release := re.search(r"2[._](\d\d)(?!\d)", str(value))):
         candidates = chain((f"2.{release[1]}",), candidates)
     if pattern == _DEBIAN_PACKAGE:
-        candidates = chain((re.split(r"[=<>(/:\s]", str(value).strip().lower())[0],), candidates)
+        text = str(value).strip().lower()
+        text = text.rpartition("/")[2].partition("_")[0] if text.endswith(".deb") else text
+        candidates = chain((re.split(r"[=<>(/:\s]|_(?=\d)", text)[0],), candidates)
     if pattern == _SUITE:
         words = re.split(r"[^a-z0-9]+", str(value).lower())
         releases = [DEBIAN_RELEASES.get(word, word) for word in words]
@@ -198,7 +201,11 @@ def yaml_text(text: str) -> str:
 
 def _whole_digest(value: str) -> str:
     """The next step for a digest that is not of SHA-256."""
+    if subresource := re.fullmatch(r"(?i)\s*(?:sha256[-:])?([A-Za-z0-9+/_-]{43}=)\s*", value):
+        digest = base64.b64decode(subresource[1].replace("-", "+").replace("_", "/"))
+        return f"write `{digest.hex()}`: the same digest in hexadecimal"
     other = {32: "MD5", 40: "SHA-1", 128: "SHA-512"}.get(len(value)) if re.fullmatch(r"(?i)[0-9a-f]+", value) else None
+    other = other or {"384": "SHA-384", "512": "SHA-512"}.get(value.strip().lower().removeprefix("sha")[:3])
     which = f"this is of {other}: " if other else ""
     return f"{which}write the whole digest, as `sha256sum FILE` prints it"
 

@@ -6,6 +6,7 @@ for all, ONNX Runtime's Python package once a Python. Such a step is named `NAME
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
@@ -74,9 +75,9 @@ def selected_values(what: str, offered_values: tuple[str, ...], choice: tuple[st
     """Those of a recipe's values that were asked for, in its order; all where none were. Raises UsageError on
     another."""
     for one in choice:
-        if "," in one:
+        if len(parts := [each for each in re.split(r"\s*[,;]\s*|\s+(?=gfx|\d\.\d)", one.strip()) if each]) > 1:
             name = "--gfx" if what.startswith("gfx") else "--python"
-            options = " ".join(f"{name} {each.strip()}" for each in one.split(",") if each.strip())
+            options = " ".join(f"{name} {each}" for each in parts)
             raise UsageError(f"{one!r} is several values in one", next=f"write the option for each: `{options}`")
         if one not in offered_values:
             processors = {target.gfx for target in targets_named(one)}

@@ -78,6 +78,8 @@ def value_meant(path: KeyPath, detail: Any, data: Json) -> str:
     if isinstance(value, list):
         if key == "uses_gfx":
             return "write the name of the CMake option that takes the targets, such as `uses_gfx: GPU_TARGETS`"
+        if detail["loc"][-1] in ("bool", "int", "float", "str") and key not in ("options", "env"):
+            return _option_of_list(value, path, whole)
         return _of_texts([each for each in value if isinstance(each, str)], path)
     if key == "rocm" and isinstance(value, int) and not isinstance(value, bool):
         return value_from_recipe(path, value, data)
@@ -85,9 +87,13 @@ def value_meant(path: KeyPath, detail: Any, data: Json) -> str:
         return f"write `{int(ends[2]) - int(ends[1]) + 1}`, how many threads these are"
     components = _at_path(whole, ("components",))
     is_option = path[:2] == ("matrix", "variants") and len(path) == 4 and key not in (components or ())
-    if is_option and isinstance(value, bool | int | float):
-        names = [n for n, c in components.items() if isinstance(c, dict) and "options" in c] if isinstance(components, dict) else []
-        return f"write it below the component that takes it: `{(names or ['NAME'])[0]}: {{{key}: {str(value).lower()}}}`"
+    if is_option and isinstance(value, bool | int | float | str):
+        rows = components.items() if isinstance(components, dict) else ()
+        names = [n for n, c in rows if isinstance(c, dict) and "options" in c]
+        names += [n for n, c in rows if isinstance(c, dict) and c.get("kind") in ("cmake", "kernels", "rocm")]
+        text = yaml_text(value) if isinstance(value, str) else str(value).lower()
+        line = f"{path[2]}: {{{(names or ['COMPONENT'])[0]}: {{{key}: {text}}}}}"
+        return f"write it below the component that takes it: `{line}`"
     component = _at_path(whole, path[:2])
     rocm = whole.get("rocm") if isinstance(whole, dict) else None
     if key == "version" and isinstance(component, dict) and component.get("kind") == "migraphx" and isinstance(rocm, str):
@@ -97,6 +103,20 @@ def value_meant(path: KeyPath, detail: Any, data: Json) -> str:
         ref = str(_at_path(whole, ("sources", str(component.get("source")), "ref")))
         return f"write `{ref[1:]}`, as its source's `ref`" if re.fullmatch(rf"v{value:g}\.\d+", ref) else ""
     return ""
+
+
+def _option_of_list(items: list[Any], path: KeyPath, whole: Any) -> str:
+    """The next step for a list among CMake's options: `uses_gfx` for targets, CMake's own form for anything else."""
+    key = str(path[-1])
+    if path[:1] == ("components",) and (key in _TARGET_OPTIONS or all(str(each).startswith("gfx") for each in items)):
+        other = _at_path(whole, (*path[:2], "uses_gfx"))
+        place = f"in place of `{other}`" if isinstance(other, str) and other != key else "beside `options:`"
+        if other == key:
+            return f"remove it: `uses_gfx: {key}` gives it the recipe's `gfx`"
+        return f"remove it, and write `uses_gfx: {key}` {place}: it gets the recipe's `gfx`"
+    if len(items) < 2 or not all(isinstance(each, str | int | float) and not isinstance(each, bool) for each in items):
+        return ""
+    return f'write `{key}: "{";".join(map(str, items))}"`: CMake\'s lists have semicolons'
 
 
 _NO_WORDS = ("no", "none", "never", "off", "false", "n", "0", "disable", "disabled", "skip", "without", "shallow", "exclude", "f")

@@ -13,12 +13,12 @@ _MOST_NAMES = 10_000
 """A folder with more names is not looked through."""
 
 
-def near_path(text: str, folder: Path | None = None) -> str:
+def near_path(text: str, folder: Path | None = None, same_ending: bool = False) -> str:
     """The path that was meant in place of one that is not there; "" where none is near, or where it is there.
 
     `folder` is where relative paths begin: the present one by default. The first of these: its stem with another ending in
     the same folder; the only one of its name below `folder`; a near name in the same folder; the only one of its stem
-    below `folder`. A path with an ending stands for a file.
+    below `folder`. A path with an ending stands for a file. With `same_ending` no file of another ending is meant.
     """
     here = folder or Path()
     path = Path(text)
@@ -30,6 +30,9 @@ def near_path(text: str, folder: Path | None = None) -> str:
     is_inside = not path.is_absolute() and text[:1] != "~"
     below = list(_paths_below(here, 3, _of_file(path))) if is_inside else []
     names = _names(here / path.parent, path)
+    if same_ending:
+        below = [each for each in below if each.suffix == path.suffix]
+        names = [name for name in names if Path(name).suffix == path.suffix]
     same_stem = [name for name in names if Path(name).stem == path.stem]
     if len(same_stem) == 1:
         return str(path.parent / same_stem[0])

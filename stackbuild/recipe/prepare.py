@@ -9,14 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from stackbuild.core.errors import LockError, UsageError
 from stackbuild.model.choice import Choice
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import Lock
+from stackbuild.model.recipe import Recipe
 from stackbuild.recipe.compatibility import doubts, refuse_impossible, refuse_other_trees
 from stackbuild.recipe.load import load
 from stackbuild.recipe.lock_file import read_lock
 from stackbuild.recipe.matrix import MatrixComponents, expand
 from stackbuild.recipe.references import refuse_mistakes
+from stackbuild.tables.near_words import step_meant
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,22 @@ def prepare_loaded(loaded_recipe: LoadedRecipe, choice: Choice) -> PreparedRecip
     """
     refuse_mistakes(loaded_recipe)
     refuse_impossible(loaded_recipe)
-    lock = read_lock(loaded_recipe)
-    refuse_other_trees(loaded_recipe, lock)
     matrix = expand(loaded_recipe.recipe, choice.gfx, choice.build_python)
+    try:
+        lock = read_lock(loaded_recipe)
+    except LockError:
+        _refuse_unknown_step(loaded_recipe.recipe, choice.until)  # what no lock makes right is said first
+        raise
+    refuse_other_trees(loaded_recipe, lock)
     return PreparedRecipe(loaded_recipe, choice, lock, matrix, doubts(loaded_recipe))
+
+
+_OTHER_HEADS = ("", "configure", "base", "source", "wheelhouse")
+"""What names of steps begin with besides a component's name; `configure` is a phase of all."""
+
+
+def _refuse_unknown_step(recipe: Recipe, step: str) -> None:
+    """Raises UsageError for the name of a step that belongs to nothing of the recipe. The lock decides the others."""
+    if step.partition(".")[0] not in (*_OTHER_HEADS, *recipe.components):
+        steps = ["base", *(f"source.{name}" for name in recipe.sources), *recipe.components]
+        raise UsageError(f"no step {step!r}", next=step_meant(step, steps))

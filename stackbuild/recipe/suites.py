@@ -57,7 +57,10 @@ def _refuse_unknown_cases(suite: Suite, path: Path) -> None:
         if kernel.op not in operators:
             wrong.append((("kernels", i, "op"), f"no operator {kernel.op!r}", close_to(kernel.op, operators)))
     for i, file in enumerate(suite.files):
-        if near := near_path(file.file, path.parent):  # a file that is made later is none of its business
+        near = near_path(file.file, path.parent, same_ending=True)
+        if not near and not (path.parent / file.file).exists() and (path.parent.parent / file.file).exists():
+            near = f"../{file.file}"
+        if near:  # a file that is made later is none of its business
             step = f"write `file: {near}`, which is there: paths start at the suite's folder"
             wrong.append((("files", i, "file"), f"there is no file {file.file!r}", step))
     if wrong:

@@ -423,9 +423,9 @@ def _step_for_wrapped_value(path: yaml.KeyPath, detail: Any) -> str:
             else "write `true` or `false`, without brackets"
         )
     if path[-1] == "patches" and re.search(r"\.(patch|diff)$", str(inner)):
-        return (
-            "write the folder that has them, `COMPONENT/VERSION` below `patches/`, such as `patches: migraphx/2.15.0`"
-        )
+        folder = re.sub(r"^(?:\./)?(?:patches/)?", "", str(inner)).rpartition("/")[0]
+        example = folder if re.search(pattern_at(detail["loc"]), folder) else "migraphx/2.15.0"
+        return f"write the folder that has them, `COMPONENT/VERSION` below `patches/`, such as `patches: {example}`"
     text = str(inner).lower() if isinstance(inner, bool) else str(inner)
     text = _item(text) if isinstance(inner, str) else text
     where = "without brackets" if isinstance(value, list) else f"behind `{path[-1]}:`, without a key of its own"

@@ -236,6 +236,10 @@ def read(text: str, name: str) -> RuleSet:
     return RuleSet((str(data["name"]),), rules)
 
 
+_WORDS_FOR_TO = ("replace", "replacement", "with", "becomes", "by", "new", "target", "into", "substitute", "rename", "then")
+"""Other tools' words for what a name becomes."""
+
+
 class _RuleReader:
     def __init__(self, places: Places) -> None:
         self.places = places
@@ -284,6 +288,10 @@ class _RuleReader:
                         f"it takes {', '.join(sorted(TAKES[kind]))}",
                     )
                 )
+            elif key in _WORDS_FOR_TO and "to" in TAKES[kind] and "to" not in item:
+                step = f"write `to: {item[key]}`" if isinstance(item[key], str) else "write `to:`"
+                self.mistakes.append(Mistake(self.places.of_key((*path, key)), f"unknown key {key!r}", step))
+                item = {**item, "to": item[key]}
             else:
                 self.blame_key((*path, key), sorted(TAKES[kind]))
         rule = ConversionRule(

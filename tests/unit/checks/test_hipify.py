@@ -46,3 +46,14 @@ def test_recipe_check_reads_rules_and_patches(tmp_path: Path) -> None:
     (patches / "0001-a.patch").write_text("nothing")
     told = found("patches: one/1")
     assert ("SB-STACK-PATCH", folder, "patches/one/1/0001-a.patch:1:1: there is no unified diff in it") in told
+
+
+def test_a_glob_of_a_deeper_file_and_another_tools_word_are_written_out(tmp_path: Path) -> None:
+    (tmp_path / "code" / "src").mkdir(parents=True)
+    (tmp_path / "code" / "src" / "a.cu").write_text("")
+    (tmp_path / "own.yaml").write_text(
+        "schema: 1\nname: own\nrules:\n  - {id: x, why: w, identifier: Gone, replace: Here}\n"
+    )
+    (tmp_path / "t.yaml").write_text(RECIPE.replace("MORE", "include: ['*.cu'], rules: [own.yaml]"))
+    fixes = [finding.fix for finding in hipify_findings(load(str(tmp_path / "t.yaml")))]
+    assert {*fixes} == {"write `to: Here`", 'write `"**/*.cu"`: `**/` stands for any folders'}

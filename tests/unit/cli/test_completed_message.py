@@ -59,3 +59,19 @@ def test_a_folder_is_answered_with_a_wheel_in_it_and_a_name_with_its_download(
     of_name = UsageError("No such file or directory", where="onnxruntime-rocm", next="name a wheel")
     complete(of_name, ["inspect", "onnxruntime-rocm"], {})
     assert "pip download --no-deps onnxruntime-rocm" in of_name.next
+
+
+def test_a_glob_without_a_match_and_a_folder_of_the_environment_are_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("wheels").mkdir()
+    Path("wheels/demo-1.0-py3-none-any.whl").touch()
+    Path("carry-away").mkdir()
+    of_glob = UsageError("no such wheel", where="dist/*.whl", next="give the path of a .whl file")
+    complete(of_glob, ["publish", "dist/*.whl"], {})
+    assert "did you mean `wheels/demo-1.0-py3-none-any.whl`?" in of_glob.next
+    mirror = f"{tmp_path}/carry_away"
+    of_variable = UsageError("the mirror is not a folder", where=mirror, next="unset it")
+    complete(of_variable, ["fetch"], {"STACKBUILD_STORE": "", "STACKBUILD_MIRROR": mirror})
+    assert of_variable.next == f"did you mean `{tmp_path}/carry-away`? unset it"

@@ -55,6 +55,7 @@ def test_what_counts_before_what(tmp_path: Path) -> None:
     ("text", "what", "next"),
     [
         ("jbos = 2\n", "unknown key `jbos`", "did you mean `jobs`?"),
+        ("parallel = 8\n", "unknown key `parallel`", "did you mean `jobs`?"),
         ("jobs = [2]\n", "`jobs` is a number", "write `jobs"),
         ("jobs 2\n", "not TOML", "jobs = 2"),
         ('jobs = "many"\n', "`jobs` cannot be 'many'", "jobs = 4"),

@@ -35,6 +35,7 @@ def test_a_bundled_recipe_has_no_finding(name: str) -> None:
         ("lab", "[cmake, -S, /src/engine,", "[cmake, -S, /src/other,", "components.engine.run.0.2", "`/src/engine`"),
         ("lab", "-B, .]", "-B, ., -DX=/deps/convv]", "components.engine.run.0.5", "did you mean `/deps/conv`?"),
         ("lab", "-B, .]", "-B, ., -DX=/deps/kernels]", "components.engine.run.0.5", "add `kernels` to the component's `needs:`"),
+        ("lab", "-B, .]", "-B, ., -DX=/src/zzz/include]", "components.engine.run.0.5", "`/src/engine`"),
         ("lab", "-B, .]", "-B, /src/engine/build]", "components.engine.run.0", "write `-B .`"),
         ("lab", "[make, install]", "[make, -j16, install]", "components.engine.run.1", "remove `-j16`"),
         ("lab", "[make, install]", "[cp, -r, lib, /usr/local/lib]", "components.engine.run.1", "`/out/usr/local/lib`"),
@@ -93,3 +94,19 @@ def test_a_step_sees_what_its_needs_need() -> None:
 def test_a_path_below_another_folder_is_not_the_steps_own() -> None:
     recipe = parse(text("lab", "-B, .]", "-B, ., -DX=$ORIGIN/deps/json, -DY=/src/engine/deps/json, -DZ=$(TOP)/src/x]"), "r.yaml")
     assert [f for f in contradictions(recipe) if "/json" in f.found or "/src/x" in f.found] == []
+
+
+def test_the_source_that_an_option_names_is_meant_with_the_tail_of_the_path() -> None:
+    text = """schema: 1
+name: x
+summary: x
+base: {debian: {suite: sid, packages: [cmake]}}
+sources: {kernels: {bundled: kernels}, onnxruntime: {debian: libonnxruntime-dev, suite: sid}}
+gfx: [gfx1100]
+components:
+  ep: {kind: kernels-ep, source: kernels, headers: onnxruntime, options: {ONNXRUNTIME_INCLUDE_DIR: /src/ort/include}}
+"""
+    fixes = [finding.fix for finding in contradictions(parse(text, "x"))]
+    assert "write `/src/onnxruntime/include`" in fixes
+    right = contradictions(parse(text.replace("/src/ort/", "/src/onnxruntime/"), "x"))
+    assert not [finding for finding in right if finding.rule == "SB-STACK-STEP-PATH"]

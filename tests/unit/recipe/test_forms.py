@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -49,3 +51,18 @@ SIZE = r"^[1-9][0-9]*[MG]$"
 )
 def test_what_was_meant(pattern: str, value: object, expected: str) -> None:
     assert advice(pattern, value) == expected
+
+
+def test_a_digest_in_base64_is_written_in_hexadecimal() -> None:
+    digest = hashlib.sha256(b"x")
+    text = base64.b64encode(digest.digest()).decode()
+    for given in (f"sha256-{text}", text):
+        assert advice(r"^[0-9a-f]{64}$", given) == f"write `{digest.hexdigest()}`: the same digest in hexadecimal"
+    assert "SHA-512" in advice(r"^[0-9a-f]{64}$", "sha512-" + base64.b64encode(bytes(64)).decode())
+
+
+@pytest.mark.parametrize(
+    "text", ["libonnxruntime-dev_1.27.0+dfsg-1_amd64.deb", "pool/main/o/libonnxruntime-dev_1.27.0_amd64.deb", "libonnxruntime-dev_1.27.0"]
+)
+def test_the_file_of_a_debian_package_is_answered_by_its_name(text: str) -> None:
+    assert advice(r"^[a-z0-9][a-z0-9+.-]+$", text) == "write `libonnxruntime-dev`"

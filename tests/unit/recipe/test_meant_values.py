@@ -87,6 +87,12 @@ matrix: {variants: {fast: {c: {X: true}}, plain: {}}}
         ("git: https://example.org/s, ref: v1.0", "archive: https://example.org/s-1.zip, md5: abc", "`sha256sum FILE` prints"),
         ("name: x\n", "name: x\narch: arm64\n", "Linux on x86-64"),
         ("fast: {c: {X: true}}", "fast: {X: true}", "write it below the component that takes it"),
+        ("fast: {c: {X: true}}", "fast: {X: Debug}", "component that takes it: `fast: {c: {X: Debug}}`"),
+        ("source: s}", "source: s, options: {GPU_TARGETS: [gfx1100, gfx942]}}", "write `uses_gfx: GPU_TARGETS` beside"),
+        ("source: s}", "source: s, options: {PARTS: [a, b]}}", 'write `PARTS: "a;b"`'),
+        ("ref: v1.0", "ref: v1.0, patches: [patches/s/1.0/0001-a.patch]", "`patches: s/1.0`"),
+        ("{git: https://example.org/s, ref: v1.0}", "{path: s, patches: s/1.0}", "remove the key, and change the source itself"),
+        ("matrix:", "publish: {index: https://example.org/simple}\nmatrix:", "`index: dist/simple`, and `url: https://example.org/simple`"),
         ("source: s}", "source: s, needs: [cmake]}", "known are: c"),
     ],
 )

@@ -20,6 +20,14 @@ def test_the_same_name_is_found_deeper_and_higher(tmp_path: Path) -> None:
     assert near_path("saxpi", tmp_path) == "saxpy"
 
 
+def test_a_file_of_another_ending_is_not_meant_where_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "detector.yaml").write_text("")
+    assert near_path("models/detector.onnx", tmp_path) == "detector.yaml"
+    assert near_path("models/detector.onnx", tmp_path, same_ending=True) == ""
+    (tmp_path / "detector-1.onnx").write_text("")
+    assert near_path("detector.onnx", tmp_path, same_ending=True) == "detector-1.onnx"
+
+
 def test_nothing_is_guessed_where_several_are_alike_or_the_path_is_there(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()

@@ -67,3 +67,25 @@ def test_a_prepared_recipe_has_the_chosen_points_alone() -> None:
     assert narrow.matrix.gfx == ("gfx1100",) and set(narrow.matrix.gfx) < set(whole.matrix.gfx)
     with pytest.raises(UsageError, match="gfx target 'gfx906' is not in the recipe"):
         prepare.prepare("rocm-7.2", Choice(gfx=("gfx906",)))
+
+
+@pytest.mark.parametrize(
+    ("choice", "said"),
+    [
+        (Choice(gfx=("gfx1201",)), "gfx target 'gfx1201' is not in the recipe"),
+        (Choice(gfx=("gfx908;gfx90a",)), "`--gfx gfx908 --gfx gfx90a`"),
+        (Choice(build_python=("python3.12",)), "did you mean `3.12`?"),
+        (Choice(until="kernel"), "did you mean `kernels`?"),
+    ],
+)
+def test_an_option_that_the_recipe_refuses_comes_before_the_lock_that_is_not_there(
+    choice: Choice, said: str, tmp_path: Path
+) -> None:
+    recipe = tmp_path / "mine.yaml"
+    recipe.write_text((folder("recipes") / "rocm-6.4.yaml").read_text())
+    with pytest.raises(UsageError) as stop:
+        prepare.prepare(str(recipe), choice)
+    assert said in str(stop.value)
+    for step in ("kernels.conv", "base.glibc", "configure", "source.kernels"):
+        with pytest.raises(LockError):
+            prepare.prepare(str(recipe), Choice(until=step))

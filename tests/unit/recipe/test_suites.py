@@ -39,3 +39,30 @@ def test_a_wrong_suite_is_told_with_its_place(tmp_path: Path, text: str, place: 
     with pytest.raises(RecipeError) as stop:
         load_suite(str(file))
     assert stop.value.mistakes[0].place == f"{file}{place}" and what in stop.value.mistakes[0].what
+
+
+def test_a_model_above_the_suite_is_found_and_the_suite_itself_is_no_model(tmp_path: Path) -> None:
+    suite = tmp_path / "bench" / "detector.yaml"
+    suite.parent.mkdir()
+    suite.write_text("kind: models\nfiles:\n  - file: models/detector.onnx\n")
+    assert load_suite(str(suite)).files
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "detector.onnx").write_text("")
+    with pytest.raises(RecipeError) as stop:
+        load_suite(str(suite))
+    assert "write `file: ../models/detector.onnx`" in str(stop.value)
+    suite.write_text(suite.read_text().replace("models/det", "../models/det"))
+    assert load_suite(str(suite)).files
+
+
+def test_a_shape_as_one_text_is_one_mistake_with_its_list(tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text("kind: models\nfiles:\n  - {file: x.onnx, shapes: [{input: 1x3x640x640}]}\n")
+    with pytest.raises(RecipeError) as stop:
+        load_suite(str(file))
+    (mistake,) = stop.value.mistakes
+    assert "write `[1, 3, 640, 640]`" in mistake.next
+    file.write_text("kind: models\nfiles:\n  - {file: x.onnx, shapes: []}\n")
+    with pytest.raises(RecipeError) as stop:
+        load_suite(str(file))
+    assert "`files.0.shapes` is empty: it must have at least 1" in str(stop.value) and "uple" not in str(stop.value)
