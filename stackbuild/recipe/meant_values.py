@@ -116,6 +116,8 @@ def _option_of_list(items: list[Any], path: KeyPath, whole: Any) -> str:
         return f"remove it, and write `uses_gfx: {key}` {place}: it gets the recipe's `gfx`"
     if len(items) < 2 or not all(isinstance(each, str | int | float) and not isinstance(each, bool) for each in items):
         return ""
+    if "VERSION" in key and all(isinstance(each, int) for each in items):
+        return f'write `{key}: "{".".join(map(str, items))}"`'
     return f'write `{key}: "{";".join(map(str, items))}"`: CMake\'s lists have semicolons'
 
 

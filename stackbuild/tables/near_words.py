@@ -74,5 +74,6 @@ def rule_near(id_: str, ids: list[str]) -> str:
     by_rest = {each.removeprefix("SB-"): each for each in ids}
     rest = id_.upper().removeprefix("SB-")
     longer = [each for each in by_rest if each.startswith(rest)]
-    near = longer if len(longer) == 1 else difflib.get_close_matches(rest, by_rest, 1, 0.75)
+    of_parts = [each for each in by_rest if {*rest.split("-")} <= {*each.split("-")}]
+    near = longer if len(longer) == 1 and len(of_parts) < 2 else difflib.get_close_matches(rest, by_rest, 1, 0.75)
     return by_rest[near[0]] if near else ""

@@ -89,6 +89,7 @@ matrix: {variants: {fast: {c: {X: true}}, plain: {}}}
         ("fast: {c: {X: true}}", "fast: {X: true}", "write it below the component that takes it"),
         ("fast: {c: {X: true}}", "fast: {X: Debug}", "component that takes it: `fast: {c: {X: Debug}}`"),
         ("source: s}", "source: s, options: {GPU_TARGETS: [gfx1100, gfx942]}}", "write `uses_gfx: GPU_TARGETS` beside"),
+        ("source: s}", "source: s, options: {X_VERSION: [3, 5]}}", 'write `X_VERSION: "3.5"`'),
         ("source: s}", "source: s, options: {PARTS: [a, b]}}", 'write `PARTS: "a;b"`'),
         ("ref: v1.0", "ref: v1.0, patches: [patches/s/1.0/0001-a.patch]", "`patches: s/1.0`"),
         ("{git: https://example.org/s, ref: v1.0}", "{path: s, patches: s/1.0}", "remove the key, and change the source itself"),

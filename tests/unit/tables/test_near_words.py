@@ -34,3 +34,6 @@ def test_the_beginning_of_all_ids_makes_no_rule_near() -> None:
     ids = ["SB-RUN-OPERATOR", "SB-STACK-GFX"]
     assert rule_near("SB-NOPE", ids) == ""
     assert rule_near("SB-STACK-GFXX", ids) == "SB-STACK-GFX"
+    of_family = ["SB-ELF-CWD-RUNPATH", "SB-ELF-RUNPATH-SEPARATOR", "SB-ELF-ESCAPING-RUNPATH"]
+    assert rule_near("SB-ELF-RUNPATH", of_family) == "SB-ELF-CWD-RUNPATH"
+    assert rule_near("SB-ELF-RUNPATH-SEP", of_family) == "SB-ELF-RUNPATH-SEPARATOR"
