@@ -661,6 +661,7 @@ BENCH_LEVELS: dict[str, Layer] = {
     **{name: Layer(7, "which suite, and what a gate asks of it") for name in ("gate", "selection")},
 }  # fmt: skip
 RECIPE_LEVELS: dict[str, Layer] = {
+    "component_sources": Layer(0, "the sources that a component names"),
     **{name: Layer(1, "what values look like, and the schema") for name in ("forms", "schema_nodes")},
     **{name: Layer(1, "one value out of a recipe") for name in ("lock_file", "matrix")},
     "near_path": Layer(1, "the path that was probably meant"),

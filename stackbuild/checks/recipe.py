@@ -20,8 +20,8 @@ from stackbuild.plan.estimates import estimates
 from stackbuild.plan.steps.migraphx import PROBES
 from stackbuild.plan.steps.rocmlir import OPTIONS
 from stackbuild.recipe import compatibility, recipe_rules
+from stackbuild.recipe.component_sources import sources_of
 from stackbuild.recipe.consistency import tree_versions
-from stackbuild.recipe.load import sources_of
 from stackbuild.tables.compatibility import Table
 from stackbuild.tables.near_words import close_to
 

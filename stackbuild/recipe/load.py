@@ -17,9 +17,10 @@ from stackbuild.core.model import ValidationError
 from stackbuild.core.resources import folder
 from stackbuild.core.versions import numbers
 from stackbuild.core.yaml import Places
-from stackbuild.model.components import Archive, Component, Convertible, OnnxRuntime, Script, Wheel
+from stackbuild.model.components import Archive, Convertible, OnnxRuntime, Script, Wheel
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.recipe import Recipe
+from stackbuild.recipe.component_sources import sources_of
 from stackbuild.recipe.near_path import near_path
 from stackbuild.recipe.other_namespaces import other_namespace
 from stackbuild.recipe.validation import mistakes, short
@@ -29,11 +30,8 @@ from stackbuild.tables.near_words import close_to, nearest
 from stackbuild.tables.provider_options import builtin_providers, plugin_providers
 from stackbuild.tables.targets import processor
 
-SOURCE_KEYS = ("source", "headers", "onnxruntime", "pybind11")
-"""The keys of components whose values are names of sources."""
 RESERVED_NAMES = ("base", "configure", "source", "wheelhouse")
 """Names, or first parts of names, of steps that no component makes."""
-
 
 def bundled_recipes() -> dict[str, Path]:
     """The recipes that ship with stackbuild, by name."""
@@ -453,15 +451,6 @@ def _ships(name: str) -> bool:
         return folder(name).is_dir()
     except FileNotFoundError:
         return False
-
-
-def sources_of(component: Component) -> dict[tuple[str, ...], str]:
-    """The keys of a component that name sources, and the names."""
-    named_source: dict[tuple[str, ...], str] = {
-        (k,): v for k in SOURCE_KEYS if isinstance(v := getattr(component, k, None), str)
-    }
-    tool = component.hipify.tool if isinstance(component, Convertible) and component.hipify else None
-    return {**named_source, ("hipify", "tool"): tool} if tool else named_source
 
 
 def _needs_itself(name: str, recipe: Recipe, places: Places) -> Mistake:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from stackbuild.core.project_names import normal_name
 from stackbuild.model.components import Component
 from stackbuild.model.recipe import Recipe
+from stackbuild.recipe.component_sources import SOURCE_KEYS, sources_of
 
 
 def other_namespace(
@@ -46,6 +47,5 @@ def _meanings(name: str, recipe: Recipe, section: str) -> Iterator[tuple[str, li
 
 
 def _sources_of(component: Component) -> list[str]:
-    """The sources that a component names."""
-    values = (getattr(component, key, None) for key in ("source", "headers", "onnxruntime", "pybind11"))
-    return [each for each in values if isinstance(each, str)]
+    """The sources that a component is built from, without its tool's."""
+    return [source for path, source in sources_of(component).items() if path[0] in SOURCE_KEYS]

@@ -15,7 +15,7 @@ from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import Lock
 from stackbuild.model.recipe import Recipe
 from stackbuild.recipe.compatibility import doubts, refuse_impossible, refuse_other_trees
-from stackbuild.recipe.load import load
+from stackbuild.recipe.load import RESERVED_NAMES, load
 from stackbuild.recipe.lock_file import read_lock
 from stackbuild.recipe.matrix import MatrixComponents, expand
 from stackbuild.recipe.references import refuse_mistakes
@@ -59,12 +59,8 @@ def prepare_loaded(loaded_recipe: LoadedRecipe, choice: Choice) -> PreparedRecip
     return PreparedRecipe(loaded_recipe, choice, lock, matrix, doubts(loaded_recipe))
 
 
-_OTHER_HEADS = ("", "configure", "base", "source", "wheelhouse")
-"""What names of steps begin with besides a component's name; `configure` is a phase of all."""
-
-
 def _refuse_unknown_step(recipe: Recipe, step: str) -> None:
     """Raises UsageError for the name of a step that belongs to nothing of the recipe. The lock decides the others."""
-    if step.partition(".")[0] not in (*_OTHER_HEADS, *recipe.components):
+    if step and step.partition(".")[0] not in (*RESERVED_NAMES, *recipe.components):
         steps = ["base", *(f"source.{name}" for name in recipe.sources), *recipe.components]
         raise UsageError(f"no step {step!r}", next=step_meant(step, steps))
