@@ -20,6 +20,11 @@ def read_yaml(path: Path, shape: type[ModelT], help: str) -> ModelT:
 
     RecipeError names file, line and column of each mistake; UsageError where the file cannot be read.
     """
+    return read_placed(path, shape, help)[0]
+
+
+def read_placed(path: Path, shape: type[ModelT], help: str) -> tuple[ModelT, yaml.Places, str]:
+    """The same with the places of its values, and the text. Raises the same."""
     try:
         text = read_bounded(path, yaml.MAX_BYTES).decode("utf-8")
     except (OSError, ValueError) as error:
@@ -38,7 +43,7 @@ def read_yaml(path: Path, shape: type[ModelT], help: str) -> ModelT:
             )
         )
     try:
-        return shape.model_validate(data)
+        return shape.model_validate(data), places, text
     except ValidationError as error:
         raise mistakes_of(error, places, shape, help) from None
 
