@@ -329,6 +329,12 @@ class LimitGate(_GateBase):
         return self
 
 
+def growth_meant(growth: float) -> tuple[str, str]:
+    """What a plain growth above 1 is, and the next step: from 2 on percents were meant, below it the ratio to what was."""
+    percents = growth if growth >= 2 else 100 * (growth - 1)
+    return f"{growth:g} is a growth of {growth:.0%}", f"write `grows_at_most: {percents:.3g}%`"
+
+
 class MemoryGate(_GateBase):
     """Peak memory: an absolute ceiling, or growth over another side, or both."""
 
@@ -340,7 +346,7 @@ class MemoryGate(_GateBase):
     grows_at_most: float | None = Field(
         default=None,
         ge=0,
-        description="The largest growth beside `versus`: `10%` or `0.1`, up to 100%.",
+        description="The largest growth beside `versus`: `10%` or `0.1`; above 100% with a `%` alone, such as `200%`.",
     )
     versus: str = Field(default="baseline", description="The side it is compared with: its label or its provider.")
 
@@ -352,8 +358,7 @@ class MemoryGate(_GateBase):
         """A share; a whole number above 1 is refused, since percents were probably meant. `200%` says what it means."""
         growth = _share(text)
         if isinstance(text, int) and isinstance(growth, float | int) and growth > 1:
-            percents = growth if growth >= 2 else 100 * (growth - 1)
-            raise ValueError(f"{growth:g} is a growth of {growth:.0%}; write `grows_at_most: {percents:.3g}%`")
+            raise ValueError("; ".join(growth_meant(growth)))
         return growth
 
     @model_validator(mode="after")

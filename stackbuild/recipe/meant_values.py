@@ -42,18 +42,34 @@ def value_from_recipe(path: KeyPath, value: object, data: Json) -> str:
     if path[:3] == ("base", "debian", "pin") and len(path) == 4:
         suite = _at_path(whole, path)
         if isinstance(suite, str) and re.fullmatch(r"[a-z]+", suite):
-            return f"write the suite as the key: `pin: {{{suite}: [{path[-1]}]}}`"
+            return _pin(suite, path[-1])
     if path[-1:] == ("uses_gfx",) and (option := re.match(r"(?:-D)?([A-Za-z_]\w*)=", str(value))):
         return f"write `uses_gfx: {option[1]}`: it gets the recipe's `gfx`"
     component = _at_path(whole, path[:2]) if path[:1] == ("components",) and path[2:] == ("version",) else None
-    if isinstance(component, dict) and component.get("kind") == "migraphx" and isinstance(whole.get("rocm"), str):
-        row = table().latest_migraphx(whole["rocm"])
-        is_rocm = not re.search(r"(?<![\d.])2\.\d", str(value))
-        return f"write `{row.version}`, which ROCm {whole['rocm']} has" if row and is_rocm else ""
-    if isinstance(component, dict) and component.get("kind") == "onnxruntime" and not re.search(r"\d\.\d", str(value)):
-        ref = str(_at_path(whole, ("sources", str(component.get("source")), "ref")))
-        return f"write `{ref[1:]}`, as its source's `ref`" if re.fullmatch(r"v1\.\d+\.\d+", ref) else ""
-    return ""
+    step = "" if re.search(r"(?<![\d.])2\.\d", str(value)) else _migraphx_of(component, whole)
+    return step or ("" if re.search(r"\d\.\d", str(value)) else _runtime_of(component, whole, r"1\.\d+\.\d+"))
+
+
+def _pin(suite: str, package: object) -> str:
+    """The next step for a pin whose suite and package changed places."""
+    return f"write the suite as the key: `pin: {{{suite}: [{package}]}}`"
+
+
+def _migraphx_of(component: Any, whole: Any, beginning: str = "") -> str:
+    """The next step for the version of a MIGraphX: the one of the recipe's ROCm, if it begins so; "" for another component."""
+    rocm = _at_path(whole, ("rocm",))
+    if not isinstance(component, dict) or component.get("kind") != "migraphx" or not isinstance(rocm, str):
+        return ""
+    row = table().latest_migraphx(rocm)
+    return f"write `{row.version}`, which ROCm {rocm} has" if row and row.version.startswith(beginning) else ""
+
+
+def _runtime_of(component: Any, whole: Any, version: str) -> str:
+    """The next step for the version of an ONNX Runtime: its source's tag, if it is of that form; "" for another component."""
+    if not isinstance(component, dict) or component.get("kind") != "onnxruntime":
+        return ""
+    ref = str(_at_path(whole, ("sources", str(component.get("source")), "ref")))
+    return f"write `{ref[1:]}`, as its source's `ref`" if re.fullmatch(f"v{version}", ref) else ""
 
 
 def _rocm_of(value: str, image: object) -> str:
@@ -67,10 +83,8 @@ def _rocm_of(value: str, image: object) -> str:
 def value_meant(path: KeyPath, detail: Any, data: Json) -> str:
     """The next step for a value of another type that the recipe's other values, or its own items, decide; "" for any other."""
     value, key, whole = detail["input"], str(path[-1] if path else ""), data
-    if path[:3] == ("base", "debian", "pin") and len(path) == 4 and isinstance(value, str):
-        suites = SUITES
-        if value in suites and key not in suites:
-            return f"write the suite as the key: `pin: {{{value}: [{key}]}}`"
+    if path[:3] == ("base", "debian", "pin") and len(path) == 4 and value in SUITES and key not in SUITES:
+        return _pin(value, key)
     if detail["type"].startswith("bool_") and isinstance(value, str) and (word := _truth_meant(value, key)):
         return f"write `{key}: {word}`"
     if key == "uses_gfx" and isinstance(value, bool | int | float):
@@ -94,15 +108,11 @@ def value_meant(path: KeyPath, detail: Any, data: Json) -> str:
         text = yaml_text(value) if isinstance(value, str) else str(value).lower()
         line = f"{path[2]}: {{{(names or ['COMPONENT'])[0]}: {{{key}: {text}}}}}"
         return f"write it below the component that takes it: `{line}`"
+    if key != "version":
+        return ""
     component = _at_path(whole, path[:2])
-    rocm = whole.get("rocm") if isinstance(whole, dict) else None
-    if key == "version" and isinstance(component, dict) and component.get("kind") == "migraphx" and isinstance(rocm, str):
-        row = table().latest_migraphx(rocm)
-        return f"write `{row.version}`, which ROCm {rocm} has" if row and row.version.startswith(f"{value}.") else ""
-    if key == "version" and isinstance(value, float) and isinstance(component, dict) and component.get("kind") == "onnxruntime":
-        ref = str(_at_path(whole, ("sources", str(component.get("source")), "ref")))
-        return f"write `{ref[1:]}`, as its source's `ref`" if re.fullmatch(rf"v{value:g}\.\d+", ref) else ""
-    return ""
+    step = _migraphx_of(component, whole, f"{value}.")
+    return step or (_runtime_of(component, whole, rf"{value:g}\.\d+") if isinstance(value, float) else "")
 
 
 def _option_of_list(items: list[Any], path: KeyPath, whole: Any) -> str:

@@ -10,6 +10,7 @@ from stackbuild.core.digest import Json
 from stackbuild.core.errors import Mistake
 from stackbuild.core.model import Model
 from stackbuild.core.yaml import KeyPath, Places
+from stackbuild.model.gates import growth_meant
 from stackbuild.model.recipe import Recipe
 from stackbuild.recipe.forms import tidy
 from stackbuild.recipe.schema_nodes import boolean_keys, components_by_kind, keys_at
@@ -60,9 +61,8 @@ def _growths(data: Json, places: Places) -> Iterator[Mistake]:
     for i, gate in enumerate(gates if isinstance(gates, list) else ()):
         growth = gate.get("grows_at_most") if isinstance(gate, dict) else None
         if isinstance(growth, float) and growth > 1:
-            percents = growth if growth >= 2 else 100 * (growth - 1)
-            what = f"`gates.{i}.grows_at_most`: {growth:g} is a growth of {growth:.0%}"
-            yield Mistake(places.of_value(("gates", i, "grows_at_most")), what, f"write `grows_at_most: {percents:.3g}%`")
+            what, step = growth_meant(growth)
+            yield Mistake(places.of_value(("gates", i, "grows_at_most")), f"`gates.{i}.grows_at_most`: {what}", step)
 
 
 def _requests(data: Json, places: Places) -> Iterator[Mistake]:
