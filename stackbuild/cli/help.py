@@ -38,8 +38,10 @@ def help_(
     elif rules := rules_called(topic):
         draw_rules(rules)
     else:
-        names = [*pages, *TOPICS]
-        name = rule_near(topic, [*rules_by_id()]) if topic[:3].upper() == "SB-" else nearest(topic, names)
-        is_alike = name and (topic[:3].upper() == "SB-" or name[:1] == topic[:1].lower())
-        near = f"did you mean `{name}`?" if is_alike else ""
-        raise UsageError(f"no topic, rule or command {topic!r}", next=near or f"topics are: {', '.join(pages)}")
+        if topic[:3].upper() == "SB-":
+            name = rule_near(topic, [*rules_by_id()])
+        else:
+            name = nearest(topic, [*pages, *TOPICS])
+            name = name if name[:1] == topic[:1].lower() else ""
+        step = f"did you mean `{name}`?" if name else f"topics are: {', '.join(pages)}"
+        raise UsageError(f"no topic, rule or command {topic!r}", next=step)

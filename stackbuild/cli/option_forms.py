@@ -205,9 +205,11 @@ def refuse_wrong_values(command: str, words: Sequence[str], options: Sequence[Se
         if form and (reason := _reason(value, form, [*long_names])):
             what, step = reason
             advice = advice_on(command, option)
-            next = step.replace("`", f"`{option} ", 1) if step.endswith("?") else f"{step}{advice}"
-            next = step if step.startswith("write ") else next
-            raise UsageError(what, where=f"{command} {option}", next=next)
+            if step.endswith("?"):
+                step = step.replace("`", f"`{option} ", 1)
+            elif not step.startswith("write "):
+                step += advice
+            raise UsageError(what, where=f"{command} {option}", next=step)
 
 
 def _values(words: Sequence[str], long_names: dict[str, str]) -> Iterator[tuple[str, str]]:

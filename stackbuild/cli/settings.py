@@ -17,6 +17,7 @@ from collections.abc import MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from stackbuild.cli.option_forms import scheduler_meant
 from stackbuild.core.conflict_markers import STEP, first_marker
 from stackbuild.core.errors import UsageError
 from stackbuild.core.plain_file import read_regular
@@ -98,21 +99,24 @@ def apply_settings(environ: MutableMapping[str, str], folder: Path | None = None
 
 
 def place_in(file: Path, key: str) -> str:
-    """`stackbuild.toml:LINE:1` of a key, the file alone where no line has it."""
-    text = read_regular(file, MOST + 1)
-    for number, line in enumerate(text.decode("utf-8", "replace").splitlines() if text else (), 1):
+    """`stackbuild.toml:LINE:COLUMN` of a key, the file alone where no line has it."""
+    return _line_of(file, key)[0] or str(file)
+
+
+def _line_of(file: Path, key: str) -> tuple[str, str]:
+    """The place of a key in a file, and its line; ("", "") where no line has it."""
+    text = read_regular(file, MOST + 1) or b""
+    for number, line in enumerate(text.decode("utf-8", "replace").splitlines(), 1):
         if re.match(rf"\s*(?:\[\s*)?[\"']?{re.escape(key)}[\"']?\s*[\]=.]", line):
-            return f"{file}:{number}:{len(line) - len(line.lstrip()) + 1}"
-    return str(file)
+            return f"{file}:{number}:{len(line) - len(line.lstrip()) + 1}", line
+    return "", ""
 
 
 def origin_of(variable: str, value: str) -> str:
     """Where a variable has its value from: the key of a file, with its line; else the variable's own name."""
     key = variable.removeprefix("STACKBUILD_").lower()
     for file in (Path(FILE), _users(os.environ)):
-        if file is None or not _is_there(file) or (place := place_in(file, key)) == str(file):
-            continue
-        line = (read_regular(file, MOST + 1) or b"").decode("utf-8", "replace").splitlines()[int(place.split(":")[-2]) - 1]
+        place, line = _line_of(file, key) if file is not None and _is_there(file) else ("", "")
         if f'"{value}"' in line or f"'{value}'" in line:
             return place
     return variable
@@ -269,7 +273,7 @@ def refuse_wrong_variables(environ: MutableMapping[str, str]) -> None:
     """Raises UsageError for a variable that cannot have its value, and for one that is almost the name of a setting."""
     for name, (pattern, step) in VARIABLES.items():
         text = environ.get(name, "")
-        if name == "STACKBUILD_ON" and (address := _scheduler_meant(text)):
+        if name == "STACKBUILD_ON" and (address := scheduler_meant(text)):
             step = f"`{address}`"
         if text and not re.fullmatch(pattern, text):
             raise UsageError(f"`{name}` cannot be {text!r}", where="the environment", next=f"write {step}")
@@ -283,12 +287,6 @@ def refuse_wrong_variables(environ: MutableMapping[str, str]) -> None:
     for name in environ:
         if name.startswith("STACKBUILD_") and name not in names and (near := difflib.get_close_matches(name, names, 1, 0.93)):
             raise UsageError(f"`{name}` is not a variable of stackbuild", where="the environment", next=f"did you mean `{near[0]}`?")
-
-
-def _scheduler_meant(text: str) -> str:
-    from stackbuild.cli.option_forms import scheduler_meant
-
-    return scheduler_meant(text) if text else ""
 
 
 def _path(text: str, key: str, file: Path) -> Path:
