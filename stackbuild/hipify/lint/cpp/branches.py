@@ -147,6 +147,11 @@ def _conditionals(code: str) -> Iterator[re.Match[str]]:
         at = code.find("#", end) if end >= 0 else -1
 
 
+def _conditional_at(code: str, at: int) -> re.Match[str] | None:
+    """The conditional whose `#` is at an offset."""
+    return _CONDITIONAL.match(code, line_start(code, at)) if code.startswith("#", at) else None
+
+
 def is_unconditional(view: View, at: int) -> bool:
     """Whether an offset stands in no branch of the preprocessor's but an include guard's."""
     depth = 0
@@ -285,7 +290,7 @@ def is_decisive(view: View, at: int) -> bool:
     As a value the name does not compile. Of a directive it is so where the branch that HIP takes has an `#error`, where
     HIP leaves out the whole body of a function, and where the branches define macros with `__device__` and its like.
     """
-    directive = _CONDITIONAL.match(view.code, line_start(view.code, at)) if view.code.startswith("#", at) else None
+    directive = _conditional_at(view.code, at)
     if directive is None:
         return True
     word, end = directive[1].removeprefix("el"), directive.end()
@@ -312,7 +317,7 @@ def is_for_both_sides(view: View, at: int) -> bool:
     Both branches have code, or the only one is that for the host. A comparison with a version is another question:
     its other branch is for older devices too.
     """
-    directive = _CONDITIONAL.match(view.code, line_start(view.code, at)) if view.code.startswith("#", at) else None
+    directive = _conditional_at(view.code, at)
     if directive is None or not _ASKS_FOR_DEVICE.fullmatch(f"{directive[1]} {directive[2].strip()}"):
         return False
     spans = _branches(view.code, directive.end())
