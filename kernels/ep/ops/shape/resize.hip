@@ -66,6 +66,23 @@ RK_HD inline int nearest(float at, Rounding rounding, int extent) {
   return index < 0 ? 0 : (index >= extent ? extent - 1 : index);
 }
 
+// How far in x the element is that y has at place `at` of an axis.
+RK_HD inline int64_t nearest_offset(const ResizeWork& work, const ResizeAxis& axis, int at) {
+  return (axis.changes ? nearest(axis.coordinate(at, work.form), work.rounding, axis.extent) : at) * axis.stride;
+}
+
+// The same over the first axes of y, `rest` being the place among all of theirs.
+RK_HD inline int64_t nearest_offset(const ResizeWork& work, int axes, uint32_t rest) {
+  int64_t offset = 0;
+  for (int i = axes - 1; i >= 0; --i) {
+    const ResizeAxis& axis = work.axes[i];
+    const uint32_t next = axis.by_new_extent.divide(rest);
+    offset += nearest_offset(work, axis, static_cast<int>(rest - next * axis.by_new_extent.value()));
+    rest = next;
+  }
+  return offset;
+}
+
 template <class T>
 struct NearestElement {
   const T* x;
@@ -73,16 +90,7 @@ struct NearestElement {
   ResizeWork work;
 
   RK_D void operator()(int64_t index) const {
-    auto rest = static_cast<uint32_t>(index);
-    int64_t offset = 0;
-    for (int i = work.rank - 1; i >= 0; --i) {
-      const ResizeAxis& axis = work.axes[i];
-      const uint32_t next = axis.by_new_extent.divide(rest);
-      const int at = static_cast<int>(rest - next * axis.by_new_extent.value());
-      rest = next;
-      offset += (axis.changes ? nearest(axis.coordinate(at, work.form), work.rounding, axis.extent) : at) * axis.stride;
-    }
-    y[index] = x[offset];
+    y[index] = x[nearest_offset(work, work.rank, static_cast<uint32_t>(index))];
   }
 };
 
@@ -95,22 +103,11 @@ struct NearestPack {
   ResizeWork work;
 
   RK_D void operator()(int64_t index) const {
-    uint32_t rest = by_packs.divide(static_cast<uint32_t>(index));
+    const uint32_t rest = by_packs.divide(static_cast<uint32_t>(index));
     const int first = static_cast<int>(static_cast<uint32_t>(index) - rest * by_packs.value()) * N;
-    int64_t offset = 0;
-    for (int i = work.rank - 2; i >= 0; --i) {
-      const ResizeAxis& axis = work.axes[i];
-      const uint32_t next = axis.by_new_extent.divide(rest);
-      const int at = static_cast<int>(rest - next * axis.by_new_extent.value());
-      rest = next;
-      offset += (axis.changes ? nearest(axis.coordinate(at, work.form), work.rounding, axis.extent) : at) * axis.stride;
-    }
-    const ResizeAxis& line = work.axes[work.rank - 1];
+    const T* const from = x + nearest_offset(work, work.rank - 1, rest);
     Pack<T, N> values;
-    for (int j = 0; j < N; ++j) {
-      const int at = first + j;
-      values.v[j] = x[offset + (line.changes ? nearest(line.coordinate(at, work.form), work.rounding, line.extent) : at) * line.stride];
-    }
+    for (int j = 0; j < N; ++j) values.v[j] = from[nearest_offset(work, work.axes[work.rank - 1], first + j)];
     y[index] = values;
   }
 };
