@@ -1,6 +1,6 @@
 """Converted sources through hipcc, in root file systems with HIP: STACKBUILD_HIP_ROOT names one with 6.4 (Debian sid: hipcc,
 hipblas, hiprand, hipcub, rocthrust, hipfft, hipsparse, hipsolver, roctx development packages), STACKBUILD_HIP_5_ROOT one with
-5.7 (trixie)."""
+5.7 (trixie). HIPIFY_PERL must name one of 7.0 or newer, such as sid's: the tables of 6.0 lack names that 6.4 has."""
 
 from __future__ import annotations
 
