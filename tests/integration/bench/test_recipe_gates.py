@@ -97,7 +97,7 @@ def test_a_baseline_of_the_recipe_is_an_artifact(
 
 
 def test_a_suite_for_a_wheel_that_there_is_not(judged: Callable[[str, float], StageResult | None], tmp_path: Path) -> None:
-    (tmp_path / "small.yaml").write_text("kind: kernels\nkernels: [{op: Conv}]\n")
+    (tmp_path / "small.yaml").write_text("kind: kernels\nkernels: [{op: conv}]\n")
     with pytest.raises(UsageError, match="measures stackbuild_kernels, and no wheel has it") as stop:
         judged("{kind: accuracy, snr_db: 1}", 0.0)
     assert "suite of models" in stop.value.next

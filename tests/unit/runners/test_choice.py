@@ -38,4 +38,7 @@ def test_a_name_means_its_runner_and_another_is_an_error() -> None:
     assert isinstance(choice.choose("fake", store=store, base_is_image=True), Fake)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="no runner 'podman'") as stopped:
         choice.choose("podman", store=store, base_is_image=False)  # type: ignore[arg-type]
-    assert stopped.value.next == "did you mean `docker`? It is one of: auto, sandbox, docker, fake"
+    assert stopped.value.next.startswith("write `docker`, and set DOCKER_HOST=")  # podman serves Docker's protocol
+    with pytest.raises(UsageError, match="no runner 'sandbx'") as stopped:
+        choice.choose("sandbx", store=store, base_is_image=False)  # type: ignore[arg-type]
+    assert stopped.value.next == "did you mean `sandbox`?"
