@@ -5,7 +5,8 @@
 #define STACKBUILD_HIP_COMPLEX_H
 
 #include <hip/hip_runtime.h>
-#include <hip/hip_complex.h>
+
+#include "stackbuild_hip_plain_complex.h"
 
 namespace stackbuild_hip {
 

@@ -1,6 +1,7 @@
-"""Operators that a source defines for CUDA's complex numbers, which have none of their own.
+"""Operators that a source defines for CUDA's complex numbers and vectors of two, which have none of their own.
 
-HIP's complex numbers are vectors, whose `*`, `/` and `+=` work by components and are as good a match.
+HIP's complex numbers are vectors, whose `*`, `/` and `+=` work by components and are as good a match. Before ROCm 6 its header
+of complex numbers defines more of them, for all vectors of two floats or doubles.
 """
 
 from __future__ import annotations
@@ -13,6 +14,11 @@ _OPERATOR = re.compile(
     r"operator\s*(?:[*/]|[-+*/]=)\s*\(\s*(?:const\s+)?(?:::\s*)?(\w+)(?:\s+const)?[\s&]+\w+\s*,"
     r"\s*(?:const\s+)?(?:::\s*)?\1(?:\s+const)?[\s&]+\w+\s*\)"
 )
+PAIR_TYPES = COMPLEX_TYPES | {
+    "float2", "double2", "cufftComplex", "cufftDoubleComplex", "hipComplex", "hipFloatComplex", "hipDoubleComplex", "float_complex", "double_complex",
+}  # fmt: skip
+"""Vectors of two floats or doubles, by CUDA's names and HIP's."""
+_PARAMETERS = re.compile(r"operator\s*(?:[-+*/]=?|[!=]=)\s*\(([^(){};]*)\)")
 _ALIAS = re.compile(
     r"\btypedef\s+(\w+)\s+(\w+)\s*;|\busing\s+(\w+)\s*=\s*(\w+)\s*;|#[ \t]*define[ \t]+(\w+)[ \t]+(\w+)[ \t]*$", re.M
 )
@@ -29,3 +35,12 @@ def is_complex(name: str, code: str, types: Mapping[str, str]) -> bool:
         return True
     others = ((m[2] or m[3] or m[5], m[1] or m[4] or m[6]) for m in _ALIAS.finditer(code))
     return any(other == name and of in COMPLEX_TYPES for other, of in others)
+
+
+def has_pair_operators(code: str) -> bool:
+    """Whether a text defines an operator with an operand that is a vector of two floats or doubles."""
+    operands = {word for match in _PARAMETERS.finditer(code) for word in re.findall(r"\w+", match[1])}
+    if operands.isdisjoint(PAIR_TYPES) and operands:
+        others = {m[2] or m[3] or m[5]: m[1] or m[4] or m[6] for m in _ALIAS.finditer(code)}
+        return any(others.get(name) in PAIR_TYPES for name in operands)
+    return bool(operands)

@@ -108,10 +108,19 @@ class View:
         types = complex_operators.operand_types(self.code) if "operator" in self.words else set()
         return any(complex_operators.is_complex(name, self.code, self.tree.type_of) for name in types)
 
+    @cached_property
+    def has_pair_operators(self) -> bool:
+        """Whether the text, or a header of the tree, defines operators for vectors of two floats or doubles."""
+        return self.tree.has_pair_operators or (
+            "operator" in self.words and complex_operators.has_pair_operators(self.code)
+        )
+
     def meets(self, condition: str) -> bool:
         """Whether the text is one that a rule with this `where:` is for."""
         if condition == "extremes":
             return self._calls_extremes
+        if condition == "pair-operators":
+            return self.has_pair_operators
         return not condition or self.has_complex_operators
 
     @cached_property

@@ -17,20 +17,28 @@ class TreeNames:
     `types` are other names of types, (name, type) each. `macros` are definitions, one line each, of macros that call a
     function for which there is a call rule. `members` are (namespace, name) for each name of CUDA's that a named namespace
     declares; the namespace is the last part of its name. `has_complex_operators` says that a header defines operators for
-    CUDA's complex numbers. `support` are support headers that headers need and that come before others. `absent_macros` are
-    macros that headers define only where HIP does not see it.
+    CUDA's complex numbers, `has_pair_operators` that one does for vectors of two floats or doubles. `support` are support
+    headers that headers need and that come before others. `absent_macros` are macros that headers define only where HIP
+    does not see it.
     """
 
     types: tuple[tuple[str, str], ...] = ()
     macros: tuple[str, ...] = ()
     members: frozenset[tuple[str, str]] = frozenset()
     has_complex_operators: bool = False
+    has_pair_operators: bool = False
     support: frozenset[str] = frozenset()
     absent_macros: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
         return bool(
-            self.types or self.macros or self.members or self.has_complex_operators or self.support or self.absent_macros
+            self.types
+            or self.macros
+            or self.members
+            or self.has_complex_operators
+            or self.has_pair_operators
+            or self.support
+            or self.absent_macros
         )
 
     @cached_property

@@ -231,7 +231,8 @@ def _shims(view: View, lookups: Lookups) -> list[tuple[str, str]]:
         if not view.meets(rule.where):
             continue
         is_named = any(view.own(name) for name in lookups.names_by_shim[rule.id] & view.words)
-        if is_named or (not view.tree.support.isdisjoint(rule.match) and _includes(view, rule.before)):
+        is_before = not rule.when or not view.tree.support.isdisjoint(rule.match)
+        if is_named or (is_before and _includes(view, rule.before)):
             for name in rule.match:
                 shims.setdefault(name, rule.id)
     return list(shims.items())

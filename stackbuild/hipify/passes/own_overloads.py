@@ -4,6 +4,8 @@ Operators for two of CUDA's vector types (`float4 * float4`, `float4 += float4`)
 by components. Atomics of types that CUDA lacks and HIP has (atomicAdd of a double, atomicCAS of a `std::uint64_t`) are
 defined twice. These definitions are left out where `__HIP_PLATFORM_AMD__` is defined. Operators that do something else by the same signs stay, and lint tells them.
 Which forms clash was tried with HIP 5.7 and 6.4: `*`, `/`, and `+=`, `-=`, `*=`, `/=`, with the same type on both sides.
+An operator for a vector and a number that takes the vector by `float4 &` is a better match for the vector and a worse one for
+a number of another type (`v * 2`) than HIP's template, so that use is ambiguous. Its parameter becomes `const float4 &`.
 """
 
 from __future__ import annotations
@@ -19,6 +21,11 @@ _VECTOR = r"(?:float|double|u?int|u?char|u?short|u?long|u?longlong)[1-4]"
 _OPERATOR = re.compile(
     rf"operator\s*([*/]|[-+*/]=)\s*\(\s*(?:const\s+)?({_VECTOR})(?:\s+const)?[\s&]+(\w+)\s*,"
     r"\s*(?:const\s+)?\2(?:\s+const)?[\s&]+(\w+)\s*\)\s*\{"
+)
+_SIGN = r"operator\s*(?:[-+*/%&|^]|[!=]=)\s*"
+_NUMBER = r"(?:const\s+)?(?:unsigned\s+)?(?:float|double|int|uint|long|short|char|size_t|unsigned|T)(?:\s+const)?[\s&]+\w+"
+_REFERENCE = re.compile(
+    rf"{_SIGN}\(\s*(?:(?P<left>{_VECTOR})\s*&\s*(?P<a>\w+)\s*,\s*{_NUMBER}|{_NUMBER}\s*,\s*(?P<right>{_VECTOR})\s*&\s*(?P<b>\w+))\s*\)\s*\{{"
 )
 _LONG = r"(?:std::)?(?:uint64_t|size_t)|unsigned\s+long(?:\s+long)?(?:\s+int)?|u(?:nsigned\s+)?long|ull"
 _FLOATING = "float|double"
@@ -81,6 +88,24 @@ def fix(view: View, by: str) -> Iterator[Edit]:
             is_last = not view.code[one.end : rest if rest >= 0 else len(view.code)].strip()
             end = rest if is_last and rest >= 0 else one.end
             yield Edit(end, end, "\n#endif" + ("" if is_last else "\n"), by, closes=True)
+    for at in _references(view):
+        yield Edit(at, at, "const ", by)
+
+
+def _references(view: View) -> Iterator[int]:
+    """The offsets of vectors that an operator beside a number takes by reference and does not change."""
+    if "operator" not in view.words or view.words.isdisjoint(VECTORS):
+        return
+    for place in view.places("operator"):
+        match = _REFERENCE.match(view.code, place)
+        if match is None or view.macro_at(place):
+            continue
+        side, name = ("left", match["a"]) if match["left"] else ("right", match["b"])
+        body = view.code[match.end() : view.braces.span(view.braces.innermost(match.end()))[1]]
+        changes = rf"\b{name}\b(?:\s*\.\s*\w+)?\s*(?:[-+*/%&|^]?=(?!=)|\+\+|--)|(?:\+\+|--|&)\s*{name}\b"
+        before = view.code[max(0, match.start(side) - 12) : match.start(side)]
+        if not re.search(changes, body) and not re.search(r"const\s*$", before):
+            yield match.start(side)
 
 
 def overloads(view: View) -> Iterator[OwnOverload]:

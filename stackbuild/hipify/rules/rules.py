@@ -63,7 +63,7 @@ FIXES = (
     "sync-masks", "cub-warps", "register", "own-overloads", "standard-names", "thread-positions", "thrust-headers",
     "vector-values", "pasted-names",
 )  # fmt: skip
-WHERE = ("complex-operators", "extremes")
+WHERE = ("complex-operators", "pair-operators", "extremes")
 """What a source may define for a rule to be for it."""
 SUPPORT_PREFIX = "support:"
 """What the `to:` of a header rule begins with where it names a support header."""
@@ -91,8 +91,9 @@ class ConversionRule:
     removes what only CUDA's name may carry: a call's explicit template arguments, the `struct` or `enum` before an
     identifier. `members` are names in a namespace `a::b` that identify it where the source omits `a::`.
     A file that has one of the names `unless` is not for the rule. With `where: complex-operators` it is for sources that
-    define operators for CUDA's complex numbers, with `where: extremes` for CUDA files that call min or max. A support header that a header of the tree needs is included by each file
-    that includes one of the headers `before`.
+    define operators for CUDA's complex numbers, with `where: pair-operators` for those that define some for vectors of two
+    floats or doubles, with `where: extremes` for CUDA files that call min or max. A support header that a header of the tree
+    needs is included by each file that includes one of the headers `before`; so is one that no name needs, but a condition.
     """
 
     id: str
@@ -342,7 +343,7 @@ class _RuleReader:
             self.blame((*path, "fix"), f"unknown fix {unknown_values[0]!r}", f"known are {', '.join(FIXES)}")
         if rule.where and rule.where not in WHERE:
             self.blame((*path, "where"), f"unknown condition {rule.where!r}", f"known are {', '.join(WHERE)}")
-        if rule.kind == "shim" and not rule.when:
+        if rule.kind == "shim" and not rule.when and not (rule.where and rule.before):
             self.blame(path, "a shim rule says for which names it is needed", "add `when: [NAME, …]`")
         if rule.rocm and not all(_BOUND.match(b.strip()) for b in rule.rocm.split(",")):
             self.blame((*path, "rocm"), f"{rule.rocm!r} is not a version range", 'write one such as ">=6.0,<7.0"')

@@ -37,7 +37,7 @@ _MAY_DECLARE = (
     re.compile(rb"enum\b[^;{}()]*\{[^{}]*[\s,{]cu[a-z]*[A-Z]\w*\s*[=,}]"),
 )
 _MAY_ASK = (re.compile(rb"(?:CUDA_VERSION|CUDART_VERSION|__CUDACC_VER_M\w+|__CUDA_ARCH__)"),)
-_MAY_OPERATE = (re.compile(rb"operator\s*(?:[*/]|[-+*/]=)\s*\("),)
+_MAY_OPERATE = (re.compile(rb"operator\s*(?:[-+*/]=?|[!=]=)\s*\("),)
 _ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*([\w: ]+?)\s*;|\btypedef\s+([\w: ]+?)\s+(\w+)\s*;")
 _INTEGER = re.compile(
     r"(?:(?:un)?signed|int|short|char|long|std::|::|\s|u?int(?:_least|_fast)?(?:8|16|32|64)_t|uint|u?short|uchar|size_t)+"
@@ -56,6 +56,7 @@ def read(jobs: Iterable[ConversionJob], engine: Engine) -> TreeNames:
     operands: set[str] = set()
     support: set[str] = set()
     absent_macros: set[str] = set()
+    has_pair_operators = False
     headers = [job for job in jobs if not job.is_rest and View("", job.name).is_header]
     for job in headers:
         for kind, name, value in _of_header(job, lookups):
@@ -65,6 +66,8 @@ def read(jobs: Iterable[ConversionJob], engine: Engine) -> TreeNames:
                 macros[value] = None
             elif kind == "operator":
                 operands.add(name)
+            elif kind == "pair":
+                has_pair_operators = True
             elif kind == "support":
                 support.add(name)
             elif kind == "absent":
@@ -75,7 +78,7 @@ def read(jobs: Iterable[ConversionJob], engine: Engine) -> TreeNames:
     has_operators = any(complex_operators.is_complex(name, "", single) for name in operands)
     absent_macros -= _definitions(headers, absent_macros, lookups)
     return TreeNames(
-        tuple(single.items()), tuple(macros), frozenset(members), has_operators, frozenset(support), frozenset(absent_macros)
+        tuple(single.items()), tuple(macros), frozenset(members), has_operators, has_pair_operators, frozenset(support), frozenset(absent_macros)
     )
 
 
@@ -102,7 +105,7 @@ def _of_header(job: ConversionJob, lookups: Lookups) -> Iterator[tuple[str, str,
 
     The value of a "type" is the other type, that of a "macro" its definition, that of a "member" its namespace. An
     "operator" has the type of its operands for its name, a "support" the support header, an "absent" a macro that HIP
-    does not see defined, and these have no value.
+    does not see defined, and these have no value. A "pair" is an operator for vectors of two.
     """
     data = _bytes_of(job)
     gate_flags = [
@@ -134,6 +137,8 @@ def _of_header(job: ConversionJob, lookups: Lookups) -> Iterator[tuple[str, str,
             yield from (("support", name, "") for name in rule.match)
     if gate_flags[3]:
         yield from (("operator", name, "") for name in sorted(complex_operators.operand_types(view.code)))
+        if complex_operators.has_pair_operators(view.code):
+            yield "pair", "", ""
     if gate_flags[4]:
         yield from (("absent", name, "") for name in sorted(_absent_macros(view)))
 

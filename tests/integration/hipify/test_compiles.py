@@ -32,7 +32,7 @@ def hipcc(folder: Path, file: str, gfx: str, root: str = ROOT) -> str:
 
 @pytest.mark.parametrize("rocm", ["5.7", "6.4"])
 @pytest.mark.parametrize("gfx", ["gfx1100", "gfx942"])
-@pytest.mark.parametrize("program", ["everything.cu", "aliases.cu", "brain_floats.cu", "own_overloads.cu", "libraries.cu", "complex_operators.cu", "groups.cu"])
+@pytest.mark.parametrize("program", ["everything.cu", "aliases.cu", "brain_floats.cu", "own_overloads.cu", "libraries.cu", "complex_operators.cu", "pair_operators.cu", "groups.cu"])
 def test_a_little_of_everything_compiles(program: str, gfx: str, rocm: str, tmp_path: Path) -> None:
     root = ROOT if rocm == "6.4" else OLDER
     if not root or (rocm == "5.7" and program in ("everything.cu", "groups.cu")):

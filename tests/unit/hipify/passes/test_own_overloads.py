@@ -34,6 +34,25 @@ def test_a_function_that_hip_has_is_left_out_for_hip(definition: str) -> None:
     assert hip(made.text).text == made.text
 
 
+@pytest.mark.parametrize(
+    ("operands", "body", "is_constant"),
+    [
+        ("float4 &a, float s", "return make_float4(a.x * s, a.y * s, a.z * s, a.w * s);", True),
+        ("const float s, float4& a", "return make_float4(a.x * s, a.y * s, a.z * s, a.w * s);", True),
+        ("float4 &a, float s", "a.x *= s; return a;", False),
+        ("float4 &a, float s", "return scale(&a, s);", False),
+        ("const float4 &a, float s", "return scale(a, s);", False),
+        ("float4 a, float s", "return scale(a, s);", False),
+        ("float4 &a, float4 &b", "return add(a, b);", False),
+    ],
+)
+def test_a_vector_beside_a_number_is_taken_by_constant_reference(operands: str, body: str, is_constant: bool) -> None:
+    text = f"__host__ __device__ float4 operator*({operands}) {{ {body} }}\n"
+    made = hip(text).text
+    assert ("const float4" in made and "const float4" not in text) is is_constant
+    assert hip(made).text == made
+
+
 def test_definitions_on_one_line_are_each_left_out() -> None:
     one = "float2 operator*(float2 a, float2 b) { return make_float2(a.x * b.x, a.y * b.y); }"
     two = "float2 operator/(float2 a, float2 b) { return make_float2(a.x / b.x, a.y / b.y); }"

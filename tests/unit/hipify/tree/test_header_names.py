@@ -14,13 +14,13 @@ from stackbuild.hipify.tree.files import SourceSelection
 from support.hipify import bundled_rules, small_tables
 
 
-def convert(folder: Path, header: str, source: str) -> tuple[str, Report]:
+def convert(folder: Path, header: str, source: str, rocm: str = "6.4") -> tuple[str, Report]:
     """The HIP text of `a.cu` beside `a.h`, and the report."""
     tree, out = folder / "tree", folder / "out"
-    tree.mkdir(exist_ok=True)
+    tree.mkdir(parents=True, exist_ok=True)
     (tree / "a.h").write_text(header)
     (tree / "a.cu").write_text(source)
-    engine = Engine("fast", small_tables(), bundled_rules("generic"), Target(rocm="6.4"), Tools(None, None))
+    engine = Engine("fast", small_tables(), bundled_rules("generic"), Target(rocm=rocm), Tools(None, None))
     report = hipify_tree(SourceSelection((tree,), out), engine)
     return (out / "a.cu").read_text(), report
 
@@ -172,6 +172,28 @@ def test_operators_of_a_header_make_complex_numbers_a_type_of_their_own(
     own = "stackbuild_hip::double_complex f() { return stackbuild_hip::make_double_complex(1, 2); }"
     assert (own in text) is is_own
     assert ('#include "stackbuild_hip_complex.h"' in text) is is_own
+
+
+@pytest.mark.parametrize(
+    ("header", "source", "rocm", "is_before"),
+    [
+        ("float2 operator-(float2 a, float2 b);", "#include <cufft.h>", "5.7", True),
+        ("float2 operator-(float2 a, float2 b);", "#include <cuComplex.h>", "5.7", True),
+        ("typedef double2 Z;\nZ operator*(double s, const Z& a);", "#include <cublas_v2.h>", "5.7", True),
+        ("bool operator==(cufftComplex a, cufftComplex b);", "#include <cusparse.h>", "5.7", True),
+        ("float2 operator-(float2 a, float2 b);", "#include <cufft.h>", "6.4", False),
+        ("float2 operator-(float2 a, float2 b);", "#include <cuda_runtime.h>", "5.7", False),
+        ("float4 operator-(float4 a, float4 b);", "#include <cufft.h>", "5.7", False),
+        ("float2 minus(float2 a, float2 b);", "#include <cufft.h>", "5.7", False),
+    ],
+)
+def test_operators_for_vectors_of_two_leave_out_those_of_complex_numbers(
+    header: str, source: str, rocm: str, is_before: bool, tmp_path: Path
+) -> None:
+    text, _ = convert(tmp_path, header + "\n", source + "\n", rocm=rocm)
+    assert ('#include "stackbuild_hip_plain_complex.h"' in text) is is_before
+    by_itself, _ = convert(tmp_path / "alone", "", f"{source}\n{header}\n", rocm=rocm)
+    assert ('#include "stackbuild_hip_plain_complex.h"' in by_itself) is is_before
 
 
 @pytest.mark.parametrize(
