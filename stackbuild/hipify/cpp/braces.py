@@ -11,6 +11,7 @@ from stackbuild.hipify.cpp.scan import whole_names
 
 _MARK = re.compile(r"[;{}]")
 _BRACE = re.compile(r"[{}]")
+_BRACE_OR_BRANCH = re.compile(r"[{}]|^[ \t]*#[ \t]*(if|el|endif)", re.M)
 _DIRECTIVE = re.compile(r"\s*#[^\n]*\n")
 _NEAR = 2048
 """So far back is looked by hand; a statement that is longer is looked up among all of the text."""
@@ -82,6 +83,7 @@ class Braces:
         places: list[int] = []
         inner: list[int] = []
         stack = [-1]
+        is_even = True
         for brace in _BRACE.finditer(self._code):
             if brace.group() == "{":
                 parents.append(stack[-1])
@@ -90,7 +92,49 @@ class Braces:
                 closes.append(len(self._code))
             elif len(stack) > 1:
                 closes[stack.pop()] = brace.start()
+            else:
+                is_even = False
             places.append(brace.start())
+            inner.append(stack[-1])
+        if (not is_even or len(stack) > 1) and "#" in self._code:
+            return self._pairs_by_branch()
+        return opens, closes, parents, places, inner
+
+    def _pairs_by_branch(self) -> tuple[list[int], list[int], list[int], list[int], list[int]]:
+        """The pairs of a text whose braces are not even: each branch of an `#if` begins with the braces that its first does.
+
+        So `#if A … {`, `#else … {`, `#endif` opens one pair and not two. One that a branch alone opens ends with it.
+        """
+        opens: list[int] = []
+        closes: list[int] = []
+        parents: list[int] = []
+        places: list[int] = []
+        inner: list[int] = []
+        stack = [-1]
+        chains: list[list[int]] = []
+        for mark in _BRACE_OR_BRANCH.finditer(self._code):
+            at, word = mark.start(), mark[1]
+            if word == "if":
+                chains.append(list(stack))
+                continue
+            if word == "endif":
+                if chains:
+                    chains.pop()
+                continue
+            if word:
+                if not chains:
+                    continue
+                for pair in stack[len(chains[-1]) :]:
+                    closes[pair] = at
+                stack = list(chains[-1])
+            elif mark.group() == "{":
+                parents.append(stack[-1])
+                stack.append(len(opens))
+                opens.append(at)
+                closes.append(len(self._code))
+            elif len(stack) > 1:
+                closes[stack.pop()] = at
+            places.append(at)
             inner.append(stack[-1])
         return opens, closes, parents, places, inner
 

@@ -19,7 +19,7 @@ class TreeNames:
     declares; the namespace is the last part of its name. `has_complex_operators` says that a header defines operators for
     CUDA's complex numbers, `has_pair_operators` that one does for vectors of two floats or doubles. `support` are support
     headers that headers need and that come before others. `absent_macros` are macros that headers define only where HIP
-    does not see it.
+    does not see it, `zero_macros` those that are 0 there and otherwise not.
     """
 
     types: tuple[tuple[str, str], ...] = ()
@@ -29,17 +29,10 @@ class TreeNames:
     has_pair_operators: bool = False
     support: frozenset[str] = frozenset()
     absent_macros: frozenset[str] = frozenset()
+    zero_macros: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
-        return bool(
-            self.types
-            or self.macros
-            or self.members
-            or self.has_complex_operators
-            or self.has_pair_operators
-            or self.support
-            or self.absent_macros
-        )
+        return self != NO_NAMES
 
     @cached_property
     def macro_definitions(self) -> tuple[Macro, ...]:

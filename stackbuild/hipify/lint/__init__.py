@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
@@ -25,6 +26,7 @@ from stackbuild.hipify.lint import (
     version_guards,
     votes,
     warp_sizes,
+    wavefronts,
 )
 from stackbuild.hipify.lint.catalogue import WARNINGS, LintMatch
 from stackbuild.hipify.lint.cpp import branches
@@ -51,6 +53,9 @@ _ONLY_WITH = {
 }  # fmt: skip
 
 
+_BY_WAVEFRONT = frozenset(("LINT-LADDER-32", "LINT-WARP-SIZE-LITERAL"))
+"""Rules that are warnings where the text shows that a warp of 32 lanes matters in it."""
+
 # A finding of these for a name's first use is followed by a note at each other use: each is an error of the compiler.
 EACH_USE = frozenset(
     (
@@ -66,6 +71,11 @@ EACH_USE = frozenset(
 )
 
 
+_CUBS_OWN = re.compile(r"(?:\A|/)\w*cub/(?:cub|util_type)\.cuh\Z")
+_THRUSTS_OWN = re.compile(r"(?:\A|/)\w*thrust/version\.h\Z")
+"""Headers of a copy of CUB or Thrust in the tree, also in a folder such as `my_cub`."""
+
+
 def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Finding]:
     """All lint findings of a text that matter for the target's wavefronts."""
     lanes_of = lookups.target.wavefronts
@@ -73,7 +83,7 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
     findings: list[Finding] = []
     names_so_far: set[tuple[str, ...]] = set()
     guards: set[int] = set()  # of several versions in one condition one is reported: they ask one question
-    has_cub = any(is_in_tree(f"cub/{name}.cuh", lookups.target.own_headers) for name in ("cub", "util_type"))
+    has_cub = any(_CUBS_OWN.search(name) for name in lookups.target.own_headers)
     for at, rule, words in chain(
         libraries.headers(includes, lookups.ruled_headers, lookups.target.own_headers),
         libraries.libcuxx(view, "standard-names" in lookups.fixes(view.name)),
@@ -107,7 +117,7 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
             continue
         if rule in ("LINT-CUB-NAME", "LINT-WARP-TRANSPOSE", "LINT-CUB-MACRO") and has_cub:
             continue  # the tree's own copy of CUB is meant
-        if rule == "LINT-THRUST-NAME" and is_in_tree("thrust/version.h", lookups.target.own_headers):
+        if rule == "LINT-THRUST-NAME" and any(_THRUSTS_OWN.search(name) for name in lookups.target.own_headers):
             continue
         if rule == "LINT-CUDA-VERSION" and at in guards:
             continue
@@ -122,6 +132,8 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
         if rule in ("LINT-CUDA-ARCH", "LINT-CUDA-VERSION") and not (
             branches.is_decisive(view, at) and not branches.asks_for_hip(view)
         ):
+            severity = Severity.NOTE
+        if rule in _BY_WAVEFRONT and words[1:2] != ("index",) and not wavefronts.matters(view, at, rule, words[0]):
             severity = Severity.NOTE
         if rule == "LINT-CUDA-VERSION" and _is_supplied(lookups, words[0]):
             severity, fix = Severity.NOTE, "see that the branch is meant for the number that a support header gives it"

@@ -39,7 +39,7 @@ _WIDE_ONE = re.compile(
     r"(?<![\w.])1(?:[uU]?(?:ll|LL|l|L)|(?:ll|LL|l|L)[uU])\s*\)?\s*\Z"
     r"|(?:(?:static_cast\s*<\s*)?(?:unsigned\s+)?long(?:\s+long)?|\w*64_t|size_t|u64|ull)\s*>?\s*[({)]\s*\(?1[uUlL]*\s*[)}]?\s*\Z"
 )
-_CONVERSION = re.compile(r"([A-Za-z_][\w:]*)\s*\(\s*\Z")
+_CONVERSION = re.compile(r"static_cast\s*<([^;{}]*)>\s*\(\s*\Z|([A-Za-z_][\w:]*)\s*\(\s*\Z")
 _NUMBER_ENDS = frozenset(")}012uUlLfF")
 _NAME_OR_CALL = re.compile(r"[A-Za-z_][\w:.]*(?:\(\s*\))?")
 _LANE_OF_THREAD = re.compile(r"threadIdx\s*\.\s*x\s*(?:&\s*(?:31|0[xX]1[fF])|%\s*32)|\bwarpSize\b|%laneid")
@@ -285,7 +285,7 @@ def lane_masks(view: View) -> Iterator[LintMatch]:
 def _is_of_other_type(code: str, at: int) -> bool:
     """Whether a number is converted to a type that is not of 32 bits, or that the text does not tell: `mask_t(1) << lane`."""
     conversion = _CONVERSION.search(code, max(0, at - 60), at)
-    return conversion is not None and types.width(code, conversion[1]) != "narrow"
+    return conversion is not None and types.width(code, conversion[1] or conversion[2]) != "narrow"
 
 
 def _is_mask(code: str, at: int) -> bool:

@@ -12,9 +12,6 @@ from stackbuild.hipify.lint.cpp.branches import beside_hip, guard
 from stackbuild.hipify.lint.overloads import type_of_value
 from stackbuild.hipify.passes import launch
 
-_FUNCTION = 20000
-"""So many characters before a launch the function that it stands in may begin."""
-_BRACE = re.compile(r"[{}]")
 _TARGETS = ("NV_IF_TARGET", "NV_IF_ELSE_TARGET", "NV_DISPATCH_TARGET")
 _LAUNCHERS = (
     "cudaLaunchDevice",
@@ -76,8 +73,13 @@ _LACKING = frozenset(_NAMES)
 def names(view: View) -> Iterator[LintMatch]:
     """Device names that HIP does not have and HIPIFY does not know, each use."""
     for name in sorted(view.words & _LACKING):
-        for at in view.own(name):
-            yield at, "LINT-DEVICE-NAME", (name, _NAMES[name])
+        places = view.own(name)
+        if not any(_IS_ASKED_FOR.search(view.code, max(0, at - 12), at) for at in places):
+            yield from ((at, "LINT-DEVICE-NAME", (name, _NAMES[name])) for at in places)
+
+
+_IS_ASKED_FOR = re.compile(r"\bdecltype\s*\(\s*\Z")
+"""What asks whether there is such a function: a template is left out where there is none."""
 
 
 def launch_bounds(view: View) -> Iterator[LintMatch]:
@@ -116,8 +118,9 @@ def arch_guards(view: View) -> Iterator[LintMatch]:
 
 def device_launches(view: View) -> Iterator[LintMatch]:
     """Kernels that are launched from device code."""
+    answers: dict[int, bool] = {}
     for at in launch.offsets(view.code) if "__global__" in view.words else ():
-        if _on_device(view.code, at):
+        if _in_device_body(view, at, answers):
             yield at, "LINT-DEVICE-LAUNCH", ("a kernel launched in a kernel",)
     for name in _LAUNCHERS:
         if name in view.words:
@@ -179,21 +182,3 @@ def _in_device_body(view: View, at: int, answers: dict[int, bool]) -> bool:
         if answers[pair]:
             return "\n}" not in view.code[view.braces.span(pair)[0] : at]
     return False
-
-
-def _on_device(code: str, at: int) -> bool:
-    """Whether an offset stands in the body of a `__global__` or purely `__device__` function."""
-    near = max(0, at - _FUNCTION)
-    start = max(code.rfind("__global__", near, at), code.rfind("__device__", near, at))
-    if start < 0 or code.count("{", start, at) <= code.count("}", start, at):
-        return False
-    body = code.find("{", start)
-    head = code[max(code.rfind(mark, 0, start) for mark in ";}") + 1 : body]
-    if "__host__" in head or ";" in head:
-        return False
-    depth = 0
-    for brace in _BRACE.finditer(code, body, at):
-        depth += 1 if brace.group() == "{" else -1
-        if depth == 0:
-            return False
-    return True

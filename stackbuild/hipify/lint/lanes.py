@@ -67,7 +67,7 @@ def _verdict(ladder: Ladder) -> tuple[str, tuple[str, ...]] | None:
     reached_lanes = reach(offsets, ladder.mode)
     if ladder.names or ladder.tile or 0 < ladder.width <= reached_lanes:
         return None
-    return {32: ("LINT-LADDER-32", (steps,)), 64: ("LINT-LADDER-64", (steps,))}.get(reached_lanes)
+    return {32: ("LINT-LADDER-32", (steps, ladder.mode)), 64: ("LINT-LADDER-64", (steps,))}.get(reached_lanes)
 
 
 def lane_arithmetic(view: View) -> Iterator[LintMatch]:

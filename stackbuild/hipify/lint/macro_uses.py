@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from stackbuild.hipify.cpp import macros
 from stackbuild.hipify.cpp.scan import line_start
 from stackbuild.hipify.cpp.source_text import View
-from stackbuild.model.findings import Finding, Severity
+from stackbuild.model.findings import Finding, Severity, SourceLocation
 
 # Rules of what does not compile. A finding about what computes something else is not repeated.
 COMPILE_ERRORS = frozenset(
@@ -20,12 +20,18 @@ COMPILE_ERRORS = frozenset(
 
 
 def error_lines(findings: Sequence[Finding]) -> dict[int, Finding]:
-    """The findings that say that a line does not compile, by line: of names that were put together those that are CUDA's still."""
-    return {
-        f.place.line: f
-        for f in findings
-        if f.rule in COMPILE_ERRORS and f.place and (f.rule != "HIPIFY-PASTED-NAME" or f.severity is not Severity.NOTE)
-    }
+    """The first finding of each line that says that it does not compile: of names that were put together those that are CUDA's still."""
+    lines: dict[int, Finding] = {}
+    for f in findings:
+        if f.rule in COMPILE_ERRORS and f.place and (f.rule != "HIPIFY-PASTED-NAME" or f.severity is not Severity.NOTE):
+            other = lines.setdefault(f.place.line, f)
+            if other is not f and other.place and _order(f, f.place) < _order(other, other.place):
+                lines[f.place.line] = f
+    return lines
+
+
+def _order(finding: Finding, place: SourceLocation) -> tuple[int, str, str]:
+    return place.column, finding.rule, finding.found
 
 
 def notes(view: View, findings: Sequence[Finding]) -> Iterator[Finding]:

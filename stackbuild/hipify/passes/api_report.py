@@ -124,6 +124,8 @@ _TOOLKIT_HEADERS = frozenset(
 _XT = "cublasXt.h"
 _CONDITION = re.compile(r"[ \t]*#[ \t]*(?:if|elif|ifdef|ifndef)\b")
 _STEMS = frozenset(("cuda", "cu", "cublas", "cudnn", "cusparse", "cufft", "curand", "cusolver", "nccl"))
+_SAME_IN_HIP = frozenset(("nccl",))
+"""RCCL has NCCL's own names: one that is put together is the same name there."""
 _HAS_INCLUDE = re.compile(r"__has_include(?:_next)?\s*\(\s*([<\"])")
 _TO_SIGN = re.compile(r'[^>"\n]*')
 _INCLUDE_OF = re.compile(r"#[ \t]*include(?:_next)?\b((?:[ \t]|\\\r?\n)*)([A-Za-z_]\w*|[<\"])")
@@ -225,7 +227,8 @@ def _of_host(view: View, lookups: Lookups, word: str) -> Iterator[Finding]:
         name_places = [
             at
             for at in places
-            if not _CONDITION.match(view.code, line_start(view.code, at)) and not _PASTES.match(view.code, at + len(word))
+            if not _CONDITION.match(view.code, line_start(view.code, at))
+            and not _PASTES.match(view.code, at + len(word))
         ]
         yield from (
             _of_family(view, at, word, family) for at in name_places[:1]
@@ -293,8 +296,8 @@ def _generated_names(view: View, lookups: Lookups) -> Iterator[Finding]:
     by = lookups.fixes(view.name).get("pasted-names")
     converted_starts = {edit.start for edit in pasted_names.fix(view, lookups, by)} if by else set()
     for match in _PASTED_PREFIX.finditer(view.code):
-        if _is_parameter(view, match.start(), match[1] + match[2]):
-            continue  # the argument's text is pasted, not this name
+        if match[1] in _SAME_IN_HIP or _is_parameter(view, match.start(), match[1] + match[2]):
+            continue  # the same name in HIP, or the argument's text is pasted, not this name
         beginning = match[1] + match[2]
         is_converted = match.start() in converted_starts or _is_renamed_alike(lookups, beginning)
         has_twin = pasted_names.has_hip_form(view, match.start())
@@ -356,7 +359,7 @@ def _joined_names(view: View) -> Iterator[Finding]:
         for at in view.places(macro[1]):
             argument_list = None if view.is_defined_at(at) else call_arguments(view.code, at + len(macro[1]))
             stems = [view.code[start:end].strip() for start, end in argument_list[0]] if argument_list else []
-            if stem := next((one for one in stems if one in _STEMS), ""):
+            if stem := next((one for one in stems if one in _STEMS - _SAME_IN_HIP), ""):
                 message = f"{macro[1]} makes a name of {stem} and another word"
                 fix = "write the names out, or add a rule for the macro"
                 yield view.finding(at, "HIPIFY-PASTED-NAME", Severity.WARNING, message, _NOT_WHOLE, fix)

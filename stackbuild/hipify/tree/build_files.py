@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from stackbuild.core.folder_walk import walk_folders
@@ -58,9 +58,45 @@ def build_findings(sources: tuple[Path, ...], out: Path) -> tuple[Finding, ...]:
     findings: list[Finding] = []
     for source in sources:
         prefix = f"{source.resolve().name}/" if len(sources) > 1 else ""
-        for path in sorted(_files(source, out)) if source.is_dir() else ():
-            findings += _of_file(path, prefix + path.relative_to(source).as_posix())
+        texts = dict(_texts(source, out)) if source.is_dir() else {}
+        hip_folders = {_project_folder(name) for name, text in texts.items() if _SETS_UP_HIP.search(text)}
+        for name, text in texts.items():
+            has_hip = not hip_folders.isdisjoint((_project_folder(name), *_folders(_project_folder(name))))
+            findings += _of_file(prefix + name, text, has_hip, _has_twin(name, texts))
     return tuple(findings)
+
+
+def _texts(source: Path, out: Path) -> Iterator[tuple[str, str]]:
+    """The build files of a folder, by their paths in it, in order. What cannot be read is not a source; hipify says so of sources."""
+    for path in sorted(_files(source, out)):
+        if (data := read_regular(path, _MOST)) is not None:
+            yield path.relative_to(source).as_posix(), data.decode("utf-8", "surrogateescape")
+
+
+def _project_folder(name: str) -> str:
+    """The folder that a build file is for: one in a folder `cmake` is for what that lies in."""
+    folder = name.rpartition("/")[0]
+    return _CMAKE_FOLDER.split(f"/{folder}", maxsplit=1)[0].removeprefix("/")
+
+
+def _folders(folder: str) -> Iterator[str]:
+    """The folders around a folder, up to the tree itself."""
+    while folder:
+        folder = folder.rpartition("/")[0]
+        yield folder
+
+
+def _has_twin(name: str, texts: Mapping[str, str]) -> bool:
+    """Whether a build file in a folder for CUDA has one for HIP beside it: `cuda/CMakeLists.txt` and `hip/CMakeLists.txt`."""
+    folder, _, last = name.rpartition("/")
+    parts = folder.split("/")
+    twins = (
+        "/".join((*parts[:at], hip, *parts[at + 1 :], last))
+        for at, part in enumerate(parts)
+        for hip in ("hip", "rocm", "HIP", "ROCM")
+        if part.lower() == "cuda"
+    )
+    return any(twin in texts for twin in twins)
 
 
 def _kind(name: str) -> str:
@@ -78,22 +114,24 @@ def _files(folder: Path, out: Path) -> Iterator[Path]:
         yield from (Path(here) / name for name in names if _kind(name))
 
 
-def _of_file(path: Path, name: str) -> Iterator[Finding]:
-    data = read_regular(path, _MOST)
-    if data is None:
-        return  # what cannot be read is not a source; hipify says so of sources
-    text = data.decode("utf-8", "surrogateescape")
-    kind = _kind(path.name)
+def _of_file(name: str, text: str, has_hip: bool, has_twin: bool) -> Iterator[Finding]:
+    """The findings of one build file. `has_hip` says that it, or one above it, has a build for HIP; `has_twin` see above."""
+    kind = _kind(name.rpartition("/")[2])
     has_nvcc = "nvcc" in text.lower() or "cuda" in text.lower()
-    is_for_hip = "hip" in path.name.lower()
+    is_for_hip = (
+        has_twin or "hip" in name.rpartition("/")[2].lower() or (kind == "make" and _HIPCC.search(text) is not None)
+    )
     uses: dict[str, tuple[int, int, str]] = {}
     questions: dict[str, tuple[int, int, str]] = {}
+    branches = _CudaBranches()
     for number, line in enumerate(text.split("\n"), 1):
         code = line.split("#", 1)[0]
-        places = questions if kind == "cmake" and _QUESTION.match(code) else uses
+        branches.read(code if kind == "cmake" else "")
+        is_question = kind == "cmake" and (_QUESTION.match(code) or (has_hip and branches.are_open))
         for words, column, to in _words(kind, code):
+            is_asked = is_question or (has_hip and words.startswith("$<"))
             if has_nvcc or words not in _COMMON_OPTIONS:
-                places.setdefault(" ".join(words.split()), (number, column + 1, to))
+                (questions if is_asked else uses).setdefault(" ".join(words.split()), (number, column + 1, to))
     for words, (number, column, to) in (questions | uses).items():
         yield Finding(
             "HIPIFY-BUILD-FILE",
@@ -107,9 +145,47 @@ def _of_file(path: Path, name: str) -> Iterator[Finding]:
         )
 
 
+class _CudaBranches:
+    """Whether a line of CMake's stands in a branch that is for CUDA, as the lines before it say."""
+
+    def __init__(self) -> None:
+        self._are_cudas: list[bool] = []
+
+    @property
+    def are_open(self) -> bool:
+        return any(self._are_cudas)
+
+    def read(self, code: str) -> None:
+        """Take the next line, without its comment."""
+        command = _BRANCH.match(code)
+        if command is None:
+            return
+        word = command[1].lower()
+        if word != "if" and self._are_cudas:
+            self._are_cudas.pop()
+        if word != "endif":
+            condition = command[2]
+            is_negated = _NOT_CUDA.search(condition) is not None
+            self._are_cudas.append(word != "else" and _CUDA.search(condition) is not None and not is_negated)
+
+
+_BRANCH = re.compile(r"\s*((?:else)?if|else|endif)\s*\((.*)", re.I)
+_CUDA = re.compile(r"CUDA|NVCC|NVIDIA|CUDNN", re.I)
+_NOT_CUDA = re.compile(
+    r"\bNOT\s+(?:TARGET\s+|DEFINED\s+)?\S*(?:CUDA|NVCC|NVIDIA|CUDNN)|\b(?:HIP|ROCM)\b|_(?:HIP|ROCM)(?:_|\b)", re.I
+)
+_HIPCC = re.compile(r"\bhipcc\b")
+_SETS_UP_HIP = re.compile(
+    r"\benable_language\s*\([^)]*\bHIP\b|\bfind_package\s*\(\s*(?:hip|HIP|ROCM)\b|\bhip_add_(?:executable|library)\b|\bLANGUAGE\s+HIP\b"
+    r"|\bCMAKE_HIP_|\bproject\s*\([^)]*\bHIP\b|\bhip::(?:host|device)\b|(?m:^\s*(?:else)?if\s*\([^)\n]*(?:HIP|ROCM)(?![a-z]))"
+)
+"""What a build for HIP has: a branch for CUDA beside it is the other one."""
+_CMAKE_FOLDER = re.compile(r"/cmake(?=/|\Z)", re.I)
+
+
 _COMMON_OPTIONS = ("-dc", "-Xcompiler")
 """Options that gzip and libtool have too."""
-_QUESTION = re.compile(r"\s*(?:(?:else)?if|message)\s*\(", re.I)
+_QUESTION = re.compile(r"\s*(?:(?:else|end)?if|else|message)\s*\(", re.I)
 """A line of CMake's that only asks whether there is CUDA, such as `if(TARGET CUDA::cudart)`, or says so."""
 
 

@@ -36,7 +36,10 @@ _MAY_DECLARE = (
     re.compile(rb"using\s+cu[a-z]*[A-Z]\w*\s*="),
     re.compile(rb"enum\b[^;{}()]*\{[^{}]*[\s,{]cu[a-z]*[A-Z]\w*\s*[=,}]"),
 )
-_MAY_ASK = (re.compile(rb"(?:CUDA_VERSION|CUDART_VERSION|__CUDACC_VER_M\w+|__CUDA_ARCH__)"),)
+_MAY_ASK = (
+    re.compile(rb"(?:CUDA_VERSION|CUDART_VERSION|__CUDACC_VER_M\w+|__CUDA_ARCH__)"),
+    re.compile(rb"#[ \t]*(?:el)?if[^\n]*(?:HIP|ROCM|AMD)"),
+)
 _MAY_OPERATE = (re.compile(rb"operator\s*(?:[-+*/]=?|[!=]=)\s*\("),)
 _ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*([\w: ]+?)\s*;|\btypedef\s+([\w: ]+?)\s+(\w+)\s*;")
 _INTEGER = re.compile(
@@ -57,6 +60,7 @@ def read(jobs: Iterable[ConversionJob], engine: Engine) -> TreeNames:
     support: set[str] = set()
     absent_macros: set[str] = set()
     has_pair_operators = False
+    zero_macros: set[str] = set()
     headers = [job for job in jobs if not job.is_rest and View("", job.name).is_header]
     for job in headers:
         for kind, name, value in _of_header(job, lookups):
@@ -72,18 +76,27 @@ def read(jobs: Iterable[ConversionJob], engine: Engine) -> TreeNames:
                 support.add(name)
             elif kind == "absent":
                 absent_macros.add(name)
+            elif kind == "zero":
+                zero_macros.add(name)
             else:
                 members.add((value, name))
     single = {name: next(iter(of)) for name, of in sorted(types.items()) if len(of) == 1}
     has_operators = any(complex_operators.is_complex(name, "", single) for name in operands)
-    absent_macros -= _definitions(headers, absent_macros, lookups)
+    other_macros = _definitions(headers, absent_macros | zero_macros, lookups)
     return TreeNames(
-        tuple(single.items()), tuple(macros), frozenset(members), has_operators, has_pair_operators, frozenset(support), frozenset(absent_macros)
+        tuple(single.items()),
+        tuple(macros),
+        frozenset(members),
+        has_operators,
+        has_pair_operators,
+        frozenset(support),
+        frozenset(absent_macros - zero_macros - other_macros),
+        frozenset(zero_macros - other_macros),
     )
 
 
 def _definitions(headers: Iterable[ConversionJob], names: set[str], lookups: Lookups) -> set[str]:
-    """Those of some macros that a header defines where HIP sees it."""
+    """Those of some macros that a header defines where HIP sees it, as something else than the 0 of another branch."""
     if not names:
         return set()
     defines = re.compile(rb"#[ \t]*define[ \t]+(?:%s)\b" % b"|".join(name.encode() for name in sorted(names)))
@@ -92,12 +105,15 @@ def _definitions(headers: Iterable[ConversionJob], names: set[str], lookups: Loo
         data = _bytes_of(job)
         if defines.search(data):
             view = _view(job, data, lookups)
-            defined_names |= names.intersection(macro.name for macro in view.macros) - _absent_macros(view)
+            absent_macros, zero_macros = _macros_without_value(view)
+            defined_names |= names.intersection(macro.name for macro in view.macros) - absent_macros - zero_macros
     return defined_names
 
 
-def _absent_macros(view: View) -> frozenset[str]:
-    return branches.absent_macros(view, branches.left_out(view))
+def _macros_without_value(view: View) -> tuple[frozenset[str], frozenset[str]]:
+    """The macros of a header that HIP does not see defined, and those that are 0 for HIP alone."""
+    spans = branches.left_out(view)
+    return branches.absent_macros(view, spans), branches.zero_macros(view, spans)
 
 
 def _of_header(job: ConversionJob, lookups: Lookups) -> Iterator[tuple[str, str, str]]:
@@ -105,7 +121,8 @@ def _of_header(job: ConversionJob, lookups: Lookups) -> Iterator[tuple[str, str,
 
     The value of a "type" is the other type, that of a "macro" its definition, that of a "member" its namespace. An
     "operator" has the type of its operands for its name, a "support" the support header, an "absent" a macro that HIP
-    does not see defined, and these have no value. A "pair" is an operator for vectors of two.
+    does not see defined, a "zero" one that is 0 for HIP alone, and these have no value. A "pair" is an operator for
+    vectors of two.
     """
     data = _bytes_of(job)
     gate_flags = [
@@ -113,7 +130,7 @@ def _of_header(job: ConversionJob, lookups: Lookups) -> Iterator[tuple[str, str,
         b"define" in data,
         b"namespace" in data and b"cu" in data,
         b"operator" in data,
-        b"define" in data and (b"CUDA" in data),
+        b"define" in data and (b"CUDA" in data or b"HIP" in data or b"ROCM" in data),
     ]
     gates = (_MAY_ALIAS, _MAY_DEFINE, _MAY_DECLARE, _MAY_OPERATE, _MAY_ASK)
     gate_flags = [
@@ -140,7 +157,9 @@ def _of_header(job: ConversionJob, lookups: Lookups) -> Iterator[tuple[str, str,
         if complex_operators.has_pair_operators(view.code):
             yield "pair", "", ""
     if gate_flags[4]:
-        yield from (("absent", name, "") for name in sorted(_absent_macros(view)))
+        absent_macros, zero_macros = _macros_without_value(view)
+        yield from (("absent", name, "") for name in sorted(absent_macros))
+        yield from (("zero", name, "") for name in sorted(zero_macros))
 
 
 def _bytes_of(job: ConversionJob) -> bytes:

@@ -227,6 +227,8 @@ def run_key(engine: Engine) -> str:
     target = replace(engine.target, headers=None, declared=None, own_headers=frozenset(), tree=NO_NAMES)
     tree = engine.target.tree
     own = [sorted(engine.target.own_headers), tree.types, tree.macros, sorted(tree.members)]
+    operators = [f"{tree.has_complex_operators} {tree.has_pair_operators}"]
+    own += [sorted(tree.support), sorted(tree.absent_macros), sorted(tree.zero_macros), operators]
     headers_digest = engine.target.declared.digest if engine.target.declared else None
     headers = sorted(engine.target.headers) if engine.target.headers is not None else None
     return of_value(

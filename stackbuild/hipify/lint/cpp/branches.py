@@ -13,7 +13,10 @@ from stackbuild.hipify.lint.cpp import conditions
 from stackbuild.model.findings import Finding, Severity
 
 # Parts of macros' names, between underscores, that say HIP: USE_AMD_ROCM, GGML_USE_HIP, __HIP_DEVICE_COMPILE__, __AMDGCN__.
-_PARTS = re.compile(r"(?<![A-Z0-9])(?:HIP(?:CC|BLAS|CL|RTC)?|ROC(?:M|TX|BLAS|PRIM|THRUST|SPARSE|FFT|RAND|SOLVER)|RCCL|MIOPEN|AMD(?:GPU|GCN)?|[RC]DNA\d?|GFX\w+)(?![A-Z0-9])", re.I)
+_PARTS = re.compile(
+    r"(?<![A-Z0-9])(?:HIP(?:CC|BLAS|CL|RTC)?|ROC(?:M|TX|BLAS|PRIM|THRUST|SPARSE|FFT|RAND|SOLVER)|RCCL|MIOPEN|AMD(?:GPU|GCN)?|[RC]DNA\d?|GFX\w+)(?![A-Z0-9])",
+    re.I,
+)
 # The same for CUDA: SPFFT_CUDA, USE_CUDNN, __NVCC__. Beside a branch for HIP, such a branch is the other one.
 _CUDA_PARTS = re.compile(r"(?<![A-Z0-9])(?:CUDA(?:CC|RT)?|NV(?:CC|IDIA|COMPILER)?|CU(?:BLAS|DNN))(?![A-Z0-9])", re.I)
 # HIP over CUDA: what HIP's headers define for NVIDIA's GPUs alone.
@@ -28,8 +31,23 @@ _FOREIGN_MACROS = frozenset(
      "__xlC__", "__xlc__", "__INTEL_COMPILER", "__PGI", "__PGIC__", "__NVCOMPILER", "_CRAYC", "__SUNPRO_CC")
 )  # fmt: skip
 # Versions of CUDA's libraries, and what the headers of libraries of NVIDIA's alone define.
-_OF_LIBRARY = re.compile(r"CU(?:BLAS|SPARSE|FFT|RAND|SOLVER|TENSOR|DSS)_VER_\w+|(?:CUPTI|NVML|NPP|NVJPEG|NVSHMEMX?|OPTIX|NV_ENC)_\w+")
-_LIBRARY_PARTS = ("_VER_", "CUPTI_", "NVML_", "NPP_", "NVJPEG_", "NVSHMEM", "OPTIX_", "NV_ENC_")
+_OF_LIBRARY = re.compile(
+    r"CU(?:BLAS|SPARSE|FFT|RAND|SOLVER|TENSOR|DSS)_VER_\w+|(?:CUPTI|NVML|NPP|NVJPEG|NVSHMEMX?|OPTIX|NV_ENC|CUTE_ARCH|CUTLASS_ARCH)_\w+"
+    r"|_?LIBCUDACXX_VERSION"
+)
+_LIBRARY_PARTS = (
+    "_VER_",
+    "CUPTI_",
+    "NVML_",
+    "NPP_",
+    "NVJPEG_",
+    "NVSHMEM",
+    "OPTIX_",
+    "NV_ENC_",
+    "CUTE_ARCH_",
+    "CUTLASS_ARCH_",
+    "LIBCUDACXX_VERSION",
+)
 _CONSTANT = re.compile(r"#[ \t]*if[ \t]+[01][ \t]*\n")
 # `!defined(X) || X >= 200`, the reverse, `defined(X) && X < 200`: without X the branch of the newest is taken.
 _AS_NEWEST = re.compile(
@@ -37,7 +55,9 @@ _AS_NEWEST = re.compile(
     r"|\b(\w+)\s*>=?\s*\w+\s*\)?\s*\|\|\s*!\s*defined\s*\(?\s*\2\b"
     r"|(?<!!)(?<!! )defined\s*\(?\s*(\w+)\s*\)?\s*&&?\s*\(?\s*\3\s*<=?\s*\w+"
 )
-_PRAGMAS = re.compile(r"(?:\s*#[ \t]*pragma\b[^\n]*\n)+(?:\s*#[ \t]*else\b[^\n]*\n(?:\s*#[ \t]*pragma\b[^\n]*\n)*)?\s*#[ \t]*endif\b")
+_PRAGMAS = re.compile(
+    r"(?:\s*#[ \t]*pragma\b[^\n]*\n)+(?:\s*#[ \t]*else\b[^\n]*\n(?:\s*#[ \t]*pragma\b[^\n]*\n)*)?\s*#[ \t]*endif\b"
+)
 """A branch that only tells the compiler what to print or how to unroll: without it the code does the same."""
 _INCLUDES = re.compile(r"(?:\s*#[ \t]*include\b[^\n]*\n)+\s*#[ \t]*endif\b")
 """A branch that only includes what would define the macro."""
@@ -55,8 +75,10 @@ def left_out(view: View) -> list[Span]:
     Macros that only such branches define are not defined for HIP, and other names of CUDA's versions are as little.
     """
     given_names = view.tree.absent_macros & view.words
-    if given_names:
-        given_names -= {macro.name for macro in view.macros}
+    zeros = view.tree.zero_macros & view.words
+    if given_names or zeros:
+        own = {macro.name for macro in view.macros}
+        given_names, zeros = given_names - own, zeros - own
     names = (part for part in _IN_TEXT if part in view.word_lines)
     if (
         next(names, None) is None
@@ -64,12 +86,29 @@ def left_out(view: View) -> list[Span]:
         and view.words.isdisjoint(_FOREIGN_MACROS)
         and not any(part in view.word_lines for part in _LIBRARY_PARTS)
         and not given_names
+        and not zeros
         and not _CONSTANT.search(view.code)
     ):
         return []
-    spans = _spans(view, given_names)
+    spans = _spans(view, given_names, zeros)
     undefined_names = absent_macros(view, spans) | given_names
-    return _spans(view, undefined_names) if undefined_names > given_names else spans
+    every_zero = zero_macros(view, spans) | zeros
+    if undefined_names > given_names or every_zero > zeros:
+        return _spans(view, undefined_names, every_zero)
+    return spans
+
+
+def zero_macros(view: View, spans: list[Span]) -> frozenset[str]:
+    """The macros of a text that are 0 where HIP sees them defined, and are defined in such spans too."""
+    bodies: dict[str, set[str]] = {}
+    for macro in view.macros if spans else ():
+        is_out = any(start < macro.at < end for start, end in spans)
+        bodies.setdefault(macro.name, set()).add(_OUT if is_out else macro.body.strip())
+    return frozenset(name for name, values in bodies.items() if values == {_OUT, "0"})
+
+
+_OUT = "#"
+"""Stands for the value of a macro in a branch that HIP leaves out."""
 
 
 def absent_macros(view: View, spans: list[Span]) -> frozenset[str]:
@@ -81,14 +120,14 @@ def absent_macros(view: View, spans: list[Span]) -> frozenset[str]:
     return frozenset(name for name, are_foreign in by_name.items() if all(are_foreign) and name not in _FOREIGN_MACROS)
 
 
-def _spans(view: View, undefined_names: frozenset[str]) -> list[Span]:
+def _spans(view: View, undefined_names: frozenset[str], zeros: frozenset[str]) -> list[Span]:
     is_undefined = partial(_is_undefined, view, undefined_names)
     spans: list[Span] = []
     stack: list[_Chain] = []
     for directive in _conditionals(view.code):
         word, text = directive[1], directive[2]
         if word in ("if", "ifdef", "ifndef"):
-            stack.append(_Chain(*_branch(view, is_undefined, (word, text), directive.end())))
+            stack.append(_Chain(*_branch(view, is_undefined, zeros, (word, text), directive.end())))
             continue
         if not stack:
             continue
@@ -101,7 +140,8 @@ def _spans(view: View, undefined_names: frozenset[str]) -> list[Span]:
             if chain.has_branch:
                 spans += chain.cuda_spans
             continue
-        yes, began, cuda_began = _branch(view, is_undefined, (word.removeprefix("el"), text), directive.end())
+        condition = (word.removeprefix("el"), text)
+        yes, began, cuda_began = _branch(view, is_undefined, zeros, condition, directive.end())
         if chain.has_branch:
             began, cuda_began = directive.end(), -1
         stack.append(_Chain(chain.has_branch or yes, began, cuda_began, chain.cuda_spans))
@@ -122,7 +162,7 @@ class _Chain:
 
 
 def _branch(
-    view: View, is_undefined: Callable[[str], bool], condition: tuple[str, str], end: int
+    view: View, is_undefined: Callable[[str], bool], zeros: frozenset[str], condition: tuple[str, str], end: int
 ) -> tuple[bool, int, int]:
     """Whether a branch is surely HIP's, and where it begins if HIP leaves it out, or if it is for CUDA; else -1.
 
@@ -131,7 +171,7 @@ def _branch(
     word, text = condition
     yes, no = _for_hip(view, word, text)
     if not yes and not no:
-        yes, no = _by_undefined(is_undefined, word, text)
+        yes, no = _by_undefined(is_undefined, word, text, zeros)
     is_cuda = word in ("if", "ifdef") and "!" not in text and _CUDA_PARTS.search(text) is not None
     return yes, end if no else -1, end if is_cuda and not yes and not no else -1
 
@@ -231,12 +271,14 @@ def _for_hip(view: View, word: str, text: str) -> tuple[bool, bool]:
     return not all(negations) and not conjunction, any(negations) and not alternatives
 
 
-def _by_undefined(is_undefined: Callable[[str], bool], word: str, text: str) -> tuple[bool, bool]:
+def _by_undefined(
+    is_undefined: Callable[[str], bool], word: str, text: str, zeros: frozenset[str] = frozenset()
+) -> tuple[bool, bool]:
     """The same by macros that HIP does not define, so that they are 0: `#if CUDA_VERSION >= 12000` is not taken."""
     if word in ("ifdef", "ifndef"):
         is_known = is_undefined(text.strip())
         return is_known and word == "ifndef", is_known and word == "ifdef"
-    value = conditions.truth(text, is_undefined) if word == "if" else None
+    value = conditions.truth(text, is_undefined, zeros) if word == "if" else None
     return value is True, value is False
 
 
@@ -294,6 +336,11 @@ def is_decisive(view: View, at: int) -> bool:
     if directive is None:
         return True
     word, end = directive[1].removeprefix("el"), directive.end()
+    if (
+        word == "if"
+        and conditions.truth(directive[2], view.tree.absent_macros.__contains__, view.tree.zero_macros) is False
+    ):
+        return False  # a macro of the project's keeps the branch out of HIP anyway
     yes, no = _by_undefined(partial(_is_undefined, view, frozenset()), word, directive[2])
     branches = _branches(view.code, end)
     if not branches or not (yes or no):

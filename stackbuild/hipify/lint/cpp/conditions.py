@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 _TOKEN = re.compile(r"\s*(?:(\w+|&&|\|\||[<>=!]=|[<>!()])|(\S))")
 _COMPARISONS = {
@@ -18,12 +18,15 @@ class _UnreadableCondition(Exception):
     """A condition has something else than names, numbers, comparisons and their connection."""
 
 
-def truth(text: str, is_undefined: Callable[[str], bool]) -> bool | None:
-    """Whether the condition of an `#if` holds, None where that is not known. What is not defined counts as 0 there."""
+def truth(text: str, is_undefined: Callable[[str], bool], zeros: Container[str] = ()) -> bool | None:
+    """Whether the condition of an `#if` holds, None where that is not known. What is not defined counts as 0 there.
+
+    `zeros` are macros that are defined as 0.
+    """
     tokens = _TOKEN.findall(text.replace("\\\n", " "))
     if len(tokens) > _LONGEST or any(other for _, other in tokens):
         return None
-    reader = _ConditionReader([token for token, _ in tokens], is_undefined)
+    reader = _ConditionReader([token for token, _ in tokens], is_undefined, zeros)
     try:
         value = reader.alternatives()
     except _UnreadableCondition:
@@ -34,8 +37,9 @@ def truth(text: str, is_undefined: Callable[[str], bool]) -> bool | None:
 class _ConditionReader:
     """Reads a condition from its tokens, the first of those that are left at a time."""
 
-    def __init__(self, tokens: list[str], is_undefined: Callable[[str], bool]) -> None:
+    def __init__(self, tokens: list[str], is_undefined: Callable[[str], bool], zeros: Container[str]) -> None:
         self._tokens = tokens
+        self._zeros = zeros
         self._at = 0
         self._is_undefined = is_undefined
 
@@ -114,7 +118,7 @@ class _ConditionReader:
         if self.token == "(":
             self._skip_arguments()
             return None
-        return 0 if self._is_undefined(word) else None
+        return 0 if word in self._zeros or self._is_undefined(word) else None
 
     def _skip_arguments(self) -> None:
         depth = 0

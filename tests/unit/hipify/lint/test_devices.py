@@ -27,6 +27,13 @@ def test_calls_of_the_runtime_in_device_code_are_told(text: str, line: int) -> N
     assert found == ([line] if line else [])
 
 
+def test_a_function_that_a_template_asks_for_is_not_missed() -> None:
+    call = "template <class T> __device__ T f(T *p, T v) { return atomicMin_block(p, v); }\n"
+    asks = "template <class T> struct A<T, std::void_t<decltype(atomicMin_block(d<T*>(), d<T>()))>> : B {};\n"
+    assert [rule for rule, _, _ in rule_severities(call)] == ["LINT-DEVICE-NAME"]
+    assert rule_severities(asks + call) == []
+
+
 def test_functions_that_hip_has_for_the_device_alone() -> None:
     text = "float f(float x) {\n  return erfinvf(x);\n}\n__host__ __device__ float g(float x) {\n  if (x) { return normcdff(x); }\n}\n__global__ void k() { erfinv(1.0); }\n"
     assert rule_severities(text) == [("LINT-HOST-FUNCTION", 2, "warning"), ("LINT-HOST-AND-DEVICE", 5, "note")]

@@ -17,6 +17,8 @@ from support.lint_samples import found_rules, warp_function
         ("int n = 1 << lane_bits;", []),
         ("auto lt = (config::mask_t(1) << lane) - 1;", []),
         ("auto lt = (uint32_t(1) << lane) - 1;", ["LINT-LANE-MASK-32"]),
+        ("auto lt = (static_cast<uint32_t>(1u) << lane) - 1;", ["LINT-LANE-MASK-32"]),
+        ("auto lt = (static_cast<decltype(mask)>(1u) << lane) - 1;", []),
         ("int bit = (m >> lane) & 1;", []),
         ("v = __shfl_sync((1u << 16) - 1, v, 0);", ["LINT-PARTIAL-MASK"]),
         ("const unsigned half = 0xffff; v = __shfl_sync(half, v, 0);", ["LINT-PARTIAL-MASK"]),

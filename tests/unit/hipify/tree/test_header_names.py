@@ -71,6 +71,26 @@ def test_a_macro_that_a_header_defines_for_versions_of_cuda_s_alone_is_not_defin
     assert [f.severity for f in report.findings if f.rule == "HIPIFY-UNSUPPORTED"] == ["error"]
 
 
+@pytest.mark.parametrize(
+    ("header", "condition", "severity"),
+    [
+        ("#ifdef USE_ROCM\n#define ON_HIP\n#else\n#define ON_CUDA\n#endif\n", "#ifdef ON_CUDA", "note"),
+        ("#ifdef USE_ROCM\n#define ON_HIP\n#else\n#define ON_CUDA\n#endif\n", "#ifdef ON_HIP", "error"),
+        ("#ifdef USE_ROCM\n#define HAS_IT 0\n#else\n#define HAS_IT 1\n#endif\n", "#if HAS_IT", "note"),
+        ("#ifdef USE_ROCM\n#define HAS_IT 0\n#else\n#define HAS_IT 1\n#endif\n", "#ifdef HAS_IT", "error"),
+        ("#ifdef USE_ROCM\n#define HAS_IT 2\n#else\n#define HAS_IT 1\n#endif\n", "#if HAS_IT", "error"),
+    ],
+)
+def test_a_macro_that_a_header_gives_hip_another_value_decides(
+    header: str, condition: str, severity: str, tmp_path: Path
+) -> None:
+    _, report = convert(tmp_path, header, f"{condition}\ncuNothing(1);\n#endif\n")
+    assert [f.severity for f in report.findings if f.rule == "HIPIFY-UNSUPPORTED"] == [severity]
+    (tmp_path / "tree/b.h").write_text("#define HAS_IT 3\n#define ON_CUDA\n")
+    _, report = convert(tmp_path, header, f"{condition}\ncuNothing(1);\n#endif\n")
+    assert [f.severity for f in report.findings if f.rule == "HIPIFY-UNSUPPORTED"] == ["error"]
+
+
 @pytest.mark.parametrize("declaration", ["using Kind = cudaMemcpyKind;", "typedef enum cudaMemcpyKind Kind;"])
 def test_a_header_s_name_for_a_type_of_cuda_qualifies_cuda_s_names(declaration: str, tmp_path: Path) -> None:
     text, _ = convert(tmp_path, declaration + "\n", "Kind k = Kind::cudaMemcpyHostToDevice;\n")

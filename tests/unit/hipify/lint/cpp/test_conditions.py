@@ -53,3 +53,11 @@ from stackbuild.hipify.lint.cpp import conditions
 )
 def test_what_a_condition_is(text: str, value: bool | None) -> None:
     assert conditions.truth(text, lambda name: name == "U") is value
+
+
+def test_a_macro_that_is_0_is_defined() -> None:
+    read = {
+        text: conditions.truth(text, "U".__eq__, frozenset("Z"))
+        for text in ("Z", "!Z", "defined(Z)", "X && Z", "X || Z")
+    }
+    assert list(read.values()) == [False, True, None, False, None]

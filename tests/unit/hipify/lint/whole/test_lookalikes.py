@@ -205,8 +205,10 @@ def test_a_tree_s_own_copy_of_cub_has_what_hipcub_lacks() -> None:
     text = "cub::EmptyKernel<void>; cub::BlockLoad<int, 64, 4, cub::BLOCK_LOAD_WARP_TRANSPOSE> a;\n"
     rules = {f.rule for f in hip(text).findings}
     assert {"LINT-CUB-NAME", "LINT-WARP-TRANSPOSE"} <= rules
-    own = Target(own_headers=frozenset(("third/cub/cub.cuh",)))
-    assert not hip(text, target=own).findings
+    for path in ("third/cub/cub.cuh", "third/my_cub/util_type.cuh"):
+        assert not hip(text, target=Target(own_headers=frozenset((path,)))).findings
+    for path in ("mine/cub.cuh", "cubes/cub.cuh"):  # a header that includes CUB's
+        assert {f.rule for f in hip(text, target=Target(own_headers=frozenset((path,)))).findings} >= rules
 
 
 def test_a_call_that_a_rule_gives_its_arguments_is_not_told() -> None:
