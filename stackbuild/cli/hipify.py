@@ -151,10 +151,17 @@ class HipifyArguments:
         )
 
 
+def _source(text: str) -> Path:
+    """A source by its path. Raises UsageError for an empty one, which Path takes for the current folder."""
+    if not text:
+        _usage("SRC is empty", "name files or folders, `.` for this folder: is a variable of the command not set?")
+    return Path(text)
+
+
 @app.command()
 @sharing(HipifyArguments)
 def hipify(
-    sources: Annotated[list[Path], argument(metavar="SRC…", help="CUDA or C++ files, or folders of them.", show_default=False)],
+    sources: Annotated[list[Path], argument(metavar="SRC…", help="CUDA or C++ files, or folders of them.", show_default=False, parser=_source)],
     arguments: HipifyArguments,
 ) -> None:  # fmt: skip
     """Convert CUDA sources to HIP; report what needs a person.
@@ -175,13 +182,15 @@ def hipify(
     if arguments.errors:
         _print_relocated(arguments.errors, Path(arguments.out))
         return
+    if arguments.html:
+        _refuse_unwritable(Path(arguments.html))
     selection, engine = arguments.selection(sources), arguments.open_engine()
     if arguments.verify_engine:
         _verify(selection, engine, arguments.verify_engine, arguments.json)
         return
     report, trial = _convert(selection, engine, arguments)
     _print_report(report, trial, selection, arguments)
-    faulty = any(fault.severity == "error" for fault in report.faults)
+    faulty = any(fault.severity == "error" for fault in (*report.faults, *report.losses))
     if faulty or (arguments.strict and report.worst == "error"):
         leave(2 if faulty else 5)
 
@@ -203,14 +212,9 @@ def _convert(
     if compiler is None:
         return report, None
     from stackbuild.hipify.compilation.compile_check import check_report
-    from stackbuild.views.console import progress_bar
+    from stackbuild.views.hipify import check_progress
 
-    with progress_bar() as bar:
-        task = bar.add_task("hipcc", total=None)
-
-        def show(count: int, total: int) -> None:
-            bar.update(task, completed=count, total=total)
-
+    with check_progress() as show:
         return check_report(report, selection, compiler, arguments.jobs, show), None
 
 
@@ -260,6 +264,19 @@ def _print_relocated(log: str, out: Path) -> None:
 
 NOWHERE = Path("/nonexistent/stackbuild-hipify")
 """The output folder of a run that has none."""
+
+
+def _refuse_unwritable(page: Path) -> None:
+    """Raises UsageError where a page cannot be written: known before the work."""
+    from stackbuild.core.errors import UsageError
+
+    folder = page.parent
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {folder}", where=f"--html {page}", next="make it, or write another path")
+    if page.is_dir():
+        raise UsageError("it is a folder", where=f"--html {page}", next=f"write a file, such as {page / 'report.html'}")
+    if not os.access(page if page.exists() else folder, os.W_OK):
+        raise UsageError("cannot be written", where=f"--html {page}", next="check its permissions, or write another path")
 
 
 def _write(path: str, text: str) -> None:

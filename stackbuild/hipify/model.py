@@ -20,6 +20,10 @@ INSIDE_NAME = "HIPIFY-RULE-INSIDE-NAME"
 """The finding of a literal rule that would cut an identifier."""
 
 
+NOT_CONVERTED = "HIPIFY-NOT-CONVERTED"
+"""The finding of an entry of a source that no output is made of."""
+
+
 @dataclass(frozen=True)
 class Target:
     """What the HIP text is for.
@@ -111,6 +115,11 @@ class Report:
     def faults(self) -> tuple[Finding, ...]:
         """What is wrong with the rules: those that match nothing, and those that match inside a longer identifier."""
         return self.rules + tuple(f for file in self.files for f in file.findings if f.rule == INSIDE_NAME)
+
+    @property
+    def losses(self) -> tuple[Finding, ...]:
+        """The files and folders of the source that could not be read."""
+        return tuple(f for f in self.entries if f.rule == NOT_CONVERTED and f.severity is Severity.ERROR)
 
     @property
     def substitutions(self) -> dict[str, int]:

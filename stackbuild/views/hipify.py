@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from difflib import unified_diff
 from pathlib import Path
 from typing import Any
@@ -13,13 +15,14 @@ from urllib.parse import quote
 from stackbuild.core.digest import plain
 from stackbuild.core.errors import safe
 from stackbuild.core.templates import render
+from stackbuild.hipify.compilation.compile_check import CountCallback
 from stackbuild.hipify.model import FileReport, Report
 from stackbuild.hipify.perl.compare import Comparison
 from stackbuild.hipify.tree.files import SourceSelection
 from stackbuild.hipify.tree.preview import Change
 from stackbuild.model.findings import Finding, Rung, Severity, Status, Verification
 from stackbuild.version import __version__
-from stackbuild.views.console import Text, err, out, print_bytes, print_json, print_text, table
+from stackbuild.views.console import Text, err, out, print_bytes, print_json, print_text, progress_bar, table
 
 _STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "dim"}
 SCHEMA = "stackbuild.hipify/1"
@@ -134,6 +137,28 @@ def _message(text: str) -> str:
 
 def _property(text: str) -> str:
     return _message(text).replace(":", "%3A").replace(",", "%2C")
+
+
+@contextmanager
+def check_progress() -> Iterator[CountCallback]:
+    """How far the compiler is: a bar on a terminal, elsewhere a line on stderr at the start and then every ten seconds."""
+    began = last = time.monotonic()
+    with progress_bar() as bar:
+        task = bar.add_task("hipcc", total=None)
+
+        def show(count: int, total: int) -> None:
+            nonlocal last
+            bar.update(task, completed=count, total=total)
+            now = time.monotonic()
+            if bar.disable and (not count or now - last >= _SECONDS_A_LINE):
+                last = now
+                rest = f", about {(now - began) / count * (total - count):.0f} s left" if count else ""
+                err().print(Text(f"hipcc: {count} of {total} files{rest}"))
+
+        yield show
+
+
+_SECONDS_A_LINE = 10.0
 
 
 def draw_diff(changes: Sequence[Change], support: Mapping[str, bytes]) -> None:

@@ -70,6 +70,8 @@ def check_report(
     claims = {path: claims_of(path, files[path], _source(files[path]), text) for path, text in texts.items()}
     results: list[CompileResult] = []
     with worker_threads(max(1, workers)) as pool:
+        if progress:
+            progress(0, len(units))
         for result in pool.map(lambda unit: _result(compiler, tree, unit, headers, claims), units):
             results.append(result)
             if progress:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from stackbuild.core.errors import UsageError
 from stackbuild.core.folder_walk import is_folder
+from stackbuild.hipify.model import NOT_CONVERTED
 from stackbuild.hipify.rules.rules import glob
 from stackbuild.hipify.tree.state import STATE, made_in
 from stackbuild.model.findings import Finding, Severity
@@ -288,7 +289,7 @@ def _link(name: str) -> Finding:
 
 def not_converted(name: str, message: str, why: str, severity: Severity = Severity.WARNING) -> Finding:
     """A finding for an entry of a source that no output is made of."""
-    return Finding("HIPIFY-NOT-CONVERTED", severity, name, message, why, "fix it, or leave it out with --exclude")
+    return Finding(NOT_CONVERTED, severity, name, message, why, "fix it, or leave it out with --exclude")
 
 
 def origins(jobs: Sequence[ConversionJob], folder: Path) -> Mapping[Path, str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -69,7 +70,7 @@ def convert_in_place(selection: SourceSelection, engine: Engine, force: bool = F
 
     A backup that is there already is the original and stays. Support headers go to the root of the source. Each file is
     replaced in one rename, after all backups are made. Raises UsageError where rules would rename a file, where a support header's place
-    is taken by something else (unless `force`), and where a file cannot be written.
+    is taken by something else (unless `force`), and where a file or a folder cannot be written.
     """
     if len(selection.sources) != 1:
         raise UsageError(
@@ -93,6 +94,7 @@ def convert_in_place(selection: SourceSelection, engine: Engine, force: bool = F
                 where=str(place),
                 next="move it away, or give --force",
             )
+    _refuse_read_only([change.source for change in report.changes] + [root / name for name in report.support])
     try:
         for change in report.changes:
             backup = change.source.with_name(change.source.name + BACKUP)
@@ -111,6 +113,17 @@ def convert_in_place(selection: SourceSelection, engine: Engine, force: bool = F
         files=tuple(replace(f, output=f.source) for f in report.report.files),
         changed_outputs=len(report.changes) + len(report.support),
     )
+
+
+def _refuse_read_only(paths: Sequence[Path]) -> None:
+    """Raises UsageError where files are to be made in a folder that cannot be written, before anything is changed."""
+    for folder in dict.fromkeys(path.parent for path in paths):
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise UsageError(
+                "nothing can be written in this folder, and nothing was changed",
+                where=str(folder),
+                next=f"make it writable (`chmod u+w {shlex.quote(str(folder))}`), or convert into another one: -o OUT",
+            )
 
 
 def _below(path: Path, root: Path) -> str:

@@ -50,6 +50,7 @@ from stackbuild.hipify.tree.state import OutputRecord, State
 from stackbuild.hipify.tree.write import Output, WriteResult
 from stackbuild.model.findings import Finding, Severity
 
+UNREADABLE = "cannot be read"
 _WORTH_WORKERS = 6 << 20  # bytes to convert before starting other processes pays
 
 
@@ -244,7 +245,7 @@ def _read_all(jobs: Sequence[ConversionJob], destination: _Destination) -> tuple
         try:
             read.append(inputs.read(job, destination.record_of(job)))
         except (OSError, UsageError) as error:
-            what = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else error.what
+            what = f"{UNREADABLE}: {error.strerror}" if isinstance(error, OSError) else error.what
             losses.append(not_converted(job.name, what, "it was left out of the output", Severity.ERROR))
     return read, losses
 
@@ -257,7 +258,8 @@ def _refuse_named(files: Sequence[InputFile], jobs: Sequence[ConversionJob], ent
         (sources_by_name[finding.subject], finding.found) for finding in entries if finding.subject in sources_by_name
     ]
     for source, why in refusals:
-        raise UsageError(why, where=str(source), next="name CUDA or C++ sources, or their folder")
+        step = "make it readable" if why.startswith(UNREADABLE) else "name CUDA or C++ sources, or their folder"
+        raise UsageError(why, where=str(source), next=step)
 
 
 def _convert_all(engine: Engine, stale: list[InputFile], workers: int) -> Iterator[tuple[str, ConvertedText]]:

@@ -59,7 +59,9 @@ def test_each_error_is_a_finding_at_the_line_of_the_source(tmp_path: Path) -> No
     (source / "a.cu").write_text("#include <cuda_runtime.h>\n__global__ void k() { __syncwarp(); }\nint i = WRONG;\n")
     tools = stand_in(tmp_path / "tool", SAY_LINES).parent
     words = ("--target-rocm", "6.4", "--check", "--check-gpu", "gfx942", "--json", "--strict")
-    document = json.loads(run(source, "-o", tmp_path / "out", *words, tools=tools, code=5).stdout)
+    done = run(source, "-o", tmp_path / "out", *words, tools=tools, code=5)
+    document = json.loads(done.stdout)
+    assert "hipcc: 0 of 1 files\n" in done.stderr
     (row,) = [f for f in document["files"][0]["findings"] if f["rule"] == "HIPIFY-COMPILE-ERROR"]
     assert (row["place"]["file"], row["place"]["line"], row["found"]) == ("a.cu", 3, "hipcc: int i = WRONG;")
     assert document["entries"][-1]["found"].startswith("1 files were parsed for gfx942 and the host: 0 have no error")

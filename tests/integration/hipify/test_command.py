@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -60,6 +61,57 @@ def test_a_look_before_and_a_change_in_place(kernel: Path, tmp_path: Path) -> No
     assert "hipFree" in kernel.read_text() and (tmp_path / "kernel.cu.prehip").read_text() == before
     for wrong in (["--in-place", "--dry-run"], ["--diff", "--json"], ["--target-rocm", "99x", "--dry-run"], ["--compat", "x", "--dry-run"], []):
         run(kernel, *wrong, code=2)
+
+
+def test_an_empty_source_is_not_the_current_folder(tmp_path: Path) -> None:
+    assert "SRC is empty" in run("", "--dry-run", code=2).stderr
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_the_work(kernel: Path, tmp_path: Path) -> None:
+    for page in (tmp_path / "no" / "page.html", tmp_path):
+        assert f"--html {page}" in run(kernel, "-o", tmp_path / "out/", "--html", page, code=2).stderr
+    assert not (tmp_path / "out").exists()
+
+
+def without_rights(*arguments: str | Path, code: int) -> str:
+    """The output of a run that may read and write what the modes of files say, also for root."""
+    drop = "-dac_override,-dac_read_search"
+    prefix = ["setpriv", f"--bounding-set={drop}", f"--inh-caps={drop}"] if os.geteuid() == 0 else []
+    argv = [*prefix, sys.executable, "-m", "stackbuild", "hipify", *map(str, arguments)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=280)
+    assert done.returncode == code, done.stderr + done.stdout
+    return done.stderr + done.stdout
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="root needs setpriv to lose its rights")
+def test_what_cannot_be_read_or_written_ends_with_2(kernel: Path, tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "a.cu").write_text(kernel.read_text())
+    (tree / "b.cu").write_text(kernel.read_text())
+    (tree / "b.cu").chmod(0)
+    said = without_rights(tree, "-o", tmp_path / "out", code=2)
+    assert "b.cu: error: cannot be read" in said and (tmp_path / "out" / "a.cu").exists()
+    assert "make it readable" in without_rights(tree / "b.cu", "-o", tmp_path / "one.hip", code=2)
+    (tree / "b.cu").unlink()
+    tree.chmod(0o555)
+    said = without_rights(tree, "--in-place", code=2)
+    assert f"chmod u+w {tree}" in said and "nothing was changed" in said
+    tree.chmod(0o755)
+    assert (tree / "a.cu").read_text() == kernel.read_text() and not list(tree.glob("*.prehip"))
+
+
+def test_git_applies_a_diff_with_the_command_of_the_page(tmp_path: Path) -> None:
+    tree = tmp_path / "work" / "src"
+    (tree / "my folder").mkdir(parents=True)
+    (tree / "my folder" / "é.cu").write_text("#include <cuda_runtime.h>\nvoid f() { cudaFree(p); }")
+    (tree / "b.cu").write_bytes(b"#include <cuda_runtime.h>\r\n__device__ void f() { __syncwarp(); }\r\n")
+    diff = tmp_path / "changes.diff"
+    argv = [sys.executable, "-m", "stackbuild", "hipify", tree, "--diff"]
+    diff.write_bytes(subprocess.run(argv, capture_output=True, check=True, timeout=280).stdout)
+    subprocess.run(["git", "apply", "--directory=src", str(diff)], check=True, cwd=tmp_path / "work", timeout=60)
+    assert "hipFree" in (tree / "my folder" / "é.cu").read_text() and (tree / "stackbuild_hip_compat.h").exists()
+    assert "--- a/" not in run(tree, "--diff").stdout
 
 
 def test_the_report_goes_to_stdout_and_the_rest_to_stderr(kernel: Path, fake: Path, tmp_path: Path) -> None:
