@@ -147,11 +147,11 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
 
 
 def _small_floats(view: View, lookups: Lookups) -> Iterator[LintMatch]:
-    """CUDA's types of eight bits: each name once, by the format that it gets."""
+    """CUDA's types of eight bits by the format that they get: each name once, and each use where conversions may lack."""
     for name in sorted(view.words_with("__nv_fp8") | view.words_with("__NV_E")):
         if name in lookups.names and lookups.names[name].hip.lower().endswith("_fnuz"):
             rule = "LINT-FP8-OCP" if _is_ruled(view, lookups, name) else "LINT-FP8"
-            for at in view.own(name)[:1]:
+            for at in view.own(name) if rule == "LINT-FP8-OCP" else view.own(name)[:1]:
                 yield at, rule, (name,)
 
 

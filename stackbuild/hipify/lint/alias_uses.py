@@ -60,7 +60,8 @@ _NO_NAME = frozenset(("const", "operator", "return", "if", "while", "for", "else
 def variable_notes(view: View, findings: Sequence[Finding]) -> Iterator[Finding]:
     """A note at each line of a scope that uses a name declared there with a type that has a finding."""
     known_lines = set(error_lines(findings))
-    for cause in error_lines([f for f in findings if f.severity is Severity.ERROR]).values():
+    causes = [f for f in findings if f.severity is Severity.ERROR or f.rule == "LINT-FP8-OCP"]
+    for cause in error_lines(causes).values():
         if cause.place is None:
             continue
         at = view.lines.starts[cause.place.line - 1] + cause.place.column - 1

@@ -165,6 +165,14 @@ def test_eight_bit_floats_keep_cudas_format_or_are_told(target: Target, type_nam
     assert [(f.rule, f.severity.value) for f in made.findings if f.rule.startswith("LINT-FP8")] == ([told] if told else [])
 
 
+def test_each_use_of_an_eight_bit_float_is_told_where_its_conversions_may_lack() -> None:
+    text = "__global__ void k(__nv_fp8_e4m3 *p, float *q) {\n  q[0] = 1;\n  q[1] = float(p[0]);\n  p[1] = __nv_fp8_e4m3(q[2]);\n}\n"
+    for lanes, lines in (((64,), [1, 3, 4]), ((32,), [])):
+        made = convert(text, bundled_tables.load(), bundled_rules(), Target(rocm="6.4", wavefronts=lanes), "a.cu")
+        places = sorted({f.place.line for f in made.findings if f.rule == "LINT-FP8-OCP" and f.place})
+        assert places == lines and {f.severity.value for f in made.findings} <= {"note"}
+
+
 def test_hipifys_own_text_keeps_its_format_of_eight_bits() -> None:
     target = Target(rocm="6.4", compat="hipify")
     made = convert("__global__ void k(__nv_fp8_e4m3 *p) {}\n", bundled_tables.load(), rule_files.load_compat(), target, "a.cu")
