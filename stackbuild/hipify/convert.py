@@ -17,6 +17,7 @@ from stackbuild.hipify.model import ConvertedText, Target
 from stackbuild.hipify.passes import (
     api_report,
     calls,
+    compiler_branches,
     cub_warps,
     includes,
     lane_masks,
@@ -100,6 +101,8 @@ def _edits(
         edits += cub_warps.fix(view, fix)
     if fix := fixes.get("own-overloads"):
         edits += own_overloads.fix(view, fix)
+    if fix := fixes.get("least-versions"):
+        edits += compiler_branches.fix(view, fix)
     if fix := fixes.get("vector-values"):
         edits += vector_values.fix(view, fix)
     if fix := fixes.get("thrust-headers"):
@@ -116,7 +119,8 @@ def _edits(
         mask_edits, mask_findings = lane_masks.fix(view, fix, _has_lane_mask(lookups, view.name))
         edits += mask_edits
         findings += mask_findings
-    edits += rename.by_tables(view, lookups, present)
+    own_lines = frozenset[int]() if lookups.target.compat == "hipify" else compiler_branches.own_branches(view)
+    edits += rename.by_tables(view, lookups, present, own_lines)
     if lookups.target.launch == "ggl":
         launch_edits, unreadable = launch.to_calls(view, lookups.target.compat == "hipify")
         edits += launch_edits

@@ -41,7 +41,7 @@ _CHECKS = (
     ballots.partial_masks, lanes.tiles,
     ptx.ptx, libraries.matrices, libraries.asynchronous, libraries.graphs, textures.textures, textures.forms, vector_bindings.bindings,
     devices.names, devices.launch_bounds, devices.arch_guards, devices.device_launches, devices.device_calls,
-    spaces.macros, version_guards.versions, version_guards.capabilities, votes.votes, votes.last_lanes, votes.low_lanes,
+    spaces.macros, version_guards.capabilities, votes.votes, votes.last_lanes, votes.low_lanes,
     hip_forms.defaults, hip_forms.groups, hip_forms.brain_floats, hip_forms.half_atomics, hip_forms.vector_operators, hip_forms.brain_float_types, hip_forms.device_pointers, hip_forms.half_braces, members.handles, overloads.overloads, overloads.no_overloads, half_types.host_assignments, clang_forms.member_templates, clang_forms.dimensions, clang_forms.single_values, clang_forms.positions, clang_forms.transposes, strings.run_time_names, strings.device_code,
 )  # fmt: skip
 
@@ -95,6 +95,7 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
         _small_floats(view, lookups),
         devices.host_calls(view, declarations.for_device(major)),
         spaces.names(view, version(lookups.target.rocm) if lookups.target.rocm else ()),
+        version_guards.versions(view, "least-versions" in lookups.fixes(view.name)),
         *(check(view) for check in _CHECKS),
     ):
         if _ONLY_WITH.get(rule, lanes_of[0]) not in lanes_of or (

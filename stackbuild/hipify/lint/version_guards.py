@@ -10,6 +10,7 @@ from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.catalogue import LintMatch
 from stackbuild.hipify.lint.cpp.branches import beside_hip, guard, is_decisive
 from stackbuild.hipify.passes import own_names
+from stackbuild.hipify.passes.compiler_branches import passable_lines
 
 _HIP = "test HIP_VERSION, or __HIP_PLATFORM_AMD__, as well"
 _COMPILER = "test __HIPCC__ or __HIP_PLATFORM_AMD__ as well"
@@ -41,13 +42,16 @@ _FIRST_DECIDED = 7
 _WEIGHT = re.compile(r"\*\s*\(?\s*\w+(?:\(\s*\))?\Z")
 
 
-def versions(view: View) -> Iterator[LintMatch]:
+def versions(view: View, is_passed: bool = False) -> Iterator[LintMatch]:
     """Tests of CUDA's version or compiler that do not test for HIP as well: each name at its first test.
 
-    That is the first which surely spoils something, where there is one.
+    That is the first which surely spoils something, where there is one. `is_passed` says that questions for a least
+    version are converted to some that HIP passes.
     """
     names = sorted(view.words & _NAMES)
-    others = beside_hip(view) if names else ()
+    others = beside_hip(view) if names else frozenset[int]()
+    if is_passed and names:
+        others |= passable_lines(view)
     for name in names:
         places = view.places(name)
         if any(_is_defined(view.code, at) for at in places):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from stackbuild.hipify.cpp.edits import Edit
-from stackbuild.hipify.cpp.scan import is_name_char
+from stackbuild.hipify.cpp.scan import is_name_char, line_start
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.model import INSIDE_NAME
 from stackbuild.hipify.passes import namespaces
@@ -17,12 +17,18 @@ TABLE = "table"
 _NONE: frozenset[str] = frozenset()
 
 
-def by_tables(view: View, lookups: Lookups, present: frozenset[str]) -> Iterator[Edit]:
-    """The table's edits for the names `present` in the text."""
+def by_tables(
+    view: View, lookups: Lookups, present: frozenset[str], own_lines: frozenset[int] = frozenset()
+) -> Iterator[Edit]:
+    """The table's edits for the names `present` in the text.
+
+    `own_lines` are conditionals, by where they begin, that ask for CUDA's compiler and leave HIP's to another branch.
+    """
     for name in present:
         if (subst := lookups.names.get(name)) is not None:
             for at in view.own(name):
-                yield Edit(at, at + len(name), subst.hip, TABLE, subst.group)
+                if name != "__CUDACC__" or line_start(view.code, at) not in own_lines:
+                    yield Edit(at, at + len(name), subst.hip, TABLE, subst.group)
 
 
 def by_rules(view: View, lookups: Lookups) -> Iterator[Edit]:
