@@ -63,7 +63,7 @@ def _questions(view: View) -> Iterator[tuple[ChainBranch, str, int, int]]:
 
 def _less(view: View, branch: ChainBranch) -> re.Match[str] | None:
     """The comparison by which a branch refuses old versions, and nothing else."""
-    if branch.word not in ("if", "elif") or "defined" in branch.condition and _defined(branch.condition):
+    if branch.word not in ("if", "elif") or ("defined" in branch.condition and _defined(branch.condition)):
         return None
     less = _LESS.search(branch.condition)
     if less is None or "!(" in "".join(branch.condition.split()):
