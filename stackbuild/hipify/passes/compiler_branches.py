@@ -29,7 +29,7 @@ def fix(view: View, by: str) -> Iterator[Edit]:
     """The edits that make a question for a least version one that HIP passes."""
     if view.words.isdisjoint(VERSIONS):
         return
-    for branch, macro, at, end in _questions(view):
+    for macro, at, end in _questions(view):
         if end:
             yield Edit(at, at, f"(defined({macro}) && ", by)
             yield Edit(end, end, ")", by, closes=True)
@@ -45,20 +45,20 @@ def passable_lines(view: View) -> frozenset[int]:
     return frozenset(branch.line for chain in ladders for branch in chain)
 
 
-def _questions(view: View) -> Iterator[tuple[ChainBranch, str, int, int]]:
-    """The branches to change: with the macro, and from where to where it is compared; the end is 0 for the newest."""
+def _questions(view: View) -> Iterator[tuple[str, int, int]]:
+    """The questions to change: the macro, and from where to where it is compared; the end is 0 for the newest."""
     for chain in chains(view.code):
         macro = ""
         for branch in chain:
             less = _less(view, branch)
             if less:
                 macro = less[1]
-                yield branch, macro, branch.condition_at + less.start(), branch.condition_at + less.end()
+                yield macro, branch.condition_at + less.start(), branch.condition_at + less.end()
         if macro and chain[-1].word != "else":
             newest = next((b for b in reversed(chain) if (m := _NEWEST.fullmatch(b.condition.strip())) and m[1] == macro), None)
             if newest:
                 at = newest.condition_at + len(newest.condition) - len(newest.condition.lstrip())
-                yield newest, macro, at, 0
+                yield macro, at, 0
 
 
 def _less(view: View, branch: ChainBranch) -> re.Match[str] | None:
