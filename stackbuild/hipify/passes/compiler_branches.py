@@ -63,7 +63,7 @@ def _questions(view: View) -> Iterator[tuple[str, int, int]]:
 
 def _less(view: View, branch: ChainBranch) -> re.Match[str] | None:
     """The comparison by which a branch refuses old versions, and nothing else."""
-    if branch.word not in ("if", "elif") or ("defined" in branch.condition and _defined(branch.condition)):
+    if branch.word not in ("if", "elif") or ("defined" in branch.condition and _asks_for_version(branch.condition)):
         return None
     less = _LESS.search(branch.condition)
     if less is None or "!(" in "".join(branch.condition.split()):
@@ -71,7 +71,7 @@ def _less(view: View, branch: ChainBranch) -> re.Match[str] | None:
     return less if _ERROR_ALONE.fullmatch(view.text, branch.start, branch.end) else None
 
 
-def _defined(condition: str) -> bool:
+def _asks_for_version(condition: str) -> bool:
     """Whether a condition asks already whether a version is defined."""
     return re.search(rf"defined\s*\(?\s*(?:{_NAMES})\b", condition) is not None
 
