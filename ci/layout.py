@@ -669,7 +669,7 @@ RECIPE_LEVELS: dict[str, Layer] = {
     "other_namespaces": Layer(1, "names that stand where those of another namespace are meant"),
     "suites": Layer(2, "one value out of a recipe"),
     "recipe_rules": Layer(1, "the rules of recipe check: severity, text, advice"),
-    **{name: Layer(2, "slips in keys and values") for name in ("unknown_keys", "value_mistakes", "meant_values")},
+    **{name: Layer(2, "slips in keys and values") for name in ("unknown_keys", "value_mistakes", "meant_values", "followed_steps")},
     **{name: Layer(2, "what fits together") for name in ("consistency", "foreign_names", "step_commands")},
     "wheels": Layer(2, "what wheels promise"),
     "validation": Layer(3, "the schema's errors in words"),

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
 from stackbuild.core.model import NAME_MAX, Field, Model, field_validator, model_validator
+from stackbuild.core.sizes import SIZE, size_of
 from stackbuild.tables.near_words import nearest
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,47}$")]
@@ -102,6 +103,10 @@ def _as_installed(version: str) -> str:
     return version
 
 
+LEAST_MEMORY = 1 << 20
+"""Less than this no step can have."""
+
+
 class Component(Model):
     """What every kind of component has."""
 
@@ -111,9 +116,16 @@ class Component(Model):
     )
     memory: str = Field(
         "1G",
-        pattern=r"^[1-9][0-9]*[MG]$",
-        description="Memory it may use: a whole number with M or G, such as `500M` or `8G` (powers of 1024).",
+        pattern=SIZE,
+        description="Memory it may use: a size such as `500M`, `8G` or `1.5 GiB` (docs/recipe-forms.md).",
     )
+
+    @field_validator("memory")
+    @classmethod
+    def _enough(cls, memory: str) -> str:
+        if size_of(memory) < LEAST_MEMORY:
+            raise ValueError(f"{memory!r} is too little for any program; write such as `500M`, or leave the key out")
+        return memory
 
     @field_validator("env")
     @classmethod
@@ -158,7 +170,8 @@ def comparisons_meant(text: str, bare: str = "==") -> str:
 
 def pinned_requirement(text: str) -> str:
     """`NAME==VERSION` of a text that names both in another way, such as `numpy@2.2.6` and `numpy>=2.2`; "" for any other."""
-    match = re.match(r"\s*([A-Za-z][A-Za-z0-9_]*(?:[.-][A-Za-z][A-Za-z0-9_]*)*)\s*[^\dA-Za-z]*v?(\d[\w.]*\w|\d)", text)
+    match = re.match(r"\s*([A-Za-z]\w*(?:[.-][A-Za-z]\w*)*)(?:\[[\w,. -]*\])?\s*[^\w\s][^\dA-Za-z]*v?(\d[\w.]*\w|\d)", text)
+    match = match or re.match(r"\s*([A-Za-z]\w*(?:[.-][A-Za-z]\w*)*)\s+v?(\d[\w.]*\w|\d)", text)
     version = re.sub(r"\.(tar\.\w+|zip|tgz|whl|x)$", "", match[2]) if match else ""
     return f"{match[1]}=={version}" if match and re.fullmatch(r"[0-9][A-Za-z0-9.]*", version) else ""
 
@@ -294,6 +307,11 @@ class Script(Convertible):
             ):
                 raise ValueError(
                     f"{word!r} is filled in by a shell, and none runs; write the value out, or `[sh, -c, '{' '.join(command)}']`"
+                )
+            if command[0] in ("sh", "bash") and command[1:2] == ("-c",) and len(command) > 3 and not command[3].startswith("-"):
+                script = " ".join(command[2:])
+                raise ValueError(
+                    f"{command[3]!r} after the script of `{command[0]} -c` is an argument, and no part of it; write `[{command[0]}, -c, '{script}']`"
                 )
             if command[0] in SHELL_WORDS:
                 raise ValueError(f"{command[0]!r} is a command of the shell, and none runs; {_without_shell(command)}")
@@ -607,7 +625,8 @@ class Wheel(Component):
             if sign := next((each for each in "'\"" if marker.count(each) % 2 and not marker.count({"'": '"', '"': "'"}[each])), ""):
                 raise ValueError(f"{entry!r} has a quote that is not closed; write `{entry.rstrip()}{sign}`")
             if bare := _BARE_VALUE.search(marker):
-                raise ValueError(f"{entry!r} compares with a value without quotes; write `{bare[1]} '{bare[2]}'`")
+                whole = entry.replace(bare[0], f"{bare[1]} '{bare[2]}'")
+                raise ValueError(f"{entry!r} compares with a value without quotes; write `\"{whole}\"`")
         return entries
 
     @field_validator("requires_python")

@@ -28,6 +28,7 @@ import re
 from datetime import date
 from typing import Annotated, Literal, Self
 
+from stackbuild.core import sizes
 from stackbuild.core.model import Field, Model, PathText, ValidationInfo, field_validator, model_validator
 
 _UNITS: dict[str, dict[str, float]] = {
@@ -36,10 +37,7 @@ _UNITS: dict[str, dict[str, float]] = {
     "level": {"db": 1.0},
     "rate": {"/s": 1.0},
     "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6},
-    "size": {
-        **{"b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30},
-        **{"k": 2.0**10, "m": 2.0**20, "g": 2.0**30},  # as the recipe's other sizes have them
-    },
+    "size": sizes.UNITS,
 }
 """The factor of each unit, by the kind of quantity that it measures. A plain number is of any kind."""
 _EXAMPLES = {

@@ -10,6 +10,7 @@ import re
 from typing import Annotated, Any, Literal
 
 from stackbuild.core.model import NAME_MAX, Field, Model, PathText, field_validator, model_validator
+from stackbuild.core.sizes import SIZE, size_of
 from stackbuild.core.versions import numbers
 from stackbuild.core.web_address import is_index_address
 from stackbuild.model.components import (
@@ -67,11 +68,22 @@ def python_meant(version: str) -> str:
     minors = {*re.findall(r"(?<![\d.])3\.?([0-9]{1,2})(?![\d])", version)}
     if len(minors) == 1 and not re.search(r"[<>=~^!*]", version):
         return f'write "3.{minors.pop()}"'
+    if ends := re.fullmatch(r"(?:cp|py)?3\.?([0-9]{1,2})\s*(?:-|\.\.+|to|–|:)\s*(?:cp|py)?3\.?([0-9]{1,2})", version.strip()):
+        return f"list each version: {_minors(int(ends[1]), int(ends[2]))}"
+    if ends := re.fullmatch(r">=\s*3\.([0-9]{1,2})\s*,?\s*<(=?)\s*(?:3\.([0-9]{1,2})|4)(?:\.0)?", version.strip()):
+        return f"list each version: {_minors(int(ends[1]), int(ends[3] or 15) - (not ends[2]))}"
+    if one := re.fullmatch(r"(?:==|=|~=|\^)?\s*3\.([0-9]{1,2})(?:\.\*|\.x|\.\d+)?", version.strip()):
+        return f'write "3.{one[1]}"'
     if version[:1] in "<>=~^!" or any(c in version for c in " ,-*"):
         least = min((int(minor) for minor in minors), default=11)
         first = least + 1 if re.match(r">\s*3", version) else least
         return f'list each version: ["3.{first}", "3.{first + 1}"]' if first > 7 else 'list each version: ["3.11", "3.12"]'
     return 'write one of Python 3, such as "3.11"'
+
+
+def _minors(first: int, last: int) -> str:
+    """A list of Python versions, at most ten of them."""
+    return f"[{', '.join(f'{chr(34)}3.{minor}{chr(34)}' for minor in range(first, max(first, min(last, first + 9)) + 1))}]"
 
 
 def _known_suite(suite: str) -> str:
@@ -280,6 +292,7 @@ class Source(Model):
                 else "this one has none; add one of them"
             )
             raise ValueError(f"{one_of}; {has}".replace("; this", ", and this", 1))
+        self._refuse_addresses()
         for one, other, example in (
             ("git", "ref", "v1.22.1"),
             ("debian", "suite", "trixie"),
@@ -295,20 +308,8 @@ class Source(Model):
                 )
         if self.suite is not None:
             _known_suite(self.suite)
-        for key in ("git", "archive"):
-            url = getattr(self, key) or ""
-            if sign := _OUTSIDE_URL.search(url):
-                bare = next(iter(re.findall(r"[^\s,;<>\"'{}|\\^`\[\]]+", url)), "")
-                what = f"write `{bare}`" if bare else "write the address alone"
-                raise ValueError(f"`{key}` {url!r} has a {sign[0][0]!r} that no URL has there; {what}")
-        if self.git and (
-            at := re.search(r"(?:#|\?(?:ref|rev|tag|branch)=|(?<=[\w.])@(?=[\w.-]+$))(.*)$", self.git[8:])
-        ):
-            address, name = self.git[: 8 + at.start()], at[1] or self.ref
-            raise ValueError(f"`git` {self.git!r} names a version too; write `git: {address}`, and `ref: {name}`")
-        if (self.git or "").count("://") > 1 or (self.archive or "").count("://") > 1:
-            key, url = ("git", self.git or "") if self.git else ("archive", self.archive or "")
-            raise ValueError(f"`{key}` {url!r} is two addresses; write `{url[url.rindex('https://') :]}`")
+        if self.ref is not None and ".." in self.ref and (ends := self.ref.split(".."))[-1].strip("."):
+            raise ValueError(f"`ref` {self.ref!r} is a range, and one version is fetched; write `{ends[-1].strip('.')}`")
         if self.ref is not None and (marks := re.search(r"\.\.|//|[/.]$|\.lock$|^[vV]{2}", self.ref)):
             suggestion = re.sub(
                 r"^[vV]{2}", "v", re.sub(r"([./])\1+", r"\1", self.ref).removesuffix(".lock").rstrip("/.")
@@ -316,9 +317,6 @@ class Source(Model):
             raise ValueError(
                 f"`ref` {self.ref!r} has a {marks[0]!r} that no tag or branch has there; write `{suggestion}`"
             )
-        if page := re.search(r"/(-/)?(tree|blob|commit|releases)/.*$", self.git or ""):
-            address = (self.git or "")[: page.start()]
-            raise ValueError(f"`git` {self.git!r} is the address of a page; write `{address}`, and the branch as `ref`")
         if self.exclude and not (self.git or self.bundled or self.path):
             raise ValueError("`exclude` belongs to `git`, `bundled` and `path`; remove it")
         if self.git and (wrong := [p for p in self.exclude if not re.fullmatch(r"[A-Za-z0-9._+*?/-]+", p)]):
@@ -329,6 +327,34 @@ class Source(Model):
             raise ValueError("`patches` belong to `git` and `archive`; remove the key, and change the source itself")
         return self
 
+    def _refuse_addresses(self) -> None:
+        """Raises ValueError for an address that is two, a page's, or that names a version too."""
+        for key in ("git", "archive"):
+            url = getattr(self, key) or ""
+            if variable := re.search(r"\{+\s*(\w+)\s*\}+", url):
+                raise ValueError(f"`{key}` {url!r} has {variable[0]}, and nothing fills it in; write its value into the address")
+            if sign := _OUTSIDE_URL.search(url):
+                bare = next(iter(re.findall(r"[^\s,;<>\"'{}|\\^`\[\]]+", url)), "")
+                what = f"write `{bare}`" if bare else "write the address alone"
+                raise ValueError(f"`{key}` {url!r} has a {sign[0][0]!r} that no URL has there; {what}")
+        if self.git and (
+            at := re.search(r"(?:#|\?(?:ref|rev|tag|branch)=|(?<=[\w.])@(?=[\w.-]+$))(.*)$", self.git[8:])
+        ):
+            address, version = self.git[: 8 + at.start()], at[1] or self.ref
+            raise ValueError(f"`git` {self.git!r} names a version too; write `git: {address}`, and `ref: {version}`")
+        if (self.git or "").count("://") > 1 or (self.archive or "").count("://") > 1:
+            key, url = ("git", self.git or "") if self.git else ("archive", self.archive or "")
+            raise ValueError(f"`{key}` {url!r} is two addresses; write `{url[url.rindex('https://') :]}`")
+        if page := re.search(r"/(-/)?(tree|blob|commit|releases)/.*$", self.git or ""):
+            address, name = (self.git or "")[: page.start()], str(page[0]).rpartition("/")[2]
+            raise ValueError(f"`git` {self.git!r} is the address of a page; write `{address}`, and `ref: {self.ref or name}`")
+
+
+def _budget(budget: str | None) -> str | None:
+    if budget is not None and not size_of(budget):
+        raise ValueError(f"{budget!r} holds no wheel; write such as `60M`, or leave the key out")
+    return budget
+
 
 class WheelRequirements(Model):
     """What one wheel must have, where that does not follow from the component it packs. A key left out: what follows."""
@@ -338,7 +364,12 @@ class WheelRequirements(Model):
     )
     providers: tuple[str, ...] | None = Field(None, description="The execution providers it must bring.")
     kernels_floor: int | None = Field(None, ge=0, description="Least number of non-empty kernels per gfx target.")
-    size_budget: str | None = Field(None, pattern=r"^[1-9][0-9]*[KMG]$", description="Its largest size, such as `60M`.")
+    size_budget: str | None = Field(None, pattern=SIZE, description="Its largest size, such as `60M`.")
+
+    @field_validator("size_budget")
+    @classmethod
+    def _not_nothing(cls, budget: str | None) -> str | None:
+        return _budget(budget)
 
 
 class Verify(Model):
@@ -367,8 +398,8 @@ class Verify(Model):
     )
     size_budget: str | None = Field(
         None,
-        pattern=r"^[1-9][0-9]*[KMG]$",
-        description="Largest wheel: a whole number with K, M or G, such as `60M` (powers of 1024).",
+        pattern=SIZE,
+        description="Largest wheel: a size such as `60M` (docs/recipe-forms.md).",
     )
     x86_64_level: int = Field(
         1, ge=1, le=4, description="The x86-64 level (psABI, 1 to 4) that is promised to be enough."
@@ -386,6 +417,11 @@ class Verify(Model):
     wheels: dict[Name, WheelRequirements] = Field(
         {}, description="What single wheels must have, by the name of their component."
     )
+
+    @field_validator("size_budget")
+    @classmethod
+    def _not_nothing(cls, budget: str | None) -> str | None:
+        return _budget(budget)
 
     @field_validator("runpaths")
     @classmethod

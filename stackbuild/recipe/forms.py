@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
+from stackbuild.core.sizes import SIZE, size_meant
 from stackbuild.model.components import pinned_requirement
 from stackbuild.tables.debian import DEBIAN_RELEASES
 
@@ -35,8 +36,7 @@ FORMS = {
         "has at most 48 lower-case letters, digits, `.`, `-` and `_`, no spaces, and begins with a letter", "my-stack"
     ),
     r"^[A-Za-z_][A-Za-z0-9_]*$": TextForm("has letters, digits and `_`, and begins with no digit", "MY_VARIABLE"),
-    r"^[1-9][0-9]*[MG]$": TextForm("is a whole number with the unit M or G, without a space", "8G"),
-    r"^[1-9][0-9]*[KMG]$": TextForm("is a whole number with the unit K, M or G, without a space", "60M"),
+    SIZE: TextForm("is a size: a number with its unit, such as `500M`, `8G` or `1.5 GiB`", "8G"),
     r"^[A-Za-z0-9][A-Za-z0-9._-]*$": TextForm(
         "has letters, digits, `.`, `-` and `_`", "onnxruntime-linux-x64-migraphx"
     ),
@@ -97,14 +97,7 @@ def is_archive_name(path: str) -> bool:
     return re.search(r"\.(tar\.\w+|tgz|zip)$", path) is not None
 
 
-_SIZE = re.compile(
-    r"\s*(?:<=?|≤|~|max\.?|up to)?\s*(\d{1,9}(?:[.,]\d{1,9})?)\s*([kmgt])?(?:i?(?:b|bytes?)?|ilo(?:byte)?s?|ega(?:byte)?s?|iga(?:byte)?s?|era(?:byte)?s?|igs?|egs?)"
-    r"(?:\s+(?:of\s+)?(?:ram|memory|max|free|each|per job))?\s*",
-    re.IGNORECASE,
-)
-_POWERS = "KMGT"
-
-
+FORM_OF_REF = r"^[A-Za-z0-9][A-Za-z0-9._/-]*$"
 _GIT_URL, _ARCHIVE_URL = r"^(https|ssh)://", r"^https://"
 _GLIBC = r"^2\.(2[5-9]|[3-9][0-9])$"
 _DEBIAN_PACKAGE = r"^[a-z0-9][a-z0-9+.-]+$"
@@ -146,9 +139,13 @@ def advice(pattern: str, value: object, is_meant: bool = True) -> str:
         return f"write `{pair[1]}: {pair[2]}`, with a colon and a blank"
     if str(value).startswith("-") and pattern == r"^[A-Za-z_][A-Za-z0-9_]*$":
         return "write the variable's name as the key and its value behind it, such as `CXXFLAGS: -O2`"
+    if "*" in str(value) and pattern == FORM_OF_REF:
+        return "write one tag, branch or commit: no pattern is looked for, such as `v1.22.1`"
     if pattern in (_GIT_URL, _ARCHIVE_URL) and (step := _of_own_disk(str(value), pattern)):
         return step
     candidates = _versions(str(value)) if pattern == WHEEL_VERSION else _candidates(str(value))
+    if pattern == SIZE:
+        candidates = chain((size_meant(str(value)),), candidates)
     if pattern == _GLIBC and (release := re.search(r"2[._](\d\d)(?!\d)", str(value))):
         candidates = chain((f"2.{release[1]}",), candidates)
     if pattern == _DEBIAN_PACKAGE:
@@ -181,7 +178,7 @@ def advice(pattern: str, value: object, is_meant: bool = True) -> str:
         and not pattern.startswith("^[^")
         and not re.search(r"\S\s+[:@]\S|^[A-Za-z]+\s+\d", str(value))
         and len(words := str(value).strip(" ,;").split()) > 1
-        and not _SIZE.fullmatch(str(value))
+        and pattern != SIZE
     ):
         candidates = chain(sorted(words, key=lambda word: not re.search(r"[/\d]", word)), candidates)
     suggestion = next((text for text in candidates if re.search(pattern, text) and text != value), "")
@@ -197,6 +194,20 @@ def yaml_text(text: str) -> str:
         r"[-+]?(?:\d[\d_]*)?\.?\d*(?:e[-+]?\d+)?|0[xo][0-9a-f]+|\d{4}-\d\d-\d\d|true|false|null|yes|no|on|off|~", text, re.IGNORECASE
     )
     return json.dumps(text) if is_other or ": " in text or " #" in text else text
+
+
+def flow_text(value: object) -> str:
+    """A value as one line of YAML has it: `[gfx90a, "3.10"]`, `{suite: trixie}`."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key}: {flow_text(member)}' for key, member in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(flow_text, value))}]"
+    if isinstance(value, bool) or value is None:
+        return str(value).lower() if value is not None else "null"
+    if not isinstance(value, str):
+        return str(value)
+    is_plain = re.fullmatch(r"[A-Za-z0-9_./-][^\[\]{},#\"'`\n]*", value) and not value.endswith(":") and not value.startswith("- ")
+    return yaml_text(value) if is_plain else json.dumps(value, ensure_ascii=False)
 
 
 def _whole_digest(value: str) -> str:
@@ -234,7 +245,6 @@ def _versions(value: str) -> Iterator[str]:
 def _candidates(value: str) -> Iterator[str]:
     """What somebody may have meant by a text, the nearest first."""
     bare = value.strip(" \t\n,;“”‘’\"'[](){}")
-    yield from _sizes(bare)
     if len(bare.split()) > 2 and re.search(r"[\d/]", first := bare.split()[0].rstrip(",;")):
         yield first  # a comment without its `#`
     if image := re.fullmatch(
@@ -291,17 +301,3 @@ def _git_names(bare: str) -> Iterator[str]:
         yield f"https://github.com/{name[1]}"
     if re.fullmatch(r"\d+\.\d+", bare):
         yield f"{bare}.0"
-
-
-def _sizes(value: str) -> Iterator[str]:
-    """`14G` of `14 GB`, `14GiB` and 14; `1024G` of `1T`; `1536M` of `1.5 GB`."""
-    match = _SIZE.fullmatch(value)
-    if not match:
-        return
-    number, unit = float(match[1].replace(",", ".")), (match[2] or "G").upper()
-    while unit == "T" or (not number.is_integer() and unit in "MG"):
-        number, unit = number * 1024, _POWERS[_POWERS.index(unit) - 1]
-    if number >= 1:
-        yield f"{round(number)}{unit}"
-        if unit == "K" and number >= 1024:
-            yield f"{round(number / 1024)}M"

@@ -21,6 +21,7 @@ from stackbuild.model.components import Archive, Convertible, OnnxRuntime, Scrip
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.recipe import Recipe
 from stackbuild.recipe.component_sources import sources_of
+from stackbuild.recipe.followed_steps import with_tried_steps
 from stackbuild.recipe.near_path import near_path
 from stackbuild.recipe.other_namespaces import other_namespace
 from stackbuild.recipe.validation import mistakes, short
@@ -205,23 +206,29 @@ def _validate(data: Json, places: Places, text: str) -> Recipe:
         )
         for path, template in _templates(data, ())
     ]
+    recipe, wrong = _recipe_and_mistakes(data, places, text, {each.place for each in templates})
+    if templates or wrong:
+        final_mistakes = with_tried_steps(wrong, data, places, lambda other, at: _recipe_and_mistakes(other, at, "", set())[1])
+        raise RecipeError(with_lines((*templates, *final_mistakes), text))
+    assert recipe is not None
+    return recipe
+
+
+def _recipe_and_mistakes(data: Json, places: Places, text: str, known_places: set[str]) -> tuple[Recipe | None, list[Mistake]]:
+    """The recipe of that data, if it is of the schema, and what is wrong with it at places that are not known to be wrong."""
     try:
         recipe = Recipe.model_validate(data)
     except ValidationError as error:
-        at = {each.place for each in templates}
-        others = [each for each in mistakes(error, places, text, data) if each.place not in at]
-        raise RecipeError(with_lines((*templates, *others), text)) from None
-    if templates:
-        raise RecipeError(with_lines(templates, text))
+        return None, [each for each in mistakes(error, places, text, data) if each.place not in known_places]
+    if known_places:
+        return recipe, []
     wrong = [*(mistake for mistake, _, _ in keys_in_open_sections(data, places)), *value_mistakes(data, recipe, places)]
     at = {mistake.place for mistake in wrong}
     references = (*_wrong_references(recipe, places), *_wrong_demands(recipe, places), *_cycle(recipe, places))
     wrong += [mistake for mistake in references if mistake.place not in at]
     if not wrong:
         wrong = _idle_demands(recipe, places)
-    if wrong:
-        raise RecipeError(with_lines(sorted(wrong, key=_line), text))
-    return recipe
+    return recipe, sorted(wrong, key=_line)
 
 
 def _without_template(path: yaml.KeyPath, template: str) -> str:
@@ -289,7 +296,7 @@ def _wrong_references(recipe: Recipe, places: Places) -> list[Mistake]:
     for name, source in recipe.sources.items():
         if source.bundled is not None and not _ships(source.bundled):
             at = places.of_value(("sources", name, "bundled"))
-            wrong.append(Mistake(at, f"no folder `{source.bundled}` ships with stackbuild", "it is `kernels`"))
+            wrong.append(Mistake(at, f"no folder `{source.bundled}` ships with stackbuild", "write `kernels`, the only one"))
     return wrong
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from stackbuild.core.digest import Json
 from stackbuild.core.errors import Mistake
 from stackbuild.core.yaml import KeyPath
-from stackbuild.recipe.forms import yaml_text
+from stackbuild.recipe.forms import flow_text, yaml_text
 from stackbuild.tables.compatibility import table
 from stackbuild.tables.debian import SUITES
 
@@ -89,7 +89,11 @@ def value_meant(path: KeyPath, detail: Any, data: Json) -> str:
         return f"write `{key}: {word}`"
     if key == "uses_gfx" and isinstance(value, bool | int | float):
         return _uses_gfx_meant(value, whole)
+    if isinstance(value, dict) and (step := _of_mapping(value, path, whole)):
+        return step
     if isinstance(value, list):
+        if key in ("git", "archive", "path", "debian", "pypi") and path[:1] == ("sources",) and value and isinstance(value[0], str):
+            return f"write one of them: `{key}: {value[0]}`"
         if key == "uses_gfx":
             return "write the name of the CMake option that takes the targets, such as `uses_gfx: GPU_TARGETS`"
         if detail["loc"][-1] in ("bool", "int", "float", "str") and key not in ("options", "env"):
@@ -128,6 +132,8 @@ def _option_of_list(items: list[Any], path: KeyPath, whole: Any) -> str:
         return ""
     if "VERSION" in key and all(isinstance(each, int) for each in items):
         return f'write `{key}: "{".".join(map(str, items))}"`'
+    if key.endswith("FLAGS") or all(re.match(r"-[A-Za-z]", str(each)) for each in items):
+        return f'write `{key}: "{" ".join(map(str, items))}"`: flags are one text with blanks'
     return f'write `{key}: "{";".join(map(str, items))}"`: CMake\'s lists have semicolons'
 
 
@@ -159,6 +165,32 @@ def _uses_gfx_meant(value: object, whole: Any) -> str:
 
 
 _TARGET_OPTIONS = ("GPU_TARGETS", "AMDGPU_TARGETS", "CMAKE_HIP_ARCHITECTURES", "HIP_ARCHITECTURES", "GPU_ARCHS")
+
+
+def _of_mapping(value: dict[str, Any], path: KeyPath, whole: Any) -> str:
+    """The next step for a mapping where one text is: a source written in its user's place, or in its address's; "" for another."""
+    key, rows = str(path[-1]), {str(k): v for k, v in value.items() if isinstance(v, str | int | float)}
+    if len(rows) != len(value):
+        return ""
+    if path[:1] == ("components",) and key in ("source", "headers", "onnxruntime", "tool"):
+        sources = _at_path(whole, ("sources",))
+        same = [name for name, source in sources.items() if isinstance(source, dict) and value.items() <= source.items()] if isinstance(sources, dict) else []
+        if same:
+            return f"write the name of that source: `{key}: {same[0]}`"
+        return f"write `{path[1]}: {flow_text(value)}` below `sources:`, and `{key}: {path[1]}` here"
+    if path[:1] == ("sources",) and key in ("git", "archive", "path"):
+        address = next((str(rows[k]) for k in ("url", "uri", "repo", "repository", "remote", "path", "address", key) if k in rows), "")
+        kind, beside = {"git": ("ref", ("ref", "tag", "branch", "rev", "revision", "commit", "version")),
+                        "archive": ("sha256", ("sha256", "hash", "checksum", "digest"))}.get(key, ("", ()))  # fmt: skip
+        other = next((f", and `{kind}: {flow_text(str(rows[k]))}` beside it" for k in beside if k in rows), "")
+        return f"write `{key}: {address}`{other}" if address else ""
+    if key == "license" and {*rows} <= {"file", "text", "name", "spdx", "id", "expression"}:
+        if "file" in rows:
+            return f"write `license_files: [{rows['file']}]`, and its SPDX name as `license`, such as `license: MIT`"
+        return f"write `license: {flow_text(str(next(iter(rows.values()))))}`"
+    if len(rows) == 1 and path[-2:-1] == ("options",):
+        return f"write `{key}: {flow_text(next(iter(rows.values())))}`"
+    return ""
 
 
 def _of_texts(texts: list[str], path: KeyPath) -> str:

@@ -6,6 +6,7 @@ import re
 from functools import cache
 from typing import Any, get_args
 
+from stackbuild.core.sizes import SIZE
 from stackbuild.model.components import AnyComponent, Component
 from stackbuild.model.recipe import recipe_schema
 
@@ -24,7 +25,7 @@ def pattern_at(loc: tuple[int | str, ...]) -> str:
 def default_at(loc: tuple[int | str, ...]) -> str:
     """The default of that pydantic location, where it is a text and no size: the least of sizes is an example of none."""
     value = next((each["default"] for each in nodes_at(loc) if "default" in each), None)
-    return value if isinstance(value, str) and not re.fullmatch(r"\d+[KMG]", value) else ""
+    return value if isinstance(value, str) and not re.fullmatch(SIZE, value) else ""
 
 
 def nodes_at(loc: tuple[int | str, ...]) -> list[dict[str, Any]]:

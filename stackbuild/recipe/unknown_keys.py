@@ -34,6 +34,8 @@ def next_for_unknown_key(detail: Any, path: yaml.KeyPath, data: Json) -> str:
     present = frozenset(beside) if isinstance(beside, dict) else frozenset()
     keys = sorted(keys_at(loc), key=lambda key: key in present)
     section = _section_name(path, data)
+    if value is None and (line := re.fullmatch(r"([\w-]+?)\s*[ =]\s*(\S.*)", word)) and line[1] in keys:
+        return f"write `{line[1]}: {line[2]}`, with a colon"
     if path == ("version",) and value == 1 and "schema" not in present:
         return "did you mean `schema`?"
     if step := _of_another_level(word, path, value):

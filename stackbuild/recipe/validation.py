@@ -16,6 +16,7 @@ from stackbuild.core import yaml
 from stackbuild.core.digest import Json
 from stackbuild.core.errors import Mistake
 from stackbuild.core.model import ValidationError
+from stackbuild.core.sizes import SIZE, size_meant
 from stackbuild.core.text_lines import lines_of
 from stackbuild.core.yaml import Places
 from stackbuild.model.components import SHELL_WORDS, AnyComponent
@@ -250,6 +251,8 @@ _PLAIN = re.compile(r"[^\s,\[\]{}#'\"]+")
 def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
     path = _path(detail, places)
     where = ".".join(map(str, path)) or "the recipe"
+    if isinstance(detail["input"], dict) and path and path[-1] == "license" and (step := value_meant(path, detail, source.data)):
+        return Mistake(places.of_value(path), f"`{where}` is one value, not a mapping", step)
     if step := _step_for_wrapped_value(path, detail):
         kind = "list" if isinstance(detail["input"], list) else "mapping"
         return Mistake(places.of_value(path), f"`{where}` is one value, not a {kind}", step)
@@ -386,7 +389,8 @@ def _name_of_entry(path: yaml.KeyPath, value: str, detail: Any, places: Places) 
     if not section or (value.strip() and not re.search(r"[/\\:]", value)):
         return ""
     names = [str(each[1]) for each in places.keys if len(each) == 2 and each[0] == section]
-    near = nearest(re.split(r"[/\\:]+", value.strip("/\\ ").removesuffix(".git"))[-1], names)
+    parts = re.split(r"[/\\:@]+", value.strip("/\\ ").removesuffix(".git"))
+    near = next((name for part in reversed(parts) if (name := nearest(part, names))), None)
     spelling = f"`{near}`" if isinstance(path[-1], int) else f"`{key}: {near}`"
     example = f"such as {spelling}" if near else f"here {', '.join(names)}" if names else "and define one there"
     how = (
@@ -557,13 +561,14 @@ def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str, places: Plac
         ((name, text),) = value.items()
         if kind == "tuple_type":
             return f"write `- [{', '.join(str(text).split())}]`" if key == "run" and isinstance(text, str) else ""
-        return f"write `- {_item(str(text if name in ('name', 'package') and text else name))}`"
+        is_label = name in _LABELS or name == key.removesuffix("s")
+        return f"write `- {_item(str(text if is_label and text else name))}`"
     if kind == "string_type" and isinstance(value, list) and len(value) == 1 and isinstance(path[-1], int):
         return f"write it as one item: `{value[0]}`, with one `- ` or within the brackets"
     if kind == "string_type" and isinstance(value, list) and len(value) == 1 and isinstance(value[0], str | int):
         return f"write it without brackets: `{key}: {_plain(value[0])}`"
-    if kind == "string_type" and isinstance(value, list) and len(value) > 1 and "MG]" in pattern_at(detail["loc"]):
-        return advice(pattern_at(detail["loc"]), "".join(map(str, value)))
+    if kind == "string_type" and isinstance(value, list) and len(value) > 1 and pattern_at(detail["loc"]) == SIZE:
+        return f"write `{key}: {size_meant(''.join(map(str, value))) or '8G'}`"
     if key == "uses_gfx" and isinstance(value, list):
         return "write the name of the CMake option that takes the targets, such as `uses_gfx: GPU_TARGETS`"
     if kind == "string_type" and isinstance(value, list | dict) and detail["loc"][-1] not in _SCALARS:
@@ -594,6 +599,9 @@ def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str, places: Plac
         command = next((text for word, text in value.items() if word in ("run", "cmd", "command", "script")), "")
         if key == "run" and isinstance(command, str) and command:
             return _as_list(key, command, is_item=True)
+        if key in ("requires", "runtime", "pip"):
+            rows = [f"{name}{'' if re.match(r'[=<>!~]', str(v)) else '=='}{v}" if v not in (None, "", "*", True) else name for name, v in value.items()]
+            return f"write it as a list: `{key}: [{', '.join(map(json.dumps, rows))}]`"
         return _as_list(key, " ".join(map(str, value)))
     if kind == "string_type" and key in _SOURCE_KEYS and isinstance(value, bool | int | float):
         return f"write the name of one of `sources:`, such as `{_example_line(path, detail['loc'], places)}`"
@@ -601,7 +609,7 @@ def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str, places: Plac
         return "write the digest of the file, as `sha256sum FILE` prints it"
     if kind == "string_type" and isinstance(value, bool | int | float):
         pattern = pattern_at(detail["loc"])
-        if "MG]" in pattern:
+        if pattern == SIZE:
             if isinstance(value, int) and not isinstance(value, bool) and value > 0:
                 if value >= 1_000_000:
                     return f"write `{value // 1_000_000}M`: a size has a unit"
@@ -782,6 +790,13 @@ _EXAMPLES = {
 """Values of keys whose pattern, if they have one, says too little."""
 _SOURCE_KEYS = ("source", "headers", "tool", "onnxruntime")
 """Keys of components whose value is the name of a source."""
+_KEY_EXAMPLES = {"size_budget": "60M", "glibc": "2.28", "suite": "trixie"}
+"""Examples of keys whose pattern others have, too."""
+_LABELS = (
+    "name", "package", "version", "target", "arch", "component", "lib", "library", "soname", "path", "file", "pattern", "glob", "item",
+    "value", "id", "gfx", "python", "provider", "module", "folder", "dir", "url", "spec", "requirement", "case", "src", "source",
+)  # fmt: skip
+"""Keys before the value of an item that other tools have as a mapping: `- name: cmake`."""
 _SUITES = {"base": "trixie", "bench": "kernels-quick"}
 
 
@@ -872,5 +887,5 @@ def _tags(detail: Any) -> list[str]:
 
 def _with_example(step: str, loc: tuple[int | str, ...]) -> str:
     """That next step with the key's own default as the example, where it names one and the schema has one."""
-    default = default_at(loc)
+    default = default_at(loc) or _KEY_EXAMPLES.get(str(loc[-1] if loc else ""), "")
     return f"write it such as `{yaml_text(str(default))}`" if step.startswith("write it such as") and default else step

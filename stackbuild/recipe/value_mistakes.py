@@ -70,6 +70,9 @@ def _requests(data: Json, places: Places) -> Iterator[Mistake]:
     sources = data.get("sources") if isinstance(data, dict) else None
     for name, source in _rows(sources):
         ref = source.get("ref") if isinstance(source, dict) else None
+        if isinstance(ref, str) and (local := re.fullmatch(r"(?:refs/remotes/)?(?:origin|upstream)/(.+)", ref)):
+            what = f"`sources.{name}.ref`: `{ref}` is a name of your own clone, and the repository has `{local[1]}`"
+            yield Mistake(places.of_value(("sources", name, "ref")), what, f"write `ref: {local[1]}`")
         if isinstance(ref, str) and re.fullmatch(r"(?:refs/)?(?:pull|merge-requests)/\d+(?:/(?:head|merge))?", ref):
             what = f"`sources.{name}.ref`: `{ref}` is a pull request, and no tag, branch or commit"
             head = ref.removeprefix("refs/") + ("" if ref.endswith(("head", "merge")) else "/head")
