@@ -345,7 +345,7 @@ WARNINGS: dict[str, LintRule] = {
     "LINT-GROUPS": LintRule(
         Severity.ERROR,
         "cooperative groups: {0}",
-        "HIP 6.4's headers do not have it, so it does not compile",
+        "the target's headers do not have it, so it does not compile",
         "{1}",
         "https://github.com/ROCm/rocm-systems/issues/2301",
     ),

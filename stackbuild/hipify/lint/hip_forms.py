@@ -83,6 +83,35 @@ def groups(view: View) -> Iterator[LintMatch]:
                 yield at, "LINT-GROUPS", (name, GROUP_MEMBERS[name])
 
 
+# Votes of a group, which HIP's groups have from ROCm 6.2 on, with the function of all lanes that does the same.
+_VOTES = {
+    "ballot": "__ballot",
+    "match_any": "a loop of __shfl over the lanes",
+    "match_all": "a loop of __shfl over the lanes",
+    "any": "__any",
+    "all": "__all",
+}
+_GROUP = re.compile(
+    r"\b(\w+)\s*(?:=|\()\s*(?:\w+::)*(?:tiled_partition|coalesced_threads|binary_partition)\b"
+    r"|\b(?:thread_block_tile\s*<[^;{}()]*>|coalesced_group)\s*(?:const\s*)?&?\s*(\w+)\s*[=;,){(]"
+)
+
+
+def votes_of_groups(view: View, rocm: tuple[int, ...]) -> Iterator[LintMatch]:
+    """Votes of groups, which HIP's have not before ROCm 6.2: each use on a group that the text declares."""
+    if not () < rocm < (6, 2) or "cooperative_groups" not in view.words or view.words.isdisjoint(_VOTES):
+        return
+    names = {match[1] or match[2] for match in _GROUP.finditer(view.code)}
+    for name in sorted(view.words & _VOTES.keys()):
+        for at in view.places(name):
+            receiver = _RECEIVER.search(view.code, max(0, at - 80), at)
+            if receiver and receiver[1] in names and _CALL_OF_MEMBER.match(view.code, at - 1, at + len(name) + 10):
+                yield at, "LINT-GROUPS", (f"{name} of a group before ROCm 6.2", f"use {_VOTES[name]}, or target ROCm 6.2")
+
+
+_RECEIVER = re.compile(r"\b(\w+)\s*\.\Z")
+
+
 def brain_floats(view: View) -> Iterator[LintMatch]:
     """Shuffles of bfloat16 values, by the nearest declaration before them."""
     if "__shfl" not in view.word_lines or view.words.isdisjoint(BRAIN_FLOATS):

@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+import pytest
+
+from stackbuild.hipify.model import Target
+from support.hipify import hip
 from support.lint_samples import rule_severities
 
 
 def test_braces_for_half_precision_variables() -> None:
     text = "__device__ void f() {\n  half2 r;\n  r = {};\n  half2 s = {};\n  float g;\n  g = {};\n}\n"
     assert rule_severities(text) == [("LINT-HALF-BRACES", 3, "error")]
+
+
+@pytest.mark.parametrize(("rocm", "lines"), [("5.7", [5, 6]), ("6.1", [5, 6]), ("6.4", []), ("", [])])
+def test_votes_of_groups_before_hip_has_them(rocm: str, lines: list[int]) -> None:
+    text = (
+        "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n__device__ void f(Bits bits) {\n"
+        "  auto tile = cg::tiled_partition<32>(cg::this_thread_block());\n  if (tile.any(1)) {}\n  tile.ballot(0);\n"
+        "  bits.any();\n  tile.sync();\n}\n"
+    )
+    findings = [f for f in hip(text, target=Target(rocm=rocm)).findings if f.rule == "LINT-GROUPS"]
+    assert [f.place.line for f in findings if f.place] == lines
+    assert {f.severity.value for f in findings} <= {"error"}
