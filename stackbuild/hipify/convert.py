@@ -22,6 +22,7 @@ from stackbuild.hipify.passes import (
     includes,
     lane_masks,
     launch,
+    launch_brackets,
     own_names,
     own_overloads,
     pasted_names,
@@ -101,6 +102,8 @@ def _edits(
         edits += cub_warps.fix(view, fix)
     if fix := fixes.get("own-overloads"):
         edits += own_overloads.fix(view, fix)
+    if fix := fixes.get("launch-brackets"):
+        edits += launch_brackets.fix(view, fix)
     if fix := fixes.get("least-versions"):
         edits += compiler_branches.fix(view, fix)
     if fix := fixes.get("vector-values"):

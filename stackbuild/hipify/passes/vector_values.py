@@ -112,8 +112,8 @@ def _indices(view: View, by: str) -> Iterator[Edit]:
         yield Edit(*match.span(1), f"{_MAKE}({name}.x, {name}.y, {name}.z)", by)
     for name in sorted(variables["uint3"] - variables["dim3"]):
         grid, block, value = (
-            rf"<<<\s*({name})\s*,",
-            rf"<<<[^;{{}},]*,\s*({name})\s*(?:,|>>>)",
+            rf"<<\s*<\s*({name})\s*,",
+            rf"<<\s*<[^;{{}},]*,\s*({name})\s*(?:,|>>\s*>)",
             rf"\bdim3\s+\w+\s*[=(]\s*({name})\s*[;)]",
         )
         for form in (grid, block, value):
