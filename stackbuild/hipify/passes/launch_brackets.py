@@ -49,4 +49,4 @@ def _closing(code: str, at: int) -> re.Match[str] | None:
 
 
 _LONGEST = 2000
-"""Characters between two signs of a configuration: more is no launch."""
+"""Characters of the longest configuration that is looked through."""
