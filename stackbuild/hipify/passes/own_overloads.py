@@ -19,7 +19,7 @@ from stackbuild.hipify.cpp.source_text import View
 
 _VECTOR = r"(?:float|double|u?int|u?char|u?short|u?long|u?longlong)[1-4]"
 _OPERATOR = re.compile(
-    rf"operator\s*([*/]|[-+*/]=)\s*\(\s*(?:const\s+)?({_VECTOR})(?:\s+const)?[\s&]+(\w+)\s*,"
+    r"operator\s*([*/]|[-+*/]=)\s*\(\s*(?:const\s+)?(\w+)(?:\s+const)?[\s&]+(\w+)\s*,"
     r"\s*(?:const\s+)?\2(?:\s+const)?[\s&]+(\w+)\s*\)\s*\{"
 )
 _SIGN = r"operator\s*(?:[-+*/%&|^]|[!=]=)\s*"
@@ -111,8 +111,10 @@ def _references(view: View) -> Iterator[int]:
 def overloads(view: View) -> Iterator[OwnOverload]:
     """The definitions that clash with HIP's, outside of macros and of what is left out for HIP already."""
     matches = []
-    if "operator" in view.words and not view.words.isdisjoint(VECTORS):
-        matches = [one for at in view.places("operator") if (one := _OPERATOR.match(view.code, at))]
+    types: dict[str, str] = {}
+    if "operator" in view.words:
+        types = _vector_types(view)
+        matches = [one for at in view.places("operator") if (one := _OPERATOR.match(view.code, at)) and one[2] in types]
     for name in sorted(view.words & _ATOMICS):
         atomic_matches = (_ATOMIC.match(view.code, at) for at in view.places(name))
         matches += [one for one in atomic_matches if one and view.braces.innermost(one.start()) < 0]
@@ -123,7 +125,7 @@ def overloads(view: View) -> Iterator[OwnOverload]:
         open_at = one.end() - 1
         close_at = view.braces.span(view.braces.innermost(one.end()))[1]
         body = "".join(view.code[open_at + 1 : close_at].split())
-        is_same = one.re is _ATOMIC or body in _by_components(*one.groups())
+        is_same = one.re is _ATOMIC or _is_by_components(body, types[one[2]], *one.groups())
         yield OwnOverload(one.start(), start, close_at + 1, is_same)
 
 
@@ -133,13 +135,31 @@ def _start(view: View, at: int) -> int:
     return start + len(view.code[start:at]) - len(view.code[start:at].lstrip())
 
 
-def _by_components(sign: str, kind: str, left: str, right: str) -> tuple[str, ...]:
-    """The bodies, without white space, of an operator that works by components."""
+def _vector_types(view: View) -> dict[str, str]:
+    """Names of vector types that the text uses: CUDA's, and other names of them that it or a header of the tree gives."""
+    types = {name: name for name in view.words & VECTORS}
+    for name in view.words & view.tree.type_of.keys():
+        types[name] = view.tree.type_of[name]
+    for match in _ALIAS.finditer(view.code):
+        types[match[2] or match[3]] = match[1] or match[4]
+    return {name: of for name, of in types.items() if of in VECTORS}
+
+
+_ALIAS = re.compile(rf"\btypedef\s+({_VECTOR})\s+(\w+)\s*;|\busing\s+(\w+)\s*=\s*({_VECTOR})\s*;")
+
+
+def _is_by_components(body: str, kind: str, sign: str, name: str, left: str, right: str) -> bool:
+    """Whether a body without white space works by components; `name` is what the text calls the vector type `kind`."""
     parts = "xyzw"[: int(kind[-1])]
     if sign.endswith("="):
         each = "".join(f"{left}.{part}{sign}{right}.{part};" for part in parts)
         whole = f"{left}={left}{sign[0]}{right};"
         long = "".join(f"{left}.{part}={left}.{part}{sign[0]}{right}.{part};" for part in parts)
-        return (*(text + tail for text in (each, whole, long) for tail in ("", f"return{left};")), f"return{whole}")
+        bodies = [text + tail for text in (each, whole, long) for tail in ("", f"return{left};")]
+        return body in (*bodies, f"return{whole}")
     values = ",".join(f"{left}.{part}{sign}{right}.{part}" for part in parts)
-    return f"returnmake_{kind}({values});", f"return{{{values}}};", f"return{kind}{{{values}}};"
+    if body in (f"return{head}{{{values}}};" for head in ("", kind, name)) or body == f"returnmake_{kind}({values});":
+        return True
+    local = re.match(rf"(?:{kind}|{name})(\w+);\1\.x=", body)
+    each = "".join(f"{local[1]}.{part}={left}.{part}{sign}{right}.{part};" for part in parts) if local else ""
+    return local is not None and body[local.end(1) :] == f";{each}return{local[1]};"

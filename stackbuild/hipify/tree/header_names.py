@@ -13,6 +13,7 @@ from stackbuild.hipify.cpp.tree_names import NO_NAMES, TreeNames
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.lint.cpp import branches
 from stackbuild.hipify.passes import aliases
+from stackbuild.hipify.passes.own_overloads import VECTORS
 from stackbuild.hipify.rules.lookups import Lookups, prepare
 from stackbuild.hipify.rules.rules import ConversionRule
 from stackbuild.hipify.tree.files import ConversionJob
@@ -27,8 +28,8 @@ _MAY_DEFINE = (
     re.compile(rb"define[ \t]+\w+\((\w+),[ \t]*(\w+)\)[^\n]*\b\1[ \t]+\2\b"),
 )
 _MAY_ALIAS = (
-    re.compile(rb"typedef\s+(?:unsigned|u?int|u?long|cu[a-z]*[A-Z]|enum\s+cu|struct\s+cu)"),
-    re.compile(rb"using\s+\w+\s*=\s*(?:::|std::u?int|unsigned|u?int|u?long|cu)"),
+    re.compile(rb"typedef\s+(?:unsigned|u?int|u?long|u?(?:char|short)[1-4]|float[1-4]|double[1-4]|cu[a-z]*[A-Z]|enum\s+cu|struct\s+cu)"),
+    re.compile(rb"using\s+\w+\s*=\s*(?:::|std::u?int|unsigned|u?int|u?long|u?(?:char|short)[1-4]|float[1-4]|double[1-4]|cu)"),
 )
 _MAY_DECLARE = (
     re.compile(rb"cu[a-z]*[A-Z]\w*\s*\([^;{}()]*\)\s*\{"),
@@ -182,13 +183,13 @@ def _may_need(rule: ConversionRule, data: bytes) -> bool:
 
 
 def _types(view: View) -> Iterator[tuple[str, str]]:
-    """The other names that a header gives to types of CUDA and to integers."""
+    """The other names that a header gives to types of CUDA, to integers and to vectors."""
     for match in _ALIAS.finditer(view.code):
         name, of = match[1] or match[4], " ".join((match[2] or match[3]).split())
         bare = of[_PREFIX.match(of).end() :]  # type: ignore[union-attr]
         if bare in view.cuda_names:
             yield name, bare
-        elif _INTEGER.fullmatch(of):
+        elif _INTEGER.fullmatch(of) or of in VECTORS:
             yield name, of
 
 

@@ -17,6 +17,9 @@ GUARD = "#ifndef __HIP_PLATFORM_AMD__\n"
         "inline __device__ void operator+=(float3 &a, float3 b) { a.x += b.x; a.y += b.y; a.z += b.z; }",
         "__device__ float2 &operator-=(float2 &a, const float2 b) { a.x -= b.x; a.y -= b.y; return a; }",
         "inline void operator*=(uint2 &a, uint2 b) { a = a * b; }",
+        "typedef float3 Vec;\nVec operator*(const Vec& a, const Vec& b) { return make_float3(a.x * b.x, a.y * b.y, a.z * b.z); }",
+        "using Vec = float2;\ninline Vec operator/(Vec a, Vec b) { return Vec{a.x / b.x, a.y / b.y}; }",
+        "float2 operator*(float2 a, float2 b) { float2 c; c.x = a.x * b.x; c.y = a.y * b.y; return c; }",
         "__device__ __forceinline__\ndouble atomicMax(double *address, double val)\n{\n  return f(address, val);\n}",
         "static __inline__ __device__ double atomicAdd(double* p, const double v) { return g(p); }",
         "DEVICE INLINE\nstd::uint64_t atomicCAS(\n    std::uint64_t* p,\n    std::uint64_t compare,\n    std::uint64_t v)\n{\n  return f(p);\n}",
@@ -28,7 +31,9 @@ GUARD = "#ifndef __HIP_PLATFORM_AMD__\n"
 def test_a_function_that_hip_has_is_left_out_for_hip(definition: str) -> None:
     text = f"#include <cuda_runtime.h>\nint before;\n{definition}\nint after;\n"
     made = hip(text)
-    assert f"\nint before;\n{GUARD}{definition}\n#endif\nint after;\n" in made.text
+    alias, _, own = definition.rpartition(";\n") if definition.startswith(("typedef", "using")) else ("", "", definition)
+    before = f"{alias};\n" if alias else ""
+    assert f"\nint before;\n{before}{GUARD}{own}\n#endif\nint after;\n" in made.text
     assert [f for f in made.findings if f.rule == "LINT-VECTOR-OPERATOR"] == []
     assert made.rules["generic-own-overloads"] == 1
     assert hip(made.text).text == made.text
@@ -68,6 +73,8 @@ def test_definitions_on_one_line_are_each_left_out() -> None:
     [
         "float2 operator*(float2 a, float2 b) { return make_float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x); }",
         "float2 operator*(const float2& a, const float2& b) { return make_float2(b.x * a.x, a.y * b.y); }",
+        "typedef float3 Vec; float operator*(const Vec& a, const Vec& b) { return a.x * b.x + a.y * b.y + a.z * b.z; }",
+        "float2 operator*(float2 a, float2 b) { float2 c; c.x = a.x * b.x; c.y = a.y * b.x; return c; }",
     ],
 )
 def test_an_operator_that_does_something_else_is_told_where_it_stands(definition: str) -> None:
