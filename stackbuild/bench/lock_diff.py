@@ -11,6 +11,7 @@ from pathlib import Path
 from stackbuild.core import digest, yaml
 from stackbuild.core.errors import RecipeError, UsageError
 from stackbuild.core.model import ValidationError
+from stackbuild.core.model_mistakes import first_mistake
 from stackbuild.core.plain_file import read_named_file
 from stackbuild.model.lock import Lock
 from stackbuild.model.results import ChangedInput, InputComparison
@@ -41,7 +42,7 @@ def _read(path: Path) -> Lock:
     except RecipeError as error:
         what = f"not a lock: {error.mistakes[0].what}"
     except ValidationError as error:
-        what = f"not a lock: {error.errors(include_url=False)[0]['msg'].lower()}"
+        what = f"not a lock: {first_mistake(error)}"
     except (OSError, ValueError) as error:
         what = f"cannot read it: {error}"
     raise UsageError(what, where=str(path), next="give the lock that the wheel was built under, as stackbuild wrote it")

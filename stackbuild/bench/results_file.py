@@ -16,6 +16,7 @@ from stackbuild.core import digest
 from stackbuild.core.digest import Json, plain
 from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.core.model import TypeAdapter, ValidationError
+from stackbuild.core.model_mistakes import first_mistake
 from stackbuild.core.plain_file import read_bounded
 from stackbuild.model.results import SCHEMA, VERDICT_SCHEMA, Benchmarks, Verdict
 
@@ -197,10 +198,8 @@ def _as(shape: type[Document], data: Json, path: Path) -> Document:
     try:
         return TypeAdapter(shape).validate_python(data)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
         raise UsageError(
-            f"`{where}`: {first['msg'].lower()} ({error.error_count()} mistakes)", where=str(path),
+            f"{first_mistake(error)} ({error.error_count()} mistakes)", where=str(path),
             next="the file was changed by hand or cut short; measure again",
         ) from None  # fmt: skip
 

@@ -15,6 +15,7 @@ from stackbuild.bench.onnx_file import UserModel, parse_shape
 from stackbuild.bench.providers import provider_name
 from stackbuild.core.errors import UsageError
 from stackbuild.core.model import ValidationError
+from stackbuild.core.model_mistakes import cause_of
 from stackbuild.model.results import Benchmarks
 from stackbuild.model.suite import ModelCases, Suite
 from stackbuild.recipe.suites import load_suite
@@ -93,7 +94,7 @@ def _cases(
         if first["type"] == "literal_error":
             raise UsageError(f"it cannot be {value!r}", where=option, next=one_of(str(value), words)) from None
         raise UsageError(
-            f"{option}: {first['msg'].lower()}", next="`stackbuild bench models --help` has what it takes"
+            f"{option} {cause_of(first)}", next="`stackbuild bench models --help` has what it takes"
         ) from None
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
+from functools import cache
 from pathlib import Path
 from typing import TypeVar, cast
 
 from stackbuild.core import yaml
 from stackbuild.core.errors import Mistake, RecipeError, UsageError
 from stackbuild.core.model import Model, ValidationError
+from stackbuild.core.model_mistakes import cause_of
 from stackbuild.core.plain_file import read_bounded
 
 ModelT = TypeVar("ModelT", bound=Model)
@@ -119,7 +121,7 @@ def _in_words(detail: dict[str, object], path: tuple[str | int, ...], shape: typ
             what, _, hint = reason.removeprefix("Value error, ").partition("; ")
             return f"is wrong: {what}", hint
         case _:
-            return f"must be {reason.removeprefix('Input should be ')}, not {repr(value)[:60]}", ""
+            return cause_of(detail), ""
 
 
 def _items(value: str | int | float) -> str:
@@ -142,9 +144,14 @@ def _choices_at(shape: type[Model], path: tuple[str | int, ...]) -> list[str]:
     return [str(word) for word in cast(list[object], _node_at(shape, path).get("enum", []))]
 
 
+@cache
+def _schema_of(shape: type[Model]) -> dict[str, object]:
+    return shape.model_json_schema()
+
+
 def _node_at(shape: type[Model], path: tuple[str | int, ...]) -> dict[str, object]:
-    schema = shape.model_json_schema()
-    node = cast(dict[str, object], schema)
+    schema = _schema_of(shape)
+    node = schema
     for part in path:
         properties = cast(dict[str, object], node.get("properties", {}))
         inner = node.get("items") if isinstance(part, int) else properties.get(part, node.get("additionalProperties"))

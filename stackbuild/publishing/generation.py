@@ -22,6 +22,7 @@ from pathlib import Path
 
 from stackbuild.core.errors import UsageError
 from stackbuild.core.model import ValidationError
+from stackbuild.core.model_mistakes import first_mistake
 from stackbuild.core.plain_file import read_plain, read_regular
 from stackbuild.publishing.catalog import Catalog
 from stackbuild.store import atomic
@@ -88,8 +89,9 @@ def read_catalog(index: Path) -> Catalog | None:
     try:
         return Catalog.model_validate_json(data)
     except (ValidationError, ValueError) as error:
+        reason = first_mistake(error) if isinstance(error, ValidationError) else error
         raise UsageError(
-            f"the catalog of the index cannot be read: {error}",
+            f"the catalog of the index cannot be read: {reason}",
             where=str(file),
             next=f"remove {index / CURRENT} and run `stackbuild index check {index} --rebuild`: it reads every wheel again",
         ) from None

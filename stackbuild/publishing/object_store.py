@@ -26,6 +26,7 @@ from stackbuild.core import digest
 from stackbuild.core.cancel import worker_threads
 from stackbuild.core.errors import UsageError
 from stackbuild.core.model import ValidationError
+from stackbuild.core.model_mistakes import first_mistake
 from stackbuild.core.packaging import Requirement, canonicalize_name
 from stackbuild.publishing.catalog import Catalog, CatalogFile
 from stackbuild.publishing.generation import (
@@ -162,7 +163,7 @@ def _read(copy: WorkingCopy, signed: bool) -> None:
         copy.before = Catalog.model_validate_json(answer.data)
     except ValidationError as error:
         raise UsageError(
-            f"the catalog of the index cannot be read: {error.errors()[0]['msg']}",
+            f"the catalog of the index cannot be read: {first_mistake(error)}",
             where=f"{copy.url}/{REMOTE_CATALOG}",
             next="put an earlier version of this object back",
         ) from None

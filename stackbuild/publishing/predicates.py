@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 from stackbuild.core.model import Field, Model, ValidationError
+from stackbuild.core.model_mistakes import cause_of
 from stackbuild.model.findings import EMULATED_RUNG, STATIC_RUNG, Rung, Status, Verification
 from stackbuild.model.results import VERDICT_SCHEMA, Evidence, GateOutcome
 from stackbuild.publishing.catalog import SHA256
@@ -191,4 +192,4 @@ def _on(machine: str) -> str:
 
 def _where(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
-    return f"`predicate.{'.'.join(map(str, first['loc']))}`: {first['msg']}"
+    return f"`predicate.{'.'.join(map(str, first['loc']))}` {cause_of(first)}"

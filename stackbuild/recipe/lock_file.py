@@ -9,6 +9,7 @@ from pathlib import Path
 from stackbuild.core import yaml
 from stackbuild.core.errors import LockError, RecipeError
 from stackbuild.core.model import ValidationError
+from stackbuild.core.model_mistakes import first_mistake
 from stackbuild.core.plain_file import read_regular
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import Lock, questions_digest
@@ -86,7 +87,7 @@ def parse_lock(loaded_recipe: LoadedRecipe) -> Lock:
     except FileNotFoundError:
         raise LockError("the recipe has no lock", where=str(loaded_recipe.lock_path), next=again) from None
     except ValidationError as error:
-        message = f"the lock is broken: {error.errors()[0]['msg']}"
+        message = f"the lock is broken: {first_mistake(error)}"
         raise LockError(message, where=str(loaded_recipe.lock_path), next=again) from None
     except (RecipeError, UnicodeDecodeError) as error:
         first = str(error.mistakes[0]).split("\n")[0] if isinstance(error, RecipeError) else "it is not UTF-8"

@@ -16,6 +16,7 @@ from stackbuild.core import yaml
 from stackbuild.core.digest import Json
 from stackbuild.core.errors import Mistake
 from stackbuild.core.model import ValidationError
+from stackbuild.core.model_mistakes import cause_of
 from stackbuild.core.sizes import SIZE, size_meant
 from stackbuild.core.text_lines import lines_of
 from stackbuild.core.yaml import Places
@@ -355,13 +356,12 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
             what = f"`{where}` is a share, {limit}, not {detail['input']:g}"
             return Mistake(places.of_value(path), what, f"write `{share:g}%` or `{share / 100:g}`")
         case "greater_than_equal" | "greater_than" if isinstance(detail["input"], float) and -1 < detail["input"] < 0:
-            what = f"`{where}` must be {detail['msg'].removeprefix('Input should be ')}, not {detail['input']:g}"
+            what = f"`{where}` {cause_of(detail)}"
             sign = source.scalar(places.of_value(path)).endswith("%") or path[-1] in ("delta", "grows_at_most", "nodes")
             step = f"write `{-100 * detail['input']:g}%`, without the minus" if sign else _within(detail["loc"])
             return Mistake(places.of_value(path), what, step)
         case "less_than_equal" | "less_than" | "greater_than_equal" | "greater_than":
-            reason = detail["msg"].removeprefix("Input should be ")
-            what = f"`{where}` must be {reason}, not {short(detail['input'])}"
+            what = f"`{where}` {cause_of(detail)}"
             return Mistake(places.of_value(path), what, _within(detail["loc"]))
         case "string_too_short":
             least = detail["ctx"]["min_length"]
@@ -377,8 +377,7 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
             what = f"`{where}` must be {' or '.join(filter(None, (', '.join(words[:-1]), words[-1])))}"
             return Mistake(places.of_value(path), f"{what}, not {short(detail['input'])}", _form(detail))
         case _:
-            reason = detail["msg"][:1].lower() + detail["msg"][1:]
-            return Mistake(places.of_value(path), f"`{where}`: {reason}, not {short(detail['input'])}", _form(detail))
+            return Mistake(places.of_value(path), f"`{where}` {cause_of(detail)}", _form(detail))
 
 
 def _name_of_entry(path: yaml.KeyPath, value: str, detail: Any, places: Places) -> str:

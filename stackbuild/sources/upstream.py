@@ -14,6 +14,7 @@ from typing import Any
 
 from stackbuild.core.errors import StepFailed
 from stackbuild.core.model import ValidationError
+from stackbuild.core.model_mistakes import cause_of
 from stackbuild.model.lock import Dep
 
 _FETCH = re.compile(r"FetchContent_Declare\s*\(\s*([^\s)]+)([^)]*)\)", re.IGNORECASE)
@@ -61,7 +62,7 @@ def _dep(where: str, **fields: Any) -> Dep:
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"])) or "it"
-        raise StepFailed(f"{field} is refused: {str(first['input'])[:120]!r}: {first['msg']}", where=where) from None
+        raise StepFailed(f"{field} is refused: {str(first['input'])[:120]!r}: it {cause_of(first)}", where=where) from None
 
 
 def _agreeing(rows: list[Dep], where: str) -> tuple[Dep, ...]:

@@ -92,7 +92,7 @@ def test_a_file_that_others_may_write_is_refused(mode: int, tmp_path: Path) -> N
         ("remotes: [{url: x, wirte: true}]", "remotes.0.wirte"),
         ("remotes: [{url: 'oci://h/r', write: true}]", "without `sign`"),
         ("remotes: [{url: 'oci://h/r', read: [no key]}]", "not an ed25519 public key"),
-        ("remotes: [{url: 'oci://h/r', threshold: 0}]", "greater than or equal to 1"),
+        ("remotes: [{url: 'oci://h/r', threshold: 0}]", "must be at least 1"),
         ("remotes: [", "cannot be read"),
         ("7", "must be a mapping"),
     ],
