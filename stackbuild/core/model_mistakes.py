@@ -47,7 +47,7 @@ def cause_of(detail: Mapping[str, Any]) -> str:
         return f"must have at {'least' if is_least else 'most'} {count} {unit}{'s' * (count != 1)}, not {_short(value)}"
     if kind in ("literal_error", "enum"):
         return f"must be {bounds.get('expected', 'one of a few words')}, not {_short(value)}"
-    if limits := [f"{word} {bounds[key]}" for key, word in _BOUNDS.items() if key in bounds]:
+    if limits := [f"{word} {bounds[key]:g}" for key, word in _BOUNDS.items() if key in bounds]:
         return f"must be {' and '.join(limits)}, not {_short(value)}"
     if kind == "string_pattern_mismatch":
         return f"{_OTHER_FORM}: {_short(value)}"
