@@ -19,7 +19,8 @@ class TreeNames:
     declares; the namespace is the last part of its name. `has_complex_operators` says that a header defines operators for
     CUDA's complex numbers, `has_pair_operators` that one does for vectors of two floats or doubles. `support` are support
     headers that headers need and that come before others. `absent_macros` are macros that headers define only where HIP
-    does not see it, `zero_macros` those that are 0 there and otherwise not.
+    does not see it, `zero_macros` those that are 0 there and otherwise not. `vector_operators` are (sign, type) of operators
+    for vectors that do something else than HIP's.
     """
 
     types: tuple[tuple[str, str], ...] = ()
@@ -30,6 +31,7 @@ class TreeNames:
     support: frozenset[str] = frozenset()
     absent_macros: frozenset[str] = frozenset()
     zero_macros: frozenset[str] = frozenset()
+    vector_operators: frozenset[tuple[str, str]] = frozenset()
 
     def __bool__(self) -> bool:
         return self != NO_NAMES

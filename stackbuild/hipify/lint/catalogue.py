@@ -362,6 +362,12 @@ WARNINGS: dict[str, LintRule] = {
         " double: where both fit, each use is ambiguous, or the name is defined twice",
         "leave it out where __HIP_PLATFORM_AMD__ is defined if HIP's does the same, else give it a name and call that",
     ),
+    "LINT-VECTOR-OPERATOR-USE": LintRule(
+        Severity.NOTE,
+        "{0} of two {1}, which the source has an operator of its own for",
+        "it is ambiguous beside HIP's, which works by components: see LINT-VECTOR-OPERATOR at the definition",
+        "give the operator a name and call that here",
+    ),
     "LINT-BF16-STRUCT": LintRule(
         Severity.ERROR,
         "bfloat16, which ROCm before 6.0 has as a struct alone",

@@ -130,6 +130,8 @@ def vector_operators(view: View) -> Iterator[LintMatch]:
     """A source's own operators and atomics that are ambiguous beside HIP's; the word says that HIP's do the same."""
     for one in own_overloads.overloads(view):
         yield one.at, "LINT-VECTOR-OPERATOR", ("same" if one.is_same else "",)
+    for at, sign, kind in own_overloads.uses(view):
+        yield at, "LINT-VECTOR-OPERATOR-USE", (sign, kind)
 
 
 def brain_float_types(view: View) -> Iterator[LintMatch]:

@@ -68,12 +68,17 @@ _GUARD = "#ifndef __HIP_PLATFORM_AMD__"
 
 @dataclass(frozen=True)
 class OwnOverload:
-    """A definition that HIP's clashes with: its offset and span, and whether HIP's does the same."""
+    """A definition that HIP's clashes with: its offset and span, and whether HIP's does the same.
+
+    Of an operator there are its sign and the vector type, as CUDA calls it.
+    """
 
     at: int
     start: int
     end: int
     is_same: bool
+    sign: str = ""
+    kind: str = ""
 
 
 def fix(view: View, by: str) -> Iterator[Edit]:
@@ -126,7 +131,28 @@ def overloads(view: View) -> Iterator[OwnOverload]:
         close_at = view.braces.span(view.braces.innermost(one.end()))[1]
         body = "".join(view.code[open_at + 1 : close_at].split())
         is_same = one.re is _ATOMIC or _is_by_components(body, types[one[2]], *one.groups())
-        yield OwnOverload(one.start(), start, close_at + 1, is_same)
+        operator = (one[1], types[one[2]]) if one.re is _OPERATOR else ("", "")
+        yield OwnOverload(one.start(), start, close_at + 1, is_same, *operator)
+
+
+def uses(view: View) -> Iterator[tuple[int, str, str]]:
+    """Uses of operators of the text or the tree that HIP's clash with and that do something else: offset, sign, type.
+
+    That is where a variable or a value of the vector type stands on one side, and one or a bracket on the other.
+    """
+    operators = {(one.sign, one.kind) for one in overloads(view) if one.sign and not one.is_same}
+    operators |= view.tree.vector_operators
+    types = _vector_types(view) if operators else {}
+    for sign, kind in sorted(operators):
+        names = sorted(name for name, of in types.items() if of == kind)
+        if not names:
+            continue
+        variables = set(re.findall(rf"\b(?:{'|'.join(names)})\b\s*(?:const\b)?[\s*&]*\b(?!operator)([A-Za-z_]\w*)", view.code))
+        known = variables | set(names) | {f"make_{kind}"}
+        for match in re.finditer(rf"(\w+|[)\]])\s*{re.escape(sign)}(?![=*/])\s*([A-Za-z_]\w*|\()", view.code):
+            sides = (match[1], match[2])
+            if any(side in known for side in sides) and all(side in known or side in (")", "]", "(") for side in sides):
+                yield match.end(1), sign, kind
 
 
 def _start(view: View, at: int) -> int:

@@ -12,8 +12,7 @@ from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.cpp.tree_names import NO_NAMES, TreeNames
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.lint.cpp import branches
-from stackbuild.hipify.passes import aliases
-from stackbuild.hipify.passes.own_overloads import VECTORS
+from stackbuild.hipify.passes import aliases, own_overloads
 from stackbuild.hipify.rules.lookups import Lookups, prepare
 from stackbuild.hipify.rules.rules import ConversionRule
 from stackbuild.hipify.tree.files import ConversionJob
@@ -61,6 +60,7 @@ def read(jobs: Iterable[ConversionJob], engine: Engine) -> TreeNames:
     support: set[str] = set()
     absent_macros: set[str] = set()
     has_pair_operators = False
+    vector_operators: set[tuple[str, str]] = set()
     zero_macros: set[str] = set()
     headers = [job for job in jobs if not job.is_rest and View("", job.name).is_header]
     for job in headers:
@@ -73,6 +73,8 @@ def read(jobs: Iterable[ConversionJob], engine: Engine) -> TreeNames:
                 operands.add(name)
             elif kind == "pair":
                 has_pair_operators = True
+            elif kind == "vector operator":
+                vector_operators.add((name, value))
             elif kind == "support":
                 support.add(name)
             elif kind == "absent":
@@ -93,6 +95,7 @@ def read(jobs: Iterable[ConversionJob], engine: Engine) -> TreeNames:
         frozenset(support),
         frozenset(absent_macros - zero_macros - other_macros),
         frozenset(zero_macros - other_macros),
+        frozenset(vector_operators),
     )
 
 
@@ -123,7 +126,7 @@ def _of_header(job: ConversionJob, lookups: Lookups) -> Iterator[tuple[str, str,
     The value of a "type" is the other type, that of a "macro" its definition, that of a "member" its namespace. An
     "operator" has the type of its operands for its name, a "support" the support header, an "absent" a macro that HIP
     does not see defined, a "zero" one that is 0 for HIP alone, and these have no value. A "pair" is an operator for
-    vectors of two.
+    vectors of two, a "vector operator" has its sign for its name and its type for its value.
     """
     data = _bytes_of(job)
     gate_flags = [
@@ -157,6 +160,9 @@ def _of_header(job: ConversionJob, lookups: Lookups) -> Iterator[tuple[str, str,
         yield from (("operator", name, "") for name in sorted(complex_operators.operand_types(view.code)))
         if complex_operators.has_pair_operators(view.code):
             yield "pair", "", ""
+        for one in own_overloads.overloads(view):
+            if one.sign and not one.is_same:
+                yield "vector operator", one.sign, one.kind
     if gate_flags[4]:
         absent_macros, zero_macros = _macros_without_value(view)
         yield from (("absent", name, "") for name in sorted(absent_macros))
@@ -189,7 +195,7 @@ def _types(view: View) -> Iterator[tuple[str, str]]:
         bare = of[_PREFIX.match(of).end() :]  # type: ignore[union-attr]
         if bare in view.cuda_names:
             yield name, bare
-        elif _INTEGER.fullmatch(of) or of in VECTORS:
+        elif _INTEGER.fullmatch(of) or of in own_overloads.VECTORS:
             yield name, of
 
 

@@ -83,6 +83,16 @@ def test_an_operator_that_does_something_else_is_told_where_it_stands(definition
     assert [f.place.line for f in made.findings if f.rule == "LINT-VECTOR-OPERATOR" and f.place] == [2]
 
 
+def test_each_use_of_an_operator_that_does_something_else_is_told() -> None:
+    text = (
+        "typedef float3 Vec;\n__device__ float operator*(Vec a, Vec b) { return a.x * b.x + a.y * b.y + a.z * b.z; }\n"
+        "__device__ float f(Vec v, float3 w, float s) {\n  float r = v * w;\n  Vec u = s * v;\n  u = make_float3(s * s, s, s);\n"
+        "  return (v + u) * w;\n}\n"
+    )
+    uses = [(f.place.line, f.severity.value) for f in hip(text).findings if f.rule == "LINT-VECTOR-OPERATOR-USE" and f.place]
+    assert uses == [(4, "note"), (7, "note")]
+
+
 @pytest.mark.parametrize(
     "text",
     [

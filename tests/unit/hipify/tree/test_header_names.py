@@ -252,3 +252,10 @@ def test_an_enumerator_of_a_namespace_is_followed_in_other_files(tmp_path: Path)
 def test_an_atomic_of_halves_that_a_header_of_the_tree_has(tmp_path: Path, header: str, count: int) -> None:
     _, report = convert(tmp_path, header, "__global__ void k(half2* p, half2 v) { atomicAdd(p, v); }\n")
     assert [f.rule for f in report.findings].count("LINT-HALF-ATOMIC") == count
+
+
+def test_uses_of_a_header_s_operator_that_does_something_else_are_told(tmp_path: Path) -> None:
+    header = "inline float operator*(float3 a, float3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }\n"
+    _, report = convert(tmp_path, header, "__device__ float f(float3 v, float3 w) {\n  return v * w;\n}\n")
+    uses = [f for f in report.findings if f.rule == "LINT-VECTOR-OPERATOR-USE"]
+    assert [(f.subject, f.place.line) for f in uses if f.place] == [("a.cu", 2)]
