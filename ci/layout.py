@@ -616,6 +616,7 @@ LINT_LEVELS: dict[str, Layer] = {
     },
     "macro_uses": Layer(3, "uses of macros that have a finding in their bodies"),
     "alias_uses": Layer(4, "uses of type aliases that have a finding"),
+    "template_uses": Layer(4, "calls of function templates that have a finding in their bodies"),
     "wavefronts": Layer(3, "whether a warp of 32 lanes matters in a text"),
     "votes": Layer(4, "checks that build on those of ballots and lanes"),
     **{name: Layer(4, "checks by the types of arguments, as overloads reads them") for name in ("devices", "half_types")},

@@ -11,7 +11,7 @@ from stackbuild.hipify.cpp.edits import Edit, apply, line_map, settle
 from stackbuild.hipify.cpp.newlines import Newlines
 from stackbuild.hipify.cpp.scan import spliced_names
 from stackbuild.hipify.cpp.source_text import View
-from stackbuild.hipify.lint import alias_uses, lint, macro_uses
+from stackbuild.hipify.lint import alias_uses, lint, macro_uses, template_uses
 from stackbuild.hipify.lint.cpp import branches
 from stackbuild.hipify.model import ConvertedText, Target
 from stackbuild.hipify.passes import (
@@ -70,6 +70,7 @@ def convert(text: str, tables: Tables, rules: RuleSet, target: Target, name: str
         findings += lint(view, lookups, mentions.includes)
     findings += [*macro_uses.notes(view, findings), *alias_uses.notes(view, findings)]
     findings += alias_uses.variable_notes(view, findings)
+    findings += template_uses.notes(view, findings)
     eased_edits = in_order(branches.ease_excluded(view, findings))
     return ConvertedText(
         text=apply(text, changes) if changes else text,

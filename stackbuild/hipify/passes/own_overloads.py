@@ -148,10 +148,10 @@ def uses(view: View) -> Iterator[tuple[int, str, str]]:
         if not names:
             continue
         variables = set(re.findall(rf"\b(?:{'|'.join(names)})\b\s*(?:const\b)?[\s*&]*\b(?!operator)([A-Za-z_]\w*)", view.code))
-        known = variables | set(names) | {f"make_{kind}"}
+        operands = variables | set(names) | {f"make_{kind}"}
         for match in re.finditer(rf"(\w+|[)\]])\s*{re.escape(sign)}(?![=*/])\s*([A-Za-z_]\w*|\()", view.code):
             sides = (match[1], match[2])
-            if any(side in known for side in sides) and all(side in known or side in (")", "]", "(") for side in sides):
+            if any(side in operands for side in sides) and all(side in operands or side in (")", "]", "(") for side in sides):
                 yield match.end(1), sign, kind
 
 
