@@ -138,7 +138,7 @@ def overloads(view: View) -> Iterator[OwnOverload]:
 def uses(view: View) -> Iterator[tuple[int, str, str]]:
     """Uses of operators of the text or the tree that HIP's clash with and that do something else: offset, sign, type.
 
-    That is where a variable or a value of the vector type stands on one side, and one or a bracket on the other.
+    One side is a variable or a value of the vector type, and the other is one too, or a bracket.
     """
     operators = {(one.sign, one.kind) for one in overloads(view) if one.sign and not one.is_same}
     operators |= view.tree.vector_operators
