@@ -10,7 +10,6 @@ from functools import cached_property
 from stackbuild.hipify.cpp.scan import whole_names
 
 _MARK = re.compile(r"[;{}]")
-_BRACE = re.compile(r"[{}]")
 _BRACE_OR_BRANCH = re.compile(r"[{}]|^[ \t]*#[ \t]*(if|el|endif)", re.M)
 _DIRECTIVE = re.compile(r"\s*#[^\n]*\n")
 _NEAR = 2048
@@ -83,18 +82,18 @@ class Braces:
         places: list[int] = []
         inner: list[int] = []
         stack = [-1]
-        is_even = True
-        for brace in _BRACE.finditer(self._code):
-            if brace.group() == "{":
+        is_even, end = True, len(self._code)
+        for at, is_open in _each_brace(self._code):
+            if is_open:
                 parents.append(stack[-1])
                 stack.append(len(opens))
-                opens.append(brace.start())
-                closes.append(len(self._code))
+                opens.append(at)
+                closes.append(end)
             elif len(stack) > 1:
-                closes[stack.pop()] = brace.start()
+                closes[stack.pop()] = at
             else:
                 is_even = False
-            places.append(brace.start())
+            places.append(at)
             inner.append(stack[-1])
         if (not is_even or len(stack) > 1) and "#" in self._code:
             return self._pairs_by_branch()
@@ -164,3 +163,17 @@ class Braces:
         """The pair that opens at an offset."""
         number = bisect_left(self.opens, at)
         return number if number < len(self.opens) and self.opens[number] == at else None
+
+
+def _each_brace(code: str) -> Iterator[tuple[int, bool]]:
+    """Where each brace of a text is, and whether it opens. To look for one sign is many times as quick as for two."""
+    start = 0
+    for part in code.split("{"):
+        end = start + len(part)
+        close_at = code.find("}", start, end)
+        while close_at >= 0:
+            yield close_at, False
+            close_at = code.find("}", close_at + 1, end)
+        if end < len(code):
+            yield end, True
+        start = end + 1

@@ -341,7 +341,9 @@ def qualifier(code: str, at: int) -> str:
     return "<>::" if code[before - 1] == ">" else "::"
 
 
-_TO_PARAMETERS = re.compile(r"\)\s*(?:(?:const|volatile|mutable|constexpr|noexcept|__host__|__device__|&&?)\s*)*\Z")
+_AFTER_PARAMETERS = ("const", "volatile", "mutable", "constexpr", "noexcept", "__host__", "__device__", "&")
+_QUALIFIERS = 80
+"""So far before an arrow the bracket after the parameters may be."""
 _SIGNATURE = 4096
 """So far before an arrow a function's `auto` or a lambda's `[` may be."""
 _IS_AUTO = re.compile(r"\bauto\b\s*(?:[\w:<>~]|\s)*(?:operator\s*\W{1,3}\s*)?\Z")
@@ -350,11 +352,13 @@ _BEFORE_LAMBDA = re.compile(r"(?:(?<!\w)(?:return|co_return|co_yield|co_await)|[
 
 def _returns(code: str, arrow: int) -> bool:
     """Whether the `->` at an offset stands before a return type: after the parameters of an `auto` function or a lambda."""
+    end = back_space(code, arrow)
+    while word := next((word for word in _AFTER_PARAMETERS if code.endswith(word, 0, end)), ""):
+        end = back_space(code, end - len(word))
     first = max(0, arrow - _SIGNATURE)
-    match = _TO_PARAMETERS.search(code, max(first, arrow - 80), arrow)
-    if match is None:
+    if not code.endswith(")", 0, end) or end <= max(first, arrow - _QUALIFIERS):
         return False
-    depth, at = 0, match.start()
+    depth, at = 0, end - 1
     while at >= first:
         if code[at] == ")":
             depth += 1

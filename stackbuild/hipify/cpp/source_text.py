@@ -24,8 +24,10 @@ _DEFINES = re.compile(r"#[ \t]*define[ \t]+\Z")
 _WHOLE = re.compile(r"(?<!\w)[A-Za-z_]\w*")
 _MANY = 150
 """Names that are looked for one by one: to find all words at once takes as long."""
-_ALIAS = re.compile(
-    r"\busing\s+(\w+)\s*=\s*(?:enum\s+|::\s*)*(\w+)\s*;|\btypedef\s+(?:enum\s+|::\s*)*(\w+)\s+(\w+)\s*;"
+# Each begins with its word's letters: the search then skips to those.
+_ALIASES = (
+    ("using", re.compile(r"using(?<!\wusing)\s+(?P<name>\w+)\s*=\s*(?:enum\s+|::\s*)*(?P<of>\w+)\s*;")),
+    ("typedef", re.compile(r"typedef(?<!\wtypedef)\s+(?:enum\s+|::\s*)*(?P<of>\w+)\s+(?P<name>\w+)\s*;")),
 )
 
 _CALL = re.compile(r"\s*\(")
@@ -265,7 +267,9 @@ class View:
     @cached_property
     def _aliases(self) -> frozenset[str]:
         """The names that the text, or a header of the tree, gives to types of CUDA."""
-        types = {**self.tree.type_of, **{(m[1] or m[4]): (m[2] or m[3]) for m in _ALIAS.finditer(self.code)}}
+        matches = [m for word, pattern in _ALIASES if word in self.words for m in pattern.finditer(self.code)]
+        matches.sort(key=re.Match.start)
+        types = {**self.tree.type_of, **{m["name"]: m["of"] for m in matches}}
         return frozenset(alias for alias, of in types.items() if of in self.cuda_names)
 
     def in_comment(self, at: int) -> bool:

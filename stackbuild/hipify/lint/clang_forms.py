@@ -13,6 +13,7 @@ from stackbuild.hipify.passes.vector_values import ARRAY
 _PARAMETERS = re.compile(r"template(?<!\wtemplate)\s*<([^{};()]*?)>\s*(?:[\w:_]|\[\[)")
 _PARAMETER = re.compile(r"(\w+)\s*(?:=[^,]*)?(?:,|$)")
 _MEMBER_TEMPLATE = re.compile(r"<([^<>;{}()]*)>\s*::\s*(\w+)\s*<[^<>;{}()]*>\s*\(")
+_MEMBER = re.compile(r">\s*::\s*\w+\s*<")
 _INSTANTIATION = re.compile(r"(?:[^\n]*\W)?template\s+[\w:]")
 _BARE_POSITION = re.compile(r"[(,]\s*(threadIdx|blockIdx)\s*[,)]")
 _DIM3 = re.compile(r"\bdim3(?:\s+\w+)?\s*\Z")
@@ -23,7 +24,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 def member_templates(view: View) -> Iterator[LintMatch]:
     """Calls of a dependent type's member template without `template`: `cast<T, U>::apply<n>(…)` within a template."""
-    if "template" not in view.words:
+    if "template" not in view.words or not _MEMBER.search(view.code):
         return
     parameters: set[str] | None = None
     for match in _MEMBER_TEMPLATE.finditer(view.code):

@@ -120,11 +120,11 @@ def device_launches(view: View) -> Iterator[LintMatch]:
     """Kernels that are launched from device code."""
     answers: dict[int, bool] = {}
     for at in launch.offsets(view.code) if "__global__" in view.words else ():
-        if _in_device_body(view, at, answers):
+        if _may_be_on_device(view.code, at) and _in_device_body(view, at, answers):
             yield at, "LINT-DEVICE-LAUNCH", ("a kernel launched in a kernel",)
     for name in _LAUNCHERS:
         if name in view.words:
-            for at in view.own(name)[:1]:
+            for at in [at for at in view.own(name) if not view.is_defined_at(at)][:1]:
                 yield at, "LINT-DEVICE-LAUNCH", (name,)
 
 
@@ -168,6 +168,17 @@ def host_calls(view: View, functions: Mapping[str, frozenset[str]]) -> Iterator[
                 yield at, "LINT-HOST-FUNCTION", (name,)
             elif is_called and any("__host__" in head and "__device__" in head for head in heads):
                 yield at, "LINT-HOST-AND-DEVICE", (name,)
+
+
+def _may_be_on_device(code: str, at: int) -> bool:
+    """Whether more braces open than close between an offset and the device function that begins before it."""
+    near = max(0, at - _FUNCTION)
+    start = max(code.rfind("__global__", near, at), code.rfind("__device__", near, at))
+    return start >= 0 and code.count("{", start, at) > code.count("}", start, at)
+
+
+_FUNCTION = 20000
+"""So many characters before a launch the function that it stands in may begin."""
 
 
 def _in_device_body(view: View, at: int, answers: dict[int, bool]) -> bool:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from stackbuild.hipify.cpp.scan import back_space
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.catalogue import BRAIN_FLOATS, LintMatch
 from stackbuild.hipify.lint.overloads import WIDE_INTEGERS, type_of_value
@@ -23,8 +24,15 @@ _CAST = re.compile(rf"(?:\(\s*({_ANY_FLOAT})\s*\)|static_cast<\s*({_ANY_FLOAT})\
 _CHANGES = re.compile(r"[-+*/]=|\+\+|--")
 """The operators that HIP 5.7 lacks for pairs of halves in functions for the host alone: it has the others."""
 _HALF_ASSIGNMENT = re.compile(r"(?<![\w.>*&])([A-Za-z_]\w*)\s*([-+*/]?=)\s*([A-Za-z_]\w*)\s*;")
-_WIDE_DECLARED = re.compile(r"\b(?:long|size_t|u?int64_t)(?:\s+(?:int|const|long|unsigned))*\s+([A-Za-z_]\w*)\s*[=;,)]")
-_FLOAT_DECLARED = re.compile(rf"\b(?:{_ANY_FLOAT}|__half2|half2)(?:\s+const)?\s+([A-Za-z_]\w*)\s*[=;,)]")
+# Each begins with its type's letters: the search then skips to those.
+_WIDE_DECLARED = {
+    name: re.compile(rf"{name}(?<!\w{name})(?:\s+(?:int|const|long|unsigned))*\s+([A-Za-z_]\w*)\s*[=;,)]")
+    for name in ("long", "size_t", "int64_t", "uint64_t")
+}
+_FLOAT_DECLARED = {
+    name: re.compile(rf"{name}(?<!\w{name})(?:\s+const)?\s+([A-Za-z_]\w*)\s*[=;,)]")
+    for name in (*sorted(_FLOATS), "__half2", "half2")
+}
 _INTEGERS = frozenset(
     (
         *("bool", "char", "signed char", "unsigned char", "short", "unsigned short", "int", "unsigned", "unsigned int"),
@@ -58,15 +66,45 @@ def conversions(view: View, major: int) -> Iterator[LintMatch]:
             yield use.at, "LINT-NO-OVERLOAD", (use.target, kind, "cast the value to float first")
 
 
+def _declared_names(view: View, patterns: dict[str, re.Pattern[str]]) -> set[str]:
+    """The names that a text declares with one of some types, by a pattern for each."""
+    types = view.words & patterns.keys()
+    return {name for of in types for name in patterns[of].findall(view.code)}
+
+
+def _assignments(view: View, names: set[str]) -> Iterator[re.Match[str]]:
+    """The assignments of one name to one of `names`."""
+    for name in sorted(names):
+        for at in view.places(name):
+            if match := _HALF_ASSIGNMENT.match(view.code, at):
+                yield match
+
+
+def _casts(view: View) -> Iterator[re.Match[str]]:
+    """The casts of one name to a 16-bit type."""
+    code = view.code
+    for name in sorted(view.words & _FLOATS):
+        for at in view.places(name):
+            before = back_space(code, at)
+            start = before - 1 if code.startswith("(", before - 1) else before - len(_STATIC)
+            if start >= 0 and (match := _CAST.match(code, start)):
+                yield match
+
+
+_STATIC = "static_cast<"
+
+
 def _uses(view: View) -> Iterator[_HalfConversion]:
     """Initial values, casts and assignments of a 16-bit type by one name."""
-    for match in _INITIAL.finditer(view.code):
-        yield _HalfConversion(match.start(), match[1], match.start(2), match[2])
-    for match in _CAST.finditer(view.code):
+    for name in sorted(view.words & _FLOATS):
+        for at in view.places(name):
+            if match := _INITIAL.match(view.code, at):
+                yield _HalfConversion(match.start(), match[1], match.start(2), match[2])
+    for match in _casts(view):
         yield _HalfConversion(match.start(), match[1] or match[2], match.start(3), match[3])
-    floats, wide = set(_FLOAT_DECLARED.findall(view.code)), set(_WIDE_DECLARED.findall(view.code))
-    for match in _HALF_ASSIGNMENT.finditer(view.code) if floats else ():
-        if match[1] in floats and (match[3] in wide or match[3] in floats):
+    floats, wide = _declared_names(view, _FLOAT_DECLARED), _declared_names(view, _WIDE_DECLARED)
+    for match in _assignments(view, floats):
+        if match[3] in wide or match[3] in floats:
             target = type_of_value(view.code, match.start(1), match.end(1))
             if target in _FLOATS:
                 yield _HalfConversion(match.start(1), target, match.start(3), match[3])
@@ -76,7 +114,7 @@ def host_operators(view: View, major: int) -> Iterator[LintMatch]:
     """Arithmetic and comparison of halves in functions that the host may call: before ROCm 6.0 the device alone has it."""
     if not 0 < major < 6 or not view.is_cuda or view.words.isdisjoint(_HALF_VALUES):
         return
-    names = sorted(set(_FLOAT_DECLARED.findall(view.code)))
+    names = sorted(_declared_names(view, _FLOAT_DECLARED))
     if not names:
         return
     either = "|".join(map(re.escape, names))
@@ -98,9 +136,8 @@ def host_assignments(view: View) -> Iterator[LintMatch]:
     """Integers assigned to a half in a function for host and device: HIP has these assignments for the device alone."""
     if not view.is_cuda or view.words.isdisjoint(_HALF):
         return
-    halves = set(_FLOAT_DECLARED.findall(view.code))
-    for match in _HALF_ASSIGNMENT.finditer(view.code) if halves else ():
-        if match[1] in halves and match[2] == "=" and type_of_value(view.code, *match.span(1)) in _HALF:
+    for match in _assignments(view, _declared_names(view, _FLOAT_DECLARED)):
+        if match[2] == "=" and type_of_value(view.code, *match.span(1)) in _HALF:
             kind = type_of_value(view.code, *match.span(3))
             heads = _heads(view, match.start()) if kind in _INTEGERS else []
             if any("__host__" in head and "__device__" in head for head in heads):

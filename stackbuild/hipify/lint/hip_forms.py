@@ -179,9 +179,21 @@ def half_braces(view: View) -> Iterator[LintMatch]:
 
 def _type_before(code: str, name: str, at: int) -> str:
     """The last word of the type that a name is declared with nearest before an offset."""
-    declaration = re.compile(rf"\b([A-Za-z_]\w*)(?:\s+const)?(?:\s*[*&]\s*|\s+)(?:__restrict__\s*)?{name}\s*[=;,)\[{{]")
-    types = [word for word in declaration.findall(code, max(0, at - _BEFORE), at) if word != "return"]
-    return types[-1] if types else ""
+    low = max(0, at - _BEFORE)
+    place = code.rfind(name, low, at)
+    while place >= 0:
+        follows = _DECLARATOR_END.match(code, place + len(name), at)
+        of = _TYPE_OF.search(code, max(low, place - _TYPE_REACH), place) if follows else None
+        if of and of[1] != "return":
+            return of[1]
+        place = code.rfind(name, low, place + len(name) - 1)
+    return ""
+
+
+_DECLARATOR_END = re.compile(r"\s*[=;,)\[{]")
+_TYPE_OF = re.compile(r"\b([A-Za-z_]\w*)(?:\s+const)?(?:\s*[*&]\s*|\s+)(?:__restrict__\s*)?\Z")
+_TYPE_REACH = 200
+"""So far before a name its type may begin."""
 
 
 def device_pointers(view: View) -> Iterator[LintMatch]:
@@ -192,8 +204,11 @@ def device_pointers(view: View) -> Iterator[LintMatch]:
         sums = re.compile(
             rf"(?<![\w.>])\b{name}\s*(?:[-+%&]=|[-+%](?![-+>=])\s*[\w(]|\+\+|--)|[-+]\s*{name}\b(?!\s*[.\[(-])"
         )
-        if match := sums.search(view.code):
-            yield match.start(), "LINT-DEVICEPTR", (name,)
+        for match in sums.finditer(view.code):
+            at = match.start() + match.group().index(name)
+            if _type_before(view.code, name, at) in ("CUdeviceptr", ""):
+                yield match.start(), "LINT-DEVICEPTR", (name,)
+                break
 
 
 def headers(includes: Iterable[Include]) -> Iterator[LintMatch]:

@@ -96,7 +96,7 @@ def _by_32(code: str, sign: str) -> Iterator[re.Match[str]]:
 
 
 def tiles(view: View) -> Iterator[LintMatch]:
-    if view.words.isdisjoint(("thread_block_tile", "tiled_partition")):
-        return
-    for match in _TILE.finditer(view.code):
-        yield match.start(), "LINT-TILE-32", (match.group(1),)
+    for name in ("thread_block_tile", "tiled_partition"):
+        for at in view.places(name) if name in view.words else ():
+            if match := _TILE.match(view.code, at):
+                yield at, "LINT-TILE-32", (match.group(1),)

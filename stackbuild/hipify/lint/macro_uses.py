@@ -20,14 +20,17 @@ COMPILE_ERRORS = frozenset(
 
 
 def error_lines(findings: Sequence[Finding]) -> dict[int, Finding]:
-    """The first finding of each line that says that it does not compile: of names that were put together those that are CUDA's still."""
+    """The first finding of each line that says that it does not compile, by lines in order.
+
+    Of names that were put together those count that are CUDA's still.
+    """
     lines: dict[int, Finding] = {}
     for f in findings:
         if f.rule in COMPILE_ERRORS and f.place and (f.rule != "HIPIFY-PASTED-NAME" or f.severity is not Severity.NOTE):
             other = lines.setdefault(f.place.line, f)
             if other is not f and other.place and _order(f, f.place) < _order(other, other.place):
                 lines[f.place.line] = f
-    return lines
+    return dict(sorted(lines.items()))
 
 
 def _order(finding: Finding, place: SourceLocation) -> tuple[int, str, str]:

@@ -242,8 +242,8 @@ def _other_words(view: View) -> list[str]:
 
 def is_ptx(template: str, sure: bool) -> bool:
     """Whether an assembly text is PTX. `sure` says that it stands in a CUDA file, where most is."""
-    if not template.strip() or _NOT_PTX.search(template):
-        return False
+    if not template.strip() or _NOT_PTX.search(template) or (not sure and "%[" in template):
+        return False  # nvcc has no operands with names
     if _REGISTER.search(template) or _DECLARES.search(template) or (sure and _PREDICATE.search(template)):
         return True
     codes = opcodes(template)

@@ -9,7 +9,7 @@ from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.catalogue import LintMatch
 from stackbuild.hipify.passes.own_overloads import VECTORS
 
-_BINDING = re.compile(r"\bauto\s*&{0,2}\s*\[([\w\s,]+)\]\s*(?:=|\(|\{)\s*([^;\n]{1,200})")
+_BINDING = re.compile(r"auto(?<!\wauto)\s*&{0,2}\s*\[([\w\s,]+)\]\s*(?:=|\(|\{)\s*([^;\n]{1,200})")
 _CONSTRUCTION = re.compile(r"(?:::)?(make_)?(\w+)\s*[({]")
 _NAME = re.compile(r"\(*\s*[&*]*\s*([A-Za-z_]\w*)\s*(?:\[[^\[\]]*\]|\)|\Z|[;,})])")
 _LOAD = re.compile(r"(?:__ld\w+\s*\(\s*[&*]?\s*|tex\w+\s*<\s*)([A-Za-z_]\w*)")

@@ -21,8 +21,11 @@ _IN_CONSTANT = re.compile(
     r"\b(?:constexpr|static_assert|enum)\b[^;{}]*\bwarpSize\b|<[^;{}<>()]*\bwarpSize\b[^;{}<>()]*>|\[[^\]\n]*\bwarpSize\b[^\]\n]*\]\s*(?:;|\[|=)"
 )
 _BOUND = re.compile(r"(?<![\w.])(?!return\b|case\b)[A-Za-z_]\w*(?:\s*<[^<>;]*>)?[\s*&]+\w+\s*(?:\[[^\]\n]*\]\s*)*\Z")
-_OWN_SIZE = re.compile(r"\b(?:int|unsigned|size_t|auto|u?int32_t|define)[ \t]+warpSize\b")
+_OWN_SIZE = re.compile(r"\b(?:int|unsigned|size_t|auto|u?int32_t|define)[ \t]+\Z")
 _COMPARISON = re.compile(r"(?:\w+\s*(?:\.|->)\s*)?\bwarpSize\s*[!=]=\s*32[uU]?\b(?!\s*[\w.])")
+_OF_STRUCT = re.compile(r"\w+\s*(?:\.|->)\s*\Z")
+_NEAR = 80
+"""So far before a name what declares or qualifies it begins."""
 _BOTH = re.compile(r"warpSize(?<!\wwarpSize)\s*[!=]=\s*64\b")
 
 
@@ -52,8 +55,9 @@ def warp_sizes(view: View) -> Iterator[LintMatch]:
             for at in view.places(name):
                 if _IS[value].match(view.code, at + len(name)) and _defines(view.code, at):
                     yield at, "LINT-WARP-SIZE-LITERAL", (name, value)
-    if "warpSize" in view.words and not _OWN_SIZE.search(view.code):
-        for match in _IN_CONSTANT.finditer(view.code):
+    places = view.places("warpSize") if "warpSize" in view.words else ()
+    if places and not any(_OWN_SIZE.search(view.code, max(0, at - _NEAR), at) for at in places):
+        for match in _constants(view):
             at = view.code.index("warpSize", match.start())
             if match.group().startswith("[") and not _BOUND.search(
                 view.code, max(0, match.start() - 120), match.start()
@@ -63,8 +67,25 @@ def warp_sizes(view: View) -> Iterator[LintMatch]:
                 continue  # another namespace's
             yield at, "LINT-WARP-SIZE-CONSTANT", (" ".join(match.group().split())[:60],)
         if "32" in view.numbers and not _BOTH.search(view.code):
-            for match in _COMPARISON.finditer(view.code):
-                yield match.start(), "LINT-LANE-ARITHMETIC", (" ".join(match.group().split()),)
+            for at in places:
+                before = _OF_STRUCT.search(view.code, max(0, at - _NEAR), at)
+                comparison = _COMPARISON.match(view.code, before.start() if before else at)
+                if comparison:
+                    yield comparison.start(), "LINT-LANE-ARITHMETIC", (" ".join(comparison.group().split()),)
+
+
+def _constants(view: View) -> Iterator[re.Match[str]]:
+    """Where warpSize stands in a constant. Only the statements that name it are searched."""
+    code, end = view.code, 0
+    for at in view.places("warpSize"):
+        if at >= end:
+            start = max(end, *(code.rfind(mark, 0, at) + 1 for mark in ";{}"))
+            stop = _STATEMENT_END.search(code, at)
+            end = stop.end() if stop else len(code)
+            yield from _IN_CONSTANT.finditer(code, start, end)
+
+
+_STATEMENT_END = re.compile(r"[;{}]")
 
 
 @lru_cache(maxsize=1 << 14)

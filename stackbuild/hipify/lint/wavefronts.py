@@ -22,30 +22,41 @@ _SHFL = ("shfl", "SHFL")
 def matters(view: View, at: int, rule: str, name: str) -> bool:
     """Whether what a ladder of 32 lanes, or the constant `name`, says is another thing in a wavefront of 64.
 
-    Of a ladder that is so where the file asks lanes by their number or for the GPU's own wavefront. Of a constant it is
-    so where it is used, and its function or file also asks all lanes at once.
+    Of a ladder that is so where the file asks for the GPU's own wavefront, or where its function, or one that calls it,
+    asks lanes by their number. Of a constant it is so where it is used, and its function or file does one of these or
+    asks all lanes at once.
     """
-    if rule == "LINT-LADDER-32":
-        return bool(_of_wavefront(view))
     function = functions.around(view, at)
+    if rule == "LINT-LADDER-32":
+        around = [functions.around(view, use) for use in view.places(function.name)] if function else []
+        asks = [functions.around(view, place) for place in _asks(view)]
+        return bool(_of_wavefront(view)) or any(asker is None or asker in (function, *around) for asker in asks)
     start, end = (function.start, function.end) if function else (0, len(view.code))
     if sum(start <= place < end for place in view.places(name)) < 2:
         return False
-    places = (*_of_wavefront(view), *_votes(view))
+    places = (*_of_wavefront(view), *_asks(view), *_votes(view))
     return any(start <= place < end for place in places)
 
 
 @lru_cache(maxsize=1)
 def _of_wavefront(view: View) -> tuple[int, ...]:
-    """Where a text asks for the GPU's own wavefront, or for a lane by its number without a width."""
+    """Where a text asks for the GPU's own wavefront."""
     places = [at for name in _HARDWARE if name in view.words for at in view.places(name)]
     if (at := view.text.find("laneid")) >= 0:
         places.append(at)
-    for call in shuffles(view):
-        has_width = call.place and len(call.arguments) > call.place + 1
-        if call.mode == "index" and not has_width and any(part in call.name for part in _SHFL):
-            places.append(call.at)
     return tuple(places)
+
+
+@lru_cache(maxsize=1)
+def _asks(view: View) -> tuple[int, ...]:
+    """Where a text asks for a lane by its number without a width."""
+    return tuple(
+        call.at
+        for call in shuffles(view)
+        if call.mode == "index"
+        and not (call.place and len(call.arguments) > call.place + 1)
+        and any(part in call.name for part in _SHFL)
+    )
 
 
 @lru_cache(maxsize=1)

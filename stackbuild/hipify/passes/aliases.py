@@ -172,7 +172,17 @@ def _named_routes(macro: Macro, routes: dict[str, set[_Route]]) -> Iterator[_Rou
         for values in _calls(macro.body, name):
             if macro.rest and values[-1] == macro.rest:
                 yield _Route("", len(values) - 1, len(parameters), number)
-        beside = re.search(rf"(?<![\w#]){name}\s+(\w+)", macro.body)
+        beside = next(
+            filter(
+                None,
+                (
+                    _BESIDE.match(macro.body, at + len(name))
+                    for at in whole_names(macro.body, name)
+                    if macro.body[at - 1 : at] != "#"
+                ),
+            ),
+            None,
+        )
         if beside and beside[1] in parameters:
             yield _Route("", 0, parameters.index(beside[1]), number, packed=True)
     words = set(_WORD.findall(macro.body)) if parameters else set()
@@ -192,6 +202,7 @@ def _named_routes(macro: Macro, routes: dict[str, set[_Route]]) -> Iterator[_Rou
 
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_BESIDE = re.compile(r"\s+(\w+)")
 
 
 def _calls(body: str, name: str) -> Iterator[list[str]]:

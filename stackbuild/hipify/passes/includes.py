@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from posixpath import normpath
 
 from stackbuild.hipify.cpp.directives import Branch, Directives, Include, place_for_include
@@ -210,9 +211,14 @@ def _already(branches: set[tuple[Branch, ...]] | None, include: Include) -> bool
 def _support(names: set[str], texts: Mapping[str, str]) -> Iterator[str]:
     """Those of some headers that are support headers, and the ones that they include."""
     needed_headers = {name for name in names if name in texts}
-    while inner := {one for name in needed_headers for one in _SUPPORT_INCLUDE.findall(texts[name])} - needed_headers:
+    while inner := {one for name in needed_headers for one in _support_includes(texts[name])} - needed_headers:
         needed_headers |= inner
     yield from (name for name in texts if name in needed_headers)
+
+
+@lru_cache(maxsize=64)
+def _support_includes(text: str) -> tuple[str, ...]:
+    return tuple(_SUPPORT_INCLUDE.findall(text))
 
 
 _SUPPORT_INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)

@@ -260,7 +260,7 @@ def device_functions(view: View, names: Set[str]) -> frozenset[str]:
 
 _HALF_ATOMIC = "atomicAdd of a half"
 _OWN_HALF_ATOMIC = re.compile(
-    r"\batomicAdd\s*\(\s*(?:__half2?|half2?|__nv_bfloat162?|nv_bfloat162?)\s*\*\s*(?:const\s+)?\w+\s*,\s*(?:const\s+)?(?:__half|half|__nv_b|nv_b)\w*\s+\w+\s*\)"
+    r"atomicAdd(?<!\watomicAdd)\s*\(\s*(?:__half2?|half2?|__nv_bfloat162?|nv_bfloat162?)\s*\*\s*(?:const\s+)?\w+\s*,\s*(?:const\s+)?(?:__half|half|__nv_b|nv_b)\w*\s+\w+\s*\)"
 )
 
 

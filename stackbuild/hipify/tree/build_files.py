@@ -91,12 +91,15 @@ def _has_twin(name: str, texts: Mapping[str, str]) -> bool:
     folder, _, last = name.rpartition("/")
     parts = folder.split("/")
     twins = (
-        "/".join((*parts[:at], hip, *parts[at + 1 :], last))
+        "/".join((*parts[:at], _CUDA_WORD.sub(hip, part), *parts[at + 1 :], last))
         for at, part in enumerate(parts)
         for hip in ("hip", "rocm", "HIP", "ROCM")
-        if part.lower() == "cuda"
+        if _CUDA_WORD.search(part)
     )
     return any(twin in texts for twin in twins)
+
+
+_CUDA_WORD = re.compile(r"(?<![a-z])cuda(?![a-z])", re.I)
 
 
 def _kind(name: str) -> str:
@@ -124,13 +127,15 @@ def _of_file(name: str, text: str, has_hip: bool, has_twin: bool) -> Iterator[Fi
     uses: dict[str, tuple[int, int, str]] = {}
     questions: dict[str, tuple[int, int, str]] = {}
     branches = _CudaBranches()
+    if kind == "cmake":
+        text = _BRACKET_COMMENT.sub(lambda comment: "\n" * comment.group().count("\n"), text)
     for number, line in enumerate(text.split("\n"), 1):
         code = line.split("#", 1)[0]
         branches.read(code if kind == "cmake" else "")
         is_question = kind == "cmake" and (_QUESTION.match(code) or (has_hip and branches.are_open))
         for words, column, to in _words(kind, code):
             is_asked = is_question or (has_hip and words.startswith("$<"))
-            if has_nvcc or words not in _COMMON_OPTIONS:
+            if words not in _COMMON_OPTIONS or (has_nvcc and not _PACKER.search(code)):
                 (questions if is_asked else uses).setdefault(" ".join(words.split()), (number, column + 1, to))
     for words, (number, column, to) in (questions | uses).items():
         yield Finding(
@@ -146,34 +151,39 @@ def _of_file(name: str, text: str, has_hip: bool, has_twin: bool) -> Iterator[Fi
 
 
 class _CudaBranches:
-    """Whether a line of CMake's stands in a branch that is for CUDA, as the lines before it say."""
+    """Whether a line of CMake's stands in a branch that is for CUDA, as the lines before it say.
+
+    A branch after one for HIP is not HIP's either.
+    """
 
     def __init__(self) -> None:
-        self._are_cudas: list[bool] = []
+        self._chains: list[tuple[bool, bool]] = []  # whether the open branch is one that HIP leaves out; whether one up to it is for HIP
 
     @property
     def are_open(self) -> bool:
-        return any(self._are_cudas)
+        return any(is_cudas for is_cudas, _ in self._chains)
 
     def read(self, code: str) -> None:
         """Take the next line, without its comment."""
         command = _BRANCH.match(code)
         if command is None:
             return
-        word = command[1].lower()
-        if word != "if" and self._are_cudas:
-            self._are_cudas.pop()
-        if word != "endif":
-            condition = command[2]
-            is_negated = _NOT_CUDA.search(condition) is not None
-            self._are_cudas.append(word != "else" and _CUDA.search(condition) is not None and not is_negated)
+        word, condition = command[1].lower(), command[2]
+        had_hip = self._chains.pop()[1] if word != "if" and self._chains else False
+        if word == "endif":
+            return
+        is_hips = word != "else" and _HIP.search(condition) is not None and not _NOT.search(condition)
+        is_cudas = _CUDA.search(condition) is not None and not _NOT_CUDA.search(condition) and not is_hips
+        self._chains.append((had_hip or is_cudas, had_hip or is_hips))
 
 
 _BRANCH = re.compile(r"\s*((?:else)?if|else|endif)\s*\((.*)", re.I)
 _CUDA = re.compile(r"CUDA|NVCC|NVIDIA|CUDNN", re.I)
 _NOT_CUDA = re.compile(
-    r"\bNOT\s+(?:TARGET\s+|DEFINED\s+)?\S*(?:CUDA|NVCC|NVIDIA|CUDNN)|\b(?:HIP|ROCM)\b|_(?:HIP|ROCM)(?:_|\b)", re.I
+    r"\bNOT\s+(?:TARGET\s+|DEFINED\s+)?\S*(?:CUDA|NVCC|NVIDIA|CUDNN)|(?<![a-z])(?:HIP|ROCM)(?![a-z])", re.I
 )
+_HIP = re.compile(r"(?<![a-z])(?:HIP|ROCM|hipcc)(?![a-z])", re.I)
+_NOT = re.compile(r"\bNOT\b", re.I)
 _HIPCC = re.compile(r"\bhipcc\b")
 _SETS_UP_HIP = re.compile(
     r"\benable_language\s*\([^)]*\bHIP\b|\bfind_package\s*\(\s*(?:hip|HIP|ROCM)\b|\bhip_add_(?:executable|library)\b|\bLANGUAGE\s+HIP\b"
@@ -185,6 +195,8 @@ _CMAKE_FOLDER = re.compile(r"/cmake(?=/|\Z)", re.I)
 
 _COMMON_OPTIONS = ("-dc", "-Xcompiler")
 """Options that gzip and libtool have too."""
+_PACKER = re.compile(r"\b(?:gzip|bzip2|xz|lzip|zstd|libtool|LIBTOOL)\b")
+_BRACKET_COMMENT = re.compile(r"#\[(=*)\[.*?\]\1\]", re.S)
 _QUESTION = re.compile(r"\s*(?:(?:else|end)?if|else|message)\s*\(", re.I)
 """A line of CMake's that only asks whether there is CUDA, such as `if(TARGET CUDA::cudart)`, or says so."""
 

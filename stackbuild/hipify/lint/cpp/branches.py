@@ -176,9 +176,9 @@ def _branch(
     return yes, end if no else -1, end if is_cuda and not yes and not no else -1
 
 
-def _conditionals(code: str) -> Iterator[re.Match[str]]:
-    """The conditional lines of a text. Each line with a `#` is looked at once."""
-    at = code.find("#")
+def _conditionals(code: str, start: int = 0) -> Iterator[re.Match[str]]:
+    """The conditional lines of a text, from an offset on. Each line with a `#` is looked at once."""
+    at = code.find("#", start)
     while at >= 0:
         if directive := _CONDITIONAL.match(code, code.rfind("\n", 0, at) + 1):
             yield directive
@@ -389,7 +389,7 @@ def _branches(code: str, at: int) -> list[Span]:
     """The branches of the conditional whose first line ends at an offset, of those after it: up to its `#endif`."""
     spans: list[Span] = []
     depth, start = 0, at
-    for directive in _CONDITIONAL.finditer(code, at):
+    for directive in _conditionals(code, at):
         if directive[1] in ("if", "ifdef", "ifndef"):
             depth += 1
         elif depth:

@@ -6,7 +6,7 @@ import operator
 import re
 from collections.abc import Callable, Container
 
-_TOKEN = re.compile(r"\s*(?:(\w+|&&|\|\||[<>=!]=|[<>!()])|(\S))")
+_TOKEN = re.compile(r"\s*(?:(\w+|&&|\|\||[<>=!]=|[-+*<>!()])|(\S))")
 _COMPARISONS = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
@@ -79,11 +79,11 @@ class _ConditionReader:
             inner = self.alternatives()
             self._take(")")
             return None if self._has_comparison() else inner
-        left = self._number()
+        left = self._sum()
         if self.token not in _COMPARISONS:
             return None if left is None else bool(left)
         compare = _COMPARISONS[self._take()]
-        right = self._number()
+        right = self._sum()
         return None if left is None or right is None else compare(left, right)
 
     def _has_comparison(self) -> bool:
@@ -91,11 +91,28 @@ class _ConditionReader:
         if self.token not in _COMPARISONS:
             return False
         self._take()
-        self._number()
+        self._sum()
         return True
 
     def _is_number_in_brackets(self) -> bool:
         return self._tokens[self._at + 2 : self._at + 3] == [")"]
+
+    def _sum(self) -> int | None:
+        """Products with `+` and `-` between them."""
+        value = self._product()
+        while self.token in ("+", "-"):
+            sign = self._take()
+            other = self._product()
+            value = None if value is None or other is None else value + other if sign == "+" else value - other
+        return value
+
+    def _product(self) -> int | None:
+        value = self._number()
+        while self.token == "*":
+            self._take()
+            other = self._number()
+            value = None if value is None or other is None else value * other
+        return value
 
     def _number(self) -> int | None:
         """A name or a number, in brackets or not; what a name is that is not defined is 0."""

@@ -27,6 +27,13 @@ def test_calls_of_the_runtime_in_device_code_are_told(text: str, line: int) -> N
     assert found == ([line] if line else [])
 
 
+def test_a_macro_of_a_launcher_s_name_launches_nothing() -> None:
+    define = "#define cudaStreamFireAndForget otherStreamFireAndForget\n"
+    assert rule_severities(define) == []
+    use = "__global__ void k() { c<<<1, 1, 0, cudaStreamFireAndForget>>>(); }\n"
+    assert ("LINT-DEVICE-LAUNCH", 2) in [(rule, line) for rule, line, _ in rule_severities(define + use)]
+
+
 def test_a_function_that_a_template_asks_for_is_not_missed() -> None:
     call = "template <class T> __device__ T f(T *p, T v) { return atomicMin_block(p, v); }\n"
     asks = "template <class T> struct A<T, std::void_t<decltype(atomicMin_block(d<T*>(), d<T>()))>> : B {};\n"

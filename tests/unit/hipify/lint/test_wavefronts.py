@@ -34,6 +34,20 @@ def test_a_ladder_matters_beside_what_is_of_the_whole_wavefront(body: str, sever
 
 
 @pytest.mark.parametrize(
+    ("caller", "severity"),
+    [
+        ("float g(float v) { return r(v, 1); }", "note"),
+        ("float g(float v) { return __shfl_sync(m, r(v, 1), 0); }", "warning"),
+        ("float g(float v) { return __shfl_sync(m, v, 0); }", "note"),
+        ("float g(float v) { return r(v, 1) + warpSize; }", "warning"),
+    ],
+)
+def test_a_ladder_matters_where_its_caller_asks_lanes_by_number(caller: str, severity: str) -> None:
+    text = f"__device__ float r(float v, unsigned m) {{ {LADDER} return v; }}\n__device__ {caller}\n"
+    assert severities(text, "LINT-LADDER-32") == [severity]
+
+
+@pytest.mark.parametrize(
     ("text", "severity"),
     [
         ("#define WARP_SIZE 32\n", "note"),

@@ -37,6 +37,9 @@ HIP_BRANCH = "if(USE_HIP)\n  enable_language(HIP)\nendif()\n"
         ("if(CMAKE_CUDA_COMPILER)\n  enable_language(CUDA)\nelseif(has_hipcc)\nendif()\nfind_package(HIP)\n", "note"),
         ("if(USE_CUDA OR USE_HIP)\n  enable_language(CUDA)\nendif()\n" + HIP_BRANCH, "warning"),
         ("if(CUDA_A)\nendif()\nenable_language(CUDA)\n" + HIP_BRANCH, "warning"),
+        ("if(USE_GPU AND USE_HIP)\n  enable_language(HIP)\nelse()\n  enable_language(CUDA)\nendif()\n", "note"),
+        ("if(NOT USE_HIP)\nelse()\n  enable_language(CUDA)\nendif()\n" + HIP_BRANCH, "warning"),
+        ("if(USE_HIP)\nelseif(OTHER)\n  enable_language(CUDA)\nendif()\n", "note"),
     ],
 )
 def test_a_branch_for_cuda_is_a_note_beside_a_build_for_hip(tmp_path: Path, text: str, severity: str) -> None:
@@ -72,11 +75,14 @@ def test_a_makefile_with_hipcc_and_a_folder_with_a_twin_are_notes(tmp_path: Path
         "x/cuda/CMakeLists.txt": "enable_language(CUDA)\n",
         "x/hip/CMakeLists.txt": "enable_language(HIP)\n",
         "y/cuda/CMakeLists.txt": "enable_language(CUDA)\n",
+        "x/my-cuda/CMakeLists.txt": "enable_language(CUDA)\n",
+        "x/my-hip/CMakeLists.txt": "",
     }
     assert severities(tmp_path, files) == {
         "Makefile": ["note"],
         "other/Makefile": ["warning"],
         "x/cuda/CMakeLists.txt": ["note"],
+        "x/my-cuda/CMakeLists.txt": ["note"],
         "y/cuda/CMakeLists.txt": ["warning"],
     }
 
@@ -84,3 +90,17 @@ def test_a_makefile_with_hipcc_and_a_folder_with_a_twin_are_notes(tmp_path: Path
 def test_what_repeats_a_condition_is_a_question(tmp_path: Path) -> None:
     text = "if(A)\nelse(CMAKE_CUDA_COMPILER)\nendif(CMAKE_CUDA_COMPILER)\n"
     assert severities(tmp_path, {"CMakeLists.txt": text}) == {"CMakeLists.txt": ["note"]}
+
+
+def test_a_comment_in_brackets_says_nothing(tmp_path: Path) -> None:
+    text = "#[=[\nTargets: ``CUDA::cudart``\n]] not its end\n]=]\nenable_language(CUDA) #[[ CUDA::x ]]\n"
+    (tmp_path / "CMakeLists.txt").write_text(text)
+    places = [(f.place.line, f.found) for f in build_findings((tmp_path,), tmp_path / "out") if f.place]
+    assert places == [(5, "enable_language(CUDA …) is CUDA's")]
+
+
+def test_gzip_has_an_option_of_nvcc_s(tmp_path: Path) -> None:
+    files = {"Makefile": "a:\n\tGZIP=x gzip -dc a.tar.gz\nb:\n\tnvcc -dc b.cu\n"}
+    (tmp_path / "Makefile").write_text(files["Makefile"])
+    places = [(f.place.line, f.found) for f in build_findings((tmp_path,), tmp_path / "out") if f.place]
+    assert places == [(4, "nvcc is CUDA's"), (4, "-dc is CUDA's")]

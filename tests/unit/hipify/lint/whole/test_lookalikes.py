@@ -78,6 +78,7 @@ FORMS = [
     ("LINT-WARP-SIZE-CONSTANT", "int a[2][warpSize];", "int *q = table[i / warpSize]; return table[warpSize];"),
     ("LINT-BF16-SHUFFLE", "__nv_bfloat16 v = a[0]; v = __shfl_xor(v, 1);", "__nv_bfloat16 v = a[0]; float w = v; w = __shfl_xor_sync(~0u, w, 1);"),
     ("LINT-DEVICEPTR", "CUdeviceptr d = 0; d += 4;", "CUdeviceptr d = 0; int n = x + 4; f(d, &d);"),
+    ("LINT-DEVICEPTR", "void g() { int *d; f(d + 1); } void h() { CUdeviceptr d = 0; f(d + 16); }", "void h() { CUdeviceptr d = 0; f(d); } void g() { int *d; f(d + 1); }"),
     ("LINT-DEVICEPTR", "CUdeviceptr d = 0; f(d + 16);", "CUdeviceptr* d = 0; f(d + 16);"),
     ("LINT-HEADER", "#include <cuda_egl_interop.h>", "#include <my/cuda_egl_interop.h>"),
     ("LINT-HEADER", "#include <helper_cuda.h>", "// #include <helper_cuda.h>"),
