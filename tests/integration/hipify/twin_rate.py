@@ -77,7 +77,7 @@ def errors_of(log: str) -> list[CompileError]:
         if not (place := ANY_PLACE.match(line)):
             continue
         path, number, _, kind, text = place.groups()
-        own = path.removeprefix("/mnt/src/") if path.startswith("/mnt/src/") else ""
+        own = path.removeprefix("/mnt/src/").lstrip("/") if path.startswith("/mnt/src/") else ""
         if "error" in kind:
             if waiting:
                 found.append(CompileError("", 0, waiting))
