@@ -17,8 +17,11 @@ from stackbuild.checks import venv_rules
 from stackbuild.checks.loader_paths import LoaderPaths
 from stackbuild.checks.venv_contents import (
     ROOT,
+    ByteMatch,
+    FileOrigin,
     InstalledDistribution,
     VenvContents,
+    base_version,
     read_contents,
     shell_quoted,
 )
@@ -49,13 +52,17 @@ _NUMPY_2_SINCE = Version("1.19")
 
 @dataclass(frozen=True)
 class OwnerRow:
-    """A distribution with files in `onnxruntime/`: how many it recorded, and how many are other bytes or gone."""
+    """A distribution with files in `onnxruntime/`: how many it recorded, and how many are other bytes or gone.
+
+    Of `unknown` files RECORD has no digest: their sizes are not other ones, and their bytes may be.
+    """
 
     distribution: str
     version: str
     files: int
     changed: int
     missing: int
+    unknown: int
 
 
 @dataclass(frozen=True)
@@ -69,13 +76,29 @@ class ProviderRow:
 
 
 @dataclass(frozen=True)
+class ExtensionRow:
+    """The extension module that `import onnxruntime` loads, and whose file it is: "" where that is not known.
+
+    `evidence` says by what it is known: "digest", "size" or "its own text".
+    """
+
+    file: str
+    owner: str
+    evidence: str
+
+
+@dataclass(frozen=True)
 class VenvReport:
-    """What an environment holds of ONNX Runtime. `owned` maps each file of `onnxruntime/` to the distributions that recorded it."""
+    """What an environment holds of ONNX Runtime. `owned` maps each file of `onnxruntime/` to the distributions that recorded it.
+
+    `extension` is None where Python finds no extension module.
+    """
 
     folder: str
     python: str
     owners: tuple[OwnerRow, ...]
     providers: tuple[ProviderRow, ...]
+    extension: ExtensionRow | None
     owned: dict[str, tuple[str, ...]]
     findings: tuple[Finding, ...]
 
@@ -100,6 +123,7 @@ def examine_venv(folder: Path, loader: LoaderPaths) -> VenvReport:
     )
     return VenvReport(
         str(folder), environment.python, tuple(_owner_rows(environment)), providers,
+        _extension(environment),
         {path: tuple(e.title for e in environment.owners.get(path, ())) for path in here},
         tuple(sorted(findings, key=lambda f: list(Severity).index(f.severity))),
     )  # fmt: skip
@@ -119,8 +143,16 @@ def _owner_rows(environment: VenvContents) -> Iterator[OwnerRow]:
         mine = [path for path in each.files if path.startswith(f"{ROOT}/") and "__pycache__" not in path]
         if mine:
             there = [path for path in mine if (environment.site / path).is_file()]
-            changed_files = sum(not environment.is_as_recorded(path, each) for path in there)
-            yield OwnerRow(each.name, each.version, len(mine), changed_files, len(mine) - len(there))
+            counts = Counter(environment.compare(path, each) for path in there)
+            changed_files, unknown_files = counts[ByteMatch.OTHER], counts[ByteMatch.UNCERTAIN]
+            yield OwnerRow(each.name, each.version, len(mine), changed_files, len(mine) - len(there), unknown_files)
+
+
+def _extension(environment: VenvContents) -> ExtensionRow | None:
+    if not environment.extension:
+        return None
+    origin = environment.origin(environment.extension)
+    return ExtensionRow(environment.extension, origin.title if origin else "", origin.evidence if origin else "")
 
 
 def _again(environment: VenvContents, keep: str) -> str:
@@ -153,9 +185,7 @@ def _ownership(environment: VenvContents) -> Iterator[Finding]:
         if len({o.name for o in owners}) > 1:
             shared_files[tuple(sorted({o.title for o in owners}))].append(path)
     for titles, paths in sorted(shared_files.items()):
-        present = [path for path in paths if (environment.site / path).is_file()]
-        winners = Counter(o.title for path in present for o in path_owners[path] if environment.is_as_recorded(path, o))
-        there = f"; the bytes are those of {winners.most_common(1)[0][0]}" if winners else ""
+        there = _whose_bytes(environment, [path for path in paths if (environment.site / path).is_file()])
         yield venv_rules.OVERWRITE.finding(
             " + ".join(titles), f"{len(paths)} files of onnxruntime/ belong to each of them{there}", fix=_again(environment, _keep(environment)),
         )  # fmt: skip
@@ -163,7 +193,7 @@ def _ownership(environment: VenvContents) -> Iterator[Finding]:
     for each in environment.distributions:
         mine = [p for p in each.files if p.startswith(f"{ROOT}/") and "__pycache__" not in p and p not in in_conflict]
         absent = [path for path in mine if not (environment.site / path).is_file()]
-        odd = [path for path in mine if path not in absent and not environment.is_as_recorded(path, each)]
+        odd = [path for path in mine if path not in absent and environment.compare(path, each) is ByteMatch.OTHER]
         for rule, paths, what in (
             (venv_rules.MISSING_FILES, absent, "not there"),
             (venv_rules.CHANGED_FILES, odd, "other bytes than it installed"),
@@ -188,6 +218,34 @@ def _ownership(environment: VenvContents) -> Iterator[Finding]:
         )  # fmt: skip
 
 
+def _whose_bytes(environment: VenvContents, paths: list[str]) -> str:
+    """Of files with several owners: whose bytes lie there, of how many that is not known, and which have nobody's."""
+    origins: dict[str, list[FileOrigin]] = defaultdict(list)
+    uncertain, foreign = 0, 0
+    for path in paths:
+        matches = {environment.compare(path, owner) for owner in environment.owners[path]}
+        if origin := environment.origin(path):
+            origins[origin.title].append(origin)
+        elif matches == {ByteMatch.OTHER}:
+            foreign += 1
+        elif ByteMatch.UNCERTAIN in matches:
+            uncertain += 1
+    whole = len(origins) == 1 and not uncertain and not foreign
+    parts = []
+    for title, theirs in sorted(origins.items(), key=lambda item: -len(item[1])):
+        evidence = " and ".join(sorted({origin.evidence for origin in theirs} - {"digest"}))
+        count = "" if whole else f"of {len(theirs)} "
+        parts.append(f"the bytes {count}are those of {title}" + (f" (by {evidence})" if evidence else ""))
+    if foreign:
+        parts.append(f"{foreign} have bytes that none of them installed")
+    if uncertain:
+        parts.append(f"of {uncertain} it is not known whose they are")
+    module = environment.origin(environment.extension)
+    if module and set(origins) != {module.title}:
+        parts.append(f"Python imports the extension module of {module.title}")
+    return "".join(f"; {part}" for part in parts)
+
+
 def _number(text: str) -> Version:
     try:
         return Version(text)
@@ -196,13 +254,9 @@ def _number(text: str) -> Version:
 
 
 def _versions(environment: VenvContents) -> Iterator[Finding]:
-    version = _said_version(environment)
+    version = environment.statements(f"{ROOT}/__init__.py").get("__version__", "")
     recorded_versions = {e.version for e in environment.runtimes}
-    if (
-        version
-        and recorded_versions
-        and all(_number(v).public.split("+")[0] != _number(version).public.split("+")[0] for v in recorded_versions)
-    ):
+    if version and recorded_versions and base_version(version) not in map(base_version, recorded_versions):
         yield venv_rules.VERSION.finding(
             f"{ROOT}/__init__.py", f"the package says {version}, its distribution {' and '.join(sorted(recorded_versions))}",
             fix=_again(environment, _keep(environment)),
@@ -224,14 +278,6 @@ def _versions(environment: VenvContents) -> Iterator[Finding]:
                 plugin.title, have,
                 why=f"plugin providers are loaded by ONNX Runtime {_PLUGIN_SINCE} and newer", fix=f"{environment.pip} install 'onnxruntime>={_PLUGIN_SINCE}'",
             )  # fmt: skip
-
-
-def _said_version(environment: VenvContents) -> str:
-    """The version in the package's own `__init__.py`, "" where there is none."""
-    path = environment.site / ROOT / "__init__.py"
-    text = (read_regular(path, 100_000) or b"").decode("utf-8", "replace")
-    match = re.search(r"""(?m)^__version__\s*=\s*["']([^"']+)""", text)
-    return match[1] if match else ""
 
 
 def _requirements(environment: VenvContents) -> Iterator[Finding]:

@@ -13,13 +13,15 @@ import re
 import shlex
 from collections import defaultdict
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
 from importlib.metadata import PathDistribution
 from pathlib import Path
+from typing import Literal
 
 from stackbuild.core.errors import UsageError
 from stackbuild.core.folder_walk import walk_folders
-from stackbuild.core.packaging import canonicalize_name
+from stackbuild.core.packaging import InvalidVersion, Version, canonicalize_name
 from stackbuild.core.plain_file import read_regular
 
 ROOT = "onnxruntime"
@@ -31,13 +33,39 @@ CONTENT_BYTES = 32 << 30
 """Bytes of all files of `onnxruntime/` that are compared with RECORD."""
 
 
+_ALGORITHMS = frozenset(("sha256", "sha384", "sha512"))
+"""Those that a RECORD may use (packaging.python.org, Recording installed projects) and every Python has."""
+_EXTENSION = re.compile(r"onnxruntime/capi/onnxruntime_pybind11_state(?:\.(?P<tag>cpython-\d+|abi3)[^/]*)?\.so")
+_STATEMENT = re.compile(r"""(?m)^(package_name|__version__)\s*=\s*["']([^"']+)""")
+
+
+class ByteMatch(StrEnum):
+    """A file beside the row that a distribution's RECORD has of it."""
+
+    SAME = "same"
+    """Its digest is the recorded one."""
+    OTHER = "other"
+    """Its digest is another; where none is recorded, its size is."""
+    UNCERTAIN = "not known"
+    """No digest is recorded, and the size is the recorded one or is not recorded either."""
+
+
+@dataclass(frozen=True)
+class RecordLine:
+    """What RECORD says of one file. `digest` is "" and `size` None where it says nothing; AMD's wheels have sizes alone."""
+
+    algorithm: str = ""
+    digest: str = ""
+    size: int | None = None
+
+
 @dataclass(frozen=True)
 class InstalledDistribution:
-    """A distribution: its files as RECORD has them, path below site-packages to the digest, "" where none is recorded."""
+    """A distribution: its files as RECORD has them, by their path below site-packages."""
 
     name: str
     version: str
-    files: dict[str, str]
+    files: dict[str, RecordLine]
     requires: tuple[str, ...]
     damage: tuple[tuple[str, str], ...]
     """Its own files that cannot be read, below site-packages, each with what is wrong."""
@@ -48,6 +76,18 @@ class InstalledDistribution:
 
 
 @dataclass(frozen=True)
+class FileOrigin:
+    """The distribution that a file is of where several may have written it, and by what that is known."""
+
+    distribution: InstalledDistribution
+    evidence: Literal["digest", "size", "its own text"]
+
+    @property
+    def title(self) -> str:
+        return self.distribution.title
+
+
+@dataclass(frozen=True)
 class VenvContents:
     folder: Path
     site: Path
@@ -55,7 +95,7 @@ class VenvContents:
     distributions: tuple[InstalledDistribution, ...]
     here: tuple[str, ...]
     """The files below `onnxruntime/`, without byte code."""
-    _digests: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _digests: dict[tuple[str, str], str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def pip(self) -> str:
@@ -76,19 +116,70 @@ class VenvContents:
         """The distributions that are an ONNX Runtime: they have its package's `__init__.py`, or recorded files of it."""
         return tuple(e for e in self.distributions if any(path.startswith(f"{ROOT}/capi/") for path in e.files))
 
-    def digest(self, path: str) -> str:
-        """The sha256 of one file below the site, as RECORD has it: URL-safe base64 without padding."""
-        if path not in self._digests:
-            with (self.site / path).open("rb") as file:
-                sha256 = hashlib.file_digest(file, "sha256").digest()
-            self._digests[path] = base64.urlsafe_b64encode(sha256).decode().rstrip("=")
-        return self._digests[path]
+    def compare(self, path: str, owner: InstalledDistribution) -> ByteMatch:
+        """A file that is there beside its owner's row of it."""
+        row = owner.files[path]
+        if row.digest:
+            return ByteMatch.SAME if self._digest(path, row.algorithm) == row.digest else ByteMatch.OTHER
+        if row.size is not None and (self.site / path).stat().st_size != row.size:
+            return ByteMatch.OTHER
+        return ByteMatch.UNCERTAIN
 
-    def is_as_recorded(self, path: str, owner: InstalledDistribution) -> bool:
-        return not owner.files[path] or self.digest(path) == owner.files[path]
+    def _digest(self, path: str, algorithm: str) -> str:
+        """The digest of one file below the site, as RECORD has it: URL-safe base64 without padding."""
+        key = path, algorithm
+        if key not in self._digests:
+            with (self.site / path).open("rb") as file:
+                value = hashlib.file_digest(file, algorithm).digest()
+            self._digests[key] = base64.urlsafe_b64encode(value).decode().rstrip("=")
+        return self._digests[key]
+
+    def origin(self, path: str) -> FileOrigin | None:
+        """The distribution whose file certainly lies there, None where that is not known.
+
+        It is certain where every other owner recorded another digest or size, and this one the file's own. Where two fit,
+        the name and the version in the file itself decide.
+        """
+        possible = [o for o in self.owners.get(path, ()) if self.compare(path, o) is not ByteMatch.OTHER]
+        if len(possible) != 1:
+            own = [o for o in possible if self._names(path, o)]
+            return FileOrigin(own[0], "its own text") if len(own) == 1 else None
+        row = possible[0].files[path]
+        if not row.digest and row.size is None:
+            return None
+        return FileOrigin(possible[0], "digest" if row.digest else "size")
+
+    def _names(self, path: str, owner: InstalledDistribution) -> bool:
+        """Whether the file says that it is of that distribution: ONNX Runtime's build writes name and version into two."""
+        statements = self.statements(path)
+        version = statements.get("__version__", "")
+        name = statements.get("package_name", owner.name if path == f"{ROOT}/__init__.py" else "")
+        return canonicalize_name(name) == owner.name and base_version(version) == base_version(owner.version)
+
+    def statements(self, path: str) -> dict[str, str]:
+        """`package_name` and `__version__` as a Python file of the package sets them to texts."""
+        if not path.endswith(".py"):
+            return {}
+        text = (read_regular(self.site / path, 100_000) or b"").decode("utf-8", "replace")
+        return dict(_STATEMENT.findall(text))
+
+    @cached_property
+    def extension(self) -> str:
+        """The extension module that `import onnxruntime` loads, "" for none: Python's own tag goes before abi3 and none."""
+        suffixes = f"cpython-{self.python.replace('.', '')}", "abi3", None
+        by_tag = {match["tag"]: path for path in self.here if (match := _EXTENSION.fullmatch(path))}
+        return next((by_tag[suffix] for suffix in suffixes if suffix in by_tag), "")
 
     def version_of(self, name: str) -> str:
         return next((e.version for e in self.distributions if e.name == name), "")
+
+
+def base_version(text: str) -> str:
+    """The release of a version, without post, dev and local parts: an ONNX Runtime says no more of itself."""
+    try:
+        return Version(text).base_version
+    except InvalidVersion:
+        return text
 
 
 def shell_quoted(path: Path) -> str:
@@ -189,9 +280,9 @@ def _read_distribution(place: Path) -> InstalledDistribution:
         damage.append((f"{place.name}/METADATA", f"it is not UTF-8: byte {error.start}"))
     except _UnreadableFile as error:
         damage.append((f"{place.name}/METADATA", str(error)))
-    files: dict[str, str] = {}
+    files: dict[str, RecordLine] = {}
     try:
-        files = _record_hashes(distribution)
+        files = _record_rows(distribution)
     except UnicodeDecodeError as error:
         damage.append((f"{place.name}/RECORD", f"it is not UTF-8: byte {error.start}"))
     except _UnreadableFile as error:
@@ -202,15 +293,18 @@ def _read_distribution(place: Path) -> InstalledDistribution:
     return InstalledDistribution(str(canonicalize_name(name)), version or "0", files, requires, tuple(damage))
 
 
-def _record_hashes(distribution: PathDistribution) -> dict[str, str]:
-    """Path to sha256 (URL-safe base64, no padding; "" without one) by RECORD: `distribution.files` of Python 3.12 leaves out
-    what is not there. Raises UnicodeDecodeError, csv.Error, ValueError."""
+def _record_rows(distribution: PathDistribution) -> dict[str, RecordLine]:
+    """RECORD's rows by path: `distribution.files` of Python 3.12 leaves out what is not there.
+
+    Raises UnicodeDecodeError, csv.Error, ValueError."""
     record = distribution.read_text("RECORD")
     if record is None:  # an egg's, or a Linux distribution's
-        return {str(path): "" for path in distribution.files or ()}
+        return {str(path): RecordLine() for path in distribution.files or ()}
     files = {}
     for path, value, size in filter(None, csv.reader(record.splitlines())):
-        int(size or 0)
-        mode, _, sha256 = value.partition("=")
-        files[path] = sha256 if mode == "sha256" else ""
+        algorithm, _, digest = value.partition("=")
+        known = algorithm in _ALGORITHMS
+        files[path] = RecordLine(
+            algorithm if known else "", digest.rstrip("=") if known else "", int(size) if size else None
+        )
     return files

@@ -26,7 +26,7 @@ MISSING_FILES = clause_rule(
 )  # fmt: skip
 CHANGED_FILES = clause_rule(
     "SB-VENV-CHANGED", ERROR, "Files of a distribution have other bytes",
-    when="Files of onnxruntime/ differ from the digests that their distribution recorded.",
+    when="Files of onnxruntime/ differ from the digests that their distribution recorded, or from the sizes where it recorded no digest.",
     why="another distribution was installed over it, or uninstalled after it",
     fix="uninstall it and install it again",
 )  # fmt: skip

@@ -74,14 +74,18 @@ def draw_doctor(rungs: tuple[Rung, ...]) -> None:
 
 def draw_venv(report: VenvReport) -> None:
     """Who owns the files of onnxruntime/, the providers, and what is wrong with the next step of each."""
-    rows = table("distribution", "version", "files", "changed", "missing")
+    rows = table("distribution", "version", "files", "changed", "missing", "not known")
     for owner in report.owners:
-        rows.add_row(
-            *map(Text, (owner.distribution, owner.version, *map(str, (owner.files, owner.changed, owner.missing))))
-        )
+        counts = map(str, (owner.files, owner.changed, owner.missing, owner.unknown))
+        rows.add_row(*map(Text, (owner.distribution, owner.version, *counts)))
     if report.owners:
         out().print(Text(f"Files of onnxruntime/ in {report.folder}, Python {report.python}, by their distribution:"))
         out().print(rows)
+    if any(owner.unknown for owner in report.owners):
+        out().print(Text("not known: RECORD has no digest of these files, so their sizes alone were compared", "dim"))
+    if row := report.extension:
+        owner_text = f"by its {row.evidence}, that of {row.owner}" if row.owner else "whose it is, is not known"
+        out().print(Text(f"Python imports {row.file}: {owner_text}"))
     for provider in report.providers:
         sentence = (
             f"cannot be loaded: no {', '.join(provider.missing)}" if provider.missing else "its libraries are found"

@@ -18,12 +18,14 @@ from stackbuild.__main__ import run
 from stackbuild.checks.loader_paths import LoaderPaths
 from stackbuild.checks.venv import VenvReport, examine_venv
 from stackbuild.core.errors import UsageError
+from stackbuild.views.machine import draw_venv
 from support.binaries import library
 
 INIT, STATE = "onnxruntime/__init__.py", "onnxruntime/capi/onnxruntime_pybind11_state.so"
 SHARED = "onnxruntime/capi/libonnxruntime_providers_shared.so"
 ROCM = "onnxruntime/capi/libonnxruntime_providers_rocm.so"
 MIGRAPHX = "onnxruntime/capi/libonnxruntime_providers_migraphx.so"
+INFO = "onnxruntime/capi/build_and_package_info.py"
 
 
 class Venv:
@@ -37,6 +39,9 @@ class Venv:
         self.site.mkdir(parents=True)
         (self.root / "pyvenv.cfg").write_text(f"home = {root}/usr/bin\ninclude-system-site-packages = false\n")
 
+    algorithm = "sha256"
+    """Of the digests in RECORD; "" for none, as in AMD's wheels."""
+
     def install(
         self, name: str, version: str, files: dict[str, bytes] | None = None, requires: tuple[str, ...] = ()
     ) -> None:
@@ -45,8 +50,11 @@ class Venv:
         for path, data in files.items():
             (self.site / path).parent.mkdir(parents=True, exist_ok=True)
             (self.site / path).write_bytes(data)
-            digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
-            rows.append(f"{path},sha256={digest},{len(data)}")
+            digest = ""
+            if self.algorithm:
+                value = base64.urlsafe_b64encode(hashlib.new(self.algorithm, data).digest()).decode().rstrip("=")
+                digest = f"{self.algorithm}={value}"
+            rows.append(f"{path},{digest},{len(data)}")
         info = self.site / f"{name.replace('-', '_')}-{version}.dist-info"
         info.mkdir()
         lines = [f"Name: {name}", f"Version: {version}", *(f"Requires-Dist: {r}" for r in requires)]
@@ -297,3 +305,108 @@ def test_no_command_holds_a_name_that_is_none(tmp_path: Path, name: str) -> None
         assert name not in command
         assert all("$" not in word or str(venv.root) in word for word in shlex.split(command))
         assert f"'{venv.root}" in command
+
+
+def rows_without_digest(venv: Venv) -> None:
+    """AMD's wheels: RECORD has sizes alone. The second one has a file of the first one's size, and a longer one."""
+    venv.algorithm = ""
+    venv.install("onnxruntime-migraphx", "1.27.1", {INIT: b"12", STATE: b"migraphx's", MIGRAPHX: b"m", INFO: b""})
+    info = b"package_name = 'onnxruntime-rocm'\n__version__ = '1.22.2'\n"
+    venv.install("onnxruntime-rocm", "1.22.2.post3", {INIT: b"34", STATE: b"rocm", ROCM: b"r", INFO: info})
+
+
+def counts(report: VenvReport) -> dict[str, tuple[int, int, int]]:
+    return {row.distribution: (row.changed, row.missing, row.unknown) for row in report.owners}
+
+
+def findings_by_rule(report: VenvReport) -> dict[str, str]:
+    return {f.rule.removeprefix("SB-VENV-"): f.found for f in report.findings}
+
+
+def test_without_digests_a_size_says_whose_a_file_is(tmp_path: Path) -> None:
+    venv = Venv(tmp_path)
+    rows_without_digest(venv)
+    report = venv.report()
+    assert counts(report) == {"onnxruntime-migraphx": (2, 0, 2), "onnxruntime-rocm": (0, 0, 4)}
+    said = findings_by_rule(report)["OVERWRITE"]
+    assert "3 files of onnxruntime/ belong to each" in said
+    assert "the bytes of 2 are those of onnxruntime-rocm 1.22.2.post3 (by size)" in said
+    assert "of 1 it is not known whose they are" in said
+    assert report.extension and report.extension.owner == "onnxruntime-rocm 1.22.2.post3"
+    assert report.extension.evidence == "size"
+
+
+def test_files_of_one_size_are_told_by_what_they_say_of_themselves(tmp_path: Path) -> None:
+    venv = Venv(tmp_path)
+    venv.algorithm = ""
+    for name in ("onnxruntime-x", "onnxruntime-y"):
+        info = f"package_name = '{name}'\n__version__ = '1.22.2'\n".encode()
+        venv.install(name, "1.22.2", {INFO: info})
+    said = findings_by_rule(venv.report())["OVERWRITE"]
+    assert said.endswith("the bytes are those of onnxruntime-y 1.22.2 (by its own text)")
+    (venv.site / INFO).write_text("package_name = 'onnxruntime-z'\n__version__ = '1.22.2'\n")
+    assert findings_by_rule(venv.report())["OVERWRITE"].endswith("of 1 it is not known whose they are")
+    (venv.site / INFO).write_text("")
+    assert findings_by_rule(venv.report())["OVERWRITE"].endswith("1 have bytes that none of them installed")
+
+
+def test_a_truncated_and_a_replaced_file_without_digest_are_changed(tmp_path: Path) -> None:
+    venv = Venv(tmp_path)
+    venv.algorithm = ""
+    venv.runtime("onnxruntime-migraphx", "1.27.1", migraphx=provider(), shared=library())
+    assert counts(venv.report()) == {"onnxruntime-migraphx": (0, 0, 4)}
+    assert "CHANGED" not in findings_by_rule(venv.report())
+    os.truncate(venv.site / STATE, 100)
+    (venv.site / INIT).write_text("replaced = 1\n")
+    report = venv.report()
+    assert counts(report) == {"onnxruntime-migraphx": (2, 0, 2)}
+    assert "2 of its files are other bytes than it installed" in findings_by_rule(report)["CHANGED"]
+    assert report.extension and report.extension.owner == ""
+
+
+def test_bytes_without_digest_and_size_are_not_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    venv = Venv(tmp_path)
+    venv.runtime("onnxruntime", "1.22.1", shared=library())
+    record = venv.site / "onnxruntime-1.22.1.dist-info/RECORD"
+    record.write_text(f"{INIT},,\n{STATE},,\n{SHARED},,\n")
+    (venv.site / STATE).write_bytes(b"anything")
+    report = venv.report()
+    assert counts(report) == {"onnxruntime": (0, 0, 3)}
+    assert report.extension and report.extension.owner == ""
+    draw_venv(report)
+    said = capsys.readouterr().out
+    assert "not known: RECORD has no digest of these files" in said and "whose it is, is not known" in said
+
+
+@pytest.mark.parametrize("algorithm", ["sha256", "sha384", "sha512"])
+def test_every_digest_that_a_record_may_use_is_compared(tmp_path: Path, algorithm: str) -> None:
+    venv = Venv(tmp_path)
+    venv.algorithm = algorithm
+    venv.runtime("onnxruntime", "1.22.1", shared=library())
+    assert counts(venv.report()) == {"onnxruntime": (0, 0, 0)}
+    data = (venv.site / STATE).read_bytes()
+    (venv.site / STATE).write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    assert counts(venv.report()) == {"onnxruntime": (1, 0, 0)}
+
+
+@pytest.mark.parametrize("version", ["1.22.2", "1.22.2.post3", "1.22.2.dev20260101", "1.22.2+rocm6.4"])
+def test_a_package_says_its_release_alone(tmp_path: Path, version: str) -> None:
+    venv = Venv(tmp_path)
+    venv.install("onnxruntime-rocm", version, {INIT: b'__version__ = "1.22.2"\n', STATE: library(), ROCM: provider()})
+    assert "VERSION" not in findings_by_rule(venv.report())
+    (venv.site / INIT).write_text('__version__ = "1.22.3"\n')
+    assert "the package says 1.22.3" in findings_by_rule(venv.report())["VERSION"]
+
+
+def test_the_extension_module_that_python_imports_is_named(tmp_path: Path) -> None:
+    venv = Venv(tmp_path)
+    tagged = "onnxruntime/capi/onnxruntime_pybind11_state.cpython-312-x86_64-linux-gnu.so"
+    other = tagged.replace("312", "310")
+    venv.install("onnxruntime-gpu", "1.22.0", {INIT: b"gpu", tagged: b"gpu's", other: b"older"})
+    venv.algorithm = ""
+    venv.install("onnxruntime-migraphx", "1.27.1", {INIT: b"migraphx", STATE: b"migraphx's"})
+    report = venv.report()
+    assert report.extension and (report.extension.file, report.extension.evidence) == (tagged, "digest")
+    said = findings_by_rule(report)["OVERWRITE"]
+    assert "the bytes are those of onnxruntime-migraphx 1.27.1 (by size)" in said
+    assert said.endswith("; Python imports the extension module of onnxruntime-gpu 1.22.0")
