@@ -92,6 +92,7 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
         members.members(view, major),
         half_types.conversions(view, major),
         half_types.host_operators(view, major),
+        hip_forms.random_states(view, major),
         hip_forms.votes_of_groups(view, version(lookups.target.rocm) if lookups.target.rocm else ()),
         _small_floats(view, lookups),
         devices.host_calls(view, declarations.for_device(major)),

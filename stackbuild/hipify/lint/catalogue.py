@@ -368,6 +368,12 @@ WARNINGS: dict[str, LintRule] = {
         "it is ambiguous beside HIP's, which works by components: see LINT-VECTOR-OPERATOR at the definition",
         "give the operator a name and call that here",
     ),
+    "LINT-RANDOM-STATE": LintRule(
+        Severity.ERROR,
+        "a variable of the device of type {0}",
+        "hipRAND's states are classes with constructors, which variables of the device may not have: it does not compile",
+        "make room for it as bytes, `alignas({0}) unsigned char bytes[sizeof({0})]`, and use a pointer of its type to them",
+    ),
     "LINT-BF16-STRUCT": LintRule(
         Severity.ERROR,
         "bfloat16, which ROCm before 6.0 has as a struct alone",
@@ -501,7 +507,7 @@ DECIDED_BY_COMPILER = frozenset(
         "HIPIFY-UNSUPPORTED", "HIPIFY-UNSUPPORTED-DEVICE", "HIPIFY-UNSUPPORTED-TYPE", "HIPIFY-UNKNOWN", "HIPIFY-UNKNOWN-DEVICE",
         "HIPIFY-EXPERIMENTAL", "HIPIFY-NEEDS-ROCM", "HIPIFY-GONE-FROM-ROCM", "HIPIFY-NOT-IN-TARGET", "HIPIFY-NO-TABLE", "HIPIFY-HEADER-MISSING",
         "LINT-DEVICE-NAME", "LINT-SURFACE-REFERENCE", "LINT-WMMA", "LINT-CUDA-STD", "LINT-CUB-NAME", "LINT-THRUST-NAME", "LINT-CUB-MACRO",
-        "LINT-ASYNC-COPY", "LINT-DEFAULTS", "LINT-GROUPS", "LINT-COOPERATIVE", "LINT-BF16-SHUFFLE", "LINT-HALF-ATOMIC", "LINT-HALF-BRACES", "LINT-MEMBER",
+        "LINT-ASYNC-COPY", "LINT-DEFAULTS", "LINT-GROUPS", "LINT-COOPERATIVE", "LINT-BF16-SHUFFLE", "LINT-HALF-ATOMIC", "LINT-HALF-BRACES", "LINT-MEMBER", "LINT-RANDOM-STATE",
         "LINT-TEXTURE-NUMBER", "LINT-SURFACE-VALUE", "LINT-TEXTURE-RESIDENT", "LINT-VECTOR-BINDING", "LINT-LAUNCH-BOUNDS-CLUSTER", "LINT-BUILT-IN", "LINT-NO-OVERLOAD",
     )
 )  # fmt: skip

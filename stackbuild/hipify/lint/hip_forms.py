@@ -134,6 +134,28 @@ def vector_operators(view: View) -> Iterator[LintMatch]:
         yield at, "LINT-VECTOR-OPERATOR-USE", (sign, kind)
 
 
+# States of cuRAND's generators. hipRAND's are classes with constructors: those of the second set from ROCm 6.0 on.
+_STATES = frozenset(f"curandState{name}{end}" for name in ("", "XORWOW", "MRG32k3a", "Philox4_32_10") for end in ("", "_t"))
+_SOBOL_STATES = frozenset(
+    f"curandState{name}{end}" for name in ("Sobol32", "Sobol64", "ScrambledSobol32", "ScrambledSobol64") for end in ("", "_t")
+)
+_STATE_VARIABLE = re.compile(
+    r"(?:__(?:device|shared|constant|managed)__|\bstatic|\bvolatile)\s+(?:(?:__\w+__|static|volatile|const)\s+)*(?:::\s*)?\Z"
+)
+_VARIABLES = re.compile(r"\s+\w+\s*(?:\[[^;{}()\[\]]*\]\s*)*[;,]")
+
+
+def random_states(view: View, major: int) -> Iterator[LintMatch]:
+    """Variables of the device that are a generator's state: HIP has no constructors there."""
+    names = _STATES | _SOBOL_STATES if not 0 < major < 6 else _STATES
+    for name in sorted(view.words & names):
+        for at in view.own(name):
+            before = view.code[view.braces.statement(at) : at]
+            is_extern = "extern" in before.split()
+            if "__" in before and not is_extern and _STATE_VARIABLE.search(before) and _VARIABLES.match(view.code, at + len(name)):
+                yield at, "LINT-RANDOM-STATE", (name,)
+
+
 def brain_float_types(view: View) -> Iterator[LintMatch]:
     """The first bfloat16 of a text: before ROCm 6.0 it is a struct without operators and conversions."""
     places = [at for name in BRAIN_FLOATS if name in view.words for at in view.own(name)[:1]]

@@ -17,6 +17,8 @@ _HEADERS = {
     "binary_search": "binary_search lower_bound upper_bound equal_range",
     "copy": "copy copy_n copy_if",
     "count": "count count_if",
+    "device_free": "device_free",
+    "device_malloc": "device_malloc",
     "device_ptr": "device_ptr device_pointer_cast",
     "device_vector": "device_vector",
     "equal": "equal",

@@ -24,3 +24,25 @@ def test_votes_of_groups_before_hip_has_them(rocm: str, lines: list[int]) -> Non
     findings = [f for f in hip(text, target=Target(rocm=rocm)).findings if f.rule == "LINT-GROUPS"]
     assert [f.place.line for f in findings if f.place] == lines
     assert {f.severity.value for f in findings} <= {"error"}
+
+
+@pytest.mark.parametrize(
+    ("text", "rocm", "is_told"),
+    [
+        ("__device__ curandState s;", "5.7", True),
+        ("static __device__ curandStateXORWOW_t s, t;", "6.4", True),
+        ("__global__ void k() { __shared__ curandStatePhilox4_32_10_t s[32]; }", "6.4", True),
+        ("__managed__ __device__ curandStateMRG32k3a s[4];", "", True),
+        ("__device__ curandStateSobol32 s;", "6.4", True),
+        ("__device__ curandStateSobol32 s;", "5.7", False),
+        ("__device__ curandState *s;", "6.4", False),
+        ("__device__ curandState f(int i);", "6.4", False),
+        ("__global__ void k() { curandState s; }", "6.4", False),
+        ("__global__ void k() { extern __shared__ curandState s[]; }", "6.4", False),
+        ("struct S { curandState s; };", "6.4", False),
+        ("__device__ float f(curandState s, int i);", "6.4", False),
+    ],
+)
+def test_states_of_generators_as_variables_of_the_device(text: str, rocm: str, is_told: bool) -> None:
+    found = [f.severity.value for f in hip(text + "\n", target=Target(rocm=rocm)).findings if f.rule == "LINT-RANDOM-STATE"]
+    assert found == (["error"] if is_told else [])

@@ -20,3 +20,8 @@ def test_a_file_without_thrust_s_headers_or_with_a_conditional_one_gets_none() -
         f"{HEADER}other::sequence(a);\n",
     ):
         assert "sequence.h" not in hip(text, name="a.h").text
+
+
+def test_memory_of_the_device_has_headers_of_its_own() -> None:
+    text = hip(HEADER + "void f() { thrust::device_free(thrust::device_malloc<int>(4)); }\n").text
+    assert f"{HEADER}#include <thrust/device_free.h>\n#include <thrust/device_malloc.h>\n" in text
