@@ -20,7 +20,8 @@ class TreeNames:
     CUDA's complex numbers, `has_pair_operators` that one does for vectors of two floats or doubles. `support` are support
     headers that headers need and that come before others. `absent_macros` are macros that headers define only where HIP
     does not see it, `zero_macros` those that are 0 there and otherwise not. `vector_operators` are (sign, type) of operators
-    for vectors that do something else than HIP's.
+    for vectors that do something else than HIP's. `own_spaces` are namespaces of a tree that includes no header of CUDA's
+    library of that name.
     """
 
     types: tuple[tuple[str, str], ...] = ()
@@ -32,6 +33,7 @@ class TreeNames:
     absent_macros: frozenset[str] = frozenset()
     zero_macros: frozenset[str] = frozenset()
     vector_operators: frozenset[tuple[str, str]] = frozenset()
+    own_spaces: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
         return self != NO_NAMES

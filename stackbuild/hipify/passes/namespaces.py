@@ -18,7 +18,7 @@ def edits(view: View, lookups: Lookups) -> Iterator[Edit]:
     for rule in lookups.of_kind("namespace", view.name):
         for name in rule.match:
             parts = name.split("::")
-            if rule.to and view.words.issuperset(parts):
+            if rule.to and view.words.issuperset(parts) and name not in view.tree.own_spaces:
                 for start, end in _spaces(view, parts):
                     if _names_a_space(view, start, end):
                         yield Edit(start, end, rule.to[0], rule.id)

@@ -41,6 +41,7 @@ _MAY_ASK = (
     re.compile(rb"#[ \t]*(?:el)?if[^\n]*(?:HIP|ROCM|AMD)"),
 )
 _MAY_OPERATE = (re.compile(rb"operator\s*(?:[-+*/]=?|[!=]=)\s*\("),)
+_OWN_SPACE = re.compile(rb"^[ \t]*namespace[ \t]+cub\s*\{", re.M)
 _ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*([\w: ]+?)\s*;|\btypedef\s+([\w: ]+?)\s+(\w+)\s*;")
 _INTEGER = re.compile(
     r"(?:(?:un)?signed|int|short|char|long|std::|::|\s|u?int(?:_least|_fast)?(?:8|16|32|64)_t|uint|u?short|uchar|size_t)+"
@@ -48,7 +49,7 @@ _INTEGER = re.compile(
 _PREFIX = re.compile(r"(?:(?:::|enum|struct|class|const)\s*)*")
 
 
-def read(jobs: Iterable[ConversionJob], engine: Engine) -> TreeNames:
+def read(jobs: Sequence[ConversionJob], engine: Engine) -> TreeNames:
     """What the headers among a tree's files declare. A header that cannot be read declares nothing."""
     if engine.name != "fast":
         return NO_NAMES
@@ -61,6 +62,7 @@ def read(jobs: Iterable[ConversionJob], engine: Engine) -> TreeNames:
     absent_macros: set[str] = set()
     has_pair_operators = False
     vector_operators: set[tuple[str, str]] = set()
+    spaces: set[str] = set()
     zero_macros: set[str] = set()
     headers = [job for job in jobs if not job.is_rest and View("", job.name).is_header]
     for job in headers:
@@ -73,6 +75,8 @@ def read(jobs: Iterable[ConversionJob], engine: Engine) -> TreeNames:
                 operands.add(name)
             elif kind == "pair":
                 has_pair_operators = True
+            elif kind == "space":
+                spaces.add(name)
             elif kind == "vector operator":
                 vector_operators.add((name, value))
             elif kind == "support":
@@ -96,7 +100,14 @@ def read(jobs: Iterable[ConversionJob], engine: Engine) -> TreeNames:
         frozenset(absent_macros - zero_macros - other_macros),
         frozenset(zero_macros - other_macros),
         frozenset(vector_operators),
+        frozenset(space for space in spaces if not _includes_library(jobs, space)),
     )
+
+
+def _includes_library(jobs: Iterable[ConversionJob], name: str) -> bool:
+    """Whether a file of the tree includes a header from a library's folder, such as `cub/cub.cuh`."""
+    include = re.compile(rb"#[ \t]*include[ \t]*[<\"](?:%s|thrust)/" % name.encode())
+    return any(include.search(_bytes_of(job)) for job in jobs if not job.is_rest)
 
 
 def _definitions(headers: Iterable[ConversionJob], names: set[str], lookups: Lookups) -> set[str]:
@@ -126,9 +137,12 @@ def _of_header(job: ConversionJob, lookups: Lookups) -> Iterator[tuple[str, str,
     The value of a "type" is the other type, that of a "macro" its definition, that of a "member" its namespace. An
     "operator" has the type of its operands for its name, a "support" the support header, an "absent" a macro that HIP
     does not see defined, a "zero" one that is 0 for HIP alone, and these have no value. A "pair" is an operator for
-    vectors of two, a "vector operator" has its sign for its name and its type for its value.
+    vectors of two, a "vector operator" has its sign for its name and its type for its value. A "space" is a namespace that a library of
+    CUDA's has too.
     """
     data = _bytes_of(job)
+    if b"cub" in data and _OWN_SPACE.search(data):
+        yield "space", "cub", ""
     gate_flags = [
         b"typedef" in data or b"using" in data,
         b"define" in data,

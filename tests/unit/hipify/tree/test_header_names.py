@@ -259,3 +259,12 @@ def test_uses_of_a_header_s_operator_that_does_something_else_are_told(tmp_path:
     _, report = convert(tmp_path, header, "__device__ float f(float3 v, float3 w) {\n  return v * w;\n}\n")
     uses = [f for f in report.findings if f.rule == "LINT-VECTOR-OPERATOR-USE"]
     assert [(f.subject, f.place.line) for f in uses if f.place] == [("a.cu", 2)]
+
+
+@pytest.mark.parametrize(
+    ("include", "is_own"), [("", True), ("#include <cub/cub.cuh>\n", False), ("#include <thrust/sort.h>\n", False)]
+)
+def test_a_namespace_cub_of_a_tree_without_cub_is_its_own(include: str, is_own: bool, tmp_path: Path) -> None:
+    text, _ = convert(tmp_path, "namespace cub {\nstruct Bear {};\n}\n", f'{include}#include "a.h"\ncub::Bear bear;\n')
+    assert ("\ncub::Bear bear;" in text) is is_own
+    assert ("namespace cub {" in (tmp_path / "out" / "a.h").read_text()) is is_own
