@@ -98,7 +98,10 @@ def fix(view: View, by: str) -> Iterator[Edit]:
 
 
 def _references(view: View) -> Iterator[int]:
-    """The offsets of vectors that an operator beside a number takes by reference and does not change."""
+    """The offsets of vectors that an operator beside a number takes by reference and does not change.
+
+    An operator that may be declared elsewhere too stays: its declaration would be another one then.
+    """
     if "operator" not in view.words or view.words.isdisjoint(VECTORS):
         return
     for place in view.places("operator"):
@@ -109,8 +112,13 @@ def _references(view: View) -> Iterator[int]:
         body = view.code[match.end() : view.braces.span(view.braces.innermost(match.end()))[1]]
         changes = rf"\b{name}\b(?:\s*\.\s*\w+)?\s*(?:[-+*/%&|^]?=(?!=)|\+\+|--)|(?:\+\+|--|&)\s*{name}\b"
         before = view.code[max(0, match.start(side) - 12) : match.start(side)]
-        if not re.search(changes, body) and not re.search(r"const\s*$", before):
+        is_alone = _ALONE.search(view.code[view.braces.statement(place) : place]) is not None
+        if is_alone and not re.search(changes, body) and not re.search(r"const\s*$", before):
             yield match.start(side)
+
+
+_ALONE = re.compile(r"\b(?:inline|static|__inline__|__forceinline__|__inline|template)\b")
+"""Words of a definition that stands in each file that uses it."""
 
 
 def overloads(view: View) -> Iterator[OwnOverload]:

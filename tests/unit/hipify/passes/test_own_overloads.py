@@ -52,8 +52,10 @@ def test_a_function_that_hip_has_is_left_out_for_hip(definition: str) -> None:
     ],
 )
 def test_a_vector_beside_a_number_is_taken_by_constant_reference(operands: str, body: str, is_constant: bool) -> None:
-    text = f"__host__ __device__ float4 operator*({operands}) {{ {body} }}\n"
+    text = f"inline __host__ __device__ float4 operator*({operands}) {{ {body} }}\n"
     made = hip(text).text
+    by_itself = text.removeprefix("inline ")
+    assert hip(by_itself).text.endswith(by_itself)
     assert ("const float4" in made and "const float4" not in text) is is_constant
     assert hip(made).text == made
 
