@@ -354,6 +354,10 @@ def _open_bracket(error: ParserError) -> Slip | None:
     if error.sign in ("]", "}"):
         what = f"`{opening}` is closed with `{error.sign}`"
         return error.line + 1, error.column + 1, what, f"close it with `{closing}`"
+    text = error.rows[error.line]
+    if text[error.column : error.column + 1] == "[" and (word := re.search(r"[\w.-]+$", text[: error.column])):
+        whole = word[0] + re.split(r"(?<=\])(?=[,\s\]])", text[error.column :], maxsplit=1)[0]
+        return error.line + 1, word.start() + 1, "a text with a bracket in a list", f"put it into quotes: `\"{whole}\"`"
     return error.line + 1, error.column + 1, "two items without a comma between them", "write a `,` before this one"
 
 

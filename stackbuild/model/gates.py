@@ -64,6 +64,10 @@ def quantity(text: object, kind: str) -> object:
         return text
     match = _QUANTITY.fullmatch(text)
     units = {"": 1.0, **_UNITS[kind]}
+    if match and match[2] == "%" and kind == "level":
+        raise ValueError(f"{text!r} is not a level; write `{match[1]} dB`")
+    if kind == "ratio" and (fraction := re.fullmatch(r"\s*(\d+)\s*/\s*([1-9]\d*)\s*", text)):
+        raise ValueError(f"{text!r} is not a number; write `{int(fraction[1]) / int(fraction[2]):.4g}`")
     if match and match[2] == "%" and kind == "ratio":
         raise ValueError(f"{text!r} is not a ratio; write {float(match[1]) / 100:g}: the same speed is 1")
     if match is None or match[2].lower() not in units:
@@ -107,6 +111,8 @@ _KEYS = {
     ("time", "rate"): "a time such as 12 ms; a rate is `metric: throughput` with `at_least: {}`",
     ("rate", "time"): "100, or 100 /s; a time is `metric: latency` with `at_most: {}`",
     ("time", "size"): "a time such as 12 ms; a size is `metric: host_memory` with `at_most: {}`",
+    ("ratio", "time"): "1.5, or 1.5x; a time is a gate `kind: limit` with `metric: latency` and `at_most: {}`",
+    ("ratio", "rate"): "1.5, or 1.5x; a rate is a gate `kind: limit` with `metric: throughput` and `at_least: {}`",
     ("share", "size"): "a share such as 10%; a size is `at_most: {}` in its place",
     ("size", "share"): "a size such as 1.5 GiB; a share is `grows_at_most: {}` in its place",
     ("size", "time"): "a size such as 1.5 GiB; a time is `metric: latency` with `at_most: {}`",

@@ -134,6 +134,10 @@ class Debian(Model):
         return _packages(names, "the lock holds the versions")
 
 
+KNOWN_PINS = {pin.partition("==")[0]: pin for pin in ("numpy==2.2.6", "packaging==25.0", "setuptools==80.9.0", "wheel==0.45.1")}
+"""The Python packages that the bundled recipes pin."""
+
+
 class Extend(Model):
     """What `Dockerfile.base` adds to an image."""
 
@@ -174,6 +178,11 @@ class Extend(Model):
                     )
                 parts = re.match(r"([A-Za-z0-9._-]+)(?:=([A-Za-z0-9.]+)$)?", name)
                 requirement = f"{parts[1]}=={parts[2] or 'VERSION'}" if parts else "NAME==VERSION"
+                if re.search(r"\.(?:txt|in|toml|cfg|lock|ya?ml)$", name):
+                    raise ValueError(f"{name!r} is a file, and packages are listed here; write each with its version: `numpy==2.2.6`")
+                pin = KNOWN_PINS.get(parts[1].lower(), "") if parts and not re.search(r"\d", name.partition("*")[0].split("==")[-1].removeprefix(parts[1])) else ""
+                if pin or "*" in name:
+                    raise ValueError(f"{name!r} is not pinned to a version; write one, such as `{pin or 'numpy==2.2.6'}`")
                 raise ValueError(
                     f"{name!r} is not pinned to a version; write `{pinned_requirement(name) or requirement}`"
                 )
@@ -509,7 +518,7 @@ class Publish(Model):
         if re.match(r"~[^/]*(?:/|$)", index):
             raise ValueError(f"{index!r} begins with `~`, which no shell fills in here; write the path of the folder")
         if "://" in index:
-            step = "build onto a folder, and `stackbuild publish --to` takes its wheels there"
+            step = f"write `index: dist/simple`, and `stackbuild publish --to {index}` takes its wheels there"
             if index.startswith("https://"):
                 step = f"write `index: dist/simple`, and `url: {index}`, where it is served"
             raise ValueError(f"{index!r} is not a folder; {step}")

@@ -28,6 +28,7 @@ from stackbuild.model.findings import Finding, Severity
 from stackbuild.model.recipe import Recipe
 from stackbuild.recipe import recipe_rules
 from stackbuild.tables.near_words import nearest
+from stackbuild.tables.packages import packages_of
 
 
 def contradictions(recipe: Recipe) -> Iterator[Finding]:
@@ -447,6 +448,10 @@ def _externals_twice(recipe: Recipe) -> Iterator[Finding]:
                     f"`{wider}` names `{pattern}` too",
                     fix=f"remove one of them: the wheel is for one ROCm with `{pattern}`",
                 )
+            elif (file := re.fullmatch(r"(lib[\w+-]+\.so\.\d+)(?:\.\d+){1,3}", pattern)) and packages_of(file[1])[1]:
+                yield recipe_rules.EXTERNAL.finding(
+                    at, f"`{pattern}` is the name of a file, and the library's soname is `{file[1]}`", fix=f"write `{file[1]}`",
+                )  # fmt: skip
             elif re.match(r"lib(?:c|m|pthread|dl|rt|stdc\+\+|gcc_s)\.so", pattern):
                 yield recipe_rules.EXTERNAL.finding(
                     at,

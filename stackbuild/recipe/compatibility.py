@@ -59,7 +59,10 @@ def without_consequences(findings: list[Finding]) -> list[Finding]:
         if consequences:
             gravest = min((f.severity for f in (*causes, *consequences)), key=list(Severity).index)
             findings = [replace(f, severity=gravest) if f in causes else f for f in findings if f not in consequences]
-    return findings
+    by_place: dict[tuple[str, str], Finding] = {}
+    for each in sorted(findings, key=lambda f: list(Severity).index(f.severity)):
+        by_place.setdefault((each.rule, each.subject), each)
+    return [each for each in findings if by_place[each.rule, each.subject] is each]
 
 
 def _is_of_recipe(finding: Finding) -> bool:

@@ -25,6 +25,7 @@ from stackbuild.model.findings import Finding, Severity
 from stackbuild.model.lock import Lock
 from stackbuild.model.recipe import Recipe
 from stackbuild.recipe import recipe_rules
+from stackbuild.recipe.forms import yaml_text
 from stackbuild.tables.compatibility import UBUNTU_PYTHON, MIGraphXRow, Table
 
 _ORT_TAG = re.compile(r"(?:v|rel-)([0-9]+\.[0-9]+\.[0-9]+)(?![0-9])")
@@ -145,7 +146,7 @@ def _image_rocm(recipe: Recipe, compatibility: Table) -> Iterator[Finding]:
         return  # a tag of the image's own, such as a date
     same_line = series(match[1]) == series(recipe.rocm)
     others = {series(local[1]) for w in recipe.wheels.values() if (local := _LOCAL_ROCM.search(w.version))}
-    by_recipe = f"write `rocm: {match[1]}`"
+    by_recipe = f"write `rocm: {yaml_text(match[1])}`"
     alone = others == {series(match[1])} and not same_line
     yield recipe_rules.IMAGE_ROCM.finding(
         "rocm" if alone else "base.image",
@@ -219,7 +220,7 @@ def _wheel_version(recipe: Recipe, _: Table) -> Iterator[Finding]:
         ):
             yield recipe_rules.WHEEL_VERSION.finding(
                 f"components.{name}.version", f"the wheel is {wheel.version}, what it packs is {what} {content.version}",
-                fix=f"write {content.version}+rocm.{recipe.rocm or '…'}",
+                fix=f"write `{content.version}{f'+rocm.{recipe.rocm}' if recipe.rocm else ''}`",
             )  # fmt: skip
 
 
@@ -230,7 +231,7 @@ def _wheel_rocm(recipe: Recipe, _: Table) -> Iterator[Finding]:
         if match and least and numbers(match[1])[: len(least)] != least[: len(numbers(match[1]))]:
             yield recipe_rules.WHEEL_VERSION.finding(
                 f"components.{name}.version", f"the wheel says ROCm {match[1]}, the recipe {recipe.rocm}",
-                why="its name would promise another ROCm", fix=f"write +rocm.{recipe.rocm}",
+                why="its name would promise another ROCm", fix=f"write `{wheel.version.partition('+')[0]}+rocm.{recipe.rocm}`",
             )  # fmt: skip
 
 

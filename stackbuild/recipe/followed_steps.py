@@ -142,7 +142,7 @@ def _is_within(there: _RecipePath, place: _RecipePath, mistake: Mistake) -> bool
 
 def _both_steps(first: str, what: str, last: str, place: _RecipePath) -> str:
     """The step where the first one leads to one that cannot be done word for word: both for another key, else the last."""
-    if not place.is_key and not first.startswith("did you mean"):
+    if not place.is_key and not first.startswith(("did you mean", "write it as a list")):
         return last
     if last.startswith("remove") and (cause := re.sub(r"^`[\w.-]+`: ", "", what)):
         return f"{first} {cause[:1].upper()}{cause[1:]}: {last}"

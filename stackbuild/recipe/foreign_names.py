@@ -158,11 +158,18 @@ def _packages(recipe: Recipe) -> Iterator[Finding]:
 
 
 def _from_base(recipe: Recipe) -> Iterator[Finding]:
+    lines = {*meanings("from_base").values(), "rocm-cmake", "rocMLIR"}
     for name, component in recipe.components.items():
         for i, line in enumerate(component.from_base if isinstance(component, MIGraphX) else ()):
             if replacement := meanings("from_base").get(line, ""):
                 yield recipe_rules.FROM_BASE.finding(
                     f"components.{name}.from_base.{i}", f"`{line}` is not a line of MIGraphX's requirements.txt", fix=f"write `{replacement}`",
+                )  # fmt: skip
+            elif line not in lines:
+                near = difflib.get_close_matches(line.lower(), lines, 1, 0.7)
+                yield recipe_rules.FROM_BASE.finding(
+                    f"components.{name}.from_base.{i}", f"`{line}` is not a line of MIGraphX's requirements.txt",
+                    fix=f"write `{near[0]}`" if near else f"remove it, or write one of {', '.join(sorted(lines))}",
                 )  # fmt: skip
 
 

@@ -47,7 +47,11 @@ def value_from_recipe(path: KeyPath, value: object, data: Json) -> str:
         return f"write `uses_gfx: {option[1]}`: it gets the recipe's `gfx`"
     component = _at_path(whole, path[:2]) if path[:1] == ("components",) and path[2:] == ("version",) else None
     step = "" if re.search(r"(?<![\d.])2\.\d", str(value)) else _migraphx_of(component, whole)
-    return step or ("" if re.search(r"\d\.\d", str(value)) else _runtime_of(component, whole, r"1\.\d+\.\d+"))
+    if step:
+        return step
+    if beginning := re.fullmatch(r"v?(1\.\d+)(?:\.[xX*])?", str(value)):
+        return _runtime_of(component, whole, rf"{re.escape(beginning[1])}\.\d+")
+    return "" if re.search(r"\d\.\d", str(value)) else _runtime_of(component, whole, r"1\.\d+\.\d+")
 
 
 def _pin(suite: str, package: object) -> str:
@@ -89,6 +93,8 @@ def value_meant(path: KeyPath, detail: Any, data: Json) -> str:
         return f"write `{key}: {word}`"
     if key == "uses_gfx" and isinstance(value, bool | int | float):
         return _uses_gfx_meant(value, whole)
+    if path == ("rocm",) and isinstance(value, list) and len(value) > 1 and all(isinstance(each, str | float) for each in value):
+        return f"write one, `rocm: {flow_text(str(value[0]))}`, and a recipe of its own for each other"
     if isinstance(value, dict) and (step := _of_mapping(value, path, whole)):
         return step
     if isinstance(value, list):
@@ -99,6 +105,9 @@ def value_meant(path: KeyPath, detail: Any, data: Json) -> str:
         if detail["loc"][-1] in ("bool", "int", "float", "str") and key not in ("options", "env"):
             return _option_of_list(value, path, whole)
         return _of_texts([each for each in value if isinstance(each, str)], path)
+    if path == ("base", "image") and isinstance(value, dict) and (name := value.get("name") or value.get("image") or value.get("repository")):
+        tag, image_digest = value.get("tag") or value.get("version"), value.get("digest")
+        return f"write `image: {name}{f':{tag}' if tag else ''}{f'@{image_digest}' if image_digest else ''}`"
     if key == "rocm" and isinstance(value, int) and not isinstance(value, bool):
         return value_from_recipe(path, value, data)
     if key == "threads" and isinstance(value, str) and (ends := re.fullmatch(r"\s*(\d+)\s*-\s*(\d+)\s*", value)):

@@ -217,8 +217,22 @@ def _gates(loaded_recipe: LoadedRecipe, places: Places) -> Iterator[Mistake]:
             at, f"the suite {recipe.bench.suite} measures kernels, and no component of the recipe builds any", next
         )
         return
-    for i, gate in enumerate(recipe.gates):
-        yield from _gate(gate, ("gates", i), recipe, suite, places)
+    mistakes = [each for i, gate in enumerate(recipe.gates) for each in _gate(gate, ("gates", i), recipe, suite, places)]
+    others = [each for each in mistakes if "no case of the suite" in each.what]
+    if len(others) > 1 and (other := _suite_of_all(recipe)):
+        what = f"the suite {recipe.bench.suite} has none of the cases that the gates name, and {other} has them"
+        yield Mistake(at, what, f"write `suite: {other}`")
+        return
+    yield from mistakes
+
+
+def _suite_of_all(recipe: Recipe) -> str:
+    """The bundled suite that has all cases that the gates name, where the recipe's has none of them; "" for none."""
+    patterns = [pattern for gate in recipe.gates for pattern in gate.cases if re.split(r"[*?\[/]", pattern)[0]]
+    if recipe.bench is None or any(_has_case(recipe.bench.suite, each) for each in patterns if recipe.bench.suite in bundled_suites()):
+        return ""
+    names = sorted(bundled_suites(), key=lambda name: not name.endswith("-quick"))
+    return next((name for name in names if all(_has_case(name, each) for each in patterns)), "") if patterns else ""
 
 
 def _gate(gate: Gate, path: KeyPath, recipe: Recipe, suite: Suite, places: Places) -> Iterator[Mistake]:
@@ -273,6 +287,10 @@ def _gate(gate: Gate, path: KeyPath, recipe: Recipe, suite: Suite, places: Place
                 )
                 continue
             names = _case_heads(suite)
+            if pattern.strip().lower() in ("all", "any", "every", "everything") and at[0] == "cases":
+                step = "write `cases: [\"*\"]`, or leave `cases` out: a gate is for all cases without it"
+                yield Mistake(places.of_value((*path, *at)), f"{pattern!r} is a word, and a case of that name is looked for", step)
+                continue
             near = nearest(re.split(r"[/*?\[]", pattern)[0], names)
             suggestion = f"did you mean `{near}/*`? " if near else ""
             yield Mistake(

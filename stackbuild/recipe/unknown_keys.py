@@ -11,7 +11,7 @@ from stackbuild.core import yaml
 from stackbuild.core.digest import Json
 from stackbuild.model.gates import Gate
 from stackbuild.recipe.forms import is_archive_name
-from stackbuild.recipe.schema_nodes import components_by_kind, keys_at, may_hold, schema
+from stackbuild.recipe.schema_nodes import components_by_kind, keys_at, may_hold, required_at, schema
 from stackbuild.tables.key_words import (
     keys_of_word,
     kinds_of_word,
@@ -57,6 +57,8 @@ def next_for_unknown_key(detail: Any, path: yaml.KeyPath, data: Json) -> str:
         word, keys, present, loc, value, is_fitting=False
     ):
         return step
+    if path[0] == "gates" and word == "at_most" and "at_least" in keys and "at_least" not in present:
+        return "did you mean `at_least`? More is better here"
     if path[0] == "gates" and len(path) == 3 and (kinds := _gates_with(word)) and not _is_plural(word, near, value):
         of = f"the gate{'s' * (len(kinds) > 1)} {', '.join(kinds)}"
         return f"remove it, or change `kind`: `{word}` is a key of {of}"
@@ -97,6 +99,9 @@ def _synonym_here(
         synonym = "archive"
     if loc[:1] == ("publish",) and synonym in ("url", "index") and isinstance(value, str):
         synonym = "url" if "://" in value else "index"
+    lacking = [key for key in required_at(loc) if key not in present and may_hold((*loc, key), value)]
+    if synonym in present and len(lacking) == 1:
+        return f"did you mean `{lacking[0]}`?"
     if synonym in present:
         return f"`{synonym}` says it, and is there already: write it there, or remove this one"
     return f"did you mean `{synonym}`?" if synonym else ""

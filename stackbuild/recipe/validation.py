@@ -35,6 +35,7 @@ from stackbuild.recipe.schema_nodes import (
     components_by_kind,
     default_at,
     keys_at,
+    may_hold,
     nodes_at,
     pattern_at,
     required_at,
@@ -44,6 +45,7 @@ from stackbuild.recipe.schema_nodes import (
 from stackbuild.recipe.unknown_keys import intended_key, next_for_unknown_key
 from stackbuild.recipe.value_mistakes import keys_off, null_mistake, nulls, owners_of_keys_off
 from stackbuild.tables.debian import DEBIAN_RELEASES
+from stackbuild.tables.gpu_limits import emulated_targets
 from stackbuild.tables.key_words import choices_of_word, kinds_of_word
 from stackbuild.tables.near_words import close_to, nearest
 from stackbuild.tables.targets import BUILDABLE
@@ -76,9 +78,17 @@ def mistakes(error: ValidationError, places: Places, text: str, data: Json) -> t
     absent = {
         _mistake(d, places, source) for d in details if d["type"] == "missing" and _path(d, places) not in misspelt
     }
+    absent = {mistake for mistake in absent if not any(_is_answered(mistake, each) for each in present)}
     lines = {mistake.place.rsplit(":", 1)[0] for mistake in (*whole, *empty, *off, *present)}
     present |= {mistake for mistake in without_value if mistake.place.rsplit(":", 1)[0] not in lines}
     return (*_in_file_order({*_one_each(present), *whole, *empty, *off}), *_in_file_order(absent))
+
+
+def _is_answered(absent: Mistake, mistake: Mistake) -> bool:
+    """Whether the next step of an unknown key is the key that is missing in the same mapping."""
+    key = re.search(r"(?:did you mean|write) `([\w-]+)(?:`|:)", mistake.next)
+    other = re.fullmatch(r"unknown key `.*?`( in `.*`)?", mistake.what)
+    return key is not None and other is not None and absent.what == f"`{key[1]}` is missing{other[1] or ''}"
 
 
 def _keys_off(details: list[Any], places: Places, data: Json) -> tuple[list[Any], list[Mistake]]:
@@ -321,6 +331,8 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
         case "value_error":
             what, hint = _cause_and_step(str(detail["ctx"]["error"]), detail["input"])
             path = _named_item(path, detail["input"], what)
+            if path[:2] == ("verify", "emulate") and (own := _emulated_of_own(source.data)) and "did you mean" not in hint:
+                hint = f"write `{own[0]}`: of the recipe's targets, {', '.join(own)} can be"
             if parts := _parts_of(_item_at(detail["input"], path)):
                 what = f"{short(_item_at(detail['input'], path))} is several in one item"
                 hint = f"write each as an item of its own: [{', '.join(parts)}]"
@@ -362,7 +374,7 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
             return Mistake(places.of_value(path), what, step)
         case "less_than_equal" | "less_than" | "greater_than_equal" | "greater_than":
             what = f"`{where}` {cause_of(detail)}"
-            return Mistake(places.of_value(path), what, _within(detail["loc"]))
+            return Mistake(places.of_value(path), what, _number_meant(path, detail) or _within(detail["loc"]))
         case "string_too_short":
             least = detail["ctx"]["min_length"]
             what = f"`{where}` must have at least {least} character{'s' * (least > 1)}, not {short(detail['input'])}"
@@ -506,6 +518,24 @@ def _bound(detail: Any) -> float:
     return float(next(detail["ctx"][key] for key in ("le", "lt", "ge", "gt") if key in detail["ctx"]))
 
 
+def _emulated_of_own(data: Json) -> list[str]:
+    """Those of the recipe's targets that can be emulated."""
+    targets = data.get("gfx") if isinstance(data, dict) else None
+    return [str(each) for each in targets if each in emulated_targets()] if isinstance(targets, list) else []
+
+
+def _number_meant(path: yaml.KeyPath, detail: Any) -> str:
+    """The next step for a number that is negative where none may be: itself without the sign; "" for another."""
+    value, key = detail["input"], path[-1]
+    if key == "threads" and value == -1:
+        return "write `threads: 0`: ONNX Runtime then chooses the number"
+    if value == -1 and may_hold(detail["loc"], 0) and detail["type"] == "greater_than_equal":
+        return f"write `{key}: 0`, or leave the key out"
+    if not isinstance(value, int | float) or value >= 0 or not may_hold(detail["loc"], -value):
+        return ""
+    return f"write `{key}: {-value:g}`, without the minus; {_within(detail['loc']).removeprefix('write ')} is right"
+
+
 def _within(loc: tuple[int | str, ...]) -> str:
     """The next step for a number out of bounds: the bounds that the schema has at that pydantic location."""
     node = next((n for n in nodes_at(loc) if {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"} & {*n}), {})
@@ -560,6 +590,8 @@ def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str, places: Plac
         ((name, text),) = value.items()
         if kind == "tuple_type":
             return f"write `- [{', '.join(str(text).split())}]`" if key == "run" and isinstance(text, str) else ""
+        if key in ("pip", "requires", "runtime") and re.match(r"[=<>!~]*\s*\d", str(text)):
+            return f"write `- {_item(f'{name}{text}' if str(text)[0] in '=<>!~' else f'{name}=={text}')}`"
         is_label = name in _LABELS or name == key.removesuffix("s")
         return f"write `- {_item(str(text if is_label and text else name))}`"
     if kind == "string_type" and isinstance(value, list) and len(value) == 1 and isinstance(path[-1], int):
@@ -582,6 +614,8 @@ def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str, places: Plac
         and re.fullmatch(r"[\d.]+", only := str(_only_value(value)))
     ):
         return f"write `- {only}`"
+    if kind == "int_from_float" and isinstance(value, float):
+        return f"write `{key}: {int(value)}`"
     if kind.startswith("int_") and isinstance(value, str):
         numbers = re.findall(r"(?<![\d.])\d+(?![\d.])", value)
         last = numbers[-1:] if key == "x86_64_level" else numbers
@@ -627,6 +661,8 @@ def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str, places: Plac
         if pattern and text and (isinstance(value, bool) or not re.search(pattern, text)):
             return _with_example(advice(pattern, text, is_meant=not isinstance(value, bool)), detail["loc"])
         return f'put it in quotes: `"{text}"`' if text else ""
+    if key == "pairs" and isinstance(value, int) and not isinstance(value, bool):
+        return f"write it as a list: `pairs: [{value}]`"
     if kind == "tuple_type" and isinstance(value, bool | int | float) and not isinstance(path[-1], int):
         example = _example_line(path, detail["loc"], places)
         return f"write it as a list, such as `{example if '[' in example else f'{key}: [gfx1100]'}`"
@@ -636,6 +672,11 @@ def _rewrite(kind: str, path: yaml.KeyPath, detail: Any, text: str, places: Plac
         return f"begin each gate with `- `: `- kind: {value.get('kind', 'KIND')}`"
     if kind == "model_attributes_type":
         return _as_tagged(path, value)
+    if kind in ("float_type", "float_parsing") and isinstance(value, str):
+        if percent := re.fullmatch(r"\s*([\d.]+)\s*%\s*", value):
+            return f"write `{key}: {float(percent[1]) / 100:g}`"
+        if number := re.search(r"(?<![\w.])\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.])", value.replace(",", ".")):
+            return f"write `{key}: {number[0]}`"
     if kind in ("float_type", "float_parsing"):
         return _within(detail["loc"])
     if kind in ("model_type", "model_attributes_type", "dict_type"):
@@ -715,10 +756,14 @@ def _as_list(key: str, value: str, is_item: bool = False) -> str:
         return f"list each: `{key}: {_EXAMPLES[key]}`" + (
             " for an RX 7900 XTX; `rocminfo` prints yours" if key == "gfx" else ""
         )
+    if key == "emulate" and value.strip().lower() in ("all", "any", "auto", "true", "every", "yes"):
+        return "list each of the recipe's `gfx` that is to be: `emulate: [gfx1100]`"
     if value.strip().lower() in ("none", "null", "nil", "empty"):
         return f"write `{key}: []` for none, or leave the key out"
     if key == "pairs" and (counts := re.findall(r"\d+", value)):
         return f"write it as a list: `pairs: [{', '.join(counts)}]`"
+    if re.fullmatch(r"\s*(?:-r\s*|@|file:\s*)?[\w./-]+\.(?:txt|in|toml|cfg)\s*", value) and key in ("pip", "requires", "runtime", "packages"):
+        return f"list what it has: no file is read here, such as `{key}: {_EXAMPLES.get(key, '[NAME]')}`"
     if key == "python" and (least := re.fullmatch(r"\W*>=?\s*3\.(\d+)\W*", value)):
         return f'list each version: `python: ["3.{least[1]}"]`, and those above it that you want'
     if key != "clang_flags" and re.match(r"-[A-Za-z0-9]", value):
@@ -749,6 +794,10 @@ def _as_mapping(key: str, value: object) -> str:
                 f"write `base: {{debian: {{suite: {value}, packages: [cmake, g++]}}}}` with the packages that it needs"
             )
         return f"write `base: {{image: {value}}}`, or `debian:` with a suite and packages"
+    if key in _MAIN_KEYS and isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+        value = value[0]
+    if key == "bench" and isinstance(value, bool):
+        return "write the suite, such as `bench: {suite: kernels-quick}` or `bench: {suite: models-quick}`" if value else "remove the key"
     if isinstance(value, bool) and key in ("verify", "hipify", "extend", "matrix"):
         return f"write `{key}: {{}}` for the defaults" if value else "remove the key"
     if isinstance(value, str) and key in _MAIN_KEYS and value.strip():

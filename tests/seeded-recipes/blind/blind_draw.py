@@ -117,7 +117,7 @@ def cases(number: int) -> list[dict[str, Any]]:
 def main() -> None:
     """Reads the command line, and runs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("number", type=int, choices=(16, 17))
+    parser.add_argument("number", type=int, choices=(16, 17, 18))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", nargs="+", default=[], help="ids, such as 001 V03")
     asked = parser.parse_args()
