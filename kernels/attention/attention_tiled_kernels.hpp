@@ -192,7 +192,8 @@ class TiledBlock {
   static constexpr int kRowTiles = Shape::kQueries / 16 / kWaves;
   static constexpr int kKeyTiles = Shape::kKeys / 16;
   static constexpr int kValueTiles = Shape::kD / 16;
-  static constexpr int kSlots = TileLayout::kSlots;
+  using Layout = TileLayout<T>;
+  static constexpr int kSlots = Layout::kSlots;
   static_assert(kRowTiles * 16 * kWaves == Shape::kQueries);
   // Whether tiles without a weight are looked for. Without a mask they are rare; but the branch keeps nvcc from mixing what
   // comes before it with what comes after, for which the larger forms have no registers.
@@ -269,8 +270,8 @@ class TiledBlock {
 #pragma unroll
         for (int n = 0; n < kKeyTiles; ++n) {
 #pragma unroll
-          for (int i = 0; i < TileLayout::kValues; ++i) {
-            if (TileLayout::slot(i) == s) f(m, s, n, i);
+          for (int i = 0; i < kTileValues; ++i) {
+            if (Layout::slot(i) == s) f(m, s, n, i);
           }
         }
       }
@@ -282,8 +283,8 @@ class TiledBlock {
     each_place([&](int m, int s, int n, int i) { f(scores[m][n].v[i], m, s, n, i); });
   }
 
-  __device__ __forceinline__ int row(int m, int s) const { return wave_row() + m * 16 + TileLayout::row(s); }
-  __device__ __forceinline__ static int key(int n, int i) { return n * 16 + TileLayout::column(i); }
+  __device__ __forceinline__ int row(int m, int s) const { return wave_row() + m * 16 + Layout::row(s); }
+  __device__ __forceinline__ static int key(int n, int i) { return n * 16 + Layout::column(i); }
 
   // Takes out the keys past a row's end.
   __device__ __forceinline__ void exclude(Accumulator (&scores)[kRowTiles][kKeyTiles], int key0) const {
@@ -295,7 +296,7 @@ class TiledBlock {
   // The mask's values of a lane's scores as they are in memory, in the scores' places; read before the product of queries
   // and keys, and used after it.
   struct MaskTile {
-    uint32_t v[kRowTiles][kKeyTiles][TileLayout::kValues];
+    uint32_t v[kRowTiles][kKeyTiles][kTileValues];
   };
 
   __device__ __forceinline__ void fetch_mask(MaskTile& to, int key0) const {
@@ -314,7 +315,7 @@ class TiledBlock {
     const int last = keys_end_ - 1 - key0;  // beyond the last key may lie no mask, and the scores do not count
     if (last < Shape::kKeys - 1) return fetch_rows<M, true, 1>(to, mask, last);
     const bool pairs = aligned_pair(mask) && p_.mask_query_stride % 2 == 0;
-    if (TileLayout::kNeighbours == 2 && pairs) return fetch_rows<M, false, 2>(to, mask, last);
+    if (Layout::kNeighbours == 2 && pairs) return fetch_rows<M, false, 2>(to, mask, last);
     return fetch_rows<M, false, 1>(to, mask, last);
   }
 
@@ -347,7 +348,7 @@ class TiledBlock {
     if (p_.mask_kind == MaskKind::int32) return add_integers(scores, mask);
     const bool adds = p_.mask_kind == MaskKind::additive, one_row = p_.mask_query_stride == 0;
     each(scores, [&](float& score, int m, int, int n, int i) {
-      const uint32_t value = one_row ? mask.v[0][n][TileLayout::place_in_first(i)] : mask.v[m][n][i];
+      const uint32_t value = one_row ? mask.v[0][n][Layout::place_in_first(i)] : mask.v[m][n][i];
       if (adds) score += as_float(value);
       else score = value != 0 ? score : -INFINITY;
     });
@@ -356,7 +357,7 @@ class TiledBlock {
   __device__ __forceinline__ void add_integers(Accumulator (&scores)[kRowTiles][kKeyTiles], const MaskTile& mask) const {
     const bool one_row = p_.mask_query_stride == 0;
     each(scores, [&](float& score, int m, int, int n, int i) {
-      score += static_cast<float>(static_cast<int32_t>(one_row ? mask.v[0][n][TileLayout::place_in_first(i)] : mask.v[m][n][i]));
+      score += static_cast<float>(static_cast<int32_t>(one_row ? mask.v[0][n][Layout::place_in_first(i)] : mask.v[m][n][i]));
     });
   }
 
@@ -384,8 +385,8 @@ class TiledBlock {
 #pragma unroll
       for (int n = 0; n < kKeyTiles; ++n) {
 #pragma unroll
-        for (int i = 0; i < TileLayout::kValues; ++i) {
-          top[TileLayout::slot(i)] = fmaxf(top[TileLayout::slot(i)], scores[m][n].v[i]);
+        for (int i = 0; i < kTileValues; ++i) {
+          top[Layout::slot(i)] = fmaxf(top[Layout::slot(i)], scores[m][n].v[i]);
         }
       }
 #pragma unroll
@@ -400,8 +401,8 @@ class TiledBlock {
 #pragma unroll
       for (int n = 0; n < kKeyTiles; ++n) {
 #pragma unroll
-        for (int i = 0; i < TileLayout::kValues; ++i) {
-          const int s = TileLayout::slot(i);
+        for (int i = 0; i < kTileValues; ++i) {
+          const int s = Layout::slot(i);
           const float score = scores[m][n].v[i];
           scores[m][n].v[i] = fast_exp2(kDiffers ? (score - base[s]) * factor + kAdd : score * factor - base[s]);
           sum_[m][s] += scores[m][n].v[i];
@@ -411,7 +412,7 @@ class TiledBlock {
 #pragma unroll
       for (int n = 0; n < kValueTiles; ++n) {
 #pragma unroll
-        for (int i = 0; i < TileLayout::kValues; ++i) out_[m][n].v[i] *= fade[TileLayout::slot(i)];
+        for (int i = 0; i < kTileValues; ++i) out_[m][n].v[i] *= fade[Layout::slot(i)];
       }
     }
     return !kMaySkip || wave_any(weighs);
@@ -448,9 +449,9 @@ class TiledBlock {
 #pragma unroll
       for (int n = 0; n < kKeyTiles; ++n) {
 #pragma unroll
-        for (int i = 0; i < TileLayout::kValues; ++i) {
-          const int line = m * 16 + TileLayout::row(TileLayout::slot(i));
-          mine[line * Shape::kLdKeys + n * 16 + TileLayout::column(i)] = from_float<T>(share[m][n].v[i]);
+        for (int i = 0; i < kTileValues; ++i) {
+          const int line = m * 16 + Layout::row(Layout::slot(i));
+          mine[line * Shape::kLdKeys + n * 16 + Layout::column(i)] = from_float<T>(share[m][n].v[i]);
         }
       }
     }
@@ -473,7 +474,7 @@ class TiledBlock {
         if (query >= p_.query_length) continue;
         const int64_t place = (static_cast<int64_t>(batch_) * p_.query_heads + head_) * p_.query_length + query;
         float* const to = parts_.partial + (place * parts_.splits + part_) * width;
-        if (TileLayout::column(0) == 0) {
+        if (Layout::column(0) == 0) {
           to[0] = top_[m][s] == -INFINITY ? -INFINITY : top_[m][s] * scale_;
           to[1] = sum;
           to[2] = sum != 0.0f ? 1.0f : 0.0f;  // NaN too
@@ -481,9 +482,9 @@ class TiledBlock {
 #pragma unroll
         for (int n = 0; n < kValueTiles; ++n) {
 #pragma unroll
-          for (int i = 0; i < TileLayout::kValues; ++i) {
-            const int column = n * 16 + TileLayout::column(i);
-            if (TileLayout::slot(i) == s && column < p_.value_size) to[kPartialHead + column] = out_[m][n].v[i];
+          for (int i = 0; i < kTileValues; ++i) {
+            const int column = n * 16 + Layout::column(i);
+            if (Layout::slot(i) == s && column < p_.value_size) to[kPartialHead + column] = out_[m][n].v[i];
           }
         }
       }
@@ -504,9 +505,9 @@ class TiledBlock {
 #pragma unroll
       for (int n = 0; n < kValueTiles; ++n) {
 #pragma unroll
-        for (int i = 0; i < TileLayout::kValues; ++i) {
-          const int s = TileLayout::slot(i);
-          queries_[(wave_row() + m * 16 + TileLayout::row(s)) * Shape::kLd + n * 16 + TileLayout::column(i)] =
+        for (int i = 0; i < kTileValues; ++i) {
+          const int s = Layout::slot(i);
+          queries_[(wave_row() + m * 16 + Layout::row(s)) * Shape::kLd + n * 16 + Layout::column(i)] =
               from_float<T>(out_[m][n].v[i] * inverse[s]);
         }
       }

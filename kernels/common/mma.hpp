@@ -30,12 +30,26 @@ __host__ __device__ constexpr int slab_of() {
   return kSlabBytes / static_cast<int>(sizeof(T));
 }
 
-// Values of a 16 x 16 tile that one lane holds, and where they are. Rows come in `kSlots` groups: value i lies in the
-// row row(slot(i)); lanes that differ by the bits of `kRowMask` hold the same rows.
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
 
+// Whether a target has matrix instructions for T; where not, lanes multiply and add.
+#if SBK_NVIDIA || defined(SBK_MFMA)
+template <class T>
+constexpr bool kHasMatrixUnit = true;
+#elif defined(SBK_WMMA)
+template <class T>
+constexpr bool kHasMatrixUnit = sizeof(T) == 2;
+#else
+template <class T>
+constexpr bool kHasMatrixUnit = false;
+#endif
+
+constexpr int kTileValues = 256 / kWaveSize;  // values of a 16 x 16 tile that one lane holds
+
+// Where they are. Rows come in `kSlots` groups: value i lies in the row row(slot(i)), which `kLanesPerRow` neighbouring
+// lanes share.
+template <class T>
 struct TileLayout {
-  static constexpr int kValues = 256 / kWaveSize;
 #if SBK_NVIDIA
   static constexpr int kSlots = 2;
   static constexpr int kLanesPerRow = 4;
@@ -45,14 +59,19 @@ struct TileLayout {
   static constexpr int kNeighbours = 2;  // values i and i + 1, for even i, are of neighbouring columns of one row
   __device__ static constexpr int place_in_first(int i) { return i & ~2; }  // the value of row(0) in the same column
 #else
-  static constexpr int kSlots = kValues;
+  static constexpr int kSlots = kTileValues;
   static constexpr int kLanesPerRow = 16;
   __device__ static int slot(int i) { return i; }
+  // RDNA3's matrix unit alternates rows between the halves of a wave. Where lanes multiply and add, that is best too:
+  // rows that are eight apart would lie in the same banks of LDS.
 #if defined(SBK_WMMA) && SBK_WMMA == 11
-  __device__ static int row(int s) { return 2 * s + lane_id() / 16; }
+  static constexpr bool kAlternates = true;
 #else
-  __device__ static int row(int s) { return kValues * (lane_id() / 16) + s; }
+  static constexpr bool kAlternates = !kHasMatrixUnit<T>;
 #endif
+  __device__ static int row(int s) {
+    return kAlternates ? kWaveSize / 16 * s + lane_id() / 16 : kTileValues * (lane_id() / 16) + s;
+  }
   __device__ static int column(int) { return lane_id() % 16; }
   static constexpr int kNeighbours = 1;
   __device__ static constexpr int place_in_first(int) { return 0; }
@@ -61,7 +80,7 @@ struct TileLayout {
 
 // A 16 x 16 tile of float32 sums.
 struct Accumulator {
-  float v[TileLayout::kValues];
+  float v[kTileValues];
 };
 
 __device__ inline void clear(Accumulator& c) {
@@ -71,18 +90,18 @@ __device__ inline void clear(Accumulator& c) {
 
 // Reductions over the lanes that hold one row.
 #if !SBK_NVIDIA
-static_assert(TileLayout::kLanesPerRow == 16);
+static_assert(TileLayout<float>::kLanesPerRow == 16);
 __device__ inline float row_max(float x) { return row16_max(x); }
 __device__ inline float row_sum(float x) { return row16_sum(x); }
 #else
 __device__ inline float row_max(float x) {
 #pragma unroll
-  for (int mask = 1; mask < TileLayout::kLanesPerRow; mask *= 2) x = fmaxf(x, shuffle_xor(x, mask));
+  for (int mask = 1; mask < TileLayout<float>::kLanesPerRow; mask *= 2) x = fmaxf(x, shuffle_xor(x, mask));
   return x;
 }
 __device__ inline float row_sum(float x) {
 #pragma unroll
-  for (int mask = 1; mask < TileLayout::kLanesPerRow; mask *= 2) x += shuffle_xor(x, mask);
+  for (int mask = 1; mask < TileLayout<float>::kLanesPerRow; mask *= 2) x += shuffle_xor(x, mask);
   return x;
 }
 #endif
@@ -259,7 +278,7 @@ __device__ inline void multiply(Accumulator& c, const Operand<T>& a, const Opera
 
 #else  // RDNA
 
-static_assert(TileLayout::kValues == 8, "RDNA is compiled for in its narrow waves");
+static_assert(kTileValues == 8, "RDNA is compiled for in its narrow waves");
 
 #if defined(SBK_WMMA)
 // RDNA3 wants all of row (or column) l % 16 in every lane, RDNA4 the (l / 16)th half of it.
@@ -323,18 +342,6 @@ __device__ void multiply_add(Accumulator& c, const Ready<T>& a, const Ready<T>& 
 #endif
 
 #endif  // AMD
-
-// Whether a target has matrix instructions for T; where not, lanes multiply and add.
-#if SBK_NVIDIA || defined(SBK_MFMA)
-template <class T>
-constexpr bool kHasMatrixUnit = true;
-#elif defined(SBK_WMMA)
-template <class T>
-constexpr bool kHasMatrixUnit = sizeof(T) == 2;
-#else
-template <class T>
-constexpr bool kHasMatrixUnit = false;
-#endif
 
 #if SBK_NVIDIA
 // The float32 form on NVIDIA, two slabs to a sum.
@@ -434,8 +441,8 @@ __device__ __forceinline__ void multiply_tiles(Accumulator (&sums)[M][N], const 
 #pragma unroll
         for (int m = 0; m < M; ++m) {
 #pragma unroll
-          for (int i = 0; i < TileLayout::kValues; ++i) {
-            const V left = *reinterpret_cast<const V*>(a + (m * 16 + TileLayout::row(i)) * lda + k);
+          for (int i = 0; i < kTileValues; ++i) {
+            const V left = *reinterpret_cast<const V*>(a + (m * 16 + TileLayout<T>::row(i)) * lda + k);
 #pragma unroll
             for (int n = 0; n < kAtOnce; ++n) {
 #pragma unroll

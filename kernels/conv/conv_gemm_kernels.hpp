@@ -239,6 +239,7 @@ template <class Shape>
 class WaveTile {
  public:
   using T = typename Shape::Type;
+  using Layout = TileLayout<T>;
   static constexpr int kParts = Shape::parts(kWaveSize);
   static constexpr int kWaves = Shape::kThreads / kWaveSize / kParts;  // of one part
   static constexpr int kWavesM = Shape::waves_m(kWaveSize);
@@ -276,8 +277,8 @@ class WaveTile {
 #pragma unroll
     for (int n = 0; n < kTilesN; ++n) {
 #pragma unroll
-      for (int i = 0; i < TileLayout::kValues; ++i) {
-        const int row = TileLayout::row(TileLayout::slot(i)), column = n * 16 + TileLayout::column(i);
+      for (int i = 0; i < kTileValues; ++i) {
+        const int row = Layout::row(Layout::slot(i)), column = n * 16 + Layout::column(i);
         buffer[last ? row * kLdLast + column : column * kLdFirst + row] = sum(m, n, i);
       }
     }
